@@ -253,9 +253,9 @@ export class CheckpointStore implements ICheckpointStore, AsyncDisposable {
   /**
    * Starts a new run from a checkpoint and returns the new run's id. The source run does not change. For each partition
    * in the patch, an object is merged over the source's partition, one level deep. A list or another special object
-   * replaces `input`. A partition that is missing or undefined does not change.
+   * replaces `input`. A partition that is missing, undefined or null does not change.
    * @throws ForkpointError `NOT_FOUND` if there is no such checkpoint. `INVALID_ARGUMENT` if a value in the patch
-   *   cannot be stored. TypeError if a partition in the patch is not an object, or if its name is misspelt. In all of
+   *   cannot be stored. TypeError if a partition in the patch is not an object, or if the patch has another key. In all of
    *   these cases nothing was written.
    * @example const runId = await store.fork("checkpoint-1", { scratch: { city: "Rome" } });
    */

@@ -263,7 +263,7 @@ export interface ForkEdit {
   as?: string | undefined;
 }
 
-/** Code that resumes a run. */
+/** Code that goes on with a run. */
 export interface Snippet {
   framework: string;
   language: "ts";
@@ -303,7 +303,11 @@ export interface Inspector extends AsyncDisposable {
     to: CheckpointRef,
     options?: { parts?: Array<Change["part"]>; limit?: number },
   ): Promise<{ changes: Change[]; truncated: boolean }>;
-  /** The code that resumes a run, or a checkpoint if one is given. Runs nothing. */
+  /**
+   * The code that goes on with a run, or with a checkpoint if one is given, by the status of the run. Runs nothing. The
+   * code asks for the answer that a run waits for, and passes no question without it.
+   * @throws ForkpointError `NOT_FOUND` if there is no such run or checkpoint.
+   */
   code(ref: RunRef & { id?: string | undefined }, options?: { module?: "esm" | "cjs" }): Promise<Snippet[]>;
   /**
    * What is saved, by whatever process, until the signal aborts or the loop ends. `since`: only what was saved after this

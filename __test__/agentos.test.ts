@@ -560,7 +560,6 @@ describe.each(kinds)("%s", (kind) => {
     test.each([
       ["a string", "text"],
       ["a number", 7],
-      ["null", null],
       ["a function", () => ({})],
     ])("a partition of a patch that is %s is refused and nothing is stored", async (_, value) => {
       const store = opened();
@@ -618,20 +617,41 @@ describe.each(kinds)("%s", (kind) => {
       expect((await store.latest(runId))!.state).toStrictEqual({ input: { a: 1 }, artifacts: { b: 2 } });
     });
 
-    test("other keys of a patch are ignored", async () => {
+    test.each(["memory", "id", "runId", "state", "nodeResults", "__proto__"])(
+      "the key %s of a patch is refused, because it would be lost",
+      async (key) => {
+        const store = opened();
+        const source = checkpoint();
+        await store.save(source);
+        const wrong = JSON.parse(`{"scratch":{"a":1},${JSON.stringify(key)}:{"scratch":{"a":2}}}`) as Record<
+          string,
+          unknown
+        >;
+        const error = await wrongType(store.fork(source.id, patch(wrong)));
+        expect(error.message).toContain(`Unknown partition "${key}" in patchState`);
+        expect(error.message).toContain("{ input, scratch, artifacts, diagnostics }");
+        expect((await store.runs()).runs).toHaveLength(1);
+        // What is undefined says nothing.
+        const runId = await store.fork(source.id, patch({ memory: undefined, scratch: { a: 1 } }));
+        expect((await store.latest(runId))!.state.scratch).toMatchObject({ a: 1 });
+      },
+    );
+
+    test("a partition of a patch that is null changes nothing", async () => {
       const store = opened();
       const source = checkpoint();
       await store.save(source);
-      const runId = await store.fork(source.id, patch({ memory: 1, id: "x", runId: "y", state: {}, nodeResults: {} }));
-      const forked = (await store.latest(runId))!;
-      expect(forked).toStrictEqual({ ...source, id: forked.id, runId, timestamp: forked.timestamp });
+      for (const partition of ["input", "scratch", "artifacts", "diagnostics"]) {
+        const runId = await store.fork(source.id, patch({ [partition]: null }));
+        expect((await store.latest(runId))!.state).toStrictEqual(source.state);
+      }
     });
 
     test("__proto__ in a patch is a key like any other", async () => {
       const store = opened();
       const source = checkpoint();
       await store.save(source);
-      const hostile = '{"scratch":{"__proto__":{"polluted":1},"constructor":2},"__proto__":{"input":"no"}}';
+      const hostile = '{"scratch":{"__proto__":{"polluted":1},"constructor":2}}';
       const runId = await store.fork(source.id, JSON.parse(hostile) as Partial<StatePartitions>);
       const forked = (await store.latest(runId))!;
       const scratch = forked.state.scratch as Record<string, unknown>;

@@ -120,10 +120,11 @@ export async function failure(promise: Promise<unknown>, code: ForkpointError["c
 }
 
 /** Expects the TypeError for an argument of a wrong type. */
-export async function wrongType(promise: Promise<unknown>): Promise<void> {
+export async function wrongType(promise: Promise<unknown>): Promise<Error> {
   const error = await rejection(promise);
   expect(error, String(error)).toBeInstanceOf(TypeError);
   expect(error.code).toBe("INVALID_ARGUMENT");
+  return error;
 }
 
 /** Returns the ids of a listing, in order. */

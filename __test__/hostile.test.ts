@@ -426,14 +426,23 @@ describe("values", () => {
     expect(again).toEqual(new Uint8Array(4));
   });
 
-  test("functions and symbols are left out with one warning of the process, which names the first", async () => {
+  test("functions and symbols are left out with one warning for each place, of 100 places", async () => {
     const { code, lines, errors } = await run("warning.mjs", []);
     expect({ code, errors }).toEqual({ code: 0, errors: "" });
-    expect(lines).toHaveLength(1);
-    const warning = JSON.parse(lines[0]!) as Record<string, string>;
-    expect(warning).toMatchObject({ name: "ForkpointWarning", code: "FORKPOINT_LEFT_OUT" });
-    expect(warning["message"]).toContain("state.scratch.tools[0].run is a function");
-    expect(warning["message"]).not.toContain("secret");
+    const warnings = lines.map((line) => JSON.parse(line) as Record<"name" | "code" | "message", string>);
+    for (const { name, code } of warnings) expect([name, code]).toEqual(["ForkpointWarning", "FORKPOINT_LEFT_OUT"]);
+    const many = Array.from({ length: 96 }, (_, index) => `state.scratch.many[${index}] is a function`);
+    expect(warnings.map(({ message }) => message.split(",")[0])).toEqual([
+      "state.scratch.tools[0].run is a function",
+      "state.scratch.other is a function",
+      "state.scratch.symbol is a symbol",
+      "state.scratch.more is a function",
+      ...many,
+    ]);
+    expect(warnings).toHaveLength(100);
+    const last = warnings.filter(({ message }) => message.endsWith("No other place is named."));
+    expect(last).toEqual([warnings.at(-1)]);
+    expect(lines.join()).not.toContain("secret");
   });
 });
 

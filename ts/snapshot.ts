@@ -155,7 +155,7 @@ class Copy {
    */
   value(value: unknown, key: string, fromToJSON = false): unknown {
     if (typeof value === "function" || typeof value === "symbol") {
-      if (this.#keys.length > 0) warnLeftOut(this.#path(), typeof value);
+      if (this.#keys.length > 0 && warned.size < MAX_PLACES) warnLeftOut(this.#path(), typeof value);
       return LEFT_OUT;
     }
     if (typeof value !== "object" || value === null) return value;
@@ -323,15 +323,19 @@ function brand(value: object): string {
   return Object.prototype.toString.call(value).slice(8, -1);
 }
 
-let warned = false;
+/** The most places that are named in a process, or in a worker thread. Their paths are kept. */
+const MAX_PLACES = 100;
+
+const warned = new Set<string>();
 
 function warnLeftOut(path: string, what: string): void {
-  if (warned) return;
-  warned = true;
+  if (warned.has(path)) return;
+  warned.add(path);
+  const others = warned.size === MAX_PLACES ? " No other place is named." : "";
   warn(
     "FORKPOINT_LEFT_OUT",
     `${path} is a ${what}, which is not data: it is left out of the checkpoint, as JSON.stringify would. ` +
-      "This warning is emitted only once.",
+      `This warning is emitted once for each place.${others}`,
     null,
   );
 }

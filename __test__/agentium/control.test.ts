@@ -404,6 +404,15 @@ describe("a stream", () => {
     while (next.done !== true) next = await fork.next();
     expect(next.value.state.count).toBe(103);
     expect(await types(workflow.stream({ runId: "r", resume: true }))).toEqual(["run.start", "run.complete"]);
+    const mutator = (state: object) => state as never;
+    for (const wrong of [
+      { runId: "r", mutator },
+      { replay: "r:initial", mutator },
+      { replay: "x", fork: "x" },
+    ]) {
+      const lost = await rejection(types(workflow.stream(wrong as never)));
+      expect(lost).toMatchObject({ name: "TypeError", code: "INVALID_ARGUMENT" });
+    }
     expect((await types(counter(undefined).stream())).filter((type) => type === "checkpoint.saved")).toEqual([]);
   });
 

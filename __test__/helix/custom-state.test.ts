@@ -209,6 +209,8 @@ describe.each(kinds)("the custom state over %s", (kind) => {
       for (const key of [1, null, {}]) {
         await wrongType(store[call]("s", { values: { a: 1 }, arrayReplacements: [key] } as never));
       }
+      const misnamed = { values: { a: 1 }, arrayReplacements: [], replacements: ["a"] };
+      expect((await wrongType(store[call]("s", misnamed as never))).message).toContain('"replacements"');
       await failure(store[call]("s", { a: new WeakMap() }), "INVALID_ARGUMENT");
       await failure(store[call]("s", { values: { a: new WeakMap() }, arrayReplacements: [] }), "INVALID_ARGUMENT");
     }

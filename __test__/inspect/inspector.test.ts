@@ -300,6 +300,10 @@ describe.each(kinds)("an inspector of %s", (kind) => {
     expect(
       (await inspector.diff({ space: "agentos", run: "run-1", id: "g4" }, copy, { parts: ["state"] })).changes,
     ).toEqual([]);
+    for (const edit of [{ patch: { state: { scratch: {} } } }, { set: [["memory", 1]] as [[string, unknown]] }]) {
+      const lost = await failure(inspector.fork({ space: "agentos", run: "run-1", id: "g4" }, edit));
+      expect(lost).toMatchObject({ code: "INVALID_ARGUMENT", message: expect.stringContaining("Unknown partition") });
+    }
     const wrong = { space: "agentium", run: "w", id: "w2" };
     expect(await failure(inspector.fork(wrong, { set: [["no.such.key", 1]] }))).toMatchObject({ code: "NOT_FOUND" });
     expect(await failure(inspector.fork(wrong, { state: { n: { $type: "Opaque" } } }))).toMatchObject({
@@ -589,21 +593,32 @@ test("values of a storage driver are runs of their own", async () => {
 });
 
 test("the code that resumes a run has its ids as JSON strings", async () => {
-  const inspector = await inspect(await opened("memory:"));
-  const run = 'a "quoted"\n\u2028\u202e run';
-  for (const space of ["agentos", "agentium", "langgraph", "tinyagents", "helix"]) {
-    for (const id of [undefined, "an id"]) {
-      const [esm] = await inspector.code({ space, run, id });
-      const [cjs] = await inspector.code({ space, run, id }, { module: "cjs" });
+  const store = await opened("memory:");
+  const inspector = await inspect(store);
+  const [name, id] = ['a "quoted"\n\u2028\u202e run', 'an "id"\n\u2028\u202e'];
+  await new CheckpointStore(store).save(checkpoint({ id, runId: name }));
+  await new Checkpointer<object>(store).put({ threadId: name, checkpointId: id, state: {}, nextNodes: ["a"] });
+  const step = { id, runId: name, stepIndex: 0, stepName: "a", state: {}, createdAt: 1 };
+  await new WorkflowCheckpointStore<object>(store).save(step);
+  const session = new SessionStore(store);
+  await session.createSession(name, { agentType: "clerk", initialState: {} });
+  const state = (await session.loadState(name))!;
+  await session.saveCheckpoint({ id, sessionId: name, stepCount: 0, timestamp: 1, state });
+  for (const space of ["agentos", "agentium", "tinyagents", "helix"] as const) {
+    for (const ref of [
+      { space, run: name },
+      { space, run: name, id },
+    ]) {
+      const [esm] = await inspector.code(ref);
+      const [cjs] = await inspector.code(ref, { module: "cjs" });
       expect(esm!.code).toContain("import { ");
       expect(cjs!.code).toContain("require(");
-      const named = esm!.code.split("\n").join("");
-      expect(
-        named.includes(JSON.stringify(run).replace("\u2028", "\\u2028").replace("\u202e", "\\u202e")) ||
-          named.includes('"an id"'),
-      ).toBe(true);
+      const escaped = (text: string) => JSON.stringify(text).replace("\u2028", "\\u2028").replace("\u202e", "\\u202e");
+      expect([name, id].some((text) => esm!.code.includes(escaped(text)))).toBe(true);
       expect(esm!.code).not.toMatch(/[\u2028\u202e]/);
     }
+    expect(await failure(inspector.code({ space, run: "no run" }))).toMatchObject({ code: "NOT_FOUND" });
+    expect(await failure(inspector.code({ space, run: name, id: "no id" }))).toMatchObject({ code: "NOT_FOUND" });
   }
-  expect(await failure(inspector.code({ space: "storage", run }))).toMatchObject({ code: "UNSUPPORTED" });
+  expect(await failure(inspector.code({ space: "storage", run: name }))).toMatchObject({ code: "UNSUPPORTED" });
 });

@@ -530,6 +530,9 @@ over("inspection and time travel", () => {
     expect(await graph.getState("t")).toMatchObject({ values: { n: 5, log: ["a", "b", "c", "me"] }, next: ["b"] });
     await failure(graph.updateState("t", {}, "x"), "INVALID_ARGUMENT");
     await failure(graph.bulkUpdateState("t", []), "INVALID_ARGUMENT");
+    const misnamed = rejection(graph.bulkUpdateState("t", [{ update: { n: 6 } }, { values: { n: 7 } } as never]));
+    expect(await misnamed).toMatchObject({ code: "INVALID_ARGUMENT", message: expect.stringContaining('"values"') });
+    expect(await graph.getState("t")).toMatchObject({ values: { n: 5 } });
     const last = await graph.bulkUpdateState("t", [{ update: { n: 6 } }, { update: { n: 7 }, asNode: "b" }]);
     expect(await graph.getState("t")).toMatchObject({ config: last, values: { n: 7 }, next: ["c"] });
     expect((await graph.resume("t")).state.log.at(-1)).toBe("c");

@@ -1,6 +1,6 @@
 // Compares this package's store with the framework's own. Both must return the same result in all cases in which the
 // framework's result is well defined.
-import type { Checkpoint } from "forkpoint";
+import type { Checkpoint, StatePartitions } from "forkpoint";
 import { describe, expect, it } from "vitest";
 import { InMemoryCheckpointStore } from "./framework.js";
 import { backends, open } from "./harness.js";
@@ -85,13 +85,32 @@ describe.each(backends)("on %s", (_backend, target) => {
       {},
       { scratch: { text: "patched" } },
       { input: { more: 1 }, artifacts: { answer: null } },
-      { scratch: { list: [] }, visitedNodes: ["ignored"], currentNodeId: "ignored" },
-    ];
+      { scratch: null },
+      { input: null, scratch: { text: "patched" }, artifacts: undefined, diagnostics: null },
+    ] as Array<Partial<StatePartitions> | undefined>;
     for (const patch of patches) {
-      const [their, our] = [await theirs.fork("source", patch), await ours.fork("source", patch)];
+      const [their, our] = [await theirs.fork("source", patch as object), await ours.fork("source", patch)];
       const anew = { id: "new", runId: "new", timestamp: 0 };
       expect({ ...(await ours.latest(our)), ...anew }).toEqual({ ...(await theirs.latest(their)), ...anew });
     }
     expect(await ours.get("source")).toEqual(source);
+  });
+
+  // The framework's store ignores these patches, or takes them apart into characters and indices.
+  it.each<[patch: object, theirs: object]>([
+    [{ state: { scratch: { text: "lost" } } }, {}],
+    [{ visitedNodes: [], currentNodeId: "b" }, {}],
+    [{ scratch: 5 }, {}],
+    [{ scratch: true }, {}],
+    [{ scratch: "ab" }, { 0: "a", 1: "b" }],
+    [{ scratch: ["a"] }, { 0: "a" }],
+  ])("refuses the patch %j, which InMemoryCheckpointStore does not apply as it was meant", async (patch, added) => {
+    const source = { ...checkpoint(random(4), 5), id: "source", runId: "first" };
+    const [theirs, ours] = [new InMemoryCheckpointStore(), open(target())];
+    await Promise.all([theirs.save(structuredClone(source)), ours.save(source)]);
+    const forked = (await theirs.latest(await theirs.fork("source", patch)))!;
+    expect(forked.state).toEqual({ ...source.state, scratch: { ...(source.state.scratch as object), ...added } });
+    await expect(ours.fork("source", patch)).rejects.toMatchObject({ code: "INVALID_ARGUMENT" });
+    expect((await ours.runs()).runs).toHaveLength(1);
   });
 });

@@ -106,6 +106,10 @@ export class Workflow<TState> implements Contract<TState> {
       signal: given,
       ...others
     } = readingArgument("options", () => ({ ...options }) as StreamOptions<TState>);
+    if (fork !== undefined && replay !== undefined)
+      throw typeError("stream() takes either fork or replay, because it runs one of them");
+    if (fork === undefined && mutator !== undefined)
+      throw typeError("mutator needs fork: the id of the checkpoint whose state it changes");
     return yield* streamOf(given, (signal, tell: Tell) => {
       const all = { ...others, signal };
       if (replay !== undefined) return this.#replay(replay, all as ReplayOptions, tell);

@@ -49,20 +49,24 @@ function snapshotPatch(patch: unknown, { format }: Engine): Serialized | undefin
   if (patch === undefined || patch === null) return undefined;
   if (typeof patch !== "object") throw typeError(`patchState must be an object, and is ${show(patch)}`);
   const keys = reading("patchState", () => Object.keys(patch));
-  for (const key of keys) refuseMisspelt(key);
+  const lost = reading("patchState", () => keys.filter((key) => (patch as Record<string, unknown>)[key] !== undefined));
+  refuseUnknown(lost, "patchState");
   const given = reading("patchState", () => {
     return partitions.map((partition) => [partition, (patch as Record<string, unknown>)[partition]] as const);
-  }).filter(([, value]) => value !== undefined);
+  }).filter(([, value]) => value !== undefined && value !== null);
   for (const [partition, value] of given)
     readingArgument(`patchState.${partition}`, () => requirePartition(partition, value));
   return given.length === 0 ? undefined : format.serialize(Object.fromEntries(given), "patchState");
 }
 
-/** The contract ignores unknown keys of a patch. Refuses a key that is nearly the name of a partition. */
-function refuseMisspelt(key: string): void {
-  const near = (partitions as readonly string[]).includes(key) ? "" : hint(key, partitions);
-  if (near === "") return;
-  throw typeError(`Unknown partition ${quote(key)} in patchState.${near} Partitions: ${partitions.join(", ")}`);
+/** Refuses a key that is no partition of a state. No node would read its value. */
+export function refuseUnknown(keys: readonly string[], what: string): void {
+  const key = keys.find((each) => !(partitions as readonly string[]).includes(each));
+  if (key === undefined) return;
+  throw typeError(
+    `Unknown partition ${quote(key)} in ${what}.${hint(key, partitions)} It takes ` +
+      `{ ${partitions.join(", ")} }, each with the keys to change`,
+  );
 }
 
 /** Only `input` may be a list, a Map or another special object, because AgentOS adds keys to the other partitions. */

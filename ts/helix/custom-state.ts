@@ -2,6 +2,7 @@
 
 import type { CustomStateChanges, MergeResult } from "../../helix.js";
 import { isArray, readingArgument, show, typeError } from "../errors.js";
+import { refuseUnknown } from "../options.js";
 import type { Format, Serialized } from "../serializer.js";
 import { deserialize } from "../serializer.js";
 import { type Context, type Decision, type Session, listPart, update } from "./sessions.js";
@@ -26,6 +27,7 @@ export function encodeChanges(changes: CustomStateChanges, format: Format): Seri
   const { values, arrayReplacements } = fields;
   const isFrameworkForm =
     typeof values === "object" && values !== null && !isArray(values) && isIterable(arrayReplacements);
+  if (isFrameworkForm) refuseUnknown(fields, ["values", "arrayReplacements", "warnings"], "changes");
   const read: Changes = isFrameworkForm
     ? {
         values: fieldsOf(values, "changes.values"),

@@ -4,6 +4,7 @@ import { randomUUID } from "node:crypto";
 import type { CheckpointRef, ForkEdit } from "../../inspect.js";
 import * as agentium from "../agentium/store.js";
 import * as agentos from "../agentos/checkpoints.js";
+import { refuseUnknown } from "../agentos/fork.js";
 import { ForkpointError, isArray, quote, typeError } from "../errors.js";
 import { SessionStore } from "../helix/store.js";
 import { requireId } from "../ids.js";
@@ -103,12 +104,24 @@ function refTo(plan: Plan, run: string, id: string): CheckpointRef {
   return { ...refOf({ ...plan.key, run }), id };
 }
 
+const keysOf = (value: unknown) => (typeof value === "object" && value !== null ? Object.keys(value) : []);
+
+/** Refuses a new key beside the partitions of AgentOS' state. */
+function refuseLost({ context, row, found }: Plan, state: unknown): void {
+  const before = new Set(keysOf(readValues(context, row, found).state));
+  refuseUnknown(
+    keysOf(state).filter((key) => !before.has(key)),
+    "the state",
+  );
+}
+
 const forks = {
   async agentos(plan) {
     const { context, row, as = randomUUID(), dryRun } = plan;
     const { engine } = context;
     const id = randomUUID();
     const change = edited(plan);
+    if (change !== undefined) refuseLost(plan, change.value);
     const state = change === undefined ? part(plan, "state") : engine.format.serialize(change.value, "state");
     const fields: agentos.Fields = {
       id,

@@ -89,7 +89,7 @@ export class Inspector implements Contract {
   code(ref: unknown, options?: unknown): Promise<Snippet[]> {
     return this.#read(async (context) => {
       const { id } = ref as { id?: string };
-      return codeOf(context.target, readKey(ref), id, options);
+      return codeOf(context, readKey(ref), id, options);
     });
   }
 

@@ -64,7 +64,8 @@ const plain: SerializerProtocol = {
   },
 } as SerializerProtocol;
 
-function saverOf({ engine }: Context): SaverContext {
+/** Returns what LangGraph's reads need of a saver. */
+export function saverOf({ engine }: Context): SaverContext {
   return { native: engine.native, serde: plain } as SaverContext;
 }
 

@@ -15,7 +15,7 @@ import type { CheckpointTuple, Namespace } from "../../tinyagents.js";
 import { ForkpointError, isArray, quote, readingArgument, show, typeError } from "../errors.js";
 import { requireId } from "../ids.js";
 import { ownLeaseOption } from "../lease.js";
-import { type OptionParser, readRecord, signalOption } from "../options.js";
+import { type OptionParser, readRecord, refuseUnknown, signalOption } from "../options.js";
 import { RunLease, noLeases } from "../run-lease.js";
 import { reserve } from "../running.js";
 import { streamOf } from "../stream.js";
@@ -135,7 +135,12 @@ export class Graph<S, U = Partial<S>, I = S> implements Contract<S, U, I> {
   ): Promise<Config> {
     const list: typeof updates = updates;
     if (!isArray(updates)) throw typeError(`updates must be an array, and is ${show(updates)}`);
-    const all = readingArgument("updates", () => Array.from(list, ({ update, asNode }) => ({ update, asNode })));
+    const all = readingArgument("updates", () =>
+      Array.from(list, (given) => {
+        refuseUnknown(given, ["update", "asNode"], "updates");
+        return { update: given.update, asNode: given.asNode };
+      }),
+    );
     if (all.length === 0) throw new ForkpointError("INVALID_ARGUMENT", "updates is empty: give at least one update");
     let config: Config | undefined;
     for (const { update, asNode } of all) config = await this.updateState(threadId, update, asNode);

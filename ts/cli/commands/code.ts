@@ -1,4 +1,4 @@
-/** `forkpoint code`: the code that resumes a run. */
+/** `forkpoint code`: the code that goes on with a run. */
 
 import { Option } from "commander";
 import { safeText } from "../../inspect/json-text.js";
@@ -12,7 +12,7 @@ interface Options extends RunOptions {
 }
 
 export const code = () =>
-  command<Options>("code", "prints the code that resumes a run, or a checkpoint of it; runs nothing", print)
+  command<Options>("code", "prints the code that goes on with a run, or a checkpoint of it; runs nothing", print)
     .addArgument(runArgument())
     .argument("[checkpoint]", "the id of a checkpoint, or how it begins (4 characters or more)")
     .addOption(parsed("--step <n>", "the place in the run, from 0; negative: from the end", wholeFrom(-Infinity)))
