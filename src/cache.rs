@@ -248,7 +248,10 @@ mod tests {
         cache.keep(NewEntry { payload: payload(2), ..kept(2, 0) });
         assert!(cache.get(key(1)).is_some());
         cache.keep(NewEntry { payload: payload(3), ..kept(3, 0) });
-        assert_eq!((cache.get(key(1)), cache.get(key(2)), cache.get(key(3))), (Some(payload(1)), None, Some(payload(3))));
+        assert_eq!(
+            (cache.get(key(1)), cache.get(key(2)), cache.get(key(3))),
+            (Some(payload(1)), None, Some(payload(3)))
+        );
         cache.keep(NewEntry { supersedes: Some(1), ..kept(4, 40) });
         assert_eq!((cache.get(key(1)), cache.get(key(3)).is_some(), cache.bytes), (None, true, 80));
         cache.keep(kept(5, 101));

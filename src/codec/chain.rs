@@ -66,11 +66,7 @@ pub(crate) fn rebuild(
 /// A payload that its neighbours are likely to be built on is cached too: the keyframe, or the payload halfway
 /// down a long chain. Its checksum is verified like that of every payload. If it is damaged, it is not cached, and damage
 /// that the payload does not contain does no harm.
-pub(crate) fn open(
-    below: Option<&[u8]>,
-    chain: &[(Seq, Vec<u8>)],
-    cache: &PayloadCache,
-) -> Result<CachedPayload> {
+pub(crate) fn open(below: Option<&[u8]>, chain: &[(Seq, Vec<u8>)], cache: &PayloadCache) -> Result<CachedPayload> {
     let shared = match below {
         None => chain.len().saturating_sub(1),
         Some(_) if chain.len() > FAR => chain.len() / 2,

@@ -57,8 +57,8 @@ export function save(context: Context, checkpoint: EncodedCheckpoint): Promise<v
     for (;;) {
       const compared = await compare(context, sessionId, state.messages);
       try {
-        await put(context, checkpoint, compared);
-        context.comparison.remember(sessionId, state.messages, compared, checkpoint.id);
+        const savedAt = await put(context, checkpoint, compared);
+        context.comparison.remember(sessionId, state.messages, compared, { id: checkpoint.id, savedAt });
         detachBuffers(checkpoint.rest, ...state.parts, ...(state.messages ? [{ ...state.messages, tag: "" }] : []));
         return;
       } catch (error) {
@@ -71,11 +71,12 @@ export function save(context: Context, checkpoint: EncodedCheckpoint): Promise<v
   });
 }
 
+/** Saves a checkpoint, and returns the time that it has in the store. */
 async function put(
   { engine: { native }, clock }: Context,
   checkpoint: EncodedCheckpoint,
   compared: Compared | null,
-): Promise<void> {
+): Promise<number> {
   const { id, sessionId, stepCount, timestamp, streamSequence, messageCount, state, rest } = checkpoint;
   const { shared, messages, counted } = namedMessages(checkpoint, compared);
   const parts = [...partsOf(state, shared), rest];
@@ -101,6 +102,7 @@ async function put(
     fields,
     parts.map(({ bytes }) => bytes),
   );
+  return fields.savedAt;
 }
 
 /**

@@ -24,8 +24,8 @@ export interface Compared {
  */
 interface Known {
   version: number;
-  /** A checkpoint that shares the messages. It has a random id, so it is gone if the database went back in time. */
-  checkpointId: string;
+  /** The checkpoint that was saved with the messages. It is gone if the database went back in time. */
+  since: { id: string; savedAt: number };
   count: number;
   place: Place | undefined;
   digest: string | undefined;
@@ -49,21 +49,21 @@ export class Comparison {
     const messages = given ?? none;
     const known = this.#known.get(sessionId);
     if (known !== undefined && repeats(messages, known)) {
-      const rest = await ask(native, sessionId, messages, known.count, known.checkpointId);
+      const rest = await ask(native, sessionId, messages, known.count, known.since);
       if (rest?.version === known.version && rest.since) return rest;
     }
     return ask(native, sessionId, messages, 0);
   }
 
   /** Remembers the messages of a checkpoint that was saved, if they are the session's. */
-  remember(sessionId: string, given: PackedMessages | null, compared: Compared | null, checkpointId: string): void {
+  remember(sessionId: string, given: PackedMessages | null, compared: Compared | null, since: Known["since"]): void {
     const messages = given ?? none;
     const count = messages.tags.length;
     if (compared === null || !compared.same || count === 0) return;
     this.#known.delete(sessionId);
     const place = placeOf(messages.bytes, messages.bytes.byteLength);
     const digest = place === undefined ? digestOf(messages, count) : undefined;
-    this.#known.set(sessionId, { version: compared.version, checkpointId, count, place, digest });
+    this.#known.set(sessionId, { version: compared.version, since, count, place, digest });
     if (this.#known.size > REMEMBERED) this.#known.delete(this.#known.keys().next().value!);
   }
 }
@@ -100,7 +100,7 @@ function ask(
   sessionId: string,
   messages: PackedMessages,
   offset: number,
-  since?: string,
+  since?: Known["since"],
 ): Promise<(Compared & { since: boolean }) | null> {
   const { bytes, ...packed } = offset === 0 ? messages : rangeOf(messages, offset, messages.tags.length);
   return helix.call(native, "compare", { sessionId, offset, ...(since && { since }), messages: packed }, [bytes]);

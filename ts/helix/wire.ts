@@ -69,7 +69,7 @@ interface HelixCalls {
   compare(fields: {
     sessionId: string;
     offset: number;
-    since?: string;
+    since?: { id: string; savedAt: number };
     messages: Packed;
   }): { savedAt: number; version: number; total: number; same: boolean; since: boolean } | null;
   /** Takes a buffer for each part. */

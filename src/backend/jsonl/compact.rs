@@ -240,8 +240,6 @@ impl Index {
         };
         let Ok(Line { lineage, pending_writes, .. }) = serde_json::from_slice::<Line<'_>>(first) else { return false };
         let file = lineage.map(|line| line.file).or(pending_writes.map(|line| line.file));
-        file.is_some_and(|file| {
-            !self.known.files.contains_key(&file) && line::verify(first, At::first(file)).is_ok()
-        })
+        file.is_some_and(|file| !self.known.files.contains_key(&file) && line::verify(first, At::first(file)).is_ok())
     }
 }

@@ -122,7 +122,9 @@ fn check_magic(file: File, ours: bool) -> Result<()> {
         )),
         Some(earlier @ 1..) => Err(Error::new(
             Code::Unsupported,
-            format!("the folder has version {earlier} of the format, which only development builds wrote: begin a new one"),
+            format!(
+                "the folder has version {earlier} of the format, which only development builds wrote: begin a new one"
+            ),
         )),
         _ if ours => Err(Error::new(
             Code::Corrupt,

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use super::delta::{Delta, Grown, Kind, NewBranch, Source, Written};
 use super::files::{Files, Place};
 use super::line::{At, Sum};
-use super::order::{Commit, Entry, Known, OrderEnd, News};
+use super::order::{Commit, Entry, Known, News, OrderEnd};
 use crate::backend::logs::{BranchId, LogRows};
 use crate::backend::tables::Tables;
 use crate::error::{Code, Error, Result};

@@ -148,8 +148,7 @@ impl Check<'_> {
             let Some(found) = self.damage(HeaderRow::read(row), claimed)? else { continue };
             let about = || About::row(&found);
             let what = |error: Error| error.context(&format!("checkpoint {:?}", found.header.id));
-            let loaded = payloads::load_row(self.open, &cache, &found)
-                .and_then(|payload| frame::split(&payload.raw));
+            let loaded = payloads::load_row(self.open, &cache, &found).and_then(|payload| frame::split(&payload.raw));
             if self.damage(loaded.map_err(what), about)?.is_some() {
                 self.page.counted.payloads += 1;
             }

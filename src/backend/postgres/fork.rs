@@ -21,7 +21,11 @@ impl Writing<'_> {
         if self.open.one(begun, values![line.lin])?.is_some_and(|row| row.get(0)) {
             return Err(fork.lineage_taken());
         }
-        let raw = self.payloads.load(found.seq, found.key()).map_err(|error| error.context(&format!("checkpoint {source:?}")))?.raw;
+        let raw = self
+            .payloads
+            .load(found.seq, found.key())
+            .map_err(|error| error.context(&format!("checkpoint {source:?}")))?
+            .raw;
         let marks = Logs(self.open).copy(*contract, &decode_marks(found.logs.as_deref())?)?;
         let header = fork.header(&found.header);
         let copy = Put { header: &header, raw, encoded: None, marks: marks.clone(), parent: Some(found) };

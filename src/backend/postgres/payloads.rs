@@ -17,8 +17,8 @@ use super::value::values;
 use crate::backend::rebase;
 use crate::cache::{CachedPayload, LineageTip, NewEntry, PayloadCache};
 use crate::codec::chain::open;
-use crate::codec::{envelope, frame};
 use crate::codec::plan::{self, Base, Effort, plan};
+use crate::codec::{envelope, frame};
 use crate::error::{Code, Error, Result};
 use crate::record::{ContractId, Encoded, Header, Payload, PayloadKey, Seq};
 

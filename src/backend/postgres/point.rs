@@ -43,8 +43,11 @@ const BY_ID: Statements =
     [select_by_id!(columns_with_sum!()), chain!(select_by_id!("c.seq"), "$3"), writes_to!(select_by_id!("c.id"))];
 const NEWEST: Statements =
     [select_newest!(columns_with_sum!()), chain!(select_newest!("c.seq"), "$3"), writes_to!(select_newest!("c.id"))];
-const LABELLED: Statements =
-    [select_labelled!(columns_with_sum!()), chain!(select_labelled!("c.seq"), "$4"), writes_to!(select_labelled!("c.id"))];
+const LABELLED: Statements = [
+    select_labelled!(columns_with_sum!()),
+    chain!(select_labelled!("c.seq"), "$4"),
+    writes_to!(select_labelled!("c.id")),
+];
 
 /// A read of one checkpoint.
 pub(super) struct Point {

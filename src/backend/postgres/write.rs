@@ -383,7 +383,10 @@ impl Writing<'_> {
             ],
         );
         let base = self.payloads.store(New { seq, call, header, raw, encoded, base })?;
-        self.known.stored(HeaderRow { seq, lin: lineage.lin, call, header: (*header).clone(), logs, sum: Some(base.key.sum) }, base);
+        self.known.stored(
+            HeaderRow { seq, lin: lineage.lin, call, header: (*header).clone(), logs, sum: Some(base.key.sum) },
+            base,
+        );
         // The replaced checkpoint may have been the last one of another lineage.
         if left.iter().any(|lin| *lin != lineage.lin) {
             self.end_empty(&left);

@@ -18,8 +18,8 @@ use crate::backend::header::flags_and_sum;
 use crate::backend::rebase;
 use crate::cache::{CachedPayload, LineageTip, NewEntry, PayloadCache};
 use crate::codec::chain::{Link, rebuild};
-use crate::codec::{envelope, frame};
 use crate::codec::plan::{Base, Effort, Row, plan};
+use crate::codec::{envelope, frame};
 use crate::error::{Code, Error, Result};
 use crate::record::{ContractId, Encoded, Header, Payload, PayloadKey, Seq};
 
@@ -286,9 +286,8 @@ pub(super) fn load(connection: &Connection, cache: &PayloadCache, seq: Seq) -> R
 /// Reads the checksum of a payload, without the rest of its body. Returns `None` if the row is missing or damaged.
 pub(super) fn sum(connection: &Connection, seq: Seq) -> Result<Option<u64>> {
     let mut head = [0; envelope::SUM_END];
-    let read = connection
-        .blob_open(MAIN_DB, "checkpoint", "body", seq, true)
-        .and_then(|body| body.read_at(&mut head, 0));
+    let read =
+        connection.blob_open(MAIN_DB, "checkpoint", "body", seq, true).and_then(|body| body.read_at(&mut head, 0));
     match read {
         Ok(length) => Ok(envelope::sum(&head[..length])),
         // SQLite gives this code if the row is missing, and if the column has another type.

@@ -6,14 +6,14 @@ use serde::{Deserialize, Serialize};
 use super::list::{Cursor, Listing, list};
 use super::meta::read_meta;
 use super::{
-    Branch, CONTRACT_ID, Change, CheckpointMeta, MESSAGES, Save, Session, SessionMeta, append, branch, change, checkpoint,
-    delete, expire, messages, save, session, sessions,
+    Branch, CONTRACT_ID, Change, CheckpointMeta, MESSAGES, Save, Session, SessionMeta, append, branch, change,
+    checkpoint, delete, expire, messages, save, session, sessions,
 };
 use crate::contract::call::{Buffers, RawCall, Request};
 use crate::contract::response::{PackedPart, Response, ResponseBuilder};
 use crate::error::{Error, Result};
 use crate::op::LogEnd;
-use crate::query::{Answer, LogRange, Pick, Query};
+use crate::query::{Answer, LogRange, Of, Pick, Query};
 use crate::record::{Checkpoint, Header, LogPage, Logged, Part, Record};
 
 /// The calls, as `ts/helix/wire.ts` declares them. A session is alive if its last write was at or after `alive_since`.
@@ -67,12 +67,12 @@ enum Call {
     },
     /// Compares messages with those of a session from `offset` on. The buffer holds all messages, one after the other.
     ///
-    /// `since` is a checkpoint of the session that shares its messages up to `offset`. The response says whether it is still
-    /// there: if not, the database went back in time, and the messages before `offset` may be others.
+    /// `since` is the session's newest checkpoint, which shares its messages up to `offset`. The response says whether it is
+    /// still there: if not, the database went back in time, and the messages before `offset` may be others.
     Compare {
         session_id: String,
         offset: u64,
-        since: Option<String>,
+        since: Option<Since>,
         messages: Packed,
     },
     /// The call has one buffer for each of `parts`.
@@ -203,10 +203,9 @@ pub(super) fn request(call: RawCall<'_>) -> Result<Request> {
         }
         Call::Compare { session_id, offset, since, messages: given } => {
             let given = given.records(buffers)?;
-            let named = |id: String| LogRange { limit: 0, ..LogRange::kept(CONTRACT_ID, &session_id, MESSAGES, &id) };
-            let named = Query::All(since.map(named).map(Query::Log).into_iter().collect());
-            let query = Query::All(vec![messages(session_id, offset, given.len()), named]);
-            Request::ask(query, move |answer| compared(answer, offset, &given))
+            let named = since.as_ref().map_or_else(Vec::new, |since| since.look(&session_id));
+            let query = Query::All(vec![messages(session_id, offset, given.len()), Query::All(named)]);
+            Request::ask(query, move |answer| compared(answer, offset, since.as_ref(), &given))
         }
         Call::Save {
             id,
@@ -301,7 +300,35 @@ fn packed(records: Vec<Record>, response: &mut ResponseBuilder) -> Vec<PackedPar
     records.into_iter().map(part).collect()
 }
 
-fn compared(answer: Answer, offset: u64, given: &[Record]) -> Result<Option<Response>> {
+/// A checkpoint, as the store that saved it knows it.
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+struct Since {
+    id: String,
+    saved_at: i64,
+}
+
+impl Since {
+    /// The queries that [`Since::holds`] needs.
+    fn look(&self, session_id: &str) -> Vec<Query> {
+        let of = Of::Lineage(session_id.to_owned());
+        let named = LogRange { limit: 0, ..LogRange::kept(CONTRACT_ID, session_id, MESSAGES, &self.id) };
+        vec![Query::List { contract: CONTRACT_ID, of, before: None, limit: Some(1) }, Query::Log(named)]
+    }
+
+    /// Returns true if the checkpoint is the session's newest, and shares its messages up to `offset`. The id alone could be
+    /// that of a later checkpoint, because a caller chooses it.
+    fn holds(&self, answers: Answer, offset: u64) -> Result<bool> {
+        let [newest, named] = answers.into_all()?;
+        let is_newest = newest
+            .into_headers()?
+            .first()
+            .is_some_and(|newest| (&newest.id, newest.saved_at) == (&self.id, self.saved_at));
+        Ok(is_newest && named.into_log()?.is_some_and(|named| named.length >= offset))
+    }
+}
+
+fn compared(answer: Answer, offset: u64, since: Option<&Since>, given: &[Record]) -> Result<Option<Response>> {
     /// Compares messages with those of a session. `same` is true if they are the session's from the offset on. `since` is
     /// false if the given checkpoint does not share the messages before the offset.
     #[derive(Serialize)]
@@ -315,13 +342,7 @@ fn compared(answer: Answer, offset: u64, given: &[Record]) -> Result<Option<Resp
     }
     let [session, named] = answer.into_all()?;
     let (Some(session), page) = row_and_log(session)? else { return Ok(None) };
-    let since = match named {
-        Answer::All(all) if all.is_empty() => true,
-        named => {
-            let [named] = named.into_all()?;
-            named.into_log()?.is_some_and(|named| named.length >= offset)
-        }
-    };
+    let since = since.map_or(Ok(true), |since| since.holds(named, offset))?;
     let content = |record: &Record| -> (String, Bytes) { (record.tag.clone(), record.bytes.clone()) };
     let same = page.records.iter().map(content).eq(given.iter().map(content));
     let Session { saved_at, version, .. } = session;
