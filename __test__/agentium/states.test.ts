@@ -180,7 +180,7 @@ describe.each(kinds)("a store on %s", (kind) => {
   });
 });
 
-it.each(storeKinds.filter((kind) => kind !== "memory"))(
+it.each(kinds.filter((kind) => kind !== "memory"))(
   "a store on %s keeps them after it was closed and opened",
   async (kind) => {
     const target = place(kind);

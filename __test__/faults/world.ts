@@ -77,8 +77,9 @@ export class World {
 
   /** How many checkpoints must be there: `problems` looks for each of them. */
   get required(): number {
-    const kept = [...this.#lineages.values()].flatMap((kepts) => [...kepts.values()]);
-    return kept.filter(({ must }) => must).length;
+    let required = 0;
+    for (const kepts of this.#lineages.values()) for (const { must } of kepts.values()) required += Number(must);
+    return required;
   }
 
   /** Compares the content of a store with this model, and returns the differences. */

@@ -6,7 +6,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { CheckpointStore } from "forkpoint";
-import { expect, it, onTestFinished, type TestContext } from "vitest";
+import { expect, it, onTestFinished } from "vitest";
 import { checkpoint } from "../../__test__/helpers.js";
 import { answering, emptyUrl, inMemory, long, startServer } from "./faults.js";
 
@@ -71,13 +71,13 @@ async function expectThere(store: CheckpointStore, acknowledged: ReturnType<type
   expect({ ok, findings }).toEqual({ ok: true, findings: [] });
 }
 
-it.each(long ? (["oldest", "newest"] as const) : (["newest"] as const))(
+it.for(long ? (["oldest", "newest"] as const) : (["newest"] as const))(
   "the disk of the tables is full, on the %s Postgres",
   { timeout: 120_000 },
-  async (version, test: TestContext) => {
+  async (version, test) => {
     const disk = smallDisk(48 << 20);
     const server = disk && (await serverWith(disk, { version, ...inMemory }));
-    if (server === undefined) return test.skip();
+    if (disk === undefined || server === undefined) return test.skip();
     const ballast = join(disk.FORKPOINT_DISK, "ballast");
     writeFileSync(ballast, Buffer.alloc(6 << 20));
     const place = join(disk.FORKPOINT_DISK, "tables");
@@ -109,16 +109,16 @@ it.each(long ? (["oldest", "newest"] as const) : (["newest"] as const))(
   },
 );
 
-it.each(long ? (["oldest", "newest"] as const) : (["oldest"] as const))(
+it.for(long ? (["oldest", "newest"] as const) : (["oldest"] as const))(
   "the disk of the whole server is full, on the %s Postgres",
   { timeout: 180_000 },
-  async (version, test: TestContext) => {
+  async (version, test) => {
     const disk = smallDisk(120 << 20);
     // The log of changes takes half of the disk. The server ends when it cannot write the log.
     const settings = { min_wal_size: "32MB", max_wal_size: "32MB" };
     const folder = disk?.FORKPOINT_DISK;
     const server = disk && (await serverWith(disk, { version, settings, sync: true, folder }));
-    if (server === undefined) return test.skip();
+    if (disk === undefined || server === undefined) return test.skip();
     const ballast = join(disk.FORKPOINT_DISK, "ballast");
     writeFileSync(ballast, Buffer.alloc(24 << 20));
     const store = new CheckpointStore(server.url(), { cacheBytes: 0, busyTimeoutMs: 2_000 });
