@@ -19,6 +19,8 @@ export default defineConfig({
           name: "forkpoint",
           include: ["__test__/**/*.test.ts", "integration/agentos/**/*.test.ts"],
           exclude: ["**/node_modules/**"],
+          // A test that asserts nothing fails.
+          expect: { requireAssertions: true },
           // As Node runs it, not as Vite would transform it.
           server: { deps: { external: [/\/dist\//] } },
           testTimeout: 60_000,

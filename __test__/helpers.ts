@@ -1,3 +1,4 @@
+import { deepStrictEqual } from "node:assert/strict";
 import { type ChildProcess, spawn } from "node:child_process";
 import { mkdtempSync, realpathSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -185,4 +186,10 @@ export function run(
       else resolve({ code, signal, lines, errors });
     });
   });
+}
+
+/** Expects what `assert.deepStrictEqual` does: it tells more values apart than `toStrictEqual`, and their prototypes. */
+export function expectSame(actual: unknown, expected: unknown): void {
+  // With `expect`, because a test without it counts as one that asserts nothing.
+  expect(() => deepStrictEqual(actual, expected)).not.toThrow();
 }

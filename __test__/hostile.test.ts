@@ -1,9 +1,21 @@
-import { strict as assert } from "node:assert";
 import { readdirSync } from "node:fs";
 import { runInNewContext } from "node:vm";
 import { type Checkpoint, type CheckpointStore, ForkpointError, type Serializer, type StoreOptions } from "forkpoint";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
-import { checkpoint, failure, folder, holding, ids, kinds, open, place, rejection, run, wrongType } from "./helpers.js";
+import {
+  checkpoint,
+  expectSame,
+  failure,
+  folder,
+  holding,
+  ids,
+  kinds,
+  open,
+  place,
+  rejection,
+  run,
+  wrongType,
+} from "./helpers.js";
 
 const graphId = "graph-a-1700000000000";
 
@@ -25,7 +37,7 @@ async function back(store: CheckpointStore, value: unknown): Promise<unknown> {
   await store.save(saved);
   const read = (await store.get(saved.id))!;
   // `latest` reads the checkpoint through different code than `get`.
-  assert.deepStrictEqual(await store.latest(saved.runId), read);
+  expectSame(await store.latest(saved.runId), read);
   return read.state.scratch;
 }
 
@@ -291,11 +303,11 @@ const become: Record<string, [() => unknown, unknown]> = {
 
 describe("values", () => {
   test.each(Object.entries(kept))("%s: kept exactly", async (_, make) => {
-    assert.deepStrictEqual(await back(open("memory:"), make()), make());
+    expectSame(await back(open("memory:"), make()), make());
   });
 
   test.each(Object.entries(become))("%s: stored as documented", async (_, [make, expected]) => {
-    assert.deepStrictEqual(await back(open("memory:"), make()), expected);
+    expectSame(await back(open("memory:"), make()), expected);
   });
 
   test("all of them in one checkpoint, in a file, outside of the state too", async () => {
@@ -306,8 +318,8 @@ describe("values", () => {
     await store.save(saved);
     await store.close();
     const read = (await open(target).get(saved.id))! as Checkpoint & { values: unknown };
-    assert.deepStrictEqual(read.values, values);
-    assert.deepStrictEqual(read.state.input, values);
+    expectSame(read.values, values);
+    expectSame(read.state.input, values);
   });
 
   test("an invalid Date", async () => {
@@ -410,7 +422,7 @@ describe("values", () => {
       new DataView(memory, 3, 5),
     ];
     const read = (await back(store, value)) as typeof value;
-    assert.deepStrictEqual(read, value);
+    expectSame(read, value);
     for (const view of read) {
       expect(view.byteOffset).toBe(0);
       expect(view.buffer.byteLength).toBe(view.byteLength);
@@ -743,7 +755,7 @@ describe("serializers", () => {
   test.each(Object.entries(jsonWrites))("json: %s, as JSON has it", async (_, make) => {
     const read = await back(open("memory:", { serializer: "json" }), make());
     const expected = JSON.parse(JSON.stringify({ made: make() })) as { made: unknown };
-    assert.deepStrictEqual(read, expected.made);
+    expectSame(read, expected.made);
   });
 
   test.each([

@@ -1,10 +1,9 @@
 // A small value that JSON can represent exactly is stored as JSON. Any other value is stored by structured clone. Reads
 // must not show a difference.
-import { deepStrictEqual } from "node:assert";
 import { join } from "node:path";
 import { type Checkpoint, CheckpointStore } from "forkpoint";
 import { describe, expect, test } from "vitest";
-import { failure, folder, holding, open } from "./helpers.js";
+import { expectSame, failure, folder, holding, open } from "./helpers.js";
 
 /** Text that is long enough to force structured clone for the whole value. */
 const padding = "long ".repeat(1_000);
@@ -83,7 +82,7 @@ test.each(values)("%s", async (_, value) => {
     (state.scratch as { value: unknown }).value,
     (nodeResults as unknown as Record<string, { value: unknown }>)["node"]!.value,
   ];
-  deepStrictEqual(of(small), of(large));
+  expectSame(of(small), of(large));
   for (const [index, each] of of(small).entries()) {
     if (typeof each !== "object" || each === null) continue;
     expect(Reflect.ownKeys(each)).toEqual(Reflect.ownKeys(of(large)[index] as object));

@@ -212,9 +212,10 @@ proptest! {
 
     #[test]
     fn any_payload_comes_back_over_any_other(base in payloads(), target in payloads()) {
-        if let Some(delta) = delta::encode(&base, &target) {
-            prop_assert!(delta::restore(&base, &[&delta], target.len()).unwrap() == target);
-        }
+        let delta = delta::encode(&base, &target);
+        // Proptest takes another case, and fails if too few have a delta.
+        prop_assume!(delta.is_some());
+        prop_assert!(delta::restore(&base, &[&delta.unwrap()], target.len()).unwrap() == target);
     }
 
     #[test]
@@ -223,6 +224,7 @@ proptest! {
         for edits in &steps {
             chain.push(edited(chain.payloads[0].clone(), edits));
         }
+        prop_assume!(chain.rows.len() > 1);
         chain.check();
     }
 

@@ -204,6 +204,10 @@ fn a_read_only_folder_can_be_read() {
         let output = child.env(READ.0, &path).env(READ.1, checkpoints.to_string()).output().unwrap();
         mode(here, 0o755);
         assert!(output.status.success(), "{}: {output:?}", path.display());
+        assert!(
+            String::from_utf8_lossy(&output.stdout).contains(" 1 passed;"),
+            "the child has run this test: {output:?}"
+        );
         assert!(files(here) == before, "{} was changed", path.display());
     }
 }

@@ -442,7 +442,7 @@ fn every_line_is_json_that_a_person_can_read() {
     )];
     apply(&mut store, unit).unwrap();
     apply(&mut store, vec![saved.clone().put(), write("a1", "task", "[1]")]).unwrap();
-    let mut checkpoints = 0;
+    let (mut checkpoints, mut records, mut written) = (0, 0, 0);
     for (path, bytes) in snapshot(&folder).into_iter().filter(|(path, _)| path.strip_suffix(".jsonl").is_some()) {
         for line in std::str::from_utf8(&bytes).unwrap().lines() {
             let line: serde_json::Value = serde_json::from_str(line).unwrap();
@@ -455,14 +455,16 @@ fn every_line_is_json_that_a_person_can_read() {
                 assert_eq!(checkpoint["parts"][1]["base64"], "AQI=");
             }
             if let Some(record) = line.get("record") {
+                records += 1;
                 assert_eq!((&record["log"], &record["value"]), (&"chat".into(), &"hi".into()));
             }
             if let Some(writes) = line.get("writes") {
+                written += 1;
                 assert_eq!(writes["writes"][0]["value"][0], 1);
             }
         }
     }
-    assert_eq!(checkpoints, 1);
+    assert_eq!((checkpoints, records, written), (1, 1, 1));
     assert!(fs::read_to_string(folder.join("agents/run-1.jsonl")).unwrap().contains(state), "byte for byte");
     assert_eq!(get(&mut open(&folder), "a1").unwrap(), saved.0);
 }
@@ -566,9 +568,9 @@ fn a_lock_that_is_held_is_waited_for_and_then_busy() {
 
 /// A second process: takes turns with the first, or saves until it is killed.
 #[test]
+#[ignore = "the program of a child process"]
 fn child() {
-    let Some(role) = role() else { return };
-    let role = role.into_string().unwrap();
+    let role = role().into_string().unwrap();
     let (what, folder) = role.split_once('|').unwrap();
     let mut store = open(Path::new(folder));
     if what == "turns" {
@@ -644,6 +646,7 @@ fn what_was_acknowledged_survives_a_kill() {
         let mut process = Process::start("child", format!("{name}|{}", folder.display()));
         let lines = cycle * cycle;
         let mut heard: Vec<String> = std::iter::from_fn(|| process.line()).take(lines).collect();
+        assert_eq!(heard.len(), lines, "the child saves until it is killed: {heard:?}");
         process.kill();
         heard.extend(std::iter::from_fn(|| process.line()));
         acknowledged.extend(heard);

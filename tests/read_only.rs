@@ -315,6 +315,10 @@ fn a_read_only_folder_can_be_read() {
             mode(file, 0o755);
         }
         assert!(output.status.success(), "{}: {output:?}", path.display());
+        assert!(
+            String::from_utf8_lossy(&output.stdout).contains(" 1 passed;"),
+            "the child has run this test: {output:?}"
+        );
         assert_eq!(walk(here), files, "{} was changed", path.display());
     }
 }

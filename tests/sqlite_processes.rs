@@ -35,9 +35,9 @@ fn arguments(of: &[&dyn AsRef<std::ffi::OsStr>]) -> OsString {
 
 /// A child process that saves its own lineage. With each save it also replaces a checkpoint that all processes share.
 #[test]
+#[ignore = "the program of a child process"]
 fn child() {
-    let Some(role) = role() else { return };
-    let role = role.into_string().unwrap();
+    let role = role().into_string().unwrap();
     let [journal, name, path] = role.splitn(3, '|').collect::<Vec<_>>().try_into().unwrap();
     let (kind, path) = (journal.to_owned(), PathBuf::from(path));
     say("ready");
@@ -124,9 +124,9 @@ fn length(store: &Store, log: &str) -> u64 {
 
 /// A child process that appends to logs shared by all processes.
 #[test]
+#[ignore = "the program of a child process"]
 fn appender() {
-    let Some(role) = role() else { return };
-    let role = role.into_string().unwrap();
+    let role = role().into_string().unwrap();
     let [journal, name, path] = role.splitn(3, '|').collect::<Vec<_>>().try_into().unwrap();
     let (kind, path) = (journal.to_owned(), PathBuf::from(path));
     say("ready");

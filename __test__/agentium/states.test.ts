@@ -178,9 +178,11 @@ describe.each(kinds)("a store on %s", (kind) => {
       expect((await store.timeline("run")).every(({ stateSize }) => stateSize > 0)).toBe(true);
     }
   });
+});
 
-  it("keeps them after it was closed and opened", async () => {
-    if (kind === "memory") return;
+it.each(kinds.filter((kind) => kind !== "memory"))(
+  "a store on %s keeps them after it was closed and opened",
+  async (kind) => {
     const target = place(kind);
     const first = new WorkflowCheckpointStore<Json>(target);
     await first.save(checkpoint<any>({ state: ["kept"] }) as never);
@@ -189,8 +191,8 @@ describe.each(kinds)("a store on %s", (kind) => {
     onTestFinished(() => second.close());
     expect((await second.latest("run"))!.state).toEqual(["kept"]);
     expect((await second.check()).findings).toEqual([]);
-  });
-});
+  },
+);
 
 it("a serializer that loses a state is found", async () => {
   const forgets = { name: "forgets", serialize: () => Buffer.from("x"), deserialize: () => undefined };

@@ -285,6 +285,7 @@ describe.each(storeKinds)("a workflow over %s", (kind) => {
       const workflow = counter(store());
       const { runId, state } = await workflow.runWithCheckpoints();
       const before = await workflow.listCheckpoints(runId);
+      expect(before.length).toBeGreaterThan(2);
       for (const { id } of before) {
         const replayed = await workflow.replay(id);
         expect(replayed).toMatchObject({ runId, state });

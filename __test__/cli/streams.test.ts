@@ -131,6 +131,7 @@ describe.runIf(linux)("a terminal", () => {
         .split("\n");
     const [wide, narrow, tiny] = [await screen(160), await screen(50), await screen(24)];
     const { runs } = await json(["ls", "--db", path, "--space", "agentos"]);
+    expect(runs.length).toBeGreaterThan(2);
     const longest = Math.max(...runs.map(({ run }: { run: string }) => run.length));
     expect(wide[0]).toMatch(/SIZE/);
     expect(narrow[0]).not.toMatch(/SIZE/);

@@ -18,7 +18,7 @@ const PATIENCE_MS = 60_000;
 const did: Record<string, (said: any[]) => boolean> = {
   work: (said) => said.some((line) => "d" in line),
   read: (said) => said.some((line) => "seen" in line || "read" in line),
-  watch: (said) => said.some((line) => "seen" in line),
+  watch: (said) => said.some((line) => line.seen?.length > 1),
   prune: (said) => said.some((line) => line.r > 0),
   vacuum: (said) => said.some((line) => "vacuumed" in line),
 };
@@ -32,6 +32,10 @@ export interface Contention {
   vacuums: number;
   /** How often readers read everything. */
   reads: number;
+  /** How many checkpoints that must be there were found. */
+  verified: number;
+  /** How many checkpoints were in more than one of the orders that processes saw. */
+  ordered: number;
   logBytes: number;
 }
 
@@ -59,7 +63,7 @@ export async function contend(
       { deadlineMs: ms + PATIENCE_MS + 60_000 },
     ),
   );
-  const result = { acknowledged: 0, pruned: 0, vacuums: 0, reads: 0, logBytes: 0 };
+  const result: Contention = { acknowledged: 0, pruned: 0, vacuums: 0, reads: 0, verified: 0, ordered: 0, logBytes: 0 };
   const troubled = trouble();
   // A program that fails says more.
   troubled.catch(() => {});
@@ -72,17 +76,20 @@ export async function contend(
   const ended = Promise.race(programs.map((program) => program.ended)).finally(() => over.abort());
   ended.catch(() => {});
   await Promise.race([troubled, ended]);
-  let idle = programs.map((program, at) => ({ program, done: did[tasks[at]!.task]! }));
+  let idle = programs.map((program, at) => ({ program, task: tasks[at]!.task, done: did[tasks[at]!.task]! }));
   for (const end = performance.now() + PATIENCE_MS; performance.now() < end && !over.signal.aborted; await sleep(100)) {
     idle = idle.filter(({ program, done }) => !done(program.said));
     if (idle.length === 0) break;
   }
+  const early = over.signal.aborted;
   for (const program of programs) program.tell("stop");
   for (const program of programs) {
     const { code, signal, errors } = await program.ended;
     expect({ code, signal, errors }, where).toEqual({ code: 0, signal: null, errors: "" });
   }
   await troubled;
+  expect({ early, idle: idle.map(({ task }) => task) }, where).toEqual({ early: false, idle: [] });
+  expect(result.logBytes > 0, "a write-ahead log was seen").toBe(kind === "sqlite");
   expect(result.logBytes, where).toBeLessThan(LOG_BYTES);
 
   const orders: string[][] = [];
@@ -96,7 +103,7 @@ export async function contend(
     const prunes = new Set(program.said.filter(({ op }) => op === "prune").map(({ b }) => b));
     result.pruned += program.said.filter(({ d }) => prunes.has(d)).reduce((sum, { r }) => sum + r, 0);
   }
-  expectOneOrder(orders, where);
+  result.ordered = expectOneOrder(orders, where);
 
   const others = tasks.some(({ task }) => task === "prune");
   for (const module of new Set(tasks.flatMap((one) => one.module ?? []))) {
@@ -107,12 +114,19 @@ export async function contend(
       others,
     );
     expect(world.problems(await verify(home, target, module)), where).toEqual([]);
+    expect(world.required, where).toBeGreaterThan(0);
+    result.verified += world.required;
   }
   return result;
 }
 
-/** Expects that there is one order of all checkpoints of which every process saw a part. */
-export function expectOneOrder(orders: string[][], where: string): void {
+/**
+ * Expects that there is one order of all checkpoints of which every process saw a part. Returns how many checkpoints were
+ * in more than one part.
+ */
+export function expectOneOrder(orders: string[][], where: string): number {
+  const seen = new Map<string, number>();
+  for (const one of orders.flat()) seen.set(one, (seen.get(one) ?? 0) + 1);
   // Each checkpoint, and those that some process saw directly after it.
   const after = new Map<string, Set<string>>();
   for (const order of orders)
@@ -133,6 +147,7 @@ export function expectOneOrder(orders: string[][], where: string): void {
     }
   }
   expect([...waiting.keys()], `seen in different orders; ${where}`).toEqual([]);
+  return [...seen.values()].filter((count) => count > 1).length;
 }
 
 /** Starts programs that say when they are ready. */
@@ -140,6 +155,11 @@ async function readied(count: number, make: (writer: string) => Program): Promis
   const programs = Array.from({ length: count }, (_, at) => make(String.fromCharCode(97 + at)));
   await Promise.all(programs.map((program) => program.until(1)));
   return programs;
+}
+
+/** What a contract's `raced` finds after these winners. Without this function: the winners. */
+interface Raced {
+  outcome?: (winners: string[]) => unknown;
 }
 
 /** In each round, all processes continue after the winner of the round before. Exactly one of them may succeed. */
@@ -165,8 +185,8 @@ export async function race(
   }
   for (const program of programs) program.tell("stop");
   for (const program of programs) await program.success();
-  const { raced } = programs[0]!.said.at(-1);
-  if (raced !== null) expect(raced, repeat(file, "FORKPOINT_FAULT_ROUNDS")).toEqual(winners);
+  const { outcome = (won: string[]): unknown => won } = ((await import(module)) as { default: Raced }).default;
+  expect(programs[0]!.said.at(-1), repeat(file, "FORKPOINT_FAULT_ROUNDS")).toEqual({ raced: outcome(winners) });
 }
 
 /** Lets processes create a store at the same moment. */

@@ -16,7 +16,10 @@ const LANES = 3;
 
 export interface Crashes {
   kills: number;
+  /** How many calls were acknowledged. The model knows all of them. */
   acknowledged: number;
+  /** How many checkpoints that must be there were found, in all cycles together. */
+  verified: number;
   /** How many checkpoints prunes have removed. */
   pruned: number;
   /** How many calls were running when the process was killed. */
@@ -34,6 +37,8 @@ export interface Databases {
 const durabilities = ["full", "normal", "off"] as const;
 
 /**
+ * Kills each writer once in each cycle. Fails if a kill met no running call, or if nothing acknowledged was looked for.
+ *
  * @param place a kind of file, or a server.
  * @param modules the contract of each writer. All of them write to one store.
  * @param file the test, for the message that says how to repeat a failure.
@@ -49,7 +54,8 @@ export async function crash(
   const below = randomBelow(seed * 1_000_003 + cycles + modules.length * 31 + kind.length);
   const traits = new Map<string, Traits>();
   for (const module of modules) traits.set(module, ((await import(module)) as { default: Traits }).default);
-  const crashes = { kills: 0, acknowledged: 0, pruned: 0, cut: 0 };
+  const crashes = { kills: 0, acknowledged: 0, verified: 0, pruned: 0, cut: 0 };
+  let known = 0;
   let worlds = new Map<string, World>();
   let target = "";
 
@@ -96,22 +102,29 @@ export async function crash(
       expect({ signal, errors }, where).toEqual({ signal: "SIGKILL", errors: "" });
       const said = program.said as Array<{ b?: number; d?: number; r?: unknown; op?: string }>;
       const begun = new Map(said.filter(({ b }) => b !== undefined).map((line) => [line.b, line.op]));
-      crashes.kills += 1;
       for (const { d, r } of said) {
         if (d === undefined) continue;
         crashes.acknowledged += 1;
         if (begun.get(d) === "prune") crashes.pruned += r as number;
         begun.delete(d);
       }
+      crashes.kills += 1;
       crashes.cut += begun.size;
     }
     if (typeof place !== "string") await place.settle();
     for (const [module, world] of worlds) {
-      world.add(programs.filter((_, writer) => modules[writer] === module).map(({ said }) => said));
+      known += world.add(programs.filter((_, writer) => modules[writer] === module).map(({ said }) => said));
       const found = await verify(home, target, module);
       expect(world.problems(found), where).toEqual([]);
+      crashes.verified += world.required;
       world.settle(found);
     }
   }
+  const { kills, acknowledged, verified, pruned, cut } = crashes;
+  const counts = JSON.stringify(crashes);
+  expect([kills, known], counts).toEqual([modules.length * cycles, acknowledged]);
+  // A few cycles may by chance not prune.
+  const least = cycles >= 10 ? [verified, cut, pruned] : [verified, cut];
+  expect(Math.min(...least), counts).toBeGreaterThan(0);
   return crashes;
 }

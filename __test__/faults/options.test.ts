@@ -4,6 +4,7 @@
 import { mkdirSync, readFileSync, readdirSync, rmSync, writeFileSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { fileURLToPath, pathToFileURL } from "node:url";
+import { isDeepStrictEqual } from "node:util";
 import { CheckpointStore, isForkpointError, openStore } from "forkpoint";
 import { ForkpointStorage, WorkflowCheckpointStore } from "forkpoint/agentium";
 import { SessionStore } from "forkpoint/helix";
@@ -374,16 +375,24 @@ function described(value: unknown): string {
 }
 
 interface Counts {
+  /** The constructor threw. */
   refused: number;
+  /** A call of the store rejected. */
   rejected: number;
+  /** The calls returned, but what they read cannot be foretold. */
   worked: number;
+  /** What the calls read was compared with what they saved. */
+  compared: number;
+  /** The target became a file or a folder, and nothing else in the folder changed. */
+  created: number;
 }
 
 it("targets and options", { timeout: 60_000 + rounds * 200 }, async () => {
   const home = folder();
   const inner = join(home, ...DEPTH);
   const around = readdirSync(process.cwd());
-  const counts = new Map<string, Counts>(kinds.map(({ name }) => [name, { refused: 0, rejected: 0, worked: 0 }]));
+  const none: Counts = { refused: 0, rejected: 0, worked: 0, compared: 0, created: 0 };
+  const counts = new Map<string, Counts>(kinds.map(({ name }) => [name, { ...none }]));
   const problems: string[] = [];
   for (let round = 0; round < rounds; round++) {
     // The numbers of a round depend on nothing before it.
@@ -413,9 +422,9 @@ it("targets and options", { timeout: 60_000 + rounds * 200 }, async () => {
       const free = good && !named.some((name) => limiting.includes(name));
       try {
         const found = await kind.use(store);
-        count.worked += 1;
         // What has expired is not found. A serializer of the user may return something else.
-        if (free) expect(found).toEqual(kind.expected);
+        count[free ? "compared" : "worked"] += 1;
+        if (free && !isDeepStrictEqual(found, kind.expected)) problem("reads something else:", found);
       } catch (error) {
         count.rejected += 1;
         if (!isTyped(error)) problem("a call rejects with", error);
@@ -426,12 +435,20 @@ it("targets and options", { timeout: 60_000 + rounds * 200 }, async () => {
     const elsewhere = created().filter((file) => path === undefined || !(file === path || file.startsWith(path)));
     if (elsewhere.length > 0) problem("creates other files:", elsewhere);
     if (readFileSync(join(inner, "text"), "utf8") !== "not a database") problem("changes another file");
-    if (created().length > 0) rmSync(home, { recursive: true, force: true });
+    if (created().length > 0) {
+      count.created += 1;
+      rmSync(home, { recursive: true, force: true });
+    }
     if (problems.length > 20) break;
   }
   if (isLong("FORKPOINT_FAULT_OPTIONS")) console.log(Object.fromEntries(counts));
   expect(problems, repeat("__test__/faults/options.test.ts", "FORKPOINT_FAULT_OPTIONS")).toEqual([]);
   expect(readdirSync(process.cwd())).toEqual(around);
-  for (const [name, { refused, worked }] of counts)
-    expect(Math.min(refused, worked), `${name}: some are refused, and some work`).toBeGreaterThan(0);
+  // Every round had one outcome. Each constructor refused some, and compared what the others had saved.
+  const all = [...counts.values()];
+  const sum = (of: (one: Counts) => number) => all.reduce((total, one) => total + of(one), 0);
+  expect(sum((one) => one.refused + one.rejected + one.worked + one.compared)).toBe(rounds);
+  expect(sum(({ created }) => created)).toBeGreaterThan(0);
+  for (const [name, { refused, compared }] of counts)
+    expect(Math.min(refused, compared), `${name}: ${refused} refused, ${compared} compared`).toBeGreaterThan(0);
 });

@@ -53,23 +53,33 @@ export class World {
     this.#keep = keep;
   }
 
-  /** Adds what writers have done since the last `settle`. Each has lineages of its own. */
-  add(logs: Line[][], prunedByOthers = false): void {
+  /**
+   * Adds what writers have done since the last `settle`. Each has lineages of its own. Returns how many of their calls
+   * were acknowledged.
+   */
+  add(logs: Line[][], prunedByOthers = false): number {
+    let acknowledged = 0;
     this.#pruned = prunedByOthers || logs.flat().some((line) => "op" in line && line.op === "prune" && !line.name);
     for (const name of this.#lineages.keys()) this.#demote(name);
     for (const lines of logs) {
       const open = new Map<number, () => void>();
       for (const line of lines) {
         if ("b" in line) open.set(line.b, this.#begin(line));
-        else if ("d" in line) open.get(line.d)!();
+        else if ("d" in line) {
+          open.get(line.d)!();
+          acknowledged += 1;
+        }
       }
     }
     for (const name of this.#lineages.keys()) this.#demote(name);
+    return acknowledged;
   }
 
-  /** Returns how many checkpoints each lineage must have at least. */
-  get size(): number {
-    return [...this.#lineages.values()].reduce((sum, kepts) => sum + kepts.size, 0);
+  /** How many checkpoints must be there: `problems` looks for each of them. */
+  get required(): number {
+    let required = 0;
+    for (const kepts of this.#lineages.values()) for (const { must } of kepts.values()) required += Number(must);
+    return required;
   }
 
   /** Compares the content of a store with this model, and returns the differences. */

@@ -1,8 +1,7 @@
 // Tests saving, reading and listing checkpoints, and the events that saves cause.
-import assert from "node:assert/strict";
 import type { CheckpointCreatedEvent, CheckpointPage } from "forkpoint/helix";
 import { describe, expect, it } from "vitest";
-import { failure, ids, kinds, rejection, thrown, wrongType } from "../helpers.js";
+import { expectSame, failure, ids, kinds, rejection, thrown, wrongType } from "../helpers.js";
 import { START, checkpoint, logOf, make, pair, stateOf, texts, withSession } from "./helpers.js";
 
 describe.each(kinds)("checkpoints over %s", (kind) => {
@@ -156,8 +155,8 @@ describe.each(kinds)("checkpoints over %s", (kind) => {
       const state = stateOf({ customState, messages: [], none: undefined, half: "\ud83d" });
       await store.saveCheckpoint({ ...checkpoint(1), state, extra: new Date(1), absent: undefined } as never);
       const found = (await store.getCheckpoint("s/1"))!;
-      assert.deepStrictEqual(found.state, state);
-      assert.deepStrictEqual((found as unknown as Record<string, unknown>)["extra"], new Date(1));
+      expectSame(found.state, state);
+      expectSame((found as unknown as Record<string, unknown>)["extra"], new Date(1));
       expect(found).toHaveProperty("absent", undefined);
     });
 
@@ -167,7 +166,7 @@ describe.each(kinds)("checkpoints over %s", (kind) => {
       const state = { ...stateOf({ messages: [] }), ...JSON.parse(text), customState: JSON.parse(text) };
       await store.saveCheckpoint({ ...checkpoint(1), ...JSON.parse(text), state });
       const found = (await store.getCheckpoint("s/1"))!;
-      assert.deepStrictEqual(found.state, state);
+      expectSame(found.state, state);
       expect(Object.getOwnPropertyDescriptor(found, "__proto__")!.value).toEqual({ polluted: 1 });
       expect(({} as Record<string, unknown>)["polluted"]).toBeUndefined();
     });

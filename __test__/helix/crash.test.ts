@@ -179,6 +179,9 @@ describe("two processes that write and are killed at random moments", () => {
       }
       await whole(store);
     }
+    const all = [...acknowledged.values()].flat();
+    for (const kind of ["append", "merge", "save"])
+      expect(all.filter((line) => line.startsWith(kind)).length, kind).toBeGreaterThan(10);
   });
 });
 

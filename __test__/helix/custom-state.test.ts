@@ -1,9 +1,8 @@
 // Tests merges into the custom state, and changes that wait to be merged.
-import assert from "node:assert/strict";
 import { join } from "node:path";
 import type { CustomStateChanges, SessionStore } from "forkpoint/helix";
 import { describe, expect, it } from "vitest";
-import { failure, folder, kinds, wrongType } from "../helpers.js";
+import { expectSame, failure, folder, kinds, wrongType } from "../helpers.js";
 import { at, make, pair, stateOf, withSession } from "./helpers.js";
 
 /** Opens a store and creates the session "s" with this custom state. */
@@ -78,14 +77,14 @@ describe.each(kinds)("the custom state over %s", (kind) => {
       const store = await holding(kind, {});
       const changes = JSON.parse('{"__proto__":{"polluted":1},"constructor":[1],"toString":"text"}');
       await store.mergeCustomState("s", changes);
-      assert.deepStrictEqual(await customState(store), changes);
+      expectSame(await customState(store), changes);
       const values = JSON.parse('{"__proto__":[2],"constructor":[2],"hasOwnProperty":[3],"valueOf":[4]}');
       const { warnings } = await store.mergeCustomState("s", { values, arrayReplacements: new Set() });
       expect(warnings).toHaveLength(1);
       const merged = JSON.parse(
         '{"__proto__":[2],"constructor":[1,2],"toString":"text","hasOwnProperty":[3],"valueOf":[4]}',
       );
-      assert.deepStrictEqual(await customState(store), merged);
+      expectSame(await customState(store), merged);
       expect(({} as Record<string, unknown>)["polluted"]).toBeUndefined();
     });
 
@@ -93,7 +92,7 @@ describe.each(kinds)("the custom state over %s", (kind) => {
       const store = await holding(kind, { at: new Date(0) });
       const changes = { map: new Map([["a", 1n]]), bytes: new Uint8Array([1]), none: undefined, half: "\ud83d" };
       await store.mergeCustomState("s", changes);
-      assert.deepStrictEqual(await customState(store), { at: new Date(0), ...changes });
+      expectSame(await customState(store), { at: new Date(0), ...changes });
     });
 
     it("takes a snapshot when it is called", async () => {

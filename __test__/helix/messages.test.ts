@@ -1,8 +1,7 @@
 // Tests the log of messages.
-import assert from "node:assert/strict";
 import type { Message } from "forkpoint/helix";
 import { describe, expect, it } from "vitest";
-import { failure, kinds, rejection, wrongType } from "../helpers.js";
+import { expectSame, failure, kinds, rejection, wrongType } from "../helpers.js";
 import { checkpoint, contents, logOf, make, pair, stateOf, texts, withSession } from "./helpers.js";
 
 describe.each(kinds)("messages over %s", (kind) => {
@@ -122,10 +121,10 @@ describe.each(kinds)("messages over %s", (kind) => {
     await store.saveCheckpoint(checkpoint(1));
     await store.saveCheckpoint(checkpoint(2, { state: stateOf({ messages: [message, message] }) }));
     const [found] = (await store.getMessages("s")).messages;
-    assert.deepStrictEqual(found, message);
+    expectSame(found, message);
     expect(Object.keys(found!)).toEqual(Object.keys(message));
-    assert.deepStrictEqual((await store.getCheckpoint("s/1"))!.state.messages, [message]);
-    assert.deepStrictEqual((await store.getCheckpoint("s/2"))!.state.messages, [message, message]);
+    expectSame((await store.getCheckpoint("s/1"))!.state.messages, [message]);
+    expectSame((await store.getCheckpoint("s/2"))!.state.messages, [message, message]);
     expect(({} as Record<string, unknown>)["polluted"]).toBeUndefined();
   });
 

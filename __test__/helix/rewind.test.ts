@@ -1,7 +1,6 @@
 // Tests going back to a checkpoint, in its session and in a new one.
-import assert from "node:assert/strict";
 import { describe, expect, it } from "vitest";
-import { failure, ids, kinds, wrongType } from "../helpers.js";
+import { expectSame, failure, ids, kinds, wrongType } from "../helpers.js";
 import { TestClock, checkpoint, logOf, make, pair, stateOf, texts, withSession } from "./helpers.js";
 
 describe.each(kinds)("rewinding over %s", (kind) => {
@@ -17,7 +16,7 @@ describe.each(kinds)("rewinding over %s", (kind) => {
       const back = await store.rewindTo("s/3");
       expect(back).toEqual(await store.getCheckpoint("s/3"));
       expect(back).toMatchObject({ streamSequence: 17, messageCount: 2, state: { messages: texts(2) } });
-      assert.deepStrictEqual(await store.loadState("s"), state);
+      expectSame(await store.loadState("s"), state);
       expect(await logOf(store)).toEqual(["m0", "m1"]);
       expect((await store.sessions()).sessions[0]).toMatchObject({ status: "running", stepCount: 3 });
       expect(await store.incrementStepCount("s")).toBe(4);

@@ -1,8 +1,7 @@
 // Tests sessions and their states.
-import assert from "node:assert/strict";
 import type { SessionStore } from "forkpoint/helix";
 import { describe, expect, it } from "vitest";
-import { failure, kinds, rejection, wrongType } from "../helpers.js";
+import { expectSame, failure, kinds, rejection, wrongType } from "../helpers.js";
 import { TestClock, checkpoint, logOf, make, pair, stateOf, texts, withSession } from "./helpers.js";
 
 describe.each(kinds)("sessions over %s", (kind) => {
@@ -248,7 +247,7 @@ describe.each(kinds)("sessions over %s", (kind) => {
     ])("a field messages that is no list of messages is kept: %s", async (_, messages) => {
       const store = await withSession(kind);
       await store.saveState("s", stateOf({ messages }));
-      assert.deepStrictEqual((await store.loadState("s"))!.messages, messages);
+      expectSame((await store.loadState("s"))!.messages, messages);
     });
 
     it("has 'active' and 0 for a status and a step count that are missing", async () => {

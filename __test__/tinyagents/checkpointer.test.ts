@@ -1,9 +1,8 @@
 // Tests putting and reading checkpoints: put, get, list, getTuple and stateHistory.
-import { deepStrictEqual } from "node:assert/strict";
 import { randomBytes } from "node:crypto";
 import { type NewThreadCheckpoint, type ThreadCheckpoint } from "forkpoint/tinyagents";
 import { describe, expect, it, onTestFinished, vi } from "vitest";
-import { failure, kinds, rejection, wrongType } from "../helpers.js";
+import { expectSame, failure, kinds, rejection, wrongType } from "../helpers.js";
 import { type Kind, at, chain, idsOf, make, write } from "./helpers.js";
 
 /** A checkpoint with a value in each declared field. */
@@ -128,15 +127,15 @@ describe.each(kinds)("on %s", (kind: Kind) => {
       const store = make(kind);
       const checkpointId = await store.put({ threadId: "t", state });
       const config = { threadId: "t", checkpointId, namespace: [] };
-      deepStrictEqual((await store.get("t"))!.state, state);
-      deepStrictEqual((await store.get("t", checkpointId))!.state, state);
-      deepStrictEqual((await store.getTuple(config))!.checkpoint.state, state);
-      deepStrictEqual((await store.stateHistory("t"))[0]!.state, state);
+      expectSame((await store.get("t"))!.state, state);
+      expectSame((await store.get("t", checkpointId))!.state, state);
+      expectSame((await store.getTuple(config))!.checkpoint.state, state);
+      expectSame((await store.stateHistory("t"))[0]!.state, state);
       // The second of an id is stored and read through different code.
       await store.put({ threadId: "t", checkpointId, state: [state] });
-      deepStrictEqual((await store.get("t", checkpointId))!.state, [state]);
+      expectSame((await store.get("t", checkpointId))!.state, [state]);
       await store.putWrites(config, [write({ payload: state })]);
-      deepStrictEqual(await store.getWrites(config), [write({ payload: state })]);
+      expectSame(await store.getWrites(config), [write({ payload: state })]);
     });
 
     it("keep objects that refer to each other", async () => {

@@ -9,6 +9,8 @@ export default defineConfig({
   test: {
     name: "langgraph-newest",
     include: ["tests/*.test.ts"],
+    // A test that asserts nothing fails.
+    expect: { requireAssertions: true },
     globalSetup: ["../langgraph/global-setup.ts"],
     // The published conformance suite uses `describe`, `it` and the others without importing them.
     globals: true,

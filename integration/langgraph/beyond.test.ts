@@ -487,6 +487,7 @@ describe.each(kinds)("on %s", (kind) => {
         const app = deltas(checkpointer, frequency);
         for (let round = 1; round <= 4; round++) await app.invoke({ log: [`in${round}`], round }, thread());
         const before = await all(app.getStateHistory(thread()));
+        expect(before.length).toBeGreaterThan(5);
         await checkpointer.prune(["thread"], { keepLastN: 5 });
         expect((await all(app.getStateHistory(thread(), { limit: 5 }))).map(({ values }) => values)).toEqual(
           before.slice(0, 5).map(({ values }) => values),
@@ -568,21 +569,25 @@ describe.each(kinds)("on %s", (kind) => {
     });
 
     describe("its options", () => {
-      it.each(["keep_latest", "delete", { keepLastN: 3 }, { olderThan: Date.now() + 1e9 }, {}] as const)(
-        "dryRun says what %j would remove, and removes nothing",
-        async (strategy) => {
-          const checkpointer = await filled();
-          await checkpointer.putWrites(thread("a", { checkpoint_id: uuid6(0) }), [["w", 1]], "task");
-          const before = await tuples(checkpointer);
-          const progress: unknown[] = [];
-          const onProgress = (now: unknown) => progress.push(now);
-          const planned = await checkpointer.prune(["a", "b", "a"], strategy, { dryRun: true, onProgress });
-          expect(await tuples(checkpointer)).toStrictEqual(before);
-          if (planned.removed > 0) expect(progress.at(-1)).toEqual(planned);
-          expect(await checkpointer.prune(["a", "b", "a"], strategy)).toEqual(planned);
-          expect(await tuples(checkpointer)).toHaveLength(40 - planned.removed);
-        },
-      );
+      it.each([
+        ["keep_latest", 36],
+        ["delete", 40],
+        [{ keepLastN: 3 }, 28],
+        [{ olderThan: Date.now() + 1e9 }, 40],
+        [{}, 0],
+      ] as const)("dryRun says what %j would remove, and removes nothing", async (strategy, removed) => {
+        const checkpointer = await filled();
+        await checkpointer.putWrites(thread("a", { checkpoint_id: uuid6(0) }), [["w", 1]], "task");
+        const before = await tuples(checkpointer);
+        const progress: unknown[] = [];
+        const onProgress = (now: unknown) => progress.push(now);
+        const planned = await checkpointer.prune(["a", "b", "a"], strategy, { dryRun: true, onProgress });
+        expect(await tuples(checkpointer)).toStrictEqual(before);
+        expect(planned.removed).toBe(removed);
+        expect(progress.at(-1)).toEqual(removed > 0 ? planned : undefined);
+        expect(await checkpointer.prune(["a", "b", "a"], strategy)).toEqual(planned);
+        expect(await tuples(checkpointer)).toHaveLength(40 - planned.removed);
+      });
 
       it("dryRun counts what a delta channel needs as kept", async () => {
         const checkpointer = saver(kind);
@@ -898,6 +903,7 @@ describe.each(kinds)("on %s", (kind) => {
             await app.invoke({ log: [`in${round}`], round }, thread());
           }
           const before = (await all(app.getStateHistory(thread()))).slice(0, 8);
+          expect(before).toHaveLength(8);
           for (const run of ["r1", "r2"]) {
             await checkpointer.deleteForRuns([run]);
             for (const { config, values } of before.slice(0, run === "r1" ? 8 : 4)) {

@@ -172,7 +172,9 @@ describe("SqliteSaver: four processes on one database", () => {
     const place = files();
     const children = names.map((name) => new Child([place.database, place.journal, "many", "4", "5", name]));
     await children[0]!.until("begin");
-    await children[0]!.kill();
+    const own = () => place.effects().filter(({ pid }) => pid === children[0]!.pid);
+    await expect.poll(() => own().length, { interval: 5, timeout: 30_000 }).toBeGreaterThan(10);
+    expect(await children[0]!.kill()).toBe("SIGKILL");
     await Promise.all(children.slice(1).map((child) => child.end()));
     const checkpointer = open(place.database);
     for (const name of names.slice(1)) {
@@ -182,12 +184,15 @@ describe("SqliteSaver: four processes on one database", () => {
       }
     }
     // Every checkpoint that the killed process stored is complete.
+    let entries = 0;
     for (let i = 0; i < 4; i++) {
       for (const { checkpoint } of await all(checkpointer.list(thread(`a-${i}`)))) {
         const log = (checkpoint.channel_values["log"] ?? []) as string[];
         expect(log).toEqual(everything("a", i).slice(0, log.length));
+        entries += log.length;
       }
     }
+    expect(entries).toBeGreaterThan(0);
   });
 
   it("open a database that does not exist yet, all at the same moment", async () => {

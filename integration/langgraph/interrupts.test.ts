@@ -223,6 +223,7 @@ describe.each(kinds)("on %s", (kind) => {
       const app = chain().compile({ checkpointer: saver(kind) });
       await app.invoke({ log: ["in"] }, thread());
       const history = await all(app.getStateHistory(thread()));
+      expect(history.length).toBeGreaterThan(3);
       for (const { config, values, next, parentConfig, metadata } of history) {
         const copy = await app.getState(await app.updateState(config, null, "__copy__"));
         expect(copy).toMatchObject({ values, next, metadata: { source: "fork", step: metadata!.step + 1 } });

@@ -8,6 +8,8 @@ export default defineConfig({
   test: {
     name: "langgraph",
     include: ["*.test.ts"],
+    // A test that asserts nothing fails.
+    expect: { requireAssertions: true },
     globalSetup: ["./global-setup.ts"],
     // The published conformance suite uses `describe`, `it` and the others without importing them.
     globals: true,

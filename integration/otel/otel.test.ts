@@ -6,7 +6,7 @@ import { join } from "node:path";
 import { SpanKind, SpanStatusCode, context, metrics, trace } from "@opentelemetry/api";
 import { AsyncLocalStorageContextManager } from "@opentelemetry/context-async-hooks";
 import type { Histogram } from "@opentelemetry/sdk-metrics";
-import { CheckpointStore, openStore } from "forkpoint";
+import { type CallContext, CheckpointStore, openStore } from "forkpoint";
 import { ForkpointStorage, WorkflowCheckpointStore } from "forkpoint/agentium";
 import { SessionStore } from "forkpoint/helix";
 import { type InstrumentOptions, instrument } from "forkpoint/otel";
@@ -320,9 +320,30 @@ describe("instrument()", () => {
     expect(dataPoints.map(({ value }) => (value as Histogram).count)).toEqual([1]);
   });
 
-  it("without an SDK does nothing, and costs no save", async () => {
+  it("without an SDK records nothing, and costs no save", async () => {
     instrumented({});
-    await save("a");
+    const ended: CallContext[] = [];
+    const hear = (context: unknown) => void ended.push(context as CallContext);
+    const { asyncEnd } = tracingChannel("forkpoint:save");
+    asyncEnd.subscribe(hear);
+    onTestFinished(() => void asyncEnd.unsubscribe(hear));
+    const [store, ids] = [open("memory:"), ["a", "b", "c"]];
+    for (const id of ids) await store.save(checkpoint(id));
+    // Each save ended once, without an error, in a commit of its own.
+    expect(ended.map(({ id, error, batch }) => [id, error, batch])).toEqual(ids.map((id) => [id, undefined, 1]));
+    for (const id of ids) expect(await store.get(id)).toEqual(checkpoint(id));
+    expect((await store.stats()).checkpoints).toBe(ids.length);
+    // An SDK that is set up later gets nothing of what came before.
+    const [traces, meters] = [tracing(), metering()];
+    trace.setGlobalTracerProvider(traces.provider);
+    metrics.setGlobalMeterProvider(meters.provider);
+    onTestFinished(() => {
+      trace.disable();
+      metrics.disable();
+    });
+    expect([traces.spans(), await meters.measured()]).toEqual([[], {}]);
+    await store.save(checkpoint("after"));
+    expect(saves(traces)).toBe(1);
   });
 
   it.each([

@@ -6,6 +6,8 @@ export default defineConfig({
   test: {
     name: "otel",
     include: ["*.test.ts"],
+    // A test that asserts nothing fails.
+    expect: { requireAssertions: true },
     // Copies the package beside OpenTelemetry, so that both use the same @opentelemetry/api.
     globalSetup: ["../langgraph/global-setup.ts"],
     // Load these modules with Node, without Vite's transforms.

@@ -1,35 +1,44 @@
 // A full disk: of the tables, and of everything that the server writes.
 import { spawnSync } from "node:child_process";
 import { randomBytes } from "node:crypto";
-import { mkdirSync, mkdtempSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { chmodSync, chownSync, mkdirSync, mkdtempSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { fileURLToPath } from "node:url";
 import { CheckpointStore } from "forkpoint";
 import { expect, it, onTestFinished } from "vitest";
 import { checkpoint } from "../../__test__/helpers.js";
-import { answering, emptyUrl, long, onServer, startServer } from "./faults.js";
+import { answering, emptyUrl, inMemory, long, startServer } from "./faults.js";
 
-/** Runs a command as root. Returns its errors, or undefined if it succeeded. */
-function asRoot(...command: string[]): string | undefined {
-  const [program, ...args] = process.getuid?.() === 0 ? command : ["sudo", "-n", ...command];
-  const { status, stderr, error } = spawnSync(program!, args, { encoding: "utf8" });
-  return status === 0 ? undefined : `${error ?? stderr}`;
-}
+/** The variables with which a program has this folder as its small disk. */
+type Disk = Record<"LD_PRELOAD" | "FORKPOINT_DISK" | "FORKPOINT_DISK_BYTES", string>;
 
 /**
- * Makes a small disk in memory for the running test. Undefined: this process may not mount one. A container often forbids
- * it, and nothing that can be installed changes that, so the test is skipped in CI too.
+ * Makes a small disk for the running test. Undefined: this machine cannot have one, and the test is skipped. In CI, that is
+ * an error.
  */
-function smallDisk(size: string): string | undefined {
-  const folder = mkdtempSync(join(tmpdir(), "small-"));
-  const failed = asRoot("mount", "-t", "tmpfs", "-o", `size=${size},mode=1777`, "tmpfs", folder);
-  onTestFinished(() => {
-    if (failed === undefined) asRoot("umount", "--lazy", folder);
-    rmSync(folder, { recursive: true, force: true });
-  });
-  if (failed === undefined) return folder;
-  console.warn(`SKIPPED: no disk can be mounted: ${failed}`);
+function smallDisk(bytes: number): Disk | undefined {
+  const home = mkdtempSync(join(tmpdir(), "small-"));
+  onTestFinished(() => rmSync(home, { recursive: true, force: true }));
+  const [disk, library] = [join(home, "disk"), join(home, "small-disk.so")];
+  mkdirSync(disk);
+  // The server may run as another user.
+  chmodSync(home, 0o755);
+  chmodSync(disk, 0o777);
+  const command = ["-O2", "-shared", "-fPIC", "-o", library, fileURLToPath(new URL("small-disk.c", import.meta.url))];
+  const { status, stderr, error } = spawnSync("cc", command, { encoding: "utf8" });
+  if (status === 0) return { LD_PRELOAD: library, FORKPOINT_DISK: disk, FORKPOINT_DISK_BYTES: `${bytes}` };
+  const why = `no small disk can be made on ${process.platform}: ${error ?? stderr}`;
+  if (process.env["CI"]) throw new Error(why);
+  console.warn(`\n${"*".repeat(80)}\n* SKIPPED: the tests of a full disk. ${why}\n${"*".repeat(80)}\n`);
   return undefined;
+}
+
+/** Starts a server that has this disk, until the running test ends. */
+async function serverWith(env: Disk, options: Parameters<typeof startServer>[0]) {
+  const server = await startServer({ ...options, env });
+  if (server !== undefined) onTestFinished(() => server.stop());
+  return server;
 }
 
 /** A checkpoint of random bytes, which cannot be stored smaller. */
@@ -62,20 +71,21 @@ async function expectThere(store: CheckpointStore, acknowledged: ReturnType<type
   expect({ ok, findings }).toEqual({ ok: true, findings: [] });
 }
 
-onServer("newest", (server) => {
-  it("the disk of the tables is full", { timeout: 120_000 }, async (test) => {
-    const disk = smallDisk("48m");
-    if (disk === undefined) return test.skip();
-    const ballast = join(disk, "ballast");
+it.for(long ? (["oldest", "newest"] as const) : (["newest"] as const))(
+  "the disk of the tables is full, on the %s Postgres",
+  { timeout: 120_000 },
+  async (version, test) => {
+    const disk = smallDisk(48 << 20);
+    const server = disk && (await serverWith(disk, { version, ...inMemory }));
+    if (disk === undefined || server === undefined) return test.skip();
+    const ballast = join(disk.FORKPOINT_DISK, "ballast");
     writeFileSync(ballast, Buffer.alloc(6 << 20));
-    const place = join(disk, "tables");
+    const place = join(disk.FORKPOINT_DISK, "tables");
     mkdirSync(place, { mode: 0o700 });
-    const { uid, gid } = statSync(server().data);
-    if (asRoot("chown", `${uid}:${gid}`, place) !== undefined) throw new Error("chown failed");
-    const name = `small_${process.pid}`;
-    await server().query(`CREATE TABLESPACE ${name} LOCATION '${place}'`);
-    onTestFinished(async () => void (await server().query(`DROP TABLESPACE ${name}`)));
-    const url = await emptyUrl(server(), { options: `TABLESPACE ${name}` });
+    const { uid, gid } = statSync(server.data);
+    chownSync(place, uid, gid);
+    await server.query(`CREATE TABLESPACE small LOCATION '${place}'`);
+    const url = await emptyUrl(server, { options: "TABLESPACE small" });
 
     const store = new CheckpointStore(url, { cacheBytes: 0 });
     onTestFinished(() => store.close());
@@ -85,6 +95,7 @@ onServer("newest", (server) => {
       retryable: false,
       outcome: undefined,
     });
+    expect(server.log).toContain("No space left on device");
     expect(acknowledged.length).toBeGreaterThan(20);
     await expectThere(store, acknowledged);
     expect((await store.stats()).checkpoints).toBe(acknowledged.length);
@@ -95,32 +106,36 @@ onServer("newest", (server) => {
     await store.delete("0");
     await expectThere(store, [...acknowledged.slice(1), next]);
     expect(await store.get("0")).toBeNull();
-  });
-});
+  },
+);
 
-it("the disk of the whole server is full", { timeout: 180_000 }, async (test) => {
-  const disk = smallDisk("120m");
-  if (disk === undefined) return test.skip();
-  const ballast = join(disk, "ballast");
-  writeFileSync(ballast, Buffer.alloc(24 << 20));
-  // The log of changes takes half of the disk. The server ends when it cannot write the log.
-  const settings = { min_wal_size: "32MB", max_wal_size: "32MB" };
-  const server = await startServer({ version: long ? "newest" : "oldest", folder: disk, settings, sync: true });
-  if (server === undefined) return test.skip();
-  onTestFinished(() => server.stop());
-  const store = new CheckpointStore(server.url(), { cacheBytes: 0, busyTimeoutMs: 2_000 });
-  onTestFinished(() => store.close());
-  const { acknowledged, error } = await fill(store);
-  expect(["FULL", "UNAVAILABLE"]).toContain(error.code);
-  expect(error.retryable).toBe(error.code === "UNAVAILABLE");
-  expect(acknowledged.length).toBeGreaterThan(10);
-  rmSync(ballast);
-  if (!(await server.query("SELECT 1").catch(() => undefined))) {
-    await server.halt();
-    await server.start();
-  }
-  await answering(server);
-  const next = large(acknowledged.length);
-  await store.save(next);
-  await expectThere(store, [...acknowledged, next]);
-});
+it.for(long ? (["oldest", "newest"] as const) : (["oldest"] as const))(
+  "the disk of the whole server is full, on the %s Postgres",
+  { timeout: 180_000 },
+  async (version, test) => {
+    const disk = smallDisk(120 << 20);
+    // The log of changes takes half of the disk. The server ends when it cannot write the log.
+    const settings = { min_wal_size: "32MB", max_wal_size: "32MB" };
+    const folder = disk?.FORKPOINT_DISK;
+    const server = disk && (await serverWith(disk, { version, settings, sync: true, folder }));
+    if (disk === undefined || server === undefined) return test.skip();
+    const ballast = join(disk.FORKPOINT_DISK, "ballast");
+    writeFileSync(ballast, Buffer.alloc(24 << 20));
+    const store = new CheckpointStore(server.url(), { cacheBytes: 0, busyTimeoutMs: 2_000 });
+    onTestFinished(() => store.close());
+    const { acknowledged, error } = await fill(store);
+    expect(["FULL", "UNAVAILABLE"]).toContain(error.code);
+    expect(error.retryable).toBe(error.code === "UNAVAILABLE");
+    expect(server.log).toContain("No space left on device");
+    expect(acknowledged.length).toBeGreaterThan(10);
+    rmSync(ballast);
+    if (!(await server.query("SELECT 1").catch(() => undefined))) {
+      await server.halt();
+      await server.start();
+    }
+    await answering(server);
+    const next = large(acknowledged.length);
+    await store.save(next);
+    await expectThere(store, [...acknowledged, next]);
+  },
+);

@@ -45,7 +45,7 @@ onServer("newest", (server, version) => {
     if (pooler === undefined) return test.skip();
     const url = await emptyUrl();
     await create(folder(), url, contract("agentos"), 8, file);
-    await terminate(server());
+    expect(await terminate(server())).toBeGreaterThan(0);
     await contend(folder(), url, [{ task: "work", module: contract("agentium") }], 200, file);
   });
 });

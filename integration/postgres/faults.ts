@@ -101,4 +101,4 @@ export async function answering(server: Server): Promise<void> {
   }
 }
 
-export { amount, type Server, startPooler, startServer };
+export { amount, inMemory, type Server, startPooler, startServer };

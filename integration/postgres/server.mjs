@@ -100,12 +100,13 @@ export async function freePort() {
  * @param {string} [options.encoding] The encoding of the databases. Default: UTF8.
  * @param {boolean} [options.sync] True: commits are synced to the disk, as they are in production.
  * @param {string} [options.folder] The folder for the cluster. Default: a temporary folder, removed by `stop()`.
+ * @param {Record<string, string>} [options.env] More variables of its environment.
  * @returns {Promise<Server | undefined>} Undefined if this machine has no such server.
  */
-export async function startServer({ version, settings = {}, encoding = "UTF8", sync = false, folder } = {}) {
+export async function startServer({ version, settings = {}, encoding = "UTF8", sync = false, folder, env } = {}) {
   const bin = programs(version);
   if (bin === undefined) return undefined;
-  const as = user();
+  const as = { ...user(), env: { ...process.env, ...env } };
   const home = mkdtempSync(join(folder ?? tmpdir(), "postgres-"));
   chmodSync(home, 0o755);
   const data = join(home, "data");

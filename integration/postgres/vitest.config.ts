@@ -16,6 +16,8 @@ export default defineConfig({
   test: {
     name: "postgres",
     include: ["*.test.ts"],
+    // A test that asserts nothing fails.
+    expect: { requireAssertions: true },
     globalSetup: ["./global-setup.ts"],
     // Load these modules with Node, without Vite's transforms.
     server: { deps: { external: [/\/node_modules\//, /\/dist\//] } },

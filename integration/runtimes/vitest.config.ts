@@ -6,6 +6,8 @@ export default defineConfig({
   test: {
     name: "runtimes",
     include: ["*.test.ts"],
+    // A test that asserts nothing fails.
+    expect: { requireAssertions: true },
     globalSetup: ["./global-setup.ts"],
     testTimeout: 120_000,
     hookTimeout: 120_000,

@@ -9,8 +9,12 @@ export default defineConfig({
     globalSetup: ["./global-setup.ts"],
     // Load these modules with Node, without Vite's transforms.
     server: { deps: { external: [/\/node_modules\//, /\/dist\//] } },
-    // A limit for a busy machine. It is not a test of speed.
-    expect: { poll: { timeout: 20_000 } },
+    expect: {
+      // A test that asserts nothing fails.
+      requireAssertions: true,
+      // A limit for a busy machine. It is not a test of speed.
+      poll: { timeout: 20_000 },
+    },
     testTimeout: 120_000,
     hookTimeout: 120_000,
   },

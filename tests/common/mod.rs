@@ -433,18 +433,22 @@ pub(crate) fn integrity(path: &Path) -> String {
 
 const ROLE: &str = "FORKPOINT_TEST_ROLE";
 
-/// A child process of this test binary that runs a single test. The test reads its argument with [`role`]. The child
-/// sends lines to the parent through standard error, because the test harness writes to standard output. The message of
-/// a panic also goes to standard error.
+/// The first line of each child.
+const BEGUN: &str = "the child has begun";
+
+/// A child process of this test binary that runs a single test. The parent ignores this test, so it does not count as
+/// passed there. The test reads its argument with [`role`]. The child sends lines to the parent through standard error,
+/// because the test harness writes to standard output. The message of a panic also goes to standard error.
 pub(crate) struct Process {
     child: Child,
     lines: BufReader<ChildStderr>,
 }
 
 impl Process {
+    /// Starts a child and waits until it has called [`role`].
     pub(crate) fn start(test: &str, role: impl AsRef<OsStr>) -> Self {
         let mut child = Command::new(std::env::current_exe().unwrap())
-            .args(["--exact", test, "--nocapture"])
+            .args(["--exact", test, "--ignored", "--nocapture"])
             .env(ROLE, role)
             .stdin(Stdio::piped())
             .stdout(Stdio::null())
@@ -452,7 +456,9 @@ impl Process {
             .spawn()
             .unwrap();
         let lines = BufReader::new(child.stderr.take().unwrap());
-        Self { child, lines }
+        let mut process = Self { child, lines };
+        assert_eq!(process.line().as_deref(), Some(BEGUN), "there is no child {test}");
+        process
     }
 
     /// Returns the next whole line, or `None` at the end. If a killed process has written a part of a line, that part
@@ -494,9 +500,11 @@ impl Drop for Process {
     }
 }
 
-/// Returns the argument of a child process. Returns `None` in the parent.
-pub(crate) fn role() -> Option<std::ffi::OsString> {
-    std::env::var_os(ROLE)
+/// Begins a child process. Returns its argument.
+pub(crate) fn role() -> std::ffi::OsString {
+    let role = std::env::var_os(ROLE).expect("only `Process::start` runs this test");
+    say(BEGUN);
+    role
 }
 
 /// Sends a line from a child to the parent. The line is sent in one write, so that a kill cannot leave a part of the

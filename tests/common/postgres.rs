@@ -128,7 +128,7 @@ pub(crate) fn server() -> Option<&'static Server> {
     let server = SERVER.get_or_init(Server::start).as_ref();
     if server.is_none() {
         assert!(std::env::var_os("CI").is_none() || !cfg!(target_os = "linux"), "no Postgres server is installed");
-        eprintln!("SKIPPED: no Postgres server is installed");
+        super::say("SKIPPED: no Postgres server is installed");
     }
     server
 }

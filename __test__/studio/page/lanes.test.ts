@@ -136,6 +136,7 @@ describe("any history", () => {
       const { all, forks } = history(seed, 80);
       const { rows, edges, rowOf, lanes } = layOut(all, forks, true, new Set(all.map(({ id }) => id)));
       expect(rows).toHaveLength(all.length + forks.length);
+      expect(edges.length).toBeGreaterThan(0);
       for (const [index, row] of rows.entries()) {
         const passing = edges.filter(({ from, to }) => from < index && to > index).map(({ lane }) => lane);
         expect(new Set(passing).size, `seed ${seed}, row ${index}`).toBe(passing.length);
