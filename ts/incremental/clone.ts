@@ -6,10 +6,11 @@
  * was written before by its number. So nothing that is copied may contain an object twice, or share one.
  */
 
-import { isDeepStrictEqual, types } from "node:util";
+import { isDeepStrictEqual } from "node:util";
 import { deserialize } from "node:v8";
 import { type Bytes, joined } from "../bytes.js";
-import { isPlainObject } from "./leaves.js";
+import { isDense } from "../exact-json.js";
+import { OTHER, PLAIN, dataProperty, record } from "./leaves.js";
 import { GrowingLists } from "./lists.js";
 import { leadsToList } from "./search.js";
 import { PlainWriter, isOrdinary } from "./plain.js";
@@ -19,8 +20,6 @@ const HEADER = Buffer.from([0xff, 0x0f]);
 const PADDING = Buffer.from([0]);
 /** The most objects beside the lists that are checked. If there are more, V8 serialises the whole value. */
 const MOST_OBJECTS = 4_096;
-/** The deepest nesting and the longest array beside the lists. */
-const [MOST_NESTED, MOST_LENGTH] = [100, 65_536];
 
 /** Writes a value with V8's serializer. Throws if V8 cannot write it. */
 type Write = (value: unknown) => Uint8Array;
@@ -37,7 +36,8 @@ export class CloneWriter {
     this.#write = write;
     this.#lists = new GrowingLists({
       render: (item) => this.#item(item),
-      gap: (_, position) => (position % 2 === 0 ? undefined : PADDING),
+      // Every item begins at an even position.
+      between: (byteLength) => (byteLength % 2 === 0 ? undefined : PADDING),
       keepsIdentity: true,
     });
   }
@@ -135,8 +135,8 @@ class Spine {
     for (const key in object) {
       // An inherited key is no part of the object.
       if (keys[count++] !== key || !isOrdinary(key)) return false;
-      const property = Object.getOwnPropertyDescriptor(object, key);
-      if (property === undefined || property.get !== undefined || property.set !== undefined) return false;
+      const property = dataProperty(object, key);
+      if (property === undefined) return false;
       this.#writer.text(key);
       if (!this.value(property.value, depth + 1)) return false;
     }
@@ -144,12 +144,12 @@ class Spine {
     return count === keys.length;
   }
 
+  /** Writes an array of one item that leads to a list. */
   #array(array: unknown[], depth: number): boolean {
-    if (!this.#isFirst(array) || Object.getPrototypeOf(array) !== Array.prototype) return false;
-    if (Object.keys(array).length !== array.length) return false;
-    this.#writer.beginArray(array.length);
-    for (const item of array) if (!this.value(item, depth + 1)) return false;
-    this.#writer.endArray(array.length);
+    if (!this.#isFirst(array) || Object.getPrototypeOf(array) !== Array.prototype || !isDense(array)) return false;
+    this.#writer.beginArray(1);
+    if (!this.value(array[0], depth + 1)) return false;
+    this.#writer.endArray(1);
     return true;
   }
 
@@ -169,52 +169,16 @@ class Spine {
 
   /** Writes a value that leads to no list. */
   #other(value: unknown): boolean {
-    const isPlain = this.#isUnsharedData(value, 0);
-    if (isPlain === undefined) return false;
-    if (isPlain) return this.#writer.value(value);
-    this.#writer.append(this.#write(value).subarray(HEADER.length));
+    if (typeof value === "function" || typeof value === "symbol") return false;
+    const objects: object[] = [];
+    const kind = typeof value === "object" && value !== null ? record(value, [], objects) : PLAIN;
+    if (kind === OTHER || !objects.every((object) => this.#isFirst(object))) return false;
+    if (kind < PLAIN || !this.#writer.value(value)) this.#writer.append(this.#write(value).subarray(HEADER.length));
     return true;
   }
 
-  /**
-   * Returns undefined if V8 must serialise everything as a whole: if the value is no data, or an object in it was met before.
-   * Returns false if only V8's serializer can write the value.
-   */
-  #isUnsharedData(value: unknown, depth: number): boolean | undefined {
-    if (typeof value === "function" || typeof value === "symbol") return undefined;
-    if (typeof value !== "object" || value === null) return typeof value !== "bigint";
-    if (depth > MOST_NESTED || !this.#isFirst(value)) return undefined;
-    if (Array.isArray(value)) return this.#isUnsharedArray(value, depth);
-    if (isPlainObject(value)) {
-      let isPlain = true;
-      for (const key in value) {
-        const property = Object.getOwnPropertyDescriptor(value, key);
-        if (property === undefined || property.get !== undefined || property.set !== undefined) return undefined;
-        const isPlainProperty = this.#isUnsharedData(property.value, depth + 1);
-        if (isPlainProperty === undefined) return undefined;
-        isPlain &&= isPlainProperty && isOrdinary(key);
-      }
-      return isPlain;
-    }
-    const prototype: unknown = Object.getPrototypeOf(value);
-    if (prototype === Uint8Array.prototype || prototype === Buffer.prototype)
-      return types.isSharedArrayBuffer((value as Uint8Array).buffer) ? undefined : false;
-    return prototype === Date.prototype && types.isDate(value) ? Object.keys(value).length === 0 : undefined;
-  }
-
-  #isUnsharedArray(array: unknown[], depth: number): boolean | undefined {
-    if (array.length > MOST_LENGTH) return undefined;
-    let isPlain = Object.getPrototypeOf(array) === Array.prototype && Object.keys(array).length === array.length;
-    for (let at = 0; at < array.length; at++) {
-      const isPlainItem = this.#isUnsharedData(array[at], depth + 1);
-      if (isPlainItem === undefined) return undefined;
-      isPlain &&= isPlainItem;
-    }
-    return isPlain;
-  }
-
   #isFirst(object: object): boolean {
-    if (this.#objects.has(object) || this.#objects.size >= MOST_OBJECTS || types.isProxy(object)) return false;
+    if (this.#objects.has(object) || this.#objects.size >= MOST_OBJECTS) return false;
     this.#objects.add(object);
     return true;
   }

@@ -5,14 +5,10 @@
 
 import { type Bytes, joined } from "../bytes.js";
 import { GrowingLists, type ItemFormat } from "./lists.js";
-import { hasToJson } from "./leaves.js";
+import { dataProperty, hasToJson } from "./leaves.js";
 import { leadsToList } from "./search.js";
 
 const COMMA = Buffer.from(",");
-
-function gap(index: number): Uint8Array | undefined {
-  return index === 0 ? undefined : COMMA;
-}
 
 /** Serialises values that contain lists that grow. */
 export class JsonWriter {
@@ -21,10 +17,10 @@ export class JsonWriter {
 
   /** `mayStringify` returns true if `JSON.stringify` may write a value that is beside the lists. */
   constructor(
-    items: Omit<ItemFormat, "gap" | "keepsIdentity">,
+    items: Omit<ItemFormat, "between" | "keepsIdentity">,
     mayStringify: (value: unknown) => boolean = () => true,
   ) {
-    this.#lists = new GrowingLists({ ...items, gap, keepsIdentity: false });
+    this.#lists = new GrowingLists({ ...items, between: () => COMMA, keepsIdentity: false });
     this.#mayStringify = mayStringify;
   }
 
@@ -51,9 +47,10 @@ export class JsonWriter {
     if (Array.isArray(value)) return pieces.text("[") && this.#write(value[0], pieces, depth + 1) && pieces.text("]");
     let before = "{";
     for (const key of Object.keys(value)) {
-      const property = Object.getOwnPropertyDescriptor(value, key);
-      if (property === undefined || property.get !== undefined || property.set !== undefined) return false;
-      if (property.value === undefined) continue;
+      const property = dataProperty(value, key);
+      if (property === undefined) return false;
+      // `JSON.stringify` leaves out what is undefined. LangGraph's serializer does not.
+      if (property.value === undefined && this.#mayStringify(undefined)) continue;
       pieces.text(`${before}${JSON.stringify(key)}:`);
       if (!this.#write(property.value, pieces, depth + 1)) return false;
       before = ",";

@@ -77,10 +77,17 @@ export class PlainWriter {
   }
 
   /**
-   * Writes plain data: no getters, no holes, and no classes but Date. Returns false if V8's serializer must write the value,
-   * because it contains something else. Part of the value may then be written.
+   * Writes plain data: no getters, no holes, and no classes but Date. Returns false and writes nothing if V8's serializer
+   * must write the value, because it contains something else.
    */
   value(value: unknown): boolean {
+    const start = this.#at;
+    if (this.#value(value)) return true;
+    this.#at = start;
+    return false;
+  }
+
+  #value(value: unknown): boolean {
     switch (typeof value) {
       case "string":
         this.text(value);
@@ -105,7 +112,7 @@ export class PlainWriter {
     if (Array.isArray(object)) {
       const { length } = object;
       this.beginArray(length);
-      for (let at = 0; at < length; at++) if (!this.value(object[at])) return false;
+      for (let at = 0; at < length; at++) if (!this.#value(object[at])) return false;
       this.endArray(length);
       return true;
     }
@@ -121,7 +128,7 @@ export class PlainWriter {
       if (!isOrdinary(key)) return false;
       keys += 1;
       this.text(key);
-      if (!this.value((object as Record<string, unknown>)[key])) return false;
+      if (!this.#value((object as Record<string, unknown>)[key])) return false;
     }
     this.endObject(keys);
     return true;

@@ -1,7 +1,7 @@
 /** Looks for lists that may grow. */
 
 import { types } from "node:util";
-import { isPlainObject } from "./leaves.js";
+import { dataProperty, isPlainObject } from "./leaves.js";
 import type { GrowingLists } from "./lists.js";
 
 /** Lists are looked for in objects that are nested up to this depth, and under at most so many keys. */
@@ -23,8 +23,8 @@ function leads(value: unknown, depth: number, lists: GrowingLists): boolean {
   if (!isPlainObject(value)) return false;
   for (const key in value) {
     if (--keys < 0) return false;
-    const property = Object.getOwnPropertyDescriptor(value, key);
-    if (property !== undefined && property.get === undefined && leads(property.value, depth + 1, lists)) return true;
+    const property = dataProperty(value, key);
+    if (property !== undefined && leads(property.value, depth + 1, lists)) return true;
   }
   return false;
 }
