@@ -233,6 +233,35 @@ describe("falls back to the whole for", () => {
   });
 });
 
+describe("an array with as many names as holes keeps both", () => {
+  /** Has as many keys as an array with neither. */
+  const odd = (array: unknown[]) => {
+    delete array[1];
+    return Object.assign(array, { name: "kept" });
+  };
+
+  it("in an item that was saved before", () => {
+    const writer = cloneWriter();
+    const list = messages(20).map((item) => ({ ...item, array: [1, undefined, 3] as unknown[] }));
+    warm(writer, { list });
+    odd(list[7]!.array);
+    const state = { list };
+    const bytes = writer.serialize(state);
+    expect(bytes === undefined || read(bytes).equals(read(serialize(state)))).toBe(true);
+    // V8's serializer writes the whole.
+    expect(bytes).toBe(undefined);
+  });
+
+  it("beside a list, where what a name has is found if it is shared", () => {
+    const writer = cloneWriter();
+    const list = messages(20);
+    warm(writer, { list });
+    const state = { array: odd([1, 2, 3]), list };
+    expect(read(writer.serialize(state)!).equals(read(serialize(state)))).toBe(true);
+    expect(writer.serialize({ array: Object.assign([1], { name: list[3] }), list })).toBe(undefined);
+  });
+});
+
 it("never changes bytes that were handed over", () => {
   const mutations = new Mutations(9);
   const writer = cloneWriter();
