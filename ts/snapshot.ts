@@ -4,7 +4,6 @@
  */
 
 import { types } from "node:util";
-import { isDense } from "./exact-json.js";
 import { isOwnError, refusal, textOf } from "./errors.js";
 import { warn } from "./warnings.js";
 
@@ -108,7 +107,7 @@ class Walk {
     const { length } = array;
     if (length > CHECK_LENGTH) return false;
     // JSON loses an array's named properties, and turns a hole into null.
-    const isJson = !this.isSmall || (length <= SMALL_VALUES && isDense(array));
+    const isJson = !this.isSmall || (length <= SMALL_VALUES && Object.keys(array).length === length);
     if (!isJson && this.#isLarge()) return false;
     for (let i = 0; i < length; i++) if (!this.isData(array[i], depth)) return false;
     return true;

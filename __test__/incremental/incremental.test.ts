@@ -67,11 +67,12 @@ describe.each(Object.entries(formats))("no mutation is missed in %s", (_, { writ
   });
 });
 
-/** Counts how often a value is serialised. */
+/** Counts how often a message is serialised. */
 function counting(): { writer: CloneWriter; written: () => number } {
   let count = 0;
   const writer = new CloneWriter((value) => {
-    count += 1;
+    // What is beside the lists has no BigInt.
+    if (Object.values(value as object).some((each) => typeof each === "bigint")) count += 1;
     return serialize(value);
   });
   const written = () => {
@@ -168,7 +169,6 @@ describe("falls back to the whole for", () => {
     ["a list with a hole", (list) => Object.assign([...list], { length: list.length + 1 })],
     ["a list of a class", (list) => class extends Array {}.from(list)],
     ["a proxy", (list) => new Proxy(list, {})],
-    ["an index as a key", (list) => ({ 7: 1, list })],
     [
       "a getter of the state",
       (list) => ({
@@ -192,6 +192,7 @@ describe("falls back to the whole for", () => {
       "bytes, a BigInt, a Date and an array with a hole",
       (list) => ({ bytes: Buffer.from("x"), n: 1n, at: [new Date(1)], list, holes: [1, , 3] }), // oxlint-disable-line no-sparse-arrays
     ],
+    ["an index as a key", (list) => ({ 7: 1, list })],
     ["odd keys beside the list", (list) => ({ list, input: { 7: "index", ["__proto__"]: 1, "": 2, 日本: 3 } })],
     [
       "texts of every kind",
@@ -242,7 +243,7 @@ describe("an array with as many names as holes keeps both", () => {
 
   it("in an item that was saved before", () => {
     const writer = cloneWriter();
-    const list = messages(20).map((item) => ({ ...item, array: [1, undefined, 3] as unknown[] }));
+    const list = messages(20).map((item) => Object.assign(item, { array: [1, undefined, 3] as unknown[] }));
     warm(writer, { list });
     odd(list[7]!.array);
     const state = { list };

@@ -22,7 +22,7 @@ const { limitKeptBytes } = (await import(path("incremental/memory"))) as { limit
 /** A message whose content depends on what no other code sees. */
 class Private extends AIMessage {
   #count = 0;
-  get lc_attributes() {
+  override get lc_attributes() {
     return { count: this.#count };
   }
   add() {

@@ -204,7 +204,7 @@ describe("a list whose items were changed in place is what it is now", () => {
 /** Two messages of subclasses. Each has a private field, which the message's JSON shows. */
 class Rated extends AIMessage {
   #rating = 0;
-  get lc_attributes() {
+  override get lc_attributes() {
     return { rating: this.#rating };
   }
   rate(rating: number) {

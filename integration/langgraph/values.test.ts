@@ -67,7 +67,7 @@ describe.each(kinds)("on %s", (kind) => {
     for (let version = 1; version <= 6; version++) {
       it.items.push({ n: version });
       const put = checkpoint({ channel_values: { it }, channel_versions: { it: version } });
-      at = await checkpointer.put(at, put, metadata(), { it: version });
+      at = (await checkpointer.put(at, put, metadata(), { it: version })) as typeof at;
       other = (await memory.put(other, put, metadata())) as typeof other;
       const read = (await checkpointer.getTuple(at))!.checkpoint.channel_values;
       expect(read, `save ${version}`).toStrictEqual((await memory.getTuple(other))!.checkpoint.channel_values);

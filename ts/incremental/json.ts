@@ -4,9 +4,8 @@
  */
 
 import { type Bytes, joined } from "../bytes.js";
-import { GrowingLists, type ItemFormat } from "./lists.js";
+import { type Grown, GrowingLists, type ItemFormat } from "./lists.js";
 import { dataProperty, hasToJson } from "./leaves.js";
-import { leadsToList } from "./search.js";
 
 const COMMA = Buffer.from(",");
 
@@ -26,7 +25,7 @@ export class JsonWriter {
 
   /** Returns the bytes of a value. Returns undefined if it must be serialised as a whole. */
   serialize(value: unknown): Bytes | undefined {
-    if (!leadsToList(value, 0, this.#lists)) return undefined;
+    if (!this.#lists.leadsToList(value)) return undefined;
     const pieces = new JsonPieces();
     return this.#lists.save(() => (this.#write(value, pieces, 0) ? pieces.finish() : undefined));
   }
@@ -35,7 +34,7 @@ export class JsonWriter {
   #write(value: unknown, pieces: JsonPieces, depth: number): boolean {
     // A `toJSON` may depend on the key, which `JSON.stringify` passes only when it writes the whole.
     if (hasToJson(value)) return false;
-    if (!leadsToList(value, depth, this.#lists)) {
+    if (!this.#lists.leadsToList(value, depth)) {
       if (!this.#mayStringify(value)) return false;
       const text: string | undefined = JSON.stringify(value);
       return text !== undefined && pieces.text(text);
@@ -69,7 +68,7 @@ class JsonPieces {
     return true;
   }
 
-  add({ pieces, byteLength }: { pieces: readonly Uint8Array[]; byteLength: number }): true {
+  add({ pieces, byteLength }: Grown): true {
     this.#endText();
     for (const piece of pieces) this.#pieces.push(piece);
     this.#byteLength += byteLength;

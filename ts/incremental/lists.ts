@@ -7,9 +7,10 @@
  * the value is serialised as a whole.
  */
 
+import { types } from "node:util";
 import { Chunk } from "../chunk.js";
 import { isDense } from "../exact-json.js";
-import { type Leaves, PLAIN, compare, hasToJson, record } from "./leaves.js";
+import { type Leaves, PLAIN, compare, dataProperty, hasToJson, isPlainObject, record } from "./leaves.js";
 import { Holding, evict } from "./memory.js";
 
 /** How a format writes the items of a list. */
@@ -28,12 +29,14 @@ export interface ItemFormat {
 
 /** Shorter and longer lists are serialised as a whole. */
 const [LEAST_ITEMS, MOST_ITEMS] = [16, 65_536];
+/** Lists are looked for in objects that are nested up to this depth, and under at most so many keys. */
+const [MOST_DEEP, MOST_KEYS] = [3, 2_048];
 /** How many of the last items are looked at to find the list that a save had stored before. */
 const MOST_TRIES = 8;
 /** How many of the next items are looked at to find an item, before the places of all are listed. */
 const NEAR = 32;
-/** The bytes are copied into one block if they lie in more pieces, or if the blocks are so many times larger. */
-const [MOST_PIECES, MOST_WASTE] = [32, 4];
+/** The bytes are copied into a new block if they lie in more pieces. */
+const MOST_PIECES = 32;
 const [LEAST_BLOCK, MOST_BLOCK] = [16 << 10, 4 << 20];
 /** The greatest number of saves that do not try to use the bytes of a list, after they were of no use. */
 const MOST_SKIPPED = 64;
@@ -47,7 +50,7 @@ interface Mark {
   save: number;
 }
 
-/** Items as they were serialised. All that belongs to an item follows that of the item before it, because memory is read fastest in its order. */
+/** Items as they were serialised. Each list has what belongs to them in their order, because memory is read fastest so. */
 class Block {
   readonly chunk: Chunk;
   readonly objects: object[] = [];
@@ -82,16 +85,11 @@ class Block {
   }
 
   /** Returns what `add` has got. */
-  item(index: number): Parameters<Block["add"]> {
-    const { objects, starts, ends, leaves, leafStarts, marks, markStarts } = this;
-    const { bytes } = this.chunk;
-    return [
-      objects[index]!,
-      leaves.slice(leafStarts[index], leafStarts[index + 1]),
-      marks.slice(markStarts[index], markStarts[index + 1]),
-      bytes.subarray(starts[index], ends[index]),
-      bytes.subarray(ends[index], this.next(index)),
-    ];
+  item(at: number): Parameters<Block["add"]> {
+    const leaves = this.leaves.slice(this.leafStarts[at], this.leafStarts[at + 1]);
+    const marks = this.marks.slice(this.markStarts[at], this.markStarts[at + 1]);
+    const bytes = this.chunk.bytes.subarray(this.starts[at], this.ends[at]);
+    return [this.objects[at]!, leaves, marks, bytes, this.chunk.bytes.subarray(this.ends[at], this.next(at))];
   }
 
   /** About how much memory the items take beside their bytes. */
@@ -130,6 +128,20 @@ export class GrowingLists {
     const first: unknown = value[0];
     if (typeof first !== "object" || first === null) return false;
     return value.length >= LEAST_ITEMS || (this.#format.isSlow?.(first) ?? false);
+  }
+
+  /** Returns true if the value is a list that may grow, or a plain object or a list of one item that contains one. */
+  leadsToList(value: unknown, depth = 0, keys = { left: MOST_KEYS }): value is object {
+    if (typeof value !== "object" || value === null || types.isProxy(value)) return false;
+    if (this.mayGrow(value)) return true;
+    if (depth >= MOST_DEEP) return false;
+    if (Array.isArray(value)) return value.length === 1 && this.leadsToList(value[0], depth + 1, keys);
+    if (!isPlainObject(value)) return false;
+    for (const key in value) {
+      if (--keys.left < 0) return false;
+      if (this.leadsToList(dataProperty(value, key)?.value, depth + 1, keys)) return true;
+    }
+    return false;
   }
 
   /** Runs a save. Returns undefined if the value must be serialised as a whole. */
@@ -209,9 +221,7 @@ export class GrowingLists {
   }
 
   #markOf(object: object): Mark {
-    const known = this.#marks.get(object);
-    if (known !== undefined) return known;
-    const mark = { save: 0 };
+    const mark = this.#marks.get(object) ?? { save: 0 };
     this.#marks.set(object, mark);
     return mark;
   }
@@ -266,10 +276,7 @@ class Cursor {
   next(): void {
     if (this.index + 1 < this.#to) this.object = this.block!.objects[++this.index];
     else if (this.#run + 1 < this.#runs.length) this.#goTo(this.#run + 1, this.#runs[this.#run + 1]!.from);
-    else {
-      this.#to = 0;
-      this.object = undefined;
-    }
+    else [this.#to, this.object] = [0, undefined];
   }
 
   #goTo(run: number, index: number): void {
@@ -312,10 +319,10 @@ class KeptList {
   keep(grown: Grown): void {
     this.grown = grown;
     this.#holding ??= new Holding(this);
-    const others = grown.blocks.reduce((sum, block) => sum + block.others, 0);
+    const chunks = grown.blocks.map(({ chunk }) => chunk);
     this.#holding.set(
-      others,
-      grown.blocks.map(({ chunk }) => chunk),
+      grown.blocks.reduce((sum, { others }) => sum + others, 0),
+      chunks,
     );
     // If most items had to be serialised in two saves, the bytes are of no use for the next saves.
     const isWaste = grown.added.length > grown.length / 2;
@@ -355,9 +362,9 @@ export class Grown {
     this.byteLength = byteLength;
   }
 
-  /** The blocks that the items lie in. */
+  /** The blocks that the items lie in, and the one that new items are added to. */
   get blocks(): Block[] {
-    return [...new Set(this.runs.map(({ block }) => block))];
+    return [...new Set([...this.runs.map(({ block }) => block), this.block!])];
   }
 
   push(block: Block, index: number): void {
@@ -379,8 +386,7 @@ export class Grown {
   /** Returns the list with its pieces. */
   finish(): Grown {
     this.#makePieces();
-    const size = this.blocks.reduce((sum, { chunk }) => sum + chunk.bytes.length, 0);
-    if (this.runs.length <= MOST_PIECES && size <= MOST_WASTE * (this.byteLength + LEAST_BLOCK)) return this;
+    if (this.runs.length <= MOST_PIECES) return this;
     const moved = new Grown(undefined, 2 * this.byteLength);
     moved.added = this.added;
     for (const { block, from, to } of this.runs) for (let at = from; at < to; at++) moved.add(...block.item(at));

@@ -3,13 +3,10 @@
 import type { Chunk } from "../chunk.js";
 
 /** The limit in bytes. */
-const MOST_BYTES = 64 << 20;
-let most = MOST_BYTES;
+let most = 64 << 20;
 
-/** Something that keeps bytes and can give them up. */
-interface Keeper {
-  release(): void;
-}
+/** Keeps bytes and can give them up. */
+type Keeper = { release(): void };
 
 /** What is kept, by the time of its last use: the oldest first. */
 const holdings = new Set<Holding>();
@@ -24,7 +21,7 @@ export function keptBytes(): number {
 }
 
 /** Sets another limit. Tests do it. */
-export function limitKeptBytes(bytes = MOST_BYTES): void {
+export function limitKeptBytes(bytes = 64 << 20): void {
   most = bytes;
 }
 

@@ -46,7 +46,7 @@ type Prototype = { constructor?: { lc_name?: () => unknown } };
 const MESSAGES = ["AIMessage", "ChatMessage", "FunctionMessage", "HumanMessage", "SystemMessage", "ToolMessage"];
 const CLASSES = new Set<unknown>(MESSAGES.flatMap((name) => [name, `${name}Chunk`]));
 /** The getters that these classes define. They read the fields only. */
-const GETTERS = ["lc_aliases", "contentBlocks", "_printableFields"];
+const GETTERS = new Set(["lc_aliases", "contentBlocks", "_printableFields"]);
 
 /**
  * Returns true if the value is an instance of one of LangChain's own classes, and has LangChain's own `toJSON`. The JSON
@@ -60,7 +60,7 @@ function isMessage(value: object): boolean {
   const parent = Object.getPrototypeOf(own) as Prototype;
   if (!CLASSES.has(own.constructor?.lc_name?.()) || parent.constructor?.lc_name?.() !== "BaseMessage") return false;
   const properties = Object.entries(Object.getOwnPropertyDescriptors(own));
-  if (properties.some(([name, { get }]) => get !== undefined && !GETTERS.includes(name))) return false;
+  if (properties.some(([name, { get }]) => get !== undefined && !GETTERS.has(name))) return false;
   if (Object.getOwnPropertyNames(value).length !== Object.keys(value).length) return false;
   let owner: object | null = value;
   while (owner !== null && !Object.hasOwn(owner, "toJSON")) owner = Object.getPrototypeOf(owner) as object | null;
