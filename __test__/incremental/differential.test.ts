@@ -20,6 +20,8 @@ const file = "__test__/incremental/differential.test.ts";
 const variable = "FORKPOINT_FAULT_DIFFERENTIAL_MS";
 const ms = amount(variable, 11_000);
 const SESSIONS = 8;
+/** A slow machine takes longer than that, to make at least so many saves from kept bytes. */
+const LEAST = 200;
 const LIMITS = [0, 100 << 10, 300 << 10, 1 << 20, 64 << 20];
 
 /** Saves a state. Returns true if kept bytes were used. Throws if the bytes are those of another state. */
@@ -93,7 +95,7 @@ it.each(Object.entries(saves))("%s", { timeout: ms + 60_000 }, (name, { scalars,
   const until = Date.now() + ms;
   let [all, incremental] = [0, 0];
   try {
-    while (Date.now() < until) {
+    while (Date.now() < until || (incremental < LEAST && all < 100 * LEAST)) {
       if (all % 500 === 0) limitKeptBytes(LIMITS[below(LIMITS.length)]!);
       const at = below(SESSIONS);
       // What a state shares once, it often shares for good.
@@ -107,5 +109,5 @@ it.each(Object.entries(saves))("%s", { timeout: ms + 60_000 }, (name, { scalars,
     throw new Error(`save ${all} of ${name}: ${(error as Error).message}; ${repeat(file, variable)}`, { cause: error });
   }
   console.log(`${name}: seed ${seed}, ${all} saves, ${incremental} of them incremental`);
-  expect(incremental, repeat(file, variable)).toBeGreaterThan(ms / 50);
+  expect(incremental, repeat(file, variable)).toBeGreaterThanOrEqual(LEAST);
 });

@@ -211,6 +211,15 @@ describe("falls back to the whole for", () => {
     expect(deserialize(whole(writer.serialize(state)!))).toStrictEqual(deserialize(serialize(state)));
   });
 
+  it("a list of objects and texts, in both formats", () => {
+    for (const writer of [cloneWriter(), jsonWriter()]) {
+      const texts = Array.from({ length: 20 }, (_, n) => `${n}`);
+      const list = Array.from({ length: 20 }, (_, n) => ({ n }));
+      for (let save = 0; save < 3; save++) expect(writer.serialize({ list: [...list, ...texts] })).toBe(undefined);
+      for (let save = 0; save < 3; save++) expect(writer.serialize({ list: [...texts, ...list] })).toBe(undefined);
+    }
+  });
+
   it("a toJSON, in JSON", () => {
     const hidden = (array: unknown[]) => Object.defineProperty(array, "toJSON", { value: () => "hidden" });
     const list = messages(50).map(({ role }) => ({ role }));

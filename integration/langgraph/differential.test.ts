@@ -9,6 +9,8 @@ import { Mutations } from "../../__test__/incremental/mutations.js";
 const file = "integration/langgraph/differential.test.ts";
 const variable = "FORKPOINT_FAULT_DIFFERENTIAL_MS";
 const ms = amount(variable, 16_000);
+/** A slow machine takes longer than that, to make at least so many saves from kept bytes. */
+const LEAST = 200;
 const LIMITS = [0, 100 << 10, 300 << 10, 64 << 20];
 
 // The package does not export these modules, so the test imports them by their paths.
@@ -62,7 +64,7 @@ it("every channel is what LangGraph's serializer writes", { timeout: ms + 60_000
   const sessions = Array.from({ length: 8 }, make);
   const until = Date.now() + ms;
   let [all, incremental] = [0, 0];
-  while (Date.now() < until) {
+  while (Date.now() < until || (incremental < LEAST && all < 100 * LEAST)) {
     if (all % 500 === 0) limitKeptBytes(LIMITS[below(LIMITS.length)]);
     const at = below(sessions.length);
     if (below(60) === 0) sessions[at] = make();
@@ -80,5 +82,5 @@ it("every channel is what LangGraph's serializer writes", { timeout: ms + 60_000
     }
   }
   console.log(`LangGraph: seed ${seed}, ${all} saves, ${incremental} of them incremental`);
-  expect(incremental, repeat(file, variable)).toBeGreaterThan(ms / 50);
+  expect(incremental, repeat(file, variable)).toBeGreaterThanOrEqual(LEAST);
 });

@@ -50,7 +50,7 @@ interface Mark {
   save: number;
 }
 
-/** Items as they were serialised. Each list has what belongs to them in their order, because memory is read fastest so. */
+/** Items as they were serialised. What belongs to an item follows what belongs to the one before it, in each list. */
 class Block {
   readonly chunk: Chunk;
   readonly objects: object[] = [];
@@ -171,6 +171,7 @@ export class GrowingLists {
   grow(list: object[]): Grown | undefined {
     if (Object.getPrototypeOf(list) !== Array.prototype || hasToJson(list) || !isDense(list)) return undefined;
     const last = list.slice(-MOST_TRIES).filter((item) => typeof item === "object" && item !== null);
+    if (last.length === 0) return undefined;
     const found = last.findLast((item) => this.#lists.has(item));
     const known = found === undefined ? new KeptList() : this.#lists.get(found)!;
     if (known.usedIn === lastSave) return undefined;
@@ -319,11 +320,9 @@ class KeptList {
   keep(grown: Grown): void {
     this.grown = grown;
     this.#holding ??= new Holding(this);
+    const others = grown.blocks.map((block) => block.others).reduce((sum, each) => sum + each);
     const chunks = grown.blocks.map(({ chunk }) => chunk);
-    this.#holding.set(
-      grown.blocks.reduce((sum, { others }) => sum + others, 0),
-      chunks,
-    );
+    this.#holding.set(others, chunks);
     // If most items had to be serialised in two saves, the bytes are of no use for the next saves.
     const isWaste = grown.added.length > grown.length / 2;
     if (isWaste && this.#penalty > 1) this.abandon();
