@@ -23,6 +23,11 @@ test.each<[string, unknown, string]>([
   ["an Error", { error: new Error("x") }, "state.error has the type Error"],
   ["a hole", { list: [1, , 3] }, "state.list is an array with holes or named properties"], // oxlint-disable-line no-sparse-arrays
   ["a named property of an array", { list: named }, "state.list is an array with holes or named properties"],
+  [
+    "as many names as holes",
+    { list: Object.assign([1, , 3], { name: 1 }) }, // oxlint-disable-line no-sparse-arrays
+    "state.list is an array with holes or named properties",
+  ],
   ["an object twice", { a: shared, b: [shared] }, "state.b[0] is an object that the value contains twice"],
   ["a cycle", cycle, "state.self is an object that the value contains twice"],
 ])("refuses %s", (_, value, why) => {

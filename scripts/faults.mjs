@@ -1,4 +1,4 @@
-// Runs the fault tests in their long forms: `npm run test:faults`. Takes about an hour. An argument selects the commands
+// Runs the fault tests in their long forms: `npm run test:faults`. Takes about two hours. An argument selects the commands
 // that contain it: `npm run test:faults -- floods`. FORKPOINT_TEST_SEED=<number> selects other random choices.
 import { root, run, setup } from "./setup.mjs";
 
@@ -37,6 +37,9 @@ const commands = [
   vitest("__test__/faults/clock.test.ts", { FORKPOINT_FAULT_CLOCK: "500" }),
   vitest("__test__/faults/exits.test.ts", { FORKPOINT_FAULT_EXITS: "all" }),
   vitest("__test__/faults/options.test.ts", { FORKPOINT_FAULT_OPTIONS: "20000" }),
+  // Five formats, 12 minutes each.
+  vitest("__test__/incremental/differential.test.ts", { FORKPOINT_FAULT_DIFFERENTIAL_MS: "720000" }),
+  vitest("integration/langgraph/differential.test.ts", { FORKPOINT_FAULT_DIFFERENTIAL_MS: "720000" }),
   // On the oldest and the newest Postgres. One connection is cut at each message, and the server is killed 10 times.
   vitest("integration/postgres/faults-contention.test.ts", {
     FORKPOINT_FAULT_MS: "60000",

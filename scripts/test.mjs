@@ -19,9 +19,9 @@ if (chosen.length > 0) {
   const suites = ["backend_contract", "graph", "model", "store", "workflow"].flatMap((name) => ["--test", name]);
   run("cargo", ["test", "--locked", "--no-default-features", "--lib", ...suites], { env: few });
   vitest("--pool=forks");
-  // Tests that start processes of their own tell nothing new in a pool of threads.
+  // Tests that start processes of their own, or run for a given time, tell nothing new in a pool of threads.
   const others = readdirSync(`${root}__test__`).filter((name) => !["cli", "faults", "studio"].includes(name));
-  const processes = ["crash", "kills", "docs", "examples", "exit", "package"].map(
+  const processes = ["crash", "differential", "docs", "examples", "exit", "kills", "package"].map(
     (name) => `--exclude=**/${name}.test.ts`,
   );
   vitest("--pool=threads", ...processes, ...others.map((name) => `__test__/${name}`));

@@ -25,10 +25,17 @@ function lostInObject(value: object, path: string, seen: Set<object>): string | 
   if (brand !== "Object" && brand !== "Array") return `${path} has the type ${brand}`;
   const array = Array.isArray(value);
   const entries = Object.entries(value);
-  if (array && entries.length !== value.length) return `${path} is an array with holes or named properties`;
+  if (array && !isDense(value)) return `${path} is an array with holes or named properties`;
   for (const [key, item] of entries) {
     const lost = lostInJson(item, array ? `${path}[${key}]` : `${path}.${key}`, seen);
     if (lost !== undefined) return lost;
   }
   return undefined;
+}
+
+/** Returns true if an array has neither holes nor named properties. */
+export function isDense(array: readonly unknown[]): boolean {
+  const keys = Object.keys(array);
+  // Names come after all indices.
+  return keys.length === array.length && (keys.length === 0 || keys.at(-1) === String(keys.length - 1));
 }

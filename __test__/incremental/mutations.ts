@@ -72,7 +72,9 @@ export class Mutations {
   }
 
   #item(): Item {
-    return { ...this.#object(1), id: this.#whole(1e9) };
+    const parts = Array.from({ length: 16 + this.#whole(4) }, () => this.#object(2));
+    // A list in an item may be long enough to be a list that grows.
+    return { ...this.#object(1), id: this.#whole(1e9), ...(this.chance(0.03) && { parts }) };
   }
 
   state(): State {
@@ -91,7 +93,7 @@ export class Mutations {
     const list = this.#one([messages, messages, deep.more]);
     if (list.length === 0) list.push(this.#item());
     const inside = this.#one(objectsIn(this.#one(list)));
-    switch (this.#whole(20)) {
+    switch (this.#whole(23)) {
       case 0:
       case 1:
       case 2:
@@ -154,6 +156,25 @@ export class Mutations {
       case 18:
         if (this.chance(0.5)) for (const object of objectsIn(this.#one(list))) Object.freeze(object);
         break;
+      case 19:
+        // As many names as holes: the array has as many keys as an array without either.
+        if (!Array.isArray(inside) || inside.length < 2 || Object.isFrozen(inside)) break;
+        delete inside[this.#whole(inside.length - 1)];
+        Object.assign(inside, { name: this.#value(2) });
+        break;
+      case 20: {
+        const date = Object.values(this.#one(list)).find((value) => value instanceof Date);
+        const name = this.#one(["toJSON", "toISOString"]);
+        if (date !== undefined && this.chance(0.1))
+          Object.defineProperty(date, name, { value: () => "own", enumerable: this.chance(0.5), configurable: true });
+        break;
+      }
+      case 21: {
+        const parts = list.find(({ parts: each }) => Array.isArray(each) && !Object.isFrozen(each))?.["parts"] as
+          Item[] | undefined;
+        parts?.push(this.#object(2));
+        break;
+      }
       default:
         list.splice(this.#whole(list.length), 1, { ...this.#one(list) });
     }

@@ -201,6 +201,78 @@ describe("a list whose items were changed in place is what it is now", () => {
   });
 });
 
+/** Two messages of subclasses. Each has a private field, which the message's JSON shows. */
+class Rated extends AIMessage {
+  #rating = 0;
+  override get lc_attributes() {
+    return { rating: this.#rating };
+  }
+  rate(rating: number) {
+    this.#rating = rating;
+  }
+}
+class Named extends HumanMessage {
+  #rating = 0;
+  constructor() {
+    super({ content: "named", name: "field" });
+    delete this.name;
+  }
+  rate(rating: number) {
+    this.#rating = rating;
+  }
+  static {
+    // A field of the class above hides a getter that is written in the class itself.
+    const get = function (this: Named) {
+      return `${this.#rating}`;
+    };
+    Object.defineProperty(this.prototype, "name", { get, set() {}, configurable: true });
+  }
+}
+
+it.each([
+  ["more than the fields", () => new Rated("rated")],
+  ["a field", () => new Named()],
+])("a message of a subclass with a private field in place of %s is what it is now", async (_, make) => {
+  const rated = make();
+  const list = [...Array.from({ length: 20 }, (__, n) => new HumanMessage(`${n}`)), rated];
+  const seen = new Set<string>();
+  for (let rating = 0; rating < 8; rating++) {
+    rated.rate(rating);
+    const { bytes } = await dump(serde, list, "it");
+    expect(text(bytes)).toBe(text((await serde.dumpsTyped(list))[1]));
+    seen.add(text(bytes)!);
+  }
+  expect(seen.size).toBe(8);
+});
+
+it("a key whose value is undefined is kept in every save", async () => {
+  const items = Array.from({ length: 20 }, (_, n) => ({ n }));
+  const value = { gone: undefined, items };
+  let saves = 0;
+  for (let save = 0; save < 6; save++) {
+    await checked(value);
+    const { tag, bytes } = await dump(serde, value, "it");
+    const read = await load(serde, { tag, bytes: whole(bytes) });
+    expect(read).toStrictEqual({ gone: undefined, items });
+    saves += 1;
+    items.push({ n: save });
+  }
+  expect(saves).toBe(6);
+});
+
+it("a toJSON that a Date gets later is called", async () => {
+  for (const name of ["toJSON", "toISOString"]) {
+    for (const enumerable of [true, false]) {
+      const at = new Date(0);
+      const list = Array.from({ length: 20 }, (_, n) => ({ n, at: n === 7 ? at : new Date(n) }));
+      for (let save = 0; save < 4; save++) expect(await checked(list)).toBe(true);
+      Object.defineProperty(at, name, { value: () => "own", enumerable });
+      await checked(list);
+      expect(text((await dump(serde, list, "it")).bytes)).toContain('{"n":7,"at":"own"}');
+    }
+  }
+});
+
 it("of a chat that grows, only new and changed messages are serialised", async () => {
   let dumped = 0;
   const { serde: own } = new MemorySaver();

@@ -60,6 +60,21 @@ describe.each(kinds)("on %s", (kind) => {
     });
   });
 
+  it("every save keeps a key whose value is undefined, as MemorySaver does", async () => {
+    const [checkpointer, memory] = [saver(kind), new MemorySaver()];
+    const it = { gone: undefined, items: Array.from({ length: 20 }, (_, n) => ({ n })) };
+    let [at, other] = [thread(), thread()];
+    for (let version = 1; version <= 6; version++) {
+      it.items.push({ n: version });
+      const put = checkpoint({ channel_values: { it }, channel_versions: { it: version } });
+      at = (await checkpointer.put(at, put, metadata(), { it: version })) as typeof at;
+      other = (await memory.put(other, put, metadata())) as typeof other;
+      const read = (await checkpointer.getTuple(at))!.checkpoint.channel_values;
+      expect(read, `save ${version}`).toStrictEqual((await memory.getTuple(other))!.checkpoint.channel_values);
+      expect(Object.keys(read["it"] as object)).toEqual(["gone", "items"]);
+    }
+  });
+
   it("a graph's state of such values survives every step", async () => {
     const State = Annotation.Root({
       bytes: Annotation<Uint8Array>,

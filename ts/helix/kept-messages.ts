@@ -22,7 +22,7 @@ const lists = new Map(
         return undefined;
       }
     };
-    return [name as string, new GrowingLists({ render, gap: () => undefined, keepsIdentity: false })] as const;
+    return [name as string, new GrowingLists({ render, keepsIdentity: false })] as const;
   }),
 );
 
@@ -30,16 +30,14 @@ const lists = new Map(
 export function keptMessages(messages: readonly unknown[], format: Format): PackedMessages | undefined {
   const kept = lists.get(format.name);
   if (kept === undefined || !kept.mayGrow(messages)) return undefined;
-  const lengths: number[] = [];
-  const grown = kept.save(() => kept.grow(messages, lengths));
+  const grown = kept.save(() => kept.grow(messages));
   if (grown === undefined) return undefined;
-  const tags: string[] = [];
-  let [piece, start] = [0, 0];
-  for (const length of lengths) {
-    // The bytes of a message lie in one piece.
-    while (start >= grown.pieces[piece]!.length) start -= grown.pieces[piece++]!.length;
-    tags.push(grown.pieces[piece]![start] === V8_MARK ? "v8" : "json");
-    start += length;
+  const [tags, lengths]: [string[], number[]] = [[], []];
+  for (const { block, from, to } of grown.runs) {
+    for (let at = from; at < to; at++) {
+      tags.push(block.chunk.bytes[block.starts[at]!] === V8_MARK ? "v8" : "json");
+      lengths.push(block.ends[at]! - block.starts[at]!);
+    }
   }
   return { tags, lengths, bytes: new Pieces(grown.pieces, grown.byteLength) };
 }

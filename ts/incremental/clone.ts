@@ -1,26 +1,33 @@
 /**
- * Puts together what V8's serializer would write. Lists that grow come from their kept bytes (`lists.ts`), and everything
- * else is written anew.
+ * Puts together what V8's serializer would write. V8 writes the value with a marker in the place of each list that grows,
+ * and the bytes of the list take the place of the marker.
  *
- * A value that was serialised alone is copied to an even position: see `plain.ts`. The format refers to an object that
- * was written before by its number. So nothing that is copied may contain an object twice, or share one.
+ * The format refers to an object that was written before by its number. So neither the lists nor what is beside them may
+ * contain an object twice. A text of two bytes a character begins at an even position, so every part stays at a position that
+ * is even or odd as it was. The byte 0 before a value fills up the place.
  */
 
-import { isDeepStrictEqual, types } from "node:util";
+import { randomBytes } from "node:crypto";
+import { isDeepStrictEqual } from "node:util";
 import { deserialize } from "node:v8";
-import { type Bytes, joined } from "../bytes.js";
-import { isPlainObject } from "./leaves.js";
-import { GrowingLists } from "./lists.js";
-import { leadsToList } from "./search.js";
-import { PlainWriter, isOrdinary } from "./plain.js";
+import { type Bytes, joined, whole } from "../bytes.js";
+import { isDense } from "../exact-json.js";
+import { OTHER, dataProperty, record } from "./leaves.js";
+import { type Grown, GrowingLists } from "./lists.js";
 
 /** The version of V8's format that this module writes. */
 const HEADER = Buffer.from([0xff, 0x0f]);
-const PADDING = Buffer.from([0]);
+/** An array of n items is `A n`, the items, `$ 0 n`. */
+const [ARRAY, ARRAY_END, PADDING] = [0x41, 0x24, 0];
+/** V8 writes bytes as this tag, their type, their length and the bytes. */
+const [BYTES, BYTES_HEAD] = [0x5c, 3];
+const MARKER = randomBytes(24);
+
 /** The most objects beside the lists that are checked. If there are more, V8 serialises the whole value. */
 const MOST_OBJECTS = 4_096;
-/** The deepest nesting and the longest array beside the lists. */
-const [MOST_NESTED, MOST_LENGTH] = [100, 65_536];
+
+/** Stands for a value that V8 must serialise as a whole. */
+const WHOLE = Symbol("whole");
 
 /** Writes a value with V8's serializer. Throws if V8 cannot write it. */
 type Write = (value: unknown) => Uint8Array;
@@ -29,15 +36,13 @@ type Write = (value: unknown) => Uint8Array;
 export class CloneWriter {
   readonly #write: Write;
   readonly #lists: GrowingLists;
-  readonly #items = new PlainWriter();
-  readonly #spine = new PlainWriter();
   #works: boolean | undefined;
 
   constructor(write: Write) {
     this.#write = write;
     this.#lists = new GrowingLists({
-      render: (item) => this.#item(item),
-      gap: (_, position) => (position % 2 === 0 ? undefined : PADDING),
+      render: (item) => write(item).subarray(HEADER.length),
+      between: (byteLength) => (byteLength % 2 === 0 ? undefined : Buffer.of(PADDING)),
       keepsIdentity: true,
     });
   }
@@ -47,71 +52,71 @@ export class CloneWriter {
    * value with lists that may grow.
    */
   serialize(value: unknown, unless?: (value: unknown) => boolean): Bytes | undefined {
-    if (!leadsToList(value, 0, this.#lists) || unless?.(value)) return undefined;
+    if (!this.#lists.leadsToList(value) || unless?.(value)) return undefined;
     this.#works ??= isKnownFormat(this.#write);
     if (!this.#works) return undefined;
     return this.#lists.save(() => {
-      const spine = new Spine(this.#lists, this.#spine, this.#write);
-      return spine.value(value, 0) && spine.isUnshared() ? spine.finish() : undefined;
+      const beside = new Beside(this.#lists);
+      const copy = beside.copy(value, 0);
+      return copy === WHOLE || !beside.isUnshared() ? undefined : withLists(this.#write(copy), beside.grown);
     });
-  }
-
-  #item(item: object): Uint8Array {
-    this.#items.begin(false);
-    return this.#items.value(item) ? this.#items.take() : this.#write(item).subarray(HEADER.length);
   }
 }
 
 /** Returns true if V8 writes and reads the format that this module writes. */
 function isKnownFormat(write: Write): boolean {
-  const values = [
-    "",
-    "é",
-    "日本",
-    "x".repeat(200),
-    1,
-    -1,
-    2 ** 31,
-    1.5,
-    -0,
-    NaN,
-    true,
-    false,
-    null,
-    undefined,
-    new Date(7),
-  ];
-  const sample = { "text é": values, 日本: [{ "": [] }, {}] };
-  const writer = new PlainWriter();
-  writer.begin(false);
+  const items = [{ "text é": "é", 日本: "日本" }, { date: new Date(7), list: [undefined, null, 1n, 1.5] }, {}];
   try {
-    if (!HEADER.equals(write(sample).subarray(0, HEADER.length)) || !writer.value(sample)) return false;
-    return isDeepStrictEqual(deserialize(Buffer.concat([HEADER, writer.take()])), sample);
+    const pieces = items.map((item) => write(item).subarray(HEADER.length));
+    const even = pieces.flatMap((piece) => [piece, Buffer.alloc(piece.length % 2)]);
+    const list = { length: items.length, pieces: even };
+    const bytes = whole(withLists(write({ a: "日本", items: Uint8Array.from(MARKER), z: "日本" }), [list])!);
+    const isRead = isDeepStrictEqual(deserialize(bytes), { a: "日本", items, z: "日本" });
+    return isRead && HEADER.equals(bytes.subarray(0, HEADER.length));
   } catch {
     return false;
   }
 }
 
-/** Writes the objects that lead to the lists, and what is beside the lists. */
-class Spine {
+/** Puts lists in the places of the markers. Returns undefined if it does not find as many markers. */
+function withLists(bytes: Uint8Array, lists: ReadonlyArray<Pick<Grown, "length" | "pieces">>) {
+  const buffer = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length);
+  const pieces: Uint8Array[] = [];
+  let [from, byteLength] = [0, 0];
+  const add = (piece: Uint8Array) => {
+    pieces.push(piece);
+    byteLength += piece.length;
+  };
+  for (const list of lists) {
+    const at = buffer.indexOf(MARKER, from) - BYTES_HEAD;
+    if (at < from || buffer[at] !== BYTES) return undefined;
+    add(buffer.subarray(from, at));
+    from = at + BYTES_HEAD + MARKER.length;
+    const length = varint(list.length);
+    // The items begin at an even position.
+    if ((byteLength + 1 + length.length) % 2 === 1) add(Buffer.of(PADDING));
+    add(Buffer.of(ARRAY, ...length));
+    for (const piece of list.pieces) add(piece);
+    add(Buffer.of(ARRAY_END, 0, ...length));
+    if ((byteLength - from) % 2 !== 0 && from < buffer.length) add(Buffer.of(PADDING));
+  }
+  if (buffer.includes(MARKER, from)) return undefined;
+  add(buffer.subarray(from));
+  return joined(pieces, byteLength);
+}
+
+function varint(number: number): number[] {
+  return number < 128 ? [number] : [(number % 128) + 128, ...varint(Math.floor(number / 128))];
+}
+
+/** What is beside the lists. */
+class Beside {
+  readonly grown: Grown[] = [];
   readonly #lists: GrowingLists;
-  readonly #writer: PlainWriter;
-  readonly #write: Write;
-  readonly #pieces: Uint8Array[] = [HEADER];
-  /** The length of the pieces. */
-  #length = HEADER.length;
   readonly #objects = new Set<object>();
 
-  constructor(lists: GrowingLists, writer: PlainWriter, write: Write) {
+  constructor(lists: GrowingLists) {
     this.#lists = lists;
-    this.#writer = writer;
-    this.#write = write;
-    writer.begin(false);
-  }
-
-  finish(): Bytes {
-    this.#endPiece();
-    return joined(this.#pieces, this.#length);
   }
 
   /** Returns true if the items of the lists contain none of the other objects. */
@@ -120,109 +125,41 @@ class Spine {
     return true;
   }
 
-  /** Writes a value. Returns false if V8 must serialise everything as a whole. */
-  value(value: unknown, depth: number): boolean {
-    if (!leadsToList(value, depth, this.#lists)) return this.#other(value);
-    if (!Array.isArray(value)) return this.#object(value, depth);
-    return this.#lists.mayGrow(value) ? this.#list(value) : this.#array(value, depth);
-  }
-
-  #object(object: object, depth: number): boolean {
-    if (!this.#isFirst(object)) return false;
-    const keys = Object.keys(object);
-    this.#writer.beginObject();
-    let count = 0;
-    for (const key in object) {
-      // An inherited key is no part of the object.
-      if (keys[count++] !== key || !isOrdinary(key)) return false;
-      const property = Object.getOwnPropertyDescriptor(object, key);
-      if (property === undefined || property.get !== undefined || property.set !== undefined) return false;
-      this.#writer.text(key);
-      if (!this.value(property.value, depth + 1)) return false;
+  /** Copies a value with a marker in the place of each list. What leads to no list is not copied. */
+  copy(value: unknown, depth: number): unknown {
+    if (!this.#lists.leadsToList(value, depth)) return this.#isUnsharedData(value) ? value : WHOLE;
+    if (!this.#isFirst(value)) return WHOLE;
+    if (this.#lists.mayGrow(value)) {
+      const grown = this.#lists.grow(value);
+      if (grown === undefined) return WHOLE;
+      this.grown.push(grown);
+      return Uint8Array.from(MARKER);
     }
-    this.#writer.endObject(count);
-    return count === keys.length;
-  }
-
-  #array(array: unknown[], depth: number): boolean {
-    if (!this.#isFirst(array) || Object.getPrototypeOf(array) !== Array.prototype) return false;
-    if (Object.keys(array).length !== array.length) return false;
-    this.#writer.beginArray(array.length);
-    for (const item of array) if (!this.value(item, depth + 1)) return false;
-    this.#writer.endArray(array.length);
-    return true;
-  }
-
-  #list(list: object[]): boolean {
-    if (!this.#isFirst(list)) return false;
-    const grown = this.#lists.grow(list);
-    if (grown === undefined) return false;
-    this.#writer.beginArray(list.length);
-    this.#writer.toEvenPosition();
-    this.#endPiece();
-    for (const piece of grown.pieces) this.#pieces.push(piece);
-    this.#length += grown.byteLength;
-    this.#writer.begin(this.#length % 2 === 1);
-    this.#writer.endArray(list.length);
-    return true;
-  }
-
-  /** Writes a value that leads to no list. */
-  #other(value: unknown): boolean {
-    const isPlain = this.#isUnsharedData(value, 0);
-    if (isPlain === undefined) return false;
-    if (isPlain) return this.#writer.value(value);
-    this.#writer.append(this.#write(value).subarray(HEADER.length));
-    return true;
-  }
-
-  /**
-   * Returns undefined if V8 must serialise everything as a whole: if the value is no data, or an object in it was met before.
-   * Returns false if only V8's serializer can write the value.
-   */
-  #isUnsharedData(value: unknown, depth: number): boolean | undefined {
-    if (typeof value === "function" || typeof value === "symbol") return undefined;
-    if (typeof value !== "object" || value === null) return typeof value !== "bigint";
-    if (depth > MOST_NESTED || !this.#isFirst(value)) return undefined;
-    if (Array.isArray(value)) return this.#isUnsharedArray(value, depth);
-    if (isPlainObject(value)) {
-      let isPlain = true;
-      for (const key in value) {
-        const property = Object.getOwnPropertyDescriptor(value, key);
-        if (property === undefined || property.get !== undefined || property.set !== undefined) return undefined;
-        const isPlainProperty = this.#isUnsharedData(property.value, depth + 1);
-        if (isPlainProperty === undefined) return undefined;
-        isPlain &&= isPlainProperty && isOrdinary(key);
-      }
-      return isPlain;
+    if (Array.isArray(value)) {
+      if (Object.getPrototypeOf(value) !== Array.prototype || !isDense(value)) return WHOLE;
+      const item = this.copy(value[0], depth + 1);
+      return item === WHOLE ? WHOLE : [item];
     }
-    const prototype: unknown = Object.getPrototypeOf(value);
-    if (prototype === Uint8Array.prototype || prototype === Buffer.prototype)
-      return types.isSharedArrayBuffer((value as Uint8Array).buffer) ? undefined : false;
-    return prototype === Date.prototype && types.isDate(value) ? Object.keys(value).length === 0 : undefined;
+    const copies: Array<[string, unknown]> = [];
+    for (const key of Object.keys(value)) {
+      const property = dataProperty(value, key);
+      const copy = property === undefined ? WHOLE : this.copy(property.value, depth + 1);
+      if (copy === WHOLE) return WHOLE;
+      copies.push([key, copy]);
+    }
+    return Object.fromEntries(copies);
   }
 
-  #isUnsharedArray(array: unknown[], depth: number): boolean | undefined {
-    if (array.length > MOST_LENGTH) return undefined;
-    let isPlain = Object.getPrototypeOf(array) === Array.prototype && Object.keys(array).length === array.length;
-    for (let at = 0; at < array.length; at++) {
-      const isPlainItem = this.#isUnsharedData(array[at], depth + 1);
-      if (isPlainItem === undefined) return undefined;
-      isPlain &&= isPlainItem;
-    }
-    return isPlain;
+  #isUnsharedData(value: unknown): boolean {
+    if (typeof value === "function" || typeof value === "symbol") return false;
+    if (typeof value !== "object" || value === null) return true;
+    const objects: object[] = [];
+    return record(value, [], objects) !== OTHER && objects.every((object) => this.#isFirst(object));
   }
 
   #isFirst(object: object): boolean {
-    if (this.#objects.has(object) || this.#objects.size >= MOST_OBJECTS || types.isProxy(object)) return false;
+    if (this.#objects.has(object) || this.#objects.size >= MOST_OBJECTS) return false;
     this.#objects.add(object);
     return true;
-  }
-
-  #endPiece(): void {
-    if (this.#writer.length === 0) return;
-    const piece = this.#writer.take();
-    this.#pieces.push(piece);
-    this.#length += piece.length;
   }
 }

@@ -4,15 +4,10 @@
  */
 
 import { type Bytes, joined } from "../bytes.js";
-import { GrowingLists, type ItemFormat } from "./lists.js";
-import { hasToJson } from "./leaves.js";
-import { leadsToList } from "./search.js";
+import { type Grown, GrowingLists, type ItemFormat } from "./lists.js";
+import { dataProperty, hasToJson } from "./leaves.js";
 
 const COMMA = Buffer.from(",");
-
-function gap(index: number): Uint8Array | undefined {
-  return index === 0 ? undefined : COMMA;
-}
 
 /** Serialises values that contain lists that grow. */
 export class JsonWriter {
@@ -21,16 +16,16 @@ export class JsonWriter {
 
   /** `mayStringify` returns true if `JSON.stringify` may write a value that is beside the lists. */
   constructor(
-    items: Omit<ItemFormat, "gap" | "keepsIdentity">,
+    items: Omit<ItemFormat, "between" | "keepsIdentity">,
     mayStringify: (value: unknown) => boolean = () => true,
   ) {
-    this.#lists = new GrowingLists({ ...items, gap, keepsIdentity: false });
+    this.#lists = new GrowingLists({ ...items, between: () => COMMA, keepsIdentity: false });
     this.#mayStringify = mayStringify;
   }
 
   /** Returns the bytes of a value. Returns undefined if it must be serialised as a whole. */
   serialize(value: unknown): Bytes | undefined {
-    if (!leadsToList(value, 0, this.#lists)) return undefined;
+    if (!this.#lists.leadsToList(value)) return undefined;
     const pieces = new JsonPieces();
     return this.#lists.save(() => (this.#write(value, pieces, 0) ? pieces.finish() : undefined));
   }
@@ -39,7 +34,7 @@ export class JsonWriter {
   #write(value: unknown, pieces: JsonPieces, depth: number): boolean {
     // A `toJSON` may depend on the key, which `JSON.stringify` passes only when it writes the whole.
     if (hasToJson(value)) return false;
-    if (!leadsToList(value, depth, this.#lists)) {
+    if (!this.#lists.leadsToList(value, depth)) {
       if (!this.#mayStringify(value)) return false;
       const text: string | undefined = JSON.stringify(value);
       return text !== undefined && pieces.text(text);
@@ -51,9 +46,10 @@ export class JsonWriter {
     if (Array.isArray(value)) return pieces.text("[") && this.#write(value[0], pieces, depth + 1) && pieces.text("]");
     let before = "{";
     for (const key of Object.keys(value)) {
-      const property = Object.getOwnPropertyDescriptor(value, key);
-      if (property === undefined || property.get !== undefined || property.set !== undefined) return false;
-      if (property.value === undefined) continue;
+      const property = dataProperty(value, key);
+      if (property === undefined) return false;
+      // `JSON.stringify` leaves out what is undefined. LangGraph's serializer does not.
+      if (property.value === undefined && this.#mayStringify(undefined)) continue;
       pieces.text(`${before}${JSON.stringify(key)}:`);
       if (!this.#write(property.value, pieces, depth + 1)) return false;
       before = ",";
@@ -72,7 +68,7 @@ class JsonPieces {
     return true;
   }
 
-  add({ pieces, byteLength }: { pieces: readonly Uint8Array[]; byteLength: number }): true {
+  add({ pieces, byteLength }: Grown): true {
     this.#endText();
     for (const piece of pieces) this.#pieces.push(piece);
     this.#byteLength += byteLength;

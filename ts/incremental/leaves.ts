@@ -8,12 +8,13 @@
  */
 
 import { types } from "node:util";
+import { isDense } from "../exact-json.js";
 
 /** What walks meet: a mark for the kind of each object, keys, and values. */
 export type Leaves = unknown[];
 
 /** The record of an object that is frozen with everything inside it, so that nothing in it can change. */
-export const FROZEN_RECORD = Symbol("frozen");
+const FROZEN_RECORD = Symbol("frozen");
 
 const ARRAY = Symbol("an array");
 const END = Symbol("the end of an object");
@@ -21,10 +22,12 @@ const END = Symbol("the end of an object");
 const OBJECTS: unknown = Object.prototype;
 const ARRAYS: unknown = Array.prototype;
 const DATES = Date.prototype;
+const { toJSON, toISOString } = DATES;
 
 /** The deepest nesting that is recorded, and the most objects. An object that contains itself exceeds one of them. */
-const MOST_DEEP = 100;
-const MOST_OBJECTS = 10_000;
+const [MOST_DEEP, MOST_OBJECTS] = [100, 10_000];
+/** The longest array that is recorded. */
+const MOST_LENGTH = 65_536;
 
 // The records that are compared, and the position in them. These are variables of the module, because each item of a long
 // list is compared in every save.
@@ -47,14 +50,12 @@ function hasSameContents(object: object): boolean {
   if (kind === ARRAY) {
     const array = object as unknown[];
     const { length } = array;
-    if (leaves[at++] !== length || Object.getPrototypeOf(array) !== ARRAYS) return false;
-    // This also finds named properties and holes.
-    if (Object.keys(array).length !== length) return false;
+    if (leaves[at++] !== length || Object.getPrototypeOf(array) !== ARRAYS || !isDense(array)) return false;
     for (let index = 0; index < length; index++) if (!isSame(array[index])) return false;
     return true;
   }
   if (Object.getPrototypeOf(object) !== kind) return false;
-  if (kind === DATES) return Object.is(leaves[at++], DATES.getTime.call(object));
+  if (kind === DATES) return Object.is(leaves[at++], DATES.getTime.call(object)) && isUsual(object as Date);
   for (const key in object) {
     if (leaves[at++] !== key || !isSame((object as Record<string, unknown>)[key])) return false;
   }
@@ -67,35 +68,43 @@ function isSame(value: unknown): boolean {
   return typeof value !== "object" || value === null || hasSameContents(value);
 }
 
-/** The kinds of values, from what cannot be recorded to what cannot change. */
-const OTHER = 0;
-const PLAIN = 1;
-const FROZEN = 2;
-type Kind = typeof OTHER | typeof PLAIN | typeof FROZEN;
+/** Returns true if JSON writes a Date as usual. */
+function isUsual(date: Date): boolean {
+  return date.toJSON === toJSON && date.toISOString === toISOString;
+}
+
+/** Something else than data. */
+export const OTHER = 0;
+/** Data that only V8's serializer writes, such as bytes. A record does not tell whether it has changed. */
+export const SPECIAL = 1;
+export const PLAIN = 2;
+/** Plain data that cannot change. */
+const FROZEN = 3;
+type Kind = typeof OTHER | typeof SPECIAL | typeof PLAIN | typeof FROZEN;
 
 /**
- * Adds the record of an object to `records`. Returns false if it is no plain data: if it has getters or functions, an array
- * with holes, or an object of a class other than Date. `accepts` may allow the outermost object to have a class. Adds the
- * object and all objects inside to `objects`.
+ * Adds the record of an object to `records`, and the object and all objects inside to `objects`. `accepts` may allow the
+ * outermost object to have a class. Returns the kind. Getters, functions and instances of classes other than Date are no
+ * data.
  */
 export function record(
   object: object,
   records: Leaves,
   objects: object[],
   accepts: (object: object) => boolean = isPlainObject,
-): boolean {
+): Kind {
   const from = records.length;
   const kind = recordObject(object, records, objects, 0, accepts);
   if (kind === FROZEN) {
     records.length = from;
     records.push(FROZEN_RECORD);
   }
-  return kind !== OTHER;
+  return kind;
 }
 
 function recordObject(
   object: object,
-  recorded: unknown[],
+  recorded: Leaves,
   objects: object[],
   depth: number,
   accepts: (object: object) => boolean,
@@ -105,9 +114,13 @@ function recordObject(
   if (Array.isArray(object)) return recordArray(object, recorded, objects, depth);
   const prototype: unknown = Object.getPrototypeOf(object);
   if (prototype === DATES) {
-    if (!types.isDate(object) || Object.keys(object).length > 0) return OTHER;
+    if (!types.isDate(object) || Object.keys(object).length > 0 || !isUsual(object)) return OTHER;
     recorded.push(DATES, DATES.getTime.call(object));
     return PLAIN;
+  }
+  if (types.isUint8Array(object)) {
+    const isBytes = prototype === Uint8Array.prototype || prototype === Buffer.prototype;
+    return isBytes && !types.isSharedArrayBuffer(object.buffer) ? SPECIAL : OTHER;
   }
   if (!accepts(object)) return OTHER;
   recorded.push(prototype);
@@ -126,26 +139,32 @@ function recordObject(
   return kind;
 }
 
-function recordArray(array: unknown[], recorded: unknown[], objects: object[], depth: number): Kind {
+function recordArray(array: unknown[], recorded: Leaves, objects: object[], depth: number): Kind {
   const { length } = array;
-  if (Object.getPrototypeOf(array) !== ARRAYS || Object.keys(array).length !== length || hasToJson(array)) return OTHER;
+  if (length > MOST_LENGTH || Object.getPrototypeOf(array) !== ARRAYS || hasToJson(array)) return OTHER;
   recorded.push(ARRAY, length);
-  let kind: Kind = Object.isFrozen(array) ? FROZEN : PLAIN;
-  for (let index = 0; index < length; index++) {
-    kind = Math.min(kind, recordProperty(array, index, recorded, objects, depth)) as Kind;
+  let kind: Kind = isDense(array) ? (Object.isFrozen(array) ? FROZEN : PLAIN) : SPECIAL;
+  for (const key of Object.keys(array)) {
+    kind = Math.min(kind, recordProperty(array, key, recorded, objects, depth)) as Kind;
     if (kind === OTHER) return OTHER;
   }
   return kind;
 }
 
-function recordProperty(object: object, key: PropertyKey, recorded: unknown[], objects: object[], depth: number): Kind {
-  const property = Object.getOwnPropertyDescriptor(object, key);
-  if (property === undefined || property.get !== undefined || property.set !== undefined) return OTHER;
+function recordProperty(object: object, key: PropertyKey, recorded: Leaves, objects: object[], depth: number): Kind {
+  const property = dataProperty(object, key);
+  if (property === undefined) return OTHER;
   const value: unknown = property.value;
   if (typeof value === "function" || typeof value === "symbol") return OTHER;
   recorded.push(value);
   if (typeof value !== "object" || value === null) return FROZEN;
   return recordObject(value, recorded, objects, depth + 1, isPlainObject);
+}
+
+/** Returns an own property. Returns undefined if there is none, or if it has a getter or a setter. */
+export function dataProperty(object: object, key: PropertyKey): PropertyDescriptor | undefined {
+  const property = Object.getOwnPropertyDescriptor(object, key);
+  return property?.get === undefined && property?.set === undefined ? property : undefined;
 }
 
 /** Returns true for an object that is no instance of a class and has no `toJSON`. */

@@ -1,20 +1,25 @@
 /**
  * Keeps the serialised bytes of lists that grow, such as the messages of a chat. A save compares each item with its record
- * (`leaves.ts`) and serialises only the items that are new or have changed. The bytes of the others are kept from the last
- * save.
+ * (`leaves.ts`), and serialises only the items that are new or have changed.
+ *
+ * A block holds facts that stay true: an object with these contents has these bytes. Facts are added and never changed. A
+ * save makes a new list of facts, and puts it in the place of the last one when it ends. In doubt, it drops the last one, and
+ * the value is serialised as a whole.
  */
 
-import { inspect } from "node:util";
-import { type Grown, GrowingList, Item } from "./growing-list.js";
-import { compare, hasToJson, record } from "./leaves.js";
+import { types } from "node:util";
+import { Chunk } from "../chunk.js";
+import { isDense } from "../exact-json.js";
+import { type Leaves, PLAIN, compare, dataProperty, hasToJson, isPlainObject, record } from "./leaves.js";
+import { Holding, evict } from "./memory.js";
 
 /** How a format writes the items of a list. */
 export interface ItemFormat {
   /** Serialises an item. Returns undefined if the bytes of the list cannot be put together from those of its items. */
   render(item: object): Uint8Array | undefined;
-  /** Returns what stands before the item with this index, which would begin at this position of the list's items. */
-  gap(index: number, position: number): Uint8Array | undefined;
-  /** True if the format stores an object once that a value contains twice. The bytes of items then share no object. */
+  /** Returns the bytes between an item of this length and the next one. */
+  between?: (byteLength: number) => Uint8Array | undefined;
+  /** True if the format stores an object once that a value contains twice. The items of a save then share no object. */
   keepsIdentity: boolean;
   /** Returns true if the outermost object of an item may be recorded. */
   accepts?: (item: object) => boolean;
@@ -22,26 +27,96 @@ export interface ItemFormat {
   isSlow?: (item: object) => boolean;
 }
 
-/** Lists with fewer items are serialised as a whole, which takes less time. */
-const LEAST_ITEMS = 16;
-/** Longer lists are serialised as a whole. */
-const MOST_ITEMS = 65_536;
+/** Shorter and longer lists are serialised as a whole. */
+const [LEAST_ITEMS, MOST_ITEMS] = [16, 65_536];
+/** Lists are looked for in objects that are nested up to this depth, and under at most so many keys. */
+const [MOST_DEEP, MOST_KEYS] = [3, 2_048];
 /** How many of the last items are looked at to find the list that a save had stored before. */
 const MOST_TRIES = 8;
-/** The keys of longer lists are not listed. */
-const MOST_KEYS = 1_500;
+/** How many of the next items are looked at to find an item, before the places of all are listed. */
+const NEAR = 32;
+/** The bytes are copied into a new block if they lie in more pieces. */
+const MOST_PIECES = 32;
+const [LEAST_BLOCK, MOST_BLOCK] = [16 << 10, 4 << 20];
+/** The greatest number of saves that do not try to use the bytes of a list, after they were of no use. */
+const MOST_SKIPPED = 64;
+/** About how much memory an item takes beside its bytes, each mark, and each value in its record. */
+const [ITEM_BYTES, MARK_BYTES, LEAF_BYTES] = [100, 80, 8];
+
+const NOTHING: Uint8Array = new Uint8Array();
+
+/** The number of the last save that has written an object. */
+interface Mark {
+  save: number;
+}
+
+/** Items as they were serialised. What belongs to an item follows what belongs to the one before it, in each list. */
+class Block {
+  readonly chunk: Chunk;
+  readonly objects: object[] = [];
+  /** Where the bytes of each item begin and end. */
+  readonly starts: number[] = [];
+  readonly ends: number[] = [];
+  readonly leaves: Leaves = [];
+  readonly leafStarts: number[] = [];
+  /** The mark of each object and, if the format keeps identity, those of the objects in it. */
+  readonly marks: Mark[] = [];
+  readonly markStarts: number[] = [];
+
+  constructor(byteLength: number) {
+    this.chunk = new Chunk(byteLength);
+  }
+
+  add(object: object, leaves: Leaves, marks: readonly Mark[], bytes: Uint8Array, between: Uint8Array): void {
+    this.objects.push(object);
+    this.leafStarts.push(this.leaves.length);
+    for (const leaf of leaves) this.leaves.push(leaf);
+    this.markStarts.push(this.marks.length);
+    for (const mark of marks) this.marks.push(mark);
+    const start = this.chunk.append(bytes);
+    this.starts.push(start);
+    this.ends.push(start + bytes.length);
+    this.chunk.append(between);
+  }
+
+  /** Returns where the bytes of the next item begin. */
+  next(index: number): number {
+    return index + 1 < this.starts.length ? this.starts[index + 1]! : this.chunk.bytes.length - this.chunk.free;
+  }
+
+  /** Returns what `add` has got. */
+  item(at: number): Parameters<Block["add"]> {
+    const leaves = this.leaves.slice(this.leafStarts[at], this.leafStarts[at + 1]);
+    const marks = this.marks.slice(this.markStarts[at], this.markStarts[at + 1]);
+    const bytes = this.chunk.bytes.subarray(this.starts[at], this.ends[at]);
+    return [this.objects[at]!, leaves, marks, bytes, this.chunk.bytes.subarray(this.ends[at], this.next(at))];
+  }
+
+  /** About how much memory the items take beside their bytes. */
+  get others(): number {
+    return this.objects.length * ITEM_BYTES + this.marks.length * MARK_BYTES + this.leaves.length * LEAF_BYTES;
+  }
+}
+
+/** Items of a block that follow each other in a list. `to` is the index after the last one. */
+interface Run {
+  readonly block: Block;
+  readonly from: number;
+  to: number;
+}
+
+/** True while a save runs. A save within a save serialises everything as a whole. */
+let isSaving = false;
+let lastSave = 0;
 
 /** The lists of one format. */
 export class GrowingLists {
   readonly #format: ItemFormat;
-  readonly #items = new WeakMap<object, Item>();
-  /** The lists whose items are not kept, by their last item at the last save. */
-  readonly #trails = new WeakMap<object, GrowingList>();
-  /** The item that each object belongs to. Only used if the format keeps identity. */
-  readonly #owners = new WeakMap<object, Item>();
-  #save = 0;
-  /** The lists that this save has used. */
-  #used: GrowingList[] = [];
+  /** Each list, by its items. */
+  readonly #lists = new WeakMap<object, KeptList>();
+  readonly #marks = new WeakMap<object, Mark>();
+  /** What this save has made. */
+  #made: Array<[KeptList, Grown]> = [];
 
   constructor(format: ItemFormat) {
     this.#format = format;
@@ -55,140 +130,275 @@ export class GrowingLists {
     return value.length >= LEAST_ITEMS || (this.#format.isSlow?.(first) ?? false);
   }
 
-  /**
-   * Runs a save. A list must be the same list only once in each save. What the save has placed stays known until its end,
-   * so that it finds every object that is shared.
-   */
-  save<T>(work: () => T): T {
-    this.#save += 1;
+  /** Returns true if the value is a list that may grow, or a plain object or a list of one item that contains one. */
+  leadsToList(value: unknown, depth = 0, keys = { left: MOST_KEYS }): value is object {
+    if (typeof value !== "object" || value === null || types.isProxy(value)) return false;
+    if (this.mayGrow(value)) return true;
+    if (depth >= MOST_DEEP) return false;
+    if (Array.isArray(value)) return value.length === 1 && this.leadsToList(value[0], depth + 1, keys);
+    if (!isPlainObject(value)) return false;
+    for (const key in value) {
+      if (--keys.left < 0) return false;
+      if (this.leadsToList(dataProperty(value, key)?.value, depth + 1, keys)) return true;
+    }
+    return false;
+  }
+
+  /** Runs a save. Returns undefined if the value must be serialised as a whole. */
+  save<T>(work: () => T): T | undefined {
+    if (isSaving) return undefined;
+    isSaving = true;
+    lastSave += 1;
     try {
       return work();
     } finally {
-      const used = this.#used;
-      this.#used = [];
-      for (const list of used) list.endSave();
+      for (const [list, grown] of this.#made) this.#keep(list, grown);
+      this.#made = [];
+      isSaving = false;
+      evict();
     }
   }
 
-  /** Returns true if an item that this save has placed contains the object. */
+  /** Returns true if an item that this save has written contains the object. */
   isPlaced(object: object): boolean {
-    const owner = this.#owners.get(object);
-    return owner !== undefined && owner.list.places(owner, this.#save);
+    return this.#marks.get(object)?.save === lastSave;
   }
 
   /**
-   * Brings the kept bytes of a list up to date, and adds the length of each item to `lengths`. Returns undefined if the
-   * value must be serialised as a whole: if the list is seen for the first time, or if it contains anything but plain data
-   * that is not shared.
+   * Returns the bytes of a list. Returns undefined if the value must be serialised as a whole: if the list is seen for the
+   * first time, or if it contains anything but plain data that is not shared.
    */
-  grow(list: object[], lengths?: number[]): Grown | undefined {
-    if (!isPlainList(list)) return undefined;
-    let known = this.#find(list);
-    const last = list[list.length - 1]!;
-    if (known === undefined) {
-      if (typeof last !== "object" || last === null) return undefined;
-      known = new GrowingList(this.#forget);
-      // Most lists are saved only once. So the items of a list are kept only if one of them is met again.
-      if (!this.#format.isSlow?.(list[0]!)) {
-        this.#trails.set(last, known);
-        return undefined;
+  grow(list: object[]): Grown | undefined {
+    if (Object.getPrototypeOf(list) !== Array.prototype || hasToJson(list) || !isDense(list)) return undefined;
+    const last = list.slice(-MOST_TRIES).filter((item) => typeof item === "object" && item !== null);
+    if (last.length === 0) return undefined;
+    const found = last.findLast((item) => this.#lists.has(item));
+    const known = found === undefined ? new KeptList() : this.#lists.get(found)!;
+    if (known.usedIn === lastSave) return undefined;
+    known.usedIn = lastSave;
+    // Most lists are saved only once. So the bytes of a list are kept when it comes a second time.
+    if (found === undefined ? this.#format.isSlow?.(list[0]!) : known.isUsed()) {
+      const grown = new Grown(known.grown?.block, known.grown?.byteLength);
+      if (this.#addAll(list, known, grown) && this.#mark(grown)) {
+        const finished = grown.finish();
+        this.#made.push([known, finished]);
+        return finished;
       }
+      known.abandon();
     }
-    if (known.usedIn === this.#save) return undefined;
-    if (known.skips()) {
-      this.#trails.set(last, known);
-      return undefined;
-    }
-    known.usedIn = this.#save;
-    if (this.#update(known, list)) {
-      this.#used.push(known);
-      return known.grown(lengths);
-    }
-    known.abandon();
-    this.#trails.set(last, known);
+    this.#lists.set(last.at(-1)!, known);
     return undefined;
   }
 
-  #find(list: object[]): GrowingList | undefined {
-    const end = Math.max(0, list.length - MOST_TRIES);
-    for (let at = list.length - 1; at >= end; at--) {
-      const object = list[at];
-      if (typeof object !== "object" || object === null) return undefined;
-      const known = this.#items.get(object)?.list ?? this.#trails.get(object);
-      if (known !== undefined) return known;
-    }
-    return undefined;
-  }
-
-  #update(known: GrowingList, list: object[]): boolean {
-    const first = this.#items.get(list[0]!);
-    if (first?.list === known) known.dropBefore(first);
-    const same = known.countSame(list);
-    known.cut(same);
-    for (let at = same; at < list.length; at++) {
+  /** Adds all items. Returns false if one is no plain data. */
+  #addAll(list: object[], known: KeptList, grown: Grown): boolean {
+    const before = new Cursor(known.grown?.runs ?? []);
+    for (let at = 0; at < list.length; at++) {
       const object = list[at];
       if (typeof object !== "object" || object === null) return false;
-      const item = this.#itemOf(object, known);
-      if (item === undefined) return false;
-      known.add(object, item, this.#format.gap(at, known.length));
+      if (before.object !== object && this.#lists.get(object) === known) before.find(object);
+      const { block, index } = before;
+      const isSame = before.object === object && compare(object, block!.leaves, block!.leafStarts[index]!) >= 0;
+      if (isSame) grown.push(block!, index);
+      else if (!this.#render(object, grown)) return false;
+      before.next();
     }
-    return true;
+    // A toJSON of the user may have changed the list.
+    return grown.length === list.length;
   }
 
-  /** Returns the item of an object, with the bytes and the record that it has now. */
-  #itemOf(object: object, list: GrowingList): Item | undefined {
-    const { keepsIdentity, accepts, render } = this.#format;
-    const before = this.#items.get(object);
-    if (before !== undefined && keepsIdentity && before.list.places(before, this.#save)) return undefined;
-    if (before !== undefined) {
-      const item = before.list.giveTo(list, before);
-      if (item.leaves !== undefined && compare(object, item.leaves, 0) === item.leaves.length) {
-        this.#items.set(object, item);
-        return item;
-      }
-    }
-    const item = new Item(list);
-    item.leaves = [];
+  /** Adds an object as it is now. Returns false if it is no plain data. */
+  #render(object: object, grown: Grown): boolean {
+    const { accepts, between, keepsIdentity, render } = this.#format;
+    const leaves: Leaves = [];
     const objects: object[] = [];
-    if (!record(object, item.leaves, objects, accepts)) return undefined;
-    if (keepsIdentity && !this.#own(objects, item)) return undefined;
-    item.bytes = render(object);
-    if (item.bytes === undefined) return undefined;
-    list.rendered += 1;
-    this.#items.set(object, item);
-    return item;
+    if (record(object, leaves, objects, accepts) < PLAIN) return false;
+    const bytes = render(object);
+    if (bytes === undefined) return false;
+    const marks = keepsIdentity ? objects.map((each) => this.#markOf(each)) : [{ save: 0 }];
+    grown.add(object, leaves, marks, bytes, between?.(bytes.length));
+    grown.added.push(object);
+    return true;
   }
 
-  /** Makes the item the owner of its objects. Returns false if it shares one with another item of this save. */
-  #own(objects: object[], item: Item): boolean {
-    for (let at = 0; at < objects.length; at++) {
-      const object = objects[at]!;
-      const owner = this.#owners.get(object);
-      if (owner !== undefined) {
-        if (owner === item || owner.list.places(owner, this.#save)) return false;
-        // The two items share an object. If both are ever saved together, the old owner must find that out.
-        owner.list.spoil(owner);
+  #markOf(object: object): Mark {
+    const mark = this.#marks.get(object) ?? { save: 0 };
+    this.#marks.set(object, mark);
+    return mark;
+  }
+
+  /** Marks all objects. Returns false if this save has written one before. */
+  #mark({ runs }: Grown): boolean {
+    const { keepsIdentity } = this.#format;
+    for (const { block, from, to } of runs) {
+      const { marks, markStarts } = block;
+      const end = to < markStarts.length ? markStarts[to]! : marks.length;
+      for (let at = markStarts[from]!; at < end; at++) {
+        if (marks[at]!.save === lastSave && keepsIdentity) return false;
+        marks[at]!.save = lastSave;
       }
-      this.#owners.set(object, item);
     }
     return true;
   }
 
-  /** Forgets an object that its list does not hold any more. */
-  readonly #forget = (object: object): void => {
-    const item = this.#items.get(object);
-    if (item !== undefined && !item.list.holds(item)) this.#items.delete(object);
-  };
+  /** Gives a list what the save has made, and lets it be found by its items only. */
+  #keep(known: KeptList, grown: Grown): void {
+    const before = known.grown;
+    if (before !== undefined && grown.length - grown.added.length < before.length) {
+      for (const { block, from, to } of before.runs) {
+        for (let at = from; at < to; at++) {
+          const object = block.objects[at]!;
+          const isLeft = block.marks[block.markStarts[at]!]!.save !== lastSave;
+          if (isLeft && this.#lists.get(object) === known) this.#lists.delete(object);
+        }
+      }
+    }
+    for (const object of grown.added) this.#lists.set(object, known);
+    known.keep(grown);
+  }
 }
 
-/** Returns true if the list is an array without a class and without named properties. */
-function isPlainList(list: object[]): boolean {
-  if (Object.getPrototypeOf(list) !== Array.prototype || hasToJson(list)) return false;
-  // A list of the keys contains every index.
-  if (list.length <= MOST_KEYS) return Object.keys(list).length === list.length;
-  // This finds named properties without a look at the items.
-  if (inspect(list, WITHOUT_ITEMS) === `[ ... ${list.length} more items ]`) return true;
-  return Object.keys(list).length === list.length;
+/** Goes through the items that a list had at the end of its last save. */
+class Cursor {
+  readonly #runs: readonly Run[];
+  #run = -1;
+  #to = 0;
+  #places: Map<object, readonly [run: number, index: number]> | undefined;
+  block: Block | undefined;
+  index = 0;
+  /** Undefined at the end. */
+  object: object | undefined;
+
+  constructor(runs: readonly Run[]) {
+    this.#runs = runs;
+    this.next();
+  }
+
+  next(): void {
+    if (this.index + 1 < this.#to) this.object = this.block!.objects[++this.index];
+    else if (this.#run + 1 < this.#runs.length) this.#goTo(this.#run + 1, this.#runs[this.#run + 1]!.from);
+    else [this.#to, this.object] = [0, undefined];
+  }
+
+  #goTo(run: number, index: number): void {
+    const { block, to } = this.#runs[run]!;
+    [this.#run, this.#to, this.block, this.index, this.object] = [run, to, block, index, block.objects[index]];
+  }
+
+  /** Goes to an object. Stays if the list did not have it. */
+  find(object: object): void {
+    const end = Math.min(this.#to, this.index + NEAR);
+    for (let near = this.index + 1; near < end; near++)
+      if (this.block!.objects[near] === object) return this.#goTo(this.#run, near);
+    if (this.#places === undefined) {
+      this.#places = new Map();
+      for (const [run, { block, from, to }] of this.#runs.entries())
+        for (let at = from; at < to; at++) this.#places.set(block.objects[at]!, [run, at]);
+    }
+    const place = this.#places.get(object);
+    if (place !== undefined) this.#goTo(...place);
+  }
 }
 
-const WITHOUT_ITEMS = { depth: 0, maxArrayLength: 0, breakLength: Number.POSITIVE_INFINITY, customInspect: false };
+/** A list, and what its last save has made. */
+class KeptList {
+  grown: Grown | undefined;
+  /** The number of the save that has used this list last. */
+  usedIn = 0;
+  #toSkip = 0;
+  #penalty = 1;
+  #holding: Holding | undefined;
+
+  /** Returns false if this save should not try to use the bytes. */
+  isUsed(): boolean {
+    if (this.#toSkip === 0) return true;
+    this.#toSkip -= 1;
+    return false;
+  }
+
+  /** Ends a save that has used this list. */
+  keep(grown: Grown): void {
+    this.grown = grown;
+    this.#holding ??= new Holding(this);
+    const others = grown.blocks.map((block) => block.others).reduce((sum, each) => sum + each);
+    const chunks = grown.blocks.map(({ chunk }) => chunk);
+    this.#holding.set(others, chunks);
+    // If most items had to be serialised in two saves, the bytes are of no use for the next saves.
+    const isWaste = grown.added.length > grown.length / 2;
+    if (isWaste && this.#penalty > 1) this.abandon();
+    else this.#penalty = isWaste ? 2 : 1;
+  }
+
+  /** Gives up the bytes, and skips the next saves. */
+  abandon(): void {
+    this.#penalty = Math.min(MOST_SKIPPED, this.#penalty * 2);
+    this.#toSkip = this.#penalty;
+    this.release();
+    this.#holding?.set(0, []);
+  }
+
+  /** Gives up the bytes. */
+  release(): void {
+    this.grown = undefined;
+  }
+}
+
+/** A list as a save has made it. */
+export class Grown {
+  readonly runs: Run[] = [];
+  length = 0;
+  /** The objects that were serialised. */
+  added: object[] = [];
+  /** The bytes, when the list is finished. */
+  pieces: Uint8Array[] = [];
+  byteLength: number;
+  /** The block that new items are added to. */
+  block: Block | undefined;
+
+  /** `byteLength` is about how many bytes the list will have. */
+  constructor(block: Block | undefined, byteLength = 0) {
+    this.block = block;
+    this.byteLength = byteLength;
+  }
+
+  /** The blocks that the items lie in, and the one that new items are added to. */
+  get blocks(): Block[] {
+    return [...new Set([...this.runs.map(({ block }) => block), this.block!])];
+  }
+
+  push(block: Block, index: number): void {
+    const last = this.runs.at(-1);
+    if (last?.block === block && last.to === index) last.to += 1;
+    else this.runs.push({ block, from: index, to: index + 1 });
+    this.length += 1;
+  }
+
+  add(object: object, leaves: Leaves, marks: readonly Mark[], bytes: Uint8Array, between = NOTHING): void {
+    const length = bytes.length + between.length;
+    if (this.block === undefined || this.block.chunk.free < length)
+      this.block = new Block(Math.max(length, LEAST_BLOCK, Math.min(MOST_BLOCK, this.byteLength)));
+    this.block.add(object, leaves, marks, bytes, between);
+    this.byteLength += length;
+    this.push(this.block, this.block.objects.length - 1);
+  }
+
+  /** Returns the list with its pieces. */
+  finish(): Grown {
+    this.#makePieces();
+    if (this.runs.length <= MOST_PIECES) return this;
+    const moved = new Grown(undefined, 2 * this.byteLength);
+    moved.added = this.added;
+    for (const { block, from, to } of this.runs) for (let at = from; at < to; at++) moved.add(...block.item(at));
+    moved.#makePieces();
+    return moved;
+  }
+
+  #makePieces(): void {
+    const last = this.runs.length - 1;
+    this.pieces = this.runs.map(({ block, from, to }, at) =>
+      // Nothing stands behind the last item.
+      block.chunk.bytes.subarray(block.starts[from], at === last ? block.ends[to - 1] : block.next(to - 1)),
+    );
+    this.byteLength = this.pieces.reduce((sum, { length }) => sum + length, 0);
+  }
+}

@@ -3,12 +3,10 @@
 import type { Chunk } from "../chunk.js";
 
 /** The limit in bytes. */
-const MOST_BYTES = 64 << 20;
+let most = 64 << 20;
 
-/** Something that keeps bytes and can give them up. */
-interface Keeper {
-  release(): void;
-}
+/** Keeps bytes and can give them up. */
+type Keeper = { release(): void };
 
 /** What is kept, by the time of its last use: the oldest first. */
 const holdings = new Set<Holding>();
@@ -22,6 +20,19 @@ export function keptBytes(): number {
   return total;
 }
 
+/** Sets another limit. Tests do it. */
+export function limitKeptBytes(bytes = 64 << 20): void {
+  most = bytes;
+}
+
+/** Lets those that were not used for the longest time give up what they keep, until all together keep no more than the limit. */
+export function evict(): void {
+  for (const oldest of holdings) {
+    if (total <= most) return;
+    oldest.give();
+  }
+}
+
 /** The share of one keeper in the memory. */
 export class Holding {
   readonly #keeper: WeakRef<Keeper>;
@@ -33,10 +44,7 @@ export class Holding {
     collected.register(keeper, this);
   }
 
-  /**
-   * Tells what the keeper holds now: chunks, and `others` bytes beside them. If all keepers hold too much together, those
-   * that were not used for the longest time release theirs.
-   */
+  /** Tells what the keeper holds now: chunks, and `others` bytes beside them. */
   set(others: number, chunks: readonly Chunk[]): void {
     for (const chunk of this.#chunks) if (!chunks.includes(chunk)) chunk.release();
     this.#chunks = chunks;
@@ -45,13 +53,9 @@ export class Holding {
     this.#bytes = bytes;
     holdings.delete(this);
     if (bytes > 0) holdings.add(this);
-    for (const oldest of holdings) {
-      if (total <= MOST_BYTES) break;
-      oldest.#give();
-    }
   }
 
-  #give(): void {
+  give(): void {
     this.#keeper.deref()?.release();
     this.set(0, []);
   }

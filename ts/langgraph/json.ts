@@ -39,14 +39,29 @@ function itemToJson(item: object, serde: JsonPlus): Uint8Array | undefined {
   return bytes !== undefined && (bytes[0] === BRACE || bytes[0] === BRACKET) ? bytes : undefined;
 }
 
+/** A class of LangChain says its name. */
+type Prototype = { constructor?: { lc_name?: () => unknown } };
+
+/** The names of LangChain's classes of messages. */
+const MESSAGES = ["AIMessage", "ChatMessage", "FunctionMessage", "HumanMessage", "SystemMessage", "ToolMessage"];
+const CLASSES = new Set<unknown>(MESSAGES.flatMap((name) => [name, `${name}Chunk`]));
+/** The getters that these classes define. They read the fields only. */
+const GETTERS = new Set(["lc_aliases", "contentBlocks", "_printableFields"]);
+
 /**
- * Returns true if the value is a LangChain message with LangChain's own `toJSON`. The JSON of such a message is made
- * from its fields only.
+ * Returns true if the value is an instance of one of LangChain's own classes, and has LangChain's own `toJSON`. The JSON
+ * of such a message is made from its fields only. That of a subclass may depend on what no other code can see.
  */
 function isMessage(value: object): boolean {
   const { lc_serializable: serializable, lc_namespace: namespace } = value as Record<string, unknown>;
   if (serializable !== true || !Array.isArray(namespace)) return false;
   if (namespace[0] !== "langchain_core" || namespace[1] !== "messages") return false;
+  const own = Object.getPrototypeOf(value) as Prototype;
+  const parent = Object.getPrototypeOf(own) as Prototype;
+  if (!CLASSES.has(own.constructor?.lc_name?.()) || parent.constructor?.lc_name?.() !== "BaseMessage") return false;
+  const properties = Object.entries(Object.getOwnPropertyDescriptors(own));
+  if (properties.some(([name, { get }]) => get !== undefined && !GETTERS.has(name))) return false;
+  if (Object.getOwnPropertyNames(value).length !== Object.keys(value).length) return false;
   let owner: object | null = value;
   while (owner !== null && !Object.hasOwn(owner, "toJSON")) owner = Object.getPrototypeOf(owner) as object | null;
   return owner !== null && Object.hasOwn(owner, "toJSONNotImplemented");
