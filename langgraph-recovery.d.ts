@@ -6,10 +6,21 @@ import type { RecoverOptions, RecoverReport, UnrecoveredRun } from "./recovery.j
 /** What {@link recover} needs of a graph: `compile()` of a `StateGraph` and `entrypoint` return such graphs. */
 export interface RecoverableThreads {
   invoke(input: any, config?: any): Promise<unknown>;
+  /** The name that `compile({ name })` or `entrypoint({ name })` got. */
+  name?: string | undefined;
   nodes: object;
+  channels?: object | undefined;
+  /** `recover` adds the identity of the graph, so that the graph's later runs are marked. */
+  config?: { configurable?: Record<string, unknown> | undefined } | undefined;
   checkpointer?: unknown;
   interruptBefore?: readonly string[] | "*" | undefined;
   interruptAfter?: readonly string[] | "*" | undefined;
+}
+
+/** What {@link recover} needs of an agent: `createAgent` of LangChain returns such agents. */
+export interface RecoverableAgent {
+  invoke(input: any, config?: any): Promise<unknown>;
+  graph: RecoverableThreads;
 }
 
 /** A thread that waits for a human. */
@@ -102,7 +113,7 @@ export type RecoveredThread = { threadId: string } & (ThreadOutcome | Unrecovere
  * ```
  */
 export function recover(
-  graph: RecoverableThreads,
+  graph: RecoverableThreads | RecoverableAgent,
   saver: ForkpointSaver,
   options?: LanggraphRecoverOptions,
 ): Promise<RecoverReport<RecoveredThread>>;

@@ -58,6 +58,12 @@ export interface SaverOptions extends Omit<StoreOptions, "serializer"> {
    * docs/leases.md.
    */
   lease?: boolean | { ttlMs?: number };
+  /**
+   * The name of the program that uses this saver. It is stored with each checkpoint of a thread, and `recover` takes only
+   * threads with this name. Give it if several programs share a database. Default: the name of the graph, see
+   * docs/langgraph.md#several-programs.
+   */
+  program?: string;
 }
 
 /**
@@ -229,6 +235,13 @@ export class ForkpointSaver extends Base implements AsyncDisposable {
    * @throws TypeError or RangeError for a wrong target or option.
    */
   constructor(target: string | URL | Store, options?: SaverOptions);
+
+  /**
+   * The option `program`. Undefined if it was not given.
+   *
+   * @example console.log(saver.program);
+   */
+  readonly program: string | undefined;
 
   /**
    * Returns a checkpoint with its metadata and pending writes. `checkpoint_id` selects the checkpoint. Without a

@@ -90,6 +90,8 @@ pub struct Save {
     pub expected_newest: Option<String>,
     /// The id of the checkpoint that this checkpoint was forked from.
     pub parent: Option<String>,
+    /// True if a tool made the checkpoint as the first of a fork. `recover` leaves such a run alone.
+    pub branch: bool,
     /// `state`, serialized.
     pub state: Part,
     /// The rest of the checkpoint, serialized.
@@ -100,7 +102,7 @@ pub struct Save {
 
 /// `save`: stores a checkpoint. It replaces a checkpoint with the same id.
 pub fn save(save: Save) -> Result<Unit> {
-    let Save { metadata, status, expected_newest, parent, state, rest, saved_at } = save;
+    let Save { metadata, status, expected_newest, parent, branch, state, rest, saved_at } = save;
     for (what, id) in [
         ("checkpoint.id", &metadata.id),
         ("checkpoint.runId", &metadata.run_id),
@@ -134,7 +136,7 @@ pub fn save(save: Save) -> Result<Unit> {
         age_offset: 0,
         depends_on_parent: false,
         exempt: false,
-        meta: meta::encode(state_size, metadata.has_memory_snapshot, metadata.timestamp, status),
+        meta: meta::encode(state_size, metadata.has_memory_snapshot, metadata.timestamp, status, branch),
     };
     let checkpoint = Checkpoint { header, payload: Payload { parts: vec![state, rest] }, logs: Vec::new() };
     Ok(Unit { expect: expect.into_iter().collect(), ops: vec![Op::Put(Box::new(checkpoint.into()))] })
@@ -226,6 +228,11 @@ pub fn status(header: &Header) -> Option<Status> {
     meta::status(&header.meta)
 }
 
+/// Returns true if a tool made the checkpoint as the first of a fork.
+pub fn is_branch(header: &Header) -> bool {
+    meta::is_branch(&header.meta)
+}
+
 /// The content of [`Header::meta`]: the state's size (8 bytes, little endian), then flags (1 byte).
 ///
 /// The timestamp is in the sort key and not in the meta. So a fork has the same meta as its source.
@@ -237,17 +244,25 @@ mod meta {
     const NEGATIVE_ZERO: u8 = 2;
     /// The place of the status in the flags. It takes 3 bits.
     const STATUS: u32 = 2;
+    /// Set if a tool made the checkpoint as the first of a fork.
+    const BRANCH: u8 = 32;
 
     pub(super) fn encode(
         state_size: u64,
         has_memory_snapshot: bool,
         timestamp: f64,
         status: Option<Status>,
+        branch: bool,
     ) -> Vec<u8> {
         let snapshot = if has_memory_snapshot { MEMORY_SNAPSHOT } else { 0 };
         let zero = if timestamp == 0.0 && timestamp.is_sign_negative() { NEGATIVE_ZERO } else { 0 };
         let status = status.map_or(0, |status| status as u8);
-        [&state_size.to_le_bytes()[..], &[snapshot | zero | status << STATUS]].concat()
+        let branch = if branch { BRANCH } else { 0 };
+        [&state_size.to_le_bytes()[..], &[snapshot | zero | branch | status << STATUS]].concat()
+    }
+
+    pub(super) fn is_branch(meta: &[u8]) -> bool {
+        meta.get(8).is_some_and(|flags| flags & BRANCH != 0)
     }
 
     pub(super) fn status(meta: &[u8]) -> Option<Status> {
@@ -353,7 +368,9 @@ mod tests {
     fn the_status_stands_beside_the_other_flags() {
         let statuses = [Status::Waiting, Status::Failed, Status::Unfinished, Status::Finished].map(Some);
         for status in statuses.into_iter().chain([None]) {
-            let meta = meta::encode(7, true, -0.0, status);
+            let branch = status.is_some();
+            let meta = meta::encode(7, true, -0.0, status, branch);
+            assert_eq!(meta::is_branch(&meta), branch);
             assert_eq!(meta::status(&meta), status);
             assert_eq!(meta::decode(&meta), Some((7, true, true)));
         }

@@ -16,6 +16,8 @@ export interface Fields extends Omit<CheckpointMetadata, "stateSize"> {
   /** If given, the save is refused with `CONFLICT` unless this is the id of the run's newest checkpoint. */
   expectedNewest: string | undefined;
   parent: string | undefined;
+  /** True if a tool makes the checkpoint as the first of a fork. */
+  branch?: boolean;
 }
 
 /** A checkpoint as the engine returns it: its fields, and its parts as bytes. */
@@ -67,7 +69,7 @@ export function restore({ format }: Engine, { metadata, parts }: Found): Checkpo
 }
 
 export function put({ native }: Engine, fields: Fields, state: Serialized, rest: Serialized): Promise<null> {
-  const { id, runId, graphId, nodeId, timestamp, hasMemorySnapshot, status, expectedNewest, parent } = fields;
+  const { id, runId, graphId, nodeId, timestamp, hasMemorySnapshot, status, expectedNewest, parent, branch } = fields;
   const call = {
     id,
     runId,
@@ -78,6 +80,7 @@ export function put({ native }: Engine, fields: Fields, state: Serialized, rest:
     status: status === undefined ? 0 : statuses.indexOf(status) + 1,
     expectedNewest,
     parent,
+    branch,
     savedAt: Date.now(),
     stateTag: state.tag,
     restTag: rest.tag,

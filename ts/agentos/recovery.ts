@@ -9,6 +9,7 @@ import type {
   RunOutcome,
   recover as recoverContract,
 } from "../../index.js";
+import type { UnrecoveredRun } from "../../recovery.js";
 import { ForkpointError, quote, show, typeError } from "../errors.js";
 import type { StoreHandle } from "../handle.js";
 import { handleOf } from "../handles.js";
@@ -16,12 +17,15 @@ import type { Lease } from "../lease.js";
 import { flag } from "../options.js";
 import { detachBuffers } from "../record.js";
 import { isForeign, noLeases } from "../run-lease.js";
-import { type Settings, callback, ids, readSettings, recoverAll, underLease } from "../recovery.js";
+import { type Settings, callback, ids, readSettings, recoverAll, skipped, underLease } from "../recovery.js";
 import { put, snapshot } from "./checkpoints.js";
 import { END, Graph } from "./graph.js";
 import { agentos } from "./wire.js";
 
 type Options = NonNullable<Parameters<typeof recoverContract>[2]>;
+
+/** The number of runs in a page of the listing. */
+const PAGE = 1_000;
 
 const ownOptions = { onWaiting: callback, onFailed: callback, runs: ids, askForked: flag, passRejections: flag };
 
@@ -41,6 +45,8 @@ class Recovery {
   readonly #handle: StoreHandle;
   readonly #settings: Settings;
   readonly #options: Options;
+  /** The runs whose newest checkpoint a tool made. */
+  readonly #branches = new Set<string>();
 
   constructor(
     graph: RecoverableGraph,
@@ -69,45 +75,62 @@ class Recovery {
       return;
     }
     const { idPrefix: graphIdPrefix, isParallel } = this.#shape;
-    let cursor: string | null | undefined;
-    while (cursor !== null) {
-      const page = await this.#store.runs({ graphIdPrefix, limit: 1_000, cursor });
-      for (const { runId, graphId, status, forkedFrom, checkpoints, latest } of page.runs) {
+    let before: number | undefined;
+    for (;;) {
+      const page = await this.#handle.run(({ native }) =>
+        agentos.call(native, "runs", { graphIdPrefix, limit: PAGE, before }),
+      );
+      for (const { status, forkedFrom, checkpoints, branch, latest } of page) {
+        const { runId, graphId } = latest;
         if (Date.now() - latest.timestamp > this.#settings.maxAgeMs) continue;
         // The status of a parallel graph is exact only together with the graph.
         const finished = status === "finished" && !isParallel;
         // Nobody knows whether the program has resumed this fork: AgentOS stores nothing when a resumed run ends.
-        const untouchedFork = forkedFrom !== null && checkpoints === 1;
-        if (!finished && !untouchedFork && this.#shape.compiledAs(graphId)) yield runId;
+        const untouchedFork = forkedFrom !== null && checkpoints === 1 && branch !== true;
+        if (finished || untouchedFork || !this.#shape.compiledAs(graphId)) continue;
+        if (branch === true) this.#branches.add(runId);
+        yield runId;
       }
-      cursor = page.cursor;
+      if (page.length < PAGE) return;
+      before = Number(page.at(-1)!.cursor);
     }
   }
 
   /** Recovers a run. Returns undefined if the run needs no recovery. */
   async recover(runId: string): Promise<RecoveredRun | undefined> {
-    const newest = async () => (await this.#unfinished(runId))?.id ?? null;
+    const newest = async () => {
+      const checkpoint = await this.#unfinished(runId);
+      return checkpoint === undefined ? null : (this.#refuses(checkpoint) ?? checkpoint.id);
+    };
     const of = { space: agentos.name, run: runId, ns: "" };
     const work = (lease: Lease) => this.#under(lease).#work(runId);
     const ended = await underLease(this.#handle, of, this.#settings, newest, work);
     return ended && { runId, ...ended };
   }
 
-  /** Returns the newest checkpoint of a run, unless the run is finished, too fresh or of another graph. */
+  /** Returns why a run is left alone, or undefined if it may be recovered. */
+  #refuses(checkpoint: Checkpoint): UnrecoveredRun | undefined {
+    const { runId, graphId } = checkpoint;
+    const run = `run ${quote(runId)}`;
+    if (this.#shape.positionOf(checkpoint).status === "other graph") {
+      const message = `${run} has nodes that the graph lacks: recover it with the graph that it ran on`;
+      if (this.#options.runs !== undefined) throw new ForkpointError("INVALID_ARGUMENT", message);
+      return skipped("other program", graphId, message);
+    }
+    if (!this.#branches.has(runId)) return undefined;
+    const message = `the command line or the studio made ${run} as a fork: to run it, recover it with runs: [${quote(runId)}]`;
+    return skipped("branch", graphId, message);
+  }
+
+  /** Returns the newest checkpoint of a run, unless the run is finished or too fresh. */
   async #unfinished(runId: string): Promise<Checkpoint | undefined> {
     const checkpoint = await this.#store.latest(runId);
     if (checkpoint === null) {
       if (this.#options.runs === undefined) return undefined;
       throw new ForkpointError("NOT_FOUND", `run ${quote(runId)} not found: nothing to recover`);
     }
-    if (Date.now() - checkpoint.timestamp < this.#settings.idleMs) return undefined;
-    const { status } = this.#shape.positionOf(checkpoint);
-    if (status !== "other graph") return status === "finished" ? undefined : checkpoint;
-    if (this.#options.runs === undefined) return undefined;
-    throw new ForkpointError(
-      "INVALID_ARGUMENT",
-      `run ${quote(runId)} has nodes that the graph lacks: recover it with the graph that it ran on`,
-    );
+    if (Date.now() - checkpoint.timestamp < (this.#settings.idleMs ?? 0)) return undefined;
+    return this.#shape.positionOf(checkpoint).status === "finished" ? undefined : checkpoint;
   }
 
   async #work(runId: string): Promise<RunOutcome> {

@@ -17,6 +17,8 @@ interface FoundRun {
   latest: CheckpointMetadata;
   status: Status | null;
   forkedFrom: string | null;
+  /** True if a tool made the newest checkpoint, as the first of a fork. Otherwise missing. */
+  branch?: true;
 }
 
 /**
@@ -60,6 +62,8 @@ interface AgentosCalls {
     status: number;
     expectedNewest: string | undefined;
     parent: string | undefined;
+    /** True if a tool makes the checkpoint as the first of a fork. */
+    branch: boolean | undefined;
     savedAt: number;
     stateTag: string;
     restTag: string;

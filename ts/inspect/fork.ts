@@ -120,6 +120,7 @@ const forks = {
       status: row.status === "unknown" || row.status === null ? undefined : row.status,
       expectedNewest: undefined,
       parent: row.id,
+      branch: true,
     };
     if (!dryRun) await agentos.put(engine, fields, state, part(plan, "rest"));
     return refTo(plan, as, id);

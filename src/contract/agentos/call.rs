@@ -3,8 +3,8 @@
 use serde::{Deserialize, Serialize};
 
 use super::{
-    Metadata, REST, STATE, Save, Status, clear, delete, fork, forks, get, list, load, metadata, resume_plan, runs,
-    save, status,
+    Metadata, REST, STATE, Save, Status, clear, delete, fork, forks, get, is_branch, list, load, metadata, resume_plan,
+    runs, save, status,
 };
 use crate::contract::call::{RawCall, Request, Tool, read_json};
 use crate::contract::response::{PackedPart, Response, ResponseBuilder};
@@ -28,6 +28,8 @@ enum Call {
         status: u8,
         expected_newest: Option<String>,
         parent: Option<String>,
+        /// True if a tool makes the checkpoint as the first of a fork.
+        branch: Option<bool>,
         saved_at: i64,
         state_tag: String,
         rest_tag: String,
@@ -84,6 +86,7 @@ pub(super) fn request(call: RawCall<'_>) -> Result<Request> {
             status,
             expected_newest,
             parent,
+            branch,
             saved_at,
             state_tag,
             rest_tag,
@@ -92,6 +95,7 @@ pub(super) fn request(call: RawCall<'_>) -> Result<Request> {
             status: Status::numbered(status),
             expected_newest,
             parent,
+            branch: branch.unwrap_or(false),
             state: Part { name: STATE.to_owned(), tag: state_tag, bytes: buffers.take()? },
             rest: Part { name: REST.to_owned(), tag: rest_tag, bytes: buffers.take()? },
             saved_at,
@@ -190,11 +194,14 @@ fn run_list(answer: Answer) -> Result<Option<Response>> {
         latest: Metadata,
         status: Option<Status>,
         forked_from: Option<String>,
+        #[serde(skip_serializing_if = "std::ops::Not::not")]
+        branch: bool,
     }
     let runs = answer.into_lineages()?.into_iter().map(|run| {
         let status = status(&run.newest);
+        let branch = is_branch(&run.newest);
         let (cursor, checkpoints, forked_from) = (run.position.to_string(), run.checkpoints, run.origin);
-        Ok(FoundRun { cursor, checkpoints, latest: metadata(run.newest)?, status, forked_from })
+        Ok(FoundRun { cursor, checkpoints, latest: metadata(run.newest)?, status, forked_from, branch })
     });
     Response::json(&runs.collect::<Result<Vec<_>>>()?).map(Some)
 }
