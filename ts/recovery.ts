@@ -94,7 +94,8 @@ export async function recoverAll<R>(
 
 /** An error of the callback must not hide what became of the runs. */
 function warnOf(error: unknown): void {
-  const message = `onRecovered threw ${show(error)}: the recovery went on, and its report is complete`;
+  const what = error instanceof Error ? `an error (${error.message})` : show(error);
+  const message = `onRecovered threw ${what}: the recovery went on, and its report is complete`;
   process.emitWarning(Object.assign(new Error(message, { cause: error }), { name: "ForkpointWarning" }));
 }
 
