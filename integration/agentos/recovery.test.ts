@@ -1,5 +1,6 @@
 // Tests recover(): it resumes crashed runs, once, and never a run that waits for a human's answer.
 import { type CheckpointStore, ForkpointError, type RecoveredRun, openStore, recover } from "forkpoint";
+import { openInspector } from "forkpoint/inspect";
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
@@ -203,6 +204,30 @@ describe.each(backends)("on %s", (_backend, target) => {
     ]);
     expect(tools.calls).toEqual(["third"]);
     expect((await recover(graph, store, { runs: [again] })).runs).toEqual([]);
+  });
+
+  it("a fork that a tool made waits until it is named, and is an ordinary run after that", async () => {
+    const file = target();
+    const shared = typeof file === "string" && file !== "memory:" ? undefined : await openStore(file as string);
+    const store = open((shared ?? file) as string);
+    const tools = new Tools();
+    const graph = chain(three).compile({ checkpointStore: store, deps: tools.deps });
+    const original = await watch(graph.stream({}));
+    tools.calls.length = 0;
+    const inspector = await openInspector((shared ?? file) as string, { write: true });
+    const id = savedAt(original, "second");
+    const { run: fork } = await inspector.fork(
+      { space: "agentos", run: original.runId, id },
+      { set: [["scratch.a", 1]] },
+    );
+    await inspector.close();
+    const branch = { runId: fork, outcome: "skipped", why: "branch", program: expect.stringMatching(/^graph-/) };
+    for (let start = 0; start < 2; start++) expect((await recover(graph, store)).runs).toMatchObject([branch]);
+    expect(tools.calls).toEqual([]);
+    expect((await recover(graph, store, { runs: [fork] })).runs).toMatchObject([{ runId: fork, outcome: "finished" }]);
+    expect(tools.calls).toEqual(["third"]);
+    expect((await recover(graph, store)).runs).toEqual([]);
+    await shared?.close();
   });
 
   it("refuses a rejection that would stop nothing", async () => {

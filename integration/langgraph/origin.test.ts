@@ -1,5 +1,5 @@
 // Tests whose threads recover() takes: those of its own program, and none that a tool made or that a living process runs.
-import { START, StateGraph } from "@langchain/langgraph";
+import { END, START, StateGraph } from "@langchain/langgraph";
 import { openInspector } from "forkpoint/inspect";
 import { ForkpointSaver, type RecoveredThread, recover } from "forkpoint/langgraph";
 import { createAgent } from "langchain";
@@ -196,6 +196,16 @@ describe("a thread of a living process", () => {
       { outcome: "finished", output: { log: ["in", ...names] } },
     ]);
   });
+});
+
+it("a thread that was stopped and then ended with updateState is not resumed", async () => {
+  const checkpointer = saver("memory");
+  const { app, ran, crash } = pair(checkpointer);
+  await crash();
+  await app.updateState(thread(), null, END);
+  expect((await checkpointer.status("thread"))!.status).toBe("finished");
+  expect((await recover(app, checkpointer)).runs).toEqual([]);
+  expect(ran).toEqual(["one"]);
 });
 
 it("recovers an agent of createAgent, and types accept it", async () => {
