@@ -118,6 +118,8 @@ export type RecoveredRun = { runId: string } & (RunOutcome | UnrecoveredRun);
  *   `__END__`. So the run is not repeated at the next start.
  * - A run whose recovery crashes the process is given up after `maxAttempts` crashes.
  *
+ * A run that the command line or the studio forked is reported and left alone until it is named.
+ *
  * A store cannot know whether a process still works on a run. Call `recover` before this process starts runs of the
  * graph. If other processes may work on runs of the graph, pass `idleMs`.
  *

@@ -231,7 +231,7 @@ export class ForkpointSaver extends Base implements AsyncDisposable {
   /**
    * @param target a file path, `"sqlite:<path>"`, a `file:` URL, `"jsonl:<folder>"`, `"memory:"`, or a store from
    *   `openStore`. A file is opened in the background. If the file cannot be opened, the first call of a method rejects.
-   * @param options `serde`, `expectedParent` and `lease`, and the options of `openStore` unless the target is an open store.
+   * @param options `serde`, `expectedParent`, `lease` and `program`, and the options of `openStore` unless the target is an open store.
    * @throws TypeError or RangeError for a wrong target or option.
    */
   constructor(target: string | URL | Store, options?: SaverOptions);

@@ -64,7 +64,7 @@ describe.each(kinds)("%s", (kind) => {
 
   it("a lease that was lost is no longer among the leases of the store", async () => {
     const { store, handle } = await open();
-    const { leases } = engineOf(store);
+    const { leases } = engineOf(store as never);
     const lease = await handle.leaseOf(of, { ttlMs: 100 });
     expect([...leases]).toEqual([lease]);
     const lost = new Promise((resolve) => lease.signal.addEventListener("abort", resolve));
