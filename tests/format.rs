@@ -58,7 +58,7 @@ fn agentos_save(run: &str, id: &str, timestamp: f64, parent: Option<&str>, state
         status: (rest.tag == "v8").then_some(agentos::Status::Failed),
         expected_newest: None,
         parent: parent.map(str::to_owned),
-        branch: false,
+        mark: None,
         state,
         rest,
         saved_at: 1_700_000_000_123,

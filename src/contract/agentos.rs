@@ -90,8 +90,8 @@ pub struct Save {
     pub expected_newest: Option<String>,
     /// The id of the checkpoint that this checkpoint was forked from.
     pub parent: Option<String>,
-    /// True if a tool made the checkpoint as the first of a fork. `recover` leaves such a run alone.
-    pub branch: bool,
+    /// Says who made the checkpoint. `ts/mark.ts` writes and reads it.
+    pub mark: Option<String>,
     /// `state`, serialized.
     pub state: Part,
     /// The rest of the checkpoint, serialized.
@@ -102,7 +102,7 @@ pub struct Save {
 
 /// `save`: stores a checkpoint. It replaces a checkpoint with the same id.
 pub fn save(save: Save) -> Result<Unit> {
-    let Save { metadata, status, expected_newest, parent, branch, state, rest, saved_at } = save;
+    let Save { metadata, status, expected_newest, parent, mark, state, rest, saved_at } = save;
     for (what, id) in [
         ("checkpoint.id", &metadata.id),
         ("checkpoint.runId", &metadata.run_id),
@@ -136,7 +136,7 @@ pub fn save(save: Save) -> Result<Unit> {
         age_offset: 0,
         depends_on_parent: false,
         exempt: false,
-        meta: meta::encode(state_size, metadata.has_memory_snapshot, metadata.timestamp, status, branch),
+        meta: meta::encode(state_size, metadata.has_memory_snapshot, metadata.timestamp, status, mark.as_deref()),
     };
     let checkpoint = Checkpoint { header, payload: Payload { parts: vec![state, rest] }, logs: Vec::new() };
     Ok(Unit { expect: expect.into_iter().collect(), ops: vec![Op::Put(Box::new(checkpoint.into()))] })
@@ -228,12 +228,12 @@ pub fn status(header: &Header) -> Option<Status> {
     meta::status(&header.meta)
 }
 
-/// Returns true if a tool made the checkpoint as the first of a fork.
-pub fn is_branch(header: &Header) -> bool {
-    meta::is_branch(&header.meta)
+/// Returns what a checkpoint says about who made it.
+pub fn mark(header: &Header) -> Option<String> {
+    meta::mark(&header.meta)
 }
 
-/// The content of [`Header::meta`]: the state's size (8 bytes, little endian), then flags (1 byte).
+/// The content of [`Header::meta`]: the state's size (8 bytes, little endian), flags (1 byte), and the mark (UTF-8).
 ///
 /// The timestamp is in the sort key and not in the meta. So a fork has the same meta as its source.
 mod meta {
@@ -244,25 +244,24 @@ mod meta {
     const NEGATIVE_ZERO: u8 = 2;
     /// The place of the status in the flags. It takes 3 bits.
     const STATUS: u32 = 2;
-    /// Set if a tool made the checkpoint as the first of a fork.
-    const BRANCH: u8 = 32;
 
     pub(super) fn encode(
         state_size: u64,
         has_memory_snapshot: bool,
         timestamp: f64,
         status: Option<Status>,
-        branch: bool,
+        mark: Option<&str>,
     ) -> Vec<u8> {
         let snapshot = if has_memory_snapshot { MEMORY_SNAPSHOT } else { 0 };
         let zero = if timestamp == 0.0 && timestamp.is_sign_negative() { NEGATIVE_ZERO } else { 0 };
         let status = status.map_or(0, |status| status as u8);
-        let branch = if branch { BRANCH } else { 0 };
-        [&state_size.to_le_bytes()[..], &[snapshot | zero | branch | status << STATUS]].concat()
+        let flags = snapshot | zero | status << STATUS;
+        [&state_size.to_le_bytes()[..], &[flags], mark.unwrap_or_default().as_bytes()].concat()
     }
 
-    pub(super) fn is_branch(meta: &[u8]) -> bool {
-        meta.get(8).is_some_and(|flags| flags & BRANCH != 0)
+    pub(super) fn mark(meta: &[u8]) -> Option<String> {
+        let mark = meta.get(9..).filter(|mark| !mark.is_empty())?;
+        String::from_utf8(mark.to_vec()).ok()
     }
 
     pub(super) fn status(meta: &[u8]) -> Option<Status> {
@@ -271,7 +270,7 @@ mod meta {
 
     pub(super) fn decode(meta: &[u8]) -> Option<(u64, bool, bool)> {
         let (state_size, flags) = meta.split_first_chunk()?;
-        let &[flags] = flags else { return None };
+        let flags = *flags.first()?;
         let is = |flag| flags & flag != 0;
         Some((u64::from_le_bytes(*state_size), is(MEMORY_SNAPSHOT), is(NEGATIVE_ZERO)))
     }
@@ -368,9 +367,9 @@ mod tests {
     fn the_status_stands_beside_the_other_flags() {
         let statuses = [Status::Waiting, Status::Failed, Status::Unfinished, Status::Finished].map(Some);
         for status in statuses.into_iter().chain([None]) {
-            let branch = status.is_some();
-            let meta = meta::encode(7, true, -0.0, status, branch);
-            assert_eq!(meta::is_branch(&meta), branch);
+            let mark = status.map(|_| "{\"program\":\"\u{e9}\"}");
+            let meta = meta::encode(7, true, -0.0, status, mark);
+            assert_eq!(meta::mark(&meta).as_deref(), mark);
             assert_eq!(meta::status(&meta), status);
             assert_eq!(meta::decode(&meta), Some((7, true, true)));
         }

@@ -17,9 +17,12 @@ import type { Lease } from "../lease.js";
 import { flag } from "../options.js";
 import { detachBuffers } from "../record.js";
 import { isForeign, noLeases } from "../run-lease.js";
-import { type Settings, callback, ids, readSettings, recoverAll, skipped, underLease } from "../recovery.js";
-import { put, snapshot } from "./checkpoints.js";
-import { END, Graph } from "./graph.js";
+import { type Settings, callback, ids, readSettings, recoverAll, underLease } from "../recovery.js";
+import { type Mark, decodeMark, encodeMark } from "../mark.js";
+import { type Claimant, refusal } from "../origin.js";
+import { openFound, put, restore, snapshot } from "./checkpoints.js";
+import { END, Graph, type Position, programOf } from "./graph.js";
+import { makerOf } from "./maker.js";
 import { agentos } from "./wire.js";
 
 type Options = NonNullable<Parameters<typeof recoverContract>[2]>;
@@ -38,6 +41,13 @@ export const recover: typeof recoverContract = async (graph, store, options) => 
   return recoverAll(recovery.candidates(), settings, (runId) => recovery.recover(runId));
 };
 
+/** A run that has something left to do: its newest checkpoint. */
+interface Unfinished {
+  checkpoint: Checkpoint;
+  mark: Mark;
+  position: Position;
+}
+
 class Recovery {
   readonly #graph: RecoverableGraph;
   readonly #shape: Graph;
@@ -45,8 +55,7 @@ class Recovery {
   readonly #handle: StoreHandle;
   readonly #settings: Settings;
   readonly #options: Options;
-  /** The runs whose newest checkpoint a tool made. */
-  readonly #branches = new Set<string>();
+  readonly #claimant: Claimant;
 
   constructor(
     graph: RecoverableGraph,
@@ -61,6 +70,10 @@ class Recovery {
     this.#handle = handle;
     this.#settings = settings;
     this.#options = options;
+    const { program } = store;
+    const identity = program === undefined ? this.#shape.identity : { program };
+    this.#claimant = { identity, named: options.runs !== undefined, idleMs: settings.idleMs };
+    makerOf(handle)?.learn(this.#shape.id, identity);
   }
 
   /** Returns a recovery whose own writes carry the lease. */
@@ -80,15 +93,14 @@ class Recovery {
       const page = await this.#handle.run(({ native }) =>
         agentos.call(native, "runs", { graphIdPrefix, limit: PAGE, before }),
       );
-      for (const { status, forkedFrom, checkpoints, branch, latest } of page) {
+      for (const { status, forkedFrom, checkpoints, mark, latest } of page) {
         const { runId, graphId } = latest;
         if (Date.now() - latest.timestamp > this.#settings.maxAgeMs) continue;
         // The status of a parallel graph is exact only together with the graph.
         const finished = status === "finished" && !isParallel;
         // Nobody knows whether the program has resumed this fork: AgentOS stores nothing when a resumed run ends.
-        const untouchedFork = forkedFrom !== null && checkpoints === 1 && branch !== true;
+        const untouchedFork = forkedFrom !== null && checkpoints === 1 && decodeMark(mark).branch !== true;
         if (finished || untouchedFork || !this.#shape.compiledAs(graphId)) continue;
-        if (branch === true) this.#branches.add(runId);
         yield runId;
       }
       if (page.length < PAGE) return;
@@ -99,8 +111,8 @@ class Recovery {
   /** Recovers a run. Returns undefined if the run needs no recovery. */
   async recover(runId: string): Promise<RecoveredRun | undefined> {
     const newest = async () => {
-      const checkpoint = await this.#unfinished(runId);
-      return checkpoint === undefined ? null : (this.#refuses(checkpoint) ?? checkpoint.id);
+      const found = await this.#unfinished(runId);
+      return found === undefined ? null : (this.#refusal(found) ?? found.checkpoint.id);
     };
     const of = { space: agentos.name, run: runId, ns: "" };
     const work = (lease: Lease) => this.#under(lease).#work(runId);
@@ -109,28 +121,34 @@ class Recovery {
   }
 
   /** Returns why a run is left alone, or undefined if it may be recovered. */
-  #refuses(checkpoint: Checkpoint): UnrecoveredRun | undefined {
-    const { runId, graphId } = checkpoint;
-    const run = `run ${quote(runId)}`;
-    if (this.#shape.positionOf(checkpoint).status === "other graph") {
-      const message = `${run} has nodes that the graph lacks: recover it with the graph that it ran on`;
-      if (this.#options.runs !== undefined) throw new ForkpointError("INVALID_ARGUMENT", message);
-      return skipped("other program", graphId, message);
-    }
-    if (!this.#branches.has(runId)) return undefined;
-    const message = `the command line or the studio made ${run} as a fork: to run it, recover it with runs: [${quote(runId)}]`;
-    return skipped("branch", graphId, message);
+  #refusal({ checkpoint, mark, position }: Unfinished): UnrecoveredRun | undefined {
+    const run = quote(checkpoint.runId);
+    // The name of a graph is in its id.
+    const ofGraph = this.#store.program === undefined ? programOf(checkpoint.graphId) : {};
+    return refusal(this.#claimant, {
+      run: `run ${run}`,
+      naming: `runs: [${run}]`,
+      mark: { ...ofGraph, ...mark },
+      fits: position.status !== "other graph",
+      missing: position.status === "other graph" ? position.node : undefined,
+      unfinished: position.status === "unfinished",
+    });
   }
 
   /** Returns the newest checkpoint of a run, unless the run is finished or too fresh. */
-  async #unfinished(runId: string): Promise<Checkpoint | undefined> {
-    const checkpoint = await this.#store.latest(runId);
-    if (checkpoint === null) {
+  async #unfinished(runId: string): Promise<Unfinished | undefined> {
+    const found = await this.#handle.run(async (engine) => {
+      const call = { runId, nodeId: undefined };
+      const stored = await agentos.find(engine.native, "load", call, openFound);
+      return stored && { checkpoint: restore(engine, stored), mark: decodeMark(stored.mark) };
+    });
+    if (found === null) {
       if (this.#options.runs === undefined) return undefined;
       throw new ForkpointError("NOT_FOUND", `run ${quote(runId)} not found: nothing to recover`);
     }
-    if (Date.now() - checkpoint.timestamp < (this.#settings.idleMs ?? 0)) return undefined;
-    return this.#shape.positionOf(checkpoint).status === "finished" ? undefined : checkpoint;
+    if (Date.now() - found.checkpoint.timestamp < (this.#settings.idleMs ?? 0)) return undefined;
+    const position = this.#shape.positionOf(found.checkpoint);
+    return position.status === "finished" ? undefined : { ...found, position };
   }
 
   async #work(runId: string): Promise<RunOutcome> {
@@ -256,7 +274,8 @@ class Recovery {
     const checkpoint: Checkpoint = { ...newest, ...change, id: randomUUID(), timestamp };
     await this.#handle.save(async (engine) => {
       const { fields, state, rest } = snapshot(checkpoint, engine);
-      await put(engine, { ...fields, expectedNewest: newest.id }, state, rest);
+      const mark = encodeMark(this.#claimant.identity);
+      await put(engine, { ...fields, expectedNewest: newest.id, mark }, state, rest);
       detachBuffers(state, rest);
     });
   }

@@ -7,6 +7,7 @@ import * as agentos from "../agentos/checkpoints.js";
 import { ForkpointError, isArray, quote, typeError } from "../errors.js";
 import { SessionStore } from "../helix/store.js";
 import { requireId } from "../ids.js";
+import { decodeMark, encodeMark } from "../mark.js";
 import { flag, readRecord } from "../options.js";
 import { Checkpointer } from "../tinyagents/checkpointer.js";
 import { fork as forkThread } from "../tinyagents/graph-inspection.js";
@@ -110,6 +111,7 @@ const forks = {
     const id = randomUUID();
     const change = edited(plan);
     const state = change === undefined ? part(plan, "state") : engine.format.serialize(change.value, "state");
+    const source = await agentos.find(engine, row.id);
     const fields: agentos.Fields = {
       id,
       runId: as,
@@ -120,7 +122,7 @@ const forks = {
       status: row.status === "unknown" || row.status === null ? undefined : row.status,
       expectedNewest: undefined,
       parent: row.id,
-      branch: true,
+      mark: encodeMark({ ...decodeMark(source?.mark), by: undefined, branch: true }),
     };
     if (!dryRun) await agentos.put(engine, fields, state, part(plan, "rest"));
     return refTo(plan, as, id);

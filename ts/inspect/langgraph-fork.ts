@@ -7,7 +7,7 @@ import { isDeepStrictEqual } from "node:util";
 import type { CheckpointRef } from "../../inspect.js";
 import { ForkpointError, quote } from "../errors.js";
 import { lostInJson } from "../exact-json.js";
-import { type Mark, decodeMark, encodeMark } from "../langgraph/mark.js";
+import { type Mark, decodeMark, encodeMark } from "../mark.js";
 import { channelOf } from "../langgraph/values.js";
 import { langgraph, openFound } from "../langgraph/wire.js";
 import type { Part } from "../wire.js";

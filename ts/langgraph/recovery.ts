@@ -10,14 +10,15 @@ import type {
   ThreadStatus,
   recover as recoverContract,
 } from "../../langgraph.js";
+import type { UnrecoveredRun } from "../../recovery.js";
 import { ForkpointError, quote, show, typeError } from "../errors.js";
 import type { StoreHandle } from "../handle.js";
 import { handleOf } from "../handles.js";
 import { isForeign, noLeases } from "../run-lease.js";
 import { type Settings, callback, ids, readSettings, recoverAll, underLease } from "../recovery.js";
 import type { Lease } from "../lease.js";
-import { type Identity, identify, identityOf } from "./mark.js";
-import { Origin } from "./origin.js";
+import { type Claimant, refusal } from "../origin.js";
+import { fits, identify, identityOf, missingOf } from "./mark.js";
 import { type Standing, standing } from "./status.js";
 import { threadLeasesOf } from "./thread-leases.js";
 import { langgraph } from "./wire.js";
@@ -41,7 +42,8 @@ export const recover: typeof recoverContract = async (agent, saver, options) => 
   }
   const identity = saver.program === undefined ? identityOf(graph) : { program: saver.program };
   identify(graph, identity);
-  const recovery = new Recovery({ agent, graph, identity, saver, handle, settings, options: own as Options });
+  const claimant = { identity, named: own["threads"] !== undefined, idleMs: settings.idleMs };
+  const recovery = new Recovery({ agent, graph, claimant, saver, handle, settings, options: own as Options });
   return recoverAll(recovery.candidates(), settings, (threadId) => recovery.recover(threadId));
 };
 
@@ -65,7 +67,7 @@ interface Position extends Standing {
 interface Parts {
   agent: Agent;
   graph: RecoverableThreads;
-  identity: Identity;
+  claimant: Claimant;
   saver: ForkpointSaver;
   handle: StoreHandle;
   settings: Settings;
@@ -75,16 +77,16 @@ interface Parts {
 class Recovery {
   readonly #agent: Agent;
   readonly #graph: RecoverableThreads;
-  readonly #origin: Origin;
+  readonly #claimant: Claimant;
   readonly #saver: ForkpointSaver;
   readonly #handle: StoreHandle;
   readonly #settings: Settings;
   readonly #options: Options;
 
-  constructor({ agent, graph, identity, saver, handle, settings, options }: Parts) {
+  constructor({ agent, graph, claimant, saver, handle, settings, options }: Parts) {
     this.#agent = agent;
     this.#graph = graph;
-    this.#origin = new Origin(graph, identity, { named: options.threads !== undefined, idleMs: settings.idleMs });
+    this.#claimant = claimant;
     this.#saver = saver;
     this.#handle = handle;
     this.#settings = settings;
@@ -114,7 +116,7 @@ class Recovery {
       const position = await this.#position(threadId);
       const age = Date.now() - (position?.updatedAt ?? 0);
       if (position === undefined || age < (this.#settings.idleMs ?? 0)) return null;
-      return this.#origin.refuses(threadId, position) ?? position.checkpointId;
+      return this.#refusal(threadId, position) ?? position.checkpointId;
     };
     const of = { space: langgraph.name, run: threadId, ns: "" };
     const work = async (lease: Lease) => {
@@ -127,6 +129,18 @@ class Recovery {
     };
     const ended = await underLease(this.#handle, of, this.#settings, newest, work);
     return ended && { threadId, ...ended };
+  }
+
+  /** Returns why a thread is left alone, or undefined if it may be recovered. */
+  #refusal(threadId: string, { mark, status, next, nodes, channels }: Position): UnrecoveredRun | undefined {
+    return refusal(this.#claimant, {
+      run: `thread ${quote(threadId)}`,
+      naming: `threads: [${quote(threadId)}]`,
+      mark,
+      fits: fits(this.#graph, [...nodes, ...next], channels),
+      missing: missingOf(this.#graph.nodes, next),
+      unfinished: status === "unfinished",
+    });
   }
 
   /** Returns where a thread stands. Returns undefined if nothing is left to do, or if the checkpoint does not say it. */

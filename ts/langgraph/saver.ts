@@ -35,7 +35,7 @@ import { ForkpointError, isArray, isOvertaken, quote, readingArgument, show, typ
 import { StoreHandle } from "../handle.js";
 import { setHandle } from "../handles.js";
 import { ownLeaseOption } from "../lease.js";
-import { flag } from "../options.js";
+import { flag, programOption } from "../options.js";
 import { processStamp } from "../holder.js";
 import { requireId } from "../ids.js";
 import { readAhead } from "../read-ahead.js";
@@ -53,7 +53,8 @@ import {
   onlyChild,
   requireThread,
 } from "./config.js";
-import { encodeMark, identityIn } from "./mark.js";
+import { encodeMark } from "../mark.js";
+import { identityIn } from "./mark.js";
 import { retrying } from "./retry.js";
 import { hasStopped, status } from "./status.js";
 import { ThreadLeases, isRun, setThreadLeases } from "./thread-leases.js";
@@ -100,7 +101,7 @@ export function saverOf(peer: Peer) {
         serde,
         expectedParent = false,
         lease = false,
-        program,
+        program: _,
         ...others
       } = readingArgument("options", () => ({ ...options }) as Options);
       if (others.serializer !== undefined)
@@ -108,12 +109,11 @@ export function saverOf(peer: Peer) {
       if (serde !== undefined) checkSerde(serde);
       const onlyChildren = flag(expectedParent, 'option "expectedParent"');
       const leaseMs = ownLeaseOption(lease, 'option "lease"');
-      const name = program === undefined ? undefined : requireId(program, 'option "program"');
-      if (name === "") throw typeError('option "program" is empty: give the name of the program, or leave it out');
+      const { program } = programOption(options);
       super(serde);
       if (serde === undefined) trust(this.serde);
       this.#onlyChild = onlyChildren;
-      this.#program = name;
+      this.#program = program;
       this.#handle = StoreHandle.of(target, Object.keys(others).length > 0 ? others : undefined, langgraph);
       this.#leases = new ThreadLeases(this.#handle, leaseMs);
       setHandle(this, this.#handle);

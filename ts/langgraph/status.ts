@@ -4,7 +4,7 @@ import type { ThreadStatus } from "../../langgraph.js";
 import { quote } from "../errors.js";
 import { idOrNull } from "../ids.js";
 import type { Stored } from "../serializer.js";
-import { type Mark, decodeMark } from "./mark.js";
+import { type Mark, decodeMark } from "../mark.js";
 import { load } from "./serde.js";
 import { headers } from "./threads.js";
 import type { SaverContext } from "./tuples.js";

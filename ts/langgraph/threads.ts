@@ -6,7 +6,7 @@ import type { SaverPruneOptions, SaverPruneResult } from "../../langgraph.js";
 import { atMost, readRecord } from "../options.js";
 import { betweenSteps, pruneOptions, throwIfStopped } from "../retention.js";
 import type { CheckpointRef } from "./config.js";
-import { decodeMark, encodeMark } from "./mark.js";
+import { decodeMark, encodeMark } from "../mark.js";
 import { type SaverContext, find, listed, metadataOf, refOf } from "./tuples.js";
 import { type FoundWrite, type Header, langgraph } from "./wire.js";
 import { type Pieces, putCheckpoint, putWrites } from "./writing.js";

@@ -7,7 +7,7 @@ import type { CheckpointRef } from "./config.js";
 export interface Header<P = Part> extends CheckpointRef {
   parent: string | null;
   metadata: P;
-  /** Who made the checkpoint: see `mark.ts`. Missing if it has no mark. */
+  /** Who made the checkpoint: see `ts/mark.ts`. Missing if it has no mark. */
   mark?: string;
   savedAt: number;
   /** True if the checkpoint cannot be read without its ancestors. */

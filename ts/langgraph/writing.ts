@@ -12,7 +12,7 @@ export interface Pieces {
   /** The expected contents of inherited parts. */
   like: NewPart[];
   metadata: Serialized;
-  /** Who made the checkpoint: see `mark.ts`. */
+  /** Who made the checkpoint: see `ts/mark.ts`. */
   mark: string | undefined;
   /** True if the checkpoint cannot be read without its ancestors. */
   dependsOnParent: boolean;
