@@ -15,8 +15,8 @@ export type RunStatus = "waiting" | "failed" | "unfinished" | "finished" | "unkn
 export interface RecoverOptions<R> {
   /**
    * Runs whose newest checkpoint is younger than this, in ms, are left alone, because another process may work on them.
-   * Choose it greater than the time that a node takes. Default: 0. For LangGraph, give it to recover also the older threads of
-   * processes of this machine that have not ended.
+   * Choose it greater than the time that a node takes. Default: 0. If it is given, older runs are recovered
+   * although their process, on this machine, has not ended.
    */
   idleMs?: number;
   /**
