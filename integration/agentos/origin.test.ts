@@ -53,7 +53,7 @@ describe("two programs share a database", () => {
     });
     let runId = "";
     for await (const event of graphs[0]!.graph.stream({}) as AsyncIterable<{ type: string; runId: string }>) {
-      runId = event.runId;
+      if (event.type === "run_start") runId = event.runId;
       if (event.type === "checkpoint_saved") break;
     }
     const [named] = (await recover(graphs[1]!.graph, graphs[1]!.store, { runs: [runId] })).runs;
@@ -77,7 +77,7 @@ describe("two programs share a database", () => {
     );
     let runId = "";
     for await (const event of one!.stream({}) as AsyncIterable<{ type: string; runId: string }>) {
-      runId = event.runId;
+      if (event.type === "run_start") runId = event.runId;
       if (event.type === "checkpoint_saved") break;
     }
     const unknown = { runId, outcome: "skipped", why: "unknown origin", program: null };

@@ -221,7 +221,7 @@ describe.each(backends)("on %s", (_backend, target) => {
       { set: [["scratch.a", 1]] },
     );
     await inspector.close();
-    const branch = { runId: fork, outcome: "skipped", why: "branch", program: expect.stringMatching(/^graph-/) };
+    const branch = { runId: fork, outcome: "skipped", why: "branch", program: null };
     for (let start = 0; start < 2; start++) expect((await recover(graph, store)).runs).toMatchObject([branch]);
     expect(tools.calls).toEqual([]);
     expect((await recover(graph, store, { runs: [fork] })).runs).toMatchObject([{ runId: fork, outcome: "finished" }]);
@@ -307,7 +307,7 @@ describe.each(backends)("on %s", (_backend, target) => {
     expect(runs).toMatchObject([{ runId: mine, outcome: "finished" }]);
     // An unnamed graph has the same graph id as every other unnamed graph. Its nodes tell it apart.
     const other = chain({ other: tool("other", "pure") }).compile({ checkpointStore: store, deps: tools.deps });
-    const skipped = { outcome: "skipped", why: "other program", program: expect.stringMatching(/^graph-agent-graph-/) };
+    const skipped = { outcome: "skipped", why: "other program", program: null };
     expect(await recover(other, store)).toMatchObject({ runs: [skipped], checked: 1 });
   });
 
