@@ -213,13 +213,6 @@ export class CheckpointStore implements ICheckpointStore, AsyncDisposable {
   constructor(target: string | URL | Store, options?: CheckpointStoreOptions);
 
   /**
-   * The option `program`. Undefined if it was not given.
-   *
-   * @example console.log(store.program);
-   */
-  readonly program: string | undefined;
-
-  /**
    * Stores the checkpoint. A stored checkpoint with the same id is replaced.
    * @throws TypeError if a field is missing or has a wrong type. ForkpointError `INVALID_ARGUMENT` if a value in the
    *   checkpoint cannot be stored (the message names the value's path), or if the checkpoint is larger than

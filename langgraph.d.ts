@@ -241,7 +241,7 @@ export class ForkpointSaver extends Base implements AsyncDisposable {
    *
    * @example console.log(saver.program);
    */
-  readonly program: string | undefined;
+  get program(): string | undefined;
 
   /**
    * Returns a checkpoint with its metadata and pending writes. `checkpoint_id` selects the checkpoint. Without a

@@ -46,10 +46,6 @@ export class CheckpointStore implements Contract {
     setHandle(this, this.#handle);
   }
 
-  get program(): string | undefined {
-    return this.#maker.program;
-  }
-
   save(checkpoint: Checkpoint): Promise<void> {
     let taken: ReturnType<typeof snapshot>;
     return this.#handle.save(
@@ -124,7 +120,7 @@ export class CheckpointStore implements Contract {
   }
 
   withLease(lease: Lease): CheckpointStore {
-    const { program } = this;
+    const { program } = this.#maker;
     return new CheckpointStore(this.#handle.withLease(lease), program === undefined ? undefined : { program });
   }
 

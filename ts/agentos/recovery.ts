@@ -22,7 +22,7 @@ import { type Mark, decodeMark, encodeMark } from "../mark.js";
 import { type Claimant, refusal } from "../origin.js";
 import { openFound, put, restore, snapshot } from "./checkpoints.js";
 import { END, Graph, type Position, programOf } from "./graph.js";
-import { makerOf } from "./maker.js";
+import { type Maker, makerOf } from "./maker.js";
 import { agentos } from "./wire.js";
 
 type Options = NonNullable<Parameters<typeof recoverContract>[2]>;
@@ -37,7 +37,7 @@ export const recover: typeof recoverContract = async (graph, store, options) => 
   const handle = handleOf(store);
   if (handle === undefined && isForeign(store, "save")) throw noLeases("recover", "CheckpointStore");
   if (handle === undefined) throw typeError(`store must be a CheckpointStore of forkpoint, and is ${show(store)}`);
-  const recovery = new Recovery(graph, store, handle, settings, own as Options);
+  const recovery = new Recovery(graph, store, handle, settings, own as Options, makerOf(handle));
   return recoverAll(recovery.candidates(), settings, (runId) => recovery.recover(runId));
 };
 
@@ -56,6 +56,7 @@ class Recovery {
   readonly #settings: Settings;
   readonly #options: Options;
   readonly #claimant: Claimant;
+  readonly #maker: Maker | undefined;
 
   constructor(
     graph: RecoverableGraph,
@@ -63,6 +64,7 @@ class Recovery {
     handle: StoreHandle,
     settings: Settings,
     options: Options,
+    maker: Maker | undefined,
   ) {
     this.#graph = graph;
     this.#shape = new Graph(graph);
@@ -70,15 +72,17 @@ class Recovery {
     this.#handle = handle;
     this.#settings = settings;
     this.#options = options;
-    const { program } = store;
+    this.#maker = maker;
+    const program = maker?.program;
     const identity = program === undefined ? this.#shape.identity : { program };
     this.#claimant = { identity, named: options.runs !== undefined, idleMs: settings.idleMs };
-    makerOf(handle)?.learn(this.#shape.id, identity);
+    maker?.learn(this.#shape.id, identity);
   }
 
   /** Returns a recovery whose own writes carry the lease. */
   #under(lease: Lease): Recovery {
-    return new Recovery(this.#graph, this.#store, this.#handle.withLease(lease), this.#settings, this.#options);
+    const handle = this.#handle.withLease(lease);
+    return new Recovery(this.#graph, this.#store, handle, this.#settings, this.#options, this.#maker);
   }
 
   /** The runs of this graph that may need recovery. */
@@ -124,7 +128,7 @@ class Recovery {
   #refusal({ checkpoint, mark, position }: Unfinished): UnrecoveredRun | undefined {
     const run = quote(checkpoint.runId);
     // The name of a graph is in its id.
-    const ofGraph = this.#store.program === undefined ? programOf(checkpoint.graphId) : {};
+    const ofGraph = this.#maker?.program === undefined ? programOf(checkpoint.graphId) : {};
     return refusal(this.#claimant, {
       run: `run ${run}`,
       naming: `runs: [${run}]`,
