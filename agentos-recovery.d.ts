@@ -1,6 +1,6 @@
 /** Recovery of AgentOS runs after a crash, a deploy or a human's answer. `agentos.d.ts` exports these types. */
 
-import type { CheckpointStore, StatePartitions } from "./agentos.js";
+import type { CheckpointStore, CheckpointStoreOptions, StatePartitions } from "./agentos.js";
 import type { RecoverOptions, RecoverReport, UnrecoveredRun } from "./recovery.js";
 
 /** What {@link recover} needs of a graph: every `compile()` of AgentOS returns such a graph. */
@@ -118,10 +118,13 @@ export type RecoveredRun = { runId: string } & (RunOutcome | UnrecoveredRun);
  *   `__END__`. So the run is not repeated at the next start.
  * - A run whose recovery crashes the process is given up after `maxAttempts` crashes.
  *
- * A store cannot know whether a process still works on a run. Call `recover` before this process starts runs of the
- * graph. If other processes may work on runs of the graph, pass `idleMs`.
+ * A run that the command line or the studio forked is reported and left alone until it is named.
  *
- * The runs of the graph are those with the graph's name (`graph-<name>-<ms>`) and no node that the graph lacks.
+ * Call `recover` before this process starts runs of the graph. Runs of other living processes of this machine are left alone. If other
+ * machines work on runs of the graph, pass `idleMs`.
+ *
+ * A run belongs to the program that made it: see {@link CheckpointStoreOptions.program}. Other runs are reported and left alone. Runs of
+ * graphs with another name (`graph-<name>-<ms>`) are not looked at.
  *
  * @throws ForkpointError `UNSUPPORTED` if the graph does not store its end: use `checkpointPolicy: "every_node"`.
  *   TypeError for a wrong argument. An error of a single run does not reject: it is in the report.

@@ -174,6 +174,15 @@ export interface ResumePlan {
   reexecute: string[];
 }
 
+/** The options of {@link CheckpointStore}. */
+export interface CheckpointStoreOptions extends StoreOptions {
+  /**
+   * The name of the program that uses this store. It is stored with each checkpoint, and `recover` takes only runs with this
+   * name. Give it if several programs share a database. Default: the name of the graph, see docs/agentos.md#several-programs.
+   */
+  program?: string;
+}
+
 /**
  * An AgentOS checkpoint store that survives crashes.
  *
@@ -197,11 +206,11 @@ export class CheckpointStore implements ICheckpointStore, AsyncDisposable {
   /**
    * @param target a file path, `"sqlite:<path>"`, a `file:` URL, `"jsonl:<folder>"`, `"memory:"`, or a store from
    *   `openStore`. A file is opened in the background. If the file cannot be opened, the first call of a method rejects.
-   * @param options the options of `openStore`. If the target is an open store, options are refused, because an open
-   *   store has its own options.
+   * @param options `program`, and the options of `openStore`. If the target is an open store, only `program` is allowed, because
+   *   an open store has its own options.
    * @throws TypeError or RangeError for a wrong target or option.
    */
-  constructor(target: string | URL | Store, options?: StoreOptions);
+  constructor(target: string | URL | Store, options?: CheckpointStoreOptions);
 
   /**
    * Stores the checkpoint. A stored checkpoint with the same id is replaced.

@@ -58,6 +58,12 @@ export interface SaverOptions extends Omit<StoreOptions, "serializer"> {
    * docs/leases.md.
    */
   lease?: boolean | { ttlMs?: number };
+  /**
+   * The name of the program that uses this saver. It is stored with each checkpoint of a thread, and `recover` takes only
+   * threads with this name. Give it if several programs share a database. Default: the name of the graph, see
+   * docs/langgraph.md#several-programs.
+   */
+  program?: string;
 }
 
 /**
@@ -225,10 +231,17 @@ export class ForkpointSaver extends Base implements AsyncDisposable {
   /**
    * @param target a file path, `"sqlite:<path>"`, a `file:` URL, `"jsonl:<folder>"`, `"memory:"`, or a store from
    *   `openStore`. A file is opened in the background. If the file cannot be opened, the first call of a method rejects.
-   * @param options `serde`, `expectedParent` and `lease`, and the options of `openStore` unless the target is an open store.
+   * @param options `serde`, `expectedParent`, `lease` and `program`, and the options of `openStore` unless the target is an open store.
    * @throws TypeError or RangeError for a wrong target or option.
    */
   constructor(target: string | URL | Store, options?: SaverOptions);
+
+  /**
+   * The option `program`. Undefined if it was not given.
+   *
+   * @example console.log(saver.program);
+   */
+  get program(): string | undefined;
 
   /**
    * Returns a checkpoint with its metadata and pending writes. `checkpoint_id` selects the checkpoint. Without a

@@ -15,7 +15,8 @@ export type RunStatus = "waiting" | "failed" | "unfinished" | "finished" | "unkn
 export interface RecoverOptions<R> {
   /**
    * Runs whose newest checkpoint is younger than this, in ms, are left alone, because another process may work on them.
-   * Choose it greater than the time that a node takes. Default: 0.
+   * Choose it greater than the time that a node takes. Default: 0. If it is given, older runs are recovered
+   * although their process, on this machine, has not ended.
    */
   idleMs?: number;
   /**
@@ -39,7 +40,7 @@ export interface RecoverOptions<R> {
   /** Ends the recovery. The promise rejects with the signal's reason after the runs in progress have ended. */
   signal?: AbortSignal;
   /**
-   * Is called when a run has been recovered, or could not be.
+   * Is called when a run has been recovered, or could not be. If it throws, the recovery goes on, and the process warns.
    * @example await recover(graph, store, { onRecovered: ({ runId, outcome }) => console.log(runId, outcome) });
    */
   onRecovered?: (run: R) => void;
@@ -63,6 +64,21 @@ export type UnrecoveredRun =
       /** Resuming the run threw an error, or an option refused the run. */
       outcome: "error";
       error: unknown;
+    }
+  | {
+      /** The run was left alone, because this program was not asked to run it. */
+      outcome: "skipped";
+      /**
+       * - `"other program"`: another program made the run.
+       * - `"unknown origin"`: the store does not know which program made the run.
+       * - `"branch"`: the command line or the studio made the run's newest checkpoint.
+       * - `"at work"`: the process that runs it has not ended.
+       */
+      why: "other program" | "unknown origin" | "branch" | "at work";
+      /** The name of the program that made the run. Null if the store does not know it. */
+      program: string | null;
+      /** Says what to do. */
+      message: string;
     };
 
 /** What `recover` did. */

@@ -159,6 +159,7 @@ fn damaged_meta_is_told_by_the_row_and_by_the_contract_that_reads_it() {
         status: None,
         expected_newest: None,
         parent: None,
+        mark: None,
         state: part("state", "json", "{}"),
         rest: part("rest", "json", "{}"),
     };

@@ -20,6 +20,7 @@ import type {
 } from "../index.js";
 import { find, openFound, put, restore, snapshot } from "./agentos/checkpoints.js";
 import { fork } from "./agentos/fork.js";
+import { Maker } from "./agentos/maker.js";
 import { agentos, rowsOf } from "./agentos/wire.js";
 import type { Engine } from "./engine.js";
 import { isArray, quote, readingArgument, show, typeError } from "./errors.js";
@@ -28,7 +29,7 @@ import { setHandle } from "./handles.js";
 import { idOrNull, requireId } from "./ids.js";
 import { holdersOf } from "./lease.js";
 import { type NativeStore, Tool } from "./native.js";
-import { pageOptions, readRecord } from "./options.js";
+import { pageOptions, programOption, readRecord } from "./options.js";
 import { detachBuffers } from "./record.js";
 import { parse } from "./wire.js";
 
@@ -36,9 +37,12 @@ export { recover } from "./agentos/recovery.js";
 
 export class CheckpointStore implements Contract {
   readonly #handle: StoreHandle;
+  readonly #maker: Maker;
 
-  constructor(target: string | URL | Contract | object, options?: StoreOptions) {
-    this.#handle = StoreHandle.of(target, options, agentos);
+  constructor(target: string | URL | Contract | object, options?: StoreOptions & { program?: string }) {
+    const { program, others } = readingArgument("options", () => programOption(options));
+    this.#handle = StoreHandle.of(target, others, agentos);
+    this.#maker = new Maker(this.#handle, program);
     setHandle(this, this.#handle);
   }
 
@@ -47,6 +51,7 @@ export class CheckpointStore implements Contract {
     return this.#handle.save(
       (engine) => {
         taken = snapshot(checkpoint, engine);
+        taken.fields.mark = this.#maker.markOf(taken.fields.graphId);
         return put(engine, taken.fields, taken.state, taken.rest);
       },
       undefined,
@@ -115,7 +120,8 @@ export class CheckpointStore implements Contract {
   }
 
   withLease(lease: Lease): CheckpointStore {
-    return new CheckpointStore(this.#handle.withLease(lease));
+    const { program } = this.#maker;
+    return new CheckpointStore(this.#handle.withLease(lease), program === undefined ? undefined : { program });
   }
 
   prune(options?: PruneOptions<RunPruneResult>): Promise<RunPruneResult> {

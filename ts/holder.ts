@@ -1,9 +1,11 @@
 /** Names processes, so that a lease says who holds it. */
 
-import { readlinkSync } from "node:fs";
+import { createHash } from "node:crypto";
+import { readFileSync, readlinkSync } from "node:fs";
 import { hostname } from "node:os";
 
 let named: string | undefined;
+let stamped: string | undefined;
 
 /**
  * Names the machine. Two containers may have the same host name, and process ids of their own. On Linux, the name of the
@@ -25,6 +27,37 @@ function processNamespace(): string {
 /** Names this process. */
 export function thisProcess(): string {
   return `process ${process.pid} on ${machine()}`;
+}
+
+/**
+ * A short stamp of this process: its id, when it began, and its machine. Two processes have the same stamp only if the
+ * system does not say when a process began.
+ */
+export function processStamp(): string {
+  stamped ??= stampOf(process.pid);
+  return stamped;
+}
+
+/** Returns the id of the process with this stamp if it is another one on this machine and has not ended. */
+export function livingProcess(stamp: string): number | undefined {
+  const pid = Number.parseInt(stamp, 10);
+  if (stamp === processStamp() || stamp !== stampOf(pid)) return undefined;
+  return hasEnded(`process ${pid} on ${machine()}`) ? undefined : pid;
+}
+
+function stampOf(pid: number): string {
+  return `${pid}.${beginOf(pid)}.${createHash("sha256").update(machine()).digest("base64url").slice(0, 8)}`;
+}
+
+/** When a process began, in the system's ticks. On other systems than Linux, and for a process that has ended, it is empty. */
+function beginOf(pid: number): string {
+  try {
+    // The name of the program, in parentheses, may contain anything.
+    const [, fields = ""] = /^.*\) (.*)$/s.exec(readFileSync(`/proc/${pid}/stat`, "latin1")) ?? [];
+    return Number(fields.split(" ")[19]).toString(36);
+  } catch {
+    return "";
+  }
 }
 
 /** Returns true if the process with this name was on this machine and has ended. */

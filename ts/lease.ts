@@ -53,8 +53,8 @@ const calls = new Calls<LeaseCalls>("lease", {
 
 /** The reason why a lease was not taken. */
 export type NotTaken =
-  /** Another process holds the lease. */
-  | LeaseHolder
+  /** Another process holds the lease. `leftMs` is the time after which it expires, on the store's clock alone. */
+  | (LeaseHolder & { leftMs: number })
   /** The processes that held the lease before have crashed this often in a row, each from the same checkpoint. */
   | { crashes: number };
 
@@ -119,7 +119,10 @@ export class Lease implements Contract, Fence {
     for (;;) {
       const began = performance.now();
       const { now, lease: current } = await calls.call(native, "read", { of });
-      if (current?.valid && !hasEnded(current.holder)) return { holder: current.holder, until: current.until };
+      if (current?.valid && !hasEnded(current.holder)) {
+        const { holder, until } = current;
+        return { holder, until, leftMs: until - now };
+      }
       const crashes = from !== undefined && current?.from === from ? current.attempts : 0;
       if (crashes >= maxAttempts) return { crashes };
       const id = randomUUID();
@@ -252,6 +255,7 @@ export class Lease implements Contract, Fence {
   #lose(why: string, successor: LeaseHolder | null): void {
     if (this.#over) return;
     clearTimeout(this.#timer);
+    for (const list of this.#lists) list.delete(this);
     [this.#why, this.#successor] = [why, successor];
     this.#lost.abort(this.#error());
   }

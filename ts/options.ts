@@ -1,6 +1,7 @@
 import { fileURLToPath } from "node:url";
 import type { Serializer, StoreOptions } from "../index.js";
 import { isArray, quote, rangeError, readingArgument, show, typeError } from "./errors.js";
+import { requireId } from "./ids.js";
 import { type Format, formatOf } from "./serializer.js";
 
 /** The retention limits of a store. Null means no limit. */
@@ -265,4 +266,18 @@ function distance(a: string, b: string): number {
     row = next;
   }
   return row[b.length]!;
+}
+
+/** Takes the option `program`, the name of the program, out of the options of a store. */
+export function programOption<O extends { program?: string }>(
+  options: O | undefined,
+): { program: string | undefined; others: Omit<O, "program"> | undefined } {
+  if (typeof options !== "object" || options === null || isArray(options))
+    return { program: undefined, others: options };
+  const { program, ...others } = options;
+  if (program === undefined) return { program, others: options };
+  if (requireId(program, 'option "program"') === "") {
+    throw typeError('option "program" is empty: give the name of the program, or leave it out');
+  }
+  return { program, others: Object.keys(others).length > 0 ? others : undefined };
 }

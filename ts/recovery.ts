@@ -11,7 +11,8 @@ import type { RunKey } from "./run-ref.js";
 
 /** The options that `recover` has for every framework, with their defaults. */
 export interface Settings {
-  idleMs: number;
+  /** Undefined: not given, which means 0. */
+  idleMs: number | undefined;
   maxAgeMs: number;
   concurrency: number;
   leaseTtlMs: number;
@@ -49,7 +50,7 @@ export function readSettings(
 ): { settings: Settings; own: Record<string, unknown> } {
   const read = readRecord(options, "options", { ...parsers, ...own });
   const settings: Settings = {
-    idleMs: (read["idleMs"] as number | undefined) ?? 0,
+    idleMs: read["idleMs"] as number | undefined,
     maxAgeMs: (read["maxAgeMs"] as number | null | undefined) ?? Infinity,
     concurrency: (read["concurrency"] as number | undefined) ?? 4,
     leaseTtlMs: (read["leaseTtlMs"] as number | undefined) ?? TTL_MS,
@@ -82,7 +83,8 @@ export async function recoverAll<R>(
       const result = await recoverOne(run);
       if (result === undefined) continue;
       results.push(result);
-      (onRecovered as ((run: R) => void) | undefined)?.(result);
+      const tell = async () => (onRecovered as ((run: R) => unknown) | undefined)?.(result);
+      void tell().catch(warnOf);
     }
   };
   const ended = await Promise.allSettled(Array.from({ length: concurrency }, worker));
@@ -90,16 +92,33 @@ export async function recoverAll<R>(
   return { runs: results, checked };
 }
 
+/** An error of the callback must not hide what became of the runs. */
+function warnOf(error: unknown): void {
+  const what = error instanceof Error ? `an error (${error.message})` : show(error);
+  const message = `onRecovered threw ${what}: the recovery went on, and its report is complete`;
+  process.emitWarning(Object.assign(new Error(message, { cause: error }), { name: "ForkpointWarning" }));
+}
+
+/** Makes the outcome of a run that is left alone. */
+export function skipped(
+  why: Extract<UnrecoveredRun, { outcome: "skipped" }>["why"],
+  program: string | undefined,
+  message: string,
+): UnrecoveredRun {
+  return { outcome: "skipped", why, program: program ?? null, message };
+}
+
 /**
  * Works on a run while no other process does, and returns what became of it. If another process holds the run's lease,
  * waits until the lease ends, and works on the run if there is something left to do. `newest` returns the id of the
- * newest checkpoint of a run that needs recovery, and otherwise null. `work` gets the lease, which its writes carry. Returns undefined if the run needs no recovery.
+ * newest checkpoint of a run that needs recovery, the outcome of a run that is to be left alone, and null for a run that needs
+ * no recovery. `work` gets the lease, which its writes carry. Returns undefined if the run needs no recovery.
  */
 export async function underLease<R>(
   handle: StoreHandle,
   of: RunKey,
   settings: Settings,
-  newest: () => Promise<string | null>,
+  newest: () => Promise<string | UnrecoveredRun | null>,
   work: (lease: Lease) => Promise<R>,
 ): Promise<R | UnrecoveredRun | undefined> {
   let holder: string | undefined;
@@ -107,6 +126,7 @@ export async function underLease<R>(
     for (;;) {
       const from = await newest();
       if (from === null) return holder === undefined ? undefined : { outcome: "elsewhere", holder };
+      if (typeof from === "object") return from;
       const { leaseTtlMs: ttlMs, maxAttempts } = settings;
       const lease = await handle.leasing((engine, own) => Lease.take(engine, of, { ttlMs, from, maxAttempts }, own));
       if (lease instanceof Lease) {
@@ -115,13 +135,14 @@ export async function underLease<R>(
           if ((await newest()) === from) return await work(lease);
           holder ??= "another process";
         } finally {
-          await lease.release();
+          // A lease that cannot be released expires. The outcome is that of the work.
+          await lease.release().catch(() => {});
         }
         continue;
       }
       if ("crashes" in lease) return { outcome: "gave up", crashes: lease.crashes };
       holder = lease.holder;
-      const pause = Math.min(Math.max(lease.until - Date.now(), 1), settings.leaseTtlMs / 3, 1_000);
+      const pause = Math.min(Math.max(lease.leftMs, 1), settings.leaseTtlMs / 3, 1_000);
       await delay(pause, undefined, { signal: settings.signal });
     }
   } catch (error) {

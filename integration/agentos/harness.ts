@@ -3,7 +3,7 @@
 import { mkdtempSync, realpathSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { CheckpointStore, type EffectClass, type StoreOptions } from "forkpoint";
+import { CheckpointStore, type EffectClass, type CheckpointStoreOptions } from "forkpoint";
 import { onTestFinished } from "vitest";
 import {
   AgentGraph,
@@ -27,7 +27,7 @@ export function folder(): string {
  * Opens a store that is closed when the test ends. Cleanups run in reverse order, so the store is closed before its
  * folder is removed.
  */
-export function open(target: string, options?: StoreOptions): CheckpointStore {
+export function open(target: string, options?: CheckpointStoreOptions): CheckpointStore {
   const store = new CheckpointStore(target, options);
   onTestFinished(() => store.close());
   return store;

@@ -1,5 +1,6 @@
 // Tests recover(): it resumes crashed runs, once, and never a run that waits for a human's answer.
 import { type CheckpointStore, ForkpointError, type RecoveredRun, openStore, recover } from "forkpoint";
+import { openInspector } from "forkpoint/inspect";
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
@@ -205,6 +206,30 @@ describe.each(backends)("on %s", (_backend, target) => {
     expect((await recover(graph, store, { runs: [again] })).runs).toEqual([]);
   });
 
+  it("a fork that a tool made waits until it is named, and is an ordinary run after that", async () => {
+    const file = target();
+    const shared = typeof file === "string" && file !== "memory:" ? undefined : await openStore(file as string);
+    const store = open((shared ?? file) as string);
+    const tools = new Tools();
+    const graph = chain(three).compile({ checkpointStore: store, deps: tools.deps });
+    const original = await watch(graph.stream({}));
+    tools.calls.length = 0;
+    const inspector = await openInspector((shared ?? file) as string, { write: true });
+    const id = savedAt(original, "second");
+    const { run: fork } = await inspector.fork(
+      { space: "agentos", run: original.runId, id },
+      { set: [["scratch.a", 1]] },
+    );
+    await inspector.close();
+    const branch = { runId: fork, outcome: "skipped", why: "branch", program: null };
+    for (let start = 0; start < 2; start++) expect((await recover(graph, store)).runs).toMatchObject([branch]);
+    expect(tools.calls).toEqual([]);
+    expect((await recover(graph, store, { runs: [fork] })).runs).toMatchObject([{ runId: fork, outcome: "finished" }]);
+    expect(tools.calls).toEqual(["third"]);
+    expect((await recover(graph, store)).runs).toEqual([]);
+    await shared?.close();
+  });
+
   it("refuses a rejection that would stop nothing", async () => {
     const store = open(target());
     const tools = new Tools();
@@ -282,7 +307,8 @@ describe.each(backends)("on %s", (_backend, target) => {
     expect(runs).toMatchObject([{ runId: mine, outcome: "finished" }]);
     // An unnamed graph has the same graph id as every other unnamed graph. Its nodes tell it apart.
     const other = chain({ other: tool("other", "pure") }).compile({ checkpointStore: store, deps: tools.deps });
-    expect(await recover(other, store)).toEqual({ runs: [], checked: 1 });
+    const skipped = { outcome: "skipped", why: "other program", program: null };
+    expect(await recover(other, store)).toMatchObject({ runs: [skipped], checked: 1 });
   });
 
   it("a parallel branch that was running is not taken for the end", async () => {
@@ -396,6 +422,7 @@ describe.each(backends)("on %s", (_backend, target) => {
     const plain = refund({}).compile({ checkpointStore: store, deps: new Tools().deps });
     await watch(plain.stream({}));
     expect((await recover(plain, store, { onWaiting: () => ({ approved: true }) })).runs).toMatchObject([
+      { outcome: "skipped", why: "other program" },
       { outcome: "finished" },
     ]);
   });

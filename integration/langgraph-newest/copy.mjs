@@ -18,6 +18,8 @@ export const tests = [
   "interrupts",
   "leases",
   "order",
+  "origin",
+  "recovery",
   "status",
   "subgraphs",
   "threads",

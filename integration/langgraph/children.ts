@@ -18,8 +18,8 @@ export class Child {
   readonly #exit: Promise<unknown[]>;
   #errors = "";
 
-  constructor(args: string[], env: NodeJS.ProcessEnv = {}) {
-    const path = fileURLToPath(new URL("fixtures/graph.mjs", import.meta.url));
+  constructor(args: string[], env: NodeJS.ProcessEnv = {}, fixture = "graph.mjs") {
+    const path = fileURLToPath(new URL(`fixtures/${fixture}`, import.meta.url));
     this.#process = spawn(process.execPath, [path, ...args], {
       stdio: ["ignore", "pipe", "pipe"],
       // Clear the test runner's NODE_OPTIONS for the child.

@@ -90,6 +90,8 @@ pub struct Save {
     pub expected_newest: Option<String>,
     /// The id of the checkpoint that this checkpoint was forked from.
     pub parent: Option<String>,
+    /// Says who made the checkpoint. `ts/mark.ts` writes and reads it.
+    pub mark: Option<String>,
     /// `state`, serialized.
     pub state: Part,
     /// The rest of the checkpoint, serialized.
@@ -100,7 +102,7 @@ pub struct Save {
 
 /// `save`: stores a checkpoint. It replaces a checkpoint with the same id.
 pub fn save(save: Save) -> Result<Unit> {
-    let Save { metadata, status, expected_newest, parent, state, rest, saved_at } = save;
+    let Save { metadata, status, expected_newest, parent, mark, state, rest, saved_at } = save;
     for (what, id) in [
         ("checkpoint.id", &metadata.id),
         ("checkpoint.runId", &metadata.run_id),
@@ -134,7 +136,7 @@ pub fn save(save: Save) -> Result<Unit> {
         age_offset: 0,
         depends_on_parent: false,
         exempt: false,
-        meta: meta::encode(state_size, metadata.has_memory_snapshot, metadata.timestamp, status),
+        meta: meta::encode(state_size, metadata.has_memory_snapshot, metadata.timestamp, status, mark.as_deref()),
     };
     let checkpoint = Checkpoint { header, payload: Payload { parts: vec![state, rest] }, logs: Vec::new() };
     Ok(Unit { expect: expect.into_iter().collect(), ops: vec![Op::Put(Box::new(checkpoint.into()))] })
@@ -226,7 +228,12 @@ pub fn status(header: &Header) -> Option<Status> {
     meta::status(&header.meta)
 }
 
-/// The content of [`Header::meta`]: the state's size (8 bytes, little endian), then flags (1 byte).
+/// Returns what a checkpoint says about who made it.
+pub fn mark(header: &Header) -> Option<String> {
+    meta::mark(&header.meta)
+}
+
+/// The content of [`Header::meta`]: the state's size (8 bytes, little endian), flags (1 byte), and the mark (UTF-8).
 ///
 /// The timestamp is in the sort key and not in the meta. So a fork has the same meta as its source.
 mod meta {
@@ -243,11 +250,18 @@ mod meta {
         has_memory_snapshot: bool,
         timestamp: f64,
         status: Option<Status>,
+        mark: Option<&str>,
     ) -> Vec<u8> {
         let snapshot = if has_memory_snapshot { MEMORY_SNAPSHOT } else { 0 };
         let zero = if timestamp == 0.0 && timestamp.is_sign_negative() { NEGATIVE_ZERO } else { 0 };
         let status = status.map_or(0, |status| status as u8);
-        [&state_size.to_le_bytes()[..], &[snapshot | zero | status << STATUS]].concat()
+        let flags = snapshot | zero | status << STATUS;
+        [&state_size.to_le_bytes()[..], &[flags], mark.unwrap_or_default().as_bytes()].concat()
+    }
+
+    pub(super) fn mark(meta: &[u8]) -> Option<String> {
+        let mark = meta.get(9..).filter(|mark| !mark.is_empty())?;
+        String::from_utf8(mark.to_vec()).ok()
     }
 
     pub(super) fn status(meta: &[u8]) -> Option<Status> {
@@ -256,7 +270,7 @@ mod meta {
 
     pub(super) fn decode(meta: &[u8]) -> Option<(u64, bool, bool)> {
         let (state_size, flags) = meta.split_first_chunk()?;
-        let &[flags] = flags else { return None };
+        let flags = *flags.first()?;
         let is = |flag| flags & flag != 0;
         Some((u64::from_le_bytes(*state_size), is(MEMORY_SNAPSHOT), is(NEGATIVE_ZERO)))
     }
@@ -353,7 +367,9 @@ mod tests {
     fn the_status_stands_beside_the_other_flags() {
         let statuses = [Status::Waiting, Status::Failed, Status::Unfinished, Status::Finished].map(Some);
         for status in statuses.into_iter().chain([None]) {
-            let meta = meta::encode(7, true, -0.0, status);
+            let mark = status.map(|_| "{\"program\":\"\u{e9}\"}");
+            let meta = meta::encode(7, true, -0.0, status, mark);
+            assert_eq!(meta::mark(&meta).as_deref(), mark);
             assert_eq!(meta::status(&meta), status);
             assert_eq!(meta::decode(&meta), Some((7, true, true)));
         }

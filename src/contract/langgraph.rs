@@ -7,6 +7,9 @@
 //! empty name, contains the rest of the checkpoint. If a channel has the same version as in the parent, the channel is
 //! not serialized again, and its part is inherited by name. The metadata is in the header, so that listings and filters
 //! need not read a payload.
+//!
+//! [`Header::meta`] is the serializer's tag of the metadata, a NUL, and the metadata. If the checkpoint has a mark, then
+//! [`MARKED`], the mark and a NUL stand before them. A mark says who made the checkpoint. `ts/mark.ts` writes and reads it.
 
 mod call;
 pub mod import;
@@ -90,6 +93,8 @@ pub struct Put {
     pub like: Vec<Part>,
     /// The metadata: the serializer's tag and bytes.
     pub metadata: (String, Vec<u8>),
+    /// Says who made the checkpoint. Has no NUL.
+    pub mark: Option<String>,
     /// The time at which the store received the checkpoint, in ms since the epoch.
     pub saved_at: i64,
     /// True if the value of some channel is computed from the writes of the checkpoint's ancestors.
@@ -105,7 +110,7 @@ pub struct Put {
 /// latest checkpoint, because another writer has then continued the thread. The checkpoint's id must sort after the
 /// parent's id, so that the checkpoint becomes the latest and the next writer sees it.
 pub fn put(put: Put) -> Result<Unit> {
-    let Put { checkpoint_ref, parent, parts, inherit, like, metadata, saved_at, depends_on_parent, only } = put;
+    let Put { checkpoint_ref, parent, parts, inherit, like, metadata, mark, saved_at, depends_on_parent, only } = put;
     let key = check(&checkpoint_ref)?;
     if let Some(parent) = parent.as_ref().filter(|parent| only && **parent >= checkpoint_ref.id) {
         let message = format!(
@@ -136,13 +141,34 @@ pub fn put(put: Put) -> Result<Unit> {
         age_offset: 0,
         depends_on_parent,
         exempt: false,
-        meta: [metadata.0.as_bytes(), &[0], &metadata.1].concat(),
+        meta: meta_of(mark.as_deref(), &metadata)?,
     };
     let draft = Draft { header, payload: Payload { parts }, inherit, like, logs: Vec::new(), encoded: None };
     Ok(Unit {
         expect: expect.into_iter().collect(),
         ops: [Op::Put(Box::new(draft))].into_iter().chain(claim).collect(),
     })
+}
+
+/// The first byte of the meta of a checkpoint with a mark. No serializer's tag begins with it.
+const MARKED: u8 = 1;
+
+/// Makes the meta of a checkpoint.
+fn meta_of(mark: Option<&str>, (tag, bytes): &(String, Vec<u8>)) -> Result<Vec<u8>> {
+    let metadata = [tag.as_bytes(), &[0], bytes].concat();
+    match mark {
+        Some(mark) if mark.contains('\0') => Err(Error::invalid("the mark of a checkpoint contains NUL")),
+        Some(mark) => Ok([&[MARKED], mark.as_bytes(), &[0], &metadata].concat()),
+        None => Ok(metadata),
+    }
+}
+
+/// Takes the text before the first NUL off the meta of a checkpoint.
+fn text_of<'a>(meta: &mut &'a [u8]) -> Option<&'a str> {
+    let end = meta.iter().position(|byte| *byte == 0)?;
+    let text = std::str::from_utf8(&meta[..end]).ok()?;
+    *meta = &meta[end + 1..];
+    Some(text)
 }
 
 /// `putWrites`: stores writes of a task to a checkpoint. Each write has a slot within its task, and a part with the
@@ -286,6 +312,8 @@ pub struct Described {
     pub parent: Option<String>,
     /// The metadata: the serializer's tag and bytes.
     pub metadata: (String, Vec<u8>),
+    /// Says who made the checkpoint.
+    pub mark: Option<String>,
     /// True if the value of some channel is computed from the writes of the checkpoint's ancestors.
     pub depends_on_parent: bool,
 }
@@ -308,10 +336,16 @@ pub fn describe(header: &Header) -> Result<Described> {
         Some(key) => Some(claimed_id(&checkpoint_ref, key).ok_or_else(damaged)?),
         None => None,
     };
-    let end = header.meta.iter().position(|byte| *byte == 0).ok_or_else(damaged)?;
-    let tag = String::from_utf8(header.meta[..end].to_vec()).map_err(|_| damaged())?;
+    let (mut meta, mark) = match header.meta.strip_prefix(&[MARKED]) {
+        Some(mut meta) => {
+            let mark = text_of(&mut meta).ok_or_else(damaged)?.to_owned();
+            (meta, Some(mark))
+        }
+        None => (&*header.meta, None),
+    };
+    let tag = text_of(&mut meta).ok_or_else(damaged)?.to_owned();
     let depends_on_parent = header.depends_on_parent;
-    Ok(Described { checkpoint_ref, parent, metadata: (tag, header.meta[end + 1..].to_vec()), depends_on_parent })
+    Ok(Described { checkpoint_ref, parent, metadata: (tag, meta.to_vec()), mark, depends_on_parent })
 }
 
 fn show(header: &Header) -> Result<Shown> {
@@ -339,6 +373,29 @@ mod tests {
         assert_eq!(name_of(None, Some(key)), named(run.clone(), ns.clone(), id));
         assert_eq!(name_of(Some(lineage), None), named(run, ns, None));
         assert_eq!(name_of(None, Some("9:x".to_owned())), named(None, None, Some("9:x".to_owned())));
+    }
+
+    #[test]
+    fn a_checkpoint_with_a_mark_and_one_without_are_read_back() {
+        let metadata = ("json".to_owned(), b"{\"a\":\"\0\x01\"}".to_vec());
+        for mark in [None, Some(String::new()), Some("{\"program\":\"\u{e9}\"}".to_owned())] {
+            let checkpoint_ref = CheckpointRef { thread: "t".into(), namespace: String::new(), id: "1".into() };
+            let unit = put(Put {
+                checkpoint_ref,
+                parent: None,
+                parts: Vec::new(),
+                inherit: Vec::new(),
+                like: Vec::new(),
+                metadata: metadata.clone(),
+                mark: mark.clone(),
+                saved_at: 0,
+                depends_on_parent: false,
+                only: false,
+            });
+            let Some(Op::Put(draft)) = unit.unwrap().ops.into_iter().next() else { panic!("a put is one op") };
+            let described = describe(&draft.header).unwrap();
+            assert_eq!((described.mark, described.metadata), (mark, metadata.clone()));
+        }
     }
 
     #[test]

@@ -16,21 +16,26 @@ export interface Fields extends Omit<CheckpointMetadata, "stateSize"> {
   /** If given, the save is refused with `CONFLICT` unless this is the id of the run's newest checkpoint. */
   expectedNewest: string | undefined;
   parent: string | undefined;
+  /** Who made the checkpoint: see `ts/mark.ts`. */
+  mark: string | undefined;
 }
 
 /** A checkpoint as the engine returns it: its fields, and its parts as bytes. */
 export interface Found {
   metadata: CheckpointMetadata;
   status: Status | undefined;
+  /** Who made the checkpoint: see `ts/mark.ts`. Undefined if it has no mark. */
+  mark: string | undefined;
   parts: Part[];
 }
 
-export const openFound: Open<CheckpointMetadata & { status: Status | null; parts: PackedPart[] }, Found> = (
-  found,
-  part,
-) => ({
+export const openFound: Open<
+  CheckpointMetadata & { status: Status | null; mark?: string; parts: PackedPart[] },
+  Found
+> = (found, part) => ({
   metadata: found,
   status: found.status ?? undefined,
+  mark: found.mark,
   parts: found.parts.map(part),
 });
 
@@ -53,6 +58,7 @@ export function snapshot(checkpoint: Checkpoint, { format }: Engine) {
       status: statusOf(given),
       expectedNewest: undefined,
       parent: undefined,
+      mark: undefined,
     };
   });
 }
@@ -67,7 +73,7 @@ export function restore({ format }: Engine, { metadata, parts }: Found): Checkpo
 }
 
 export function put({ native }: Engine, fields: Fields, state: Serialized, rest: Serialized): Promise<null> {
-  const { id, runId, graphId, nodeId, timestamp, hasMemorySnapshot, status, expectedNewest, parent } = fields;
+  const { id, runId, graphId, nodeId, timestamp, hasMemorySnapshot, status, expectedNewest, parent, mark } = fields;
   const call = {
     id,
     runId,
@@ -78,6 +84,7 @@ export function put({ native }: Engine, fields: Fields, state: Serialized, rest:
     status: status === undefined ? 0 : statuses.indexOf(status) + 1,
     expectedNewest,
     parent,
+    mark,
     savedAt: Date.now(),
     stateTag: state.tag,
     restTag: rest.tag,

@@ -4,6 +4,7 @@ import { randomUUID } from "node:crypto";
 import type { Engine } from "../engine.js";
 import { ForkpointError, quote, reading, readingArgument, show, typeError } from "../errors.js";
 import { idOrNull } from "../ids.js";
+import { decodeMark, encodeMark } from "../mark.js";
 import { hint } from "../options.js";
 import { stateAndRest } from "../record.js";
 import { type Serialized, deserialize } from "../serializer.js";
@@ -30,7 +31,9 @@ export async function fork(engine: Engine, checkpointId: string, patchState: unk
   const [state, rest] = stateAndRest(found.parts, parent);
   const { status } = found;
   const ids = { id, runId, graphId, nodeId, parent };
-  const fields: Fields = { ...ids, timestamp: Date.now(), hasMemorySnapshot, status, expectedNewest: undefined };
+  // The fork belongs to the same program, and no process works on it.
+  const mark = encodeMark({ ...decodeMark(found.mark), by: undefined });
+  const fields: Fields = { ...ids, timestamp: Date.now(), hasMemorySnapshot, status, expectedNewest: undefined, mark };
   const what = `checkpoint ${quote(parent)}`;
   const patched = merge(
     deserialize(format, state.tag, state.bytes, what),

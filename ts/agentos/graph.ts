@@ -2,6 +2,7 @@
 
 import type { Checkpoint, RecoverableGraph } from "../../index.js";
 import { ForkpointError, quote, show, typeError } from "../errors.js";
+import { type Identity, shapeOf } from "../mark.js";
 import { isHuman, openNodes } from "./status.js";
 
 type Compiled = ReturnType<RecoverableGraph["toIR"]>;
@@ -13,9 +14,22 @@ export const END = "__END__";
 
 /** Where a run stands. `nodes` are the human nodes without an answer, or the nodes that failed. */
 export type Position =
-  { status: "other graph" } | { status: "waiting" | "failed"; nodes: string[] } | { status: "unfinished" | "finished" };
+  | { status: "other graph"; node: string }
+  | { status: "waiting" | "failed"; nodes: string[] }
+  | { status: "unfinished" | "finished" };
+
+/** The name of each graph of `AgentGraph`, which says nothing about the program. */
+const DEFAULT_NAME = "agent-graph";
+
+/** Returns the program that a graph's id names: `graph-<name>-<ms>`. */
+export function programOf(graphId: string): Identity {
+  const name = /^graph-(.*)-\d+$/s.exec(graphId)?.[1];
+  return name === undefined || name === DEFAULT_NAME ? {} : { program: name };
+}
 
 export class Graph {
+  /** The id that AgentOS gave this graph. */
+  readonly id: string;
   /** Matches the ids that AgentOS gave this graph at each `compile()`. */
   readonly #ids: RegExp;
   /** All ids of this graph begin with this text. */
@@ -25,11 +39,20 @@ export class Graph {
 
   constructor(graph: RecoverableGraph) {
     const { id, nodes, edges, checkpointPolicy } = compiledOf(graph);
+    this.id = id;
     this.idPrefix = id.replace(/\d+$/, "");
     this.#ids = new RegExp(`^${this.idPrefix.replaceAll(/[.*+?^${}()|[\]\\]/g, "\\$&")}\\d+$`);
     this.#nodes = new Map(nodes.map((node) => [node.id, node]));
     this.#edges = edges;
     if (checkpointPolicy !== "every_node") this.#refuseUnknownEnds(id);
+  }
+
+  /** The program that the graph's name says or, for a graph without a name, the graph's shape. */
+  get identity(): Identity {
+    const { program } = programOf(this.id);
+    if (program !== undefined) return { program };
+    const edges = this.#edges.map(({ source, target }) => JSON.stringify([source, target]));
+    return { shape: shapeOf([...this.#nodes.keys()], edges) };
   }
 
   /** True if a run with this graph id ran on this graph or on an earlier compilation of it. */
@@ -45,7 +68,8 @@ export class Graph {
   positionOf(checkpoint: Checkpoint): Position {
     const { visitedNodes, skippedNodes = [] } = checkpoint;
     const named = [checkpoint.nodeId, ...visitedNodes, ...skippedNodes, ...Object.keys(checkpoint.nodeResults)];
-    if (named.some((node) => node !== END && !this.#nodes.has(node))) return { status: "other graph" };
+    const other = named.find((node) => node !== END && !this.#nodes.has(node));
+    if (other !== undefined) return { status: "other graph", node: other };
     const open = openNodes(checkpoint);
     const gates = open.filter((node) => isHuman(checkpoint, node));
     if (gates.length > 0) return { status: "waiting", nodes: gates };

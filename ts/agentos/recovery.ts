@@ -9,6 +9,7 @@ import type {
   RunOutcome,
   recover as recoverContract,
 } from "../../index.js";
+import type { UnrecoveredRun } from "../../recovery.js";
 import { ForkpointError, quote, show, typeError } from "../errors.js";
 import type { StoreHandle } from "../handle.js";
 import { handleOf } from "../handles.js";
@@ -17,11 +18,17 @@ import { flag } from "../options.js";
 import { detachBuffers } from "../record.js";
 import { isForeign, noLeases } from "../run-lease.js";
 import { type Settings, callback, ids, readSettings, recoverAll, underLease } from "../recovery.js";
-import { put, snapshot } from "./checkpoints.js";
-import { END, Graph } from "./graph.js";
+import { type Mark, decodeMark, encodeMark } from "../mark.js";
+import { type Claimant, refusal } from "../origin.js";
+import { openFound, put, restore, snapshot } from "./checkpoints.js";
+import { END, Graph, type Position, programOf } from "./graph.js";
+import { type Maker, makerOf } from "./maker.js";
 import { agentos } from "./wire.js";
 
 type Options = NonNullable<Parameters<typeof recoverContract>[2]>;
+
+/** The number of runs in a page of the listing. */
+const PAGE = 1_000;
 
 const ownOptions = { onWaiting: callback, onFailed: callback, runs: ids, askForked: flag, passRejections: flag };
 
@@ -30,9 +37,16 @@ export const recover: typeof recoverContract = async (graph, store, options) => 
   const handle = handleOf(store);
   if (handle === undefined && isForeign(store, "save")) throw noLeases("recover", "CheckpointStore");
   if (handle === undefined) throw typeError(`store must be a CheckpointStore of forkpoint, and is ${show(store)}`);
-  const recovery = new Recovery(graph, store, handle, settings, own as Options);
+  const recovery = new Recovery(graph, store, handle, settings, own as Options, makerOf(handle));
   return recoverAll(recovery.candidates(), settings, (runId) => recovery.recover(runId));
 };
+
+/** A run that has something left to do: its newest checkpoint. */
+interface Unfinished {
+  checkpoint: Checkpoint;
+  mark: Mark;
+  position: Position;
+}
 
 class Recovery {
   readonly #graph: RecoverableGraph;
@@ -41,6 +55,8 @@ class Recovery {
   readonly #handle: StoreHandle;
   readonly #settings: Settings;
   readonly #options: Options;
+  readonly #claimant: Claimant;
+  readonly #maker: Maker | undefined;
 
   constructor(
     graph: RecoverableGraph,
@@ -48,6 +64,7 @@ class Recovery {
     handle: StoreHandle,
     settings: Settings,
     options: Options,
+    maker: Maker | undefined,
   ) {
     this.#graph = graph;
     this.#shape = new Graph(graph);
@@ -55,11 +72,17 @@ class Recovery {
     this.#handle = handle;
     this.#settings = settings;
     this.#options = options;
+    this.#maker = maker;
+    const program = maker?.program;
+    const identity = program === undefined ? this.#shape.identity : { program };
+    this.#claimant = { identity, named: options.runs !== undefined, idleMs: settings.idleMs };
+    maker?.learn(this.#shape.id, identity);
   }
 
   /** Returns a recovery whose own writes carry the lease. */
   #under(lease: Lease): Recovery {
-    return new Recovery(this.#graph, this.#store, this.#handle.withLease(lease), this.#settings, this.#options);
+    const handle = this.#handle.withLease(lease);
+    return new Recovery(this.#graph, this.#store, handle, this.#settings, this.#options, this.#maker);
   }
 
   /** The runs of this graph that may need recovery. */
@@ -69,45 +92,67 @@ class Recovery {
       return;
     }
     const { idPrefix: graphIdPrefix, isParallel } = this.#shape;
-    let cursor: string | null | undefined;
-    while (cursor !== null) {
-      const page = await this.#store.runs({ graphIdPrefix, limit: 1_000, cursor });
-      for (const { runId, graphId, status, forkedFrom, checkpoints, latest } of page.runs) {
+    let before: number | undefined;
+    for (;;) {
+      const page = await this.#handle.run(({ native }) =>
+        agentos.call(native, "runs", { graphIdPrefix, limit: PAGE, before }),
+      );
+      for (const { status, forkedFrom, checkpoints, mark, latest } of page) {
+        const { runId, graphId } = latest;
         if (Date.now() - latest.timestamp > this.#settings.maxAgeMs) continue;
         // The status of a parallel graph is exact only together with the graph.
         const finished = status === "finished" && !isParallel;
         // Nobody knows whether the program has resumed this fork: AgentOS stores nothing when a resumed run ends.
-        const untouchedFork = forkedFrom !== null && checkpoints === 1;
-        if (!finished && !untouchedFork && this.#shape.compiledAs(graphId)) yield runId;
+        const untouchedFork = forkedFrom !== null && checkpoints === 1 && decodeMark(mark).branch !== true;
+        if (finished || untouchedFork || !this.#shape.compiledAs(graphId)) continue;
+        yield runId;
       }
-      cursor = page.cursor;
+      if (page.length < PAGE) return;
+      before = Number(page.at(-1)!.cursor);
     }
   }
 
   /** Recovers a run. Returns undefined if the run needs no recovery. */
   async recover(runId: string): Promise<RecoveredRun | undefined> {
-    const newest = async () => (await this.#unfinished(runId))?.id ?? null;
+    const newest = async () => {
+      const found = await this.#unfinished(runId);
+      return found === undefined ? null : (this.#refusal(found) ?? found.checkpoint.id);
+    };
     const of = { space: agentos.name, run: runId, ns: "" };
     const work = (lease: Lease) => this.#under(lease).#work(runId);
     const ended = await underLease(this.#handle, of, this.#settings, newest, work);
     return ended && { runId, ...ended };
   }
 
-  /** Returns the newest checkpoint of a run, unless the run is finished, too fresh or of another graph. */
-  async #unfinished(runId: string): Promise<Checkpoint | undefined> {
-    const checkpoint = await this.#store.latest(runId);
-    if (checkpoint === null) {
+  /** Returns why a run is left alone, or undefined if it may be recovered. */
+  #refusal({ checkpoint, mark, position }: Unfinished): UnrecoveredRun | undefined {
+    const run = quote(checkpoint.runId);
+    // The name of a graph is in its id.
+    const ofGraph = this.#maker?.program === undefined ? programOf(checkpoint.graphId) : {};
+    return refusal(this.#claimant, {
+      run: `run ${run}`,
+      naming: `runs: [${run}]`,
+      mark: { ...ofGraph, ...mark },
+      fits: position.status !== "other graph",
+      missing: position.status === "other graph" ? position.node : undefined,
+      unfinished: position.status === "unfinished",
+    });
+  }
+
+  /** Returns the newest checkpoint of a run, unless the run is finished or too fresh. */
+  async #unfinished(runId: string): Promise<Unfinished | undefined> {
+    const found = await this.#handle.run(async (engine) => {
+      const call = { runId, nodeId: undefined };
+      const stored = await agentos.find(engine.native, "load", call, openFound);
+      return stored && { checkpoint: restore(engine, stored), mark: decodeMark(stored.mark) };
+    });
+    if (found === null) {
       if (this.#options.runs === undefined) return undefined;
       throw new ForkpointError("NOT_FOUND", `run ${quote(runId)} not found: nothing to recover`);
     }
-    if (Date.now() - checkpoint.timestamp < this.#settings.idleMs) return undefined;
-    const { status } = this.#shape.positionOf(checkpoint);
-    if (status !== "other graph") return status === "finished" ? undefined : checkpoint;
-    if (this.#options.runs === undefined) return undefined;
-    throw new ForkpointError(
-      "INVALID_ARGUMENT",
-      `run ${quote(runId)} has nodes that the graph lacks: recover it with the graph that it ran on`,
-    );
+    if (Date.now() - found.checkpoint.timestamp < (this.#settings.idleMs ?? 0)) return undefined;
+    const position = this.#shape.positionOf(found.checkpoint);
+    return position.status === "finished" ? undefined : { ...found, position };
   }
 
   async #work(runId: string): Promise<RunOutcome> {
@@ -233,7 +278,8 @@ class Recovery {
     const checkpoint: Checkpoint = { ...newest, ...change, id: randomUUID(), timestamp };
     await this.#handle.save(async (engine) => {
       const { fields, state, rest } = snapshot(checkpoint, engine);
-      await put(engine, { ...fields, expectedNewest: newest.id }, state, rest);
+      const mark = encodeMark(this.#claimant.identity);
+      await put(engine, { ...fields, expectedNewest: newest.id, mark }, state, rest);
       detachBuffers(state, rest);
     });
   }

@@ -7,6 +7,7 @@ import { Contract, type PackedPart } from "../wire.js";
 /** A checkpoint as the engine returns it. */
 interface Found extends CheckpointMetadata {
   status: Status | null;
+  mark?: string;
   parts: PackedPart[];
 }
 
@@ -17,6 +18,8 @@ interface FoundRun {
   latest: CheckpointMetadata;
   status: Status | null;
   forkedFrom: string | null;
+  /** The mark of the newest checkpoint: see `ts/mark.ts`. Missing if it has none. */
+  mark?: string;
 }
 
 /**
@@ -60,6 +63,7 @@ interface AgentosCalls {
     status: number;
     expectedNewest: string | undefined;
     parent: string | undefined;
+    mark: string | undefined;
     savedAt: number;
     stateTag: string;
     restTag: string;

@@ -8,6 +8,7 @@ import { refuseUnknown } from "../agentos/fork.js";
 import { ForkpointError, isArray, quote, typeError } from "../errors.js";
 import { SessionStore } from "../helix/store.js";
 import { requireId } from "../ids.js";
+import { decodeMark, encodeMark } from "../mark.js";
 import { flag, readRecord } from "../options.js";
 import { Checkpointer } from "../tinyagents/checkpointer.js";
 import { fork as forkThread } from "../tinyagents/graph-inspection.js";
@@ -123,6 +124,7 @@ const forks = {
     const change = edited(plan);
     if (change !== undefined) refuseLost(plan, change.value);
     const state = change === undefined ? part(plan, "state") : engine.format.serialize(change.value, "state");
+    const source = await agentos.find(engine, row.id);
     const fields: agentos.Fields = {
       id,
       runId: as,
@@ -133,6 +135,7 @@ const forks = {
       status: row.status === "unknown" || row.status === null ? undefined : row.status,
       expectedNewest: undefined,
       parent: row.id,
+      mark: encodeMark({ ...decodeMark(source?.mark), by: undefined, branch: true }),
     };
     if (!dryRun) await agentos.put(engine, fields, state, part(plan, "rest"));
     return refTo(plan, as, id);

@@ -7,7 +7,9 @@ import { isDeepStrictEqual } from "node:util";
 import type { CheckpointRef } from "../../inspect.js";
 import { ForkpointError, quote } from "../errors.js";
 import { lostInJson } from "../exact-json.js";
+import { type Mark, decodeMark, encodeMark } from "../mark.js";
 import { channelOf } from "../langgraph/values.js";
+import { langgraph, openFound } from "../langgraph/wire.js";
 import type { Part } from "../wire.js";
 import { type Context, refOf } from "./context.js";
 import { readValues } from "./detail.js";
@@ -51,7 +53,9 @@ export async function forkBranch(plan: Plan): Promise<CheckpointRef> {
     },
     writes: [],
   };
-  const meta = Buffer.concat([Buffer.from("json\0"), Buffer.from(JSON.stringify(metadata))]);
+  // The mark, the tag and the metadata: see `src/contract/langgraph.rs`.
+  const mark = encodeMark({ ...(await markAt(context, key, row.id)), by: undefined, branch: true });
+  const meta = Buffer.from(`\x01${mark}\0json\0${JSON.stringify(metadata)}`);
   const buffers = [meta, restPart(whole).bytes, ...parts.map(({ bytes }) => bytes)];
   await inspect.call(context.engine.native, "restore", { of: to, step }, buffers);
   return { ...refOf(to), id };
@@ -66,6 +70,12 @@ async function storedAt({ engine }: Context, key: Key, id: string): Promise<Foun
   const found = await inspect.find(engine.native, "stored", { of: key, id }, openStored);
   if (found !== null) return found;
   throw new ForkpointError("NOT_FOUND", `thread ${quote(key.run)} has no checkpoint ${quote(id)} any more`);
+}
+
+/** Reads who made a checkpoint. The branch belongs to the same program. */
+async function markAt({ engine }: Context, { run: threadId, ns: namespace }: Key, id: string): Promise<Mark> {
+  const found = await langgraph.find(engine.native, "get", { threadId, namespace, id }, openFound);
+  return decodeMark(found?.header.mark);
 }
 
 function restPart(rest: Rest): Part {

@@ -60,7 +60,8 @@ export class ThreadCopy {
       await load(this.#context.serde, metadata, `the metadata of checkpoint ${quote(id)}`),
       before,
     );
-    const pieces: Pieces = { parts, inherit: [], like: [], metadata, dependsOnParent: await depends(this.#context) };
+    const whole = { parts, inherit: [], like: [], metadata, mark: undefined };
+    const pieces: Pieces = { ...whole, dependsOnParent: await depends(this.#context) };
     this.#large ||= parts.reduce((sum, { bytes }) => sum + bytes.byteLength, 0) > KEEPS_ITS_PLACE;
     send(putCheckpoint(this.#context.native, checkpointRef, before?.id, pieces), stored);
     if (!this.#parents.has(keyOf(checkpointRef))) this.#leaves.set(keyOf(checkpointRef), { checkpointRef, writes });

@@ -3,29 +3,36 @@
 import { isDeepStrictEqual } from "node:util";
 import type {
   ForkpointSaver,
+  RecoverableAgent,
   RecoverableThreads,
   RecoveredThread,
   ThreadOutcome,
   ThreadStatus,
   recover as recoverContract,
 } from "../../langgraph.js";
+import type { UnrecoveredRun } from "../../recovery.js";
 import { ForkpointError, quote, show, typeError } from "../errors.js";
 import type { StoreHandle } from "../handle.js";
 import { handleOf } from "../handles.js";
 import { isForeign, noLeases } from "../run-lease.js";
 import { type Settings, callback, ids, readSettings, recoverAll, underLease } from "../recovery.js";
 import type { Lease } from "../lease.js";
+import { type Claimant, refusal } from "../origin.js";
+import { fits, identify, identityOf, missingOf } from "./mark.js";
+import { type Standing, standing } from "./status.js";
 import { threadLeasesOf } from "./thread-leases.js";
 import { langgraph } from "./wire.js";
 
+type Agent = Parameters<typeof recoverContract>[0];
 type Options = NonNullable<Parameters<typeof recoverContract>[2]>;
 
 const ownOptions = { onWaiting: callback, onFailed: callback, threads: ids, config: object };
 
-export const recover: typeof recoverContract = async (graph, saver, options) => {
+export const recover: typeof recoverContract = async (agent, saver, options) => {
   const { settings, own } = readSettings(options, ownOptions);
-  if (typeof graph?.invoke !== "function" || typeof graph.nodes !== "object") {
-    throw typeError(`graph must be a compiled graph of LangGraph, and is ${show(graph)}`);
+  const graph = graphOf(agent);
+  if (typeof agent?.invoke !== "function" || typeof graph?.nodes !== "object") {
+    throw typeError(`graph must be a compiled graph of LangGraph or an agent of LangChain, and is ${show(agent)}`);
   }
   const handle = handleOf(saver);
   if (handle === undefined && isForeign(saver, "getTuple")) throw noLeases("recover", "ForkpointSaver");
@@ -33,9 +40,19 @@ export const recover: typeof recoverContract = async (graph, saver, options) => 
   if (graph.checkpointer !== saver) {
     throw typeError("graph was compiled with another checkpointer than saver: pass the saver that compile() got");
   }
-  const recovery = new Recovery(graph, saver, handle, settings, own as Options);
+  const identity = saver.program === undefined ? identityOf(graph) : { program: saver.program };
+  identify(graph, identity);
+  const claimant = { identity, named: own["threads"] !== undefined, idleMs: settings.idleMs };
+  const recovery = new Recovery({ agent, graph, claimant, saver, handle, settings, options: own as Options });
   return recoverAll(recovery.candidates(), settings, (threadId) => recovery.recover(threadId));
 };
+
+/** Returns the graph itself, or the graph inside of an agent of LangChain. */
+function graphOf(agent: Agent): RecoverableThreads | undefined {
+  return typeof (agent as RecoverableThreads | undefined)?.nodes === "object"
+    ? (agent as RecoverableThreads)
+    : (agent as RecoverableAgent | undefined)?.graph;
+}
 
 function object(value: unknown, name: string): object {
   if (typeof value !== "object" || value === null) throw typeError(`${name} must be an object, and is ${show(value)}`);
@@ -43,25 +60,33 @@ function object(value: unknown, name: string): object {
 }
 
 /** A thread with something left to do. A thread at a breakpoint waits, and has no interrupts. */
-interface Position extends ThreadStatus {
+interface Position extends Standing {
   status: "waiting" | "failed" | "unfinished";
 }
 
+interface Parts {
+  agent: Agent;
+  graph: RecoverableThreads;
+  claimant: Claimant;
+  saver: ForkpointSaver;
+  handle: StoreHandle;
+  settings: Settings;
+  options: Options;
+}
+
 class Recovery {
+  readonly #agent: Agent;
   readonly #graph: RecoverableThreads;
+  readonly #claimant: Claimant;
   readonly #saver: ForkpointSaver;
   readonly #handle: StoreHandle;
   readonly #settings: Settings;
   readonly #options: Options;
 
-  constructor(
-    graph: RecoverableThreads,
-    saver: ForkpointSaver,
-    handle: StoreHandle,
-    settings: Settings,
-    options: Options,
-  ) {
+  constructor({ agent, graph, claimant, saver, handle, settings, options }: Parts) {
+    this.#agent = agent;
     this.#graph = graph;
+    this.#claimant = claimant;
     this.#saver = saver;
     this.#handle = handle;
     this.#settings = settings;
@@ -90,7 +115,8 @@ class Recovery {
     const newest = async () => {
       const position = await this.#position(threadId);
       const age = Date.now() - (position?.updatedAt ?? 0);
-      return position === undefined || age < this.#settings.idleMs ? null : position.checkpointId;
+      if (position === undefined || age < (this.#settings.idleMs ?? 0)) return null;
+      return this.#refusal(threadId, position) ?? position.checkpointId;
     };
     const of = { space: langgraph.name, run: threadId, ns: "" };
     const work = async (lease: Lease) => {
@@ -105,9 +131,21 @@ class Recovery {
     return ended && { threadId, ...ended };
   }
 
-  /** Returns where a thread stands. Returns undefined if it is finished, or was not run by this graph. */
+  /** Returns why a thread is left alone, or undefined if it may be recovered. */
+  #refusal(threadId: string, { mark, status, next, nodes, channels }: Position): UnrecoveredRun | undefined {
+    return refusal(this.#claimant, {
+      run: `thread ${quote(threadId)}`,
+      naming: `threads: [${quote(threadId)}]`,
+      mark,
+      fits: fits(this.#graph, [...nodes, ...next], channels),
+      missing: missingOf(this.#graph.nodes, next),
+      unfinished: status === "unfinished",
+    });
+  }
+
+  /** Returns where a thread stands. Returns undefined if nothing is left to do, or if the checkpoint does not say it. */
   async #position(threadId: string): Promise<Position | undefined> {
-    const found = await this.#saver.status(threadId);
+    const found = await this.#handle.run(({ native }) => standing({ native, serde: this.#saver.serde }, threadId));
     const isNamed = this.#options.threads !== undefined;
     if (found === null) {
       if (!isNamed) return undefined;
@@ -115,13 +153,9 @@ class Recovery {
     }
     const { status, next } = found;
     if (status === "finished") return undefined;
-    const stranger = next.find((node) => !Object.hasOwn(this.#graph.nodes, node));
-    if (status === "unknown" || stranger !== undefined) {
+    if (status === "unknown") {
       if (!isNamed) return undefined;
-      const why =
-        stranger === undefined
-          ? "the checkpoint does not say which nodes run next: resume it with graph.invoke(null, config)"
-          : `the graph has no node ${quote(stranger)}: recover it with the graph that it ran on`;
+      const why = "the checkpoint does not say which nodes run next: resume it with graph.invoke(null, config)";
       throw new ForkpointError("INVALID_ARGUMENT", `thread ${quote(threadId)} cannot be recovered, because ${why}`);
     }
     return status === "unfinished" && this.#mayBeAtBreakpoint(next)
@@ -182,7 +216,7 @@ class Recovery {
     const { configurable, ...config } = { configurable: {}, ...this.#options.config };
     const sync = { durability: "sync", ...config, configurable: { ...configurable, thread_id: threadId } };
     try {
-      return await this.#graph.invoke(input, sync);
+      return await this.#agent.invoke(input, sync);
     } catch (error) {
       const position = await this.#position(threadId);
       if (position?.status !== "failed") throw error;

@@ -35,7 +35,8 @@ import { ForkpointError, isArray, isOvertaken, quote, readingArgument, show, typ
 import { StoreHandle } from "../handle.js";
 import { setHandle } from "../handles.js";
 import { ownLeaseOption } from "../lease.js";
-import { flag } from "../options.js";
+import { flag, programOption } from "../options.js";
+import { processStamp } from "../holder.js";
 import { requireId } from "../ids.js";
 import { readAhead } from "../read-ahead.js";
 import { dependsOnParent } from "./dependence.js";
@@ -52,9 +53,11 @@ import {
   onlyChild,
   requireThread,
 } from "./config.js";
+import { encodeMark } from "../mark.js";
+import { identityIn } from "./mark.js";
 import { retrying } from "./retry.js";
 import { hasStopped, status } from "./status.js";
-import { ThreadLeases, setThreadLeases } from "./thread-leases.js";
+import { ThreadLeases, isRun, setThreadLeases } from "./thread-leases.js";
 import * as threads from "./threads.js";
 import { type Peer, type SaverContext, find, listed, refOf, readListing, tupleOf } from "./tuples.js";
 import { dump, trust } from "./serde.js";
@@ -66,6 +69,7 @@ type Options = StoreOptions & {
   serde?: SerializerProtocol;
   expectedParent?: boolean;
   lease?: boolean | { ttlMs?: number };
+  program?: string;
 };
 
 /** The size of a checkpoint's parts in bytes. */
@@ -87,6 +91,7 @@ export function saverOf(peer: Peer) {
     readonly #order = new Order();
     readonly #onlyChild: boolean;
     readonly #leases: ThreadLeases;
+    readonly #program: string | undefined;
 
     constructor(target: string | URL | object, options?: Options) {
       if (options !== undefined && (typeof options !== "object" || options === null || isArray(options))) {
@@ -96,6 +101,7 @@ export function saverOf(peer: Peer) {
         serde,
         expectedParent = false,
         lease = false,
+        program: _,
         ...others
       } = readingArgument("options", () => ({ ...options }) as Options);
       if (others.serializer !== undefined)
@@ -103,13 +109,19 @@ export function saverOf(peer: Peer) {
       if (serde !== undefined) checkSerde(serde);
       const onlyChildren = flag(expectedParent, 'option "expectedParent"');
       const leaseMs = ownLeaseOption(lease, 'option "lease"');
+      const { program } = programOption(options);
       super(serde);
       if (serde === undefined) trust(this.serde);
       this.#onlyChild = onlyChildren;
+      this.#program = program;
       this.#handle = StoreHandle.of(target, Object.keys(others).length > 0 ? others : undefined, langgraph);
       this.#leases = new ThreadLeases(this.#handle, leaseMs);
       setHandle(this, this.#handle);
       setThreadLeases(this.#handle, this.#leases);
+    }
+
+    get program(): string | undefined {
+      return this.#program;
     }
 
     getTuple(config: Config): Promise<CheckpointTuple | undefined> {
@@ -160,6 +172,9 @@ export function saverOf(peer: Peer) {
           mayBeLast,
           hasStopped: () => hasStopped(context, threadId, id),
         };
+        const identity = this.#program === undefined ? identityIn(config) : { program: this.#program };
+        // A process that runs a thread under a lease is found by its lease.
+        const by = () => (isRun(config) && !this.#leases.guards(threadId) ? { by: processStamp() } : {});
         const depends = readingArgument("checkpoint", () => dependsOnParent(checkpoint, metadata, before));
         const encoded = encodeCheckpoint(this.serde, checkpoint, newVersions ?? {}, held);
         const dumped = Promise.all([encoded, dump(this.serde, metadata, "the metadata", held)]);
@@ -167,7 +182,8 @@ export function saverOf(peer: Peer) {
         const stored = this.#order.after(threadId, dumped, ([pieces, metadata]) =>
           this.#leases.write(context.native, write, (native) =>
             retrying(async () => {
-              const whole = { ...pieces, metadata, dependsOnParent: await depends(context) };
+              const mark = namespace === "" ? encodeMark({ ...identity, ...by() }) : undefined;
+              const whole = { ...pieces, metadata, mark, dependsOnParent: await depends(context) };
               await putCheckpoint(native, checkpointRef, parent, whole, only);
             }),
           ),
@@ -267,7 +283,8 @@ export function saverOf(peer: Peer) {
     }
 
     withLease(lease: Lease): ForkpointSaver {
-      const options = { serde: this.serde, expectedParent: this.#onlyChild };
+      const program = this.#program;
+      const options = { serde: this.serde, expectedParent: this.#onlyChild, ...(program !== undefined && { program }) };
       return new ForkpointSaver(this.#handle.withLease(lease), options);
     }
 

@@ -4,6 +4,7 @@ import type { ThreadStatus } from "../../langgraph.js";
 import { quote } from "../errors.js";
 import { idOrNull } from "../ids.js";
 import type { Stored } from "../serializer.js";
+import { type Mark, decodeMark } from "../mark.js";
 import { load } from "./serde.js";
 import { headers } from "./threads.js";
 import type { SaverContext } from "./tuples.js";
@@ -19,12 +20,39 @@ const UNFINISHED = new Set(["__error__", "__error_source_node__", "__interrupt__
 /** Nodes in `versions_seen` that are no nodes of the graph. */
 const NO_NODES = new Set(["__input__", "__interrupt__"]);
 
+type Context = Pick<SaverContext, "native" | "serde">;
+
 /** Reads the status of a thread, or of one of its namespaces, from the newest checkpoint of the namespace. */
-export async function status(context: SaverContext, threadId: unknown, namespace = ""): Promise<ThreadStatus | null> {
+export async function status(context: Context, threadId: unknown, namespace = ""): Promise<ThreadStatus | null> {
   const thread = idOrNull(threadId, "threadId");
-  if (thread === null) return null;
-  const found = await outline(context, thread, namespace);
+  const found = thread === null ? null : await outline(context, thread, namespace);
+  return found && statusAt(context, found);
+}
+
+/** Where a thread stands, and who made its newest checkpoint. */
+export interface Standing extends ThreadStatus {
+  mark: Mark;
+  /** The names of the nodes that have run. */
+  nodes: string[];
+  /** The names of the channels that have been written. */
+  channels: string[];
+}
+
+/** Reads where a thread stands. */
+export async function standing(context: Context, threadId: string): Promise<Standing | null> {
+  const thread = idOrNull(threadId, "threadId");
+  const found = thread === null ? null : await outline(context, thread, "");
   if (found === null) return null;
+  const rest = await restOf(context, found);
+  return {
+    ...(await statusAt(context, found)),
+    mark: decodeMark(found.header.mark),
+    nodes: Object.keys(rest?.versions_seen ?? {}).filter((node) => !NO_NODES.has(node)),
+    channels: Object.keys(rest?.channel_versions ?? {}),
+  };
+}
+
+async function statusAt(context: Context, found: Found): Promise<ThreadStatus> {
   const { failed, open, answered } = await tasksOf(context, found);
   const tasks = await nextNodes(context, found);
   const next = tasks && [...new Set(tasks)];
@@ -95,7 +123,7 @@ async function tasksOf({ serde }: Pick<SaverContext, "serde">, { writes }: Found
 }
 
 /** Returns true if a subgraph waits for an answer. Subgraphs have saved their checkpoints after the root's newest one. */
-async function asksInside(context: SaverContext, { header: root }: Found): Promise<boolean> {
+async function asksInside(context: Context, { header: root }: Found): Promise<boolean> {
   const seen = new Set([""]);
   for await (const { namespace, id } of headers(context, root.threadId)) {
     if (id < root.id) break;
@@ -115,12 +143,11 @@ async function asksInside(context: SaverContext, { header: root }: Found): Promi
  */
 export async function nextNodes({ serde }: Pick<SaverContext, "serde">, { parts }: Found): Promise<string[] | null> {
   const values = new Map<string, Stored>();
-  let rest: Checkpoint | undefined;
   for (const part of parts) {
     const channel = channelOf(part.name);
-    if (channel === undefined) rest = (await load(serde, part, "the latest checkpoint")) as Checkpoint;
-    else values.set(channel, part);
+    if (channel !== undefined) values.set(channel, part);
   }
+  const rest = await restOf({ serde }, { parts });
   const versions = rest?.channel_versions;
   if (rest === undefined || typeof versions !== "object" || versions === null || rest.v < 4) return null;
   if (!Object.keys(versions).some((channel) => channel === "__start__" || channel.startsWith("branch:to:")))
@@ -147,6 +174,15 @@ export async function nextNodes({ serde }: Pick<SaverContext, "serde">, { parts 
       next.add(node);
   }
   return [...next, ...sent];
+}
+
+/** Reads the part of a checkpoint that belongs to no channel. */
+async function restOf(
+  { serde }: Pick<SaverContext, "serde">,
+  { parts }: Pick<Found, "parts">,
+): Promise<Checkpoint | undefined> {
+  const part = parts.findLast(({ name }) => channelOf(name) === undefined);
+  return part && ((await load(serde, part, "the latest checkpoint")) as Checkpoint);
 }
 
 /**

@@ -76,6 +76,11 @@ export class ThreadLeases {
     this.#releaseIfIdle(threadId, held);
   }
 
+  /** True if writes on the thread carry a lease. */
+  guards(threadId: string): boolean {
+    return this.#ttlMs !== undefined || this.#handle.isLeased || this.#threads.has(threadId);
+  }
+
   /** Runs a write under the thread's lease. */
   async write(native: NativeStore, write: ThreadWrite, work: (native: NativeStore) => Promise<unknown>): Promise<void> {
     const { threadId, config, stops, mayBeLast, hasStopped } = write;
@@ -154,7 +159,7 @@ async function isLost({ lease }: Held): Promise<boolean> {
 }
 
 /** Returns true if LangGraph calls the saver in a run. Only a run's config has the function `interrupt`. */
-function isRun(config: Config | undefined): boolean {
+export function isRun(config: Config | undefined): boolean {
   const { interrupt } = readingArgument("config", () => ({
     interrupt: (config as Record<string, unknown>)?.["interrupt"],
   }));

@@ -6,6 +6,7 @@ import type { SaverPruneOptions, SaverPruneResult } from "../../langgraph.js";
 import { atMost, readRecord } from "../options.js";
 import { betweenSteps, pruneOptions, throwIfStopped } from "../retention.js";
 import type { CheckpointRef } from "./config.js";
+import { decodeMark, encodeMark } from "../mark.js";
 import { type SaverContext, find, listed, metadataOf, refOf } from "./tuples.js";
 import { type FoundWrite, type Header, langgraph } from "./wire.js";
 import { type Pieces, putCheckpoint, putWrites } from "./writing.js";
@@ -149,9 +150,11 @@ export async function copy(context: SaverContext, source: unknown, target: unkno
     // Copy the oldest checkpoint first, so that each checkpoint is stored as the difference from the previous one.
     for (const header of found.toReversed()) {
       const { namespace, id, parent, metadata, dependsOnParent } = header;
+      // No process runs the copy.
+      const mark = encodeMark({ ...decodeMark(header.mark), by: undefined });
       const tuple = await find(context, from, namespace, id);
       if (tuple === null) continue;
-      const pieces: Pieces = { parts: tuple.parts, inherit: [], like: [], metadata, dependsOnParent };
+      const pieces: Pieces = { parts: tuple.parts, inherit: [], like: [], metadata, mark, dependsOnParent };
       await putCheckpoint(native, { threadId: to, namespace, id }, parent ?? undefined, pieces);
     }
     // Copy the writes last. Putting a child marks the writes that its parent then has as claimed by that child.
@@ -173,7 +176,7 @@ async function copyWrites(native: NativeStore, checkpointRef: CheckpointRef, wri
 
 /** Lists the headers of a thread, or of all threads, newest id first. */
 export function headers(
-  context: SaverContext,
+  context: Pick<SaverContext, "native" | "serde">,
   threadId: string | undefined,
   limit = Number.POSITIVE_INFINITY,
 ): AsyncGenerator<Header> {

@@ -7,6 +7,8 @@ import type { CheckpointRef } from "./config.js";
 export interface Header<P = Part> extends CheckpointRef {
   parent: string | null;
   metadata: P;
+  /** Who made the checkpoint: see `ts/mark.ts`. Missing if it has no mark. */
+  mark?: string;
   savedAt: number;
   /** True if the checkpoint cannot be read without its ancestors. */
   dependsOnParent: boolean;
@@ -50,6 +52,7 @@ interface LanggraphCalls {
     /** The expected contents of inherited parts. */
     like: Array<{ name: string; tag: string }> | undefined;
     metadataTag: string;
+    mark: string | undefined;
     savedAt: number;
     dependsOnParent: boolean;
     onlyChild: boolean;

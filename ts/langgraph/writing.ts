@@ -12,6 +12,8 @@ export interface Pieces {
   /** The expected contents of inherited parts. */
   like: NewPart[];
   metadata: Serialized;
+  /** Who made the checkpoint: see `ts/mark.ts`. */
+  mark: string | undefined;
   /** True if the checkpoint cannot be read without its ancestors. */
   dependsOnParent: boolean;
 }
@@ -29,7 +31,7 @@ export function putCheckpoint(
   native: NativeStore,
   { threadId, namespace, id }: CheckpointRef,
   parent: string | undefined,
-  { parts, inherit, like, metadata, dependsOnParent }: Pieces,
+  { parts, inherit, like, metadata, mark, dependsOnParent }: Pieces,
   onlyChild = false,
 ): Promise<null> {
   const call = {
@@ -42,6 +44,7 @@ export function putCheckpoint(
     inherit: inherit.length > 0 ? inherit : undefined,
     like: like.length > 0 ? like.map(nameOf) : undefined,
     metadataTag: metadata.tag,
+    mark,
     savedAt: Date.now(),
     dependsOnParent,
     onlyChild,

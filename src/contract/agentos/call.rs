@@ -3,8 +3,8 @@
 use serde::{Deserialize, Serialize};
 
 use super::{
-    Metadata, REST, STATE, Save, Status, clear, delete, fork, forks, get, list, load, metadata, resume_plan, runs,
-    save, status,
+    Metadata, REST, STATE, Save, Status, clear, delete, fork, forks, get, list, load, mark, metadata, resume_plan,
+    runs, save, status,
 };
 use crate::contract::call::{RawCall, Request, Tool, read_json};
 use crate::contract::response::{PackedPart, Response, ResponseBuilder};
@@ -28,6 +28,7 @@ enum Call {
         status: u8,
         expected_newest: Option<String>,
         parent: Option<String>,
+        mark: Option<String>,
         saved_at: i64,
         state_tag: String,
         rest_tag: String,
@@ -84,6 +85,7 @@ pub(super) fn request(call: RawCall<'_>) -> Result<Request> {
             status,
             expected_newest,
             parent,
+            mark,
             saved_at,
             state_tag,
             rest_tag,
@@ -92,6 +94,7 @@ pub(super) fn request(call: RawCall<'_>) -> Result<Request> {
             status: Status::numbered(status),
             expected_newest,
             parent,
+            mark,
             state: Part { name: STATE.to_owned(), tag: state_tag, bytes: buffers.take()? },
             rest: Part { name: REST.to_owned(), tag: rest_tag, bytes: buffers.take()? },
             saved_at,
@@ -122,13 +125,16 @@ fn found(answer: Answer) -> Result<Option<Response>> {
         #[serde(flatten)]
         metadata: Metadata,
         status: Option<Status>,
+        #[serde(skip_serializing_if = "Option::is_none")]
+        mark: Option<String>,
         parts: Vec<PackedPart>,
     }
     let Some(checkpoint) = answer.into_checkpoint()? else { return Ok(None) };
     let mut response = ResponseBuilder::default();
     let parts = response.parts(checkpoint.payload);
     let status = status(&checkpoint.header);
-    response.finish(&Found { metadata: metadata(checkpoint.header)?, status, parts }).map(Some)
+    let mark = mark(&checkpoint.header);
+    response.finish(&Found { metadata: metadata(checkpoint.header)?, status, mark, parts }).map(Some)
 }
 
 /// A listing as columns. JavaScript reads columns in half the time that it needs for a list with one object for each
@@ -190,11 +196,14 @@ fn run_list(answer: Answer) -> Result<Option<Response>> {
         latest: Metadata,
         status: Option<Status>,
         forked_from: Option<String>,
+        #[serde(skip_serializing_if = "Option::is_none")]
+        mark: Option<String>,
     }
     let runs = answer.into_lineages()?.into_iter().map(|run| {
         let status = status(&run.newest);
+        let mark = mark(&run.newest);
         let (cursor, checkpoints, forked_from) = (run.position.to_string(), run.checkpoints, run.origin);
-        Ok(FoundRun { cursor, checkpoints, latest: metadata(run.newest)?, status, forked_from })
+        Ok(FoundRun { cursor, checkpoints, latest: metadata(run.newest)?, status, forked_from, mark })
     });
     Response::json(&runs.collect::<Result<Vec<_>>>()?).map(Some)
 }

@@ -26,6 +26,7 @@ enum Call {
         inherit: Option<Vec<String>>,
         like: Option<Vec<Name>>,
         metadata_tag: String,
+        mark: Option<String>,
         saved_at: i64,
         depends_on_parent: bool,
         only_child: bool,
@@ -123,6 +124,7 @@ pub(super) fn request(call: RawCall<'_>) -> Result<Request> {
             inherit,
             like,
             metadata_tag,
+            mark,
             saved_at,
             depends_on_parent,
             only_child,
@@ -137,6 +139,7 @@ pub(super) fn request(call: RawCall<'_>) -> Result<Request> {
                 inherit: inherit.unwrap_or_default(),
                 like,
                 metadata: (metadata_tag, buffers.take()?.to_vec()),
+                mark,
                 saved_at,
                 depends_on_parent,
                 only: only_child,
@@ -171,18 +174,21 @@ struct Listed {
     id: String,
     parent: Option<String>,
     metadata: PackedPart,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    mark: Option<String>,
     saved_at: i64,
     depends_on_parent: bool,
 }
 
 fn header(header: &Header, response: &mut ResponseBuilder) -> Result<Listed> {
-    let Described { checkpoint_ref, parent, metadata: (tag, bytes), depends_on_parent } = describe(header)?;
+    let Described { checkpoint_ref, parent, metadata: (tag, bytes), mark, depends_on_parent } = describe(header)?;
     Ok(Listed {
         thread_id: checkpoint_ref.thread,
         namespace: checkpoint_ref.namespace,
         id: checkpoint_ref.id,
         parent,
         metadata: response.part(Part { name: String::new(), tag, bytes: bytes.into() }),
+        mark,
         saved_at: header.saved_at,
         depends_on_parent,
     })
