@@ -47,8 +47,8 @@ impl Backend for Several {
     }
 }
 
-fn three(mut open: impl FnMut() -> Box<dyn Backend>) -> Option<Box<dyn Backend>> {
-    Some(Box::new(Several { backends: vec![open(), open(), open()], calls: 0 }))
+fn three(mut open: impl FnMut() -> Box<dyn Backend>) -> Box<dyn Backend> {
+    Box::new(Several { backends: vec![open(), open(), open()], calls: 0 })
 }
 
 /// Mostly changes, so that a copy that is put back differs from the database.
@@ -83,7 +83,7 @@ fn file_goes_back(steps: &[Step], journal: Journal) -> Result<(), TestCaseError>
     let folder = tempfile::tempdir().unwrap();
     let (live, copy) = (folder.path().join("model.db"), folder.path().join("copy.db"));
     let mut machine = File { live: live.clone(), copy };
-    let open = || three(|| Box::new(sqlite(&live, journal, Durability::Off).unwrap()));
+    let open = || Some(three(|| Box::new(sqlite(&live, journal, Durability::Off).unwrap())));
     check_in_time(Model::default(), Records::Shared, Some(&mut machine), steps, open)?;
     prop_assert_eq!(common::integrity(&live), "ok");
     Ok(())
@@ -222,7 +222,7 @@ proptest! {
         let (live, copy) = (folder.path().join("model"), folder.path().join("copy"));
         let options = jsonl::Options { durability: Durability::Off, ..jsonl::Options::new(&live) };
         let mut machine = Folder { live, copy, turns: 0 };
-        let open = || three(|| Box::new(Jsonl::open(&options).unwrap()));
+        let open = || Some(three(|| Box::new(Jsonl::open(&options).unwrap())));
         check_in_time(Model::default(), Records::Shared, Some(&mut machine), &steps, open)?;
     }
 }
@@ -235,7 +235,7 @@ proptest! {
         if let Some(server) = common::postgres::server() {
             let options = server.options();
             let mut machine = Schema { server, schema: options.url.schema.clone() };
-            let open = || three(|| Box::new(Postgres::open(&options).unwrap()));
+            let open = || Some(three(|| Box::new(Postgres::open(&options).unwrap())));
             check_in_time(Model::default(), Records::Any, Some(&mut machine), &steps, open)?;
         }
     }

@@ -152,12 +152,7 @@ impl Known {
     /// Returns true if the log begins with what is known of it. The log is not only compared by its length, because an older
     /// version of the folder may have been put back, and may have grown to the same length.
     fn begins(&self, file: &mut File) -> std::io::Result<bool> {
-        let mut end = [0; END];
-        let Some(from) = self.length.checked_sub(END as u64) else { return Ok(false) };
-        match file.seek(SeekFrom::Start(from)).and_then(|_| file.read_exact(&mut end)) {
-            Err(error) if error.kind() == ErrorKind::UnexpectedEof => Ok(false),
-            read => read.map(|()| end == self.sum.end().as_bytes()),
-        }
+        has_sum(file, self.length, self.sum)
     }
 
     /// Reads the lines that were written since. The caller has the lock.
@@ -189,9 +184,8 @@ impl Known {
     fn is_in_log_before(&self, folder: &Path, after: Sum) -> bool {
         let look = || {
             let mut file = File::open(folder.join(OLD_ORDER))?;
-            let mut end = [0; END];
-            file.seek(SeekFrom::End(-(END as i64))).and_then(|_| file.read_exact(&mut end))?;
-            Ok::<_, std::io::Error>(end == after.end().as_bytes() && self.begins(&mut file)?)
+            let length = file.metadata()?.len();
+            Ok::<_, std::io::Error>(has_sum(&mut file, length, after)? && self.begins(&mut file)?)
         };
         look().unwrap_or(false)
     }
@@ -353,6 +347,16 @@ fn open(folder: &Path) -> Result<File> {
         ),
         _ => cannot_read(error),
     })
+}
+
+/// Returns true if a line with this sum ends at a position of a log.
+fn has_sum(file: &mut File, position: u64, sum: Sum) -> std::io::Result<bool> {
+    let mut end = [0; END];
+    let Some(from) = position.checked_sub(END as u64) else { return Ok(false) };
+    match file.seek(SeekFrom::Start(from)).and_then(|_| file.read_exact(&mut end)) {
+        Err(error) if error.kind() == ErrorKind::UnexpectedEof => Ok(false),
+        read => read.map(|()| end == sum.end().as_bytes()),
+    }
 }
 
 /// Reads a file from a position to its end.
