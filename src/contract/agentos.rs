@@ -270,7 +270,11 @@ mod meta {
 
     pub(super) fn decode(meta: &[u8]) -> Option<(u64, bool, bool)> {
         let (state_size, flags) = meta.split_first_chunk()?;
-        let flags = *flags.first()?;
+        let (&flags, mark) = flags.split_first()?;
+        // A mark is a JSON object.
+        if !mark.is_empty() && (!mark.starts_with(b"{") || std::str::from_utf8(mark).is_err()) {
+            return None;
+        }
         let is = |flag| flags & flag != 0;
         Some((u64::from_le_bytes(*state_size), is(MEMORY_SNAPSHOT), is(NEGATIVE_ZERO)))
     }
