@@ -1,6 +1,6 @@
 /** Ways in which files go back in time: with the tools that people use, not with the engine. */
 
-import { execFile, spawnSync } from "node:child_process";
+import { execFile, execFileSync, spawnSync } from "node:child_process";
 import { existsSync, mkdirSync, readdirSync, rmSync, statSync, truncateSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { promisify } from "node:util";
@@ -24,13 +24,15 @@ export function has(command: string, path = command): boolean {
 /** The command `.restore` of SQLite's own tool writes the copy into the live file, in one transaction. */
 export function fileThatGoesBack(live: string): Machine {
   const copy = `${live}.copy`;
+  const restore = [live, ".timeout 20000", `.restore '${copy}'`];
   return {
     ways: [{ name: ".restore", atomic: true }],
     async snapshot() {
       rmSync(copy, { force: true });
       await tool("sqlite3", [live, ".timeout 20000", `.backup '${copy}'`]);
     },
-    goBack: () => tool("sqlite3", [live, ".timeout 20000", `.restore '${copy}'`]),
+    goBack: () => tool("sqlite3", restore),
+    goBackNow: () => void execFileSync("sqlite3", restore),
   };
 }
 
@@ -91,6 +93,7 @@ export function folderThatGoesBack(live: string): Machine {
       sizes = new Map(files(live).map((path) => [path, statSync(path).size]));
     },
     goBack: (way) => goBack[way]!(),
+    goBackNow: () => void execFileSync("cp", ["-r", `${copy}/.`, live]),
   };
 }
 

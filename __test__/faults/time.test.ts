@@ -1,11 +1,10 @@
 // A database goes back in time under living processes: it is restored, or an older version of its files is put back.
-import { type Store, openStore } from "forkpoint";
-import { WorkflowCheckpointStore } from "forkpoint/agentium";
-import { describe, expect, it, onTestFinished } from "vitest";
+import { describe, expect, it } from "vitest";
 import { folder, rejection } from "../helpers.js";
 import { amount, contract, contracts, isLong, targetIn } from "./faults.js";
 import { kindsThatGoBack, machineFor } from "./machines.js";
-import { timeGoesBack } from "./time.js";
+import { callsOverTime } from "./time-calls.js";
+import { type Content, History, timeGoesBack } from "./time.js";
 
 const file = "__test__/faults/time.test.ts";
 
@@ -25,54 +24,79 @@ describe.each(kinds)("%s", (kind) => {
   });
 });
 
-const step = (run: string, n: number) => ({
-  id: `${run}:step-${n + 1}`,
-  runId: run,
-  stepIndex: n,
-  stepName: "step",
-  state: { run, n },
-  createdAt: n,
-});
-
-async function opened(target: string): Promise<Store> {
-  const store = await openStore(target);
-  onTestFinished(() => store.close());
-  return store;
-}
-
 describe.each(kinds)("%s", (kind) => {
-  const place = () => {
+  callsOverTime(() => {
     const home = folder();
     return { target: targetIn(home, kind), machine: machineFor(kind, home) };
-  };
+  });
+});
 
-  it("a lease that was taken after the copy is lost", async () => {
-    const { target, machine } = place();
-    const [a, b] = [await opened(target), await opened(target)];
-    const [mine, others] = [new WorkflowCheckpointStore(a), new WorkflowCheckpointStore(b)];
-    await mine.save(step("run", 0));
-    let lost = 0;
-    for (const { name } of machine.ways) {
-      await machine.snapshot();
-      const lease = await mine.lease({ space: "agentium", run: "run" });
-      await mine.withLease(lease).save(step(`leased ${name}`, 0));
-      await machine.goBack(name);
-      // Several calls, so that none is taken for the first one that notices it.
-      for (const n of [1, 2, 3])
-        expect(await rejection(mine.withLease(lease).save(step(`fenced ${name}`, n))), name).toMatchObject({ code: "CONFLICT" });
-      expect(await others.list(`fenced ${name}`), name).toEqual([]);
-      const taken = await others.lease({ space: "agentium", run: "run" });
-      await others.withLease(taken).save(step(`taken ${name}`, 0));
-      expect(await rejection(mine.withLease(lease).save(step(`fenced ${name}`, 4))), name).toMatchObject({ code: "CONFLICT" });
-      for (const store of [mine, others, new WorkflowCheckpointStore(await opened(target))]) {
-        expect(await store.list(`fenced ${name}`), name).toEqual([]);
-        expect(await store.list(`leased ${name}`), name).toEqual([]);
-        expect(await store.list(`taken ${name}`), name).toEqual([step(`taken ${name}`, 0)]);
-      }
-      await lease.release().catch(() => {});
-      await taken.release();
-      lost += 1;
-    }
-    expect(lost).toBe(machine.ways.length);
+// The model must be able to fail: it finds whatever a store might do wrong after its database went back.
+describe("the model", () => {
+  const history = new History();
+  const save = (name: string): Content => {
+    const content = history.next(name);
+    history.add(content);
+    return content;
+  };
+  history.begin("alice");
+  const first = save("alice");
+  history.snapshot();
+  const gone = [save("alice"), save("alice")] as const;
+  const count = history.goBack();
+  history.begin("bob");
+  const after = [save("bob"), save("alice")] as const;
+  const listed = (...contents: Content[]) => contents.map((content) => [content.n, content]);
+
+  it("counts what is gone, and gives its numbers again", () => {
+    expect(count).toBe(2);
+    expect(after[1].n).toBe(gone[0].n);
+    expect(after[1].save).not.toBe(gone[0].save);
+  });
+
+  it.each([
+    ["newest", "alice", after[1]],
+    ["newest", "bob", after[0]],
+    ["newest", "carol", null],
+    ["states", "alice", listed(first, after[1])],
+    ["states", "carol", []],
+    ["heard", "bob", []],
+  ] as const)("accepts the right %s of %s", (op, name, value) => expect(history.wrong(op, name, value)).toBeUndefined());
+
+  it.each([
+    ["another run's state", "newest", "bob", gone[1]],
+    ["a state that is gone", "newest", "alice", gone[1]],
+    ["the state of the same number that is gone", "newest", "alice", gone[0]],
+    ["nothing", "newest", "alice", null],
+    ["a lost save", "states", "alice", listed(first)],
+    ["a save that is gone", "states", "alice", listed(first, gone[0])],
+    ["one that is gone beside one that is there", "states", "alice", listed(first, after[1], gone[1])],
+    ["a wrong order", "states", "alice", listed(after[1], first)],
+    ["an inherited value that is gone", "states", "alice", listed(first, { ...after[1], slow: gone[0].save })],
+    ["another number", "states", "bob", [[1, after[0]]]],
+    ["a run that is gone", "states", "carol", listed(first)],
+    ["a message that is gone", "heard", "bob", [1]],
+  ] as const)("finds %s", (_, op, name, value) => expect(history.wrong(op, name, value)).toMatch(`${op} of ${name} is `));
+
+  it("accepts both times while the database goes back, and no other", () => {
+    expect(history.wrongMeanwhile("states", "alice", listed(first, after[1]))).toBeUndefined();
+    expect(history.wrongMeanwhile("newest", "alice", null)).toBeUndefined();
+    expect(history.wrongMeanwhile("newest", "alice", after[0])).toMatch("newest of alice has ");
+  });
+});
+
+describe.each(kinds)("the test itself fails on %s", (kind) => {
+  it("if a process believes what it knows of a place", async () => {
+    const home = folder();
+    const machine = machineFor(kind, home);
+    const travel = timeGoesBack(targetIn(home, kind), contract("agentium"), machine, 3, file, "stale");
+    expect((await rejection(travel)).message).toMatch(/newest of \S+ (is|has) /);
+  });
+
+  it("if nothing goes back", async () => {
+    const home = folder();
+    const machine = { ...machineFor(kind, home), goBack: () => {} };
+    const travel = timeGoesBack(targetIn(home, kind), contract("agentium"), machine, 3, file);
+    expect((await rejection(travel)).message).toMatch(/is rejected: |(newest|states) of \S+ is /);
   });
 });

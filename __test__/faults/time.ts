@@ -10,6 +10,8 @@ export interface Machine {
   snapshot(): Promise<unknown>;
   /** Puts the copy back. */
   goBack(way: string): Promise<unknown> | void;
+  /** Puts the copy back in one of the ways, while this thread waits. */
+  goBackNow(): void;
 }
 
 export interface Way {

@@ -1,9 +1,11 @@
 // A server goes back in time under living processes: a dump is restored, or an older copy of its data folder goes on.
+import { execFileSync } from "node:child_process";
 import { rmSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { amount, contract, contracts, isLong } from "../../__test__/faults/faults.js";
 import { tool } from "../../__test__/faults/machines.js";
+import { callsOverTime } from "../../__test__/faults/time-calls.js";
 import { type Machine, timeGoesBack } from "../../__test__/faults/time.js";
 import { folder } from "../../__test__/helpers.js";
 import { answering, emptyUrl, onServer, type Server } from "./faults.js";
@@ -24,9 +26,10 @@ function serverThatGoesBack(server: Server, version: number, url: string): Machi
   const dump = join(home, "dump.sql");
   const copy = `${server.data}-copy`;
   onTestFinished(() => rmSync(copy, { recursive: true, force: true }));
+  const quiet = ["-q", "-X", "-v", "ON_ERROR_STOP=1"];
   /** A server ends one of two transactions that wait for each other: psql's, or that of a process that saves. */
   const psql = (...args: string[]): Promise<string> =>
-    tool(join(bin, "psql"), ["-q", "-X", "-v", "ON_ERROR_STOP=1", ...args, url]).catch((error) =>
+    tool(join(bin, "psql"), [...quiet, ...args, url]).catch((error) =>
       String(error).includes("deadlock detected") ? psql(...args) : Promise.reject(error),
     );
   const drop = ["-c", "DROP SCHEMA IF EXISTS forkpoint CASCADE"];
@@ -52,6 +55,7 @@ function serverThatGoesBack(server: Server, version: number, url: string): Machi
       await answering(server);
     },
     goBack: (way) => goBack[way]!(),
+    goBackNow: () => void execFileSync(join(bin, "psql"), [...quiet, "-1", ...drop, "-f", dump, url]),
   };
 }
 
@@ -59,7 +63,12 @@ onServer("oldest", (server, version) => {
   it.each(modules)("%s: what is read is what was saved and is not gone", { timeout }, async (name, module) => {
     const url = await emptyUrl(server());
     const journey = await timeGoesBack(url, module, serverThatGoesBack(server(), version, url), rewinds, file);
-    console.log({ version, name, ...journey });
+    if (isLong("FORKPOINT_FAULT_REWINDS")) console.log({ version, name, ...journey });
     expect(journey).toMatchObject({ rewinds, checks: 2 * rewinds });
+  });
+
+  callsOverTime(async () => {
+    const url = await emptyUrl(server());
+    return { target: url, machine: serverThatGoesBack(server(), version, url) };
   });
 });
