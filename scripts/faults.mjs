@@ -36,6 +36,10 @@ const commands = [
   vitest("__test__/faults/workers.test.ts", { FORKPOINT_FAULT_TERMINATIONS: "60" }),
   vitest("__test__/faults/clock.test.ts", { FORKPOINT_FAULT_CLOCK: "500" }),
   vitest("__test__/faults/exits.test.ts", { FORKPOINT_FAULT_EXITS: "all" }),
+  // Each database goes back so often, for each contract.
+  vitest("__test__/faults/time.test.ts", { FORKPOINT_FAULT_REWINDS: "50" }),
+  vitest("integration/langgraph/faults-time.test.ts", { FORKPOINT_FAULT_REWINDS: "50" }),
+  vitest("integration/postgres/faults-time.test.ts", { FORKPOINT_FAULT_REWINDS: "30" }),
   vitest("__test__/faults/options.test.ts", { FORKPOINT_FAULT_OPTIONS: "20000" }),
   // On the oldest and the newest Postgres. One connection is cut at each message, and the server is killed 10 times.
   vitest("integration/postgres/faults-contention.test.ts", {

@@ -110,7 +110,12 @@ const identityOf = (row: Row | undefined): string =>
   row === undefined ? "" : JSON.stringify([row.space, row.run, row.ns, row.id, row.seq, row.savedAt]);
 
 const feed = (store: Store, after: number, newestFirst: boolean): Promise<FeedPage> =>
-  inspect.find(engineOf(store).native, "feed", { after, newestFirst, limit: 1, version: undefined, wait: undefined }, openFeed);
+  inspect.find(
+    engineOf(store).native,
+    "feed",
+    { after, newestFirst, limit: 1, version: undefined, wait: undefined },
+    openFeed,
+  );
 
 /** Makes one step. A store that is closed meanwhile waits for the end of the step. */
 async function step(copy: Copy, stores: [from: Store, to: Store]): Promise<Step> {

@@ -46,7 +46,8 @@ const files = (folder: string): string[] =>
 export function folderThatGoesBack(live: string): Machine {
   const home = dirname(live);
   const copy = join(home, "copy");
-  const git = (...args: string[]) => tool("git", ["-c", "user.name=test", "-c", "user.email=test@localhost", ...args], live);
+  const git = (...args: string[]) =>
+    tool("git", ["-c", "user.name=test", "-c", "user.email=test@localhost", ...args], live);
   const cp = (from: string, to: string) => tool("cp", ["-r", from, to]);
   let sizes = new Map<string, number>();
   let commit = "";

@@ -61,7 +61,9 @@ describe("the model", () => {
     ["states", "alice", listed(first, after[1])],
     ["states", "carol", []],
     ["heard", "bob", []],
-  ] as const)("accepts the right %s of %s", (op, name, value) => expect(history.wrong(op, name, value)).toBeUndefined());
+  ] as const)("accepts the right %s of %s", (op, name, value) =>
+    expect(history.wrong(op, name, value)).toBeUndefined(),
+  );
 
   it.each([
     ["another run's state", "newest", "bob", gone[1]],
@@ -76,7 +78,9 @@ describe("the model", () => {
     ["another number", "states", "bob", [[1, after[0]]]],
     ["a run that is gone", "states", "carol", listed(first)],
     ["a message that is gone", "heard", "bob", [1]],
-  ] as const)("finds %s", (_, op, name, value) => expect(history.wrong(op, name, value)).toMatch(`${op} of ${name} is `));
+  ] as const)("finds %s", (_, op, name, value) =>
+    expect(history.wrong(op, name, value)).toMatch(`${op} of ${name} is `),
+  );
 
   it("accepts both times while the database goes back, and no other", () => {
     expect(history.wrongMeanwhile("states", "alice", listed(first, after[1]))).toBeUndefined();

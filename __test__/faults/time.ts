@@ -292,11 +292,11 @@ export async function timeGoesBack(
 
   /** The database goes back, while processes read, and save if it goes back in one step. Returns what may be stored. */
   async function back({ name: way, atomic }: Way): Promise<Content[]> {
-    let over = false;
+    const over = new AbortController();
     const perhaps: Content[] = [];
     const choices = active();
     const reading = living.map(async (process, at) => {
-      for (let turn = 0; !over; turn++) {
+      for (let turn = 0; !over.signal.aborted; turn++) {
         if (atomic && at === 0) {
           const name = `${PERHAPS}${journey.rewinds}-${turn}`;
           const what = history.next(name, []);
@@ -316,7 +316,7 @@ export async function timeGoesBack(
     try {
       await machine.goBack(way);
     } finally {
-      over = true;
+      over.abort();
       await Promise.all(reading);
     }
     return perhaps;

@@ -2,7 +2,7 @@
 import { execFileSync } from "node:child_process";
 import { rmSync } from "node:fs";
 import { join } from "node:path";
-import { describe, expect, it, onTestFinished } from "vitest";
+import { expect, it, onTestFinished } from "vitest";
 import { amount, contract, contracts, isLong } from "../../__test__/faults/faults.js";
 import { tool } from "../../__test__/faults/machines.js";
 import { callsOverTime } from "../../__test__/faults/time-calls.js";
