@@ -36,6 +36,10 @@ const commands = [
   vitest("__test__/faults/workers.test.ts", { FORKPOINT_FAULT_TERMINATIONS: "60" }),
   vitest("__test__/faults/clock.test.ts", { FORKPOINT_FAULT_CLOCK: "500" }),
   vitest("__test__/faults/exits.test.ts", { FORKPOINT_FAULT_EXITS: "all" }),
+  // Each database goes back so often, for each contract.
+  vitest("__test__/faults/time.test.ts", { FORKPOINT_FAULT_REWINDS: "50" }),
+  vitest("integration/langgraph/faults-time.test.ts", { FORKPOINT_FAULT_REWINDS: "50" }),
+  vitest("integration/postgres/faults-time.test.ts", { FORKPOINT_FAULT_REWINDS: "30" }),
   vitest("__test__/faults/options.test.ts", { FORKPOINT_FAULT_OPTIONS: "20000" }),
   // Five formats, 12 minutes each.
   vitest("__test__/incremental/differential.test.ts", { FORKPOINT_FAULT_DIFFERENTIAL_MS: "720000" }),

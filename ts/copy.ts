@@ -2,7 +2,9 @@ import { existsSync } from "node:fs";
 import type { CopyOptions, CopyProgress, CopyResult, copyStore as copyStoreContract } from "../copy.js";
 import { tellFailure } from "./channels.js";
 import { ForkpointError, isOwnError, quote, readingArgument, typeError } from "./errors.js";
+import type { StoreStats } from "../index.js";
 import type { Engine } from "./engine.js";
+import { type FeedPage, inspect, openFeed, type Row } from "./inspect/wire.js";
 import { Copy, pathOfTarget } from "./native.js";
 import { type OptionParser, readRecord, readTarget } from "./options.js";
 import { pruneOptions } from "./retention.js";
@@ -46,6 +48,7 @@ export const copyStore: typeof copyStoreContract = async (from, to, given) => {
     };
     const source = await open(from, "from");
     const destination = await open(to, "to");
+    const mark = await Mark.of(source);
     const copy = new Copy(engineOf(source).native, engineOf(destination).native);
     for (;;) {
       signal?.throwIfAborted();
@@ -57,7 +60,9 @@ export const copyStore: typeof copyStoreContract = async (from, to, given) => {
         ofRecords,
       };
       onProgress?.(progress);
-      if (done) return counts;
+      if (!done) continue;
+      await mark.confirm(source);
+      return counts;
     }
   } catch (error) {
     if (isOwnError(error)) Error.captureStackTrace(error, copyStore);
@@ -66,6 +71,51 @@ export const copyStore: typeof copyStoreContract = async (from, to, given) => {
     await Promise.all(sides.map(({ store, owned }) => (owned ? store.close() : undefined)));
   }
 };
+
+/**
+ * What a store keeps unless it goes back in time: its newest checkpoint, and how much it has. What was compared before a store
+ * goes back is not compared again.
+ */
+class Mark {
+  readonly #newest: string;
+  readonly #after: number;
+  readonly #stats: StoreStats;
+
+  constructor({ rows: [newest] }: FeedPage, stats: StoreStats) {
+    this.#newest = identityOf(newest);
+    this.#after = (newest?.seq ?? 1) - 1;
+    this.#stats = stats;
+  }
+
+  static async of(store: Store): Promise<Mark> {
+    const newest = await feed(store, 0, true);
+    return new Mark(newest, await store.stats());
+  }
+
+  async confirm(store: Store): Promise<void> {
+    const { rows } = await feed(store, this.#after, false);
+    const { checkpoints, records } = await store.stats();
+    const isLess = checkpoints < this.#stats.checkpoints || records < this.#stats.records;
+    if (isLess || (this.#newest !== "" && identityOf(rows[0]) !== this.#newest)) {
+      throw new ForkpointError(
+        "CONFLICT",
+        "the source of the copy changed while it was copied: an older version of it was restored, or something was " +
+          "removed from it. Copy it again to an empty store",
+      );
+    }
+  }
+}
+
+const identityOf = (row: Row | undefined): string =>
+  row === undefined ? "" : JSON.stringify([row.space, row.run, row.ns, row.id, row.seq, row.savedAt]);
+
+const feed = (store: Store, after: number, newestFirst: boolean): Promise<FeedPage> =>
+  inspect.find(
+    engineOf(store).native,
+    "feed",
+    { after, newestFirst, limit: 1, version: undefined, wait: undefined },
+    openFeed,
+  );
 
 /** Makes one step. A store that is closed meanwhile waits for the end of the step. */
 async function step(copy: Copy, stores: [from: Store, to: Store]): Promise<Step> {

@@ -15,6 +15,9 @@ const [PAUSE, SERVER_PAUSE] = [100, 500];
 /** The number of checkpoints that one look reads. */
 const PAGE = 500;
 
+/** The number of checkpoints that a watch remembers. */
+const KNOWN = 100;
+
 const watchOptions = {
   space: (value: unknown) => readSpace(value),
   run: requireId,
@@ -43,29 +46,88 @@ export async function* watch(
   const pause = context.engine.native.backend === "postgres" ? SERVER_PAUSE : PAUSE;
   const stopped = () => closing() || signal?.aborted === true;
 
-  const newest = await look(context, { after: 0, newestFirst: true, limit: 1 });
+  const newest = await look(context, { after: 0, newestFirst: true, limit: KNOWN });
   let after = since ?? newest.next;
+  const seen = new Seen(newest.rows.filter(({ seq }) => seq <= after));
   if (since === undefined && last > 0) {
     const rows = await lastSaved(context, last, isWanted);
     for (const event of await eventsOf(context, rows)) yield event;
+    seen.add(rows.filter(({ seq }) => seq > after));
     after = Math.max(after, rows.at(-1)?.seq ?? 0);
   }
   let page: FeedPage | undefined;
   let counted: number | null = null;
   while (!stopped()) {
     const { version, wait }: Partial<FeedPage> = page ?? {};
-    const found = await look(context, { after, newestFirst: false, limit: PAGE, version, wait });
-    if (isRemoval(page, found, counted)) yield { type: "changed" };
+    // The last checkpoint that was seen is read again: another one in its place shows that the database went back.
+    const anchored = seen.has(after);
+    const from = anchored ? after - 1 : after;
+    const found = await look(context, { after: from, newestFirst: false, limit: PAGE, version, wait });
+    const isUnchanged = found.version !== null && found.version === version;
+    const rows = found.rows.filter((row) => !seen.is(row));
+    const isGone = anchored && !isUnchanged && rows.length === found.rows.length;
+    if (isGone || isRemoval(page, found, rows.length, counted)) {
+      yield { type: "changed" };
+      const back = await seen.placeAfterGoingBack(context, after);
+      if (back !== undefined) {
+        [after, page, counted] = [back, undefined, null];
+        continue;
+      }
+      if (isGone) seen.forget(after);
+    }
     counted = found.checkpoints ?? counted;
-    after = found.next;
+    after = rows.at(-1)?.seq ?? after;
     page = found;
-    for (const event of await eventsOf(context, found.rows.filter(isWanted))) {
+    seen.add(rows);
+    for (const event of await eventsOf(context, rows.filter(isWanted))) {
       if (stopped()) return;
       yield event;
     }
     if (found.rows.length < PAGE && !(await paused(pause, signal))) return;
   }
 }
+
+/** The newest checkpoints that a watch has seen. A database that was restored gives their numbers to others. */
+class Seen {
+  readonly #saved = new Map<number, string>();
+
+  constructor(rows: readonly Row[]) {
+    this.add(rows.toReversed());
+  }
+
+  /** Adds checkpoints in save order. */
+  add(rows: readonly Row[]): void {
+    for (const row of rows) this.#saved.set(row.seq, identityOf(row));
+    for (const seq of this.#saved.keys()) if (this.#saved.size > KNOWN) this.#saved.delete(seq);
+  }
+
+  has(seq: number): boolean {
+    return this.#saved.has(seq);
+  }
+
+  is(row: Row): boolean {
+    return this.#saved.get(row.seq) === identityOf(row);
+  }
+
+  forget(seq: number): void {
+    this.#saved.delete(seq);
+  }
+
+  /**
+   * If the database went back to before the number, returns the number after which all checkpoints are new: that of the newest
+   * one that was seen or, if none was, the newest number.
+   */
+  async placeAfterGoingBack(context: Context, after: number): Promise<number | undefined> {
+    const { rows, next } = await look(context, { after: 0, newestFirst: true, limit: KNOWN });
+    const isAnother = rows.some((row) => this.#saved.has(row.seq) && !this.is(row));
+    if (next >= after && !isAnother) return undefined;
+    const place = rows.find((row) => this.is(row))?.seq ?? next;
+    for (const seq of this.#saved.keys()) if (seq > place) this.#saved.delete(seq);
+    return place;
+  }
+}
+
+const identityOf = ({ space, run, ns, id, savedAt }: Row) => JSON.stringify([space, run, ns, id, savedAt]);
 
 /** Waits. Returns false if the signal has aborted meanwhile. */
 function paused(ms: number, signal: AbortSignal | undefined): Promise<boolean> {
@@ -91,10 +153,10 @@ function look(
 }
 
 /** Returns true if something was removed between two looks. A checkpoint that was saved again was removed before. */
-function isRemoval(before: FeedPage | undefined, now: FeedPage, counted: number | null): boolean {
+function isRemoval(before: FeedPage | undefined, now: FeedPage, added: number, counted: number | null): boolean {
   if (before === undefined) return false;
   if (now.removals !== null) return now.removals !== before.removals;
-  return now.checkpoints !== null && counted !== null && now.checkpoints !== counted + now.rows.length;
+  return now.checkpoints !== null && counted !== null && now.checkpoints !== counted + added;
 }
 
 /** Returns the last wanted checkpoints, in save order. */
