@@ -8,7 +8,7 @@ export default defineConfig({
   root: fileURLToPath(new URL(".", import.meta.url)),
   test: {
     name: "langgraph-newest",
-    include: ["tests/*.test.ts"],
+    include: ["*.test.ts"],
     globalSetup: ["../langgraph/global-setup.ts"],
     // The published conformance suite uses `describe`, `it` and the others without importing them.
     globals: true,
