@@ -326,7 +326,8 @@ export interface Inspector extends AsyncDisposable {
   activity(options?: { hours?: number }): Promise<SavedPerHour[]>;
   /**
    * Verifies everything that is stored. `quick`: looks at the place of the database and at its pages only, in a second at
-   * most.
+   * most. `runs`: everything is read and counted in `checked`, and `findings` and `ok` are about these runs only, with all
+   * namespaces of a thread and the current state of a session.
    */
   verify(options?: {
     runs?: RunRef[] | undefined;

@@ -38,9 +38,9 @@ export declare const INTERRUPT: -3;
 /** Addresses a checkpoint. */
 export interface CheckpointConfig {
   threadId: string;
-  /** Default: the checkpoint of the namespace that was put last. */
+  /** Default: the checkpoint that was put last. */
   checkpointId?: string | null;
-  /** Default: `[]`. */
+  /** Default: any namespace of the thread. For `putWrites`: `[]`, the graph itself. */
   namespace?: Namespace;
 }
 
@@ -222,8 +222,8 @@ export declare class Checkpointer<S> implements AsyncDisposable {
   put(checkpoint: NewThreadCheckpoint<S>, options?: { expectedParent?: boolean; lease?: Lease }): Promise<string>;
 
   /**
-   * Returns a checkpoint, or null if there is none. Without a `checkpointId`, it is the one of the namespace that was
-   * put last.
+   * Returns a checkpoint, or null if there is none. Without a `checkpointId`, it is the one that was put last. Without a
+   * `namespace`, it may be in any namespace of the thread; `[]` is the graph itself.
    *
    * @example const topic = (await checkpointer.get("thread-1"))?.state.topic;
    */
@@ -259,7 +259,8 @@ export declare class Checkpointer<S> implements AsyncDisposable {
   getWrites(config: CheckpointConfig): Promise<PendingWrite[]>;
 
   /**
-   * Returns the latest checkpoint of a namespace and its ancestors, newest first, at most `limit` (default: all).
+   * Returns the latest checkpoint of a namespace and its ancestors, newest first, at most `limit` (default: all). Without
+   * a namespace, it begins with the latest checkpoint of the thread.
    *
    * @example const [latest, before] = await checkpointer.stateHistory("thread-1", [], 2);
    */

@@ -15,6 +15,12 @@ export interface Part extends Stored {
   name: string;
 }
 
+/**
+ * An integer of 64 bits. One that a double cannot hold is a text with its digits, in responses and in fields. Code that only
+ * passes the integer on keeps it as it is.
+ */
+export type Exact = number | string;
+
 /** A named part to store. */
 export interface NewPart extends Serialized {
   name: string;

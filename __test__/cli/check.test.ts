@@ -2,7 +2,9 @@
 import { randomBytes } from "node:crypto";
 import { chmodSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { CheckpointStore } from "forkpoint";
+import { CheckpointStore, type Store, openStore } from "forkpoint";
+import { SessionStore } from "forkpoint/helix";
+import { Checkpointer } from "forkpoint/tinyagents";
 import { describe, expect, test } from "vitest";
 import { checkpoint, folder, windows } from "../helpers.js";
 import { answer, cli, filled, json, withRun } from "./run.js";
@@ -85,6 +87,75 @@ describe("verify", () => {
     const [, ...args] = step.command!.split(" ");
     await answer([...args.slice(0, -2), "--yes", ...args.slice(-2)]);
     expect((await report("verify", "--db", path)).ok).toBe(true);
+  });
+});
+
+describe("verify of a run", () => {
+  type Damage = (marked: { marker: string }, store: Store) => Promise<void>;
+  const cases: Array<[what: string, run: string, damage: Damage]> = [
+    [
+      "the current state of a session",
+      "session",
+      async (marked, store) => {
+        await new SessionStore(store).createSession("session", { agentType: "a", initialState: marked });
+      },
+    ],
+    [
+      "a message of a session",
+      "session",
+      async (marked, store) => {
+        const sessions = new SessionStore(store);
+        await sessions.createSession("session", { agentType: "a" });
+        await sessions.appendMessages("session", [{ role: "user", content: marked }]);
+      },
+    ],
+    [
+      "a checkpoint of a subgraph",
+      "thread",
+      async (marked, store) => {
+        const checkpointer = new Checkpointer<object>(store);
+        await checkpointer.put({ threadId: "thread", checkpointId: "root", state: {} });
+        // The random bytes prevent compression.
+        const state = { ...marked, noise: randomBytes(4_000) };
+        await checkpointer.put({ threadId: "thread", checkpointId: "in", namespace: ["sub"], state });
+      },
+    ],
+    [
+      "a pending write of a subgraph",
+      "thread",
+      async (marked, store) => {
+        const checkpointer = new Checkpointer<object>(store);
+        const place = { threadId: "thread", checkpointId: "in", namespace: ["sub"] };
+        await checkpointer.put({ threadId: "thread", checkpointId: "root", state: {} });
+        await checkpointer.put({ ...place, state: {} });
+        await checkpointer.putWrites(place, [{ node: "n", taskId: "t", idx: 0, channel: "c", payload: marked }]);
+      },
+    ],
+  ];
+
+  test.each(cases)("finds damage in %s, and says what it has read", async (_, name, write) => {
+    const path = await withRun("whole", 3);
+    const store = await openStore(path);
+    // A short value is not compressed, so the marker can be found in the file.
+    await write({ marker: "a marker in the value" }, store);
+    await store.close();
+    const bytes = readFileSync(path);
+    const at = bytes.indexOf("marker in the value");
+    expect(at).toBeGreaterThan(0);
+    bytes[at]! ^= 1;
+    writeFileSync(path, bytes);
+    const broken = await report("verify", name, "--db", path);
+    expect(broken.ok).toBe(false);
+    expect(broken.findings).toMatchObject([{ code: "CORRUPT", severity: "error" }]);
+    const isKnown = broken.findings[0]!.ref !== null;
+    // Of another run, nothing is wrong, unless it is not known which run the damaged row belongs to.
+    const other = await report("verify", "whole", "--db", path);
+    expect(other.findings).toEqual(isKnown ? [] : broken.findings);
+    // The counts are those of the whole database, and the text says it.
+    const all = await report("verify", "--db", path);
+    expect([broken.checked, other.checked]).toEqual([all.checked, all.checked]);
+    const { stdout } = await cli(["verify", "whole", "--db", path]);
+    expect(stdout).toMatch(/ verified in the whole database; what was found is shown for 1 run\n$/);
   });
 });
 

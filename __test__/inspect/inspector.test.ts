@@ -2,7 +2,7 @@
 import { readFileSync, readdirSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { CheckpointStore, type Store, isForkpointError, openStore } from "forkpoint";
-import { ForkpointStorage, WorkflowCheckpointStore } from "forkpoint/agentium";
+import { ForkpointStorage, Workflow, WorkflowCheckpointStore } from "forkpoint/agentium";
 import { SessionStore } from "forkpoint/helix";
 import {
   type CheckpointInfo,
@@ -296,7 +296,8 @@ describe.each(kinds)("an inspector of %s", (kind) => {
       { set: [["n", { $type: "Date", value: "2026-01-01T00:00:00.000Z" }]] },
     );
     const [first] = await new WorkflowCheckpointStore<{ n: Date }>(store).list(set.run);
-    expect(first).toMatchObject({ id: `${set.run}:step-2`, stepIndex: 2, stepName: "s2" });
+    // The id of step N ends with N, and its index is N - 1.
+    expect(first).toMatchObject({ id: `${set.run}:step-3`, stepIndex: 2, stepName: "s2" });
     expect(first!.state.n).toEqual(new Date("2026-01-01"));
     const copy = await inspector.fork({ space: "agentos", run: "run-1", id: "g4" });
     expect(
@@ -313,6 +314,59 @@ describe.each(kinds)("an inspector of %s", (kind) => {
     });
     const stored = { space: "storage", run: "key 3", ns: "namespace 1", id: "key 3" };
     expect(await failure(inspector.fork(stored))).toMatchObject({ code: "UNSUPPORTED" });
+  });
+
+  test("a fork of a step has the ids that a workflow gives", async () => {
+    const { store, inspector } = await filled({ write: true });
+    const ran = new Workflow({
+      name: "steps",
+      initialState: { n: 0 },
+      checkpointStore: new WorkflowCheckpointStore<{ n: number }>(store),
+      steps: ["one", "two"].map((name) => ({ name, run: (state: { n: number }) => ({ n: state.n + 1 }) })),
+    });
+    const { runId } = await ran.runWithCheckpoints();
+    const steps = (await ran.listCheckpoints(runId)).map(({ id, stepIndex }) => [id, stepIndex] as const);
+    expect(steps).toEqual([
+      [`${runId}:initial`, -1],
+      [`${runId}:step-1`, 0],
+      [`${runId}:step-2`, 1],
+    ]);
+    for (const [n, [id, stepIndex]] of steps.entries()) {
+      const as = `fk${n}`;
+      const made = await inspector.fork({ space: "agentium", run: runId, id }, { as });
+      expect(made.id).toBe(id.replace(runId, as));
+      const forked = await ran.listCheckpoints(as);
+      expect(forked.map((one) => [one.id, one.stepIndex])).toEqual([[made.id, stepIndex]]);
+      expect((await ran.runWithCheckpoints({ runId: as, resume: true })).state).toEqual({ n: 2 });
+    }
+  });
+
+  test("the current state of a session is what loadState returns", async () => {
+    const { store, inspector } = await filled({ write: true });
+    const sessions = new SessionStore<{ topic: string }>(store);
+    const ref = { space: "helix", run: "now" };
+    await sessions.createSession("now", { agentType: "writer", initialState: { topic: "rust" } });
+    const agree = async () => {
+      const loaded = (await sessions.loadState("now"))!;
+      const { state, checkpoint } = (await inspector.checkpoint(ref))!;
+      expect(state).toEqual({ messages: [], ...loaded });
+      expect(checkpoint).toMatchObject({ label: loaded.status, meta: { stepCount: loaded.stepCount } });
+      expect((await inspector.run(ref))!.latest).toEqual(checkpoint);
+      return loaded;
+    };
+    expect(await agree()).toMatchObject({ status: "active", stepCount: 0 });
+    await sessions.updateStatus("now", "running");
+    for (let n = 0; n < 5; n++) await sessions.incrementStepCount("now");
+    expect(await agree()).toMatchObject({ status: "running", stepCount: 5 });
+    const before = await inspector.checkpoint(ref);
+    // A fork of the current state goes on with it too.
+    await inspector.fork({ ...ref, id: "now" }, { as: "now forked" });
+    expect(await sessions.loadState("now forked")).toMatchObject({ status: "running", stepCount: 5 });
+    await sessions.saveState("now", { ...(await sessions.loadState("now"))!, status: "done", stepCount: 9 });
+    await sessions.compareAndSetStatus("now", "done", "failed");
+    await sessions.mergeCustomState("now", { topic: "sqlite" } as never);
+    expect(await agree()).toMatchObject({ status: "failed", stepCount: 9 });
+    expect(before).not.toEqual(await inspector.checkpoint(ref));
   });
 
   test("removes runs and checkpoints", async () => {

@@ -218,6 +218,41 @@ describe.each(kinds)("on %s", (kind: Kind) => {
     });
   });
 
+  describe("without a namespace", () => {
+    it("an id is found in any namespace, and no id is the checkpoint of the thread that was put last", async () => {
+      const store = make(kind);
+      const put = (checkpointId: string, namespace: string[], state: string) =>
+        store.put({ threadId: "t", checkpointId, namespace, state });
+      await put("a", [], "root a");
+      await put("b", ["sub"], "sub b");
+      await put("both", [], "root both");
+      await put("both", ["sub"], "sub both");
+      await put("both", ["sub", "deep"], "deep both");
+      await put("both", ["sub"], "sub both again");
+      await put("last", ["deep"], "deep last");
+      await store.putWrites({ threadId: "t", checkpointId: "last", namespace: ["deep"] }, [write({ payload: 1 })]);
+      await store.put({ threadId: "t2", checkpointId: "a", state: "another thread" });
+      const found = async (checkpointId?: string | null, namespace?: string[]) =>
+        (await store.get("t", checkpointId, namespace))?.state ?? null;
+      expect(await found()).toBe("deep last");
+      expect(await found(null)).toBe("deep last");
+      expect(await found(null, [])).toBe("root both");
+      expect(await found("a")).toBe("root a");
+      expect(await found("b")).toBe("sub b");
+      expect(await found("b", [])).toBeNull();
+      expect(await found("both")).toBe("sub both again");
+      expect(await found("both", [])).toBe("root both");
+      expect(await found("last")).toBe("deep last");
+      expect(await found("none")).toBeNull();
+      const place = { threadId: "t", checkpointId: "last", namespace: ["deep"] };
+      expect(await store.getTuple({ threadId: "t" })).toMatchObject({ config: place, pendingWrites: [{ payload: 1 }] });
+      expect(await store.getWrites({ threadId: "t", checkpointId: "last" })).toHaveLength(1);
+      expect(await store.getTuple({ threadId: "t", namespace: [] })).toMatchObject({
+        config: { ...place, checkpointId: "both", namespace: [] },
+      });
+    });
+  });
+
   describe("an id that is put again", () => {
     it("gets the checkpoint that was put last, and both are listed", async () => {
       const store = make(kind);
@@ -260,7 +295,7 @@ describe.each(kinds)("on %s", (kind: Kind) => {
       await store.put({ threadId: "t", checkpointId: "a", state: 1 });
       await store.put({ threadId: "u", checkpointId: "a", state: 2 });
       await store.put({ threadId: "t", checkpointId: "a", state: 3, namespace: ["n"] });
-      expect((await store.get("t", "a"))!.state).toBe(1);
+      expect((await store.get("t", "a", []))!.state).toBe(1);
       expect((await store.get("u", "a"))!.state).toBe(2);
       expect((await store.get("t", "a", ["n"]))!.state).toBe(3);
     });
@@ -501,7 +536,7 @@ describe.each(kinds)("on %s", (kind: Kind) => {
       await chain(store, 2);
       await chain(store, 2, { namespace: ["sub"], name: "s" });
       const place = (checkpointId: string, namespace: string[] = []) => ({ threadId: "t", checkpointId, namespace });
-      expect(await store.getTuple({ threadId: "t" })).toStrictEqual({
+      expect(await store.getTuple({ threadId: "t", namespace: [] })).toStrictEqual({
         config: place("c1"),
         checkpoint: await store.get("t", "c1"),
         parentConfig: place("c0"),
@@ -556,7 +591,9 @@ describe.each(kinds)("on %s", (kind: Kind) => {
         namespace: ["sub"],
         parentCheckpointId: "c3",
       });
-      expect(idsOf(await store.stateHistory("t"))).toEqual(["c3", "c2", "c1", "c0"]);
+      expect(idsOf(await store.stateHistory("t", []))).toEqual(["c3", "c2", "c1", "c0"]);
+      // Without a namespace, the history begins with the checkpoint of the thread that was put last.
+      expect(idsOf(await store.stateHistory("t"))).toEqual(["sub"]);
       expect(await store.stateHistory("t", [], 2)).toEqual([await store.get("t", "c3"), await store.get("t", "c2")]);
       // A parent is a checkpoint of the same namespace.
       expect(idsOf(await store.stateHistory("t", ["sub"]))).toEqual(["sub"]);
@@ -568,7 +605,7 @@ describe.each(kinds)("on %s", (kind: Kind) => {
         [4, 4],
         [99, 4],
       ] as const) {
-        expect(await store.stateHistory("t", undefined, limit)).toHaveLength(count);
+        expect(await store.stateHistory("t", [], limit)).toHaveLength(count);
       }
     });
 

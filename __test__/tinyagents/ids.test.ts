@@ -85,7 +85,8 @@ describe.each(kinds)("on %s", (kind: Kind) => {
     for (const threadId of hostile) {
       before.set(threadId, await everything(store, threadId));
       expect(before.get(threadId)).toHaveLength(2);
-      expect((await store.get(threadId))!.state).toEqual([threadId, []]);
+      expect((await store.get(threadId, null, []))!.state).toEqual([threadId, []]);
+      expect((await store.get(threadId))!.state).toEqual([threadId, ["n"]]);
       expect(await store.stateHistory(threadId, ["n"])).toMatchObject([{ threadId, state: [threadId, ["n"]] }]);
       expect(await store.getWrites({ threadId, namespace: ["n"] })).toEqual([write({ payload: threadId })]);
     }

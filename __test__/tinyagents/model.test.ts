@@ -144,12 +144,20 @@ async function compare(sequence: number, store: Store, model: Model): Promise<vo
         runId,
       ]),
     );
-    for (const namespace of namespaces) {
+    // Without a namespace, the checkpoint may be in any of them.
+    for (const namespace of [undefined, ...namespaces]) {
       expect(shown((await store.get(threadId, null, namespace)) as Row | null)).toEqual(
         shown(model.get(threadId, null, namespace)),
       );
       const history = model.stateHistory(threadId, namespace);
       expect(idsOf(await store.stateHistory(threadId, namespace))).toEqual(idsOf(history));
+    }
+    for (const checkpointId of checkpointIds) {
+      const row = model.get(threadId, checkpointId);
+      expect(shown((await store.get(threadId, checkpointId)) as Row | null)).toEqual(shown(row));
+      const tuple = await store.getTuple({ threadId, checkpointId });
+      expect(tuple && tuple.config).toEqual(row && { threadId, checkpointId, namespace: row.namespace });
+      expect(await store.getWrites({ threadId, checkpointId })).toEqual(row === null ? [] : model.getWrites(row));
     }
     const places = new Map(rows.map((row) => [JSON.stringify([row.namespace, row.checkpointId]), row]));
     for (const { namespace, checkpointId } of places.values()) {

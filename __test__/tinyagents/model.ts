@@ -40,7 +40,7 @@ export class Model {
     if (!this.namespaces.includes(name)) this.namespaces.push(name);
   }
 
-  get(threadId: string, checkpointId: string | null, namespace: Namespace): Row | null {
+  get(threadId: string, checkpointId: string | null, namespace?: Namespace): Row | null {
     const rows = this.#of(threadId, namespace);
     return rows.findLast((row) => checkpointId === null || row.checkpointId === checkpointId) ?? null;
   }
@@ -68,12 +68,13 @@ export class Model {
     return tasks.flatMap((task) => held.filter(({ taskId }) => taskId === task));
   }
 
-  stateHistory(threadId: string, namespace: Namespace): Row[] {
+  stateHistory(threadId: string, namespace?: Namespace): Row[] {
     const history: Row[] = [];
     let row = this.get(threadId, null, namespace);
     while (row !== null && !history.some(({ checkpointId }) => checkpointId === row!.checkpointId)) {
       history.push(row);
-      row = row.parentCheckpointId === null ? null : this.get(threadId, row.parentCheckpointId, namespace);
+      // A parent is a checkpoint of the same namespace.
+      row = row.parentCheckpointId === null ? null : this.get(threadId, row.parentCheckpointId, row.namespace);
     }
     return history;
   }

@@ -128,14 +128,15 @@ describe.each(kinds)("on %s", (kind: Kind) => {
     expect(await store.getWrites({ threadId: "t" })).toEqual([write({ idx: 0 }), write({ idx: 1 })]);
   });
 
-  it("without an id, the writes of the latest checkpoint of the namespace are read", async () => {
+  it("without an id, the writes of the latest checkpoint are read: of the namespace, or of the thread", async () => {
     const store = make(kind);
     await chain(store, 3);
     await chain(store, 2, { namespace: ["sub"] });
     const place = (checkpointId: string, namespace: string[] = []) => ({ threadId: "t", checkpointId, namespace });
     await store.putWrites(place("c2"), [write({ payload: "root" })]);
     await store.putWrites(place("c1", ["sub"]), [write({ payload: "sub" })]);
-    expect(await store.getWrites({ threadId: "t" })).toEqual([write({ payload: "root" })]);
+    expect(await store.getWrites({ threadId: "t", namespace: [] })).toEqual([write({ payload: "root" })]);
+    expect(await store.getWrites({ threadId: "t" })).toEqual([write({ payload: "sub" })]);
     expect(await store.getWrites({ threadId: "t", checkpointId: null, namespace: ["sub"] })).toEqual([
       write({ payload: "sub" }),
     ]);

@@ -8,7 +8,9 @@ export default defineConfig({
   root: fileURLToPath(new URL(".", import.meta.url)),
   test: {
     name: "langgraph-newest",
-    include: ["tests/*.test.ts"],
+    include: ["*.test.ts"],
+    // The tests that are long on every kind of store run on one: see `mainKinds` in ../langgraph/helpers.ts.
+    env: { FORKPOINT_TEST_SHORT: "1" },
     // A test that asserts nothing fails.
     expect: { requireAssertions: true },
     globalSetup: ["../langgraph/global-setup.ts"],

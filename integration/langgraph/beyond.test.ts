@@ -16,7 +16,7 @@ import {
 import { CheckpointStore, type Checkpoint as StepCheckpoint, type Store, openStore } from "forkpoint";
 import { ForkpointSaver, type PruneStrategy, type SaverOptions } from "forkpoint/langgraph";
 import { describe, expect, it, onTestFinished, vi } from "vitest";
-import { Log, all, checkpoint, kinds, metadata, open, place, rejection, saver, says, thread } from "./helpers.js";
+import { Log, all, checkpoint, mainKinds, metadata, open, place, rejection, saver, says, thread } from "./helpers.js";
 
 type Config = { configurable?: Record<string, unknown> };
 
@@ -185,7 +185,7 @@ function deltas(checkpointer: ForkpointSaver, snapshotFrequency: number) {
     .compile({ checkpointer });
 }
 
-describe.each(kinds)("on %s", (kind) => {
+describe.each(mainKinds)("on %s", (kind) => {
   describe("prune", () => {
     const namespaces = ["", "sub:1"];
 

@@ -3,7 +3,7 @@
 import { Annotation, DeltaChannel, Overwrite, START, StateGraph } from "@langchain/langgraph";
 import { DeltaSnapshot, MemorySaver, type SerializerProtocol } from "@langchain/langgraph-checkpoint";
 import { describe, expect, it } from "vitest";
-import { all, checkpoint, kinds, metadata, open, place, saver, thread } from "./helpers.js";
+import { all, checkpoint, mainKinds, metadata, open, place, saver, thread } from "./helpers.js";
 
 type Config = { configurable?: Record<string, unknown> };
 
@@ -33,7 +33,7 @@ function rounds(checkpointer: ReturnType<typeof saver>, snapshotFrequency = 1_00
 
 const log = (values: unknown) => (values as { log: string[] }).log;
 
-describe.each(kinds)("on %s", (kind) => {
+describe.each(mainKinds)("on %s", (kind) => {
   describe.each([1, 2, 3, 1_000])("a snapshot every %i updates", (frequency) => {
     it("every state of the history reads as it was", async () => {
       const app = rounds(saver(kind), frequency);

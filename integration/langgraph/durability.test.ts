@@ -3,7 +3,7 @@
 import { Annotation, Command, END, START, StateGraph, interrupt } from "@langchain/langgraph";
 import { CheckpointStore, openStore } from "forkpoint";
 import { describe, expect, it, onTestFinished } from "vitest";
-import { Log, all, kinds, open, place, rejection, saver, says, thread } from "./helpers.js";
+import { Log, all, mainKinds, open, place, rejection, saver, says, thread } from "./helpers.js";
 
 const modes = ["sync", "async", "exit"] as const;
 
@@ -17,7 +17,7 @@ const chain = () =>
     .addEdge("b", "c")
     .addEdge("c", END);
 
-describe.each(kinds)("on %s", (kind) => {
+describe.each(mainKinds)("on %s", (kind) => {
   describe.each(modes)("durability %s", (durability) => {
     it("a run that is over is stored whole", async () => {
       const checkpointer = saver(kind);

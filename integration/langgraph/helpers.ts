@@ -29,6 +29,12 @@ const { makeDatabase } = globalThis as { makeDatabase?: () => string };
 /** The kinds of store that each test runs on. */
 export const kinds: readonly Kind[] = makeDatabase ? ["postgres"] : ["memory", "sqlite", "jsonl"];
 
+/**
+ * The kinds of store for long tests of what a store does. `../langgraph-newest` runs them on one kind, because another version
+ * of LangGraph changes no store.
+ */
+export const mainKinds: readonly Kind[] = process.env["FORKPOINT_TEST_SHORT"] === "1" ? ["sqlite"] : kinds;
+
 /** The kinds of store that several processes can use at once. */
 export const sharedKinds: readonly Kind[] = kinds.filter((kind) => kind !== "memory");
 

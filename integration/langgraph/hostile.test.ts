@@ -4,7 +4,7 @@ import { ForkpointError, isForkpointError } from "forkpoint";
 import { ForkpointSaver } from "forkpoint/langgraph";
 import { afterAll, afterEach, beforeAll, describe, expect, it, test } from "vitest";
 import { type Methods, nested, revoked, wrongAnswers } from "../../__test__/hostile-values.js";
-import { type Kind, all, checkpoint, kinds, metadata, open, place, rejection, saver, thread } from "./helpers.js";
+import { type Kind, all, checkpoint, mainKinds, metadata, open, place, rejection, saver, thread } from "./helpers.js";
 
 const [high, low] = ["\ud83d", "\ude00"];
 
@@ -112,7 +112,7 @@ test("the constructor throws an error of this package for hostile options", () =
   }
 });
 
-describe.each<Kind>(kinds)("%s", (kind) => {
+describe.each<Kind>(mainKinds)("%s", (kind) => {
   it.each([
     ["a function", () => () => 1],
     ["a symbol", () => Symbol("s")],

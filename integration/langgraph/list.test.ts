@@ -1,7 +1,7 @@
 // Finding checkpoints and removing threads, with all kinds of names.
 import { type CheckpointListOptions, type CheckpointTuple, MemorySaver, uuid6 } from "@langchain/langgraph-checkpoint";
 import { describe, expect, it } from "vitest";
-import { all, checkpoint, kinds, metadata, rejection, saver, thread } from "./helpers.js";
+import { all, checkpoint, mainKinds, metadata, rejection, saver, thread } from "./helpers.js";
 
 const ids = (tuples: CheckpointTuple[]) => tuples.map((tuple) => tuple.checkpoint.id);
 
@@ -33,7 +33,7 @@ const hostile = [
   "x".repeat(1_000),
 ];
 
-describe.each(kinds)("on %s", (kind) => {
+describe.each(mainKinds)("on %s", (kind) => {
   describe("order", () => {
     it("is the newest id first, in whatever order they were put", async () => {
       const checkpointer = saver(kind);

@@ -6,7 +6,7 @@ import { Annotation, END, START, Send, StateGraph } from "@langchain/langgraph";
 import { type CheckpointTuple, MemorySaver, type SerializerProtocol } from "@langchain/langgraph-checkpoint";
 import { ForkpointSaver } from "forkpoint/langgraph";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { all, checkpoint, kinds, metadata, open, place, saver, temporary, thread } from "./helpers.js";
+import { all, checkpoint, mainKinds, metadata, open, place, saver, temporary, thread } from "./helpers.js";
 
 /** The timeout in ms of a test with a thousand steps. It allows for slow and busy machines. */
 const PATIENCE = 600_000;
@@ -34,7 +34,7 @@ function counting() {
 
 const append = <T>(before: T[], more: T[]): T[] => [...before, ...more];
 
-describe.each(kinds)("a graph of a thousand steps on %s", (kind) => {
+describe.each(mainKinds)("a graph of a thousand steps on %s", (kind) => {
   const STEPS = 1_000;
   const State = Annotation.Root({
     pages: Annotation<string[]>({ reducer: append, default: () => [] }),
@@ -304,7 +304,7 @@ describe("in a file, a graph of a thousand steps", () => {
   );
 });
 
-describe.each(kinds)("on %s", (kind) => {
+describe.each(mainKinds)("on %s", (kind) => {
   it(
     "fifty threads of twenty steps at once: each has its own, and all of it",
     async () => {

@@ -3,7 +3,7 @@ import { Annotation, Command, DeltaChannel, START, StateGraph, interrupt } from 
 import { openStore } from "forkpoint";
 import { ForkpointSaver } from "forkpoint/langgraph";
 import { describe, expect, it, onTestFinished } from "vitest";
-import { Log, all, kinds, place, saver, says, thread, until } from "./helpers.js";
+import { Log, all, mainKinds, place, saver, says, thread, until } from "./helpers.js";
 
 /**
  * A log as a delta channel. The whole value is stored every `frequency` updates. Between two such updates, only the
@@ -25,7 +25,7 @@ function deltas(checkpointer: ForkpointSaver, frequency: number) {
 
 const checkpoints = async (checkpointer: ForkpointSaver) => (await all(checkpointer.list(thread()))).length;
 
-describe.each(kinds)("on %s", (kind) => {
+describe.each(mainKinds)("on %s", (kind) => {
   it("keepLastN keeps the newest of each thread and namespace, and the graph goes on", async () => {
     const checkpointer = saver(kind, { keepLastN: 3 });
     const app = new StateGraph(Log)

@@ -2,12 +2,18 @@
 //!
 //! The names of the fields are passed once for all calls of the same shape. Each call then passes only values. This is
 //! faster than JSON, because writing JSON in JavaScript takes longer than passing the values through Node-API.
+//!
+//! An integer that a double cannot hold comes back as a response has given it: as a text with its digits.
+
+use std::str::FromStr;
 
 use serde::de::value::{MapDeserializer, StrDeserializer};
 use serde::de::{DeserializeSeed, Deserializer, EnumAccess, Error as _, IntoDeserializer, VariantAccess, Visitor};
-use serde::forward_to_deserialize_any;
+use serde::{Deserialize, forward_to_deserialize_any};
 use serde_json::Error;
 use serde_json::de::IoRead;
+
+use super::response::SAFE;
 
 /// The shape of a call: its contract, its name, and the names of its fields. Many calls have the same shape.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -128,6 +134,20 @@ impl<'de> Deserializer<'de> for Value {
         }
     }
 
+    fn deserialize_i64<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Error> {
+        match self.digits() {
+            Some(value) => visitor.visit_i64(value),
+            None => self.deserialize_any(visitor),
+        }
+    }
+
+    fn deserialize_u64<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Error> {
+        match self.digits() {
+            Some(value) => visitor.visit_u64(value),
+            None => self.deserialize_any(visitor),
+        }
+    }
+
     fn deserialize_seq<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Error> {
         self.json()?.deserialize_seq(visitor)
     }
@@ -155,12 +175,35 @@ impl<'de> Deserializer<'de> for Value {
     }
 
     forward_to_deserialize_any! {
-        bool i8 i16 i32 i64 i128 u8 u16 u32 u64 u128 f32 char str string bytes byte_buf unit unit_struct newtype_struct
+        bool i8 i16 i32 i128 u8 u16 u32 u128 f32 char str string bytes byte_buf unit unit_struct newtype_struct
         tuple tuple_struct identifier ignored_any
     }
 }
 
+/// Reads an integer inside a list or a struct from a number or from a text with its digits. For
+/// `#[serde(deserialize_with)]`.
+pub(super) fn exact<'de, D: Deserializer<'de>, T: Deserialize<'de> + FromStr>(from: D) -> Result<T, D::Error> {
+    #[derive(Deserialize)]
+    #[serde(untagged)]
+    enum Given<T> {
+        Number(T),
+        Digits(String),
+    }
+    match Given::deserialize(from)? {
+        Given::Number(value) => Ok(value),
+        Given::Digits(text) => text.parse().map_err(|_| D::Error::custom(format!("{text:?} is no whole number"))),
+    }
+}
+
 impl Value {
+    /// Reads an integer from a text with its digits.
+    fn digits<T: FromStr>(&self) -> Option<T> {
+        match self {
+            Self::Text(text) => text.parse().ok(),
+            _ => None,
+        }
+    }
+
     /// Reads the JSON text of a list, a struct or an enum.
     fn json(&self) -> Result<serde_json::Deserializer<IoRead<&[u8]>>, Error> {
         match self {
@@ -171,11 +214,11 @@ impl Value {
     }
 }
 
-/// Converts a number into an integer, if JavaScript represents this integer exactly.
+/// Converts a number into an integer, if JavaScript represents this integer and its neighbours exactly.
 #[expect(clippy::cast_possible_truncation, reason = "in the range of an i64")]
+#[expect(clippy::cast_precision_loss, reason = "a double holds it")]
 fn whole(value: f64) -> Option<i64> {
-    const LARGEST: f64 = 9_007_199_254_740_992.0;
-    (value.trunc().to_bits() == value.to_bits() && value.abs() <= LARGEST).then_some(value as i64)
+    (value.trunc().to_bits() == value.to_bits() && value.abs() <= SAFE as f64).then_some(value as i64)
 }
 
 #[cfg(test)]
@@ -221,6 +264,39 @@ mod tests {
         assert_eq!(read("close", &[]).unwrap(), Call::Close {});
         let Call::Save { at, .. } = save(-0.0, Value::Null, "[]").unwrap() else { panic!() };
         assert!(at.is_sign_negative());
+    }
+
+    #[test]
+    fn an_integer_that_a_double_cannot_hold_is_read_from_its_digits() {
+        #[derive(Debug, PartialEq, Deserialize)]
+        enum Big {
+            #[serde(rename = "big")]
+            Big { signed: i64, unsigned: Option<u64>, inside: Inside },
+        }
+        #[derive(Debug, PartialEq, Deserialize)]
+        struct Inside {
+            #[serde(deserialize_with = "exact")]
+            index: i64,
+        }
+        let read = |signed: Value, unsigned: Value, index: &str| {
+            let names = ["signed", "unsigned", "inside"].map(str::to_owned).to_vec();
+            let shape = Shape { contract: "test".to_owned(), call: "big".to_owned(), names };
+            let values = vec![signed, unsigned, Value::Text(format!("{{\"index\":{index}}}"))];
+            Big::deserialize(Fields { shape: &shape, values })
+        };
+        let text = |number: &dyn std::fmt::Display| Value::Text(number.to_string());
+        let lowest = read(text(&i64::MIN), text(&u64::MAX), "\"-9223372036854775808\"").unwrap();
+        let inside = Inside { index: i64::MIN };
+        assert_eq!(lowest, Big::Big { signed: i64::MIN, unsigned: Some(u64::MAX), inside });
+        let small = read(Value::Number(-3.0), Value::Number(4.0), "-5").unwrap();
+        assert_eq!(small, Big::Big { signed: -3, unsigned: Some(4), inside: Inside { index: -5 } });
+        // A number of JavaScript beyond 2^53 may stand for another one.
+        for rounded in [9_007_199_254_740_992.0, -9_223_372_036_854_775_808.0, 0.5] {
+            read(Value::Number(rounded), Value::Null, "1").unwrap_err();
+        }
+        for index in ["-9223372036854775808.0", "\"\"", "\"1.5\"", "\"9223372036854775808\"", "null"] {
+            read(Value::Number(0.0), Value::Null, index).unwrap_err();
+        }
     }
 
     #[test]

@@ -9,6 +9,7 @@ use serde::{Deserialize, Serialize};
 use self::show::{parse_place, shown_feed, shown_pages};
 use self::transfer::{Key, Restore};
 use super::call::{RawCall, Request};
+use super::fields::exact;
 use super::response::{PackedPart, Response, ResponseBuilder};
 use super::{CONTRACTS, Contract, Names, contract_of, helix, id_of, named};
 use crate::error::{Error, Result};
@@ -80,7 +81,9 @@ enum From {
 #[derive(Deserialize, Serialize)]
 #[serde(rename_all = "camelCase")]
 struct Wait {
+    #[serde(deserialize_with = "exact")]
     transaction: i64,
+    #[serde(deserialize_with = "exact")]
     up_to: Seq,
 }
 

@@ -12,6 +12,7 @@ use std::collections::HashMap;
 use serde::{Deserialize, Serialize};
 
 use super::call::{RawCall, Request};
+use super::fields::exact;
 use super::response::Response;
 use super::thread::{self, ThreadNamespace};
 use super::{Contract, Names, Shown, check_id, damaged};
@@ -105,6 +106,7 @@ pub struct Expired {
     /// The id of the lease.
     pub id: String,
     /// The time at which it was taken or renewed, in ms since the epoch.
+    #[serde(deserialize_with = "exact")]
     pub saved_at: i64,
 }
 

@@ -1,8 +1,14 @@
 //! The response to a call: a JSON text with named fields, and buffers. The buffers contain the bytes of the parts in
 //! the text.
+//!
+//! JavaScript reads a number of JSON as a double, which rounds most integers of 64 bits. An integer that a double cannot
+//! hold is therefore a text with its decimal digits: see [`Exact`]. [`super::fields`] reads both forms.
+
+use std::io;
 
 use bytes::Bytes;
 use serde::Serialize;
+use serde_json::ser::{CompactFormatter, Formatter};
 
 use crate::error::{Code, Error, Result};
 use crate::record::{Part, Payload};
@@ -66,8 +72,13 @@ impl ResponseBuilder {
 
     /// Builds the response. `value` contains the [`PackedPart`]s of the parts that were added.
     pub(crate) fn finish(self, value: &impl Serialize) -> Result<Response> {
-        let text = serde_json::to_string(value)
-            .map_err(|error| Error::new(Code::Corrupt, format!("the result cannot be encoded: {error}")))?;
+        let unwritable =
+            |why: &dyn std::fmt::Display| Error::new(Code::Corrupt, format!("the result cannot be encoded: {why}"));
+        let mut text = Vec::with_capacity(128);
+        value
+            .serialize(&mut serde_json::Serializer::with_formatter(&mut text, Exact))
+            .map_err(|error| unwritable(&error))?;
+        let text = String::from_utf8(text).map_err(|error| unwritable(&error))?;
         let mut bytes = self.bytes.into_iter();
         let mut fill = |length: usize| {
             let mut buffer: Vec<u8> = Vec::new();
@@ -84,5 +95,49 @@ impl ResponseBuilder {
         };
         let buffers = self.buffers.into_iter().map(&mut fill).collect();
         Ok(Response { text, buffers })
+    }
+}
+
+/// The greatest integer `n` for which a double holds `n` and each integer between `n` and 0: `Number.MAX_SAFE_INTEGER`.
+pub(crate) const SAFE: u64 = (1 << 53) - 1;
+
+/// Writes compact JSON without numbers that JavaScript would round. An integer beyond [`SAFE`] becomes a text with its
+/// digits.
+struct Exact;
+
+impl Formatter for Exact {
+    fn write_i64<W: ?Sized + io::Write>(&mut self, writer: &mut W, value: i64) -> io::Result<()> {
+        if value.unsigned_abs() > SAFE {
+            return write!(writer, "\"{value}\"");
+        }
+        CompactFormatter.write_i64(writer, value)
+    }
+
+    fn write_u64<W: ?Sized + io::Write>(&mut self, writer: &mut W, value: u64) -> io::Result<()> {
+        if value > SAFE {
+            return write!(writer, "\"{value}\"");
+        }
+        CompactFormatter.write_u64(writer, value)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_integer_that_a_double_cannot_hold_is_a_text() {
+        const SAFE: i64 = 9_007_199_254_740_991;
+        let whole = (SAFE, -SAFE, u64::MAX, i64::MIN, i64::MAX, SAFE + 1, -SAFE - 1);
+        let text = Response::json(&(whole, usize::MAX, 0.5, [1_u8], "text")).unwrap().text;
+        let expected = concat!(
+            "[[9007199254740991,-9007199254740991,\"18446744073709551615\",\"-9223372036854775808\",",
+            "\"9223372036854775807\",\"9007199254740992\",\"-9007199254740992\"],",
+            "\"18446744073709551615\",0.5,[1],\"text\"]"
+        );
+        assert_eq!(text, expected);
+        // The shape of a value that `serde_json` builds first is the same.
+        let built = serde_json::json!({ "a": i64::MIN, "b": u64::MAX, "c": 1 });
+        assert_eq!(Response::json(&built).unwrap().text, r#"{"a":"-9223372036854775808","b":"18446744073709551615","c":1}"#);
     }
 }

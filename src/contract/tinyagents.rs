@@ -155,12 +155,12 @@ pub fn latest(of: &ThreadNamespace) -> Query {
 }
 
 /// Lists the checkpoints of a thread, or of one of its namespaces. The one that was put last comes first.
-pub fn list(thread: &str, namespace: Option<String>) -> Query {
+pub fn list(thread: &str, namespace: Option<String>, limit: Option<usize>) -> Query {
     let of = match namespace {
         Some(namespace) => Of::Lineage(ThreadNamespace { thread: thread.to_owned(), namespace }.lineage()),
         None => Of::Lineages(thread::prefix(thread)),
     };
-    Query::List { contract: CONTRACT_ID, of, before: None, limit: None }
+    Query::List { contract: CONTRACT_ID, of, before: None, limit }
 }
 
 /// Lists the namespaces of all threads. The namespace that began last comes first.

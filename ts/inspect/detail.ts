@@ -156,22 +156,28 @@ function helix(parts: Parts, _: Row, found: FoundCheckpoint): [unknown, unknown]
   return [state, rest ? withoutBlanks(parts.read(rest), blanks) : null];
 }
 
-/** The current state of a session. Its parts are writes, so that each can be replaced alone. */
-function session(parts: Parts, _: Row, found: FoundCheckpoint): [unknown, unknown] {
+/**
+ * The current state of a session, as `loadState` returns it. Its parts are writes, so that each can be replaced alone. The
+ * status and the number of steps are those of the row, because they change without the document.
+ */
+function session(parts: Parts, row: Row, found: FoundCheckpoint): [unknown, unknown] {
   const all = found.writes.map(({ part }) => part);
   const lists = all.filter(({ name }) => ["staging", "runs", "subSessions"].includes(name));
   const rest = Object.fromEntries(lists.map((part) => [part.name, parts.read(part).value]));
-  return [helixState(parts, all, found.records ?? []), lists.length === 0 ? null : rest];
+  // The metadata of a damaged row cannot be read.
+  const now = row.meta === null ? {} : { status: row.label, stepCount: row.meta["stepCount"] };
+  return [helixState(parts, all, found.records ?? [], now), lists.length === 0 ? null : rest];
 }
 
-function helixState(parts: Parts, all: readonly Part[], records: readonly Part[]): unknown {
+/** `now` are the fields that have changed since the document was stored. */
+function helixState(parts: Parts, all: readonly Part[], records: readonly Part[], now: object = {}): unknown {
   const named = (name: string) => all.find((part) => part.name === name);
   const [state, custom, layout, own] = ["state", "customState", "layout", "messages"].map(named);
   const place = layout === undefined ? undefined : (parts.read(layout).value as Layout);
   const shared = records.map((record) => parts.read(record, "message").value);
   const read = state === undefined ? { value: {}, readable: true } : parts.read(state);
   if (!read.readable) return read.value;
-  const fields = read.value as Record<string, unknown>;
+  const fields = Object.assign(read.value as Record<string, unknown>, now);
   if (custom !== undefined) fields["customState"] = parts.read(custom).value;
   const messages = place?.messages ?? null;
   if (messages === null || "shared" in messages)

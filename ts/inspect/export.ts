@@ -9,7 +9,7 @@ import { createHash } from "node:crypto";
 import type { Space } from "../../inspect.js";
 import { ForkpointError, isArray, quote, typeError } from "../errors.js";
 import { flag, readRecord, signalOption, whole } from "../options.js";
-import type { Part } from "../wire.js";
+import type { Exact, Part } from "../wire.js";
 import { type Context, SESSIONS, readKey, readSpace, refOf } from "./context.js";
 import { everyRow } from "./every-row.js";
 import { safeJson } from "./json-text.js";
@@ -47,7 +47,7 @@ export interface ExportedCheckpoint {
 export type ExportedWrite = {
   checkpoint: string;
   task: string;
-  index: number;
+  index: Exact;
   name: string;
   owner: string | null;
   tag: string;

@@ -146,7 +146,8 @@ const forks = {
     const change = edited(plan);
     const state = change === undefined ? part(plan, "state") : engine.format.serialize(change.value, "state");
     const { stepIndex, steps } = row.meta as { stepIndex: number; steps: number | null };
-    const id = `${as}:step-${stepIndex}`;
+    // The id of step N ends with N, and its index is N - 1. The state before the first step has the index -1.
+    const id = stepIndex === -1 ? `${as}:initial` : `${as}:step-${stepIndex + 1}`;
     const step = { id, runId: as, stepIndex, stepName: row.label ?? "", age: Date.now() };
     const encoded = { step, state, rest: part(plan, "rest"), steps: steps ?? undefined, parent: row.id };
     if (!dryRun) await agentium.put(engine, { ...encoded, expectedParent: null, rewind: false });

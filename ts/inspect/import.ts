@@ -190,7 +190,9 @@ class Importer {
     current: Current,
     { checkpoint, task, index, name, owner, tag, ...value }: ExportedWrite,
   ): Promise<void> {
-    const write = { checkpoint, write: { task, index, owner }, part: { name, tag } };
+    // Earlier versions wrote the lowest integer of 64 bits as a number. A double holds this integer, and rounds its digits.
+    const slot = Number.isInteger(index) ? BigInt(index).toString() : index;
+    const write = { checkpoint, write: { task, index: slot, owner }, part: { name, tag } };
     await this.#step(current, { log: null, checkpoint: null, writes: [write] }, [this.#bytes(value)]);
     current.writes += 1;
   }

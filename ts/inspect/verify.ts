@@ -7,7 +7,7 @@ import { isArray, typeError } from "../errors.js";
 import { flag, readRecord } from "../options.js";
 import { pruneOptions } from "../retention.js";
 import { storeCalls } from "../wire.js";
-import { type Context, readKey, shownNs } from "./context.js";
+import { type Context, SESSIONS, readKey, shownNs } from "./context.js";
 import type { Key } from "./wire.js";
 
 const verifyOptions = {
@@ -20,7 +20,7 @@ const verifyOptions = {
   onProgress: pruneOptions.onProgress,
 };
 
-/** Verifies what is stored. */
+/** Verifies what is stored. All of it is read, also if only what concerns some runs is wanted. */
 export async function verify(context: Context, given: unknown, closing: () => boolean): Promise<VerifyReport> {
   const read = readRecord(given, "options", verifyOptions);
   const runs = read["runs"] as Key[] | undefined;
@@ -32,12 +32,18 @@ export async function verify(context: Context, given: unknown, closing: () => bo
   return { ...report, findings, ok: findings.every(({ severity }) => severity !== "error") };
 }
 
-/** Returns true if a finding is about one of the runs, or if nobody knows which run it is about. */
+/**
+ * Returns true if a finding is about one of the runs, or if nobody knows which run it is about. A thread has all of its
+ * namespaces. A session has its checkpoints and its current state, which are in two contracts.
+ */
 function isAbout({ ref }: Finding, runs: readonly Key[]): boolean {
-  if (ref === null || ref.run === null) return true;
+  // The id of a session's current state is that of the session.
+  const about = ref?.run ?? (ref?.space === SESSIONS ? ref.id : null);
+  if (ref === null || about === null) return true;
   return runs.some(({ space, run, ns }) => {
-    const names = [ref.space === null || ref.space === space, ref.run === run];
-    return names.every(Boolean) && (ref.ns === null || (shownNs(space, ref.ns) ?? "") === ns);
+    if (about !== run || (ref.space !== null && (ref.space === SESSIONS ? "helix" : ref.space) !== space)) return false;
+    const wholeThread = ns === "" && space !== "storage";
+    return wholeThread || ref.ns === null || (shownNs(space, ref.ns) ?? "") === ns;
   });
 }
 

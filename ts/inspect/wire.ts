@@ -1,7 +1,7 @@
 /** Declares the engine's calls that look into a store. See `src/contract/inspect.rs`. */
 
 import type { Status } from "../../inspect.js";
-import { Contract, type Open, type PackedPart, type Part } from "../wire.js";
+import { Contract, type Exact, type Open, type PackedPart, type Part } from "../wire.js";
 
 /** Names a run. `ns` is empty for contracts without namespaces. */
 export interface Key {
@@ -67,8 +67,8 @@ export interface Wanted extends Key {
 
 /** A place up to which a feed may go on later. */
 export interface Wait {
-  transaction: number;
-  upTo: number;
+  transaction: Exact;
+  upTo: Exact;
 }
 
 /** What was saved. */
@@ -156,7 +156,7 @@ export interface Stored {
 /** A write, without its value. */
 export interface StoredWrite {
   task: string;
-  index: number;
+  index: Exact;
   owner: string | null;
 }
 

@@ -138,7 +138,7 @@ export class Checkpointer<S> implements Contract<S> {
         history.push(decodeCheckpoint<S>(found, engine.format));
         const { parent } = found.header;
         if (parent === null || history.length >= most) break;
-        found = await find(engine, { threadId, namespace, checkpointId: parent });
+        found = await threads.find(engine, found.header.threadId, found.header.namespace, parent);
       }
       return history;
     });
@@ -218,11 +218,14 @@ function readConfig(config: unknown): Record<keyof CheckpointConfig, unknown> {
   });
 }
 
-/** Finds a checkpoint. Returns null if there is none, or if no stored checkpoint can have this place. */
+/**
+ * Finds a checkpoint. Without a namespace, it may be in any namespace of the thread. Returns null if there is none, or if no
+ * stored checkpoint can have this place.
+ */
 async function find(engine: Engine, config: { [K in keyof CheckpointConfig]?: unknown }) {
   const { threadId, checkpointId, namespace } = readConfig(config);
   const thread = idOrNull(threadId, "threadId");
   const id = checkpointId === undefined || checkpointId === null ? undefined : idOrNull(checkpointId, "checkpointId");
-  const ns = namespaceOrNull(namespace, "namespace");
+  const ns = namespace === undefined || namespace === null ? undefined : namespaceOrNull(namespace, "namespace");
   return thread === null || id === null || ns === null ? null : threads.find(engine, thread, ns, id);
 }

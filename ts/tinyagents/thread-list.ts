@@ -32,7 +32,7 @@ export async function listWithStatus<S>(
     for (const { cursor, threadId, namespace } of page) {
       if (threads.length === limit) return pageWith(String(before));
       before = Number(cursor);
-      const snapshot = namespace === "" ? await getSnapshot(checkpointer, { threadId }) : null;
+      const snapshot = namespace === "" ? await getSnapshot(checkpointer, { threadId, namespace: [] }) : null;
       // The thread may have been removed since it was listed.
       if (snapshot === null) continue;
       const { checkpointId } = snapshot.config;

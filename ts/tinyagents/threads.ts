@@ -87,14 +87,25 @@ export async function putWrites(
   await tinyagents.call(native, "putWrites", { ...place, writes: named }, buffers);
 }
 
-/** Finds the checkpoint that was put last under an id, or last in the namespace. Its writes are those of the id. */
+/**
+ * Finds the checkpoint that was put last under an id, or last of all. Its writes are those of the id. Without a namespace, it
+ * may be in any namespace of the thread.
+ */
 export async function find(
   engine: Engine,
   threadId: string,
-  namespace: string,
+  namespace: string | undefined,
   id: string | undefined,
 ): Promise<Found | null> {
   const { native } = engine;
+  if (namespace === undefined) {
+    for (;;) {
+      const place = await tinyagents.call(native, "locate", { threadId, id });
+      const found = place && (await find(engine, threadId, place.namespace, place.id));
+      // What was located may be removed before it is read. Then another checkpoint is the last one.
+      if (place === null || found !== null) return found;
+    }
+  }
   const found = await tinyagents.find(native, "get", { threadId, namespace, id }, openFound);
   if (found === null) return null;
   const { first, later } = found;

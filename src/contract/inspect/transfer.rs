@@ -3,6 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::super::call::{Buffers, Request};
+use super::super::fields::exact;
 use super::super::response::{PackedPart, Response, ResponseBuilder};
 use super::super::{Contract, check_id, helix, langgraph, named, thread, tinyagents};
 use super::show::{from_hex, hex};
@@ -51,6 +52,7 @@ pub(super) struct Stored {
     label: String,
     /// The sort key, in hexadecimal digits.
     rank: String,
+    #[serde(deserialize_with = "exact")]
     saved_at: i64,
     age_offset: u8,
     depends_on_parent: bool,
@@ -64,6 +66,8 @@ pub(super) struct Stored {
 #[serde(rename_all = "camelCase")]
 pub(super) struct StoredWrite {
     task: String,
+    /// The slot. LangGraph's slot of a task's path is the lowest integer of 64 bits.
+    #[serde(deserialize_with = "exact")]
     index: i64,
     owner: Option<String>,
 }

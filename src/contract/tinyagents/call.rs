@@ -42,6 +42,11 @@ enum Call {
         namespace: String,
         id: Option<String>,
     },
+    /// Finds the checkpoint of a thread that was put last, in whichever namespace. With an id, the last one of this id.
+    Locate {
+        thread_id: String,
+        id: Option<String>,
+    },
     /// `key` is the store's id of the checkpoint.
     Load {
         key: String,
@@ -131,8 +136,13 @@ pub(super) fn request(call: RawCall<'_>) -> Result<Request> {
                 None => Request::ask(latest(&of), found),
             }
         }
+        Call::Locate { thread_id, id } => {
+            // Ids have no index across namespaces, so the headers of the thread are read.
+            let limit = id.is_none().then_some(1);
+            Request::ask(list(&thread_id, None, limit), |answer| located(answer, id))
+        }
         Call::Load { key } => Request::ask(load(key), found),
-        Call::List { thread_id, namespace } => Request::ask(list(&thread_id, namespace), listed),
+        Call::List { thread_id, namespace } => Request::ask(list(&thread_id, namespace, None), listed),
         Call::Namespaces { before, limit } => Request::ask(namespaces(before, limit), namespace_list),
         Call::DeleteThread { thread_id } => Request::Apply(delete_thread(&thread_id)),
         Call::Delete { keys } => Request::Apply(delete(keys)),
@@ -231,6 +241,19 @@ fn listed(answer: Answer) -> Result<Option<Response>> {
     let found = answer.into_headers()?.into_iter().map(|header| shown(header, &mut response));
     let found = found.collect::<Result<Vec<_>>>()?;
     response.finish(&found).map(Some)
+}
+
+/// Finds the checkpoint that was put last among headers, the newest first.
+fn located(answer: Answer, id: Option<String>) -> Result<Option<Response>> {
+    #[derive(Serialize)]
+    struct Located {
+        namespace: String,
+        id: String,
+    }
+    let mut headers = answer.into_headers()?.into_iter();
+    let Some(header) = headers.find(|header| id.as_ref().is_none_or(|id| *id == header.label)) else { return Ok(None) };
+    let of = thread::split(&header.lineage).ok_or_else(|| damaged(&header.id))?;
+    Response::json(&Located { namespace: of.namespace, id: header.label }).map(Some)
 }
 
 fn namespace_list(answer: Answer) -> Result<Option<Response>> {

@@ -48,16 +48,22 @@ async function run(context: Context, options: Options, ...ids: Array<string | un
   if (output.json) {
     output.printJson(plan === undefined ? report : { ...report, plan });
   } else {
-    for (const line of lines(report, plan, context)) output.print(line);
+    for (const line of lines(report, plan, named.length, context)) output.print(line);
   }
   return report.ok ? undefined : exitCodes.no;
 }
 
-function* lines(report: VerifyReport, plan: Repair[] | undefined, { output }: Context): Generator<string> {
+function* lines(
+  report: VerifyReport,
+  plan: Repair[] | undefined,
+  named: number,
+  { output }: Context,
+): Generator<string> {
   const { checkpoints, payloads, writes } = report.checked;
   yield* findingLines(report, output.style);
   const counts = [plural(checkpoints, "checkpoint"), plural(payloads, "payload"), plural(writes, "write")];
-  yield output.style("dim", `${counts.join(", ")} verified`);
+  const part = named === 0 ? "" : ` in the whole database; what was found is shown for ${plural(named, "run")}`;
+  yield output.style("dim", `${counts.join(", ")} verified${part}`);
   if (plan === undefined) return;
   yield "";
   yield output.style("bold", plan.length === 0 ? "Nothing to repair" : "How to repair it");

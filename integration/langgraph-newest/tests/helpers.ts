@@ -1,0 +1,107 @@
+/** Helpers of the tests. Savers are closed and folders are removed when the running test ends. */
+
+import { mkdtempSync, realpathSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { Annotation } from "@langchain/langgraph";
+import { type Checkpoint, type CheckpointMetadata, emptyCheckpoint, uuid6 } from "@langchain/langgraph-checkpoint";
+import { ForkpointSaver, type SaverOptions } from "forkpoint/langgraph";
+import { onTestFinished } from "vitest";
+
+/** Makes a new folder. The caller must call `remove`. */
+export function temporary(): { path: string; remove: () => void } {
+  const path = realpathSync.native(mkdtempSync(join(tmpdir(), "forkpoint-langgraph-")));
+  return { path, remove: () => rmSync(path, { recursive: true, force: true, maxRetries: 10, retryDelay: 50 }) };
+}
+
+/** Makes a new folder for the running test. The folder is removed when the test ends. */
+export function folder(): string {
+  const { path, remove } = temporary();
+  onTestFinished(remove);
+  return path;
+}
+
+export type Kind = "memory" | "sqlite" | "jsonl" | "postgres";
+
+/** Makes a database on a server. Only the project that runs these tests on Postgres has it: `../postgres/setup.ts`. */
+const { makeDatabase } = globalThis as { makeDatabase?: () => string };
+
+/** The kinds of store that each test runs on. */
+export const kinds: readonly Kind[] = makeDatabase ? ["postgres"] : ["memory", "sqlite", "jsonl"];
+
+/** The kinds of store that several processes can use at once. */
+export const sharedKinds: readonly Kind[] = kinds.filter((kind) => kind !== "memory");
+
+/** The kinds of store for tests that need two of them. */
+export const everyKind: readonly Kind[] = makeDatabase ? ["memory", "sqlite", "jsonl", "postgres"] : kinds;
+
+/** The kind of store for tests of what a process leaves behind. */
+export const durable: Kind = makeDatabase ? "postgres" : "sqlite";
+
+/** Returns the target for a new store. */
+export function place(kind: Kind): string {
+  if (kind === "memory") return "memory:";
+  if (kind === "postgres") return makeDatabase!();
+  return kind === "jsonl" ? `jsonl:${join(folder(), "graph")}` : join(folder(), "graph.db");
+}
+
+/** Opens a saver that is closed when the running test ends, before the saver's folder is removed. */
+export function open(target: string, options?: SaverOptions): ForkpointSaver {
+  const made = new ForkpointSaver(target, options);
+  onTestFinished(() => made.close());
+  return made;
+}
+
+/** Opens a saver on a new store. */
+export function saver(kind: Kind, options?: SaverOptions): ForkpointSaver {
+  return open(place(kind), options);
+}
+
+/** Makes the config of a thread, or of a checkpoint in it. */
+export function thread(thread_id = "thread", rest: { checkpoint_ns?: string; checkpoint_id?: string } = {}) {
+  return { configurable: { thread_id, ...rest } };
+}
+
+let made = 0;
+
+/** Makes a checkpoint as a graph does. Its id is greater than all earlier ids. */
+export function checkpoint(fields: Partial<Checkpoint> = {}): Checkpoint {
+  made += 1;
+  return { ...emptyCheckpoint(), id: uuid6(made % 0x3fff), ...fields };
+}
+
+/** Makes a checkpoint's metadata and adds the given keys. */
+export function metadata<Fields extends object>(fields: Fields = {} as Fields): CheckpointMetadata<Fields> {
+  return { source: "loop", step: 0, parents: {}, ...fields };
+}
+
+/** Returns everything that an iterator yields. */
+export async function all<T>(items: AsyncIterable<T>): Promise<T[]> {
+  const found: T[] = [];
+  for await (const item of items) found.push(item);
+  return found;
+}
+
+/** The state of most graphs in these tests: a list of words in order. */
+export const Log = Annotation.Root({
+  log: Annotation<string[]>({ reducer: (before, said) => [...before, ...said], default: () => [] }),
+});
+
+/** Makes a node that appends a word. */
+export const says = (word: string) => () => ({ log: [word] });
+
+/** Waits until the condition is true. The event loop can turn while this function waits. */
+export async function until(so: () => Promise<boolean>): Promise<void> {
+  while (!(await so())) await new Promise((resolve) => setImmediate(resolve));
+}
+
+/** Returns the error of a promise that must reject. */
+export async function rejection(promise: Promise<unknown>): Promise<Error & { code?: unknown }> {
+  try {
+    await promise;
+  } catch (error) {
+    if (error instanceof Error) return error;
+    throw new TypeError(`rejected with what is no error: ${String(error)}`, { cause: error });
+  }
+  throw new Error("the promise was not rejected");
+}

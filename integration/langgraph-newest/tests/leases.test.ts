@@ -1,0 +1,392 @@
+// A saver with `lease: true`: one process at a time runs a thread, with real graphs and real processes.
+import { type ChildProcess, spawn } from "node:child_process";
+import { once } from "node:events";
+import { createInterface } from "node:readline";
+import { setTimeout as sleep } from "node:timers/promises";
+import { fileURLToPath } from "node:url";
+import { Command, MemorySaver, START, Send, StateGraph, entrypoint, interrupt, task } from "@langchain/langgraph";
+import { type Store, openStore } from "forkpoint";
+import { ForkpointSaver, type SaverOptions, recover } from "forkpoint/langgraph";
+import { describe, expect, it, onTestFinished } from "vitest";
+import { Log, all, kinds, open, place, says, sharedKinds, thread } from "./helpers.js";
+
+const windows = process.platform === "win32";
+const root = { space: "langgraph", run: "thread" };
+const run = { ...thread(), durability: "sync" as const };
+
+/** A store, a saver with leases and one of another owner on the same data. */
+async function setUp(target: string, lease: SaverOptions["lease"] = true) {
+  const store = await openStore(target);
+  onTestFinished(() => store.close());
+  const saver = (options?: SaverOptions) => open(store as unknown as string, options);
+  return { store, saver: saver({ lease }), other: saver({ lease }), plain: saver() };
+}
+
+async function isFree(store: Store): Promise<boolean> {
+  try {
+    await (await store.lease(root)).release();
+    return true;
+  } catch (error) {
+    expect(error).toMatchObject({ code: "CONFLICT" });
+    return false;
+  }
+}
+
+async function conflict(ended: Promise<unknown>): Promise<Error & { lease?: unknown }> {
+  const error = await ended.then(
+    () => undefined,
+    (thrown: unknown) => thrown,
+  );
+  expect(error).toMatchObject({ name: "ForkpointError", code: "CONFLICT" });
+  return error as Error;
+}
+
+/** A place in a node, at which a run waits until it is opened. */
+class Gate {
+  #arrive = () => {};
+  #open = () => {};
+  #reached = new Promise<void>((resolve) => (this.#arrive = resolve));
+
+  async passes(): Promise<void> {
+    const opened = new Promise<void>((resolve) => (this.#open = resolve));
+    this.#arrive();
+    await opened;
+  }
+
+  reached(): Promise<void> {
+    return this.#reached;
+  }
+
+  /** Lets the run go on. The next run waits again. */
+  open(): void {
+    this.#reached = new Promise<void>((resolve) => (this.#arrive = resolve));
+    this.#open();
+  }
+}
+
+/** Two nodes. The second one does what it is told. */
+function chain(checkpointer: ForkpointSaver, second: () => unknown) {
+  return new StateGraph(Log)
+    .addNode("one", says("one"))
+    .addNode("two", async () => {
+      await second();
+      return { log: ["two"] };
+    })
+    .addEdge(START, "one")
+    .addEdge("one", "two")
+    .compile({ checkpointer });
+}
+
+describe.each(kinds)("%s", (kind) => {
+  it.each(["sync", "async", "exit"] as const)(
+    "with durability %s, a run holds the lease until it ends",
+    async (durability) => {
+      const { store, saver, other } = await setUp(place(kind));
+      let ran = 0;
+      const elsewhere = chain(other, () => (ran += 1));
+      const gate = new Gate();
+      const app = chain(saver, () => gate.passes());
+      for (let turn = 1; turn <= 2; turn++) {
+        const ended = app.invoke({ log: [] }, { ...run, durability });
+        await gate.reached();
+        const error = await conflict(elsewhere.invoke({ log: [] }, run));
+        expect(error.lease).toMatchObject({ holder: expect.stringContaining(`process ${process.pid} on `) });
+        expect(error.message).toContain('run "thread" is leased by process');
+        await conflict(elsewhere.invoke(null, run));
+        // Reads need no lease.
+        await elsewhere.getState(thread());
+        const [listed] = (await other.listThreads()).threads;
+        if (durability === "sync") expect(listed!.lease).toEqual(error.lease);
+        gate.open();
+        expect((await ended).log).toHaveLength(2 * turn);
+        expect(await isFree(store)).toBe(true);
+        expect((await other.listThreads()).threads[0]!.lease).toBeNull();
+      }
+      expect(ran).toBe(0);
+      expect((await elsewhere.invoke({ log: [] }, run)).log).toHaveLength(6);
+    },
+  );
+
+  it("a question frees the thread when the tasks beside it have ended, and the answer takes it again", async () => {
+    const { store, saver } = await setUp(place(kind));
+    const seen: boolean[] = [];
+    const app = new StateGraph(Log)
+      .addNode("asks", () => ({ log: [interrupt("go on?") as string] }))
+      .addNode("slow", async () => {
+        await sleep(200);
+        seen.push(await isFree(store));
+        return { log: ["slow"] };
+      })
+      .addNode("last", async () => {
+        seen.push(await isFree(store));
+        return { log: ["last"] };
+      })
+      .addEdge(START, "asks")
+      .addEdge(START, "slow")
+      .addEdge(["asks", "slow"], "last")
+      .compile({ checkpointer: saver });
+    for (const durability of ["sync", "exit"] as const) {
+      await saver.deleteThread("thread");
+      seen.length = 0;
+      await app.invoke({ log: [] }, { ...run, durability });
+      expect((await saver.status("thread"))!.status).toBe("waiting");
+      expect(await isFree(store)).toBe(true);
+      await app.invoke(new Command({ resume: "yes" }), { ...run, durability });
+      expect(await isFree(store)).toBe(true);
+      expect(seen).toEqual([false, false]);
+    }
+  });
+
+  it("a failed run, a run that finds nothing to do and the functional API free the thread", async () => {
+    const { store, saver } = await setUp(place(kind), { ttlMs: 3_000 });
+    let fails = true;
+    const app = chain(saver, async () => {
+      expect(await isFree(store)).toBe(false);
+      if (fails) throw new Error("a bug");
+    });
+    await expect(app.invoke({ log: [] }, run)).rejects.toThrow("a bug");
+    expect(await isFree(store)).toBe(true);
+    fails = false;
+    await app.invoke(null, run);
+    expect(await isFree(store)).toBe(true);
+    // Nothing is left to run, and nothing is written.
+    await app.invoke(null, run);
+    await expect.poll(() => isFree(store), { timeout: 10_000 }).toBe(true);
+    const double = task("double", async (n: number) => 2 * n);
+    const flow = entrypoint({ name: "flow", checkpointer: saver }, async (n: number) => {
+      const twice = await double(n);
+      expect(await isFree(store)).toBe(false);
+      return twice;
+    });
+    await saver.deleteThread("thread");
+    expect(await flow.invoke(4, run)).toBe(8);
+    expect(await isFree(store)).toBe(true);
+  });
+
+  it("sends and subgraphs run under the lease of the thread", async () => {
+    const { store, saver } = await setUp(place(kind));
+    const held = async () => {
+      expect(await isFree(store)).toBe(false);
+      return { log: ["x"] };
+    };
+    const inner = new StateGraph(Log).addNode("in", held).addEdge(START, "in").compile();
+    const app = new StateGraph(Log)
+      .addNode("inner", inner)
+      .addNode("sent", held)
+      .addNode("asks", () => ({ log: [interrupt("?") as string] }))
+      .addEdge(START, "inner")
+      .addConditionalEdges("inner", () => [new Send("sent", {}), new Send("sent", {}), new Send("asks", {})])
+      .compile({ checkpointer: saver });
+    await app.invoke({ log: [] }, run);
+    expect(await isFree(store)).toBe(true);
+    await app.invoke(new Command({ resume: "yes" }), run);
+    expect((await saver.status("thread"))!.status).toBe("finished");
+    expect(await isFree(store)).toBe(true);
+  });
+
+  it("updateState is refused while another process runs the thread, and leaves the lease free", async () => {
+    const { store, saver, other } = await setUp(place(kind));
+    const elsewhere = chain(other, () => {});
+    const gate = new Gate();
+    const ended = chain(saver, () => gate.passes()).invoke({ log: [] }, run);
+    await gate.reached();
+    await conflict(elsewhere.updateState(thread(), { log: ["x"] }, "one"));
+    gate.open();
+    expect((await ended).log).toEqual(["one", "two"]);
+    await elsewhere.updateState(thread(), { log: ["x"] }, "one");
+    expect((await saver.status("thread"))!.status).toBe("unfinished");
+    expect(await isFree(store)).toBe(true);
+    // Reading with the config of a run is no run.
+    await elsewhere.getState({ ...run, recursionLimit: 30, signal: new AbortController().signal });
+    for await (const _ of elsewhere.getStateHistory({ ...run, recursionLimit: 30 }));
+    expect(await isFree(store)).toBe(true);
+  });
+
+  it("a run that writes nothing for ttlMs frees the thread, and is refused if another process runs it then", async () => {
+    const { store, saver, other } = await setUp(place(kind), { ttlMs: 1_000 });
+    let wakeUp = () => {};
+    let slow = false;
+    const app = chain(saver, async () => {
+      slow = true;
+      await new Promise<void>((resolve) => (wakeUp = resolve));
+    });
+    const ended = app.invoke({ log: [] }, run);
+    const refused = conflict(ended);
+    await expect.poll(() => slow && isFree(store), { timeout: 10_000 }).toBe(true);
+    const lease = await other.lease(root);
+    const before = (await saver.status("thread"))!.checkpointId;
+    wakeUp();
+    expect((await refused).message).toContain("is leased by");
+    expect((await saver.status("thread"))!.checkpointId).toBe(before);
+    expect((await other.getTuple(thread()))!.pendingWrites).toEqual([]);
+    await lease.release();
+  });
+
+  it("withLease: the writes of a graph carry a lease that its program took", async () => {
+    const { store, plain } = await setUp(place(kind));
+    const lease = await store.lease(root);
+    const app = chain(plain.withLease(lease), () => {});
+    expect((await app.invoke({ log: [] }, run)).log).toEqual(["one", "two"]);
+    await lease.release();
+    expect((await conflict(app.invoke({ log: [] }, run))).message).toContain("was released");
+    expect((await plain.status("thread"))!.status).toBe("finished");
+  });
+
+  it("recover runs threads of a saver with leases, and waits for the process that runs one", async () => {
+    const { saver, other } = await setUp(place(kind));
+    let crash = true;
+    const app = chain(saver, () => {
+      if (crash) throw new Error("a crash");
+    });
+    await app.invoke({ log: [] }, run).catch(() => {});
+    crash = false;
+    const report = await recover(app, saver, { onFailed: () => "retry" });
+    expect(report.runs).toMatchObject([{ threadId: "thread", outcome: "finished" }]);
+    // A run that is in progress is not recovered.
+    const again = { ...thread("again"), durability: "sync" as const };
+    let wakeUp = () => {};
+    const slow = chain(saver, () => new Promise<void>((resolve) => (wakeUp = resolve)));
+    const ended = slow.invoke({ log: [] }, again);
+    await expect.poll(async () => (await saver.status("again"))?.next, { timeout: 10_000 }).toEqual(["two"]);
+    const recovering = recover(
+      chain(other, () => {}),
+      other,
+      { threads: ["again"] },
+    );
+    await sleep(200);
+    wakeUp();
+    await ended;
+    expect((await recovering).runs).toMatchObject([{ outcome: "elsewhere" }]);
+  });
+});
+
+it("recover over another saver is UNSUPPORTED, because it needs leases", async () => {
+  const memory = new MemorySaver();
+  const app = new StateGraph(Log).addNode("one", says("one")).addEdge(START, "one").compile({ checkpointer: memory });
+  await expect(recover(app, memory as never)).rejects.toMatchObject({ name: "ForkpointError", code: "UNSUPPORTED" });
+});
+
+it("refuses wrong options", () => {
+  for (const lease of ["yes", 1, null, [], { ttlMs: 1 }, { ttl: 500 }])
+    expect(() => new ForkpointSaver("memory:", { lease: lease as never })).toThrow(/option "lease"|ttl/);
+});
+
+class Runner {
+  readonly process: ChildProcess;
+  readonly #lines: AsyncIterableIterator<string>;
+
+  constructor(target: string, ttlMs: number, fixture = "lease.mjs") {
+    const path = fileURLToPath(new URL(`fixtures/${fixture}`, import.meta.url));
+    this.process = spawn(process.execPath, [path, target, `${ttlMs}`, "thread"], {
+      stdio: ["pipe", "pipe", "inherit"],
+      env: { ...process.env, NODE_OPTIONS: "" },
+    });
+    this.#lines = createInterface(this.process.stdout!)[Symbol.asyncIterator]();
+    onTestFinished(async () => {
+      if (this.process.exitCode === null && this.process.signalCode === null) {
+        this.process.kill("SIGKILL");
+        await once(this.process, "exit");
+      }
+    });
+  }
+
+  async hears(): Promise<any> {
+    const { value, done } = await this.#lines.next();
+    if (done === true) throw new Error("the process ended");
+    return JSON.parse(value as string);
+  }
+
+  /** Stops the process, but not while it holds the lock of the store. */
+  async stop(target: string): Promise<void> {
+    const prober = open(target, { busyTimeoutMs: 500 });
+    for (;;) {
+      this.process.kill("SIGSTOP");
+      try {
+        return await (await prober.lease({ space: "langgraph", run: "prober" })).release();
+      } catch (error) {
+        expect(error).toMatchObject({ code: "BUSY" });
+        this.process.kill("SIGCONT");
+      }
+    }
+  }
+
+  goOn(): void {
+    this.process.stdin!.write("\n");
+  }
+}
+
+describe.each(sharedKinds)("processes over %s", (kind) => {
+  it("of two processes that resume a thread, the second is told before a node runs, and goes on after a kill", async () => {
+    const target = place(kind);
+    const one = new Runner(target, 20_000);
+    expect(await one.hears()).toEqual({ event: "in two" });
+    const two = await new Runner(target, 20_000).hears();
+    expect(two).toMatchObject({ event: "end", code: "CONFLICT" });
+    expect(two.lease.holder).toContain(`process ${one.process.pid} on `);
+    one.process.kill("SIGKILL");
+    await once(one.process, "exit");
+    const three = new Runner(target, 20_000);
+    expect(await three.hears()).toEqual({ event: "in two" });
+    three.goOn();
+    expect(await three.hears()).toEqual({ event: "end", log: ["one", "two", "three"] });
+  });
+
+  it("every kind of write of a lost lease is refused by the store, as the first one under its lease", async () => {
+    const target = place(kind);
+    const store = await openStore(target);
+    onTestFinished(() => store.close());
+    // This process has no timers, and its clock stands still.
+    const worker = new Runner(target, 300, "lease-writes.mjs");
+    const { kinds: every } = await worker.hears();
+    const take = async (name: string) => {
+      for (;;) {
+        const taken = await store.lease({ space: "langgraph", run: `leased for ${name}` }).catch((error) => {
+          expect(error).toMatchObject({ code: "CONFLICT" });
+        });
+        if (taken !== undefined) return taken;
+        await sleep(20);
+      }
+    };
+    const leases = [];
+    for (const name of every) leases.push(await take(name));
+    const reader = open(store as unknown as string);
+    const content = async () => [await all(reader.list({})), { ...(await reader.stats()), fileBytes: 0 }];
+    const before = await content();
+    worker.goOn();
+    for (const name of every)
+      expect.soft(await worker.hears(), name).toMatchObject({
+        name,
+        code: "CONFLICT",
+        message: expect.stringContaining("was lost, because"),
+      });
+    expect(await content()).toEqual(before);
+    // None of them was refused for another reason: all are stored under leases that are held.
+    for (const lease of leases) await lease.release();
+    worker.goOn();
+    for (const name of every) expect(await worker.hears()).toEqual({ name, stored: true });
+  });
+
+  it.skipIf(windows)("a process that slept through its lease is refused, and stores nothing", async () => {
+    const target = place(kind);
+    const one = new Runner(target, 2_000);
+    expect(await one.hears()).toEqual({ event: "in two" });
+    const reader = open(target);
+    await one.stop(target);
+    await expect.poll(async () => (await reader.listThreads()).threads[0]!.lease, { timeout: 20_000 }).toBeNull();
+    const two = new Runner(target, 20_000);
+    expect(await two.hears()).toEqual({ event: "in two" });
+    two.goOn();
+    expect((await two.hears()).log).toEqual(["one", "two", "three"]);
+    const before = await reader.stats();
+    // The other process has finished and has released the lease. The first one must not take it again.
+    one.goOn();
+    one.process.kill("SIGCONT");
+    expect(await one.hears()).toMatchObject({
+      event: "end",
+      code: "CONFLICT",
+      message: expect.stringContaining("was lost"),
+    });
+    expect((await reader.stats()).checkpoints).toBe(before.checkpoints);
+    expect((await reader.getTuple(thread()))!.checkpoint.channel_values["log"]).toEqual(["one", "two", "three"]);
+  });
+});

@@ -1,0 +1,220 @@
+// Tests whose threads recover() takes: those of its own program, and none that a tool made or that a living process runs.
+import { END, START, StateGraph } from "@langchain/langgraph";
+import { openInspector } from "forkpoint/inspect";
+import { ForkpointSaver, type RecoveredThread, recover } from "forkpoint/langgraph";
+import { createAgent } from "langchain";
+import { existsSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import { describe, expect, it } from "vitest";
+import { Child } from "./children.js";
+import { Log, durable, folder, open, place, saver, thread } from "./helpers.js";
+
+const sync = (id = "thread") => ({ ...thread(id), durability: "sync" as const });
+
+/** A graph of two nodes. It stops after the first one as if the process was killed. */
+function pair(checkpointer: ForkpointSaver, name?: string, names = ["one", "two"] as const) {
+  const ran: string[] = [];
+  const node = (which: string) => () => {
+    ran.push(which);
+    return { log: [which] };
+  };
+  const app = new StateGraph(Log)
+    .addNode(names[0], node(names[0]))
+    .addNode(names[1], node(names[1]))
+    .addEdge(START, names[0])
+    .addEdge(names[0] as "one", names[1] as "two")
+    .compile({ checkpointer, ...(name !== undefined && { name }) });
+  const crash = (id?: string) => app.invoke({ log: [] }, { ...sync(id), interruptAfter: [names[0]] as never });
+  return { app, ran, crash };
+}
+
+describe("two programs share a database", () => {
+  // What the report says of the other program's thread.
+  const reports = {
+    agent: { why: "other program", program: "billing" },
+    named: { why: "other program", program: "billing" },
+    workflow: { why: "other program", program: "billing" },
+    program: { why: "other program", program: "billing" },
+    nameless: { why: "other program", program: null },
+  };
+
+  it.each(Object.entries(reports))(
+    "%s: the start of one runs nothing of the other, which was killed, and reports it",
+    { timeout: 60_000 },
+    async (kind, report) => {
+      const database = place(durable);
+      const journal = join(folder(), "effects.log");
+      const acts = () => (existsSync(journal) ? readFileSync(journal, "utf8").trim().split("\n") : []);
+      const start = (name: string, rest: string[], env = {}) =>
+        new Child([database, journal, kind, name, ...rest], env, "agents.mjs");
+      const recovered = async (name: string) => (await start(name, ["recover"]).end()) as unknown as RecoveredThread[];
+
+      const billing = start("billing", ["start", "invoice-7"], { STOP: "1" });
+      await billing.until("stopped");
+      expect(await billing.kill()).toBe("SIGKILL");
+      expect(acts()).toEqual(["billing act"]);
+
+      expect(await recovered("support")).toMatchObject([{ threadId: "invoice-7", outcome: "skipped", ...report }]);
+      expect(acts()).toEqual(["billing act"]);
+      expect(await recovered("billing")).toEqual([{ threadId: "invoice-7", outcome: "finished" }]);
+      expect(acts()).toEqual(["billing act", "billing act"]);
+      expect(await recovered("support")).toEqual([]);
+    },
+  );
+
+  it("a caller who names a thread of another program gets an error", async () => {
+    const target = place(durable);
+    const [billing, support] = ["billing", "support"].map((program) => open(target, { program }));
+    await pair(billing!).crash();
+    const { app, ran } = pair(support!);
+    const [named] = (await recover(app, support!, { threads: ["thread"] })).runs;
+    expect(named).toMatchObject({
+      outcome: "error",
+      error: { code: "INVALID_ARGUMENT", message: expect.stringContaining('made by the program "billing"') },
+    });
+    expect(ran).toEqual([]);
+  });
+
+  it("the name says that a graph with other nodes is of the same program", async () => {
+    const checkpointer = saver("memory", { program: "support" });
+    await pair(checkpointer).crash();
+    const changed = new StateGraph(Log)
+      .addNode("two", () => ({ log: ["changed"] }))
+      .addEdge(START, "two")
+      .compile({ checkpointer });
+    expect((await recover(changed, checkpointer)).runs).toMatchObject([
+      { outcome: "finished", output: { log: ["one", "changed"] } },
+    ]);
+  });
+
+  it("a thread that no one has marked is reported, and recovered when it is named", async () => {
+    const checkpointer = saver("memory");
+    await pair(checkpointer).crash();
+    const { app, ran } = pair(checkpointer, "support");
+    const [run] = (await recover(app, checkpointer)).runs;
+    expect(run).toMatchObject({ outcome: "skipped", why: "unknown origin", program: null });
+    expect(run).toMatchObject({ message: expect.stringContaining('threads: ["thread"]') });
+    expect(ran).toEqual([]);
+    expect((await recover(app, checkpointer, { threads: ["thread"] })).runs).toMatchObject([{ outcome: "finished" }]);
+    expect(ran).toEqual(["two"]);
+    // recover has given the graph's name to its later runs.
+    await app.invoke({ log: [] }, { ...sync("later"), interruptAfter: ["one"] });
+    expect((await recover(pair(checkpointer, "support").app, checkpointer)).runs).toMatchObject([
+      { threadId: "later", outcome: "finished" },
+    ]);
+  });
+
+  it("refuses a program without a name", () => {
+    expect(() => new ForkpointSaver("memory:", { program: "" })).toThrow('option "program" is empty');
+    expect(() => new ForkpointSaver("memory:", { program: 1 as never })).toThrow('option "program" must be a string');
+  });
+});
+
+describe("a branch that a tool made", () => {
+  it.each([
+    ["in the thread", undefined],
+    ["in a new thread", "copy"],
+  ])("%s waits until the program is asked to run it", async (_, as) => {
+    const target = place(durable);
+    const checkpointer = open(target);
+    const { app, ran, crash } = pair(checkpointer);
+    await crash();
+    await app.invoke(null, sync());
+    const before = (await checkpointer.status("thread"))!.checkpointId;
+    const all: string[] = [];
+    for await (const { config } of checkpointer.list(thread())) all.push(config.configurable!["checkpoint_id"]);
+    expect(all[0]).toBe(before);
+    const inspector = await openInspector(target, { write: true });
+    const ref = { space: "langgraph", run: "thread", id: all[1]! };
+    const edit = as === undefined ? {} : { as };
+    await inspector.fork(ref, { ...edit, set: [["log", ["edited"]]] });
+    await inspector.close();
+
+    const id = as ?? "thread";
+    const branch = { threadId: id, outcome: "skipped", why: "branch", program: null };
+    for (let start = 0; start < 2; start++) expect((await recover(app, checkpointer)).runs).toMatchObject([branch]);
+    expect(ran).toEqual(["one", "two"]);
+    expect((await recover(app, checkpointer, { threads: [id] })).runs).toMatchObject([
+      { outcome: "finished", output: { log: ["edited", "two"] } },
+    ]);
+    expect((await recover(app, checkpointer)).runs).toEqual([]);
+  });
+
+  it("is an ordinary thread again when the program has saved to it", async () => {
+    const target = place(durable);
+    const checkpointer = open(target);
+    const { app, crash } = pair(checkpointer);
+    await crash();
+    const inspector = await openInspector(target, { write: true });
+    await inspector.fork(
+      { space: "langgraph", run: "thread", id: (await checkpointer.status("thread"))!.checkpointId },
+      {},
+    );
+    await inspector.close();
+    expect((await recover(app, checkpointer)).runs).toMatchObject([{ outcome: "skipped", why: "branch" }]);
+    await app.updateState(thread(), { log: ["mine"] }, "one");
+    expect((await recover(app, checkpointer)).runs).toMatchObject([{ outcome: "finished" }]);
+  });
+});
+
+describe("a thread of a living process", () => {
+  it("is not run again without a lease, and is recovered when the process has ended", { timeout: 60_000 }, async () => {
+    const [database, journal] = [place(durable), join(folder(), "effects.log")];
+    const ran = () => readFileSync(journal, "utf8").trim().split("\n").length;
+    const args = (command: string) => [database, journal, command, "chain", "thread"];
+    const living = new Child(args("run"), { STOP_AT: "two", STOP: "after" });
+    await living.until("stopped");
+    expect(ran()).toBe(2);
+    const [run, ...others] = (await new Child(args("recover")).end()) as unknown as RecoveredThread[];
+    expect([run, others]).toMatchObject([
+      { threadId: "thread", outcome: "skipped", why: "at work", program: null },
+      [],
+    ]);
+    expect(run).toMatchObject({ message: expect.stringContaining(`process ${living.pid},`) });
+    expect(ran()).toBe(2);
+    expect(await living.kill()).toBe("SIGKILL");
+    expect(await new Child(args("recover")).end()).toMatchObject([{ threadId: "thread", outcome: "finished" }]);
+    // Two nodes before the kill, and four after it: the second node was cut off.
+    expect(ran()).toBe(6);
+  });
+
+  it("is recovered with idleMs, for example when the process has left it", { timeout: 60_000 }, async () => {
+    const target = place(durable);
+    const journal = join(folder(), "effects.log");
+    const living = new Child([target, journal, "run", "chain", "thread"], { STOP_AT: "three" });
+    await living.until("stopped");
+    const checkpointer = open(target);
+    const names = ["one", "two", "three", "four", "five"];
+    const graph = new StateGraph(Log) as StateGraph<any, any, any, string>;
+    for (const [at, name] of names.entries()) {
+      graph.addNode(name, () => ({ log: [name] })).addEdge(names[at - 1] ?? START, name);
+    }
+    const app = graph.compile({ checkpointer });
+    expect((await recover(app, checkpointer)).runs).toMatchObject([{ outcome: "skipped", why: "at work" }]);
+    expect((await recover(app, checkpointer, { idleMs: 3_600_000 })).runs).toEqual([]);
+    expect((await recover(app, checkpointer, { idleMs: 0 })).runs).toMatchObject([
+      { outcome: "finished", output: { log: ["in", ...names] } },
+    ]);
+  });
+});
+
+it("a thread that was stopped and then ended with updateState is not resumed", async () => {
+  const checkpointer = saver("memory");
+  const { app, ran, crash } = pair(checkpointer);
+  await crash();
+  await app.updateState(thread(), null, END);
+  expect((await checkpointer.status("thread"))!.status).toBe("finished");
+  expect((await recover(app, checkpointer)).runs).toEqual([]);
+  expect(ran).toEqual(["one"]);
+});
+
+it("recovers an agent of createAgent, and types accept it", async () => {
+  const checkpointer = saver("memory");
+  const calls: string[] = [];
+  const model = { invoke: () => calls.push("model") };
+  const agent = createAgent({ model: model as never, tools: [], checkpointer });
+  expect(await recover(agent, checkpointer)).toEqual({ runs: [], checked: 0 });
+  const other = createAgent({ model: model as never, tools: [], checkpointer: saver("memory") });
+  await expect(recover(other, checkpointer)).rejects.toThrow("another checkpointer");
+  expect(calls).toEqual([]);
+});

@@ -1,0 +1,309 @@
+// Tests recover(): it resumes threads that a crash cut off, once, and never a thread that waits for a human's answer.
+import { Annotation, Command, START, StateGraph, interrupt } from "@langchain/langgraph";
+import { openStore } from "forkpoint";
+import { type ForkpointSaver, type RecoveredThread, recover } from "forkpoint/langgraph";
+import { existsSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import { describe, expect, it } from "vitest";
+import { Child } from "./children.js";
+import { Log, folder, kinds, open, place, saver, thread } from "./helpers.js";
+
+const sync = (id = "thread") => ({ ...thread(id), durability: "sync" as const });
+
+/** A chain of nodes. `broken` nodes throw as long as they are in the set. `ran` has the nodes in the order of their runs. */
+function chain(names: string[], broken = new Set<string>()) {
+  const ran: string[] = [];
+  const graph = new StateGraph(Log);
+  for (const [at, name] of names.entries()) {
+    (graph as StateGraph<any, any, any, string>)
+      .addNode(name, () => {
+        ran.push(name);
+        if (broken.has(name)) throw new Error(`no ${name}`);
+        return { log: [name] };
+      })
+      .addEdge(names[at - 1] ?? START, name);
+  }
+  return { graph, ran, broken };
+}
+
+/** Runs a graph as if the process was killed after `steps` supersteps. */
+async function crashed(checkpointer: ForkpointSaver, names: string[], steps: number, id = "thread"): Promise<void> {
+  const { graph } = chain(names);
+  const app = graph.compile({ checkpointer });
+  const stopped = { ...sync(id), interruptAfter: [names[steps - 1]!] as never };
+  await app.invoke({ log: [] }, stopped);
+}
+
+/** A graph that asks before `pay`. The answer "no" ends it. */
+function approval(checkpointer: ForkpointSaver) {
+  const ran: string[] = [];
+  const marks = (name: string) => () => {
+    ran.push(name);
+    return {};
+  };
+  const app = new StateGraph(Log)
+    .addNode("draft", marks("draft"))
+    .addNode(
+      "ask",
+      () => {
+        const answer = interrupt<string, string>("pay 480?");
+        return new Command({ goto: answer === "yes" ? "pay" : "decline", update: { log: [answer] } });
+      },
+      { ends: ["pay", "decline"] },
+    )
+    .addNode("pay", marks("pay"))
+    .addNode("decline", marks("decline"))
+    .addEdge(START, "draft")
+    .addEdge("draft", "ask")
+    .compile({ checkpointer });
+  return { app, ran };
+}
+
+describe.each(kinds)("on %s", (kind) => {
+  it("resumes a thread that a crash cut off, and does not repeat what was stored", async () => {
+    const checkpointer = saver(kind);
+    await crashed(checkpointer, ["one", "two", "three"], 1);
+    const { graph, ran } = chain(["one", "two", "three"]);
+    const app = graph.compile({ checkpointer });
+    const { runs, checked } = await recover(app, checkpointer);
+    const output = { log: ["one", "two", "three"] };
+    expect({ runs, checked }).toEqual({ runs: [{ threadId: "thread", outcome: "finished", output }], checked: 1 });
+    expect(ran).toEqual(["two", "three"]);
+    expect((await recover(app, checkpointer)).runs).toEqual([]);
+    expect(ran).toEqual(["two", "three"]);
+  });
+
+  it("never resumes a thread that waits for an answer", async () => {
+    const checkpointer = saver(kind);
+    const { app, ran } = approval(checkpointer);
+    await app.invoke({ log: [] }, sync());
+    const waiting = {
+      threadId: "thread",
+      outcome: "waiting",
+      checkpointId: expect.any(String),
+      next: ["ask"],
+      interrupts: [expect.objectContaining({ value: "pay 480?" })],
+    };
+    expect((await recover(app, checkpointer)).runs).toEqual([waiting]);
+    expect((await recover(app, checkpointer, { onWaiting: () => undefined })).runs).toEqual([waiting]);
+    expect(ran).toEqual(["draft"]);
+  });
+
+  it.each([
+    ["yes", "pay"],
+    ["no", "decline"],
+  ])("passes the answer %s once", async (resume, effect) => {
+    const checkpointer = saver(kind);
+    const { app, ran } = approval(checkpointer);
+    await app.invoke({ log: [] }, sync());
+    const asked: unknown[] = [];
+    const onWaiting = (waiting: object) => {
+      asked.push(waiting);
+      return new Command({ resume });
+    };
+    expect((await recover(app, checkpointer, { onWaiting })).runs).toMatchObject([
+      { outcome: "finished", output: { log: [resume] } },
+    ]);
+    expect((await recover(app, checkpointer, { onWaiting })).runs).toEqual([]);
+    expect(asked).toMatchObject([{ threadId: "thread", next: ["ask"], interrupts: [{ value: "pay 480?" }] }]);
+    expect(ran).toEqual(["draft", effect]);
+  });
+
+  it("goes on with the next question of the thread, and stops if the same one is asked again", async () => {
+    const checkpointer = saver(kind);
+    const app = new StateGraph(Log)
+      .addNode("ask", () => {
+        const name = interrupt<string, string>("name?");
+        let age = interrupt<string, string>("age?");
+        while (!/^\d+$/.test(age)) age = interrupt<string, string>("age?");
+        return { log: [name, age] };
+      })
+      .addEdge(START, "ask")
+      .compile({ checkpointer });
+    await app.invoke({ log: [] }, sync());
+    const questions: unknown[] = [];
+    const onWaiting = ({ interrupts }: { interrupts: Array<{ value?: unknown }> }) => {
+      questions.push(interrupts[0]!.value);
+      return new Command({ resume: "Ada" });
+    };
+    expect((await recover(app, checkpointer, { onWaiting })).runs).toMatchObject([{ outcome: "waiting" }]);
+    expect(questions).toEqual(["name?", "age?"]);
+    const right = () => new Command({ resume: "36" });
+    expect((await recover(app, checkpointer, { onWaiting: right })).runs).toMatchObject([
+      { outcome: "finished", output: { log: ["Ada", "36"] } },
+    ]);
+  });
+
+  it.each(["interruptBefore", "interruptAfter"] as const)("never passes a breakpoint by itself: %s", async (option) => {
+    const checkpointer = saver(kind);
+    const at = { [option]: [option === "interruptBefore" ? "two" : "one"] as never };
+    const { graph, ran } = chain(["one", "two", "three"]);
+    const app = graph.compile({ checkpointer, ...at });
+    await app.invoke({ log: [] }, sync());
+    expect((await recover(app, checkpointer)).runs).toMatchObject([
+      { outcome: "waiting", next: ["two"], interrupts: [] },
+    ]);
+    expect(ran).toEqual(["one"]);
+    const plain = graph.compile({ checkpointer });
+    expect((await recover(plain, checkpointer, { config: at })).runs).toMatchObject([{ outcome: "waiting" }]);
+    expect(ran).toEqual(["one"]);
+    // After the breakpoint, a graph with interruptAfter may be at the next one.
+    const onWaiting = ({ next }: { next: string[] }) =>
+      next[0] === "two" || option === "interruptAfter" ? null : undefined;
+    const [run] = (await recover(app, checkpointer, { onWaiting })).runs;
+    expect(run).toMatchObject({ outcome: "finished", output: { log: ["one", "two", "three"] } });
+  });
+
+  it("knows a failed thread from a waiting one, and retries it only when told to", async () => {
+    const checkpointer = saver(kind);
+    const { graph, ran, broken } = chain(["one", "two"], new Set(["two"]));
+    const app = graph.compile({ checkpointer });
+    await expect(app.invoke({ log: [] }, sync())).rejects.toThrow("no two");
+    const failed = { threadId: "thread", outcome: "failed", next: ["two"] };
+    expect((await recover(app, checkpointer, { onWaiting: () => null })).runs).toMatchObject([failed]);
+    expect(ran).toEqual(["one", "two"]);
+    expect((await recover(app, checkpointer, { onFailed: () => "retry" })).runs).toMatchObject([failed]);
+    expect(ran).toEqual(["one", "two", "two"]);
+    broken.clear();
+    expect((await recover(app, checkpointer, { onFailed: () => "retry" })).runs).toMatchObject([
+      { outcome: "finished", output: { log: ["one", "two"] } },
+    ]);
+    expect(ran).toEqual(["one", "two", "two", "two"]);
+  });
+
+  it("an error of one thread does not stop the others", async () => {
+    const checkpointer = saver(kind);
+    await crashed(checkpointer, ["one", "two"], 1, "good");
+    await crashed(checkpointer, ["one", "two"], 1, "bad");
+    const { graph } = chain(["one", "two"], new Set());
+    const app = graph.compile({ checkpointer });
+    const invoke = app.invoke.bind(app);
+    app.invoke = (async (input: never, config: { configurable: { thread_id: string } }) => {
+      if (config.configurable.thread_id === "bad") throw new Error("no");
+      return invoke(input, config);
+    }) as never;
+    const { runs } = await recover(app, checkpointer);
+    expect(new Map(runs.map(({ threadId, outcome }) => [threadId, outcome]))).toEqual(
+      new Map([
+        ["good", "finished"],
+        ["bad", "error"],
+      ]),
+    );
+  });
+
+  it("leaves the threads of other graphs alone", async () => {
+    const checkpointer = saver(kind);
+    await crashed(checkpointer, ["other", "graph"], 1);
+    const app = chain(["one", "two"]).graph.compile({ checkpointer });
+    const skipped = { threadId: "thread", outcome: "skipped", why: "other program", program: null };
+    expect(await recover(app, checkpointer)).toMatchObject({ runs: [skipped], checked: 1 });
+    const [named] = (await recover(app, checkpointer, { threads: ["thread"] })).runs;
+    expect(named).toMatchObject({ outcome: "error", error: { code: "INVALID_ARGUMENT" } });
+  });
+
+  it("with idleMs, a fresh thread is left alone", async () => {
+    const checkpointer = saver(kind);
+    await crashed(checkpointer, ["one", "two"], 1);
+    const app = chain(["one", "two"]).graph.compile({ checkpointer });
+    expect((await recover(app, checkpointer, { idleMs: 60_000 })).runs).toEqual([]);
+    expect((await recover(app, checkpointer, { maxAgeMs: 60_000 })).runs).toHaveLength(1);
+  });
+
+  it("with maxAgeMs, a thread that was active long ago is left alone", async () => {
+    const checkpointer = saver(kind);
+    await crashed(checkpointer, ["one", "two"], 1);
+    const app = chain(["one", "two"]).graph.compile({ checkpointer });
+    await new Promise((resolve) => setTimeout(resolve, 5));
+    expect(await recover(app, checkpointer, { maxAgeMs: 1 })).toEqual({ runs: [], checked: 0 });
+    expect((await recover(app, checkpointer, { maxAgeMs: null })).runs).toHaveLength(1);
+  });
+
+  it("two recoveries at once resume and answer each thread once", async () => {
+    const target = place(kind);
+    const shared = kind === "memory" ? await openStore(target) : undefined;
+    const savers = [1, 2].map(() => open((shared ?? target) as string));
+    const apps = savers.map((checkpointer) => approval(checkpointer));
+    for (let i = 0; i < 5; i++) await apps[0]!.app.invoke({ log: [] }, sync(`thread-${i}`));
+    const onWaiting = () => new Command({ resume: "yes" });
+    const reports = await Promise.all(
+      apps.map(({ app }, at) => recover(app, savers[at]!, { onWaiting, leaseTtlMs: 3_000 })),
+    );
+    expect(reports.flatMap(({ runs }) => runs.filter(({ outcome }) => outcome === "finished"))).toHaveLength(5);
+    expect(apps.flatMap(({ ran }) => ran.filter((node) => node === "pay"))).toHaveLength(5);
+    await shared?.close();
+  });
+
+  it("refuses wrong arguments before it resumes anything", async () => {
+    const checkpointer = saver(kind);
+    await crashed(checkpointer, ["one", "two"], 1);
+    const { graph, ran } = chain(["one", "two"]);
+    const app = graph.compile({ checkpointer });
+    const other = graph.compile({ checkpointer: saver("memory") });
+    const wrong: unknown[][] = [
+      [undefined, checkpointer],
+      [{}, checkpointer],
+      [app, {}],
+      [other, checkpointer],
+      [app, checkpointer, { onWaitng: () => {} }],
+      [app, checkpointer, { threads: "all" }],
+      [app, checkpointer, { config: 1 }],
+      [app, checkpointer, { maxAttempts: -1 }],
+    ];
+    for (const given of wrong) {
+      const error = await (recover as (...all: unknown[]) => Promise<unknown>)(...given).catch((thrown) => thrown);
+      expect(error instanceof TypeError || error instanceof RangeError).toBe(true);
+    }
+    expect(ran).toEqual([]);
+  });
+});
+
+it(
+  "an answer is stored before the thread goes on: whenever the process is killed, it is asked for once",
+  { timeout: 60_000 },
+  async () => {
+    const path = folder();
+    const [database, journal] = [join(path, "graph.db"), join(path, "effects.log")];
+    const ran = () =>
+      existsSync(journal)
+        ? readFileSync(journal, "utf8")
+            .trim()
+            .split("\n")
+            .map((line) => line.split(" ")[1])
+        : [];
+    const recovered = async (child: Child) => (await child.end()) as unknown as RecoveredThread[];
+    await new Child([database, journal, "run", "asking", "thread"]).end();
+    expect(ran()).toEqual(["before"]);
+
+    // Nobody has answered yet, however often the program is started.
+    for (let start = 0; start < 2; start++) {
+      expect(await recovered(new Child([database, journal, "recover", "asking", "thread"]))).toMatchObject([
+        { outcome: "waiting", interrupts: [{ value: "well?" }] },
+      ]);
+    }
+    const killed = new Child([database, journal, "recover", "asking", "thread"], { ANSWER: "yes", STOP_AT: "after" });
+    await killed.until("stopped");
+    expect(await killed.kill()).toBe("SIGKILL");
+    // This start has no answer, and needs none.
+    expect(await recovered(new Child([database, journal, "recover", "asking", "thread"]))).toMatchObject([
+      { outcome: "finished", output: { log: ["in", "before", "yes", "after"] } },
+    ]);
+    expect(await recovered(new Child([database, journal, "recover", "asking", "thread"], { ANSWER: "yes" }))).toEqual(
+      [],
+    );
+    expect(ran()).toEqual(["before", "after"]);
+  },
+);
+
+it("a graph with state of another form is recovered as well", async () => {
+  const checkpointer = saver("memory");
+  const State = Annotation.Root({ n: Annotation<number>() });
+  const build = () =>
+    new StateGraph(State)
+      .addNode("add", ({ n }) => ({ n: n + 1 }))
+      .addNode("double", ({ n }) => ({ n: n * 2 }))
+      .addEdge(START, "add")
+      .addEdge("add", "double")
+      .compile({ checkpointer });
+  await build().invoke({ n: 1 }, { ...sync(), interruptAfter: ["add"] });
+  expect((await recover(build(), checkpointer)).runs).toMatchObject([{ outcome: "finished", output: { n: 4 } }]);
+});
