@@ -341,9 +341,7 @@ export async function timeGoesBack(
     if (lost.length === 0) return;
     const name = pick(lost);
     const before = history.before(name);
-    // It changes all channels of LangGraph.
-    const next = history.next(name, before);
-    const what = { ...next, n: Math.ceil(next.n / 4) * 4, slow: next.save };
+    const what = history.next(name, before);
     const { error } = await process.ask({ op: "save", at: { name }, newest: before.at(-1)!.n, what });
     journey.unaware += 1;
     if (error === undefined) history.add(what);

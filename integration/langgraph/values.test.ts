@@ -366,3 +366,33 @@ it("bytes and texts are the same after the file was closed and opened again", as
   const read = (await open(target).getTuple(at))!.checkpoint.channel_values;
   for (const [name, value] of Object.entries(values)) expect(read[name], name).toEqual(await kept(value));
 });
+
+describe.each(kinds)("a parent that is gone, over %s", (kind) => {
+  const put = (store: ReturnType<typeof saver>, parent: string | undefined, id: string, fields: object, versions = {}) =>
+    store.put(
+      thread("thread", { checkpoint_ns: "", ...(parent !== undefined && { checkpoint_id: parent }) }),
+      checkpoint({ id, channel_versions: { fast: 2, slow: 1 }, ...fields }),
+      metadata(),
+      versions,
+    );
+
+  // A graph goes on in memory after its thread was deleted, or after its database was restored.
+  it("a checkpoint keeps the channels that it does not change", async () => {
+    const store = saver(kind);
+    await put(store, undefined, "01", { channel_values: { fast: "a", slow: "mine" } }, { fast: 1, slow: 1 });
+    await store.deleteThread("thread");
+    await put(store, "01", "02", { channel_values: { fast: "b", slow: "mine" } }, { fast: 2 });
+    const found = await store.getTuple(thread());
+    expect(found!.checkpoint.channel_values).toEqual({ fast: "b", slow: "mine" });
+  });
+
+  it("a checkpoint takes no value of another history with the same version", async () => {
+    const store = saver(kind);
+    await put(store, undefined, "01", { channel_values: { fast: "a", slow: "mine" } }, { fast: 1, slow: 1 });
+    await store.deleteThread("thread");
+    await put(store, undefined, "02", { channel_values: { fast: "x", slow: "theirs" } }, { fast: 1, slow: 1 });
+    await put(store, "01", "03", { channel_values: { fast: "b", slow: "mine" } }, { fast: 2 });
+    const found = await store.getTuple(thread());
+    expect(found!.checkpoint.channel_values).toEqual({ fast: "b", slow: "mine" });
+  });
+});

@@ -19,7 +19,7 @@ use serde::Deserialize;
 
 use super::{Contract, MAX_ID_BYTES, Names, Shown, check_id, damaged, thread};
 use crate::error::{Code, Error, Result};
-use crate::op::{Expect, Op, Unit};
+use crate::op::{Expect, Must, Op, Unit};
 use crate::query::{ActivityOrder, Ancestors, Of, Pick, Query, Recent};
 use crate::record::{ContractId, Draft, Header, Part, Payload, Seq, SortKey, Tuple, Write};
 
@@ -128,6 +128,14 @@ pub fn put(put: Put) -> Result<Unit> {
         newest: parent.clone(),
         or: key.clone(),
     });
+    // A part has the name and the version of its channel. Without the parent, another branch, or a history that a restore has
+    // brought back, may have another value under the same name.
+    let heir = parent.clone().filter(|_| !inherit.is_empty()).map(|id| Expect::Checkpoint {
+        contract: CONTRACT_ID,
+        id,
+        must: Must::BeSavedSince(i64::MIN),
+        otherwise: Error::new(Code::NotFound, "the parent of the checkpoint is not stored any more: save all channels"),
+    });
     let claim = parent.clone().map(|id| Op::Claim { contract: CONTRACT_ID, id, claimed_by: key.clone() });
     let header = Header {
         contract: CONTRACT_ID,
@@ -145,7 +153,7 @@ pub fn put(put: Put) -> Result<Unit> {
     };
     let draft = Draft { header, payload: Payload { parts }, inherit, like, logs: Vec::new(), encoded: None };
     Ok(Unit {
-        expect: expect.into_iter().collect(),
+        expect: expect.into_iter().chain(heir).collect(),
         ops: [Op::Put(Box::new(draft))].into_iter().chain(claim).collect(),
     })
 }

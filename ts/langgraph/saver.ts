@@ -31,7 +31,7 @@ import type {
 } from "../../langgraph.js";
 import type { Held } from "../backlog.js";
 import type { Engine } from "../engine.js";
-import { ForkpointError, isArray, isOvertaken, quote, readingArgument, show, typeError } from "../errors.js";
+import { ForkpointError, isArray, isOvertaken, isOwnError, quote, readingArgument, show, typeError } from "../errors.js";
 import { StoreHandle } from "../handle.js";
 import { setHandle } from "../handles.js";
 import { ownLeaseOption } from "../lease.js";
@@ -183,8 +183,15 @@ export function saverOf(peer: Peer) {
           this.#leases.write(context.native, write, (native) =>
             retrying(async () => {
               const mark = namespace === "" ? encodeMark({ ...identity, ...by() }) : undefined;
-              const whole = { ...pieces, metadata, mark, dependsOnParent: await depends(context) };
-              await putCheckpoint(native, checkpointRef, parent, whole, only);
+              const dependsOnParent = await depends(context);
+              const put = (pieces: Awaited<typeof encoded>) =>
+                putCheckpoint(native, checkpointRef, parent, { ...pieces, metadata, mark, dependsOnParent }, only);
+              await put(pieces).catch(async (error) => {
+                if (!isOwnError(error) || error.code !== "NOT_FOUND") throw error;
+                // The parent is gone: it was deleted, or the database was restored. The checkpoint has all values itself.
+                const all = { ...checkpoint.channel_versions, ...newVersions };
+                return put(await encodeCheckpoint(this.serde, checkpoint, all, held));
+              });
             }),
           ),
         );
