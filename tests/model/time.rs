@@ -205,7 +205,7 @@ impl Machine for Schema {
 }
 
 proptest! {
-    #![proptest_config(config(150))]
+    #![proptest_config(config(50))]
     #[test]
     fn a_file_that_goes_back_answers_as_the_model(steps in steps()) {
         file_goes_back(&steps, Journal::Wal)?;
@@ -229,7 +229,7 @@ proptest! {
 
 #[cfg(all(feature = "postgres", unix))]
 proptest! {
-    #![proptest_config(config(40))]
+    #![proptest_config(config(15))]
     #[test]
     fn a_server_that_goes_back_answers_as_the_model(steps in steps()) {
         if let Some(server) = common::postgres::server() {
