@@ -13,7 +13,7 @@ use crate::record::{ContractId, FirstCheckpoint, LogMark, LogRun, Origin, Saved,
 const MOST_PAIRS: usize = 1 << 20;
 
 /// The number of records to compare at once.
-const RECORDS: usize = 256;
+pub(super) const RECORDS: usize = 256;
 
 /// A comparison that is under way. It goes through lineages, checkpoints and pending writes, in this order.
 pub(super) struct Verification {
@@ -33,19 +33,19 @@ enum Stage {
 }
 
 /// The next items of both stores.
-struct Pair<T, Place> {
-    from: Items<T, Place>,
-    to: Items<T, Place>,
+pub(super) struct Pair<T, Place> {
+    pub(super) from: Items<T, Place>,
+    pub(super) to: Items<T, Place>,
 }
 
 /// Items of one store that were read, and the place after them.
-struct Items<T, Place> {
-    read: VecDeque<T>,
+pub(super) struct Items<T, Place> {
+    pub(super) read: VecDeque<T>,
     after: Option<Place>,
 }
 
 /// An item that comes in pages.
-trait Item<Place>: Sized {
+pub(super) trait Item<Place>: Sized {
     fn read(side: &Side, after: Option<Place>, shared: &Shared) -> Result<Vec<Self>>;
     fn place(&self) -> Place;
     fn contract(&self) -> ContractId;
@@ -59,7 +59,7 @@ impl<T: Item<Place>, Place: Clone> Items<T, Place> {
     }
 
     /// Reads the next page if nothing is left of the last one.
-    fn fill(&mut self, side: &Side, shared: &Shared) -> Result<()> {
+    pub(super) fn fill(&mut self, side: &Side, shared: &Shared) -> Result<()> {
         while self.read.is_empty() {
             let found = T::read(side, self.after.clone(), shared)?;
             let Some(last) = found.last() else { break };
@@ -71,7 +71,7 @@ impl<T: Item<Place>, Place: Clone> Items<T, Place> {
 }
 
 impl<T: Item<Place>, Place: Clone> Pair<T, Place> {
-    fn new() -> Self {
+    pub(super) fn new() -> Self {
         Self { from: Items::new(), to: Items::new() }
     }
 
@@ -271,13 +271,13 @@ fn segments(from: &[LogRun], to: &[LogRun]) -> Vec<((i64, i64), u64, u64)> {
     found
 }
 
-fn runs_of(contract: ContractId, lineage: &str, log: &str, at: Option<&str>) -> Query {
+pub(super) fn runs_of(contract: ContractId, lineage: &str, log: &str, at: Option<&str>) -> Query {
     let (lineage, log, at) = (lineage.to_owned(), log.to_owned(), at.map(str::to_owned));
     Query::LogRuns { contract, lineage, log, at }
 }
 
 /// What a lineage shows of its first checkpoint. Positions differ between stores.
-fn shown(start: &Start) -> Option<FirstCheckpoint> {
+pub(super) fn shown(start: &Start) -> Option<FirstCheckpoint> {
     let mut first = start.first.clone()?;
     first.origin = first.origin.map(|origin| Origin { position: 0, ..origin });
     Some(first)
