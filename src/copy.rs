@@ -242,7 +242,7 @@ impl Shared {
                 Ok(State::Scans(None, Box::new(copying)))
             }
             // It may be a copy that has ended.
-            None => Ok(State::Verifies(Box::new(Verification::new(false)), None)),
+            None => Ok(State::Verifies(Box::new(Verification::new()), None)),
         }
     }
 
@@ -315,7 +315,7 @@ impl Shared {
 
 fn goes_on(copying: Copying) -> State {
     if copying.stage() == Stage::Verify {
-        return State::Verifies(Box::new(Verification::new(true)), Some(Box::new(copying.into_mark())));
+        return State::Verifies(Box::new(Verification::new()), Some(Box::new(copying.into_mark())));
     }
     State::Copies(Box::new(copying))
 }

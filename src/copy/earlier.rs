@@ -6,12 +6,12 @@
 //! the source. Nothing is changed unless all of this holds, because the destination may be another store.
 
 use super::Shared;
-use super::logs::length;
+use super::logs::begins_with;
 use super::mark::{Mark, Stage as Copied};
-use super::verify::{Item, Pair, RECORDS, runs_of, shown};
+use super::verify::{Item, Pair, shown};
 use crate::error::{Code, Error, Result, quote};
 use crate::op::Op;
-use crate::query::{LogRange, LogSide, Query};
+use crate::query::Query;
 use crate::record::{ContractId, Header, LogMark, Saved, Seq, Start, Written};
 
 /// A comparison that is under way. It goes through lineages, checkpoints and pending writes, in this order.
@@ -32,7 +32,8 @@ enum Stage {
 
 impl Earlier {
     pub(super) fn new(source: &str) -> Self {
-        let mark = Mark { existing: Some(i64::MIN), ..Mark::new(source, Copied::Saves) };
+        let mut mark = Mark::new(source, Copied::Saves);
+        mark.existing = Some(i64::MIN);
         Self { stage: Stage::Lineages(Pair::new()), mark, touched: Vec::new() }
     }
 
@@ -86,7 +87,9 @@ fn lineages(shared: &Shared, pair: &mut Pair<Start, i64>, mark: &mut Mark) -> Re
         }
         let logs = Query::Logs { contract: to.contract, lineage: to.name.clone() };
         for LogMark { log, length } in shared.to.ask(logs)?.into_logs()? {
-            begins_with(shared, &to, &log, length)?;
+            if !begins_with(shared, (to.contract, &to.name, &log), length)? {
+                return Err(foreign(&to.named(), "its logs"));
+            }
         }
         mark.created = from.position;
         mark.existing = Some(from.position);
@@ -95,41 +98,8 @@ fn lineages(shared: &Shared, pair: &mut Pair<Start, i64>, mark: &mut Mark) -> Re
     Ok(any)
 }
 
-/// Checks that a log of the source begins with the records that the destination has.
-fn begins_with(shared: &Shared, start: &Start, log: &str, end: u64) -> Result<()> {
-    let runs = runs_of(start.contract, &start.name, log, None);
-    let differs = || foreign(&start.named(), "its logs");
-    if length(&shared.from.ask(runs)?.into_log_runs()?) < end {
-        return Err(differs());
-    }
-    let mut position = 0;
-    while position < end {
-        let range = LogRange {
-            contract: start.contract,
-            lineage: start.name.clone(),
-            log: log.to_owned(),
-            at: None,
-            from: LogSide::First,
-            skip: position,
-            limit: usize::try_from(end - position).unwrap_or(RECORDS).min(RECORDS),
-        };
-        let theirs = shared.to.request(Query::Log(range.clone()));
-        let ours = shared.from.ask(Query::Log(range))?.into_log()?.unwrap_or_default().records;
-        if ours.is_empty() || ours != theirs.wait()?.into_log()?.unwrap_or_default().records {
-            return Err(differs());
-        }
-        position += ours.len() as u64;
-    }
-    Ok(())
-}
-
 /// Compares a page of checkpoints. Returns false if there are no more.
-fn checkpoints(
-    shared: &Shared,
-    pair: &mut Pair<Saved, Seq>,
-    mark: &mut Mark,
-    touched: &mut Vec<Op>,
-) -> Result<bool> {
+fn checkpoints(shared: &Shared, pair: &mut Pair<Saved, Seq>, mark: &mut Mark, touched: &mut Vec<Op>) -> Result<bool> {
     pair.to.fill(&shared.to, shared)?;
     let any = !pair.to.read.is_empty();
     for Saved { checkpoint: to, .. } in pair.to.read.drain(..) {

@@ -37,7 +37,9 @@ impl Copying {
 
     /// Begins the copy with these ops.
     pub(super) fn beginning_with(mut self, ops: Vec<Op>) -> Self {
-        ops.into_iter().for_each(|op| self.page.push(op));
+        for op in ops {
+            self.page.push(op);
+        }
         self
     }
 
@@ -233,21 +235,22 @@ impl Copying {
             self.mark.done.bytes += writes.iter().map(|write| write.part.bytes.len() as u64).sum::<u64>();
             let there = if self.mark.existing.is_some() { there(shared, contract, &id)? } else { Vec::new() };
             let claim = claim_since(&there, &writes);
-            if let Some(claimed_by) = claim.clone() {
-                self.page.push(Op::Claim { contract, id: id.clone(), claimed_by });
+            if let Some(claimed_by) = &claim {
+                // Before they were claimed, the open writes got these values.
+                let claimed = writes.iter().filter(|write| write.claimed_by.as_ref() == Some(claimed_by));
+                let open = claimed.map(|write| Write { claimed_by: None, ..write.clone() }).collect();
+                self.page.push(Op::Write { contract, id: id.clone(), writes: open, replace: true, encoded: None });
+                self.page.push(Op::Claim { contract, id: id.clone(), claimed_by: claimed_by.clone() });
             }
             // A write op stores claimed writes before the others. So writes with different claims get ops of their own.
             for writes in writes.chunk_by(|a, b| (&a.task, &a.claimed_by) == (&b.task, &b.claimed_by)) {
                 // A claimed write is always added, so it must not be there yet.
-                let is_there = |write: &Write| {
-                    let claimed_by = write.claimed_by.as_ref().or(claim.as_ref());
-                    write.task == writes[0].task && claimed_by.is_some() && claimed_by == writes[0].claimed_by.as_ref()
-                };
-                if there.iter().any(is_there) {
-                    continue;
+                let Write { task, claimed_by, .. } = &writes[0];
+                let is_there = there.iter().any(|write| (&write.task, &write.claimed_by) == (task, claimed_by));
+                if claimed_by.is_none() || !(is_there || *claimed_by == claim) {
+                    let writes = writes.to_vec();
+                    self.page.push(Op::Write { contract, id: id.clone(), writes, replace: true, encoded: None });
                 }
-                let (id, writes): (_, Vec<Write>) = (id.clone(), writes.to_vec());
-                self.page.push(Op::Write { contract, id, writes, replace: true, encoded: None });
             }
         }
         Ok(ended)

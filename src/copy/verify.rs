@@ -17,8 +17,6 @@ pub(super) const RECORDS: usize = 256;
 
 /// A comparison that is under way. It goes through lineages, checkpoints and pending writes, in this order.
 pub(super) struct Verification {
-    /// True if the destination was copied from the source. False if this is not known yet.
-    copied: bool,
     stage: Stage,
     pub(super) counts: Counts,
     /// The records that were compared: for each branch of the source and branch of the destination, the positions of
@@ -76,11 +74,11 @@ impl<T: Item<Place>, Place: Clone> Pair<T, Place> {
     }
 
     /// Takes the items that both stores have next. Returns nothing if both have no more.
-    fn take(&mut self, shared: &Shared, copied: bool) -> Result<Vec<(T, T)>> {
+    fn take(&mut self, shared: &Shared) -> Result<Vec<(T, T)>> {
         self.from.fill(&shared.from, shared)?;
         self.to.fill(&shared.to, shared)?;
         match (self.from.read.front(), self.to.read.front()) {
-            (None, Some(item)) | (Some(item), None) => Err(differs(copied, &item.named(), "it is only in one of them")),
+            (None, Some(item)) | (Some(item), None) => Err(differs(&item.named(), "it is only in one of them")),
             _ => {
                 let count = self.from.read.len().min(self.to.read.len());
                 Ok(self.from.read.drain(..count).zip(self.to.read.drain(..count)).collect())
@@ -90,38 +88,37 @@ impl<T: Item<Place>, Place: Clone> Pair<T, Place> {
 }
 
 impl Verification {
-    pub(super) fn new(copied: bool) -> Self {
+    pub(super) fn new() -> Self {
         let stage = Stage::Lineages(Pair::new());
-        Self { copied, stage, counts: Counts::default(), equal: HashMap::new() }
+        Self { stage, counts: Counts::default(), equal: HashMap::new() }
     }
 
     /// Compares about one page. Returns true if the stores are equal.
     pub(super) fn step(&mut self, shared: &Shared) -> Result<bool> {
-        let copied = self.copied;
         match &mut self.stage {
             Stage::Lineages(pair) => {
-                let found = pair.take(shared, copied)?;
+                let found = pair.take(shared)?;
                 if found.is_empty() {
                     self.stage = Stage::Checkpoints(Pair::new());
                 }
                 self.lineages(shared, &found)?;
             }
             Stage::Checkpoints(pair) => {
-                let found = pair.take(shared, copied)?;
+                let found = pair.take(shared)?;
                 if found.is_empty() {
                     self.stage = Stage::Writes(Pair::new());
                 }
                 self.checkpoints(shared, &found)?;
             }
             Stage::Writes(pair) => {
-                let found = pair.take(shared, copied)?;
+                let found = pair.take(shared)?;
                 for (from, to) in &found {
                     if (from.contract, &from.id) != (to.contract, &to.id) {
                         let other = format!("in the destination, {} have their place", to.named());
-                        return Err(differs(copied, &from.named(), &other));
+                        return Err(differs(&from.named(), &other));
                     }
                     if from != to {
-                        return Err(differs(copied, &from.named(), "they are not the same"));
+                        return Err(differs(&from.named(), "they are not the same"));
                     }
                     self.counts.writes += from.writes.len() as u64;
                     self.counts.bytes += from.writes.iter().map(|write| write.part.bytes.len() as u64).sum::<u64>();
@@ -136,10 +133,10 @@ impl Verification {
         for (from, to) in found {
             if (from.contract, &from.name) != (to.contract, &to.name) {
                 let other = format!("in the destination, {} has its place", to.named());
-                return Err(differs(self.copied, &from.named(), &other));
+                return Err(differs(&from.named(), &other));
             }
             if shown(from) != shown(to) {
-                return Err(differs(self.copied, &from.named(), "its group, its age or its origin"));
+                return Err(differs(&from.named(), "its group, its age or its origin"));
             }
         }
         self.counts.lineages += found.len() as u64;
@@ -149,7 +146,7 @@ impl Verification {
         for (((start, _), from), to) in found.iter().zip(from).zip(to) {
             let logs = from.into_logs()?;
             if logs != to.into_logs()? {
-                return Err(differs(self.copied, &start.named(), "its logs"));
+                return Err(differs(&start.named(), "its logs"));
             }
             let of = |mark: &LogMark| runs_of(start.contract, &start.name, &mark.log, None);
             let queries: Vec<Query> = logs.iter().map(of).collect();
@@ -165,7 +162,7 @@ impl Verification {
         for (Saved { checkpoint: from, .. }, Saved { checkpoint: to, .. }) in found {
             if (from.header.contract, &from.header.id) != (to.header.contract, &to.header.id) {
                 let other = format!("in the destination, checkpoint {} has its place", quote(&to.header.id));
-                return Err(differs(self.copied, &format!("checkpoint {}", quote(&from.header.id)), &other));
+                return Err(differs(&format!("checkpoint {}", quote(&from.header.id)), &other));
             }
             let what = if from.header != to.header {
                 "its fields"
@@ -178,7 +175,7 @@ impl Verification {
                 self.counts.bytes += from.payload.len() as u64;
                 continue;
             };
-            return Err(differs(self.copied, &format!("checkpoint {}", quote(&from.header.id)), what));
+            return Err(differs(&format!("checkpoint {}", quote(&from.header.id)), what));
         }
         let all = || {
             let checkpoints = found.iter().map(|(saved, _)| &saved.checkpoint);
@@ -208,7 +205,7 @@ impl Verification {
         };
         let (from, to) = (from.into_log_runs()?, to.into_log_runs()?);
         if length(&from) != length(&to) {
-            return Err(differs(self.copied, &what(), "the number of its records"));
+            return Err(differs(&what(), "the number of its records"));
         }
         if self.equal.len() > MOST_PAIRS {
             self.equal.clear();
@@ -234,7 +231,7 @@ impl Verification {
                 let ours = shared.from.ask(Query::Log(range))?.into_log()?.unwrap_or_default().records;
                 let theirs = other.wait()?.into_log()?.unwrap_or_default().records;
                 if ours != theirs || ours.is_empty() {
-                    return Err(differs(self.copied, &what(), "the records of its logs"));
+                    return Err(differs(&what(), "the records of its logs"));
                 }
                 position += ours.len() as u64;
                 self.counts.records += ours.len() as u64;
@@ -271,7 +268,7 @@ fn segments(from: &[LogRun], to: &[LogRun]) -> Vec<((i64, i64), u64, u64)> {
     found
 }
 
-pub(super) fn runs_of(contract: ContractId, lineage: &str, log: &str, at: Option<&str>) -> Query {
+fn runs_of(contract: ContractId, lineage: &str, log: &str, at: Option<&str>) -> Query {
     let (lineage, log, at) = (lineage.to_owned(), log.to_owned(), at.map(str::to_owned));
     Query::LogRuns { contract, lineage, log, at }
 }
@@ -283,18 +280,11 @@ pub(super) fn shown(start: &Start) -> Option<FirstCheckpoint> {
     Some(first)
 }
 
-fn differs(copied: bool, item: &str, what: &str) -> Error {
-    let message = if copied {
-        format!(
-            "the copy differs from its source: {item}: {what}. A program wrote to one of the two stores during the copy: \
-             stop the programs, remove the destination, and copy again"
-        )
-    } else {
-        format!(
-            "the destination of the copy is not empty, and it is no copy of the source: {item}: {what}. Give an empty \
-             destination. Nothing was copied"
-        )
-    };
+fn differs(item: &str, what: &str) -> Error {
+    let message = format!(
+        "the copy differs from its source: {item}: {what}. A program wrote to one of the two stores during the copy: stop \
+         the programs, remove the destination, and copy again"
+    );
     Error::new(Code::Conflict, message)
 }
 
