@@ -27,7 +27,10 @@ export interface CopyResult {
 
 /** How far {@link copyStore} is. */
 export interface CopyProgress extends CopyResult {
-  /** `"verifying"`: everything is copied, and both stores are read and compared. The counts begin again at 0. */
+  /**
+   * `"verifying"`: both stores are read and compared. The counts begin again at 0. A copy begins with this phase if the
+   * destination is not empty, and ends with it.
+   */
   phase: "copying" | "verifying";
   /** The number of checkpoints that the source had when the call began. */
   ofCheckpoints: number;
@@ -40,11 +43,12 @@ export interface CopyProgress extends CopyResult {
  * Then reads both stores and compares them.
  *
  * The copy has all checkpoints, pending writes, logs, sessions and stored values, in the same order. Leases are left out.
- * A copy that was interrupted, even by a kill, is continued by the next call with the same stores. `from` is only read.
+ * A copy that was interrupted, even by a kill, is continued by the next call with the same stores. A copy that has ended gets
+ * what is new in `from`. `from` is only read.
  * No program should write to either store during the copy.
  *
  * @param from the store to copy: a target as for {@link openStore}, or an open store.
- * @param to an empty store, or one with the begun copy of the same source. It has no retention limits.
+ * @param to an empty store, or one with a copy of the same source. It has no retention limits.
  * @throws ForkpointError `CONFLICT` if `to` holds anything else, or if a program changed what was copied: the message
  *   names the checkpoint. `NOT_FOUND` if `from` does not exist. `INVALID_ARGUMENT` if both are the same store, or if `to`
  *   has a retention limit. `CORRUPT` if the source is damaged: the message names the checkpoint. `FULL`, `BUSY`,

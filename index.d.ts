@@ -145,7 +145,8 @@ export interface PruneProgress {
   /**
    * The number of bytes by which `storedBytes` became smaller. A checkpoint that depended on a removed checkpoint is
    * now stored whole. This number can therefore be smaller than the size of the removed checkpoints, and even below 0.
-   * A `dryRun` estimates this number.
+   * With `dryRun`: the stored bytes of the checkpoints that would be removed. The removal frees less if it must store
+   * other checkpoints whole.
    */
   bytes: number;
   /** How many lineages became empty. */

@@ -4,8 +4,9 @@ import { existsSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
 import { basename, join, relative } from "node:path";
 import { pathToFileURL } from "node:url";
 import { CheckpointStore, type CopyProgress, type Store, copyStore, isForkpointError, openStore } from "forkpoint";
-import { Workflow, WorkflowCheckpointStore } from "forkpoint/agentium";
+import { ForkpointStorage, Workflow, WorkflowCheckpointStore } from "forkpoint/agentium";
 import { SessionStore } from "forkpoint/helix";
+import { Checkpointer } from "forkpoint/tinyagents";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { contentOf, fill, opened } from "./contents.js";
 import { texts } from "./helix/helpers.js";
@@ -61,6 +62,40 @@ describe.each(everyKind)("from %s", (from) => {
     expect((await graphs.latest("run-1"))!.id).toBe("new");
     expect((await failure(copyStore(source, destination), "CONFLICT")).message).toContain("not empty");
   });
+});
+
+test.each(everyKind)("a second copy to %s has what every framework has saved since", async (to) => {
+  const [source, destination] = [await opened(place("sqlite")), await opened(place(to))];
+  await fill(source);
+  await copyStore(source, destination);
+  const sessions = new SessionStore(source);
+  await sessions.updateStatus("s", "running");
+  await sessions.incrementStepCount("s");
+  await sessions.appendMessages("s", texts(2));
+  await sessions.saveState("only messages", { ...(await sessions.loadState("only messages"))!, status: "done" });
+  await sessions.createSession("new", { agentType: "a" });
+  const graphs = new CheckpointStore(source);
+  await graphs.save(checkpoint({ id: "new", runId: "run-1", timestamp: 99 }));
+  await graphs.fork("new");
+  const checkpointer = new Checkpointer<object>(source);
+  const { checkpointId } = (await checkpointer.get("t1"))!;
+  const place1 = { threadId: "t1", checkpointId, namespace: [] };
+  await checkpointer.putWrites(place1, [{ node: "n", taskId: "new", idx: -1, channel: "c", payload: 1 }]);
+  await checkpointer.put({ threadId: "t1", parentCheckpointId: checkpointId, state: { n: 7 } });
+  const storage = new ForkpointStorage(source);
+  await storage.set("namespace 1", "key 1", { n: "set again" });
+  const before = await contentOf(source);
+  const seen: CopyProgress[] = [];
+  const result = await copyStore(source, destination, { onProgress: (progress) => seen.push(progress) });
+  const shared = to === ("postgres" as string) ? { records: expect.any(Number) as number } : {};
+  expect(await contentOf(destination)).toEqual({ ...before, stats: { ...before.stats, ...shared } });
+  expect(await destination.check()).toMatchObject({ ok: true, findings: [] });
+  expect(await copyStore(source, destination)).toEqual(result);
+  const phases = seen.map(({ phase }) => phase).filter((phase, at, all) => phase !== all[at - 1]);
+  expect(phases).toEqual(["verifying", "copying", "verifying"]);
+  const first = seen.find(({ phase }) => phase === "copying")!;
+  expect(first.checkpoints).toBeGreaterThan(20);
+  expect(first.checkpoints).toBeLessThan(result.checkpoints);
 });
 
 test("a workflow that failed on one side is resumed on the other", async () => {

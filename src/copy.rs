@@ -15,8 +15,10 @@
 //! | `logs` | brings the logs of a lineage to the state that a checkpoint names |
 //! | `stages` | goes through the source, page by page |
 //! | `verify` | reads both stores and compares them |
+//! | `earlier` | tells whether the destination has what an earlier copy has left |
 
 mod begin;
+mod earlier;
 mod logs;
 mod mark;
 mod page;
@@ -29,6 +31,7 @@ use std::sync::Arc;
 
 use serde::Serialize;
 
+use self::earlier::Earlier;
 use self::mark::{Mark, Stage};
 pub use self::place::Place;
 use self::side::Side;
@@ -119,8 +122,10 @@ impl Shared {
 
 enum State {
     Begins,
-    /// Looks for lineages whose origins need care. The field is the position of the last lineage.
-    Scans(Option<i64>),
+    /// Compares a destination that differs with the source, which may have more since an earlier copy.
+    Follows(Box<Earlier>),
+    /// Looks for lineages whose origins need care, before the copy begins. The field is the position of the last lineage.
+    Scans(Option<i64>, Box<Copying>),
     Copies(Box<Copying>),
     /// Compares the stores. `None`: the destination has no mark, because it had content when the copy began.
     Verifies(Box<Verification>, Option<Box<Mark>>),
@@ -157,8 +162,9 @@ impl Copy {
 
     fn progress(&self) -> Progress {
         let (verifying, counts) = match &self.state {
-            State::Begins | State::Scans(_) => (false, Counts::default()),
-            State::Copies(copying) => (false, copying.counts()),
+            State::Begins => (false, Counts::default()),
+            State::Follows(earlier) => (true, earlier.mark().done),
+            State::Scans(_, copying) | State::Copies(copying) => (false, copying.counts()),
             State::Verifies(verification, _) => (true, verification.counts),
             State::Done(counts) => (true, *counts),
         };
@@ -173,13 +179,28 @@ impl Shared {
     fn step(&self, state: State) -> Result<State> {
         match state {
             State::Begins => self.begin(),
-            State::Scans(after) => self.scan(after),
+            State::Follows(mut earlier) => {
+                if !earlier.step(self)? {
+                    return Ok(State::Follows(earlier));
+                }
+                let (mark, ops) = earlier.into_parts();
+                let after = mark.existing;
+                Ok(State::Scans(after, Box::new(Copying::new(mark).beginning_with(ops))))
+            }
+            State::Scans(after, copying) => self.scan(after, copying),
             State::Copies(mut copying) => {
                 copying.step(self)?;
                 Ok(goes_on(*copying))
             }
             State::Verifies(mut verification, mark) => {
-                if !verification.step(self)? {
+                let equal = match verification.step(self) {
+                    // The source may have more than the destination has of an earlier copy.
+                    Err(error) if mark.is_none() && error.code() == Code::Conflict => {
+                        return Ok(State::Follows(Box::new(Earlier::new(&self.options.source))));
+                    }
+                    outcome => outcome?,
+                };
+                if !equal {
                     return Ok(State::Verifies(verification, mark));
                 }
                 if let Some(mark) = mark {
@@ -216,9 +237,12 @@ impl Shared {
                 self.check_same_source(&mark)?;
                 Ok(goes_on(Copying::resumed(self, mark)?))
             }
-            None if self.is_empty()? => Ok(State::Scans(None)),
+            None if self.is_empty()? => {
+                let copying = Copying::new(Mark::new(&self.options.source, Stage::Saves));
+                Ok(State::Scans(None, Box::new(copying)))
+            }
             // It may be a copy that has ended.
-            None => Ok(State::Verifies(Box::new(Verification::new(false)), None)),
+            None => Ok(State::Verifies(Box::new(Verification::new()), None)),
         }
     }
 
@@ -267,17 +291,15 @@ impl Shared {
 
     /// Looks at the origins of a page of lineages. If one of them needs it, all lineages are created before the first
     /// checkpoint is copied: see [`begin`].
-    fn scan(&self, after: Option<i64>) -> Result<State> {
+    fn scan(&self, after: Option<i64>, copying: Box<Copying>) -> Result<State> {
         let found = self.from.starts(after)?;
-        let Some(last) = found.last() else {
-            return Ok(State::Copies(Box::new(Copying::new(Mark::new(&self.options.source, Stage::Saves)))));
-        };
+        let Some(last) = found.last() else { return Ok(State::Copies(copying)) };
         for start in found.iter().filter(|start| !self.leaves_out(start.contract)) {
             if self.needs_care(start)? {
-                return Ok(State::Copies(Box::new(Copying::new(Mark::new(&self.options.source, Stage::Begin)))));
+                return Ok(State::Copies(Box::new(copying.with_care())));
             }
         }
-        Ok(State::Scans(Some(last.position)))
+        Ok(State::Scans(Some(last.position), copying))
     }
 
     /// Returns true if the origin of a lineage is a later lineage, or a checkpoint that belongs to another lineage now.
@@ -293,7 +315,7 @@ impl Shared {
 
 fn goes_on(copying: Copying) -> State {
     if copying.stage() == Stage::Verify {
-        return State::Verifies(Box::new(Verification::new(true)), Some(Box::new(copying.into_mark())));
+        return State::Verifies(Box::new(Verification::new()), Some(Box::new(copying.into_mark())));
     }
     State::Copies(Box::new(copying))
 }

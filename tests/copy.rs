@@ -360,6 +360,133 @@ fn a_destination_with_anything_else_is_refused() {
     copy(&from, &to, 1000).unwrap();
 }
 
+/// A store that grows: what is in it after each of these units.
+fn growth() -> Vec<Vec<Op>> {
+    let run = |n: u64| {
+        let state = [noise(1, 2000), noise(2, 40 * usize::try_from(n).unwrap())].concat();
+        let step = draft("run", &format!("r{n}")).saved_at(10).parts(vec![part("state", "t", state)]);
+        if n > 0 { step.parent(&format!("r{}", n - 1)).put() } else { step.put() }
+    };
+    let row =
+        |version: &str, saved_at| draft("row", "row").contract(OTHER).meta(version.as_bytes()).saved_at(saved_at).put();
+    let state = |value: &[u8]| writes(OTHER, "row", vec![write("state", 0, value), write("more", 0, b"same")]);
+    let asked =
+        |id: &str, value: &[u8]| writes(CONTRACT_ID, id, vec![write("t", 0, value), write("t", i64::MIN, b"path")]);
+    let touch = |saved_at| Op::Touch { contract: OTHER, id: "row".to_owned(), saved_at };
+    vec![
+        vec![run(0), run(1), row("1", 10), state(b"1"), asked("r1", b"1")],
+        vec![texts("session", "messages", &["1", "2"]), draft("session", "s1").pin("messages", 2).put()],
+        vec![fork("s1", "f1", "branch"), texts("branch", "messages", &["of the branch"])],
+        vec![writes(CONTRACT_ID, "not there", vec![write("t", 0, b"1")])],
+        // More of the same.
+        vec![run(2), claim("r1", "r2"), asked("r2", b"2")],
+        vec![touch(20)],
+        vec![texts("session", "messages", &["3"]), draft("session", "s2").parent("s1").pin("messages", 3).put()],
+        // The same session and the same checkpoint again, and the same slots.
+        vec![row("2", 30), state(b"2"), writes(CONTRACT_ID, "r2", vec![write("t", 0, b"3"), write("u", -1, b"4")])],
+        vec![draft("session", "s1").saved_at(40).pin("messages", 1).put()],
+        // Writes that are claimed again and again.
+        vec![asked("r1", b"again"), run(3), claim("r1", "r3"), asked("r1", b"and again")],
+        vec![run(4), claim("r1", "r4"), claim("r2", "r4")],
+        // New lineages, also a fork of what was there, and one that began with a log.
+        vec![
+            fork("s2", "g1", "other branch"),
+            draft("new", "n").parent("r1").put(),
+            texts("only a log", "log", &["1"]),
+        ],
+        vec![texts("late", "log", &["1"]), draft("later", "l1").put(), draft("late", "l2").parent("l1").put()],
+        vec![row("3", 50), touch(60), state(b"3"), texts("branch", "messages", &["more"])],
+    ]
+}
+
+#[test]
+fn a_second_copy_carries_over_what_is_new() {
+    let units = growth();
+    let mut copies = 0;
+    for (from, to) in (0..9).map(|n| (n % 3, n / 3)) {
+        for (page_bytes, every) in [(1, 1), (3000, 1), (4 << 20, 3), (1, 5), (4 << 20, 7)] {
+            let folder = tempfile::tempdir().unwrap();
+            let from = open(&kinds(folder.path(), "from")[from]);
+            let to = open(&kinds(folder.path(), "to")[to]);
+            for part in units.chunks(every) {
+                fill(&from, part.to_vec());
+                let expected = content(&from);
+                let done = copy(&from, &to, page_bytes).unwrap();
+                assert_eq!(content(&to), expected, "after {part:?}");
+                assert_eq!(done.checkpoints, expected.checkpoints.len() as u64);
+                assert_eq!(done.lineages, expected.lineages.len() as u64);
+                // A copy of what is equal changes nothing.
+                assert_eq!(copy(&from, &to, page_bytes).unwrap(), done);
+                copies += 1;
+            }
+        }
+    }
+    assert_eq!(copies, 9 * (14 + 14 + 5 + 3 + 2));
+}
+
+#[test]
+fn a_second_copy_is_continued_too_and_counts_what_was_there() {
+    let units = growth();
+    let mut stopped = 0;
+    for steps in 1..30 {
+        let (from, to) = (memory(), memory());
+        fill(&from, units[..4].to_vec());
+        let first = copy(&from, &to, 1).unwrap();
+        fill(&from, units[4..].to_vec());
+        let mut second = begin(&from, &to, 1);
+        let mut before = None;
+        for _ in 0..steps {
+            let progress = second.step().unwrap();
+            if !progress.verifying {
+                before.get_or_insert(progress.checkpoints);
+            }
+        }
+        stopped += u64::from(before.is_some());
+        // The source has saved two checkpoints again.
+        assert!(before.is_none_or(|before| before == first.checkpoints - 2), "the first report has what was there");
+        drop(second);
+        run(&mut begin(&from, &to, 1), |_| false).unwrap();
+        assert_eq!(content(&to), content(&from), "after {steps} steps");
+    }
+    assert!(stopped > 10, "{stopped}");
+}
+
+#[test]
+fn a_destination_that_was_used_is_not_changed_by_a_second_copy() {
+    let units = growth();
+    let touch = |saved_at| Op::Touch { contract: OTHER, id: "row".to_owned(), saved_at };
+    let newer = draft("row", "row").contract(OTHER).meta(b"mine").saved_at(99).put();
+    for (unit, word) in [
+        (vec![draft("run", "mine").put()], "\"mine\""),
+        (vec![draft("mine", "mine").put()], "\"mine\""),
+        (vec![newer], "\"row\""),
+        (vec![touch(99)], "\"row\""),
+        (vec![texts("session", "messages", &["mine"])], "\"session\""),
+        (vec![truncate("session", "messages", 1), texts("session", "messages", &["mine"])], "\"session\""),
+        (vec![writes(CONTRACT_ID, "r1", vec![write("mine", 0, b"")])], "\"r1\""),
+        (vec![writes(CONTRACT_ID, "mine", vec![write("t", 0, b"")])], "\"mine\""),
+    ] {
+        let (from, to) = (memory(), memory());
+        fill(&from, units[..4].to_vec());
+        copy(&from, &to, 1000).unwrap();
+        apply_to(&to, unit).unwrap();
+        fill(&from, units[4..].to_vec());
+        let before = content(&to);
+        refused(copy(&from, &to, 1000), Code::Conflict, &["no earlier copy", "Nothing was copied", word]);
+        assert_eq!(content(&to), before);
+    }
+    // What the source has removed is not removed from the copy. Neither is what it has undone.
+    for (unit, word) in [(vec![remove("r0")], "\"r0\""), (vec![truncate("session", "messages", 1)], "\"session\"")] {
+        let (from, to) = (memory(), memory());
+        fill(&from, units[..4].to_vec());
+        copy(&from, &to, 1000).unwrap();
+        apply_to(&from, unit).unwrap();
+        let before = content(&to);
+        refused(copy(&from, &to, 1000), Code::Conflict, &["no earlier copy", "Nothing was copied", word]);
+        assert_eq!(content(&to), before);
+    }
+}
+
 #[test]
 fn a_begun_copy_is_continued_from_its_own_source_only() {
     let (from, to) = (memory(), memory());

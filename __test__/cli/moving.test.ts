@@ -236,8 +236,15 @@ describe("copy", () => {
     expect(await contents(`jsonl:${join(cwd, "runs")}`)).toEqual(await contents(path));
     const again = await json(["copy", "--to", "jsonl:runs", "--db", path], { cwd });
     expect(again).toEqual({ runs: 0, checkpoints: 0, writes: 0, skipped: first.runs, verified: true });
+    const store = new CheckpointStore(path);
+    await store.save(checkpoint({ id: "saved later", runId: "run-1" }));
+    await store.save(checkpoint({ id: "saved later too", runId: "a new run" }));
+    await store.close();
+    const more = await json(["copy", "--to", "jsonl:runs", "--db", path], { cwd });
+    expect(more).toEqual({ runs: 1, checkpoints: 2, writes: 0, skipped: first.runs, verified: true });
+    expect(await contents(`jsonl:${join(cwd, "runs")}`)).toEqual(await contents(path));
     expect((await json(["copy", "--to", "back.db", "--db", "jsonl:runs"], { cwd })).checkpoints).toBe(
-      first.checkpoints,
+      first.checkpoints + 2,
     );
     expect(await answer(["copy", "--to", "other.db", "--db", path], { cwd })).toMatch(/^✓ copied .*both are equal\n$/);
   });

@@ -9,7 +9,7 @@ export default defineConfig({
   test: {
     name: "langgraph-newest",
     include: ["*.test.ts"],
-    // The tests that are long on every kind of store run on one: see `mainKinds` in ../langgraph/helpers.ts.
+    // The long tests of what a store does are shorter: see `isShort` in ../langgraph/helpers.ts.
     env: { FORKPOINT_TEST_SHORT: "1" },
     // A test that asserts nothing fails.
     expect: { requireAssertions: true },

@@ -151,7 +151,7 @@ describe.each(kinds)("on %s", (kind) => {
 
   it("an export holds the paths of tasks exactly, and an export of an earlier version is imported", async () => {
     const { checkpointer, inspector } = await opened();
-    const config = await checkpointer.put(thread(), checkpoint(), metadata());
+    const config = await checkpointer.put(thread(), checkpoint(), metadata(), {});
     // The path is in a slot with the lowest number of 64 bits. Only the newest LangGraph gives a path by itself.
     const [path, task] = ["~__pregel_pull, asks", "task"];
     await checkpointer.putWrites(config, [["log", "written"]], task, path);

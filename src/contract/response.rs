@@ -138,6 +138,9 @@ mod tests {
         assert_eq!(text, expected);
         // The shape of a value that `serde_json` builds first is the same.
         let built = serde_json::json!({ "a": i64::MIN, "b": u64::MAX, "c": 1 });
-        assert_eq!(Response::json(&built).unwrap().text, r#"{"a":"-9223372036854775808","b":"18446744073709551615","c":1}"#);
+        assert_eq!(
+            Response::json(&built).unwrap().text,
+            r#"{"a":"-9223372036854775808","b":"18446744073709551615","c":1}"#
+        );
     }
 }

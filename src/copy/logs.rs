@@ -8,6 +8,7 @@ use std::collections::HashMap;
 
 use super::mark::{Mark, Partial};
 use super::page::Page;
+use super::verify::RECORDS;
 use super::{Shared, changed};
 use crate::error::{Result, quote};
 use crate::op::{LogEnd, Op};
@@ -186,11 +187,53 @@ impl Logs {
         }
         if !self.states.contains_key(&name) {
             let partial = mark.partial.take_if(|partial| wanted.is(partial));
-            let state = State::look_up(shared, partial, wanted)?;
+            let mut state = State::look_up(shared, partial, wanted)?;
+            if state.head.is_none() && mark.existing.is_some() {
+                state.head = head_of_earlier_copy(shared, wanted)?;
+            }
             self.states.insert(name.clone(), state);
         }
         Ok(self.states.entry(name).or_default())
     }
+}
+
+/// The records that a log has of an earlier copy, as runs of the source. `None`: they are not the beginning of the log that
+/// the source has now.
+fn head_of_earlier_copy(shared: &Shared, wanted: &Wanted<'_>) -> Result<Option<Vec<LogRun>>> {
+    let (contract, lineage, log) = wanted.name();
+    let runs = Query::LogRuns { contract, lineage, log, at: None };
+    let there = length(&shared.to.ask(runs.clone())?.into_log_runs()?);
+    let runs = shared.from.ask(runs)?.into_log_runs()?;
+    let (contract, lineage, log) = wanted.name();
+    let begins = begins_with(shared, (contract, &lineage, &log), there)?;
+    Ok((there <= length(&runs) && begins).then(|| cut(&runs, there)))
+}
+
+/// Returns true if a log of the source begins with the records that the destination has.
+pub(super) fn begins_with(
+    shared: &Shared,
+    (contract, lineage, log): (ContractId, &str, &str),
+    there: u64,
+) -> Result<bool> {
+    let mut position = 0;
+    while position < there {
+        let range = LogRange {
+            contract,
+            lineage: lineage.to_owned(),
+            log: log.to_owned(),
+            at: None,
+            from: LogSide::First,
+            skip: position,
+            limit: usize::try_from(there - position).unwrap_or(RECORDS).min(RECORDS),
+        };
+        let theirs = shared.to.request(Query::Log(range.clone()));
+        let ours = shared.from.ask(Query::Log(range))?.into_log()?.unwrap_or_default().records;
+        if ours.is_empty() || ours != theirs.wait()?.into_log()?.unwrap_or_default().records {
+            return Ok(false);
+        }
+        position += ours.len() as u64;
+    }
+    Ok(true)
 }
 
 impl State {
@@ -205,8 +248,14 @@ impl State {
         let runs =
             |id: &String| Query::LogRuns { contract, lineage: lineage.clone(), log: log.clone(), at: Some(id.clone()) };
         let ids: Vec<String> = found.into_iter().map(|header| header.id).collect();
-        for (id, answer) in ids.iter().zip(shared.from.ask_all(ids.iter().map(runs).collect())?) {
-            state.anchor(id, &answer.into_log_runs()?);
+        let both = [&shared.from, &shared.to].map(|side| side.ask_all(ids.iter().map(runs).collect()));
+        let [from, to] = both;
+        for ((id, from), to) in ids.iter().zip(from?).zip(to?) {
+            let (from, to) = (from.into_log_runs()?, to.into_log_runs()?);
+            // The source may have saved the checkpoint again, with another log.
+            if length(&from) == length(&to) {
+                state.anchor(id, &from);
+            }
         }
         Ok(state)
     }

@@ -66,6 +66,10 @@ pub(super) struct Mark {
     /// The contract and the id of the last checkpoint whose pending writes were copied.
     pub(super) written: Option<(u8, String)>,
     pub(super) partial: Option<Partial>,
+    /// The position of the last lineage of an earlier copy after which this one goes on: see
+    /// [`Earlier`](super::earlier::Earlier). `None`: the destination was empty.
+    #[serde(default)]
+    pub(super) existing: Option<i64>,
     pub(super) done: Counts,
 }
 
@@ -82,6 +86,7 @@ impl Mark {
             settled: None,
             written: None,
             partial: None,
+            existing: None,
             done: Counts::default(),
         }
     }

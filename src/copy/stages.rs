@@ -10,7 +10,7 @@ use super::side::Pending;
 use super::{Counts, Shared, changed};
 use crate::error::{Result, quote};
 use crate::op::{LogEnd, Op};
-use crate::query::{Answer, Query};
+use crate::query::{Answer, Pick, Query};
 use crate::record::{ContractId, Draft, LogMark, LogRun, Saved, Start, Write, Written};
 
 /// A copy that is under way.
@@ -33,6 +33,20 @@ impl Copying {
         let read = mark.after;
         let queue = VecDeque::new();
         Self { mark, page: Page::default(), beginnings, logs: Logs::default(), queue, next: None, read }
+    }
+
+    /// Begins the copy with these ops.
+    pub(super) fn beginning_with(mut self, ops: Vec<Op>) -> Self {
+        for op in ops {
+            self.page.push(op);
+        }
+        self
+    }
+
+    /// Lets all lineages be created before the first checkpoint is copied.
+    pub(super) fn with_care(mut self) -> Self {
+        self.mark.stage = Stage::Begin;
+        self
     }
 
     /// Goes on with a copy that was begun earlier.
@@ -92,7 +106,9 @@ impl Copying {
     fn describe(&mut self, shared: &Shared) -> Result<bool> {
         let found = shared.from.starts(self.mark.settled)?;
         for start in &found {
-            self.beginnings.describe(shared, (&mut self.page, &mut self.logs), start)?;
+            if self.mark.existing.is_none_or(|existing| start.position > existing) {
+                self.beginnings.describe(shared, (&mut self.page, &mut self.logs), start)?;
+            }
             self.mark.settled = Some(start.position);
         }
         Ok(found.is_empty())
@@ -217,14 +233,44 @@ impl Copying {
             }
             self.mark.done.writes += writes.len() as u64;
             self.mark.done.bytes += writes.iter().map(|write| write.part.bytes.len() as u64).sum::<u64>();
+            let there = if self.mark.existing.is_some() { there(shared, contract, &id)? } else { Vec::new() };
+            let claim = claim_since(&there, &writes);
+            if let Some(claimed_by) = &claim {
+                // Before they were claimed, the open writes got these values.
+                let claimed = writes.iter().filter(|write| write.claimed_by.as_ref() == Some(claimed_by));
+                let open = claimed.map(|write| Write { claimed_by: None, ..write.clone() }).collect();
+                self.page.push(Op::Write { contract, id: id.clone(), writes: open, replace: true, encoded: None });
+                self.page.push(Op::Claim { contract, id: id.clone(), claimed_by: claimed_by.clone() });
+            }
             // A write op stores claimed writes before the others. So writes with different claims get ops of their own.
             for writes in writes.chunk_by(|a, b| (&a.task, &a.claimed_by) == (&b.task, &b.claimed_by)) {
-                let (id, writes): (_, Vec<Write>) = (id.clone(), writes.to_vec());
-                self.page.push(Op::Write { contract, id, writes, replace: true, encoded: None });
+                // A claimed write is always added, so it must not be there yet.
+                let Write { task, claimed_by, .. } = &writes[0];
+                let is_there = there.iter().any(|write| (&write.task, &write.claimed_by) == (task, claimed_by));
+                if claimed_by.is_none() || !(is_there || *claimed_by == claim) {
+                    let writes = writes.to_vec();
+                    self.page.push(Op::Write { contract, id: id.clone(), writes, replace: true, encoded: None });
+                }
             }
         }
         Ok(ended)
     }
+}
+
+/// The writes to a checkpoint that the destination has.
+fn there(shared: &Shared, contract: ContractId, id: &str) -> Result<Vec<Write>> {
+    let query = Query::Tuple { contract, pick: Pick::Id(id.to_owned()) };
+    Ok(shared.to.ask(query)?.into_tuple()?.map(|tuple| tuple.writes).unwrap_or_default())
+}
+
+/// The checkpoint that has claimed the unclaimed writes of the destination since, if one has.
+fn claim_since(there: &[Write], writes: &[Write]) -> Option<String> {
+    let is_open = |write: &&Write| write.claimed_by.is_none();
+    let same = |a: &Write, b: &Write| (&a.task, a.index) == (&b.task, b.index);
+    let open = there.iter().find(is_open)?;
+    let is_new = |write: &&Write| there.iter().all(|other| other.claimed_by != write.claimed_by);
+    let claimed = writes.iter().filter(|write| write.claimed_by.is_some() && same(write, open));
+    claimed.filter(is_new).find_map(|write| write.claimed_by.clone())
 }
 
 /// Reads the runs of the logs that each checkpoint names.

@@ -13,12 +13,10 @@ use crate::record::{ContractId, FirstCheckpoint, LogMark, LogRun, Origin, Saved,
 const MOST_PAIRS: usize = 1 << 20;
 
 /// The number of records to compare at once.
-const RECORDS: usize = 256;
+pub(super) const RECORDS: usize = 256;
 
 /// A comparison that is under way. It goes through lineages, checkpoints and pending writes, in this order.
 pub(super) struct Verification {
-    /// True if the destination was copied from the source. False if this is not known yet.
-    copied: bool,
     stage: Stage,
     pub(super) counts: Counts,
     /// The records that were compared: for each branch of the source and branch of the destination, the positions of
@@ -33,19 +31,19 @@ enum Stage {
 }
 
 /// The next items of both stores.
-struct Pair<T, Place> {
-    from: Items<T, Place>,
-    to: Items<T, Place>,
+pub(super) struct Pair<T, Place> {
+    pub(super) from: Items<T, Place>,
+    pub(super) to: Items<T, Place>,
 }
 
 /// Items of one store that were read, and the place after them.
-struct Items<T, Place> {
-    read: VecDeque<T>,
+pub(super) struct Items<T, Place> {
+    pub(super) read: VecDeque<T>,
     after: Option<Place>,
 }
 
 /// An item that comes in pages.
-trait Item<Place>: Sized {
+pub(super) trait Item<Place>: Sized {
     fn read(side: &Side, after: Option<Place>, shared: &Shared) -> Result<Vec<Self>>;
     fn place(&self) -> Place;
     fn contract(&self) -> ContractId;
@@ -59,7 +57,7 @@ impl<T: Item<Place>, Place: Clone> Items<T, Place> {
     }
 
     /// Reads the next page if nothing is left of the last one.
-    fn fill(&mut self, side: &Side, shared: &Shared) -> Result<()> {
+    pub(super) fn fill(&mut self, side: &Side, shared: &Shared) -> Result<()> {
         while self.read.is_empty() {
             let found = T::read(side, self.after.clone(), shared)?;
             let Some(last) = found.last() else { break };
@@ -71,16 +69,16 @@ impl<T: Item<Place>, Place: Clone> Items<T, Place> {
 }
 
 impl<T: Item<Place>, Place: Clone> Pair<T, Place> {
-    fn new() -> Self {
+    pub(super) fn new() -> Self {
         Self { from: Items::new(), to: Items::new() }
     }
 
     /// Takes the items that both stores have next. Returns nothing if both have no more.
-    fn take(&mut self, shared: &Shared, copied: bool) -> Result<Vec<(T, T)>> {
+    fn take(&mut self, shared: &Shared) -> Result<Vec<(T, T)>> {
         self.from.fill(&shared.from, shared)?;
         self.to.fill(&shared.to, shared)?;
         match (self.from.read.front(), self.to.read.front()) {
-            (None, Some(item)) | (Some(item), None) => Err(differs(copied, &item.named(), "it is only in one of them")),
+            (None, Some(item)) | (Some(item), None) => Err(differs(&item.named(), "it is only in one of them")),
             _ => {
                 let count = self.from.read.len().min(self.to.read.len());
                 Ok(self.from.read.drain(..count).zip(self.to.read.drain(..count)).collect())
@@ -90,38 +88,37 @@ impl<T: Item<Place>, Place: Clone> Pair<T, Place> {
 }
 
 impl Verification {
-    pub(super) fn new(copied: bool) -> Self {
+    pub(super) fn new() -> Self {
         let stage = Stage::Lineages(Pair::new());
-        Self { copied, stage, counts: Counts::default(), equal: HashMap::new() }
+        Self { stage, counts: Counts::default(), equal: HashMap::new() }
     }
 
     /// Compares about one page. Returns true if the stores are equal.
     pub(super) fn step(&mut self, shared: &Shared) -> Result<bool> {
-        let copied = self.copied;
         match &mut self.stage {
             Stage::Lineages(pair) => {
-                let found = pair.take(shared, copied)?;
+                let found = pair.take(shared)?;
                 if found.is_empty() {
                     self.stage = Stage::Checkpoints(Pair::new());
                 }
                 self.lineages(shared, &found)?;
             }
             Stage::Checkpoints(pair) => {
-                let found = pair.take(shared, copied)?;
+                let found = pair.take(shared)?;
                 if found.is_empty() {
                     self.stage = Stage::Writes(Pair::new());
                 }
                 self.checkpoints(shared, &found)?;
             }
             Stage::Writes(pair) => {
-                let found = pair.take(shared, copied)?;
+                let found = pair.take(shared)?;
                 for (from, to) in &found {
                     if (from.contract, &from.id) != (to.contract, &to.id) {
                         let other = format!("in the destination, {} have their place", to.named());
-                        return Err(differs(copied, &from.named(), &other));
+                        return Err(differs(&from.named(), &other));
                     }
                     if from != to {
-                        return Err(differs(copied, &from.named(), "they are not the same"));
+                        return Err(differs(&from.named(), "they are not the same"));
                     }
                     self.counts.writes += from.writes.len() as u64;
                     self.counts.bytes += from.writes.iter().map(|write| write.part.bytes.len() as u64).sum::<u64>();
@@ -136,10 +133,10 @@ impl Verification {
         for (from, to) in found {
             if (from.contract, &from.name) != (to.contract, &to.name) {
                 let other = format!("in the destination, {} has its place", to.named());
-                return Err(differs(self.copied, &from.named(), &other));
+                return Err(differs(&from.named(), &other));
             }
             if shown(from) != shown(to) {
-                return Err(differs(self.copied, &from.named(), "its group, its age or its origin"));
+                return Err(differs(&from.named(), "its group, its age or its origin"));
             }
         }
         self.counts.lineages += found.len() as u64;
@@ -149,7 +146,7 @@ impl Verification {
         for (((start, _), from), to) in found.iter().zip(from).zip(to) {
             let logs = from.into_logs()?;
             if logs != to.into_logs()? {
-                return Err(differs(self.copied, &start.named(), "its logs"));
+                return Err(differs(&start.named(), "its logs"));
             }
             let of = |mark: &LogMark| runs_of(start.contract, &start.name, &mark.log, None);
             let queries: Vec<Query> = logs.iter().map(of).collect();
@@ -165,7 +162,7 @@ impl Verification {
         for (Saved { checkpoint: from, .. }, Saved { checkpoint: to, .. }) in found {
             if (from.header.contract, &from.header.id) != (to.header.contract, &to.header.id) {
                 let other = format!("in the destination, checkpoint {} has its place", quote(&to.header.id));
-                return Err(differs(self.copied, &format!("checkpoint {}", quote(&from.header.id)), &other));
+                return Err(differs(&format!("checkpoint {}", quote(&from.header.id)), &other));
             }
             let what = if from.header != to.header {
                 "its fields"
@@ -178,7 +175,7 @@ impl Verification {
                 self.counts.bytes += from.payload.len() as u64;
                 continue;
             };
-            return Err(differs(self.copied, &format!("checkpoint {}", quote(&from.header.id)), what));
+            return Err(differs(&format!("checkpoint {}", quote(&from.header.id)), what));
         }
         let all = || {
             let checkpoints = found.iter().map(|(saved, _)| &saved.checkpoint);
@@ -208,7 +205,7 @@ impl Verification {
         };
         let (from, to) = (from.into_log_runs()?, to.into_log_runs()?);
         if length(&from) != length(&to) {
-            return Err(differs(self.copied, &what(), "the number of its records"));
+            return Err(differs(&what(), "the number of its records"));
         }
         if self.equal.len() > MOST_PAIRS {
             self.equal.clear();
@@ -234,7 +231,7 @@ impl Verification {
                 let ours = shared.from.ask(Query::Log(range))?.into_log()?.unwrap_or_default().records;
                 let theirs = other.wait()?.into_log()?.unwrap_or_default().records;
                 if ours != theirs || ours.is_empty() {
-                    return Err(differs(self.copied, &what(), "the records of its logs"));
+                    return Err(differs(&what(), "the records of its logs"));
                 }
                 position += ours.len() as u64;
                 self.counts.records += ours.len() as u64;
@@ -277,24 +274,17 @@ fn runs_of(contract: ContractId, lineage: &str, log: &str, at: Option<&str>) -> 
 }
 
 /// What a lineage shows of its first checkpoint. Positions differ between stores.
-fn shown(start: &Start) -> Option<FirstCheckpoint> {
+pub(super) fn shown(start: &Start) -> Option<FirstCheckpoint> {
     let mut first = start.first.clone()?;
     first.origin = first.origin.map(|origin| Origin { position: 0, ..origin });
     Some(first)
 }
 
-fn differs(copied: bool, item: &str, what: &str) -> Error {
-    let message = if copied {
-        format!(
-            "the copy differs from its source: {item}: {what}. A program wrote to one of the two stores during the copy: \
-             stop the programs, remove the destination, and copy again"
-        )
-    } else {
-        format!(
-            "the destination of the copy is not empty, and it is no copy of the source: {item}: {what}. Give an empty \
-             destination. Nothing was copied"
-        )
-    };
+fn differs(item: &str, what: &str) -> Error {
+    let message = format!(
+        "the copy differs from its source: {item}: {what}. A program wrote to one of the two stores during the copy: stop \
+         the programs, remove the destination, and copy again"
+    );
     Error::new(Code::Conflict, message)
 }
 

@@ -20,6 +20,7 @@ pub struct Ledger {
     /// as a whole.
     whole: HashMap<Seq, u64>,
     freed: i64,
+    taken: u64,
 }
 
 impl Ledger {
@@ -83,8 +84,15 @@ impl Ledger {
         Ok(self.freed)
     }
 
+    /// The stored size of the settled checkpoints, in bytes, as the catalog has it. Payloads that must be stored as a whole
+    /// are not counted.
+    pub(super) fn taken(&self) -> u64 {
+        self.taken
+    }
+
     /// Counts the bytes of one removal. The checkpoints in `later` are still stored at this point.
     fn settle(&mut self, known: &mut Known<'_>, victim: Seq, later: &HashSet<Seq>) -> Result<()> {
+        self.taken += known.stored(victim)?.map_or(0, |stored| stored.bytes);
         let Some(stored) = self.stored(known, victim)? else { return Ok(()) };
         self.freed += signed(stored.bytes);
         let staying = self.staying(known, victim, later)?;

@@ -264,11 +264,10 @@ fn seqs(entries: &[Entry]) -> Vec<Seq> {
     entries.iter().map(|entry| entry.seq).collect()
 }
 
-/// Counts the checkpoints that these rules would remove if applied one after the other. The number of bytes is an
-/// estimate if payloads must be stored as a whole.
+/// Counts the checkpoints that these rules would remove if applied one after the other. The number of bytes is the stored
+/// size of these checkpoints. Their removal frees less if payloads must then be stored as a whole.
 pub fn preview(catalog: &dyn Catalog, contract: Option<ContractId>, rules: &[Rule]) -> Result<Pruned> {
     let mut ledger = Ledger::default();
-    let mut bytes = 0;
     for rule in rules {
         let mut next = Some(Cursor::default());
         while let Some(cursor) = next {
@@ -276,11 +275,12 @@ pub fn preview(catalog: &dyn Catalog, contract: Option<ContractId>, rules: &[Rul
             // memory.
             let mut known = Known::new(catalog);
             next = plan_with(&mut known, &Prune { contract, rule: *rule, cursor, most: BATCH }, &mut ledger)?.next;
-            bytes = ledger.freed(&mut known)?;
+            ledger.freed(&mut known)?;
         }
     }
     let lineages = ledger.lineages();
     let ended =
         lineages.iter().zip(catalog.counts(&lineages)?).filter(|(lineage, count)| ledger.gone_of(**lineage) == *count);
+    let bytes = signed(ledger.taken());
     Ok(Pruned { checkpoints: ledger.len() as u64, bytes, lineages: ended.count() as u64, next: None })
 }

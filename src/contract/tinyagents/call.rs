@@ -139,7 +139,7 @@ pub(super) fn request(call: RawCall<'_>) -> Result<Request> {
         Call::Locate { thread_id, id } => {
             // Ids have no index across namespaces, so the headers of the thread are read.
             let limit = id.is_none().then_some(1);
-            Request::ask(list(&thread_id, None, limit), |answer| located(answer, id))
+            Request::ask(list(&thread_id, None, limit), move |answer| located(answer, id.as_deref()))
         }
         Call::Load { key } => Request::ask(load(key), found),
         Call::List { thread_id, namespace } => Request::ask(list(&thread_id, namespace, None), listed),
@@ -244,14 +244,14 @@ fn listed(answer: Answer) -> Result<Option<Response>> {
 }
 
 /// Finds the checkpoint that was put last among headers, the newest first.
-fn located(answer: Answer, id: Option<String>) -> Result<Option<Response>> {
+fn located(answer: Answer, id: Option<&str>) -> Result<Option<Response>> {
     #[derive(Serialize)]
     struct Located {
         namespace: String,
         id: String,
     }
     let mut headers = answer.into_headers()?.into_iter();
-    let Some(header) = headers.find(|header| id.as_ref().is_none_or(|id| *id == header.label)) else { return Ok(None) };
+    let Some(header) = headers.find(|header| id.is_none_or(|id| id == header.label)) else { return Ok(None) };
     let of = thread::split(&header.lineage).ok_or_else(|| damaged(&header.id))?;
     Response::json(&Located { namespace: of.namespace, id: header.label }).map(Some)
 }

@@ -50,14 +50,14 @@ async function copyAll(context: Context, to: Database): Promise<ImportReport> {
   const all = await copyStore(context.database.target, to.target, {
     signal: context.signal,
     onProgress: (progress) => {
-      before ??= progress;
       const { phase, checkpoints, ofCheckpoints } = progress;
+      if (phase === "copying") before ??= progress;
       context.done = `${plural(checkpoints, "checkpoint")} were ${phase === "copying" ? "copied; the next copy goes on there" : "compared"}`;
       context.output.progress.show(phase, checkpoints, ofCheckpoints);
     },
   });
-  // The first report has what an earlier copy has done. A copy that begins by comparing has nothing to do.
-  const there = before === undefined || before.phase === "verifying" ? all : before;
+  // The first report of copying has what an earlier copy has done. Without one, there was nothing to copy.
+  const there = before ?? all;
   return {
     runs: all.lineages - there.lineages,
     checkpoints: all.checkpoints - there.checkpoints,

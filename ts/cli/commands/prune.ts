@@ -69,7 +69,7 @@ function remove(
 
 function what({ removed, bytes, lineages }: PruneResult): string {
   const emptied = lineages === 0 ? "" : `, and empties ${plural(lineages, "run")}`;
-  return `${plural(removed, "checkpoint")} and frees ${size(bytes)}${emptied}`;
+  return `${plural(removed, "checkpoint")} of ${size(bytes)}${emptied}`;
 }
 
 function print({ output }: Context, result: PruneResult, dryRun: boolean): void {
@@ -79,6 +79,10 @@ function print({ output }: Context, result: PruneResult, dryRun: boolean): void 
     return;
   }
   const emptied = lineages === 0 ? "" : `, ${plural(lineages, "run")} emptied`;
-  const text = `${plural(removed, "checkpoint")}, ${size(bytes)}${emptied}`;
-  output.print(dryRun ? `would remove ${text}` : `${output.style("green", "✓ removed")} ${text}`);
+  const checkpoints = plural(removed, "checkpoint");
+  output.print(
+    dryRun
+      ? `would remove ${checkpoints} of ${size(bytes)}${emptied}`
+      : `${output.style("green", "✓ removed")} ${checkpoints}, ${size(bytes)} freed${emptied}`,
+  );
 }
