@@ -86,8 +86,9 @@ describe.each(backends)("on %s", (_backend, target) => {
       { scratch: { text: "patched" } },
       { input: { more: 1 }, artifacts: { answer: null } },
       { scratch: null },
+      { visitedNodes: [], currentNodeId: "b", iteration: 3 },
       { input: null, scratch: { text: "patched" }, artifacts: undefined, diagnostics: null },
-    ] as Array<Partial<StatePartitions> | undefined>;
+    ] as Array<Partial<StatePartitions & { visitedNodes: string[] }> | undefined>;
     for (const patch of patches) {
       const [their, our] = [await theirs.fork("source", patch as object), await ours.fork("source", patch)];
       const anew = { id: "new", runId: "new", timestamp: 0 };
@@ -99,7 +100,6 @@ describe.each(backends)("on %s", (_backend, target) => {
   // The framework's store ignores these patches, or takes them apart into characters and indices.
   it.each<[patch: object, theirs: object]>([
     [{ state: { scratch: { text: "lost" } } }, {}],
-    [{ visitedNodes: [], currentNodeId: "b" }, {}],
     [{ scratch: 5 }, {}],
     [{ scratch: true }, {}],
     [{ scratch: "ab" }, { 0: "a", 1: "b" }],

@@ -13,6 +13,9 @@ import { agentos } from "./wire.js";
 
 const partitions = ["input", "scratch", "artifacts", "diagnostics"] as const;
 
+/** The position of a run. The type of a patch in the framework allows it, and the framework ignores it, too. */
+const ignored: readonly string[] = ["currentNodeId", "visitedNodes", "iteration", "checkpointId"];
+
 export async function fork(engine: Engine, checkpointId: string, patchState: unknown): Promise<string> {
   // Serialise the patch now, because the caller may change it while the source checkpoint is read.
   const patch = snapshotPatch(patchState, engine);
@@ -53,7 +56,10 @@ function snapshotPatch(patch: unknown, { format }: Engine): Serialized | undefin
   if (typeof patch !== "object") throw typeError(`patchState must be an object, and is ${show(patch)}`);
   const keys = reading("patchState", () => Object.keys(patch));
   const lost = reading("patchState", () => keys.filter((key) => (patch as Record<string, unknown>)[key] !== undefined));
-  refuseUnknown(lost, "patchState");
+  refuseUnknown(
+    lost.filter((key) => !ignored.includes(key)),
+    "patchState",
+  );
   const given = reading("patchState", () => {
     return partitions.map((partition) => [partition, (patch as Record<string, unknown>)[partition]] as const);
   }).filter(([, value]) => value !== undefined && value !== null);
