@@ -2,7 +2,7 @@
 //! the text.
 //!
 //! JavaScript reads a number of JSON as a double, which rounds most integers of 64 bits. An integer that a double cannot
-//! hold is therefore a text with its decimal digits: see [`Exact`]. [`super::fields`] reads both forms.
+//! hold is therefore a text with its decimal digits. [`super::fields`] reads both forms.
 
 use std::io;
 
