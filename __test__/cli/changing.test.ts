@@ -90,7 +90,7 @@ describe("fork", () => {
   test("keeps Agentium's rules for ids, and refuses stored values", async () => {
     const path = await filled();
     const { run, id, from } = await json(["fork", "w", "w2", "--space", "agentium", "--as", "w-again", "--db", path]);
-    expect([run, id, from.id]).toEqual(["w-again", "w-again:step-2", "w2"]);
+    expect([run, id, from.id]).toEqual(["w-again", "w-again:step-3", "w2"]);
     const error = await refused(["fork", "key 0", "--space", "storage", "--ns", "namespace 0", "--db", path], 5);
     expect(error.code).toBe("UNSUPPORTED");
   });
