@@ -368,7 +368,13 @@ it("bytes and texts are the same after the file was closed and opened again", as
 });
 
 describe.each(kinds)("a parent that is gone, over %s", (kind) => {
-  const put = (store: ReturnType<typeof saver>, parent: string | undefined, id: string, fields: object, versions = {}) =>
+  const put = (
+    store: ReturnType<typeof saver>,
+    parent: string | undefined,
+    id: string,
+    fields: object,
+    versions = {},
+  ) =>
     store.put(
       thread("thread", { checkpoint_ns: "", ...(parent !== undefined && { checkpoint_id: parent }) }),
       checkpoint({ id, channel_versions: { fast: 2, slow: 1 }, ...fields }),

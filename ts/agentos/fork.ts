@@ -14,7 +14,7 @@ import { agentos } from "./wire.js";
 const partitions = ["input", "scratch", "artifacts", "diagnostics"] as const;
 
 /** The position of a run. The type of a patch in the framework allows it, and the framework ignores it, too. */
-const ignored: readonly string[] = ["currentNodeId", "visitedNodes", "iteration", "checkpointId"];
+const ignored: ReadonlySet<string> = new Set(["currentNodeId", "visitedNodes", "iteration", "checkpointId"]);
 
 export async function fork(engine: Engine, checkpointId: string, patchState: unknown): Promise<string> {
   // Serialise the patch now, because the caller may change it while the source checkpoint is read.
@@ -57,7 +57,7 @@ function snapshotPatch(patch: unknown, { format }: Engine): Serialized | undefin
   const keys = reading("patchState", () => Object.keys(patch));
   const lost = reading("patchState", () => keys.filter((key) => (patch as Record<string, unknown>)[key] !== undefined));
   refuseUnknown(
-    lost.filter((key) => !ignored.includes(key)),
+    lost.filter((key) => !ignored.has(key)),
     "patchState",
   );
   const given = reading("patchState", () => {

@@ -31,7 +31,16 @@ import type {
 } from "../../langgraph.js";
 import type { Held } from "../backlog.js";
 import type { Engine } from "../engine.js";
-import { ForkpointError, isArray, isOvertaken, isOwnError, quote, readingArgument, show, typeError } from "../errors.js";
+import {
+  ForkpointError,
+  isArray,
+  isOvertaken,
+  isOwnError,
+  quote,
+  readingArgument,
+  show,
+  typeError,
+} from "../errors.js";
 import { StoreHandle } from "../handle.js";
 import { setHandle } from "../handles.js";
 import { ownLeaseOption } from "../lease.js";
