@@ -67,10 +67,10 @@ export async function contend(
   const troubled = trouble();
   // A program that fails says more.
   troubled.catch(() => {});
-  for (const end = performance.now() + ms; performance.now() < end;) {
-    await sleep(20);
+  const lookAtLog = () => {
     if (kind === "sqlite") result.logBytes = Math.max(result.logBytes, logBytes(target));
-  }
+  };
+  for (const end = performance.now() + ms; performance.now() < end; lookAtLog()) await sleep(20);
   const over = new AbortController();
   // A program that ends by itself has failed.
   const ended = Promise.race(programs.map((program) => program.ended)).finally(() => over.abort());
@@ -82,6 +82,8 @@ export async function contend(
     if (idle.length === 0) break;
   }
   const early = over.signal.aborted;
+  // On a busy machine, programs may begin after that time.
+  lookAtLog();
   for (const program of programs) program.tell("stop");
   for (const program of programs) {
     const { code, signal, errors } = await program.ended;
