@@ -57,7 +57,7 @@ it("every channel is what LangGraph's serializer writes", { timeout: ms + 60_000
     else if (kind === 2) return [...chat.slice(below(3)), message()];
     else if (kind === 3) return chat.toReversed();
     else if (kind === 4 && below(9) === 0) chat.splice(below(chat.length), 1, new Private("private"));
-    else if (kind === 5) for (const each of chat) if (each instanceof Private) (each as Private).add();
+    else if (kind === 5) for (const each of chat) if (each.constructor === Private) (each as Private).add();
     if (kind > 5) chat.push(message());
     return chat.length > 40 ? chat.slice(-20) : chat;
   };
