@@ -21,7 +21,7 @@ if (chosen.length > 0) {
   vitest("--pool=forks");
   // Tests that start processes of their own, or run for a given time, tell nothing new in a pool of threads.
   const others = readdirSync(`${root}__test__`).filter((name) => !["cli", "faults", "studio"].includes(name));
-  const processes = ["crash", "differential", "docs", "examples", "exit", "kills", "package"].map(
+  const processes = ["code", "crash", "differential", "docs", "examples", "exit", "kills", "package"].map(
     (name) => `--exclude=**/${name}.test.ts`,
   );
   vitest("--pool=threads", ...processes, ...others.map((name) => `__test__/${name}`));
