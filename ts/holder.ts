@@ -5,7 +5,7 @@ import { readFileSync, readlinkSync } from "node:fs";
 import { hostname } from "node:os";
 
 let named: string | undefined;
-let stamped: string | undefined;
+let stamped: string | null | undefined;
 
 /**
  * Names the machine. Two containers may have the same host name, and process ids of their own. On Linux, the name of the
@@ -31,17 +31,25 @@ export function thisProcess(): string {
 
 /**
  * A short stamp of this process: its id, when it began, and its machine. Two processes have the same stamp only if the
- * system does not say when a process began.
+ * system does not say when a process began. Returns undefined if the runtime keeps the name of the machine from the program,
+ * as Deno does without `--allow-sys`.
  */
-export function processStamp(): string {
-  stamped ??= stampOf(process.pid);
-  return stamped;
+export function processStamp(): string | undefined {
+  if (stamped === undefined) {
+    try {
+      stamped = stampOf(process.pid);
+    } catch {
+      stamped = null;
+    }
+  }
+  return stamped ?? undefined;
 }
 
 /** Returns the id of the process with this stamp if it is another one on this machine and has not ended. */
 export function livingProcess(stamp: string): number | undefined {
   const pid = Number.parseInt(stamp, 10);
-  if (stamp === processStamp() || stamp !== stampOf(pid)) return undefined;
+  const own = processStamp();
+  if (own === undefined || stamp === own || stamp !== stampOf(pid)) return undefined;
   return hasEnded(`process ${pid} on ${machine()}`) ? undefined : pid;
 }
 
