@@ -14,8 +14,6 @@ export interface Candidate {
   naming: string;
   /** What the newest checkpoint says about its maker. */
   mark: Mark;
-  /** True if the run, as far as it is stored, may have run on the graph. */
-  fits: boolean;
   /** A node that runs next and that the graph lacks. */
   missing: string | undefined;
   /** True if no node has failed and none waits. */
@@ -37,7 +35,7 @@ export interface Claimant {
  */
 export function refusal(
   { identity: { program, shape }, named, idleMs }: Claimant,
-  { run, naming, mark, fits, missing, unfinished }: Candidate,
+  { run, naming, mark, missing, unfinished }: Candidate,
 ): UnrecoveredRun | undefined {
   const own = program === undefined ? "a graph without a name" : quote(program);
   if (mark.program !== undefined && mark.program !== program) {
@@ -50,13 +48,14 @@ export function refusal(
     throw new ForkpointError("INVALID_ARGUMENT", message);
   }
   if (!named && mark.program === undefined) {
-    if (program !== undefined) {
+    if (program !== undefined || mark.shape === undefined) {
       const message =
         `the store does not say which program made ${run}, and this is ${own}. If it is one of this program, recover it with ` +
-        `${naming}. To mark all runs from their beginning, create the store with { program: ${quote(program)} }`;
+        `${naming}. To mark runs from their beginning, create the store with { program: ${quote(program ?? "name")} }, or call ` +
+        "recover at each start of the program, before the first run";
       return skipped("unknown origin", undefined, message);
     }
-    if (mark.shape === undefined ? !fits : mark.shape !== shape) {
+    if (mark.shape !== shape) {
       const message =
         `${run} ran on a graph with other names of its parts: recover it with that graph. If it is an earlier version of this ` +
         `graph, recover it with ${naming}`;

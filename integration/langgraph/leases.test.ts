@@ -15,11 +15,11 @@ const root = { space: "langgraph", run: "thread" };
 const run = { ...thread(), durability: "sync" as const };
 
 /** A store, a saver with leases and one of another owner on the same data. */
-async function setUp(target: string, lease: SaverOptions["lease"] = true) {
+async function setUp(target: string, options: SaverOptions = {}) {
   const store = await openStore(target);
   onTestFinished(() => store.close());
-  const saver = (options?: SaverOptions) => open(store as unknown as string, options);
-  return { store, saver: saver({ lease }), other: saver({ lease }), plain: saver() };
+  const saver = (lease: boolean) => open(store as unknown as string, { lease, ...options });
+  return { store, saver: saver(true), other: saver(true), plain: saver(false) };
 }
 
 async function isFree(store: Store): Promise<boolean> {
@@ -138,7 +138,7 @@ describe.each(kinds)("%s", (kind) => {
   });
 
   it("a failed run, a run that finds nothing to do and the functional API free the thread", async () => {
-    const { store, saver } = await setUp(place(kind), { ttlMs: 3_000 });
+    const { store, saver } = await setUp(place(kind), { lease: { ttlMs: 3_000 } });
     let fails = true;
     const app = chain(saver, async () => {
       expect(await isFree(store)).toBe(false);
@@ -203,7 +203,7 @@ describe.each(kinds)("%s", (kind) => {
   });
 
   it("a run that writes nothing for ttlMs frees the thread, and is refused if another process runs it then", async () => {
-    const { store, saver, other } = await setUp(place(kind), { ttlMs: 1_000 });
+    const { store, saver, other } = await setUp(place(kind), { lease: { ttlMs: 1_000 } });
     let wakeUp = () => {};
     let slow = false;
     const app = chain(saver, async () => {
@@ -233,7 +233,7 @@ describe.each(kinds)("%s", (kind) => {
   });
 
   it("recover runs threads of a saver with leases, and waits for the process that runs one", async () => {
-    const { saver, other } = await setUp(place(kind));
+    const { saver, other } = await setUp(place(kind), { program: "tests" });
     let crash = true;
     const app = chain(saver, () => {
       if (crash) throw new Error("a crash");

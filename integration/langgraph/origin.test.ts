@@ -104,6 +104,28 @@ describe("two programs share a database", () => {
     ]);
   });
 
+  it("a graph without a name takes no thread that it has not marked, even if all nodes are equal", async () => {
+    const checkpointer = saver("memory");
+    await pair(checkpointer).crash();
+    const { app, ran, crash } = pair(checkpointer);
+    const unknown = { threadId: "thread", outcome: "skipped", why: "unknown origin", program: null };
+    expect((await recover(app, checkpointer)).runs).toMatchObject([
+      { ...unknown, message: expect.stringContaining("recover at each start of the program, before the first run") },
+    ]);
+    expect(ran).toEqual([]);
+    // From now on this graph's threads carry its shape.
+    await crash("later");
+    const next = pair(checkpointer);
+    expect((await recover(next.app, checkpointer)).runs).toMatchObject([
+      { threadId: "later", outcome: "finished" },
+      unknown,
+    ]);
+    expect((await recover(next.app, checkpointer, { threads: ["thread"] })).runs).toMatchObject([
+      { outcome: "finished" },
+    ]);
+    expect(next.ran).toEqual(["two", "two"]);
+  });
+
   it("refuses a program without a name", () => {
     expect(() => new ForkpointSaver("memory:", { program: "" })).toThrow('option "program" is empty');
     expect(() => new ForkpointSaver("memory:", { program: 1 as never })).toThrow('option "program" must be a string');
@@ -116,7 +138,7 @@ describe("a branch that a tool made", () => {
     ["in a new thread", "copy"],
   ])("%s waits until the program is asked to run it", async (_, as) => {
     const target = place(durable);
-    const checkpointer = open(target);
+    const checkpointer = open(target, { program: "pair" });
     const { app, ran, crash } = pair(checkpointer);
     await crash();
     await app.invoke(null, sync());
@@ -131,7 +153,7 @@ describe("a branch that a tool made", () => {
     await inspector.close();
 
     const id = as ?? "thread";
-    const branch = { threadId: id, outcome: "skipped", why: "branch", program: null };
+    const branch = { threadId: id, outcome: "skipped", why: "branch", program: "pair" };
     for (let start = 0; start < 2; start++) expect((await recover(app, checkpointer)).runs).toMatchObject([branch]);
     expect(ran).toEqual(["one", "two"]);
     expect((await recover(app, checkpointer, { threads: [id] })).runs).toMatchObject([
@@ -142,7 +164,7 @@ describe("a branch that a tool made", () => {
 
   it("is an ordinary thread again when the program has saved to it", async () => {
     const target = place(durable);
-    const checkpointer = open(target);
+    const checkpointer = open(target, { program: "pair" });
     const { app, crash } = pair(checkpointer);
     await crash();
     const inspector = await openInspector(target, { write: true });
@@ -167,7 +189,7 @@ describe("a thread of a living process", () => {
     expect(ran()).toBe(2);
     const [run, ...others] = (await new Child(args("recover")).end()) as unknown as RecoveredThread[];
     expect([run, others]).toMatchObject([
-      { threadId: "thread", outcome: "skipped", why: "at work", program: null },
+      { threadId: "thread", outcome: "skipped", why: "at work", program: "graph" },
       [],
     ]);
     expect(run).toMatchObject({ message: expect.stringContaining(`process ${living.pid},`) });
@@ -183,7 +205,7 @@ describe("a thread of a living process", () => {
     const journal = join(folder(), "effects.log");
     const living = new Child([target, journal, "run", "chain", "thread"], { STOP_AT: "three" });
     await living.until("stopped");
-    const checkpointer = open(target);
+    const checkpointer = open(target, { program: "graph" });
     const names = ["one", "two", "three", "four", "five"];
     const graph = new StateGraph(Log) as StateGraph<any, any, any, string>;
     for (const [at, name] of names.entries()) {

@@ -26,13 +26,13 @@ inBrowser("the list of runs", () => {
 
   test("search finds runs by a part of their id, and stands in the address", async () => {
     const { the, page, at } = await show();
-    await the("runs-search").fill("4711");
+    await the("runs-search").fill("4711-lis");
     await expect.poll(() => the("run-row").count()).toBe(1);
     expect(await the("run-row").getAttribute("data-run")).toBe("trip-4711-lisbon");
-    await expect.poll(() => at().get("q")).toBe("4711");
+    await expect.poll(() => at().get("q")).toBe("4711-lis");
     await page.reload();
     await expect.poll(() => the("run-row").count()).toBe(1);
-    expect(await the("runs-search").inputValue()).toBe("4711");
+    expect(await the("runs-search").inputValue()).toBe("4711-lis");
     await the("runs-search").fill("there is none");
     await the("runs-empty").waitFor();
     await the("runs-search").fill("");

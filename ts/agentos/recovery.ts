@@ -133,7 +133,6 @@ class Recovery {
       run: `run ${run}`,
       naming: `runs: [${run}]`,
       mark: { ...ofGraph, ...mark },
-      fits: position.status !== "other graph",
       missing: position.status === "other graph" ? position.node : undefined,
       unfinished: position.status === "unfinished",
     });

@@ -41,12 +41,7 @@ export function identityIn(config: Config): Identity {
   });
 }
 
-/** True if the thread, as far as it is stored, may have run on this graph. LangGraph's own names begin with two underscores. */
-export function fits(graph: RecoverableThreads, nodes: string[], channels: string[]): boolean {
-  return missingOf(graph.nodes, nodes) === undefined && missingOf(graph.channels, channels) === undefined;
-}
-
-/** Returns the first of the names that the graph's nodes or channels do not have. */
-export function missingOf(own: object | undefined, names: string[]): string | undefined {
-  return own && names.find((name) => !name.startsWith("__") && !Object.hasOwn(own, name));
+/** Returns the first of the names that the graph's nodes do not have. LangGraph's own names begin with two underscores. */
+export function missingOf(own: object, names: string[]): string | undefined {
+  return names.find((name) => !name.startsWith("__") && !Object.hasOwn(own, name));
 }

@@ -18,7 +18,7 @@ import { isForeign, noLeases } from "../run-lease.js";
 import { type Settings, callback, ids, readSettings, recoverAll, underLease } from "../recovery.js";
 import type { Lease } from "../lease.js";
 import { type Claimant, refusal } from "../origin.js";
-import { fits, identify, identityOf, missingOf } from "./mark.js";
+import { identify, identityOf, missingOf } from "./mark.js";
 import { type Standing, standing } from "./status.js";
 import { threadLeasesOf } from "./thread-leases.js";
 import { langgraph } from "./wire.js";
@@ -132,12 +132,11 @@ class Recovery {
   }
 
   /** Returns why a thread is left alone, or undefined if it may be recovered. */
-  #refusal(threadId: string, { mark, status, next, nodes, channels }: Position): UnrecoveredRun | undefined {
+  #refusal(threadId: string, { mark, status, next }: Position): UnrecoveredRun | undefined {
     return refusal(this.#claimant, {
       run: `thread ${quote(threadId)}`,
       naming: `threads: [${quote(threadId)}]`,
       mark,
-      fits: fits(this.#graph, [...nodes, ...next], channels),
       missing: missingOf(this.#graph.nodes, next),
       unfinished: status === "unfinished",
     });

@@ -32,10 +32,6 @@ export async function status(context: Context, threadId: unknown, namespace = ""
 /** Where a thread stands, and who made its newest checkpoint. */
 export interface Standing extends ThreadStatus {
   mark: Mark;
-  /** The names of the nodes that have run. */
-  nodes: string[];
-  /** The names of the channels that have been written. */
-  channels: string[];
 }
 
 /** Reads where a thread stands. */
@@ -43,13 +39,7 @@ export async function standing(context: Context, threadId: string): Promise<Stan
   const thread = idOrNull(threadId, "threadId");
   const found = thread === null ? null : await outline(context, thread, "");
   if (found === null) return null;
-  const rest = await restOf(context, found);
-  return {
-    ...(await statusAt(context, found)),
-    mark: decodeMark(found.header.mark),
-    nodes: Object.keys(rest?.versions_seen ?? {}).filter((node) => !NO_NODES.has(node)),
-    channels: Object.keys(rest?.channel_versions ?? {}),
-  };
+  return { ...(await statusAt(context, found)), mark: decodeMark(found.header.mark) };
 }
 
 async function statusAt(context: Context, found: Found): Promise<ThreadStatus> {
