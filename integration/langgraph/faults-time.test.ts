@@ -4,6 +4,7 @@ import { amount, isLong, targetIn } from "../../__test__/faults/faults.js";
 import { kindsThatGoBack, machineFor } from "../../__test__/faults/machines.js";
 import { timeGoesBack } from "../../__test__/faults/time.js";
 import { folder } from "./helpers.js";
+import { recoverOverTime } from "./recover-over-time.js";
 
 const file = "integration/langgraph/faults-time.test.ts";
 const langgraph = new URL("fixtures/faults.mjs", import.meta.url).href;
@@ -19,5 +20,10 @@ describe.each(kindsThatGoBack())("%s", (kind) => {
     const journey = await timeGoesBack(targetIn(home, kind), langgraph, machineFor(kind, home), times, file);
     if (isLong("FORKPOINT_FAULT_REWINDS")) console.log({ kind, ...journey });
     expect(journey).toMatchObject({ rewinds: times, checks: 2 * times });
+  });
+
+  recoverOverTime(() => {
+    const home = folder();
+    return { target: targetIn(home, kind), machine: machineFor(kind, home) };
   });
 });

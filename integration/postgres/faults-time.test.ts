@@ -8,6 +8,7 @@ import { tool } from "../../__test__/faults/machines.js";
 import { callsOverTime } from "../../__test__/faults/time-calls.js";
 import { type Machine, timeGoesBack } from "../../__test__/faults/time.js";
 import { folder } from "../../__test__/helpers.js";
+import { recoverOverTime } from "../langgraph/recover-over-time.js";
 import { answering, emptyUrl, onServer, type Server } from "./faults.js";
 import { installed } from "./server.mjs";
 
@@ -67,8 +68,10 @@ onServer("oldest", (server, version) => {
     expect(journey).toMatchObject({ rewinds, checks: 2 * rewinds });
   });
 
-  callsOverTime(async () => {
+  const place = async () => {
     const url = await emptyUrl(server());
     return { target: url, machine: serverThatGoesBack(server(), version, url) };
-  });
+  };
+  callsOverTime(place);
+  recoverOverTime(place);
 });
