@@ -5,7 +5,8 @@ const file = (path: string) => fileURLToPath(new URL(path, import.meta.url));
 
 export default defineConfig({
   test: {
-    maxWorkers: 2,
+    // Many tests wait for a server or a process that they have started. So one more worker than cores is of use.
+    maxWorkers: 3,
     projects: [
       {
         resolve: {

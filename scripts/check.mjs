@@ -5,7 +5,7 @@ import { root, run, setup, tool } from "./setup.mjs";
 setup();
 run("cargo", ["fmt", "--check"]);
 run("cargo", ["clippy", "--locked", "--all-targets", "--", "-D", "warnings"]);
-run("cargo", ["clippy", "--locked", "--all-targets", "--no-default-features", "--", "-D", "warnings"]);
+run("cargo", ["clippy", "--locked", "--lib", "--no-default-features", "--", "-D", "warnings"]);
 run("cargo", ["doc", "--locked", "--no-deps", "--document-private-items"], { env: { RUSTDOCFLAGS: "-D warnings" } });
 tool("prettier/bin/prettier.cjs", ["--check", "--log-level", "warn", root]);
 tool("typescript/bin/tsc", ["-p", root, "--noEmit"]);

@@ -19,7 +19,8 @@ const cargo = (target, env) => [
 const commands = [
   // 10,000 images of a power loss, every call of the workload fails, and 2,000 damages.
   cargo("faults", { FORKPOINT_IMAGES: "10000", FORKPOINT_FAULTS: "1", FORKPOINT_DAMAGES: "2000" }),
-  cargo("sqlite_flips", { FORKPOINT_TEST_FLIPS: "2000" }),
+  cargo("sqlite_flips", { FORKPOINT_TEST_FLIPS: "10000" }),
+  cargo("model", { PROPTEST_CASES: "3000" }),
   // Each of ten stores, and of two stores of LangGraph, is killed 20 times.
   vitest("__test__/faults/crash.test.ts", { FORKPOINT_FAULT_CYCLES: "20" }),
   vitest("integration/langgraph/faults.test.ts", {
@@ -42,6 +43,8 @@ const commands = [
   vitest("integration/postgres/faults-time.test.ts", { FORKPOINT_FAULT_REWINDS: "30" }),
   vitest("__test__/faults/options.test.ts", { FORKPOINT_FAULT_OPTIONS: "20000" }),
   // Five formats, 12 minutes each.
+  vitest("__test__/incremental/incremental.test.ts", { FORKPOINT_TEST_ROUNDS: "1000" }),
+  vitest("__test__/tinyagents/model.test.ts", { FORKPOINT_TEST_SEQUENCES: "300" }),
   vitest("__test__/incremental/differential.test.ts", { FORKPOINT_FAULT_DIFFERENTIAL_MS: "720000" }),
   vitest("integration/langgraph/differential.test.ts", { FORKPOINT_FAULT_DIFFERENTIAL_MS: "720000" }),
   // On the oldest and the newest Postgres. One connection is cut at each message, and the server is killed 10 times.

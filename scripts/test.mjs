@@ -13,16 +13,28 @@ if (chosen.length > 0) {
   setup();
   run(process.execPath, [`${root}scripts/check.mjs`]);
   run("cargo", ["test", "--locked"]);
-  // Without the addon the engine is the same code. So the suites that cover all of it are enough, and random tests need fewer
-  // cases. The check above has compiled all others.
-  const few = { PROPTEST_CASES: "60" };
-  const suites = ["backend_contract", "graph", "model", "store", "workflow"].flatMap((name) => ["--test", name]);
-  run("cargo", ["test", "--locked", "--no-default-features", "--lib", ...suites], { env: few });
+  // Without the addon the engine is the same code. So its own tests and a few others are run again.
+  const suites = ["graph", "store", "workflow"].flatMap((name) => ["--test", name]);
+  run("cargo", ["test", "--locked", "--no-default-features", "--lib", ...suites]);
   vitest("--pool=forks");
-  // Tests that start processes of their own, or run for a given time, tell nothing new in a pool of threads.
-  const others = readdirSync(`${root}__test__`).filter((name) => !["cli", "faults", "studio"].includes(name));
-  const processes = ["code", "crash", "differential", "docs", "examples", "exit", "kills", "package"].map(
-    (name) => `--exclude=**/${name}.test.ts`,
+  // Tests that start processes of their own, search at random, or run for a given time tell nothing new in a pool of threads.
+  const others = readdirSync(`${root}__test__`).filter(
+    (name) => !["cli", "faults", "incremental", "studio"].includes(name),
   );
-  vitest("--pool=threads", ...processes, ...others.map((name) => `__test__/${name}`));
+  const processes = [
+    "code",
+    "copies",
+    "crash",
+    "docs",
+    "examples",
+    "exit",
+    "kills",
+    "large",
+    "leases",
+    "links",
+    "model",
+    "package",
+  ];
+  const excluded = processes.map((name) => `--exclude=**/${name}.test.ts`);
+  vitest("--pool=threads", ...excluded, ...others.map((name) => `__test__/${name}`));
 }

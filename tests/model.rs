@@ -1326,7 +1326,7 @@ fn check_file(steps: &[Step], journal: Journal) -> Result<(), TestCaseError> {
 }
 
 proptest! {
-    #![proptest_config(config(1000))]
+    #![proptest_config(config(600))]
     #[test]
     fn memory_answers_as_the_model(steps in steps()) {
         let mut memory: Option<Box<dyn Backend>> = Some(Box::new(Memory::new()));
@@ -1335,7 +1335,7 @@ proptest! {
 }
 
 proptest! {
-    #![proptest_config(config(150))]
+    #![proptest_config(config(80))]
     #[test]
     fn sqlite_answers_as_the_model(steps in steps()) {
         check_file(&steps, Journal::Wal)?;

@@ -343,7 +343,7 @@ fn number(name: &str, default: usize) -> usize {
 #[test]
 fn one_flipped_bit_is_never_another_answer() {
     let seed = number("FORKPOINT_TEST_SEED", 1);
-    let flips = number("FORKPOINT_TEST_FLIPS", 2200);
+    let flips = number("FORKPOINT_TEST_FLIPS", 800);
     let only = std::env::var("FORKPOINT_TEST_ONLY").ok().map(|only| only.parse::<usize>().unwrap());
     let begun = std::time::Instant::now();
     let subjects = PAGE_SIZES.map(Subject::new);

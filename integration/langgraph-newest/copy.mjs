@@ -6,16 +6,17 @@ import { fileURLToPath } from "node:url";
 const from = fileURLToPath(new URL("../langgraph/", import.meta.url));
 const to = fileURLToPath(new URL("./", import.meta.url));
 
-const isTest = (name) => name.endsWith(".test.ts");
+/** The code of the tests. The other two files say how the tests run. */
+const isCode = (name) => name.endsWith(".ts") && name !== "vitest.config.ts" && name !== "global-setup.ts";
 
 /** Copies all tests and the files that they use. A file that is already equal stays, because another run may read it. */
 export function copyTests() {
   const fixtures = readdirSync(`${from}fixtures`).map((name) => `fixtures/${name}`);
-  const tests = readdirSync(from).filter(isTest);
+  const code = readdirSync(from).filter(isCode);
   mkdirSync(`${to}fixtures`, { recursive: true });
-  for (const name of [...tests, ...fixtures, "helpers.ts", "children.ts"]) {
+  for (const name of [...code, ...fixtures]) {
     const bytes = readFileSync(from + name);
     if (!existsSync(to + name) || !readFileSync(to + name).equals(bytes)) writeFileSync(to + name, bytes);
   }
-  for (const name of readdirSync(to)) if (isTest(name) && !tests.includes(name)) rmSync(to + name);
+  for (const name of readdirSync(to)) if (isCode(name) && !code.includes(name)) rmSync(to + name);
 }

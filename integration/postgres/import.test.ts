@@ -25,14 +25,16 @@ let tuples: CheckpointTuple[];
 let threads: Set<string>;
 let writes: number;
 
-/** Opens a PostgresSaver that is closed when the running test ends. */
-function postgresSaver(url = database, schema = "public"): PostgresSaver {
-  const old = PostgresSaver.fromConnString(url, { schema });
-  // The database may be dropped while a connection of the pool is being closed.
-  (old as unknown as { pool: { on(event: "error", listener: () => void): void } }).pool.on("error", () => {});
-  onTestFinished(() => old.end());
-  return old;
+/** Makes a pool that is closed when the running test ends. Its database may be dropped while a connection is being closed. */
+function poolOf(connectionString = database, rest: object = {}) {
+  const pool = new pg.Pool({ connectionString, ...rest });
+  pool.on("error", () => {});
+  onTestFinished(() => (pool.ended ? undefined : pool.end()));
+  return pool;
 }
+
+/** Opens a PostgresSaver that is closed when the running test ends. */
+const postgresSaver = (url = database, schema = "public") => new PostgresSaver(poolOf(url), undefined, { schema });
 
 /** Makes a thread that waits, one that was answered, branches, a failed step, a subgraph, a long one, and early writes. */
 async function fill(old: PostgresSaver): Promise<void> {
@@ -188,8 +190,7 @@ describe.each(["memory", "sqlite", "postgres"])("into %s", (kind) => {
   });
 
   it("stops when it is told to, and gives its connection back", async () => {
-    const pool = new pg.Pool({ connectionString: database });
-    onTestFinished(() => pool.end());
+    const pool = poolOf();
     const saver = open(place(kind));
     const controller = new AbortController();
     const stopped = saver.importPostgresSaver(new PostgresSaver(pool), {
@@ -241,8 +242,7 @@ it("reads a snapshot: what is written meanwhile is not imported", async () => {
 });
 
 it("reads a few megabytes at a time", async () => {
-  const pool = new pg.Pool({ connectionString: database });
-  onTestFinished(() => pool.end());
+  const pool = poolOf();
   let largest = 0;
   let sum = 0;
   pool.on("connect", (client: { query: unknown }) => {
@@ -263,9 +263,7 @@ it("reads a few megabytes at a time", async () => {
 });
 
 it("a connection that is lost is told, and the next import goes on", async () => {
-  const pool = new pg.Pool({ connectionString: database, application_name: "doomed" });
-  pool.on("error", () => {});
-  onTestFinished(() => pool.end());
+  const pool = poolOf(database, { application_name: "doomed" });
   const other = new pg.Client({ connectionString: database });
   await other.connect();
   onTestFinished(() => other.end());
@@ -305,8 +303,7 @@ it("a schema and a serializer of one's own, which writes other bytes each time",
       return plain.loadsTyped(type.slice("sealed ".length), new Uint8Array(text));
     },
   };
-  const old = new PostgresSaver(new pg.Pool({ connectionString: makeDatabase() }), serde, { schema: "of_mine" });
-  onTestFinished(() => old.end());
+  const old = new PostgresSaver(poolOf(makeDatabase()), serde, { schema: "of_mine" });
   await old.setup();
   await chat(old).invoke({ messages: [], topic: "sealed" }, thread("sealed"));
   const before = (await all(old.list({}))).map(shown);

@@ -167,7 +167,7 @@ fn changes() -> impl Strategy<Value = Vec<Step>> {
 }
 
 proptest! {
-    #![proptest_config(config(600))]
+    #![proptest_config(config(300))]
     #[test]
     fn a_copy_in_memory_answers_as_the_model(
         first in changes(), then in prop::collection::vec(step(), 0..20), page_bytes in page_bytes(), cuts in cuts()
@@ -177,7 +177,7 @@ proptest! {
 }
 
 proptest! {
-    #![proptest_config(config(120))]
+    #![proptest_config(config(80))]
     #[test]
     fn a_copy_between_any_two_backends_answers_as_the_model(
         kinds in (0..3_u8, 0..3_u8),

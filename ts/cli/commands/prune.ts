@@ -82,7 +82,7 @@ function print({ output }: Context, result: PruneResult, dryRun: boolean): void 
   const checkpoints = plural(removed, "checkpoint");
   output.print(
     dryRun
-      ? `would remove ${checkpoints} of ${size(bytes)}${emptied}`
+      ? `would remove ${checkpoints}, and free at most ${size(bytes)}${emptied}`
       : `${output.style("green", "✓ removed")} ${checkpoints}, ${size(bytes)} freed${emptied}`,
   );
 }
