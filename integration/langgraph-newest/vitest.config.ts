@@ -9,8 +9,6 @@ export default defineConfig({
   test: {
     name: "langgraph-newest",
     include: ["*.test.ts"],
-    // The guides run with the other versions.
-    exclude: ["docs.test.ts"],
     // The long tests of what a store does are shorter: see `isShort` in ../langgraph/helpers.ts.
     env: { FORKPOINT_TEST_SHORT: "1" },
     // A test that asserts nothing fails.
