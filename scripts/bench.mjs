@@ -13,7 +13,7 @@ if (!known.includes(chosen[0])) {
   process.exit(1);
 }
 const passed = chosen === known ? process.argv.slice(2) : others;
-setup();
+setup({ release: true });
 /** The benchmarks whose peers are among the frameworks. */
 const peerless = new Set(["agentos", "channels", "postgres", "profile"]);
 if (chosen.some((name) => !peerless.has(name))) peers();

@@ -4,9 +4,9 @@ import { root, run, setup, tool } from "./setup.mjs";
 
 setup();
 run("cargo", ["fmt", "--check"]);
-run("cargo", ["clippy", "--locked", "--all-targets", "--", "-D", "warnings"]);
-run("cargo", ["clippy", "--locked", "--lib", "--no-default-features", "--", "-D", "warnings"]);
-run("cargo", ["doc", "--locked", "--no-deps", "--document-private-items"], { env: { RUSTDOCFLAGS: "-D warnings" } });
+run("cargo", ["clippy", "--locked", "--workspace", "--all-targets", "--", "-D", "warnings"]);
+run("cargo", ["clippy", "--locked", "--package", "forkpoint-engine", "--no-default-features", "--", "-D", "warnings"]);
+run("cargo", ["doc", "--locked", "--workspace", "--no-deps", "--document-private-items"], { env: { RUSTDOCFLAGS: "-D warnings" } });
 tool("prettier/bin/prettier.cjs", ["--check", "--log-level", "warn", root]);
 tool("typescript/bin/tsc", ["-p", root, "--noEmit"]);
 tool("typescript/bin/tsc", ["-p", `${root}ts/cli`]);

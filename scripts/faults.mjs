@@ -9,18 +9,18 @@ const vitest = (file, env) => [
   env,
 ];
 
-/** Runs a test target of the engine with these variables. `npm test` runs the same tests without them. */
-const cargo = (target, env) => [
+/** Runs tests of the engine with these variables. `npm test` runs the same tests without them. */
+const cargo = (target, env, ...names) => [
   "cargo",
-  ["test", "--release", "--locked", "--no-default-features", "--test", target, "--", "--nocapture"],
+  ["test", "--release", "--locked", "--package", "forkpoint-engine-tests", "--test", target, "--", "--nocapture", ...names],
   env,
 ];
 
 const commands = [
   // 10,000 images of a power loss, every call of the workload fails, and 2,000 damages.
   cargo("faults", { FORKPOINT_IMAGES: "10000", FORKPOINT_FAULTS: "1", FORKPOINT_DAMAGES: "2000" }),
-  cargo("sqlite_flips", { FORKPOINT_TEST_FLIPS: "10000" }),
-  cargo("model", { PROPTEST_CASES: "3000" }),
+  cargo("suite", { FORKPOINT_TEST_FLIPS: "10000" }, "sqlite::flips"),
+  cargo("suite", { PROPTEST_CASES: "3000" }, "model"),
   // Each of ten stores, and of two stores of LangGraph, is killed 20 times.
   vitest("__test__/faults/crash.test.ts", { FORKPOINT_FAULT_CYCLES: "20" }),
   vitest("integration/langgraph/faults.test.ts", {

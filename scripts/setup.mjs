@@ -52,9 +52,12 @@ export function peers() {
   if (!existsSync(compiled)) run("npm", ["rebuild", "better-sqlite3"], { cwd: peersFolder });
 }
 
-/** Installs all dependencies and builds. If `frameworks` is true (the default), also installs the frameworks. */
-export function setup({ frameworks = true } = {}) {
+/**
+ * Installs all dependencies and builds. If `frameworks` is true (the default), also installs the frameworks. If
+ * `release` is true, the addon is the one that is released.
+ */
+export function setup({ frameworks = true, release = false } = {}) {
   install(root);
-  run(process.execPath, [`${root}scripts/build.mjs`]);
+  run(process.execPath, [`${root}scripts/build.mjs`, ...(release ? ["--release"] : [])]);
   if (frameworks) integrations().forEach(install);
 }

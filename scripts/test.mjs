@@ -12,10 +12,7 @@ if (chosen.length > 0) {
 } else {
   setup();
   run(process.execPath, [`${root}scripts/check.mjs`]);
-  run("cargo", ["test", "--locked"]);
-  // Without the addon the engine is the same code. So its own tests and a few others are run again.
-  const suites = ["graph", "store", "workflow"].flatMap((name) => ["--test", name]);
-  run("cargo", ["test", "--locked", "--no-default-features", "--lib", ...suites]);
+  run("cargo", ["test", "--locked", "--workspace"]);
   vitest("--pool=forks");
   // Tests that start processes of their own, search at random, or run for a given time tell nothing new in a pool of threads.
   // The list has each file, because `--exclude` has no effect on a project.

@@ -1,50 +1,26 @@
-//! Durable checkpoints and time travel: the engine behind the `forkpoint` package.
+//! The Node.js addon: takes calls from JavaScript, hands them to the engine, and returns their outcomes.
 //!
-//! # Layout
-//!
-//! Each layer uses only layers below it. From the top down:
-//!
-//! | module | what it does |
-//! |---|---|
-//! | `node` (feature `node`) | converts between Node.js and the engine; no other module knows Node.js |
-//! | `contract` | turns a framework's calls into ops and queries; no other module knows a framework |
-//! | `copy` | copies everything from one store to another |
-//! | `store` | opens a store; the contracts call it |
-//! | `pipeline`, `encoder`, `reader` | the worker threads: they write, encode large payloads ahead of time, and read |
-//! | `worker`, `deadline` | a thread with a queue, and the time by which the work of an ending store must have its locks |
-//! | `sweeper`, `warnings` | retention in the background, and the warnings about repeated failures |
-//! | `backend` | applies batches of units, answers queries, prunes; one folder for each kind of storage |
-//! | `retention` | plans which checkpoints a backend prunes |
-//! | `cache`, `pre_encoder` | keeps recent payloads in memory, and encodes new payloads against them ahead of time |
-//! | `codec` | turns payloads into bytes and back; pure functions |
-//! | `op`, `query`, `record`, `error` | the types that all layers share |
+//! The addon contains no logic of a contract: each call contains the name of its contract. Each call also has an id.
+//! The outcome of a call goes to the [`completion`] queue, and `ts/native.ts` then settles the promise of the call. A
+//! store in memory can answer at once, and then the call itself returns the outcome.
 
-pub mod backend;
-pub mod cache;
-pub mod check;
-pub mod codec;
-pub mod contract;
-pub mod copy;
-mod deadline;
-mod encoder;
-pub mod error;
-mod message;
-// In test builds (`cfg(test)`) napi registers no functions, so the compiler would report all code in this module as
-// unused.
-#[cfg(feature = "node")]
-#[cfg_attr(test, allow(dead_code))]
-mod node;
-pub mod op;
-mod pipeline;
-pub mod pre_encoder;
-pub mod query;
-mod reader;
-pub mod record;
-pub mod retention;
-pub mod store;
-mod sweeper;
-pub mod target;
-mod warnings;
-mod worker;
+// The macros of napi generate items without documentation, and items that these lints reject.
+#![allow(missing_docs, clippy::needless_pass_by_value, clippy::trivially_copy_pass_by_ref, unreachable_pub)]
+// In test builds napi registers no functions, so the compiler would report all of them as unused.
+#![cfg_attr(test, allow(dead_code))]
 
-pub use worker::Reply;
+mod backup;
+mod chunks;
+mod completion;
+mod copy;
+mod server;
+mod store;
+mod tool;
+mod values;
+mod zstd;
+
+/// The allocator is mimalloc. A listing allocates hundreds of small texts on one thread, and the C libraries of Linux
+/// do that slowly.
+#[cfg(target_os = "linux")]
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;

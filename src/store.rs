@@ -1,402 +1,240 @@
-//! Opens a store, sends units and queries to the store's threads in call order, and closes the store.
+//! The native handle of a store.
 
-use std::sync::{Arc, Mutex};
-use std::time::{Duration, Instant};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
 
-use crate::backend::jsonl::{self, Jsonl};
-use crate::backend::memory::Memory;
-#[cfg(feature = "postgres")]
-use crate::backend::postgres::{self, Postgres};
-use crate::backend::sqlite::{self, Sqlite};
-use crate::backend::{BUSY_TIMEOUT, Backend, Durability, PreEncode, read_only};
-use crate::cache::PayloadCache;
-use crate::check::{CheckCursor, CheckPage};
-use crate::deadline::Deadline;
-use crate::error::{Error, Result};
-use crate::op::{Applied, Commit, Op, Unit};
-use crate::pipeline::Pipeline;
-use crate::pre_encoder::PreEncoder;
-use crate::query::{Answer, Query};
-use crate::reader::Reader;
-use crate::record::{ContractId, Header, Notice};
-use crate::retention::{Policy, Prune, Pruned};
-use crate::sweeper::Sweeper;
-use crate::target::Target;
-use crate::worker::Reply;
+use bytes::Bytes;
+use napi::bindgen_prelude::{
+    Array, Either, Either3, Env, Function, FunctionCallContext, Uint8ArraySlice, Uint32ArraySlice,
+};
+use napi_derive::napi;
 
-/// The options of a store, for every kind of target.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Options {
-    /// The failures that an acknowledged save must survive.
-    pub durability: Durability,
-    /// How long a call waits for another process's database lock before it fails with `BUSY`.
-    pub busy_timeout: Duration,
-    /// The maximum size of a payload, in bytes. A larger checkpoint is refused.
-    pub max_payload_bytes: usize,
-    /// The maximum total size, in bytes, of the recent payloads that are kept in memory.
-    pub cache_bytes: usize,
-    /// The limits of retention. If the stored data exceed a limit, the store removes checkpoints by itself.
-    pub retention: Policy,
-    /// The names of contracts, for a target whose files are named after them.
-    pub contract_names: &'static [(ContractId, &'static str)],
-    /// True if the store is only looked at. No file is created, no table is made or upgraded, and writes are refused.
+use crate::completion::{CompletionQueue, Completions};
+use crate::server::{self, Passwords};
+use crate::values::{Failure, Field, Value, value};
+use forkpoint_engine::Reply;
+use forkpoint_engine::backend::Durability;
+use forkpoint_engine::contract::{self, call::RawCall};
+use forkpoint_engine::error::{Error, Result};
+use forkpoint_engine::record::Content;
+use forkpoint_engine::retention::Policy;
+use forkpoint_engine::store::{Options, Store};
+use forkpoint_engine::target::Target;
+
+/// A buffer of at least this many bytes is referenced, because a reference costs less than a copy of the buffer. A
+/// smaller buffer is copied.
+const REFERENCED: usize = 64 << 10;
+
+/// The options of a store. `ts/options.ts` has validated them and filled in the defaults.
+#[napi(object, object_to_js = false)]
+pub struct NativeOptions {
+    pub durability: String,
+    pub busy_timeout: f64,
+    pub max_payload_bytes: f64,
+    pub cache_bytes: f64,
     pub read_only: bool,
+    /// `None`: no limit.
+    pub keep_last_n: Option<i64>,
+    /// `None`: no limit.
+    pub ttl: Option<i64>,
+    /// `None`: no limit.
+    pub max_bytes: Option<i64>,
+    /// The schema of the tables on a server.
+    pub schema: Option<String>,
+    /// The beginning of the names of the tables on a server.
+    pub prefix: Option<String>,
+    /// Whether the tables on a server are made when they are missing: `auto` or `never`.
+    pub migrate: Option<String>,
 }
 
-impl Default for Options {
-    fn default() -> Self {
-        Self {
-            durability: Durability::Full,
-            busy_timeout: BUSY_TIMEOUT,
-            max_payload_bytes: Self::MAX_PAYLOAD_BYTES,
-            cache_bytes: Self::CACHE_BYTES,
-            retention: Policy::default(),
-            contract_names: &[],
-            read_only: false,
-        }
-    }
-}
-
-impl Options {
-    /// The default of `max_payload_bytes`: 64 MiB.
-    pub const MAX_PAYLOAD_BYTES: usize = 64 << 20;
-    /// The default of `cache_bytes`: 64 MiB.
-    pub const CACHE_BYTES: usize = 64 << 20;
-    /// The maximum value of `max_payload_bytes`. A row of every backend can hold a payload of this size with its
-    /// frame.
-    pub const LARGEST_PAYLOAD_BYTES: usize = 900 << 20;
-}
-
-/// An open store. Any thread may use it.
-///
-/// - Units are applied in call order, with one exception: a unit may be applied before a large unit of another lineage
-///   that was queued earlier. The outcome of a unit is reported when the unit is durable.
-/// - A query sees every unit that was queued before it.
-/// - Dropping the store finishes the queued work in the background. [`Store::shutdown`] waits until this work is done.
-pub struct Store {
-    engine: Engine,
-    options: Options,
-}
-
-enum Engine {
-    /// A store without threads: all work runs on the calling thread. `None` after the store is closed.
-    Inline(Mutex<Option<Inline>>),
-    Threads(Pipeline),
-}
-
-struct Inline {
-    backend: Box<dyn Backend>,
-    sweeper: Sweeper,
-}
-
-impl Store {
-    /// Opens a target. A file is opened in the background, so a problem with the file is reported by the first call.
-    pub fn open(target: &Target, options: Options) -> Result<Self> {
-        let engine = match target {
-            Target::Memory => {
-                let sweeper = Sweeper::new(options.retention);
-                Engine::Inline(Mutex::new(Some(Inline { backend: Box::new(Memory::new()), sweeper })))
-            }
-            Target::Sqlite(path) if options.read_only => {
-                let (path, cache_bytes) = (path.clone(), options.cache_bytes);
-                let deadline = Arc::new(Deadline::default());
-                let (shared, patience) = (Arc::clone(&deadline), options.busy_timeout);
-                let open = move || {
-                    let opened = sqlite::ReadOnly::open(&path, shared.limit(patience), cache_bytes)?;
-                    Ok(Box::new(opened) as Box<dyn Backend>)
-                };
-                Self::threads(open, None, &options, deadline)?
-            }
-            Target::Sqlite(path) => {
-                let sqlite = sqlite::Options {
-                    durability: options.durability,
-                    busy_timeout: options.busy_timeout,
-                    cache_bytes: options.cache_bytes,
-                    // Payloads that wait to be compressed would make a limit on bytes remove more.
-                    raw_in_a_hurry: options.retention.max_bytes.is_none(),
-                    alone_in_process: true,
-                    ..sqlite::Options::new(path)
-                };
-                let cache = PayloadCache::new(sqlite.cache_bytes);
-                let pre_encoder = Arc::new(PreEncoder::new(cache.clone()));
-                let deadline = Arc::new(Deadline::default());
-                let shared = Arc::clone(&deadline);
-                let open = move || {
-                    let sqlite = sqlite::Options { busy_timeout: shared.limit(sqlite.busy_timeout), ..sqlite.clone() };
-                    Ok(Box::new(Sqlite::open_with(&sqlite, cache.clone())?) as Box<dyn Backend>)
-                };
-                Self::threads(open, Some(pre_encoder), &options, deadline)?
-            }
-            Target::Jsonl(path) => {
-                let jsonl = jsonl::Options {
-                    durability: options.durability,
-                    busy_timeout: options.busy_timeout,
-                    names: options.contract_names,
-                    read_only: options.read_only,
-                    ..jsonl::Options::new(path)
-                };
-                let deadline = Arc::new(Deadline::default());
-                let shared = Arc::clone(&deadline);
-                let open = move || {
-                    let jsonl = jsonl::Options { busy_timeout: shared.limit(jsonl.busy_timeout), ..jsonl.clone() };
-                    Ok(Box::new(Jsonl::open(&jsonl)?) as Box<dyn Backend>)
-                };
-                Self::threads(open, None, &options, deadline)?
-            }
-            #[cfg(feature = "postgres")]
-            Target::Postgres(url) => {
-                let postgres = postgres::Options {
-                    durability: options.durability,
-                    busy_timeout: options.busy_timeout,
-                    cache_bytes: options.cache_bytes,
-                    read_only: options.read_only,
-                    ..postgres::Options::new((**url).clone())
-                };
-                let cache = PayloadCache::new(postgres.cache_bytes);
-                let pre_encoder = Arc::new(PreEncoder::new(cache.clone()));
-                let deadline = Arc::new(Deadline::default());
-                let shared = Arc::clone(&deadline);
-                let open = move || {
-                    let postgres =
-                        postgres::Options { busy_timeout: shared.limit(postgres.busy_timeout), ..postgres.clone() };
-                    let backend = Postgres::open_with(&postgres, cache.clone(), Arc::clone(&shared))?;
-                    Ok(Box::new(backend) as Box<dyn Backend>)
-                };
-                Self::threads(open, Some(pre_encoder), &options, deadline)?
-            }
+impl NativeOptions {
+    fn read(&self) -> Result<Options> {
+        let durability = match self.durability.as_str() {
+            "full" => Durability::Full,
+            "normal" => Durability::Normal,
+            "off" => Durability::Off,
+            other => return Err(Error::invalid(format!("durability is {other:?}"))),
         };
-        Ok(Self { engine, options })
+        #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a whole number in range, checked")]
+        let whole = |number: f64| number as usize;
+        let busy_timeout = Duration::try_from_secs_f64(self.busy_timeout / 1000.0)
+            .map_err(|_| Error::invalid("busyTimeoutMs is out of range"))?;
+        Ok(Options {
+            durability,
+            busy_timeout,
+            max_payload_bytes: whole(self.max_payload_bytes).min(Options::LARGEST_PAYLOAD_BYTES),
+            cache_bytes: whole(self.cache_bytes),
+            retention: Policy {
+                keep_last: self.keep_last_n.map(i64::unsigned_abs),
+                ttl: self.ttl,
+                max_bytes: self.max_bytes.map(i64::unsigned_abs),
+            },
+            contract_names: &contract::NAMES,
+            read_only: self.read_only,
+        })
     }
+}
 
-    /// Creates a store with backends that the caller provides. `open` is called once for a backend that writes, once
-    /// for a backend that reads, and once more at the first check. `pre_encoder`, if given, encodes large ops ahead of
-    /// time.
-    pub fn with_backend(
-        open: impl FnMut() -> Result<Box<dyn Backend>> + Send + Clone + 'static,
-        pre_encoder: Option<Arc<dyn PreEncode>>,
-        options: Options,
-    ) -> Result<Self> {
-        Ok(Self { engine: Self::threads(open, pre_encoder, &options, Arc::default())?, options })
+#[napi]
+pub struct NativeStore {
+    /// The path of the database file or folder. `None` for a store in memory.
+    database_path: Option<String>,
+    pub(super) target: Target,
+    passwords: Option<Passwords>,
+    calls: Calls,
+}
+
+impl NativeStore {
+    /// The store in the engine.
+    pub(super) fn store(&self) -> &Arc<Store> {
+        &self.calls.store
     }
+}
 
-    fn threads(
-        open: impl FnMut() -> Result<Box<dyn Backend>> + Send + Clone + 'static,
-        pre_encoder: Option<Arc<dyn PreEncode>>,
-        options: &Options,
-        deadline: Arc<Deadline>,
-    ) -> Result<Engine> {
-        let reader = Reader::start(Box::new(open.clone()), Box::new(open.clone()), Arc::clone(&deadline))?;
-        Ok(Engine::Threads(Pipeline::start(
-            Box::new(open),
-            pre_encoder,
-            Arc::new(reader),
-            options.retention,
-            options.busy_timeout,
-            deadline,
-        )?))
-    }
-
-    /// The limits of retention.
-    pub(crate) fn retention(&self) -> &Policy {
-        &self.options.retention
-    }
-
-    /// Returns true if each reply is sent before the call returns.
-    pub fn is_inline(&self) -> bool {
-        matches!(self.engine, Engine::Inline(_))
-    }
-
-    /// Replies when the target is open. The reply contains a notice for the user, if the storage has one.
-    pub fn ready(&self, reply: Reply<Option<Notice>>) {
-        match &self.engine {
-            Engine::Inline(backend) => {
-                reply.send(with(backend, |inline| Ok(inline.backend.notice().cloned())));
-            }
-            Engine::Threads(writer) => writer.open(reply),
-        }
-    }
-
-    /// Calls `listener` for each background failure, on any of the store's threads. Only the first listener is used.
-    pub fn on_warning(&self, listener: impl Fn(Error) + Send + Sync + 'static) {
-        let warnings = match &self.engine {
-            Engine::Inline(backend) => with(backend, |inline| Ok(inline.sweeper.warnings())),
-            Engine::Threads(writer) => Ok(writer.warnings()),
+#[napi]
+impl NativeStore {
+    #[napi(constructor)]
+    pub fn new(
+        env: &Env,
+        completions: &Completions,
+        target: String,
+        options: NativeOptions,
+        password: Option<Function<'_, u32, ()>>,
+    ) -> napi::Result<Self> {
+        let passwords = password.map(Passwords::new).transpose()?;
+        let open = || {
+            let mut target = Target::parse(&target)?;
+            server::set_options(&mut target, &options, passwords.as_ref())?;
+            let store = Store::open(&target, options.read()?)?;
+            Ok((target, Arc::new(store)))
         };
-        // A closed store raises no more warnings, so the listener is not needed.
-        if let Ok(warnings) = warnings {
-            warnings.listen(listener);
+        let (target, store) = open().map_err(|error: Error| Failure::from(error).thrown(env))?;
+        completions.queue.look_after(&store);
+        let database_path = match &target {
+            Target::Memory => None,
+            Target::Sqlite(path) | Target::Jsonl(path) => Some(path.to_string_lossy().into_owned()),
+            Target::Postgres(url) => Some(url.identity()),
+        };
+        // The reference is weak, because a store that is no longer used must not keep the queue alive.
+        let queue = Arc::downgrade(&completions.queue);
+        let name = database_path.clone().unwrap_or_else(|| "memory:".to_owned());
+        store.on_warning(move |warning| {
+            if let Some(queue) = queue.upgrade() {
+                queue.warn(&name, warning);
+            }
+        });
+        Ok(Self {
+            database_path,
+            target,
+            passwords,
+            calls: Calls { store, completions: Arc::clone(&completions.queue) },
+        })
+    }
+
+    /// The absolute path of the database file or folder, or null for a store in memory. Two stores with the same path have the
+    /// same content.
+    #[napi(getter)]
+    pub fn database_path(&self) -> Option<String> {
+        self.database_path.clone()
+    }
+
+    /// Answers a request for the password of the server. `password` is null if the user's function failed with `failure`.
+    #[napi]
+    pub fn give_password(&self, request: u32, password: Option<String>, failure: Option<String>) {
+        if let Some(passwords) = &self.passwords {
+            passwords.give(request, password.ok_or_else(|| failure.unwrap_or_default()));
         }
     }
 
-    /// Applies a unit. After each put, the unit also applies [`Policy::keep_last`] to the lineage. A payload that is
-    /// too large is refused before anything is queued.
-    pub fn apply(&self, unit: Unit, reply: Reply<Applied>) {
-        if self.options.read_only {
-            return reply.send(Err(read_only()));
-        }
-        if let Err(error) = unit.ops.iter().try_for_each(|op| self.refuse_large(op)) {
-            return reply.send(Err(error));
-        }
-        let unit = self.capped(unit);
-        match &self.engine {
-            Engine::Inline(backend) => reply.send(with(backend, |Inline { backend, sweeper }| {
-                let began = Instant::now();
-                let outcome = backend.apply(&[unit]).pop().unwrap_or_else(|| Err(Error::poisoned()));
-                let commit = Some(Commit { began, took: began.elapsed(), units: 1 });
-                let outcome = outcome.map(|applied| Applied { commit, ..applied });
-                sweeper.after_commit(&mut **backend);
-                outcome
-            })),
-            Engine::Threads(writer) => writer.apply(unit, reply),
-        }
+    /// Returns the function that runs calls on the store: see [`Calls::run`].
+    #[napi]
+    pub fn calls<'env>(&self, env: &'env Env) -> napi::Result<Function<'env, (), Outcome>> {
+        let calls = self.calls.clone();
+        // The function takes its arguments one by one. If they came in an array, each item would cost one more call of
+        // Node-API.
+        env.create_function_from_closure("call", move |context| calls.run(&context))
     }
+}
 
-    /// Removes one batch of the checkpoints that a rule selects. Runs after every unit that was queued before it.
-    pub fn prune(&self, prune: Prune, reply: Reply<Pruned>) {
-        self.alone(move |backend| backend.prune(&prune), reply);
-    }
+type Outcome = Either3<(), Value, Failure>;
 
-    /// Returns the space of removed checkpoints to the file system. Saves wait until this work is done.
-    pub fn vacuum(&self, reply: Reply<()>) {
-        self.alone(|backend| backend.vacuum(), reply);
-    }
+#[derive(Clone)]
+struct Calls {
+    store: Arc<Store>,
+    completions: Arc<CompletionQueue>,
+}
 
-    fn alone<T: 'static>(
-        &self,
-        work: impl FnOnce(&mut Box<dyn Backend>) -> Result<T> + Send + 'static,
-        reply: Reply<T>,
-    ) {
-        if self.options.read_only {
-            return reply.send(Err(read_only()));
-        }
-        match &self.engine {
-            Engine::Inline(backend) => reply.send(with(backend, |inline| work(&mut inline.backend))),
-            Engine::Threads(writer) => writer.work(Box::new(move |backend| reply.send(backend.and_then(work)))),
-        }
-    }
-
-    /// Answers a query.
-    pub fn ask(&self, query: Query, reply: Reply<Answer>) {
-        match &self.engine {
-            Engine::Inline(backend) => reply.send(with(backend, |inline| inline.backend.answer(&query))),
-            Engine::Threads(writer) => writer.ask(query, reply),
-        }
-    }
-
-    /// Verifies one page of the store: about `limit` rows, starting at the cursor. To verify everything that was
-    /// stored at the first call, repeat the call with [`CheckPage::next`] until it is `None`.
+impl Calls {
+    /// Runs a call of a contract.
     ///
-    /// A store with threads runs checks on a separate thread, so that other reads and saves continue. The check sees
-    /// every unit that was acknowledged before the call.
-    pub fn check(&self, cursor: CheckCursor, limit: usize, reply: Reply<CheckPage>) {
-        let query = Query::Check { cursor, limit };
-        match &self.engine {
-            Engine::Inline(backend) => {
-                reply.send(with(backend, |inline| inline.backend.answer(&query).and_then(Answer::into_checked)));
-            }
-            Engine::Threads(writer) => {
-                writer.check(
-                    query,
-                    Reply::new(|answer: Result<Answer>| reply.send(answer.and_then(Answer::into_checked))),
-                );
-            }
+    /// The arguments are: the call's id, the number of the call's shape, the number of buffers, the buffers, and the
+    /// values of the fields. A buffer may consist of pieces: see [`Calls::take_pieces`]. The shape contains the names of the fields, in the same order as the values.
+    ///
+    /// Returns the outcome if the store answers at once. Otherwise returns undefined, and the completion queue later
+    /// delivers the outcome with the call's id.
+    fn run(&self, context: &FunctionCallContext<'_>) -> napi::Result<Outcome> {
+        let call_id: u32 = context.get(0)?;
+        let shape = self.completions.shape(context.get(1)?)?;
+        let fields_at = 3 + context.get::<u32>(2)? as usize;
+        let mut buffers = Vec::with_capacity(fields_at - 3);
+        for at in 3..fields_at {
+            buffers.push(match context.get(at)? {
+                Either::A(bytes) => self.take(context.env, bytes)?.into(),
+                Either::B(pieces) => self.take_pieces(&pieces)?,
+            });
         }
+        let mut values = Vec::with_capacity(context.length().saturating_sub(fields_at));
+        for at in fields_at..context.length() {
+            values.push(context.get::<Field>(at)?.0);
+        }
+        Ok(self.outcome(call_id, RawCall::new(&shape, values, buffers)))
     }
 
-    /// Closes the store. The store then accepts no more calls. Replies when all queued work is done and the target is
-    /// closed. This function may be called more than once.
-    pub fn close(&self, reply: Reply<()>) {
-        match &self.engine {
-            Engine::Inline(backend) => {
-                if let Ok(mut backend) = backend.lock() {
-                    *backend = None;
-                }
-                reply.send(Ok(()));
-            }
-            Engine::Threads(writer) => writer.close(reply),
-        }
-    }
-
-    /// Announces that the process is ending. From now on, all work that is left waits for locks no longer than the busy
-    /// timeout together.
-    pub fn ending(&self) {
-        if let Engine::Threads(writer) = &self.engine {
-            writer.ending();
-        }
-    }
-
-    /// Waits until all work that was queued so far is done.
-    pub fn drain(&self) {
-        if let Engine::Threads(writer) = &self.engine {
-            writer.drain();
-        }
-    }
-
-    /// Closes the store, and waits until its threads have ended.
-    pub fn shutdown(&self) {
-        self.close(Reply::new(drop));
-        if let Engine::Threads(writer) = &self.engine {
-            writer.join();
-        }
-    }
-
-    /// Adds an [`Op::KeepLast`] after each put, so that save and prune are one transaction.
-    fn capped(&self, unit: Unit) -> Unit {
-        let Some(keep) = self.options.retention.keep_last else { return unit };
-        let mut ops = Vec::with_capacity(2 * unit.ops.len());
-        for op in unit.ops {
-            let put = match &op {
-                Op::Put(draft) => {
-                    let Header { contract, lineage, id, .. } = &draft.header;
-                    Some((*contract, lineage.clone(), id.clone()))
-                }
-                _ => None,
+    fn outcome(&self, call_id: u32, call: RawCall<'_>) -> Outcome {
+        if self.store.is_inline() {
+            let slot = Arc::new(Mutex::new(None));
+            let filled = Arc::clone(&slot);
+            let fill = move |outcome| *filled.lock().unwrap_or_else(PoisonError::into_inner) = Some(outcome);
+            contract::run(&self.store, call, Reply::new(fill));
+            let outcome = slot.lock().unwrap_or_else(PoisonError::into_inner).take();
+            return match outcome.unwrap_or_else(|| Err(Error::poisoned())) {
+                Ok(response) => Either3::B(value(response)),
+                Err(error) => Either3::C(error.into()),
             };
-            ops.push(op);
-            ops.extend(put.map(|(contract, lineage, pinned)| Op::KeepLast { contract, lineage, keep, pinned }));
         }
-        Unit { ops, ..unit }
+        let completions = Arc::clone(&self.completions);
+        contract::run(&self.store, call, Reply::new(move |outcome| completions.push(call_id, outcome)));
+        Either3::A(())
     }
 
-    fn refuse_large(&self, op: &Op) -> Result<()> {
-        match op {
-            Op::Put(draft) if draft.len() > self.options.max_payload_bytes => Err(Error::invalid(format!(
-                "checkpoint {:?} takes {} bytes, more than maxPayloadBytes ({}): keep less in the state, or open the store with a \
-                 higher maxPayloadBytes",
-                draft.header.id,
-                draft.len(),
-                self.options.max_payload_bytes
-            ))),
-            Op::Append { lineage, log, records, .. } => {
-                let largest = records.iter().map(|record| record.bytes.len()).max().unwrap_or(0);
-                if largest > self.options.max_payload_bytes {
-                    return Err(Error::invalid(format!(
-                        "a record of {largest} bytes for log {log:?} of {lineage:?} is larger than maxPayloadBytes ({}): keep less in \
-                         it, or open the store with a higher maxPayloadBytes",
-                        self.options.max_payload_bytes
-                    )));
-                }
-                Ok(())
-            }
-            Op::Write { id, writes, .. } => {
-                let largest = writes.iter().map(|write| write.part.bytes.len()).max().unwrap_or(0);
-                if largest > self.options.max_payload_bytes {
-                    return Err(Error::invalid(format!(
-                        "a write of {largest} bytes to checkpoint {id:?} is larger than maxPayloadBytes ({}): keep less in it, or \
-                         open the store with a higher maxPayloadBytes",
-                        self.options.max_payload_bytes
-                    )));
-                }
-                Ok(())
-            }
-            _ => Ok(()),
+    /// Takes the bytes of a buffer that a serializer has made. `ts/serializer.ts` ensures that no other code uses the
+    /// buffer.
+    ///
+    /// A large buffer is referenced, and is later released on JavaScript's thread. A small buffer is copied. A store in
+    /// memory copies every buffer.
+    fn take(&self, env: &Env, bytes: Uint8ArraySlice<'_>) -> napi::Result<Bytes> {
+        if bytes.len() < REFERENCED || self.store.is_inline() {
+            return Ok(Bytes::copy_from_slice(&bytes));
         }
+        Ok(Bytes::from_owner(bytes.into_typed_array(env)?))
     }
-}
 
-fn with<T>(backend: &Mutex<Option<Inline>>, work: impl FnOnce(&mut Inline) -> Result<T>) -> Result<T> {
-    match backend.lock() {
-        Ok(mut backend) => work(backend.as_mut().ok_or_else(Error::closed)?),
-        Err(_) => Err(Error::poisoned()),
+    /// Takes the pieces of a value, as `ts/native.ts` packs them.
+    fn take_pieces(&self, pieces: &Array<'_>) -> napi::Result<Content> {
+        let missing = || napi::Error::from_reason("a call refers to no chunk");
+        let others: Uint8ArraySlice<'_> = pieces.get(0)?.ok_or_else(missing)?;
+        let packed: Uint32ArraySlice<'_> = pieces.get(1)?.ok_or_else(missing)?;
+        let others = Bytes::copy_from_slice(&others);
+        let piece = |piece: &[u32]| {
+            let &[chunk, start, length] = piece else { return None };
+            let start = start as usize;
+            let bytes = if chunk == 0 { others.clone() } else { self.completions.chunks.get(chunk)? };
+            let end = start.checked_add(length as usize).filter(|end| *end <= bytes.len())?;
+            Some(bytes.slice(start..end))
+        };
+        let pieces: Option<Vec<Bytes>> = packed.chunks(3).map(piece).collect();
+        let pieces = pieces.ok_or_else(missing)?;
+        // A store in memory keeps what it is given, so it gets bytes of its own.
+        Ok(if self.store.is_inline() { pieces.concat().into() } else { Content::of_pieces(pieces) })
     }
 }

@@ -11,7 +11,7 @@ import { pruneOptions } from "./retention.js";
 import { Store, engineOf, openInBackground } from "./store.js";
 import { parse, subjectOf } from "./wire.js";
 
-/** The progress as the engine reports it: see `src/copy.rs`. */
+/** The progress as the engine reports it: see `engine/src/copy.rs`. */
 interface Step extends CopyResult {
   verifying: boolean;
   done: boolean;

@@ -1,0 +1,184 @@
+//! Fuzzes the calls that arrive from JavaScript, on a store in memory. For any calls, each call must get a reply, no error
+//! may report a bug of the engine, and the store must be undamaged afterwards.
+#![no_main]
+
+mod reply;
+
+use std::sync::Arc;
+
+use arbitrary::{Arbitrary, Result, Unstructured};
+use bytes::Bytes;
+use forkpoint_engine::check::CheckCursor;
+use forkpoint_engine::contract::call::RawCall;
+use forkpoint_engine::contract::fields::{Shape, Value};
+use forkpoint_engine::error::Code;
+use forkpoint_engine::store::{Options, Store};
+use forkpoint_engine::target::Target;
+use libfuzzer_sys::fuzz_target;
+
+use self::reply::outcome;
+
+use self::Kind::{Bool, Id, Json, Number};
+
+/// What a field holds.
+#[derive(Clone, Copy)]
+enum Kind {
+    Id,
+    Number,
+    Bool,
+    Json,
+}
+
+/// Every call with its fields.
+#[rustfmt::skip]
+const CALLS: &[(&str, &str, &[(&str, Kind)])] = &[
+    ("agentos", "save", &[("id", Id), ("runId", Id), ("graphId", Id), ("nodeId", Id), ("timestamp", Number), ("hasMemorySnapshot", Bool), ("status", Number), ("expectedNewest", Id), ("parent", Id), ("savedAt", Number), ("stateTag", Id), ("restTag", Id)]),
+    ("agentos", "fork", &[("checkpointId", Id), ("id", Id), ("runId", Id), ("timestamp", Number), ("savedAt", Number)]),
+    ("agentos", "delete", &[("checkpointId", Id)]),
+    ("agentos", "clear", &[("runId", Id)]),
+    ("agentos", "get", &[("checkpointId", Id)]),
+    ("agentos", "load", &[("runId", Id), ("nodeId", Id)]),
+    ("agentos", "list", &[("graphId", Id), ("runId", Id), ("limit", Number)]),
+    ("agentos", "forks", &[("runId", Id)]),
+    ("agentos", "runs", &[("graphIdPrefix", Id), ("limit", Number), ("before", Number)]),
+    ("agentium", "save", &[("id", Id), ("runId", Id), ("stepIndex", Number), ("stepName", Id), ("createdAt", Number), ("steps", Number), ("parent", Id), ("rewind", Bool), ("expectsParent", Bool), ("expectedParent", Id), ("savedAt", Number), ("stateTag", Id), ("restTag", Id)]),
+    ("agentium", "delete", &[("checkpointId", Id)]),
+    ("agentium", "clear", &[("runId", Id)]),
+    ("agentium", "load", &[("checkpointId", Id)]),
+    ("agentium", "latest", &[("runId", Id)]),
+    ("agentium", "list", &[("runId", Id)]),
+    ("agentium", "timeline", &[("runId", Id)]),
+    ("agentium", "runs", &[("limit", Number), ("before", Number)]),
+    ("langgraph", "put", &[("threadId", Id), ("namespace", Id), ("id", Id), ("parent", Id), ("parts", Json), ("inherit", Json), ("like", Json), ("metadataTag", Id), ("savedAt", Number), ("dependsOnParent", Bool), ("onlyChild", Bool)]),
+    ("langgraph", "putWrites", &[("threadId", Id), ("namespace", Id), ("id", Id), ("task", Id), ("path", Id), ("writes", Json), ("replace", Bool)]),
+    ("langgraph", "get", &[("threadId", Id), ("namespace", Id), ("id", Id)]),
+    ("langgraph", "outline", &[("threadId", Id), ("namespace", Id)]),
+    ("langgraph", "ancestors", &[("checkpoint", Json), ("channels", Json), ("limit", Number)]),
+    ("langgraph", "list", &[("threadId", Id), ("namespace", Id), ("before", Id), ("limit", Number)]),
+    ("langgraph", "threads", &[("latestFirst", Bool), ("after", Number), ("limit", Number)]),
+    ("langgraph", "deleteThread", &[("threadId", Id)]),
+    ("langgraph", "delete", &[("remove", Json), ("reopen", Json)]),
+    ("tinyagents", "put", &[("threadId", Id), ("namespace", Id), ("id", Id), ("again", Id), ("parent", Id), ("parentKey", Id), ("parts", Json), ("metadataTag", Id), ("savedAt", Number), ("dependsOnParent", Bool), ("expectsParent", Bool)]),
+    ("tinyagents", "putWrites", &[("threadId", Id), ("namespace", Id), ("id", Id), ("writes", Json)]),
+    ("tinyagents", "get", &[("threadId", Id), ("namespace", Id), ("id", Id)]),
+    ("tinyagents", "load", &[("key", Id)]),
+    ("tinyagents", "list", &[("threadId", Id), ("namespace", Id)]),
+    ("tinyagents", "namespaces", &[("before", Number), ("limit", Number)]),
+    ("tinyagents", "deleteThread", &[("threadId", Id)]),
+    ("tinyagents", "delete", &[("keys", Json)]),
+    ("helix", "change", &[("session", Json), ("begins", Number), ("parts", Json), ("messages", Json)]),
+    ("helix", "branch", &[("session", Json), ("aliveSince", Number), ("parts", Json), ("checkpointId", Id), ("copyId", Id), ("timestamp", Number)]),
+    ("helix", "append", &[("sessionId", Id), ("messages", Json), ("aliveSince", Number), ("savedAt", Number)]),
+    ("helix", "delete", &[("sessionId", Id)]),
+    ("helix", "expire", &[("sessionId", Id), ("aliveSince", Number)]),
+    ("helix", "session", &[("sessionId", Id)]),
+    ("helix", "sessions", &[("before", Number), ("limit", Number)]),
+    ("helix", "messages", &[("sessionId", Id), ("offset", Number), ("limit", Number)]),
+    ("helix", "compare", &[("sessionId", Id), ("offset", Number), ("messages", Json)]),
+    ("helix", "save", &[("id", Id), ("sessionId", Id), ("timestamp", Number), ("stepCount", Number), ("streamSequence", Number), ("messageCount", Number), ("status", Id), ("sharesMessages", Bool), ("messages", Number), ("version", Number), ("touches", Bool), ("parts", Json), ("savedAt", Number)]),
+    ("helix", "load", &[("checkpointId", Id)]),
+    ("helix", "latest", &[("sessionId", Id)]),
+    ("helix", "list", &[("sessionId", Id), ("aliveSince", Number), ("offset", Number), ("limit", Number), ("cursorId", Id), ("cursorTimestamp", Number)]),
+    ("store", "ready", &[]),
+    ("store", "close", &[]),
+    ("store", "vacuum", &[]),
+    ("store", "prune", &[("contract", Id), ("rule", Json), ("cursor", Json), ("most", Number)]),
+    ("store", "prunable", &[("contract", Id), ("rules", Json)]),
+    ("store", "stats", &[("contract", Id), ("largest", Number)]),
+    ("store", "check", &[("cursor", Id), ("limit", Number)]),
+    ("lease", "read", &[("of", Json)]),
+    ("lease", "take", &[("of", Json), ("token", Id), ("expired", Id), ("holding", Json), ("savedAt", Number)]),
+    ("lease", "renew", &[("of", Json), ("token", Id), ("holding", Json), ("savedAt", Number)]),
+    ("lease", "release", &[("token", Id)]),
+    ("storage", "set", &[("namespace", Id), ("key", Id), ("savedAt", Number), ("tag", Id)]),
+    ("storage", "delete", &[("namespace", Id), ("key", Id)]),
+    ("storage", "get", &[("namespace", Id), ("key", Id)]),
+    ("storage", "list", &[("namespace", Id), ("prefix", Id)]),
+];
+
+/// Ids that meet again in later calls. Some have the parts that contracts put ids together from.
+const IDS: [&str; 10] = ["a", "b", "c", "", "1:a", "8:thread-0x", "a:step-1", "a\0b", "__proto__", "🜁"];
+
+/// JSON texts of structured fields.
+const TEXTS: [&str; 16] = [
+    "[]",
+    "{}",
+    "null",
+    r#"[{"name":"","tag":"json"}]"#,
+    r#"[{"name":"state","tag":"v8"},{"name":"rest","tag":"json"}]"#,
+    r#"["a","b"]"#,
+    r#"[{"index":0,"channel":"c","tag":"json"}]"#,
+    r#"[{"index":-3,"channel":"c","tag":"json","claimedBy":"b"}]"#,
+    r#"[{"task":"t","index":0,"name":"[\"n\",\"c\"]","tag":"json"}]"#,
+    r#"{"threadId":"a","namespace":"","id":"a"}"#,
+    r#"[{"threadId":"a","namespace":"","id":"b"}]"#,
+    r#"{"tags":["json","json"],"lengths":[1,2]}"#,
+    r#"{"id":"a","version":1,"savedAt":1,"agentType":"x","status":"active","stepCount":0,"createdAt":1}"#,
+    r#"{"keepLast":1}"#,
+    r#"{"length":1}"#,
+    r#"{"space":"agentos","run":"a"}"#,
+];
+
+const NUMBERS: [f64; 10] = [0.0, -0.0, 1.0, 2.0, 100.0, -1.0, 1.5, 9.007_199_254_740_993e15, f64::NAN, f64::INFINITY];
+
+#[derive(Debug)]
+struct Call {
+    shape: Shape,
+    values: Vec<Value>,
+    buffers: Vec<Bytes>,
+}
+
+impl<'a> Arbitrary<'a> for Call {
+    fn arbitrary(u: &mut Unstructured<'a>) -> Result<Self> {
+        let (contract, call, fields) = u.choose(CALLS)?;
+        let mut names = Vec::new();
+        let mut values = Vec::new();
+        for (name, kind) in *fields {
+            match u.int_in_range(0..=15)? {
+                0 => continue,
+                1 => values.push(any(u)?),
+                2 => values.push(Value::Null),
+                _ => values.push(value(u, *kind)?),
+            }
+            names.push((*name).to_owned());
+        }
+        let shape = Shape { contract: (*contract).to_owned(), call: (*call).to_owned(), names };
+        let count = u.int_in_range(0..=3)?;
+        let buffers = (0..count).map(|_| <&[u8]>::arbitrary(u).map(Bytes::copy_from_slice)).collect::<Result<_>>()?;
+        Ok(Self { shape, values, buffers })
+    }
+}
+
+fn value(u: &mut Unstructured<'_>, kind: Kind) -> Result<Value> {
+    Ok(match kind {
+        Id => Value::Text((*u.choose(&IDS)?).to_owned()),
+        Number => Value::Number(*u.choose(&NUMBERS)?),
+        Bool => Value::Bool(u.arbitrary()?),
+        Json => Value::Text((*u.choose(&TEXTS)?).to_owned()),
+    })
+}
+
+/// A value of any kind.
+fn any(u: &mut Unstructured<'_>) -> Result<Value> {
+    Ok(match u.int_in_range(0..=2)? {
+        0 => Value::Text(u.arbitrary()?),
+        1 => Value::Number(u.arbitrary()?),
+        _ => Value::Bool(u.arbitrary()?),
+    })
+}
+
+fuzz_target!(|calls: Vec<Call>| {
+    let store = Arc::new(Store::open(&Target::Memory, Options::default()).unwrap());
+    for Call { shape, values, buffers } in calls.into_iter().take(24) {
+        // A closed store answers nothing more.
+        if shape.call == "close" {
+            continue;
+        }
+        let call = RawCall::new(&shape, values, buffers);
+        if let Err(error) = outcome(|reply| forkpoint_engine::contract::run(&store, call, reply)) {
+            assert!(!matches!(error.code(), Code::Unavailable | Code::Corrupt | Code::Closed), "{shape:?}: {error}");
+        }
+    }
+    let page = outcome(|reply| store.check(CheckCursor::default(), 10_000, reply)).unwrap();
+    assert_eq!(page.findings, []);
+});

@@ -1,0 +1,402 @@
+//! Opens a store, sends units and queries to the store's threads in call order, and closes the store.
+
+use std::sync::{Arc, Mutex};
+use std::time::{Duration, Instant};
+
+use crate::backend::jsonl::{self, Jsonl};
+use crate::backend::memory::Memory;
+#[cfg(feature = "postgres")]
+use crate::backend::postgres::{self, Postgres};
+use crate::backend::sqlite::{self, Sqlite};
+use crate::backend::{BUSY_TIMEOUT, Backend, Durability, PreEncode, read_only};
+use crate::cache::PayloadCache;
+use crate::check::{CheckCursor, CheckPage};
+use crate::deadline::Deadline;
+use crate::error::{Error, Result};
+use crate::op::{Applied, Commit, Op, Unit};
+use crate::pipeline::Pipeline;
+use crate::pre_encoder::PreEncoder;
+use crate::query::{Answer, Query};
+use crate::reader::Reader;
+use crate::record::{ContractId, Header, Notice};
+use crate::retention::{Policy, Prune, Pruned};
+use crate::sweeper::Sweeper;
+use crate::target::Target;
+use crate::worker::Reply;
+
+/// The options of a store, for every kind of target.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Options {
+    /// The failures that an acknowledged save must survive.
+    pub durability: Durability,
+    /// How long a call waits for another process's database lock before it fails with `BUSY`.
+    pub busy_timeout: Duration,
+    /// The maximum size of a payload, in bytes. A larger checkpoint is refused.
+    pub max_payload_bytes: usize,
+    /// The maximum total size, in bytes, of the recent payloads that are kept in memory.
+    pub cache_bytes: usize,
+    /// The limits of retention. If the stored data exceed a limit, the store removes checkpoints by itself.
+    pub retention: Policy,
+    /// The names of contracts, for a target whose files are named after them.
+    pub contract_names: &'static [(ContractId, &'static str)],
+    /// True if the store is only looked at. No file is created, no table is made or upgraded, and writes are refused.
+    pub read_only: bool,
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        Self {
+            durability: Durability::Full,
+            busy_timeout: BUSY_TIMEOUT,
+            max_payload_bytes: Self::MAX_PAYLOAD_BYTES,
+            cache_bytes: Self::CACHE_BYTES,
+            retention: Policy::default(),
+            contract_names: &[],
+            read_only: false,
+        }
+    }
+}
+
+impl Options {
+    /// The default of `max_payload_bytes`: 64 MiB.
+    pub const MAX_PAYLOAD_BYTES: usize = 64 << 20;
+    /// The default of `cache_bytes`: 64 MiB.
+    pub const CACHE_BYTES: usize = 64 << 20;
+    /// The maximum value of `max_payload_bytes`. A row of every backend can hold a payload of this size with its
+    /// frame.
+    pub const LARGEST_PAYLOAD_BYTES: usize = 900 << 20;
+}
+
+/// An open store. Any thread may use it.
+///
+/// - Units are applied in call order, with one exception: a unit may be applied before a large unit of another lineage
+///   that was queued earlier. The outcome of a unit is reported when the unit is durable.
+/// - A query sees every unit that was queued before it.
+/// - Dropping the store finishes the queued work in the background. [`Store::shutdown`] waits until this work is done.
+pub struct Store {
+    engine: Engine,
+    options: Options,
+}
+
+enum Engine {
+    /// A store without threads: all work runs on the calling thread. `None` after the store is closed.
+    Inline(Mutex<Option<Inline>>),
+    Threads(Pipeline),
+}
+
+struct Inline {
+    backend: Box<dyn Backend>,
+    sweeper: Sweeper,
+}
+
+impl Store {
+    /// Opens a target. A file is opened in the background, so a problem with the file is reported by the first call.
+    pub fn open(target: &Target, options: Options) -> Result<Self> {
+        let engine = match target {
+            Target::Memory => {
+                let sweeper = Sweeper::new(options.retention);
+                Engine::Inline(Mutex::new(Some(Inline { backend: Box::new(Memory::new()), sweeper })))
+            }
+            Target::Sqlite(path) if options.read_only => {
+                let (path, cache_bytes) = (path.clone(), options.cache_bytes);
+                let deadline = Arc::new(Deadline::default());
+                let (shared, patience) = (Arc::clone(&deadline), options.busy_timeout);
+                let open = move || {
+                    let opened = sqlite::ReadOnly::open(&path, shared.limit(patience), cache_bytes)?;
+                    Ok(Box::new(opened) as Box<dyn Backend>)
+                };
+                Self::threads(open, None, &options, deadline)?
+            }
+            Target::Sqlite(path) => {
+                let sqlite = sqlite::Options {
+                    durability: options.durability,
+                    busy_timeout: options.busy_timeout,
+                    cache_bytes: options.cache_bytes,
+                    // Payloads that wait to be compressed would make a limit on bytes remove more.
+                    raw_in_a_hurry: options.retention.max_bytes.is_none(),
+                    alone_in_process: true,
+                    ..sqlite::Options::new(path)
+                };
+                let cache = PayloadCache::new(sqlite.cache_bytes);
+                let pre_encoder = Arc::new(PreEncoder::new(cache.clone()));
+                let deadline = Arc::new(Deadline::default());
+                let shared = Arc::clone(&deadline);
+                let open = move || {
+                    let sqlite = sqlite::Options { busy_timeout: shared.limit(sqlite.busy_timeout), ..sqlite.clone() };
+                    Ok(Box::new(Sqlite::open_with(&sqlite, cache.clone())?) as Box<dyn Backend>)
+                };
+                Self::threads(open, Some(pre_encoder), &options, deadline)?
+            }
+            Target::Jsonl(path) => {
+                let jsonl = jsonl::Options {
+                    durability: options.durability,
+                    busy_timeout: options.busy_timeout,
+                    names: options.contract_names,
+                    read_only: options.read_only,
+                    ..jsonl::Options::new(path)
+                };
+                let deadline = Arc::new(Deadline::default());
+                let shared = Arc::clone(&deadline);
+                let open = move || {
+                    let jsonl = jsonl::Options { busy_timeout: shared.limit(jsonl.busy_timeout), ..jsonl.clone() };
+                    Ok(Box::new(Jsonl::open(&jsonl)?) as Box<dyn Backend>)
+                };
+                Self::threads(open, None, &options, deadline)?
+            }
+            #[cfg(feature = "postgres")]
+            Target::Postgres(url) => {
+                let postgres = postgres::Options {
+                    durability: options.durability,
+                    busy_timeout: options.busy_timeout,
+                    cache_bytes: options.cache_bytes,
+                    read_only: options.read_only,
+                    ..postgres::Options::new((**url).clone())
+                };
+                let cache = PayloadCache::new(postgres.cache_bytes);
+                let pre_encoder = Arc::new(PreEncoder::new(cache.clone()));
+                let deadline = Arc::new(Deadline::default());
+                let shared = Arc::clone(&deadline);
+                let open = move || {
+                    let postgres =
+                        postgres::Options { busy_timeout: shared.limit(postgres.busy_timeout), ..postgres.clone() };
+                    let backend = Postgres::open_with(&postgres, cache.clone(), Arc::clone(&shared))?;
+                    Ok(Box::new(backend) as Box<dyn Backend>)
+                };
+                Self::threads(open, Some(pre_encoder), &options, deadline)?
+            }
+        };
+        Ok(Self { engine, options })
+    }
+
+    /// Creates a store with backends that the caller provides. `open` is called once for a backend that writes, once
+    /// for a backend that reads, and once more at the first check. `pre_encoder`, if given, encodes large ops ahead of
+    /// time.
+    pub fn with_backend(
+        open: impl FnMut() -> Result<Box<dyn Backend>> + Send + Clone + 'static,
+        pre_encoder: Option<Arc<dyn PreEncode>>,
+        options: Options,
+    ) -> Result<Self> {
+        Ok(Self { engine: Self::threads(open, pre_encoder, &options, Arc::default())?, options })
+    }
+
+    fn threads(
+        open: impl FnMut() -> Result<Box<dyn Backend>> + Send + Clone + 'static,
+        pre_encoder: Option<Arc<dyn PreEncode>>,
+        options: &Options,
+        deadline: Arc<Deadline>,
+    ) -> Result<Engine> {
+        let reader = Reader::start(Box::new(open.clone()), Box::new(open.clone()), Arc::clone(&deadline))?;
+        Ok(Engine::Threads(Pipeline::start(
+            Box::new(open),
+            pre_encoder,
+            Arc::new(reader),
+            options.retention,
+            options.busy_timeout,
+            deadline,
+        )?))
+    }
+
+    /// The limits of retention.
+    pub(crate) fn retention(&self) -> &Policy {
+        &self.options.retention
+    }
+
+    /// Returns true if each reply is sent before the call returns.
+    pub fn is_inline(&self) -> bool {
+        matches!(self.engine, Engine::Inline(_))
+    }
+
+    /// Replies when the target is open. The reply contains a notice for the user, if the storage has one.
+    pub fn ready(&self, reply: Reply<Option<Notice>>) {
+        match &self.engine {
+            Engine::Inline(backend) => {
+                reply.send(with(backend, |inline| Ok(inline.backend.notice().cloned())));
+            }
+            Engine::Threads(writer) => writer.open(reply),
+        }
+    }
+
+    /// Calls `listener` for each background failure, on any of the store's threads. Only the first listener is used.
+    pub fn on_warning(&self, listener: impl Fn(Error) + Send + Sync + 'static) {
+        let warnings = match &self.engine {
+            Engine::Inline(backend) => with(backend, |inline| Ok(inline.sweeper.warnings())),
+            Engine::Threads(writer) => Ok(writer.warnings()),
+        };
+        // A closed store raises no more warnings, so the listener is not needed.
+        if let Ok(warnings) = warnings {
+            warnings.listen(listener);
+        }
+    }
+
+    /// Applies a unit. After each put, the unit also applies [`Policy::keep_last`] to the lineage. A payload that is
+    /// too large is refused before anything is queued.
+    pub fn apply(&self, unit: Unit, reply: Reply<Applied>) {
+        if self.options.read_only {
+            return reply.send(Err(read_only()));
+        }
+        if let Err(error) = unit.ops.iter().try_for_each(|op| self.refuse_large(op)) {
+            return reply.send(Err(error));
+        }
+        let unit = self.capped(unit);
+        match &self.engine {
+            Engine::Inline(backend) => reply.send(with(backend, |Inline { backend, sweeper }| {
+                let began = Instant::now();
+                let outcome = backend.apply(&[unit]).pop().unwrap_or_else(|| Err(Error::poisoned()));
+                let commit = Some(Commit { began, took: began.elapsed(), units: 1 });
+                let outcome = outcome.map(|applied| Applied { commit, ..applied });
+                sweeper.after_commit(&mut **backend);
+                outcome
+            })),
+            Engine::Threads(writer) => writer.apply(unit, reply),
+        }
+    }
+
+    /// Removes one batch of the checkpoints that a rule selects. Runs after every unit that was queued before it.
+    pub fn prune(&self, prune: Prune, reply: Reply<Pruned>) {
+        self.alone(move |backend| backend.prune(&prune), reply);
+    }
+
+    /// Returns the space of removed checkpoints to the file system. Saves wait until this work is done.
+    pub fn vacuum(&self, reply: Reply<()>) {
+        self.alone(|backend| backend.vacuum(), reply);
+    }
+
+    fn alone<T: 'static>(
+        &self,
+        work: impl FnOnce(&mut Box<dyn Backend>) -> Result<T> + Send + 'static,
+        reply: Reply<T>,
+    ) {
+        if self.options.read_only {
+            return reply.send(Err(read_only()));
+        }
+        match &self.engine {
+            Engine::Inline(backend) => reply.send(with(backend, |inline| work(&mut inline.backend))),
+            Engine::Threads(writer) => writer.work(Box::new(move |backend| reply.send(backend.and_then(work)))),
+        }
+    }
+
+    /// Answers a query.
+    pub fn ask(&self, query: Query, reply: Reply<Answer>) {
+        match &self.engine {
+            Engine::Inline(backend) => reply.send(with(backend, |inline| inline.backend.answer(&query))),
+            Engine::Threads(writer) => writer.ask(query, reply),
+        }
+    }
+
+    /// Verifies one page of the store: about `limit` rows, starting at the cursor. To verify everything that was
+    /// stored at the first call, repeat the call with [`CheckPage::next`] until it is `None`.
+    ///
+    /// A store with threads runs checks on a separate thread, so that other reads and saves continue. The check sees
+    /// every unit that was acknowledged before the call.
+    pub fn check(&self, cursor: CheckCursor, limit: usize, reply: Reply<CheckPage>) {
+        let query = Query::Check { cursor, limit };
+        match &self.engine {
+            Engine::Inline(backend) => {
+                reply.send(with(backend, |inline| inline.backend.answer(&query).and_then(Answer::into_checked)));
+            }
+            Engine::Threads(writer) => {
+                writer.check(
+                    query,
+                    Reply::new(|answer: Result<Answer>| reply.send(answer.and_then(Answer::into_checked))),
+                );
+            }
+        }
+    }
+
+    /// Closes the store. The store then accepts no more calls. Replies when all queued work is done and the target is
+    /// closed. This function may be called more than once.
+    pub fn close(&self, reply: Reply<()>) {
+        match &self.engine {
+            Engine::Inline(backend) => {
+                if let Ok(mut backend) = backend.lock() {
+                    *backend = None;
+                }
+                reply.send(Ok(()));
+            }
+            Engine::Threads(writer) => writer.close(reply),
+        }
+    }
+
+    /// Announces that the process is ending. From now on, all work that is left waits for locks no longer than the busy
+    /// timeout together.
+    pub fn ending(&self) {
+        if let Engine::Threads(writer) = &self.engine {
+            writer.ending();
+        }
+    }
+
+    /// Waits until all work that was queued so far is done.
+    pub fn drain(&self) {
+        if let Engine::Threads(writer) = &self.engine {
+            writer.drain();
+        }
+    }
+
+    /// Closes the store, and waits until its threads have ended.
+    pub fn shutdown(&self) {
+        self.close(Reply::new(drop));
+        if let Engine::Threads(writer) = &self.engine {
+            writer.join();
+        }
+    }
+
+    /// Adds an [`Op::KeepLast`] after each put, so that save and prune are one transaction.
+    fn capped(&self, unit: Unit) -> Unit {
+        let Some(keep) = self.options.retention.keep_last else { return unit };
+        let mut ops = Vec::with_capacity(2 * unit.ops.len());
+        for op in unit.ops {
+            let put = match &op {
+                Op::Put(draft) => {
+                    let Header { contract, lineage, id, .. } = &draft.header;
+                    Some((*contract, lineage.clone(), id.clone()))
+                }
+                _ => None,
+            };
+            ops.push(op);
+            ops.extend(put.map(|(contract, lineage, pinned)| Op::KeepLast { contract, lineage, keep, pinned }));
+        }
+        Unit { ops, ..unit }
+    }
+
+    fn refuse_large(&self, op: &Op) -> Result<()> {
+        match op {
+            Op::Put(draft) if draft.len() > self.options.max_payload_bytes => Err(Error::invalid(format!(
+                "checkpoint {:?} takes {} bytes, more than maxPayloadBytes ({}): keep less in the state, or open the store with a \
+                 higher maxPayloadBytes",
+                draft.header.id,
+                draft.len(),
+                self.options.max_payload_bytes
+            ))),
+            Op::Append { lineage, log, records, .. } => {
+                let largest = records.iter().map(|record| record.bytes.len()).max().unwrap_or(0);
+                if largest > self.options.max_payload_bytes {
+                    return Err(Error::invalid(format!(
+                        "a record of {largest} bytes for log {log:?} of {lineage:?} is larger than maxPayloadBytes ({}): keep less in \
+                         it, or open the store with a higher maxPayloadBytes",
+                        self.options.max_payload_bytes
+                    )));
+                }
+                Ok(())
+            }
+            Op::Write { id, writes, .. } => {
+                let largest = writes.iter().map(|write| write.part.bytes.len()).max().unwrap_or(0);
+                if largest > self.options.max_payload_bytes {
+                    return Err(Error::invalid(format!(
+                        "a write of {largest} bytes to checkpoint {id:?} is larger than maxPayloadBytes ({}): keep less in it, or \
+                         open the store with a higher maxPayloadBytes",
+                        self.options.max_payload_bytes
+                    )));
+                }
+                Ok(())
+            }
+            _ => Ok(()),
+        }
+    }
+}
+
+fn with<T>(backend: &Mutex<Option<Inline>>, work: impl FnOnce(&mut Inline) -> Result<T>) -> Result<T> {
+    match backend.lock() {
+        Ok(mut backend) => work(backend.as_mut().ok_or_else(Error::closed)?),
+        Err(_) => Err(Error::poisoned()),
+    }
+}

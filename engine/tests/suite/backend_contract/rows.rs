@@ -1,0 +1,128 @@
+//! Lists of checkpoints with their places and sizes, and what is saved by whatever process.
+
+use super::*;
+use forkpoint_engine::query::{Feed, RowOrder, Rows, RowsFrom};
+use forkpoint_engine::record::{FeedPage, RowPage};
+
+fn rows(backend: &mut dyn Backend, lineage: &str, from: RowsFrom, order: RowOrder, limit: usize) -> RowPage {
+    let rows = Rows { contract: CONTRACT_ID, lineage: lineage.to_owned(), from, order, limit, sums: true };
+    backend.answer(&Query::Rows(rows)).unwrap().into_rows().unwrap()
+}
+
+/// The ids of a page with their places.
+fn places(page: &RowPage) -> Vec<(String, u64)> {
+    page.rows.iter().map(|row| (row.header.id.clone(), row.step)).collect()
+}
+
+pub(super) fn checkpoints_are_listed_with_their_places(backend: &mut dyn Backend) {
+    use RowOrder::{NewestFirst, OldestFirst};
+    // They are saved in another order than they are in.
+    for (id, sort_key) in [("b", 2.0), ("a", 1.0), ("d", 4.0), ("c", 3.0), ("e", 4.0)] {
+        save(backend, [draft("run", id).sort_key(sort_key)]);
+    }
+    save(backend, [draft("other", "x")]);
+    let expected = ["a", "b", "c", "d", "e"];
+    for limit in 1..7 {
+        for (order, expected) in [(OldestFirst, expected.to_vec()), (NewestFirst, expected.into_iter().rev().collect())]
+        {
+            let (mut seen, mut from) = (Vec::new(), RowsFrom::End);
+            loop {
+                let page = rows(backend, "run", from, order, limit);
+                assert_eq!(page.checkpoints, 5);
+                assert!(page.rows.len() <= limit);
+                let Some(last) = page.rows.last() else { break };
+                from = RowsFrom::After(last.header.sort_key.clone(), last.seq);
+                seen.extend(places(&page));
+            }
+            assert_eq!(seen.iter().map(|(id, _)| id.as_str()).collect::<Vec<_>>(), expected);
+            let step = |id: &str| expected_step(&["a", "b", "c", "d", "e"], id);
+            assert!(seen.iter().all(|(id, place)| *place == step(id)), "{seen:?}");
+        }
+    }
+    for (step, id) in [(0, "a"), (3, "d"), (4, "e"), (-1, "e"), (-5, "a")] {
+        let page = rows(backend, "run", RowsFrom::Step(step), OldestFirst, 1);
+        assert_eq!(page.rows[0].header.id, id, "{step}");
+    }
+    for step in [5, -6, i64::MIN, i64::MAX] {
+        assert_eq!(rows(backend, "run", RowsFrom::Step(step), OldestFirst, 1).rows, []);
+    }
+    let before = rows(backend, "run", RowsFrom::Id("c".to_owned()), NewestFirst, 2);
+    assert_eq!(places(&before), [("c".to_owned(), 2), ("b".to_owned(), 1)]);
+    // The id of another lineage is not found.
+    for id in ["x", "no such id"] {
+        assert_eq!(rows(backend, "run", RowsFrom::Id(id.to_owned()), OldestFirst, 9).rows, []);
+    }
+    assert_eq!(rows(backend, "no such run", RowsFrom::End, OldestFirst, 9), RowPage::default());
+    // A page goes on although its last checkpoint was removed.
+    let page = rows(backend, "run", RowsFrom::End, OldestFirst, 2);
+    apply(backend, vec![remove("b")]).unwrap();
+    let from = RowsFrom::After(page.rows[1].header.sort_key.clone(), page.rows[1].seq);
+    assert_eq!(places(&rows(backend, "run", from, OldestFirst, 1)), [("c".to_owned(), 1)]);
+}
+
+fn expected_step(all: &[&str], id: &str) -> u64 {
+    all.iter().position(|one| *one == id).unwrap() as u64
+}
+
+pub(super) fn sizes_are_those_of_the_statistics(backend: &mut dyn Backend) {
+    for number in 0..20 {
+        save(backend, [draft("run", &number.to_string()).sort_key(f64::from(number))]);
+    }
+    let page = rows(backend, "run", RowsFrom::End, RowOrder::OldestFirst, 99);
+    let stats = Query::Stats { contract: Some(CONTRACT_ID), largest: 9 };
+    let stats = backend.answer(&stats).unwrap().into_stats().unwrap();
+    let sums = page.sums.unwrap();
+    assert_eq!((sums.logical_bytes, sums.stored_bytes), (stats.logical_bytes, stats.stored_bytes));
+    assert_eq!(page.rows.iter().map(|row| row.logical_bytes).sum::<u64>(), sums.logical_bytes);
+    assert_eq!(page.rows.iter().map(|row| row.stored_bytes).sum::<u64>(), sums.stored_bytes);
+    assert!(page.rows.iter().all(|row| row.logical_bytes > 0));
+    assert_eq!(page.rows[0].chain, 0, "nothing is before the first");
+    assert_eq!(sums.began, page.rows[0].header.saved_at);
+}
+
+pub(super) fn a_fork_names_its_origin(backend: &mut dyn Backend) {
+    save(backend, [draft("run", "a"), draft("run", "b").sort_key(2.0).parent("a")]);
+    save(backend, [draft("fork", "f").parent("b")]);
+    let page = rows(backend, "fork", RowsFrom::End, RowOrder::OldestFirst, 9);
+    assert_eq!(page.origin, Some(("b".to_owned(), Some("run".to_owned()))));
+    assert_eq!(rows(backend, "run", RowsFrom::End, RowOrder::OldestFirst, 9).origin, None);
+    apply(backend, vec![remove("a"), remove("b")]).unwrap();
+    let page = rows(backend, "fork", RowsFrom::End, RowOrder::OldestFirst, 9);
+    assert_eq!(page.origin.unwrap().0, "b", "also if it does not exist any more");
+}
+
+fn feed(backend: &mut dyn Backend, after: Seq, limit: usize, version: Option<i64>) -> FeedPage {
+    let feed = Feed { after, order: RowOrder::OldestFirst, limit, version, wait: None };
+    backend.answer(&Query::Feed(feed)).unwrap().into_feed().unwrap()
+}
+
+pub(super) fn a_feed_tells_what_is_saved(backend: &mut dyn Backend) {
+    let ids = |page: &FeedPage| page.rows.iter().map(|row| row.header.id.clone()).collect::<Vec<_>>();
+    assert_eq!(ids(&feed(backend, 0, 9, None)), [""; 0]);
+    save(backend, [draft("run", "a"), draft("run", "b").sort_key(2.0)]);
+    let mut other = draft("other", "c");
+    other.0.header.contract = ContractId(7);
+    save(backend, [other]);
+    let first = feed(backend, 0, 2, None);
+    assert_eq!(ids(&first), ["a", "b"]);
+    assert_eq!(first.rows.iter().map(|row| row.step).collect::<Vec<_>>(), [0, 1]);
+    let second = feed(backend, first.next, 2, first.version);
+    assert_eq!(ids(&second), ["c"], "of all contracts");
+    let third = feed(backend, second.next, 2, second.version);
+    assert_eq!((ids(&third), third.next), (Vec::new(), second.next));
+    // A checkpoint that is saved again has a new number.
+    save(backend, [draft("run", "a").sort_key(9.0)]);
+    let again = feed(backend, third.next, 9, third.version);
+    assert_eq!(ids(&again), ["a"]);
+    assert_eq!(again.rows[0].step, 1);
+    // The number of all checkpoints shows that one was removed.
+    apply(backend, vec![remove("b")]).unwrap();
+    let removed = feed(backend, again.next, 9, again.version);
+    assert_eq!(ids(&removed), [""; 0]);
+    if let (Some(before), Some(now)) = (again.checkpoints, removed.checkpoints) {
+        assert_eq!((before, now), (3, 2));
+    }
+    let newest = Feed { after: 0, order: RowOrder::NewestFirst, limit: 1, version: None, wait: None };
+    let newest = backend.answer(&Query::Feed(newest)).unwrap().into_feed().unwrap();
+    assert_eq!(ids(&newest), ["a"]);
+}

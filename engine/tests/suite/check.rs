@@ -1,0 +1,356 @@
+//! Tests a check. A check runs page by page on its own thread and reports all damage. A check of an undamaged store has
+//! no findings.
+
+use std::path::Path;
+use std::sync::mpsc::{Receiver, Sender, channel};
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use crate::common::{self, CONTRACT_ID, Draft, apply, call, draft, get, noise, part, pending, save, sqlite, store_get};
+use forkpoint_engine::backend::memory::Memory;
+use forkpoint_engine::backend::sqlite::{Journal, Sqlite};
+use forkpoint_engine::backend::{Backend, Durability};
+use forkpoint_engine::check::{CheckCursor, CheckPage, Finding, FindingCode, Severity};
+use forkpoint_engine::error::{Code, Result};
+use forkpoint_engine::op::{Op, Unit};
+use forkpoint_engine::query::{Answer, Query};
+use forkpoint_engine::record::Write;
+use forkpoint_engine::retention::{Prune, Pruned};
+use forkpoint_engine::store::{Options, Store};
+use forkpoint_engine::target::Target;
+use rusqlite::Connection;
+
+fn open(path: &Path) -> Sqlite {
+    sqlite(path, Journal::Rollback, Durability::Off).unwrap()
+}
+
+/// Runs a check to its end. Returns one page with all results, and the number of pages.
+fn check(backend: &mut dyn Backend, limit: usize) -> (CheckPage, usize) {
+    let (mut all, mut pages) = (CheckPage::default(), 0);
+    let mut cursor = Some(CheckCursor::default());
+    while let Some(at) = cursor {
+        let page = backend.answer(&Query::Check { cursor: at, limit }).unwrap().into_checked().unwrap();
+        assert!(page.counted.checkpoints <= limit as u64, "a page is bounded");
+        assert!(page.done >= all.done && page.of >= page.done, "it goes on");
+        all.counted.checkpoints += page.counted.checkpoints;
+        all.counted.payloads += page.counted.payloads;
+        all.counted.writes += page.counted.writes;
+        all.findings.extend(page.findings);
+        (all.done, all.of) = (page.done, page.of);
+        cursor = page.next;
+        pages += 1;
+        assert!(pages < 10_000, "it ends");
+    }
+    (all, pages)
+}
+
+fn findings(path: &Path) -> Vec<Finding> {
+    check(&mut open(path), 100).0.findings
+}
+
+fn large(id: &str, step: u64) -> Draft {
+    let state = [noise(1, 3000), noise(step, 20)].concat();
+    draft("run", id).sort_key(f64::from(u32::try_from(step).unwrap())).parts(vec![part("state", "v8", state)])
+}
+
+/// Makes a database. Its checkpoint `b` is in the middle, and a test damages that checkpoint.
+fn database(folder: &Path) -> std::path::PathBuf {
+    let path = folder.join("check.db");
+    let mut backend = open(&path);
+    save(
+        &mut backend,
+        [large("a", 1).group("g"), large("b", 2).group("g").parent("a").depends_on_parent(), large("c", 3)],
+    );
+    save(&mut backend, [draft("a fork", "f").parent("a")]);
+    let write = Write { task: "t".to_owned(), index: 0, claimed_by: None, part: part("channel", "json", "1") };
+    apply(
+        &mut backend,
+        vec![Op::Write {
+            contract: CONTRACT_ID,
+            id: "b".to_owned(),
+            writes: vec![write],
+            replace: true,
+            encoded: None,
+        }],
+    )
+    .unwrap();
+    // These queries build the indexes of groups and of forks.
+    common::ids(&mut backend, common::group("g"));
+    backend.answer(&Query::Forks { contract: CONTRACT_ID, lineage: "run".to_owned() }).unwrap();
+    assert_eq!(check(&mut backend, 2).0.findings, []);
+    path
+}
+
+/// Returns the code, the lineage and the id of each finding.
+fn named(findings: &[Finding]) -> Vec<(FindingCode, Option<&str>, Option<&str>)> {
+    findings.iter().map(|found| (found.code, found.lineage.as_deref(), found.id.as_deref())).collect()
+}
+
+#[test]
+fn what_is_damaged_is_named() {
+    let corrupt = |lineage, id| (FindingCode::Corrupt, lineage, id);
+    let run = Some("run");
+    let cases = [
+        ("UPDATE checkpoint SET saved_at = 77 WHERE id = 'b'", vec![corrupt(run, Some("b"))]),
+        ("UPDATE checkpoint SET meta = x'00' WHERE id = 'b'", vec![corrupt(run, Some("b"))]),
+        ("UPDATE checkpoint SET body = x'0100' WHERE id = 'c'", vec![corrupt(run, Some("c"))]),
+        (
+            "UPDATE checkpoint SET body = x'' WHERE id = 'a'",
+            vec![corrupt(run, Some("a")), corrupt(run, Some("b")), corrupt(run, Some("c"))],
+        ),
+        (
+            "UPDATE checkpoint SET chain = zeroblob(56) WHERE id = 'c'",
+            vec![corrupt(run, Some("b")), corrupt(run, Some("c"))],
+        ),
+        ("UPDATE write SET claimed = 'c'", vec![corrupt(None, Some("b"))]),
+        ("UPDATE write SET body = x'01'", vec![corrupt(None, Some("b"))]),
+        ("UPDATE write SET task = 'u'", vec![corrupt(None, None)]),
+        ("UPDATE setting SET value = x'00'", vec![corrupt(None, None)]),
+        ("DELETE FROM checkpoint WHERE id = 'f'", vec![(FindingCode::Orphan, Some("a fork"), None)]),
+        (
+            "DELETE FROM checkpoint WHERE id = 'a'",
+            vec![(FindingCode::Orphan, run, Some("b")), corrupt(run, Some("b")), corrupt(run, Some("c"))],
+        ),
+    ];
+    for (sql, expected) in cases {
+        let folder = tempfile::tempdir().unwrap();
+        let path = database(folder.path());
+        let hand = Connection::open(&path).unwrap();
+        if sql.contains("setting") {
+            let table = "CREATE TABLE setting (name TEXT PRIMARY KEY, value BLOB NOT NULL) STRICT, WITHOUT ROWID";
+            hand.execute_batch(&format!("{table}; INSERT INTO setting VALUES ('seq_floor', x'')")).unwrap();
+        }
+        assert!(hand.execute(sql, []).unwrap() > 0, "{sql}");
+        drop(hand);
+        let found = findings(&path);
+        assert_eq!(named(&found), expected, "{sql}: {found:#?}");
+        for finding in &found {
+            assert!(!finding.message.is_empty() && !finding.remedy.is_empty());
+            // An orphan is only a warning, because the removal of a checkpoint by its id may leave an orphan.
+            let is_orphan = finding.code == FindingCode::Orphan;
+            assert_eq!(finding.severity, if is_orphan { Severity::Warning } else { Severity::Error });
+            assert!(finding.id.is_none() || finding.contract == Some(CONTRACT_ID), "{finding:?}");
+        }
+    }
+}
+
+#[test]
+fn an_index_that_lacks_a_row_is_named() {
+    let indexes = [
+        ("lineage_name", "lineage", "name", "'other'", "name = 'run'"),
+        ("lineage_origin", "lineage", "origin_lin", "NULL", "name = 'a fork'"),
+        ("checkpoint_id", "checkpoint", "id_hash", "7", "id = 'b'"),
+        ("checkpoint_lineage", "checkpoint", "label", "'other'", "id = 'b'"),
+        ("checkpoint_dependent", "checkpoint", "parent", "'c'", "id = 'b'"),
+        ("checkpoint_group", "checkpoint", "grp", "'other'", "id = 'b'"),
+        ("write_id", "write", "id", "'c'", "id = 'b'"),
+    ];
+    for (index, table, column, other, row) in indexes {
+        let folder = tempfile::tempdir().unwrap();
+        let path = database(folder.path());
+        let open = || Connection::open(&path).unwrap();
+        let hand = open();
+        let (number, before): (i64, rusqlite::types::Value) = hand
+            .query_row(&format!("SELECT rowid, {column} FROM {table} WHERE {row}"), [], |row| {
+                Ok((row.get(0)?, row.get(1)?))
+            })
+            .unwrap();
+        // Damages only the index. The row keeps the value that it had.
+        hand.execute(&format!("UPDATE {table} SET {column} = {other} WHERE rowid = ?"), [number]).unwrap();
+        hand.execute_batch(&format!(
+            "CREATE TABLE hidden AS SELECT * FROM sqlite_schema WHERE name = '{index}';
+             PRAGMA writable_schema = ON; DELETE FROM sqlite_schema WHERE name = '{index}'"
+        ))
+        .unwrap();
+        drop(hand);
+        let hand = open();
+        hand.execute(&format!("UPDATE {table} SET {column} = ? WHERE rowid = ?"), rusqlite::params![before, number])
+            .unwrap();
+        hand.execute_batch("PRAGMA writable_schema = ON; INSERT INTO sqlite_schema SELECT * FROM hidden").unwrap();
+        drop(hand);
+        open().execute_batch("DROP TABLE hidden").unwrap();
+        let found = findings(&path);
+        let at = found
+            .iter()
+            .filter(|found| found.code == FindingCode::Index && found.contract == Some(CONTRACT_ID))
+            .count();
+        assert!(at == 1, "{index}: {found:#?}");
+        assert!(
+            found.iter().all(|found| found.severity == Severity::Error || found.code == FindingCode::Orphan),
+            "{found:#?}"
+        );
+    }
+}
+
+#[test]
+fn a_long_check_is_bounded_pages_and_ends() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("long.db");
+    let mut backend = open(&path);
+    let all = 10_000;
+    for lineage in 0..10 {
+        let put =
+            |number| draft(&format!("run {lineage}"), &format!("{lineage}/{number}")).sort_key(f64::from(number)).put();
+        apply(&mut backend, (0..all / 10).map(put).collect::<Vec<_>>()).unwrap();
+    }
+    let (page, pages) = check(&mut backend, 700);
+    assert_eq!((page.counted.checkpoints, page.counted.payloads), (10_000, 10_000));
+    assert_eq!((page.done, page.of, page.findings.len()), (10_000, 10_000, 0));
+    assert!((15..40).contains(&pages), "{pages}");
+    drop(backend);
+
+    // Changes the order of the rows. The new save numbers are below zero.
+    let hand = Connection::open(&path).unwrap();
+    hand.execute_batch("UPDATE checkpoint SET seq = -seq WHERE seq % 100 = 0").unwrap();
+    drop(hand);
+    let (page, _) = check(&mut open(&path), 700);
+    assert_eq!(page.counted.checkpoints, 10_000);
+    assert_eq!(
+        page.findings.iter().filter(|found| found.code == FindingCode::Corrupt && found.id.is_some()).count(),
+        100
+    );
+
+    // Overwrites a page in the middle of the file with another page.
+    let mut bytes = std::fs::read(&path).unwrap();
+    let (middle, quarter) = (bytes.len() / 8192 * 4096, bytes.len() / 16384 * 4096);
+    bytes.copy_within(quarter..quarter + 4096, middle);
+    std::fs::write(&path, bytes).unwrap();
+    assert!(!findings(&path).is_empty());
+}
+
+#[test]
+fn a_damaged_checkpoint_can_be_saved_again_or_deleted() {
+    for column in ["saved_at = saved_at + 1", "meta = x'00'", "chain = x'00'", "parent = 'x'", "sum = 0", "body = x''"]
+    {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("mended.db");
+        let mut backend = open(&path);
+        save(&mut backend, [large("a", 1), large("b", 2), large("c", 3)]);
+        let hand = Connection::open(&path).unwrap();
+        hand.execute(&format!("UPDATE checkpoint SET {column} WHERE id IN ('b', 'c')"), []).unwrap();
+        drop((backend, hand));
+        let mut backend = open(&path);
+        assert_eq!(common::try_get(&mut backend, "b").unwrap_err().code(), Code::Corrupt, "{column}");
+        save(&mut backend, [large("b", 4)]);
+        apply(&mut backend, vec![common::remove("c")]).unwrap();
+        assert_eq!(get(&mut backend, "b"), Some(large("b", 4).0), "{column}");
+        assert_eq!(get(&mut backend, "c"), None, "{column}");
+        assert_eq!(get(&mut backend, "a"), Some(large("a", 1).0), "{column}");
+        assert_eq!(common::ids(&mut backend, common::lineage("run")), ["b", "a"], "{column}");
+        assert_eq!(check(&mut backend, 10).0.findings, [], "{column}");
+    }
+}
+
+#[test]
+fn a_store_checks_whatever_its_target() {
+    let folder = tempfile::tempdir().unwrap();
+    for target in [Target::Memory, Target::Sqlite(folder.path().join("store.db"))] {
+        let store = Store::open(&target, Options::default()).unwrap();
+        call(|reply| store.apply(vec![draft("run", "a").put()].into(), reply)).unwrap();
+        let (mut cursor, mut checkpoints) = (Some(CheckCursor::default()), 0);
+        while let Some(at) = cursor {
+            let page: CheckPage = call(|reply| store.check(at, 10, reply)).unwrap();
+            assert_eq!(page.findings, []);
+            checkpoints += page.counted.checkpoints;
+            cursor = page.next;
+        }
+        assert_eq!(checkpoints, 1);
+        store.drain();
+        store.shutdown();
+        let refused = call(|reply| store.check(CheckCursor::default(), 10, reply));
+        assert_eq!(refused.unwrap_err().code(), Code::Closed);
+    }
+}
+
+/// A backend that reports the start of a check, or of a search for the largest lineages, and then waits at a gate until
+/// the test opens the gate.
+struct Slow {
+    memory: Arc<Mutex<Memory>>,
+    begun: Sender<()>,
+    gate: Arc<Mutex<Receiver<()>>>,
+}
+
+impl Backend for Slow {
+    fn apply(&mut self, batch: &[Unit]) -> Vec<Result<forkpoint_engine::op::Applied>> {
+        self.memory.lock().unwrap().apply(batch)
+    }
+
+    fn answer(&mut self, query: &Query) -> Result<Answer> {
+        if matches!(query, Query::Check { .. } | Query::Stats { .. }) {
+            self.begun.send(()).unwrap();
+            self.gate.lock().unwrap().recv().unwrap();
+        }
+        self.memory.lock().unwrap().answer(query)
+    }
+
+    fn takes_long(&self, query: &Query) -> bool {
+        matches!(query, Query::Stats { .. })
+    }
+
+    fn prune(&mut self, prune: &Prune) -> Result<Pruned> {
+        self.memory.lock().unwrap().prune(prune)
+    }
+
+    fn vacuum(&mut self) -> Result<()> {
+        Ok(())
+    }
+}
+
+/// A store of [`Slow`] backends, and the number of backends that it has opened.
+fn slow_store() -> (Store, Arc<Mutex<usize>>, Receiver<()>, Sender<()>) {
+    let (tell, begun) = channel();
+    let (go, gate) = channel();
+    let (memory, gate) = (Arc::new(Mutex::new(Memory::new())), Arc::new(Mutex::new(gate)));
+    let opened = Arc::new(Mutex::new(0));
+    let count = Arc::clone(&opened);
+    let open = move || {
+        *count.lock().unwrap() += 1;
+        let slow = Slow { memory: Arc::clone(&memory), begun: tell.clone(), gate: Arc::clone(&gate) };
+        Ok(Box::new(slow) as Box<dyn Backend>)
+    };
+    let store = Store::with_backend(open, None, Options::default()).unwrap();
+    (store, opened, begun, go)
+}
+
+#[test]
+fn reads_and_saves_go_on_while_a_page_is_checked() {
+    let (store, opened, begun, go) = slow_store();
+    call(|reply| store.apply(vec![draft("run", "a").put()].into(), reply)).unwrap();
+    store_get(&store, "a").unwrap().unwrap();
+    assert_eq!(*opened.lock().unwrap(), 2, "a store that is never checked has two backends");
+
+    let page = pending(|reply| store.check(CheckCursor::default(), 10, reply));
+    begun.recv_timeout(Duration::from_secs(30)).unwrap();
+    call(|reply| store.apply(vec![draft("run", "b").put()].into(), reply)).unwrap();
+    store_get(&store, "b").unwrap().unwrap();
+    assert!(page.try_recv().is_err(), "the check still waits");
+    go.send(()).unwrap();
+    assert!(page.recv_timeout(Duration::from_secs(30)).unwrap().is_ok());
+    assert_eq!(*opened.lock().unwrap(), 3);
+    store.shutdown();
+}
+
+#[test]
+fn reads_and_saves_go_on_while_something_takes_long() {
+    let (store, opened, begun, go) = slow_store();
+    call(|reply| store.apply(vec![draft("run", "a").put()].into(), reply)).unwrap();
+    let stats = Query::Stats { contract: None, largest: 1 };
+    let found = pending(|reply| store.ask(stats.clone(), reply));
+    begun.recv_timeout(Duration::from_secs(30)).unwrap();
+    store_get(&store, "a").unwrap().unwrap();
+    call(|reply| store.apply(vec![draft("run", "b").put()].into(), reply)).unwrap();
+    store_get(&store, "b").unwrap().unwrap();
+    assert!(found.try_recv().is_err(), "it still waits");
+    go.send(()).unwrap();
+    let found = found.recv_timeout(Duration::from_secs(30)).unwrap().unwrap().into_stats().unwrap();
+    assert_eq!(found.largest.len(), 1);
+    assert_eq!(*opened.lock().unwrap(), 3);
+
+    let last = pending(|reply| store.ask(stats.clone(), reply));
+    begun.recv_timeout(Duration::from_secs(30)).unwrap();
+    go.send(()).unwrap();
+    store.shutdown();
+    assert!(last.recv_timeout(Duration::from_secs(30)).unwrap().is_ok(), "the end waits for it");
+    let refused = call(|reply| store.ask(stats, reply));
+    assert_eq!(refused.unwrap_err().code(), Code::Closed);
+}

@@ -1,0 +1,249 @@
+//! Tests the import of a `SqliteSaver` database. These tests cover the cases that are not in the database of the
+//! TypeScript tests.
+
+use std::collections::BTreeMap;
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::{env, fs};
+
+use forkpoint_engine::contract::langgraph::import::SqliteSaver;
+use forkpoint_engine::error::Code;
+use rusqlite::Connection;
+
+const TABLES: &str = "
+    CREATE TABLE checkpoints (thread_id TEXT NOT NULL, checkpoint_ns TEXT NOT NULL DEFAULT '', checkpoint_id TEXT NOT NULL,
+      parent_checkpoint_id TEXT, type TEXT, checkpoint BLOB, metadata BLOB,
+      PRIMARY KEY (thread_id, checkpoint_ns, checkpoint_id));
+    CREATE TABLE writes (thread_id TEXT NOT NULL, checkpoint_ns TEXT NOT NULL DEFAULT '', checkpoint_id TEXT NOT NULL,
+      task_id TEXT NOT NULL, idx INTEGER NOT NULL, channel TEXT NOT NULL, type TEXT, value BLOB,
+      PRIMARY KEY (thread_id, checkpoint_ns, checkpoint_id, task_id, idx));";
+
+#[test]
+fn pages_go_on_behind_a_namespace_and_an_id() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("saver.db");
+    let writing = Connection::open(&path).unwrap();
+    writing.execute_batch(TABLES).unwrap();
+    for thread in ["t", "other"] {
+        for namespace in ["", "a", "a|b"] {
+            for id in 0..5 {
+                let sql = "INSERT INTO checkpoints VALUES (?, ?, ?, ?, 'json', '{}', x'7b7d')";
+                writing.execute(sql, (thread, namespace, format!("{id}"), "")).unwrap();
+            }
+        }
+    }
+    let mut reading = SqliteSaver::new(&path);
+    let mut found = Vec::new();
+    loop {
+        let after = found.last().cloned().unwrap_or_default();
+        let (namespace, id): &(String, String) = &after;
+        let page = reading.checkpoints("t", (namespace, id), 4).unwrap();
+        assert!(page.iter().all(|row| row.parent.is_none()), "an empty parent is none");
+        assert!(page.iter().all(|row| row.checkpoint == row.metadata), "text and blob are the same bytes");
+        found.extend(page.iter().map(|row| (row.namespace.clone(), row.id.clone())));
+        if page.len() < 4 {
+            break;
+        }
+    }
+    assert_eq!(found.len(), 15);
+    assert!(found.is_sorted());
+    // This write is made after the reader has taken its snapshot, so the reader does not see the write.
+    drop(writing.execute("DELETE FROM checkpoints WHERE thread_id = 'other'", []));
+    assert_eq!(reading.threads().unwrap(), ["other", "t"]);
+}
+
+#[test]
+fn what_has_no_type_is_json_and_writes_need_no_checkpoint() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("saver.db");
+    let writing = Connection::open(&path).unwrap();
+    writing.execute_batch(TABLES).unwrap();
+    let write = "INSERT INTO writes VALUES ('t', 'ns', 'gone', ?, ?, 'c', ?, ?)";
+    writing.execute(write, ("b", 1, None::<&str>, "1")).unwrap();
+    writing.execute(write, ("a", -3, Some("bytes"), [0_u8, 255])).unwrap();
+    writing.execute(write, ("a", 0, Some("json"), None::<&str>)).unwrap();
+    drop(writing);
+    let mut reading = SqliteSaver::new(&path);
+    assert_eq!(reading.threads().unwrap(), ["t"]);
+    assert_eq!(reading.orphans("t").unwrap(), [("ns".to_owned(), "gone".to_owned())]);
+    assert_eq!(reading.orphans("none").unwrap(), []);
+    let found = reading.writes("t", "ns", "gone").unwrap();
+    let places: Vec<_> = found.iter().map(|write| (write.task.as_str(), write.index)).collect();
+    assert_eq!(places, [("b", 1), ("a", -3), ("a", 0)], "in the order in which they were written");
+    let values: Vec<_> = found.into_iter().map(|write| write.value).collect();
+    let tagged = |tag: &str, bytes: &[u8]| (tag.to_owned(), bytes.to_vec());
+    assert_eq!(values, [tagged("json", b"1"), tagged("bytes", &[0, 255]), tagged("json", b"")]);
+}
+
+#[test]
+fn another_database_is_told_from_one() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("other.db");
+    let writing = Connection::open(&path).unwrap();
+    let refused = || SqliteSaver::new(&path).threads().unwrap_err().code();
+    writing.execute_batch("CREATE TABLE checkpoints (id INTEGER)").unwrap();
+    assert_eq!(refused(), Code::Unsupported);
+    writing.execute_batch("DROP TABLE checkpoints; CREATE TABLE writes (thread_id TEXT)").unwrap();
+    assert_eq!(refused(), Code::Unsupported);
+    assert_eq!(SqliteSaver::new(folder.path().join("none")).threads().unwrap_err().code(), Code::NotFound);
+}
+
+/// The environment variables for the process that reads as another user: the path of a database, and the number of
+/// checkpoints that it has.
+const READ: (&str, &str) = ("FORKPOINT_TEST_IMPORT", "FORKPOINT_TEST_CHECKPOINTS");
+
+fn insert(connection: &Connection, ids: std::ops::Range<u32>) {
+    for id in ids {
+        let sql = "INSERT INTO checkpoints VALUES ('t', '', ?, NULL, 'json', zeroblob(2000), '{}')";
+        connection.execute(sql, [format!("{id:04}")]).unwrap();
+    }
+}
+
+/// Returns the files of a folder and their bytes.
+fn files(folder: &Path) -> BTreeMap<OsString, Vec<u8>> {
+    let read = |entry: fs::DirEntry| (entry.file_name(), fs::read(entry.path()).unwrap());
+    fs::read_dir(folder).unwrap().map(|entry| read(entry.unwrap())).collect()
+}
+
+/// Copies the files of a database while it is open, as a killed process leaves them behind.
+fn copy(from: &Path, to: &Path, suffixes: &[&str]) {
+    for suffix in suffixes {
+        let name = |path: &Path| format!("{}{suffix}", path.display());
+        fs::copy(name(from), name(to)).unwrap();
+    }
+}
+
+/// Makes a database in each state that a program can leave it in. Returns its path and the number of its checkpoints.
+fn left_behind(folder: &Path) -> Vec<(PathBuf, u32)> {
+    let place = |name: &str| {
+        let folder = folder.join(name);
+        fs::create_dir(&folder).unwrap();
+        folder.join("sa%ver #1?.db")
+    };
+    let make = |path: &Path, mode: &str| {
+        let connection = Connection::open(path).unwrap();
+        connection.query_row(&format!("PRAGMA journal_mode = {mode}"), [], |_| Ok(())).unwrap();
+        connection.execute_batch(TABLES).unwrap();
+        insert(&connection, 0..20);
+        connection
+    };
+    let closed = [("rollback", "DELETE"), ("wal", "WAL")].map(|(name, mode)| {
+        let path = place(name);
+        drop(make(&path, mode));
+        (path, 20)
+    });
+    let open = make(&place("open"), "WAL");
+    let open_at = PathBuf::from(open.path().unwrap());
+    let (log, log_and_index) = (place("log"), place("log and index"));
+    copy(&open_at, &log, &["", "-wal"]);
+    copy(&open_at, &log_and_index, &["", "-wal", "-shm"]);
+    // A transaction that is half in the file: it must be rolled back.
+    let half = make(&place("half"), "DELETE");
+    half.execute_batch("PRAGMA cache_size = 1; BEGIN").unwrap();
+    insert(&half, 20..200);
+    let hot = place("hot journal");
+    copy(Path::new(half.path().unwrap()), &hot, &["", "-journal"]);
+    closed.into_iter().chain([(log, 20), (log_and_index, 20), (hot, 20)]).collect()
+}
+
+fn count(path: &Path) -> usize {
+    let mut reading = SqliteSaver::new(path);
+    assert_eq!(reading.threads().unwrap(), ["t"]);
+    reading.checkpoints("t", ("", ""), 1_000).unwrap().len()
+}
+
+#[test]
+fn a_read_changes_no_file() {
+    let folder = tempfile::tempdir().unwrap();
+    for (path, checkpoints) in left_behind(folder.path()) {
+        let here = path.parent().unwrap();
+        let before = files(here);
+        assert_eq!(count(&path), checkpoints as usize, "{}", path.display());
+        // A reader of a database in WAL mode writes to the `-shm` file, because another process may use the database.
+        let shared = |files: BTreeMap<OsString, Vec<u8>>| -> BTreeMap<_, _> {
+            files.into_iter().filter(|(name, _)| !name.to_string_lossy().ends_with("-shm")).collect()
+        };
+        assert!(shared(files(here)) == shared(before), "{} was changed", path.display());
+    }
+}
+
+#[cfg(unix)]
+#[test]
+fn a_read_only_folder_can_be_read() {
+    use std::os::unix::fs::PermissionsExt;
+    use std::os::unix::process::CommandExt;
+
+    if let (Some(path), Ok(checkpoints)) = (env::var_os(READ.0), env::var(READ.1)) {
+        let path = PathBuf::from(path);
+        fs::write(path.with_file_name("new"), "").expect_err("this user must not be able to write here");
+        assert_eq!(count(&path).to_string(), checkpoints);
+        return;
+    }
+    let mode = |path: &Path, mode| fs::set_permissions(path, fs::Permissions::from_mode(mode)).unwrap();
+    let folder = tempfile::tempdir().unwrap();
+    mode(folder.path(), 0o755);
+    // No mode stops root, so root's child is another user. That user must be able to run this program.
+    let root = fs::metadata(folder.path()).map(|found| std::os::unix::fs::MetadataExt::uid(&found)).unwrap() == 0;
+    let program = folder.path().join("program");
+    fs::copy(env::current_exe().unwrap(), &program).unwrap();
+    mode(&program, 0o755);
+    for (path, checkpoints) in left_behind(folder.path()) {
+        let here = path.parent().unwrap();
+        let before = files(here);
+        for name in before.keys() {
+            mode(&here.join(name), 0o444);
+        }
+        mode(here, 0o555);
+        let mut child = Command::new(&program);
+        if root {
+            child.uid(65_534).gid(65_534);
+        }
+        child.args(["--exact", "import::a_read_only_folder_can_be_read"]).current_dir("/");
+        let output = child.env(READ.0, &path).env(READ.1, checkpoints.to_string()).output().unwrap();
+        mode(here, 0o755);
+        assert!(output.status.success(), "{}: {output:?}", path.display());
+        assert!(
+            String::from_utf8_lossy(&output.stdout).contains(" 1 passed;"),
+            "the child has run this test: {output:?}"
+        );
+        assert!(files(here) == before, "{} was changed", path.display());
+    }
+}
+
+#[test]
+fn a_file_that_changes_during_the_import_is_noticed() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("saver.db");
+    let writing = Connection::open(&path).unwrap();
+    writing.query_row("PRAGMA journal_mode = WAL", [], |_| Ok(())).unwrap();
+    writing.execute_batch(TABLES).unwrap();
+    insert(&writing, 0..3);
+    drop(writing);
+    let mut reading = SqliteSaver::new(&path);
+    assert_eq!(reading.threads().unwrap(), ["t"]);
+    let writing = Connection::open(&path).unwrap();
+    insert(&writing, 3..4);
+    assert_eq!(reading.threads().unwrap_err().code(), Code::Busy);
+    // A program that has the database open is no obstacle: the import reads one snapshot of a shared file.
+    let mut reading = SqliteSaver::new(&path);
+    assert_eq!(reading.checkpoints("t", ("", ""), 9).unwrap().len(), 4);
+    insert(&writing, 4..5);
+    assert_eq!(reading.checkpoints("t", ("", ""), 9).unwrap().len(), 4);
+}
+
+#[test]
+fn threads_are_listed_by_their_last_checkpoint() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("saver.db");
+    let writing = Connection::open(&path).unwrap();
+    writing.execute_batch(TABLES).unwrap();
+    for (thread, namespace, id) in
+        [("late", "", "1"), ("early", "", "2"), ("late", "", "3"), ("early", "sub", "9"), ("inner", "sub", "8")]
+    {
+        let sql = "INSERT INTO checkpoints VALUES (?, ?, ?, NULL, 'json', '{}', '{}')";
+        writing.execute(sql, (thread, namespace, id)).unwrap();
+    }
+    writing.execute("INSERT INTO writes VALUES ('only writes', '', '9', 't', 0, 'c', 'json', '1')", []).unwrap();
+    assert_eq!(SqliteSaver::new(&path).threads().unwrap(), ["inner", "only writes", "early", "late"]);
+}

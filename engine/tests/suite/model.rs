@@ -1,0 +1,1368 @@
+//! Compares every backend with a simple model. For random sequences of operations and queries, the backend and the
+//! model must give the same answers. The sequences use few names, so that operations often affect the same checkpoints.
+
+mod copies;
+mod time;
+
+use std::cmp::Reverse;
+use std::collections::{BTreeMap, BTreeSet};
+
+use crate::common::{self, draft, log_range, noise, part, sqlite};
+use forkpoint_engine::backend::jsonl::{self, Jsonl};
+use forkpoint_engine::backend::memory::Memory;
+#[cfg(all(feature = "postgres", unix))]
+use forkpoint_engine::backend::postgres::Postgres;
+use forkpoint_engine::backend::sqlite::Journal;
+use forkpoint_engine::backend::{Backend, Durability};
+use forkpoint_engine::check::{CheckCursor, Finding, FindingCode, Severity};
+use forkpoint_engine::codec::frame;
+use forkpoint_engine::error::{Code, Error};
+use forkpoint_engine::op::{Appended, Applied, Expect, Fork, LogEnd, Must, Op, Unit};
+use forkpoint_engine::query::{
+    ActivityOrder, Ancestors, Answer, LogRange, LogSide, Of, Pick, Query, Recent, RowOrder, Rows, RowsFrom,
+};
+use forkpoint_engine::record::{
+    Active, Checkpoint, ContractId, Draft, FirstCheckpoint, Header, Lineage, LineageStats, Listed, LogMark, LogPage,
+    LogPin, LogRun, Logged, Origin, Part, Payload, Record, RowPage, Saved, SortKey, Start, Stats, Tuple, Write,
+    Written,
+};
+use forkpoint_engine::retention::{Cursor, Prune, Rule};
+use proptest::prelude::*;
+use proptest::test_runner::RngSeed;
+
+/// A record with a unique number. The number distinguishes records with equal content.
+type Numbered = (u64, Record);
+
+/// The logs that a checkpoint names: the name of each log, and the records of the log that the checkpoint keeps.
+type Kept = Vec<(String, Vec<Numbered>)>;
+
+/// A model of a backend: a list in save order. The model scans the whole list for every answer.
+#[derive(Clone, Default)]
+struct Model {
+    /// The checkpoints in save order. The checkpoint that was saved last is at the end.
+    saved: Vec<Checkpoint>,
+    /// Lineages in the order in which they began.
+    begun: Vec<Begun>,
+    positions: i64,
+    /// The pending writes, each with its checkpoint. They are in the order in which each task and index was first
+    /// written.
+    writes: Vec<(ContractId, String, Write)>,
+    /// The records of each log, by lineage and name. A log without records is not in the map.
+    logs: BTreeMap<(ContractId, String, String), Vec<Numbered>>,
+    /// The logs that each checkpoint keeps, by the id of the checkpoint.
+    kept: BTreeMap<(ContractId, String), Kept>,
+    appended: u64,
+}
+
+/// A lineage. A lineage begins with its first checkpoint or its first record.
+#[derive(Clone)]
+struct Begun {
+    contract: ContractId,
+    name: String,
+    position: i64,
+    /// The group of the lineage's first checkpoint.
+    group: String,
+    /// The origin, if the lineage is a fork: the source checkpoint, and the position of the source's lineage.
+    origin: Option<(String, i64)>,
+}
+
+impl Model {
+    /// Applies a unit. A unit that fails changes nothing.
+    fn apply(&mut self, unit: &Unit) -> Result<Applied, Code> {
+        let before = self.clone();
+        let mut applied = Applied::default();
+        let done = unit.expect.iter().try_for_each(|expect| self.expect(expect)).and_then(|()| {
+            unit.ops.iter().try_for_each(|op| {
+                self.op(op, &mut applied)?;
+                self.end_lineages();
+                Ok(())
+            })
+        });
+        if done.is_err() {
+            *self = before;
+        }
+        done.map(|()| applied)
+    }
+
+    fn expect(&self, expect: &Expect) -> Result<(), Code> {
+        match expect {
+            Expect::Newest { contract, lineage, newest, or } => {
+                let found = self.newest_first(*contract, |header| header.lineage == *lineage);
+                let found = found.first().map(|found| found.header.id.clone());
+                if found == *newest || found.as_ref() == Some(or) { Ok(()) } else { Err(Code::Conflict) }
+            }
+            Expect::Checkpoint { contract, id, must, otherwise } => {
+                let found = self.newest_first(*contract, |header| header.id == *id);
+                let found = found.first().map(|found| &found.header);
+                let holds = match (must, found) {
+                    (Must::BeSavedSince(time), Some(header)) => header.saved_at >= *time,
+                    (Must::NotBeSavedSince(time), Some(header)) => header.saved_at < *time,
+                    (Must::HaveSortKey(sort_key), Some(header)) => header.sort_key == *sort_key,
+                    (Must::BelongTo(lineage), Some(header)) => header.lineage == *lineage,
+                    (Must::BeSavedSince(_) | Must::HaveSortKey(_), None) => false,
+                    (Must::NotBeSavedSince(_) | Must::BelongTo(_), None) => true,
+                };
+                if holds { Ok(()) } else { Err(otherwise.code()) }
+            }
+        }
+    }
+
+    #[expect(clippy::too_many_lines, reason = "all ops, read aloud from top to bottom")]
+    fn op(&mut self, op: &Op, applied: &mut Applied) -> Result<(), Code> {
+        match op {
+            Op::Put(draft) => {
+                let Draft { header, logs, .. } = &**draft;
+                let others = self.newest_first(header.contract, |other| other.lineage == header.lineage);
+                if others.iter().any(|other| other.header.age_offset != header.age_offset) {
+                    return Err(Code::InvalidArgument);
+                }
+                let kept = self.pinned(header, logs)?;
+                let payload = self.whole_of(draft);
+                self.insert(header.clone(), payload, kept);
+            }
+            Op::Fork(fork) => {
+                let Fork { contract, source, id, lineage, sort_key, saved_at } = &**fork;
+                let found = |id: &String| {
+                    self.newest_first(*contract, |header| header.id == *id).first().map(|row| (*row).clone())
+                };
+                let Some(of) = found(source) else { return Err(Code::NotFound) };
+                if let Some(Checkpoint { header, .. }) = found(id) {
+                    let again = header.lineage == *lineage && header.parent.as_ref() == Some(source);
+                    return if again { Ok(()) } else { Err(Code::Conflict) };
+                }
+                if self.begun(*contract, lineage).is_some() {
+                    return Err(Code::Conflict);
+                }
+                let kept = self.kept[&(*contract, source.clone())].clone();
+                let header = Header {
+                    lineage: lineage.clone(),
+                    id: id.clone(),
+                    parent: Some(source.clone()),
+                    sort_key: sort_key.clone(),
+                    saved_at: *saved_at,
+                    ..of.header
+                };
+                self.insert(header, of.payload, kept.clone());
+                for (log, records) in kept.into_iter().filter(|(_, records)| !records.is_empty()) {
+                    self.logs.insert((*contract, lineage.clone(), log), records);
+                }
+            }
+            Op::Append { contract, lineage, log, records, expect } => {
+                let before = self.log(*contract, lineage, log);
+                if expect.is_some_and(|expect| expect != before.len() as u64) {
+                    return Err(Code::Conflict);
+                }
+                let mut all = before.clone();
+                let mut left_out = Vec::new();
+                for (at, record) in records.iter().enumerate() {
+                    self.appended += 1;
+                    if record.key.is_some() && all.iter().any(|(_, held)| held.key == record.key) {
+                        left_out.push(at);
+                    } else {
+                        all.push((self.appended, record.clone()));
+                    }
+                }
+                applied.appended.push(Appended { length: all.len() as u64, left_out });
+                if all.len() > before.len() {
+                    self.begin(*contract, lineage);
+                    self.logs.insert((*contract, lineage.clone(), log.clone()), all);
+                }
+            }
+            Op::Truncate { contract, lineage, log, to } => {
+                let key = (*contract, lineage.clone(), log.clone());
+                match to {
+                    LogEnd::Length(length) => {
+                        let length = usize::try_from(*length).unwrap();
+                        self.logs.entry(key).or_default().truncate(length);
+                    }
+                    LogEnd::Checkpoint(id) => {
+                        let kept = self.kept_by(*contract, lineage, id, log).ok_or(Code::NotFound)?;
+                        self.logs.insert(key, kept);
+                    }
+                }
+                self.logs.retain(|_, records| !records.is_empty());
+            }
+            Op::RemoveLogs { contract, lineage } => {
+                self.logs.retain(|(of, name, _), _| (*of, name) != (*contract, lineage));
+            }
+            Op::Touch { contract, id, saved_at } => {
+                let rows = self.saved.iter_mut().map(|row| &mut row.header);
+                for header in rows.filter(|header| (header.contract, &header.id) == (*contract, id)) {
+                    header.saved_at = header.saved_at.max(*saved_at);
+                }
+            }
+            Op::Remove { contract, id } => self.remove(|header| (header.contract, &header.id) == (*contract, id)),
+            Op::RemoveLineages { contract, prefix } => {
+                let goes =
+                    |of: ContractId, name: &str| of == *contract && !prefix.is_empty() && name.starts_with(prefix);
+                self.remove(|header| goes(header.contract, &header.lineage));
+                self.logs.retain(|(of, name, _), _| !goes(*of, name));
+            }
+            Op::Reopen { contract, id } => {
+                let (mine, others) =
+                    self.writes.drain(..).partition::<Vec<_>, _>(|(of, to, _)| (*of, to) == (*contract, id));
+                self.writes = others;
+                let mut left: Vec<(ContractId, String, Write)> = Vec::new();
+                for (of, to, mut write) in mine {
+                    write.claimed_by = None;
+                    let same = |(.., held): &&mut (ContractId, String, Write)| {
+                        (&held.task, held.index) == (&write.task, write.index)
+                    };
+                    match left.iter_mut().find(same) {
+                        Some((.., held)) => held.part = write.part,
+                        None => left.push((of, to, write)),
+                    }
+                }
+                // The writes are grouped by task. The tasks are in the order of their first writes.
+                while let Some((.., first)) = left.first().cloned() {
+                    let (mine, others) =
+                        left.into_iter().partition::<Vec<_>, _>(|(.., write)| write.task == first.task);
+                    self.writes.extend(mine);
+                    left = others;
+                }
+            }
+            Op::Write { contract, id, writes, replace, .. } => {
+                for write in writes.iter().filter(|write| write.claimed_by.is_some()) {
+                    self.writes.push((*contract, id.clone(), write.clone()));
+                }
+                for write in writes.iter().filter(|write| write.claimed_by.is_none()) {
+                    let taken = self.writes.iter_mut().find(|(of, to, held)| {
+                        (*of, to, &held.task, held.index) == (*contract, id, &write.task, write.index)
+                            && held.claimed_by.is_none()
+                    });
+                    match taken {
+                        Some((.., held)) if *replace => held.part = write.part.clone(),
+                        Some(_) => {}
+                        None => {
+                            let mine = |(of, to, held): &(ContractId, String, Write)| {
+                                (*of, to, &held.task, &held.claimed_by) == (*contract, id, &write.task, &None)
+                            };
+                            let end = self.writes.iter().rposition(mine).map_or(self.writes.len(), |last| last + 1);
+                            self.writes.insert(end, (*contract, id.clone(), write.clone()));
+                        }
+                    }
+                }
+            }
+            Op::Claim { contract, id, claimed_by } => {
+                for (of, to, write) in &mut self.writes {
+                    if (*of, &*to) == (*contract, id) && write.claimed_by.is_none() {
+                        write.claimed_by = Some(claimed_by.clone());
+                    }
+                }
+            }
+            Op::RemoveWrites { contract, prefix } => {
+                self.writes.retain(|(of, id, _)| of != contract || !id.starts_with(prefix));
+            }
+            Op::RemoveFrom { contract, lineage, sort_key } => {
+                self.remove(|header| {
+                    (header.contract, &header.lineage) == (*contract, lineage) && header.sort_key >= *sort_key
+                });
+            }
+            Op::KeepLast { contract, lineage, keep, pinned } => {
+                let others =
+                    self.youngest_first(*contract, |header| header.lineage == *lineage && header.id != *pinned);
+                let pinned = self.newest_first(*contract, |header| header.lineage == *lineage && header.id == *pinned);
+                let keep = usize::try_from(*keep).unwrap() - pinned.len();
+                let gone: Vec<String> = others.into_iter().skip(keep).map(|row| row.header.id.clone()).collect();
+                let gone = self.closed(|header| header.contract == *contract && gone.contains(&header.id));
+                self.remove(|header| gone.contains(&(header.contract, header.id.clone())));
+            }
+        }
+        Ok(())
+    }
+
+    /// Returns the records of a log.
+    fn log(&self, contract: ContractId, lineage: &str, log: &str) -> Vec<Numbered> {
+        self.logs.get(&(contract, lineage.to_owned(), log.to_owned())).cloned().unwrap_or_default()
+    }
+
+    /// Returns the records of a log that a checkpoint of the lineage keeps.
+    fn kept_by(&self, contract: ContractId, lineage: &str, id: &str, log: &str) -> Option<Vec<Numbered>> {
+        let found = self.newest_first(contract, |header| header.lineage == lineage && header.id == id);
+        let kept = &self.kept[&(contract, found.first()?.header.id.clone())];
+        kept.iter().find(|(name, _)| name == log).map(|(_, records)| records.clone())
+    }
+
+    fn pinned(&self, header: &Header, pins: &[LogPin]) -> Result<Kept, Code> {
+        let mut kept = Kept::new();
+        for LogPin { log, length } in pins {
+            let live = self.log(header.contract, &header.lineage, log);
+            let length = length.map_or(live.len(), |length| usize::try_from(length).unwrap());
+            if length > live.len() || kept.iter().any(|(name, _)| name == log) {
+                return Err(Code::InvalidArgument);
+            }
+            kept.push((log.clone(), live[..length].to_vec()));
+        }
+        Ok(kept)
+    }
+
+    fn begun(&self, contract: ContractId, name: &str) -> Option<&Begun> {
+        self.begun.iter().find(|begun| (begun.contract, &*begun.name) == (contract, name))
+    }
+
+    fn begin(&mut self, contract: ContractId, name: &str) {
+        if self.begun(contract, name).is_none() {
+            self.positions += 1;
+            let (name, position) = (name.to_owned(), self.positions);
+            self.begun.push(Begun { contract, name, position, group: String::new(), origin: None });
+        }
+    }
+
+    /// Saves a checkpoint. Replaces the checkpoint with the same id.
+    fn insert(&mut self, header: Header, payload: Payload, kept: Kept) {
+        let Header { contract, lineage, id, .. } = header.clone();
+        self.begin(contract, &lineage);
+        if self.newest_first(contract, |other| other.lineage == lineage).is_empty() {
+            let parent = self.newest_first(contract, |other| Some(&other.id) == header.parent.as_ref());
+            let parent = parent.first().map(|parent| (parent.header.id.clone(), parent.header.lineage.clone()));
+            let origin = parent.filter(|(_, from)| *from != lineage);
+            let origin = origin.map(|(id, from)| (id, self.begun(contract, &from).unwrap().position));
+            let first =
+                self.begun.iter_mut().find(|begun| (begun.contract, &begun.name) == (contract, &lineage)).unwrap();
+            (first.group, first.origin) = (header.group.clone(), origin);
+        }
+        self.saved.retain(|old| (old.header.contract, &old.header.id) != (contract, &id));
+        let mark = |(log, records): &(String, Vec<_>)| LogMark { log: log.clone(), length: records.len() as u64 };
+        self.saved.push(Checkpoint { header, payload, logs: kept.iter().map(mark).collect() });
+        self.kept.insert((contract, id), kept);
+    }
+
+    /// Returns the payload with its inherited parts. The parts come from the parent, or from the newest checkpoint of
+    /// the lineage.
+    fn whole_of(&self, given: &Draft) -> Payload {
+        let mut whole = given.payload.clone();
+        let Header { contract, lineage, parent, .. } = &given.header;
+        let parents = self.newest_first(*contract, |header| Some(&header.id) == parent.as_ref());
+        let others = self.newest_first(*contract, |header| header.lineage == *lineage);
+        for name in &given.inherit {
+            let like = given.like.iter().find(|part| part.name == *name);
+            let named: Vec<&Part> = others.iter().filter_map(|from| from.payload.part(name)).collect();
+            let parents = parents.iter().find_map(|from| from.payload.part(name));
+            let equal = named.iter().find(|part| like.is_none_or(|like| like == **part));
+            whole.parts.extend(parents.or(equal.or(named.first()).copied()).cloned());
+        }
+        if !given.inherit.is_empty() {
+            whole.parts.sort_by(|a, b| a.name.cmp(&b.name));
+        }
+        whole
+    }
+
+    /// Removes checkpoints together with their pending writes.
+    fn remove(&mut self, goes: impl Fn(&Header) -> bool) {
+        for gone in self.saved.extract_if(.., |row| goes(&row.header)) {
+            self.kept.remove(&(gone.header.contract, gone.header.id.clone()));
+            self.writes.retain(|(contract, id, _)| (*contract, id) != (gone.header.contract, &gone.header.id));
+        }
+    }
+
+    fn end_lineages(&mut self) {
+        let (saved, logs) = (&self.saved, &self.logs);
+        self.begun.retain(|Begun { contract, name, .. }| {
+            saved.iter().any(|row| (row.header.contract, &row.header.lineage) == (*contract, name))
+                || logs.keys().any(|(of, lineage, _)| (of, lineage) == (contract, name))
+        });
+    }
+
+    /// Applies a rule. Returns the numbers of removed checkpoints and lineages.
+    fn prune(&mut self, contract: Option<ContractId>, rule: Rule) -> (usize, usize) {
+        let before = (self.saved.len(), self.listed().len());
+        let of = |header: &Header| contract.is_none_or(|contract| header.contract == contract);
+        match rule {
+            Rule::SavedBefore(time) => {
+                let gone = self.closed(|header| of(header) && !header.exempt && header.saved_at < time);
+                self.remove(|header| gone.contains(&(header.contract, header.id.clone())));
+            }
+            Rule::KeepLast(keep) => {
+                for Begun { contract, name: lineage, .. } in self.begun.clone() {
+                    let rows = self.youngest_first(contract, |header| header.lineage == lineage).into_iter();
+                    let gone: Vec<_> =
+                        rows.skip(usize::try_from(keep).unwrap()).map(|row| row.header.id.clone()).collect();
+                    let gone =
+                        self.closed(|header| header.contract == contract && of(header) && gone.contains(&header.id));
+                    self.remove(|header| gone.contains(&(header.contract, header.id.clone())));
+                }
+            }
+            Rule::MaxBytes(_) => unreachable!("what payloads take is each backend's own: tests/retention.rs"),
+        }
+        self.end_lineages();
+        (before.0 - self.saved.len(), before.1 - self.listed().len())
+    }
+
+    /// Returns the lineages that have checkpoints, in the order in which the lineages began.
+    fn listed(&self) -> Vec<&Begun> {
+        let has = |begun: &Begun| !self.newest_first(begun.contract, |header| header.lineage == begun.name).is_empty();
+        self.begun.iter().filter(|begun| has(begun)).collect()
+    }
+
+    /// Returns the checkpoints that match `goes` and may be removed. A checkpoint may be removed only if no remaining
+    /// checkpoint depends on it.
+    fn closed(&self, goes: impl Fn(&Header) -> bool) -> Vec<(ContractId, String)> {
+        let named = |header: &Header| (header.contract, header.id.clone());
+        let mut gone: Vec<_> = self.saved.iter().map(|row| &row.header).filter(|header| goes(header)).collect();
+        loop {
+            let staying = |of: &Header| {
+                self.saved.iter().map(|row| &row.header).any(|child| {
+                    (child.contract, &child.lineage) == (of.contract, &of.lineage)
+                        && child.depends_on_parent
+                        && child.parent.as_ref() == Some(&of.id)
+                        && !gone.iter().any(|other| named(other) == named(child))
+                })
+            };
+            let kept: Vec<_> = gone.iter().copied().filter(|header| !staying(header)).collect();
+            if kept.len() == gone.len() {
+                return gone.into_iter().map(named).collect();
+            }
+            gone = kept;
+        }
+    }
+
+    /// Returns the statistics that every backend reports. Figures that only one backend reports are left out.
+    fn stats(&self, contract: Option<ContractId>) -> Stats {
+        let of = |other: ContractId| contract.is_none_or(|contract| contract == other);
+        let logs = self.logs.iter().filter(|((contract, ..), _)| of(*contract)).map(|(_, records)| records);
+        let kept = self.kept.iter().filter(|((contract, _), _)| of(*contract)).flat_map(|(_, kept)| kept);
+        let all = logs.chain(kept.map(|(_, records)| records)).flatten();
+        let records = all.map(|(number, _)| number).collect::<BTreeSet<_>>().len() as u64;
+        let mut stats = Stats { records, ..Stats::default() };
+        let with_checkpoints: BTreeSet<_> =
+            self.listed().into_iter().map(|begun| (begun.contract, &begun.name)).collect();
+        let with_logs: BTreeSet<_> = self.logs.keys().map(|(contract, name, _)| (*contract, name)).collect();
+        stats.lineages += with_logs.difference(&with_checkpoints).filter(|(contract, _)| of(*contract)).count() as u64;
+        for Begun { contract: of, name, .. } in self.listed().into_iter().filter(|begun| of(begun.contract)) {
+            let rows = self.newest_first(*of, |header| header.lineage == *name);
+            let lineage = LineageStats {
+                contract: *of,
+                lineage: name.clone(),
+                checkpoints: rows.len() as u64,
+                logical_bytes: rows.iter().map(|row| frame::length(&row.payload) as u64).sum(),
+                stored_bytes: 0,
+            };
+            stats.count(lineage, usize::MAX);
+        }
+        stats
+    }
+
+    /// Returns the matching checkpoints, the newest first. The sort is stable, so checkpoints with equal sort keys keep
+    /// the save order.
+    fn newest_first(&self, contract: ContractId, keep: impl Fn(&Header) -> bool) -> Vec<&Checkpoint> {
+        let mut found: Vec<&Checkpoint> =
+            self.saved.iter().filter(|row| row.header.contract == contract && keep(&row.header)).collect();
+        found.sort_by(|a, b| a.header.sort_key.cmp(&b.header.sort_key));
+        found.reverse();
+        found
+    }
+
+    /// Returns the matching checkpoints, sorted by age first and then by sort key.
+    fn youngest_first(&self, contract: ContractId, keep: impl Fn(&Header) -> bool) -> Vec<&Checkpoint> {
+        let mut found = self.newest_first(contract, keep);
+        let age = |row: &Checkpoint| row.header.sort_key.age(row.header.age_offset).to_vec();
+        found.sort_by_key(|row| Reverse(age(row)));
+        found
+    }
+
+    fn shown(&self, begun: &Begun) -> Lineage {
+        let rows = self.newest_first(begun.contract, |header| header.lineage == begun.name);
+        Lineage {
+            position: begun.position,
+            checkpoints: rows.len() as u64,
+            newest: rows[0].header.clone(),
+            origin: begun.origin.as_ref().map(|(id, _)| id.clone()),
+        }
+    }
+
+    fn start(&self, begun: &Begun) -> Start {
+        let Begun { contract, name, group, origin, .. } = begun;
+        let rows = self.newest_first(*contract, |header| header.lineage == *name);
+        let origin = origin.as_ref().map(|(id, of)| Origin {
+            id: id.clone(),
+            position: 0,
+            lineage: self.begun.iter().find(|begun| begun.position == *of).map(|begun| begun.name.clone()),
+        });
+        let first =
+            rows.first().map(|row| FirstCheckpoint { group: group.clone(), age_offset: row.header.age_offset, origin });
+        Start { position: 0, contract: *contract, name: name.clone(), first }
+    }
+
+    fn rows(&self, wanted: &Rows) -> RowPage {
+        let Rows { contract, lineage, from, order, limit, sums: _ } = wanted;
+        let mut all: Vec<(u64, &Checkpoint)> =
+            (0..).zip(self.newest_first(*contract, |header| header.lineage == *lineage).into_iter().rev()).collect();
+        let checkpoints = all.len() as u64;
+        if *order == RowOrder::NewestFirst {
+            all.reverse();
+        }
+        let place = |step: i64| if step < 0 { step + checkpoints.cast_signed() } else { step };
+        let first = match from {
+            RowsFrom::End => Some(0),
+            RowsFrom::Id(id) => all.iter().position(|(_, row)| row.header.id == *id),
+            RowsFrom::Step(step) => all.iter().position(|(at, _)| at.cast_signed() == place(*step)),
+            RowsFrom::After(..) => unreachable!("the model has no save numbers"),
+        };
+        let rows = all.into_iter().skip(first.unwrap_or(usize::MAX)).take(*limit).map(|(step, row)| {
+            let header = row.header.clone();
+            Listed { seq: 0, step, header, logical_bytes: 0, stored_bytes: 0, chain: 0 }
+        });
+        let origin = self.begun(*contract, lineage).and_then(|begun| begun.origin.as_ref());
+        let origin = origin.filter(|_| checkpoints > 0).map(|(id, of)| {
+            let name = self.begun.iter().find(|begun| begun.position == *of).map(|begun| begun.name.clone());
+            (id.clone(), name)
+        });
+        RowPage { checkpoints, origin, rows: rows.collect(), sums: None }
+    }
+
+    fn tuple(&self, found: &Checkpoint) -> Tuple {
+        let to = (found.header.contract, &found.header.id);
+        let writes = self.writes.iter().filter(|(contract, id, _)| (*contract, id) == to);
+        Tuple { checkpoint: found.clone(), writes: writes.map(|(.., write)| write.clone()).collect() }
+    }
+
+    #[expect(clippy::too_many_lines, reason = "all queries, read aloud from top to bottom")]
+    fn answer(&self, query: &Query) -> Answer {
+        let one = |found: Option<&&Checkpoint>| Answer::Checkpoint(found.map(|row| Box::new((*row).clone())));
+        match query {
+            Query::Get { contract, id } => one(self.newest_first(*contract, |header| header.id == *id).first()),
+            Query::Newest { contract, lineage, label: None } => {
+                one(self.newest_first(*contract, |header| header.lineage == *lineage).first())
+            }
+            Query::Newest { contract, lineage, label: Some(label) } => {
+                let keep = |header: &Header| header.lineage == *lineage && header.label == *label && !label.is_empty();
+                one(self.newest_first(*contract, keep).first())
+            }
+            Query::Whole { contract, of, prefix } => {
+                let mut found = self.newest_first(*contract, |header| is_of(header, of));
+                found.retain(|row| row.header.sort_key.0.starts_with(prefix));
+                Answer::Checkpoints(found.into_iter().rev().cloned().collect())
+            }
+            Query::Tuple { contract, pick } => {
+                let found = self.newest_first(*contract, |header| match pick {
+                    Pick::Id(id) => header.id == *id,
+                    Pick::Newest(lineage) => header.lineage == *lineage,
+                });
+                Answer::Tuple(found.first().map(|found| Box::new(self.tuple(found))))
+            }
+            Query::Ancestors(Ancestors { contract, id, stems, writes, limit }) => {
+                let get = |id: &String| self.newest_first(*contract, |header| header.id == *id).first().copied();
+                let mut wanted = stems.clone();
+                let mut found = Vec::new();
+                let mut at = get(id);
+                while let Some(row) = at.filter(|_| !wanted.is_empty() && found.len() < *limit) {
+                    let mut tuple = self.tuple(row);
+                    let stem = |part: &Part| part.name.rsplit_once('\0').map(|(stem, _)| stem.to_owned());
+                    tuple.checkpoint.payload.parts.retain(|part| stem(part).is_some_and(|stem| wanted.contains(&stem)));
+                    tuple.writes.retain(|write| writes.contains(&write.part.name));
+                    wanted.retain(|name| {
+                        !tuple.checkpoint.payload.parts.iter().any(|part| stem(part).as_ref() == Some(name))
+                    });
+                    found.push(tuple);
+                    at = row.header.parent.as_ref().and_then(get);
+                }
+                Answer::Tuples(found)
+            }
+            Query::List { contract, of, before, limit } => {
+                let mut found = self.newest_first(*contract, |header| is_of(header, of));
+                found.retain(|row| before.as_ref().is_none_or(|before| row.header.sort_key < *before));
+                let found = found.into_iter().map(|row| row.header.clone());
+                Answer::Headers(found.take(limit.unwrap_or(usize::MAX)).collect())
+            }
+            Query::Count { contract, lineage } => {
+                Answer::Count(self.newest_first(*contract, |header| header.lineage == *lineage).len() as u64)
+            }
+            Query::All(queries) => Answer::All(queries.iter().map(|query| self.answer(query)).collect()),
+            Query::Lineages { contract, group_prefix, before, limit } => {
+                let found = self.listed().into_iter().rev().filter(|begun| {
+                    begun.contract == *contract
+                        && begun.group.starts_with(group_prefix)
+                        && before.is_none_or(|before| begun.position < before)
+                });
+                Answer::Lineages(found.take(*limit).map(|begun| self.shown(begun)).collect())
+            }
+            Query::Recent(recent) => {
+                assert_eq!(recent.after, None, "the model has no save numbers");
+                let mut found: Vec<_> = self.listed().into_iter().map(|begun| (begun, self.shown(begun))).collect();
+                found.retain(|(begun, _)| recent.contracts.contains(&begun.contract));
+                found.retain(|(begun, _)| begun.name.contains(&recent.matching));
+                found.retain(|(begun, _)| !recent.named_as_group || begun.name == begun.group);
+                let place = |lineage: &Lineage| self.saved.iter().position(|row| row.header == lineage.newest);
+                found.sort_by_key(|(_, lineage)| place(lineage));
+                if recent.order == ActivityOrder::LatestFirst {
+                    found.reverse();
+                }
+                let found = found.into_iter().take(recent.limit);
+                Answer::Recent(found.map(|(_, lineage)| Active { seq: 0, lineage }).collect())
+            }
+            Query::Forks { contract, lineage } => {
+                let from = self.begun(*contract, lineage).map(|begun| begun.position);
+                let is_fork = |begun: &&Begun| begun.origin.as_ref().is_some_and(|(_, of)| Some(*of) == from);
+                Answer::Lineages(
+                    self.listed().into_iter().rev().filter(is_fork).map(|begun| self.shown(begun)).collect(),
+                )
+            }
+            Query::Log(LogRange { contract, lineage, log, at, from, skip, limit }) => {
+                let records = match at {
+                    None => Some(self.log(*contract, lineage, log)),
+                    Some(id) => self.kept_by(*contract, lineage, id, log),
+                };
+                Answer::Log(records.map(|records| {
+                    let (skip, length) = (usize::try_from(*skip).unwrap(), records.len() as u64);
+                    let records = records.into_iter().map(|(_, record)| record).enumerate();
+                    let found: Vec<(usize, Record)> = match from {
+                        LogSide::First => records.skip(skip).take(*limit).collect(),
+                        LogSide::Last => {
+                            let mut found: Vec<_> = records.rev().skip(skip).take(*limit).collect();
+                            found.reverse();
+                            found
+                        }
+                    };
+                    let edge = length.min(skip as u64);
+                    let end = if *from == LogSide::First { edge } else { length - edge };
+                    let start = found.first().map_or(end, |(at, _)| *at as u64);
+                    LogPage { length, start, records: found.into_iter().map(|(_, record)| record).collect() }
+                }))
+            }
+            Query::Logged { contract, pick, log } => {
+                let found = self.newest_first(*contract, |header| match pick {
+                    Pick::Id(id) => header.id == *id,
+                    Pick::Newest(lineage) => header.lineage == *lineage,
+                });
+                Answer::Logged(found.first().map(|found| {
+                    let header = &found.header;
+                    let kept = self.kept_by(*contract, &header.lineage, &header.id, log).unwrap_or_default();
+                    let records = kept.into_iter().map(|(_, record)| record).collect();
+                    Box::new(Logged { checkpoint: (*found).clone(), records })
+                }))
+            }
+            Query::Logs { contract, lineage } => {
+                let logs = self.logs.iter().filter(|((of, name, _), _)| (of, name) == (contract, lineage));
+                let mark = |((.., log), records): (&(_, _, String), &Vec<_>)| LogMark {
+                    log: log.clone(),
+                    length: records.len() as u64,
+                };
+                Answer::Logs(logs.map(mark).collect())
+            }
+            Query::Saves { after, bytes } => {
+                assert_eq!(*after, None, "the model has no save numbers");
+                let saved = |row: &Checkpoint| Saved { seq: 0, lineage: 0, checkpoint: row.clone() };
+                Answer::Saves(filled(self.saved.iter().map(saved), *bytes, Saved::weight))
+            }
+            Query::Starts { after, limit } => {
+                assert_eq!(*after, None, "positions differ between backends");
+                Answer::Starts(self.begun.iter().take(*limit).map(|begun| self.start(begun)).collect())
+            }
+            Query::Writes { after, bytes } => {
+                let keys: BTreeSet<_> = self.writes.iter().map(|(of, id, _)| (*of, id.clone())).collect();
+                let keys = keys.into_iter().filter(|key| after.as_ref().is_none_or(|after| key > after));
+                let written = |(contract, id): (ContractId, String)| {
+                    let mine = self.writes.iter().filter(|(of, to, _)| (*of, to) == (contract, &id));
+                    let writes = mine.map(|(.., write)| write.clone()).collect();
+                    Written { contract, id, writes }
+                };
+                Answer::Writes(filled(keys.map(written), *bytes, Written::weight))
+            }
+            Query::LogRuns { contract, lineage, log, at } => {
+                let records = match at {
+                    None => self.log(*contract, lineage, log),
+                    Some(id) => self.kept_by(*contract, lineage, id, log).unwrap_or_default(),
+                };
+                let to = records.len() as u64;
+                Answer::LogRuns((to > 0).then_some(LogRun { branch: 0, to }).into_iter().collect())
+            }
+            Query::Rows(wanted) => Answer::Rows(self.rows(wanted)),
+            Query::Feed(_) => unreachable!("the model has no save numbers"),
+            Query::QuickCheck => unreachable!("no step looks at pages"),
+            Query::Stats { .. } | Query::Prunable { .. } | Query::Check { .. } => unreachable!("steps of their own"),
+            Query::Clock => unreachable!("no step asks for the time"),
+        }
+    }
+}
+
+/// Returns the items of a page. The page ends with the item that fills it.
+fn filled<T>(items: impl Iterator<Item = T>, bytes: usize, weight: fn(&T) -> usize) -> Vec<T> {
+    let mut size = 0;
+    let fits = |item: &T| {
+        let before = size;
+        size += weight(item);
+        before < bytes.max(1)
+    };
+    items.take_while(fits).collect()
+}
+
+fn is_of(header: &Header, of: &Of) -> bool {
+    match of {
+        Of::Contract => true,
+        Of::Lineage(lineage) => header.lineage == *lineage,
+        Of::Lineages(prefix) => header.lineage.starts_with(prefix),
+        Of::Group(group) => header.group == *group && !group.is_empty(),
+        Of::LineageInGroup { lineage, group } => {
+            header.lineage == *lineage && header.group == *group && !group.is_empty()
+        }
+    }
+}
+
+#[derive(Clone, Debug)]
+enum Step {
+    Apply(Vec<Unit>),
+    Ask(Query),
+    /// Lists a page of lineages. The page may continue after the previous page.
+    Page {
+        contract: ContractId,
+        group_prefix: String,
+        limit: usize,
+    },
+    /// Asks which checkpoints a rule would remove, and then prunes in batches of limited size.
+    Prune {
+        contract: Option<ContractId>,
+        rule: Rule,
+        most: usize,
+    },
+    Stats(Option<ContractId>),
+    /// Runs a full check in pages. The number is the approximate number of rows in a page.
+    Check(usize),
+    /// Closes the backend and opens the same database again. A backend without a database file stays open.
+    Reopen,
+    /// Takes a copy of the database.
+    Snapshot,
+    /// Puts the last copy back under the open backends.
+    Rewind,
+}
+
+fn contract() -> impl Strategy<Value = ContractId> {
+    prop_oneof![12 => Just(ContractId(1)), 1 => Just(ContractId(2)), 1 => Just(ContractId(4))]
+}
+
+fn name(names: &'static [&'static str]) -> impl Strategy<Value = String> {
+    prop::sample::select(names).prop_map(str::to_owned)
+}
+
+fn id() -> impl Strategy<Value = String> {
+    name(&["a", "b", "c", "d", "e", "%", "a\0"])
+}
+
+fn run() -> impl Strategy<Value = String> {
+    prop_oneof![5 => Just("r1"), 3 => Just("r2"), 2 => Just("r3"), 1 => Just("_"), 1 => Just("f1"), 1 => Just("f2")]
+        .prop_map(str::to_owned)
+}
+
+fn log() -> impl Strategy<Value = String> {
+    prop_oneof![8 => Just("log"), 1 => Just("log\0"), 1 => Just("")].prop_map(str::to_owned)
+}
+
+/// Makes a group or a label. The empty string means no group or label, so a query for the empty string must find
+/// nothing.
+fn word() -> impl Strategy<Value = String> {
+    name(&["", "x", "xy", "x\0", "%"])
+}
+
+/// Payloads of several sizes. Many payloads share most of their bytes, as in a run, so that a backend stores deltas.
+/// Callers must not see a difference between a delta and a whole payload, even if the parent is removed, is replaced,
+/// or is the checkpoint itself.
+fn parts(version: u32) -> Vec<Part> {
+    let small = part("v", "t", version.to_le_bytes());
+    let at = usize::try_from(version).unwrap() % 3000;
+    let common = noise(1, 3000);
+    match version % 5 {
+        0 => Vec::new(),
+        1 => vec![small],
+        2 => vec![part("v", "t", version.to_string().repeat(300)), part("", "", "")],
+        3 => vec![part("common", "t", common), small],
+        _ => vec![part("common", "t", [&common[..at], &version.to_le_bytes(), &common[at..]].concat())],
+    }
+}
+
+/// A sort key of one number, sometimes with a second number. The second number is an age, because some contracts end
+/// their sort keys with an age.
+fn sort_key() -> impl Strategy<Value = SortKey> {
+    let number = || prop::sample::select(&[-1.5, -0.0, 0.0, 1.0, 1.25][..]).prop_map(SortKey::from_f64);
+    (number(), prop::option::of(number())).prop_map(|(sort_key, age)| age.iter().fold(sort_key, SortKey::then))
+}
+
+fn put() -> impl Strategy<Value = Op> {
+    let parent = prop::option::of(id());
+    let pins = prop::collection::vec((log(), prop::option::weighted(0.15, 0..4_u64)), 0..3);
+    let flags = (0..8_u8, prop::bool::weighted(0.03), pins);
+    // The last number is a version. It makes each put of the same id different.
+    (contract(), run(), id(), parent, word(), word(), sort_key(), 0..5_i64, flags, any::<u32>()).prop_map(
+        |(contract, run, id, parent, group, label, sort_key, saved_at, (flags, other_age, pins), version)| {
+            let mut made = draft(&run, &id).contract(contract).group(&group).label(&label).parts(parts(version));
+            made.0.header.sort_key = sort_key;
+            made.0.header.parent = parent;
+            made.0.header.saved_at = saved_at;
+            made.0.header.depends_on_parent = flags < 2;
+            made.0.header.exempt = flags == 7;
+            made.0.header.age_offset = if other_age { 4 } else { age_offset(&run) };
+            made.1.pins = pins.into_iter().map(|(log, length)| LogPin { log, length }).collect();
+            // These are the names of the parts to inherit. Some payloads have parts with these names, some
+            // payloads inherit a name that they also have, and no payload has a part named `none`.
+            made.1.inherit = match version % 7 {
+                0 => vec!["common".to_owned()],
+                1 => vec![String::new(), "v".to_owned(), "none".to_owned()],
+                _ => Vec::new(),
+            };
+            made.0.payload.parts.extend((version % 2 == 0).then(|| part("w\0 1", "t", version.to_string())));
+            // The expected content of some inherited parts. It may or may not match a payload.
+            if version % 3 == 0 {
+                made.1.like = parts(version / 2).into_iter().take(2).collect();
+            }
+            made.meta(&version.to_le_bytes()).put()
+        },
+    )
+}
+
+/// Appends of records. The records have few different keys, so that keys often repeat.
+fn append() -> impl Strategy<Value = Op> {
+    let record =
+        (prop::option::of(name(&["k", "k\0", "", "l", "m"])), any::<u16>()).prop_map(|(key, version)| Record {
+            key,
+            tag: (version % 3).to_string(),
+            bytes: noise(u64::from(version), usize::from(version) % 700).into(),
+        });
+    let expect = prop::option::weighted(0.1, 0..5_u64);
+    (contract(), run(), log(), prop::collection::vec(record, 0..4), expect)
+        .prop_map(|(contract, lineage, log, records, expect)| Op::Append { contract, lineage, log, records, expect })
+}
+
+fn op() -> impl Strategy<Value = Op> {
+    let keep_last = (contract(), run(), 1..4_u64, id()).prop_map(|(contract, lineage, keep, pinned)| Op::KeepLast {
+        contract,
+        lineage,
+        keep,
+        pinned,
+    });
+    let from = prop_oneof![1 => Just(SortKey::default()), 3 => sort_key()];
+    let remove_from = (contract(), run(), from).prop_map(|(contract, lineage, sort_key)| Op::RemoveFrom {
+        contract,
+        lineage,
+        sort_key,
+    });
+    let remove = (contract(), id()).prop_map(|(contract, id)| Op::Remove { contract, id });
+    let touch = (contract(), id(), 0..7_i64).prop_map(|(contract, id, saved_at)| Op::Touch { contract, id, saved_at });
+    let remove_lineages = (contract(), name(&["", "f", "r", "r1", "_", "%"]))
+        .prop_map(|(contract, prefix)| Op::RemoveLineages { contract, prefix });
+    let remove_logs = (contract(), run()).prop_map(|(contract, lineage)| Op::RemoveLogs { contract, lineage });
+    let end = prop_oneof![4 => (0..6_u64).prop_map(LogEnd::Length), 1 => id().prop_map(LogEnd::Checkpoint)];
+    let truncate = (contract(), run(), log(), end).prop_map(|(contract, lineage, log, to)| Op::Truncate {
+        contract,
+        lineage,
+        log,
+        to,
+    });
+    let fork = (contract(), id(), id(), run(), sort_key(), 0..5_i64).prop_map(
+        |(contract, source, id, lineage, sort_key, saved_at)| {
+            Op::Fork(Box::new(Fork { contract, source, id, lineage, sort_key, saved_at }))
+        },
+    );
+    let claimed_by = prop::option::weighted(0.2, id());
+    let writes = prop::collection::vec((name(&["t1", "t2"]), -2..3_i64, any::<u16>(), claimed_by), 0..4);
+    let write = (contract(), id(), writes, any::<bool>()).prop_map(|(contract, id, writes, replace)| {
+        let made = writes.into_iter().map(|(task, index, version, claimed_by)| {
+            let bytes = noise(u64::from(version), usize::from(version) % 700);
+            Write { task, index, claimed_by, part: part(&format!("channel {index}"), "t", bytes) }
+        });
+        Op::Write { contract, id, writes: made.collect(), replace, encoded: None }
+    });
+    let release = (contract(), id()).prop_map(|(contract, id)| Op::Reopen { contract, id });
+    let claim = (contract(), id(), id()).prop_map(|(contract, id, claimed_by)| Op::Claim { contract, id, claimed_by });
+    let remove_writes = (contract(), name(&["", "a", "a\0", "%", "b"]))
+        .prop_map(|(contract, prefix)| Op::RemoveWrites { contract, prefix });
+    prop_oneof![
+        20 => put().boxed(),
+        5 => remove,
+        2 => touch,
+        4 => keep_last,
+        2 => remove_from,
+        1 => remove_lineages,
+        10 => append(),
+        6 => truncate,
+        1 => remove_logs,
+        4 => fork,
+        8 => write,
+        4 => claim,
+        2 => release,
+        1 => remove_writes,
+    ]
+}
+
+fn prune() -> impl Strategy<Value = Step> {
+    let rule = prop_oneof![(0..6_i64).prop_map(Rule::SavedBefore), (0..4_u64).prop_map(Rule::KeepLast)];
+    (prop::option::of(contract()), rule, 1..4_usize).prop_map(|(contract, rule, most)| Step::Prune {
+        contract,
+        rule,
+        most,
+    })
+}
+
+fn query() -> impl Strategy<Value = Query> {
+    prop_oneof![
+        8 => one_query().boxed(),
+        1 => prop::collection::vec(one_query().boxed(), 0..4).prop_map(Query::All),
+    ]
+}
+
+fn rows_from() -> impl Strategy<Value = RowsFrom> {
+    prop_oneof![Just(RowsFrom::End), (-4..4_i64).prop_map(RowsFrom::Step), id().prop_map(RowsFrom::Id)]
+}
+
+fn one_query() -> impl Strategy<Value = Query> {
+    let limit = || prop_oneof![Just(None), (0..4_usize).prop_map(Some), Just(Some(usize::MAX))];
+    let of = prop_oneof![
+        Just(Of::Contract),
+        run().prop_map(Of::Lineage),
+        name(&["", "r", "f", "r1", "_"]).prop_map(Of::Lineages),
+        word().prop_map(Of::Group),
+        (run(), word()).prop_map(|(lineage, group)| Of::LineageInGroup { lineage, group }),
+    ];
+    let prefix =
+        (sort_key(), 0..9_usize).prop_map(|(sort_key, length)| sort_key.0[..length.min(sort_key.0.len())].to_vec());
+    prop_oneof![
+        (contract(), of.clone(), prefix).prop_map(|(contract, of, prefix)| Query::Whole { contract, of, prefix }),
+        (contract(), id()).prop_map(|(contract, id)| Query::Get { contract, id }),
+        (contract(), run()).prop_map(|(contract, lineage)| Query::Forks { contract, lineage }),
+        (contract(), any::<bool>(), any::<bool>(), 0..6_usize).prop_map(|(contract, named_as_group, latest, limit)| {
+            let order = if latest { ActivityOrder::LatestFirst } else { ActivityOrder::EarliestFirst };
+            Query::Recent(Recent {
+                contracts: vec![contract],
+                named_as_group,
+                matching: String::new(),
+                order,
+                after: None,
+                limit,
+            })
+        }),
+        (contract(), run(), rows_from(), any::<bool>(), 0..4_usize).prop_map(
+            |(contract, lineage, from, newest, limit)| {
+                let order = if newest { RowOrder::NewestFirst } else { RowOrder::OldestFirst };
+                Query::Rows(Rows { contract, lineage, from, order, limit, sums: false })
+            }
+        ),
+        (contract(), run()).prop_map(|(contract, lineage)| Query::Logs { contract, lineage }),
+        (contract(), run()).prop_map(|(contract, lineage)| Query::Count { contract, lineage }),
+        (contract(), run(), log(), prop::option::of(id())).prop_map(|(contract, lineage, log, at)| Query::LogRuns {
+            contract,
+            lineage,
+            log,
+            at
+        }),
+        (prop::option::of((contract(), id())), 0..400_usize).prop_map(|(after, bytes)| Query::Writes { after, bytes }),
+        (0..3000_usize).prop_map(|bytes| Query::Saves { after: None, bytes }),
+        (0..4_usize).prop_map(|limit| Query::Starts { after: None, limit }),
+        (contract(), run(), log(), prop::option::of(id()), any::<bool>(), 0..6_u64, 0..6_usize).prop_map(
+            |(contract, lineage, log, at, first, skip, limit)| {
+                let from = if first { LogSide::First } else { LogSide::Last };
+                Query::Log(LogRange { contract, lineage, log, at, from, skip, limit })
+            }
+        ),
+        (contract(), run(), prop::option::of(word())).prop_map(|(contract, lineage, label)| Query::Newest {
+            contract,
+            lineage,
+            label
+        }),
+        (contract(), prop_oneof![id().prop_map(Pick::Id), run().prop_map(Pick::Newest)])
+            .prop_map(|(contract, pick)| Query::Tuple { contract, pick }),
+        (contract(), prop_oneof![id().prop_map(Pick::Id), run().prop_map(Pick::Newest)], log())
+            .prop_map(|(contract, pick, log)| Query::Logged { contract, pick, log }),
+        (contract(), id(), 0..4_usize, 0..6_usize).prop_map(|(contract, id, wanted, limit)| Query::Ancestors(
+            Ancestors {
+                contract,
+                id,
+                stems: ["w", "none", "w"].iter().take(wanted).map(|stem| (*stem).to_owned()).collect(),
+                writes: vec!["channel 0".to_owned(), "channel 1".to_owned()],
+                limit,
+            }
+        )),
+        (contract(), of, prop::option::of(sort_key()), limit()).prop_map(|(contract, of, before, limit)| Query::List {
+            contract,
+            of,
+            before,
+            limit
+        }),
+    ]
+}
+
+/// Operations that make branches. A checkpoint keeps a log. Then the log is cut and continues. Afterwards the log is
+/// kept or forked again.
+fn story() -> impl Strategy<Value = Vec<Op>> {
+    let record = any::<u16>().prop_map(|version| Record {
+        key: None,
+        tag: String::new(),
+        bytes: noise(version.into(), 9).into(),
+    });
+    let records = || prop::collection::vec(record.clone(), 1..4);
+    let fork = prop::option::weighted(0.3, (id(), name(&["f1", "f2"])));
+    (contract(), run(), log(), records(), put().boxed(), 0..6_u64, records(), fork).prop_map(
+        |(contract, lineage, log, first, put, to, then, fork)| {
+            let append = |records| {
+                let (lineage, log) = (lineage.clone(), log.clone());
+                Op::Append { contract, lineage, log, records, expect: None }
+            };
+            let Op::Put(mut draft) = put else { unreachable!("a put") };
+            (draft.header.contract, draft.header.lineage) = (contract, lineage.clone());
+            draft.header.age_offset = age_offset(&lineage);
+            draft.logs = vec![LogPin { log: log.clone(), length: None }];
+            let source = draft.header.id.clone();
+            let fork = fork.map(|(id, lineage)| {
+                Op::Fork(Box::new(Fork { contract, source, id, lineage, sort_key: SortKey::default(), saved_at: 0 }))
+            });
+            let cut = Op::Truncate { contract, lineage: lineage.clone(), log: log.clone(), to: LogEnd::Length(to) };
+            let mut unit = vec![append(first), Op::Put(draft), cut, append(then)];
+            unit.extend(fork);
+            unit
+        },
+    )
+}
+
+/// Returns the age offset of the lineages with this name.
+fn age_offset(lineage: &str) -> u8 {
+    if lineage == "r2" { 8 } else { 0 }
+}
+
+fn step() -> impl Strategy<Value = Step> {
+    let unit = || {
+        let expect = (contract(), run(), prop::option::of(id()), id())
+            .prop_map(|(contract, lineage, newest, or)| Expect::Newest { contract, lineage, newest, or });
+        let must = prop_oneof![
+            (0..6_i64).prop_map(Must::BeSavedSince),
+            (0..6_i64).prop_map(Must::NotBeSavedSince),
+            sort_key().prop_map(Must::HaveSortKey),
+            run().prop_map(Must::BelongTo),
+        ];
+        let checkpoint = (contract(), id(), must).prop_map(|(contract, id, must)| {
+            let otherwise = Error::new(Code::Unsupported, "another state was expected");
+            Expect::Checkpoint { contract, id, must, otherwise }
+        });
+        let none = Just(Vec::new());
+        let expect = prop_oneof![
+            16 => none,
+            3 => prop_oneof![expect.boxed(), checkpoint.boxed()].prop_map(|expect| vec![expect]),
+            1 => prop::collection::vec((contract(), id(), run()), 2).prop_map(|both| {
+                let otherwise = || Error::new(Code::Unsupported, "another lineage was expected");
+                let of = |(contract, id, lineage)| Expect::Checkpoint {
+                    contract, id, must: Must::BelongTo(lineage), otherwise: otherwise()
+                };
+                both.into_iter().map(of).collect()
+            }),
+        ];
+        let ops = prop_oneof![5 => prop::collection::vec(op().boxed(), 0..4), 1 => story().boxed()];
+        (expect, ops).prop_map(|(expect, ops)| Unit { expect, ops })
+    };
+    prop_oneof![
+        12 => unit().boxed().prop_map(|unit| Step::Apply(vec![unit])),
+        3 => prop::collection::vec(unit().boxed(), 0..5).prop_map(Step::Apply),
+        6 => query().boxed().prop_map(Step::Ask),
+        4 => (contract(), word(), 0..4_usize)
+            .prop_map(|(contract, group_prefix, limit)| Step::Page { contract, group_prefix, limit }),
+        1 => prune(),
+        2 => prop::option::of(contract()).prop_map(Step::Stats),
+        1 => prop_oneof![1..5_usize, Just(usize::MAX)].prop_map(Step::Check),
+        1 => Just(Step::Reopen),
+    ]
+}
+
+/// The position at which the last page of lineages ended. Positions differ between the backend and the model, so each
+/// of them continues from its own position.
+type Place = Option<i64>;
+
+fn page(answer: Answer, cursor: &mut Place) -> Vec<Lineage> {
+    let page = answer.into_lineages().unwrap();
+    *cursor = page.last().map(|last| last.position);
+    page.into_iter().map(|line| Lineage { position: 0, ..line }).collect()
+}
+
+/// Removes the positions and the save numbers of lineages from an answer, because they differ between backends.
+fn comparable(answer: Answer) -> Answer {
+    match answer {
+        Answer::Lineages(_) => Answer::Lineages(page(answer, &mut None)),
+        Answer::Recent(found) => Answer::Recent(
+            found
+                .into_iter()
+                .map(|Active { lineage, .. }| Active { seq: 0, lineage: Lineage { position: 0, ..lineage } })
+                .collect(),
+        ),
+        Answer::All(all) => Answer::All(all.into_iter().map(comparable).collect()),
+        // Sizes depend on how a backend stores a payload.
+        Answer::Rows(page) => {
+            let row = |row: Listed| Listed { seq: 0, logical_bytes: 0, stored_bytes: 0, chain: 0, ..row };
+            Answer::Rows(RowPage { rows: page.rows.into_iter().map(row).collect(), ..page })
+        }
+        Answer::Saves(found) => {
+            Answer::Saves(found.into_iter().map(|saved| Saved { seq: 0, lineage: 0, ..saved }).collect())
+        }
+        Answer::Starts(mut found) => {
+            for start in &mut found {
+                start.position = 0;
+                let origin = start.first.as_mut().and_then(|first| first.origin.as_mut());
+                if let Some(origin) = origin {
+                    origin.position = 0;
+                }
+            }
+            Answer::Starts(found)
+        }
+        // The model stores all records of a log in one place.
+        Answer::LogRuns(runs) => {
+            assert!(runs.is_sorted_by(|a, b| a.to < b.to), "{runs:?}");
+            Answer::LogRuns(runs.last().map(|run| LogRun { branch: 0, to: run.to }).into_iter().collect())
+        }
+        answer => answer,
+    }
+}
+
+/// Returns queries of every kind. Together these queries ask for all stored data.
+fn everything() -> Vec<Query> {
+    let mut all = vec![
+        Query::Saves { after: None, bytes: usize::MAX },
+        Query::Starts { after: None, limit: usize::MAX },
+        Query::Writes { after: None, bytes: usize::MAX },
+    ];
+    for contract in [ContractId(1), ContractId(2), ContractId(4)] {
+        for id in ["a", "b", "c", "d", "e", "%", "a\0"] {
+            all.push(Query::Get { contract, id: id.to_owned() });
+            all.push(Query::Tuple { contract, pick: Pick::Id(id.to_owned()) });
+        }
+        for run in ["r1", "r2", "r3", "_", "f1", "f2"] {
+            for log in ["log", "log\0", ""] {
+                for at in [None, Some("a"), Some("b"), Some("c"), Some("d"), Some("e"), Some("%"), Some("a\0")] {
+                    all.push(Query::Log(LogRange { contract, ..log_range(run, log, at) }));
+                }
+            }
+            all.push(Query::Logs { contract, lineage: run.to_owned() });
+            all.push(Query::Forks { contract, lineage: run.to_owned() });
+            all.push(Query::List { contract, of: Of::Lineage(run.to_owned()), before: None, limit: None });
+            all.push(Query::Whole { contract, of: Of::Lineage(run.to_owned()), prefix: Vec::new() });
+        }
+    }
+    all
+}
+
+fn check(steps: &[Step], open: impl FnMut() -> Option<Box<dyn Backend>>) -> Result<(), TestCaseError> {
+    check_from(Model::default(), Records::Shared, steps, open)
+}
+
+/// How a backend stores a record that several logs have.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Records {
+    /// Once.
+    Shared,
+    /// Once or more often. A copy or a fork may store a record again.
+    Any,
+}
+
+/// Compares a backend that holds the model's data with the model.
+fn check_from(
+    model: Model,
+    records: Records,
+    steps: &[Step],
+    open: impl FnMut() -> Option<Box<dyn Backend>>,
+) -> Result<(), TestCaseError> {
+    check_in_time(model, records, None, steps, open)
+}
+
+/// As [`check_from`]. `machine` takes copies of the database and puts them back.
+fn check_in_time(
+    mut model: Model,
+    records: Records,
+    machine: Option<&mut dyn time::Machine>,
+    steps: &[Step],
+    mut open: impl FnMut() -> Option<Box<dyn Backend>>,
+) -> Result<(), TestCaseError> {
+    let (mut machine, mut copy) = (machine, None);
+    let mut backend = open().unwrap();
+    let as_shared = |found: u64, shared: u64| if records == Records::Any { found.min(shared) } else { found };
+    let (mut ours, mut theirs): (Place, Place) = (None, None);
+    let asks = everything().into_iter().map(Step::Ask).chain([Step::Stats(None), Step::Check(3)]);
+    for step in steps.iter().cloned().chain([Step::Reopen]).chain(asks) {
+        match step {
+            Step::Apply(batch) => {
+                let expected: Vec<_> = batch.iter().map(|unit| model.apply(unit)).collect();
+                // The model does not know how much room a backend takes.
+                let told = |applied: Applied| Applied { stored_bytes: None, ..applied };
+                let done: Vec<_> = backend
+                    .apply(&batch)
+                    .into_iter()
+                    .map(|done| done.map(told).map_err(|error| error.code()))
+                    .collect();
+                prop_assert_eq!(done, expected);
+            }
+            Step::Ask(query) => {
+                let found = backend.answer(&query).map(comparable);
+                prop_assert_eq!(found, Ok(comparable(model.answer(&query))), "{:?}", query);
+            }
+            Step::Page { contract, group_prefix, limit } => {
+                let query = |before| Query::Lineages { contract, group_prefix: group_prefix.clone(), before, limit };
+                let answer = backend.answer(&query(theirs)).unwrap();
+                let expected = page(model.answer(&query(ours)), &mut ours);
+                prop_assert_eq!(page(answer, &mut theirs), expected, "{:?} {:?} {}", contract, group_prefix, limit);
+            }
+            Step::Prune { contract, rule, most } => {
+                let asked = Query::Prunable { contract, rules: vec![rule] };
+                let planned = backend.answer(&asked).unwrap().into_pruned().unwrap();
+                let (mut checkpoints, mut lineages) = (0, 0);
+                let mut next = Some(Cursor::default());
+                while let Some(cursor) = next {
+                    let done = backend.prune(&Prune { contract, rule, cursor, most }).unwrap();
+                    prop_assert!(done.checkpoints <= most as u64);
+                    checkpoints += done.checkpoints;
+                    lineages += done.lineages;
+                    next = done.next;
+                }
+                prop_assert_eq!((planned.checkpoints, planned.lineages), (checkpoints, lineages), "as planned");
+                let expected = model.prune(contract, rule);
+                prop_assert_eq!((checkpoints, lineages), (expected.0 as u64, expected.1 as u64), "{:?}", rule);
+            }
+            Step::Stats(contract) => {
+                let asked = Query::Stats { contract, largest: usize::MAX };
+                let mut stats = backend.answer(&asked).unwrap().into_stats().unwrap();
+                let parts: u64 = stats.largest.iter().map(|lineage| lineage.stored_bytes).sum();
+                prop_assert_eq!(parts, stats.stored_bytes, "the whole is the sum of its parts");
+                prop_assert!(stats.record_bytes == 0 || stats.records > 0);
+                (stats.stored_bytes, stats.record_bytes, stats.file_bytes) = (0, 0, None);
+                (stats.log_bytes, stats.free_bytes) = (None, None);
+                stats.largest.iter_mut().for_each(|lineage| lineage.stored_bytes = 0);
+                stats.largest.sort_by(|a, b| (a.contract, &a.lineage).cmp(&(b.contract, &b.lineage)));
+                let expected = model.stats(contract);
+                stats.records = as_shared(stats.records, expected.records);
+                prop_assert_eq!(stats, expected);
+            }
+            Step::Check(limit) => {
+                let (mut counted, mut next) = ((0, 0, 0), Some(CheckCursor::default()));
+                while let Some(cursor) = next {
+                    let page = backend.answer(&Query::Check { cursor, limit }).unwrap().into_checked().unwrap();
+                    // The backend may report an orphan, because a caller may remove a checkpoint that another
+                    // checkpoint depends on.
+                    let left_alone =
+                        |found: &Finding| (found.code, found.severity) == (FindingCode::Orphan, Severity::Warning);
+                    prop_assert!(page.findings.iter().all(left_alone), "{:?}", page.findings);
+                    let part = page.counted;
+                    counted = (counted.0 + part.checkpoints, counted.1 + part.payloads, counted.2 + part.records);
+                    next = page.next;
+                }
+                let (saved, shared) = (model.saved.len() as u64, model.stats(None).records);
+                counted.2 = as_shared(counted.2, shared);
+                prop_assert_eq!(counted, (saved, saved, shared));
+            }
+            Step::Reopen => {
+                if let Some(opened) = open() {
+                    backend = opened;
+                }
+            }
+            Step::Snapshot => {
+                machine.as_mut().unwrap().snapshot();
+                copy = Some(model.clone());
+            }
+            Step::Rewind => {
+                if let Some(copy) = &copy {
+                    machine.as_mut().unwrap().restore();
+                    model = copy.clone();
+                    (ours, theirs) = (None, None);
+                }
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Two backends on one folder. Each call goes to the other backend, so each one learns what the other did. Now and then
+/// one of them writes all files anew.
+struct Turns {
+    backends: [Jsonl; 2],
+    calls: usize,
+}
+
+impl Turns {
+    fn next(&mut self) -> &mut Jsonl {
+        self.calls += 1;
+        // Sometimes a backend has two turns.
+        &mut self.backends[(self.calls * 7 / 5) % 2]
+    }
+}
+
+impl Backend for Turns {
+    fn apply(&mut self, batch: &[Unit]) -> Vec<forkpoint_engine::error::Result<Applied>> {
+        if self.calls % 5 < 2 {
+            self.next().vacuum().unwrap();
+        }
+        self.next().apply(batch)
+    }
+
+    fn answer(&mut self, query: &Query) -> forkpoint_engine::error::Result<Answer> {
+        self.next().answer(query)
+    }
+
+    fn prune(&mut self, prune: &Prune) -> forkpoint_engine::error::Result<forkpoint_engine::retention::Pruned> {
+        self.next().prune(prune)
+    }
+
+    fn vacuum(&mut self) -> forkpoint_engine::error::Result<()> {
+        self.next().vacuum()
+    }
+}
+
+/// Every run of the tests uses the same sequences. `PROPTEST_RNG_SEED` selects other sequences. `PROPTEST_CASES` sets
+/// the number of sequences.
+fn config(cases: u32) -> ProptestConfig {
+    let mut config = ProptestConfig { failure_persistence: None, ..ProptestConfig::default() };
+    if config.rng_seed == RngSeed::Random {
+        config.rng_seed = RngSeed::Fixed(0x0f0c_4b01);
+    }
+    if std::env::var_os("PROPTEST_CASES").is_none() {
+        config.cases = cases;
+    }
+    config
+}
+
+fn steps() -> impl Strategy<Value = Vec<Step>> {
+    prop::collection::vec(step(), 1..80)
+}
+
+fn check_file(steps: &[Step], journal: Journal) -> Result<(), TestCaseError> {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("model.db");
+    // This test does not depend on syncs to the disk, so syncs are turned off.
+    check(steps, || Some(Box::new(sqlite(&path, journal, Durability::Off).unwrap())))?;
+    prop_assert_eq!(common::integrity(&path), "ok");
+    Ok(())
+}
+
+proptest! {
+    #![proptest_config(config(600))]
+    #[test]
+    fn memory_answers_as_the_model(steps in steps()) {
+        let mut memory: Option<Box<dyn Backend>> = Some(Box::new(Memory::new()));
+        check(&steps, || memory.take())?;
+    }
+}
+
+proptest! {
+    #![proptest_config(config(80))]
+    #[test]
+    fn sqlite_answers_as_the_model(steps in steps()) {
+        check_file(&steps, Journal::Wal)?;
+    }
+
+    #[test]
+    fn text_files_answer_as_the_model(steps in steps()) {
+        let folder = tempfile::tempdir().unwrap();
+        let options = jsonl::Options { durability: Durability::Off, ..jsonl::Options::new(folder.path().join("model")) };
+        check(&steps, || Some(Box::new(Jsonl::open(&options).unwrap())))?;
+    }
+
+    #[test]
+    fn text_files_that_two_use_answer_as_the_model(steps in steps()) {
+        let folder = tempfile::tempdir().unwrap();
+        let options = jsonl::Options { durability: Durability::Off, ..jsonl::Options::new(folder.path().join("model")) };
+        let one = || Jsonl::open(&options).unwrap();
+        check(&steps, || Some(Box::new(Turns { backends: [one(), one()], calls: 0 })))?;
+    }
+
+    #[cfg(all(feature = "postgres", unix))]
+    #[test]
+    fn a_server_answers_as_the_model(steps in steps()) {
+        if let Some(server) = common::postgres::server() {
+            let options = server.options();
+            // A fork copies the records of its source.
+            check_from(Model::default(), Records::Any, &steps, || Some(Box::new(Postgres::open(&options).unwrap())))?;
+        }
+    }
+
+    #[test]
+    fn sqlite_with_a_rollback_journal_answers_as_the_model(steps in steps()) {
+        check_file(&steps, Journal::Rollback)?;
+    }
+}

@@ -1,0 +1,191 @@
+//! Copies stores with random content. The copy must answer as the model of the source, and go on as the source would.
+
+use std::path::Path;
+use std::sync::{Arc, Mutex};
+
+use forkpoint_engine::backend::Durability;
+use forkpoint_engine::copy::{Copy, CopyOptions};
+use forkpoint_engine::store::{Options, Store};
+use forkpoint_engine::target::Target;
+
+use super::*;
+
+/// Several connections to one backend in memory.
+#[derive(Clone)]
+struct Shared(Arc<Mutex<Memory>>);
+
+impl Backend for Shared {
+    fn apply(&mut self, batch: &[Unit]) -> Vec<forkpoint_engine::error::Result<Applied>> {
+        self.0.lock().unwrap().apply(batch)
+    }
+
+    fn answer(&mut self, query: &Query) -> forkpoint_engine::error::Result<Answer> {
+        self.0.lock().unwrap().answer(query)
+    }
+
+    fn prune(&mut self, prune: &Prune) -> forkpoint_engine::error::Result<forkpoint_engine::retention::Pruned> {
+        self.0.lock().unwrap().prune(prune)
+    }
+
+    fn vacuum(&mut self) -> forkpoint_engine::error::Result<()> {
+        Ok(())
+    }
+}
+
+/// A place for data. Backends and stores can open it.
+#[derive(Clone)]
+enum Place {
+    Memory(Shared),
+    Sqlite(std::path::PathBuf),
+    Jsonl(std::path::PathBuf),
+}
+
+impl Place {
+    fn memory() -> Self {
+        Self::Memory(Shared(Arc::default()))
+    }
+
+    fn in_folder(kind: u8, folder: &Path, name: &str) -> Self {
+        match kind {
+            0 => Self::memory(),
+            1 => Self::Sqlite(folder.join(format!("{name}.db"))),
+            _ => Self::Jsonl(folder.join(name)),
+        }
+    }
+
+    fn backend(&self) -> Box<dyn Backend> {
+        match self {
+            Self::Memory(shared) => Box::new(shared.clone()),
+            Self::Sqlite(path) => Box::new(sqlite(path, Journal::Wal, Durability::Off).unwrap()),
+            Self::Jsonl(path) => {
+                let options = jsonl::Options { durability: Durability::Off, ..jsonl::Options::new(path) };
+                Box::new(Jsonl::open(&options).unwrap())
+            }
+        }
+    }
+
+    fn store(&self) -> Arc<Store> {
+        let options = Options { durability: Durability::Off, ..Options::default() };
+        let store = match self {
+            Self::Memory(shared) => {
+                let shared = shared.clone();
+                let open = move || Ok(Box::new(shared.clone()) as Box<dyn Backend>);
+                Store::with_backend(open, None, options)
+            }
+            Self::Sqlite(path) => Store::open(&Target::Sqlite(path.clone()), options),
+            Self::Jsonl(path) => Store::open(&Target::Jsonl(path.clone()), options),
+        };
+        Arc::new(store.unwrap())
+    }
+}
+
+/// Applies the changes to a backend and to a model.
+fn fill(backend: &mut dyn Backend, steps: Vec<Step>) -> Model {
+    let mut model = Model::default();
+    for step in steps {
+        match step {
+            Step::Apply(batch) => {
+                let expected: Vec<_> = batch.iter().map(|unit| model.apply(unit).map(drop)).collect();
+                let done = backend.apply(&batch).into_iter();
+                assert_eq!(done.map(|done| done.map(drop).map_err(|error| error.code())).collect::<Vec<_>>(), expected);
+            }
+            Step::Prune { contract, rule, .. } => {
+                let mut next = Some(Cursor::default());
+                while let Some(cursor) = next {
+                    next = backend.prune(&Prune { contract, rule, cursor, most: 100 }).unwrap().next;
+                }
+                model.prune(contract, rule);
+            }
+            _ => {}
+        }
+    }
+    model
+}
+
+/// Copies a store. After each step that `cuts` says, another copy goes on, as if the first one was killed.
+fn copy(from: &Arc<Store>, to: &Arc<Store>, page_bytes: usize, cuts: &[bool]) {
+    let options = CopyOptions { source: "a source".to_owned(), left_out: &[], page_bytes };
+    let begin = || Copy::new(Arc::clone(from), Arc::clone(to), options.clone()).unwrap();
+    let (mut copy, mut cuts) = (begin(), cuts.iter().cycle());
+    let mut steps = 0;
+    while !copy.step().unwrap().done {
+        if *cuts.next().unwrap() && steps < 200 {
+            copy = begin();
+        }
+        steps += 1;
+        assert!(steps < 10_000, "a copy ends");
+    }
+}
+
+fn check_copy(
+    (from, to): (Place, Place),
+    (first, then): (Vec<Step>, Vec<Step>),
+    page_bytes: usize,
+    cuts: &[bool],
+) -> Result<(), TestCaseError> {
+    let model = fill(&mut *from.backend(), first);
+    let stores = (from.store(), to.store());
+    copy(&stores.0, &stores.1, page_bytes, cuts);
+    // The end of a copy leaves nothing that a second one could not compare.
+    copy(&stores.0, &stores.1, 1 << 20, &[false]);
+    stores.0.shutdown();
+    stores.1.shutdown();
+    drop(stores);
+    let mut asks: Vec<Step> = Vec::new();
+    for contract in [ContractId(1), ContractId(2), ContractId(4)] {
+        asks.push(Step::Ask(Query::List { contract, of: Of::Contract, before: None, limit: None }));
+        asks.push(Step::Ask(Query::Lineages { contract, group_prefix: String::new(), before: None, limit: 100 }));
+        for order in [ActivityOrder::LatestFirst, ActivityOrder::EarliestFirst] {
+            let recent = Recent {
+                contracts: vec![contract],
+                named_as_group: false,
+                matching: String::new(),
+                order,
+                after: None,
+                limit: 100,
+            };
+            asks.push(Step::Ask(Query::Recent(recent)));
+        }
+    }
+    asks.extend(everything().into_iter().map(Step::Ask));
+    asks.extend(then);
+    let reopened = !matches!(to, Place::Memory(_));
+    let mut opened = Some(to.backend());
+    check_from(model, Records::Any, &asks, || opened.take().or_else(|| reopened.then(|| to.backend())))
+}
+
+fn cuts() -> impl Strategy<Value = Vec<bool>> {
+    prop_oneof![Just(vec![false]), Just(vec![true]), prop::collection::vec(any::<bool>(), 1..20)]
+}
+
+fn page_bytes() -> impl Strategy<Value = usize> {
+    prop_oneof![Just(1_usize), 1..4000_usize, Just(1_usize << 20)]
+}
+
+fn changes() -> impl Strategy<Value = Vec<Step>> {
+    prop::collection::vec(step(), 1..80)
+}
+
+proptest! {
+    #![proptest_config(config(300))]
+    #[test]
+    fn a_copy_in_memory_answers_as_the_model(
+        first in changes(), then in prop::collection::vec(step(), 0..20), page_bytes in page_bytes(), cuts in cuts()
+    ) {
+        check_copy((Place::memory(), Place::memory()), (first, then), page_bytes, &cuts)?;
+    }
+}
+
+proptest! {
+    #![proptest_config(config(80))]
+    #[test]
+    fn a_copy_between_any_two_backends_answers_as_the_model(
+        kinds in (0..3_u8, 0..3_u8),
+        first in changes(), then in prop::collection::vec(step(), 0..20), page_bytes in page_bytes(), cuts in cuts()
+    ) {
+        let folder = tempfile::tempdir().unwrap();
+        let places =
+            (Place::in_folder(kinds.0, folder.path(), "from"), Place::in_folder(kinds.1, folder.path(), "to"));
+        check_copy(places, (first, then), page_bytes, &cuts)?;
+    }
+}

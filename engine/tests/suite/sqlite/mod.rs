@@ -1,0 +1,22 @@
+//! What only the `SQLite` backend can get wrong, a hazard a module.
+
+mod backup;
+mod busy;
+mod corrupt;
+mod creation;
+mod delta;
+mod durability;
+mod file;
+mod flips;
+mod kill;
+mod kill_chains;
+mod largest;
+mod locks;
+mod pre_encoding;
+mod processes;
+mod raw;
+mod read_errors;
+mod sequence;
+mod threads;
+mod units;
+mod wal;

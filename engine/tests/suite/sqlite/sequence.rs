@@ -1,0 +1,47 @@
+//! Tests the numbers of the save order, which the test reads from the file itself. No number is used twice, whatever is
+//! removed and whichever connection saves next. Deltas and listings refer to checkpoints and lineages by these numbers.
+
+use std::collections::HashSet;
+
+use crate::common::{apply, draft, remove, save, sqlite};
+use forkpoint_engine::backend::Durability;
+use forkpoint_engine::backend::sqlite::Journal;
+
+#[test]
+fn no_number_is_given_out_twice() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("sequence.db");
+    let open = || sqlite(&path, Journal::Wal, Durability::Off).unwrap();
+    let (mut one, mut two) = (open(), open());
+    let hand = rusqlite::Connection::open(&path).unwrap();
+    let numbers = || {
+        let sql = "SELECT seq, lin FROM checkpoint WHERE id = 'last'";
+        hand.query_row(sql, [], |row| Ok((row.get::<_, i64>(0)?, row.get::<_, i64>(1)?))).unwrap()
+    };
+    let (mut places, mut lineages) = (HashSet::new(), HashSet::new());
+    let mut greatest = 0;
+    for round in 0..8 {
+        save(&mut one, [draft(&format!("run {round}"), "last")]);
+        let (place, lineage) = numbers();
+        assert!(place > greatest, "round {round}: {place} after {greatest}");
+        assert!(places.insert(place) && lineages.insert(lineage), "round {round}");
+        greatest = place;
+        match round % 4 {
+            // Removes the last checkpoint in one of three ways: alone, in a unit that then puts another checkpoint, or
+            // with all others.
+            0 => drop(apply(&mut one, vec![remove("last")]).unwrap()),
+            1 => {
+                let unit = vec![draft("brief", "brief").put(), remove("last"), remove("brief")];
+                apply(&mut two, unit).unwrap();
+                greatest += 1;
+            }
+            2 => save(&mut two, [draft("other", "last")]),
+            _ => {
+                one = open();
+                apply(&mut one, vec![remove("last")]).unwrap();
+                one = open();
+            }
+        }
+        std::mem::swap(&mut one, &mut two);
+    }
+}

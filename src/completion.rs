@@ -1,0 +1,232 @@
+//! The completion queue: carries the outcomes of calls to JavaScript.
+//!
+//! The threads of the stores push outcomes. When JavaScript wakes up, it takes all outcomes that are waiting. The queue
+//! does not keep the process alive. `ts/native.ts` keeps the process alive while a promise is pending.
+//!
+//! After JavaScript has taken several outcomes at once, it looks at the queue again in the next turn of its event loop.
+//! So JavaScript needs no wake-up under load, and its timers still run between two turns.
+
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+use std::io::Write as _;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+
+use bytes::Bytes;
+use napi::bindgen_prelude::{Env, Function, Status, Uint8ArraySlice};
+use napi::threadsafe_function::{ThreadsafeFunction, ThreadsafeFunctionCallMode};
+use napi_derive::napi;
+
+use crate::chunks::Chunks;
+use crate::values::{Failure, Settled};
+use forkpoint_engine::contract::fields::Shape;
+use forkpoint_engine::contract::response::Response;
+use forkpoint_engine::error::{Error, Result};
+use forkpoint_engine::store::Store;
+
+/// The maximum number of outcomes that JavaScript settles in one turn of its event loop.
+const TURN: usize = 1024;
+
+/// The maximum number of different failures that are written to the standard error.
+const MOST_TOLD: usize = 10;
+
+/// The call id of a warning. No call has this id.
+const WARNING: u32 = 0;
+
+type Wake = ThreadsafeFunction<(), (), (), Status, false, true>;
+
+/// The completion queue of a JavaScript environment. The main thread and each worker have one.
+pub struct CompletionQueue {
+    waiting: Mutex<Waiting>,
+    wake: Wake,
+    stores: Mutex<Vec<Weak<Store>>>,
+    shapes: Mutex<Vec<Arc<Shape>>>,
+    /// The memory that JavaScript fills with serialized values.
+    pub(super) chunks: Chunks,
+}
+
+/// The outcomes that JavaScript has not taken yet.
+#[derive(Default)]
+struct Waiting {
+    /// The ids of calls that resolve to null. Most calls resolve to null.
+    done: Vec<u32>,
+    /// All other outcomes.
+    others: Vec<Settled>,
+    /// True if JavaScript will look at the queue without a wake-up. In this case, a push does not wake JavaScript.
+    watched: bool,
+}
+
+impl CompletionQueue {
+    fn waiting(&self) -> MutexGuard<'_, Waiting> {
+        self.waiting.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Adds the outcome of a call. May be called from any thread.
+    pub fn push(&self, call_id: u32, outcome: Result<Option<Response>>) {
+        self.add(|waiting| match outcome {
+            Ok(None) => waiting.done.push(call_id),
+            other => waiting.others.push(Settled::new(call_id, other)),
+        });
+    }
+
+    /// Adds a warning for the user about the store at `target`. May be called from any thread.
+    pub fn warn(&self, target: &str, warning: Error) {
+        let warning = warning.context(&format!("store \"{target}\""));
+        self.add(|waiting| waiting.others.push(Settled::warning(WARNING, target, warning)));
+    }
+
+    fn add(&self, outcome: impl FnOnce(&mut Waiting)) {
+        let mut waiting = self.waiting();
+        outcome(&mut waiting);
+        if !std::mem::replace(&mut waiting.watched, true) {
+            drop(waiting);
+            // The status is ignored. The call fails only if the environment is closing, and a closing environment needs
+            // no outcomes.
+            self.wake.call((), ThreadsafeFunctionCallMode::NonBlocking);
+        }
+    }
+
+    /// Registers a store, so that it is closed when the environment ends.
+    pub fn look_after(&self, store: &Arc<Store>) {
+        let mut stores = self.stores.lock().unwrap_or_else(PoisonError::into_inner);
+        stores.retain(|known| known.strong_count() > 0);
+        stores.push(Arc::downgrade(store));
+    }
+
+    /// Writes the failures that are in the queue to the standard error. The environment has ended, so no JavaScript will
+    /// see them.
+    fn tell_what_failed(&self) {
+        let mut failures: BTreeMap<String, usize> = BTreeMap::new();
+        for Settled(_, _, failure) in std::mem::take(&mut self.waiting().others) {
+            if let Some(Failure { code, message, .. }) = failure {
+                *failures.entry(format!("{code}: {message}")).or_default() += 1;
+            }
+        }
+        let mut told = String::new();
+        for (failure, count) in failures.iter().take(MOST_TOLD) {
+            let calls = if *count == 1 { "call" } else { "calls" };
+            // Writing to a string cannot fail.
+            let _ = writeln!(told, "forkpoint: {count} {calls} failed while the process ended: {failure}");
+        }
+        if failures.len() > MOST_TOLD {
+            let _ = writeln!(told, "forkpoint: and {} more errors", failures.len() - MOST_TOLD);
+        }
+        // The standard error may be closed.
+        let _ = std::io::stderr().write_all(told.as_bytes());
+    }
+
+    fn shapes(&self) -> MutexGuard<'_, Vec<Arc<Shape>>> {
+        self.shapes.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Returns the shape with this number.
+    pub fn shape(&self, number: u32) -> napi::Result<Arc<Shape>> {
+        let shape = self.shapes().get(number as usize).map(Arc::clone);
+        shape.ok_or_else(|| napi::Error::from_reason("a call has no shape"))
+    }
+
+    fn stores(&self) -> Vec<Arc<Store>> {
+        let stores = self.stores.lock().unwrap_or_else(PoisonError::into_inner);
+        stores.iter().filter_map(Weak::upgrade).collect()
+    }
+}
+
+/// JavaScript's handle of the completion queue.
+#[napi]
+pub struct Completions {
+    pub(super) queue: Arc<CompletionQueue>,
+}
+
+/// Outcomes taken from the queue. The first list contains the ids of calls that resolve to null, and the second list
+/// contains the other outcomes. The last field is true if JavaScript must look again in the next turn.
+#[napi(array, object_from_js = false)]
+pub struct Batch(pub Vec<u32>, pub Vec<Settled>, pub bool);
+
+#[napi]
+impl Completions {
+    /// Makes the queue of this environment. The queue calls `wake` when an outcome arrives and JavaScript would not
+    /// look at the queue otherwise.
+    #[napi(constructor)]
+    pub fn new(env: &Env, wake: Function<(), ()>) -> napi::Result<Self> {
+        let wake = wake.build_threadsafe_function().weak::<true>().callee_handled::<false>().build()?;
+        let queue = Arc::new(CompletionQueue {
+            waiting: Mutex::default(),
+            wake,
+            stores: Mutex::default(),
+            shapes: Mutex::default(),
+            chunks: Chunks::default(),
+        });
+        // Node calls the hook when the event loop is empty and when a worker is terminated. On process.exit(), `drain`
+        // is called instead.
+        env.add_env_cleanup_hook(Arc::clone(&queue), |queue| {
+            let stores = queue.stores();
+            for store in &stores {
+                store.ending();
+            }
+            for store in &stores {
+                store.shutdown();
+            }
+            queue.chunks.clear();
+            queue.tell_what_failed();
+        })?;
+        Ok(Self { queue })
+    }
+
+    /// Registers a shape of calls. Returns the shape's number.
+    #[napi]
+    pub fn shape(&self, contract: String, call: String, names: Vec<String>) -> napi::Result<u32> {
+        let mut shapes = self.queue.shapes();
+        shapes.push(Arc::new(Shape { contract, call, names }));
+        u32::try_from(shapes.len() - 1).map_err(|_| napi::Error::from_reason("there are too many shapes of calls"))
+    }
+
+    /// Keeps the memory of a chunk until it is dropped. Returns the number of the chunk.
+    #[napi]
+    pub fn keep_chunk(&self, env: &Env, bytes: Uint8ArraySlice<'_>) -> napi::Result<u32> {
+        Ok(self.queue.chunks.keep(Bytes::from_owner(bytes.into_typed_array(env)?)))
+    }
+
+    /// Drops a chunk. Calls that refer to it may still be under way.
+    #[napi]
+    pub fn drop_chunk(&self, number: u32) {
+        self.queue.chunks.drop(number);
+    }
+
+    /// Takes up to [`TURN`] outcomes. Returns null if the queue is empty. After null, the next outcome wakes
+    /// JavaScript.
+    #[napi]
+    pub fn take(&self) -> Option<Batch> {
+        let mut waiting = self.queue.waiting();
+        if waiting.done.is_empty() && waiting.others.is_empty() {
+            waiting.watched = false;
+            return None;
+        }
+        let done = front(&mut waiting.done, TURN);
+        let others = front(&mut waiting.others, TURN - done.len());
+        // If there is only one outcome, the caller probably awaits each call before it makes the next call. JavaScript
+        // would find nothing if it looked again so soon.
+        waiting.watched = done.len() + others.len() > 1;
+        Some(Batch(done, others, waiting.watched))
+    }
+
+    /// Waits until every store of this environment has finished all of its calls. The environment is ending, so all
+    /// calls that are left share one deadline for their locks. Writes to the standard error what failed.
+    #[napi]
+    pub fn drain(&self) {
+        let stores = self.queue.stores();
+        for store in &stores {
+            store.ending();
+        }
+        for store in &stores {
+            store.drain();
+        }
+        self.queue.tell_what_failed();
+    }
+}
+
+/// Removes up to `most` items from the front and returns them.
+fn front<T>(items: &mut Vec<T>, most: usize) -> Vec<T> {
+    if items.len() <= most {
+        return std::mem::take(items);
+    }
+    items.drain(..most).collect()
+}

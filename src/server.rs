@@ -1,0 +1,113 @@
+//! The options of a store on a server, and the passwords that JavaScript gives.
+
+use std::collections::HashMap;
+use std::sync::mpsc::{Sender, channel};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use napi::Status;
+use napi::bindgen_prelude::Function;
+use napi::threadsafe_function::{ThreadsafeFunction, ThreadsafeFunctionCallMode};
+use napi_derive::napi;
+
+use crate::store::NativeOptions;
+use crate::values::thrown;
+use forkpoint_engine::backend::postgres::{self, password};
+use forkpoint_engine::error::{Code, Error, Result};
+use forkpoint_engine::target::Target;
+
+type AskJavaScript = ThreadsafeFunction<u32, (), u32, Status, false, true>;
+
+/// A password, or the message of the error of the user's function.
+type Given = std::result::Result<String, String>;
+
+/// Asks a function in JavaScript for passwords.
+#[derive(Clone)]
+pub struct Passwords(Arc<Asking>);
+
+struct Asking {
+    ask: AskJavaScript,
+    state: Mutex<State>,
+}
+
+#[derive(Default)]
+struct State {
+    last_request: u32,
+    waiting: HashMap<u32, Sender<Given>>,
+    /// The password that was given last.
+    last: Option<String>,
+}
+
+impl Passwords {
+    /// JavaScript calls `give_password` with the number that the function gets.
+    pub fn new(ask: Function<'_, u32, ()>) -> napi::Result<Self> {
+        let ask = ask.build_threadsafe_function().weak::<true>().callee_handled::<false>().build()?;
+        Ok(Self(Arc::new(Asking { ask, state: Mutex::default() })))
+    }
+
+    /// Answers a request.
+    pub fn give(&self, request: u32, given: Given) {
+        let mut state = self.0.state.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Ok(password) = &given {
+            state.last = Some(password.clone());
+        }
+        if let Some(waiting) = state.waiting.remove(&request) {
+            // The connection attempt that asked may have ended meanwhile.
+            let _ = waiting.send(given);
+        }
+    }
+
+    /// Waits for a password. While the process ends, JavaScript does not run any more, so the last password is used.
+    fn ask(&self, patience: Duration) -> Result<String> {
+        let (waiting, answer) = channel();
+        let (request, last) = {
+            let mut state = self.0.state.lock().unwrap_or_else(PoisonError::into_inner);
+            state.last_request = state.last_request.wrapping_add(1);
+            let request = state.last_request;
+            state.waiting.insert(request, waiting);
+            (request, state.last.clone())
+        };
+        self.0.ask.call(request, ThreadsafeFunctionCallMode::NonBlocking);
+        let patience = if last.is_some() { patience / 2 } else { patience };
+        let given = answer.recv_timeout(patience);
+        self.0.state.lock().unwrap_or_else(PoisonError::into_inner).waiting.remove(&request);
+        match (given, last) {
+            (Ok(Ok(password)), _) | (Err(_), Some(password)) => Ok(password),
+            (Ok(Err(message)), _) => {
+                Err(Error::new(Code::Unavailable, format!("the function for the password failed: {message}")))
+            }
+            (Err(_), None) => {
+                Err(Error::new(Code::Unavailable, "the function for the password did not answer in time"))
+            }
+        }
+    }
+}
+
+/// Sets the options that only a server has.
+pub fn set_options(target: &mut Target, options: &NativeOptions, passwords: Option<&Passwords>) -> Result<()> {
+    let NativeOptions { schema, prefix, migrate, .. } = options;
+    if let Target::Postgres(url) = target {
+        schema.as_deref().map_or(Ok(()), |schema| url.set_schema(schema))?;
+        prefix.as_deref().map_or(Ok(()), |prefix| url.set_prefix(prefix))?;
+        migrate.as_deref().map_or(Ok(()), |migrate| url.set_migrate(migrate))?;
+        if let Some(passwords) = passwords.cloned() {
+            let ask = move |patience| passwords.ask(patience);
+            url.password = Some(password::Password::Asked(password::Ask(Arc::new(ask))));
+        }
+        return Ok(());
+    }
+    let given = [
+        ("schema", schema.is_some()),
+        ("prefix", prefix.is_some()),
+        ("migrate", migrate.is_some()),
+        ("password", passwords.is_some()),
+    ];
+    let given = given.iter().find(|(_, given)| *given);
+    given.map_or(Ok(()), |(name, _)| Err(Error::invalid(format!("option \"{name}\" is for a Postgres server only"))))
+}
+
+/// Returns the SQL that makes the tables on a Postgres server.
+#[napi]
+pub fn postgres_schema(schema: Option<String>, prefix: Option<String>) -> napi::Result<String, &'static str> {
+    postgres::schema_script(schema.as_deref(), prefix.as_deref()).map_err(thrown)
+}
