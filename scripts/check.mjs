@@ -6,7 +6,9 @@ setup();
 run("cargo", ["fmt", "--check"]);
 run("cargo", ["clippy", "--locked", "--workspace", "--all-targets", "--", "-D", "warnings"]);
 run("cargo", ["clippy", "--locked", "--package", "forkpoint-engine", "--no-default-features", "--", "-D", "warnings"]);
-run("cargo", ["doc", "--locked", "--workspace", "--no-deps", "--document-private-items"], { env: { RUSTDOCFLAGS: "-D warnings" } });
+run("cargo", ["doc", "--locked", "--workspace", "--no-deps", "--document-private-items"], {
+  env: { RUSTDOCFLAGS: "-D warnings" },
+});
 tool("prettier/bin/prettier.cjs", ["--check", "--log-level", "warn", root]);
 tool("typescript/bin/tsc", ["-p", root, "--noEmit"]);
 tool("typescript/bin/tsc", ["-p", `${root}ts/cli`]);

@@ -12,7 +12,18 @@ const vitest = (file, env) => [
 /** Runs tests of the engine with these variables. `npm test` runs the same tests without them. */
 const cargo = (target, env, ...names) => [
   "cargo",
-  ["test", "--release", "--locked", "--package", "forkpoint-engine-tests", "--test", target, "--", "--nocapture", ...names],
+  [
+    "test",
+    "--release",
+    "--locked",
+    "--package",
+    "forkpoint-engine-tests",
+    "--test",
+    target,
+    "--",
+    "--nocapture",
+    ...names,
+  ],
   env,
 ];
 
