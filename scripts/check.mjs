@@ -9,8 +9,9 @@ run("cargo", ["clippy", "--locked", "--lib", "--no-default-features", "--", "-D"
 run("cargo", ["doc", "--locked", "--no-deps", "--document-private-items"], { env: { RUSTDOCFLAGS: "-D warnings" } });
 tool("prettier/bin/prettier.cjs", ["--check", "--log-level", "warn", root]);
 tool("typescript/bin/tsc", ["-p", root, "--noEmit"]);
-tool("typescript/bin/tsc", ["-p", `${root}ts/cli`]);
-tool("typescript/bin/tsc", ["-p", `${root}ts/studio/page`]);
+tool("typescript/bin/tsc", ["-p", `${root}tools/cli`]);
+tool("typescript/bin/tsc", ["-p", `${root}tools/studio`]);
+tool("typescript/bin/tsc", ["-p", `${root}tools/studio/page`]);
 tool("typescript/bin/tsc", ["-p", `${root}__test__`, "--noEmit"]);
 tool("typescript/bin/tsc", ["-p", `${root}integration/langgraph`, "--noEmit"]);
 tool("typescript/bin/tsc", ["-p", `${root}integration/otel`, "--noEmit"]);

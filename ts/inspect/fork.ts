@@ -2,17 +2,17 @@
 
 import { randomUUID } from "node:crypto";
 import type { CheckpointRef, ForkEdit } from "../../inspect.js";
-import * as agentium from "../agentium/store.js";
-import * as agentos from "../agentos/checkpoints.js";
-import { refuseUnknown } from "../agentos/fork.js";
-import { ForkpointError, isArray, quote, typeError } from "../errors.js";
-import { SessionStore } from "../helix/store.js";
-import { requireId } from "../ids.js";
-import { decodeMark, encodeMark } from "../mark.js";
-import { flag, readRecord } from "../options.js";
-import { Checkpointer } from "../tinyagents/checkpointer.js";
-import { fork as forkThread } from "../tinyagents/graph-inspection.js";
-import { readNamespace } from "../tinyagents/values.js";
+import * as agentium from "../contracts/agentium/store.js";
+import * as agentos from "../contracts/agentos/checkpoints.js";
+import { refuseUnknown } from "../contracts/agentos/fork.js";
+import { ForkpointError, isArray, quote, typeError } from "../bridge/errors.js";
+import { SessionStore } from "../contracts/helix/store.js";
+import { requireId } from "../store/ids.js";
+import { decodeMark, encodeMark } from "../store/mark.js";
+import { flag, readRecord } from "../store/options.js";
+import { Checkpointer } from "../contracts/tinyagents/checkpointer.js";
+import { fork as forkThread } from "../contracts/tinyagents/graph/inspection.js";
+import { readNamespace } from "../contracts/tinyagents/values.js";
 import { findCheckpoint } from "./checkpoints.js";
 import { type Context, SESSIONS, readKey, refOf } from "./context.js";
 import { readFound, readValues } from "./detail.js";

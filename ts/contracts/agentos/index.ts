@@ -1,0 +1,3 @@
+import "../../bridge/bundled.js";
+export { CheckpointStore, resumePlan } from "./checkpoint-store.js";
+export { recover } from "./recovery.js";

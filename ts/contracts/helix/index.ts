@@ -1,0 +1,3 @@
+import "../../bridge/bundled.js";
+export { generateCheckpointId, parseCheckpointId } from "./checkpoint-id.js";
+export { SessionStore } from "./store.js";
