@@ -8,6 +8,7 @@ run("cargo", ["clippy", "--locked", "--all-targets", "--", "-D", "warnings"]);
 run("cargo", ["clippy", "--locked", "--lib", "--no-default-features", "--", "-D", "warnings"]);
 run("cargo", ["doc", "--locked", "--no-deps", "--document-private-items"], { env: { RUSTDOCFLAGS: "-D warnings" } });
 tool("prettier/bin/prettier.cjs", ["--check", "--log-level", "warn", root]);
+run(process.execPath, [`${root}scripts/circles.mjs`]);
 tool("typescript/bin/tsc", ["-p", root, "--noEmit"]);
 tool("typescript/bin/tsc", ["-p", `${root}tools/cli`]);
 tool("typescript/bin/tsc", ["-p", `${root}tools/studio`]);

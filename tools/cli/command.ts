@@ -3,7 +3,7 @@
 import { Argument, Command, Option } from "commander";
 import type { CommonOptions, Context } from "./context.js";
 import { UsageError } from "./errors.js";
-import { execute } from "./execute.js";
+import { type Stops, execute } from "./execute.js";
 
 /** Runs a command. Returns the exit code if it is not the usual one. */
 export type Handler<Options> = (
@@ -11,12 +11,6 @@ export type Handler<Options> = (
   options: Options & CommonOptions,
   ...args: Array<string | undefined>
 ) => Promise<number | void>;
-
-/**
- * How a command ends when the process is asked to end. `"at once"`: it only looks. `"itself"`: it looks at its signal, and
- * says what it has done.
- */
-export type Stops = "at once" | "itself";
 
 /** Makes a command with the flags of every command. */
 export function command<Options>(

@@ -1,10 +1,15 @@
 /** What happens around every command: signals, errors, the exit code. */
 
-import type { Stops } from "./command.js";
 import { type CommonOptions, Context } from "./context.js";
 import { BrokenPipeError, StoppedError, describe, exitCodeOf, exitCodes } from "./errors.js";
 import { Output } from "./output.js";
 import { aborted, endingSignal } from "./signals.js";
+
+/**
+ * How a command ends when the process is asked to end. `"at once"`: it only looks. `"itself"`: it looks at its signal, and
+ * says what it has done.
+ */
+export type Stops = "at once" | "itself";
 
 /** Runs a command and ends the process. */
 export async function execute(

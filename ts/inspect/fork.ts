@@ -17,26 +17,15 @@ import { findCheckpoint } from "./checkpoints.js";
 import { type Context, SESSIONS, readKey, refOf } from "./context.js";
 import { readFound, readValues } from "./detail.js";
 import { fromJsonForm, toJsonForm } from "./json-form.js";
+import type { Plan } from "./fork-plan.js";
 import { forkBranch } from "./langgraph-fork.js";
 import { edited as editedForm } from "./edit.js";
 import { parsePath } from "./path.js";
 import { newestOf, readLineups } from "./rows.js";
-import type { FoundCheckpoint, Key, Row } from "./wire.js";
+import type { Key } from "./wire.js";
 
 const keep = (value: unknown) => value;
 const editOptions = { set: keep, patch: keep, state: keep, as: requireId };
-
-/** A fork that is about to be stored. */
-export interface Plan {
-  context: Context;
-  key: Key;
-  row: Row;
-  found: FoundCheckpoint;
-  /** Returns the edited state, or undefined if it stays as it is. */
-  edit: (state: unknown) => { form: unknown } | undefined;
-  as: string | undefined;
-  dryRun: boolean;
-}
 
 /** Forks a checkpoint. Returns the first checkpoint of the fork. */
 export async function fork(context: Context, ref: unknown, edit: unknown, options: unknown): Promise<CheckpointRef> {

@@ -14,7 +14,7 @@ import type { Part } from "../bridge/wire.js";
 import { type Context, refOf } from "./context.js";
 import { readValues } from "./detail.js";
 import { everyRow } from "./every-row.js";
-import type { Plan } from "./fork.js";
+import type { Plan } from "./fork-plan.js";
 import { fromJsonForm, toJsonForm } from "./json-form.js";
 import { laterUuid } from "./uuid6.js";
 import { readValue } from "./values.js";

@@ -8,7 +8,6 @@
 import { randomUUID } from "node:crypto";
 import { performance } from "node:perf_hooks";
 import type { Lease as Contract, LeaseHolder } from "../../index.js";
-import type { Engine } from "./engine.js";
 import { ForkpointError, isOvertaken, quote, show, typeError } from "../bridge/errors.js";
 import { hasEnded, thisProcess } from "./holder.js";
 import type { Fence, NativeStore } from "../bridge/native.js";
@@ -67,6 +66,13 @@ interface Attempt {
   maxAttempts?: number;
 }
 
+/** An open store, as leases use it. */
+interface Leasing {
+  readonly native: NativeStore;
+  /** The leases that this process holds. */
+  readonly leases: Set<Lease>;
+}
+
 let made = false;
 
 export class Lease implements Contract, Fence {
@@ -111,7 +117,7 @@ export class Lease implements Contract, Fence {
    * behind: it ends when it expires, or at once if the process was on this machine.
    */
   static async take(
-    { native, leases }: Engine,
+    { native, leases }: Leasing,
     of: RunKey,
     { ttlMs, from, maxAttempts = Number.POSITIVE_INFINITY }: Attempt,
     own: Set<Lease>,
@@ -275,7 +281,7 @@ export class Lease implements Contract, Fence {
 }
 
 /** Takes the lease of a run. Rejects with `CONFLICT` if somebody else holds it. `own` lists the leases of the caller. */
-export async function takeLease(engine: Engine, of: RunKey, options: unknown, own: Set<Lease>): Promise<Lease> {
+export async function takeLease(engine: Leasing, of: RunKey, options: unknown, own: Set<Lease>): Promise<Lease> {
   const { ttlMs = TTL_MS, signal } = readRecord(options, "options", leaseOptions) as {
     ttlMs?: number;
     signal?: AbortSignal;

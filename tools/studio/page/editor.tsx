@@ -1,9 +1,15 @@
 // A plain textarea with line numbers, of which only the visible ones are in the document.
 import { useSignal } from "@preact/signals";
 import { useLayoutEffect, useRef } from "preact/hooks";
-import type { JsonError } from "./fork-dialog.js";
 
 const LINE = 20;
+
+/** What is wrong with a text, and where. */
+export interface JsonError {
+  message: string;
+  line: number;
+  column: number;
+}
 
 interface EditorProps {
   /** What the editor begins with. */

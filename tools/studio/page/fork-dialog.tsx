@@ -6,19 +6,13 @@ import { type CheckpointInfo, type Forked, type RunRef, type Trouble, api, troub
 import { Changes } from "./diff-view.js";
 import { Dialog } from "./dialog.js";
 import { type Edit, editOf } from "./edit.js";
-import { Editor } from "./editor.js";
+import { Editor, type JsonError } from "./editor.js";
 import { count, counted, shown } from "./format.js";
 import { addressOfRun, go } from "./route.js";
 import { Button, ErrorBox, Skeleton, say } from "./ui.js";
 
 /** How long one has to stop typing before the changes are asked for, in ms. */
 const PAUSE = 300;
-
-export interface JsonError {
-  message: string;
-  line: number;
-  column: number;
-}
 
 interface ForkProps {
   of: RunRef;

@@ -4,8 +4,7 @@ import { createHash } from "node:crypto";
 import { isDeepStrictEqual } from "node:util";
 import { rangeOfBytes, whole } from "../../bridge/bytes.js";
 import type { NativeStore } from "../../bridge/native.js";
-import { type Place, placeOf } from "./kept-messages.js";
-import type { PackedMessages } from "./values.js";
+import { type PackedMessages, type Place, placeOf } from "./kept-messages.js";
 import { helix } from "./wire.js";
 
 /** The messages of a session, compared with others. */

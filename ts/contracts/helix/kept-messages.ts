@@ -1,10 +1,15 @@
 /** Keeps the bytes of the messages of states, so that a checkpoint serialises only the messages that are new. */
 
-import { Pieces } from "../../bridge/bytes.js";
+import { type Bytes, Pieces } from "../../bridge/bytes.js";
 import { chunkOf } from "../../bridge/chunk.js";
 import { GrowingLists } from "../../bridge/incremental/lists.js";
 import { type Format, formatOf } from "../../bridge/serializer.js";
-import type { PackedMessages } from "./values.js";
+import type { Packed } from "./wire.js";
+
+/** Serialised messages: their formats and lengths, and all bytes in one buffer. */
+export interface PackedMessages extends Packed {
+  bytes: Bytes;
+}
 
 /** The bytes of V8's format begin with this byte, and no JSON text does. */
 const V8_MARK = 0xff;

@@ -9,18 +9,13 @@
  */
 
 import { ForkpointError, isArray, reading, readingArgument, show, typeError } from "../../bridge/errors.js";
-import { type Bytes, whole } from "../../bridge/bytes.js";
+import { whole } from "../../bridge/bytes.js";
 import { idOrNull } from "../../store/ids.js";
 import { type Format, type Serialized, type Stored, deserialize, parseStored } from "../../bridge/serializer.js";
 import type { NewPart, Part } from "../../bridge/wire.js";
-import { keptMessages } from "./kept-messages.js";
+import { type PackedMessages, keptMessages } from "./kept-messages.js";
 import { count } from "./options.js";
 import type { Packed } from "./wire.js";
-
-/** Serialised messages: their formats and lengths, and all bytes in one buffer. */
-export interface PackedMessages extends Packed {
-  bytes: Bytes;
-}
 
 /** Serialises messages. Each message must be an object. */
 export function packMessages(messages: readonly unknown[], path: string, format: Format): PackedMessages {

@@ -344,6 +344,11 @@ export class GraphExecution {
     }
   }
 
+  /** Makes the run of a subgraph of this graph. */
+  inside(parts: GraphParts, plan: GraphPlan): GraphExecution {
+    return new GraphExecution(parts, plan, this.tell, this.format);
+  }
+
   /** Returns the tasks that wait for an answer. */
   waiting(): Held[] {
     return this.#here?.tasks.filter(({ known }) => isWaiting(known)) ?? [];

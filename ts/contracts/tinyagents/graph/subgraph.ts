@@ -1,8 +1,9 @@
 /** Runs a subgraph as a task of its graph, in a namespace of the task. */
 
+import type { GraphResult } from "../../../../tinyagents-graph.js";
 import type { NodeContext, SubgraphNode } from "../../../../tinyagents-nodes.js";
+import type { Format } from "../../../bridge/serializer.js";
 import { RunDrainedError } from "../../shared/drain.js";
-import { GraphExecution } from "./execution.js";
 import type { GraphParts, GraphPlan } from "./plan.js";
 import { type Held, type Loaded, type Place, loadCheckpoint } from "./recorder.js";
 import { type Inner, isWaiting } from "./tasks.js";
@@ -13,8 +14,24 @@ export type Subgraph = SubgraphNode<any, any>;
 /** The parts of each graph. `Graph` registers itself here, because the parts are not public. */
 export const partsOf = new WeakMap<object, GraphParts>();
 
+/** A run, as the run of the graph around it sees it. */
+interface Inside {
+  start(): Promise<GraphResult<any>>;
+  /** Returns the tasks that wait for an answer. */
+  waiting(): Held[];
+}
+
+/** A run, as the run of a subgraph in it sees it. */
+interface Around {
+  readonly plan: GraphPlan;
+  readonly format: Format;
+  readonly persists: boolean;
+  /** Makes the run of a subgraph. */
+  inside(parts: GraphParts, plan: GraphPlan): Inside;
+}
+
 export async function runSubgraph(
-  parent: GraphExecution,
+  parent: Around,
   { subgraph, input, output }: Subgraph,
   held: Held,
   state: unknown,
@@ -29,7 +46,7 @@ export async function runSubgraph(
   const { drain, durability, runId, lease } = plan;
   const own = { place, runId, checkpointer, durability, signal: context.signal, lease, ...(drain && { drain }) };
   const parts = partsOf.get(subgraph)!;
-  const execution = new GraphExecution(parts, { ...own, input: given, ...mode } as GraphPlan, parent.tell, format);
+  const execution = parent.inside(parts, { ...own, input: given, ...mode } as GraphPlan);
   try {
     const { status, state: final, interrupts } = await execution.start();
     if (status === "done") {
@@ -45,7 +62,7 @@ export async function runSubgraph(
 }
 
 /** Returns the tasks of a suspended subgraph that wait for an answer. */
-function waitingIn(execution: GraphExecution): Inner[] {
+function waitingIn(execution: Inside): Inner[] {
   return execution.waiting().map(({ id: taskId, known }) => ({ taskId, index: known.question!.index }));
 }
 
