@@ -1,3 +1,5 @@
+/** The entry `forkpoint`. */
+
 import "./bridge/bundled.js";
 export { CheckpointStore, recover, resumePlan } from "./contracts/agentos/index.js";
 export { copyStore } from "./inspect/copy.js";

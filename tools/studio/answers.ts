@@ -1,3 +1,5 @@
+/** Makes the answers of the studio small enough, however large a state is. */
+
 import type { Change, CheckpointDetail, CheckpointInfo, RunInfo, WriteInfo } from "../../inspect.js";
 import { type Limits, limitedJsonForm } from "../../ts/inspect/limit.js";
 import { parsePath, valueAt } from "../../ts/inspect/path.js";

@@ -1,3 +1,5 @@
+/** Serves the stream of server-sent events: what is saved while a page is open. */
+
 import { once } from "node:events";
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Inspector, StoreEvent } from "../../inspect.js";

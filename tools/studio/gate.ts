@@ -1,3 +1,5 @@
+/** Decides whether a request may be answered, before anything of it is used. */
+
 import { createHash, timingSafeEqual } from "node:crypto";
 import type { IncomingMessage } from "node:http";
 import { Refusal, forbidden } from "./refusal.js";

@@ -1,3 +1,5 @@
+/** Makes the function that answers the requests of a studio. */
+
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Inspector } from "../../inspect.js";
 import { serveEvents } from "./events.js";

@@ -1,3 +1,5 @@
+/** The entry `forkpoint/studio`: the server of the page that shows a database. */
+
 import "../../ts/bridge/bundled.js";
 import type { Inspector } from "../../inspect.js";
 import type { StudioHandler, StudioHandlerOptions, studioHandler as studioHandlerContract } from "../../studio.js";

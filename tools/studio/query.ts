@@ -1,3 +1,5 @@
+/** Reads and checks the parameters of a request. */
+
 import type { RunRef, Status } from "../../inspect.js";
 import { quote } from "../../ts/bridge/errors.js";
 import { invalid } from "./refusal.js";

@@ -1,3 +1,5 @@
+/** Turns errors into answers, and makes the errors that requests cause. */
+
 import { STATUS_CODES } from "node:http";
 import { isForkpointError, messageOf } from "../../ts/bridge/errors.js";
 

@@ -1,3 +1,5 @@
+/** The routes that read, each a call of the inspector. */
+
 import type { CheckpointRef, Inspector, RunInfo, RunRef } from "../../inspect.js";
 import { quote } from "../../ts/bridge/errors.js";
 import { safeJson } from "../../ts/inspect/json-text.js";

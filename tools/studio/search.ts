@@ -1,3 +1,5 @@
+/** Searches a value for a text. */
+
 import { typeOf } from "../../ts/inspect/form.js";
 import { limitedJsonForm } from "../../ts/inspect/limit.js";
 import { fitting } from "./answers.js";

@@ -1,3 +1,5 @@
+/** Says how large the parts of a value are that an answer leaves out. */
+
 import { insideOf, moreOf } from "./forms.js";
 
 /** The sizes of the containers in a form, so that each is measured once. */

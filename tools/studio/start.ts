@@ -1,3 +1,5 @@
+/** Starts a studio of its own, on this machine and for one user. */
+
 import { randomBytes } from "node:crypto";
 import { once } from "node:events";
 import { type Server, createServer } from "node:http";

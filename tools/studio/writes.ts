@@ -1,3 +1,5 @@
+/** The routes that write: fork and remove. */
+
 import type { IncomingMessage } from "node:http";
 import type { CheckpointRef, ForkEdit, Inspector, RunRef } from "../../inspect.js";
 import { quote } from "../../ts/bridge/errors.js";

@@ -1,3 +1,5 @@
+/** The errors of the package, and how values are named in their messages. Converts the errors of the engine. */
+
 import { types } from "node:util";
 import type { ErrorCode, isForkpointError as isForkpointErrorContract } from "../../index.js";
 import { ForkpointError, show } from "./forkpoint-error.js";

@@ -1,3 +1,5 @@
+/** `copyStore`: copies everything from one store to another. */
+
 import { existsSync } from "node:fs";
 import type { CopyOptions, CopyProgress, CopyResult, copyStore as copyStoreContract } from "../../copy.js";
 import { tellFailure } from "../bridge/channels.js";

@@ -1,3 +1,5 @@
+/** The entry `forkpoint/inspect`: opens inspectors. */
+
 import "../bridge/bundled.js";
 import type { InspectorOptions, openInspector as openInspectorContract } from "../../inspect.js";
 import type { Serializer } from "../../index.js";

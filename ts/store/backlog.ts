@@ -1,3 +1,5 @@
+/** Limits the memory of the snapshots that are not stored yet. */
+
 import { ForkpointError } from "../bridge/errors.js";
 import type { Format } from "../bridge/serializer.js";
 

@@ -1,3 +1,5 @@
+/** Backs up a database while it is in use. */
+
 import type { BackupOptions, BackupProgress, BackupResult } from "../../index.js";
 import { tellFailure } from "../bridge/channels.js";
 import type { Engine } from "./engine.js";

@@ -1,3 +1,5 @@
+/** Verifies everything that is stored. */
+
 import type { CheckOptions, VerifyReport } from "../../index.js";
 import type { Engine } from "./engine.js";
 import { ForkpointError } from "../bridge/errors.js";

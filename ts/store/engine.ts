@@ -1,3 +1,5 @@
+/** The type `Engine`: an open store, behind its public classes. */
+
 import type { Activity } from "./activity.js";
 import type { Backlog } from "./backlog.js";
 import type { Lease } from "./lease.js";

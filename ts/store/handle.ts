@@ -1,3 +1,5 @@
+/** The store behind the object of a contract: its own, or one that others use too. */
+
 import type {
   CheckOptions,
   LeaseOptions,

@@ -1,3 +1,5 @@
+/** Checks ids. */
+
 import { ForkpointError, show, typeError } from "../bridge/errors.js";
 
 /** Checks an id before a write. Throws if no data can be stored under this id. */

@@ -1,3 +1,5 @@
+/** Reads and checks the options of stores and methods, targets and paths. */
+
 import { fileURLToPath } from "node:url";
 import type { Serializer, StoreOptions } from "../../index.js";
 import { isArray, quote, rangeError, readingArgument, show, typeError } from "../bridge/errors.js";

@@ -1,3 +1,5 @@
+/** `postgresSchema`: the SQL that makes the tables. */
+
 import type { PostgresSchemaOptions, postgresSchema as postgresSchemaContract } from "../../postgres.js";
 import { postgresSql } from "../bridge/native.js";
 import { readRecord, text } from "./options.js";

@@ -1,3 +1,5 @@
+/** Prunes, measures and vacuums a store. */
+
 import type { PruneOptions, PruneProgress, StatsOptions, StoreStats } from "../../index.js";
 import type { Engine } from "./engine.js";
 import { keptBytes } from "../bridge/incremental/memory.js";

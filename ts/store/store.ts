@@ -1,3 +1,5 @@
+/** `openStore` and `Store`, which several contracts can use together. */
+
 import type {
   BackupOptions,
   BackupResult,

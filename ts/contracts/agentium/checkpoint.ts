@@ -1,3 +1,5 @@
+/** Reads the ids and the positions of workflow checkpoints. */
+
 import type { WorkflowCheckpoint } from "../../../agentium.js";
 import { ForkpointError, show, typeError } from "../../bridge/errors.js";
 import { requireId } from "../../store/ids.js";

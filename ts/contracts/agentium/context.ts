@@ -1,3 +1,5 @@
+/** Makes the context that a step gets. */
+
 import type { RunContext, StepContext } from "../../../agentium.js";
 import type { Node } from "./steps.js";
 

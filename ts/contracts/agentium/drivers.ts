@@ -1,3 +1,5 @@
+/** The storage drivers: one in memory, one in a store. */
+
 import type { ForkpointStorage as DurableContract, InMemoryStorage as Contract } from "../../../agentium.js";
 import type { StoreOptions } from "../../../index.js";
 import { show, typeError } from "../../bridge/errors.js";

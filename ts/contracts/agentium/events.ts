@@ -1,3 +1,5 @@
+/** Tells the user's listeners what happens in a run. */
+
 import { EventEmitter } from "node:events";
 import type { EventBus as Contract, WorkflowEvent } from "../../../agentium.js";
 

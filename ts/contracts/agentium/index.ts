@@ -1,3 +1,5 @@
+/** The entry `forkpoint/agentium`. */
+
 import "../../bridge/bundled.js";
 export { DrainController, RunDrainedError } from "../shared/drain.js";
 export { ForkpointStorage, InMemoryStorage } from "./drivers.js";

@@ -1,3 +1,5 @@
+/** Connects a run with the store of the user, whichever interface the store has. */
+
 import type { WorkflowCheckpointStore, WorkflowCheckpoint } from "../../../agentium.js";
 import { ForkpointError, quote, show, typeError } from "../../bridge/errors.js";
 import type { StoreHandle } from "../../store/handle.js";

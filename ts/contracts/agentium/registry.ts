@@ -1,3 +1,5 @@
+/** The registry of workflows by their names. */
+
 import type { WorkflowRegistry as Contract, Workflow } from "../../../agentium.js";
 
 class WorkflowRegistry implements Contract {

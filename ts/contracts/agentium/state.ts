@@ -1,3 +1,5 @@
+/** The state of a run: snapshots of it, and the changes that steps make. */
+
 import { isDeepStrictEqual } from "node:util";
 import { ForkpointError, show, typeError } from "../../bridge/errors.js";
 import { type Format, type Serialized, deserializeValue } from "../../bridge/serializer.js";

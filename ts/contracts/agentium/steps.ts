@@ -1,3 +1,5 @@
+/** Reads the steps of a workflow, and calls their functions. */
+
 import type {
   AgentStep,
   ConditionStep,

@@ -1,3 +1,5 @@
+/** A checkpoint store on top of any storage driver. */
+
 import type { StorageBackedCheckpointStore as Contract, StorageDriver, WorkflowCheckpoint } from "../../../agentium.js";
 import { readingArgument, show, typeError } from "../../bridge/errors.js";
 import { idOrNull } from "../../store/ids.js";

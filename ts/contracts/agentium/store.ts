@@ -1,3 +1,5 @@
+/** The checkpoint store of workflows. */
+
 import type {
   CheckpointSummary,
   WorkflowCheckpoint,

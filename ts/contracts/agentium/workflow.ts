@@ -1,3 +1,5 @@
+/** `Workflow`: starts runs, resumes, replays and forks them. */
+
 import { randomBytes } from "node:crypto";
 import type {
   ForkOptions,

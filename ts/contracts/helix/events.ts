@@ -1,3 +1,5 @@
+/** Tells the listeners of a session store about new checkpoints. */
+
 import { EventEmitter } from "node:events";
 import type { CheckpointCreatedEvent } from "../../../helix.js";
 import { show, typeError } from "../../bridge/errors.js";

@@ -1,3 +1,5 @@
+/** Reads the options of a `SessionStore`, and its clock. */
+
 import type { SessionStoreOptions } from "../../../helix.js";
 import type { StoreOptions } from "../../../index.js";
 import { ForkpointError, isArray, rangeError, readingArgument, show, textOf, typeError } from "../../bridge/errors.js";

@@ -1,3 +1,5 @@
+/** `SessionStore`, the class that Helix uses. */
+
 import type {
   AgentState,
   Checkpoint,

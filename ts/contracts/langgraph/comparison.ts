@@ -1,3 +1,5 @@
+/** Compares imported threads with the database that they came from. */
+
 import { isDeepStrictEqual } from "node:util";
 import type { Checkpoint } from "@langchain/langgraph-checkpoint";
 import { ForkpointError, quote } from "../../bridge/errors.js";

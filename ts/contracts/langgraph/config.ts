@@ -1,3 +1,5 @@
+/** Reads LangGraph's configs: thread, namespace and checkpoint id. */
+
 import type { Config } from "@langchain/langgraph-checkpoint";
 import { ForkpointError, readingArgument, show, typeError } from "../../bridge/errors.js";
 import { requireId, splitLineage } from "../../store/ids.js";

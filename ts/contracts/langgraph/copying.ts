@@ -1,3 +1,5 @@
+/** Stores the threads that an import reads. */
+
 import type { Checkpoint } from "@langchain/langgraph-checkpoint";
 import { ForkpointError, quote } from "../../bridge/errors.js";
 import type { CheckpointRef } from "./config.js";

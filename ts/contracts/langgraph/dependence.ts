@@ -1,3 +1,5 @@
+/** Decides whether a checkpoint can be read without its ancestors. */
+
 import type { Checkpoint, Metadata } from "@langchain/langgraph-checkpoint";
 import { quote } from "../../bridge/errors.js";
 import { upwards } from "./history.js";

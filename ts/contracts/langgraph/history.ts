@@ -1,3 +1,5 @@
+/** Reads the ancestors of a checkpoint, for channels that are stored as deltas. */
+
 import type { Config, DeltaChannelHistory } from "@langchain/langgraph-checkpoint";
 import { quote } from "../../bridge/errors.js";
 import type { NativeStore } from "../../bridge/native.js";

@@ -1,3 +1,5 @@
+/** Imports the databases of SqliteSaver and PostgresSaver. */
+
 import type { ImportOptions, ImportProgress } from "../../../langgraph.js";
 import { ForkpointError, quote } from "../../bridge/errors.js";
 import { type OptionParser, pathOf, readRecord } from "../../store/options.js";

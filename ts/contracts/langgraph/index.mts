@@ -1,3 +1,5 @@
+/** The entry `forkpoint/langgraph` for `import`. */
+
 import "../../bridge/bundled.js";
 import * as peer from "@langchain/langgraph-checkpoint";
 import { saverOf } from "./saver.js";

@@ -1,3 +1,5 @@
+/** The entry `forkpoint/langgraph` for `require`. */
+
 import "../../bridge/bundled.js";
 import peer = require("@langchain/langgraph-checkpoint");
 import { saverOf } from "./saver.js";

@@ -1,3 +1,5 @@
+/** Writes values as LangGraph's serializer does, and keeps the bytes of growing lists. */
+
 import type { SerializerProtocol } from "@langchain/langgraph-checkpoint";
 import type { Bytes } from "../../bridge/bytes.js";
 import { JsonWriter } from "../../bridge/incremental/json.js";

@@ -1,3 +1,5 @@
+/** Lists threads page by page, with their status. */
+
 import type { LeaseHolder } from "../../../index.js";
 import type { ListThreadsOptions, ThreadStatus, ThreadsPage } from "../../../langgraph.js";
 import { ForkpointError, isArray, quote, show, typeError } from "../../bridge/errors.js";

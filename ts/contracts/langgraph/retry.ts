@@ -1,3 +1,5 @@
+/** Repeats a call that failed with a retryable error. */
+
 import { ForkpointError } from "../../bridge/errors.js";
 
 /** The waits before the second, third and fourth attempt, in ms. */

@@ -1,3 +1,5 @@
+/** Makes the class `ForkpointSaver` from LangGraph's package. */
+
 import type {
   ChannelVersions,
   Checkpoint,

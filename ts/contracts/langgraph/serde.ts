@@ -1,3 +1,5 @@
+/** Serialises values with the serializer of the saver. */
+
 import { types } from "node:util";
 import type { SerializerProtocol } from "@langchain/langgraph-checkpoint";
 import type { Held } from "../../store/backlog.js";

@@ -1,3 +1,5 @@
+/** Finds out where a thread stands: what runs next, what waits, what failed. */
+
 import type { Checkpoint } from "@langchain/langgraph-checkpoint";
 import { isDeepStrictEqual } from "node:util";
 import type { ThreadStatus } from "../../../langgraph.js";

@@ -1,3 +1,5 @@
+/** Removes, prunes and copies threads. */
+
 import type { Engine } from "../../store/engine.js";
 import { ForkpointError, isArray, quote, readingArgument, show, typeError } from "../../bridge/errors.js";
 import { idOrNull, requireId } from "../../store/ids.js";

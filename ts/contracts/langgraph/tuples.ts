@@ -1,3 +1,5 @@
+/** Reads checkpoints as LangGraph's tuples. */
+
 import type {
   BaseCheckpointSaver,
   Checkpoint,

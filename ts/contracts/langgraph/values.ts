@@ -1,3 +1,5 @@
+/** Turns checkpoints into parts and back: a part for each channel, and one for the rest. */
+
 import type { Checkpoint, ChannelVersions, SerializerProtocol } from "@langchain/langgraph-checkpoint";
 import type { Held } from "../../store/backlog.js";
 import { ForkpointError, quote, readingArgument, show, typeError } from "../../bridge/errors.js";

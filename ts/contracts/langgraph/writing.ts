@@ -1,3 +1,5 @@
+/** Stores checkpoints and pending writes. */
+
 import type { NativeStore } from "../../bridge/native.js";
 import type { Serialized } from "../../bridge/serializer.js";
 import type { NewPart } from "../../bridge/wire.js";

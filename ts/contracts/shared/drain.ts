@@ -1,3 +1,5 @@
+/** Asks runs to stop after their current step. */
+
 import type { DrainController as Contract, RunDrainedError as ErrorContract } from "../../../agentium.js";
 
 let subscribers: (drain: DrainController) => Set<() => void>;

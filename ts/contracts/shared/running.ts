@@ -1,3 +1,5 @@
+/** Refuses a second run with the same id in this process. */
+
 import { ForkpointError, quote } from "../../bridge/errors.js";
 
 /** The ids of the runs that are in progress in this process, by the identity of their store. */

@@ -1,3 +1,5 @@
+/** Turns the events of a run into an async iterator. */
+
 import { readingArgument, show, typeError } from "../../bridge/errors.js";
 import { Queue } from "./queue.js";
 

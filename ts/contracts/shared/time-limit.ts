@@ -1,3 +1,5 @@
+/** Limits how long a function of the user may take. */
+
 import { ForkpointError, rangeError, show } from "../../bridge/errors.js";
 
 /** Checks a time limit in ms. Undefined, null and Infinity mean no limit. */

@@ -1,3 +1,5 @@
+/** `Checkpointer`, the class that stores the threads of graphs. */
+
 import { randomUUID } from "node:crypto";
 import type { CheckOptions, LeaseOptions, RunRef, StatsOptions, VerifyReport } from "../../../index.js";
 import type {

@@ -1,3 +1,5 @@
+/** The entry `forkpoint/tinyagents`. */
+
 import "../../bridge/bundled.js";
 export { DrainController, RunDrainedError } from "../shared/drain.js";
 export { Checkpointer } from "./checkpointer.js";

@@ -1,3 +1,5 @@
+/** `Graph`: invokes, resumes and updates graphs. */
+
 import { randomUUID } from "node:crypto";
 import type {
   Graph as Contract,
