@@ -1,7 +1,6 @@
 import { fileURLToPath } from "node:url";
 import { defineConfig } from "vitest/config";
-
-const file = (path: string) => fileURLToPath(new URL(path, import.meta.url));
+import { entries } from "./__test__/entries.js";
 
 export default defineConfig({
   test: {
@@ -11,10 +10,7 @@ export default defineConfig({
       {
         resolve: {
           // The package by its own name, as users import it; the package test does it without this.
-          alias: [
-            { find: /^forkpoint$/, replacement: file("./dist/index.js") },
-            { find: /^forkpoint\/(\w+)$/, replacement: file("./dist/$1.js") },
-          ],
+          alias: entries(fileURLToPath(new URL(".", import.meta.url))),
         },
         test: {
           name: "forkpoint",

@@ -1,7 +1,7 @@
 // What the default serializer stores as JSON in a runtime without V8's serializer.
 import { isDeepStrictEqual } from "node:util";
 import { expect, test } from "vitest";
-import { lostInJson } from "../ts/exact-json.js";
+import { lostInJson } from "../ts/bridge/exact-json.js";
 
 const shared = { n: 1 };
 const cycle: Record<string, unknown> = {};

@@ -119,7 +119,7 @@ describe("the package", () => {
     const [{ files }] = JSON.parse(npm(["pack", "--json", "--dry-run", "--ignore-scripts", root], root));
     const names = files
       .map((file: { path: string }) => file.path)
-      .filter((path: string) => !/^dist\/(\w+\/)?[\w-]+\.m?js$/.test(path))
+      .filter((path: string) => !/^dist\/(\w+\/)*[\w-]+\.m?js$/.test(path))
       .filter((path: string) => !/^docs\/\w+\.md$|^examples\/(README\.md|\w+\/[\w-]+\.mjs)$/.test(path));
     const addon = readdirSync(root).find((file) => file.endsWith(".node"));
     expect(names.toSorted()).toEqual(
@@ -204,11 +204,11 @@ describe("the package", () => {
     const { platforms } = (await import(new URL("../scripts/platforms.mjs", import.meta.url).href)) as {
       platforms: Record<string, object>;
     };
-    const code = readFileSync(join(root, "dist/addon.js"), "utf8");
+    const code = readFileSync(join(root, "dist/bridge/addon.js"), "utf8");
     const written = [...code.matchAll(/path\.join\(__dirname, "(.*)"\)/g)].map(([, path]) => path);
     const wanted = Object.keys(platforms).flatMap((platform) => {
       const file = `forkpoint.${platform}.node`;
-      return [`../${file}`, `../../forkpoint-${platform}/${file}`];
+      return [`../../${file}`, `../../../forkpoint-${platform}/${file}`];
     });
     expect(written).toEqual(wanted);
   });

@@ -1,15 +1,17 @@
 // Tests the part of recover() that all frameworks share: the pause, the release of the lease, and what a lost lease leaves.
 import { createRequire } from "node:module";
 import { describe, expect, it, onTestFinished, vi } from "vitest";
-import type { Lease } from "../ts/lease.js";
-import type { Settings } from "../ts/recovery.js";
+import type { Lease } from "../ts/store/lease.js";
+import type { Settings } from "../ts/contracts/shared/recovery.js";
 import { kinds, place } from "./helpers.js";
 
 // The modules of one build, because a lease of another build is not an instance of this build's class.
 const load = createRequire(new URL("../dist/index.js", import.meta.url));
-const { StoreHandle } = load("./handle.js") as typeof import("../ts/handle.js");
-const { readSettings, recoverAll, underLease } = load("./recovery.js") as typeof import("../ts/recovery.js");
-const { engineOf, openStore } = load("./store.js") as typeof import("../ts/store.js");
+const { StoreHandle } = load("./store/handle.js") as typeof import("../ts/store/handle.js");
+const { readSettings, recoverAll, underLease } = load(
+  "./contracts/shared/recovery.js",
+) as typeof import("../ts/contracts/shared/recovery.js");
+const { engineOf, openStore } = load("./store/store.js") as typeof import("../ts/store/store.js");
 
 const timers = load("node:timers/promises") as typeof import("node:timers/promises");
 

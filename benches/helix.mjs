@@ -1,6 +1,6 @@
 // Measures Helix sessions: what a step costs, what a long session takes on disk, and whether an append gets slower as
 // the session grows. Run: `npm run bench -- helix [--quick] [--write]`.
-import { SessionStore, generateCheckpointId } from "../dist/helix.js";
+import { SessionStore, generateCheckpointId } from "../dist/contracts/helix/index.js";
 import { clock, inTurns, quick, sized } from "./lib/measure.mjs";
 import { betterSqlite, inFolder, mode, onDisk, settle } from "./lib/peers.mjs";
 import { bytes, machine, print, progress, ratio, spread, table, time, write } from "./lib/report.mjs";

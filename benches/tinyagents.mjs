@@ -2,7 +2,7 @@
 // Run: `npm run bench -- tinyagents [--quick] [--write]`.
 import assert from "node:assert/strict";
 import { setTimeout as sleep } from "node:timers/promises";
-import { Checkpointer, END, Graph } from "../dist/tinyagents.js";
+import { Checkpointer, END, Graph } from "../dist/contracts/tinyagents/index.js";
 import { clock, inTurns, quick, sized } from "./lib/measure.mjs";
 import { betterSqlite, inFolder, mode, onDisk, settle } from "./lib/peers.mjs";
 import { bytes, machine, print, progress, ratio, spread, table, time, write } from "./lib/report.mjs";

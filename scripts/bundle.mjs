@@ -1,29 +1,36 @@
-// Bundles the command line and the page of the studio with the packages that they are made of. The published package
+// Bundles the tools, the command line and the studio, with the packages that they are made of. The published package
 // needs none of these packages.
-import { chmodSync, existsSync, mkdirSync, readFileSync, readdirSync, rmSync, writeFileSync } from "node:fs";
+import { chmodSync, mkdirSync, readFileSync, readdirSync, rmSync, writeFileSync } from "node:fs";
 import { createHash } from "node:crypto";
-import { dirname, join, relative, resolve } from "node:path";
+import { join, posix, relative, resolve, sep } from "node:path";
 import { build } from "esbuild";
 import { root } from "./setup.mjs";
 
 /** The language level of Node 20.19, and of the browsers of its time. */
 const target = "es2022";
 
+/** What a bundle for Node.js has in common with the others. */
+const forNode = { absWorkingDir: root, bundle: true, platform: "node", format: "cjs", target: "node20.19" };
+
+/** The module that `bundlePage` writes. The server of the studio loads it. */
+const pageFiles = "tools/studio/files.js";
+
 /**
- * Leaves the imports of modules outside the command line as they are: it runs the compiled modules of the package, and
- * has no copy of them.
+ * Leaves the imports of modules outside a tool as they are: it runs the compiled modules of the package, and has no copy
+ * of them. The compiled modules of ts/ are in dist, and each tool has a folder beside them.
  */
-const outside = {
+const outside = (tool) => ({
   name: "outside",
   setup({ onResolve }) {
     onResolve({ filter: /^\./ }, ({ path, importer, resolveDir, kind }) => {
       if (kind === "entry-point" || importer.includes("node_modules")) return undefined;
-      const file = resolve(resolveDir, path);
-      const inside = file.startsWith(`${root}ts/cli/`) || file === `${root}ts/cli.js`;
-      return inside ? undefined : { path: relative(`${root}ts/cli`, file), external: true };
+      const file = relative(root, resolve(resolveDir, path)).replaceAll(sep, "/");
+      if (file.startsWith(`tools/${tool}/`) && file !== pageFiles) return undefined;
+      const compiled = posix.relative(`dist/${tool}`, file.replace(/^(?:ts|tools)\//, "dist/"));
+      return { path: compiled.startsWith(".") ? compiled : `./${compiled}`, external: true };
     });
   },
-};
+});
 
 /** Returns the licences of the packages that a bundle contains. */
 function licences(metafile) {
@@ -43,19 +50,15 @@ function licences(metafile) {
 
 async function bundleCli() {
   const { metafile } = await build({
-    absWorkingDir: root,
-    entryPoints: ["ts/cli.ts"],
+    ...forNode,
+    entryPoints: ["tools/cli/index.ts"],
     outfile: "dist/cli/main.js",
-    bundle: true,
-    platform: "node",
-    format: "cjs",
-    target: "node20.19",
     minify: true,
     // A stack trace of an unexpected error names the functions.
     keepNames: false,
     legalComments: "none",
     banner: { js: "#!/usr/bin/env node" },
-    plugins: [outside],
+    plugins: [outside("cli")],
     metafile: true,
     logLevel: "warning",
   });
@@ -63,11 +66,22 @@ async function bundleCli() {
   chmodSync(`${root}dist/cli/main.js`, 0o755);
 }
 
+/** Bundles the server of the studio. */
+async function bundleStudio() {
+  await build({
+    ...forNode,
+    entryPoints: ["tools/studio/index.ts"],
+    outfile: "dist/studio/index.js",
+    plugins: [outside("studio")],
+    logLevel: "warning",
+  });
+}
+
 const types = { ".js": "text/javascript; charset=utf-8", ".css": "text/css; charset=utf-8", ".svg": "image/svg+xml" };
 
 /** Writes the files of the page as one module. The server reads no file when a request comes. */
 async function bundlePage() {
-  const page = "ts/studio/page";
+  const page = "tools/studio/page";
   const { outputFiles, metafile } = await build({
     absWorkingDir: root,
     entryPoints: [`${page}/main.tsx`, `${page}/style.css`],
@@ -107,10 +121,10 @@ async function bundlePage() {
   writeFileSync(`${root}dist/studio/LICENSES.txt`, licences(metafile));
 }
 
-/** Bundles the command line and the page into dist. */
+/** Bundles the command line, the studio and its page into dist. */
 export async function bundle() {
-  rmSync(`${root}dist/cli`, { recursive: true, force: true });
-  mkdirSync(dirname(`${root}dist/cli/main.js`), { recursive: true });
-  if (existsSync(`${root}ts/cli.ts`)) await bundleCli();
-  if (existsSync(`${root}ts/studio/page/main.tsx`)) await bundlePage();
+  for (const tool of ["cli", "studio"]) rmSync(`${root}dist/${tool}`, { recursive: true, force: true });
+  await bundleCli();
+  await bundleStudio();
+  await bundlePage();
 }

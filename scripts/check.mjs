@@ -10,9 +10,11 @@ run("cargo", ["doc", "--locked", "--workspace", "--no-deps", "--document-private
   env: { RUSTDOCFLAGS: "-D warnings" },
 });
 tool("prettier/bin/prettier.cjs", ["--check", "--log-level", "warn", root]);
+run(process.execPath, [`${root}scripts/circles.mjs`]);
 tool("typescript/bin/tsc", ["-p", root, "--noEmit"]);
-tool("typescript/bin/tsc", ["-p", `${root}ts/cli`]);
-tool("typescript/bin/tsc", ["-p", `${root}ts/studio/page`]);
+tool("typescript/bin/tsc", ["-p", `${root}tools/cli`]);
+tool("typescript/bin/tsc", ["-p", `${root}tools/studio`]);
+tool("typescript/bin/tsc", ["-p", `${root}tools/studio/page`]);
 tool("typescript/bin/tsc", ["-p", `${root}__test__`, "--noEmit"]);
 tool("typescript/bin/tsc", ["-p", `${root}integration/langgraph`, "--noEmit"]);
 tool("typescript/bin/tsc", ["-p", `${root}integration/otel`, "--noEmit"]);

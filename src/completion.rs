@@ -1,7 +1,7 @@
 //! The completion queue: carries the outcomes of calls to JavaScript.
 //!
 //! The threads of the stores push outcomes. When JavaScript wakes up, it takes all outcomes that are waiting. The queue
-//! does not keep the process alive. `ts/native.ts` keeps the process alive while a promise is pending.
+//! does not keep the process alive. `ts/bridge/native.ts` keeps the process alive while a promise is pending.
 //!
 //! After JavaScript has taken several outcomes at once, it looks at the queue again in the next turn of its event loop.
 //! So JavaScript needs no wake-up under load, and its timers still run between two turns.

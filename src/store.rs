@@ -25,7 +25,7 @@ use forkpoint_engine::target::Target;
 /// smaller buffer is copied.
 const REFERENCED: usize = 64 << 10;
 
-/// The options of a store. `ts/options.ts` has validated them and filled in the defaults.
+/// The options of a store. `ts/store/options.ts` has validated them and filled in the defaults.
 #[napi(object, object_to_js = false)]
 pub struct NativeOptions {
     pub durability: String,
@@ -207,7 +207,7 @@ impl Calls {
         Either3::A(())
     }
 
-    /// Takes the bytes of a buffer that a serializer has made. `ts/serializer.ts` ensures that no other code uses the
+    /// Takes the bytes of a buffer that a serializer has made. `ts/bridge/serializer.ts` ensures that no other code uses the
     /// buffer.
     ///
     /// A large buffer is referenced, and is later released on JavaScript's thread. A small buffer is copied. A store in
@@ -219,7 +219,7 @@ impl Calls {
         Ok(Bytes::from_owner(bytes.into_typed_array(env)?))
     }
 
-    /// Takes the pieces of a value, as `ts/native.ts` packs them.
+    /// Takes the pieces of a value, as `ts/bridge/native.ts` packs them.
     fn take_pieces(&self, pieces: &Array<'_>) -> napi::Result<Content> {
         let missing = || napi::Error::from_reason("a call refers to no chunk");
         let others: Uint8ArraySlice<'_> = pieces.get(0)?.ok_or_else(missing)?;

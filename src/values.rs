@@ -1,4 +1,4 @@
-//! The values that pass between JavaScript and Rust. `ts/native.ts` declares the same types.
+//! The values that pass between JavaScript and Rust. `ts/bridge/native.ts` declares the same types.
 
 use napi::bindgen_prelude::{
     ArrayBuffer, Buffer, BufferSlice, Either3, Env, FromNapiValue, Null, ToNapiValue, TypeName, type_of,
@@ -64,7 +64,7 @@ unsafe fn text(env: sys::napi_env, value: sys::napi_value) -> napi::Result<Strin
     unsafe { String::from_napi_value(env, value) }
 }
 
-/// The error of a call. `ts/errors.ts` converts it into a `ForkpointError`.
+/// The error of a call. `ts/bridge/errors.ts` converts it into a `ForkpointError`.
 #[napi(object, object_from_js = false)]
 pub struct Failure {
     pub code: &'static str,

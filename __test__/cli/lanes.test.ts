@@ -1,8 +1,8 @@
 // Tests the drawing of `forkpoint show --tree`, which git draws in the same way.
 import { describe, expect, test } from "vitest";
 import type { CheckpointInfo, RunInfo } from "forkpoint/inspect";
-import { drawTree } from "../../ts/cli/lanes.js";
-import { plain } from "../../ts/cli/style.js";
+import { drawTree } from "../../tools/cli/lanes.js";
+import { plain } from "../../tools/cli/style.js";
 
 /** Makes checkpoints from their parents: `[0]` is the parent of 1, and so on. Null has none. */
 function checkpoints(parents: Array<number | null>, run = "r"): CheckpointInfo[] {

@@ -3,18 +3,19 @@
 import { isDeepStrictEqual } from "node:util";
 import { deserialize, serialize } from "node:v8";
 import { expect, it, onTestFinished } from "vitest";
-import type { Bytes } from "../../ts/bytes.js";
+import type { Bytes } from "../../ts/bridge/bytes.js";
 import { amount, randomBelow, repeat, seed } from "../faults/faults.js";
 import { Mutations, type State } from "./mutations.js";
 
 /** Loads a module of the built package. */
 const load = <T>(path: string): Promise<T> => import(new URL(`../../dist/${path}.js`, import.meta.url).href);
-const { whole } = await load<typeof import("../../ts/bytes.js")>("bytes");
-const { keptBytes, limitKeptBytes } = await load<typeof import("../../ts/incremental/memory.js")>("incremental/memory");
-const { CloneWriter } = await load<typeof import("../../ts/incremental/clone.js")>("incremental/clone");
-const { JsonWriter } = await load<typeof import("../../ts/incremental/json.js")>("incremental/json");
-const { packMessages } = await load<typeof import("../../ts/helix/values.js")>("helix/values");
-const { formatOf } = await load<typeof import("../../ts/serializer.js")>("serializer");
+const { whole } = await load<typeof import("../../ts/bridge/bytes.js")>("bridge/bytes");
+const { keptBytes, limitKeptBytes } =
+  await load<typeof import("../../ts/bridge/incremental/memory.js")>("bridge/incremental/memory");
+const { CloneWriter } = await load<typeof import("../../ts/bridge/incremental/clone.js")>("bridge/incremental/clone");
+const { JsonWriter } = await load<typeof import("../../ts/bridge/incremental/json.js")>("bridge/incremental/json");
+const { packMessages } = await load<typeof import("../../ts/contracts/helix/values.js")>("contracts/helix/values");
+const { formatOf } = await load<typeof import("../../ts/bridge/serializer.js")>("bridge/serializer");
 
 const file = "__test__/incremental/differential.test.ts";
 const variable = "FORKPOINT_FAULT_DIFFERENTIAL_MS";

@@ -2,11 +2,11 @@
 import { deserialize, serialize, setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";
 import { describe, expect, it } from "vitest";
-import { type Bytes, Pieces, whole } from "../../ts/bytes.js";
-import { chunkOf } from "../../ts/chunk.js";
-import { CloneWriter } from "../../ts/incremental/clone.js";
-import { JsonWriter } from "../../ts/incremental/json.js";
-import { evict, keptBytes, limitKeptBytes } from "../../ts/incremental/memory.js";
+import { type Bytes, Pieces, whole } from "../../ts/bridge/bytes.js";
+import { chunkOf } from "../../ts/bridge/chunk.js";
+import { CloneWriter } from "../../ts/bridge/incremental/clone.js";
+import { JsonWriter } from "../../ts/bridge/incremental/json.js";
+import { evict, keptBytes, limitKeptBytes } from "../../ts/bridge/incremental/memory.js";
 import { Mutations } from "./mutations.js";
 
 const cloneWriter = () => new CloneWriter((value) => serialize(value));

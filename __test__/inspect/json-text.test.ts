@@ -289,7 +289,7 @@ test.each(["json-text", "path", "form", "diff", "edit"])(
       logLevel: "silent",
     });
     expect(Object.keys(metafile.inputs).filter((input) => !input.includes("ts/inspect/"))).toEqual(
-      name === "form" || name === "diff" ? [] : [expect.stringContaining("ts/forkpoint-error.ts")],
+      name === "form" || name === "diff" ? [] : [expect.stringContaining("ts/bridge/forkpoint-error.ts")],
     );
   },
 );

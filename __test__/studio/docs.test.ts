@@ -76,11 +76,11 @@ test("its command prints the address of a studio, and Ctrl-C ends it", async () 
 });
 
 test("it names the options of the command and the keys of the page, all of them", () => {
-  const command = readFileSync(join(root, "ts/cli/commands/studio.ts"), "utf8");
+  const command = readFileSync(join(root, "tools/cli/commands/studio.ts"), "utf8");
   const options = [...command.matchAll(/"(--[\w-]+)/g)].map(([, option]) => option!);
   expect(options.length).toBeGreaterThan(2);
   for (const option of options) expect(guide, option).toContain(`\`${option}`);
-  const keys = readFileSync(join(root, "ts/studio/page/keys-dialog.tsx"), "utf8");
+  const keys = readFileSync(join(root, "tools/studio/page/keys-dialog.tsx"), "utf8");
   const table = guide.slice(guide.indexOf("## Keys"), guide.indexOf("## Who can see it"));
   const rows = [...keys.matchAll(/\[\[("[^\]]+"|"\[" |"\]")\], "/g)].map(([, names]) => names!);
   const names = rows.flatMap((row) => [...row.matchAll(/"([^"]+)"/g)].map(([, name]) => name!));

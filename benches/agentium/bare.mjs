@@ -1,6 +1,6 @@
 // Compares a workflow without a store with a loop that awaits the same functions. Both copy the state for each step.
 import { deepStrictEqual } from "node:assert/strict";
-import { Workflow } from "../../dist/agentium.js";
+import { Workflow } from "../../dist/contracts/agentium/index.js";
 import { clock, inTurns, sized } from "../lib/measure.mjs";
 import { bytes, progress } from "../lib/report.mjs";
 import { rowsOf } from "./turns.mjs";

@@ -1,6 +1,6 @@
 // The compared sides: Forkpoint's workflow over its own store, and careful hand-written loops. Each side has
 // `run(case)`, which resolves to the final state, and `list(runId)`, which returns the checkpoints.
-import * as agentium from "../../dist/agentium.js";
+import * as agentium from "../../dist/contracts/agentium/index.js";
 import { betterSqlite, mode } from "../lib/peers.mjs";
 
 function overStore(steps, store) {

@@ -1,9 +1,9 @@
 // The stores whose event loop is measured. `opens.<name>(target)` opens one: `thread(id)` returns a function that saves
 // the next state of a thread, given all of its messages.
-import { WorkflowCheckpointStore } from "../../dist/agentium.js";
-import { SessionStore, generateCheckpointId } from "../../dist/helix.js";
+import { WorkflowCheckpointStore } from "../../dist/contracts/agentium/index.js";
+import { SessionStore, generateCheckpointId } from "../../dist/contracts/helix/index.js";
 import { CheckpointStore } from "../../dist/index.js";
-import { Checkpointer } from "../../dist/tinyagents.js";
+import { Checkpointer } from "../../dist/contracts/tinyagents/index.js";
 import { uuid6 } from "../langgraph/packages.mjs";
 import { sides as savers } from "../langgraph/sides.mjs";
 import { putsTo } from "../lib/puts.mjs";

@@ -9,4 +9,4 @@ register(new URL("../lib/resolve.mjs", import.meta.url), { data: homes });
 export const { uuid6 } = await import("@langchain/langgraph-checkpoint");
 export const { PostgresSaver } = await import("@langchain/langgraph-checkpoint-postgres");
 export const { Pool } = (await import("pg")).default;
-export const { ForkpointSaver } = await import("../../dist/langgraph.mjs");
+export const { ForkpointSaver } = await import("../../dist/contracts/langgraph/index.mjs");

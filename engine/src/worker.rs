@@ -202,7 +202,7 @@ impl<T: Send + 'static> Worker<T> {
         Ok(Self { shared, thread: Mutex::new(Some(thread)) })
     }
 
-    /// Queues a message. Never waits, because the caller may be an event loop: `ts/native.ts` limits what is queued. If
+    /// Queues a message. Never waits, because the caller may be an event loop: `ts/bridge/native.ts` limits what is queued. If
     /// the worker has ended, the message is returned with an error.
     pub(crate) fn push(&self, message: T) -> Result<(), (T, Error)> {
         let mut state = self.shared.state();

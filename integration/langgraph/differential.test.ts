@@ -16,10 +16,12 @@ const LIMITS = [0, 100 << 10, 300 << 10, 64 << 20];
 // The package does not export these modules, so the test imports them by their paths.
 const path = (name: string) => new URL(`node_modules/forkpoint/dist/${name}.js`, import.meta.url).href;
 type Bytes = Uint8Array | { readonly whole: Uint8Array };
-const { toJson } = (await import(path("langgraph/json"))) as {
+const { toJson } = (await import(path("contracts/langgraph/json"))) as {
   toJson(value: unknown, serde: object): Bytes | undefined;
 };
-const { limitKeptBytes } = (await import(path("incremental/memory"))) as { limitKeptBytes(bytes?: number): void };
+const { limitKeptBytes } = (await import(path("bridge/incremental/memory"))) as {
+  limitKeptBytes(bytes?: number): void;
+};
 
 /** A message whose content depends on what no other code sees. */
 class Private extends AIMessage {

@@ -5,7 +5,8 @@ import { DeltaSnapshot, MemorySaver } from "@langchain/langgraph-checkpoint";
 import { describe, expect, it } from "vitest";
 
 // The package does not export these modules, so the test imports them by their paths.
-const path = (name: string) => new URL(`node_modules/forkpoint/dist/langgraph/${name}.js`, import.meta.url).href;
+const path = (name: string) =>
+  new URL(`node_modules/forkpoint/dist/contracts/langgraph/${name}.js`, import.meta.url).href;
 type Bytes = Uint8Array | { readonly whole: Uint8Array };
 const { toJson } = (await import(path("json"))) as { toJson(value: unknown, serde: object): Bytes | undefined };
 const { dump, load, trust } = (await import(path("serde"))) as {

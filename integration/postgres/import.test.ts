@@ -208,7 +208,8 @@ describe.each(["memory", "sqlite", "postgres"])("into %s", (kind) => {
 it("an import that is killed is completed by the next one", { timeout: 120_000 }, async () => {
   const target = place("sqlite");
   const script = fileURLToPath(new URL("fixtures/import.mjs", import.meta.url));
-  const packaged = new URL("../langgraph/node_modules/forkpoint/dist/langgraph.mjs", import.meta.url).href;
+  const packaged = new URL("../langgraph/node_modules/forkpoint/dist/contracts/langgraph/index.mjs", import.meta.url)
+    .href;
   let killed = 0;
   for (let wait = 1; wait <= 7; wait += 2) {
     const child = spawn(process.execPath, [script, packaged, database, target], {

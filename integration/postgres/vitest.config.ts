@@ -1,5 +1,6 @@
 import { fileURLToPath } from "node:url";
 import { defineConfig } from "vitest/config";
+import { entries } from "../../__test__/entries.js";
 
 const file = (path: string) => fileURLToPath(new URL(path, import.meta.url));
 
@@ -7,11 +8,7 @@ export default defineConfig({
   root: file("."),
   resolve: {
     // The package as its users have it, with LangGraph beside it.
-    alias: [
-      { find: /^forkpoint\/langgraph$/, replacement: file("../langgraph/node_modules/forkpoint/dist/langgraph.mjs") },
-      { find: /^forkpoint$/, replacement: file("../langgraph/node_modules/forkpoint/dist/index.js") },
-      { find: /^forkpoint\/(\w+)$/, replacement: file("../langgraph/node_modules/forkpoint/dist/$1.js") },
-    ],
+    alias: entries(file("../langgraph/node_modules/forkpoint")),
   },
   test: {
     name: "postgres",

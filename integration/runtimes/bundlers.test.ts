@@ -152,7 +152,9 @@ describe.each(bundlers)("%s", (_, bundle) => {
 });
 
 it("the error has the settings of the guide", async () => {
-  const { bundledError } = (await import(/* @vite-ignore */ pathToFileURL(join(root, "dist/bundled.js")).href)) as {
+  const { bundledError } = (await import(
+    /* @vite-ignore */ pathToFileURL(join(root, "dist/bridge/bundled.js")).href
+  )) as {
     bundledError(): Error & { code: string };
   };
   const { code, message } = bundledError();

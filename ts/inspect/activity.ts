@@ -1,7 +1,7 @@
 /** Counts what was saved in each of the last hours. */
 
 import type { SavedPerHour } from "../../inspect.js";
-import { readRecord, whole } from "../options.js";
+import { readRecord, whole } from "../store/options.js";
 import type { Context } from "./context.js";
 import { type Row, inspect, openFeed } from "./wire.js";
 

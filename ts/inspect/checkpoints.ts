@@ -1,8 +1,8 @@
 /** Lists the checkpoints of a run, and finds one of them. */
 
 import type { CheckpointInfo, Page } from "../../inspect.js";
-import { ForkpointError, typeError } from "../errors.js";
-import { readRecord, whole } from "../options.js";
+import { ForkpointError, typeError } from "../bridge/errors.js";
+import { readRecord, whole } from "../store/options.js";
 import type { Context } from "./context.js";
 import { infoOf, isOrdered, readLineups, readPages } from "./rows.js";
 import type { Key, Row, Wanted } from "./wire.js";

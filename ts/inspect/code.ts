@@ -1,8 +1,8 @@
 /** Prints the code that goes on with a run. It never passes a question to a human without the answer. */
 
 import type { Snippet } from "../../inspect.js";
-import { ForkpointError, quote, typeError } from "../errors.js";
-import { readRecord } from "../options.js";
+import { ForkpointError, quote, typeError } from "../bridge/errors.js";
+import { readRecord } from "../store/options.js";
 import { findCheckpoint } from "./checkpoints.js";
 import { type Context, isMain } from "./context.js";
 import { readPosition } from "./position.js";

@@ -1,9 +1,9 @@
 /** Compares two checkpoints. */
 
 import type { Change, CheckpointDetail, CheckpointRef } from "../../inspect.js";
-import { ForkpointError, isArray, quote, typeError } from "../errors.js";
-import { requireId } from "../ids.js";
-import { readRecord, whole } from "../options.js";
+import { ForkpointError, isArray, quote, typeError } from "../bridge/errors.js";
+import { requireId } from "../store/ids.js";
+import { readRecord, whole } from "../store/options.js";
 import { findCheckpoint } from "./checkpoints.js";
 import { type Context, readKey } from "./context.js";
 import { readDetail } from "./detail.js";

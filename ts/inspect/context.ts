@@ -2,10 +2,10 @@
 
 import type { Store } from "../../index.js";
 import type { RunRef, Space } from "../../inspect.js";
-import type { Engine } from "../engine.js";
-import { ForkpointError, isArray, show, typeError } from "../errors.js";
-import { requireId } from "../ids.js";
-import type { Format } from "../serializer.js";
+import type { Engine } from "../store/engine.js";
+import { ForkpointError, isArray, show, typeError } from "../bridge/errors.js";
+import { requireId } from "../store/ids.js";
+import type { Format } from "../bridge/serializer.js";
 import type { Key } from "./wire.js";
 
 /** An open inspector, as its parts use it. */

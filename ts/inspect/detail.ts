@@ -1,9 +1,9 @@
 /** Reads a checkpoint with its values. */
 
 import type { CheckpointDetail, CheckpointInfo, PartInfo, WriteInfo } from "../../inspect.js";
-import { channelOf } from "../langgraph/values.js";
-import type { Stored } from "../serializer.js";
-import type { Part } from "../wire.js";
+import { channelOf } from "../contracts/langgraph/values.js";
+import type { Stored } from "../bridge/serializer.js";
+import type { Part } from "../bridge/wire.js";
 import type { Context } from "./context.js";
 import { toJsonForm } from "./json-form.js";
 import { keyOf, langgraphNextOf, tinyAgentsNextOf } from "./status.js";

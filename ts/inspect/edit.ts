@@ -1,7 +1,7 @@
 /** Edits a value in its JSON form. Never changes the form that was given. */
 
 import type { PathStep } from "../../inspect.js";
-import { ForkpointError, show } from "../forkpoint-error.js";
+import { ForkpointError, show } from "../bridge/forkpoint-error.js";
 import {
   type ArrayForm,
   type Entry,

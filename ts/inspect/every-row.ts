@@ -1,3 +1,5 @@
+/** Lists all checkpoints of a run. */
+
 import type { Context } from "./context.js";
 import { readPages } from "./rows.js";
 import type { Key, Row, Wanted } from "./wire.js";

@@ -7,9 +7,9 @@
 
 import { createHash } from "node:crypto";
 import type { Space } from "../../inspect.js";
-import { ForkpointError, isArray, quote, typeError } from "../errors.js";
-import { flag, readRecord, signalOption, whole } from "../options.js";
-import type { Exact, Part } from "../wire.js";
+import { ForkpointError, isArray, quote, typeError } from "../bridge/errors.js";
+import { flag, readRecord, signalOption, whole } from "../store/options.js";
+import type { Exact, Part } from "../bridge/wire.js";
 import { type Context, SESSIONS, readKey, readSpace, refOf } from "./context.js";
 import { everyRow } from "./every-row.js";
 import { safeJson } from "./json-text.js";

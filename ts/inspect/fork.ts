@@ -2,41 +2,30 @@
 
 import { randomUUID } from "node:crypto";
 import type { CheckpointRef, ForkEdit } from "../../inspect.js";
-import * as agentium from "../agentium/store.js";
-import * as agentos from "../agentos/checkpoints.js";
-import { refuseUnknown } from "../agentos/fork.js";
-import { ForkpointError, isArray, quote, typeError } from "../errors.js";
-import { SessionStore } from "../helix/store.js";
-import { requireId } from "../ids.js";
-import { decodeMark, encodeMark } from "../mark.js";
-import { flag, readRecord } from "../options.js";
-import { Checkpointer } from "../tinyagents/checkpointer.js";
-import { fork as forkThread } from "../tinyagents/graph-inspection.js";
-import { readNamespace } from "../tinyagents/values.js";
+import * as agentium from "../contracts/agentium/store.js";
+import * as agentos from "../contracts/agentos/checkpoints.js";
+import { refuseUnknown } from "../contracts/agentos/fork.js";
+import { ForkpointError, isArray, quote, typeError } from "../bridge/errors.js";
+import { SessionStore } from "../contracts/helix/store.js";
+import { requireId } from "../store/ids.js";
+import { decodeMark, encodeMark } from "../store/mark.js";
+import { flag, readRecord } from "../store/options.js";
+import { Checkpointer } from "../contracts/tinyagents/checkpointer.js";
+import { fork as forkThread } from "../contracts/tinyagents/graph/inspection.js";
+import { readNamespace } from "../contracts/tinyagents/values.js";
 import { findCheckpoint } from "./checkpoints.js";
 import { type Context, SESSIONS, readKey, refOf } from "./context.js";
 import { readFound, readValues } from "./detail.js";
 import { fromJsonForm, toJsonForm } from "./json-form.js";
+import type { Plan } from "./fork-plan.js";
 import { forkBranch } from "./langgraph-fork.js";
 import { edited as editedForm } from "./edit.js";
 import { parsePath } from "./path.js";
 import { newestOf, readLineups } from "./rows.js";
-import type { FoundCheckpoint, Key, Row } from "./wire.js";
+import type { Key } from "./wire.js";
 
 const keep = (value: unknown) => value;
 const editOptions = { set: keep, patch: keep, state: keep, as: requireId };
-
-/** A fork that is about to be stored. */
-export interface Plan {
-  context: Context;
-  key: Key;
-  row: Row;
-  found: FoundCheckpoint;
-  /** Returns the edited state, or undefined if it stays as it is. */
-  edit: (state: unknown) => { form: unknown } | undefined;
-  as: string | undefined;
-  dryRun: boolean;
-}
 
 /** Forks a checkpoint. Returns the first checkpoint of the fork. */
 export async function fork(context: Context, ref: unknown, edit: unknown, options: unknown): Promise<CheckpointRef> {

@@ -2,8 +2,8 @@
 
 import { createHash } from "node:crypto";
 import type { ImportReport } from "../../inspect.js";
-import { ForkpointError, isArray, quote, typeError } from "../errors.js";
-import { flag, readRecord, signalOption } from "../options.js";
+import { ForkpointError, isArray, quote, typeError } from "../bridge/errors.js";
+import { flag, readRecord, signalOption } from "../store/options.js";
 import { type Context, SESSIONS, readSpace } from "./context.js";
 import {
   type Bytes,

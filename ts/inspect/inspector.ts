@@ -18,9 +18,9 @@ import type {
   StoreInfo,
   VerifyReport,
 } from "../../inspect.js";
-import { ForkpointError, isOwnError } from "../errors.js";
-import { prune, vacuum } from "../retention.js";
-import { backup } from "../backup.js";
+import { ForkpointError, isOwnError } from "../bridge/errors.js";
+import { prune, vacuum } from "../store/retention.js";
+import { backup } from "../store/backup.js";
 import { savedPerHour } from "./activity.js";
 import { findCheckpoint, listCheckpoints } from "./checkpoints.js";
 import { codeOf } from "./code.js";
@@ -35,8 +35,8 @@ import { findRun, listForks, listRuns } from "./runs.js";
 import { infoOfStore, statsOf } from "./store-info.js";
 import { verify } from "./verify.js";
 import { watch } from "./watch.js";
-import { idOrNull } from "../ids.js";
-import { readRecord } from "../options.js";
+import { idOrNull } from "../store/ids.js";
+import { readRecord } from "../store/options.js";
 
 const keep = (value: unknown) => value;
 

@@ -5,16 +5,16 @@
 
 import { isDeepStrictEqual } from "node:util";
 import type { CheckpointRef } from "../../inspect.js";
-import { ForkpointError, quote } from "../errors.js";
-import { lostInJson } from "../exact-json.js";
-import { type Mark, decodeMark, encodeMark } from "../mark.js";
-import { channelOf } from "../langgraph/values.js";
-import { langgraph, openFound } from "../langgraph/wire.js";
-import type { Part } from "../wire.js";
+import { ForkpointError, quote } from "../bridge/errors.js";
+import { lostInJson } from "../bridge/exact-json.js";
+import { type Mark, decodeMark, encodeMark } from "../store/mark.js";
+import { channelOf } from "../contracts/langgraph/values.js";
+import { langgraph, openFound } from "../contracts/langgraph/wire.js";
+import type { Part } from "../bridge/wire.js";
 import { type Context, refOf } from "./context.js";
 import { readValues } from "./detail.js";
 import { everyRow } from "./every-row.js";
-import type { Plan } from "./fork.js";
+import type { Plan } from "./fork-plan.js";
 import { fromJsonForm, toJsonForm } from "./json-form.js";
 import { laterUuid } from "./uuid6.js";
 import { readValue } from "./values.js";

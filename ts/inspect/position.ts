@@ -1,14 +1,14 @@
 /** Reads where a run stands, as the code that goes on from there must know it: what it asks, and what has failed. */
 
 import type { Status } from "../../inspect.js";
-import { type Progress, isHuman, openNodes, statusOf as agentosStatus } from "../agentos/status.js";
-import { ForkpointError } from "../errors.js";
-import { SessionStore } from "../helix/store.js";
-import { status as langgraphStatus } from "../langgraph/status.js";
-import { formatOf } from "../serializer.js";
-import { Checkpointer } from "../tinyagents/checkpointer.js";
-import { activationsOf, isWaiting, joinWrites } from "../tinyagents/graph-tasks.js";
-import { readNamespace } from "../tinyagents/values.js";
+import { type Progress, isHuman, openNodes, statusOf as agentosStatus } from "../contracts/agentos/status.js";
+import { ForkpointError } from "../bridge/errors.js";
+import { SessionStore } from "../contracts/helix/store.js";
+import { status as langgraphStatus } from "../contracts/langgraph/status.js";
+import { formatOf } from "../bridge/serializer.js";
+import { Checkpointer } from "../contracts/tinyagents/checkpointer.js";
+import { activationsOf, isWaiting, joinWrites } from "../contracts/tinyagents/graph/tasks.js";
+import { readNamespace } from "../contracts/tinyagents/values.js";
 import { type Context, SESSIONS } from "./context.js";
 import { keyOf, readStatus, saverOf } from "./status.js";
 import { readValue } from "./values.js";

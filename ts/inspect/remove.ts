@@ -1,7 +1,7 @@
 /** Removes runs and checkpoints. */
 
-import { ForkpointError, isArray, quote, typeError } from "../errors.js";
-import { requireId } from "../ids.js";
+import { ForkpointError, isArray, quote, typeError } from "../bridge/errors.js";
+import { requireId } from "../store/ids.js";
 import { findCheckpoint } from "./checkpoints.js";
 import type { Context } from "./context.js";
 import { everyRow } from "./every-row.js";

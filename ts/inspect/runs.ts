@@ -1,10 +1,10 @@
 /** Lists runs, and finds one of them. */
 
 import type { Page, RunInfo, Space, Status } from "../../inspect.js";
-import { typeError } from "../errors.js";
-import { holdersOf } from "../lease.js";
-import { flag, readRecord, text, whole } from "../options.js";
-import { storeCalls } from "../wire.js";
+import { typeError } from "../bridge/errors.js";
+import { holdersOf } from "../store/lease.js";
+import { flag, readRecord, text, whole } from "../store/options.js";
+import { storeCalls } from "../bridge/wire.js";
 import { cursorOption, limitOption } from "./checkpoints.js";
 import { type Context, SESSIONS, SPACES, isMain, readSpace, refOf, shownNs } from "./context.js";
 import { type Lineup, infoOf, readLineups } from "./rows.js";

@@ -2,12 +2,12 @@
 
 import type { SerializerProtocol } from "@langchain/langgraph-checkpoint";
 import type { Status } from "../../inspect.js";
-import { statusOf as agentosStatus } from "../agentos/status.js";
-import { ForkpointError } from "../errors.js";
-import { nextNodes as langgraphNext, status as langgraphStatus } from "../langgraph/status.js";
-import { type Found, openFound as openTuple, langgraph } from "../langgraph/wire.js";
-import type { SaverContext } from "../langgraph/tuples.js";
-import { ERROR, INTERRUPT, RESUME } from "../tinyagents/constants.js";
+import { statusOf as agentosStatus } from "../contracts/agentos/status.js";
+import { ForkpointError } from "../bridge/errors.js";
+import { nextNodes as langgraphNext, status as langgraphStatus } from "../contracts/langgraph/status.js";
+import { type Found, openFound as openTuple, langgraph } from "../contracts/langgraph/wire.js";
+import type { SaverContext } from "../contracts/langgraph/tuples.js";
+import { ERROR, INTERRUPT, RESUME } from "../contracts/tinyagents/constants.js";
 import type { Context } from "./context.js";
 import { readValue } from "./values.js";
 import { type FoundWrite, type Row, inspect, openCheckpoint } from "./wire.js";

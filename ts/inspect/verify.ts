@@ -2,11 +2,11 @@
 
 import { lstat } from "node:fs/promises";
 import type { Finding, VerifyReport } from "../../inspect.js";
-import { check } from "../check.js";
-import { isArray, typeError } from "../errors.js";
-import { flag, readRecord } from "../options.js";
-import { pruneOptions } from "../retention.js";
-import { storeCalls } from "../wire.js";
+import { check } from "../store/check.js";
+import { isArray, typeError } from "../bridge/errors.js";
+import { flag, readRecord } from "../store/options.js";
+import { pruneOptions } from "../store/retention.js";
+import { storeCalls } from "../bridge/wire.js";
 import { type Context, SESSIONS, readKey, shownNs } from "./context.js";
 import type { Key } from "./wire.js";
 

@@ -2,8 +2,8 @@
 
 import { setTimeout as sleep } from "node:timers/promises";
 import type { CheckpointInfo, StoreEvent } from "../../inspect.js";
-import { requireId } from "../ids.js";
-import { readRecord, signalOption, whole } from "../options.js";
+import { requireId } from "../store/ids.js";
+import { readRecord, signalOption, whole } from "../store/options.js";
 import { type Context, SESSIONS, readSpace } from "./context.js";
 import { contractsOf } from "./runs.js";
 import { infoOf, isOrdered, readLineups, readPages } from "./rows.js";

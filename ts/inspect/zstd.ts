@@ -1,6 +1,6 @@
 /** Compresses and decompresses streams. Node.js has no zstd before version 22.15. */
 
-import { ZstdStream } from "../native.js";
+import { ZstdStream } from "../bridge/native.js";
 
 async function* through(
   chunks: AsyncIterable<Uint8Array> | Iterable<Uint8Array>,

@@ -2,8 +2,8 @@
 
 import type { ErrorCode } from "../../index.js";
 import type { Fault } from "../../testing.js";
-import { ForkpointError, codes, quote, rangeError, show, typeError } from "../errors.js";
-import { type OptionParser, hint, readRecord, whole } from "../options.js";
+import { ForkpointError, codes, quote, rangeError, show, typeError } from "../bridge/errors.js";
+import { type OptionParser, hint, readRecord, whole } from "../store/options.js";
 
 export type Action =
   { kind: "reject"; error: (place: string) => Error } | { kind: "delay"; ms: number } | { kind: "kill" };

@@ -3,9 +3,9 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { types } from "node:util";
 import type { Fault, withFaults as withFaultsContract } from "../../testing.js";
-import { ForkpointError, quote, show, typeError } from "../errors.js";
-import { handleOf, setHandle } from "../handles.js";
-import { hint } from "../options.js";
+import { ForkpointError, quote, show, typeError } from "../bridge/errors.js";
+import { handleOf, setHandle } from "../store/handles.js";
+import { hint } from "../store/options.js";
 import { type FaultRule, readFaults } from "./fault.js";
 import { listed } from "./report.js";
 import { faultsOfRunner, recordInRunner } from "./runner-link.js";

@@ -13,8 +13,8 @@ import type {
   killAndResume as killAndResumeContract,
   killEverywhere as killEverywhereContract,
 } from "../../testing.js";
-import { rangeError, show, typeError } from "../errors.js";
-import { type OptionParser, readRecord, whole } from "../options.js";
+import { rangeError, show, typeError } from "../bridge/errors.js";
+import { type OptionParser, readRecord, whole } from "../store/options.js";
 import { methods, oneOf } from "./fault.js";
 import { type Start, runProgram } from "./program.js";
 import { KillTestError, historyOf, listed } from "./report.js";

@@ -4,7 +4,7 @@ import { readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { describe, expect, test } from "vitest";
 
-const css = readFileSync(fileURLToPath(new URL("../../../ts/studio/page/styles/base.css", import.meta.url)), "utf8");
+const css = readFileSync(fileURLToPath(new URL("../../../tools/studio/page/styles/base.css", import.meta.url)), "utf8");
 
 type Theme = "light" | "dark";
 

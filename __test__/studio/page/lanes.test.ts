@@ -1,6 +1,6 @@
 // Tests the lanes of the timeline: a drawing of each, as `git log --graph` would draw it, and what holds for any history.
 import { describe, expect, test } from "vitest";
-import { type Edge, type Layout, type Step, edgesBetween, layOut } from "../../../ts/studio/page/lanes.js";
+import { type Edge, type Layout, type Step, edgesBetween, layOut } from "../../../tools/studio/page/lanes.js";
 
 /** Reads "c:b b:a a" as checkpoints, the newest first, each with its parent. "^" is a parent in another run. */
 const steps = (text: string): Step[] =>

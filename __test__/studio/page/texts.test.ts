@@ -1,10 +1,10 @@
 // Tests what the page makes of texts and numbers, and the parts of it that need no browser.
 import { describe, expect, test } from "vitest";
-import { piecesOf } from "../../../ts/studio/page/code-pieces.js";
-import { editOf } from "../../../ts/studio/page/edit.js";
-import { type ServerEvent, eventReader } from "../../../ts/studio/page/event-reader.js";
-import { ago, at, bytes, count, counted, duration, halves, shown } from "../../../ts/studio/page/format.js";
-import { changedWords } from "../../../ts/studio/page/words.js";
+import { piecesOf } from "../../../tools/studio/page/code-pieces.js";
+import { editOf } from "../../../tools/studio/page/edit.js";
+import { type ServerEvent, eventReader } from "../../../tools/studio/page/event-reader.js";
+import { ago, at, bytes, count, counted, duration, halves, shown } from "../../../tools/studio/page/format.js";
+import { changedWords } from "../../../tools/studio/page/words.js";
 
 describe("numbers", () => {
   test("sizes are decimal, with at most three digits", () => {

@@ -1,6 +1,6 @@
 // Tests the window of a long list: which rows are in the document, and how far it scrolls to show one.
 import { describe, expect, test } from "vitest";
-import { scrollTo, windowOf } from "../../../ts/studio/page/window.js";
+import { scrollTo, windowOf } from "../../../tools/studio/page/window.js";
 
 describe("windowOf", () => {
   test("has every row that is seen, and few others, wherever one scrolls", () => {

@@ -90,7 +90,7 @@ pub struct Save {
     pub expected_newest: Option<String>,
     /// The id of the checkpoint that this checkpoint was forked from.
     pub parent: Option<String>,
-    /// Says who made the checkpoint. `ts/mark.ts` writes and reads it.
+    /// Says who made the checkpoint. `ts/store/mark.ts` writes and reads it.
     pub mark: Option<String>,
     /// `state`, serialized.
     pub state: Part,

@@ -9,7 +9,7 @@
 //! need not read a payload.
 //!
 //! [`Header::meta`] is the serializer's tag of the metadata, a NUL, and the metadata. If the checkpoint has a mark, then
-//! the byte 1, the mark and a NUL stand before them. A mark says who made the checkpoint. `ts/mark.ts` writes and reads it.
+//! the byte 1, the mark and a NUL stand before them. A mark says who made the checkpoint. `ts/store/mark.ts` writes and reads it.
 
 mod call;
 pub mod import;

@@ -15,7 +15,7 @@ use crate::retention::{Cursor, Prune, Rule};
 /// Calls of the store use this name in place of a contract's name.
 pub(super) const NAME: &str = "store";
 
-/// The calls, as `ts/wire.ts` declares them. A call without a contract applies to all checkpoints.
+/// The calls, as `ts/bridge/wire.ts` declares them. A call without a contract applies to all checkpoints.
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase", rename_all_fields = "camelCase", deny_unknown_fields)]
 enum Call {

@@ -5,7 +5,7 @@
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { types } from "node:util";
-import { formatOf } from "../../../dist/serializer.js";
+import { formatOf } from "../../../dist/bridge/serializer.js";
 
 const format = formatOf("v8");
 
@@ -319,7 +319,7 @@ if (process.argv[2] === "write") {
   for (const [name, value] of rare()) write(name, value);
   for (let seed = 1; seed <= 800; seed++) {
     const random = randomOf(seed);
-    // The values of even seeds are copied by ts/snapshot.ts, those of odd ones are often written directly.
+    // The values of even seeds are copied by ts/bridge/snapshot.ts, those of odd ones are often written directly.
     const known = [];
     const root = { value: generated(random, 4, known) };
     if (seed % 2 === 0) root.map = new Map();

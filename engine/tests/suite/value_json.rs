@@ -15,7 +15,7 @@ const ROOT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/..");
 
 #[test]
 fn values_of_node_come_back_and_their_json_means_the_same_value() {
-    if !std::path::Path::new(ROOT).join("dist/serializer.js").exists() {
+    if !std::path::Path::new(ROOT).join("dist/bridge/serializer.js").exists() {
         assert!(std::env::var_os("CI").is_none(), "dist/ is missing: run `npm run build` first");
         // Written directly, because the test harness hides what a passed test prints.
         std::io::stderr().write_all(b"SKIPPED: dist/ is missing; run `npm run build` first\n").unwrap();

@@ -1,6 +1,6 @@
 //! Serialised values as JSON text and back. The way back gives exactly the same bytes.
 //!
-//! The module knows two serializers: `json`, and `v8` as `ts/serializer.ts` writes it (version 15 of V8's format, with
+//! The module knows two serializers: `json`, and `v8` as `ts/bridge/serializer.ts` writes it (version 15 of V8's format, with
 //! typed arrays as host objects). Values of other serializers have no JSON form here.
 //!
 //! # What JSON lacks
@@ -37,7 +37,7 @@
 //! - A string that V8 holds as UTF-16 although Latin-1 would do has a character that is escaped without need:
 //!   `"\u0061bc"`. V8 makes such strings when it cuts a text that has other characters elsewhere.
 //! - An array that V8 writes as sparse begins with a space: `[ 1,2]`. V8 writes an array as sparse if it ever had a
-//!   hole. `ts/snapshot.ts` makes such arrays when it copies a value.
+//!   hole. `ts/bridge/snapshot.ts` makes such arrays when it copies a value.
 //!
 //! # What has no JSON
 //!
@@ -71,7 +71,7 @@ mod text;
 
 use crate::error::{Code, Error, Result, quote};
 
-/// The deepest nesting of values. `ts/snapshot.ts` refuses a value whose path has more than 1,500 keys.
+/// The deepest nesting of values. `ts/bridge/snapshot.ts` refuses a value whose path has more than 1,500 keys.
 const DEEPEST: usize = 1_501;
 
 /// Returns a serialised value as one line of JSON.

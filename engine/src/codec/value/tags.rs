@@ -1,4 +1,4 @@
-//! The tags of V8's format, and the numbers that `ts/serializer.ts` gives to typed arrays.
+//! The tags of V8's format, and the numbers that `ts/bridge/serializer.ts` gives to typed arrays.
 //!
 //! V8 describes its format in `src/objects/value-serializer.cc`. The names here are V8's.
 
@@ -59,7 +59,7 @@ pub(super) const ERROR_NAMES: [(u8, &str); 6] = [
 pub(super) const REG_EXP_FLAGS: [(char, u32); 8] =
     [('d', 128), ('g', 1), ('i', 2), ('m', 4), ('s', 32), ('u', 16), ('v', 256), ('y', 8)];
 
-/// The classes of host objects: the number in `ts/serializer.ts`, the name, and the size of an element in bytes.
+/// The classes of host objects: the number in `ts/bridge/serializer.ts`, the name, and the size of an element in bytes.
 pub(super) const VIEWS: [(u32, &str, usize); 13] = [
     (0, "Int8Array", 1),
     (1, "Uint8Array", 1),

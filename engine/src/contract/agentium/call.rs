@@ -9,7 +9,7 @@ use crate::error::Result;
 use crate::query::Answer;
 use crate::record::{Checkpoint, Part};
 
-/// The calls, as `ts/agentium/wire.ts` declares them.
+/// The calls, as `ts/contracts/agentium/wire.ts` declares them.
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase", rename_all_fields = "camelCase", deny_unknown_fields)]
 enum Call {

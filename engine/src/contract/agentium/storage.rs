@@ -30,7 +30,7 @@ pub const CONTRACT_ID: ContractId = ContractId(3);
 /// The part that holds the value.
 pub const VALUE: &str = "value";
 
-/// The calls, as `ts/agentium/wire.ts` declares them.
+/// The calls, as `ts/contracts/agentium/wire.ts` declares them.
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase", rename_all_fields = "camelCase", deny_unknown_fields)]
 enum Call {

@@ -12,7 +12,7 @@ use crate::error::Result;
 use crate::query::{Answer, Of};
 use crate::record::Part;
 
-/// The calls, as `ts/agentos/wire.ts` declares them.
+/// The calls, as `ts/contracts/agentos/wire.ts` declares them.
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase", rename_all_fields = "camelCase", deny_unknown_fields)]
 enum Call {

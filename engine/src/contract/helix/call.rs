@@ -16,7 +16,7 @@ use crate::op::LogEnd;
 use crate::query::{Answer, LogRange, Of, Pick, Query};
 use crate::record::{Checkpoint, Header, LogPage, Logged, Part, Record};
 
-/// The calls, as `ts/helix/wire.ts` declares them. A session is alive if its last write was at or after `alive_since`.
+/// The calls, as `ts/contracts/helix/wire.ts` declares them. A session is alive if its last write was at or after `alive_since`.
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase", rename_all_fields = "camelCase", deny_unknown_fields)]
 enum Call {

@@ -53,7 +53,7 @@ fn number(digits: &str) -> Option<f64> {
     digits.parse().ok().filter(|number: &f64| is_number && number.is_finite())
 }
 
-/// The tools of the contract, as `ts/helix/wire.ts` declares them.
+/// The tools of the contract, as `ts/contracts/helix/wire.ts` declares them.
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 enum Which {

@@ -12,7 +12,7 @@ use crate::error::Result;
 use crate::query::{ActivityOrder, Answer};
 use crate::record::{self, Active, Header, Part, Tuple};
 
-/// The calls, as `ts/langgraph/wire.ts` declares them.
+/// The calls, as `ts/contracts/langgraph/wire.ts` declares them.
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase", rename_all_fields = "camelCase", deny_unknown_fields)]
 enum Call {

@@ -11,7 +11,7 @@ use crate::error::Result;
 use crate::query::Answer;
 use crate::record::{self, Header, Part, Tuple};
 
-/// The calls, as `ts/tinyagents/wire.ts` declares them. A namespace is a JSON text.
+/// The calls, as `ts/contracts/tinyagents/wire.ts` declares them. A namespace is a JSON text.
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase", rename_all_fields = "camelCase", deny_unknown_fields)]
 enum Call {

@@ -12,7 +12,7 @@ use crate::contract::response::Response;
 use crate::contract::retry::Retry;
 use crate::error::Result;
 
-/// The tools of the contract, as `ts/agentium/wire.ts` declares them.
+/// The tools of the contract, as `ts/contracts/agentium/wire.ts` declares them.
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 enum Which {

@@ -1,6 +1,6 @@
 //! The messages between a run and its host. The host sends events to the run, and the run returns commands.
 //!
-//! In JSON, each message has a field that contains the message's name. `ts/agentium/wire.ts` declares the same unions.
+//! In JSON, each message has a field that contains the message's name. `ts/contracts/agentium/wire.ts` declares the same unions.
 
 use serde::{Deserialize, Serialize};
 

@@ -11,7 +11,7 @@ use crate::contract::call::{Tool, read_json};
 use crate::contract::response::Response;
 use crate::error::Result;
 
-/// The tools of the contract, as `ts/tinyagents/graph-wire.ts` declares them.
+/// The tools of the contract, as `ts/contracts/tinyagents/graph/wire.ts` declares them.
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 enum Which {

@@ -1,0 +1,225 @@
+// Checks the arrows between files: `node scripts/circles.mjs`. No files may import each other in a circle, and no file may
+// import from a room that its own room must not use. Prints each circle as a chain of files. The circles of the Rust files
+// are printed too, and are an error with `--rust`.
+import { readFileSync, readdirSync } from "node:fs";
+import { posix, sep } from "node:path";
+import { fileURLToPath } from "node:url";
+import ts from "typescript";
+
+const root = fileURLToPath(new URL("..", import.meta.url));
+
+/** The rooms of the TypeScript code, and the rooms that each may use: the table in docs/design.md, section Layout. */
+const rooms = {
+  "ts/bridge": [],
+  "ts/store": ["ts/bridge"],
+  "ts/contracts/shared": ["ts/store", "ts/bridge"],
+  "ts/contracts/<name>": ["ts/contracts/shared", "ts/store", "ts/bridge"],
+  "ts/inspect": ["ts/contracts/<name>", "ts/store", "ts/bridge"],
+  "ts/otel": ["ts/store", "ts/bridge"],
+  "ts/testing": ["ts/store", "ts/bridge"],
+  "ts/index.ts": ["ts/inspect", "ts/contracts/<name>", "ts/store", "ts/bridge"],
+  "tools/studio": ["ts/inspect", "ts/store", "ts/bridge"],
+  "tools/cli": ["tools/studio", "ts/index.ts", "ts/inspect", "ts/store", "ts/bridge"],
+};
+
+/** The folders of the Rust crates' sources. */
+const crates = ["src"];
+
+/** Returns the files of a folder that have one of these endings. */
+function filesOf(folder, endings) {
+  return readdirSync(root + folder, { recursive: true })
+    .map((name) => posix.join(folder, name.replaceAll(sep, "/")))
+    .filter((file) => endings.some((ending) => file.endsWith(ending)) && !file.endsWith(".d.ts"));
+}
+
+const read = (file) => readFileSync(root + file, "utf8");
+
+/** Returns what each file in ts/ and tools/ imports. Types count too. */
+function importsOfTypeScript() {
+  const files = new Set(["ts", "tools"].flatMap((folder) => filesOf(folder, [".ts", ".tsx", ".mts"])));
+  const graph = new Map();
+  for (const file of files) {
+    const targets = ts.preProcessFile(read(file), true, true).importedFiles.map(({ fileName }) => {
+      const path = posix.join(posix.dirname(file), fileName).replace(/\.m?js$/, "");
+      return fileName.startsWith(".")
+        ? [".ts", ".tsx", ".mts"].map((end) => path + end).find((at) => files.has(at))
+        : null;
+    });
+    graph.set(file, new Set(targets.filter((target) => target)));
+  }
+  return graph;
+}
+
+/** Returns the room of a file: the row of the table, and the folder that it stands for. */
+function roomOf(file) {
+  const row = Object.keys(rooms).find((room) => file === room || file.startsWith(`${room}/`));
+  if (row !== undefined) return { row, folder: row };
+  const folder = /^ts\/contracts\/\w+(?=\/)/.exec(file)?.[0];
+  if (folder === undefined) return undefined;
+  return { row: "ts/contracts/<name>", folder };
+}
+
+/** Returns the imports that the table does not allow, and the files that are in no room. */
+function arrowsUp(graph) {
+  const found = [];
+  for (const [file, targets] of graph) {
+    const from = roomOf(file);
+    if (from === undefined) found.push(`${file} is in no room`);
+    for (const target of from === undefined ? [] : targets) {
+      const to = roomOf(target);
+      if (to === undefined || to.folder === from.folder || rooms[from.row].includes(to.row)) continue;
+      found.push(`${file} -> ${target}: ${from.row} must not use ${to.row}`);
+    }
+  }
+  return found;
+}
+
+/** Returns the rows of the table above that docs/design.md lacks. */
+function missingInDesign() {
+  const lines = read("docs/design.md").split("\n");
+  const cells = Object.entries(rooms).map(([room, uses]) => [`| \`${room}\` |`, `| ${uses.join(", ")} |`]);
+  return cells
+    .filter(
+      ([room, uses]) => !lines.some((line) => line.startsWith(room) && line.endsWith(uses.replace("|  |", "| |"))),
+    )
+    .map(([room, uses]) => `docs/design.md lacks the row ${room} ... ${uses}`);
+}
+
+/** Removes comments and texts. Keeps the rest where it is. */
+function withoutText(code) {
+  const skipped = /\/\/[^\n]*|\/\*[^]*?\*\/|r(#*)"[^]*?"\1|"(?:\\[^]|[^"\\])*"|'(?:\\[^']+|[^'\\])'/g;
+  return code.replaceAll(skipped, (text) => (text.startsWith("'") || text.endsWith('"') ? '""' : ""));
+}
+
+/** Returns the place after the item that begins here: after its `;` or its closing brace. */
+function endOfItem(code, from) {
+  for (let at = from, depth = 0; at < code.length; at++) {
+    if ("({[".includes(code[at])) depth += 1;
+    if (")}]".includes(code[at])) depth -= 1;
+    if (depth === 0 && (code[at] === ";" || code[at] === "}")) return at + 1;
+  }
+  return code.length;
+}
+
+/** Removes the items that are only compiled for tests. Returns the code, and the names of its test modules. */
+function withoutTests(code) {
+  const tests = [];
+  let out = code;
+  for (let at; (at = out.indexOf("#[cfg(test)]")) >= 0;) {
+    const end = endOfItem(out, at);
+    const name = /\bmod\s+(\w+)\s*;$/.exec(out.slice(at, end))?.[1];
+    if (name !== undefined) tests.push(name);
+    out = out.slice(0, at) + out.slice(end);
+  }
+  return { code: out, tests };
+}
+
+/** Returns the paths of a `use`, such as `crate::a::{self, b::C}`, each as its names. */
+function pathsOf(tree) {
+  const brace = tree.indexOf("{");
+  if (brace < 0)
+    return [
+      tree
+        .replace(/\s+as\s+\w+$/, "")
+        .trim()
+        .split(/\s*::\s*/),
+    ];
+  const before = tree.slice(0, brace).trim().replace(/::$/, "").split("::").filter(Boolean);
+  const branches = [];
+  let depth = 0;
+  let branch = "";
+  for (const letter of tree.slice(brace + 1, tree.lastIndexOf("}"))) {
+    if (letter === "{") depth += 1;
+    if (letter === "}") depth -= 1;
+    if (letter === "," && depth === 0) [branch] = ["", branches.push(branch)];
+    else branch += letter;
+  }
+  return [...branches, branch]
+    .filter((each) => each.trim() !== "")
+    .flatMap((each) => {
+      const paths = pathsOf(each);
+      return paths.map((path) => before.concat(path[0] === "self" ? path.slice(1) : path));
+    });
+}
+
+/** Returns what each file of a crate uses of the others. A `mod child;` is no use. */
+function usesOfRust(folder) {
+  const modules = new Map();
+  for (const file of filesOf(folder, [".rs"])) {
+    const path = file.slice(folder.length + 1).replace(/(^|\/)(?:lib|mod)\.rs$|\.rs$/, "");
+    modules.set(path.replaceAll("/", "::"), file);
+  }
+  const parsed = [...modules].map(([module, file]) => {
+    const { code, tests } = withoutTests(withoutText(read(file)));
+    return { module, file, code, tests };
+  });
+  const tests = parsed.flatMap(({ module, tests }) =>
+    tests.map((test) => (module === "" ? test : `${module}::${test}`)),
+  );
+  const isTest = (module) => tests.some((test) => module === test || module.startsWith(`${test}::`));
+  const graph = new Map();
+  for (const { module, file, code } of parsed.filter((each) => !isTest(each.module))) {
+    const own = module === "" ? [] : module.split("::");
+    const children = new Set([...code.matchAll(/\bmod\s+(\w+)\s*;/g)].map(([, name]) => name));
+    /** Returns the file of the longest module that the path begins with. */
+    const resolved = ([first, ...others]) => {
+      let at = own;
+      let rest = others;
+      if (first === "crate") at = [];
+      else if (first === "super") at = own.slice(0, -1);
+      else if (children.has(first)) rest = [first, ...others];
+      else if (first !== "self") return undefined;
+      for (; rest[0] === "super"; rest = rest.slice(1)) at = at.slice(0, -1);
+      while (rest.length > 0 && modules.has([...at, rest[0]].join("::")))
+        [at, rest] = [[...at, rest[0]], rest.slice(1)];
+      return modules.get(at.join("::"));
+    };
+    const uses = [...code.matchAll(/\buse\s+([^;]+);/g)].flatMap(([, tree]) => pathsOf(tree));
+    const inline = code.replaceAll(/\buse\s+[^;]+;/g, "").matchAll(/(?<![\w:$])[a-z_]\w*(?:::\w+)+/g);
+    const paths = [...uses, ...[...inline].map(([path]) => path.split("::"))];
+    graph.set(file, new Set(paths.map(resolved).filter((target) => target !== undefined && target !== file)));
+  }
+  return graph;
+}
+
+/** Returns the shortest way from one file to another, or undefined. */
+function way(graph, from, to) {
+  const before = new Map([[from, undefined]]);
+  for (const file of before.keys()) {
+    if (file === to) {
+      const chain = [];
+      for (let at = to; at !== undefined; at = before.get(at)) chain.unshift(at);
+      return chain;
+    }
+    for (const next of graph.get(file) ?? []) if (!before.has(next)) before.set(next, file);
+  }
+  return undefined;
+}
+
+/** Returns circles until each arrow that is a part of a circle is in one of them. Short circles come first. */
+function circlesOf(graph) {
+  const found = [];
+  for (const [file, targets] of graph) {
+    for (const target of targets) {
+      const chain = way(graph, target, file);
+      if (chain !== undefined) found.push([file, ...chain]);
+    }
+  }
+  const seen = new Set();
+  const circles = found.toSorted((a, b) => a.length - b.length);
+  return circles
+    .map((circle) => circle.join(" -> "))
+    .filter((circle, at) => {
+      const [file, target] = circles[at];
+      const isNew = !seen.has(`${file} -> ${target}`);
+      for (const [i, each] of circles[at].entries()) if (isNew) seen.add(`${each} -> ${circles[at][i + 1]}`);
+      return isNew;
+    });
+}
+
+const strict = process.argv.includes("--rust");
+const graph = importsOfTypeScript();
+const problems = [...arrowsUp(graph), ...circlesOf(graph), ...missingInDesign()];
+const rust = crates.flatMap((folder) => circlesOf(usesOfRust(folder)));
+for (const problem of [...problems, ...rust]) console.error(problem);
+process.exit(problems.length > 0 || (strict && rust.length > 0) ? 1 : 0);

@@ -1,0 +1,52 @@
+/** `forkpoint backup`: copies the database into a file, online. */
+
+import { existsSync } from "node:fs";
+import { quote } from "../../../ts/bridge/errors.js";
+import { safeText } from "../../../ts/inspect/json-text.js";
+import { command } from "../command.js";
+import { confirm } from "../confirm.js";
+import type { Context } from "../context.js";
+import { plural, size } from "../units.js";
+
+interface Options {
+  force?: boolean;
+  yes?: boolean;
+}
+
+export const backup = () =>
+  command<Options>(
+    "backup",
+    "copies the database into a new file while others use it, and verifies the copy",
+    run,
+    "itself",
+  )
+    .argument("<file>", "the path of the copy; only its owner can read it")
+    .option("--force", "replaces a file that is there already")
+    .option("-y, --yes", "does not ask before it replaces a file");
+
+async function run(context: Context, { force = false, yes = false }: Options, file = ""): Promise<void> {
+  const { output, signal } = context;
+  const inspector = await context.open();
+  if (force) {
+    const what = existsSync(file)
+      ? `this replaces ${quote(file)}`
+      : `this writes ${quote(file)}, and replaces what is there`;
+    await confirm(context, what, { yes });
+  }
+  const result = await inspector.backup(file, {
+    overwrite: force,
+    signal,
+    onProgress: ({ phase, done, of }) => {
+      context.done = "no file was written";
+      output.progress.show(phase, done, of);
+    },
+  });
+  output.progress.clear();
+  if (output.json) {
+    output.printJson(result);
+    return;
+  }
+  const { path, checkpoints, bytes } = result;
+  const what = `${plural(checkpoints, "checkpoint")}, ${size(bytes)}, verified`;
+  output.print(`${output.style("green", "✓ wrote")} ${safeText(path)}: ${what}`);
+}

@@ -1,0 +1,94 @@
+/** `forkpoint completion`: the script that completes commands in a shell, and what the script asks. */
+
+import { RootCommand, script } from "@bomb.sh/tab";
+import { Argument, Command } from "commander";
+import { spaces } from "../command.js";
+import { Context } from "../context.js";
+import { Output } from "../output.js";
+import { safeText } from "../../../ts/inspect/json-text.js";
+
+const shells = ["bash", "zsh", "fish", "powershell"] as const;
+
+/** The number of runs that are offered. */
+const OFFERED = 100;
+
+const help = `
+  bash:        forkpoint completion bash > ~/.local/share/bash-completion/completions/forkpoint
+  zsh:         source <(forkpoint completion zsh)          # in ~/.zshrc
+  fish:        forkpoint completion fish > ~/.config/fish/completions/forkpoint.fish
+  powershell:  forkpoint completion powershell | Out-String | Invoke-Expression`;
+
+export const completion = () =>
+  new Command("completion")
+    .description("prints the script that completes commands, flags, spaces and run ids in your shell")
+    .addArgument(new Argument("<shell>", "the shell").choices(shells))
+    .addHelpText("after", help)
+    .action((shell: (typeof shells)[number]) => script(shell, "forkpoint", "forkpoint"));
+
+/** The command that the script calls: `forkpoint complete -- <words>`. The last word is the one to complete. */
+export const complete = (program: Command) =>
+  new Command("complete").argument("[words...]").action(async (words: string[]) => {
+    const runs = await runIds(program, words);
+    tree(program, runs).parse(words);
+    process.exit(0);
+  });
+
+/** Makes the completions of a program. */
+function tree(program: Command, runs: string[]): RootCommand {
+  const root = new RootCommand();
+  addOptions(root, program);
+  for (const command of program.createHelp().visibleCommands(program)) {
+    const made = root.command(command.name(), command.description());
+    addOptions(made, command);
+    for (const argument of command.registeredArguments) {
+      const offered = argument.name() === "run" ? runs : (argument.argChoices ?? []);
+      made.argument(argument.name(), (offer) => offered.forEach((each) => offer(each, "")), argument.variadic);
+    }
+  }
+  return root;
+}
+
+function addOptions(to: ReturnType<RootCommand["command"]>, command: Command): void {
+  for (const { long, short, required, optional, argChoices, description } of command
+    .createHelp()
+    .visibleOptions(command)) {
+    if (long === undefined || long === null) continue;
+    const name = long.slice(2);
+    const alias = short?.slice(1);
+    if (!required && !optional) {
+      if (alias === undefined) to.option(name, description);
+      else to.option(name, description, alias);
+      continue;
+    }
+    const offered = name === "space" ? spaces : (argChoices ?? []);
+    to.option(name, description, (offer) => offered.forEach((each) => offer(each, "")), alias);
+  }
+}
+
+/**
+ * The ids of runs that a shell can take as they are. An id with other characters could be a command when the shell reads
+ * it. A database that cannot be read offers nothing.
+ */
+async function runIds(program: Command, words: string[]): Promise<string[]> {
+  const [name] = words;
+  const command = program.commands.find((each) => each.name() === name);
+  if (command?.registeredArguments.every((argument) => argument.name() !== "run") ?? true) return [];
+  const context = new Context({ ...dbOf(words) }, new Output(true, "never"), new AbortController().signal);
+  try {
+    const inspector = await context.open();
+    const { items } = await inspector.runs({ limit: OFFERED });
+    return items.map(({ run }) => run).filter((id) => /^[\w@%+=:,./][\w@%+=:,./-]*$/.test(id) && safeText(id) === id);
+  } catch {
+    return [];
+  } finally {
+    await context.close();
+  }
+}
+
+/** The database that the words name. */
+function dbOf(words: string[]): { db?: string } {
+  const at = words.findLastIndex((word) => word === "--db" || word === "-d");
+  const joined = words.findLast((word) => word.startsWith("--db="));
+  const db = at >= 0 ? words[at + 1] : joined?.slice("--db=".length);
+  return db === undefined || db === "" ? {} : { db };
+}

@@ -1,0 +1,157 @@
+/** `forkpoint diff`: what differs between two checkpoints. */
+
+import { Option } from "commander";
+import type { Change, CheckpointInfo, CheckpointRef, Inspector, RunInfo } from "../../../inspect.js";
+import { command, parsed, runArgument, spaceOption, wholeFrom } from "../command.js";
+import type { Context } from "../context.js";
+import { UsageError, exitCodes } from "../errors.js";
+import { type RunOptions, findRun, readCheckpoint } from "../find.js";
+import type { Output } from "../output.js";
+import { type Format, plain } from "../style.js";
+import { pad } from "../table.js";
+import { plural } from "../units.js";
+import { excerpt } from "../value-text.js";
+import { headline } from "./get.js";
+import { safeText } from "../../../ts/inspect/json-text.js";
+
+interface Options extends RunOptions {
+  step?: number;
+  fromStep?: number;
+  toStep?: number;
+  toRun?: string;
+  part?: Array<Change["part"]>;
+  exitCode?: boolean;
+}
+
+const step = (flag: string, description: string) => parsed(`${flag} <n>`, description, wholeFrom(-Infinity));
+
+export const diff = () =>
+  command<Options>("diff", "shows what a checkpoint changed, or what differs between two", compare)
+    .addArgument(runArgument())
+    .argument("[from]", "the id of the older checkpoint; alone: the one to compare with its parent")
+    .argument("[to]", "the id of the newer checkpoint")
+    .addOption(step("--step", "the checkpoint to compare with its parent, by its place in the run"))
+    .addOption(step("--from-step", "the older checkpoint, by its place in the run"))
+    .addOption(step("--to-step", "the newer checkpoint, by its place in the run"))
+    .option("--to-run <run>", "the run of the newer checkpoint, if it is another one")
+    .addOption(
+      new Option("--part <part>", "only this part; repeatable")
+        .choices(["state", "rest", "writes"])
+        .argParser((value: string, before: string[] | undefined) => [...(before ?? []), partOf(value)]),
+    )
+    .option("--exit-code", "ends with 1 if there is a difference")
+    .addOption(spaceOption())
+    .option("--ns <ns>", "the namespace of the run");
+
+function partOf(text: string): string {
+  if (["state", "rest", "writes"].includes(text)) return text;
+  throw new UsageError(`--part: expected state, rest or writes, and found ${JSON.stringify(text)}`);
+}
+
+async function compare(
+  context: Context,
+  options: Options,
+  id?: string,
+  from?: string,
+  to?: string,
+): Promise<number | void> {
+  const inspector = await context.open();
+  const run = await findRun(context, inspector, id!, options);
+  const { toRun, part } = options;
+  const other = toRun === undefined ? run : await findRun(context, inspector, toRun, options);
+  const [before, after] = await sides(inspector, run, other, options, from, to);
+  if (before === null && after.parent !== null) {
+    context.note(`the parent ${safeText(after.parent.id)} is not stored any more, so everything counts as added`);
+  }
+  const { changes, truncated } = await inspector.diff(before, after, part === undefined ? {} : { parts: part });
+  const { output } = context;
+  if (output.json) {
+    output.printJson({ from: before, to: after, changes, truncated });
+  } else {
+    const { formatPath } = await context.load();
+    for (const line of report(before, after, changes, output, formatPath)) output.print(line);
+    if (truncated)
+      output.hint("there are more changes than are shown: compare one --part, or two values that `get --path` prints");
+  }
+  return options.exitCode === true && changes.length > 0 ? exitCodes.no : undefined;
+}
+
+type Sides = [before: CheckpointInfo | null, after: CheckpointInfo];
+
+/** Returns the two checkpoints to compare. */
+async function sides(
+  inspector: Inspector,
+  run: RunInfo,
+  other: RunInfo,
+  { step, fromStep, toStep, toRun }: Options,
+  from: string | undefined,
+  to: string | undefined,
+): Promise<Sides> {
+  if (step !== undefined && [from, to, fromStep, toStep, toRun].some((each) => each !== undefined)) {
+    throw new UsageError("--step compares a checkpoint with its parent: give it alone");
+  }
+  if (from !== undefined && fromStep !== undefined)
+    throw new UsageError("give the id of the older checkpoint or --from-step");
+  if (to !== undefined && toStep !== undefined)
+    throw new UsageError("give the id of the newer checkpoint or --to-step");
+  const read = async (of: RunInfo, id?: string, step?: number) =>
+    (await readCheckpoint(inspector, of, { id, step })).checkpoint;
+  const two =
+    to !== undefined || fromStep !== undefined || toRun !== undefined || (from !== undefined && toStep !== undefined);
+  if (two) return [await read(run, from, fromStep), await read(other, to, toStep)];
+  const after = await read(run, from, step ?? toStep);
+  return [after.parent === null ? null : await parentOf(inspector, after.parent), after];
+}
+
+/** The parent may be a checkpoint of another run. */
+async function parentOf(inspector: Inspector, { space, run, ns, id }: CheckpointRef): Promise<CheckpointInfo | null> {
+  return (await inspector.checkpoint({ space, run, ns, id }))?.checkpoint ?? null;
+}
+
+const ops: Record<Change["op"], { sign: string; word: string; format: Format }> = {
+  add: { sign: "+", word: "added", format: "green" },
+  remove: { sign: "-", word: "removed", format: "red" },
+  replace: { sign: "~", word: "changed", format: "yellow" },
+};
+
+/** The longest excerpt of a value, in characters. */
+const EXCERPT = 100;
+
+function* report(
+  before: CheckpointInfo | null,
+  after: CheckpointInfo,
+  changes: Change[],
+  output: Output,
+  formatPath: (path: ReadonlyArray<string | number>) => string,
+): Generator<string> {
+  const { style } = output;
+  yield `${style("dim", "from")}  ${before === null ? style("dim", "nothing") : headline(before, output)}`;
+  yield `${style("dim", "to")}    ${headline(after, output)}`;
+  yield "";
+  const most = Math.max(20, Math.min(EXCERPT, output.width - 30));
+  for (const change of changes) {
+    const { sign, word, format } = ops[change.op];
+    const path = safeText(formatPath(change.path));
+    const place = path === "" ? change.part : `${change.part}${path.startsWith("[") ? "" : "."}${path}`;
+    yield `${style(format, pad(`${sign} ${word}`, 9))}  ${style("bold", place)}${valuesOf(change, output, most)}`;
+  }
+  yield changes.length === 0 ? style("dim", "no difference") : summary(changes);
+}
+
+/** The values of a change: in the same line if they are short. */
+function valuesOf({ op, before, after }: Change, { style }: Output, most: number): string {
+  if (op === "add") return `  ${excerpt(after, style, most)}`;
+  if (op === "remove") return `  ${excerpt(before, style, most)}`;
+  const [old, now] = [excerpt(before, style, most), excerpt(after, style, most)];
+  const length = [before, after].reduce((sum: number, value) => sum + excerpt(value, plain, most).length, 0);
+  if (length < most) return `  ${old} ${style("dim", "→")} ${now}`;
+  return `\n    ${style("red", "-")} ${old}\n    ${style("green", "+")} ${now}`;
+}
+
+function summary(changes: Change[]): string {
+  const counts = (Object.keys(ops) as Array<Change["op"]>).map((op) => {
+    const count = changes.filter((change) => change.op === op).length;
+    return count === 0 ? "" : `${count} ${ops[op].word}`;
+  });
+  return `\n${plural(changes.length, "change")}: ${counts.filter((text) => text !== "").join(", ")}`;
+}

@@ -1,0 +1,26 @@
+/** `forkpoint doctor`: a quick look at the place and the health of a database. */
+
+import { safeText } from "../../../ts/inspect/json-text.js";
+import { command } from "../command.js";
+import { exitCodes } from "../errors.js";
+import { findingLines } from "../findings.js";
+
+export const doctor = () =>
+  command(
+    "doctor",
+    "looks at the place, the mode, the schema and the pages of the database; takes a second",
+    async (context) => {
+      const inspector = await context.open();
+      const report = await inspector.verify({ quick: true, signal: context.signal });
+      const { output } = context;
+      if (output.json) {
+        output.printJson(report);
+      } else {
+        const { target, backend } = await inspector.info();
+        output.print(output.style("bold", `${safeText(target)} (${backend})`));
+        for (const line of findingLines(report, output.style)) output.print(line);
+        if (report.ok) output.hint("`forkpoint verify` reads everything");
+      }
+      return report.ok ? undefined : exitCodes.no;
+    },
+  );

@@ -1,0 +1,66 @@
+/** `forkpoint fork`: goes on elsewhere, with another state. */
+
+import type { ForkEdit } from "../../../inspect.js";
+import { safeText } from "../../../ts/inspect/json-text.js";
+import { command, parsed, runArgument, spaceOption, wholeFrom } from "../command.js";
+import type { Context } from "../context.js";
+import { type RunOptions, findRun, readCheckpoint, refOf } from "../find.js";
+import { readPatch, readSetting } from "../path.js";
+
+interface Options extends RunOptions {
+  step?: number;
+  set?: string[];
+  patch?: string;
+  as?: string;
+  dryRun?: boolean;
+}
+
+const help = `
+What is there is never changed. AgentOS and Agentium: a new run, whose first checkpoint has the state of the source.
+LangGraph: a branch in the same thread, or a new thread with --as. A value that you set is what the channel holds: no
+reducer runs.
+
+  forkpoint fork run-1 --set scratch.confidence=0.9
+  forkpoint fork run-1 --step -2 --set 'input.question="why not"' --as run-1-again
+  forkpoint fork run-1 --patch '{"scratch":{"confidence":0.9,"draft":null}}'`;
+
+export const fork = () =>
+  command<Options>("fork", "goes on from a checkpoint in another run, with another state", run, "itself")
+    .addArgument(runArgument())
+    .argument("[checkpoint]", "the id of a checkpoint, or how it begins (default: the newest)")
+    .addOption(parsed("--step <n>", "the place in the run, from 0; negative: from the end", wholeFrom(-Infinity)))
+    .addOption(
+      parsed("--set <path>=<json>", "sets the value at a path; repeatable", (text) => text).argParser(
+        (value: string, before: string[] | undefined) => [...(before ?? []), value],
+      ),
+    )
+    .option("--patch <json|@file|->", "changes the state as a JSON merge patch (RFC 7396) says; -: reads it from stdin")
+    .option("--as <run id>", "the id of the new run (default: a new one)")
+    .option("--dry-run", "checks everything, and writes nothing")
+    .addOption(spaceOption())
+    .option("--ns <ns>", "the namespace of the run")
+    .addHelpText("after", help);
+
+async function run(context: Context, options: Options, id?: string, checkpoint?: string): Promise<void> {
+  const { dryRun = false, as } = options;
+  const inspecting = await context.load();
+  const edit: ForkEdit = { set: options.set?.map((text) => readSetting(text, inspecting)), as };
+  if (options.patch !== undefined) edit.patch = await readPatch(options.patch, inspecting);
+  const inspector = dryRun ? await context.openForDryRun() : await context.open({ write: true });
+  const found = await findRun(context, inspector, id!, options);
+  const source = (await readCheckpoint(inspector, found, { id: checkpoint, step: options.step })).checkpoint;
+  const from = { ...refOf(source), id: source.id };
+  context.signal.throwIfAborted();
+  const made = await inspector.fork(from, edit, { dryRun });
+  const { output } = context;
+  if (output.json) {
+    const { space, run, ns = null, id } = made;
+    output.printJson({ space, run, ns, id, from: { ...from, ns: from.ns ?? null }, dryRun });
+    return;
+  }
+  const { style } = output;
+  const [to, at] = [style("bold", safeText(made.run)), style("bold", safeText(made.id))];
+  const source_ = `checkpoint ${safeText(from.id)} of ${safeText(from.run)}`;
+  output.print(`${dryRun ? "would fork" : style("green", "✓ forked")} ${source_} to ${at} of ${to}`);
+  if (!dryRun) output.hint("resume it with what `forkpoint code` prints for this run");
+}

@@ -1,0 +1,144 @@
+/** `forkpoint get`: a checkpoint and its values. */
+
+import { Option } from "commander";
+import type { Change, CheckpointDetail, CheckpointInfo } from "../../../inspect.js";
+import { quote } from "../../../ts/bridge/errors.js";
+import { ForkpointError } from "../../../ts/bridge/errors.js";
+import { safeText } from "../../../ts/inspect/json-text.js";
+import { command, parsed, runArgument, spaceOption, wholeFrom } from "../command.js";
+import type { Context } from "../context.js";
+import { UsageError } from "../errors.js";
+import { type RunOptions, findRun, readCheckpoint } from "../find.js";
+import type { Output } from "../output.js";
+import { readPath } from "../path.js";
+import { plain } from "../style.js";
+import { type Cell, table } from "../table.js";
+import { ago, localTime, size } from "../units.js";
+import { excerpt, prettyJson } from "../value-text.js";
+
+interface Options extends RunOptions {
+  step?: number;
+  path?: string;
+  raw?: boolean;
+  part?: Change["part"];
+}
+
+export const get = () =>
+  command<Options>("get", "prints a checkpoint, the newest unless you name one", print)
+    .addArgument(runArgument())
+    .argument("[checkpoint]", "the id of a checkpoint, or how it begins (4 characters or more)")
+    .addOption(parsed("--step <n>", "the place in the run, from 0; negative: from the end", wholeFrom(-Infinity)))
+    .option("-p, --path <path>", 'only the value at a path such as messages[-1].content or ["any key"]')
+    .option("-r, --raw", "prints a text or bytes as they are")
+    .addOption(new Option("--part <part>", "only this part").choices(["state", "rest", "writes"]))
+    .addOption(spaceOption())
+    .option("--ns <ns>", "the namespace of the run");
+
+async function print(context: Context, options: Options, id?: string, checkpoint?: string): Promise<void> {
+  const { path, raw = false, part } = options;
+  if (raw && context.output.json) throw new UsageError("give --raw or --json, not both");
+  const inspecting = await context.load();
+  const steps = path === undefined ? undefined : readPath(path, inspecting.parsePath);
+  const inspector = await context.open();
+  const run = await findRun(context, inspector, id!, options);
+  const detail = await readCheckpoint(inspector, run, { id: checkpoint, step: options.step });
+  const { output } = context;
+  if (steps !== undefined || raw) {
+    const whole = detail[part ?? "state"];
+    const value = steps === undefined ? whole : inspecting.valueAt(whole, steps);
+    if (value === undefined) throw nothingThere(path!, part ?? "state", detail);
+    return raw ? printRaw(output, value) : printValue(output, value);
+  }
+  if (output.json) {
+    const { checkpoint } = detail;
+    output.printJson(part === undefined ? detail : { checkpoint, [part]: detail[part] });
+    return;
+  }
+  await printParts(output, detail, part);
+}
+
+function nothingThere(path: string, part: string, { checkpoint, parts }: CheckpointDetail): ForkpointError {
+  const opaque = parts.filter(({ readable }) => !readable).map(({ tag }) => quote(tag));
+  const how =
+    opaque.length === 0
+      ? ""
+      : `. Parts with the serializer ${[...new Set(opaque)].join(", ")} cannot be read: give --serializer`;
+  const where = `the ${part} of checkpoint ${quote(checkpoint.id)}`;
+  return new ForkpointError("NOT_FOUND", `there is nothing at ${quote(path)} in ${where}${how}`);
+}
+
+/** Prints a text or bytes as they are, and any other value as JSON. */
+async function printRaw(output: Output, value: unknown): Promise<void> {
+  if (typeof value === "string") {
+    await output.stream(`${value}\n`);
+    return;
+  }
+  const { $type, value: inner } = (value ?? {}) as { $type?: unknown; value?: unknown };
+  if ($type === "Bytes" && typeof inner === "string") return output.raw(Buffer.from(inner, "base64"));
+  return printValue(output, value);
+}
+
+async function printValue(output: Output, value: unknown): Promise<void> {
+  if (output.json) {
+    output.printJson(value);
+    return;
+  }
+  for (const piece of prettyJson(value, output.style)) await output.stream(piece);
+  await output.stream("\n");
+}
+
+async function printParts(output: Output, detail: CheckpointDetail, part: Change["part"] | undefined): Promise<void> {
+  const { state, rest, writes, next, parts, checkpoint } = detail;
+  const { style } = output;
+  const title = (text: string) => output.stream(`\n${style("bold", text)}\n`);
+  await output.stream(`${headline(checkpoint, output)}\n`);
+  if (part === undefined || part === "state") {
+    await title("state");
+    await printValue(output, state);
+  }
+  if (part === "rest" || (part === undefined && rest !== null)) {
+    await title("rest");
+    await printValue(output, rest);
+  }
+  if (part === "writes" || (part === undefined && writes.length > 0)) {
+    await title("writes");
+    for (const line of writeTable(writes, output)) await output.stream(`${line}\n`);
+    if (writes.length === 0) await output.stream(`${style("dim", "none")}\n`);
+  }
+  if (part === undefined && next !== null) {
+    await title("next");
+    await output.stream(`${next.length === 0 ? style("dim", "nothing") : next.map(safeText).join(", ")}\n`);
+  }
+  const unread = parts.filter(({ readable }) => !readable);
+  for (const { name, tag, bytes } of unread) {
+    output.hint(
+      `${safeText(name)} (${size(bytes)}) was written by the serializer ${safeText(quote(tag))}: give --serializer to read it`,
+    );
+  }
+}
+
+/** The line that says which checkpoint it is. */
+export function headline(checkpoint: CheckpointInfo, { style }: Output): string {
+  const { run, id, step, label, savedAt, bytes } = checkpoint;
+  const named = label === null ? `step ${step}` : `step ${step} ${safeText(label)}`;
+  const facts = [safeText(run), style("bold", safeText(id)), named, `saved ${localTime(savedAt)} (${ago(savedAt)})`];
+  return [...facts, size(bytes.logical)].join(style("dim", " · "));
+}
+
+function writeTable(writes: CheckpointDetail["writes"], { style, width }: Output): string[] {
+  const columns = [
+    { title: "TASK", drop: 2 },
+    { title: "INDEX", align: "right" as const, drop: 3 },
+    { title: "CHANNEL" },
+    { title: "STATE", drop: 1 },
+    { title: "VALUE" },
+  ];
+  const rows = writes.map((write): Cell[] => [
+    { text: safeText(write.task), format: "dim" },
+    { text: String(write.index), format: "dim" },
+    { text: safeText(write.channel) },
+    write.owner === null ? { text: "pending", format: "yellow" } : { text: "done", format: "dim" },
+    { text: excerpt(write.value, plain, 100) },
+  ]);
+  return rows.length === 0 ? [] : table(columns, rows, style, width);
+}

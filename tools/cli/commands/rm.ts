@@ -1,0 +1,70 @@
+/** `forkpoint rm`: removes a run, or some of its checkpoints. */
+
+import type { Inspector, RunInfo, RunRef } from "../../../inspect.js";
+import { safeText } from "../../../ts/inspect/json-text.js";
+import { command, dangerous, parsed, runArgument, spaceOption } from "../command.js";
+import { type DangerousOptions, confirm } from "../confirm.js";
+import type { Context } from "../context.js";
+import { type RunOptions, findCheckpoint, findRun, refOf } from "../find.js";
+import { runsOf } from "../pages.js";
+import { plural } from "../units.js";
+
+interface Options extends RunOptions, DangerousOptions {
+  checkpoint?: string[];
+}
+
+export const rm = () =>
+  dangerous(
+    command<Options>("rm", "removes a run, or some of its checkpoints", run, "itself")
+      .addArgument(runArgument())
+      .addOption(
+        parsed("--checkpoint <id>", "only this checkpoint; repeatable", (text) => text).argParser(
+          (value: string, before: string[] | undefined) => [...(before ?? []), value],
+        ),
+      )
+      .addOption(spaceOption())
+      .option("--ns <ns>", "the namespace of the run"),
+  );
+
+async function run(context: Context, options: Options, id?: string): Promise<void> {
+  const { checkpoint: named, dryRun = false } = options;
+  const inspector = await context.openForDryRun();
+  const found = await findRun(context, inspector, id!, options);
+  const ids = named && [...(await idsOf(inspector, found, named))];
+  const count = ids?.length ?? (await countOf(inspector, found));
+  const { output } = context;
+  const of = `run ${safeText(JSON.stringify(found.run))} (${safeText(found.space)})`;
+  const what =
+    ids === undefined ? `${of} with ${plural(count, "checkpoint")}` : `${plural(count, "checkpoint")} of ${of}`;
+  if (!dryRun) await confirm(context, `this removes ${what}`, options);
+  context.signal.throwIfAborted();
+  const { removed } = dryRun ? { removed: count } : await remove(context, refOf(found), ids);
+  if (output.json) {
+    output.printJson({ dryRun, removed });
+    return;
+  }
+  output.print(
+    dryRun ? `would remove ${what}` : `${output.style("green", "✓ removed")} ${plural(removed, "checkpoint")} of ${of}`,
+  );
+}
+
+async function remove(context: Context, ref: RunRef, ids: string[] | undefined): Promise<{ removed: number }> {
+  const inspector = await context.open({ write: true });
+  return inspector.remove(ref, ids);
+}
+
+async function idsOf(inspector: Inspector, found: RunInfo, named: string[]): Promise<Set<string>> {
+  const ids = new Set<string>();
+  for (const each of named) ids.add((await findCheckpoint(inspector, found, each)).id);
+  return ids;
+}
+
+/** A thread is removed with the namespaces of its subgraphs. */
+async function countOf(inspector: Inspector, { space, run, ns, checkpoints }: RunInfo): Promise<number> {
+  if (ns !== "") return checkpoints;
+  let count = 0;
+  for await (const each of runsOf(inspector, { space, match: run, allNs: true })) {
+    if (each.run === run) count += each.checkpoints;
+  }
+  return count;
+}

@@ -1,0 +1,126 @@
+/** `forkpoint show`: a run, its checkpoints, and the runs forked from it. */
+
+import type { CheckpointInfo, Inspector, RunInfo } from "../../../inspect.js";
+import { safeText } from "../../../ts/inspect/json-text.js";
+import { command, parsed, runArgument, spaceOption, wholeFrom } from "../command.js";
+import type { Context } from "../context.js";
+import { UsageError } from "../errors.js";
+import { type RunOptions, findRun, refOf } from "../find.js";
+import { drawTree } from "../lanes.js";
+import { readListing } from "../pages.js";
+import { statusCell } from "../style.js";
+import { type Cell, table } from "../table.js";
+import { ago, localTime, number, plural, size } from "../units.js";
+import { runTable } from "./ls.js";
+
+interface Options extends RunOptions {
+  tree?: boolean;
+  limit?: number;
+  cursor?: string;
+  last?: number;
+}
+
+export const show = () =>
+  command<Options>("show", "shows a run: its checkpoints and the runs forked from it", showRun)
+    .addArgument(runArgument())
+    .option("--tree", "draws what came from what, the newest first")
+    .addOption(spaceOption())
+    .option("--ns <ns>", "the namespace of the run")
+    .addOption(parsed("--limit <n>", "how many checkpoints (default: all)", wholeFrom(1)))
+    .option("--cursor <cursor>", "what the next page begins with")
+    .addOption(parsed("--last <n>", "only the last checkpoints", wholeFrom(1)));
+
+async function showRun(context: Context, options: Options, id?: string): Promise<void> {
+  const { limit, cursor, last } = options;
+  if (last !== undefined && (limit !== undefined || cursor !== undefined)) {
+    throw new UsageError("give --last alone, or --limit and --cursor");
+  }
+  const inspector = await context.open();
+  const ref = refOf(await findRun(context, inspector, id!, options));
+  const run = await inspector.run(ref, { withStatus: true, withBytes: true });
+  if (run === null) throw new UsageError("the run was removed meanwhile");
+  const order = last === undefined ? "asc" : "desc";
+  const read = (limit: number, cursor: string | null) => inspector.checkpoints(ref, { limit, cursor, order });
+  const { items, cursor: next } = await readListing(read, { limit: last ?? limit, cursor });
+  const checkpoints = last === undefined ? items : items.toReversed();
+  const forks = await inspector.forks(ref);
+  const { output } = context;
+  if (output.json) {
+    const { safeJson } = await context.load();
+    // The cursor of the last checkpoints leads to older ones, which no flag asks for.
+    output.print(safeJson({ run, checkpoints, forks, cursor: last === undefined ? next : null }));
+    return;
+  }
+  for (const line of head(run, context)) output.print(line);
+  output.print("");
+  const shown = await Promise.all(forks.map((fork) => withItsStatus(inspector, fork)));
+  const { tree = false } = options;
+  const lines = tree ? drawTree(checkpoints, shown, output.style, output.width) : checkpointTable(checkpoints, context);
+  for (const line of lines) output.print(line);
+  const drawn = new Set(tree ? checkpoints.map((each) => each.id) : []);
+  const others = shown.filter(({ forkedFrom }) => forkedFrom === null || !drawn.has(forkedFrom.id));
+  if (others.length > 0) {
+    output.print("");
+    output.print(output.style("bold", "Forked from it"));
+    for (const line of runTable(others, context)) output.print(line);
+  }
+  if (next !== null && last === undefined) output.hint(`there are more: --cursor ${next}`);
+}
+
+async function withItsStatus(inspector: Inspector, fork: RunInfo): Promise<RunInfo> {
+  return fork.status === null ? ((await inspector.run(refOf(fork), { withStatus: true })) ?? fork) : fork;
+}
+
+/** The lines that say what a run is. */
+function head(run: RunInfo, { output }: Context): string[] {
+  const { style } = output;
+  const now = Date.now();
+  const dot = style("dim", " · ");
+  const where = [run.space, run.group, run.ns].filter((each) => each !== null && each !== "");
+  const lines = [[style("bold", safeText(run.run)), ...where.map((each) => safeText(each!))].join(dot)];
+  const { text, format } = statusCell(run.status ?? "unknown");
+  const why = run.statusWhy === null ? "" : style("dim", `: ${safeText(run.statusWhy)}`);
+  lines.push(`${style(format, text)}${why}`);
+  const facts = [
+    plural(run.checkpoints, "checkpoint"),
+    run.bytes === null ? "" : `${size(run.bytes.logical)} (${size(run.bytes.stored)} stored)`,
+    run.began === null ? "" : `began ${ago(run.began, now)}`,
+    `active ${ago(run.active, now)}`,
+  ];
+  lines.push(facts.filter((fact) => fact !== "").join(dot));
+  if (run.forkedFrom !== null) {
+    const { run: from, id } = run.forkedFrom;
+    lines.push(`forked from ${style("bold", safeText(from))}, checkpoint ${safeText(id)}`);
+  }
+  if (run.lease !== null) lines.push(`leased by ${safeText(run.lease.holder)} until ${localTime(run.lease.until)}`);
+  return lines;
+}
+
+function checkpointTable(checkpoints: CheckpointInfo[], { output }: Context): string[] {
+  const before = new Map(checkpoints.map((each, at) => [each, checkpoints[at - 1]]));
+  const rows = checkpoints.map((each): Cell[] => [
+    { text: number(each.step) },
+    { text: safeText(each.label ?? "") },
+    { text: safeText(each.id), format: "bold" },
+    { text: parentText(each, before.get(each)), format: "dim" },
+    { text: localTime(each.savedAt), format: "dim" },
+    { text: size(each.bytes.logical) },
+    { text: size(each.bytes.stored), format: "dim" },
+  ]);
+  const columns = [
+    { title: "STEP", align: "right" as const },
+    { title: "LABEL", drop: 4, least: 8 },
+    { title: "CHECKPOINT" },
+    { title: "PARENT", drop: 1 },
+    { title: "SAVED", drop: 2 },
+    { title: "SIZE", align: "right" as const, drop: 3 },
+    { title: "STORED", align: "right" as const, drop: 5 },
+  ];
+  return rows.length === 0 ? [] : table(columns, rows, output.style, output.width);
+}
+
+/** The parent, if it is not the checkpoint above. */
+function parentText({ parent, run }: CheckpointInfo, above: CheckpointInfo | undefined): string {
+  if (parent === null || (above !== undefined && parent.run === run && parent.id === above.id)) return "";
+  return parent.run === run ? safeText(parent.id) : `${safeText(parent.id)} of ${safeText(parent.run)}`;
+}

@@ -1,0 +1,140 @@
+/** `forkpoint tail`: what is saved, as it is saved. */
+
+import type { Inspector, StoreEvent } from "../../../inspect.js";
+import { safeJson, safeText } from "../../../ts/inspect/json-text.js";
+import { command, parsed, runArgument, spaceOption, wholeFrom } from "../command.js";
+import type { Context } from "../context.js";
+import { UsageError, exitCodes } from "../errors.js";
+import { findRun, refOf } from "../find.js";
+import type { Output } from "../output.js";
+import { checkpointsOf, runsOf } from "../pages.js";
+import { pad, width } from "../table.js";
+import { localTime, parseDuration, size } from "../units.js";
+
+interface Options {
+  lines?: number;
+  follow: boolean;
+  space?: string;
+  ns?: string;
+  since?: Since;
+}
+
+/** Where to begin: after a position in the save order, or with a time. */
+type Since = { seq: number } | { time: number };
+
+const [LINES, MOST] = [10, 1000];
+
+export const tail = () =>
+  command<Options>("tail", "prints what is saved as it is saved, by whatever process; Ctrl-C ends it", print, "itself")
+    .addArgument(runArgument(false))
+    .addOption(parsed("-n, --lines <n>", `how many of the last saves to begin with (default: ${LINES})`, linesOf))
+    .option("--no-follow", "ends after what is there")
+    .addOption(spaceOption())
+    .option("--ns <ns>", "the namespace of the run")
+    .addOption(
+      parsed("--since <duration or seq>", "begins at this time (90s, 15m, 2h, 7d), or after this `seq`", sinceOf),
+    );
+
+function linesOf(text: string): number {
+  const lines = wholeFrom(0)(text);
+  if (lines <= MOST) return lines;
+  throw new UsageError(`expected a whole number from 0 to ${MOST}`);
+}
+
+function sinceOf(text: string): Since {
+  if (/^\d{1,15}$/.test(text)) return { seq: Number(text) };
+  return { time: Date.now() - parseDuration(text) };
+}
+
+/** What to watch. */
+interface Scope {
+  space?: string | undefined;
+  run?: string | undefined;
+}
+
+async function print(context: Context, options: Options, id?: string): Promise<number> {
+  const { lines, follow, since, space, ns } = options;
+  if (since !== undefined && lines !== undefined) throw new UsageError("give --lines or --since, not both");
+  const inspector = await context.open();
+  const { signal, output } = context;
+  const found = id === undefined ? undefined : await findRun(context, inspector, id, options);
+  const scope: Scope = found === undefined ? { space } : { space: found.space, run: found.run };
+  const begin: Begin = since === undefined ? { last: lines ?? LINES } : await beginAt(inspector, scope, since);
+  // Without a stream that goes on, the end is what is saved last now.
+  let end = follow ? Number.POSITIVE_INFINITY : await lastSeq(inspector, scope, signal);
+  if ((begin.last === 0 && !follow) || (begin.since ?? -1) >= end || end < 0) return exitCodes.done;
+  const show = printer(output);
+  let last = -1;
+  try {
+    for await (const event of inspector.watch({ ...scope, ...begin, signal })) {
+      if (event.type === "saved") {
+        last = event.seq;
+        if (ns === undefined || event.checkpoint.ns === ns) await show(event);
+      } else if (follow) await show(event);
+      // The save at the end may have been removed.
+      else end = await lastSeq(inspector, scope, signal);
+      if (last >= end) break;
+    }
+  } catch (error) {
+    if (!signal.aborted) throw error;
+  }
+  return exitCodes.done;
+}
+
+/** The position of the last save of a scope. -1: there is none. */
+async function lastSeq(inspector: Inspector, { space, run }: Scope, signal: AbortSignal): Promise<number> {
+  const { spaces } = await inspector.info();
+  if (!spaces.some((each) => space === undefined || each.space === space)) return -1;
+  for await (const event of inspector.watch({ space, run, last: 1, signal })) {
+    if (event.type === "saved") return event.seq;
+  }
+  return -1;
+}
+
+/** Where a watch begins: with the last saves, or after a position. */
+interface Begin {
+  last?: number;
+  since?: number;
+}
+
+async function beginAt(inspector: Inspector, { space, run }: Scope, since: Since): Promise<Begin> {
+  if ("seq" in since) return { since: since.seq };
+  let first: number | undefined;
+  for await (const each of runsOf(inspector, { space, since: since.time, match: run, allNs: true })) {
+    if (run !== undefined && each.run !== run) continue;
+    for await (const { savedAt, seq } of checkpointsOf(inspector, refOf(each), { order: "desc" })) {
+      if (savedAt < since.time) break;
+      first = Math.min(first ?? seq, seq);
+    }
+  }
+  return first === undefined ? { last: 0 } : { since: first - 1 };
+}
+
+/** Returns a function that prints an event. Columns grow with their texts. */
+function printer(output: Output): (event: StoreEvent) => Promise<void> {
+  // The first lines are aligned with later ones, if their texts are not longer than usual.
+  const widths = [19, 8, 16, 6, 8];
+  return async (event) => {
+    await output.stream(`${output.json ? safeJson(event) : lineOf(event, output, widths)}\n`);
+    await output.flush();
+  };
+}
+
+function lineOf(event: StoreEvent, { style }: Output, widths: number[]): string {
+  if (event.type === "changed") return style("dim", "something was removed");
+  const { space, run, id, step, label, savedAt, bytes } = event.checkpoint;
+  const cells = [
+    { text: localTime(savedAt), format: "dim" as const },
+    { text: safeText(space), format: "dim" as const },
+    { text: safeText(run), format: "bold" as const },
+    { text: `step ${step}`, format: undefined },
+    { text: safeText(label ?? ""), format: undefined },
+    { text: safeText(id), format: undefined },
+    { text: size(bytes.logical), format: "dim" as const },
+  ];
+  const texts = cells.map(({ text, format }, at) => {
+    widths[at] = Math.max(widths[at] ?? 0, width(text));
+    return style(format, pad(text, widths[at]));
+  });
+  return texts.join("  ").trimEnd();
+}

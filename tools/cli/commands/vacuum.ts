@@ -1,0 +1,37 @@
+/** `forkpoint vacuum`: gives free room back to the file system. */
+
+import { safeText } from "../../../ts/inspect/json-text.js";
+import { command, dangerous } from "../command.js";
+import { type DangerousOptions, confirm } from "../confirm.js";
+import type { Context } from "../context.js";
+import { size } from "../units.js";
+
+export const vacuum = () =>
+  dangerous(command<DangerousOptions>("vacuum", "gives the room of removed checkpoints back", run, "itself"));
+
+async function run(context: Context, options: DangerousOptions): Promise<void> {
+  const { dryRun = false } = options;
+  const inspector = await context.open();
+  const { fileBytes: before = 0, freeBytes } = await inspector.stats({ largest: 0 });
+  const free = freeBytes === null ? "" : `, of which ${size(freeBytes)} are free`;
+  const what = `this writes ${safeText(context.database.shown)} anew: ${size(before)}${free}`;
+  const { output } = context;
+  let after = Math.max(0, before - (freeBytes ?? 0));
+  if (!dryRun) {
+    await confirm(context, what, options);
+    output.progress.show("writing the database anew");
+    const writer = await context.open({ write: true });
+    await writer.vacuum();
+    after = (await writer.stats({ largest: 0 })).fileBytes ?? 0;
+    output.progress.clear();
+  }
+  if (output.json) {
+    output.printJson(dryRun ? { before, after, dryRun } : { before, after });
+    return;
+  }
+  output.print(
+    dryRun
+      ? `would give back about ${size(before - after)} of ${size(before)}`
+      : `${output.style("green", "✓ done")} ${size(before)} before, ${size(after)} after`,
+  );
+}

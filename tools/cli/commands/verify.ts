@@ -1,0 +1,98 @@
+/** `forkpoint verify`: reads everything that is stored and compares it with its checksums. */
+
+import type { Finding, VerifyReport } from "../../../inspect.js";
+import { safeText } from "../../../ts/inspect/json-text.js";
+import { command, runsArgument, spaceOption } from "../command.js";
+import type { Context } from "../context.js";
+import { exitCodes } from "../errors.js";
+import { type RunOptions, findRun, refOf } from "../find.js";
+import { findingLines } from "../findings.js";
+import { shellWord } from "../shell.js";
+import { number, plural } from "../units.js";
+
+interface Options extends RunOptions {
+  repairPlan?: boolean;
+}
+
+/** A step that would repair something. */
+interface Repair {
+  code: string;
+  remedy: string;
+  /** The command that removes what cannot be read. Null: no command repairs it. */
+  command: string | null;
+}
+
+export const verify = () =>
+  command<Options>("verify", "reads everything, and compares it with its checksums and indexes", run, "itself")
+    .addArgument(runsArgument())
+    .option("--repair-plan", "also says which steps would repair what was found; does none of them")
+    .addOption(spaceOption())
+    .option("--ns <ns>", "the namespace of the runs");
+
+async function run(context: Context, options: Options, ...ids: Array<string | undefined>): Promise<number | void> {
+  const inspector = await context.open();
+  const { output, signal } = context;
+  const named = ids.filter((id) => id !== undefined);
+  const runs = [];
+  for (const id of named) runs.push(refOf(await findRun(context, inspector, id, options)));
+  const report = await inspector.verify({
+    ...(named.length > 0 && { runs }),
+    signal,
+    onProgress: (done, of) => {
+      context.done = `${number(done)} of about ${plural(of, "row")} were verified`;
+      output.progress.show("verifying", done, of);
+    },
+  });
+  output.progress.clear();
+  const plan = options.repairPlan === true ? repairsFor(report.findings, context.database.shown) : undefined;
+  if (output.json) {
+    output.printJson(plan === undefined ? report : { ...report, plan });
+  } else {
+    for (const line of lines(report, plan, named.length, context)) output.print(line);
+  }
+  return report.ok ? undefined : exitCodes.no;
+}
+
+function* lines(
+  report: VerifyReport,
+  plan: Repair[] | undefined,
+  named: number,
+  { output }: Context,
+): Generator<string> {
+  const { checkpoints, payloads, writes } = report.checked;
+  yield* findingLines(report, output.style);
+  const counts = [plural(checkpoints, "checkpoint"), plural(payloads, "payload"), plural(writes, "write")];
+  const part = named === 0 ? "" : ` in the whole database; what was found is shown for ${plural(named, "run")}`;
+  yield output.style("dim", `${counts.join(", ")} verified${part}`);
+  if (plan === undefined) return;
+  yield "";
+  yield output.style("bold", plan.length === 0 ? "Nothing to repair" : "How to repair it");
+  for (const [at, { remedy, command }] of plan.entries()) {
+    yield `${at + 1}. ${safeText(remedy)}`;
+    if (command !== null) yield `   ${output.style("cyan", safeText(command))}`;
+  }
+}
+
+/** Returns the steps that repair the errors, each once. */
+function repairsFor(findings: Finding[], database: string): Repair[] {
+  const steps = new Map<string, Repair>();
+  for (const { code, severity, remedy, ref } of findings) {
+    if (severity !== "error") continue;
+    const removes = code === "CORRUPT" && ref?.run != null && ref.id != null;
+    const where = removes ? [`--space ${shellWord(ref.space ?? "")}`, ref.ns ? `--ns ${shellWord(ref.ns)}` : ""] : [];
+    const command = removes
+      ? [
+          "forkpoint rm",
+          `--db ${shellWord(database)}`,
+          ...where,
+          `--checkpoint ${shellWord(ref.id!)}`,
+          "--",
+          shellWord(ref.run!),
+        ]
+          .filter((word) => word !== "")
+          .join(" ")
+      : null;
+    steps.set(`${remedy}\0${command}`, { code, remedy, command });
+  }
+  return [...steps.values()];
+}

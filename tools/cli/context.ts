@@ -1,0 +1,108 @@
+/** What every command gets: its output, its database, and the signal that asks it to stop. */
+
+import type { Serializer } from "../../index.js";
+import type { Inspector } from "../../inspect.js";
+import { type Database, chooseDatabase, refuseMissing } from "./database.js";
+import type { Output } from "./output.js";
+import { loadSerializers } from "./serializers.js";
+import { redact } from "./secrets.js";
+
+/** The flags of every command. */
+export interface CommonOptions {
+  db?: string;
+  json?: boolean;
+  color?: "auto" | "always" | "never";
+  serializer?: string[];
+}
+
+/** The module that looks into stores. It loads the addon, so commands that need none do not load it. */
+export type Inspecting = typeof import("../../ts/inspect/index.js");
+
+export class Context {
+  readonly output: Output;
+  /** Aborts when the process is asked to end. */
+  readonly signal: AbortSignal;
+  /** What a command that is stopped has done so far, for the user. */
+  done: string | undefined;
+  readonly #options: CommonOptions;
+  #database: Database | undefined;
+  #opened: AsyncDisposable[] = [];
+
+  constructor(options: CommonOptions, output: Output, signal: AbortSignal) {
+    this.#options = options;
+    this.output = output;
+    this.signal = signal;
+  }
+
+  /** The database that the command works on. */
+  get database(): Database {
+    if (this.#database === undefined) {
+      this.#database = chooseDatabase(this.#options.db);
+      const { guessed, shown } = this.#database;
+      if (guessed) this.note(`using ${JSON.stringify(shown)}`);
+    }
+    return this.#database;
+  }
+
+  /** Opens the database to look into it. With `write`, also to change it. Never creates it. Closes what was open. */
+  async open({ write = false } = {}): Promise<Inspector> {
+    const { database } = this;
+    refuseMissing(database);
+    // A process cannot have a database open to look into it, and again to change it.
+    await this.close();
+    return this.inspect(database.target, write);
+  }
+
+  /**
+   * Opens the database to say what a command would change. The inspector takes the calls that write, if they are dry runs.
+   * Below it is a store that cannot change anything.
+   */
+  async openForDryRun(): Promise<Inspector> {
+    const { database } = this;
+    refuseMissing(database);
+    await this.close();
+    const { openStore } = await import("../../ts/index.js");
+    const store = await openStore(database.target, { readOnly: true });
+    this.#opened.push(store);
+    return this.inspect(store, true);
+  }
+
+  /** Opens any target. It is closed when the command ends. */
+  async inspect(target: Parameters<Inspecting["openInspector"]>[0], write = false): Promise<Inspector> {
+    const { openInspector } = await this.load();
+    const inspector = await openInspector(target, { write, serializers: await this.#serializers() });
+    this.#opened.push(inspector);
+    return inspector;
+  }
+
+  /** Opens any target to write to it, and creates it if it does not exist. */
+  async create(target: string): Promise<Inspector> {
+    const { openStore } = await import("../../ts/index.js");
+    await this.close();
+    // Every payload that another store holds must fit.
+    const store = await openStore(target, { maxPayloadBytes: 900 * 2 ** 20 });
+    this.#opened.push(store);
+    return this.inspect(store, true);
+  }
+
+  /** Loads the module that looks into stores. */
+  load(): Promise<Inspecting> {
+    return import("../../ts/inspect/index.js");
+  }
+
+  #serializers(): Promise<Serializer[]> {
+    return loadSerializers(this.#options.serializer ?? []);
+  }
+
+  /** Writes a remark for the user. */
+  note(text: string): void {
+    this.output.note(this.output.noteStyle("dim", redact(text)));
+  }
+
+  /** Closes what was opened. */
+  async close(): Promise<void> {
+    const opened = this.#opened;
+    this.#opened = [];
+    for (const resource of opened.toReversed()) await resource[Symbol.asyncDispose]();
+  }
+}

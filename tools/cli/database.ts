@@ -1,0 +1,160 @@
+/** Finds the database that a command works on: `--db`, `FORKPOINT_URL`, or the only database in the working directory. */
+
+import { closeSync, existsSync, openSync, readSync, readdirSync, realpathSync, statSync } from "node:fs";
+import { join, resolve } from "node:path";
+import { fileURLToPath } from "node:url";
+import { ForkpointError, quote } from "../../ts/bridge/errors.js";
+import { UsageError } from "./errors.js";
+import { learnSecrets, redact } from "./secrets.js";
+
+/** A database as the user named it. */
+export interface Database {
+  /** What the inspector and `openStore` take. */
+  target: string;
+  /** The path or URL, without a password, for messages. */
+  shown: string;
+  /** True if neither a flag nor the environment names the database. */
+  guessed: boolean;
+}
+
+/** The length in bytes of SQLite's header, and the place and value of the number that marks a database of Forkpoint. */
+const HEADER_BYTES = 100;
+const APPLICATION_ID = { offset: 68, value: 0x466b7074 };
+
+/** The log of a folder of text files, and how it begins. */
+const ORDER = "order.jsonl";
+const ORDER_BEGIN = '{"forkpoint":"jsonl"';
+
+/** Returns the database for a command. */
+export function chooseDatabase(given: string | undefined): Database {
+  if (given === "") throw new UsageError("--db is empty: give the path or URL of a database");
+  const named = given ?? process.env["FORKPOINT_URL"] ?? "";
+  if (named !== "") return databaseAt(named);
+  const found = databasesIn(process.cwd());
+  if (found.length === 1) return { target: found[0]!.target, shown: found[0]!.name, guessed: true };
+  const how = "give one with --db <path or url>, or set FORKPOINT_URL";
+  if (found.length === 0) throw new UsageError(`there is no database in this directory: ${how}`);
+  const names = found.map(({ name }) => `\n${quote(name)}`).join("");
+  throw new UsageError(`there are ${found.length} databases in this directory: ${how}${names}`);
+}
+
+/** Returns the database that a path or a URL names. */
+export function databaseAt(named: string): Database {
+  learnSecrets(named);
+  if (/^memory:/i.test(named)) {
+    throw new UsageError('"memory:" is a new store that nobody else can use: give the path or URL of a database');
+  }
+  const folder = !hasScheme(named) && isFolderOfText(named);
+  return { target: folder ? `jsonl:${resolve(named)}` : named, shown: redact(named), guessed: false };
+}
+
+/** Throws `NOT_FOUND` if a target has a path where nothing is. Commands that write must not create a database. */
+export function refuseMissing({ target, shown }: Database): void {
+  const path = pathOf(target);
+  if (path === null || existsSync(path)) return;
+  throw new ForkpointError("NOT_FOUND", `there is no database at ${quote(shown)}: check the path`);
+}
+
+/** Returns true if there is nothing yet at the path of a target. A server is always there. */
+export function isMissing({ target }: Database): boolean {
+  const path = pathOf(target);
+  return path !== null && !existsSync(path);
+}
+
+/** Returns true if two targets name the same file, folder or URL. */
+export function samePlace(one: Database, other: Database): boolean {
+  const [a, b] = [pathOf(one.target), pathOf(other.target)];
+  if (a === null || b === null) return one.target === other.target;
+  return realPath(a) === realPath(b);
+}
+
+/** Follows links. A path where nothing is stays as it is. */
+function realPath(path: string): string {
+  return existsSync(path) ? realpathSync(path) : resolve(path);
+}
+
+/** Returns the path of a target. Null: it has none, because it is on a server, or because no store knows it. */
+function pathOf(target: string): string | null {
+  if (/^file:/i.test(target)) {
+    try {
+      return fileURLToPath(target);
+    } catch {
+      // The store says what is wrong with the URL.
+      return null;
+    }
+  }
+  const path = target.replace(/^(?:sqlite|jsonl):(?:\/\/)?/, "");
+  return path === target && hasScheme(target) ? null : path;
+}
+
+/** A single letter before the colon is a drive of Windows. */
+function hasScheme(target: string): boolean {
+  return /^[a-z][a-z0-9+.-]+:/i.test(target);
+}
+
+function databasesIn(folder: string): Array<{ name: string; target: string }> {
+  const found = [];
+  for (const name of readdirSync(folder).toSorted()) {
+    const path = join(folder, name);
+    if (isSqlite(path)) found.push({ name, target: path });
+    else if (isFolderOfText(path)) found.push({ name, target: `jsonl:${path}` });
+  }
+  return found;
+}
+
+/** Returns true for a SQLite file of Forkpoint. Only regular files are opened: opening a pipe would wait. */
+function isSqlite(path: string): boolean {
+  return ignoring(() => {
+    if (!statSync(path).isFile()) return false;
+    const header = beginOf(path, HEADER_BYTES);
+    if (header.length < HEADER_BYTES || header.toString("latin1", 0, 16) !== "SQLite format 3\0") return false;
+    return isOurs(header) || isOursInLog(path);
+  });
+}
+
+function isOurs(page: Buffer): boolean {
+  return page.readUInt32BE(APPLICATION_ID.offset) === APPLICATION_ID.value;
+}
+
+/**
+ * Looks for the first page of a database in its log. The main file of a new database has no mark until SQLite copies the
+ * log into it. A program that keeps the database open may do that late.
+ */
+function isOursInLog(path: string): boolean {
+  const [head, frames] = [32, 256];
+  const begin = beginOf(`${path}-wal`, head);
+  if (begin.length < head) return false;
+  const pageBytes = begin.readUInt32BE(8);
+  const frameBytes = 24 + pageBytes;
+  const log = beginOf(`${path}-wal`, head + frames * frameBytes);
+  for (let at = head; at + frameBytes <= log.length; at += frameBytes) {
+    if (log.readUInt32BE(at) === 1 && isOurs(log.subarray(at + 24))) return true;
+  }
+  return false;
+}
+
+function isFolderOfText(path: string): boolean {
+  return ignoring(() => {
+    if (!statSync(path).isDirectory() || !statSync(join(path, ORDER)).isFile()) return false;
+    return beginOf(join(path, ORDER), ORDER_BEGIN.length).toString("latin1") === ORDER_BEGIN;
+  });
+}
+
+/** Returns false for what cannot be read: it is no database that a command could open. */
+function ignoring(look: () => boolean): boolean {
+  try {
+    return look();
+  } catch {
+    return false;
+  }
+}
+
+function beginOf(path: string, bytes: number): Buffer {
+  const file = openSync(path, "r");
+  try {
+    const begin = Buffer.alloc(bytes);
+    return begin.subarray(0, readSync(file, begin, 0, bytes, 0));
+  } finally {
+    closeSync(file);
+  }
+}

@@ -1,0 +1,64 @@
+/** What happens around every command: signals, errors, the exit code. */
+
+import { type CommonOptions, Context } from "./context.js";
+import { BrokenPipeError, StoppedError, describe, exitCodeOf, exitCodes } from "./errors.js";
+import { Output } from "./output.js";
+import { aborted, endingSignal } from "./signals.js";
+
+/**
+ * How a command ends when the process is asked to end. `"at once"`: it only looks. `"itself"`: it looks at its signal, and
+ * says what it has done.
+ */
+export type Stops = "at once" | "itself";
+
+/** Runs a command and ends the process. */
+export async function execute(
+  options: CommonOptions,
+  stops: Stops,
+  run: (context: Context) => Promise<number | void>,
+): Promise<never> {
+  const output = new Output(options.json === true, options.color ?? "auto");
+  const context = new Context(options, output, endingSignal());
+  showWarnings(context);
+  const { signal } = context;
+  try {
+    const work = finish(context, run);
+    const code = await (stops === "itself" ? work : Promise.race([work, aborted(signal)]));
+    if (code === undefined && signal.aborted) context.note("stopped after everything was done");
+    await output.finish();
+    return process.exit(code ?? (signal.aborted ? exitCodeOf(signal.reason) : exitCodes.done));
+  } catch (error) {
+    return process.exit(fail(output, error, context.done));
+  }
+}
+
+/** Runs a command and closes what it has opened. */
+async function finish(context: Context, run: (context: Context) => Promise<number | void>): Promise<number | void> {
+  try {
+    return await run(context);
+  } finally {
+    context.output.progress.clear();
+    await context.close();
+  }
+}
+
+/** Shows an error, and returns the exit code. `done` is what the command has done before. */
+export function fail(output: Output, error: unknown, done?: string): number {
+  if (error instanceof BrokenPipeError) return exitCodes.done;
+  const shown = describe(error);
+  if (error instanceof StoppedError && done !== undefined) shown.message += `: ${done}`;
+  if (shown.code === "INTERNAL") {
+    const stack = error instanceof Error ? error.stack : undefined;
+    shown.message = `this is a bug of forkpoint: ${output.json ? shown.message : (stack ?? shown.message)}`;
+  }
+  output.fail(shown);
+  return exitCodeOf(error);
+}
+
+/** Shows the warnings of this package as notes, and no others. */
+function showWarnings(context: Context): void {
+  process.removeAllListeners("warning");
+  process.on("warning", ({ name, message }) => {
+    if (name === "ForkpointWarning") context.note(`warning: ${message}`);
+  });
+}

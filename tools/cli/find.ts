@@ -1,0 +1,147 @@
+/** Finds the run and the checkpoint that the arguments name: by the whole id, or by how it begins. */
+
+import type { CheckpointDetail, CheckpointInfo, Inspector, RunInfo, RunRef } from "../../inspect.js";
+import { ForkpointError, quote } from "../../ts/bridge/errors.js";
+import type { Context } from "./context.js";
+import { UsageError, describe } from "./errors.js";
+import { checkpointsOf, runsOf } from "./pages.js";
+
+/** The least length of the beginning of an id. */
+const SHORTEST = 4;
+
+/** Returns true if a text is long enough to be the beginning of an id. */
+const isLongEnough = (text: string) => [...text].length >= SHORTEST;
+
+/** The number of ids that a message lists. */
+const LISTED = 10;
+
+/** The flags that say where a run is. */
+export interface RunOptions {
+  space?: string;
+  ns?: string;
+}
+
+/** Finds a run. Throws `NOT_FOUND` if there is none, and a {@link UsageError} if there are several. */
+export async function findRun(context: Context, inspector: Inspector, id: string, where: RunOptions): Promise<RunInfo> {
+  const exact = await exactRuns(inspector, id, where);
+  if (exact.length > 0) return onlyRun(id, exact);
+  const found = { same: [] as RunInfo[], begun: [] as RunInfo[] };
+  for await (const run of runsOf(inspector, { match: id, allNs: true, ...filterOf(where) })) {
+    if (run.run === id) found.same.push(run);
+    else if (run.run.startsWith(id)) found.begun.push(run);
+  }
+  if (found.same.length > 0) return onlyRun(id, found.same);
+  if (isLongEnough(id) && found.begun.length > 0) return onlyRun(id, found.begun);
+  throw notFound(context, id, where, found.begun.length);
+}
+
+function filterOf({ space, ns }: RunOptions) {
+  return { ...(space !== undefined && { space }), ...(ns !== undefined && { ns }) };
+}
+
+/** The runs of all spaces with this id. */
+async function exactRuns(inspector: Inspector, id: string, { space, ns }: RunOptions): Promise<RunInfo[]> {
+  const spaces = space === undefined ? (await inspector.info()).spaces.map((each) => each.space) : [space];
+  const found = await Promise.all(spaces.map((space) => inspector.run({ space, run: id, ns }).catch(noneIfInvalid)));
+  return found.filter((run) => run !== null);
+}
+
+/** A text that can be no id names nothing. */
+function noneIfInvalid(error: unknown): null {
+  if (describe(error).code === "INVALID_ARGUMENT") return null;
+  throw error;
+}
+
+/** Returns the only run. Of the namespaces of one run, the graph itself is meant. */
+function onlyRun(id: string, runs: RunInfo[]): RunInfo {
+  const names = new Set(runs.map(({ space, run }) => JSON.stringify([space, run])));
+  const roots = runs.filter(({ ns }) => ns === null || ns === "");
+  const candidates = names.size === 1 && roots.length === 1 ? roots : runs;
+  if (candidates.length === 1) return candidates[0]!;
+  const several = (key: "space" | "run") => new Set(candidates.map((run) => run[key])).size > 1;
+  const how = several("run")
+    ? "give more of the id"
+    : several("space")
+      ? "say which with --space"
+      : "say which with --ns";
+  const listed = candidates.slice(0, LISTED).map(({ space, run, ns }) => {
+    const where = ns === null || ns === "" ? "" : `, namespace ${quote(ns)}`;
+    return `\n${JSON.stringify(run)} (${space}${where})`;
+  });
+  const more = candidates.length > LISTED ? `\nand ${candidates.length - LISTED} more` : "";
+  throw new UsageError(`${quote(id)} names ${candidates.length} runs: ${how}${listed.join("")}${more}`);
+}
+
+function notFound(context: Context, id: string, { space, ns }: RunOptions, begun: number): ForkpointError {
+  const where = [space === undefined ? "" : ` in ${space}`, ns === undefined ? "" : ` in namespace ${quote(ns)}`].join(
+    "",
+  );
+  const how =
+    begun > 0
+      ? `${begun} ids begin so, but the beginning of an id needs ${SHORTEST} characters or more`
+      : "`forkpoint ls` lists the runs";
+  return new ForkpointError(
+    "NOT_FOUND",
+    `there is no run ${quote(id)}${where} in ${quote(context.database.shown)}: ${how}`,
+  );
+}
+
+/** The checkpoint that the arguments name. */
+export interface Which {
+  /** The id, or how it begins. */
+  id?: string | undefined;
+  /** The place in the run. Negative: from the end. */
+  step?: number | undefined;
+}
+
+/** Reads a checkpoint of a run with its values: the newest if none is named. */
+export async function readCheckpoint(inspector: Inspector, run: RunInfo, which: Which): Promise<CheckpointDetail> {
+  const ref = refOf(run);
+  if (which.id !== undefined && which.step !== undefined) {
+    throw new UsageError("give the id of a checkpoint or --step, not both");
+  }
+  if (which.step !== undefined) {
+    const found = await inspector.checkpoint({ ...ref, step: which.step });
+    if (found !== null) return found;
+    const of = run.checkpoints === 1 ? "its only step is 0" : `its steps are 0 to ${run.checkpoints - 1}`;
+    throw new ForkpointError("NOT_FOUND", `run ${quote(run.run)} has no step ${which.step}: ${of}`);
+  }
+  const id = which.id ?? run.latest.id;
+  const exact = await inspector.checkpoint({ ...ref, id });
+  if (exact !== null) return exact;
+  const { id: found } =
+    which.id === undefined ? await newest(inspector, run) : await findCheckpoint(inspector, run, id);
+  const begun = await inspector.checkpoint({ ...ref, id: found });
+  if (begun !== null) return begun;
+  throw noCheckpoint(run, id);
+}
+
+/** The newest checkpoint, after somebody has removed the one that was. */
+async function newest(inspector: Inspector, run: RunInfo): Promise<CheckpointInfo> {
+  for await (const checkpoint of checkpointsOf(inspector, refOf(run), { order: "desc", limit: 1 })) return checkpoint;
+  throw new ForkpointError("NOT_FOUND", `run ${quote(run.run)} was removed meanwhile`);
+}
+
+/** Finds a checkpoint of a run without reading its values, which may be damaged. */
+export async function findCheckpoint(inspector: Inspector, run: RunInfo, id: string): Promise<CheckpointInfo> {
+  const begun: CheckpointInfo[] = [];
+  for await (const checkpoint of checkpointsOf(inspector, refOf(run), { order: "desc" })) {
+    if (checkpoint.id === id) return checkpoint;
+    if (isLongEnough(id) && checkpoint.id.startsWith(id)) begun.push(checkpoint);
+  }
+  if (begun.length === 0) throw noCheckpoint(run, id);
+  if (begun.length === 1) return begun[0]!;
+  const listed = begun.slice(0, LISTED).map((each) => `\n${JSON.stringify(each.id)} (step ${each.step})`);
+  const more = begun.length > LISTED ? `\nand ${begun.length - LISTED} more` : "";
+  throw new UsageError(`${quote(id)} names ${begun.length} checkpoints: give more of the id${listed.join("")}${more}`);
+}
+
+function noCheckpoint(run: RunInfo, id: string): ForkpointError {
+  const how = "`forkpoint show` lists its checkpoints";
+  return new ForkpointError("NOT_FOUND", `run ${quote(run.run)} has no checkpoint ${quote(id)}: ${how}`);
+}
+
+/** Returns what names a run, without the rest of its description. */
+export function refOf({ space, run, ns }: RunInfo | CheckpointInfo): RunRef {
+  return { space, run, ns };
+}

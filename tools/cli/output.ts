@@ -1,0 +1,130 @@
+/**
+ * What a command writes. The answer goes to stdout. Notes, questions, progress and errors go to stderr.
+ *
+ * An answer that is printed is kept until the command has succeeded, so a failed command leaves stdout empty. Only
+ * commands that stream write at once.
+ */
+
+import { safeJson, safeText } from "../../ts/inspect/json-text.js";
+import { BrokenPipeError, type Shown } from "./errors.js";
+import { Progress } from "./progress.js";
+import { redact } from "./secrets.js";
+import { type ColorMode, type Style, styleFor } from "./style.js";
+
+/** The size in characters from which kept text is written. */
+const BATCH = 1 << 16;
+
+export class Output {
+  readonly json: boolean;
+  /** The style of the answer. */
+  readonly style: Style;
+  /** The style of what goes to stderr. */
+  readonly noteStyle: Style;
+  /** Whether stderr can show a question and stdin can answer it. */
+  readonly interactive: boolean;
+  readonly progress: Progress;
+  #kept: string[] = [];
+  #batch = "";
+  #notes: string[] = [];
+  #hints: string[] = [];
+
+  constructor(json: boolean, mode: ColorMode) {
+    this.json = json;
+    this.style = styleFor(process.stdout, json ? "never" : mode);
+    this.noteStyle = styleFor(process.stderr, json ? "never" : mode);
+    this.interactive = process.stdin.isTTY === true && process.stderr.isTTY === true;
+    this.progress = new Progress(process.stderr, !json && process.stderr.isTTY === true, this.noteStyle);
+  }
+
+  /** The width of the terminal. Infinity if stdout is none. */
+  get width(): number {
+    return process.stdout.isTTY ? process.stdout.columns || 80 : Number.POSITIVE_INFINITY;
+  }
+
+  /** Keeps a line of the answer until the command succeeds. */
+  print(line: string): void {
+    this.#kept.push(line);
+  }
+
+  /** Keeps the answer as one line of JSON. */
+  printJson(value: unknown): void {
+    this.print(safeJson(value));
+  }
+
+  /** Writes a part of the answer. It may wait for a while, so that much text takes few writes. */
+  async stream(text: string): Promise<void> {
+    this.#batch += text;
+    if (this.#batch.length >= BATCH) await this.flush();
+  }
+
+  /** Writes what was printed and streamed so far. Waits until the reader has taken it. */
+  async flush(): Promise<void> {
+    this.#showNotes();
+    const text = this.#batch + this.#kept.map((line) => `${line}\n`).join("");
+    [this.#batch, this.#kept] = ["", []];
+    if (text !== "") await write(text);
+  }
+
+  /** Writes bytes of the answer as they are. */
+  async raw(bytes: Uint8Array): Promise<void> {
+    await this.flush();
+    await write(bytes);
+  }
+
+  /**
+   * Writes a line for the user to stderr. With `--json`, an error must be the only line there. So notes are written when
+   * the command has succeeded.
+   */
+  note(text: string): void {
+    this.#notes.push(redact(text));
+    if (!this.json) this.#showNotes();
+  }
+
+  /** Keeps a line for stderr that follows the answer. */
+  hint(text: string): void {
+    this.#hints.push(this.noteStyle("dim", redact(text)));
+  }
+
+  /** Writes the whole answer, and what follows it. */
+  async finish(): Promise<void> {
+    await this.flush();
+    this.#notes.push(...this.#hints);
+    this.#showNotes();
+  }
+
+  #showNotes(): void {
+    if (this.#notes.length === 0) return;
+    this.progress.clear();
+    process.stderr.write(this.#notes.map((note) => `${note}\n`).join(""));
+    this.#notes = [];
+  }
+
+  /** Writes an error to stderr. Drops the answer that was printed. */
+  fail(error: Shown): void {
+    this.progress.clear();
+    [this.#kept, this.#notes] = [[], []];
+    const message = redact(error.message);
+    if (this.json) {
+      process.stderr.write(`${safeJson({ error: { ...error, message } })}\n`);
+      return;
+    }
+    const shown = message.split("\n").map(safeText).join("\n  ");
+    process.stderr.write(`${this.noteStyle("red", "error:")} ${shown}\n`);
+  }
+}
+
+function write(text: string | Uint8Array): Promise<void> {
+  return new Promise((resolve, reject) => {
+    process.stdout.write(text, (error) => {
+      if (error == null) return resolve();
+      const { code } = error as NodeJS.ErrnoException;
+      reject(code === "EPIPE" || code === "ERR_STREAM_DESTROYED" ? new BrokenPipeError() : error);
+    });
+  });
+}
+
+/** The errors of both streams arrive where something is written. Without these handlers they would end the process. */
+export function ignoreStreamErrors(): void {
+  process.stdout.on("error", () => {});
+  process.stderr.on("error", () => {});
+}

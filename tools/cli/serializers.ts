@@ -1,0 +1,49 @@
+/** Loads the serializers of the user's own modules: `--serializer <module>`. */
+
+import { existsSync } from "node:fs";
+import { createRequire } from "node:module";
+import { isAbsolute, join, resolve } from "node:path";
+import { pathToFileURL } from "node:url";
+import type { Serializer } from "../../index.js";
+import { messageOf, quote } from "../../ts/bridge/errors.js";
+import { UsageError } from "./errors.js";
+
+/** Returns the serializers that the modules export: by default, by name, or as a list. */
+export async function loadSerializers(modules: string[]): Promise<Serializer[]> {
+  const found = await Promise.all(modules.map(loadModule));
+  return found.flat();
+}
+
+async function loadModule(name: string): Promise<Serializer[]> {
+  let exported: Record<string, unknown>;
+  try {
+    exported = (await import(placeOf(name))) as Record<string, unknown>;
+  } catch (error) {
+    throw new UsageError(`the module ${quote(name)} of --serializer cannot be loaded: ${messageOf(error)}`);
+  }
+  const serializers = new Set([...Object.values(exported), exported["default"]].flatMap(serializersIn));
+  if (serializers.size > 0) return [...serializers];
+  throw new UsageError(
+    `the module ${quote(name)} of --serializer exports no serializer: export an object with name, serialize and deserialize`,
+  );
+}
+
+/** A CommonJS module has its named exports in the default export too. */
+function serializersIn(exported: unknown): Serializer[] {
+  if (isSerializer(exported)) return [exported];
+  return typeof exported === "object" && exported !== null ? Object.values(exported).filter(isSerializer) : [];
+}
+
+function isSerializer(value: unknown): value is Serializer {
+  if (typeof value !== "object" || value === null) return false;
+  const { name, serialize, deserialize } = value as Record<string, unknown>;
+  return typeof name === "string" && typeof serialize === "function" && typeof deserialize === "function";
+}
+
+/** A path is resolved from the working directory, and so is the name of a package. */
+function placeOf(name: string): string {
+  if (/^file:/i.test(name)) return name;
+  const path = resolve(name);
+  if (isAbsolute(name) || name.startsWith(".") || existsSync(path)) return pathToFileURL(path).href;
+  return pathToFileURL(createRequire(join(process.cwd(), "package.json")).resolve(name)).href;
+}

@@ -1,0 +1,92 @@
+/** Makes the answers of the studio small enough, however large a state is. */
+
+import type { Change, CheckpointDetail, CheckpointInfo, RunInfo, WriteInfo } from "../../inspect.js";
+import { type Limits, limitedJsonForm } from "../../ts/inspect/limit.js";
+import { parsePath, valueAt } from "../../ts/inspect/path.js";
+import { addSizes } from "./sizes.js";
+
+/** The largest answer, in bytes. */
+export const MAX_ANSWER = 512 * 2 ** 10;
+
+/** The most changes in an answer. */
+export const MAX_CHANGES = 2_000;
+
+/** How deep the value of a pending write is shown. A page shows it whole. */
+const WRITE_DEPTH = 8;
+
+/** The size of the JSON text of a value, in bytes. */
+export const sizeOf = (value: unknown): number => Buffer.byteLength(JSON.stringify(value) ?? "");
+
+/** Cuts what the contract keeps beside a state: LangGraph's metadata may hold anything. */
+function shortMeta(meta: Record<string, unknown>): Record<string, unknown> {
+  return limitedJsonForm(meta, { depth: 3, items: 50, textBytes: 1_024, bytes: 4_096 }) as Record<string, unknown>;
+}
+
+export function shortCheckpoint(info: CheckpointInfo): CheckpointInfo {
+  return { ...info, meta: shortMeta(info.meta) };
+}
+
+export function shortRun(info: RunInfo): RunInfo {
+  return { ...info, latest: shortCheckpoint(info.latest) };
+}
+
+/** Returns the first items that fit into a size, in bytes. */
+export function fitting<T>(items: readonly T[], bytes: number): T[] {
+  let room = bytes;
+  const end = items.findIndex((item) => (room -= sizeOf(item) + 1) < 0);
+  return end === -1 ? [...items] : items.slice(0, end);
+}
+
+/** How much of a checkpoint is asked for. */
+export interface Asked {
+  depth: number | undefined;
+  items: number | undefined;
+  /** What is in the place of the state. */
+  part: "state" | "rest" | "writes";
+  path: string | undefined;
+}
+
+/** Cuts the values of a checkpoint. The state gets the most room. Null: there is nothing at the path. */
+export function shortDetail(detail: CheckpointDetail, asked: Asked): Record<string, unknown> | null {
+  const { depth, items, part, path } = asked;
+  const shortWrite = (write: WriteInfo): WriteInfo => {
+    const value = limitedJsonForm(write.value, { depth: WRITE_DEPTH, items, bytes: MAX_ANSWER / 16 });
+    return Object.assign({}, write, { value });
+  };
+  const writes = fitting(detail.writes.map(shortWrite), MAX_ANSWER / 8);
+  const short = {
+    checkpoint: shortCheckpoint(detail.checkpoint),
+    next: detail.next === null ? null : fitting(detail.next, MAX_ANSWER / 32),
+    parts: fitting(detail.parts, MAX_ANSWER / 32),
+    rest: cut(detail.rest, { depth, items, bytes: MAX_ANSWER / 8 }),
+    writes,
+    moreWrites: detail.writes.length - writes.length,
+  };
+  // The sizes that are added to the marks have room as well.
+  const bytes = Math.floor((MAX_ANSWER - sizeOf(short)) * 0.9);
+  const state = cut(detail[part], { depth, items, bytes, path });
+  return state === undefined ? null : { ...short, state };
+}
+
+/** Cuts a value, and says how large what is left out is. Undefined: there is nothing at the path. */
+function cut(form: unknown, limits: Limits & { path?: string | undefined }): unknown {
+  const shown = limitedJsonForm(form, limits);
+  const steps = parsePath(limits.path ?? "");
+  addSizes(valueAt(form, steps), shown, steps.filter((step) => typeof step !== "object").length);
+  return shown;
+}
+
+/** How much of a changed value an answer shows. */
+const CHANGE: Limits = { depth: 6, items: 100, bytes: MAX_ANSWER / 8 };
+
+/** Cuts the values of changes, and leaves out the changes that do not fit. */
+export function shortChanges(all: readonly Change[], most: number): { changes: Change[]; truncated: boolean } {
+  const short = all.slice(0, most).map((change) => {
+    const made: Change = { part: change.part, op: change.op, path: change.path };
+    if ("before" in change) made.before = limitedJsonForm(change.before, CHANGE);
+    if ("after" in change) made.after = limitedJsonForm(change.after, CHANGE);
+    return made;
+  });
+  const changes = fitting(short, MAX_ANSWER - MAX_ANSWER / 16);
+  return { changes, truncated: changes.length < all.length };
+}

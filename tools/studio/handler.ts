@@ -1,0 +1,112 @@
+/** Makes the function that answers the requests of a studio. */
+
+import type { IncomingMessage, ServerResponse } from "node:http";
+import type { Inspector } from "../../inspect.js";
+import { serveEvents } from "./events.js";
+import { files } from "./files.js";
+import { type Gate, check } from "./gate.js";
+import { apiHeaders, cacheControl, headers } from "./headers.js";
+import { Query } from "./query.js";
+import { Refusal, answerOf } from "./refusal.js";
+import { raw, routes } from "./routes.js";
+import { fieldsOf, writeRoutes } from "./writes.js";
+
+/** What a handler serves, and to whom. */
+export interface Served {
+  inspector: () => Promise<Inspector>;
+  gate: Gate;
+  /** The path before all others, without a slash at its end. */
+  base: string;
+  /** Whether the page has to have a token. */
+  token: boolean;
+  /** Aborts when the studio ends. */
+  closing: AbortSignal;
+}
+
+const API = "/api/";
+
+/** Makes the function that answers requests. It never rejects. */
+export function makeHandler(served: Served): (request: IncomingMessage, response: ServerResponse) => Promise<void> {
+  const { base, gate, closing } = served;
+  // The page is told who lets it in, so that it looks for a token only where there is one.
+  const page = files["/"]!.body.replace('data-access="token"', `data-access="${served.token ? "token" : "user"}"`);
+
+  return async (request, response) => {
+    const [path, query] = split(request.url ?? "");
+    const isInside = path.startsWith(`${base}/`);
+    const inner = isInside ? path.slice(base.length) : path;
+    const isApi = isInside && inner.startsWith(API);
+    try {
+      await check(request, isApi, gate);
+      if (isApi) await serveApi(inner.slice(API.length), new Query(query), request, response);
+      else serveFile(isInside ? inner : undefined, path, request, response);
+    } catch (error) {
+      const { status, headers: more, body } = answerOf(error);
+      send(request, response, status, { ...apiHeaders, ...more }, body);
+    }
+  };
+
+  async function serveApi(name: string, query: Query, request: IncomingMessage, response: ServerResponse) {
+    const route = /^v1\/(\w+)$/.exec(name)?.[1] ?? "";
+    const isWrite = Object.hasOwn(writeRoutes, route);
+    const isRead = Object.hasOwn(routes, route) || route === "raw" || route === "events";
+    if (!isWrite && !isRead) throw notFound();
+    if (isWrite !== (request.method === "POST")) {
+      const Allow = isWrite ? "POST" : "GET, HEAD";
+      throw new Refusal(405, "METHOD_NOT_ALLOWED", `this address answers ${Allow}`, { Allow });
+    }
+    const fields = isWrite ? await fieldsOf(request) : {};
+    const inspector = await served.inspector();
+    if (isWrite) {
+      const { status, body } = await writeRoutes[route]!(inspector, fields);
+      send(request, response, status, apiHeaders, JSON.stringify(body));
+    } else if (route === "events") {
+      await serveEvents(request, response, inspector, query, closing);
+    } else if (route === "raw") {
+      const type = { "Content-Type": "application/octet-stream", "Content-Disposition": "attachment" };
+      send(request, response, 200, { ...apiHeaders, ...type }, await raw(inspector, query));
+    } else {
+      send(request, response, 200, apiHeaders, JSON.stringify(await routes[route]!(inspector, query)));
+    }
+  }
+
+  function serveFile(inner: string | undefined, path: string, request: IncomingMessage, response: ServerResponse) {
+    if (request.method === "POST") {
+      throw new Refusal(405, "METHOD_NOT_ALLOWED", "this address answers GET, HEAD", { Allow: "GET, HEAD" });
+    }
+    // Without the slash at its end, the addresses in the page would be those of its neighbours.
+    if (base !== "" && path === base) {
+      send(request, response, 308, { ...headers, Location: `${base.slice(base.lastIndexOf("/") + 1)}/` }, "");
+      return;
+    }
+    if (inner === undefined || !Object.hasOwn(files, inner)) throw notFound();
+    const { type, body } = files[inner]!;
+    const more = { "Content-Type": type, "Cache-Control": cacheControl(inner) };
+    send(request, response, 200, { ...headers, ...more }, inner === "/" ? page : body);
+  }
+}
+
+const notFound = () => new Refusal(404, "NOT_FOUND", "there is nothing at this address");
+
+/** Splits the target of a request. Nothing in it is decoded, so that a path has one spelling. */
+function split(url: string): [path: string, query: string] {
+  const at = url.indexOf("?");
+  return at === -1 ? [url, ""] : [url.slice(0, at), url.slice(at + 1)];
+}
+
+function send(
+  request: IncomingMessage,
+  response: ServerResponse,
+  status: number,
+  fields: Readonly<Record<string, string>>,
+  body: string,
+): void {
+  // An answer that had begun cannot become another one.
+  if (response.headersSent) {
+    response.destroy();
+    return;
+  }
+  const bytes = Buffer.from(body);
+  response.writeHead(status, { ...fields, "Content-Length": bytes.length });
+  response.end(request.method === "HEAD" ? undefined : bytes);
+}

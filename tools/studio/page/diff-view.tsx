@@ -1,0 +1,165 @@
+// What has changed from one checkpoint to another.
+import { useSignal } from "@preact/signals";
+import { useEffect } from "preact/hooks";
+import { formatPath } from "../../../ts/inspect/path.js";
+import { type Change, type Detail, type Difference, type Trouble, api, troubleOf } from "./api.js";
+import { count, counted, shown } from "./format.js";
+import { Icon } from "./icons.js";
+import { address, change } from "./route.js";
+import type { RunView } from "./run-data.js";
+import { Button, ErrorBox, Skeleton, news } from "./ui.js";
+import { changedWords } from "./words.js";
+import { Preview } from "./writes-view.js";
+
+/** How many changes are shown at once. More would be too many elements. */
+const SHOWN = 100;
+
+export function DiffView({ view, detail }: { view: RunView; detail: Detail }) {
+  const { id, seq } = detail.checkpoint;
+  const vs = address.value.parameters["vs"] ?? null;
+  const found = useSignal<Difference | null>(null);
+  const trouble = useSignal<Trouble | null>(null);
+  const again = useSignal(0);
+  useEffect(() => {
+    const own = new AbortController();
+    api.diff(view.ref, vs, id, own.signal).then(
+      (difference) => {
+        found.value = difference;
+        trouble.value = null;
+        news.value = counted(difference.changes.length, "change");
+      },
+      (error: unknown) => {
+        if (!own.signal.aborted) trouble.value = troubleOf(error);
+      },
+    );
+    return () => own.abort();
+  }, [id, seq, vs, again.value]);
+  const difference = found.value;
+  return (
+    <div class="diff" data-testid="diff" tabIndex={-1}>
+      {trouble.value !== null && <ErrorBox trouble={trouble.value} retry={() => (again.value += 1)} />}
+      {trouble.value === null && (difference === null || difference.to.id !== id) && <Skeleton rows={5} />}
+      {trouble.value === null && difference !== null && difference.to.id === id && (
+        <>
+          <Target difference={difference} isChosen={vs !== null} />
+          <Changes changes={difference.changes} isCut={difference.truncated} />
+        </>
+      )}
+    </div>
+  );
+}
+
+function Target({ difference: { from, to, changes }, isChosen }: { difference: Difference; isChosen: boolean }) {
+  const numbers = (["add", "remove", "replace"] as const).map(
+    (op) => [op, changes.filter((each) => each.op === op).length] as const,
+  );
+  return (
+    <div class="diff-target" data-testid="diff-target">
+      <span>
+        {from === null ? (
+          "From nothing"
+        ) : (
+          <>
+            From step {count(from.step)} {from.label && <em>{shown(from.label, 60)}</em>}
+            {!isChosen && <span class="dim"> its parent</span>}
+          </>
+        )}{" "}
+        to step {count(to.step)}
+      </span>
+      {isChosen && (
+        <Button kind="quiet" icon="close" onClick={() => change({ vs: null, view: "diff" })}>
+          Compare with the parent
+        </Button>
+      )}
+      <span class="grow" />
+      {numbers
+        .filter(([, number]) => number > 0)
+        .map(([op, number]) => (
+          <span key={op} class={`op ${op}`}>
+            {signs[op]} {count(number)} {words[op]}
+          </span>
+        ))}
+    </div>
+  );
+}
+
+const signs = { add: "+", remove: "−", replace: "~" };
+const words = { add: "added", remove: "removed", replace: "changed" };
+const partNames = { state: "State", rest: "Other fields", writes: "Writes" };
+
+/** The rows of a difference, by part. */
+export function Changes({ changes, isCut }: { changes: readonly Change[]; isCut: boolean }) {
+  const most = useSignal(SHOWN);
+  if (changes.length === 0) {
+    return (
+      <p class="note" data-testid="diff-none">
+        Nothing has changed.
+      </p>
+    );
+  }
+  const shownChanges = changes.slice(0, most.value);
+  const parts = (Object.keys(partNames) as Array<keyof typeof partNames>).filter((part) =>
+    shownChanges.some((each) => each.part === part),
+  );
+  return (
+    <>
+      {parts.map((part) => (
+        <section key={part} aria-label={partNames[part]}>
+          {(parts.length > 1 || part !== "state") && <h3>{partNames[part]}</h3>}
+          <ul class="changes">
+            {shownChanges
+              .filter((each) => each.part === part)
+              .map((each, index) => (
+                <ChangeRow key={index} change={each} />
+              ))}
+          </ul>
+        </section>
+      ))}
+      {changes.length > most.value && (
+        <Button icon="down" onClick={() => (most.value += SHOWN)}>
+          {`Show more: ${counted(changes.length - most.value, "change")} left`}
+        </Button>
+      )}
+      {isCut && changes.length <= most.value && <p class="note">There are more changes than are shown here.</p>}
+    </>
+  );
+}
+
+function ChangeRow({ change: { op, path, before, after } }: { change: Change }) {
+  const text = typeof before === "string" && typeof after === "string" ? changedWords(before, after) : null;
+  return (
+    <li class={`change ${op}`} data-testid="diff-row" data-op={op}>
+      <span class="sign" aria-hidden="true">
+        {signs[op]}
+      </span>
+      <div>
+        <p class="where">
+          <code>{path.length === 0 ? "(all)" : shown(formatPath(path), 300)}</code>
+          <span class="word">{words[op]}</span>
+        </p>
+        {text !== null ? (
+          <p class="words">
+            {shown(text.head, 300)}
+            {text.removed !== "" && <del>{shown(text.removed, 4_000)}</del>}
+            {text.added !== "" && <ins>{shown(text.added, 4_000)}</ins>}
+            {shown(text.tail, 300)}
+          </p>
+        ) : (
+          <div class="values">
+            {op !== "add" && (
+              <div class="before">
+                <Preview form={before} length={1_500} />
+              </div>
+            )}
+            {op === "replace" && <Icon name="open" />}
+            {op !== "remove" && (
+              <div class="after">
+                <Preview form={after} length={1_500} />
+              </div>
+            )}
+          </div>
+        )}
+      </div>
+    </li>
+  );
+}

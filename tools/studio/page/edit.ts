@@ -1,0 +1,27 @@
+// What a fork changes, found from the state before and after it was edited.
+import { formatPath } from "../../../ts/inspect/path.js";
+
+export interface Edit {
+  set?: Array<[path: string, value: unknown]>;
+  state?: unknown;
+}
+
+/** Returns true for an object of JSON that stands for itself. */
+const isPlain = (value: unknown): value is Record<string, unknown> =>
+  typeof value === "object" && value !== null && !Array.isArray(value) && !Object.hasOwn(value, "$type");
+
+const same = (a: unknown, b: unknown): boolean => JSON.stringify(a) === JSON.stringify(b);
+
+/**
+ * Returns the least edit: only the fields of the state that have changed, where that can say it. So a field that cannot
+ * be edited, because nobody here can read it, does not keep the others from being edited.
+ */
+export function editOf(before: unknown, after: unknown): Edit {
+  if (same(before, after)) return {};
+  if (!isPlain(before) || !isPlain(after)) return { state: after };
+  if (Object.keys(before).some((key) => !Object.hasOwn(after, key))) return { state: after };
+  const changed = Object.keys(after).filter((key) => !Object.hasOwn(before, key) || !same(before[key], after[key]));
+  // Only the order of the keys has changed.
+  if (changed.length === 0) return { state: after };
+  return { set: changed.map((key) => [formatPath([key]), after[key]]) };
+}

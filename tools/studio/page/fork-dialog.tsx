@@ -1,0 +1,161 @@
+// Goes on elsewhere with another state: the state as text, checked as one types, and the changes before they are made.
+import { useSignal } from "@preact/signals";
+import { useEffect, useRef } from "preact/hooks";
+import { parseJson } from "../../../ts/inspect/json-text.js";
+import { type CheckpointInfo, type Forked, type RunRef, type Trouble, api, troubleOf } from "./api.js";
+import { Changes } from "./diff-view.js";
+import { Dialog } from "./dialog.js";
+import { type Edit, editOf } from "./edit.js";
+import { Editor, type JsonError } from "./editor.js";
+import { count, counted, shown } from "./format.js";
+import { addressOfRun, go } from "./route.js";
+import { Button, ErrorBox, Skeleton, say } from "./ui.js";
+
+/** How long one has to stop typing before the changes are asked for, in ms. */
+const PAUSE = 300;
+
+interface ForkProps {
+  of: RunRef;
+  from: CheckpointInfo;
+  close: () => void;
+  /** Called when the fork was made. */
+  done: () => void;
+}
+
+export function ForkDialog({ of, from, close, done }: ForkProps) {
+  const original = useSignal<string | null>(null);
+  const text = useSignal("");
+  const as = useSignal("");
+  const trouble = useSignal<Trouble | null>(null);
+  const error = useSignal<JsonError | null>(null);
+  const refused = useSignal<Trouble | null>(null);
+  const preview = useSignal<Forked | null>(null);
+  const sending = useSignal(false);
+  const before = useRef<unknown>(undefined);
+
+  const load = () => {
+    trouble.value = null;
+    api.raw(of, from.id).then(
+      (raw) => {
+        before.current = JSON.parse(raw);
+        original.value = raw.trimEnd();
+        text.value = original.value;
+      },
+      (reason: unknown) => (trouble.value = troubleOf(reason)),
+    );
+  };
+  useEffect(load, []);
+
+  const edit = (): Edit | null => {
+    if (original.value === null) return null;
+    if (text.value === original.value) return {};
+    try {
+      const edited = parseJson(text.value);
+      error.value = null;
+      return editOf(before.current, edited);
+    } catch (reason) {
+      const { message, line, column } = reason as JsonError;
+      error.value = { message, line, column };
+      return null;
+    }
+  };
+  useEffect(() => {
+    if (original.value === null) return undefined;
+    if (text.value === original.value) error.value = null;
+    const own = new AbortController();
+    const look = async () => {
+      const made = edit();
+      if (made === null) return;
+      try {
+        const fields = { ...made, ...(as.value !== "" && { as: as.value }), dryRun: true };
+        preview.value = await api.fork(of, from.id, fields, own.signal);
+        refused.value = null;
+      } catch (reason) {
+        if (!own.signal.aborted) refused.value = troubleOf(reason);
+      }
+    };
+    // A short text is checked at once. A long one is checked when one stops typing.
+    if (text.value.length < 200_000) edit();
+    const timer = setTimeout(() => void look(), PAUSE);
+    return () => {
+      clearTimeout(timer);
+      own.abort();
+    };
+  }, [text.value, original.value, as.value]);
+
+  const submit = async () => {
+    const made = edit();
+    if (made === null || sending.value) return;
+    sending.value = true;
+    try {
+      const forked = await api.fork(of, from.id, { ...made, ...(as.value !== "" && { as: as.value }) });
+      close();
+      done();
+      go(addressOfRun(forked, forked.id));
+      say(`Forked: this is ${forked.run === of.run ? "the new branch" : "the new run"}`, "fork-done");
+    } catch (reason) {
+      refused.value = troubleOf(reason);
+      sending.value = false;
+    }
+  };
+
+  const inThread = of.space === "langgraph" && as.value === "";
+  return (
+    <Dialog title={`Fork from step ${count(from.step)}`} testId="fork-dialog" kind="fork" close={close}>
+      {trouble.value !== null && <ErrorBox trouble={trouble.value} retry={load} />}
+      {trouble.value === null && original.value === null && <Skeleton rows={10} />}
+      {original.value !== null && (
+        <>
+          <p class="lead">
+            {inThread
+              ? "A new branch in this thread begins with the state below. What is there stays as it is."
+              : "A new run begins with the state below. This run stays as it is."}
+          </p>
+          <div class="fork-columns">
+            <div class="fork-text">
+              <Editor text={original.value} error={error.value} onText={(value) => (text.value = value)} />
+              {error.value !== null && (
+                <p class="fork-error" role="alert" data-testid="fork-error">
+                  {shown(error.value.message)}
+                </p>
+              )}
+            </div>
+            <section class="fork-preview" data-testid="fork-preview" aria-label="Changes">
+              <h3>
+                {preview.value?.changes === undefined ? "Changes" : counted(preview.value.changes.length, "change")}
+              </h3>
+              {refused.value !== null && <ErrorBox trouble={refused.value} />}
+              {refused.value === null && preview.value?.changes !== undefined && (
+                <Changes changes={preview.value.changes} isCut={preview.value.truncated === true} />
+              )}
+            </section>
+          </div>
+          <footer>
+            <label class="field">
+              <span>{of.space === "langgraph" ? "As another thread" : "Id of the new run"}</span>
+              <input
+                type="text"
+                placeholder={of.space === "langgraph" ? "a branch of this one" : "made for you"}
+                autocomplete="off"
+                spellcheck={false}
+                value={as.value}
+                onInput={({ currentTarget: { value } }) => (as.value = value)}
+              />
+            </label>
+            <span class="grow" />
+            <Button onClick={close}>Cancel</Button>
+            <Button
+              kind="primary"
+              icon="fork"
+              testId="fork-submit"
+              disabled={error.value !== null || sending.value}
+              onClick={() => void submit()}
+            >
+              {inThread ? "Fork as a branch" : "Fork as a new run"}
+            </Button>
+          </footer>
+        </>
+      )}
+    </Dialog>
+  );
+}

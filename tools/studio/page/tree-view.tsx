@@ -1,0 +1,240 @@
+// The tree of a state: virtual, opened by level, with sizes, a search, and a closer look at the chosen value.
+import { type Signal, useSignal } from "@preact/signals";
+import { useEffect, useLayoutEffect, useMemo, useRef } from "preact/hooks";
+import { formatPath } from "../../../ts/inspect/path.js";
+import { insideOf, moreOf } from "../forms.js";
+import { type Match, type RunRef, type Trouble, api, troubleOf } from "./api.js";
+import { counted } from "./format.js";
+import { Icon } from "./icons.js";
+import { useKeys } from "./keys.js";
+import { type Loaded, type TreeRow, firstOpen, foundRows, joined, rowsOf } from "./tree.js";
+import { TreeRowView } from "./tree-row.js";
+import { ErrorBox, news } from "./ui.js";
+import { Closer } from "./closer.js";
+import { VirtualList } from "./virtual.js";
+
+const ROW = 26;
+
+/** How many entries of a long container are loaded at once. */
+const ENTRIES = 200;
+
+export interface TreeProps {
+  view: RunRef;
+  id: string;
+  part: "state" | "rest";
+  form: unknown;
+  /** What is open, kept while one moves from checkpoint to checkpoint. Null: what is open at first. */
+  open: Signal<ReadonlySet<string> | null>;
+}
+
+export function Tree({ view, id, part, form, open }: TreeProps) {
+  const loaded = useSignal<ReadonlyMap<string, Loaded>>(new Map());
+  const trouble = useSignal<Trouble | null>(null);
+  const chosen = useSignal<string | null>(null);
+  const text = useSignal("");
+  const found = useSignal<{ matches: Match[]; truncated: boolean } | null>(null);
+
+  useLayoutEffect(() => void (loaded.value = new Map()), [form]);
+  useEffect(() => {
+    const asked = text.value.trim();
+    if (asked === "") {
+      found.value = null;
+      return undefined;
+    }
+    const own = new AbortController();
+    const search = async () => {
+      try {
+        found.value = await api.search(view, id, part, asked, own.signal);
+        news.value = `${counted(found.value.matches.length, "match")} found`;
+      } catch (error) {
+        if (!own.signal.aborted) trouble.value = troubleOf(error);
+      }
+    };
+    const timer = setTimeout(() => void search(), 120);
+    return () => {
+      clearTimeout(timer);
+      own.abort();
+    };
+  }, [text.value, id, part, form]);
+
+  const opened = useMemo(() => open.value ?? firstOpen(form, 30), [form, open.value]);
+  const rows = useMemo(
+    () =>
+      found.value === null ? rowsOf(form, { loaded: loaded.value, open: opened }) : foundRows(found.value.matches),
+    [form, opened, loaded.value, found.value],
+  );
+  const index = rows.findIndex((row) => row.id === chosen.value);
+
+  const load = async (key: string, path: string, take: (part: unknown) => Loaded) => {
+    try {
+      const detail = await api.part(view, id, part, path);
+      loaded.value = new Map(loaded.value).set(key, take(detail.state));
+      trouble.value = null;
+    } catch (error) {
+      trouble.value = troubleOf(error);
+    }
+  };
+  const setOpen = (row: TreeRow, isOpen: boolean) => {
+    const next = new Set(opened);
+    if (isOpen) next.add(row.id);
+    else next.delete(row.id);
+    open.value = next;
+    if (isOpen && moreOf(row.value) !== null) {
+      void load(row.id, row.id, (value) => loadedOf(value, row.path.length));
+    }
+  };
+  const showMore = ({ path, more }: TreeRow) => {
+    const key = formatPath(path);
+    const before = loaded.value.get(key) ?? parentOf(form, rows, key);
+    if (before === undefined || more === undefined) return;
+    void load(key, `${key}[${more.shown}:${more.shown + ENTRIES}]`, (value) => joined(before, value));
+  };
+  const act = (row: TreeRow) => {
+    chosen.value = row.id;
+    if (row.more !== undefined) showMore(row);
+    else if (row.state !== "leaf" && found.value === null) setOpen(row, row.state === "closed");
+  };
+
+  return (
+    <div class="tree">
+      <div class="tree-tools">
+        <SearchField text={text} />
+        {found.value !== null && (
+          <span class="dim">
+            {counted(found.value.matches.length, "match").replace(/matchs$/, "matches")}
+            {found.value.truncated && ", and more"}
+          </span>
+        )}
+      </div>
+      {trouble.value !== null && <ErrorBox trouble={trouble.value} />}
+      {insideOf(form, 0) === null ? (
+        <ul class="tree-single" role="tree" aria-label={part} data-testid="state-tree">
+          <TreeRowView row={singleOf(form)} isChosen={false} act={() => {}} />
+        </ul>
+      ) : (
+        <VirtualList
+          role="tree"
+          aria-label={part === "state" ? "State" : "Other fields"}
+          aria-activedescendant={index === -1 ? undefined : `row-${part}-${index}`}
+          testId={part === "state" ? "state-tree" : "rest-tree"}
+          count={rows.length}
+          rowHeight={ROW}
+          current={index}
+          currentKey={chosen.value}
+          onKeyDown={(event) => followTreeKeys(event, rows, index, chosen, setOpen, act)}
+        >
+          {(start, end) =>
+            rows
+              .slice(start, end)
+              .map((row, at) => (
+                <TreeRowView
+                  key={row.id}
+                  id={`row-${part}-${start + at}`}
+                  row={row}
+                  isChosen={start + at === index}
+                  act={act}
+                />
+              ))
+          }
+        </VirtualList>
+      )}
+      {rows.length === 0 && insideOf(form, 0) !== null && (
+        <p class="note">{found.value === null ? "Empty" : "Nothing in this state has this text."}</p>
+      )}
+      {rows[index] !== undefined && rows[index].more === undefined && (
+        <Closer view={view} id={id} part={part} row={rows[index]} close={() => (chosen.value = null)} />
+      )}
+    </div>
+  );
+}
+
+function loadedOf(form: unknown, depth: number): Loaded {
+  return { form, inside: insideOf(form, depth) ?? { kind: "List", entries: [], rest: null } };
+}
+
+/** Returns what is shown of a container that came with the state. */
+function parentOf(root: unknown, rows: readonly TreeRow[], key: string): Loaded | undefined {
+  if (key === "") return loadedOf(root, 0);
+  const row = rows.find(({ id }) => id === key);
+  return row && loadedOf(row.value, row.path.length);
+}
+
+/** The row of a state that has nothing inside. */
+function singleOf(form: unknown): TreeRow {
+  return { id: "", path: [], depth: 1, step: "", value: form, state: "leaf", at: 1, of: 1, size: 0, share: 0 };
+}
+
+function SearchField({ text }: { text: Signal<string> }) {
+  const field = useRef<HTMLInputElement>(null);
+  useKeys({ "/": () => field.current?.focus() });
+  return (
+    <label class="field search">
+      <Icon name="search" />
+      <span class="hidden">Search in the state</span>
+      <input
+        ref={field}
+        type="search"
+        data-testid="state-search"
+        placeholder="Search keys and values"
+        autocomplete="off"
+        spellcheck={false}
+        value={text.value}
+        onInput={({ currentTarget: { value } }) => (text.value = value)}
+      />
+    </label>
+  );
+}
+
+/** The keys of the ARIA tree pattern. */
+function followTreeKeys(
+  event: KeyboardEvent,
+  rows: readonly TreeRow[],
+  index: number,
+  chosen: Signal<string | null>,
+  setOpen: (row: TreeRow, isOpen: boolean) => void,
+  act: (row: TreeRow) => void,
+): void {
+  if (event.ctrlKey || event.metaKey || event.altKey) return;
+  const row = rows[index];
+  const to = (at: number) => {
+    chosen.value = rows[Math.max(0, Math.min(rows.length - 1, at))]?.id ?? null;
+  };
+  switch (event.key) {
+    case "ArrowDown":
+      to(index + 1);
+      break;
+    case "ArrowUp":
+      to(index - 1);
+      break;
+    case "PageDown":
+      to(index + 15);
+      break;
+    case "PageUp":
+      to(index - 15);
+      break;
+    case "Home":
+      to(0);
+      break;
+    case "End":
+      to(rows.length - 1);
+      break;
+    case "ArrowRight":
+      if (row?.state === "closed") setOpen(row, true);
+      else if (row?.state === "open") to(index + 1);
+      break;
+    case "ArrowLeft":
+      if (row?.state === "open") setOpen(row, false);
+      else if (row !== undefined) {
+        const parent = rows.findLastIndex((each, at) => at < index && each.depth < row.depth);
+        if (parent !== -1) to(parent);
+      }
+      break;
+    case "Enter":
+    case " ":
+      if (row !== undefined) act(row);
+      break;
+    default:
+      return;
+  }
+  event.preventDefault();
+}

@@ -1,0 +1,192 @@
+// The rows of a tree of values, which are in the JSON form that `ts/inspect/form.ts` describes.
+import { formatPath } from "../../../ts/inspect/path.js";
+import { type Entry, type Inside, type More, type Step, insideOf, moreOf } from "../forms.js";
+
+/** The size of a value as JSON text, with what is left out. A value that was cut is not deep. */
+export function sizeOf(form: unknown): number {
+  if (typeof form === "string") return form.length + 2;
+  if (typeof form !== "object" || form === null) return String(form).length;
+  const known = sizes.get(form);
+  if (known !== undefined) return known;
+  const more = moreOf(form);
+  let size = more === null ? 2 : (more.bytes ?? 0);
+  if (more === null) {
+    if (Array.isArray(form)) for (const each of form) size += sizeOf(each) + 1;
+    else for (const [key, each] of Object.entries(form)) size += key.length + sizeOf(each) + 4;
+  }
+  sizes.set(form, size);
+  return size;
+}
+
+const sizes = new WeakMap<object, number>();
+
+/** A row of the tree. */
+export interface TreeRow {
+  /** The path as text: it names the row. */
+  id: string;
+  path: Step[];
+  depth: number;
+  step: Step;
+  /** The key of a Map that is no text. */
+  key?: unknown;
+  value: unknown;
+  /** Whether there is something inside, and whether it is shown. */
+  state: "leaf" | "closed" | "open";
+  /** The place among its siblings, from 1, and their number. */
+  at: number;
+  of: number;
+  /** The size of its JSON text. */
+  size: number;
+  /** Its part of the size of what contains it, from 0 to 1. */
+  share: number;
+  /** Set for the row that asks for the entries which are left out. */
+  more?: More & { shown: number };
+}
+
+/** A container that was loaded after the rest, or further than the rest. */
+export interface Loaded {
+  form: unknown;
+  inside: Inside;
+}
+
+/** What was loaded later, by path, and what is open. */
+export interface TreeView {
+  loaded: ReadonlyMap<string, Loaded>;
+  open: ReadonlySet<string>;
+}
+
+/** Returns the rows of a tree. The root itself is no row. */
+export function rowsOf(root: unknown, { loaded, open }: TreeView): TreeRow[] {
+  const rows: TreeRow[] = [];
+  const add = (id: string, form: unknown, path: Step[], depth: number): void => {
+    const inside = loaded.get(id)?.inside ?? insideOf(form, path.length);
+    if (inside === null) return;
+    const { entries, rest } = inside;
+    const of = entries.length + (rest === null ? 0 : 1);
+    const sizes = entries.map(({ value }) => sizeOf(value));
+    const whole = Math.max(
+      1,
+      sizes.reduce((sum, size) => sum + size, rest?.bytes ?? 0),
+    );
+    for (const [index, entry] of entries.entries()) {
+      const own = [...path, ...entry.steps];
+      const id = formatPath(own);
+      const value = loaded.get(id)?.form ?? entry.value;
+      const row: TreeRow = {
+        id,
+        path: own,
+        depth,
+        step: entry.step,
+        value,
+        state: hasInside(value, own.length) ? (open.has(id) ? "open" : "closed") : "leaf",
+        at: index + 1,
+        of,
+        size: sizes[index]!,
+        share: sizes[index]! / whole,
+      };
+      if ("key" in entry) row.key = entry.key;
+      rows.push(row);
+      if (row.state === "open") add(id, value, own, depth + 1);
+    }
+    if (rest === null) return;
+    const row = { id: `${id}…`, path, depth, step: "…", value: null, state: "leaf", share: 0 } as const;
+    rows.push({ ...row, at: of, of, size: rest.bytes ?? 0, more: { ...rest, shown: entries.length } });
+  };
+  add("", root, [], 1);
+  return rows;
+}
+
+/** The types that are no containers, of which a part may be left out. */
+const isLeaf = (more: More): boolean => !["List", "Object", "Map", "Set", "Error", "Array"].includes(more.of);
+
+/** Returns true if something is in a value: it can be opened. */
+export function hasInside(form: unknown, depth: number): boolean {
+  const more = moreOf(form);
+  if (more !== null) return !isLeaf(more);
+  const inside = insideOf(form, depth);
+  return inside !== null && (inside.entries.length > 0 || inside.rest !== null);
+}
+
+/** Appends a later part of a container to what is shown of it. */
+export function joined(shown: Loaded, part: unknown): Loaded {
+  const { kind, entries, rest } = shown.inside;
+  const depth = rest?.path.length ?? 0;
+  const next = insideOf(part, depth)?.entries ?? [];
+  const isNumbered = kind === "List" || kind === "Set" || kind === "Array";
+  const shifted = next.map((entry): Entry => {
+    if (!isNumbered && !("key" in entry)) return entry;
+    const step = Number(entry.step) + entries.length;
+    return { ...entry, step, steps: [step, ...entry.steps.slice(1)] };
+  });
+  const left = (rest?.count ?? 0) - next.length;
+  const bytes = Math.max(0, (rest?.bytes ?? 0) - next.reduce((sum, { value }) => sum + sizeOf(value), 0));
+  const after = rest !== null && left > 0 && next.length > 0 ? { ...rest, count: left, bytes } : null;
+  return { form: shown.form, inside: { kind, entries: [...entries, ...shifted], rest: after } };
+}
+
+/** Returns what is open at first: the upper levels, as long as they stay short. */
+export function firstOpen(root: unknown, most: number): Set<string> {
+  const open = new Set<string>();
+  let level: Array<{ form: unknown; path: Step[] }> = [{ form: root, path: [] }];
+  let rows = insideOf(root, 0)?.entries.length ?? 0;
+  while (level.length > 0) {
+    const next: typeof level = [];
+    for (const { form, path } of level) {
+      for (const { steps, value } of insideOf(form, path.length)?.entries ?? []) {
+        const own = [...path, ...steps];
+        const size = insideOf(value, own.length)?.entries.length ?? 0;
+        if (size === 0 || rows + size > most) continue;
+        rows += size;
+        open.add(formatPath(own));
+        next.push({ form: value, path: own });
+      }
+    }
+    level = next;
+  }
+  return open;
+}
+
+/** Returns the tree that leads to what a search has found, as rows that are all open. */
+export function foundRows(matches: ReadonlyArray<{ path: Step[]; value: unknown }>): TreeRow[] {
+  interface Node {
+    step: Step;
+    value: unknown;
+    children: Map<Step, Node>;
+  }
+  const root: Node = { step: "", value: undefined, children: new Map() };
+  for (const { path, value } of matches) {
+    let at = root;
+    for (const step of path) {
+      let next = at.children.get(step);
+      if (next === undefined) {
+        next = { step, value: undefined, children: new Map() };
+        at.children.set(step, next);
+      }
+      at = next;
+    }
+    at.value = value;
+  }
+  const rows: TreeRow[] = [];
+  const add = (node: Node, path: Step[]): void => {
+    let at = 0;
+    for (const child of node.children.values()) {
+      at += 1;
+      const own = [...path, child.step];
+      rows.push({
+        id: formatPath(own),
+        path: own,
+        depth: own.length,
+        step: child.step,
+        value: child.value,
+        state: child.children.size > 0 ? "open" : "leaf",
+        at,
+        of: node.children.size,
+        size: 0,
+        share: 0,
+      });
+      add(child, own);
+    }
+  };
+  add(root, []);
+  return rows;
+}

@@ -1,0 +1,62 @@
+/** Reads and checks the parameters of a request. */
+
+import type { RunRef, Status } from "../../inspect.js";
+import { quote } from "../../ts/bridge/errors.js";
+import { invalid } from "./refusal.js";
+
+/** The parameters of a request. */
+export class Query {
+  readonly #given: URLSearchParams;
+
+  constructor(text: string) {
+    this.#given = new URLSearchParams(text);
+  }
+
+  /** Returns a parameter. Null: it is missing. An empty one is kept: `ns=` is LangGraph's graph itself. */
+  get(name: string): string | null {
+    return this.#given.get(name);
+  }
+
+  /** Returns a filter. An empty one counts as missing. */
+  filter(name: string): string | undefined {
+    return this.#given.get(name) || undefined;
+  }
+
+  /** Returns a parameter, or throws if it is missing. */
+  needed(name: string): string {
+    const value = this.#given.get(name);
+    if (value === null) throw invalid(`the parameter ${quote(name)} is missing`);
+    return value;
+  }
+
+  /** Returns a whole number in a range, or undefined if it is missing. */
+  whole(name: string, least: number, most: number): number | undefined {
+    const text = this.filter(name);
+    if (text === undefined) return undefined;
+    const value = /^-?\d{1,16}$/.test(text) ? Number(text) : Number.NaN;
+    if (value >= least && value <= most) return value;
+    throw invalid(
+      `the parameter ${quote(name)} must be a whole number from ${least} to ${most}, and is ${quote(text)}`,
+    );
+  }
+
+  /** Returns one of some words, or undefined if it is missing. */
+  oneOf<T extends string>(name: string, words: readonly T[]): T | undefined {
+    const value = this.filter(name) as T | undefined;
+    if (value === undefined || words.includes(value)) return value;
+    throw invalid(`the parameter ${quote(name)} must be ${words.join(", ")}, and is ${quote(value)}`);
+  }
+
+  /** Returns true for `1` and `true`, false for `0` and `false`, and the default if it is missing. */
+  flag(name: string, otherwise: boolean): boolean {
+    const word = this.oneOf(name, ["1", "true", "0", "false"]);
+    return word === undefined ? otherwise : word === "1" || word === "true";
+  }
+
+  /** Returns the run that `space`, `run` and `ns` name. */
+  run(): RunRef {
+    return { space: this.needed("space"), run: this.needed("run"), ns: this.get("ns") };
+  }
+}
+
+export const statuses: readonly Status[] = ["waiting", "failed", "unfinished", "finished", "unknown"];

@@ -1,0 +1,55 @@
+/** Turns errors into answers, and makes the errors that requests cause. */
+
+import { STATUS_CODES } from "node:http";
+import { isForkpointError, messageOf } from "../../ts/bridge/errors.js";
+
+/** An answer that is an error: the status and the code of `{"error":{code,message,retryable}}`. */
+export class Refusal extends Error {
+  readonly status: number;
+  readonly code: string;
+  readonly headers: Record<string, string>;
+
+  constructor(status: number, code: string, message: string, headers: Record<string, string> = {}) {
+    super(message);
+    this.status = status;
+    this.code = code;
+    this.headers = headers;
+  }
+}
+
+/** The answer to a request that may not be served. It says nothing else, so that a stranger learns nothing. */
+export function forbidden(): Refusal {
+  return new Refusal(403, "FORBIDDEN", "forbidden");
+}
+
+/** Makes the refusal of a wrong parameter or body. */
+export function invalid(message: string): Refusal {
+  return new Refusal(400, "INVALID_ARGUMENT", message);
+}
+
+/** The status of each error of the package. The others are 500: the request was right, and the store failed. */
+const statuses: Record<string, number> = {
+  INVALID_ARGUMENT: 400,
+  UNSUPPORTED: 400,
+  NOT_FOUND: 404,
+  CONFLICT: 409,
+};
+
+/** Returns the status, the headers and the body of the answer to an error. */
+export function answerOf(error: unknown): { status: number; headers: Record<string, string>; body: string } {
+  if (error instanceof Refusal) {
+    const { status, code, message, headers } = error;
+    return { status, headers, body: bodyOf(code, message, false) };
+  }
+  if (isForkpointError(error)) {
+    const { code, message } = error;
+    const retryable = "retryable" in error && error.retryable === true;
+    return { status: statuses[code] ?? 500, headers: {}, body: bodyOf(code, message, retryable) };
+  }
+  const message = `${STATUS_CODES[500]}: ${messageOf(error)}`;
+  return { status: 500, headers: {}, body: bodyOf("INTERNAL", message, false) };
+}
+
+function bodyOf(code: string, message: string, retryable: boolean): string {
+  return JSON.stringify({ error: { code, message, retryable } });
+}

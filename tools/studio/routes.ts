@@ -1,0 +1,214 @@
+/** The routes that read, each a call of the inspector. */
+
+import type { CheckpointRef, Inspector, RunInfo, RunRef } from "../../inspect.js";
+import { quote } from "../../ts/bridge/errors.js";
+import { safeJson } from "../../ts/inspect/json-text.js";
+import { parsePath, valueAt } from "../../ts/inspect/path.js";
+import {
+  MAX_ANSWER,
+  MAX_CHANGES,
+  fitting,
+  shortChanges,
+  shortCheckpoint,
+  shortDetail,
+  shortRun,
+  sizeOf,
+} from "./answers.js";
+import { type Query, statuses } from "./query.js";
+import { Refusal, invalid } from "./refusal.js";
+import { search } from "./search.js";
+
+/** Answers a request that reads. */
+export type Route = (inspector: Inspector, query: Query) => Promise<unknown>;
+
+/** The routes that answer with JSON, by their path below `/api/v1/`. */
+export const routes: Record<string, Route> = {
+  info: (inspector) => inspector.info(),
+  runs,
+  run,
+  checkpoint,
+  diff,
+  search: searched,
+  stats: (inspector, query) => inspector.stats({ largest: query.whole("largest", 0, 1_000) ?? 10 }),
+  code: async (inspector, query) => ({
+    snippets: await inspector.code(
+      { ...query.run(), id: query.filter("id") },
+      { module: query.oneOf("module", ["esm", "cjs"]) ?? "esm" },
+    ),
+  }),
+  activity: async (inspector) => ({ hours: await inspector.activity() }),
+};
+
+const parts = ["state", "rest", "writes"] as const;
+
+/** Lists runs. `of` asks for some runs by name, for example for the rows that have become visible. */
+async function runs(inspector: Inspector, query: Query): Promise<unknown> {
+  const [withStatus, withBytes] = [query.flag("withStatus", true), query.flag("withBytes", false)];
+  const of = query.filter("of");
+  if (of !== undefined) {
+    const found = await Promise.all(refsOf(of).map((ref) => inspector.run(ref, { withStatus, withBytes })));
+    return { runs: found.map((info) => info && shortRun(info)), cursor: null };
+  }
+  const status = query.oneOf("status", statuses);
+  const asked = {
+    space: query.filter("space"),
+    group: query.filter("group"),
+    match: query.filter("match"),
+    status,
+    since: query.whole("since", 0, Number.MAX_SAFE_INTEGER),
+    sort: query.oneOf("sort", ["active", "began", "size"]),
+    cursor: query.filter("cursor"),
+    ns: query.get("ns") ?? undefined,
+    allNs: query.flag("allNs", false),
+    // The inspector filters by what it reads.
+    withStatus: withStatus || status !== undefined,
+    withBytes,
+  };
+  return inPages(query.whole("limit", 1, 1_000) ?? 20, async (limit) => {
+    const { items, cursor } = await inspector.runs({ ...asked, limit });
+    return { runs: items.map(shortRun), cursor };
+  });
+}
+
+const isRef = (each: unknown) =>
+  Array.isArray(each) &&
+  typeof each[0] === "string" &&
+  typeof each[1] === "string" &&
+  (each[2] === null || typeof each[2] === "string");
+
+/** Reads the list `[[space, run, ns], …]`. */
+function refsOf(text: string): RunRef[] {
+  let list: unknown;
+  try {
+    list = JSON.parse(text);
+  } catch {
+    list = undefined;
+  }
+  if (!Array.isArray(list) || list.length > 100 || !list.every(isRef)) {
+    throw invalid('the parameter "of" must be a JSON list of at most 100 runs, each [space, run, ns]');
+  }
+  return list.map(([space, run, ns]) => ({ space, run, ns }));
+}
+
+/** Asks for a shorter page until its answer is small enough. */
+async function inPages<T>(limit: number, ask: (limit: number) => Promise<T>): Promise<T> {
+  const page = await ask(limit);
+  if (limit === 1 || sizeOf(page) <= MAX_ANSWER) return page;
+  return inPages(Math.ceil(limit / 4), ask);
+}
+
+async function run(inspector: Inspector, query: Query): Promise<unknown> {
+  const ref = query.run();
+  const info = await inspector.run(ref, { withStatus: true, withBytes: true });
+  if (info === null) throw noRun(ref);
+  const all = await inspector.forks(ref);
+  const forks = fitting(await withStatus(inspector, all), MAX_ANSWER / 4);
+  const cursor = query.filter("cursor") ?? null;
+  return inPages(query.whole("limit", 1, 1_000) ?? 100, async (limit) => {
+    const page = await inspector.checkpoints(ref, { limit, cursor, order: "desc" });
+    const checkpoints = page.items.map(shortCheckpoint);
+    return { run: shortRun(info), checkpoints, forks, moreForks: all.length - forks.length, cursor: page.cursor };
+  });
+}
+
+/** The most forks whose status is read. Each is a read of a checkpoint. */
+const MAX_STATUSES = 40;
+
+/** Returns the runs, the first of them with their status. */
+function withStatus(inspector: Inspector, runs: readonly RunInfo[]): Promise<RunInfo[]> {
+  const read = async (info: RunInfo, index: number) => {
+    const known = index < MAX_STATUSES ? await inspector.run(info, { withStatus: true }) : null;
+    return shortRun(known ?? info);
+  };
+  return Promise.all(runs.map(read));
+}
+
+async function checkpoint(inspector: Inspector, query: Query): Promise<unknown> {
+  const [depth, items] = [query.whole("depth", 0, 100), query.whole("items", 1, 10_000)];
+  const [part, path] = [query.oneOf("part", parts) ?? "state", query.filter("path")];
+  const detail = await theCheckpoint(inspector, query);
+  const short = shortDetail(detail, { depth, items, part, path });
+  if (short === null) throw nothingAt(path!, part);
+  return short;
+}
+
+/** Finds a text in a part of a checkpoint. */
+async function searched(inspector: Inspector, query: Query): Promise<unknown> {
+  const text = query.needed("text");
+  if (text === "") throw invalid('the parameter "text" is empty');
+  const part = query.oneOf("part", parts) ?? "state";
+  return search((await theCheckpoint(inspector, query))[part], text);
+}
+
+/** Returns the text of the state, or of the value at `path`: all of it. */
+export async function raw(inspector: Inspector, query: Query): Promise<string> {
+  const [part, path] = [query.oneOf("part", parts) ?? "state", query.filter("path")];
+  const detail = await theCheckpoint(inspector, query);
+  const value = path === undefined ? detail[part] : valueAt(detail[part], parsePath(path));
+  if (value === undefined) throw nothingAt(path!, part);
+  return `${indented(value)}\n`;
+}
+
+/** Writes JSON with indents. What is too deep for that is written on one line. */
+function indented(form: unknown): string {
+  try {
+    return JSON.stringify(form, null, 2);
+  } catch {
+    return safeJson(form);
+  }
+}
+
+function nothingAt(path: string, part: string): Refusal {
+  return new Refusal(404, "NOT_FOUND", `there is nothing at ${quote(path)} in the ${part} of this checkpoint`);
+}
+
+async function theCheckpoint(inspector: Inspector, query: Query) {
+  const ref = query.run();
+  const id = query.filter("id");
+  const step = query.whole("step", -Number.MAX_SAFE_INTEGER, Number.MAX_SAFE_INTEGER);
+  return found(inspector, { ...ref, id, ...(id === undefined && step !== undefined && { step }) });
+}
+
+/** Returns a checkpoint. 404: the run is unknown. 410: the run is there, and the checkpoint is not any more. */
+async function found(inspector: Inspector, ref: RunRef & { id?: string | undefined; step?: number }) {
+  const detail = await inspector.checkpoint(ref);
+  if (detail !== null) return detail;
+  if ((await inspector.run(ref)) === null) throw noRun(ref);
+  const which = ref.id === undefined ? `step ${ref.step ?? -1}` : `checkpoint ${quote(ref.id)}`;
+  throw new Refusal(410, "NOT_FOUND", `${which} of the run ${quote(ref.run)} is gone: show the run again`);
+}
+
+function noRun({ space, run, ns }: RunRef): Refusal {
+  const where = ns ? ` with the namespace ${quote(ns)}` : "";
+  return new Refusal(404, "NOT_FOUND", `there is no run ${quote(run)}${where} in ${quote(space)}: list the runs again`);
+}
+
+/** As `forkpoint diff`: without `from`, a checkpoint against its parent; without both, the newest. */
+async function diff(inspector: Inspector, query: Query): Promise<unknown> {
+  const ref = query.run();
+  const [first, second] = [query.filter("from"), query.filter("to")];
+  const part = query.oneOf("part", parts);
+  const elsewhere = query.get("toRun") !== null;
+  const target = elsewhere
+    ? { space: query.get("toSpace") ?? ref.space, run: query.needed("toRun"), ns: query.get("toNs") }
+    : ref;
+  const { checkpoint: to } = await found(inspector, { ...target, id: second ?? (elsewhere ? undefined : first) });
+  const from = second === undefined && !elsewhere ? to.parent : first === undefined ? to.parent : { ...ref, id: first };
+  const before = from === null ? null : await inspector.checkpoint(from);
+  if (from !== null && before === null && from !== to.parent) await found(inspector, from);
+  const options = { limit: MAX_CHANGES + 1, ...(part !== undefined && { parts: [part] }) };
+  const { changes, truncated } = await inspector.diff(refOf(before?.checkpoint), refOf(to), options);
+  const short = shortChanges(changes, MAX_CHANGES);
+  return {
+    from: before === null ? null : shortCheckpoint(before.checkpoint),
+    to: shortCheckpoint(to),
+    changes: short.changes,
+    truncated: truncated || short.truncated,
+  };
+}
+
+function refOf(ref: CheckpointRef): CheckpointRef;
+function refOf(ref: CheckpointRef | undefined): CheckpointRef | null;
+function refOf(ref: CheckpointRef | undefined): CheckpointRef | null {
+  return ref === undefined ? null : { space: ref.space, run: ref.run, ns: ref.ns, id: ref.id };
+}

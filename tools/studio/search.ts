@@ -1,0 +1,60 @@
+/** Searches a value for a text. */
+
+import { typeOf } from "../../ts/inspect/form.js";
+import { limitedJsonForm } from "../../ts/inspect/limit.js";
+import { fitting } from "./answers.js";
+import { type Step, insideOf } from "./forms.js";
+
+/** A place in a value whose key or text has what is searched for. */
+export interface Match {
+  path: Step[];
+  value: unknown;
+}
+
+/** The most matches in an answer. */
+const MAX_MATCHES = 200;
+
+/** Deeper values are not searched. A path that leads to them could not be shown. */
+const MAX_DEPTH = 1_000;
+
+/** The size of all matches in an answer, in bytes. */
+const MAX_BYTES = 256 * 2 ** 10;
+
+/** Finds keys, texts, numbers and words that have a text in them, whatever its case. */
+export function search(form: unknown, text: string): { matches: Match[]; truncated: boolean } {
+  const wanted = text.toLowerCase();
+  const found: Match[] = [];
+  const has = (each: string): boolean => each.toLowerCase().includes(wanted);
+  // The next value to look at is at the end, so that the matches come in the order of the document.
+  const stack: Array<{ form: unknown; path: Step[] }> = [{ form, path: [] }];
+  for (let next = stack.pop(); next !== undefined; next = stack.pop()) {
+    const { form: value, path } = next;
+    const key = path.at(-1);
+    const inside = insideOf(value, path.length);
+    if ((typeof key === "string" && has(key)) || (inside === null && has(leafText(value)))) {
+      if (found.length === MAX_MATCHES) return answer(found, true);
+      found.push({ path, value: limitedJsonForm(value, { depth: 0, textBytes: 1_024, bytes: 4_096 }) });
+    }
+    if (inside === null || path.length > MAX_DEPTH) continue;
+    for (const { steps, value: each } of inside.entries.toReversed()) {
+      stack.push({ form: each, path: [...path, ...steps] });
+    }
+  }
+  return answer(found, false);
+}
+
+function answer(found: Match[], isCut: boolean): { matches: Match[]; truncated: boolean } {
+  const matches = fitting(found, MAX_BYTES);
+  return { matches, truncated: isCut || matches.length < found.length };
+}
+
+/** The text of a value as one sees it. Bytes have none. */
+function leafText(form: unknown): string {
+  if (typeof form === "string") return form;
+  const type = typeOf(form);
+  if (type === undefined) return String(form);
+  const { value, tag } = form as { value?: unknown; tag?: unknown };
+  if (type === "Bytes") return "";
+  if (type === "Opaque") return String(tag);
+  return typeof value === "string" ? value : (JSON.stringify(value) ?? "");
+}

@@ -1,0 +1,91 @@
+/** Starts a studio of its own, on this machine and for one user. */
+
+import { randomBytes } from "node:crypto";
+import { once } from "node:events";
+import { type Server, createServer } from "node:http";
+import type { AddressInfo } from "node:net";
+import type { Inspector } from "../../inspect.js";
+import { ForkpointError, messageOf } from "../../ts/bridge/errors.js";
+import { bearer } from "./gate.js";
+import { makeHandler } from "./handler.js";
+
+/** Where a studio listens, and nothing else. */
+const ADDRESS = "127.0.0.1";
+
+/** The largest address and headers of a request, in bytes. Up to five ids of 4 KiB stand in the address, escaped. */
+const MAX_HEADERS = 2 ** 17;
+
+/** A studio that runs. */
+export interface Studio {
+  /** The address of the page, with the token. */
+  url: string;
+  port: number;
+  write: boolean;
+  /** Ends all connections. The inspector stays open. */
+  close(): Promise<void>;
+}
+
+/** How to start a studio. */
+export interface StartOptions {
+  /** 0: any port. */
+  port: number;
+  /** Whether it may fork and remove. */
+  write: boolean;
+  /** Whether the port was asked for. If not, and if it is taken, the studio takes another one. */
+  portWasSaid: boolean;
+}
+
+/**
+ * Serves the studio on this machine, to whoever has the token.
+ * @throws ForkpointError `UNAVAILABLE` if the port cannot be had.
+ */
+export async function startStudio(
+  inspector: Inspector,
+  { port: asked, write, portWasSaid }: StartOptions,
+): Promise<Studio> {
+  const token = randomBytes(32).toString("base64url");
+  const server = createServer({ maxHeaderSize: MAX_HEADERS });
+  const port = await listen(server, asked, portWasSaid);
+  const closing = new AbortController();
+  const handler = makeHandler({
+    inspector: () => Promise.resolve(inspector),
+    gate: { hosts: hostsOf(port), schemes: ["http"], authorize: bearer(token), write },
+    base: "",
+    token: true,
+    closing: closing.signal,
+  });
+  server.on("request", (request, response) => void handler(request, response));
+  let closed: Promise<void> | undefined;
+  const close = () => {
+    closed ??= (async () => {
+      closing.abort();
+      const end = once(server, "close");
+      server.close();
+      server.closeAllConnections();
+      await end;
+    })();
+    return closed;
+  };
+  return { url: `http://${ADDRESS}:${port}/#token=${token}`, port, write, close };
+}
+
+/** The names of this machine that a browser may have used. It leaves out the port of the scheme. */
+function hostsOf(port: number): string[] {
+  const names = [ADDRESS, "localhost"];
+  return port === 80 ? [...names, ...names.map((name) => `${name}:80`)] : names.map((name) => `${name}:${port}`);
+}
+
+async function listen(server: Server, port: number, portWasSaid: boolean): Promise<number> {
+  try {
+    server.listen({ host: ADDRESS, port, exclusive: true });
+    await once(server, "listening");
+    return (server.address() as AddressInfo).port;
+  } catch (error) {
+    if (!portWasSaid && port !== 0) return listen(server, 0, true);
+    const { code } = error as NodeJS.ErrnoException;
+    const why = code === "EADDRINUSE" ? `port ${port} is taken` : `port ${port} cannot be used: ${messageOf(error)}`;
+    throw new ForkpointError("UNAVAILABLE", `${why}. Choose another with --port, or any with --port 0`, {
+      cause: error,
+    });
+  }
+}

@@ -1,0 +1,105 @@
+/** The errors of the package, and how values are named in their messages. Converts the errors of the engine. */
+
+import { types } from "node:util";
+import type { ErrorCode, isForkpointError as isForkpointErrorContract } from "../../index.js";
+import { ForkpointError, show } from "./forkpoint-error.js";
+
+export { ForkpointError, isArray, show, typeError } from "./forkpoint-error.js";
+
+/** The codes of all errors. */
+export const codes: Record<ErrorCode, true> = {
+  NOT_FOUND: true,
+  INVALID_ARGUMENT: true,
+  CLOSED: true,
+  CORRUPT: true,
+  CONFLICT: true,
+  BUSY: true,
+  FULL: true,
+  UNAVAILABLE: true,
+  UNSUPPORTED: true,
+};
+
+/**
+ * Tests the error's name and code. `instanceof` would miss an error of another copy of this package or of another
+ * realm, because its class is a different object.
+ */
+export const isForkpointError = ((error: unknown): boolean => {
+  if (!types.isNativeError(error)) return false;
+  const { name, code } = error as Error & { code?: unknown };
+  if (name === "TypeError" || name === "RangeError") return code === "INVALID_ARGUMENT";
+  return name === "ForkpointError" && typeof code === "string" && Object.hasOwn(codes, code);
+}) as typeof isForkpointErrorContract;
+
+/** Makes the RangeError for a number that is out of range. */
+export function rangeError(message: string): RangeError {
+  return Object.assign(new RangeError(message), { code: "INVALID_ARGUMENT", retryable: false });
+}
+
+/** Makes the error for a value that cannot be stored. The error's message names the value's path. */
+export function refusal(path: string, why: string, cause?: unknown): ForkpointError {
+  const message = `${path} cannot be stored: ${why}. Leave it out of the checkpoint or replace it by data`;
+  return new ForkpointError("INVALID_ARGUMENT", message, cause === undefined ? {} : { cause });
+}
+
+/**
+ * Runs code that reads the user's value. If a getter, a toJSON or a proxy's trap throws, the error is turned into a
+ * `refusal`.
+ */
+export function reading<T>(path: string, read: () => T): T {
+  try {
+    return read();
+  } catch (error) {
+    throw refusal(path, `reading it threw ${textOf(error)}`, error);
+  }
+}
+
+/**
+ * Runs code that reads and checks an argument. If a getter or a proxy's trap throws, the error names the argument. An
+ * error of this package stays as it is.
+ */
+export function readingArgument<T>(what: string, read: () => T): T {
+  try {
+    return read();
+  } catch (error) {
+    if (isForkpointError(error)) {
+      // Leave the frames of this function out, so that the stack still has the frame of the caller.
+      if (Object.isExtensible(error)) Error.captureStackTrace(error, readingArgument);
+      throw error;
+    }
+    throw new ForkpointError("INVALID_ARGUMENT", `${what} cannot be read: reading it threw ${textOf(error)}`, {
+      cause: error,
+    });
+  }
+}
+
+/** Returns true if the value is a ForkpointError of this copy of the package. `instanceof` throws for some proxies. */
+export function isOwnError(error: unknown): error is ForkpointError {
+  return types.isNativeError(error) && error instanceof ForkpointError;
+}
+
+/**
+ * Returns true if a write was refused because another writer was faster. Returns false for a lost lease: the writer must
+ * not try again.
+ */
+export function isOvertaken(error: unknown): error is ForkpointError {
+  return isOwnError(error) && error.code === "CONFLICT" && error.lease === undefined;
+}
+
+/** Makes a text of something that was thrown. It need not be an error, and making a text of it may throw too. */
+export function textOf(thrown: unknown): string {
+  try {
+    return String(thrown);
+  } catch {
+    return show(thrown);
+  }
+}
+
+/** Returns the message of an error, or the text of something else that was thrown. */
+export function messageOf(thrown: unknown): string {
+  return types.isNativeError(thrown) ? textOf(thrown.message) : textOf(thrown);
+}
+
+/** Quotes an id for a message and shortens a long one. */
+export function quote(id: string): string {
+  return JSON.stringify(id.length > 100 ? `${id.slice(0, 100)}...` : id);
+}

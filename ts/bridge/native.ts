@@ -1,0 +1,420 @@
+/**
+ * The only module that uses the addon. It wraps everything that the addon exports. Each call is sent with an id. The
+ * call's outcome arrives in the addon's completion queue and settles the call's promise. No code in this module is
+ * specific to one contract.
+ */
+
+import type { CallSubject, ErrorCode } from "../../index.js";
+import { loadAddon } from "./addon.js";
+import { type Bytes, Pieces } from "./bytes.js";
+import { chunkOf } from "./chunk.js";
+import { ForkpointError } from "./errors.js";
+import { warn } from "./warnings.js";
+
+interface Failure {
+  code: ErrorCode;
+  message: string;
+  retryable: boolean;
+  outcomeUnknown: boolean;
+  cause?: { message: string; code?: string | null; errno?: number | null } | null;
+}
+
+/** A call's response: null, JSON text, or JSON text with the buffers that it refers to. */
+export type Response = string | [text: string, buffers: Uint8Array[]] | null;
+
+type Settled = [callId: number, response: Response, error: Failure | null | undefined];
+
+/** The value of a call's field. An object is sent as JSON text. */
+export type Field = string | number | boolean | null | undefined;
+
+/** A lease that the calls on a store carry. */
+export interface Fence {
+  /** Runs a call. `work` gets the value of the call's field `fence`. */
+  guard<T>(work: (fence: object) => Promise<T>): Promise<T>;
+}
+
+type Backend = CallSubject["backend"];
+
+/** A store in the addon. */
+export interface NativeStore {
+  /**
+   * The absolute path of the database file or folder. Two stores with the same path hold the same checkpoints. Null for
+   * memory.
+   */
+  readonly databasePath: string | null;
+  readonly backend: Backend;
+  /** The addon's own object. */
+  readonly handle: object;
+  /** The lease that writing calls carry. Undefined: none. */
+  readonly fence?: Fence;
+  /** Runs a call. If `call` returns undefined, the outcome arrives through the completion queue. */
+  readonly call: (
+    callId: number,
+    shape: number,
+    bufferCount: number,
+    ...buffersAndFields: Array<Uint8Array | PackedPieces | Field>
+  ) => Response | Failure | undefined;
+}
+
+/** The checked options of a store. */
+export interface NativeOptions {
+  durability: string;
+  busyTimeout: number;
+  maxPayloadBytes: number;
+  cacheBytes: number;
+  readOnly: boolean;
+  keepLastN: number | undefined;
+  ttl: number | undefined;
+  maxBytes: number | undefined;
+}
+
+/** The options of a store on a Postgres server. */
+export interface ServerOptions {
+  schema?: string;
+  prefix?: string;
+  migrate?: "auto" | "never";
+  password?: () => string | Promise<string>;
+}
+
+/** The part of a contract that needs no store: a state machine, or the reader of another store's file. */
+interface NativeTool {
+  call(call: string): Response;
+  callOnPool(call: string): Promise<[response: Response, error: Failure | null | undefined]>;
+}
+
+/** A copy from one store to another. */
+interface NativeCopy {
+  step(): Promise<[response: Response, error: Failure | null | undefined]>;
+}
+
+/** A backup of a store. */
+interface NativeBackup {
+  run(): Promise<[response: Response, error: Failure | null | undefined]>;
+  progress(): string | null;
+  cancel(): void;
+}
+
+/** A stream that is compressed or decompressed. */
+interface NativeZstd {
+  push(bytes: Uint8Array): Uint8Array;
+  end(): Uint8Array;
+}
+
+interface Completions {
+  keepChunk(bytes: Uint8Array): number;
+  dropChunk(number: number): void;
+  shape(contract: string, call: string, names: string[]): number;
+  take(): [done: number[], others: Settled[], again: boolean] | null;
+  drain(): void;
+}
+
+interface Binding {
+  Completions: new (wake: () => void) => Completions;
+  NativeStore: new (
+    completions: Completions,
+    target: string,
+    options: NativeOptions,
+    password: ((request: number) => void) | undefined,
+  ) => {
+    readonly databasePath: string | null;
+    calls(): NativeStore["call"];
+    givePassword(request: number, password: string | null, failure: string | null): void;
+  };
+  NativeTool: new (contract: string, which: string) => NativeTool;
+  NativeCopy: new (from: object, to: object) => NativeCopy;
+  NativeBackup: new (store: object, to: string, overwrite: boolean) => NativeBackup;
+  NativeZstd: new (decompress: boolean) => NativeZstd;
+  pathOfTarget(target: string): string | null;
+  postgresSchema(schema: string | undefined, prefix: string | undefined): string;
+  detach(buffer: ArrayBuffer): void;
+}
+
+const binding = loadAddon() as Binding;
+
+/**
+ * A call that waits for its outcome. The reference to `store` prevents the garbage collection of the store before the
+ * call ends.
+ */
+interface Pending {
+  store: NativeStore;
+  open: (response: Response) => unknown;
+  resolve: (value: unknown) => void;
+  reject: (error: unknown) => void;
+}
+
+const pending = new Map<number, Pending>();
+let lastCallId = 0;
+
+/** The id that marks a warning in the completion queue. No call has this id. */
+const WARNING = 0;
+
+/** Keeps the process alive while a promise is pending. The timer itself is not meant to fire. */
+const hold = setInterval(() => {}, 0x7fffffff).unref();
+
+const completions = new binding.Completions(look);
+// The addon's own exit hook does not run on process.exit() or after an uncaught throw.
+process.on("exit", () => completions.drain());
+
+/**
+ * Settles the calls that have completed. A long queue is processed in several turns of the event loop, so that timers
+ * and I/O run between them.
+ */
+function look(): void {
+  const batch = completions.take();
+  if (batch === null) return;
+  const [done, others, again] = batch;
+  for (const callId of done) settle(callId, null, null);
+  for (const [callId, response, error] of others) settle(callId, response, error);
+  if (pending.size === 0) hold.unref();
+  if (again) setImmediate(look);
+}
+
+function settle(callId: number, response: Response, error: Failure | null | undefined): void {
+  if (callId === WARNING && error) return sweepFails(error, response as string);
+  const waiting = pending.get(callId);
+  if (waiting === undefined) return;
+  pending.delete(callId);
+  if (error) return waiting.reject(failure(error));
+  try {
+    waiting.resolve(waiting.open(response));
+  } catch (thrown) {
+    waiting.reject(thrown);
+  }
+}
+
+function failure({ code, message, retryable, outcomeUnknown, cause }: Failure): ForkpointError {
+  return new ForkpointError(code, message, {
+    retryable,
+    ...(outcomeUnknown && { outcome: "unknown" as const }),
+    ...(cause && { cause: causeOf(cause) }),
+  });
+}
+
+function causeOf({ message, code, errno }: NonNullable<Failure["cause"]>): Error {
+  const cause = Object.assign(new Error(message), code != null && { code }, errno != null && { errno });
+  // This error was not thrown in JavaScript, so it has no stack.
+  cause.stack = String(cause);
+  return cause;
+}
+
+/** Warns of a failure in the background. Such a failure belongs to no call, so no promise can reject with it. */
+function sweepFails({ message, cause }: Failure, target: string): void {
+  warn("FORKPOINT_SWEEP_FAILS", message, target, cause ? causeOf(cause) : undefined);
+}
+
+/**
+ * Registers the field names of a call with the engine and returns their number. Later calls send only the number and
+ * the values.
+ */
+export function shapeOf(contract: string, call: string, names: string[]): number {
+  return completions.shape(contract, call, names);
+}
+
+/**
+ * Runs a call on the store. `shapeOf` returns the number of the call's shape. The promise resolves to the result of
+ * `open` on the response.
+ */
+export function submit<T>(
+  store: NativeStore,
+  shape: number,
+  fields: Field[],
+  buffers: Bytes[],
+  open: (response: Response) => T,
+): Promise<T> {
+  do lastCallId = (lastCallId + 1) >>> 0;
+  while (lastCallId === WARNING || pending.has(lastCallId));
+  const callId = lastCallId;
+  const outcome = store.call(callId, shape, buffers.length, ...buffers.map(handedOver), ...fields);
+  if (outcome !== undefined) {
+    return isFailure(outcome) ? Promise.reject(failure(outcome)) : Promise.resolve(open(outcome));
+  }
+  return new Promise<T>((resolve, reject) => {
+    if (pending.size === 0) hold.ref();
+    pending.set(callId, { store, open, resolve: resolve as (value: unknown) => void, reject });
+  });
+}
+
+/** The chunks that the engine of this thread keeps. */
+const keeper = {
+  keep: (bytes: Uint8Array) => completions.keepChunk(bytes),
+  drop: (number: number) => completions.dropChunk(number),
+};
+
+/**
+ * Pieces as the engine takes them: for each piece the number of its chunk, where it begins and its length. Chunk 0 is a
+ * buffer with the pieces that lie in no chunk that the engine keeps. So a save passes no reference to the memory that is kept.
+ */
+type PackedPieces = [others: Uint8Array, pieces: Uint32Array];
+
+function handedOver(bytes: Bytes): Uint8Array | PackedPieces {
+  if (!(bytes instanceof Pieces)) return bytes;
+  const others: Uint8Array[] = [];
+  const packed = new Uint32Array(bytes.pieces.length * 3);
+  let [at, length] = [0, 0];
+  for (const piece of bytes.pieces) {
+    const chunk = chunkOf(piece)?.keptBy(keeper);
+    packed[at++] = chunk ?? 0;
+    packed[at++] = chunk === undefined ? length : piece.byteOffset;
+    packed[at++] = piece.length;
+    if (chunk !== undefined) continue;
+    others.push(piece);
+    length += piece.length;
+  }
+  return [Buffer.concat(others, length), packed];
+}
+
+function isFailure(outcome: Response | Failure): outcome is Failure {
+  return typeof outcome === "object" && outcome !== null && "code" in outcome;
+}
+
+/** Opens a store. Throws for a wrong target or option. */
+export function open(target: string, options: NativeOptions, { password, ...server }: ServerOptions = {}): NativeStore {
+  return throwing(() => {
+    const native = new binding.NativeStore(completions, target, { ...options, ...server }, password && give);
+    // The addon asks only after the constructor has returned.
+    function give(request: number): void {
+      passwordFrom(password!).then(
+        (text) => native.givePassword(request, text, null),
+        (error: unknown) => native.givePassword(request, null, messageOf(error)),
+      );
+    }
+    return { databasePath: native.databasePath, backend: backendOf(target), handle: native, call: native.calls() };
+  });
+}
+
+/** Returns the backend of a target that the engine has accepted. */
+function backendOf(target: string): Backend {
+  const scheme = /^(memory|jsonl|postgres)(ql)?:/.exec(target)?.[1];
+  return (scheme as Backend | undefined) ?? "sqlite";
+}
+
+async function passwordFrom(password: () => unknown): Promise<string> {
+  const text = await password();
+  if (typeof text === "string") return text;
+  throw new TypeError("it returned no string");
+}
+
+/** Returns the message of an error that the user's code has thrown. */
+function messageOf(error: unknown): string {
+  try {
+    return error instanceof Error ? error.message : String(error);
+  } catch {
+    return "it threw a value that has no text";
+  }
+}
+
+/** Returns the SQL that makes the tables on a Postgres server. */
+export function postgresSql(schema: string | undefined, prefix: string | undefined): string {
+  return throwing(() => binding.postgresSchema(schema, prefix));
+}
+
+/** Returns the path of the file or folder that a target names. Null: the target has no path. Throws for a wrong target. */
+export function pathOfTarget(target: string): string | null {
+  return throwing(() => binding.pathOfTarget(target));
+}
+
+/** A copy from one open store to another one. */
+export class Copy {
+  readonly #native: NativeCopy;
+
+  constructor(from: NativeStore, to: NativeStore) {
+    this.#native = throwing(() => new binding.NativeCopy(from.handle, to.handle));
+  }
+
+  /** Copies or compares about one page, on Node's thread pool. The response is the progress. */
+  async step(): Promise<Response> {
+    const [response, error] = await this.#native.step();
+    if (error) throw failure(error);
+    return response;
+  }
+}
+
+/** A backup of a store into a file. */
+export class Backup {
+  readonly #native: NativeBackup;
+
+  constructor(of: NativeStore, to: string, overwrite: boolean) {
+    this.#native = throwing(() => new binding.NativeBackup(of.handle, to, overwrite));
+  }
+
+  /** Makes the backup, on Node's thread pool. The response says what was made. */
+  async run(): Promise<Response> {
+    const [response, error] = await this.#native.run();
+    if (error) throw failure(error);
+    return response;
+  }
+
+  /** The progress as JSON text. Null before the first page. */
+  progress(): string | null {
+    return throwing(() => this.#native.progress());
+  }
+
+  /** Ends the backup soon. `run` then rejects. */
+  cancel(): void {
+    this.#native.cancel();
+  }
+}
+
+/** The part of a contract that needs no store. */
+export class Tool {
+  readonly #native: NativeTool;
+
+  /** `which` is JSON text. Every call is JSON text too. */
+  constructor(contract: string, which: string) {
+    this.#native = throwing(() => new binding.NativeTool(contract, which));
+  }
+
+  /** Runs a call synchronously. */
+  call(call: string): Response {
+    return throwing(() => this.#native.call(call));
+  }
+
+  /** Runs a call on Node's thread pool. */
+  async callOnPool(call: string): Promise<Response> {
+    const [response, error] = await this.#native.callOnPool(call);
+    if (error) throw failure(error);
+    return response;
+  }
+}
+
+/** The minimum size in bytes of a buffer that is detached. Smaller buffers are left to the garbage collector. */
+const WORTH_DETACHING = 4 << 10;
+
+/**
+ * Frees the memory of a buffer that is no longer used or shared. Otherwise V8 counts the buffer's bytes as used until
+ * it collects the buffer, and runs a full garbage collection every few dozen megabytes.
+ */
+export function detach(buffer: ArrayBufferLike): void {
+  // Skip Node's shared buffer pool, even if the values of one caller fill the pool, because Node uses the pool again.
+  if (!(buffer instanceof ArrayBuffer) || buffer.byteLength === Buffer.poolSize) return;
+  if (buffer.byteLength >= WORTH_DETACHING) binding.detach(buffer);
+}
+
+/** Runs a synchronous call of the addon and turns the error that it throws into a ForkpointError. */
+function throwing<T>(run: () => T): T {
+  try {
+    return run();
+  } catch (error) {
+    const thrown = error as { code: ErrorCode; message: string; failure?: Failure };
+    throw thrown.failure ? failure(thrown.failure) : new ForkpointError(thrown.code, thrown.message);
+  }
+}
+
+/** Compresses or decompresses a stream with zstd. */
+export class ZstdStream {
+  readonly #native: NativeZstd;
+
+  constructor(decompress: boolean) {
+    this.#native = throwing(() => new binding.NativeZstd(decompress));
+  }
+
+  /** Takes bytes in, and returns what is ready. Throws `CORRUPT` for bytes that cannot be decompressed. */
+  push(bytes: Uint8Array): Uint8Array {
+    return throwing(() => this.#native.push(bytes));
+  }
+
+  /** Ends the stream, and returns the rest of it. */
+  end(): Uint8Array {
+    return throwing(() => this.#native.end());
+  }
+}

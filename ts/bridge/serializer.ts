@@ -1,0 +1,291 @@
+/**
+ * Turns values into bytes and back. The formats are structured clone with JSON's rules, JSON, and the user's own
+ * serializer. Each record carries the name of its format. Reading an unknown format throws an error that names it.
+ */
+
+import { Deserializer, Serializer as V8Serializer } from "node:v8";
+import type { Serializer } from "../../index.js";
+import { adopt } from "./adopt.js";
+import { type Bytes, whole } from "./bytes.js";
+import { ForkpointError, isOwnError, messageOf, refusal, show, textOf, typeError } from "./errors.js";
+import { lostInJson } from "./exact-json.js";
+import { CloneWriter } from "./incremental/clone.js";
+import { JsonWriter } from "./incremental/json.js";
+import { isSmallJson, kindOf, plainCopy } from "./snapshot.js";
+
+/** A serialised value and the name of its format. */
+export interface Serialized {
+  tag: string;
+  bytes: Bytes;
+}
+
+/** A serialised value that was stored, and so is in one piece. */
+export interface Stored extends Serialized {
+  bytes: Uint8Array;
+}
+
+/** A serializer, as the stores use it. It gets the path or the name of each value to use in error messages. */
+export interface Format {
+  readonly name: string;
+  /** The format names that `serialize` may return. */
+  readonly tags: readonly string[];
+  /** `fromToJSON` is true if the value is the result of a toJSON. The value's own toJSON is then not called. */
+  serialize(value: unknown, path: string, fromToJSON?: boolean): Serialized;
+  deserialize(bytes: Uint8Array): unknown;
+}
+
+const cloneFormat: Format = {
+  name: "v8",
+  tags: ["v8", "json"],
+  serialize(value, path, fromToJSON) {
+    // Most states are plain data, which is serialised directly. Everything else is first copied into a form that V8 can
+    // serialise.
+    try {
+      const put = cloneWriter.serialize(value, isSmallJson);
+      if (put !== undefined) return { tag: "v8", bytes: put };
+      const kind = kindOf(value);
+      if (kind === "json") return { tag: "json", bytes: Buffer.from(JSON.stringify(value)) };
+      if (kind === "v8") return { tag: "v8", bytes: write(value) };
+    } catch {
+      // The value is a proxy, or is nested too deeply for V8. The copy handles such a value or reports its path in an
+      // error.
+    }
+    const copy = plainCopy(value, path, fromToJSON);
+    try {
+      return { tag: "v8", bytes: write(copy) };
+    } catch (error) {
+      throw refusal(path, messageOf(error), error);
+    }
+  },
+  deserialize: (bytes) => {
+    const deserializer = new ValueDeserializer(bytes);
+    deserializer.readHeader();
+    return adopt(deserializer.readValue());
+  },
+};
+
+/**
+ * The default format in a runtime without V8's serializer, such as Bun. It stores only what JSON stores exactly, so that
+ * every runtime reads the same value.
+ */
+const withoutV8: Format = {
+  ...cloneFormat,
+  serialize(value, path, fromToJSON) {
+    const copy = plainCopy(value, path, fromToJSON);
+    const lost = lostInJson(copy, path);
+    if (lost === undefined) return { tag: "json", bytes: Buffer.from(JSON.stringify(copy)) };
+    throw new ForkpointError(
+      "UNSUPPORTED",
+      `${path} cannot be stored by the serializer "v8": this runtime is not built on V8, and JSON would change the ` +
+        `value, because ${lost}. Open the store with serializer: "json" to store what JSON keeps, or use Node.js`,
+    );
+  },
+  deserialize: () => {
+    throw new ForkpointError(
+      "UNSUPPORTED",
+      "this value was written by V8's serializer, and this runtime is not built on V8: read it with Node.js. Values of " +
+        'a store that was opened with serializer: "json" can be read by every runtime',
+    );
+  },
+};
+
+const v8Format = hasV8Serializer() ? cloneFormat : withoutV8;
+
+const jsonFormat: Format = {
+  name: "json",
+  tags: ["json"],
+  serialize(value, path) {
+    let text: string | undefined;
+    try {
+      const put = jsonWriter.serialize(value);
+      if (put !== undefined) return { tag: "json", bytes: put };
+      text = JSON.stringify(value);
+    } catch (error) {
+      throw refusal(path, messageOf(error), error);
+    }
+    if (text === undefined) throw refusal(path, `JSON has no ${typeof value}`);
+    return { tag: "json", bytes: Buffer.from(text) };
+  },
+  deserialize: (bytes) => JSON.parse(Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString()),
+};
+
+const builtIn = new Map([v8Format, jsonFormat].map((format) => [format.name, format]));
+
+function hasV8Serializer(): boolean {
+  try {
+    return new V8Serializer() instanceof V8Serializer;
+  } catch {
+    return false;
+  }
+}
+
+/** Returns the format for the `serializer` option. */
+export function formatOf(option: "v8" | "json" | Serializer): Format {
+  if (typeof option === "string") {
+    const format = builtIn.get(option);
+    if (format === undefined)
+      throw typeError(`option "serializer" must be "v8", "json" or an object, and is ${JSON.stringify(option)}`);
+    return format;
+  }
+  if (typeof option !== "object" || option === null) {
+    throw typeError(`option "serializer" must be "v8", "json" or an object, and is ${show(option)}`);
+  }
+  const { name } = option;
+  if (typeof name !== "string" || name === "" || name.length > 64 || !name.isWellFormed()) {
+    throw typeError('option "serializer" must have a name of 1 to 64 characters');
+  }
+  if (builtIn.has(name)) throw typeError(`option "serializer" is named "${name}", which is taken: choose another name`);
+  for (const method of ["serialize", "deserialize"] as const) {
+    if (typeof option[method] !== "function") throw typeError(`option "serializer" must have a method ${method}()`);
+  }
+  return {
+    name,
+    tags: [name],
+    serialize(value, path) {
+      let bytes: Uint8Array;
+      try {
+        bytes = option.serialize(value);
+      } catch (error) {
+        if (isOwnError(error)) throw error;
+        throw refusal(path, `the serializer "${name}" threw ${textOf(error)}`, error);
+      }
+      if (!(bytes instanceof Uint8Array)) {
+        throw typeError(`serializer "${name}" must return a Uint8Array for ${path}, and returned ${show(bytes)}`);
+      }
+      // Copy the bytes, because the serializer may reuse its buffer for the next part.
+      return { tag: name, bytes: Uint8Array.prototype.slice.call(bytes) };
+    },
+    // Pass a copy, because the serializer may return a view of its input.
+    deserialize: (bytes) => option.deserialize(Buffer.from(new Uint8Array(bytes).buffer)),
+  };
+}
+
+/** Deserialises an object that the format named `tag` wrote. */
+export function deserialize(storeFormat: Format, tag: string, bytes: Bytes, what: string): object {
+  const value = deserializeValue(storeFormat, tag, bytes, what);
+  // An object was stored, so anything else is an error of the user's serializer.
+  if (typeof value !== "object" || value === null) throw notWhatWasStored(tag, value, what);
+  return value;
+}
+
+/** Deserialises a value that the format named `tag` wrote. Undefined is no value. */
+export function deserializeValue(storeFormat: Format, tag: string, bytes: Bytes, what: string): unknown {
+  const format = tag === storeFormat.name ? storeFormat : builtIn.get(tag);
+  if (format === undefined) {
+    throw new ForkpointError(
+      "UNSUPPORTED",
+      `${what} was written by the serializer "${tag}": open the store with that serializer to read it`,
+    );
+  }
+  const value = reading(format, whole(bytes), what);
+  if (value === undefined) throw notWhatWasStored(tag, value, what);
+  return value;
+}
+
+/** Deserialises a value. If the serializer cannot read it, the error names the value. */
+function reading(format: Format, bytes: Uint8Array, what: string): unknown {
+  try {
+    return format.deserialize(bytes);
+  } catch (error) {
+    if (isOwnError(error)) throw error;
+    throw notReadable(format.name, what, error);
+  }
+}
+
+/** Makes the error for stored bytes that their serializer does not read. */
+export function notReadable(serializer: string, what: string, cause: unknown): ForkpointError {
+  return new ForkpointError(
+    "CORRUPT",
+    `${what} cannot be read: the serializer "${serializer}" threw ${textOf(cause)}. Restore a backup if the serializer ` +
+      "and its keys are the ones that wrote it",
+    { cause },
+  );
+}
+
+function notWhatWasStored(tag: string, value: unknown, what: string): ForkpointError {
+  return new ForkpointError(
+    "INVALID_ARGUMENT",
+    `serializer "${tag}" returned ${show(value)} for ${what}: deserialize() must return the value that serialize() received`,
+  );
+}
+
+/** Parses a JSON text that this package stored. */
+export function parseStored(text: string, what: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch (error) {
+    throw notReadable("json", what, error);
+  }
+}
+
+/** Deserialises a value that a built-in format wrote. */
+export function readBack({ tag, bytes }: Serialized): unknown {
+  return builtIn.get(tag)!.deserialize(whole(bytes));
+}
+
+/** Copies a value by serialising and deserialising it. The copy equals the value that a store would return. */
+export function copyOf<T>(value: T, path: string): T {
+  return readBack(v8Format.serialize(value, path)) as T;
+}
+
+// This module serialises typed arrays and buffers itself. Node's subclass also numbers these types, but does not
+// promise to keep the numbers, and its deserializer returns views of one shared buffer. The position of a type in this
+// list is stored in records: add types at the end, and never change their order.
+const views = [
+  Int8Array,
+  Uint8Array,
+  Uint8ClampedArray,
+  Int16Array,
+  Uint16Array,
+  Int32Array,
+  Uint32Array,
+  Float32Array,
+  Float64Array,
+  BigInt64Array,
+  BigUint64Array,
+  DataView,
+] as const;
+const BUFFER = 64;
+
+const viewNumbers = new Map<string, number>(views.map((view, number) => [view.name, number]));
+
+class Writer extends V8Serializer {
+  _writeHostObject(object: object): void {
+    if (!ArrayBuffer.isView(object)) throw new TypeError(`${Object.prototype.toString.call(object)} cannot be stored`);
+    const name = Object.prototype.toString.call(object).slice(8, -1);
+    const number = Buffer.isBuffer(object) ? BUFFER : viewNumbers.get(name);
+    if (number === undefined) throw new TypeError(`a ${name} cannot be stored`);
+    this.writeUint32(number);
+    this.writeUint32(object.byteLength);
+    this.writeRawBytes(new Uint8Array(object.buffer, object.byteOffset, object.byteLength));
+  }
+}
+
+class ValueDeserializer extends Deserializer {
+  _readHostObject(): unknown {
+    const number = this.readUint32();
+    // Give each view its own buffer.
+    const { buffer } = new Uint8Array(this.readRawBytes(this.readUint32()));
+    if (number === BUFFER) return Buffer.from(buffer);
+    const View = views[number] as (new (buffer: ArrayBuffer) => ArrayBufferView) | undefined;
+    if (View === undefined) {
+      throw new ForkpointError("UNSUPPORTED", `a typed array of kind ${number} needs a later version of forkpoint`);
+    }
+    return new View(buffer);
+  }
+}
+
+/** Serialises a value with V8's serializer. Throws if V8 cannot write it. */
+function write(value: unknown): Uint8Array {
+  const writer = new Writer();
+  // Missing from Node's types: https://nodejs.org/api/v8.html#serializer_settreatarraybufferviewsashostobjectsflag
+  (
+    writer as unknown as { _setTreatArrayBufferViewsAsHostObjects(on: boolean): void }
+  )._setTreatArrayBufferViewsAsHostObjects(true);
+  writer.writeHeader();
+  writer.writeValue(value);
+  return writer.releaseBuffer();
+}
+
+const cloneWriter = new CloneWriter(write);
+const jsonWriter = new JsonWriter({ render: (item) => Buffer.from(JSON.stringify(item)) });

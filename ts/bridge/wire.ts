@@ -1,0 +1,323 @@
+/**
+ * The calls that TypeScript sends to the engine. A contract's calls are an interface with one method per call: its
+ * parameter holds the call's named fields, and it returns the response's type. The engine declares the same calls in
+ * the `enum Call` of each contract.
+ */
+
+import type { CallContext, CallSubject, StoreWarning, VerifyReport } from "../../index.js";
+import { type Cost, type Kind, type Outcome, isWatched, told } from "./channels.js";
+import { type Field, type NativeStore, type Response, shapeOf, submit } from "./native.js";
+import type { Bytes } from "./bytes.js";
+import type { Serialized, Stored } from "./serializer.js";
+
+/** A named part of a stored checkpoint. The bytes may be a view of a buffer that other parts share. */
+export interface Part extends Stored {
+  name: string;
+}
+
+/**
+ * An integer of 64 bits. One that a double cannot hold is a text with its digits, in responses and in fields. Code that only
+ * passes the integer on keeps it as it is.
+ */
+export type Exact = number | string;
+
+/** A named part to store. */
+export interface NewPart extends Serialized {
+  name: string;
+}
+
+/** A part in a response: its name, its format, the index of its buffer, and its range in that buffer. */
+export type PackedPart = [name: string, tag: string, buffer: number, start: number, length: number];
+
+/** Converts a response with parts to the caller's type. */
+export type Open<T, R> = (found: T, part: (packed: PackedPart) => Part) => R;
+
+type Calls<C> = { [K in keyof C]: (fields: never) => unknown };
+type Fields<C extends Calls<C>, K extends keyof C> = Parameters<C[K]>[0];
+type Result<C extends Calls<C>, K extends keyof C> = ReturnType<C[K]>;
+
+/** The fields of all calls. Each call has only some of them. */
+type AnyFields<C extends Calls<C>> = Merged<Parameters<C[keyof C]>[0]>;
+type Merged<F> = { [N in F extends unknown ? keyof F : never]?: F extends { [K in N]: infer V } ? V : never };
+
+/** What a call is about. What is undefined is not known. */
+type Subject = { [K in "space" | "run" | "ns" | "id"]?: string | null | undefined };
+
+/** What the channels tell about the calls of a contract: see `ts/bridge/channels.ts`. */
+interface About<C extends Calls<C>> {
+  /** The tracing channels of the calls. A call that is not named reads. Null: only failures of the call are told. */
+  kinds?: { [K in keyof C]?: Kind | null };
+  /** Returns what a call is about. The space is the name of the contract, unless this function returns another one. */
+  subject?: (fields: AnyFields<C>) => Subject;
+  /** Returns how many entries a call has found, or how many checkpoints it has removed. A list is counted without. */
+  counts?: { [K in keyof C]?: (result: NonNullable<Result<C, K>>, fields: Fields<C, K>) => number | undefined };
+}
+
+const none: never[] = [];
+
+/** A call's field names, and the engine's number for that list of names. */
+interface Shape {
+  names: string[];
+  number: number;
+}
+
+/** A contract's calls on a store. `buffers` are the large values, in the order of the call's fields. */
+export class Contract<C extends Calls<C>> {
+  readonly name: string;
+  readonly #about: About<C>;
+  /**
+   * Shapes by the name of the call. Most calls have only one shape, because the code mostly writes the fields of a call
+   * in the same order.
+   */
+  readonly #shapes = new Map<string, Shape[]>();
+
+  constructor(name: string, about: About<C> = {}) {
+    this.name = name;
+    this.#about = about;
+  }
+
+  /** Runs a call whose response contains no parts. */
+  call<K extends keyof C & string>(
+    store: NativeStore,
+    call: K,
+    fields: Fields<C, K>,
+    buffers: Bytes[] = none,
+  ): Promise<Result<C, K>> {
+    const kind = this.#kindOf(call);
+    if (!isWatched(kind)) return this.untold(store, call, fields, buffers);
+    const bytes = kind === "save" && buffers.length > 0 ? sizeOf(buffers) : null;
+    const context = this.#context(store, call, fields, bytes);
+    if (kind !== "save") {
+      const outcomeOf = (result: Result<C, K>) => ({ result: this.#counted(call, result, fields) });
+      return told(kind, context, () => this.untold(store, call, fields, buffers), outcomeOf);
+    }
+    let cost: Cost | undefined;
+    // All calls that save respond with null, unless they are measured.
+    const open = (response: Response) => {
+      cost = parse(response) as Cost;
+      return null as Result<C, K>;
+    };
+    const measured = { ...(fields as object), measure: true } as Fields<C, K>;
+    return told(
+      kind,
+      context,
+      () => this.#send(store, call, measured, buffers, open),
+      () => ({ ...cost }),
+    );
+  }
+
+  /** `call` without the channels. */
+  untold<K extends keyof C & string>(
+    store: NativeStore,
+    call: K,
+    fields: Fields<C, K>,
+    buffers: Bytes[],
+  ): Promise<Result<C, K>> {
+    return this.#send(store, call, fields, buffers, parse as (response: Response) => Result<C, K>);
+  }
+
+  #send<K extends keyof C & string>(
+    store: NativeStore,
+    call: K,
+    fields: Fields<C, K>,
+    buffers: Bytes[],
+    open: (response: Response) => Result<C, K>,
+  ): Promise<Result<C, K>> {
+    const send = (all: object) => submit(store, this.#shape(call, all), values(all), buffers, open);
+    // The engine ignores the fence of a call that only reads.
+    return store.fence === undefined
+      ? send(fields)
+      : store.fence.guard((fence) => send({ ...(fields as object), fence }));
+  }
+
+  /** Runs a call whose response contains parts. Resolves to null if nothing was found. */
+  find<K extends keyof C & string, R>(
+    store: NativeStore,
+    call: K,
+    fields: Fields<C, K>,
+    open: Open<NonNullable<Result<C, K>>, R>,
+  ): Promise<R | Extract<Result<C, K>, null>> {
+    const kind = this.#kindOf(call);
+    if (!isWatched(kind)) return this.#ask(store, call, fields, open);
+    const outcome: Outcome & { bytes: number } = { result: "missing", bytes: 0 };
+    const opening: typeof open = (found, part) => {
+      outcome.result = this.#counted(call, found, fields);
+      return open(found, (packed) => {
+        const opened = part(packed);
+        outcome.bytes += opened.bytes.byteLength;
+        return opened;
+      });
+    };
+    return told(
+      kind,
+      this.#context(store, call, fields, null),
+      () => this.#ask(store, call, fields, opening),
+      () => outcome,
+    );
+  }
+
+  #ask<K extends keyof C & string, R>(
+    store: NativeStore,
+    call: K,
+    fields: Fields<C, K>,
+    open: Open<NonNullable<Result<C, K>>, R>,
+  ): Promise<R | Extract<Result<C, K>, null>> {
+    return submit(store, this.#shape(call, fields), values(fields), none, (response) =>
+      response === null ? (null as Extract<Result<C, K>, null>) : opened(response, open),
+    );
+  }
+
+  #kindOf(call: keyof C): Kind | null {
+    const kind = this.#about.kinds?.[call];
+    return kind === undefined ? "read" : kind;
+  }
+
+  #context<K extends keyof C & string>(
+    store: NativeStore,
+    operation: K,
+    fields: Fields<C, K>,
+    bytes: number | null,
+  ): CallContext {
+    const subject = this.#about.subject?.(fields as AnyFields<C>) ?? {};
+    const name = this.#kindOf(operation) === "open" ? "open" : operation;
+    return { ...subjectOf(store, name, { space: this.name, ...subject }), bytes };
+  }
+
+  /** What the channels tell about the result of a call. Never the result itself. */
+  #counted<K extends keyof C>(call: K, result: Result<C, K>, fields: Fields<C, K>): Outcome["result"] {
+    const reads = this.#kindOf(call) === "read";
+    if (reads && result === null) return "missing";
+    const count = this.#about.counts?.[call];
+    if (count !== undefined) return count(result as NonNullable<Result<C, K>>, fields);
+    if (!reads) return undefined;
+    return Array.isArray(result) ? result.length : "found";
+  }
+
+  #shape(call: string, fields: object): number {
+    const names = Object.keys(fields);
+    const known = this.#shapes.get(call) ?? [];
+    for (const shape of known) if (same(shape.names, names)) return shape.number;
+    const number = shapeOf(this.name, call, names);
+    this.#shapes.set(call, [...known, { names, number }]);
+    return number;
+  }
+}
+
+/** Returns what the channels say that a call on a store is about. */
+export function subjectOf(store: NativeStore, operation: string, subject: Subject): CallSubject {
+  const { space = null, run = null, ns = null, id = null } = subject;
+  return { operation, space, run, ns, id, target: store.databasePath ?? "memory:", backend: store.backend };
+}
+
+function sizeOf(buffers: Bytes[]): number {
+  return buffers.reduce((sum, { byteLength }) => sum + byteLength, 0);
+}
+
+function same(one: string[], other: string[]): boolean {
+  if (one.length !== other.length) return false;
+  for (let at = 0; at < one.length; at++) if (one[at] !== other[at]) return false;
+  return true;
+}
+
+/** Returns the values of the fields, in the order of their names. */
+function values(fields: object): Field[] {
+  const all: unknown[] = Object.values(fields);
+  for (let at = 0; at < all.length; at++) {
+    const value = all[at];
+    if (typeof value === "object" && value !== null) all[at] = JSON.stringify(value);
+  }
+  return all as Field[];
+}
+
+/** Reads a response without parts. */
+export function parse(response: Response): unknown {
+  return response === null ? null : JSON.parse(textOf(response));
+}
+
+/** Reads a response with parts. */
+export function opened<T, R>(response: NonNullable<Response>, open: Open<T, R>): R {
+  const buffers = typeof response === "string" ? none : response[1];
+  return open(JSON.parse(textOf(response)) as T, ([name, tag, buffer, start, length]) => ({
+    name,
+    tag,
+    bytes: buffers[buffer]!.subarray(start, start + length),
+  }));
+}
+
+function textOf(response: NonNullable<Response>): string {
+  return typeof response === "string" ? response : response[0];
+}
+
+/** A retention rule with exactly one of these fields. Times are in ms since the epoch. */
+export type Rule = { savedBefore: number } | { keepLast: number } | { maxBytes: number };
+
+/** The engine's position in a prune. The next batch continues from it. */
+export interface Cursor {
+  after: number;
+  total: number | null;
+}
+
+/** The removals of one batch. If `next` is missing, the rule is fulfilled. */
+export interface Pruned {
+  checkpoints: number;
+  bytes: number;
+  lineages: number;
+  next: Cursor | null;
+}
+
+/** The engine's statistics of a store. */
+export interface FoundStats {
+  checkpoints: number;
+  lineages: number;
+  logicalBytes: number;
+  storedBytes: number;
+  records: number;
+  recordBytes: number;
+  fileBytes: number | null;
+  /** The size of the log of a SQLite database. */
+  logBytes: number | null;
+  /** The room in the file that nothing uses. */
+  freeBytes: number | null;
+  /** `space`, `run` and `ns` are the names that people know. */
+  largest: Array<{
+    space: string | null;
+    run: string | null;
+    ns: string | null;
+    lineage: string;
+    checkpoints: number;
+    logicalBytes: number;
+    storedBytes: number;
+  }>;
+}
+
+/** A page of a check. The last page has no `next`. */
+export interface CheckPage extends Omit<VerifyReport, "ok"> {
+  done: number;
+  of: number;
+  next: string | null;
+}
+
+/** The calls that every store supports. If `contract` is undefined, a call covers the checkpoints of all contracts. */
+interface StoreCalls {
+  /** Returns a warning about the open target, or null. */
+  ready(fields: {}): Pick<StoreWarning, "code" | "message"> | null;
+  close(fields: {}): null;
+  vacuum(fields: {}): null;
+  prune(fields: { contract: string | undefined; rule: Rule; cursor: Cursor | undefined; most: number }): Pruned;
+  prunable(fields: { contract: string | undefined; rules: Rule[] }): Pruned;
+  stats(fields: { contract: string | undefined; largest: number }): FoundStats;
+  /** Looks at the pages and the place of the store, in a second at most. */
+  quickCheck(fields: {}): Pick<CheckPage, "checked" | "findings">;
+  check(fields: { cursor: string | undefined; limit: number }): CheckPage;
+}
+
+export const storeCalls = new Contract<StoreCalls>("store", {
+  kinds: { ready: "open", close: null, prune: "prune", vacuum: "prune" },
+  subject: ({ contract = null }) => ({ space: contract }),
+  counts: {
+    prune: ({ checkpoints }) => checkpoints,
+    prunable: ({ checkpoints }) => checkpoints,
+    quickCheck: ({ findings }) => findings.length,
+    check: ({ findings }) => findings.length,
+  },
+});

@@ -1,5 +1,0 @@
-/** The entry of the command line: `npx forkpoint`. */
-
-import { main } from "./cli/main.js";
-
-void main(process.argv.slice(2));

@@ -1,0 +1,76 @@
+/** Reads the ids and the positions of workflow checkpoints. */
+
+import type { WorkflowCheckpoint } from "../../../agentium.js";
+import { ForkpointError, show, typeError } from "../../bridge/errors.js";
+import { requireId } from "../../store/ids.js";
+
+/** A checkpoint's ids, and its position in its run. */
+export interface StepRef {
+  id: string;
+  runId: string;
+  stepIndex: number;
+  stepName: string;
+  /**
+   * The checkpoint's `createdAt` or, if that is missing, the framework's `timestamp`, in ms since the epoch.
+   * `keepLastN` removes the checkpoints with the smallest age value first.
+   */
+  age: number;
+}
+
+/** Checks a checkpoint's fields. The framework's `timestamp` replaces a missing `createdAt`. */
+export function readStepRef(checkpoint: Record<string, unknown>): StepRef {
+  const { stepIndex, stepName } = checkpoint;
+  if (typeof stepIndex !== "number" || !Number.isFinite(stepIndex)) {
+    throw typeError(`checkpoint.stepIndex must be a finite number, and is ${show(stepIndex)}`);
+  }
+  if (typeof stepName !== "string") throw typeError(`checkpoint.stepName must be a string, and is ${show(stepName)}`);
+  return {
+    id: filled(checkpoint["id"], "checkpoint.id"),
+    runId: filled(checkpoint["runId"], "checkpoint.runId"),
+    stepIndex,
+    stepName: requireId(stepName, "checkpoint.stepName"),
+    age: time(checkpoint["createdAt"], "createdAt") ?? time(checkpoint["timestamp"], "timestamp") ?? Date.now(),
+  };
+}
+
+/** Checks that the id is a string and not empty. */
+export function filled(id: unknown, what: string): string {
+  if (id === "") throw typeError(`${what} must be a non-empty string`);
+  return requireId(id, what);
+}
+
+function time(value: unknown, field: string): number | undefined {
+  if (value === undefined || value === null) return undefined;
+  const ms = value instanceof Date ? value.getTime() : value;
+  if (typeof ms === "number" && Number.isFinite(ms)) return ms;
+  throw typeError(`checkpoint.${field} must be a number of milliseconds since the epoch, and is ${show(value)}`);
+}
+
+/**
+ * Reads the ids and the position of a stored checkpoint. A store may have turned a time into a string or a Date, so times
+ * are converted back. An unknown time counts as 0.
+ */
+export function storedRef(checkpoint: WorkflowCheckpoint<unknown>): StepRef {
+  const { id, runId, stepIndex, stepName } = checkpoint;
+  const { createdAt, timestamp } = checkpoint as { createdAt?: number; timestamp?: unknown };
+  return { id, runId, stepIndex, stepName, age: new Date((createdAt ?? timestamp ?? 0) as number).getTime() || 0 };
+}
+
+/** Sorts stored checkpoints in the order of their run. */
+export function sorted<T extends WorkflowCheckpoint<any>>(checkpoints: Iterable<T>): T[] {
+  return [...checkpoints].toSorted((a, b) => inOrder(storedRef(a), storedRef(b)));
+}
+
+/** Compares two checkpoints in the order of their run: by step index, then by `age`. */
+export function inOrder(a: StepRef, b: StepRef): number {
+  return a.stepIndex - b.stepIndex || a.age - b.age;
+}
+
+/** Compares two checkpoints in the order in which `keepLastN` removes them. */
+export function oldestFirst(a: StepRef, b: StepRef): number {
+  return a.age - b.age || a.stepIndex - b.stepIndex;
+}
+
+export function checkpointNotFound(checkpointId: string): ForkpointError {
+  return new ForkpointError("NOT_FOUND", `Checkpoint not found: ${checkpointId}`);
+}

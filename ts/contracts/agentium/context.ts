@@ -1,0 +1,50 @@
+/** Makes the context that a step gets. */
+
+import type { RunContext, StepContext } from "../../../agentium.js";
+import type { Node } from "./steps.js";
+
+/** The part of a context that all steps of a run share. */
+export type SharedContext = Pick<
+  RunContext,
+  "runId" | "sessionId" | "metadata" | "dependencies" | "eventBus" | "sessionState"
+> & { workflow: string; userId: string | undefined };
+
+/** The part of a context that differs between the attempts of a run. */
+export interface Attempt {
+  node: Node;
+  attempt: number;
+  signal: AbortSignal;
+  draining: () => boolean;
+}
+
+export function contextOf(shared: SharedContext, { node, attempt, signal, draining }: Attempt): StepContext {
+  const { runId, sessionId, userId, metadata, dependencies, eventBus, workflow } = shared;
+  const { name: stepName, stepIndex, path } = node;
+  return {
+    runId,
+    workflow,
+    stepIndex,
+    stepName,
+    path,
+    attempt,
+    signal,
+    sessionId,
+    ...(userId !== undefined && { userId }),
+    metadata,
+    dependencies,
+    eventBus,
+    get draining() {
+      return draining();
+    },
+    get sessionState() {
+      return shared.sessionState;
+    },
+    set sessionState(state) {
+      shared.sessionState = state;
+    },
+    getState: <T>(key: string) => shared.sessionState[key] as T | undefined,
+    setState: (key, value) => {
+      shared.sessionState[key] = value;
+    },
+  };
+}

@@ -1,0 +1,352 @@
+/**
+ * Runs a workflow. The engine's state machine (`src/contract/agentium/workflow`) decides what happens next and sends
+ * commands. This file executes the commands and reports each outcome to the state machine. It calls the user's
+ * functions and the store.
+ */
+
+import type {
+  ConditionStep,
+  FailedStep,
+  RunOptions,
+  StepContext,
+  Workflow,
+  WorkflowEvent,
+  WorkflowRunOutput,
+} from "../../../agentium.js";
+import { RunDrainedError } from "../shared/drain.js";
+import { Driver } from "../shared/driver.js";
+import { ForkpointError, quote, show, typeError } from "../../bridge/errors.js";
+import { carrying } from "../shared/failure.js";
+import type { RunLease } from "../shared/run-lease.js";
+import { reserve } from "../shared/running.js";
+import { formatOf } from "../../bridge/serializer.js";
+import { within } from "../shared/time-limit.js";
+import { checkpointNotFound } from "./checkpoint.js";
+import { type SharedContext, contextOf } from "./context.js";
+import type { Recorded, Recorder } from "./recorder.js";
+import { Reporter } from "./reporter.js";
+import { Snapshot, applyResult, mergeBranches, mutate } from "./state.js";
+import { type Definition, type Node, callTask } from "./steps.js";
+import { type Command, type Mode, type RunEvent, type RunTool, type Why, agentium } from "./wire.js";
+
+/** How to start a run. */
+export interface Plan extends RunOptions {
+  kind: "run" | "resume" | "replay" | "fork";
+  mode: Mode;
+  runId: string;
+  force: boolean;
+  initialState: unknown;
+  mutator?: (state: any) => unknown;
+}
+
+const ENTRY = 0;
+
+export class Execution {
+  readonly #definition: Definition;
+  readonly #recorder: Recorder | undefined;
+  readonly #plan: Plan;
+  readonly #reporter: Reporter;
+  readonly #context: SharedContext;
+  readonly #driver: Driver<RunEvent, Command, WorkflowRunOutput<any>>;
+  /** The states that are still needed. Slot 0 holds the state at the start; every other slot holds a step's result. */
+  #slots = new Map<number, Snapshot>();
+  readonly #errors = new Map<number, unknown>();
+  readonly #attempts = new Map<number, number>();
+  /** True if the run begins with its initial state, and not after a checkpoint. */
+  #fresh: boolean;
+  #base: Recorded | undefined;
+  /** The id of the checkpoint that this run stored last, or null if it has stored none. */
+  #previous: string | null = null;
+  #hostError: unknown;
+
+  constructor(
+    { name, eventBus }: Pick<Workflow<any>, "name" | "eventBus">,
+    definition: Definition,
+    recorder: Recorder | undefined,
+    plan: Plan,
+    tell: (event: WorkflowEvent<any>) => void,
+  ) {
+    const { runId, mode, force, sessionId = runId, userId } = plan;
+    this.#definition = definition;
+    this.#recorder = recorder;
+    const lease = recorder?.lease;
+    this.#plan = lease === undefined ? plan : { ...plan, signal: lease.with(plan.signal) };
+    this.#reporter = new Reporter(definition, runId, tell);
+    const empty = { metadata: {}, dependencies: {}, sessionState: {} };
+    this.#context = { runId, workflow: name, sessionId, userId, eventBus, ...empty };
+    this.#fresh = mode.kind === "plain" || mode.kind === "fresh";
+    const onError = typeof plan.onStepError === "function" ? "ask" : (plan.onStepError ?? "fail");
+    const run: RunTool = { run: { ...definition.told, options: { runId, mode, force, onError } } };
+    this.#driver = new Driver(agentium.name, run, (command) => this.#do(command));
+  }
+
+  async start(): Promise<WorkflowRunOutput<any>> {
+    const { kind } = this.#plan.mode;
+    const format = this.#recorder?.format ?? formatOf("v8");
+    try {
+      // A replay reads its run id from the checkpoint, so it reserves the run after it has loaded the checkpoint.
+      if (this.#recorder !== undefined && kind !== "replay") {
+        this.#reserve();
+        if (this.#recorder.lease !== undefined) await this.#takeLease(this.#recorder.lease);
+      }
+      if (this.#fresh || kind === "resume") this.#slots.set(ENTRY, Snapshot.of(this.#plan.initialState, format));
+      return await this.#driver.start(this.#plan, () => {
+        if (this.#fresh) this.#tellStart(0);
+      });
+    } catch (error) {
+      if (this.#recorder?.lease !== undefined) await this.#recorder.lease.release();
+      this.#driver.end();
+      this.#reporter.tell({ type: "run.error", error });
+      throw error;
+    }
+  }
+
+  /** Sets the id of the run to replay. Without a session id, the session has the run's id, as the earlier call had. */
+  #rename(runId: string): void {
+    this.#reporter.runId = runId;
+    Object.assign(this.#context, { runId, sessionId: this.#plan.sessionId ?? runId });
+  }
+
+  get #runId(): string {
+    return this.#reporter.runId;
+  }
+
+  #reserve(): void {
+    this.#driver.onEnd(reserve(this.#recorder!.identity, this.#runId));
+  }
+
+  #takeLease(lease: RunLease): Promise<void> {
+    return lease.take({ space: agentium.name, run: this.#runId, ns: "" });
+  }
+
+  #do(told: Command): void {
+    switch (told.command) {
+      case "load":
+        return void this.#load(told.id ?? undefined);
+      case "mutate":
+        return this.#mutate();
+      case "store": {
+        const { id, stepIndex, stepName, slot, rewind } = told;
+        return void this.#store({ id, stepIndex, stepName }, slot, rewind);
+      }
+      case "keep":
+        return this.#keep(told.slot, this.#slots.get(told.slot)!);
+      case "began":
+        return this.#reporter.stepBegan(told.step);
+      case "run":
+        return void this.#call(told.step, told.attempt, told.slot);
+      case "evaluate":
+        return void this.#evaluate(told.step, told.attempt, told.slot);
+      case "wait": {
+        const { step, attempt, ms } = told;
+        this.#reporter.stepWaits(step, attempt, ms, this.#errors.get(step));
+        return this.#driver.wait(ms, { event: "waited", step });
+      }
+      case "ask":
+        return void this.#ask(told.step);
+      case "merge":
+        return this.#merge(told.step, told.base, told.branches);
+      case "ended":
+        return this.#reporter.stepEnded(told.step, told.how, this.#errors.get(told.step));
+      case "cancel":
+        return this.#driver.cancel();
+      case "finish":
+        return this.#end(told.slot);
+      case "fail":
+        return this.#driver.reject(this.#failure(told.why));
+    }
+  }
+
+  async #load(id: string | undefined): Promise<void> {
+    let found: Recorded | null;
+    try {
+      found = id === undefined ? await this.#recorder!.latest(this.#runId) : await this.#recorder!.load(id);
+      if (this.#driver.over) return;
+      if (found !== null && this.#plan.mode.kind === "replay") {
+        this.#rename(found.runId);
+        this.#reserve();
+        const lease = this.#recorder!.lease;
+        if (lease !== undefined) await this.#takeLease(lease);
+        if (this.#driver.over) return void lease?.release();
+      }
+    } catch (error) {
+      return this.#broke(error);
+    }
+    if (found === null) {
+      if (this.#plan.mode.kind === "resume") {
+        this.#fresh = true;
+        this.#tellStart(0);
+      }
+      return this.#driver.on({ event: "loaded", base: null });
+    }
+    this.#base = found;
+    this.#slots.set(ENTRY, found.state);
+    this.#tellStart(found.stepIndex + 1, found.id);
+    const { id: baseId, runId, stepIndex, stepName } = found;
+    this.#driver.on({ event: "loaded", base: { id: baseId, runId, stepIndex, stepName } });
+  }
+
+  #mutate(): void {
+    let state: Snapshot;
+    try {
+      state = Snapshot.of(mutate(this.#slots.get(ENTRY)!.draft(), this.#plan.mutator!), this.#recorder!.format);
+    } catch (error) {
+      return this.#broke(error);
+    }
+    this.#slots.set(ENTRY, state);
+    this.#driver.on({ event: "mutated" });
+  }
+
+  async #store(
+    step: { id: string; stepIndex: number; stepName: string },
+    slot: number,
+    rewind: boolean,
+  ): Promise<void> {
+    const runId = this.#runId;
+    // A fork's first checkpoint is stored as the difference from the checkpoint that the fork started from.
+    const parent = this.#base !== undefined && this.#base.runId !== runId ? this.#base.id : undefined;
+    const previous = this.#base?.runId === runId ? this.#base.id : this.#previous;
+    this.#base = undefined;
+    this.#previous = step.id;
+    try {
+      const state = this.#slots.get(slot)!;
+      const steps = this.#definition.names.length;
+      this.#keep(slot, await this.#recorder!.store({ ...step, runId, state, steps, rewind, parent, previous }));
+    } catch (error) {
+      return this.#broke(carrying(error, { runId, stepIndex: step.stepIndex, stepName: step.stepName }));
+    }
+    const { id: checkpointId, stepIndex, stepName } = step;
+    this.#reporter.tell({ type: "checkpoint.saved", checkpointId, stepIndex, stepName });
+    this.#driver.on({ event: "stored" });
+  }
+
+  #keep(slot: number, state: Snapshot): void {
+    this.#slots = new Map([[slot, state]]);
+  }
+
+  async #call(id: number, attempt: number, slot: number): Promise<void> {
+    const node = this.#node(id);
+    try {
+      const before = this.#slots.get(slot)!;
+      const draft = before.draft();
+      const result = await this.#attempt(node, attempt, (context) => callTask(node, draft, context));
+      this.#slots.set(id + 1, Snapshot.of(applyResult(draft, result, node.name), before.format));
+    } catch (error) {
+      return this.#threw(id, attempt, error);
+    }
+    this.#driver.on({ event: "ran", step: id, attempt });
+  }
+
+  async #evaluate(id: number, attempt: number, slot: number): Promise<void> {
+    const node = this.#node(id);
+    let holds: boolean;
+    try {
+      const { condition } = node.step as ConditionStep<any>;
+      const draft = this.#slots.get(slot)!.draft();
+      holds = Boolean(
+        await this.#attempt(node, attempt, async (context) => Reflect.apply(condition, node.step, [draft, context])),
+      );
+    } catch (error) {
+      return this.#threw(id, attempt, error);
+    }
+    this.#driver.on({ event: "evaluated", step: id, attempt, holds });
+  }
+
+  #threw(id: number, attempt: number, error: unknown): void {
+    this.#errors.set(id, error);
+    this.#attempts.set(id, attempt + 1);
+    this.#driver.on({ event: "threw", step: id, attempt });
+  }
+
+  async #ask(id: number): Promise<void> {
+    const { name: stepName, stepIndex, path } = this.#node(id);
+    const step: FailedStep = { runId: this.#runId, stepIndex, stepName, path, attempts: this.#attempts.get(id) ?? 0 };
+    let goOn = false;
+    try {
+      const ask = this.#plan.onStepError as (error: unknown, step: FailedStep) => unknown;
+      const answer = await ask(this.#errors.get(id), step);
+      if (typeof answer !== "boolean")
+        throw typeError(`onStepError must return true or false, and returned ${show(answer)}`);
+      goOn = answer;
+    } catch (error) {
+      this.#errors.set(id, error);
+    }
+    this.#driver.on({ event: "decided", step: id, goOn });
+  }
+
+  #merge(id: number, base: number, slots: number[]): void {
+    const from = this.#slots.get(base)!;
+    try {
+      const branches = slots.map((slot) => ({ name: this.#node(slot - 1).name, state: this.#slots.get(slot)! }));
+      this.#slots.set(id + 1, Snapshot.of(mergeBranches(from, branches), from.format));
+    } catch (error) {
+      this.#errors.set(id, error);
+      return this.#driver.on({ event: "conflicted", step: id });
+    }
+    this.#driver.on({ event: "merged", step: id });
+  }
+
+  /** Releases the lease before anybody hears of the end, so that it can be taken then. */
+  #end(slot: number): void {
+    const lease = this.#recorder?.lease;
+    if (lease === undefined) return this.#finish(slot);
+    lease
+      .release()
+      .then(() => this.#finish(slot))
+      .catch((error: unknown) => this.#driver.reject(error));
+  }
+
+  #finish(slot: number): void {
+    const state = this.#slots.get(slot)!.draft();
+    const output = { runId: this.#runId, state, stepResults: this.#reporter.results, fresh: this.#fresh };
+    // A listener may start the same run again.
+    this.#driver.end();
+    this.#reporter.tell({ type: "run.complete", output });
+    this.#driver.resolve(output);
+  }
+
+  #broke(error: unknown): void {
+    this.#hostError = error;
+    this.#driver.on({ event: "broke" });
+  }
+
+  #failure(why: Why): unknown {
+    switch (why.reason) {
+      case "notFound":
+        return checkpointNotFound(why.id);
+      case "mismatch":
+        return new ForkpointError("CONFLICT", why.message);
+      case "drained":
+        return new RunDrainedError(this.#runId);
+      case "aborted":
+        return this.#plan.signal!.reason;
+      case "step": {
+        const { step: id } = why;
+        const { stepIndex, path } = this.#node(id);
+        const error = this.#errors.get(id);
+        this.#reporter.stepFailed(id, error);
+        return carrying(error, { runId: this.#runId, stepIndex, stepName: path[0]!, stepPath: path });
+      }
+      default:
+        return this.#hostError;
+    }
+  }
+
+  #node(id: number): Node {
+    return this.#definition.nodes[id]!;
+  }
+
+  /** Calls a function of the user with the context of an attempt, within the step's time limit. */
+  #attempt<T>(node: Node, attempt: number, call: (context: StepContext) => Promise<T>): Promise<T> {
+    const draining = () => this.#driver.draining;
+    return within(node.timeoutMs, this.#driver, `step ${quote(node.name)}`, (signal) =>
+      call(contextOf(this.#context, { node, attempt, signal, draining })),
+    );
+  }
+
+  #tellStart(stepIndex: number, from?: string): void {
+    const { workflow } = this.#context;
+    const base = from === undefined ? {} : { from };
+    this.#reporter.tell({ type: "run.start", workflow, kind: this.#plan.kind, fresh: this.#fresh, stepIndex, ...base });
+  }
+}

@@ -1,0 +1,201 @@
+/** Connects a run with the store of the user, whichever interface the store has. */
+
+import type { WorkflowCheckpointStore, WorkflowCheckpoint } from "../../../agentium.js";
+import { ForkpointError, quote, show, typeError } from "../../bridge/errors.js";
+import type { StoreHandle } from "../../store/handle.js";
+import { stateAndRest } from "../shared/record.js";
+import { RunLease } from "../shared/run-lease.js";
+import { type Format, deserialize, formatOf } from "../../bridge/serializer.js";
+import { readStepRef, sorted } from "./checkpoint.js";
+import { Snapshot } from "./state.js";
+import { type Found, type OwnStore, find, findLatest, ownStore, put } from "./store.js";
+
+/** The parts of a checkpoint that a run needs to continue. */
+export interface Recorded {
+  id: string;
+  runId: string;
+  stepIndex: number;
+  stepName: string;
+  state: Snapshot;
+}
+
+/** A checkpoint to store. */
+export interface Recording extends Recorded {
+  /** How many steps the workflow has. */
+  steps: number;
+  /** True if the save also removes the run's other checkpoints of this step and of later steps. */
+  rewind: boolean;
+  /** The id of the checkpoint that the run was forked from. Set for the run's first checkpoint only. */
+  parent: string | undefined;
+  /** The id of the run's previous checkpoint. Null if this checkpoint is the first. */
+  previous: string | null;
+}
+
+/** The interface between a run and its store. */
+export interface Recorder {
+  /** Identifies the stored data. A run can be in progress only once for each identity. */
+  readonly identity: unknown;
+  /** The format that turns states into bytes. */
+  readonly format: Format;
+  /** The lease of the run. Undefined if the workflow takes no leases. */
+  readonly lease?: RunLease | undefined;
+  load(checkpointId: string): Promise<Recorded | null>;
+  latest(runId: string): Promise<Recorded | null>;
+  /** Stores a checkpoint. Resolves to the state as the store will return it. */
+  store(recording: Recording): Promise<Snapshot>;
+}
+
+/** Makes the recorder of a run for a store that the user gave. With `leaseMs`, the run takes a lease. */
+export function recorderOf(store: WorkflowCheckpointStore<any>, leaseMs: number | undefined): Recorder {
+  const own = ownStore(store);
+  return own === undefined ? new ForeignRecorder(store) : new OwnRecorder(own, leaseMs);
+}
+
+/** Checks that the value has the methods of the documented store interface or of the framework's store interface. */
+export function readStore(store: unknown): WorkflowCheckpointStore<any> | undefined {
+  if (store === undefined || store === null) return undefined;
+  const { save, load, list, listForRun } = (typeof store === "object" ? store : {}) as Record<string, unknown>;
+  if ([save, load, list ?? listForRun].every((method) => typeof method === "function")) {
+    return store as WorkflowCheckpointStore<any>;
+  }
+  throw typeError(`checkpointStore must have the methods save(), load() and list(), and is ${show(store)}`);
+}
+
+/** The recorder for a store of this package. It passes bytes to the store, so that no state is serialised twice. */
+class OwnRecorder implements Recorder {
+  readonly #handle: StoreHandle;
+  readonly #expectsParent: boolean;
+  readonly identity: unknown;
+  readonly format: Format;
+  readonly lease: RunLease | undefined;
+
+  constructor({ handle, expectsParent }: OwnStore, leaseMs: number | undefined) {
+    this.lease = leaseMs === undefined ? undefined : new RunLease(handle, leaseMs);
+    this.#handle = handle;
+    this.#expectsParent = expectsParent;
+    this.identity = handle.identity;
+    this.format = handle.format;
+  }
+
+  load(checkpointId: string): Promise<Recorded | null> {
+    return this.#handle.run(async (engine) => this.#recorded(await find(engine, checkpointId)));
+  }
+
+  latest(runId: string): Promise<Recorded | null> {
+    return this.#handle.run(async (engine) => this.#recorded(await findLatest(engine, runId)));
+  }
+
+  async store({
+    id,
+    runId,
+    stepIndex,
+    stepName,
+    state,
+    steps,
+    rewind,
+    parent,
+    previous,
+  }: Recording): Promise<Snapshot> {
+    const stored = state.in(this.format);
+    const createdAt = Date.now();
+    const rest = { id: null, runId: null, stepIndex, stepName, state: null, createdAt };
+    const encoded = {
+      step: { id, runId, stepIndex, stepName, age: createdAt },
+      state: stored,
+      rest: this.format.serialize(rest, "checkpoint"),
+      steps,
+      parent,
+      // A rewind replaces the run's checkpoints, so the latest checkpoint is not checked.
+      expectedParent: this.#expectsParent && !rewind ? previous : undefined,
+      rewind,
+    };
+    await this.#handle.save((engine, held) => {
+      held.add(stored.bytes.byteLength + encoded.rest.bytes.byteLength);
+      return put(engine, encoded);
+    }, this.lease?.held);
+    return new Snapshot(this.format, stored);
+  }
+
+  #recorded(found: Found | null): Recorded | null {
+    if (found === null) return null;
+    const { id, runId, parts } = found;
+    const [state, rest] = stateAndRest(parts, id);
+    const fields = deserialize(this.format, rest.tag, rest.bytes, `checkpoint ${quote(id)}`);
+    return recorded({ ...fields, id, runId }, new Snapshot(this.format, state));
+  }
+}
+
+/**
+ * Records to a store of the user. Such a store may return its own objects and keep the objects that it is given, so
+ * this class copies both.
+ */
+class ForeignRecorder implements Recorder {
+  readonly #store: WorkflowCheckpointStore<any> & { listForRun?: WorkflowCheckpointStore<any>["list"] };
+  readonly identity: unknown;
+  readonly format = formatOf("v8");
+
+  constructor(store: WorkflowCheckpointStore<any>) {
+    this.#store = store;
+    this.identity = store;
+  }
+
+  async load(checkpointId: string): Promise<Recorded | null> {
+    return this.#recorded(await this.#store.load(checkpointId));
+  }
+
+  async latest(runId: string): Promise<Recorded | null> {
+    if (typeof this.#store.latest === "function") return this.#recorded(await this.#store.latest(runId));
+    return this.#recorded((await this.#list(runId)).at(-1) ?? null);
+  }
+
+  async store({ id, runId, stepIndex, stepName, state, rewind }: Recording): Promise<Snapshot> {
+    const checkpoint = { id, runId, stepIndex, stepName, state: state.draft(), createdAt: Date.now() };
+    if (!rewind) await this.#store.save(checkpoint);
+    else if (typeof this.#store.rewind === "function") await this.#store.rewind(checkpoint);
+    else await this.#rewind(checkpoint);
+    // Read the state back, because the run must go on with the state that a resume would see. JSON, for example, stores
+    // no Date.
+    const stored = await this.#store.load(id);
+    return stored === null || stored === undefined ? state : Snapshot.of(stored.state, this.format);
+  }
+
+  async #rewind(checkpoint: WorkflowCheckpoint<any>): Promise<void> {
+    const { id, runId, stepIndex } = checkpoint;
+    const remove = this.#store.delete?.bind(this.#store);
+    if (stepIndex < 0 && typeof this.#store.clear === "function") {
+      await this.#store.clear(runId);
+      return this.#store.save(checkpoint);
+    }
+    const all = await this.#list(runId);
+    const later = all.filter((other) => other.stepIndex >= stepIndex && other.id !== id);
+    if (later.length > 0 && remove !== undefined) {
+      // Remove the last checkpoint first. If the process crashes between two removals, the run's earlier checkpoints
+      // remain.
+      for (const other of later.toReversed()) await remove(other.id);
+    } else if (later.length > 0) {
+      const before = structuredClone(all.filter((other) => other.stepIndex < stepIndex));
+      await this.#store.clear(runId);
+      for (const other of before) await this.#store.save(other);
+    }
+    await this.#store.save(checkpoint);
+  }
+
+  async #list(runId: string): Promise<Array<WorkflowCheckpoint<any>>> {
+    const list = this.#store.list ?? this.#store.listForRun!;
+    const found = await Reflect.apply(list, this.#store, [runId]);
+    return sorted([...found].filter((checkpoint) => checkpoint.runId === runId));
+  }
+
+  #recorded(found: WorkflowCheckpoint<any> | null | undefined): Recorded | null {
+    return found === null || found === undefined ? null : recorded(found, Snapshot.of(found.state, this.format));
+  }
+}
+
+function recorded(checkpoint: object, state: Snapshot): Recorded {
+  const { id, runId, stepIndex, stepName } = readStepRef(checkpoint as Record<string, unknown>);
+  if (Number.isSafeInteger(stepIndex)) return { id, runId, stepIndex, stepName, state };
+  throw new ForkpointError(
+    "CONFLICT",
+    `checkpoint ${quote(id)} belongs to no step: its stepIndex must be a whole number, and is ${stepIndex}`,
+  );
+}

@@ -1,0 +1,208 @@
+/** A checkpoint store on top of any storage driver. */
+
+import type { StorageBackedCheckpointStore as Contract, StorageDriver, WorkflowCheckpoint } from "../../../agentium.js";
+import { readingArgument, show, typeError } from "../../bridge/errors.js";
+import { idOrNull } from "../../store/ids.js";
+import { atMost, readRecord } from "../../store/options.js";
+import { copyOf } from "../../bridge/serializer.js";
+import { type StepRef, inOrder, oldestFirst, readStepRef, storedRef } from "./checkpoint.js";
+
+/**
+ * The namespace that the framework's own store uses. With the same namespace, this store can read the framework's
+ * checkpoints.
+ */
+const NAMESPACE = "workflow:checkpoints";
+/**
+ * The namespace that lists the checkpoints whose id does not begin with their run's id. All other checkpoints are found
+ * because their ids begin with the run's id.
+ */
+const STRAYS = "workflow:checkpoints:strays";
+
+const methods = ["get", "set", "delete", "list"] as const;
+
+export class StorageBackedCheckpointStore<TState> implements Contract<TState> {
+  /** The maximum number of checkpoints to keep for each run. 0 means no limit. */
+  readonly keepLastN: number;
+  readonly #driver: StorageDriver;
+  #ready: Promise<void> | undefined;
+  /** The last pending change of each run, by run id. The changes of one run are executed one after the other. */
+  readonly #changes = new Map<string, Promise<unknown>>();
+
+  constructor(driver: StorageDriver, options?: { keepLastN?: number | null }) {
+    if (typeof driver !== "object" || driver === null)
+      throw typeError(`driver must be a StorageDriver, and is ${show(driver)}`);
+    for (const method of methods) {
+      if (typeof readingArgument("driver", () => driver[method]) !== "function")
+        throw typeError(`driver must be a StorageDriver: it has no method ${method}()`);
+    }
+    this.#driver = driver;
+    this.keepLastN =
+      (readRecord(options, "options", { keepLastN: atMost("checkpoints") })["keepLastN"] as number | null) ?? 0;
+  }
+
+  save(checkpoint: WorkflowCheckpoint<TState>): Promise<void> {
+    return this.#store(checkpoint, false);
+  }
+
+  rewind(checkpoint: WorkflowCheckpoint<TState>): Promise<void> {
+    return this.#store(checkpoint, true);
+  }
+
+  async load(checkpointId: string): Promise<WorkflowCheckpoint<TState> | null> {
+    const id = idOrNull(checkpointId, "checkpointId");
+    if (id === null) return null;
+    await this.#open();
+    return (await this.#driver.get<WorkflowCheckpoint<TState>>(NAMESPACE, id)) ?? null;
+  }
+
+  async list(runId: string): Promise<Array<WorkflowCheckpoint<TState>>> {
+    return (await this.#entries(runId)).map(({ checkpoint }) => checkpoint);
+  }
+
+  listForRun(runId: string): Promise<Array<WorkflowCheckpoint<TState>>> {
+    return this.list(runId);
+  }
+
+  async latest(runId: string): Promise<WorkflowCheckpoint<TState> | null> {
+    return (await this.list(runId)).at(-1) ?? null;
+  }
+
+  async clear(runId: string): Promise<void> {
+    const run = idOrNull(runId, "runId");
+    if (run === null) return;
+    await this.#inTurn(run, async () => {
+      const entries = await this.#entries(run);
+      await this.#removeAll(entries.toReversed());
+    });
+  }
+
+  async delete(checkpointId: string): Promise<void> {
+    const id = idOrNull(checkpointId, "checkpointId");
+    if (id === null) return;
+    const found = await this.load(id);
+    if (found !== null) await this.#inTurn(String(found.runId), () => this.#remove({ id, runId: found.runId }));
+  }
+
+  /** Waits for earlier calls to end. Does not close the driver, because the code that opened the driver closes it. */
+  async close(): Promise<void> {
+    await Promise.allSettled(this.#changes.values());
+  }
+
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.close();
+  }
+
+  async #store(checkpoint: WorkflowCheckpoint<TState>, rewind: boolean): Promise<void> {
+    if (typeof checkpoint !== "object" || checkpoint === null) {
+      throw typeError(`checkpoint must be an object, and is ${show(checkpoint)}`);
+    }
+    // Copy the checkpoint now, because the caller may change it while this save waits for its turn.
+    const given = copyOf(checkpoint, "checkpoint");
+    const step = readStepRef(given as unknown as Record<string, unknown>);
+    if (given.state === undefined) throw typeError("checkpoint.state must be a value, and is undefined");
+    await this.#inTurn(step.runId, async () => {
+      if (rewind) {
+        const from = ({ step: { stepIndex, id } }: Entry<TState>) => stepIndex >= step.stepIndex && id !== step.id;
+        // Remove the later checkpoints before the new one is saved, the last checkpoint first. If the process crashes
+        // in between, the run's earlier checkpoints remain.
+        await this.#removeAll((await this.#entries(step.runId)).filter(from).toReversed());
+      }
+      if (isStray(step)) await this.#driver.set(STRAYS, strayKey(step), step.id);
+      await this.#driver.set(NAMESPACE, step.id, given);
+      await this.#prune(step);
+    });
+  }
+
+  async #prune(saved: StepRef): Promise<void> {
+    if (this.keepLastN === 0) return;
+    const entries = await this.#entries(saved.runId);
+    const excess = entries.length - this.keepLastN;
+    if (excess <= 0) return;
+    const others = entries.filter((entry) => entry.step.id !== saved.id);
+    await this.#removeAll(others.toSorted((a, b) => oldestFirst(a.step, b.step)).slice(0, excess));
+  }
+
+  /** Returns the run's checkpoints in the order of the run. */
+  async #entries(runId: string): Promise<Array<Entry<TState>>> {
+    const run = idOrNull(runId, "runId");
+    if (run === null) return [];
+    await this.#open();
+    const [listed, strays] = await Promise.all([
+      this.#driver.list<WorkflowCheckpoint<TState>>(NAMESPACE, `${run}:`),
+      this.#driver.list<string>(STRAYS, strayPrefix(run)),
+    ]);
+    const others = await Promise.all(
+      strays.map(({ value }) => this.#driver.get<WorkflowCheckpoint<TState>>(NAMESPACE, value)),
+    );
+    return [...listed.map(({ value }) => value), ...others]
+      .filter((checkpoint) => checkpoint !== null && checkpoint !== undefined && checkpoint.runId === run)
+      .map((checkpoint) => ({ checkpoint: checkpoint!, step: storedRef(checkpoint!) }))
+      .toSorted((a, b) => inOrder(a.step, b.step));
+  }
+
+  async #removeAll(entries: Array<Entry<TState>>): Promise<void> {
+    for (const { step } of entries) await this.#remove(step);
+  }
+
+  async #remove(step: Pick<StepRef, "id" | "runId">): Promise<void> {
+    await this.#driver.delete(NAMESPACE, step.id);
+    if (isStray(step)) await this.#driver.delete(STRAYS, strayKey(step));
+  }
+
+  #open(): Promise<void> {
+    this.#ready ??= this.#initialize();
+    return this.#ready;
+  }
+
+  async #initialize(): Promise<void> {
+    try {
+      await this.#driver.initialize?.();
+    } catch (error) {
+      // The next call tries to open the driver again.
+      this.#ready = undefined;
+      throw error;
+    }
+  }
+
+  /**
+   * Runs the change after the run's earlier changes have ended. Otherwise a save could prune while another save of the
+   * same run is incomplete.
+   */
+  async #inTurn(runId: string, change: () => Promise<void>): Promise<void> {
+    const before = this.#changes.get(runId);
+    const mine = (async () => {
+      // Ignore an error of the earlier change. The promise of that change has already reported the error to its own
+      // caller.
+      await before?.catch(() => {});
+      await this.#open();
+      await change();
+    })();
+    this.#changes.set(runId, mine);
+    try {
+      await mine;
+    } finally {
+      if (this.#changes.get(runId) === mine) this.#changes.delete(runId);
+    }
+  }
+}
+
+interface Entry<TState> {
+  step: StepRef;
+  checkpoint: WorkflowCheckpoint<TState>;
+}
+
+function isStray({ id, runId }: Pick<StepRef, "id" | "runId">): boolean {
+  return !id.startsWith(`${runId}:`);
+}
+
+/**
+ * Returns the prefix of the run's keys in `STRAYS`. The prefix contains the length of the run's id, so it is unique to
+ * the run.
+ */
+function strayPrefix(runId: string): string {
+  return `${runId.length}:${runId}:`;
+}
+
+function strayKey({ id, runId }: Pick<StepRef, "id" | "runId">): string {
+  return strayPrefix(runId) + id;
+}

@@ -1,0 +1,139 @@
+/**
+ * Declares the engine's calls for Agentium's checkpoints and for its storage driver, and the messages between a run and
+ * its state machine in the engine. See `src/contract/agentium/`.
+ */
+
+import type { CheckpointSummary, StepResult } from "../../../agentium.js";
+import type { RunStatus } from "../../../index.js";
+import { Contract, type PackedPart } from "../../bridge/wire.js";
+
+/** A checkpoint as the engine returns it. */
+interface Found {
+  id: string;
+  runId: string;
+  parts: PackedPart[];
+}
+
+interface AgentiumCalls {
+  /** Takes two buffers: the state, and the rest of the checkpoint. */
+  save(fields: {
+    id: string;
+    runId: string;
+    stepIndex: number;
+    stepName: string;
+    createdAt: number;
+    /** How many steps the workflow has. */
+    steps: number | undefined;
+    parent: string | undefined;
+    rewind: boolean;
+    /**
+     * If true, the engine checks the run's latest checkpoint. It must be `expectedParent`. If `expectedParent` is
+     * undefined, the run must have no checkpoint.
+     */
+    expectsParent: boolean;
+    expectedParent: string | undefined;
+    savedAt: number;
+    stateTag: string;
+    restTag: string;
+  }): null;
+  delete(fields: { checkpointId: string }): null;
+  clear(fields: { runId: string }): null;
+  load(fields: { checkpointId: string }): Found | null;
+  latest(fields: { runId: string }): Found | null;
+  list(fields: { runId: string }): Found[];
+  /** Lists the run's checkpoints, the last step first. */
+  timeline(fields: { runId: string }): CheckpointSummary[];
+  runs(fields: { limit: number; before: number | undefined }): Array<{
+    cursor: string;
+    runId: string;
+    checkpoints: number;
+    latest: CheckpointSummary;
+    status: RunStatus;
+  }>;
+}
+
+export const agentium = new Contract<AgentiumCalls>("agentium", {
+  kinds: { save: "save", delete: "prune", clear: "prune" },
+  subject: ({ runId, id, checkpointId }) => ({ run: runId, id: id ?? checkpointId }),
+});
+
+/** A value of the storage driver, as the engine returns it. */
+interface FoundValue {
+  key: string;
+  parts: PackedPart[];
+}
+
+interface StorageCalls {
+  /** Takes one buffer: the value. */
+  set(fields: { namespace: string; key: string; savedAt: number; tag: string }): null;
+  delete(fields: { namespace: string; key: string }): null;
+  get(fields: { namespace: string; key: string }): FoundValue | null;
+  list(fields: { namespace: string; prefix: string }): FoundValue[];
+}
+
+export const storage = new Contract<StorageCalls>("storage", {
+  kinds: { set: "save", delete: "prune" },
+  subject: ({ namespace, key }) => ({ run: key, ns: namespace }),
+});
+
+interface Retry {
+  maxRetries: number;
+  backoffMs: number;
+}
+
+/** Describes a run of a workflow to the engine. */
+export interface RunTool {
+  run: {
+    /** All steps. A parent comes before its nested steps. `parent` is the index of the parent in this list. */
+    steps: Array<{
+      name: string;
+      kind: "task" | "condition" | "parallel";
+      parent: number | undefined;
+      /** The step's own retry rule. Undefined: `retry`. */
+      retry: Retry | undefined;
+    }>;
+    retry: Retry;
+    options: {
+      runId: string;
+      mode: Mode;
+      /** True if the run resumes at the checkpoint's step index even if the step's name has changed. */
+      force: boolean;
+      onError: "fail" | "continue" | "ask";
+    };
+  };
+}
+
+/** How a run begins. */
+export type Mode =
+  | { kind: "plain" | "fresh" | "resume" }
+  | { kind: "replay"; from: string }
+  | { kind: "branch"; from: string; mutate: boolean };
+
+/** An event that the run reports to the state machine. */
+export type RunEvent =
+  | { event: "started" | "mutated" | "stored" | "broke" | "drainRequested" | "aborted" }
+  | { event: "loaded"; base: { id: string; runId: string; stepIndex: number; stepName: string } | null }
+  | { event: "ran" | "threw"; step: number; attempt: number }
+  | { event: "evaluated"; step: number; attempt: number; holds: boolean }
+  | { event: "waited" | "merged" | "conflicted"; step: number }
+  | { event: "decided"; step: number; goOn: boolean };
+
+/** A command of the state machine to the run. */
+export type Command =
+  | { command: "load"; id: string | null }
+  | { command: "mutate" | "cancel" }
+  | { command: "store"; id: string; stepIndex: number; stepName: string; slot: number; rewind: boolean }
+  | { command: "keep" | "finish"; slot: number }
+  | { command: "began" | "ask"; step: number }
+  | { command: "run" | "evaluate"; step: number; attempt: number; slot: number }
+  | { command: "wait"; step: number; attempt: number; ms: number }
+  | { command: "merge"; step: number; base: number; branches: number[] }
+  | { command: "ended"; step: number; how: StepResult["status"] }
+  | { command: "fail"; why: Why };
+
+/** The reason why a run ended without a result. */
+export type Why =
+  | { reason: "notFound"; id: string }
+  | { reason: "mismatch"; message: string }
+  | { reason: "step"; step: number }
+  | { reason: "host" | "drained" | "aborted" };

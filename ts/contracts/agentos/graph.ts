@@ -1,0 +1,175 @@
+/** A compiled graph of AgentOS, as `recover` needs it. */
+
+import type { Checkpoint, RecoverableGraph } from "../../../index.js";
+import { ForkpointError, quote, show, typeError } from "../../bridge/errors.js";
+import { type Identity, shapeOf } from "../../store/mark.js";
+import { isHuman, openNodes } from "./status.js";
+
+type Compiled = ReturnType<RecoverableGraph["toIR"]>;
+type Node = Compiled["nodes"][number];
+
+/** AgentOS' names of the places before the first and after the last node. */
+const START = "__START__";
+export const END = "__END__";
+
+/** Where a run stands. `nodes` are the human nodes without an answer, or the nodes that failed. */
+export type Position =
+  | { status: "other graph"; node: string }
+  | { status: "waiting" | "failed"; nodes: string[] }
+  | { status: "unfinished" | "finished" };
+
+/** The name of each graph of `AgentGraph`, which says nothing about the program. */
+const DEFAULT_NAME = "agent-graph";
+
+/** Returns the program that a graph's id names: `graph-<name>-<ms>`. */
+export function programOf(graphId: string): Identity {
+  const name = /^graph-(.*)-\d+$/s.exec(graphId)?.[1];
+  return name === undefined || name === DEFAULT_NAME ? {} : { program: name };
+}
+
+export class Graph {
+  /** The id that AgentOS gave this graph. */
+  readonly id: string;
+  /** Matches the ids that AgentOS gave this graph at each `compile()`. */
+  readonly #ids: RegExp;
+  /** All ids of this graph begin with this text. */
+  readonly idPrefix: string;
+  readonly #nodes: Map<string, Node>;
+  readonly #edges: Compiled["edges"];
+
+  constructor(graph: RecoverableGraph) {
+    const { id, nodes, edges, checkpointPolicy } = compiledOf(graph);
+    this.id = id;
+    this.idPrefix = id.replace(/\d+$/, "");
+    this.#ids = new RegExp(`^${this.idPrefix.replaceAll(/[.*+?^${}()|[\]\\]/g, "\\$&")}\\d+$`);
+    this.#nodes = new Map(nodes.map((node) => [node.id, node]));
+    this.#edges = edges;
+    if (checkpointPolicy !== "every_node") this.#refuseUnknownEnds(id);
+  }
+
+  /** The program that the graph's name says or, for a graph without a name, the graph's shape. */
+  get identity(): Identity {
+    const { program } = programOf(this.id);
+    if (program !== undefined) return { program };
+    const edges = this.#edges.map(({ source, target }) => JSON.stringify([source, target]));
+    return { shape: shapeOf([...this.#nodes.keys()], edges) };
+  }
+
+  /** True if a run with this graph id ran on this graph or on an earlier compilation of it. */
+  compiledAs(graphId: string): boolean {
+    return this.#ids.test(graphId);
+  }
+
+  /** True if several nodes can run at once. Then a checkpoint that looks final may have been saved beside a running node. */
+  get isParallel(): boolean {
+    return [START, ...this.#nodes.keys()].some((id) => !this.#chooses(id) && this.#targets(id).length > 1);
+  }
+
+  positionOf(checkpoint: Checkpoint): Position {
+    const { visitedNodes, skippedNodes = [] } = checkpoint;
+    const named = [checkpoint.nodeId, ...visitedNodes, ...skippedNodes, ...Object.keys(checkpoint.nodeResults)];
+    const other = named.find((node) => node !== END && !this.#nodes.has(node));
+    if (other !== undefined) return { status: "other graph", node: other };
+    const open = openNodes(checkpoint);
+    const gates = open.filter((node) => isHuman(checkpoint, node));
+    if (gates.length > 0) return { status: "waiting", nodes: gates };
+    if (open.length > 0) return { status: "failed", nodes: open };
+    const done = new Set([START, ...visitedNodes, ...skippedNodes]);
+    const ready = [...this.#nodes.keys()].some(
+      (id) => !done.has(id) && this.#sources(id).every((from) => done.has(from)),
+    );
+    return { status: ready ? "unfinished" : "finished" };
+  }
+
+  /** The key of the artifacts that holds the node's output. */
+  artifactOf(node: string): string {
+    const name = this.#nodes.get(node)?.metadata?.["outputAs"];
+    return typeof name === "string" && name !== "" ? name : node;
+  }
+
+  /** The ids of the edges that a node emits when it completes. */
+  edgesFrom(node: string): string[] {
+    return this.#edges.filter(({ source, target }) => source === node && target !== END).map(({ id }) => id);
+  }
+
+  /** All nodes that are not among `skipped`. */
+  nodesBut(skipped: readonly string[]): string[] {
+    return [...this.#nodes.keys()].filter((id) => !skipped.includes(id));
+  }
+
+  /**
+   * Returns a node with an effect that runs after `gate` whatever the answer is: no router, guardrail or other human
+   * node stands between them.
+   */
+  effectBehind(gate: string): string | undefined {
+    const seen = new Set<string>();
+    const next = this.#targets(gate);
+    for (let id = next.shift(); id !== undefined; id = next.shift()) {
+      const node = this.#nodes.get(id);
+      if (node === undefined || seen.has(id) || this.#chooses(id) || node.type === "human") continue;
+      seen.add(id);
+      if (node.effectClass === "write" || node.effectClass === "external") return id;
+      next.push(...this.#targets(id));
+    }
+    return undefined;
+  }
+
+  /** True if the node decides which of its targets run. */
+  #chooses(id: string): boolean {
+    const type = this.#nodes.get(id)?.type;
+    return type === "router" || type === "guardrail";
+  }
+
+  #targets(source: string): string[] {
+    return this.#edges.filter((edge) => edge.source === source && edge.target !== END).map(({ target }) => target);
+  }
+
+  /** The nodes that must be done before this one. An edge whose target is decided at run time counts for every node. */
+  #sources(id: string): string[] {
+    return this.#edges.filter(({ target }) => target === id || !this.#known(target)).map(({ source }) => source);
+  }
+
+  #known(target: string): boolean {
+    return target === END || this.#nodes.has(target);
+  }
+
+  /**
+   * Throws if the graph stores checkpoints on the way but none at its end. A finished run would then look like a crashed
+   * one, and would be repeated.
+   */
+  #refuseUnknownEnds(id: string): void {
+    const nodes = [...this.#nodes.values()];
+    const stores = nodes.some((node) => node.checkpoint !== "none" && !waitsAlways(node));
+    const unstored = nodes.find((node) => {
+      const targets = this.#edges.filter(({ source }) => source === node.id).map(({ target }) => target);
+      const last = targets.length === 0 || targets.some((target) => target === END || !this.#known(target));
+      return last && node.checkpoint !== "after" && node.checkpoint !== "both";
+    });
+    if (!stores || unstored === undefined) return;
+    throw new ForkpointError(
+      "UNSUPPORTED",
+      `graph ${quote(id)} stores no checkpoint when its last node ${quote(unstored.id)} completes, so a finished run ` +
+        'looks like a crashed one and would run again: use checkpointPolicy: "every_node", or checkpoint: "after" on ' +
+        "each last node",
+    );
+  }
+}
+
+/** True if the node is a human node that only a human answers. It stores no checkpoint when it completes. */
+function waitsAlways({ type, executorConfig }: Node): boolean {
+  const { autoAccept, autoReject, judge, onTimeout } = (executorConfig ?? {}) as Record<string, unknown>;
+  return type === "human" && !autoAccept && !autoReject && !judge && !onTimeout;
+}
+
+function compiledOf(graph: RecoverableGraph): Compiled {
+  if (typeof graph?.resume !== "function" || typeof graph.toIR !== "function") {
+    throw typeError(`graph must be a compiled graph of AgentOS, with resume() and toIR(), and is ${show(graph)}`);
+  }
+  const compiled = graph.toIR();
+  if (typeof compiled?.id !== "string" || !Array.isArray(compiled.nodes) || !Array.isArray(compiled.edges)) {
+    throw typeError(
+      "graph.toIR() must return a compiled graph with an id, nodes and edges: pass what compile() returns",
+    );
+  }
+  return compiled;
+}

@@ -1,0 +1,5 @@
+/** The entry `forkpoint/agentos`. */
+
+import "../../bridge/bundled.js";
+export { CheckpointStore, resumePlan } from "./checkpoint-store.js";
+export { recover } from "./recovery.js";

@@ -1,0 +1,41 @@
+/** Whose a run is. A checkpoint has the id of its graph, and the graphs of `AgentGraph` all have the same name. */
+
+import type { StoreHandle } from "../../store/handle.js";
+import { processStamp } from "../../store/holder.js";
+import { type Identity, encodeMark } from "../../store/mark.js";
+
+const makers = new WeakMap<StoreHandle, Maker>();
+
+/** Marks the checkpoints that a store saves. */
+export class Maker {
+  /** The option `program` of the store. */
+  readonly program: string | undefined;
+  readonly #isLeased: boolean;
+  /** What is known about graphs, by the ids that AgentOS gave them at `compile()`. Null: two graphs have the same id. */
+  readonly #graphs = new Map<string, Identity | null>();
+
+  constructor(handle: StoreHandle, program: string | undefined) {
+    this.program = program;
+    this.#isLeased = handle.isLeased;
+    makers.set(handle, this);
+  }
+
+  /** Lets later checkpoints of a graph say which graph they are of. */
+  learn(graphId: string, identity: Identity): void {
+    const known = this.#graphs.get(graphId);
+    const isSame = known === undefined || (known?.shape === identity.shape && known?.program === identity.program);
+    this.#graphs.set(graphId, isSame ? identity : null);
+  }
+
+  /** Returns the mark of a checkpoint that the program saves. A process that holds the run's lease is found by its lease. */
+  markOf(graphId: string): string | undefined {
+    const { program } = this;
+    const identity = program === undefined ? this.#graphs.get(graphId) : { program };
+    return encodeMark(this.#isLeased ? { ...identity } : { ...identity, by: processStamp() });
+  }
+}
+
+/** Returns what marks the checkpoints of the store with this handle. */
+export function makerOf(handle: StoreHandle): Maker | undefined {
+  return makers.get(handle);
+}

@@ -1,0 +1,291 @@
+/** `recover` for AgentOS: resumes crashed runs, asks for the answers that runs wait for, and stores the end of each run. */
+
+import { randomUUID } from "node:crypto";
+import type {
+  Checkpoint,
+  CheckpointStore,
+  RecoverableGraph,
+  RecoveredRun,
+  RunOutcome,
+  recover as recoverContract,
+} from "../../../index.js";
+import type { UnrecoveredRun } from "../../../recovery.js";
+import { ForkpointError, quote, show, typeError } from "../../bridge/errors.js";
+import type { StoreHandle } from "../../store/handle.js";
+import { handleOf } from "../../store/handles.js";
+import type { Lease } from "../../store/lease.js";
+import { flag } from "../../store/options.js";
+import { detachBuffers } from "../shared/record.js";
+import { isForeign, noLeases } from "../shared/run-lease.js";
+import { type Settings, callback, ids, readSettings, recoverAll, underLease } from "../shared/recovery.js";
+import { type Mark, decodeMark, encodeMark } from "../../store/mark.js";
+import { type Claimant, refusal } from "../shared/origin.js";
+import { openFound, put, restore, snapshot } from "./checkpoints.js";
+import { END, Graph, type Position, programOf } from "./graph.js";
+import { type Maker, makerOf } from "./maker.js";
+import { agentos } from "./wire.js";
+
+type Options = NonNullable<Parameters<typeof recoverContract>[2]>;
+
+/** The number of runs in a page of the listing. */
+const PAGE = 1_000;
+
+const ownOptions = { onWaiting: callback, onFailed: callback, runs: ids, askForked: flag, passRejections: flag };
+
+export const recover: typeof recoverContract = async (graph, store, options) => {
+  const { settings, own } = readSettings(options, ownOptions);
+  const handle = handleOf(store);
+  if (handle === undefined && isForeign(store, "save")) throw noLeases("recover", "CheckpointStore");
+  if (handle === undefined) throw typeError(`store must be a CheckpointStore of forkpoint, and is ${show(store)}`);
+  const recovery = new Recovery(graph, store, handle, settings, own as Options, makerOf(handle));
+  return recoverAll(recovery.candidates(), settings, (runId) => recovery.recover(runId));
+};
+
+/** A run that has something left to do: its newest checkpoint. */
+interface Unfinished {
+  checkpoint: Checkpoint;
+  mark: Mark;
+  position: Position;
+}
+
+class Recovery {
+  readonly #graph: RecoverableGraph;
+  readonly #shape: Graph;
+  readonly #store: CheckpointStore;
+  readonly #handle: StoreHandle;
+  readonly #settings: Settings;
+  readonly #options: Options;
+  readonly #claimant: Claimant;
+  readonly #maker: Maker | undefined;
+
+  constructor(
+    graph: RecoverableGraph,
+    store: CheckpointStore,
+    handle: StoreHandle,
+    settings: Settings,
+    options: Options,
+    maker: Maker | undefined,
+  ) {
+    this.#graph = graph;
+    this.#shape = new Graph(graph);
+    this.#store = store;
+    this.#handle = handle;
+    this.#settings = settings;
+    this.#options = options;
+    this.#maker = maker;
+    const program = maker?.program;
+    const identity = program === undefined ? this.#shape.identity : { program };
+    this.#claimant = { identity, named: options.runs !== undefined, idleMs: settings.idleMs };
+    maker?.learn(this.#shape.id, identity);
+  }
+
+  /** Returns a recovery whose own writes carry the lease. */
+  #under(lease: Lease): Recovery {
+    const handle = this.#handle.withLease(lease);
+    return new Recovery(this.#graph, this.#store, handle, this.#settings, this.#options, this.#maker);
+  }
+
+  /** The runs of this graph that may need recovery. */
+  async *candidates(): AsyncGenerator<string> {
+    if (this.#options.runs !== undefined) {
+      yield* this.#options.runs;
+      return;
+    }
+    const { idPrefix: graphIdPrefix, isParallel } = this.#shape;
+    let before: number | undefined;
+    for (;;) {
+      const page = await this.#handle.run(({ native }) =>
+        agentos.call(native, "runs", { graphIdPrefix, limit: PAGE, before }),
+      );
+      for (const { status, forkedFrom, checkpoints, mark, latest } of page) {
+        const { runId, graphId } = latest;
+        if (Date.now() - latest.timestamp > this.#settings.maxAgeMs) continue;
+        // The status of a parallel graph is exact only together with the graph.
+        const finished = status === "finished" && !isParallel;
+        // Nobody knows whether the program has resumed this fork: AgentOS stores nothing when a resumed run ends.
+        const untouchedFork = forkedFrom !== null && checkpoints === 1 && decodeMark(mark).branch !== true;
+        if (finished || untouchedFork || !this.#shape.compiledAs(graphId)) continue;
+        yield runId;
+      }
+      if (page.length < PAGE) return;
+      before = Number(page.at(-1)!.cursor);
+    }
+  }
+
+  /** Recovers a run. Returns undefined if the run needs no recovery. */
+  async recover(runId: string): Promise<RecoveredRun | undefined> {
+    const newest = async () => {
+      const found = await this.#unfinished(runId);
+      return found === undefined ? null : (this.#refusal(found) ?? found.checkpoint.id);
+    };
+    const of = { space: agentos.name, run: runId, ns: "" };
+    const work = (lease: Lease) => this.#under(lease).#work(runId);
+    const ended = await underLease(this.#handle, of, this.#settings, newest, work);
+    return ended && { runId, ...ended };
+  }
+
+  /** Returns why a run is left alone, or undefined if it may be recovered. */
+  #refusal({ checkpoint, mark, position }: Unfinished): UnrecoveredRun | undefined {
+    const run = quote(checkpoint.runId);
+    // The name of a graph is in its id.
+    const ofGraph = this.#maker?.program === undefined ? programOf(checkpoint.graphId) : {};
+    return refusal(this.#claimant, {
+      run: `run ${run}`,
+      naming: `runs: [${run}]`,
+      mark: { ...ofGraph, ...mark },
+      missing: position.status === "other graph" ? position.node : undefined,
+      unfinished: position.status === "unfinished",
+    });
+  }
+
+  /** Returns the newest checkpoint of a run, unless the run is finished or too fresh. */
+  async #unfinished(runId: string): Promise<Unfinished | undefined> {
+    const found = await this.#handle.run(async (engine) => {
+      const call = { runId, nodeId: undefined };
+      const stored = await agentos.find(engine.native, "load", call, openFound);
+      return stored && { checkpoint: restore(engine, stored), mark: decodeMark(stored.mark) };
+    });
+    if (found === null) {
+      if (this.#options.runs === undefined) return undefined;
+      throw new ForkpointError("NOT_FOUND", `run ${quote(runId)} not found: nothing to recover`);
+    }
+    if (Date.now() - found.checkpoint.timestamp < (this.#settings.idleMs ?? 0)) return undefined;
+    const position = this.#shape.positionOf(found.checkpoint);
+    return position.status === "finished" ? undefined : { ...found, position };
+  }
+
+  async #work(runId: string): Promise<RunOutcome> {
+    const retried = new Set<string>();
+    let output: unknown;
+    for (;;) {
+      const checkpoint = await this.#store.latest(runId);
+      if (checkpoint === null) throw new ForkpointError("NOT_FOUND", `run ${quote(runId)} was removed meanwhile`);
+      const position = this.#shape.positionOf(checkpoint);
+      switch (position.status) {
+        case "waiting": {
+          const left = await this.#answer(checkpoint, position.nodes);
+          if (left !== undefined) return { checkpointId: checkpoint.id, ...left };
+          break;
+        }
+        case "failed": {
+          const { nodes } = position;
+          if (nodes.some((node) => retried.has(node)) || !(await this.#retry(checkpoint, nodes))) {
+            return { outcome: "failed", checkpointId: checkpoint.id, nodes };
+          }
+          for (const node of nodes) retried.add(node);
+          break;
+        }
+        case "unfinished":
+          output = await this.#resume(checkpoint);
+          break;
+        default:
+          return { outcome: "finished", checkpointId: checkpoint.id, output };
+      }
+    }
+  }
+
+  /** Asks for the answers of the human nodes, and stores them. Returns what is left if an answer is missing. */
+  async #answer(
+    checkpoint: Checkpoint,
+    nodes: string[],
+  ): Promise<{ outcome: "waiting"; nodes: string[]; forks: string[] } | undefined> {
+    const { onWaiting, askForked = false } = this.#options;
+    const forks = await this.#forksOf(checkpoint);
+    const left: string[] = [];
+    const given = new Map<string, unknown>();
+    for (const nodeId of nodes) {
+      const ask = onWaiting !== undefined && (askForked || forks.length === 0);
+      const { runId, id: checkpointId, state } = checkpoint;
+      const prompt = promptOf(checkpoint, nodeId);
+      const answer = ask ? await onWaiting({ runId, checkpointId, nodeId, prompt, state, forks }) : undefined;
+      if (answer === undefined) left.push(nodeId);
+      else given.set(nodeId, this.#checked(answer, nodeId));
+    }
+    if (given.size > 0) await this.#append(checkpoint, this.#answered(checkpoint, given));
+    return left.length === 0 ? undefined : { outcome: "waiting", nodes: left, forks };
+  }
+
+  /** Refuses a rejection that would not stop anything. */
+  #checked(answer: unknown, nodeId: string): unknown {
+    const rejects = typeof answer === "object" && answer !== null && "approved" in answer && answer.approved === false;
+    const effect = rejects && this.#options.passRejections !== true ? this.#shape.effectBehind(nodeId) : undefined;
+    if (effect === undefined) return answer;
+    throw new ForkpointError(
+      "INVALID_ARGUMENT",
+      `onWaiting rejects ${quote(nodeId)}, but the graph runs ${quote(effect)} after it whatever the answer is: put a ` +
+        "router between them, or end the run with store.clear(runId). If the node itself reads the answer, use " +
+        "passRejections: true",
+    );
+  }
+
+  /** The checkpoint after human nodes have their answers. An answer becomes the output of its node. */
+  #answered(checkpoint: Checkpoint, answers: Map<string, unknown>): Partial<Checkpoint> {
+    const { nodeResults, state, visitedNodes, pendingEdges } = checkpoint;
+    const nodes = [...answers.keys()];
+    const outputs = nodes.map((node) => [node, { ...nodeResults[node]!, output: answers.get(node) }]);
+    const artifacts = nodes.map((node) => [this.#shape.artifactOf(node), answers.get(node)]);
+    return {
+      nodeId: nodes.at(-1)!,
+      nodeResults: { ...nodeResults, ...Object.fromEntries(outputs) },
+      state: { ...state, artifacts: { ...(state.artifacts as object), ...Object.fromEntries(artifacts) } },
+      visitedNodes: [...visitedNodes, ...nodes],
+      pendingEdges: [...pendingEdges, ...nodes.flatMap((node) => this.#shape.edgesFrom(node))],
+    };
+  }
+
+  async #forksOf({ id, runId }: Checkpoint): Promise<string[]> {
+    const forks = await this.#handle.run(({ native }) => agentos.call(native, "forks", { runId }));
+    return forks.filter(({ forkedFrom }) => forkedFrom === id).map(({ latest }) => latest.runId);
+  }
+
+  /** Asks whether failed nodes are to run again, and takes their results out of the record. */
+  async #retry(checkpoint: Checkpoint, nodes: string[]): Promise<boolean> {
+    const { runId, id: checkpointId, state, nodeResults } = checkpoint;
+    const answer = await this.#options.onFailed?.({ runId, checkpointId, nodes, state });
+    if (answer === undefined || answer === "leave") return false;
+    if (answer !== "retry")
+      throw typeError(`onFailed must return "retry", "leave" or nothing, and returned ${show(answer)}`);
+    const left = Object.entries(nodeResults).filter(([node]) => !nodes.includes(node));
+    await this.#append(checkpoint, { nodeResults: Object.fromEntries(left) });
+    return true;
+  }
+
+  /** Resumes a run. Stores its end, because AgentOS does not. */
+  async #resume(checkpoint: Checkpoint): Promise<unknown> {
+    const output = await this.#graph.resume(checkpoint.runId);
+    const newest = await this.#store.latest(checkpoint.runId);
+    if (newest === null) throw new ForkpointError("NOT_FOUND", `run ${quote(checkpoint.runId)} was removed meanwhile`);
+    // AgentOS saves a checkpoint in a resumed run only if a node waits or fails. A mission also saves some on the way.
+    const { status } = this.#shape.positionOf(newest);
+    if (newest.id === checkpoint.id || status === "unfinished") await this.#append(newest, this.#ended(newest, output));
+    return output;
+  }
+
+  /** The checkpoint at the end of a run. A resume of it runs nothing. */
+  #ended({ state, skippedNodes = [] }: Checkpoint, output: unknown): Partial<Checkpoint> {
+    return {
+      nodeId: END,
+      state: { ...state, artifacts: output ?? state.artifacts },
+      visitedNodes: [...this.#shape.nodesBut(skippedNodes), END],
+      pendingEdges: [],
+    };
+  }
+
+  /** Saves a changed copy of the newest checkpoint after it. Rejects with `CONFLICT` if it is no longer the newest. */
+  async #append(newest: Checkpoint, change: Partial<Checkpoint>): Promise<void> {
+    const timestamp = Math.max(Date.now(), newest.timestamp);
+    const checkpoint: Checkpoint = { ...newest, ...change, id: randomUUID(), timestamp };
+    await this.#handle.save(async (engine) => {
+      const { fields, state, rest } = snapshot(checkpoint, engine);
+      const mark = encodeMark(this.#claimant.identity);
+      await put(engine, { ...fields, expectedNewest: newest.id, mark }, state, rest);
+      detachBuffers(state, rest);
+    });
+  }
+}
+
+/** What AgentOS asks the human. */
+function promptOf({ nodeResults }: Checkpoint, nodeId: string): string | undefined {
+  const output = nodeResults[nodeId]?.output as { prompt?: unknown } | undefined;
+  return typeof output?.prompt === "string" ? output.prompt : undefined;
+}

@@ -1,0 +1,55 @@
+/** The status of a run, as its newest checkpoint tells it. */
+
+import type { RunStatus } from "../../../index.js";
+
+export type Status = Exclude<RunStatus, "unknown">;
+
+/** In the order of `enum Status` in `src/contract/agentos.rs`. */
+export const statuses: readonly Status[] = ["waiting", "failed", "unfinished", "finished"];
+
+/** The fields of a checkpoint that tell the status. */
+export interface Progress {
+  nodeId: string;
+  nodeResults: Record<string, { effectClass: string }>;
+  visitedNodes: string[];
+  skippedNodes?: string[];
+  pendingEdges: string[];
+}
+
+/**
+ * Returns the nodes that have a result but did not complete. AgentOS records the result of a human node that waits, and
+ * of a node that failed.
+ */
+export function openNodes({ nodeResults, visitedNodes, skippedNodes = [] }: Progress): string[] {
+  const open: string[] = [];
+  let done: Set<string> | undefined;
+  let at = 0;
+  for (const node of Object.keys(nodeResults)) {
+    // Without parallel branches, results and visited nodes have the same order. Then no set is needed.
+    if (visitedNodes[at++] === node) continue;
+    done ??= new Set([...visitedNodes, ...skippedNodes]);
+    if (!done.has(node)) open.push(node);
+  }
+  return open;
+}
+
+/** True if a node with this effect class waits for a human when it is open. Any other open node has failed. */
+export function isHuman({ nodeResults }: Progress, node: string): boolean {
+  return nodeResults[node]?.effectClass === "human";
+}
+
+/**
+ * Returns the status at a checkpoint. Returns undefined if the checkpoint does not tell it, because another program than
+ * AgentOS wrote it.
+ */
+export function statusOf(fields: Record<string, unknown>): Status | undefined {
+  const { nodeId, nodeResults, visitedNodes, skippedNodes, pendingEdges } = fields;
+  if (typeof nodeResults !== "object" || nodeResults === null) return undefined;
+  if (!Array.isArray(visitedNodes) || !Array.isArray(pendingEdges)) return undefined;
+  if (skippedNodes !== undefined && !Array.isArray(skippedNodes)) return undefined;
+  const progress = fields as unknown as Progress;
+  const open = openNodes(progress);
+  if (open.length > 0) return open.some((node) => isHuman(progress, node)) ? "waiting" : "failed";
+  const isVisited = visitedNodes.at(-1) === nodeId || visitedNodes.includes(nodeId);
+  return isVisited && pendingEdges.length === 0 ? "finished" : "unfinished";
+}

@@ -1,0 +1,87 @@
+/** Declares the engine's calls for AgentOS. See `enum Call` in `src/contract/agentos/call.rs`. */
+
+import type { CheckpointMetadata } from "../../../index.js";
+import type { Status } from "./status.js";
+import { Contract, type PackedPart } from "../../bridge/wire.js";
+
+/** A checkpoint as the engine returns it. */
+interface Found extends CheckpointMetadata {
+  status: Status | null;
+  mark?: string;
+  parts: PackedPart[];
+}
+
+/** A run as the engine lists it. */
+interface FoundRun {
+  cursor: string;
+  checkpoints: number;
+  latest: CheckpointMetadata;
+  status: Status | null;
+  forkedFrom: string | null;
+  /** The mark of the newest checkpoint: see `ts/store/mark.ts`. Missing if it has none. */
+  mark?: string;
+}
+
+/**
+ * A listing in columns, which parses twice as fast as one object per row. A column is an array of `count` values, or a
+ * single value that all rows share.
+ */
+type Columns = { count: number } & {
+  [K in keyof CheckpointMetadata]: CheckpointMetadata[K] | Array<CheckpointMetadata[K]>;
+};
+
+/** Turns a listing into rows. */
+export function rowsOf({ count, ...columns }: Columns): CheckpointMetadata[] {
+  const each = <T>(column: T | T[]): T[] => (Array.isArray(column) ? column : Array<T>(count).fill(column));
+  const runId = each(columns.runId);
+  const graphId = each(columns.graphId);
+  const nodeId = each(columns.nodeId);
+  const timestamp = each(columns.timestamp);
+  const stateSize = each(columns.stateSize);
+  const hasMemorySnapshot = each(columns.hasMemorySnapshot);
+  return each(columns.id).map((id, row) => ({
+    id,
+    runId: runId[row]!,
+    graphId: graphId[row]!,
+    nodeId: nodeId[row]!,
+    timestamp: timestamp[row]!,
+    stateSize: stateSize[row]!,
+    hasMemorySnapshot: hasMemorySnapshot[row]!,
+  }));
+}
+
+interface AgentosCalls {
+  /** Takes two buffers: the state, and the rest of the checkpoint. */
+  save(fields: {
+    id: string;
+    runId: string;
+    graphId: string;
+    nodeId: string;
+    timestamp: number;
+    hasMemorySnapshot: boolean;
+    /** The place of the status in `statuses`, counted from 1. 0: unknown. */
+    status: number;
+    expectedNewest: string | undefined;
+    parent: string | undefined;
+    mark: string | undefined;
+    savedAt: number;
+    stateTag: string;
+    restTag: string;
+  }): null;
+  /** Forks a checkpoint. `id` and `runId` are the ids of the copy. */
+  fork(fields: { checkpointId: string; id: string; runId: string; timestamp: number; savedAt: number }): null;
+  delete(fields: { checkpointId: string }): null;
+  clear(fields: { runId: string }): null;
+  get(fields: { checkpointId: string }): Found | null;
+  load(fields: { runId: string; nodeId: string | undefined }): Found | null;
+  /** Lists checkpoints by graph, by run or by both. One of `graphId` and `runId` may be undefined. */
+  list(fields: { graphId: string | undefined; runId: string | undefined; limit: number | undefined }): Columns;
+  forks(fields: { runId: string }): FoundRun[];
+  runs(fields: { graphIdPrefix: string; limit: number; before: number | undefined }): FoundRun[];
+}
+
+export const agentos = new Contract<AgentosCalls>("agentos", {
+  kinds: { save: "save", fork: "save", delete: "prune", clear: "prune" },
+  subject: ({ runId, id, checkpointId }) => ({ run: runId, id: id ?? checkpointId }),
+  counts: { list: ({ count }) => count },
+});

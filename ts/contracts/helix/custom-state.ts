@@ -1,0 +1,122 @@
+/** Merges changes into the custom state of a session, and keeps changes that wait to be merged. */
+
+import type { CustomStateChanges, MergeResult } from "../../../helix.js";
+import { isArray, readingArgument, show, typeError } from "../../bridge/errors.js";
+import { refuseUnknown } from "../../store/options.js";
+import type { Format, Serialized } from "../../bridge/serializer.js";
+import { deserialize } from "../../bridge/serializer.js";
+import { type Context, type Decision, type Session, listPart, update } from "./sessions.js";
+import { fieldsOf } from "./values.js";
+
+/** Changes of a custom state. */
+interface Changes {
+  values: Record<string, unknown>;
+  /**
+   * The keys whose arrays replace the stored arrays. The arrays of other keys are appended. Null if every value
+   * replaces the stored value.
+   */
+  arrayReplacements: string[] | null;
+}
+
+/**
+ * Serialises changes, so that later changes of the caller's objects have no effect. `{ values, arrayReplacements }` is
+ * the form that the framework passes. Any other object has the new values by their keys.
+ */
+export function encodeChanges(changes: CustomStateChanges, format: Format): Serialized {
+  const fields = fieldsOf(changes, "changes");
+  const { values, arrayReplacements } = fields;
+  const isFrameworkForm =
+    typeof values === "object" && values !== null && !isArray(values) && isIterable(arrayReplacements);
+  if (isFrameworkForm) refuseUnknown(fields, ["values", "arrayReplacements", "warnings"], "changes");
+  const read: Changes = isFrameworkForm
+    ? {
+        values: fieldsOf(values, "changes.values"),
+        arrayReplacements: readingArgument(REPLACEMENTS, () => Array.from(arrayReplacements, key)),
+      }
+    : { values: fields, arrayReplacements: null };
+  return format.serialize(read, "changes");
+}
+
+const REPLACEMENTS = "changes.arrayReplacements";
+
+function isIterable(value: unknown): value is Iterable<unknown> {
+  return typeof value === "object" && value !== null && readingArgument(REPLACEMENTS, () => Symbol.iterator in value);
+}
+
+function key(value: unknown, at: number): string {
+  if (typeof value !== "string") {
+    throw typeError(`${REPLACEMENTS}[${at}] must be a string, and is ${show(value)}`);
+  }
+  return value;
+}
+
+function readChanges({ tag, bytes }: Serialized, format: Format): Changes {
+  return deserialize(format, tag, bytes, "changes") as Changes;
+}
+
+/** Merges changes into a custom state. Returns a warning for each array that could not be appended. */
+function merge(customState: Record<string, unknown>, { values, arrayReplacements }: Changes): string[] {
+  const warnings: string[] = [];
+  for (const [name, value] of Object.entries(values)) {
+    const before = Object.hasOwn(customState, name) ? customState[name] : undefined;
+    const appends = arrayReplacements !== null && Array.isArray(value) && !arrayReplacements.includes(name);
+    if (appends && before !== undefined && !Array.isArray(before)) {
+      warnings.push(
+        `customState.${name} is ${show(before)}: it was replaced by the array, which cannot be appended to it`,
+      );
+    }
+    const merged = appends && Array.isArray(before) ? [...before, ...value] : value;
+    // Define the property, because an assignment to `__proto__` would set the prototype.
+    Object.defineProperty(customState, name, { value: merged, writable: true, enumerable: true, configurable: true });
+  }
+  return warnings;
+}
+
+/** Makes the decision that merges changes into the custom state of a session. */
+function mergeAll({ engine }: Context, { state }: Session, all: Changes[]): Decision<MergeResult> {
+  const customState = (state.customState(engine.format) ?? {}) as Record<string, unknown>;
+  const warnings = all.flatMap((changes) => merge(customState, changes));
+  return { edit: { parts: state.withCustomState(customState, engine.format) }, result: { warnings } };
+}
+
+export function mergeCustomState(context: Context, sessionId: string, changes: Serialized): Promise<MergeResult> {
+  const { format } = context.engine;
+  return update(context, sessionId, (session) => mergeAll(context, session, [readChanges(changes, format)]));
+}
+
+/** Adds changes to those that wait. */
+export function stage(context: Context, sessionId: string, changes: Serialized): Promise<void> {
+  const { engine } = context;
+  return update(context, sessionId, (session) => {
+    const staged = [...session.list<Changes>("staging", engine), readChanges(changes, engine.format)];
+    return { edit: { parts: [listPart("staging", staged, engine)] }, result: undefined };
+  });
+}
+
+/** Merges all changes that wait, in the order in which they were staged. */
+export function promote(context: Context, sessionId: string): Promise<MergeResult> {
+  const { engine } = context;
+  return update(context, sessionId, (session) => {
+    const staged = session.list<Changes>("staging", engine);
+    if (staged.length === 0) return { edit: null, result: { warnings: [] } };
+    const { edit, result } = mergeAll(context, session, staged);
+    return { edit: { parts: [...(edit?.parts ?? []), listPart("staging", [], engine)] }, result };
+  });
+}
+
+/** Drops all changes that wait. */
+export function discard(context: Context, sessionId: string): Promise<void> {
+  const { engine } = context;
+  return update(context, sessionId, (session) => {
+    const isEmpty = session.list("staging", engine).length === 0;
+    return { edit: isEmpty ? null : { parts: [listPart("staging", [], engine)] }, result: undefined };
+  });
+}
+
+/** Returns the changes that wait, in the form in which they were staged. */
+export function staged({ engine }: Context, session: Session | null): CustomStateChanges[] {
+  const changes = session?.list<Changes>("staging", engine) ?? [];
+  return changes.map(({ values, arrayReplacements }) =>
+    arrayReplacements === null ? values : { values, arrayReplacements },
+  );
+}

@@ -1,0 +1,84 @@
+/** Tells the listeners of a session store about new checkpoints. */
+
+import { EventEmitter } from "node:events";
+import type { CheckpointCreatedEvent } from "../../../helix.js";
+import { show, typeError } from "../../bridge/errors.js";
+import { idOrNull } from "../../store/ids.js";
+import { readRecord } from "../../store/options.js";
+import { Queue } from "../shared/queue.js";
+import { eventOptions } from "./options.js";
+
+const CHECKPOINT_CREATED = "checkpoint_created";
+
+type Listener = (event: CheckpointCreatedEvent, sessionId: string) => void;
+
+/** Tells listeners of the checkpoints that a store has stored. */
+export class Events {
+  /** Any number of listeners is fine: each stream of events is one. */
+  readonly #emitter = new EventEmitter().setMaxListeners(0);
+  /** Ends the streams of events that have not ended. */
+  readonly #streams = new Set<() => void>();
+
+  on(event: unknown, listener: Listener): void {
+    this.#emitter.on(requireEvent(event), listener);
+  }
+
+  off(event: unknown, listener: Listener): void {
+    this.#emitter.off(requireEvent(event), listener);
+  }
+
+  /** Calls the listeners. `store` is the `this` of the listeners. */
+  tell({ id, stepCount, sessionId }: { id: string; stepCount: number; sessionId: string }, store: object): void {
+    const event: CheckpointCreatedEvent = { type: CHECKPOINT_CREATED, checkpointId: id, stepCount };
+    for (const listener of this.#emitter.listeners(CHECKPOINT_CREATED)) {
+      try {
+        Reflect.apply(listener, store, [event, sessionId]);
+      } catch (error) {
+        // The checkpoint is stored, so the save does not fail.
+        process.nextTick(() => {
+          throw error;
+        });
+      }
+    }
+  }
+
+  /** Returns the events of a session, or of all sessions. The stream ends at once if the store is closed. */
+  stream(sessionId: string | undefined, options: unknown, closed: boolean): AsyncGenerator<CheckpointCreatedEvent> {
+    if (sessionId !== undefined) idOrNull(sessionId, "sessionId");
+    const { signal } = readRecord(options, "options", eventOptions) as { signal?: AbortSignal };
+    const queue = new Queue<CheckpointCreatedEvent>();
+    const listener: Listener = (event, of) => {
+      if (sessionId === undefined || of === sessionId) queue.push(event);
+    };
+    const end = () => {
+      signal?.removeEventListener("abort", end);
+      this.#emitter.off(CHECKPOINT_CREATED, listener);
+      this.#streams.delete(end);
+      queue.end();
+    };
+    // Listen from now on, not from the first step of the iterator.
+    this.#streams.add(end);
+    this.#emitter.on(CHECKPOINT_CREATED, listener);
+    signal?.addEventListener("abort", end);
+    if (signal?.aborted || closed) end();
+    return iterate(queue, end);
+  }
+
+  /** Ends all streams. */
+  close(): void {
+    for (const end of this.#streams) end();
+  }
+}
+
+async function* iterate<T>(queue: Queue<T>, ended: () => void): AsyncGenerator<T> {
+  try {
+    yield* queue;
+  } finally {
+    ended();
+  }
+}
+
+function requireEvent(event: unknown): string {
+  if (event !== CHECKPOINT_CREATED) throw typeError(`event must be "${CHECKPOINT_CREATED}", and is ${show(event)}`);
+  return CHECKPOINT_CREATED;
+}

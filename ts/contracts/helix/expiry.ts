@@ -1,0 +1,114 @@
+/** Removes what has expired. What has expired counts nowhere, so this only frees space. */
+
+import type { PruneOptions, PruneProgress } from "../../../index.js";
+import type { SessionPruneResult } from "../../../helix.js";
+import { readRecord } from "../../store/options.js";
+import { betweenSteps, prune as pruneCheckpoints, pruneOptions, throwIfStopped } from "../../store/retention.js";
+import { warn } from "../../bridge/warnings.js";
+import { type Cursor, storeCalls } from "../../bridge/wire.js";
+import { type Context, PAGE, expire } from "./sessions.js";
+import { helix } from "./wire.js";
+
+/** The shortest time between two sweeps, in ms. */
+const SHORTEST_PAUSE = 1_000;
+/** The maximum number of checkpoints that one transaction removes. */
+const BATCH = 500;
+
+/** Sweeps after writes, at most ten times in a time to live. */
+export class Sweeper {
+  #next = Number.NEGATIVE_INFINITY;
+  #failures = 0;
+
+  /** Returns true if a sweep is due now. The next one is due after a pause. */
+  due({ clock }: Context): boolean {
+    const { ttlMs } = clock;
+    if (ttlMs === null) return false;
+    const now = clock.now();
+    if (now < this.#next) return false;
+    this.#next = now + Math.max(SHORTEST_PAUSE, ttlMs / 10);
+    return true;
+  }
+
+  /** Removes expired sessions and checkpoints. Never throws. */
+  async sweep(context: Context, closing: () => boolean): Promise<void> {
+    const aliveSince = context.clock.aliveSince();
+    try {
+      await expireSessions(context, aliveSince, closing, (sessionId) => expire(context, sessionId, aliveSince));
+      await expireCheckpoints(context, aliveSince, closing);
+      this.#failures = 0;
+    } catch (error) {
+      if (closing()) return;
+      this.#failures += 1;
+      // A single failure is no news: another process may hold the database.
+      if (this.#failures !== 3) return;
+      const target = context.engine.native.databasePath ?? "memory:";
+      warn("FORKPOINT_SWEEP_FAILS", "expired sessions could not be removed three times in a row", target, error);
+    }
+  }
+}
+
+/** Calls `remove` for each session whose last write was before `aliveSince`. Returns how many were removed. */
+async function expireSessions(
+  { engine: { native } }: Context,
+  aliveSince: number,
+  closing: () => boolean,
+  remove: (sessionId: string) => boolean | Promise<boolean>,
+): Promise<number> {
+  let removed = 0;
+  let before: number | undefined;
+  for (;;) {
+    const page = await helix.call(native, "sessions", { before, limit: PAGE });
+    for (const { id, savedAt } of page) {
+      if (savedAt >= aliveSince) continue;
+      if (await remove(id)) removed += 1;
+      throwIfStopped(undefined, closing);
+    }
+    if (page.length < PAGE) return removed;
+    before = Number(page.at(-1)!.cursor);
+    throwIfStopped(undefined, closing);
+  }
+}
+
+async function expireCheckpoints(
+  { engine: { native } }: Context,
+  savedBefore: number,
+  closing: () => boolean,
+): Promise<void> {
+  let next: Cursor | undefined;
+  do {
+    const fields = { contract: helix.name, rule: { savedBefore }, cursor: next, most: BATCH };
+    next = (await storeCalls.call(native, "prune", fields)).next ?? undefined;
+    await betweenSteps(undefined, closing);
+  } while (next !== undefined);
+}
+
+/** Removes checkpoints, and the sessions whose last write was before `olderThan`. */
+export async function prune(
+  context: Context,
+  options: PruneOptions<SessionPruneResult> | undefined,
+  closing: () => boolean,
+): Promise<SessionPruneResult> {
+  const { clock, engine } = context;
+  const read = readRecord(options, "options", pruneOptions) as PruneOptions<SessionPruneResult> & {
+    olderThan?: number | null;
+  };
+  const { signal, onProgress, dryRun = false } = read;
+  const olderThan = read.olderThan === undefined && clock.ttlMs !== null ? clock.aliveSince() : read.olderThan;
+  const done: SessionPruneResult = { removed: 0, bytes: 0, sessions: 0 };
+  const shown = ({ removed, bytes }: PruneProgress) => Object.assign(done, { removed, bytes });
+  const told = (progress: PruneProgress) => onProgress?.({ ...shown(progress) });
+  const checkpointOptions = { ...read, olderThan, onProgress: told };
+  // The time to live is that of sessions, and is already in `olderThan`.
+  const store = { ...engine, retention: { ...engine.retention, ttlMs: null } };
+  shown(await pruneCheckpoints(store, helix.name, checkpointOptions, closing, (progress) => progress));
+  if (olderThan === undefined || olderThan === null) return done;
+  const aliveSince = Math.ceil(olderThan);
+  await expireSessions(context, aliveSince, closing, async (sessionId) => {
+    signal?.throwIfAborted();
+    const removed = dryRun || (await expire(context, sessionId, aliveSince));
+    done.sessions += Number(removed);
+    if (removed) onProgress?.({ ...done });
+    return removed;
+  });
+  return done;
+}

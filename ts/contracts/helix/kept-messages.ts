@@ -1,0 +1,66 @@
+/** Keeps the bytes of the messages of states, so that a checkpoint serialises only the messages that are new. */
+
+import { type Bytes, Pieces } from "../../bridge/bytes.js";
+import { chunkOf } from "../../bridge/chunk.js";
+import { GrowingLists } from "../../bridge/incremental/lists.js";
+import { type Format, formatOf } from "../../bridge/serializer.js";
+import type { Packed } from "./wire.js";
+
+/** Serialised messages: their formats and lengths, and all bytes in one buffer. */
+export interface PackedMessages extends Packed {
+  bytes: Bytes;
+}
+
+/** The bytes of V8's format begin with this byte, and no JSON text does. */
+const V8_MARK = 0xff;
+
+/** The messages of each built-in format. A serializer of the user may write other bytes each time. */
+const lists = new Map(
+  (["v8", "json"] as const).map((name) => {
+    const format = formatOf(name);
+    const render = (message: object) => {
+      try {
+        const { bytes } = format.serialize(message, "message");
+        return bytes instanceof Uint8Array ? bytes : bytes.whole;
+      } catch {
+        // The message cannot be stored. Serialising it again tells its place.
+        return undefined;
+      }
+    };
+    return [name as string, new GrowingLists({ render, keepsIdentity: false })] as const;
+  }),
+);
+
+/** Returns messages with their kept bytes. Returns undefined if each message must be serialised. */
+export function keptMessages(messages: readonly unknown[], format: Format): PackedMessages | undefined {
+  const kept = lists.get(format.name);
+  if (kept === undefined || !kept.mayGrow(messages)) return undefined;
+  const grown = kept.save(() => kept.grow(messages));
+  if (grown === undefined) return undefined;
+  const [tags, lengths]: [string[], number[]] = [[], []];
+  for (const { block, from, to } of grown.runs) {
+    for (let at = from; at < to; at++) {
+      tags.push(block.chunk.bytes[block.starts[at]!] === V8_MARK ? "v8" : "json");
+      lengths.push(block.ends[at]! - block.starts[at]!);
+    }
+  }
+  return { tags, lengths, bytes: new Pieces(grown.pieces, grown.byteLength) };
+}
+
+/** Where the first bytes of a value are kept. Kept bytes never change, so bytes at the same place are the same bytes. */
+export type Place = ReadonlyArray<readonly [chunk: number, start: number, length: number]>;
+
+/** Returns the place of the first bytes, or undefined if they are not kept. */
+export function placeOf(bytes: PackedMessages["bytes"], length: number): Place | undefined {
+  if (!(bytes instanceof Pieces)) return undefined;
+  const place: Array<readonly [number, number, number]> = [];
+  let left = length;
+  for (const piece of bytes.pieces) {
+    if (left <= 0) break;
+    const chunk = chunkOf(piece);
+    if (chunk === undefined) return undefined;
+    place.push([chunk.serial, piece.byteOffset, Math.min(left, piece.length)]);
+    left -= piece.length;
+  }
+  return left <= 0 ? place : undefined;
+}

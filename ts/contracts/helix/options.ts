@@ -1,0 +1,134 @@
+/** Reads the options of a `SessionStore`, and its clock. */
+
+import type { SessionStoreOptions } from "../../../helix.js";
+import type { StoreOptions } from "../../../index.js";
+import { ForkpointError, isArray, rangeError, readingArgument, show, textOf, typeError } from "../../bridge/errors.js";
+import { type OptionParser, atMost, flag, pageOptions, whole } from "../../store/options.js";
+import { pruneOptions } from "../../store/retention.js";
+
+/** The clock of a store, and how long its sessions live after their last write. */
+export class Clock {
+  readonly #now: () => number;
+  readonly #ttlMs: () => number | null;
+
+  constructor(now: () => number, ttlMs: () => number | null) {
+    this.#now = now;
+    this.#ttlMs = ttlMs;
+  }
+
+  /** The current time, in whole ms since the epoch. */
+  now(): number {
+    const now = this.#read();
+    if (typeof now !== "number" || !Number.isFinite(now) || Math.abs(now) > Number.MAX_SAFE_INTEGER) {
+      throw typeError(`option "now" must return a number of milliseconds, and returned ${show(now)}`);
+    }
+    return Math.floor(now);
+  }
+
+  #read(): unknown {
+    try {
+      return this.#now();
+    } catch (error) {
+      throw new ForkpointError("INVALID_ARGUMENT", `option "now" threw ${textOf(error)}`, { cause: error });
+    }
+  }
+
+  /** The time to live, in ms. Null if sessions do not expire. */
+  get ttlMs(): number | null {
+    return this.#ttlMs();
+  }
+
+  /**
+   * The earliest time of the last write of a session that is still alive. Without a time to live, every session is
+   * alive.
+   */
+  aliveSince(): number {
+    const ttlMs = this.ttlMs;
+    return ttlMs === null ? Number.MIN_SAFE_INTEGER : this.now() - ttlMs + 1;
+  }
+}
+
+/** The options of a `SessionStore`, read. `ttlMs` is undefined if neither `ttlMs` nor `ttl` was given. */
+export interface SessionOptions {
+  now: () => number;
+  ttlMs: number | null | undefined;
+  /** The options of the store. Undefined if there are none. */
+  others: StoreOptions | undefined;
+}
+
+const ttlSeconds: OptionParser<number | null> = (value, name) => {
+  if (value === null || value === 0 || value === Number.POSITIVE_INFINITY) return null;
+  if (typeof value !== "number") throw typeError(`${name} must be a number of seconds, or null, and is ${show(value)}`);
+  const ms = Math.round(value * 1000);
+  if (!Number.isSafeInteger(ms) || ms <= 0) {
+    throw rangeError(`${name} must be a positive number of seconds, and is ${value}`);
+  }
+  return ms;
+};
+
+/** Splits the options into those of sessions and those of the store. */
+export function readSessionOptions(options: unknown): SessionOptions {
+  if (typeof options !== "object" || options === null || isArray(options)) {
+    return { now: Date.now, ttlMs: undefined, others: options as StoreOptions | undefined };
+  }
+  const { now, ttl, ttlMs, ...others } = readingArgument("options", () => ({ ...(options as SessionStoreOptions) }));
+  if (now !== undefined && typeof now !== "function") {
+    throw typeError(`option "now" must be a function, and is ${show(now)}`);
+  }
+  if (ttl !== undefined && ttlMs !== undefined) {
+    throw typeError('options "ttl" and "ttlMs" are the same in seconds and in milliseconds: give one of them');
+  }
+  const given = ttl === undefined ? ttlMs : ttlSeconds(ttl, 'option "ttl"');
+  return {
+    now: now ?? Date.now,
+    ttlMs: given === undefined ? undefined : atMost("milliseconds")(given, 'option "ttlMs"'),
+    others: Object.keys(others).length === 0 ? undefined : others,
+  };
+}
+
+/** Checks a number of steps, messages or milliseconds: a whole number that is not negative. */
+export function count(value: unknown, name: string): number {
+  if (typeof value !== "number") throw typeError(`${name} must be a number, and is ${show(value)}`);
+  if (!Number.isSafeInteger(value) || value < 0) {
+    throw rangeError(`${name} must be a whole number from 0 to 2^53 - 1, and is ${value}`);
+  }
+  return value;
+}
+
+/** Checks a number that need not be whole. */
+export function finite(value: unknown, name: string): number {
+  if (typeof value !== "number") throw typeError(`${name} must be a number, and is ${show(value)}`);
+  if (!Number.isFinite(value)) throw rangeError(`${name} must be a finite number, and is ${value}`);
+  return value;
+}
+
+const atLeastZero: OptionParser<number> = (value, name) => count(value, name);
+
+/** A limit: a number of results. Infinity means no limit. */
+const limit: OptionParser<number | undefined> = (value, name) =>
+  value === Number.POSITIVE_INFINITY ? undefined : count(value, name);
+
+const text: OptionParser<string> = (value, name) => {
+  if (typeof value !== "string") throw typeError(`${name} must be a string, and is ${show(value)}`);
+  return value;
+};
+
+const texts: OptionParser<string[]> = (value, name) =>
+  isArray(value) ? value.map((one, at) => text(one, `${name}[${at}]`)) : [text(value, name)];
+
+export const messageOptions = { offset: atLeastZero, limit, includeThinking: flag };
+
+export const checkpointListOptions = {
+  offset: atLeastZero,
+  limit,
+  cursor: (value: unknown, name: string) => (value === null ? undefined : text(value, name)),
+};
+
+export const eventOptions = { signal: pruneOptions.signal };
+
+export const sessionListOptions = {
+  status: texts,
+  agentType: texts,
+  limit: whole(1, 100_000, "sessions"),
+  cursor: pageOptions.cursor,
+};

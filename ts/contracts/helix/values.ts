@@ -1,0 +1,249 @@
+/**
+ * Turns states and messages into parts and back. A session's document and the state of a checkpoint have the same
+ * parts:
+ *
+ * - `state`: the state without `customState` and `messages`.
+ * - `customState`: the state's `customState`.
+ * - `layout`: which of these two fields the state has, and where its messages are.
+ * - `messages`: the messages, if the session's log does not hold them.
+ */
+
+import { ForkpointError, isArray, reading, readingArgument, show, typeError } from "../../bridge/errors.js";
+import { whole } from "../../bridge/bytes.js";
+import { idOrNull } from "../../store/ids.js";
+import { type Format, type Serialized, type Stored, deserialize, parseStored } from "../../bridge/serializer.js";
+import type { NewPart, Part } from "../../bridge/wire.js";
+import { type PackedMessages, keptMessages } from "./kept-messages.js";
+import { count } from "./options.js";
+import type { Packed } from "./wire.js";
+
+/** Serialises messages. Each message must be an object. */
+export function packMessages(messages: readonly unknown[], path: string, format: Format): PackedMessages {
+  const kept = keptMessages(messages, format);
+  if (kept !== undefined) return kept;
+  // Unlike map(), Array.from() also visits the holes of an array.
+  const serialized = Array.from(messages, (message, at) => serializeObject(message, `${path}[${at}]`, format));
+  return pack(serialized);
+}
+
+function pack(messages: readonly Serialized[]): Packed & { bytes: Uint8Array } {
+  return {
+    tags: messages.map(({ tag }) => tag),
+    lengths: messages.map(({ bytes }) => bytes.byteLength),
+    bytes: Buffer.concat(messages.map(({ bytes }) => whole(bytes))),
+  };
+}
+
+/** Returns true if a value can be stored as a message. */
+export function isMessage(value: unknown): boolean {
+  return typeof value === "object" && value !== null && !isArray(value);
+}
+
+/** Splits packed messages. */
+function unpackMessages({ tags, lengths, bytes }: Packed & { bytes: Uint8Array }): Array<Stored> {
+  let start = 0;
+  return tags.map((tag, at) => {
+    const from = start;
+    start += lengths[at]!;
+    return { tag, bytes: bytes.subarray(from, start) };
+  });
+}
+
+/** The number of messages that are deserialised before timers get a turn. */
+const TURN = 512;
+
+/** Deserialises messages. Each call returns fresh objects. */
+export async function readMessages(format: Format, messages: readonly Serialized[], what: string): Promise<object[]> {
+  const read: object[] = [];
+  for (const { tag, bytes } of messages) {
+    read.push(deserialize(format, tag, bytes, what));
+    if (read.length % TURN === 0) await new Promise((resolve) => setImmediate(resolve));
+  }
+  return read;
+}
+
+/** Serialises a value. Throws if the value, or the result of its toJSON, is not an object. */
+export function serializeObject(value: unknown, path: string, format: Format): Serialized {
+  const [plain, fromToJSON] = plainOf(value, path);
+  return format.serialize(plain, path, fromToJSON);
+}
+
+/** Returns an object, or the result of its toJSON. */
+function plainOf(value: unknown, path: string): [plain: object, fromToJSON: boolean] {
+  const [plain, fromToJSON] = reading(path, () => {
+    const { toJSON } = (value ?? {}) as { toJSON?: unknown };
+    return typeof toJSON === "function" ? [Reflect.apply(toJSON, value, [path]) as unknown, true] : [value, false];
+  });
+  if (typeof plain !== "object" || plain === null) throw typeError(`${path} must be an object, and is ${show(plain)}`);
+  return [plain, fromToJSON];
+}
+
+/** Reads every field of an object once, because a field may be a getter. */
+export function fieldsOf(value: unknown, path: string): Record<string, unknown> {
+  const [plain] = plainOf(value, path);
+  if (isArray(plain)) throw typeError(`${path} must be an object, and is an array`);
+  return reading(path, () => ({ ...(plain as Record<string, unknown>) }));
+}
+
+/** Checks a text that is stored in a session's row. Returns undefined if there is none. */
+export function optionalText(value: unknown, path: string): string | undefined {
+  if (value === undefined || value === null) return undefined;
+  if (typeof value !== "string") throw typeError(`${path} must be a string, and is ${show(value)}`);
+  if (!value.isWellFormed()) {
+    throw new ForkpointError("INVALID_ARGUMENT", `${path} holds an unpaired surrogate, which cannot be stored exactly`);
+  }
+  return value;
+}
+
+/**
+ * Where the messages of a state are. Null: the state has no field `messages`. `shared`: they are the first messages of
+ * the session's log, or those that the checkpoint names. Otherwise the part `messages` holds them.
+ */
+type Place = null | { shared: number } | Packed;
+
+interface Layout {
+  /** True if the state has a field `customState`. */
+  customState: boolean;
+  messages: Place;
+}
+
+/** A state as parts, before it is known where its messages are. */
+export interface EncodedState {
+  agentType: string | undefined;
+  status: string | undefined;
+  stepCount: number | undefined;
+  /** The parts `state` and, if the state has the field, `customState`. */
+  parts: NewPart[];
+  customState: boolean;
+  /** The messages. Null if the state has no list of messages. */
+  messages: PackedMessages | null;
+}
+
+/** Serialises a state. */
+export function encodeState(state: unknown, path: string, format: Format): EncodedState {
+  const fields = fieldsOf(state, path);
+  const stepCount = fields["stepCount"];
+  const encoded = {
+    agentType: optionalText(fields["agentType"], `${path}.agentType`),
+    status: optionalText(fields["status"], `${path}.status`),
+    stepCount: stepCount === undefined || stepCount === null ? undefined : count(stepCount, `${path}.stepCount`),
+  };
+  const parts: NewPart[] = [];
+  const customState = fields["customState"] !== undefined;
+  if (customState) {
+    parts.push({ name: "customState", ...serializeObject(fields["customState"], `${path}.customState`, format) });
+    fields["customState"] = null;
+  }
+  let messages: PackedMessages | null = null;
+  const given = fields["messages"];
+  const name = `${path}.messages`;
+  if (isArray(given) && readingArgument(name, () => given.every(isMessage))) {
+    const list = readingArgument(name, () => [...given]);
+    messages = packMessages(list, name, format);
+    fields["messages"] = null;
+  }
+  parts.unshift({ name: "state", ...format.serialize(fields, path) });
+  return { ...encoded, parts, customState, messages };
+}
+
+/** Returns all parts of a state. If `shared` is true, the session's log holds the messages. */
+export function partsOf({ parts, customState, messages }: EncodedState, shared: boolean): NewPart[] {
+  const place = messages && (shared ? { shared: messages.tags.length } : { ...messages, bytes: undefined });
+  const own = messages !== null && !shared ? [{ name: "messages", tag: "", bytes: messages.bytes }] : [];
+  return [...parts, layoutPart({ customState, messages: place }), ...own];
+}
+
+function layoutPart(layout: Layout): Part {
+  return { name: "layout", tag: "json", bytes: Buffer.from(JSON.stringify(layout)) };
+}
+
+/** The parts of a state that was stored. */
+export class StoredState {
+  readonly #parts: ReadonlyMap<string, Part>;
+  readonly #layout: Layout;
+  readonly #what: string;
+
+  constructor(parts: readonly Part[], what: string) {
+    this.#parts = new Map(parts.map((part) => [part.name, part]));
+    this.#what = what;
+    this.#layout = parseStored(Buffer.from(this.#part("layout").bytes).toString(), `the layout of ${what}`) as Layout;
+  }
+
+  #part(name: string): Part {
+    const part = this.#parts.get(name);
+    if (part === undefined)
+      throw new ForkpointError("CORRUPT", `${this.#what} has no part "${name}": restore a backup`);
+    return part;
+  }
+
+  /** The number of messages of the log that the state shares. Null if it shares none. */
+  get shared(): number | null {
+    const { messages } = this.#layout;
+    return messages !== null && "shared" in messages ? messages.shared : null;
+  }
+
+  /** True if the state has a field `messages`. */
+  get hasMessages(): boolean {
+    return this.#layout.messages !== null;
+  }
+
+  /** The parts of this state, to store them under another name. */
+  get parts(): Part[] {
+    return ["state", "customState", "layout", "messages"].flatMap((name) => this.#parts.get(name) ?? []);
+  }
+
+  /** The parts of this state, to store them for another session. A field `sessionId` then names this session. */
+  partsFor(sessionId: string, format: Format): NewPart[] {
+    const { tag, bytes } = this.#part("state");
+    const fields = deserialize(format, tag, bytes, this.#what) as Record<string, unknown>;
+    if (typeof fields["sessionId"] !== "string") return this.parts;
+    const part = { name: "state", ...format.serialize({ ...fields, sessionId }, "state") };
+    return this.parts.map((other) => (other.name === "state" ? part : other));
+  }
+
+  /** The field `customState`, or undefined. */
+  customState(format: Format): object | undefined {
+    if (!this.#layout.customState) return undefined;
+    const { tag, bytes } = this.#part("customState");
+    return deserialize(format, tag, bytes, this.#what);
+  }
+
+  /** The parts to store when `customState` changes. */
+  withCustomState(customState: unknown, format: Format): NewPart[] {
+    const part = { name: "customState", ...serializeObject(customState, "customState", format) };
+    return this.#layout.customState ? [part] : [part, layoutPart({ ...this.#layout, customState: true })];
+  }
+
+  /** The parts to store when the state gets its own copy of the messages that it shares. */
+  withMessages(messages: readonly Serialized[]): Part[] {
+    const { bytes, ...packed } = pack(messages);
+    return [layoutPart({ ...this.#layout, messages: packed }), { name: "messages", tag: "", bytes }];
+  }
+
+  /** Makes a fresh state. `shared` holds the messages of the log that the state shares. */
+  async restore(format: Format, shared: object[]): Promise<Record<string, unknown>> {
+    const { tag, bytes } = this.#part("state");
+    const state = deserialize(format, tag, bytes, this.#what) as Record<string, unknown>;
+    const { customState, messages } = this.#layout;
+    if (customState) state["customState"] = this.customState(format);
+    if (messages !== null && "shared" in messages) state["messages"] = shared;
+    else if (messages !== null) {
+      const packed = unpackMessages({ ...messages, bytes: this.#part("messages").bytes });
+      state["messages"] = await readMessages(format, packed, this.#what);
+    }
+    return state;
+  }
+}
+
+/** Takes the arguments of a method that takes a session's id first, or leaves it out. */
+export function splitSession(given: readonly unknown[]): [last: unknown, sessionId: unknown] {
+  if (given.length <= 1) return [given[0], undefined];
+  // A session's id that is missing by mistake must not find the checkpoints of all sessions.
+  idOrNull(given[0], "sessionId");
+  return [given[1], given[0]];
+}
+
+export function requireStatus(status: unknown, name: string): string {
+  if (typeof status !== "string") throw typeError(`${name} must be a string, and is ${show(status)}`);
+  return optionalText(status, name)!;
+}

@@ -1,0 +1,68 @@
+/** Reads LangGraph's configs: thread, namespace and checkpoint id. */
+
+import type { Config } from "@langchain/langgraph-checkpoint";
+import { ForkpointError, readingArgument, show, typeError } from "../../bridge/errors.js";
+import { requireId, splitLineage } from "../../store/ids.js";
+
+/** The thread, namespace and id of a checkpoint. */
+export interface CheckpointRef {
+  threadId: string;
+  namespace: string;
+  id: string;
+}
+
+function configured(config: Config | undefined, key: string): unknown {
+  return readingArgument(`config.configurable.${key}`, () => config?.configurable?.[key] as unknown);
+}
+
+/** Reads the thread's id or the namespace from a config. Returns undefined if it is missing. */
+export function nameInConfig(config: Config | undefined, key: "thread_id" | "checkpoint_ns"): string | undefined {
+  const value = configured(config, key);
+  return value === undefined || value === null ? undefined : text(value, key);
+}
+
+/** Reads the checkpoint id from a config, from the current key or from its older name. */
+export function idInConfig(config: Config | undefined): string | undefined {
+  const id = configured(config, "checkpoint_id") || configured(config, "thread_ts") || "";
+  return id === "" ? undefined : text(id, "checkpoint_id");
+}
+
+/** Reads the thread and the namespace to write to. Throws if the config has no thread. */
+export function requireThread(config: Config, what: string): { threadId: string; namespace: string } {
+  const threadId = configured(config, "thread_id");
+  if (threadId === undefined || threadId === null) {
+    throw new ForkpointError(
+      "INVALID_ARGUMENT",
+      `${what} needs a thread_id in config.configurable, the id of the thread: ` +
+        'for example graph.invoke(input, { configurable: { thread_id: "thread-1" } })',
+    );
+  }
+  const namespace = nameInConfig(config, "checkpoint_ns") ?? "";
+  return { threadId: requireId(threadId, "thread_id"), namespace: requireId(namespace, "checkpoint_ns") };
+}
+
+/**
+ * Reads `expected_parent` from a config. True means that the new checkpoint must be the only child of its parent.
+ * Returns undefined if the config does not set it.
+ */
+export function onlyChild(config: Config): boolean | undefined {
+  const value = configured(config, "expected_parent");
+  if (value === undefined || value === null || typeof value === "boolean") return value ?? undefined;
+  throw typeError(`expected_parent must be true or false, and is ${show(value)}`);
+}
+
+/** Makes the config of a checkpoint. The config has exactly three keys: the thread, the namespace and the id. */
+export function configOf({ threadId, namespace, id }: CheckpointRef): Config {
+  return { configurable: { thread_id: threadId, checkpoint_ns: namespace, checkpoint_id: id } };
+}
+
+/** Parses a lineage's name in the engine. */
+export function lineageOf(name: string): { threadId: string; checkpointNs: string } {
+  const { threadId, namespace: checkpointNs } = splitLineage(name);
+  return { threadId, checkpointNs };
+}
+
+function text(value: unknown, what: string): string {
+  if (typeof value !== "string") throw typeError(`${what} must be a string, and is ${show(value)}`);
+  return value;
+}

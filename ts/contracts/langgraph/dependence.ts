@@ -1,0 +1,72 @@
+/** Decides whether a checkpoint can be read without its ancestors. */
+
+import type { Checkpoint, Metadata } from "@langchain/langgraph-checkpoint";
+import { quote } from "../../bridge/errors.js";
+import { upwards } from "./history.js";
+import type { CheckpointRef } from "./config.js";
+import { load } from "./serde.js";
+import { type SaverContext, metadataOf } from "./tuples.js";
+import { channelOf } from "./values.js";
+
+/**
+ * Returns true if a checkpoint cannot be read without its ancestors. This is the case if a delta channel has no stored
+ * value, because the value is then rebuilt from the ancestors' writes. Reads `checkpoint` immediately, but looks up the
+ * parent later, because the parent may not be stored yet.
+ */
+export function dependsOnParent(
+  checkpoint: Checkpoint,
+  metadata: Metadata | undefined,
+  parent: CheckpointRef | undefined,
+): (context: SaverContext) => Promise<boolean> {
+  const { channel_values: values = {}, channel_versions: versions = {} } = checkpoint;
+  const missing = Object.keys(versions).filter((channel) => values[channel] === undefined);
+  if (deltaChannels(metadata).some((channel) => values[channel] === undefined)) return () => Promise.resolve(true);
+  if (parent === undefined) return () => Promise.resolve(false);
+  // Checkpoints before version 4 read their pending sends from the parent's writes.
+  const sends = checkpoint.v < 4;
+  // A checkpoint of the graph's loop names its delta channels in its metadata. A checkpoint of an update does not.
+  const unsaid = metadata?.["source"] !== "loop" && missing.length > 0;
+  return async (context) =>
+    (sends && (await hasSends(context, parent))) ||
+    (unsaid && (await deltaChannelsFrom(context, parent, missing)).some((channel) => missing.includes(channel)));
+}
+
+/**
+ * Returns the delta channels that the metadata names. LangGraph's loop counts the updates of each delta channel in the
+ * metadata.
+ */
+function deltaChannels(metadata: Metadata | null | undefined): string[] {
+  return Object.keys((metadata?.["counters_since_delta_snapshot"] as object | undefined) ?? {});
+}
+
+/**
+ * Finds the delta channels among `channels`. Reads the stored snapshots and the metadata of the ancestors, up to the
+ * nearest ancestor that LangGraph's loop saved.
+ */
+async function deltaChannelsFrom(
+  context: SaverContext,
+  checkpointRef: CheckpointRef,
+  channels: string[],
+): Promise<string[]> {
+  const found: string[] = [];
+  for await (const { header, parts } of upwards(context, checkpointRef, channels)) {
+    for (const part of parts) {
+      const channel = channelOf(part.name)!;
+      const value: unknown = await load(
+        context.serde,
+        part,
+        `channel ${quote(channel)} of checkpoint ${quote(header.id)}`,
+      );
+      if (value instanceof context.peer.DeltaSnapshot) found.push(channel);
+    }
+    const said = await metadataOf(context.serde, header);
+    found.push(...deltaChannels(said));
+    if (found.length > 0 || said?.["source"] === "loop") break;
+  }
+  return found;
+}
+
+async function hasSends(context: SaverContext, parent: CheckpointRef): Promise<boolean> {
+  for await (const { writes } of upwards(context, parent, [context.peer.TASKS])) return writes.length > 0;
+  return false;
+}

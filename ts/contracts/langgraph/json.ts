@@ -1,0 +1,108 @@
+/** Writes values as LangGraph's serializer does, and keeps the bytes of growing lists. */
+
+import type { SerializerProtocol } from "@langchain/langgraph-checkpoint";
+import type { Bytes } from "../../bridge/bytes.js";
+import { JsonWriter } from "../../bridge/incremental/json.js";
+
+/** LangGraph's serializer. Some versions have no synchronous method. */
+type JsonPlus = SerializerProtocol & { _dumps?(value: unknown): Uint8Array };
+
+/** The writer of each serializer. */
+const writers = new WeakMap<JsonPlus, JsonWriter>();
+
+/**
+ * Returns the bytes that LangGraph's serializer would write, or undefined if only the serializer itself can produce
+ * them. A list that grows, such as the messages of a chat, is put together from the bytes of its items.
+ */
+export function toJson(value: unknown, serde: JsonPlus): Bytes | undefined {
+  return writerOf(serde).serialize(value) ?? (isPlain(value, []) ? Buffer.from(JSON.stringify(value)) : undefined);
+}
+
+function writerOf(serde: JsonPlus): JsonWriter {
+  const known = writers.get(serde);
+  if (known !== undefined) return known;
+  const render = (item: object) => itemToJson(item, serde);
+  const writer = new JsonWriter({ render, accepts: isPlainOrMessage, isSlow: (item) => !isPlain(item, []) }, (value) =>
+    isPlain(value, []),
+  );
+  writers.set(serde, writer);
+  return writer;
+}
+
+function isPlainOrMessage(item: object): boolean {
+  return isPlainObject(item) || isMessage(item);
+}
+
+const [BRACE, BRACKET] = [0x7b, 0x5b];
+
+function itemToJson(item: object, serde: JsonPlus): Uint8Array | undefined {
+  const bytes = isPlain(item, []) ? Buffer.from(JSON.stringify(item)) : serde._dumps?.(item);
+  // If the serializer cannot write an object, it writes a string instead.
+  return bytes !== undefined && (bytes[0] === BRACE || bytes[0] === BRACKET) ? bytes : undefined;
+}
+
+/** A class of LangChain says its name. */
+type Prototype = { constructor?: { lc_name?: () => unknown } };
+
+/** The names of LangChain's classes of messages. */
+const MESSAGES = ["AIMessage", "ChatMessage", "FunctionMessage", "HumanMessage", "SystemMessage", "ToolMessage"];
+const CLASSES = new Set<unknown>(MESSAGES.flatMap((name) => [name, `${name}Chunk`]));
+/** The getters that these classes define. They read the fields only. */
+const GETTERS = new Set(["lc_aliases", "contentBlocks", "_printableFields"]);
+
+/**
+ * Returns true if the value is an instance of one of LangChain's own classes, and has LangChain's own `toJSON`. The JSON
+ * of such a message is made from its fields only. That of a subclass may depend on what no other code can see.
+ */
+function isMessage(value: object): boolean {
+  const { lc_serializable: serializable, lc_namespace: namespace } = value as Record<string, unknown>;
+  if (serializable !== true || !Array.isArray(namespace)) return false;
+  if (namespace[0] !== "langchain_core" || namespace[1] !== "messages") return false;
+  const own = Object.getPrototypeOf(value) as Prototype;
+  const parent = Object.getPrototypeOf(own) as Prototype;
+  if (!CLASSES.has(own.constructor?.lc_name?.()) || parent.constructor?.lc_name?.() !== "BaseMessage") return false;
+  const properties = Object.entries(Object.getOwnPropertyDescriptors(own));
+  if (properties.some(([name, { get }]) => get !== undefined && !GETTERS.has(name))) return false;
+  if (Object.getOwnPropertyNames(value).length !== Object.keys(value).length) return false;
+  let owner: object | null = value;
+  while (owner !== null && !Object.hasOwn(owner, "toJSON")) owner = Object.getPrototypeOf(owner) as object | null;
+  return owner !== null && Object.hasOwn(owner, "toJSONNotImplemented");
+}
+
+function isPlainArray(value: unknown[]): boolean {
+  return Object.getPrototypeOf(value) === Array.prototype && !hasToJson(value);
+}
+
+function isPlainObject(value: object): boolean {
+  const prototype: unknown = Object.getPrototypeOf(value);
+  return (prototype === Object.prototype || prototype === null) && !hasToJson(value);
+}
+
+function hasToJson(value: object): boolean {
+  return typeof (value as { toJSON?: unknown }).toJSON === "function";
+}
+
+/**
+ * Returns true if JSON can represent the value and the serializer does not change it. `above` lists the objects that
+ * contain the value.
+ */
+function isPlain(value: unknown, above: unknown[]): boolean {
+  if (typeof value !== "object")
+    return typeof value === "string" || typeof value === "number" || typeof value === "boolean";
+  if (value === null) return true;
+  if (above.includes(value)) return false;
+  above.push(value);
+  let plain: boolean;
+  if (Array.isArray(value)) {
+    plain = isPlainArray(value);
+    // Loop by index, because `isPlain` must see a hole in the array too.
+    for (let at = 0; plain && at < value.length; at++) plain = isPlain(value[at], above);
+  } else {
+    plain = isPlainObject(value) && (value as { lg_name?: unknown }).lg_name !== "Send";
+    const keys = Object.keys(value);
+    for (let at = 0; plain && at < keys.length; at++)
+      plain = isPlain((value as Record<string, unknown>)[keys[at]!], above);
+  }
+  above.pop();
+  return plain;
+}

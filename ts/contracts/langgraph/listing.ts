@@ -1,0 +1,97 @@
+/** Lists threads page by page, with their status. */
+
+import type { LeaseHolder } from "../../../index.js";
+import type { ListThreadsOptions, ThreadStatus, ThreadsPage } from "../../../langgraph.js";
+import { ForkpointError, isArray, quote, show, typeError } from "../../bridge/errors.js";
+import { holdersOf } from "../../store/lease.js";
+import { type OptionParser, flag, pageOptions, readRecord } from "../../store/options.js";
+import { status } from "./status.js";
+import { type SaverContext, filterOf, matches, metadataOf } from "./tuples.js";
+import { type FoundThread, each, langgraph, openThread } from "./wire.js";
+
+/** The number of threads in a page if the metadata decides which threads are listed. */
+const PAGE = 100;
+
+/** The number of threads whose status is read at the same time. */
+const READS = 32;
+
+/**
+ * Lists threads by their last activity: the time at which the newest checkpoint of the root namespace was saved. A page
+ * goes on after the last thread of the page before it.
+ */
+export async function listThreads(context: SaverContext, options: unknown): Promise<ThreadsPage> {
+  const read = readRecord(options, "options", listOptions) as ListThreadsOptions;
+  const { limit = 100, order = "desc", withStatus = true } = read;
+  const filter = filterOf(read.filter);
+  let after = read.cursor as number | undefined;
+  const found: FoundThread[] = [];
+  for (;;) {
+    const most = filter.length > 0 ? PAGE : limit + 1;
+    const call = { latestFirst: order === "desc", after, limit: most };
+    const page: FoundThread[] = await langgraph.find(context.native, "threads", call, each(openThread));
+    for (const thread of page) {
+      if (filter.length === 0 || matches(await metadataOf(context.serde, thread.latest), filter)) found.push(thread);
+    }
+    if (found.length > limit || page.length < most) break;
+    after = Number(page.at(-1)!.cursor);
+  }
+  const shown = found.slice(0, limit);
+  const leases = await holdersOf(
+    context.native,
+    langgraph.name,
+    shown.map(({ latest }) => latest.threadId),
+  );
+  const threads: ThreadsPage["threads"] = [];
+  for (let at = 0; at < shown.length; at += READS) {
+    const some = shown.slice(at, at + READS);
+    const read = some.map((thread, n) => entryOf(context, thread, leases[at + n]!, withStatus));
+    threads.push(...(await Promise.all(read)));
+  }
+  return { threads, cursor: found.length > limit ? shown.at(-1)!.cursor : null };
+}
+
+async function entryOf(
+  context: SaverContext,
+  { checkpoints, latest: { threadId, namespace, id, savedAt } }: FoundThread,
+  lease: LeaseHolder | null,
+  withStatus: boolean,
+): Promise<ThreadsPage["threads"][number]> {
+  const said = withStatus ? await statusOf(context, threadId) : null;
+  return {
+    threadId,
+    checkpoints,
+    updatedAt: savedAt,
+    latest: { checkpointId: id, checkpointNs: namespace },
+    status: said?.status ?? null,
+    next: said?.next ?? null,
+    lease,
+  };
+}
+
+/** A checkpoint that cannot be read does not tell the status, and does not keep the other threads from being listed. */
+async function statusOf(
+  context: SaverContext,
+  threadId: string,
+): Promise<Pick<ThreadStatus, "status" | "next"> | null> {
+  try {
+    return await status(context, threadId);
+  } catch (error) {
+    if (error instanceof ForkpointError && error.code !== "CORRUPT") throw error;
+    return { status: "unknown", next: [] };
+  }
+}
+
+const listOptions: { [K in keyof Required<ListThreadsOptions>]: OptionParser<unknown> } = {
+  ...pageOptions,
+  order: (value, name) => {
+    if (value === "desc" || value === "asc") return value;
+    throw typeError(
+      `${name} must be "desc" or "asc", and is ${typeof value === "string" ? quote(value) : show(value)}`,
+    );
+  },
+  filter: (value, name) => {
+    if (value === null || (typeof value === "object" && !isArray(value))) return value;
+    throw typeError(`${name} must be an object, and is ${show(value)}`);
+  },
+  withStatus: flag,
+};

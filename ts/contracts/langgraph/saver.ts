@@ -1,0 +1,384 @@
+/** Makes the class `ForkpointSaver` from LangGraph's package. */
+
+import type {
+  ChannelVersions,
+  Checkpoint,
+  CheckpointListOptions,
+  CheckpointTuple,
+  Config,
+  DeltaChannelHistory,
+  Metadata,
+  PendingWrite,
+  SerializerProtocol,
+} from "@langchain/langgraph-checkpoint";
+import type {
+  CheckOptions,
+  Lease,
+  LeaseOptions,
+  RunRef,
+  StatsOptions,
+  StoreOptions,
+  VerifyReport,
+} from "../../../index.js";
+import type {
+  ImportOptions,
+  ImportProgress,
+  ListThreadsOptions,
+  PruneStrategy,
+  SaverPruneOptions,
+  SaverPruneResult,
+  SaverStats,
+  ThreadStatus,
+  ThreadsPage,
+} from "../../../langgraph.js";
+import type { Held } from "../../store/backlog.js";
+import type { Engine } from "../../store/engine.js";
+import {
+  ForkpointError,
+  isArray,
+  isOvertaken,
+  isOwnError,
+  quote,
+  readingArgument,
+  show,
+  typeError,
+} from "../../bridge/errors.js";
+import { StoreHandle } from "../../store/handle.js";
+import { setHandle } from "../../store/handles.js";
+import { ownLeaseOption } from "../../store/lease.js";
+import { flag, programOption } from "../../store/options.js";
+import { processStamp } from "../../store/holder.js";
+import { requireId } from "../../store/ids.js";
+import { readAhead } from "./read-ahead.js";
+import { dependsOnParent } from "./dependence.js";
+import { deltaHistory } from "./history.js";
+import { importPostgresSaver, importSqliteSaver } from "./import.js";
+import { listThreads } from "./listing.js";
+import { Order } from "./order.js";
+import {
+  type CheckpointRef,
+  nameInConfig,
+  idInConfig,
+  configOf,
+  lineageOf,
+  onlyChild,
+  requireThread,
+} from "./config.js";
+import { encodeMark } from "../../store/mark.js";
+import { identityIn } from "./mark.js";
+import { retrying } from "./retry.js";
+import { hasStopped, status } from "./status.js";
+import { ThreadLeases, isRun, setThreadLeases } from "./thread-leases.js";
+import * as threads from "./threads.js";
+import { type Peer, type SaverContext, find, listed, refOf, readListing, tupleOf } from "./tuples.js";
+import { dump, trust } from "./serde.js";
+import { encodeCheckpoint } from "./values.js";
+import { type Found, langgraph } from "./wire.js";
+import { type IndexedWrite, putCheckpoint, putWrites } from "./writing.js";
+
+type Options = StoreOptions & {
+  serde?: SerializerProtocol;
+  expectedParent?: boolean;
+  lease?: boolean | { ttlMs?: number };
+  program?: string;
+};
+
+/** The size of a checkpoint's parts in bytes. */
+function sizeOf(found: Found | null): number {
+  return found?.parts.reduce((sum, { bytes }) => sum + bytes.byteLength, 0) ?? 0;
+}
+
+/**
+ * Makes the saver class for one copy of LangGraph's package. LangGraph has one copy for `import` and one for `require`.
+ * Objects of one copy are not instances of the classes of the other copy.
+ */
+export function saverOf(peer: Peer) {
+  /** The fixed index of a write to one of LangGraph's own channels. Returns undefined for other channels. */
+  const special = (channel: string) =>
+    Object.hasOwn(peer.WRITES_IDX_MAP, channel) ? peer.WRITES_IDX_MAP[channel] : undefined;
+
+  return class ForkpointSaver extends peer.BaseCheckpointSaver {
+    readonly #handle: StoreHandle;
+    readonly #order = new Order();
+    readonly #onlyChild: boolean;
+    readonly #leases: ThreadLeases;
+    readonly #program: string | undefined;
+
+    constructor(target: string | URL | object, options?: Options) {
+      if (options !== undefined && (typeof options !== "object" || options === null || isArray(options))) {
+        throw typeError(`options must be an object, and is ${show(options)}`);
+      }
+      const {
+        serde,
+        expectedParent = false,
+        lease = false,
+        program: _,
+        ...others
+      } = readingArgument("options", () => ({ ...options }) as Options);
+      if (others.serializer !== undefined)
+        throw typeError('Unknown option "serializer". A ForkpointSaver takes the option "serde" instead');
+      if (serde !== undefined) checkSerde(serde);
+      const onlyChildren = flag(expectedParent, 'option "expectedParent"');
+      const leaseMs = ownLeaseOption(lease, 'option "lease"');
+      const { program } = programOption(options);
+      super(serde);
+      if (serde === undefined) trust(this.serde);
+      this.#onlyChild = onlyChildren;
+      this.#program = program;
+      this.#handle = StoreHandle.of(target, Object.keys(others).length > 0 ? others : undefined, langgraph);
+      this.#leases = new ThreadLeases(this.#handle, leaseMs);
+      setHandle(this, this.#handle);
+      setThreadLeases(this.#handle, this.#leases);
+    }
+
+    get program(): string | undefined {
+      return this.#program;
+    }
+
+    getTuple(config: Config): Promise<CheckpointTuple | undefined> {
+      return this.#read(async (context) => {
+        const threadId = nameInConfig(config, "thread_id");
+        if (threadId === undefined) return undefined;
+        await this.#leases.begin(config);
+        const found = await find(context, threadId, nameInConfig(config, "checkpoint_ns") ?? "", idInConfig(config));
+        return found === null ? undefined : tupleOf(context, found);
+      });
+    }
+
+    async *list(config: Config, options?: CheckpointListOptions): AsyncGenerator<CheckpointTuple> {
+      const wanted = readListing(config, options);
+      // Each page and each tuple is read in a separate operation, so `close` does not wait until the reader's loop
+      // ends.
+      const headers = listed(await this.#read(async (context) => context), wanted);
+      const fetch = async () => {
+        const { value: header, done } = await headers.next();
+        if (done === true) return undefined;
+        const { threadId, namespace, id } = refOf(header);
+        return this.#read((context) => find(context, threadId, namespace, id));
+      };
+      for await (const found of readAhead(fetch, sizeOf)) {
+        // The checkpoint may have been removed since its header was read.
+        if (found !== null) yield await this.#read((context) => tupleOf(context, found));
+      }
+    }
+
+    put(config: Config, checkpoint: Checkpoint, metadata: Metadata, newVersions: ChannelVersions): Promise<Config> {
+      return this.#save(async (context, held) => {
+        const { threadId, namespace } = requireThread(config, "put()");
+        if (typeof checkpoint !== "object" || checkpoint === null) {
+          throw typeError(`checkpoint must be an object, and is ${show(checkpoint)}`);
+        }
+        const id = readingArgument("checkpoint", () => requireId(checkpoint.id, "checkpoint.id"));
+        const checkpointRef = { threadId, namespace, id };
+        const given = idInConfig(config);
+        const parent = given === undefined ? undefined : requireId(given, "checkpoint_id");
+        const only = onlyChild(config) ?? this.#onlyChild;
+        const before = parent === undefined ? undefined : { threadId, namespace, id: parent };
+        // A checkpoint of the graph itself without a node to run next may be the last.
+        const mayBeLast = namespace === "" && !readingArgument("checkpoint", () => hasNext(checkpoint));
+        const write = {
+          threadId,
+          config,
+          stops: false,
+          mayBeLast,
+          hasStopped: () => hasStopped(context, threadId, id),
+        };
+        const identity = this.#program === undefined ? identityIn(config) : { program: this.#program };
+        // A process that runs a thread under a lease is found by its lease.
+        const by = () => (isRun(config) && !this.#leases.guards(threadId) ? { by: processStamp() } : {});
+        const depends = readingArgument("checkpoint", () => dependsOnParent(checkpoint, metadata, before));
+        const encoded = encodeCheckpoint(this.serde, checkpoint, newVersions ?? {}, held);
+        const dumped = Promise.all([encoded, dump(this.serde, metadata, "the metadata", held)]);
+        // A checkpoint claims its parent's writes and inherits its parts, so all earlier calls must have ended.
+        const stored = this.#order.after(threadId, dumped, ([pieces, metadata]) =>
+          this.#leases.write(context.native, write, (native) =>
+            retrying(async () => {
+              const mark = namespace === "" ? encodeMark({ ...identity, ...by() }) : undefined;
+              const dependsOnParent = await depends(context);
+              const put = (pieces: Awaited<typeof encoded>) =>
+                putCheckpoint(native, checkpointRef, parent, { ...pieces, metadata, mark, dependsOnParent }, only);
+              await put(pieces).catch(async (error) => {
+                if (!isOwnError(error) || error.code !== "NOT_FOUND") throw error;
+                // The parent is gone: it was deleted, or the database was restored. The checkpoint has all values itself.
+                const all = { ...checkpoint.channel_versions, ...newVersions };
+                return put(await encodeCheckpoint(this.serde, checkpoint, all, held));
+              });
+            }),
+          ),
+        );
+        await stored.catch((error) => {
+          throw isOvertaken(error) ? overtaken(checkpointRef, parent, error) : error;
+        });
+        return configOf(checkpointRef);
+      });
+    }
+
+    putWrites(config: Config, writes: PendingWrite[], taskId: string, taskPath = ""): Promise<void> {
+      return this.#save(async (context, held) => {
+        const { threadId, namespace } = requireThread(config, "putWrites()");
+        const id = idInConfig(config);
+        if (id === undefined) {
+          throw new ForkpointError("INVALID_ARGUMENT", "putWrites() needs a checkpoint_id in config.configurable");
+        }
+        const checkpointRef = { threadId, namespace, id: requireId(id, "checkpoint_id") };
+        const task = requireId(taskId, "taskId");
+        const path = taskPath === "" ? "" : requireId(taskPath, "taskPath");
+        if (!isArray(writes)) throw typeError(`writes must be an array, and is ${show(writes)}`);
+        const given = readingArgument("writes", () =>
+          Array.from(writes, ([channel, value]) => ({ channel: requireId(channel, "the channel of a write"), value })),
+        );
+        const dumped = given.map(async ({ channel, value }, at): Promise<IndexedWrite> => {
+          const typed = await dump(this.serde, value, `the write to channel ${quote(channel)}`, held);
+          return { index: special(channel) ?? at, part: { name: channel, ...typed } };
+        });
+        const replace = given.every(({ channel }) => special(channel) !== undefined);
+        const stops =
+          namespace === "" && given.some(({ channel }) => channel === "__interrupt__" || channel === "__error__");
+        const stopped = () => hasStopped(context, threadId, checkpointRef.id);
+        const write = { threadId, config, stops, mayBeLast: false, hasStopped: stopped };
+        await this.#order.behind(threadId, Promise.all(dumped), (indexed) =>
+          this.#leases.write(context.native, write, (native) =>
+            retrying(() => putWrites(native, checkpointRef, { task, path }, indexed, replace)),
+          ),
+        );
+      });
+    }
+
+    deleteThread(threadId: string): Promise<void> {
+      return this.#handle.run((engine) =>
+        this.#order.after(threadId, Promise.resolve(), () => threads.remove(engine, threadId)),
+      );
+    }
+
+    getDeltaChannelHistory(of: { config: Config; channels: string[] }): Promise<Record<string, DeltaChannelHistory>> {
+      return this.#read(async (context) => {
+        const { config, channels } = readingArgument("the argument", () => ({
+          config: of.config,
+          channels: of.channels,
+        }));
+        return deltaHistory(context, config, readChannels(channels));
+      });
+    }
+
+    prune(
+      threadIds: string[],
+      strategy: PruneStrategy = "keep_latest",
+      options?: SaverPruneOptions,
+    ): Promise<SaverPruneResult> {
+      return this.#read((context) => threads.prune(context, threadIds, strategy, options, () => this.#handle.closing));
+    }
+
+    deleteForRuns(runIds: string[], options?: SaverPruneOptions): Promise<SaverPruneResult> {
+      return this.#read((context) => threads.removeRuns(context, runIds, options, () => this.#handle.closing));
+    }
+
+    copyThread(sourceThreadId: string, targetThreadId: string): Promise<void> {
+      return this.#read((context) =>
+        this.#order.after(targetThreadId, Promise.resolve(), () =>
+          threads.copy(context, sourceThreadId, targetThreadId),
+        ),
+      );
+    }
+
+    listThreads(options?: ListThreadsOptions): Promise<ThreadsPage> {
+      return this.#read((context) => listThreads(context, options));
+    }
+
+    status(threadId: string): Promise<ThreadStatus | null> {
+      return this.#read((context) => status(context, threadId));
+    }
+
+    importSqliteSaver(from: string | URL, options?: ImportOptions): Promise<ImportProgress> {
+      return this.#read((context) => importSqliteSaver(context, from, options));
+    }
+
+    importPostgresSaver(from: unknown, options?: ImportOptions): Promise<ImportProgress> {
+      return this.#read((context) => importPostgresSaver(context, from, options));
+    }
+
+    lease(run: RunRef, options?: LeaseOptions): Promise<Lease> {
+      return this.#handle.lease(run, options);
+    }
+
+    withLease(lease: Lease): ForkpointSaver {
+      const program = this.#program;
+      const options = { serde: this.serde, expectedParent: this.#onlyChild, ...(program !== undefined && { program }) };
+      return new ForkpointSaver(this.#handle.withLease(lease), options);
+    }
+
+    check(options?: CheckOptions): Promise<VerifyReport> {
+      return this.#handle.check(options);
+    }
+
+    async stats(options?: StatsOptions): Promise<SaverStats> {
+      const { runs: namespaces, largest, ...rest } = await this.#handle.stats(options);
+      const line = ({ runId, ...sizes }: (typeof largest)[number]) => ({ ...lineageOf(runId), ...sizes });
+      return { ...rest, namespaces, largest: largest.map(line) };
+    }
+
+    vacuum(): Promise<void> {
+      return this.#handle.vacuum();
+    }
+
+    close(): Promise<void> {
+      return this.#handle.close();
+    }
+
+    [Symbol.asyncDispose](): Promise<void> {
+      return this.close();
+    }
+
+    #read<T>(work: (context: SaverContext) => Promise<T>): Promise<T> {
+      return this.#handle.run((engine) => work(this.#context(engine)));
+    }
+
+    #save<T>(work: (context: SaverContext, held: Held) => Promise<T>): Promise<T> {
+      return this.#handle.save((engine, held) => work(this.#context(engine), held));
+    }
+
+    #context({ native }: Engine): SaverContext {
+      return { native, peer, serde: this.serde, getNextVersion: (current) => this.getNextVersion(current) };
+    }
+  };
+}
+
+/** Returns true if a node runs after the checkpoint: an edge or a `Send` has chosen it. */
+function hasNext({ channel_values: values }: Checkpoint): boolean {
+  const sends: unknown = values?.["__pregel_tasks"];
+  if (isArray(sends) && sends.length > 0) return true;
+  return Object.keys(values ?? {}).some((channel) => channel === "__start__" || channel.startsWith("branch:to:"));
+}
+
+/** Makes the error for a run when another run has also continued from the same checkpoint. */
+function overtaken(
+  { threadId, namespace, id }: CheckpointRef,
+  parent: string | undefined,
+  cause: ForkpointError,
+): ForkpointError {
+  // An id that is smaller than the parent's id means that a clock is behind. The engine's error already explains this.
+  if (parent !== undefined && parent >= id) return cause;
+  const where = `thread ${quote(threadId)}${namespace === "" ? "" : `, namespace ${quote(namespace)}`}`;
+  const from =
+    parent === undefined ? "this run expected a new thread" : `checkpoint ${quote(parent)} is no longer its latest`;
+  return new ForkpointError(
+    "CONFLICT",
+    `another run has continued ${where}: ${from}. Nothing was stored. Read the state again and continue from ` +
+      "there. To branch on purpose, set expected_parent: false in config.configurable",
+    { cause },
+  );
+}
+
+function readChannels(channels: unknown): string[] {
+  if (!isArray(channels)) throw typeError(`channels must be an array of strings, and is ${show(channels)}`);
+  return readingArgument("channels", () => [...channels]).map((channel, at) => {
+    if (typeof channel === "string") return channel;
+    throw typeError(`channels[${at}] must be a string, and is ${show(channel)}`);
+  });
+}
+
+function checkSerde(serde: SerializerProtocol): void {
+  for (const method of ["dumpsTyped", "loadsTyped"] as const) {
+    if (typeof readingArgument('option "serde"', () => serde?.[method]) !== "function")
+      throw typeError(`option "serde" must have a method ${method}()`);
+  }
+}

@@ -1,0 +1,126 @@
+/** Serialises values with the serializer of the saver. */
+
+import { types } from "node:util";
+import type { SerializerProtocol } from "@langchain/langgraph-checkpoint";
+import type { Held } from "../../store/backlog.js";
+import { ForkpointError, isOwnError, refusal, show, textOf, typeError } from "../../bridge/errors.js";
+import { type Serialized, type Stored, notReadable } from "../../bridge/serializer.js";
+import { toJson } from "./json.js";
+
+const decoder = new TextDecoder();
+
+/**
+ * Serialises a value. Reads the value synchronously, before the caller can change it. `what` names the value in
+ * messages. `held` counts the bytes.
+ */
+export async function dump(serde: SerializerProtocol, value: unknown, what: string, held?: Held): Promise<Serialized> {
+  try {
+    return await serialize(serde, value, what, held);
+  } catch (error) {
+    if (isOwnError(error)) throw error;
+    throw refusal(what, `the serializer threw ${textOf(error)}`, error);
+  }
+}
+
+async function serialize(
+  serde: SerializerProtocol,
+  value: unknown,
+  what: string,
+  held: Held | undefined,
+): Promise<Serialized> {
+  const json = isJsonPlus(serde) ? toJson(value, serde) : undefined;
+  if (json !== undefined) {
+    held?.add(json.byteLength);
+    return { tag: "json", bytes: json };
+  }
+  const [tag, bytes] = await serde.dumpsTyped(value);
+  if (typeof tag !== "string" || tag.includes("\0") || !tag.isWellFormed() || !types.isUint8Array(bytes)) {
+    const made = `[${show(tag)}, ${show(bytes)}]`;
+    throw typeError(`serde.dumpsTyped() must return a type and a Uint8Array for ${what}, and returned ${made}`);
+  }
+  // No JSON text is empty. LangGraph's serializer writes no bytes for a function or a symbol.
+  if (tag === "json" && bytes.length === 0) throw refusal(what, `JSON has no ${typeof value}`);
+  held?.add(bytes.byteLength);
+  // If LangGraph's serializer cannot write a value, such as a BigInt, it writes this text instead.
+  if (
+    typeof value !== "string" &&
+    tag === "json" &&
+    Buffer.from(bytes.subarray(0, 24)).toString() === '"[unable to serialize, c'
+  ) {
+    throw new ForkpointError(
+      "INVALID_ARGUMENT",
+      `${what} cannot be stored: the serializer does not support a value in it, for example a BigInt or an object that is ` +
+        "nested in thousands of others. Replace the value with JSON data, or pass a serde of your own",
+    );
+  }
+  return { tag, bytes };
+}
+
+/** Deserialises a value. `what` names the value in messages. */
+export async function load(serde: SerializerProtocol, stored: Stored, what: string): Promise<any> {
+  try {
+    return await deserialize(serde, stored);
+  } catch (error) {
+    if (isOwnError(error)) throw error;
+    throw notReadable(stored.tag, what, error);
+  }
+}
+
+async function deserialize(serde: SerializerProtocol, { tag, bytes }: Stored): Promise<unknown> {
+  if (tag === "json" && isJsonPlus(serde)) {
+    const json = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+    // If the text contains neither of these two marks, the serializer would only copy the parsed JSON, so it is not
+    // called. The second mark is the start of "__proto__"; searching for the whole name is several times slower.
+    if (!json.includes('"lc":') && !json.includes('"__p')) return JSON.parse(decoder.decode(json));
+  }
+  // Copy the bytes, because LangGraph's serializer may return its argument as the value. The value must be a plain
+  // Uint8Array, not a Buffer, and must not share memory with other parts.
+  return serde.loadsTyped(tag, new Uint8Array(bytes));
+}
+
+/** Maps each of LangGraph's own serializers to true if a test has shown that it writes plain data as JSON. */
+const jsonPlus = new WeakMap<SerializerProtocol, boolean>();
+
+/** The tests of LangGraph's own serializers. */
+const probes = new WeakMap<SerializerProtocol, Promise<boolean>>();
+
+/** Registers a serializer that LangGraph made, not one from the user. */
+export function trust(serde: SerializerProtocol): void {
+  jsonPlus.set(serde, false);
+  const probed = probe(serde);
+  probes.set(serde, probed);
+  void probed.then((same) => jsonPlus.set(serde, same));
+}
+
+/** Resolves to true if the JSON of a value within a serialised object is the serialised value. */
+export async function splitsExactly(serde: SerializerProtocol): Promise<boolean> {
+  return (await probes.get(serde)) ?? false;
+}
+
+/**
+ * Returns true if plain data may bypass the serializer. The bytes are the same, but producing them takes a fraction of
+ * the time.
+ */
+function isJsonPlus(serde: SerializerProtocol): boolean {
+  return jsonPlus.get(serde) ?? false;
+}
+
+/**
+ * Checks that the serializer really writes plain data as JSON. If a later LangGraph writes it differently, all data is
+ * written by its serializer.
+ */
+async function probe(serde: SerializerProtocol): Promise<boolean> {
+  const plain = {
+    text: 'é"\ud800\n',
+    list: [1, -0, 1e300, Number.NaN, null, true, [], {}],
+    nested: { "": { lg_name: "sent" } },
+  };
+  try {
+    const [tag, bytes] = await serde.dumpsTyped(plain);
+    const json = JSON.stringify(plain);
+    const read: unknown = await serde.loadsTyped("json", new TextEncoder().encode(json));
+    return tag === "json" && Buffer.from(bytes).toString() === json && JSON.stringify(read) === json;
+  } catch {
+    return false;
+  }
+}

@@ -1,0 +1,120 @@
+/** The checkpoints of other savers. */
+
+import { Tool } from "../../bridge/native.js";
+import { type Open, type PackedPart, type Part, opened } from "../../bridge/wire.js";
+import type { CheckpointRef } from "./config.js";
+import { langgraph } from "./wire.js";
+
+/** A checkpoint of another saver, with the writes to it. */
+export interface SourceCheckpoint<P = Part> {
+  namespace: string;
+  id: string;
+  parent: string | null;
+  /** True if `parts` has a part for each channel. Otherwise the only part is the whole checkpoint. */
+  split: boolean;
+  parts: P[];
+  metadata: P;
+  writes: Array<SourceWrite<P>>;
+}
+
+/** A write of another saver. The channel is the name of its part. */
+export interface SourceWrite<P = Part> {
+  task: string;
+  index: number;
+  part: P;
+}
+
+/** The part of a page that belongs to a thread. */
+export interface SourceThread<P = Part> {
+  threadId: string;
+  checkpoints: Array<SourceCheckpoint<P>>;
+  /** The checkpoints that have writes but do not exist. Only listed with the last checkpoint of the thread. */
+  orphans: Array<{ namespace: string; id: string; writes: Array<SourceWrite<P>> }>;
+  /** True if the page has the last checkpoint of the thread. */
+  ended: boolean;
+}
+
+/** The threads of another saver, which do not change while they are read. */
+export interface Source {
+  /** Lists all threads. The thread that was active last comes last. */
+  threads(): Promise<string[]>;
+  /**
+   * Yields the checkpoints of threads, page by page, ordered by namespace and id within each thread. A page may end within a
+   * thread.
+   */
+  pages(threads: string[]): AsyncGenerator<SourceThread[]>;
+  /** Reads the writes to a checkpoint, which need not exist. */
+  writes(checkpointRef: CheckpointRef): Promise<SourceWrite[]>;
+}
+
+interface Calls {
+  /** The thread that was active last comes last. */
+  threads(fields: {}): string[];
+  /** Returns a page of the checkpoints of these threads. It begins after a namespace and an id of the first one. */
+  page(fields: { threads: string[]; namespace: string; id: string; split: boolean }): Array<SourceThread<PackedPart>>;
+  writes(fields: CheckpointRef): Array<SourceWrite<PackedPart>>;
+}
+
+/** The maximum number of threads that a page can begin. */
+const THREADS = 256;
+
+/** Reads the database of a SqliteSaver, on Node's thread pool. See `src/contract/langgraph/import/`. */
+export class SqliteSaver implements Source {
+  readonly #tool: Tool;
+  readonly #split: boolean;
+
+  /** With `split`, the values of the channels are found in the checkpoint's JSON text where possible. */
+  constructor(path: string, split: boolean) {
+    this.#tool = new Tool(langgraph.name, JSON.stringify({ sqliteSaver: { path } }));
+    this.#split = split;
+  }
+
+  threads(): Promise<string[]> {
+    return this.#ask("threads", {}, (threads) => threads);
+  }
+
+  async *pages(threads: string[]): AsyncGenerator<SourceThread[]> {
+    let after = { namespace: "", id: "" };
+    for (let at = 0; at < threads.length;) {
+      const some = threads.slice(at, at + THREADS);
+      const page = await this.#ask("page", { threads: some, ...after, split: this.#split }, openPage);
+      at += page.filter(({ ended }) => ended).length;
+      const last = page.at(-1)!;
+      const { namespace, id } = (last.ended ? undefined : last.checkpoints.at(-1)) ?? { namespace: "", id: "" };
+      after = { namespace, id };
+      yield page;
+    }
+  }
+
+  writes({ threadId, namespace, id }: CheckpointRef): Promise<SourceWrite[]> {
+    return this.#ask("writes", { threadId, namespace, id }, (writes, part) =>
+      writes.map((one) => openWrite(one, part)),
+    );
+  }
+
+  async #ask<K extends keyof Calls, R>(
+    call: K,
+    fields: Parameters<Calls[K]>[0],
+    open: Open<ReturnType<Calls[K]>, R>,
+  ): Promise<R> {
+    const response = await this.#tool.callOnPool(JSON.stringify({ [call]: fields }));
+    return opened(response!, open);
+  }
+}
+
+const openWrite: Open<SourceWrite<PackedPart>, SourceWrite> = (write, part) => ({ ...write, part: part(write.part) });
+
+const openPage: Open<Array<SourceThread<PackedPart>>, SourceThread[]> = (page, part) =>
+  page.map((thread) => ({
+    ...thread,
+    checkpoints: thread.checkpoints.map((found) => ({
+      ...found,
+      parts: found.parts.map(part),
+      metadata: part(found.metadata),
+      writes: found.writes.map((write) => openWrite(write, part)),
+    })),
+    orphans: thread.orphans.map((orphan) => ({
+      ...orphan,
+      writes: orphan.writes.map((write) => openWrite(write, part)),
+    })),
+  }));

@@ -1,0 +1,190 @@
+/** Finds out where a thread stands: what runs next, what waits, what failed. */
+
+import type { Checkpoint } from "@langchain/langgraph-checkpoint";
+import { isDeepStrictEqual } from "node:util";
+import type { ThreadStatus } from "../../../langgraph.js";
+import { quote } from "../../bridge/errors.js";
+import { idOrNull } from "../../store/ids.js";
+import type { Stored } from "../../bridge/serializer.js";
+import { type Mark, decodeMark } from "../../store/mark.js";
+import { load } from "./serde.js";
+import { headers } from "./threads.js";
+import type { SaverContext } from "./tuples.js";
+import { channelOf } from "./values.js";
+import { type Found, langgraph, openFound } from "./wire.js";
+
+/** The task id of writes that belong to no task, such as the answer of `new Command({ resume })`. */
+const NO_TASK = "00000000-0000-0000-0000-000000000000";
+
+/** Channels of writes that a task may have without being finished. */
+const UNFINISHED = new Set(["__error__", "__error_source_node__", "__interrupt__", "__resume__", "__scheduled__"]);
+
+/** Nodes in `versions_seen` that are no nodes of the graph. */
+const NO_NODES = new Set(["__input__", "__interrupt__"]);
+
+type Context = Pick<SaverContext, "native" | "serde">;
+
+/** Reads the status of a thread, or of one of its namespaces, from the newest checkpoint of the namespace. */
+export async function status(context: Context, threadId: unknown, namespace = ""): Promise<ThreadStatus | null> {
+  const thread = idOrNull(threadId, "threadId");
+  const found = thread === null ? null : await outline(context, thread, namespace);
+  return found && statusAt(context, found);
+}
+
+/** Where a thread stands, and who made its newest checkpoint. */
+export interface Standing extends ThreadStatus {
+  mark: Mark;
+}
+
+/** Reads where a thread stands. */
+export async function standing(context: Context, threadId: string): Promise<Standing | null> {
+  const thread = idOrNull(threadId, "threadId");
+  const found = thread === null ? null : await outline(context, thread, "");
+  if (found === null) return null;
+  return { ...(await statusAt(context, found)), mark: decodeMark(found.header.mark) };
+}
+
+async function statusAt(context: Context, found: Found): Promise<ThreadStatus> {
+  const { failed, open, answered } = await tasksOf(context, found);
+  const tasks = await nextNodes(context, found);
+  const next = tasks && [...new Set(tasks)];
+  // LangGraph keeps the answer of an earlier question beside the next question of the same subgraph. Only the
+  // subgraph's own checkpoints say whether the answer was used.
+  const waits = open.length > 0 && (!answered || (await asksInside(context, found)));
+  const { id: checkpointId, savedAt: updatedAt } = found.header;
+  const rest = { checkpointId, updatedAt, next: next ?? [], interrupts: waits ? open : [] };
+  if (failed) return { status: "failed", ...rest };
+  if (waits) return { status: "waiting", ...rest };
+  if (next === null) return { status: "unknown", ...rest };
+  return { status: next.length > 0 ? "unfinished" : "finished", ...rest };
+}
+
+/**
+ * Returns true if a run has stopped at this checkpoint: it is the newest of the thread, and no task is left, a task has
+ * failed, or every task has ended and one waits for an answer. Tasks that run beside the one that asks go on.
+ */
+export async function hasStopped(context: SaverContext, threadId: string, id: string): Promise<boolean> {
+  const found = await outline(context, threadId, "");
+  if (found?.header.id !== id) return false;
+  const { failed, open, ended } = await tasksOf(context, found);
+  const next = await nextNodes(context, found);
+  return failed || (next !== null && (next.length === 0 || (open.length > 0 && ended >= next.length)));
+}
+
+function outline({ native }: Pick<SaverContext, "native">, threadId: string, namespace: string): Promise<Found | null> {
+  return langgraph.find(native, "outline", { threadId, namespace }, openFound);
+}
+
+/** What the pending writes of a checkpoint say about its tasks. */
+interface Tasks {
+  /** True if a task failed and has not succeeded since. */
+  failed: boolean;
+  /** The questions of the tasks that have not finished. */
+  open: ThreadStatus["interrupts"];
+  /** True if there is an answer that no task has used. */
+  answered: boolean;
+  /** How many tasks have written: they have finished, have failed, or ask a question. */
+  ended: number;
+}
+
+async function tasksOf({ serde }: Pick<SaverContext, "serde">, { writes }: Found): Promise<Tasks> {
+  const tasks = new Map<string, Map<string, Stored>>();
+  for (const { task, claimedBy, part } of writes) {
+    if (claimedBy) continue;
+    const channels = tasks.get(task) ?? new Map<string, Stored>();
+    tasks.set(task, channels.set(part.name, part));
+  }
+  const answer = tasks.get(NO_TASK)?.get("__resume__");
+  tasks.delete(NO_TASK);
+  const result: Tasks = { failed: false, open: [], answered: false, ended: tasks.size };
+  const used: unknown[] = [];
+  for (const channels of tasks.values()) {
+    const resume = channels.get("__resume__");
+    // A task records the answers that it has used, in order, when it asks again, fails or finishes.
+    if (resume) used.push(([await load(serde, resume, "an answer")] as unknown[]).flat().at(-1));
+    if ([...channels.keys()].some((channel) => !UNFINISHED.has(channel))) continue;
+    if (channels.has("__error__") && !channels.has("__error_source_node__")) result.failed = true;
+    const question = channels.get("__interrupt__");
+    if (question) result.open.push(...([await load(serde, question, "a question")].flat() as Tasks["open"]));
+  }
+  if (answer) {
+    const value: unknown = await load(serde, answer, "an answer");
+    result.answered = !used.some((one) => isDeepStrictEqual(one, value));
+  }
+  return result;
+}
+
+/** Returns true if a subgraph waits for an answer. Subgraphs have saved their checkpoints after the root's newest one. */
+async function asksInside(context: Context, { header: root }: Found): Promise<boolean> {
+  const seen = new Set([""]);
+  for await (const { namespace, id } of headers(context, root.threadId)) {
+    if (id < root.id) break;
+    if (seen.has(namespace)) continue;
+    seen.add(namespace);
+    const found = await outline(context, root.threadId, namespace);
+    if (found === null) continue;
+    const { open, answered } = await tasksOf(context, found);
+    if (open.length > 0 && !answered) return true;
+  }
+  return false;
+}
+
+/**
+ * Returns the name of the node of each task that runs next. Returns null if the checkpoint does not say it, because it has an old
+ * format or was not made by a `StateGraph` or an `entrypoint`.
+ */
+export async function nextNodes({ serde }: Pick<SaverContext, "serde">, { parts }: Found): Promise<string[] | null> {
+  const values = new Map<string, Stored>();
+  for (const part of parts) {
+    const channel = channelOf(part.name);
+    if (channel !== undefined) values.set(channel, part);
+  }
+  const rest = await restOf({ serde }, { parts });
+  const versions = rest?.channel_versions;
+  if (rest === undefined || typeof versions !== "object" || versions === null || rest.v < 4) return null;
+  if (!Object.keys(versions).some((channel) => channel === "__start__" || channel.startsWith("branch:to:")))
+    return null;
+  const seen = Object.entries(rest.versions_seen ?? {}).filter(([node]) => !NO_NODES.has(node));
+  const isNew = (channel: string, node?: string) =>
+    seen.every(([name, known]) => (node !== undefined && name !== node) || !(known[channel]! >= versions[channel]!));
+  /** The nodes of edges. Several edges to a node make one task, and each `Send` makes one. */
+  const next = new Set<string>();
+  const sent: string[] = [];
+  for (const [channel, value] of values) {
+    if (channel === "__start__" && isNew(channel)) next.add(channel);
+    // A list of `Send`s.
+    if (channel === "__pregel_tasks")
+      for (const send of [await load(serde, value, `channel ${quote(channel)}`)].flat() as Array<{ node?: unknown }>)
+        if (typeof send?.node === "string") sent.push(send.node);
+    const to = /^(?:branch:to|join:([^:]*)):(.*)$/s.exec(channel);
+    const node = to?.[2];
+    if (
+      node !== undefined &&
+      isNew(channel, node) &&
+      isComplete(await load(serde, value, `channel ${quote(channel)}`), to![1])
+    )
+      next.add(node);
+  }
+  return [...next, ...sent];
+}
+
+/** Reads the part of a checkpoint that belongs to no channel. */
+async function restOf(
+  { serde }: Pick<SaverContext, "serde">,
+  { parts }: Pick<Found, "parts">,
+): Promise<Checkpoint | undefined> {
+  const part = parts.findLast(({ name }) => channelOf(name) === undefined);
+  return part && ((await load(serde, part, "the latest checkpoint")) as Checkpoint);
+}
+
+/**
+ * Returns true if the channel of an edge lets its node run. `names` are the names of the nodes that a join waits for.
+ * The channel of a deferred node holds a pair: the value, and whether all other nodes have finished.
+ */
+function isComplete(value: unknown, names: string | undefined): boolean {
+  const pair = Array.isArray(value) && value.length === 2 && typeof value[1] === "boolean";
+  if (pair && value[1] === false) return false;
+  const done: unknown = pair ? value[0] : value;
+  // No name repeats, so equal lengths mean that all names are there.
+  return names === undefined || (Array.isArray(done) && done.join("+").length === names.length);
+}

@@ -1,0 +1,167 @@
+/**
+ * The leases of a saver's threads. LangGraph does not tell a saver when a run begins and ends. A run begins when LangGraph
+ * reads the thread, and at the latest with its first write. It ends when the newest checkpoint says so (see `hasStopped`).
+ * A run that writes nothing for `ttlMs` counts as ended too, because nobody tells the saver that a run was abandoned.
+ */
+
+import type { Config } from "@langchain/langgraph-checkpoint";
+import { readingArgument } from "../../bridge/errors.js";
+import type { StoreHandle } from "../../store/handle.js";
+import { type Lease, fenced } from "../../store/lease.js";
+import type { NativeStore } from "../../bridge/native.js";
+import { langgraph } from "./wire.js";
+
+/** The lease of a thread. */
+interface Held {
+  lease: Promise<Lease>;
+  /** False if `recover` holds the lease. */
+  own: boolean;
+  idle: NodeJS.Timeout | undefined;
+  /** True if a task of the newest checkpoint has failed or asks a question. */
+  stops: boolean;
+}
+
+/** A write on a thread, and what it says about the run. */
+export interface ThreadWrite {
+  threadId: string;
+  config: Config;
+  /** True if a task fails or asks a question with this write. */
+  stops: boolean;
+  /** True if the write may be the last of its run. */
+  mayBeLast: boolean;
+  /** Returns true if the run has ended or waits. Called after the write. */
+  hasStopped: () => Promise<boolean>;
+}
+
+const all = new WeakMap<StoreHandle, ThreadLeases>();
+
+/** Lets `recover` find the leases of the saver with this handle. */
+export function setThreadLeases(handle: StoreHandle, leases: ThreadLeases): void {
+  all.set(handle, leases);
+}
+
+/** Returns the leases of the saver with this handle. */
+export function threadLeasesOf(handle: StoreHandle): ThreadLeases | undefined {
+  return all.get(handle);
+}
+
+export class ThreadLeases {
+  readonly #handle: StoreHandle;
+  readonly #ttlMs: number | undefined;
+  readonly #threads = new Map<string, Held>();
+
+  /** Without `ttlMs`, the saver takes no leases. */
+  constructor(handle: StoreHandle, ttlMs: number | undefined) {
+    this.#handle = handle;
+    this.#ttlMs = ttlMs;
+  }
+
+  /**
+   * Called when LangGraph reads a thread. Takes the lease if this is the beginning of a run, so that no node runs without
+   * it. A run may have nothing to do, or may write only at its end.
+   */
+  async begin(config: Config): Promise<void> {
+    if (this.#ttlMs === undefined || !isRun(config)) return;
+    const { threadId, namespace, task } = readingArgument("config.configurable", () => {
+      const { thread_id: threadId, checkpoint_ns: namespace, __pregel_task_id: task } = config.configurable ?? {};
+      return { threadId: threadId as unknown, namespace: (namespace ?? "") as unknown, task: task as unknown };
+    });
+    // A subgraph reads its own namespace, in the run of its thread.
+    if (typeof threadId !== "string" || namespace !== "" || task !== undefined) return;
+    const known = this.#threads.get(threadId);
+    // An earlier run has lost its lease. This run takes a new one.
+    if (known !== undefined && (await isLost(known))) this.#forget(threadId, known);
+    const held = this.#threads.get(threadId) ?? this.#take(threadId);
+    await held.lease;
+    this.#releaseIfIdle(threadId, held);
+  }
+
+  /** True if writes on the thread carry a lease. */
+  guards(threadId: string): boolean {
+    return this.#ttlMs !== undefined || this.#handle.isLeased || this.#threads.has(threadId);
+  }
+
+  /** Runs a write under the thread's lease. */
+  async write(native: NativeStore, write: ThreadWrite, work: (native: NativeStore) => Promise<unknown>): Promise<void> {
+    const { threadId, config, stops, mayBeLast, hasStopped } = write;
+    let held = this.#threads.get(threadId);
+    if (held === undefined && this.#ttlMs === undefined) {
+      await work(native);
+      return;
+    }
+    const inRun = isRun(config);
+    // A write outside of a run, such as updateState, has no part in a lease that an earlier run has lost.
+    if (held !== undefined && !inRun && (await isLost(held))) {
+      this.#forget(threadId, held);
+      held = undefined;
+    }
+    const taken = held === undefined;
+    held ??= this.#take(threadId);
+    const lease = await held.lease;
+    clearTimeout(held.idle);
+    let ended = false;
+    try {
+      await work(fenced(native, lease));
+      held.stops ||= stops;
+      ended = inRun && (mayBeLast || held.stops) && (await hasStopped().catch(() => false));
+    } finally {
+      // A write outside of a run holds the lease only for itself, whether it succeeds or not.
+      if (held.own && this.#threads.get(threadId) === held) {
+        if (ended || (taken && !inRun)) await this.#release(threadId, held);
+        else this.#releaseIfIdle(threadId, held);
+      }
+    }
+  }
+
+  /** Lets the writes on a thread carry a lease, until the returned function is called. */
+  lend(threadId: string, lease: Lease): () => void {
+    const held: Held = { lease: Promise.resolve(lease), own: false, idle: undefined, stops: false };
+    const before = this.#threads.get(threadId);
+    this.#threads.set(threadId, held);
+    return () => {
+      if (this.#threads.get(threadId) !== held) return;
+      if (before === undefined) this.#threads.delete(threadId);
+      else this.#threads.set(threadId, before);
+    };
+  }
+
+  #take(threadId: string): Held {
+    const of = { space: langgraph.name, run: threadId, ns: "" };
+    const lease = this.#handle.leaseOf(of, { ttlMs: this.#ttlMs! });
+    const held: Held = { lease, own: true, idle: undefined, stops: false };
+    this.#threads.set(threadId, held);
+    lease.catch(() => this.#forget(threadId, held));
+    return held;
+  }
+
+  #forget(threadId: string, held: Held): void {
+    clearTimeout(held.idle);
+    if (this.#threads.get(threadId) === held) this.#threads.delete(threadId);
+  }
+
+  async #release(threadId: string, held: Held): Promise<void> {
+    this.#forget(threadId, held);
+    await (await held.lease).release().catch(() => {});
+  }
+
+  /** Releases the lease if no write comes. A lost lease stays, so that the writes of its run are refused. */
+  #releaseIfIdle(threadId: string, held: Held): void {
+    if (!held.own) return;
+    clearTimeout(held.idle);
+    held.idle = setTimeout(() => {
+      void isLost(held).then((lost) => (lost ? undefined : this.#release(threadId, held)));
+    }, this.#ttlMs).unref();
+  }
+}
+
+async function isLost({ lease }: Held): Promise<boolean> {
+  return (await lease).lost;
+}
+
+/** Returns true if LangGraph calls the saver in a run. Only a run's config has the function `interrupt`. */
+export function isRun(config: Config | undefined): boolean {
+  const { interrupt } = readingArgument("config", () => ({
+    interrupt: (config as Record<string, unknown>)?.["interrupt"],
+  }));
+  return typeof interrupt === "function";
+}

@@ -1,0 +1,252 @@
+/** Removes, prunes and copies threads. */
+
+import type { Engine } from "../../store/engine.js";
+import { ForkpointError, isArray, quote, readingArgument, show, typeError } from "../../bridge/errors.js";
+import { idOrNull, requireId } from "../../store/ids.js";
+import type { NativeStore } from "../../bridge/native.js";
+import type { SaverPruneOptions, SaverPruneResult } from "../../../langgraph.js";
+import { atMost, readRecord } from "../../store/options.js";
+import { betweenSteps, pruneOptions, throwIfStopped } from "../../store/retention.js";
+import type { CheckpointRef } from "./config.js";
+import { decodeMark, encodeMark } from "../../store/mark.js";
+import { type SaverContext, find, listed, metadataOf, refOf } from "./tuples.js";
+import { type FoundWrite, type Header, langgraph } from "./wire.js";
+import { type Pieces, putCheckpoint, putWrites } from "./writing.js";
+
+/** The maximum number of checkpoints that one transaction removes. */
+const BATCH = 500;
+
+/** Removes a thread with all of its namespaces, and the writes to checkpoints that were never stored. */
+export async function remove({ native }: Pick<Engine, "native">, threadId: unknown): Promise<void> {
+  const thread = idOrNull(threadId, "threadId");
+  if (thread !== null) await langgraph.call(native, "deleteThread", { threadId: thread });
+}
+
+/**
+ * Removes checkpoints of threads, one transaction after the other. A checkpoint that a kept checkpoint depends on stays
+ * too. `close` waits for at most one transaction.
+ */
+export async function prune(
+  context: SaverContext,
+  threadIds: unknown,
+  strategy: unknown,
+  options: unknown,
+  closing: () => boolean,
+): Promise<SaverPruneResult> {
+  const keeps = readStrategy(strategy);
+  const { done, step, throwIfAsked } = readSteps(options, closing);
+  // Visit each thread once. A dry run would otherwise count a repeated thread twice.
+  for (const threadId of new Set(strings(threadIds, "threadIds"))) {
+    throwIfAsked();
+    if (strategy === "delete") await removeWhole(context, threadId, step);
+    else await keepOnly(context, threadId, keeps, step);
+  }
+  return done;
+}
+
+/**
+ * Reads `dryRun`, `signal` and `onProgress`. `step` runs the work of each transaction as these options ask for, and
+ * adds what it removes to `done`. `throwIfAsked` throws if the signal or `close` asks the removal to stop.
+ */
+function readSteps(
+  options: unknown,
+  closing: () => boolean,
+): { done: SaverPruneResult; step: Step; throwIfAsked: () => void } {
+  const { dryRun = false, signal, onProgress } = readRecord(options, "options", stepOptions) as SaverPruneOptions;
+  const throwIfAsked = () => throwIfStopped(signal, closing);
+  throwIfAsked();
+  const done: SaverPruneResult = { removed: 0, namespaces: 0 };
+  let first = true;
+  const step: Step = async ({ removed, namespaces }, work) => {
+    if (!first) await betweenSteps(signal, closing);
+    first = false;
+    if (!dryRun) await work();
+    done.removed += removed;
+    done.namespaces += namespaces;
+    onProgress?.({ ...done });
+  };
+  return { done, step, throwIfAsked };
+}
+
+/** Runs the work of one transaction. `pruned` holds how many checkpoints and namespaces the transaction removes. */
+type Step = (pruned: SaverPruneResult, work: () => Promise<unknown>) => Promise<void>;
+
+const stepOptions = { dryRun: pruneOptions.dryRun, signal: pruneOptions.signal, onProgress: pruneOptions.onProgress };
+
+/** Removes a thread in one transaction, with the writes to checkpoints that were never stored. */
+async function removeWhole(context: SaverContext, threadId: string, step: Step): Promise<void> {
+  let removed = 0;
+  const namespaces = new Set<string>();
+  for await (const { namespace } of headers(context, threadId)) {
+    removed += 1;
+    namespaces.add(namespace);
+  }
+  await step({ removed, namespaces: namespaces.size }, () => remove(context, threadId));
+}
+
+/**
+ * Removes the checkpoints whose metadata contains one of these `run_id`s. A checkpoint that a remaining checkpoint
+ * depends on stays.
+ */
+export async function removeRuns(
+  context: SaverContext,
+  runIds: unknown,
+  options: unknown,
+  closing: () => boolean,
+): Promise<SaverPruneResult> {
+  const runs = new Set(strings(runIds, "runIds"));
+  const { done, step, throwIfAsked } = readSteps(options, closing);
+  const threads = new Map<string, Set<string>>();
+  for await (const header of headers(context, undefined)) {
+    throwIfAsked();
+    const { threadId: thread, namespace, id } = header;
+    const runId = (await metadataOf(context.serde, header))?.["run_id"];
+    if (typeof runId !== "string" || !runs.has(runId)) continue;
+    const gone = threads.get(thread) ?? new Set();
+    threads.set(thread, gone.add(JSON.stringify([namespace, id])));
+  }
+  for (const [thread, gone] of threads) {
+    await keepOnly(context, thread, ({ namespace, id }) => !gone.has(JSON.stringify([namespace, id])), step);
+  }
+  return done;
+}
+
+/**
+ * Removes the checkpoints that `keeps` rejects from each namespace of a thread. A checkpoint that a kept checkpoint
+ * depends on stays.
+ */
+async function keepOnly(
+  context: SaverContext,
+  threadId: string,
+  keeps: (header: Header, at: number) => boolean,
+  step: Step,
+): Promise<void> {
+  const namespaces = new Map<string, Header[]>();
+  for await (const header of headers(context, threadId)) {
+    const known = namespaces.get(header.namespace) ?? [];
+    namespaces.set(header.namespace, known);
+    known.push(header);
+  }
+  for (const newestFirst of namespaces.values()) {
+    const kept = new Set(newestFirst.filter((header, at) => keeps(header, at)).map(({ id }) => id));
+    keepWhatIsNeeded(newestFirst, kept);
+    const gone = newestFirst.filter(({ id }) => !kept.has(id));
+    await removeAll(context.native, gone, withoutChildren(newestFirst, kept), kept.size === 0, step);
+  }
+}
+
+/** Copies a thread byte by byte to a new thread. The checkpoints keep their ids. */
+export async function copy(context: SaverContext, source: unknown, target: unknown): Promise<void> {
+  const [from, to] = [requireId(source, "sourceThreadId"), requireId(target, "targetThreadId")];
+  const { native } = context;
+  for await (const _ of headers(context, to)) {
+    throw new ForkpointError(
+      "CONFLICT",
+      `thread ${quote(to)} already exists: copy to a new thread, or delete this one first`,
+    );
+  }
+  const found: Header[] = [];
+  for await (const header of headers(context, from)) found.push(header);
+  if (found.length === 0) throw new ForkpointError("NOT_FOUND", `thread ${quote(from)} not found: nothing to copy`);
+  try {
+    // Copy the oldest checkpoint first, so that each checkpoint is stored as the difference from the previous one.
+    for (const header of found.toReversed()) {
+      const { namespace, id, parent, metadata, dependsOnParent } = header;
+      // No process runs the copy.
+      const mark = encodeMark({ ...decodeMark(header.mark), by: undefined });
+      const tuple = await find(context, from, namespace, id);
+      if (tuple === null) continue;
+      const pieces: Pieces = { parts: tuple.parts, inherit: [], like: [], metadata, mark, dependsOnParent };
+      await putCheckpoint(native, { threadId: to, namespace, id }, parent ?? undefined, pieces);
+    }
+    // Copy the writes last. Putting a child marks the writes that its parent then has as claimed by that child.
+    for (const header of found) {
+      const { namespace, id } = header;
+      const tuple = await find(context, from, namespace, id);
+      await copyWrites(native, { threadId: to, namespace, id }, tuple?.writes ?? []);
+    }
+  } catch (error) {
+    await remove(context, to);
+    throw error;
+  }
+}
+
+async function copyWrites(native: NativeStore, checkpointRef: CheckpointRef, writes: FoundWrite[]): Promise<void> {
+  for (const { task, path = "", ...write } of writes)
+    await putWrites(native, checkpointRef, { task, path }, [write], false);
+}
+
+/** Lists the headers of a thread, or of all threads, newest id first. */
+export function headers(
+  context: Pick<SaverContext, "native" | "serde">,
+  threadId: string | undefined,
+  limit = Number.POSITIVE_INFINITY,
+): AsyncGenerator<Header> {
+  return listed(context, { threadId, namespace: undefined, id: undefined, before: undefined, limit, filter: [] });
+}
+
+/** Adds the ancestors that the kept checkpoints depend on to `kept`. */
+function keepWhatIsNeeded(newestFirst: Header[], kept: Set<string>): void {
+  const known = new Map(newestFirst.map((header) => [header.id, header]));
+  for (const header of newestFirst) {
+    if (!kept.has(header.id)) continue;
+    let needing: Header | undefined = header;
+    while (needing?.dependsOnParent && needing.parent && !kept.has(needing.parent)) {
+      kept.add(needing.parent);
+      needing = known.get(needing.parent);
+    }
+  }
+}
+
+/** Returns the kept checkpoints that lose all their children. Their writes are pending again. */
+function withoutChildren(newestFirst: Header[], kept: Set<string>): Header[] {
+  const [going, staying] = [new Set<string>(), new Set<string>()];
+  for (const { id, parent } of newestFirst) if (parent) (kept.has(id) ? staying : going).add(parent);
+  return newestFirst.filter(({ id }) => kept.has(id) && going.has(id) && !staying.has(id));
+}
+
+/**
+ * Removes checkpoints of a namespace in transactions of `BATCH`, so a save waits for at most one transaction. When a
+ * transaction removes the last child of a kept checkpoint, it also makes that checkpoint's writes pending again. So no
+ * pending write is lost if the removal stops between two transactions. `whole` is true if the removal leaves nothing in the namespace.
+ */
+async function removeAll(
+  native: NativeStore,
+  gone: Header[],
+  childless: Header[],
+  whole: boolean,
+  step: Step,
+): Promise<void> {
+  const lastChild = new Map<string | null, number>();
+  for (const [at, { parent }] of gone.entries()) lastChild.set(parent, at);
+  for (let from = 0; from < gone.length; from += BATCH) {
+    const batch = gone.slice(from, from + BATCH);
+    const reopened = childless.filter(({ id }) => Math.floor(lastChild.get(id)! / BATCH) * BATCH === from);
+    const namespaces = whole && from + BATCH >= gone.length ? 1 : 0;
+    await step({ removed: batch.length, namespaces }, () =>
+      langgraph.call(native, "delete", { remove: batch.map(refOf), reopen: reopened.map(refOf) }),
+    );
+  }
+}
+
+/**
+ * Turns a strategy into a test for the checkpoints to keep. `at` is the number of newer checkpoints in the namespace.
+ */
+function readStrategy(strategy: unknown): (header: Header, at: number) => boolean {
+  if (strategy === "delete") return () => false;
+  if (strategy === "keep_latest") return (_, at) => at === 0;
+  if (typeof strategy !== "object" || strategy === null) {
+    throw typeError(`strategy must be "keep_latest", "delete" or an object, and is ${show(strategy)}`);
+  }
+  const read = readRecord(strategy, "strategy", strategyOptions);
+  const keepLastN = (read["keepLastN"] as number | null | undefined) ?? Number.POSITIVE_INFINITY;
+  const olderThan = (read["olderThan"] as number | null | undefined) ?? Number.NEGATIVE_INFINITY;
+  return (header, at) => at < keepLastN && header.savedAt >= olderThan;
+}
+
+const strategyOptions = { keepLastN: atMost("checkpoints"), olderThan: pruneOptions.olderThan };
+
+function strings(value: unknown, what: string): string[] {
+  if (!isArray(value)) throw typeError(`${what} must be an array of strings, and is ${show(value)}`);
+  return readingArgument(what, () => [...value]).map((item, index) => requireId(item, `${what}[${index}]`));
+}

@@ -1,0 +1,88 @@
+/** Turns checkpoints into parts and back: a part for each channel, and one for the rest. */
+
+import type { Checkpoint, ChannelVersions, SerializerProtocol } from "@langchain/langgraph-checkpoint";
+import type { Held } from "../../store/backlog.js";
+import { ForkpointError, quote, readingArgument, show, typeError } from "../../bridge/errors.js";
+import { requireId } from "../../store/ids.js";
+import type { NewPart, Part } from "../../bridge/wire.js";
+import { dump, load } from "./serde.js";
+import type { Pieces } from "./writing.js";
+
+/** Names the part that holds a channel's value at a version. Throws if the part could not be found under its name. */
+function partName(channel: string, version: unknown): string {
+  const name = requireId(channel, "the name of a channel");
+  if (typeof version === "number") return `${name}\0${version}`;
+  const what = `the version of channel ${quote(channel)}`;
+  if (typeof version !== "string") throw typeError(`${what} must be a number or a string, and is ${show(version)}`);
+  if (version.includes("\0")) throw new ForkpointError("INVALID_ARGUMENT", `${what} contains a NUL character`);
+  return `${name}\0${requireId(version, what)}`;
+}
+
+/** Returns the channel of a part. Returns undefined for the part that holds the rest of the checkpoint. */
+export function channelOf(name: string): string | undefined {
+  const end = name.lastIndexOf("\0");
+  return end < 0 ? undefined : name.slice(0, end);
+}
+
+/**
+ * Splits a checkpoint into parts. Changed channels and the rest become bytes; unchanged channels are named in
+ * `inherit`. `held` counts the bytes.
+ */
+export async function encodeCheckpoint(
+  serde: SerializerProtocol,
+  checkpoint: Checkpoint,
+  newVersions: ChannelVersions,
+  held?: Held,
+): Promise<Pick<Pieces, "parts" | "inherit" | "like">> {
+  const { rest, changed, unchanged, isCopy } = readingArgument("checkpoint", () => split(checkpoint, newVersions));
+  const part = (name: string, value: unknown, what: string) =>
+    dump(serde, value, what, held).then(({ tag, bytes }): NewPart => ({ name, tag, bytes }));
+  // Start all serialisations before awaiting the first one, because the graph continues during an await and may change
+  // the values.
+  const channelPart = ({ name, channel, value }: ChannelValue) => part(name, value, `channel ${quote(channel)}`);
+  const parts = [part("", rest, "the checkpoint"), ...changed.map(channelPart)];
+  // A checkpoint without new versions may be a copy of another checkpoint. Its parent may then hold other values, so
+  // `like` carries the values that the checkpoint expects.
+  const like = isCopy ? unchanged.map(channelPart) : [];
+  const [dumped, looks] = await Promise.all([Promise.all(parts), Promise.all(like)]);
+  const inherit = unchanged.map(({ name }) => name);
+  return { parts: dumped.toSorted((a, b) => (a.name < b.name ? -1 : 1)), inherit, like: looks };
+}
+
+/** The value of a channel, and the name of its part. */
+interface ChannelValue {
+  name: string;
+  channel: string;
+  value: unknown;
+}
+
+/** Reads every field of a checkpoint once. `changed` are the channels with new versions. */
+function split(checkpoint: Checkpoint, newVersions: ChannelVersions) {
+  const { channel_values: values = {}, ...rest } = checkpoint;
+  const versions = rest.channel_versions ?? {};
+  const [changed, unchanged]: [ChannelValue[], ChannelValue[]] = [[], []];
+  for (const [channel, value] of Object.entries(values)) {
+    if (value === undefined) continue;
+    if (Object.hasOwn(newVersions, channel)) {
+      changed.push({ name: partName(channel, newVersions[channel]), channel, value });
+    } else if (Object.hasOwn(versions, channel)) {
+      unchanged.push({ name: partName(channel, versions[channel]), channel, value });
+    }
+  }
+  return { rest, changed, unchanged, isCopy: Object.keys(newVersions).length === 0 };
+}
+
+/** Joins a checkpoint from its parts. */
+export async function decodeCheckpoint(serde: SerializerProtocol, parts: Part[], what: string): Promise<Checkpoint> {
+  let checkpoint: Checkpoint | undefined;
+  const values: Array<[string, unknown]> = [];
+  for (const part of parts) {
+    const channel = channelOf(part.name);
+    const value = await load(serde, part, channel === undefined ? what : `channel ${quote(channel)} of ${what}`);
+    if (channel === undefined) checkpoint = value as Checkpoint;
+    else values.push([channel, value]);
+  }
+  if (checkpoint === undefined)
+    throw new ForkpointError("CORRUPT", `${what} has no part that holds the checkpoint itself: restore a backup`);
+  return { ...checkpoint, channel_values: Object.fromEntries(values) };
+}

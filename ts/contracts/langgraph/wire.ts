@@ -1,0 +1,124 @@
+/** Declares the engine's calls for LangGraph. See `src/contract/langgraph/`. */
+
+import { Contract, type Open, type PackedPart, type Part } from "../../bridge/wire.js";
+import type { CheckpointRef } from "./config.js";
+
+/** The fields of a checkpoint that can be read without its payload. */
+export interface Header<P = Part> extends CheckpointRef {
+  parent: string | null;
+  metadata: P;
+  /** Who made the checkpoint: see `ts/store/mark.ts`. Missing if it has no mark. */
+  mark?: string;
+  savedAt: number;
+  /** True if the checkpoint cannot be read without its ancestors. */
+  dependsOnParent: boolean;
+}
+
+/** A write to a checkpoint. The channel is the name of its part. */
+export interface FoundWrite<P = Part> {
+  task: string;
+  index: number;
+  /** The id of the checkpoint that was made from the write. Null if the write is pending. */
+  claimedBy: string | null;
+  /** The path of the task in the graph. Missing if LangGraph gave none. */
+  path?: string;
+  part: P;
+}
+
+/** A checkpoint with its writes. */
+export interface Found<P = Part> {
+  header: Header<P>;
+  parts: P[];
+  writes: Array<FoundWrite<P>>;
+}
+
+/** A thread, as the engine lists it: its root namespace. */
+export interface FoundThread<P = Part> {
+  cursor: string;
+  checkpoints: number;
+  latest: Header<P>;
+}
+
+interface LanggraphCalls {
+  /** Takes one buffer for each of `parts`, one for each of `like`, and one for the metadata. */
+  put(fields: {
+    threadId: string;
+    namespace: string;
+    id: string;
+    parent: string | undefined;
+    parts: Array<{ name: string; tag: string }>;
+    /** The names of the parts that are inherited from the parent. */
+    inherit: string[] | undefined;
+    /** The expected contents of inherited parts. */
+    like: Array<{ name: string; tag: string }> | undefined;
+    metadataTag: string;
+    mark: string | undefined;
+    savedAt: number;
+    dependsOnParent: boolean;
+    onlyChild: boolean;
+  }): null;
+  /** Takes one buffer for each of `writes`. */
+  putWrites(fields: {
+    threadId: string;
+    namespace: string;
+    id: string;
+    task: string;
+    /** The path of the task in the graph. */
+    path: string | undefined;
+    writes: Array<{ index: number; channel: string; tag: string; claimedBy: string | undefined }>;
+    replace: boolean;
+  }): null;
+  /** Returns the latest checkpoint if `id` is undefined. */
+  get(fields: { threadId: string; namespace: string; id: string | undefined }): Found<PackedPart> | null;
+  /**
+   * Returns the latest checkpoint of a namespace with only the rest of the checkpoint, the values of the channels that
+   * decide which nodes run next, and the writes. Writes to other channels than `__error__`, `__interrupt__` and
+   * `__resume__` have no bytes.
+   */
+  outline(fields: { threadId: string; namespace: string }): Found<PackedPart> | null;
+  /** Returns a page that holds a checkpoint and its ancestors. Each has only the values and writes of `channels`. */
+  ancestors(fields: { checkpoint: CheckpointRef; channels: string[]; limit: number }): Array<Found<PackedPart>>;
+  list(fields: {
+    threadId: string | undefined;
+    namespace: string | undefined;
+    before: string | undefined;
+    limit: number;
+  }): Array<Header<PackedPart>>;
+  threads(fields: { latestFirst: boolean; after: number | undefined; limit: number }): Array<FoundThread<PackedPart>>;
+  deleteThread(fields: { threadId: string }): null;
+  /** Removes checkpoints. The writes of the checkpoints in `reopen` become pending again. */
+  delete(fields: { remove: CheckpointRef[]; reopen: CheckpointRef[] }): null;
+}
+
+export const langgraph = new Contract<LanggraphCalls>("langgraph", {
+  kinds: { put: "save", putWrites: "save", deleteThread: "prune", delete: "prune" },
+  subject: ({ checkpoint, remove, ...fields }) => {
+    // All checkpoints of a removal belong to one namespace.
+    const { threadId, namespace } = checkpoint ?? remove?.[0] ?? fields;
+    return { run: threadId, ns: namespace, id: checkpoint?.id ?? fields.id };
+  },
+  counts: { delete: (_, { remove }) => remove.length },
+});
+
+export const openHeader: Open<Header<PackedPart>, Header> = (header, part) => ({
+  ...header,
+  metadata: part(header.metadata),
+});
+
+const openWrite: Open<FoundWrite<PackedPart>, FoundWrite> = (write, part) => ({ ...write, part: part(write.part) });
+
+export const openFound: Open<Found<PackedPart>, Found> = ({ header, parts, writes }, part) => ({
+  header: openHeader(header, part),
+  parts: parts.map(part),
+  writes: writes.map((write) => openWrite(write, part)),
+});
+
+export const openThread: Open<FoundThread<PackedPart>, FoundThread> = (thread, part) => ({
+  ...thread,
+  latest: openHeader(thread.latest, part),
+});
+
+/** Makes the `Open` function for a list from the `Open` function for its items. */
+export function each<T, R>(open: Open<T, R>): Open<T[], R[]> {
+  return (items, part) => items.map((item) => open(item, part));
+}

@@ -1,0 +1,140 @@
+/**
+ * Drives a state machine of the engine: tells it events, and lets its host execute the commands that it answers with.
+ * Also handles what all runs have in common: waits, aborts, drains, and the end of the run.
+ */
+
+import type { RunOptions } from "../../../agentium.js";
+import { onDrain } from "./drain.js";
+import { Tool } from "../../bridge/native.js";
+import { parse } from "../../bridge/wire.js";
+
+type Common = { event: "started" | "drainRequested" | "aborted" };
+
+export class Driver<Event extends { event: string }, Command, Result> {
+  readonly #tool: Tool;
+  readonly #execute: (command: Command) => void;
+  readonly #cancelled = new AbortController();
+  readonly #timers = new Set<NodeJS.Timeout>();
+  /** The functions to call when the run ends. */
+  readonly #releases: Array<() => void> = [];
+  #signal: AbortSignal | undefined;
+  readonly #ended = new AbortController();
+  #draining = false;
+  #settle!: { resolve: (result: Result) => void; reject: (error: unknown) => void };
+
+  /** `machine` describes the state machine to the engine. */
+  constructor(contract: string, machine: object, execute: (command: Command) => void) {
+    this.#tool = new Tool(contract, JSON.stringify(machine));
+    this.#execute = execute;
+  }
+
+  /** Aborts when the user's functions must stop. */
+  get cancelled(): AbortSignal {
+    return this.#cancelled.signal;
+  }
+
+  /** True if a drain was requested. */
+  get draining(): boolean {
+    return this.#draining;
+  }
+
+  /** Aborts when the run has ended. */
+  get ended(): AbortSignal {
+    return this.#ended.signal;
+  }
+
+  /** True if the run has ended. */
+  get over(): boolean {
+    return this.#ended.signal.aborted;
+  }
+
+  /** Starts the run. `before` is called first, unless the signal is already aborted. */
+  start({ signal, drain }: Pick<RunOptions, "signal" | "drain">, before?: () => void): Promise<Result> {
+    return new Promise((resolve, reject) => {
+      this.#settle = { resolve, reject };
+      this.#signal = signal;
+      if (drain !== undefined) this.#listenToDrain(drain);
+      if (signal !== undefined) this.#listenToAbort(signal);
+      if (this.over) return;
+      before?.();
+      this.#common("started");
+    });
+  }
+
+  /** Tells the state machine an event, and executes its commands. */
+  on(event: Event | Common): void {
+    if (this.over) return;
+    try {
+      for (const command of parse(this.#tool.call(JSON.stringify(event))) as Command[]) this.#execute(command);
+    } catch (error) {
+      // Commands should not throw. If a command throws, the run's promise must still reject.
+      this.#cancelled.abort();
+      this.reject(error);
+    }
+  }
+
+  /** Tells the state machine the event after `ms` milliseconds, unless the run is cancelled before. */
+  wait(ms: number, event: Event): void {
+    const timer = setTimeout(() => {
+      this.#timers.delete(timer);
+      this.on(event);
+    }, ms);
+    this.#timers.add(timer);
+  }
+
+  /** Ends all waits, and tells the user's functions to stop. */
+  cancel(): void {
+    this.#endWaits();
+    this.#cancelled.abort(this.#signal?.aborted ? this.#signal.reason : undefined);
+  }
+
+  /** Calls the function when the run ends. */
+  onEnd(release: () => void): void {
+    this.#releases.push(release);
+  }
+
+  /**
+   * Ends the run. Must be called before the caller hears of the end, because the caller may then start the same run
+   * again.
+   */
+  end(): void {
+    this.#ended.abort();
+    this.#endWaits();
+    for (const release of this.#releases.splice(0)) release();
+  }
+
+  resolve(result: Result): void {
+    this.end();
+    this.#settle.resolve(result);
+  }
+
+  reject(error: unknown): void {
+    this.end();
+    this.#settle.reject(error);
+  }
+
+  #common(event: Common["event"]): void {
+    this.on({ event });
+  }
+
+  #endWaits(): void {
+    for (const timer of this.#timers) clearTimeout(timer);
+    this.#timers.clear();
+  }
+
+  #listenToDrain(drain: NonNullable<RunOptions["drain"]>): void {
+    const requested = () => {
+      this.#draining = true;
+      this.#common("drainRequested");
+    };
+    if (drain.drained) requested();
+    else this.onEnd(onDrain(drain, requested));
+  }
+
+  #listenToAbort(signal: AbortSignal): void {
+    const abort = () => this.#common("aborted");
+    if (signal.aborted) return abort();
+    signal.addEventListener("abort", abort, { once: true });
+    this.onEnd(() => signal.removeEventListener("abort", abort));
+  }
+}

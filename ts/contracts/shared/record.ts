@@ -1,0 +1,90 @@
+/**
+ * Turns a checkpoint into a record and back. A record has two parts: the state, and the rest without the ids. Because
+ * the ids are left out, the record of a fork has the same bytes as the record of its source. The stores of several
+ * contracts use this module.
+ */
+
+import { Pieces } from "../../bridge/bytes.js";
+import { ForkpointError, quote, reading, readingArgument, show, typeError } from "../../bridge/errors.js";
+import { detach } from "../../bridge/native.js";
+import { type Format, type Serialized, deserialize, deserializeValue } from "../../bridge/serializer.js";
+import type { Part } from "../../bridge/wire.js";
+
+/**
+ * Serialises a checkpoint. Reads every field only once, because a field may be a getter. `read` checks the fields. The
+ * fields named in `blanks` are stored empty to keep the order of the keys. `decodeCheckpoint` fills them in again.
+ */
+export function encodeCheckpoint<T>(
+  checkpoint: unknown,
+  format: Format,
+  blanks: readonly string[],
+  read: (fields: Record<string, unknown>) => T,
+  states: States = "objects",
+): { fields: T; state: Serialized; rest: Serialized } {
+  if (typeof checkpoint !== "object" || checkpoint === null) {
+    throw typeError(`checkpoint must be an object, and is ${show(checkpoint)}`);
+  }
+  const rest: Record<string, unknown> = reading("checkpoint", () => ({ ...checkpoint }));
+  const state = serializeState(rest["state"], format, states);
+  const fields = readingArgument("checkpoint", () => read(rest));
+  for (const key of blanks) rest[key] = null;
+  rest["state"] = null;
+  return { fields, state, rest: format.serialize(rest, "checkpoint") };
+}
+
+/** The states that a contract accepts: only objects, or any values. */
+export type States = "objects" | "values";
+
+/** Serialises a state. Throws if the contract does not accept the state, or the result of its toJSON. */
+export function serializeState(state: unknown, format: Format, states: States = "objects"): Serialized {
+  const [plain, fromToJSON] = reading("state", () => {
+    const { toJSON } = (state ?? {}) as { toJSON?: unknown };
+    return typeof toJSON === "function" ? [Reflect.apply(toJSON, state, ["state"]), true] : [state, false];
+  });
+  if (states === "values" ? plain === undefined : typeof plain !== "object" || plain === null) {
+    const wanted = states === "values" ? "a value" : "an object";
+    throw typeError(`checkpoint.state must be ${wanted}, and is ${show(plain)}`);
+  }
+  return format.serialize(plain, "state", fromToJSON);
+}
+
+/** Frees the buffers of parts that have been stored or decoded. */
+export function detachBuffers(...parts: Serialized[]): void {
+  // Free a buffer only if these parts cover all of it, because other values may use the rest of the buffer.
+  let shared: Map<ArrayBufferLike, number> | undefined;
+  for (const { bytes } of parts) {
+    // Pieces are kept for later saves.
+    if (bytes instanceof Pieces) continue;
+    const { buffer, byteLength } = bytes;
+    if (byteLength === buffer.byteLength) detach(buffer);
+    else (shared ??= new Map()).set(buffer, (shared.get(buffer) ?? 0) + byteLength);
+  }
+  if (shared !== undefined) {
+    for (const [buffer, length] of shared) if (length === buffer.byteLength) detach(buffer);
+  }
+}
+
+/** Makes a fresh checkpoint from its record. `fields` holds the fields that the record leaves out. */
+export function decodeCheckpoint<T extends object>(
+  format: Format,
+  parts: Part[],
+  fields: Partial<T> & { id: string },
+  states: States = "objects",
+): T {
+  const [state, rest] = stateAndRest(parts, fields.id);
+  const what = `checkpoint ${quote(fields.id)}`;
+  const checkpoint = deserialize(format, rest.tag, rest.bytes, what) as T;
+  const read = states === "values" ? deserializeValue : deserialize;
+  return Object.assign(checkpoint, fields, { state: read(format, state.tag, state.bytes, what) });
+}
+
+/** Checks and returns the two parts of a record. */
+export function stateAndRest([state, rest]: Part[], id: string): [state: Serialized, rest: Serialized] {
+  if (state?.name !== "state" || rest?.name !== "rest") {
+    throw new ForkpointError(
+      "CORRUPT",
+      `checkpoint ${quote(id)} does not consist of the parts "state" and "rest": restore a backup`,
+    );
+  }
+  return [state, rest];
+}

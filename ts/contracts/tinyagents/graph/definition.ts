@@ -1,0 +1,164 @@
+/** Checks the definition of a graph, and turns names into numbers. */
+
+import type { EdgeTarget, GraphConfig } from "../../../../tinyagents-graph.js";
+import type { NodeOptions, SubgraphNode } from "../../../../tinyagents-nodes.js";
+import { ForkpointError, quote, rangeError, show, typeError } from "../../../bridge/errors.js";
+import { requireId } from "../../../store/ids.js";
+import { readTimeLimit } from "../../shared/time-limit.js";
+import { END, START, Send } from "../command.js";
+import type { GraphTool, Target } from "./wire.js";
+
+type Source = number | null;
+type Route = (state: any) => unknown;
+
+/** A node, checked. */
+export interface GraphNode {
+  name: string;
+  options: NodeOptions<any, any> | SubgraphNode<any, any>;
+  timeoutMs: number | undefined;
+}
+
+/** A graph, checked and copied, so that later changes to the user's definition have no effect. */
+export interface GraphDefinition {
+  name: string;
+  nodes: GraphNode[];
+  routes: Map<Source, Route[]>;
+  told: GraphTool["run"]["graph"];
+  /** Returns the number of a node, or undefined. */
+  numberOf(name: string): number | undefined;
+}
+
+const effects = ["pure", "read", "write", "external", "human"] as const;
+const nodePolicies = ["before", "after", "both", "none"] as const;
+const policies = ["every_node", "explicit", "none"] as const;
+const consistencies = ["live", "snapshot", "journaled"] as const;
+
+export function readDefinition(config: GraphConfig<any, any, any>): GraphDefinition {
+  const { nodes, edges = [], entry, name = "graph", checkpoint, maxSupersteps = 1000, memory } = config;
+  if (typeof nodes !== "object" || nodes === null || Array.isArray(nodes))
+    throw typeError(`nodes must be an object, and is ${show(nodes)}`);
+  if (!Number.isSafeInteger(maxSupersteps) || maxSupersteps < 1)
+    throw rangeError(`maxSupersteps must be a whole number from 1 on, and is ${show(maxSupersteps)}`);
+  const graphMemory = oneOf(consistencies, memory?.consistency, "memory.consistency") ?? "live";
+  const read: GraphNode[] = [];
+  const told: GraphDefinition["told"]["nodes"] = [];
+  for (const [key, node] of Object.entries(nodes)) {
+    const where = `nodes[${quote(key)}]`;
+    const options = readNode(node, where);
+    read.push({ name: nodeName(key), options, timeoutMs: readTimeLimit(options.timeoutMs, `${where}.timeoutMs`) });
+    told.push({
+      name: key,
+      effect: oneOf(effects, options.effectClass, `${where}.effectClass`),
+      checkpoint: oneOf(nodePolicies, options.checkpoint, `${where}.checkpoint`),
+      retry: readRetry(options.retry, `${where}.retry`),
+      memory: oneOf(consistencies, options.memory?.consistency, `${where}.memory.consistency`) ?? graphMemory,
+    });
+  }
+  const numbers = new Map(read.map(({ name: node }, number) => [node, number]));
+  const numberOf = (node: string) => numbers.get(node);
+  const known = (node: unknown, where: string): number => {
+    const number = typeof node === "string" ? numberOf(node) : undefined;
+    if (number !== undefined) return number;
+    throw typeError(
+      `${where} must be the name of a node, and is ${typeof node === "string" ? quote(node) : show(node)}`,
+    );
+  };
+  if (!Array.isArray(edges)) throw typeError(`edges must be an array, and is ${show(edges)}`);
+  const routes = new Map<Source, Route[]>();
+  const statics: GraphDefinition["told"]["edges"] = [];
+  const barriers: GraphDefinition["told"]["barriers"] = [];
+  const all: Array<readonly [unknown, unknown]> = entry === undefined ? [...edges] : [[START, entry], ...edges];
+  for (const [at, edge] of all.entries()) {
+    const where = `edges[${entry === undefined ? at : at - 1}]`;
+    if (!Array.isArray(edge) || edge.length !== 2) throw typeError(`${where} must be a pair [from, to]`);
+    const [from, to] = edge as [unknown, EdgeTarget<any>];
+    if (Array.isArray(from)) {
+      const sources = from.map((source, index) => known(source, `${where}[0][${index}]`));
+      if (sources.length === 0) throw typeError(`${where}[0] must name the nodes to wait for`);
+      for (const target of [to].flat()) barriers.push({ from: sources, to: known(target, `${where}[1]`) });
+      continue;
+    }
+    const source = from === START ? null : known(from, `${where}[0]`);
+    if (typeof to === "function") {
+      routes.set(source, [...(routes.get(source) ?? []), to as Route]);
+      continue;
+    }
+    for (const target of [to].flat()) {
+      if (target !== END) statics.push({ from: source, to: known(target, `${where}[1]`) });
+    }
+  }
+  if (!routes.has(null) && !statics.some(({ from }) => from === null))
+    throw typeError("the graph has no first node: give entry, or an edge from START");
+  const graph = {
+    nodes: told,
+    edges: statics,
+    barriers,
+    conditional: [...routes.keys()],
+    checkpoint: oneOf(policies, checkpoint, "checkpoint") ?? "every_node",
+    maxSupersteps,
+  };
+  return { name: requireId(name, "name"), nodes: read, routes, told: graph, numberOf };
+}
+
+function readNode(node: unknown, where: string): GraphNode["options"] {
+  if (typeof node === "function") return { run: node as NodeOptions<any, any>["run"] };
+  if (typeof node !== "object" || node === null)
+    throw typeError(`${where} must be a function or an object, and is ${show(node)}`);
+  const { run, subgraph } = node as Record<string, unknown>;
+  if ((run === undefined) === (subgraph === undefined)) throw typeError(`${where} must have either run or subgraph`);
+  if (run !== undefined && typeof run !== "function")
+    throw typeError(`${where}.run must be a function, and is ${show(run)}`);
+  return { ...(node as GraphNode["options"]) };
+}
+
+function nodeName(name: string): string {
+  if (name === "" || name === START || name === END) throw typeError(`${quote(name)} cannot be the name of a node`);
+  return requireId(name, "the name of a node");
+}
+
+function oneOf<T extends string>(allowed: readonly T[], value: unknown, where: string): T | undefined {
+  if (value === undefined || value === null) return undefined;
+  if (allowed.includes(value as T)) return value as T;
+  const names = allowed.map((each) => `"${each}"`).join(", ");
+  throw typeError(`${where} must be one of ${names}, and is ${typeof value === "string" ? quote(value) : show(value)}`);
+}
+
+function readRetry(retry: unknown, where: string): { maxRetries: number; backoffMs: number } {
+  if (retry === undefined || retry === null) return { maxRetries: 0, backoffMs: 0 };
+  if (typeof retry !== "object") throw typeError(`${where} must be an object, and is ${show(retry)}`);
+  const { maxRetries, backoffMs = 1000 } = retry as Record<string, unknown>;
+  if (!Number.isInteger(maxRetries) || (maxRetries as number) < 0 || (maxRetries as number) > 0xffffffff)
+    throw rangeError(`${where}.maxRetries must be a whole number from 0 on, and is ${show(maxRetries)}`);
+  if (typeof backoffMs !== "number" || !(backoffMs >= 0) || backoffMs === Number.POSITIVE_INFINITY)
+    throw rangeError(`${where}.backoffMs must be a number of milliseconds from 0 on, and is ${show(backoffMs)}`);
+  return { maxRetries: maxRetries as number, backoffMs };
+}
+
+/** A target of a command or of a conditional edge. The argument of a Send is kept under a number. */
+export function readTargets(
+  { numberOf }: GraphDefinition,
+  targets: unknown,
+  what: string,
+  keep: (arg: unknown) => number,
+): Target[] {
+  if (targets === undefined || targets === null) return [];
+  const read: Target[] = [];
+  for (const target of [targets].flat() as unknown[]) {
+    if (target === END) continue;
+    const send = isSend(target);
+    const name = send ? target.node : target;
+    const node = typeof name === "string" ? numberOf(name) : undefined;
+    if (node === undefined) {
+      throw new ForkpointError(
+        "INVALID_ARGUMENT",
+        `${what} names ${typeof name === "string" ? quote(name) : show(name)}, which is no node of the graph`,
+      );
+    }
+    read.push({ node, arg: send ? keep(target.arg) : undefined });
+  }
+  return read;
+}
+
+function isSend(target: unknown): target is Send {
+  return target instanceof Send;
+}

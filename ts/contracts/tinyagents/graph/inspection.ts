@@ -1,0 +1,140 @@
+/** Looks at the state of a thread, and forks it. */
+
+import { randomUUID } from "node:crypto";
+import type { GraphCheckpointer, HistoryOptions, StateSnapshot } from "../../../../tinyagents-graph.js";
+import type { CheckpointConfig, CheckpointTuple } from "../../../../tinyagents.js";
+import { ForkpointError, quote } from "../../../bridge/errors.js";
+import { type OptionParser, readRecord, whole } from "../../../store/options.js";
+import { formatOf } from "../../../bridge/serializer.js";
+import type { Place } from "./recorder.js";
+import { activationsOf, isWaiting, joinWrites, nextNodes, pendingOf } from "./tasks.js";
+import { matches } from "../threads.js";
+
+/** Returns the snapshot of a checkpoint, or null if there is none. */
+export async function getSnapshot<S>(
+  checkpointer: GraphCheckpointer<S>,
+  config: CheckpointConfig,
+): Promise<StateSnapshot<S> | null> {
+  const tuple = await checkpointer.getTuple(config);
+  return tuple === null ? null : snapshotOf(tuple);
+}
+
+function snapshotOf<S>({ config, checkpoint, parentConfig, pendingWrites }: CheckpointTuple<S>): StateSnapshot<S> {
+  const writes = joinWrites(checkpoint.pendingWrites, pendingWrites);
+  const activations = activationsOf(checkpoint, writes, formatOf("v8"));
+  const tasks = activations.map(({ node, task: id, sendArg, known }) => {
+    const { error, result } = known;
+    const waiting = isWaiting(known);
+    const status = result !== undefined ? "done" : waiting ? "interrupted" : error !== undefined ? "failed" : "pending";
+    return {
+      id,
+      node,
+      status,
+      ...(sendArg !== undefined && { sendArg: sendArg.fresh() }),
+      ...(result?.update !== undefined && { result: result.update.fresh() }),
+      ...(status === "failed" && { error }),
+      interrupts: waiting ? known.question!.asked : [],
+    } as StateSnapshot<S>["tasks"][number];
+  });
+  const { createdAt } = checkpoint.metadata as { createdAt?: unknown };
+  return {
+    values: checkpoint.state,
+    next: nextNodes(activations),
+    config,
+    parentConfig,
+    metadata: checkpoint.metadata,
+    createdAt: typeof createdAt === "number" ? createdAt : null,
+    tasks,
+    interrupts: tasks.flatMap(({ interrupts }) => interrupts),
+  };
+}
+
+const text: OptionParser<string | undefined> = (value) => (typeof value === "string" ? value : undefined);
+
+const historyOptions: Record<keyof HistoryOptions, OptionParser<unknown>> = {
+  before: text,
+  limit: whole(0, Number.MAX_SAFE_INTEGER, "checkpoints"),
+  filter: (value) => value,
+  namespace: (value) => value,
+};
+
+/** Returns the snapshots of the latest checkpoint and its ancestors, newest first. */
+export async function getHistory<S>(
+  checkpointer: GraphCheckpointer<S>,
+  threadId: string,
+  options: HistoryOptions | undefined,
+): Promise<Array<StateSnapshot<S>>> {
+  const read = readRecord(options, "options", historyOptions) as HistoryOptions;
+  const { before, limit = Number.POSITIVE_INFINITY, filter, namespace = [] } = read;
+  const history: Array<StateSnapshot<S>> = [];
+  const seen = new Set<string>();
+  let passed = before === undefined;
+  let config: CheckpointConfig | null = { threadId, namespace };
+  while (config !== null && history.length < limit) {
+    const snapshot: StateSnapshot<S> | null = await getSnapshot(checkpointer, config);
+    // A checkpoint that was put by hand may be its own ancestor.
+    if (snapshot === null || seen.has(snapshot.config.checkpointId)) break;
+    seen.add(snapshot.config.checkpointId);
+    if (passed && matches(snapshot, filter)) history.push(snapshot);
+    passed ||= snapshot.config.checkpointId === before;
+    config = snapshot.parentConfig;
+  }
+  return history;
+}
+
+/**
+ * Copies a checkpoint with its writes into another thread, as a new root. `edited` is its state there, if it is another
+ * one.
+ */
+export async function fork(
+  checkpointer: GraphCheckpointer<any>,
+  from: Place,
+  checkpointId: string | undefined,
+  to: Place,
+  edited?: { value: unknown },
+): Promise<CheckpointTuple<any>["config"]> {
+  const tuple = await checkpointer.getTuple({ ...from, ...(checkpointId !== undefined && { checkpointId }) });
+  if (tuple === null) {
+    const what = checkpointId === undefined ? "has no checkpoint" : `has no checkpoint ${quote(checkpointId)}`;
+    throw new ForkpointError("NOT_FOUND", `thread ${quote(from.threadId)} ${what}`);
+  }
+  const { checkpoint, config } = tuple;
+  const pendingWrites = joinWrites(checkpoint.pendingWrites, tuple.pendingWrites);
+  const latest = (await checkpointer.get(from.threadId, null, from.namespace))?.checkpointId === config.checkpointId;
+  const tasks = activationsOf(checkpoint, pendingWrites, formatOf("v8"));
+  if (latest)
+    await forkSubgraphs(
+      checkpointer,
+      from,
+      to,
+      tasks.filter(({ known }) => known.result === undefined),
+    );
+  const forked = { ...to, checkpointId: randomUUID() };
+  await checkpointer.put({
+    ...checkpoint,
+    ...forked,
+    ...(edited && { state: edited.value }),
+    runId: null,
+    parentCheckpointId: null,
+    pendingWrites,
+    // A fork keeps the ids of its tasks, even if the source left them out, because the writes name them.
+    pendingActivations: pendingOf(tasks),
+    metadata: { ...checkpoint.metadata, source: "fork", forkedFrom: config, createdAt: Date.now() },
+  });
+  if (pendingWrites.length > 0) await checkpointer.putWrites(forked, pendingWrites);
+  return forked;
+}
+
+/** Forks the subgraphs that have begun, before the checkpoint that needs them. */
+async function forkSubgraphs(
+  checkpointer: GraphCheckpointer<any>,
+  from: Place,
+  to: Place,
+  tasks: ReadonlyArray<{ task: string }>,
+): Promise<void> {
+  for (const { task } of tasks) {
+    const inner = { threadId: from.threadId, namespace: [...from.namespace, task] };
+    if ((await checkpointer.get(inner.threadId, null, inner.namespace)) === null) continue;
+    await fork(checkpointer, inner, undefined, { threadId: to.threadId, namespace: [...to.namespace, task] });
+  }
+}

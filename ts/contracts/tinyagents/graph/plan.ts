@@ -1,0 +1,68 @@
+/** What a run is started with, and what it makes states with. */
+
+import type { Durability, GraphCheckpointer, GraphRunOptions } from "../../../../tinyagents-graph.js";
+import type { MemoryHooks } from "../../../../tinyagents-nodes.js";
+import { ForkpointError, show, typeError } from "../../../bridge/errors.js";
+import type { Lease } from "../../../store/lease.js";
+import type { GraphDefinition } from "./definition.js";
+import type { Held, Loaded, Place } from "./recorder.js";
+import type { GraphMode } from "./wire.js";
+
+/** A graph, as its runs see it. */
+export interface GraphParts {
+  definition: GraphDefinition;
+  reducer: (state: any, update: any) => any;
+  input: ((current: any, input: any) => any) | undefined;
+  memory: Partial<MemoryHooks> | undefined;
+}
+
+/** How to start a run. */
+export interface GraphPlan extends Pick<GraphRunOptions, "signal" | "drain"> {
+  place: Place;
+  runId: string;
+  mode: GraphMode;
+  checkpointer: GraphCheckpointer<any> | undefined;
+  durability: Durability;
+  /** The lease that the run's writes carry. */
+  lease?: Lease | undefined;
+  /** Given in the modes `continue` and `update` if the state is updated. */
+  update?: unknown;
+  /** The input of the mode `input`. */
+  input?: unknown;
+  /** The command's answer to an interrupted task. */
+  answer?: (held: Held) => unknown;
+  /** The nodes that the command activates. */
+  goto?: unknown;
+  /** The checkpoint, if it is loaded already. */
+  loaded?: Loaded;
+}
+
+/** Returns the state that a run begins with. `current` is the loaded state, or null. */
+export function enter({ reducer, input: read }: GraphParts, plan: GraphPlan, current: unknown): unknown {
+  const { mode, input, update } = plan;
+  if (mode.kind === "input") return read === undefined ? input : settled(read(current, input), "input");
+  return update === undefined ? current : settled(reducer(current, update), "reducer");
+}
+
+/** Folds an update into the state. */
+export function fold({ reducer }: GraphParts, state: unknown, update: unknown): unknown {
+  return settled(reducer(state, update), "reducer");
+}
+
+/** Returns the result of a synchronous function of the user. */
+function settled(value: unknown, what: string): unknown {
+  if (typeof (value as { then?: unknown } | null | undefined)?.then === "function") {
+    (value as Promise<unknown>).then(undefined, () => {});
+    throw typeError(`${what} must return the new state, and returned a promise: it is called synchronously`);
+  }
+  if (value === undefined) throw typeError(`${what} must return the new state, and returned ${show(value)}`);
+  return value;
+}
+
+/** Makes the error of a run with too many supersteps. */
+export function tooLong(supersteps: number): ForkpointError {
+  return new ForkpointError(
+    "INVALID_ARGUMENT",
+    `the graph has not ended after ${supersteps} supersteps: raise maxSupersteps, or look for an endless loop`,
+  );
+}

@@ -1,0 +1,132 @@
+/** The checkpoints of a run: loads them from the checkpointer, and stores them there. */
+
+import type { GraphCheckpointer } from "../../../../tinyagents-graph.js";
+import type { MemorySnapshot } from "../../../../tinyagents-nodes.js";
+import type { Namespace, NewThreadCheckpoint, ThreadCheckpoint } from "../../../../tinyagents.js";
+import type { Lease } from "../../../store/lease.js";
+import type { Format } from "../../../bridge/serializer.js";
+import {
+  type Activation,
+  type Known,
+  activationsOf,
+  isWaiting,
+  joinWrites,
+  nextNodes,
+  pendingOf,
+  writesOf,
+} from "./tasks.js";
+import type { Kept } from "./values.js";
+import type { Boundary } from "./wire.js";
+
+/** A task of a boundary. */
+export interface Held {
+  node: number;
+  name: string;
+  id: string;
+  /** The id of the same task in the loaded checkpoint. A task of an older checkpoint gets a new id. */
+  storedId: string;
+  arg: Kept | undefined;
+  known: Known;
+}
+
+/** A boundary with its state and its tasks. */
+export interface HeldBoundary {
+  boundary: Boundary;
+  state: Kept;
+  tasks: Held[];
+  /** What was known about each task when the run reached the boundary. */
+  atBoundary: Known[];
+  /** The memory at this boundary. Undefined if it is not saved. */
+  memory: Promise<MemorySnapshot> | undefined;
+}
+
+/** A checkpoint, as a run needs it. */
+export interface Loaded {
+  checkpoint: ThreadCheckpoint<any> & { memorySnapshot?: MemorySnapshot };
+  activations: Activation[];
+  /** True if the checkpoint is the latest of its namespace. */
+  latest: boolean;
+}
+
+/** The thread and the namespace of a run. */
+export interface Place {
+  threadId: string;
+  namespace: Namespace;
+}
+
+/** Loads a checkpoint. Without an id, loads the latest of the namespace. */
+export async function loadCheckpoint(
+  checkpointer: GraphCheckpointer<any>,
+  place: Place,
+  checkpointId: string | undefined,
+  format: Format,
+): Promise<Loaded | null> {
+  const tuple = await checkpointer.getTuple({ ...place, ...(checkpointId !== undefined && { checkpointId }) });
+  if (tuple === null) return null;
+  const { checkpoint } = tuple;
+  const latest =
+    checkpointId === undefined ? checkpoint : await checkpointer.get(place.threadId, null, place.namespace);
+  const writes = joinWrites(checkpoint.pendingWrites, tuple.pendingWrites);
+  const activations = activationsOf(checkpoint, writes, format);
+  return { checkpoint, activations, latest: latest?.checkpointId === checkpoint.checkpointId };
+}
+
+/** Returns the number of supersteps before a checkpoint. A checkpoint that was put by hand may have none. */
+export function stepOf({ metadata }: Pick<ThreadCheckpoint<unknown>, "metadata">): number {
+  const { step } = metadata as { step?: unknown };
+  return Number.isSafeInteger(step) ? (step as number) : 0;
+}
+
+/** Stores the checkpoint of a boundary, with everything that is known about its tasks. */
+export async function putBoundary(
+  checkpointer: GraphCheckpointer<any>,
+  place: Place,
+  held: HeldBoundary,
+  parent: string | null,
+  more: { runId: string; graph: string; createdAt: number; branches: boolean; lease: Lease | undefined },
+): Promise<void> {
+  const { boundary, state, tasks } = held;
+  const { runId, graph, createdAt } = more;
+  const waiting = tasks.filter(({ known }) => isWaiting(known));
+  const memorySnapshot = await held.memory;
+  const checkpoint: NewThreadCheckpoint<unknown> = {
+    ...place,
+    checkpointId: boundary.id,
+    runId,
+    parentCheckpointId: parent,
+    state: state.fresh(),
+    nextNodes: nextNodes(tasks.map(({ name, known }) => ({ node: name, known }))),
+    completedTasks: boundary.completed,
+    pendingWrites: tasks.flatMap(({ name, id, known }) => writesOf(name, id, known)),
+    interrupts: waiting.flatMap(({ known }) =>
+      known.question!.asked.map(({ node, taskId, namespace, value }) => ({ node, taskId, namespace, value })),
+    ),
+    pendingActivations: pendingOf(tasks.map(({ name: node, id: task, arg: sendArg }) => ({ node, task, sendArg }))),
+    barrierArrivals: boundary.arrivals,
+    metadata: { source: boundary.origin ?? "loop", step: boundary.step, graph, createdAt },
+    ...(memorySnapshot !== undefined && { memorySnapshot }),
+  };
+  const options = { ...(more.branches && { expectedParent: false }), ...leased(more.lease) };
+  await (Object.keys(options).length > 0 ? checkpointer.put(checkpoint, options) : checkpointer.put(checkpoint));
+}
+
+/** Records what is known about tasks as pending writes of their checkpoint. */
+export async function recordTasks(
+  checkpointer: GraphCheckpointer<any>,
+  place: Place,
+  checkpointId: string,
+  tasks: readonly Held[],
+  lease: Lease | undefined,
+): Promise<void> {
+  const writes = tasks.flatMap(({ name, id, known }) => writesOf(name, id, known));
+  if (writes.length === 0) return;
+  const config = { ...place, checkpointId };
+  await (lease === undefined
+    ? checkpointer.putWrites(config, writes)
+    : checkpointer.putWrites(config, writes, { lease }));
+}
+
+/** The option of a write that carries the lease. A checkpointer that is not of this package gets none. */
+function leased(lease: Lease | undefined): { lease?: Lease } {
+  return lease === undefined ? {} : { lease };
+}

@@ -1,0 +1,92 @@
+/** Runs a subgraph as a task of its graph, in a namespace of the task. */
+
+import type { GraphResult } from "../../../../tinyagents-graph.js";
+import type { NodeContext, SubgraphNode } from "../../../../tinyagents-nodes.js";
+import type { Format } from "../../../bridge/serializer.js";
+import { RunDrainedError } from "../../shared/drain.js";
+import type { GraphParts, GraphPlan } from "./plan.js";
+import { type Held, type Loaded, type Place, loadCheckpoint } from "./recorder.js";
+import { type Inner, isWaiting } from "./tasks.js";
+import { type Outcome, outcomeOf } from "./task.js";
+
+export type Subgraph = SubgraphNode<any, any>;
+
+/** The parts of each graph. `Graph` registers itself here, because the parts are not public. */
+export const partsOf = new WeakMap<object, GraphParts>();
+
+/** A run, as the run of the graph around it sees it. */
+interface Inside {
+  start(): Promise<GraphResult<any>>;
+  /** Returns the tasks that wait for an answer. */
+  waiting(): Held[];
+}
+
+/** A run, as the run of a subgraph in it sees it. */
+interface Around {
+  readonly plan: GraphPlan;
+  readonly format: Format;
+  readonly persists: boolean;
+  /** Makes the run of a subgraph. */
+  inside(parts: GraphParts, plan: GraphPlan): Inside;
+}
+
+export async function runSubgraph(
+  parent: Around,
+  { subgraph, input, output }: Subgraph,
+  held: Held,
+  state: unknown,
+  context: NodeContext,
+): Promise<Outcome> {
+  const { plan, format, persists } = parent;
+  const checkpointer = persists ? plan.checkpointer : undefined;
+  const place: Place = { threadId: plan.place.threadId, namespace: [...plan.place.namespace, held.id] };
+  const loaded = checkpointer && (await loadCheckpoint(checkpointer, place, undefined, format));
+  const mode: Partial<GraphPlan> = loaded ? continued(held, loaded) : { mode: { kind: "input" } };
+  const given = loaded ? undefined : input === undefined ? state : await input(state, context);
+  const { drain, durability, runId, lease } = plan;
+  const own = { place, runId, checkpointer, durability, signal: context.signal, lease, ...(drain && { drain }) };
+  const parts = partsOf.get(subgraph)!;
+  const execution = parent.inside(parts, { ...own, input: given, ...mode } as GraphPlan);
+  try {
+    const { status, state: final, interrupts } = await execution.start();
+    if (status === "done") {
+      return outcomeOf(output === undefined ? final : await output(final, state), held.name, format);
+    }
+    const { name: node, id: taskId, known } = held;
+    const asked = interrupts.map(({ namespace, value }) => ({ node, taskId, namespace, value }));
+    return { kind: "asked", question: { index: known.answers.length, asked, inner: waitingIn(execution) } };
+  } catch (error) {
+    if (error instanceof RunDrainedError) return { kind: "stopped" };
+    throw error;
+  }
+}
+
+/** Returns the tasks of a suspended subgraph that wait for an answer. */
+function waitingIn(execution: Inside): Inner[] {
+  return execution.waiting().map(({ id: taskId, known }) => ({ taskId, index: known.question!.index }));
+}
+
+/**
+ * Continues a subgraph. An answer belongs to the questions that the task had asked before. A question that the subgraph
+ * has asked since then gets none.
+ */
+function continued({ known }: Held, loaded: Loaded): Partial<GraphPlan> {
+  const { question, answers } = known;
+  const answered = question !== undefined && answers.length === question.index + 1;
+  const is = ({ taskId, index }: Inner) =>
+    loaded.activations.some(
+      (one) => one.task === taskId && isWaiting(one.known) && one.known.question!.index === index,
+    );
+  const tasks = answered ? (question.inner ?? []).filter(is).map(({ taskId }) => taskId) : [];
+  return {
+    mode: {
+      kind: "continue",
+      from: undefined,
+      update: false,
+      goto: [],
+      answers: tasks.length > 0 ? { tasks } : "none",
+    },
+    loaded,
+    answer: () => answers.at(-1)!.fresh(),
+  };
+}

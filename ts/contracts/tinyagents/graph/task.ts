@@ -1,0 +1,86 @@
+/** Calls the function of a node once. */
+
+import type { GraphInterrupt, NodeContext, NodeFunction } from "../../../../tinyagents-nodes.js";
+import { ForkpointError, quote } from "../../../bridge/errors.js";
+import type { Format } from "../../../bridge/serializer.js";
+import { Command, InterruptSignal, type Send } from "../command.js";
+import type { Held } from "./recorder.js";
+import type { Question } from "./tasks.js";
+import { Kept } from "./values.js";
+
+/** The outcome of a task. */
+export type Outcome =
+  | { kind: "done"; update: Kept | undefined; goto: Array<string | Send> }
+  | { kind: "asked"; question: Question }
+  | { kind: "stopped" };
+
+/** The parts of the context that are the same for all tasks of a superstep. */
+export type CommonContext = Pick<NodeContext, "threadId" | "runId" | "namespace" | "step">;
+
+/** Makes the context of a task. `asked` returns the question that the task has asked, if there is one. */
+export function makeContext(
+  held: Held,
+  attempt: number,
+  common: CommonContext,
+  { signal, format, canAsk }: { signal: AbortSignal; format: Format; canAsk: boolean },
+): { context: NodeContext; asked: () => Question | undefined } {
+  const { name: node, id: taskId, arg, known } = held;
+  let question: Question | undefined;
+  let count = 0;
+  const interrupt = (value?: unknown): unknown => {
+    if (!canAsk) {
+      throw new ForkpointError(
+        "INVALID_ARGUMENT",
+        `node ${quote(node)} asks a question, and the graph stores no checkpoints: give it a checkpointer, and a ` +
+          'checkpoint policy other than "none"',
+      );
+    }
+    if (question !== undefined) throw new InterruptSignal(node);
+    const index = count++;
+    const answer = known.answers[index];
+    if (answer !== undefined) return answer.fresh();
+    const kept = Kept.of(value, format, "the value of an interrupt");
+    const asked: GraphInterrupt = { node, taskId, namespace: [...common.namespace], value: kept.fresh() };
+    question = { index, asked: [asked] };
+    throw new InterruptSignal(node);
+  };
+  const context: NodeContext = {
+    ...common,
+    node,
+    taskId,
+    sendArg: arg?.fresh(),
+    resume: known.answers.at(-1)?.fresh(),
+    interrupt: interrupt as NodeContext["interrupt"],
+    signal,
+    attempt,
+  };
+  return { context, asked: () => question };
+}
+
+/** Calls a node's function. A question counts even if the function catches the error that `interrupt` throws. */
+export async function callNode(
+  run: NodeFunction<any, any>,
+  state: unknown,
+  { context, asked }: ReturnType<typeof makeContext>,
+  format: Format,
+): Promise<Outcome> {
+  let result: unknown;
+  try {
+    result = await run(state, context);
+  } catch (error) {
+    const question = asked();
+    if (question === undefined) throw error;
+    return { kind: "asked", question };
+  }
+  const question = asked();
+  return question === undefined ? outcomeOf(result, context.node, format) : { kind: "asked", question };
+}
+
+/** Reads what a node returned. */
+export function outcomeOf(result: unknown, node: string, format: Format): Outcome {
+  const command = result instanceof Command ? result : undefined;
+  const update = command === undefined ? result : command.update;
+  const kept =
+    update === undefined || update === null ? undefined : Kept.of(update, format, `the update of node ${quote(node)}`);
+  return { kind: "done", update: kept, goto: command === undefined ? [] : ([command.goto ?? []].flat() as string[]) };
+}

@@ -1,0 +1,159 @@
+/** What is known about a task, and its pending writes. */
+
+import type { GraphInterrupt } from "../../../../tinyagents-nodes.js";
+import type { PendingWrite, ThreadCheckpoint } from "../../../../tinyagents.js";
+import { messageOf } from "../../shared/failure.js";
+import type { Format } from "../../../bridge/serializer.js";
+import { END, Send } from "../command.js";
+import { ERROR, INTERRUPT, RESUME } from "../constants.js";
+import { Kept } from "./values.js";
+
+/** The channels of the writes of a task. */
+const channels = { update: "__update__", goto: "__goto__", done: "__done__" } as const;
+
+/** A question that is deeper in the graph: of a task of a subgraph. `index` counts the questions of this task. */
+export interface Inner {
+  taskId: string;
+  index: number;
+}
+
+/** The last question of a task. `index` counts the questions of this task. */
+export interface Question {
+  index: number;
+  asked: GraphInterrupt[];
+  inner?: Inner[];
+}
+
+/** What is known about a task. */
+export interface Known {
+  question: Question | undefined;
+  answers: Kept[];
+  /** The result. `goto` are the nodes that the task chose, as names and Sends. */
+  result: { update: Kept | undefined; goto: Array<string | Send> } | undefined;
+  error: { name: string; message: string } | undefined;
+}
+
+export function nothing(): Known {
+  return { question: undefined, answers: [], result: undefined, error: undefined };
+}
+
+/** A task of a checkpoint. */
+export interface Activation {
+  node: string;
+  task: string;
+  sendArg: Kept | undefined;
+  known: Known;
+}
+
+/** The pending writes of a task. */
+export function writesOf(node: string, taskId: string, known: Known): PendingWrite[] {
+  const { question, answers, result, error } = known;
+  const write = (idx: number, channel: string, payload: unknown) => ({ node, taskId, idx, channel, payload });
+  const writes: PendingWrite[] = [];
+  if (question !== undefined) writes.push(write(INTERRUPT, "__interrupt__", question));
+  if (answers.length > 0)
+    writes.push(
+      write(
+        RESUME,
+        "__resume__",
+        answers.map((answer) => answer.fresh()),
+      ),
+    );
+  if (error !== undefined) writes.push(write(ERROR, "__error__", error));
+  if (result === undefined) return writes;
+  if (result.update !== undefined) writes.push(write(0, channels.update, result.update.fresh()));
+  if (result.goto.length > 0) {
+    const goto = result.goto.map((to) => (to instanceof Send ? { node: to.node, sendArg: to.arg } : { node: to }));
+    writes.push(write(1, channels.goto, goto));
+  }
+  writes.push(write(2, channels.done, true));
+  return writes;
+}
+
+/** Joins the writes inside a checkpoint with those of the ledger. In the same slot, the ledger's write counts. */
+export function joinWrites(inside: readonly PendingWrite[], ledger: readonly PendingWrite[]): PendingWrite[] {
+  const joined = new Map<string, PendingWrite>();
+  for (const write of [...inside, ...ledger]) joined.set(JSON.stringify([write.taskId, write.idx]), write);
+  return [...joined.values()];
+}
+
+/** Returns the tasks of a checkpoint, with what its writes tell about them. */
+export function activationsOf(
+  checkpoint: ThreadCheckpoint<unknown>,
+  writes: readonly PendingWrite[],
+  format: Format,
+): Activation[] {
+  const { checkpointId, pendingActivations, nextNodes, interrupts } = checkpoint;
+  const listed: NonNullable<typeof pendingActivations> =
+    pendingActivations ?? nextNodes.filter((node) => node !== END).map((node) => ({ node }));
+  return listed.map((activation, index) => {
+    const { node, taskId } = activation;
+    const task = taskId ?? writes.find((write) => write.node === node)?.taskId ?? `${node}:${checkpointId}:${index}`;
+    const known = knownOf(
+      writes.filter((write) => write.taskId === task),
+      format,
+    );
+    const inside = interrupts.find((one) => (one.taskId === undefined ? one.node === node : one.taskId === task));
+    if (inside !== undefined && known.question === undefined)
+      known.question = {
+        index: 0,
+        asked: [{ namespace: checkpoint.namespace, value: undefined, ...inside, taskId: task }],
+      };
+    const sendArg = "sendArg" in activation ? Kept.of(activation.sendArg, format, "sendArg") : undefined;
+    return { node, task, sendArg, known };
+  });
+}
+
+function knownOf(writes: readonly PendingWrite[], format: Format): Known {
+  const known = nothing();
+  const at = (idx: number) => writes.find((write) => write.idx === idx);
+  const channel = (name: string) => writes.find((write) => write.channel === name);
+  const question = at(INTERRUPT);
+  if (question !== undefined) known.question = readQuestion(question);
+  const answers = at(RESUME)?.payload;
+  if (Array.isArray(answers)) known.answers = answers.map((answer) => Kept.of(answer, format, "an answer"));
+  known.error = at(ERROR)?.payload as Known["error"];
+  if (channel(channels.done) === undefined) return known;
+  const update = channel(channels.update);
+  const goto = (channel(channels.goto)?.payload ?? []) as Array<{ node: string; sendArg?: unknown }>;
+  known.result = {
+    update: update && Kept.of(update.payload, format, "an update"),
+    goto: goto.map((to) => ("sendArg" in to ? new Send(to.node, to.sendArg) : to.node)),
+  };
+  known.error = undefined;
+  return known;
+}
+
+function readQuestion({ node, taskId, payload }: PendingWrite): Question {
+  const { index, asked, inner } = (payload ?? {}) as Partial<Question>;
+  // A question that another program stored has a form of its own.
+  if (typeof index !== "number" || !Array.isArray(asked))
+    return { index: 0, asked: [{ node, taskId, namespace: [], value: payload }] };
+  return { index, asked, ...(inner !== undefined && { inner }) };
+}
+
+/** Returns true if the task waits for an answer. */
+export function isWaiting({ question, answers, result }: Known): boolean {
+  return result === undefined && question !== undefined && answers.length <= question.index;
+}
+
+export function errorOf(thrown: unknown): { name: string; message: string } {
+  return { name: thrown instanceof Error ? thrown.name : "Error", message: messageOf(thrown) };
+}
+
+/** Returns the nodes that run next: those without a recorded result, or all if all have one. */
+export function nextNodes(tasks: ReadonlyArray<{ node: string; known: Known }>): string[] {
+  const todo = tasks.filter(({ known }) => known.result === undefined);
+  return [...new Set((todo.length > 0 ? todo : tasks).map(({ node }) => node))];
+}
+
+type Pending = NonNullable<ThreadCheckpoint<unknown>["pendingActivations"]>[number];
+
+/** Returns the activations of tasks as a checkpoint holds them. */
+export function pendingOf(tasks: ReadonlyArray<{ node: string; task: string; sendArg: Kept | undefined }>): Pending[] {
+  return tasks.map(({ node, task: taskId, sendArg }) => {
+    const pending: Pending = { node, taskId };
+    if (sendArg !== undefined) pending.sendArg = sendArg.fresh();
+    return pending;
+  });
+}

@@ -1,0 +1,29 @@
+/** The values of a run, as bytes: states, updates, arguments, questions and answers. */
+
+import { type Format, type Serialized, deserialize } from "../../../bridge/serializer.js";
+
+/**
+ * A value in its serialised form. Every reader gets a copy, so tasks share no objects, and a task sees the same value
+ * as after a resume.
+ */
+export class Kept {
+  readonly #stored: Serialized;
+  readonly #format: Format;
+
+  private constructor(stored: Serialized, format: Format) {
+    this.#stored = stored;
+    this.#format = format;
+  }
+
+  /** `path` names the value in error messages. */
+  static of(value: unknown, format: Format, path: string): Kept {
+    // A list holds the value, because a value may be anything and the serializers take objects.
+    return new Kept(format.serialize([value], path), format);
+  }
+
+  /** Returns a fresh copy, which the receiver may change. */
+  fresh(): any {
+    const { tag, bytes } = this.#stored;
+    return (deserialize(this.#format, tag, bytes, "a value of the graph") as [unknown])[0];
+  }
+}

@@ -1,0 +1,317 @@
+/** The operations on threads: finding, listing, deleting, copying and pruning checkpoints. */
+
+import { randomUUID } from "node:crypto";
+import { isDeepStrictEqual } from "node:util";
+import type { CheckpointMetadata, ThreadPruneOptions } from "../../../tinyagents.js";
+import type { Engine } from "../../store/engine.js";
+import { ForkpointError, isArray, isOvertaken, quote, show, typeError } from "../../bridge/errors.js";
+import { idOrNull, requireId } from "../../store/ids.js";
+import type { NativeStore } from "../../bridge/native.js";
+import { type OptionParser, readRecord, whole } from "../../store/options.js";
+import { betweenSteps, pruneOptions, throwIfStopped } from "../../store/retention.js";
+import {
+  type EncodedCheckpoint,
+  type EncodedWrite,
+  metadataOf,
+  namespaceOrNull,
+  readListed,
+  stringsOrNull,
+} from "./values.js";
+import { type Found, type Header, openFound, openHeaders, tinyagents } from "./wire.js";
+
+/** The maximum number of checkpoints that one transaction removes or copies. */
+const BATCH = 500;
+
+/** Appends a checkpoint. */
+export async function put({ native }: Engine, encoded: EncodedCheckpoint, expectsParent: boolean): Promise<void> {
+  const { threadId, id, namespace, parent, dependsOnParent, parts, metadata } = encoded;
+  const fields = {
+    threadId,
+    namespace,
+    id,
+    again: undefined,
+    parent,
+    parentKey: undefined,
+    parts: parts.map(({ name, tag }) => ({ name, tag })),
+    metadataTag: metadata.tag,
+    savedAt: Date.now(),
+    dependsOnParent,
+    expectsParent,
+  };
+  const buffers = [...parts.map(({ bytes }) => bytes), metadata.bytes];
+  try {
+    await tinyagents.call(native, "put", fields, buffers);
+  } catch (error) {
+    if (!isOvertaken(error)) throw error;
+    const found = await tinyagents.find(native, "get", { threadId, namespace, id }, openFound);
+    const again = found?.first == null ? undefined : randomUUID();
+    // The clock may have gone back. The checkpoint that is put last must not be older than the first one.
+    const savedAt = Math.max(fields.savedAt, found?.first?.header.savedAt ?? 0);
+    const parentKey = expectsParent ? await latestKey(native, threadId, namespace, parent) : undefined;
+    if (again === undefined && parentKey === undefined) throw continued(encoded, error);
+    try {
+      await tinyagents.call(native, "put", { ...fields, savedAt, again, parentKey }, buffers);
+    } catch (conflict) {
+      throw isOvertaken(conflict) ? continued(encoded, conflict) : conflict;
+    }
+  }
+}
+
+/** Returns the engine's id of the latest checkpoint if it has this id and was put again. */
+async function latestKey(native: NativeStore, threadId: string, namespace: string, id: string | undefined) {
+  const latest = await tinyagents.find(native, "get", { threadId, namespace, id: undefined }, openFound);
+  const header = latest?.first?.header;
+  return header?.again && header.id === id ? header.key : undefined;
+}
+
+/** Makes the error of a checkpoint whose parent is not the latest checkpoint. */
+function continued({ threadId, namespace, id, parent }: EncodedCheckpoint, cause: ForkpointError): ForkpointError {
+  const place = namespace === "" ? "" : `, namespace ${namespace}`;
+  const expected =
+    parent === undefined ? "has checkpoints, and the new one has no parent" : `does not end with ${quote(parent)}`;
+  return new ForkpointError(
+    cause.code,
+    `checkpoint ${quote(id)}: thread ${quote(threadId)}${place} ${expected}, because another writer has continued: read the latest checkpoint and decide again`,
+  );
+}
+
+/** Stores pending writes. */
+export async function putWrites(
+  { native }: Engine,
+  place: { threadId: string; namespace: string; id: string },
+  writes: readonly EncodedWrite[],
+): Promise<void> {
+  if (writes.length === 0) return;
+  const named = writes.map(({ task, index, part: { name, tag } }) => ({ task, index, name, tag }));
+  const buffers = writes.map(({ part: { bytes } }) => bytes);
+  await tinyagents.call(native, "putWrites", { ...place, writes: named }, buffers);
+}
+
+/**
+ * Finds the checkpoint that was put last under an id, or last of all. Its writes are those of the id. Without a namespace, it
+ * may be in any namespace of the thread.
+ */
+export async function find(
+  engine: Engine,
+  threadId: string,
+  namespace: string | undefined,
+  id: string | undefined,
+): Promise<Found | null> {
+  const { native } = engine;
+  if (namespace === undefined) {
+    for (;;) {
+      const place = await tinyagents.call(native, "locate", { threadId, id });
+      const found = place && (await find(engine, threadId, place.namespace, place.id));
+      // What was located may be removed before it is read. Then another checkpoint is the last one.
+      if (place === null || found !== null) return found;
+    }
+  }
+  const found = await tinyagents.find(native, "get", { threadId, namespace, id }, openFound);
+  if (found === null) return null;
+  const { first, later } = found;
+  if (id === undefined && first?.header.again) return find(engine, threadId, namespace, first.header.id);
+  if (later === null) return first;
+  const last = await tinyagents.find(native, "load", { key: later }, openFound);
+  return last?.first == null ? first : { ...last.first, writes: first?.writes ?? [] };
+}
+
+/** Lists the headers of a thread's checkpoints, in the order in which they were put. */
+export async function headers({ native }: Engine, threadId: string, namespace?: string): Promise<Header[]> {
+  return (await tinyagents.find(native, "list", { threadId, namespace }, openHeaders)).toReversed();
+}
+
+const listOptions = {
+  before: (value: unknown, name: string) => (value === null ? undefined : idOrNull(value, name)),
+  limit: whole(0, Number.MAX_SAFE_INTEGER, "checkpoints"),
+  filter: (value: unknown, name: string) => {
+    if (typeof value !== "object" || value === null || isArray(value)) {
+      throw typeError(`${name} must be an object, and is ${show(value)}`);
+    }
+    return value;
+  },
+  namespace: (value: unknown, name: string) => (value === null ? undefined : namespaceOrNull(value, name)),
+};
+
+/** Lists checkpoints without their states, in the order in which they were put. */
+export async function list(engine: Engine, threadId: unknown, options: unknown): Promise<CheckpointMetadata[]> {
+  const {
+    before,
+    limit = Number.POSITIVE_INFINITY,
+    filter,
+    namespace,
+  } = readRecord(options, "options", listOptions) as {
+    before?: string | null;
+    limit?: number;
+    filter?: Record<string, unknown>;
+    namespace?: string | null;
+  };
+  const thread = idOrNull(threadId, "threadId");
+  if (thread === null || namespace === null) return [];
+  let found = await headers(engine, thread, namespace);
+  if (before !== undefined) {
+    const at = found.findLastIndex(({ id }) => id === before);
+    found = at === -1 ? [] : found.slice(0, at);
+  }
+  const listed: CheckpointMetadata[] = [];
+  for (const header of found) {
+    if (listed.length >= limit) break;
+    const entry = metadataOf(header, engine.format);
+    if (matches(entry, filter)) listed.push(entry);
+  }
+  return listed;
+}
+
+/** Returns true if the metadata has all keys of the filter with equal values. */
+export function matches(
+  { metadata }: { metadata: Record<string, unknown> },
+  filter?: Record<string, unknown>,
+): boolean {
+  return Object.entries(filter ?? {}).every(
+    ([key, value]) => Object.hasOwn(metadata, key) && isDeepStrictEqual(metadata[key], value),
+  );
+}
+
+/** The number of namespaces that one query lists. */
+const PAGE = 500;
+
+/** Lists the threads that have checkpoints. The thread that began first comes first. */
+export async function listThreads({ native }: Engine): Promise<string[]> {
+  const threads: string[] = [];
+  let before: number | undefined;
+  for (;;) {
+    const page = await tinyagents.call(native, "namespaces", { before, limit: PAGE });
+    threads.push(...page.map(({ threadId }) => threadId));
+    if (page.length < PAGE) break;
+    before = Number(page.at(-1)!.cursor);
+  }
+  // A thread begins with its first namespace, which is listed last.
+  return [...new Set(threads.toReversed())];
+}
+
+export async function deleteThread({ native }: Engine, threadId: unknown): Promise<void> {
+  const thread = idOrNull(threadId, "threadId");
+  if (thread !== null) await tinyagents.call(native, "deleteThread", { threadId: thread });
+}
+
+/** Removes checkpoints that are selected by `goes`, with their writes. Returns how many were removed. */
+async function removeWhere(engine: Engine, threadId: unknown, goes: (header: Header) => boolean): Promise<number> {
+  const thread = idOrNull(threadId, "threadId");
+  if (thread === null) return 0;
+  return remove(engine, (await headers(engine, thread)).filter(goes));
+}
+
+async function remove({ native }: Engine, gone: readonly Header[]): Promise<number> {
+  for (let from = 0; from < gone.length; from += BATCH) {
+    const keys = gone.slice(from, from + BATCH).map(({ key }) => key);
+    await tinyagents.call(native, "delete", { keys });
+  }
+  return gone.length;
+}
+
+/** Removes the checkpoints with these ids from all namespaces of a thread. */
+export function deleteCheckpoints(engine: Engine, threadId: unknown, ids: unknown): Promise<number> {
+  const wanted = new Set(stringsOrNull(ids, "checkpointIds"));
+  return removeWhere(engine, threadId, ({ id }) => wanted.has(id));
+}
+
+/** Removes the checkpoints of a run. A checkpoint without a run is never removed. */
+export async function deleteByRun(engine: Engine, threadId: unknown, runId: unknown): Promise<number> {
+  const run = idOrNull(runId, "runId");
+  if (run === null) return 0;
+  return removeWhere(engine, threadId, (header) => readListed(header, engine.format).runId === run);
+}
+
+/** Copies a thread to a new thread, with its ids, namespaces and writes. */
+export async function copyThread(engine: Engine, source: unknown, target: unknown): Promise<void> {
+  const [from, to] = [idOrNull(source, "sourceThreadId"), requireId(target, "targetThreadId")];
+  if ((await headers(engine, to)).length > 0) {
+    throw new ForkpointError(
+      "CONFLICT",
+      `thread ${quote(to)} has checkpoints: copy to a new thread, or delete it first`,
+    );
+  }
+  if (from === null) return;
+  try {
+    const written = new Set<string>();
+    for (const { key, namespace, id, parent, metadata, dependsOnParent } of await headers(engine, from)) {
+      const found = await tinyagents.find(engine.native, "load", { key }, openFound);
+      if (found?.first == null) continue;
+      const { parts, writes } = found.first;
+      const encoded = { threadId: to, id, namespace, parent: parent ?? undefined, dependsOnParent, parts, metadata };
+      await put(engine, encoded, false);
+      // Only the first checkpoint of an id carries the writes.
+      const place = JSON.stringify([namespace, id]);
+      if (!written.has(place)) await putWrites(engine, { threadId: to, namespace, id }, writes);
+      written.add(place);
+    }
+  } catch (error) {
+    await deleteThread(engine, to);
+    throw error;
+  }
+}
+
+const protections = ["ancestors", "dependencies"] as const;
+
+const threadPruneOptions: Record<string, OptionParser<unknown>> = {
+  protect: (value, name) => {
+    if (!protections.includes(value as "ancestors")) {
+      throw typeError(`${name} must be "ancestors" or "dependencies", and is ${show(value)}`);
+    }
+    return value;
+  },
+  dryRun: pruneOptions.dryRun,
+  signal: pruneOptions.signal,
+  onProgress: pruneOptions.onProgress,
+};
+
+/** Keeps the last checkpoints of each namespace, and what `protect` protects. Returns how many were removed. */
+export async function prune(
+  engine: Engine,
+  threadId: unknown,
+  keepLast: unknown,
+  options: unknown,
+  closing: () => boolean,
+): Promise<number> {
+  const keep = Math.max(whole(0, Number.MAX_SAFE_INTEGER, "checkpoints")(keepLast, "keepLast"), 1);
+  const read = readRecord(options, "options", threadPruneOptions) as ThreadPruneOptions;
+  const { protect = "ancestors", dryRun = false, signal, onProgress } = read;
+  throwIfStopped(signal, closing);
+  const thread = idOrNull(threadId, "threadId");
+  if (thread === null) return 0;
+  const namespaces = groups(await headers(engine, thread), ({ namespace }) => namespace);
+  const gone = [...namespaces.values()].flatMap((oldestFirst) => beyond(oldestFirst, keep, protect));
+  for (let from = 0; from < gone.length; from += BATCH) {
+    if (from > 0) await betweenSteps(signal, closing);
+    const batch = gone.slice(from, from + BATCH);
+    if (!dryRun) await remove(engine, batch);
+    onProgress?.(from + batch.length);
+  }
+  return gone.length;
+}
+
+/** Returns the checkpoints of a namespace that a prune removes. */
+function beyond(oldestFirst: readonly Header[], keep: number, protect: "ancestors" | "dependencies"): Header[] {
+  const byId = groups(oldestFirst, ({ id }) => id);
+  const kept = new Set<Header>();
+  const waiting = oldestFirst.slice(-keep);
+  for (let header = waiting.pop(); header !== undefined; header = waiting.pop()) {
+    if (kept.has(header)) continue;
+    kept.add(header);
+    // The first checkpoint of an id has the writes to this id.
+    if (header.again) waiting.push(byId.get(header.id)![0]!);
+    if (header.parent === null) continue;
+    if (protect === "ancestors" || header.dependsOnParent) waiting.push(...(byId.get(header.parent) ?? []));
+  }
+  return oldestFirst.filter((header) => !kept.has(header));
+}
+
+/** Groups items by a key. The groups and their items keep the order of the items. */
+function groups<T>(items: readonly T[], keyOf: (item: T) => string): Map<string, T[]> {
+  const found = new Map<string, T[]>();
+  for (const item of items) {
+    const group = found.get(keyOf(item));
+    if (group === undefined) found.set(keyOf(item), [item]);
+    else group.push(item);
+  }
+  return found;
+}

@@ -1,0 +1,218 @@
+/** Turns checkpoints and pending writes into parts and back. */
+
+import type { CheckpointMetadata, Namespace, PendingWrite, ThreadCheckpoint } from "../../../tinyagents.js";
+import {
+  ForkpointError,
+  isArray,
+  quote,
+  rangeError,
+  reading,
+  readingArgument,
+  show,
+  typeError,
+} from "../../bridge/errors.js";
+import { idOrNull, requireId } from "../../store/ids.js";
+import { type Format, type Serialized, deserialize, parseStored } from "../../bridge/serializer.js";
+import type { NewPart } from "../../bridge/wire.js";
+import type { Found, FoundWrite, Header } from "./wire.js";
+
+/** The fields that listings show. They are stored beside the checkpoint, so that a listing reads no state. */
+interface Listed {
+  runId: string | null;
+  nextNodes: string[];
+  interrupted: boolean;
+  metadata: Record<string, unknown>;
+}
+
+/** A checkpoint to put, serialised. */
+export interface EncodedCheckpoint {
+  threadId: string;
+  id: string;
+  namespace: string;
+  parent: string | undefined;
+  dependsOnParent: boolean;
+  parts: NewPart[];
+  metadata: Serialized;
+}
+
+/** The fields that are stored outside of the part `rest`. They are stored empty there to keep the order of the keys. */
+const blanks = [
+  "threadId",
+  "checkpointId",
+  "parentCheckpointId",
+  "namespace",
+  "state",
+  "runId",
+  "nextNodes",
+  "metadata",
+] as const;
+
+/** Serialises a checkpoint. Reads every field once, because a field may be a getter. `newId` makes a missing id. */
+export function encodeCheckpoint(checkpoint: unknown, format: Format, newId: () => string): EncodedCheckpoint {
+  if (typeof checkpoint !== "object" || checkpoint === null || isArray(checkpoint)) {
+    throw typeError(`checkpoint must be an object, and is ${show(checkpoint)}`);
+  }
+  const fields: Record<string, unknown> = reading("checkpoint", () => ({ ...checkpoint }));
+  const threadId = requireId(fields["threadId"], "checkpoint.threadId");
+  const id =
+    fields["checkpointId"] === undefined ? newId() : requireId(fields["checkpointId"], "checkpoint.checkpointId");
+  const namespace = namespaceText(fields["namespace"], "checkpoint.namespace");
+  const parent = optionalId(fields["parentCheckpointId"], "checkpoint.parentCheckpointId");
+  const runId = optionalId(fields["runId"], "checkpoint.runId") ?? null;
+  const nextNodes = strings(fields["nextNodes"] ?? [], "checkpoint.nextNodes");
+  for (const field of Object.keys(defaults())) {
+    if (fields[field] === undefined || fields[field] === null) delete fields[field];
+    else requireList(fields[field], `checkpoint.${field}`);
+  }
+  const interrupts = (fields["interrupts"] ?? []) as unknown[];
+  const interrupted = readingArgument("checkpoint.interrupts", () => interrupts.length > 0);
+  const metadata = fields["metadata"] ?? {};
+  if (typeof metadata !== "object" || isArray(metadata)) {
+    throw typeError(`checkpoint.metadata must be an object, and is ${show(metadata)}`);
+  }
+  const { dependsOnParent = false } = fields;
+  if (typeof dependsOnParent !== "boolean") {
+    throw typeError(`checkpoint.dependsOnParent must be true or false, and is ${show(dependsOnParent)}`);
+  }
+  // A list holds the state, because a state may be anything and the serializers take objects.
+  const state = format.serialize([fields["state"]], "state");
+  const listed = { runId, nextNodes, interrupted, metadata };
+  for (const field of blanks) if (field in fields) fields[field] = null;
+  return {
+    threadId,
+    id,
+    namespace,
+    parent,
+    dependsOnParent,
+    parts: [
+      { name: "state", ...state },
+      { name: "rest", ...format.serialize(fields, "checkpoint") },
+    ],
+    metadata: format.serialize(listed, "metadata"),
+  };
+}
+
+/** The values of the fields that a checkpoint may leave out, apart from those that listings show. */
+function defaults() {
+  return { completedTasks: [], pendingWrites: [], interrupts: [], pendingActivations: null, barrierArrivals: [] };
+}
+
+function requireList(value: unknown, name: string): void {
+  if (!isArray(value)) throw typeError(`${name} must be an array, and is ${show(value)}`);
+}
+
+function optionalId(value: unknown, name: string): string | undefined {
+  return value === undefined || value === null ? undefined : requireId(value, name);
+}
+
+/** Checks strings before a write. */
+export function strings(value: unknown, name: string): string[] {
+  return items(value, name).map((item, at) => requireId(item, `${name}[${at}]`));
+}
+
+/** Checks strings before a read. Strings that cannot be stored become null. */
+export function stringsOrNull(value: unknown, name: string): Array<string | null> {
+  return items(value, name).map((item, at) => idOrNull(item, `${name}[${at}]`));
+}
+
+function items(value: unknown, name: string): unknown[] {
+  if (!isArray(value)) throw typeError(`${name} must be an array of strings, and is ${show(value)}`);
+  return readingArgument(name, () => [...value]);
+}
+
+/** Turns a namespace into the engine's text. The namespace of the graph itself is an empty text. */
+export function namespaceText(namespace: unknown, name: string): string {
+  return textOf(strings(namespace ?? [], name));
+}
+
+/** Checks a namespace before a read. Returns null if no checkpoint can be stored in this namespace. */
+export function namespaceOrNull(namespace: unknown, name: string): string | null {
+  const names = stringsOrNull(namespace ?? [], name);
+  return names.every((part) => part !== null) ? textOf(names) : null;
+}
+
+function textOf(names: Namespace): string {
+  return names.length === 0 ? "" : JSON.stringify(names);
+}
+
+/** Turns the engine's text into a namespace. */
+export function readNamespace(text: string): Namespace {
+  return text === "" ? [] : (parseStored(text, "a namespace") as Namespace);
+}
+
+/** Reads the fields that listings show. */
+export function readListed(header: Header, format: Format): Listed {
+  const { tag, bytes } = header.metadata;
+  return deserialize(format, tag, bytes, `the metadata of checkpoint ${quote(header.id)}`) as Listed;
+}
+
+/** Makes the entry of a checkpoint in a listing. */
+export function metadataOf(header: Header, format: Format): CheckpointMetadata {
+  const { runId, nextNodes, interrupted, metadata } = readListed(header, format);
+  return {
+    threadId: header.threadId,
+    checkpointId: header.id,
+    runId,
+    parentCheckpointId: header.parent,
+    namespace: readNamespace(header.namespace),
+    nextNodes,
+    interrupted,
+    createdAt: header.savedAt,
+    metadata,
+  };
+}
+
+/** Makes a fresh checkpoint. */
+export function decodeCheckpoint<S>({ header, parts }: Found, format: Format): ThreadCheckpoint<S> {
+  const what = `checkpoint ${quote(header.id)}`;
+  const [state, rest] = parts;
+  if (state?.name !== "state" || rest?.name !== "rest") {
+    throw new ForkpointError("CORRUPT", `${what} does not consist of the parts "state" and "rest": restore a backup`);
+  }
+  const { runId, nextNodes, metadata } = readListed(header, format);
+  // The fields are assigned to the object that was read, because an unknown field may have the name `__proto__`.
+  const fields = deserialize(format, rest.tag, rest.bytes, what) as Record<string, unknown>;
+  for (const [field, empty] of Object.entries(defaults())) fields[field] ??= empty;
+  const [value] = deserialize(format, state.tag, state.bytes, what) as [S];
+  return Object.assign(fields, {
+    threadId: header.threadId,
+    checkpointId: header.id,
+    runId,
+    parentCheckpointId: header.parent,
+    namespace: readNamespace(header.namespace),
+    state: value,
+    nextNodes,
+    metadata,
+  }) as unknown as ThreadCheckpoint<S>;
+}
+
+/** A pending write, serialised. */
+export interface EncodedWrite {
+  task: string;
+  index: number;
+  part: NewPart;
+}
+
+/** Serialises pending writes. */
+export function encodeWrites(writes: unknown, format: Format): EncodedWrite[] {
+  if (!isArray(writes)) throw typeError(`writes must be an array, and is ${show(writes)}`);
+  return readingArgument("writes", () => [...writes]).map((write, at) => {
+    const name = `writes[${at}]`;
+    if (typeof write !== "object" || write === null)
+      throw typeError(`${name} must be an object, and is ${show(write)}`);
+    const { node, taskId, idx, channel, payload } = reading(name, () => ({ ...(write as PendingWrite) }));
+    if (typeof idx !== "number") throw typeError(`${name}.idx must be a number, and is ${show(idx)}`);
+    if (!Number.isSafeInteger(idx)) throw rangeError(`${name}.idx must be a whole number, and is ${idx}`);
+    const place = [requireId(node, `${name}.node`), requireId(channel, `${name}.channel`)];
+    const part = { name: JSON.stringify(place), ...format.serialize([payload], `${name}.payload`) };
+    return { task: requireId(taskId, `${name}.taskId`), index: idx, part };
+  });
+}
+
+/** Makes a fresh pending write. */
+export function decodeWrite({ task, index, part }: FoundWrite, format: Format): PendingWrite {
+  const what = `a write of task ${quote(task)}`;
+  const [node, channel] = parseStored(part.name, what) as [string, string];
+  const [payload] = deserialize(format, part.tag, part.bytes, what) as [unknown];
+  return { node, taskId: task, idx: index, channel, payload };
+}

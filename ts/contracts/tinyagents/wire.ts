@@ -1,0 +1,111 @@
+/** Declares the engine's calls for TinyAgents' threads. See `src/contract/tinyagents/call.rs`. */
+
+import { Contract, type Open, type PackedPart, type Part } from "../../bridge/wire.js";
+
+/** A checkpoint without its state. `key` is the engine's id of the checkpoint. `namespace` is a JSON text. */
+export interface Header<P = Part> {
+  key: string;
+  threadId: string;
+  namespace: string;
+  id: string;
+  parent: string | null;
+  metadata: P;
+  savedAt: number;
+  dependsOnParent: boolean;
+  /** True if the id was put before. The writes then belong to the checkpoint that was put first. */
+  again: boolean;
+}
+
+/** A pending write. The name of its part holds the node and the channel, as a JSON text. */
+export interface FoundWrite<P = Part> {
+  task: string;
+  index: number;
+  part: P;
+}
+
+/** A checkpoint with its pending writes. */
+export interface Found<P = Part> {
+  header: Header<P>;
+  parts: P[];
+  writes: Array<FoundWrite<P>>;
+}
+
+/**
+ * What is stored for a checkpoint id: the checkpoint that was put first, and the key of the one that was put last if
+ * the id was put again.
+ */
+interface FoundId<P> {
+  first: Found<P> | null;
+  later: string | null;
+}
+
+interface TinyagentsCalls {
+  /** Takes a buffer for each part, and one for the metadata. */
+  put(fields: {
+    threadId: string;
+    namespace: string;
+    id: string;
+    /** A unique text if the id was put before. */
+    again: string | undefined;
+    parent: string | undefined;
+    /** The key of the parent, if the parent was put again. */
+    parentKey: string | undefined;
+    parts: Array<{ name: string; tag: string }>;
+    metadataTag: string;
+    savedAt: number;
+    dependsOnParent: boolean;
+    expectsParent: boolean;
+  }): null;
+  /** Takes a buffer for each write. */
+  putWrites(fields: {
+    threadId: string;
+    namespace: string;
+    id: string;
+    writes: Array<{ task: string; index: number; name: string; tag: string }>;
+  }): null;
+  /** Without an id, finds the checkpoint of the namespace that was put last. */
+  get(fields: { threadId: string; namespace: string; id: string | undefined }): FoundId<PackedPart> | null;
+  /** Finds the checkpoint of a thread that was put last, in whichever namespace. With an id, the last one of this id. */
+  locate(fields: { threadId: string; id: string | undefined }): { namespace: string; id: string } | null;
+  load(fields: { key: string }): FoundId<PackedPart> | null;
+  /** Lists the checkpoints of a namespace, or of all namespaces. The one that was put last comes first. */
+  list(fields: { threadId: string; namespace: string | undefined }): Array<Header<PackedPart>>;
+  /** Lists the namespaces of all threads. The one that began last comes first. */
+  namespaces(fields: {
+    before: number | undefined;
+    limit: number;
+  }): Array<{ cursor: string; threadId: string; namespace: string }>;
+  deleteThread(fields: { threadId: string }): null;
+  delete(fields: { keys: string[] }): null;
+}
+
+export const tinyagents = new Contract<TinyagentsCalls>("tinyagents", {
+  kinds: { put: "save", putWrites: "save", deleteThread: "prune", delete: "prune" },
+  // All checkpoints of a removal belong to one thread.
+  subject: ({ threadId, namespace, id, key, keys }) => ({
+    run: threadId ?? threadOf(key ?? keys?.[0] ?? ""),
+    ns: namespace,
+    id,
+  }),
+  counts: { delete: (_, { keys }) => keys.length },
+});
+
+/** Returns the thread of a checkpoint's key, which begins with the length of the thread's id in bytes. */
+function threadOf(key: string): string | null {
+  const [, length, rest] = /^(\d+):(.*)$/s.exec(key) ?? [];
+  return rest === undefined ? null : Buffer.from(rest).toString("utf8", 0, Number(length));
+}
+
+const openHeader: Open<Header<PackedPart>, Header> = (header, part) => ({ ...header, metadata: part(header.metadata) });
+
+export const openHeaders: Open<Array<Header<PackedPart>>, Header[]> = (headers, part) =>
+  headers.map((header) => openHeader(header, part));
+
+export const openFound: Open<FoundId<PackedPart>, FoundId<Part>> = ({ first, later }, part) => ({
+  first: first && {
+    header: openHeader(first.header, part),
+    parts: first.parts.map(part),
+    writes: first.writes.map((write) => ({ ...write, part: part(write.part) })),
+  },
+  later,
+});

@@ -1,0 +1,204 @@
+/**
+ * Makes spans and metrics of OpenTelemetry from what the channels tell: see `ts/bridge/channels.ts`. Needs no addon, so that a
+ * program can load it before everything else.
+ */
+
+import "../bridge/bundled.js";
+import type { Attributes, Histogram, MeterProvider, MetricOptions, Span, TracerProvider } from "@opentelemetry/api";
+import { performance } from "node:perf_hooks";
+import type { CallContext, CallFailure, CallSubject } from "../../index.js";
+import type { InstrumentOptions, instrument as instrumentContract } from "../../otel.js";
+import { type Kind, channels, failures } from "../bridge/channels.js";
+import { ForkpointError, isForkpointError, messageOf, show, typeError } from "../bridge/errors.js";
+import { type OptionParser, readRecord } from "../store/options.js";
+
+const api = loadApi();
+
+function loadApi(): typeof import("@opentelemetry/api") {
+  try {
+    return require("@opentelemetry/api");
+  } catch (cause) {
+    const message =
+      "forkpoint/otel needs the package @opentelemetry/api, which cannot be loaded: install it with " +
+      "`npm install @opentelemetry/api`, together with the SDK of OpenTelemetry that your program uses";
+    throw new ForkpointError("UNSUPPORTED", message, { cause });
+  }
+}
+
+/** The name and the version under which spans and metrics are recorded. */
+const scope = ["forkpoint", (require("../../package.json") as { version: string }).version] as const;
+
+/** The names of `db.system.name`. OpenTelemetry knows the first two. */
+const systems: Record<CallSubject["backend"], string> = {
+  sqlite: "sqlite",
+  postgres: "postgresql",
+  jsonl: "jsonl",
+  memory: "memory",
+};
+
+/** The buckets that OpenTelemetry's conventions want for the duration of a call, in seconds. */
+const SECONDS = [0.001, 0.005, 0.01, 0.05, 0.1, 0.5, 1, 5, 10];
+/** From 1 to 1,024 saves. */
+const SAVES = Array.from({ length: 11 }, (_, power) => 2 ** power);
+/** From 256 bytes to 64 MiB. */
+const BYTES = Array.from({ length: 10 }, (_, power) => 256 * 4 ** power);
+
+/** Makes the metrics with a provider. */
+function metricsOf(provider: MeterProvider) {
+  const meter = provider.getMeter(...scope);
+  const histogram = (name: string, unit: string, description: string, explicitBucketBoundaries: number[]): Histogram =>
+    meter.createHistogram(name, { unit, description, advice: { explicitBucketBoundaries } });
+  const counter = (name: string, options: MetricOptions) => meter.createCounter(name, options);
+  return {
+    duration: histogram("db.client.operation.duration", "s", "Duration of calls of the store", SECONDS),
+    batch: histogram("forkpoint.commit.batch", "{save}", "Saves in the commit of a save", SAVES),
+    size: histogram("forkpoint.checkpoint.size", "By", "Serialised size of what is saved", BYTES),
+    pruned: counter("forkpoint.pruned", { unit: "{checkpoint}", description: "Checkpoints that were pruned" }),
+    corrupt: counter("forkpoint.corrupt", { unit: "{read}", description: "Reads that found damaged data" }),
+  };
+}
+
+/** Returns a function that makes something with the current provider. Makes it again only for another provider. */
+function following<P, T>(current: () => P, make: (provider: P) => T): () => T {
+  let last: { provider: P; made: T } | undefined;
+  return () => {
+    const provider = current();
+    if (last?.provider !== provider) last = { provider, made: make(provider) };
+    return last.made;
+  };
+}
+
+/** The subscribers that record with a pair of providers. Undefined: the global provider, whenever it is set. */
+class Recorder {
+  readonly tracerProvider: TracerProvider | undefined;
+  readonly meterProvider: MeterProvider | undefined;
+  /** How many calls of `instrument` have asked for this recorder. */
+  users = 0;
+  readonly #tracer;
+  readonly #metrics;
+  readonly #calls = new WeakMap<CallContext, { span: Span; began: number }>();
+  readonly #subscribers = Object.entries(channels).map(([name, { start, asyncEnd }]) => {
+    const kind = name as Kind;
+    return [
+      { channel: start, hear: (context: unknown) => this.#begin(kind, context as CallContext) },
+      { channel: asyncEnd, hear: (context: unknown) => this.#end(kind, context as CallContext) },
+    ];
+  });
+  readonly #corrupt = (failure: unknown) => {
+    const { space } = failure as CallFailure;
+    this.#metrics().corrupt.add(1, known({ "forkpoint.space": space }));
+  };
+
+  constructor({ tracerProvider, meterProvider }: InstrumentOptions) {
+    this.tracerProvider = tracerProvider;
+    this.meterProvider = meterProvider;
+    this.#tracer = following(
+      () => tracerProvider ?? api.trace.getTracerProvider(),
+      (provider) => provider.getTracer(...scope),
+    );
+    this.#metrics = following(() => meterProvider ?? api.metrics.getMeterProvider(), metricsOf);
+  }
+
+  subscribe(): void {
+    for (const { channel, hear } of this.#subscribers.flat()) channel.subscribe(hear);
+    failures.CORRUPT.subscribe(this.#corrupt);
+  }
+
+  unsubscribe(): void {
+    for (const { channel, hear } of this.#subscribers.flat()) channel.unsubscribe(hear);
+    failures.CORRUPT.unsubscribe(this.#corrupt);
+  }
+
+  #begin(kind: Kind, context: CallContext): void {
+    const { space, run, id, backend, target } = context;
+    const options = {
+      kind: backend === "postgres" ? api.SpanKind.CLIENT : api.SpanKind.INTERNAL,
+      attributes: known({
+        ...callOf(context),
+        ...(backend === "postgres" && serverOf(target)),
+        "forkpoint.space": space,
+        "forkpoint.run.id": run,
+        "forkpoint.checkpoint.id": id,
+        "gen_ai.conversation.id": run,
+      }),
+    };
+    const span = this.#tracer().startSpan(`forkpoint.${kind}`, options, api.context.active());
+    this.#calls.set(context, { span, began: performance.now() });
+  }
+
+  #end(kind: Kind, context: CallContext): void {
+    const call = this.#calls.get(context);
+    if (call === undefined) return;
+    const { error, space, bytes, result, batch } = context;
+    const failed = error === undefined ? {} : { "error.type": typeOf(error) };
+    if (bytes !== null) call.span.setAttribute("forkpoint.checkpoint.size", bytes);
+    if (error !== undefined) {
+      call.span.setAttributes(failed);
+      call.span.setStatus({ code: api.SpanStatusCode.ERROR, message: messageOf(error) });
+    }
+    const metrics = this.#metrics();
+    const ofSpace = known({ "forkpoint.space": space });
+    const seconds = (performance.now() - call.began) / 1000;
+    metrics.duration.record(seconds, { ...callOf(context), ...failed, ...ofSpace });
+    if (kind === "save" && bytes !== null && error === undefined) metrics.size.record(bytes, ofSpace);
+    if (batch !== undefined) metrics.batch.record(batch, ofSpace);
+    if (kind === "prune" && typeof result === "number" && result > 0) metrics.pruned.add(result, ofSpace);
+    call.span.end();
+  }
+}
+
+function callOf({ backend, operation }: CallContext): Attributes {
+  return { "db.system.name": systems[backend], "db.operation.name": operation };
+}
+
+/** Returns the address of a server, from the target of a store. Several servers are one text without ports. */
+function serverOf(target: string): Attributes {
+  const servers = / at (.*?:\d+)\//.exec(target)?.[1];
+  if (servers === undefined) return {};
+  const port = /^[^,]*:(\d+)$/.exec(servers)?.[1];
+  const address = servers.replaceAll(/:\d+(?=,|$)/g, "");
+  return { "server.address": address, ...(port !== undefined && { "server.port": Number(port) }) };
+}
+
+/** The code of an error, or the name of its class if it is no error of this package. */
+function typeOf(error: unknown): string {
+  if (isForkpointError(error)) return error.code;
+  return error instanceof Error ? error.name : "_OTHER";
+}
+
+/** Leaves out the attributes that are null. */
+function known(attributes: Record<string, Attributes[string] | null>): Attributes {
+  return Object.fromEntries(Object.entries(attributes).filter(([, value]) => value !== null)) as Attributes;
+}
+
+const provider =
+  (method: "getTracer" | "getMeter"): OptionParser<unknown> =>
+  (value, name) => {
+    if (typeof (value as Record<string, unknown> | null)?.[method] === "function") return value;
+    throw typeError(`${name} must be a provider of OpenTelemetry, with the method ${method}(), and is ${show(value)}`);
+  };
+
+const instrumentOptions = { tracerProvider: provider("getTracer"), meterProvider: provider("getMeter") };
+
+/** The recorders that are subscribed. */
+const recorders = new Set<Recorder>();
+
+export const instrument: typeof instrumentContract = (options) => {
+  const read = readRecord(options, "options", instrumentOptions) as InstrumentOptions;
+  const same = ({ tracerProvider, meterProvider }: Recorder) =>
+    tracerProvider === read.tracerProvider && meterProvider === read.meterProvider;
+  // A second call with the same providers would record everything twice.
+  const recorder = [...recorders].find(same) ?? new Recorder(read);
+  if (recorder.users === 0) recorder.subscribe();
+  recorder.users += 1;
+  recorders.add(recorder);
+  let active = true;
+  return () => {
+    if (!active) return;
+    active = false;
+    recorder.users -= 1;
+    if (recorder.users > 0) return;
+    recorder.unsubscribe();
+    recorders.delete(recorder);
+  };
+};

@@ -1,9 +1,0 @@
-import type { PostgresSchemaOptions, postgresSchema as postgresSchemaContract } from "../postgres.js";
-import { postgresSql } from "./native.js";
-import { readRecord, text } from "./options.js";
-
-export const postgresSchema: typeof postgresSchemaContract = (options) => {
-  const known = { schema: text, prefix: text };
-  const { schema, prefix } = readRecord(options, "options", known) as PostgresSchemaOptions;
-  return postgresSql(schema, prefix);
-};

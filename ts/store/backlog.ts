@@ -1,0 +1,73 @@
+/** Limits the memory of the snapshots that are not stored yet. */
+
+import { ForkpointError } from "../bridge/errors.js";
+import type { Format } from "../bridge/serializer.js";
+
+/** About how much memory a call takes besides its snapshot. */
+const CALL_BYTES = 1_024;
+
+/**
+ * The snapshots of a store that are not stored yet, in bytes. It limits the memory that they take, because a save takes
+ * its snapshot at once and never waits for the disk.
+ */
+export class Backlog {
+  readonly #most: number;
+  #bytes = 0;
+
+  constructor(maxQueueBytes: number) {
+    this.#most = maxQueueBytes;
+  }
+
+  /** Admits a save, before its snapshot is taken. An empty backlog admits every save. Throws `BUSY` if it is full. */
+  admit(): Held {
+    if (this.#bytes >= this.#most) {
+      throw new ForkpointError(
+        "BUSY",
+        `the store waits to write ${this.#bytes} bytes, and its maxQueueBytes is ${this.#most}. Nothing of this call was ` +
+          "stored. Await earlier saves and call again, or open the store with a higher maxQueueBytes",
+      );
+    }
+    const held = new Held(this);
+    held.add(CALL_BYTES);
+    return held;
+  }
+
+  /** Counts bytes that wait. A negative number counts bytes that wait no longer. */
+  count(bytes: number): void {
+    this.#bytes += bytes;
+  }
+}
+
+/** The part of a backlog that belongs to one save. */
+export class Held {
+  readonly #backlog: Backlog;
+  #bytes = 0;
+
+  constructor(backlog: Backlog) {
+    this.#backlog = backlog;
+  }
+
+  /** Counts bytes of the save's snapshot. */
+  add(bytes: number): void {
+    this.#bytes += bytes;
+    this.#backlog.count(bytes);
+  }
+
+  /** Called when the save has ended, whatever became of it. */
+  release(): void {
+    this.#backlog.count(-this.#bytes);
+    this.#bytes = 0;
+  }
+
+  /** Returns a serializer whose bytes are counted. */
+  counting(format: Format): Format {
+    return {
+      ...format,
+      serialize: (value, path, fromToJSON) => {
+        const serialized = format.serialize(value, path, fromToJSON);
+        this.add(serialized.bytes.byteLength);
+        return serialized;
+      },
+    };
+  }
+}

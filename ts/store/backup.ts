@@ -1,0 +1,65 @@
+/** Backs up a database while it is in use. */
+
+import type { BackupOptions, BackupProgress, BackupResult } from "../../index.js";
+import { tellFailure } from "../bridge/channels.js";
+import type { Engine } from "./engine.js";
+import { ForkpointError } from "../bridge/errors.js";
+import { Backup } from "../bridge/native.js";
+import { type OptionParser, flag, pathOf, readRecord } from "./options.js";
+import { pruneOptions } from "./retention.js";
+import { parse, subjectOf } from "../bridge/wire.js";
+
+/** The time in ms between two looks at the progress. */
+const INTERVAL = 50;
+
+const backupOptions: { [K in keyof Required<BackupOptions>]: OptionParser<unknown> } = {
+  overwrite: flag,
+  signal: pruneOptions.signal,
+  onProgress: pruneOptions.onProgress,
+};
+
+/** Copies the database into a file and verifies the copy. The work is done on Node's thread pool. */
+export async function backup(
+  { native, activity }: Engine,
+  to: unknown,
+  options: unknown,
+  closing: () => boolean,
+): Promise<BackupResult> {
+  const path = pathOf(to, "path");
+  const { overwrite = false, signal, onProgress } = readRecord(options, "options", backupOptions) as BackupOptions;
+  signal?.throwIfAborted();
+  if (closing()) throw new ForkpointError("CLOSED", "the store is closed: open a new one to go on");
+  const work = new Backup(native, path, overwrite);
+  let last: string | null = null;
+  let thrown: { reason: unknown } | undefined;
+  const look = () => {
+    if (thrown === undefined && signal?.aborted) thrown = { reason: signal.reason };
+    if (thrown === undefined && closing()) {
+      thrown = { reason: new ForkpointError("CLOSED", "the store was closed before the backup ended") };
+    }
+    const progress = work.progress();
+    if (thrown === undefined && progress !== null && progress !== last) {
+      last = progress;
+      try {
+        onProgress?.(parse(progress) as BackupProgress);
+      } catch (error) {
+        thrown = { reason: error };
+      }
+    }
+    if (thrown !== undefined) work.cancel();
+  };
+  const timer = setInterval(look, INTERVAL);
+  activity.begin();
+  try {
+    const result = parse(await work.run()) as BackupResult;
+    const progress = work.progress();
+    if (progress !== null && progress !== last) onProgress?.(parse(progress) as BackupProgress);
+    return result;
+  } catch (error) {
+    tellFailure(error, subjectOf(native, "backup", {}));
+    throw thrown === undefined ? error : thrown.reason;
+  } finally {
+    clearInterval(timer);
+    activity.end();
+  }
+}

@@ -1,0 +1,41 @@
+/** Verifies everything that is stored. */
+
+import type { CheckOptions, VerifyReport } from "../../index.js";
+import type { Engine } from "./engine.js";
+import { ForkpointError } from "../bridge/errors.js";
+import { readRecord } from "./options.js";
+import { pruneOptions } from "./retention.js";
+import { storeCalls } from "../bridge/wire.js";
+
+/** The number of rows in a page. Between two pages, the check tests whether its signal was aborted. */
+const PAGE = 1000;
+
+const checkOptions = { signal: pruneOptions.signal, onProgress: pruneOptions.onProgress };
+
+/** Verifies everything that is stored, page by page. */
+export async function check({ native }: Engine, options: unknown, closing: () => boolean): Promise<VerifyReport> {
+  const { signal, onProgress } = readRecord(options, "options", checkOptions) as CheckOptions;
+  const report: VerifyReport = {
+    ok: true,
+    checked: { checkpoints: 0, payloads: 0, writes: 0, records: 0 },
+    findings: [],
+  };
+  let cursor: string | undefined;
+  do {
+    if (closing()) throw new ForkpointError("CLOSED", "the store was closed before the check ended");
+    signal?.throwIfAborted();
+    const page = await storeCalls.call(native, "check", { cursor, limit: PAGE });
+    const { checked } = report;
+    checked.checkpoints += page.checked.checkpoints;
+    checked.payloads += page.checked.payloads;
+    checked.writes += page.checked.writes;
+    checked.records += page.checked.records;
+    report.findings.push(...page.findings);
+    onProgress?.(page.done, page.of);
+    cursor = page.next ?? undefined;
+    // Let the event loop turn. Otherwise a store that answers immediately would give the caller no chance to abort.
+    await new Promise((resolve) => setImmediate(resolve));
+  } while (cursor !== undefined);
+  report.ok = report.findings.every(({ severity }) => severity !== "error");
+  return report;
+}

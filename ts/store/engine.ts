@@ -1,0 +1,23 @@
+/** The type `Engine`: an open store, behind its public classes. */
+
+import type { Activity } from "./activity.js";
+import type { Backlog } from "./backlog.js";
+import type { Lease } from "./lease.js";
+import type { NativeStore } from "../bridge/native.js";
+import type { Retention } from "./options.js";
+import type { Format } from "../bridge/serializer.js";
+
+/** The parts of an open store that the contracts' stores use. */
+export interface Engine {
+  readonly native: NativeStore;
+  readonly format: Format;
+  readonly retention: Retention;
+  /** Resolves when the store is open. Rejects if the store cannot be opened. */
+  readonly ready: Promise<void>;
+  /** Counts the operations in progress. `close` waits until they end. */
+  readonly activity: Activity;
+  /** The snapshots that are not stored yet. */
+  readonly backlog: Backlog;
+  /** The leases that this process holds. */
+  readonly leases: Set<Lease>;
+}

@@ -1,0 +1,243 @@
+/** The store behind the object of a contract: its own, or one that others use too. */
+
+import type {
+  CheckOptions,
+  LeaseOptions,
+  PruneOptions,
+  PruneProgress,
+  RunPruneResult,
+  RunRef,
+  StatsOptions,
+  StoreOptions,
+  StoreStats,
+  VerifyReport,
+} from "../../index.js";
+import { Activity } from "./activity.js";
+import type { Held } from "./backlog.js";
+import { tellFailure, tellRefusal } from "../bridge/channels.js";
+import { check } from "./check.js";
+import type { Engine } from "./engine.js";
+import { ForkpointError, isOwnError, readingArgument, typeError } from "../bridge/errors.js";
+import { Lease, fenced, leaseOption, releaseAll, takeLease } from "./lease.js";
+import type { Retention } from "./options.js";
+import { prune, stats, vacuum } from "./retention.js";
+import { type RunKey, readRun } from "./run-ref.js";
+import type { Format } from "../bridge/serializer.js";
+import { Store, engineOf, openInBackground } from "./store.js";
+import { subjectOf } from "../bridge/wire.js";
+
+/**
+ * The base of a contract's store: a handle to a `Store`. The handle closes a store that it opened itself. A shared
+ * store stays open.
+ */
+export class StoreHandle {
+  readonly #store: Store;
+  readonly #owned: boolean;
+  readonly #contract: string;
+  readonly #activity = new Activity();
+  /** The lease that all writes carry. Null: none. */
+  readonly #lease: Lease | null;
+  /** The leases that were taken with this handle. */
+  readonly #leases = new Set<Lease>();
+  #closing: Promise<void> | undefined;
+
+  /** `prune` and `stats` cover only the checkpoints of `contract`. */
+  constructor(
+    target: unknown,
+    options: StoreOptions | undefined,
+    contract: { readonly name: string },
+    lease: Lease | null = null,
+  ) {
+    this.#contract = contract.name;
+    this.#lease = lease;
+    if (readingArgument("target", () => target instanceof Store)) {
+      if (options !== undefined)
+        throw typeError("the target is an open store, which has its own options: pass the options to openStore()");
+      this.#store = target as Store;
+      this.#owned = false;
+    } else {
+      this.#store = openInBackground(target as string | URL, options);
+      this.#owned = true;
+    }
+  }
+
+  /** Returns the target itself if it is a handle, and otherwise a handle to the target. */
+  static of(target: unknown, options: StoreOptions | undefined, contract: { readonly name: string }): StoreHandle {
+    // A private name is looked up without the traps of a proxy.
+    const isHandle = typeof target === "object" && target !== null && #contract in target;
+    return isHandle ? target : new StoreHandle(target, options, contract);
+  }
+
+  /** Returns a handle to the same store whose writes carry the lease. */
+  withLease(lease: unknown): StoreHandle {
+    const checked = leaseOption(lease, "lease");
+    checked.requireStore(engineOf(this.#store).native);
+    return new StoreHandle(this.#store, undefined, { name: this.#contract }, checked);
+  }
+
+  /**
+   * The identity of the stored data. It is equal for all handles on the same checkpoints. For a file or a folder it is the path,
+   * and for a store in memory it is the store object.
+   */
+  get identity(): unknown {
+    return engineOf(this.#store).native.databasePath ?? this.#store;
+  }
+
+  /** True if this handle opened its store. False if the store is shared. */
+  get owned(): boolean {
+    return this.#owned;
+  }
+
+  /** True if all writes carry a lease. */
+  get isLeased(): boolean {
+    return this.#lease !== null;
+  }
+
+  /** The retention limits that the store was opened with. */
+  get retention(): Retention {
+    return engineOf(this.#store).retention;
+  }
+
+  /** The format that turns values into bytes. */
+  get format(): Format {
+    return engineOf(this.#store).format;
+  }
+
+  /** True if `close` was called. Operations that work in several steps then stop. */
+  get closing(): boolean {
+    return this.#closing !== undefined;
+  }
+
+  /**
+   * Starts an operation immediately. Its writes carry the lease. An error's stack shows the caller of the public method.
+   */
+  async run<T>(work: (engine: Engine) => Promise<T>, lease: Lease | null = this.#lease): Promise<T> {
+    const engine = this.#begin(lease);
+    try {
+      return await work(engine);
+    } catch (error) {
+      throw this.#failed(engine, error, this.run);
+    } finally {
+      this.#end(engine);
+    }
+  }
+
+  /**
+   * Starts an operation that stores what it serialises with the engine's format. `held` counts other bytes. If `stored`
+   * is given, the operation resolves to its result. Rejects with `BUSY` if too many bytes wait to be written.
+   *
+   * A save is the most frequent operation. So this function does not call `run`, which would make one more promise.
+   */
+  async save<T, R = T>(
+    work: (engine: Engine, held: Held) => Promise<T>,
+    lease: Lease | null = this.#lease,
+    stored?: (result: T) => R,
+  ): Promise<R> {
+    const engine = this.#begin(lease);
+    let held: Held | undefined;
+    try {
+      held = this.#admit(engine);
+      const result = await work({ ...engine, format: held.counting(engine.format) }, held);
+      return stored === undefined ? (result as unknown as R) : stored(result);
+    } catch (error) {
+      // A save that was not admitted was told as a refusal.
+      throw this.#failed(held && engine, error, this.save);
+    } finally {
+      held?.release();
+      this.#end(engine);
+    }
+  }
+
+  #begin(lease: Lease | null): Engine {
+    if (this.closing) {
+      throw new ForkpointError("CLOSED", "the store is closed: open a new one to go on");
+    }
+    const shared = engineOf(this.#store);
+    lease?.requireStore(shared.native);
+    const engine = lease === null ? shared : { ...shared, native: fenced(shared.native, lease) };
+    engine.activity.begin();
+    this.#activity.begin();
+    return engine;
+  }
+
+  #end(engine: Engine): void {
+    this.#activity.end();
+    engine.activity.end();
+  }
+
+  /**
+   * Prepares the error of an operation for its caller. `operation` is the function that the error's stack leaves out. If
+   * `engine` is undefined, the error was told already.
+   */
+  #failed(engine: Engine | undefined, error: unknown, operation: (...all: never[]) => unknown): unknown {
+    if (isOwnError(error)) {
+      Error.captureStackTrace(error, operation);
+      // Of the errors that are not the engine's, only those of reading a stored value can be told here.
+      if (engine) tellFailure(error, subjectOf(engine.native, "read", { space: this.#contract }));
+    }
+    return error;
+  }
+
+  #admit({ backlog, native }: Engine): Held {
+    try {
+      return backlog.admit();
+    } catch (error) {
+      tellRefusal("save", subjectOf(native, "save", { space: this.#contract }), error);
+      throw error;
+    }
+  }
+
+  /** Takes the lease of a run of this contract. */
+  lease(run: RunRef, options?: LeaseOptions): Promise<Lease> {
+    return this.leasing((engine, own) => takeLease(engine, readRun(run, this.#contract), options, own));
+  }
+
+  /** Takes the lease of a run that need not be checked. */
+  leaseOf(of: RunKey, options: LeaseOptions): Promise<Lease> {
+    return this.leasing((engine, own) => takeLease(engine, of, options, own));
+  }
+
+  /** Runs work that takes a lease. The lease is released when the handle is closed. */
+  leasing<T>(work: (engine: Engine, own: Set<Lease>) => Promise<T>): Promise<T> {
+    return this.run((engine) => work(engine, this.#leases), null);
+  }
+
+  /** In the result, a lineage is called a run, because the contract uses that name. */
+  prune(options: PruneOptions<RunPruneResult> | undefined): Promise<RunPruneResult> {
+    return this.run((engine) => prune(engine, this.#contract, options, () => this.closing, prunedRuns));
+  }
+
+  /** In the result, a lineage is called a run, because the contract uses that name. */
+  stats(options: StatsOptions | undefined) {
+    return this.run(async (engine) => inRuns(await stats(engine, this.#contract, options)));
+  }
+
+  /** Checks the whole database, not only this contract's data. */
+  check(options: CheckOptions | undefined): Promise<VerifyReport> {
+    return this.run((engine) => check(engine, options, () => this.closing));
+  }
+
+  vacuum(): Promise<void> {
+    return this.run(vacuum);
+  }
+
+  close(): Promise<void> {
+    this.#closing ??= this.#close();
+    return this.#closing;
+  }
+
+  async #close(): Promise<void> {
+    await this.#activity.idle();
+    await releaseAll(this.#leases);
+    if (this.#owned) await this.#store.close();
+  }
+}
+
+function prunedRuns({ lineages: runs, ...rest }: PruneProgress): RunPruneResult {
+  return { ...rest, runs };
+}
+
+function inRuns({ largest, lineages: runs, ...rest }: StoreStats) {
+  const named = largest.map(({ lineage: runId, ...line }) => ({ runId, ...line }));
+  return { ...rest, runs, largest: named };
+}

@@ -1,0 +1,344 @@
+/**
+ * Leases of runs: one process at a time works on a run. See `src/contract/lease.rs`.
+ *
+ * The store's clock decides whether a lease has expired. A holder measures the time since its last renewal with the
+ * monotonic clock, which nobody sets.
+ */
+
+import { randomUUID } from "node:crypto";
+import { performance } from "node:perf_hooks";
+import type { Lease as Contract, LeaseHolder } from "../../index.js";
+import { ForkpointError, isOvertaken, quote, show, typeError } from "../bridge/errors.js";
+import { hasEnded, thisProcess } from "./holder.js";
+import type { Fence, NativeStore } from "../bridge/native.js";
+import { type OptionParser, readRecord, signalOption, whole } from "./options.js";
+import type { RunKey } from "./run-ref.js";
+import { Contract as Calls } from "../bridge/wire.js";
+
+/** The default of `ttlMs`. */
+export const TTL_MS = 30_000;
+
+interface Holding extends LeaseHolder {
+  from: string | null;
+  attempts: number;
+}
+
+interface Found extends Holding {
+  id: string;
+  token: number;
+  savedAt: number;
+  valid: boolean;
+}
+
+interface LeaseCalls {
+  read(fields: { of: RunKey }): { now: number; lease: Found | null };
+  clock(fields: {}): number;
+  held(fields: { space: string; runs: string[] }): Array<LeaseHolder | null>;
+  take(fields: {
+    of: RunKey;
+    id: string;
+    expired: Pick<Found, "id" | "savedAt"> | undefined;
+    holding: Holding;
+    savedAt: number;
+  }): null;
+  renew(fields: { of: RunKey; id: string; holding: Holding; savedAt: number }): null;
+  release(fields: { id: string }): null;
+}
+
+const calls = new Calls<LeaseCalls>("lease", {
+  kinds: { read: null, clock: null, held: null, take: null, renew: null, release: null },
+  subject: ({ of, space }) => ({ space: of?.space ?? space, run: of?.run, ns: of?.ns }),
+});
+
+/** The reason why a lease was not taken. */
+export type NotTaken =
+  /** Another process holds the lease. `leftMs` is the time after which it expires, on the store's clock alone. */
+  | (LeaseHolder & { leftMs: number })
+  /** The processes that held the lease before have crashed this often in a row, each from the same checkpoint. */
+  | { crashes: number };
+
+/** What `recover` adds to a lease. */
+interface Attempt {
+  ttlMs: number;
+  /** The id of the run's newest checkpoint. */
+  from?: string;
+  /** After so many leases in a row that were not released, each from the same checkpoint, the lease is not given again. */
+  maxAttempts?: number;
+}
+
+/** An open store, as leases use it. */
+interface Leasing {
+  readonly native: NativeStore;
+  /** The leases that this process holds. */
+  readonly leases: Set<Lease>;
+}
+
+let made = false;
+
+export class Lease implements Contract, Fence {
+  readonly token: number;
+  readonly holder: string;
+  readonly #native: NativeStore;
+  readonly #of: RunKey;
+  readonly #id: string;
+  readonly #ttlMs: number;
+  readonly #holding: Omit<Holding, "until">;
+  /** The sets that list the lease while it is held, so that `close` finds it. */
+  readonly #lists: ReadonlyArray<Set<Lease>>;
+  readonly #lost = new AbortController();
+  #until: number;
+  /** When the lease was taken or renewed, on the monotonic clock. */
+  #renewedAt: number;
+  #timer: NodeJS.Timeout;
+  #released: Promise<void> | undefined;
+  /** Why the lease was lost, and who has it now. */
+  #why = "";
+  #successor: LeaseHolder | null = null;
+
+  private constructor(native: NativeStore, of: RunKey, found: Found, began: number, lists: Array<Set<Lease>>) {
+    if (!made) throw typeError("Lease has no public constructor: use store.lease()");
+    const { id, token, savedAt, until, valid: _, ...holding } = found;
+    this.token = token;
+    this.holder = holding.holder;
+    this.#native = native;
+    this.#of = of;
+    this.#id = id;
+    this.#ttlMs = until - savedAt;
+    this.#holding = holding;
+    this.#until = until;
+    this.#renewedAt = began;
+    this.#lists = lists;
+    for (const list of lists) list.add(this);
+    this.#timer = this.#renewAfter(this.#ttlMs / 3);
+  }
+
+  /**
+   * Takes the lease of a run for `ttlMs`, and renews it until it is released. A process that crashes leaves its lease
+   * behind: it ends when it expires, or at once if the process was on this machine.
+   */
+  static async take(
+    { native, leases }: Leasing,
+    of: RunKey,
+    { ttlMs, from, maxAttempts = Number.POSITIVE_INFINITY }: Attempt,
+    own: Set<Lease>,
+  ): Promise<Lease | NotTaken> {
+    for (;;) {
+      const began = performance.now();
+      const { now, lease: current } = await calls.call(native, "read", { of });
+      if (current?.valid && !hasEnded(current.holder)) {
+        const { holder, until } = current;
+        return { holder, until, leftMs: until - now };
+      }
+      const crashes = from !== undefined && current?.from === from ? current.attempts : 0;
+      if (crashes >= maxAttempts) return { crashes };
+      const id = randomUUID();
+      const holding = { holder: thisProcess(), until: now + ttlMs, from: from ?? null, attempts: crashes + 1 };
+      const expired = current === null ? undefined : { id: current.id, savedAt: current.savedAt };
+      try {
+        await calls.call(native, "take", { of, id, expired, holding, savedAt: now });
+      } catch (error) {
+        // Another process was faster: read its lease.
+        if (isOvertaken(error)) continue;
+        throw error;
+      }
+      const { lease } = await calls.call(native, "read", { of }).catch(async (error: unknown) => {
+        // Nobody would release it.
+        await calls.call(native, "release", { id }).catch(() => {});
+        throw error;
+      });
+      // The lease may have expired and have been taken since.
+      if (lease?.id !== id) continue;
+      made = true;
+      try {
+        return new Lease(native, of, lease, began, [leases, own]);
+      } finally {
+        made = false;
+      }
+    }
+  }
+
+  /** Returns true for a lease. A private name is looked up without the traps of a proxy. */
+  static is(value: unknown): value is Lease {
+    return typeof value === "object" && value !== null && #id in value;
+  }
+
+  get until(): number {
+    return this.#until;
+  }
+
+  get signal(): AbortSignal {
+    return this.#lost.signal;
+  }
+
+  /** True if the lease is lost. A process that slept for `ttlMs` has lost it, even if nobody has taken it. */
+  get lost(): boolean {
+    if (!this.#lost.signal.aborted && this.#age >= this.#ttlMs) this.#lose("it expired while this process slept", null);
+    return this.#lost.signal.aborted;
+  }
+
+  release(): Promise<void> {
+    this.#released ??= this.#release();
+    return this.#released;
+  }
+
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.release();
+  }
+
+  /** Refuses a lease of another store. */
+  requireStore(native: NativeStore): void {
+    const same =
+      native.databasePath === null ? native === this.#native : native.databasePath === this.#native.databasePath;
+    if (!same) throw typeError("the lease belongs to another store: take it from the store that it is used with");
+  }
+
+  /**
+   * Runs a call that carries the lease: if the lease was lost, the call stores nothing and rejects with `CONFLICT`.
+   * `work` gets the value of the call's field `fence`.
+   */
+  async guard<T>(work: (fence: object) => Promise<T>): Promise<T> {
+    if (this.lost) throw this.#error();
+    if (this.#released !== undefined) {
+      const message = `the lease of ${nameOf(this.#of)} was released: take it again before you write to the run`;
+      throw new ForkpointError("CONFLICT", message, { lease: null });
+    }
+    try {
+      return await work({ of: this.#of, id: this.#id });
+    } catch (error) {
+      if (isOvertaken(error)) await this.#look();
+      throw this.#lost.signal.aborted && isOvertaken(error) ? this.#error() : error;
+    }
+  }
+
+  get #age(): number {
+    return performance.now() - this.#renewedAt;
+  }
+
+  #renewAfter(ms: number): NodeJS.Timeout {
+    return setTimeout(() => void this.#renew(), Math.max(1, ms)).unref();
+  }
+
+  /**
+   * Renews the lease. After two thirds of `ttlMs` without success, the lease counts as lost, so that the holder can stop
+   * before another process begins. A renewal that begins late, because the event loop was busy, still gets some time.
+   */
+  async #renew(): Promise<void> {
+    if (this.lost || this.#released !== undefined) return;
+    const began = performance.now();
+    const age = began - this.#renewedAt;
+    const fail = () => this.#lose("it could not be renewed in time", null);
+    const patience = Math.min(Math.max((this.#ttlMs * 2) / 3 - age, this.#ttlMs / 6), this.#ttlMs - age);
+    const limit = setTimeout(fail, patience).unref();
+    try {
+      const now = await calls.call(this.#native, "clock", {});
+      const holding = { ...this.#holding, until: now + this.#ttlMs };
+      await calls.call(this.#native, "renew", { of: this.#of, id: this.#id, holding, savedAt: now });
+      if (this.#over) return;
+      [this.#until, this.#renewedAt] = [holding.until, began];
+      this.#timer = this.#renewAfter(this.#ttlMs / 3);
+    } catch (error) {
+      if (this.#over) return;
+      if (isOvertaken(error)) await this.#look().catch(() => this.#lose("another process has taken it", null));
+      else if (this.#age >= (this.#ttlMs * 2) / 3) fail();
+      if (!this.#over) this.#timer = this.#renewAfter(this.#ttlMs / 12);
+    } finally {
+      clearTimeout(limit);
+    }
+  }
+
+  get #over(): boolean {
+    return this.#lost.signal.aborted || this.#released !== undefined;
+  }
+
+  /** Reads who has the lease, and notices that it is lost. */
+  async #look(): Promise<void> {
+    const { lease } = await calls.call(this.#native, "read", { of: this.#of });
+    if (lease?.id === this.#id || this.#over) return;
+    const now = lease?.valid ? { holder: lease.holder, until: lease.until } : null;
+    this.#lose(now === null ? "another process has taken it meanwhile" : `${now.holder} has taken it`, now);
+  }
+
+  #lose(why: string, successor: LeaseHolder | null): void {
+    if (this.#over) return;
+    clearTimeout(this.#timer);
+    for (const list of this.#lists) list.delete(this);
+    [this.#why, this.#successor] = [why, successor];
+    this.#lost.abort(this.#error());
+  }
+
+  #error(): ForkpointError {
+    const message =
+      `the lease of ${nameOf(this.#of)} was lost, because ${this.#why}: nothing more is stored under it. Stop working on ` +
+      "the run, and take its lease again before you continue";
+    return new ForkpointError("CONFLICT", message, { lease: this.#successor });
+  }
+
+  async #release(): Promise<void> {
+    clearTimeout(this.#timer);
+    for (const list of this.#lists) list.delete(this);
+    await calls.call(this.#native, "release", { id: this.#id });
+  }
+}
+
+/** Takes the lease of a run. Rejects with `CONFLICT` if somebody else holds it. `own` lists the leases of the caller. */
+export async function takeLease(engine: Leasing, of: RunKey, options: unknown, own: Set<Lease>): Promise<Lease> {
+  const { ttlMs = TTL_MS, signal } = readRecord(options, "options", leaseOptions) as {
+    ttlMs?: number;
+    signal?: AbortSignal;
+  };
+  signal?.throwIfAborted();
+  const lease = await Lease.take(engine, of, { ttlMs }, own);
+  if (!(lease instanceof Lease)) throw isHeld(of, lease as LeaseHolder);
+  if (!signal?.aborted) return lease;
+  await lease.release();
+  throw signal.reason;
+}
+
+function isHeld(of: RunKey, { holder, until }: LeaseHolder): ForkpointError {
+  const message =
+    `${nameOf(of)} is leased by ${holder} until ${new Date(until).toISOString()}: wait until the lease is released or ` +
+    "expires, or stop that process";
+  return new ForkpointError("CONFLICT", message, { retryable: true, lease: { holder, until } });
+}
+
+function nameOf({ run, ns }: RunKey): string {
+  return `run ${quote(run)}${ns === "" ? "" : `, namespace ${quote(ns)}`}`;
+}
+
+/** Releases leases. A lease that cannot be released expires. */
+export async function releaseAll(leases: Set<Lease>): Promise<void> {
+  await Promise.allSettled([...leases].map((lease) => lease.release()));
+}
+
+/** Reads who holds the leases of runs of one contract, in one query. A lease that has expired counts as none. */
+export async function holdersOf(
+  native: NativeStore,
+  space: string,
+  runs: string[],
+): Promise<Array<LeaseHolder | null>> {
+  return runs.length === 0 ? [] : calls.call(native, "held", { space, runs });
+}
+
+/** Returns a store whose writing calls carry the lease. */
+export function fenced(native: NativeStore, lease: Lease): NativeStore {
+  return { ...native, fence: lease };
+}
+
+export const ttlOption: OptionParser<number> = whole(100, 2 ** 31 - 1, "milliseconds");
+
+const leaseOptions = { ttlMs: ttlOption, signal: signalOption };
+
+/** Parses a lease that the user passes to a save. */
+export const leaseOption: OptionParser<Lease> = (value, name) => {
+  if (Lease.is(value)) return value;
+  throw typeError(`${name} must be a lease from store.lease(), and is ${show(value)}`);
+};
+
+/** Parses the option `lease` of a class that takes leases by itself. Returns `ttlMs`, or undefined without leases. */
+export const ownLeaseOption: OptionParser<number | undefined> = (value, name) => {
+  if (value === false) return undefined;
+  if (value === true) return TTL_MS;
+  if (value === undefined || value === null || typeof value !== "object")
+    throw typeError(`${name} must be true or an object such as { ttlMs: 30_000 }, and is ${show(value)}`);
+  return (readRecord(value, name, { ttlMs: ttlOption })["ttlMs"] as number | undefined) ?? TTL_MS;
+};

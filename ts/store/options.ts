@@ -1,0 +1,278 @@
+/** Reads and checks the options of stores and methods, targets and paths. */
+
+import { fileURLToPath } from "node:url";
+import type { Serializer, StoreOptions } from "../../index.js";
+import { isArray, quote, rangeError, readingArgument, show, typeError } from "../bridge/errors.js";
+import { requireId } from "./ids.js";
+import type { ServerOptions } from "../bridge/native.js";
+import { type Format, formatOf } from "../bridge/serializer.js";
+
+/** The retention limits of a store. Null means no limit. */
+export interface Retention {
+  keepLastN: number | null;
+  ttlMs: number | null;
+  maxBytes: number | null;
+}
+
+/** A store's options with all defaults filled in. */
+export interface Settings extends Retention {
+  server: ServerOptions;
+  durability: "full" | "normal" | "off";
+  busyTimeoutMs: number;
+  maxPayloadBytes: number;
+  maxQueueBytes: number;
+  cacheBytes: number;
+  readOnly: boolean;
+  format: Format;
+}
+
+const durabilities = ["full", "normal", "off"] as const;
+
+/** Returns the checked value of an option, or throws if it is wrong. `name` is used in the message. */
+export type OptionParser<T> = (value: unknown, name: string) => T;
+
+/** Renamed options: the old name and the current one. */
+const renamed: Record<string, string> = { busyTimeout: "busyTimeoutMs", ttl: "ttlMs" };
+
+/** Parses true or false. */
+export const flag: OptionParser<boolean> = (value, name) => {
+  if (typeof value !== "boolean") throw typeError(`${name} must be true or false, and is ${show(value)}`);
+  return value;
+};
+
+const parsers: { [K in keyof Required<StoreOptions>]: OptionParser<unknown> } = {
+  durability: (value, name) => {
+    if (!durabilities.includes(value as "full")) {
+      throw typeError(
+        `${name} must be "full", "normal" or "off", and is ${typeof value === "string" ? quote(value) : show(value)}`,
+      );
+    }
+    return value;
+  },
+  serializer: (value) => formatOf(value as "v8" | "json" | Serializer),
+  busyTimeoutMs: whole(0, 2 ** 31 - 1, "milliseconds"),
+  readOnly: flag,
+  maxPayloadBytes: whole(1, 900 * 2 ** 20, "bytes"),
+  maxQueueBytes: whole(1, 2 ** 40, "bytes"),
+  cacheBytes: whole(0, 2 ** 40, "bytes"),
+  keepLastN: atMost("checkpoints"),
+  ttlMs: atMost("milliseconds"),
+  maxBytes: atMost("bytes"),
+  schema: text,
+  prefix: text,
+  migrate: text,
+  password: (value, name) => {
+    if (typeof value !== "function") throw typeError(`${name} must be a function that returns a password`);
+    return value;
+  },
+};
+
+/** Parses a text. The engine checks it further. */
+export function text(value: unknown, name: string): string {
+  if (typeof value !== "string") throw typeError(`${name} must be a string, and is ${show(value)}`);
+  return value;
+}
+
+/** Checks the options of `openStore` and fills in the defaults. */
+export function readOptions(options: unknown): Settings {
+  const given = readRecord(options, "options", parsers);
+  return {
+    durability: (given["durability"] as Settings["durability"]) ?? "full",
+    busyTimeoutMs: (given["busyTimeoutMs"] as number) ?? 30_000,
+    maxPayloadBytes: (given["maxPayloadBytes"] as number) ?? 64 * 2 ** 20,
+    maxQueueBytes: (given["maxQueueBytes"] as number) ?? 256 * 2 ** 20,
+    cacheBytes: (given["cacheBytes"] as number) ?? 64 * 2 ** 20,
+    readOnly: (given["readOnly"] as boolean) ?? false,
+    keepLastN: (given["keepLastN"] as number | null) ?? null,
+    ttlMs: (given["ttlMs"] as number | null) ?? null,
+    maxBytes: (given["maxBytes"] as number | null) ?? null,
+    format: (given["serializer"] as Format) ?? formatOf("v8"),
+    server: {
+      schema: given["schema"] as string,
+      prefix: given["prefix"] as string,
+      migrate: given["migrate"] as "auto" | "never",
+      password: given["password"] as () => string,
+    },
+  };
+}
+
+/** Checks an options object. Throws for unknown keys. A key whose value is `undefined` is treated as missing. */
+export function readRecord(
+  options: unknown,
+  what: string,
+  known: Record<string, OptionParser<unknown>>,
+): Record<string, unknown> {
+  if (options === undefined) return {};
+  if (typeof options !== "object" || options === null || isArray(options)) {
+    throw typeError(`${what} must be an object, and is ${show(options)}`);
+  }
+  const keys = readingArgument(what, () => {
+    refuseUnknown(options, Object.keys(known));
+    return Object.keys(options);
+  });
+  const read: Record<string, unknown> = { __proto__: null };
+  for (const key of keys) {
+    const name = `option "${key}"`;
+    readingArgument(name, () => {
+      const value = (options as Record<string, unknown>)[key];
+      if (value !== undefined) read[key] = known[key]!(value, name);
+    });
+  }
+  return read;
+}
+
+/** Throws for a key that is not one of the names. `where` says in the message whose key it is. */
+export function refuseUnknown(given: object, names: string[], where = ""): void {
+  const key = Object.keys(given).find((each) => !names.includes(each));
+  if (key === undefined) return;
+  const place = where === "" ? "" : `${where}: `;
+  throw typeError(`${place}Unknown option ${quote(key)}.${hint(key, names)} Known options: ${names.join(", ")}`);
+}
+
+/**
+ * Returns a sentence that suggests the known option with the most similar name. Returns an empty string if no name is
+ * similar.
+ */
+export function hint(key: string, names: readonly string[]): string {
+  const today = Object.hasOwn(renamed, key) ? renamed[key] : undefined;
+  if (today !== undefined && names.includes(today)) return ` It is called "${today}" now.`;
+  const [short, all] = [key.toLowerCase(), names.map((name) => [name, name.toLowerCase()] as const)];
+  const near = (all.find(([, name]) => distance(name, short) <= 2) ??
+    all.find(([, name]) => short.length > 3 && name.startsWith(short)))?.[0];
+  return near === undefined ? "" : ` Did you mean "${near}"?`;
+}
+
+/** Parses a whole number in a range. */
+export function whole(least: number, most: number, unit: string): OptionParser<number> {
+  return (value, name) => {
+    if (typeof value !== "number") throw typeError(`${name} must be a number of ${unit}, and is ${show(value)}`);
+    if (!Number.isInteger(value) || value < least || value > most) {
+      throw rangeError(`${name} must be a whole number of ${unit} from ${least} to ${most}, and is ${value}`);
+    }
+    return value;
+  };
+}
+
+/** Splits the options of a contract's store into `expectedParent` and the options of the store itself. */
+export function readExpectedParent(options: unknown): [expectsParent: boolean, others: StoreOptions | undefined] {
+  if (typeof options !== "object" || options === null || isArray(options))
+    return [false, options as StoreOptions | undefined];
+  const { expectedParent = false, ...others } = readingArgument("options", () => ({
+    ...(options as StoreOptions & { expectedParent?: boolean }),
+  }));
+  const own =
+    readingArgument("options", () => Object.hasOwn(options, "expectedParent")) && Object.keys(others).length === 0;
+  return [flag(expectedParent, 'option "expectedParent"'), own ? undefined : others];
+}
+
+/** Parses an AbortSignal. */
+export const signalOption: OptionParser<AbortSignal> = (value, name) => {
+  if (!(value instanceof AbortSignal)) throw typeError(`${name} must be an AbortSignal, and is ${show(value)}`);
+  return value;
+};
+
+/** Parses a limit: a whole number above 0. Null, 0 and Infinity mean no limit, and the parser returns null for them. */
+export function atMost(unit: string): OptionParser<number | null> {
+  return (value, name) => {
+    if (value === null || value === 0 || value === Number.POSITIVE_INFINITY) return null;
+    if (typeof value !== "number") {
+      throw typeError(`${name} must be a number of ${unit}, or null for no limit, and is ${show(value)}`);
+    }
+    if (!Number.isSafeInteger(value) || value < 0) {
+      throw rangeError(`${name} must be a positive whole number of ${unit}, and is ${value}`);
+    }
+    return value;
+  };
+}
+
+/** The options of the methods that list runs or threads page by page. */
+export const pageOptions = {
+  limit: whole(1, 100_000, "entries"),
+  cursor: (value: unknown, name: string) => {
+    if (value === null) return undefined;
+    if (typeof value === "string" && /^[1-9]\d{0,15}$/.test(value)) return Number(value);
+    throw typeError(`${name} must be the cursor of an earlier page`);
+  },
+};
+
+/** Turns a target into the text that the engine expects. */
+export function readTarget(target: unknown): string {
+  return readingArgument("target", () => readText(target));
+}
+
+function readText(target: unknown): string {
+  if (target instanceof URL) return target.protocol === "file:" ? fileTarget(target) : target.href;
+  if (typeof target !== "string") {
+    throw typeError(`target must be a path, a URL or an open store, and is ${show(target)}`);
+  }
+  if (/^file:/i.test(target)) return fileTarget(target);
+  if (target === "")
+    throw typeError(
+      'target is empty: give a file path, "sqlite:<path>", "jsonl:<folder>", "postgres://<host>/<database>" or "memory:"',
+    );
+  if (!target.isWellFormed()) {
+    throw typeError("target contains an unpaired surrogate (invalid Unicode), which a path cannot contain");
+  }
+  return target;
+}
+
+/** Marks the target as a path, so that no part of it is read as a scheme. */
+function fileTarget(url: string | URL): string {
+  try {
+    return `sqlite://${fileURLToPath(url)}`;
+  } catch (error) {
+    throw typeError(
+      `target is not the URL of a file on this machine: ${error instanceof Error ? error.message : String(error)}`,
+    );
+  }
+}
+
+/** Returns the path of a file that is given as a path or URL. */
+export function pathOf(file: unknown, what: string): string {
+  return readingArgument(what, () => readPath(file, what));
+}
+
+function readPath(file: unknown, what: string): string {
+  if (typeof file === "string" && file !== "") {
+    if (!file.includes("\0") && file.isWellFormed()) return file;
+    throw typeError(`${what} contains a NUL character or an unpaired surrogate, which a path cannot contain`);
+  }
+  if (file instanceof URL) {
+    try {
+      return fileURLToPath(file);
+    } catch (error) {
+      throw typeError(
+        `${what} is not the URL of a file on this machine: ${error instanceof Error ? error.message : String(error)}`,
+      );
+    }
+  }
+  throw typeError(`${what} must be the path of a file or a file: URL, and is ${show(file)}`);
+}
+
+/** The Levenshtein distance of two words, for suggestions. */
+function distance(a: string, b: string): number {
+  if (Math.abs(a.length - b.length) > 2) return 3;
+  let row = Array.from({ length: b.length + 1 }, (_, i) => i);
+  for (let i = 1; i <= a.length; i++) {
+    const next = [i];
+    for (let j = 1; j <= b.length; j++) {
+      next[j] = Math.min(row[j]! + 1, next[j - 1]! + 1, row[j - 1]! + (a[i - 1] === b[j - 1] ? 0 : 1));
+    }
+    row = next;
+  }
+  return row[b.length]!;
+}
+
+/** Takes the option `program`, the name of the program, out of the options of a store. */
+export function programOption<O extends { program?: string }>(
+  options: O | undefined,
+): { program: string | undefined; others: Omit<O, "program"> | undefined } {
+  if (typeof options !== "object" || options === null || isArray(options))
+    return { program: undefined, others: options };
+  const { program, ...others } = options;
+  if (program === undefined) return { program, others: options };
+  if (requireId(program, 'option "program"') === "") {
+    throw typeError('option "program" is empty: give the name of the program, or leave it out');
+  }
+  return { program, others: Object.keys(others).length > 0 ? others : undefined };
+}

@@ -1,0 +1,131 @@
+/** Prunes, measures and vacuums a store. */
+
+import type { PruneOptions, PruneProgress, StatsOptions, StoreStats } from "../../index.js";
+import type { Engine } from "./engine.js";
+import { keptBytes } from "../bridge/incremental/memory.js";
+import { ForkpointError, rangeError, show, typeError } from "../bridge/errors.js";
+import { type OptionParser, type Retention, atMost, flag, readRecord, whole } from "./options.js";
+import { type Cursor, type Pruned, type Rule, storeCalls } from "../bridge/wire.js";
+
+/** The maximum number of checkpoints that one transaction removes. A save waits for at most one transaction. */
+const BATCH = 500;
+/** The maximum number of lineages that `stats()` lists. */
+const MOST_LARGEST = 1000;
+
+/** Throws if the operation should stop because the store is being closed or the signal has aborted. */
+export function throwIfStopped(signal: AbortSignal | undefined, closing: () => boolean): void {
+  if (closing())
+    throw new ForkpointError("CLOSED", "the store was closed before the removal ended: the remaining checkpoints stay");
+  signal?.throwIfAborted();
+}
+
+/**
+ * Lets the event loop turn, then throws if the operation should stop. Without this turn, a store that answers
+ * immediately would give the caller no chance to abort.
+ */
+export async function betweenSteps(signal: AbortSignal | undefined, closing: () => boolean): Promise<void> {
+  await new Promise((resolve) => setImmediate(resolve));
+  throwIfStopped(signal, closing);
+}
+
+/**
+ * Removes the checkpoints that the options select, batch by batch. Removes only those of `contract`, or those of all
+ * contracts if `contract` is undefined. `close` waits for at most one batch. `shown` converts the progress to the
+ * caller's type.
+ */
+export async function prune<R>(
+  { native, retention }: Engine,
+  contract: string | undefined,
+  options: unknown,
+  closing: () => boolean,
+  shown: (progress: PruneProgress) => R,
+): Promise<R> {
+  const { signal, onProgress, dryRun, rules } = readPruneOptions<R>(options, retention);
+  throwIfStopped(signal, closing);
+  const done: PruneProgress = { removed: 0, bytes: 0, lineages: 0 };
+  const count = ({ checkpoints, bytes, lineages }: Pruned) => {
+    done.removed += checkpoints;
+    done.bytes += bytes;
+    done.lineages += lineages;
+    onProgress?.(shown({ ...done }));
+  };
+  if (dryRun) {
+    count(await storeCalls.call(native, "prunable", { contract, rules }));
+    return shown(done);
+  }
+  for (const rule of rules) {
+    let next: Cursor | undefined;
+    do {
+      const batch: Pruned = await storeCalls.call(native, "prune", { contract, rule, cursor: next, most: BATCH });
+      count(batch);
+      next = batch.next ?? undefined;
+      if (next !== undefined) await betweenSteps(signal, closing);
+    } while (next !== undefined);
+  }
+  return shown(done);
+}
+
+/** Returns how much the store holds. */
+export async function stats({ native }: Engine, contract: string | undefined, options: unknown): Promise<StoreStats> {
+  const { largest = 0 } = readRecord(options, "options", statsOptions) as StatsOptions;
+  const found = await storeCalls.call(native, "stats", { contract, largest });
+  const { logicalBytes, storedBytes, fileBytes, checkpoints, lineages, records, recordBytes } = found;
+  const lines = found.largest.map((of) => ({
+    lineage: of.lineage,
+    checkpoints: of.checkpoints,
+    logicalBytes: of.logicalBytes,
+    storedBytes: of.storedBytes,
+  }));
+  const counts = { checkpoints, lineages, records, recordBytes };
+  const ratio = storedBytes === 0 ? 1 : logicalBytes / storedBytes;
+  const file = typeof fileBytes === "number" ? { fileBytes } : {};
+  return { ...counts, logicalBytes, storedBytes, ratio, ...file, keptBytes: keptBytes(), largest: lines };
+}
+
+const statsOptions: { [K in keyof Required<StatsOptions>]: OptionParser<unknown> } = {
+  largest: whole(0, MOST_LARGEST, "entries"),
+};
+
+/** Gives the space of removed checkpoints back to the file system. */
+export async function vacuum({ native }: Engine): Promise<void> {
+  await storeCalls.call(native, "vacuum", {});
+}
+
+function readPruneOptions<R>(options: unknown, policy: Retention) {
+  const read = readRecord(options, "options", pruneOptions) as PruneOptions<R> & { olderThan?: number };
+  const { signal, onProgress, dryRun = false } = read;
+  const { olderThan = policy.ttlMs === null ? null : Date.now() - policy.ttlMs } = read;
+  const { keepLastN = policy.keepLastN, maxBytes = policy.maxBytes } = read;
+  // The order of the rules matters. Removal by age leaves fewer checkpoints for the rule on their number, and removal
+  // by number leaves fewer bytes for the rule on bytes.
+  const rules: Rule[] = [];
+  if (olderThan !== null) rules.push({ savedBefore: Math.ceil(olderThan) });
+  if (keepLastN !== null) rules.push({ keepLast: keepLastN });
+  if (maxBytes !== null) rules.push({ maxBytes });
+  return { signal, onProgress, dryRun, rules };
+}
+
+export const pruneOptions: { [K in keyof Required<PruneOptions>]: OptionParser<unknown> } = {
+  olderThan: (value, name) => {
+    if (value === null) return null;
+    const time = value instanceof Date ? value.getTime() : value;
+    if (typeof time !== "number") {
+      throw typeError(`${name} must be a Date or a number of milliseconds since the epoch, and is ${show(value)}`);
+    }
+    if (!Number.isFinite(time) || Math.abs(time) > Number.MAX_SAFE_INTEGER) {
+      throw rangeError(`${name} must be a valid time, and is ${value instanceof Date ? "an invalid Date" : time}`);
+    }
+    return time;
+  },
+  keepLastN: atMost("checkpoints"),
+  maxBytes: atMost("bytes"),
+  dryRun: flag,
+  signal: (value, name) => {
+    if (!(value instanceof AbortSignal)) throw typeError(`${name} must be an AbortSignal, and is ${show(value)}`);
+    return value;
+  },
+  onProgress: (value, name) => {
+    if (typeof value !== "function") throw typeError(`${name} must be a function, and is ${show(value)}`);
+    return value;
+  },
+};
