@@ -301,17 +301,18 @@ const become: Record<string, [() => unknown, unknown]> = {
   "a view of a part of memory": [() => new Uint8Array(100).fill(7).subarray(10, 12), new Uint8Array([7, 7])],
 };
 
-describe("values", () => {
+// Text files hold them as JSON, and the others as V8 writes them.
+describe.each([...new Set([kinds[0]!, "jsonl"] as const)])("values in %s", (kind) => {
   test.each(Object.entries(kept))("%s: kept exactly", async (_, make) => {
-    expectSame(await back(open("memory:"), make()), make());
+    expectSame(await back(open(place(kind)), make()), make());
   });
 
   test.each(Object.entries(become))("%s: stored as documented", async (_, [make, expected]) => {
-    expectSame(await back(open("memory:"), make()), expected);
+    expectSame(await back(open(place(kind)), make()), expected);
   });
 
   test("all of them in one checkpoint, in a file, outside of the state too", async () => {
-    const target = place("sqlite");
+    const target = place(kind === "jsonl" ? kind : "sqlite");
     const values = Object.fromEntries(Object.entries(kept).map(([name, make]) => [name, make()]));
     const saved = checkpoint({ values, state: { input: values } as Checkpoint["state"] });
     const store = open(target);
@@ -323,7 +324,7 @@ describe("values", () => {
   });
 
   test("an invalid Date", async () => {
-    const store = open("memory:");
+    const store = open(place(kind));
     const saved = holding(new Date(Number.NaN));
     await store.save(saved);
     const read = (await store.get(saved.id))!.state.scratch as Date;
@@ -334,7 +335,7 @@ describe("values", () => {
   test("a sparse array whose only element has the index 4,000,000,000", async () => {
     const far: unknown[] = [];
     far[4_000_000_000] = "far";
-    const read = (await back(open("memory:"), { far })) as { far: unknown[] };
+    const read = (await back(open(place(kind)), { far })) as { far: unknown[] };
     expect([read.far.length, Object.keys(read.far), read.far[4_000_000_000]]).toEqual([
       4_000_000_001,
       ["4000000000"],
@@ -344,13 +345,13 @@ describe("values", () => {
 
   test("keys keep their order", async () => {
     const value = kept["keys that look like numbers"]!() as object;
-    expect(Object.keys((await back(open("memory:"), value)) as object)).toEqual(Object.keys(value));
+    expect(Object.keys((await back(open(place(kind)), value)) as object)).toEqual(Object.keys(value));
   });
 
   test("an Error keeps its name, message, stack and cause", async () => {
     const cause = new TypeError("because", { cause: { code: 7, at: new Date(5) } });
     const error = new RangeError("message", { cause });
-    const read = (await back(open("memory:"), error)) as RangeError & { cause: TypeError };
+    const read = (await back(open(place(kind)), error)) as RangeError & { cause: TypeError };
     expect(read).toBeInstanceOf(RangeError);
     expect([read.name, read.message, read.stack]).toEqual([error.name, error.message, error.stack]);
     expect(read.cause).toBeInstanceOf(TypeError);
@@ -360,7 +361,7 @@ describe("values", () => {
 
   test("shared references stay shared, and are nobody else's", async () => {
     const shared = { a: 1 };
-    const read = (await back(open("memory:"), { one: shared, two: [shared], url: [new URL("x:y"), shared] })) as {
+    const read = (await back(open(place(kind)), { one: shared, two: [shared], url: [new URL("x:y"), shared] })) as {
       one: object;
       two: object[];
       url: object[];
@@ -373,13 +374,13 @@ describe("values", () => {
   test("an object with toJSON that is met twice is asked once", async () => {
     let calls = 0;
     const asked = { toJSON: () => ({ call: ++calls }) };
-    const read = (await back(open("memory:"), [asked, asked])) as object[];
+    const read = (await back(open(place(kind)), [asked, asked])) as object[];
     expect(read).toEqual([{ call: 1 }, { call: 1 }]);
     expect(calls).toBe(1);
   });
 
   test("getters are called once", async () => {
-    const store = open("memory:");
+    const store = open(place(kind));
     const calls: Record<string, number> = {};
     const counting = (name: string, value: unknown = name) => ({
       enumerable: true,
@@ -412,7 +413,7 @@ describe("values", () => {
   });
 
   test("typed arrays own their memory, and no more than they show", async () => {
-    const store = open("memory:");
+    const store = open(place(kind));
     const memory = new ArrayBuffer(1 << 20);
     const value = [
       new Uint8Array(memory, 16, 4),
@@ -558,11 +559,11 @@ describe("values that cannot be stored", () => {
     expect(outside!.message).toMatch(/^checkpoint(\.|$| )/);
   });
 
-  test("and so in a file", async () => {
-    const store = open(place("sqlite"));
+  test.each(["sqlite", "jsonl"] as const)("and so in %s", async (kind) => {
+    const store = open(place(kind));
     for (const [make] of Object.values(refusals)) await failure(store.save(holding([make()])), "INVALID_ARGUMENT");
     expect(await store.runs()).toEqual({ runs: [], cursor: null });
-    await refused(() => new WeakMap(), {}, "sqlite");
+    await refused(() => new WeakMap(), {}, kind);
   });
 
   test("the message names the path and not the content", async () => {

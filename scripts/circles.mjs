@@ -23,7 +23,7 @@ const rooms = {
 };
 
 /** The folders of the Rust crates' sources. */
-const crates = ["src"];
+const crates = ["engine/src", "src"];
 
 /** Returns the files of a folder that have one of these endings. */
 function filesOf(folder, endings) {

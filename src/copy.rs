@@ -1,9 +1,11 @@
 //! The native object behind a copy from one store to another.
 
+use std::sync::mpsc::channel;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use napi::bindgen_prelude::{AsyncTask, Either3, Null};
-use napi::{Env, Task};
+use napi::bindgen_prelude::{AsyncTask, Either3, Function, Null, Uint8Array};
+use napi::threadsafe_function::{ThreadsafeFunction, ThreadsafeFunctionCallMode};
+use napi::{Env, Status, Task};
 use napi_derive::napi;
 
 use crate::store::NativeStore;
@@ -11,8 +13,8 @@ use crate::tool::PoolOutcome;
 use crate::values::{thrown, value};
 use forkpoint_engine::contract;
 use forkpoint_engine::contract::response::Response;
-use forkpoint_engine::copy::{Copy, CopyOptions, Place, Progress};
-use forkpoint_engine::error::{Error, Result};
+use forkpoint_engine::copy::{Convert, Copy, CopyOptions, Place, Progress, Value};
+use forkpoint_engine::error::{Code, Error, Result};
 use forkpoint_engine::target::Target;
 
 /// A copy from one open store to another one.
@@ -22,7 +24,13 @@ pub struct NativeCopy(Arc<Mutex<Copy>>);
 #[napi]
 impl NativeCopy {
     #[napi(constructor)]
-    pub fn new(from: &NativeStore, to: &NativeStore) -> napi::Result<Self, &'static str> {
+    pub fn new(
+        from: &NativeStore,
+        to: &NativeStore,
+        convert: Option<Function<Vec<SerializedValue>, Vec<SerializedValue>>>,
+        tags: Vec<String>,
+    ) -> napi::Result<Self, &'static str> {
+        let convert = convert.map(in_javascript).transpose().map_err(|error| thrown(Error::invalid(error.reason)))?;
         let begin = || {
             let source = Place::of(&from.target, from.store())?;
             if source.is(&Place::of(&to.target, to.store())?) {
@@ -35,7 +43,11 @@ impl NativeCopy {
                 left_out: &contract::NOT_COPIED,
                 page_bytes: CopyOptions::PAGE_BYTES,
             };
-            Copy::new(Arc::clone(from.store()), Arc::clone(to.store()), options)
+            let copy = Copy::new(Arc::clone(from.store()), Arc::clone(to.store()), options)?;
+            Ok(match convert {
+                Some(convert) => copy.converting(Convert { tags, convert }),
+                None => copy,
+            })
         };
         begin().map(|copy| Self(Arc::new(Mutex::new(copy)))).map_err(thrown)
     }
@@ -45,6 +57,38 @@ impl NativeCopy {
     pub fn step(&self) -> AsyncTask<Step> {
         AsyncTask::new(Step(Arc::clone(&self.0)))
     }
+}
+
+/// A serialised value: the name of its serializer, and its bytes.
+#[napi(object)]
+pub struct SerializedValue {
+    pub tag: String,
+    pub bytes: Uint8Array,
+}
+
+type Call = ThreadsafeFunction<Vec<SerializedValue>, Vec<SerializedValue>, Vec<SerializedValue>, Status, false, true>;
+
+type Converting = Box<dyn Fn(Vec<Value>) -> Result<Vec<Value>> + Send + Sync>;
+
+/// Converts values with a function of JavaScript. The thread of the pool waits for it.
+fn in_javascript(convert: Function<Vec<SerializedValue>, Vec<SerializedValue>>) -> napi::Result<Converting> {
+    let call: Call = convert.build_threadsafe_function().weak::<true>().callee_handled::<false>().build()?;
+    Ok(Box::new(move |values| {
+        let (sent, converted) = channel();
+        let values = values.into_iter().map(|(tag, bytes)| SerializedValue { tag, bytes: Vec::from(bytes).into() });
+        let mode = ThreadsafeFunctionCallMode::NonBlocking;
+        call.call_with_return_value(values.collect(), mode, move |converted, _| {
+            // Nobody waits any more if the copy was dropped.
+            let _ = sent.send(converted.map(|values| {
+                let value = |SerializedValue { tag, bytes }: SerializedValue| (tag, bytes.to_vec().into());
+                values.into_iter().map(value).collect()
+            }));
+            Ok(())
+        });
+        // Nothing is sent if the environment ends.
+        let ended = |_| Error::new(Code::Closed, "the copy was stopped, because its thread of JavaScript ends");
+        converted.recv().map_err(ended)?.map_err(|error: napi::Error| Error::invalid(error.reason))
+    }))
 }
 
 /// The path of the file or folder that a target names. `None` for a store that has no path.

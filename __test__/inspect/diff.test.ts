@@ -2,9 +2,9 @@
 import { describe, expect, test } from "vitest";
 import type { Change } from "../../inspect.js";
 import { diffValues } from "../../ts/inspect/diff.js";
-import { type Entry, type Pair, containerOf, entriesOf, objectForm } from "../../ts/inspect/form.js";
-import { fromJsonForm, toJsonForm } from "../../ts/inspect/json-form.js";
-import { parsePath, valueAt } from "../../ts/inspect/path.js";
+import { type Entry, type Pair, containerOf, entriesOf, objectForm } from "../../ts/bridge/json-form/form.js";
+import { fromJsonForm, toJsonForm } from "../../ts/bridge/json-form/to-json-form.js";
+import { parsePath, valueAt } from "../../ts/bridge/json-form/path.js";
 import { changed, pick, random, randomValue } from "./random.js";
 
 /** A change in few words: its sign, its path, and the values. */

@@ -2,8 +2,8 @@
 import { describe, expect, test } from "vitest";
 import type { PathStep } from "../../inspect.js";
 import { edited, mergePatch, setAt } from "../../ts/inspect/edit.js";
-import { fromJsonForm, toJsonForm } from "../../ts/inspect/json-form.js";
-import { formatPath, parsePath, valueAt } from "../../ts/inspect/path.js";
+import { fromJsonForm, toJsonForm } from "../../ts/bridge/json-form/to-json-form.js";
+import { formatPath, parsePath, valueAt } from "../../ts/bridge/json-form/path.js";
 import { pick, random, randomValue, same } from "./random.js";
 
 const key = { k: 1 };

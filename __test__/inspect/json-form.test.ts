@@ -3,7 +3,7 @@ import { runInNewContext } from "node:vm";
 import { isDeepStrictEqual } from "node:util";
 import { ForkpointError } from "forkpoint";
 import { describe, expect, test } from "vitest";
-import { Opaque, fromJsonForm, toJsonForm } from "../../ts/inspect/json-form.js";
+import { Opaque, fromJsonForm, toJsonForm } from "../../ts/bridge/json-form/to-json-form.js";
 import { random, randomValue, same } from "./random.js";
 
 const shared = { n: 1 };

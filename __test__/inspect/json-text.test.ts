@@ -2,7 +2,7 @@
 import { fileURLToPath } from "node:url";
 import { build } from "esbuild";
 import { describe, expect, test } from "vitest";
-import { parseJson, safeJson, safeText } from "../../ts/inspect/json-text.js";
+import { parseJson, safeJson, safeText } from "../../ts/bridge/json-form/json-text.js";
 import { type Below, pick, random, same } from "./random.js";
 
 interface Refusal {
@@ -276,20 +276,23 @@ describe("safe text", () => {
   });
 });
 
-test.each(["json-text", "path", "form", "diff", "edit"])(
-  "%s can be bundled for a page: it needs no module of Node",
-  async (name) => {
-    const entry = fileURLToPath(new URL(`../../ts/inspect/${name}.ts`, import.meta.url));
-    const { metafile } = await build({
-      entryPoints: [entry],
-      bundle: true,
-      platform: "browser",
-      write: false,
-      metafile: true,
-      logLevel: "silent",
-    });
-    expect(Object.keys(metafile.inputs).filter((input) => !input.includes("ts/inspect/"))).toEqual(
-      name === "form" || name === "diff" ? [] : [expect.stringContaining("ts/bridge/forkpoint-error.ts")],
-    );
-  },
-);
+test.each([
+  "bridge/json-form/json-text",
+  "bridge/json-form/path",
+  "bridge/json-form/form",
+  "inspect/diff",
+  "inspect/edit",
+])("%s can be bundled for a page: it needs no module of Node", async (name) => {
+  const entry = fileURLToPath(new URL(`../../ts/${name}.ts`, import.meta.url));
+  const { metafile } = await build({
+    entryPoints: [entry],
+    bundle: true,
+    platform: "browser",
+    write: false,
+    metafile: true,
+    logLevel: "silent",
+  });
+  expect(Object.keys(metafile.inputs).filter((input) => !/ts\/(inspect|bridge\/json-form)\//.test(input))).toEqual(
+    name.endsWith("form") || name.endsWith("diff") ? [] : [expect.stringContaining("ts/bridge/forkpoint-error.ts")],
+  );
+});

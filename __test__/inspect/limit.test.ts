@@ -1,9 +1,9 @@
 // Tests what an answer leaves out of a large value, and that no answer is larger than its limit.
 import { describe, expect, test } from "vitest";
-import { toJsonForm } from "../../ts/inspect/json-form.js";
-import { safeJson } from "../../ts/inspect/json-text.js";
+import { toJsonForm } from "../../ts/bridge/json-form/to-json-form.js";
+import { safeJson } from "../../ts/bridge/json-form/json-text.js";
 import { type Limits, limitedJsonForm } from "../../ts/inspect/limit.js";
-import { formatPath, valueAt } from "../../ts/inspect/path.js";
+import { formatPath, valueAt } from "../../ts/bridge/json-form/path.js";
 import { pick, random, randomValue } from "./random.js";
 
 const cut = (value: unknown, limits?: Limits) => limitedJsonForm(toJsonForm(value), limits);

@@ -7,6 +7,7 @@
 //!
 //! | module | what it does |
 //! |---|---|
+//! | `convert` | converts the serialised values of the source |
 //! | `side` | asks a store and waits for the answer |
 //! | `mark` | the progress mark in the destination |
 //! | `place` | tells which stores are the same |
@@ -18,6 +19,7 @@
 //! | `earlier` | tells whether the destination has what an earlier copy has left |
 
 mod begin;
+mod convert;
 mod earlier;
 mod logs;
 mod mark;
@@ -31,6 +33,7 @@ use std::sync::Arc;
 
 use serde::Serialize;
 
+pub use self::convert::{Convert, Value};
 use self::earlier::Earlier;
 use self::mark::{Mark, Stage};
 pub use self::place::Place;
@@ -147,6 +150,13 @@ impl Copy {
         }
         let (from, to) = (Side::new(from, "the source of the copy"), Side::new(to, "the destination of the copy"));
         Ok(Self { shared: Shared { from, to, options }, state: State::Begins, of: None })
+    }
+
+    /// Converts the values of the source. The destination is compared with the converted values.
+    #[must_use]
+    pub fn converting(mut self, convert: Convert) -> Self {
+        self.shared.from.convert = Some(Arc::new(convert));
+        self
     }
 
     /// Copies or compares about one page. Blocks until this is done.

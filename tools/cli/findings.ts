@@ -1,7 +1,7 @@
 /** Writes what `doctor` and `verify` have found. */
 
 import type { Finding, VerifyReport } from "../../inspect.js";
-import { safeText } from "../../ts/inspect/json-text.js";
+import { safeText } from "../../ts/bridge/json-form/json-text.js";
 import type { Style } from "./style.js";
 import { plural } from "./units.js";
 

@@ -5,7 +5,7 @@
  * commands that stream write at once.
  */
 
-import { safeJson, safeText } from "../../ts/inspect/json-text.js";
+import { safeJson, safeText } from "../../ts/bridge/json-form/json-text.js";
 import { BrokenPipeError, type Shown } from "./errors.js";
 import { Progress } from "./progress.js";
 import { redact } from "./secrets.js";

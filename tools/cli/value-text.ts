@@ -1,6 +1,6 @@
 /** Writes the JSON form of a value for a human: indented, in colour, and still JSON. */
 
-import { safeJson } from "../../ts/inspect/json-text.js";
+import { safeJson } from "../../ts/bridge/json-form/json-text.js";
 import type { Format, Style } from "./style.js";
 
 /** A list or an object that is shorter is written in one line. */

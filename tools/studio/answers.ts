@@ -2,7 +2,7 @@
 
 import type { Change, CheckpointDetail, CheckpointInfo, RunInfo, WriteInfo } from "../../inspect.js";
 import { type Limits, limitedJsonForm } from "../../ts/inspect/limit.js";
-import { parsePath, valueAt } from "../../ts/inspect/path.js";
+import { parsePath, valueAt } from "../../ts/bridge/json-form/path.js";
 import { addSizes } from "./sizes.js";
 
 /** The largest answer, in bytes. */

@@ -1,5 +1,5 @@
 // What is in a value, in its JSON form, also where an answer leaves something out. Server and page use it.
-import { type Container, containerOf, entriesOf, isRecord, typeOf } from "../../ts/inspect/form.js";
+import { type Container, containerOf, entriesOf, isRecord, typeOf } from "../../ts/bridge/json-form/form.js";
 
 export type Step = string | number;
 

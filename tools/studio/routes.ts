@@ -2,8 +2,8 @@
 
 import type { CheckpointRef, Inspector, RunInfo, RunRef } from "../../inspect.js";
 import { quote } from "../../ts/bridge/errors.js";
-import { safeJson } from "../../ts/inspect/json-text.js";
-import { parsePath, valueAt } from "../../ts/inspect/path.js";
+import { safeJson } from "../../ts/bridge/json-form/json-text.js";
+import { parsePath, valueAt } from "../../ts/bridge/json-form/path.js";
 import {
   MAX_ANSWER,
   MAX_CHANGES,

@@ -1,6 +1,6 @@
 /** Searches a value for a text. */
 
-import { typeOf } from "../../ts/inspect/form.js";
+import { typeOf } from "../../ts/bridge/json-form/form.js";
 import { limitedJsonForm } from "../../ts/inspect/limit.js";
 import { fitting } from "./answers.js";
 import { type Step, insideOf } from "./forms.js";

@@ -5,8 +5,8 @@ import type { CheckpointRef, ForkEdit, Inspector, RunRef } from "../../inspect.j
 import { quote } from "../../ts/bridge/errors.js";
 import { diffValues } from "../../ts/inspect/diff.js";
 import { mergePatch, setAt } from "../../ts/inspect/edit.js";
-import { parseJson } from "../../ts/inspect/json-text.js";
-import { parsePath } from "../../ts/inspect/path.js";
+import { parseJson } from "../../ts/bridge/json-form/json-text.js";
+import { parsePath } from "../../ts/bridge/json-form/path.js";
 import { MAX_CHANGES, shortChanges } from "./answers.js";
 import { MAX_BODY, tooLarge } from "./gate.js";
 import { invalid } from "./refusal.js";

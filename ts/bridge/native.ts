@@ -82,6 +82,9 @@ interface NativeTool {
   callOnPool(call: string): Promise<[response: Response, error: Failure | null | undefined]>;
 }
 
+/** Converts serialised values. */
+export type Convert = (values: Array<{ tag: string; bytes: Uint8Array }>) => Array<{ tag: string; bytes: Uint8Array }>;
+
 /** A copy from one store to another. */
 interface NativeCopy {
   step(): Promise<[response: Response, error: Failure | null | undefined]>;
@@ -121,7 +124,7 @@ interface Binding {
     givePassword(request: number, password: string | null, failure: string | null): void;
   };
   NativeTool: new (contract: string, which: string) => NativeTool;
-  NativeCopy: new (from: object, to: object) => NativeCopy;
+  NativeCopy: new (from: object, to: object, convert: Convert | undefined, tags: readonly string[]) => NativeCopy;
   NativeBackup: new (store: object, to: string, overwrite: boolean) => NativeBackup;
   NativeZstd: new (decompress: boolean) => NativeZstd;
   pathOfTarget(target: string): string | null;
@@ -317,8 +320,9 @@ export function pathOfTarget(target: string): string | null {
 export class Copy {
   readonly #native: NativeCopy;
 
-  constructor(from: NativeStore, to: NativeStore) {
-    this.#native = throwing(() => new binding.NativeCopy(from.handle, to.handle));
+  /** `convert` gets the values with these tags, and returns as many values, which mean the same. */
+  constructor(from: NativeStore, to: NativeStore, convert?: Convert, tags: readonly string[] = []) {
+    this.#native = throwing(() => new binding.NativeCopy(from.handle, to.handle, convert, tags));
   }
 
   /** Copies or compares about one page, on Node's thread pool. The response is the progress. */

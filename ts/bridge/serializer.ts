@@ -8,9 +8,9 @@ import type { Serializer } from "../../index.js";
 import { adopt } from "./adopt.js";
 import { type Bytes, whole } from "./bytes.js";
 import { ForkpointError, isOwnError, messageOf, refusal, show, textOf, typeError } from "./errors.js";
-import { lostInJson } from "./exact-json.js";
 import { CloneWriter } from "./incremental/clone.js";
 import { JsonWriter } from "./incremental/json.js";
+import { fromJsonForm, toJsonForm } from "./json-form/to-json-form.js";
 import { isSmallJson, kindOf, plainCopy } from "./snapshot.js";
 
 /** A serialised value and the name of its format. */
@@ -64,32 +64,41 @@ const cloneFormat: Format = {
   },
 };
 
+/** In a JSON text, these characters follow each other only where an object has this key. */
+const hasType = (text: string): boolean => text.includes('"$type":');
+
 /**
- * The default format in a runtime without V8's serializer, such as Bun. It stores only what JSON stores exactly, so that
- * every runtime reads the same value.
+ * The same values as text: JSON, with an object for what JSON lacks (`json-form/form.ts`). Stores of text files use it, so
+ * that people and jq can read every value, and runtimes without V8's serializer, such as Bun. Every runtime reads it.
  */
-const withoutV8: Format = {
-  ...cloneFormat,
+const textFormat: Format = {
+  name: "json-form",
+  tags: ["json-form", "json"],
   serialize(value, path, fromToJSON) {
-    const copy = plainCopy(value, path, fromToJSON);
-    const lost = lostInJson(copy, path);
-    if (lost === undefined) return { tag: "json", bytes: Buffer.from(JSON.stringify(copy)) };
-    throw new ForkpointError(
-      "UNSUPPORTED",
-      `${path} cannot be stored by the serializer "v8": this runtime is not built on V8, and JSON would change the ` +
-        `value, because ${lost}. Open the store with serializer: "json" to store what JSON keeps, or use Node.js`,
-    );
+    let isSmall = false;
+    try {
+      isSmall = isSmallJson(value);
+    } catch {
+      // The value is a proxy, or is nested very deeply. The copy handles such a value or reports its path in an error.
+    }
+    let text = isSmall ? JSON.stringify(value) : undefined;
+    if (text === undefined || hasType(text)) text = JSON.stringify(toJsonForm(plainCopy(value, path, fromToJSON)));
+    return { tag: hasType(text) ? "json-form" : "json", bytes: Buffer.from(text) };
   },
+  deserialize: (bytes) => fromJsonForm(jsonFormat.deserialize(bytes)),
+};
+
+/** V8's format in a runtime that is not built on V8. */
+const unreadable: Format = {
+  ...cloneFormat,
   deserialize: () => {
     throw new ForkpointError(
       "UNSUPPORTED",
-      "this value was written by V8's serializer, and this runtime is not built on V8: read it with Node.js. Values of " +
-        'a store that was opened with serializer: "json" can be read by every runtime',
+      "this value was written by V8's serializer, and this runtime is not built on V8: read it with Node.js. Every " +
+        'runtime reads the values of text files, and those of a store that was opened with serializer: "json"',
     );
   },
 };
-
-const v8Format = hasV8Serializer() ? cloneFormat : withoutV8;
 
 const jsonFormat: Format = {
   name: "json",
@@ -109,7 +118,15 @@ const jsonFormat: Format = {
   deserialize: (bytes) => JSON.parse(Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString()),
 };
 
-const builtIn = new Map([v8Format, jsonFormat].map((format) => [format.name, format]));
+const hasV8 = hasV8Serializer();
+
+/** The format of the default serializer. */
+const v8Format = hasV8 ? cloneFormat : textFormat;
+
+/** The formats by the names that records carry. */
+const builtIn = new Map(
+  [hasV8 ? cloneFormat : unreadable, textFormat, jsonFormat].map((format) => [format.name, format]),
+);
 
 function hasV8Serializer(): boolean {
   try {
@@ -119,10 +136,33 @@ function hasV8Serializer(): boolean {
   }
 }
 
+/** Returns the built-in format that records name so. */
+export function builtInFormat(name: string): Format | undefined {
+  return builtIn.get(name);
+}
+
+/** Returns the format that a store of text files uses in the place of another one. */
+export function asText(format: Format): Format {
+  return format === v8Format ? textFormat : format;
+}
+
+/** The names of the formats whose values {@link storedAsText} converts. */
+export const binaryTags = ["v8"];
+
+/** Returns a value of a binary format as text. A value that has no JSON, or cannot be read here, stays as it is. */
+export function storedAsText(stored: Stored): Stored {
+  try {
+    const { tag, bytes } = textFormat.serialize(readBack(stored), "value");
+    return { tag, bytes: whole(bytes) };
+  } catch {
+    return stored;
+  }
+}
+
 /** Returns the format for the `serializer` option. */
 export function formatOf(option: "v8" | "json" | Serializer): Format {
   if (typeof option === "string") {
-    const format = builtIn.get(option);
+    const format = option === "v8" ? v8Format : option === "json" ? jsonFormat : undefined;
     if (format === undefined)
       throw typeError(`option "serializer" must be "v8", "json" or an object, and is ${JSON.stringify(option)}`);
     return format;

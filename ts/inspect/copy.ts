@@ -11,6 +11,7 @@ import { Copy, pathOfTarget } from "../bridge/native.js";
 import { type OptionParser, readRecord, readTarget } from "../store/options.js";
 import { pruneOptions } from "../store/retention.js";
 import { Store, engineOf, openInBackground } from "../store/store.js";
+import { type Stored, binaryTags, storedAsText } from "../bridge/serializer.js";
 import { parse, subjectOf } from "../bridge/wire.js";
 
 /** The progress as the engine reports it: see `engine/src/copy.rs`. */
@@ -51,7 +52,8 @@ export const copyStore: typeof copyStoreContract = async (from, to, given) => {
     const source = await open(from, "from");
     const destination = await open(to, "to");
     const mark = await Mark.of(source);
-    const copy = new Copy(engineOf(source).native, engineOf(destination).native);
+    const convert = engineOf(destination).keepsText ? (values: Stored[]) => values.map(storedAsText) : undefined;
+    const copy = new Copy(engineOf(source).native, engineOf(destination).native, convert, binaryTags);
     for (;;) {
       signal?.throwIfAborted();
       const { done, verifying, ofCheckpoints, ofRecords, ...counts } = await step(copy, [source, destination]);

@@ -5,7 +5,7 @@ import { channelOf } from "../contracts/langgraph/values.js";
 import type { Stored } from "../bridge/serializer.js";
 import type { Part } from "../bridge/wire.js";
 import type { Context } from "./context.js";
-import { toJsonForm } from "./json-form.js";
+import { toJsonForm } from "../bridge/json-form/to-json-form.js";
 import { keyOf, langgraphNextOf, tinyAgentsNextOf } from "./status.js";
 import { type Read, readValue } from "./values.js";
 import { type FoundCheckpoint, type FoundWrite, type Row, inspect, openCheckpoint } from "./wire.js";

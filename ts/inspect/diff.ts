@@ -3,7 +3,15 @@
 import type { Change } from "../../inspect.js";
 import { type Aligned, align } from "./alignment.js";
 import { Numbering } from "./equality.js";
-import { type Container, type Pair, type Place, type Step, containerOf, entriesOf, stepsTo } from "./form.js";
+import {
+  type Container,
+  type Pair,
+  type Place,
+  type Step,
+  containerOf,
+  entriesOf,
+  stepsTo,
+} from "../bridge/json-form/form.js";
 
 /** A pair of values that differ and may have changes inside, or a change. */
 type Task =

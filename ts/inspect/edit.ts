@@ -17,8 +17,8 @@ import {
   setKey,
   stepsTo,
   typeOf,
-} from "./form.js";
-import { Walker, formatPath, indexIn, parsePath, showPlace, stepsOfRef } from "./path.js";
+} from "../bridge/json-form/form.js";
+import { Walker, formatPath, indexIn, parsePath, showPlace, stepsOfRef } from "../bridge/json-form/path.js";
 
 /** Changes to a value, in the JSON form of values. */
 export interface Edit {

@@ -1,6 +1,6 @@
 /** Numbers forms, so that two forms are equal if and only if they have the same number. */
 
-import { type Pair, containerOf, entriesOf } from "./form.js";
+import { type Pair, containerOf, entriesOf } from "../bridge/json-form/form.js";
 
 /** A form that is being numbered. Its number is made of its kind and of the numbers of what is inside. */
 class Task {

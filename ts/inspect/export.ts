@@ -12,7 +12,7 @@ import { flag, readRecord, signalOption, whole } from "../store/options.js";
 import type { Exact, Part } from "../bridge/wire.js";
 import { type Context, SESSIONS, readKey, readSpace, refOf } from "./context.js";
 import { everyRow } from "./every-row.js";
-import { safeJson } from "./json-text.js";
+import { safeJson } from "../bridge/json-form/json-text.js";
 import { namespacesOf } from "./remove.js";
 import { infoOf, newestOf, readPages } from "./rows.js";
 import { contractsOf } from "./runs.js";

@@ -16,11 +16,11 @@ import { readNamespace } from "../contracts/tinyagents/values.js";
 import { findCheckpoint } from "./checkpoints.js";
 import { type Context, SESSIONS, readKey, refOf } from "./context.js";
 import { readFound, readValues } from "./detail.js";
-import { fromJsonForm, toJsonForm } from "./json-form.js";
+import { fromJsonForm, toJsonForm } from "../bridge/json-form/to-json-form.js";
 import type { Plan } from "./fork-plan.js";
 import { forkBranch } from "./langgraph-fork.js";
 import { edited as editedForm } from "./edit.js";
-import { parsePath } from "./path.js";
+import { parsePath } from "../bridge/json-form/path.js";
 import { newestOf, readLineups } from "./rows.js";
 import type { Key } from "./wire.js";
 

@@ -12,10 +12,10 @@ import { type Format, formatOf } from "../bridge/serializer.js";
 import { Store, engineOf, openInBackground } from "../store/store.js";
 import type { Store as StoreContract } from "../../index.js";
 
-export { fromJsonForm, toJsonForm } from "./json-form.js";
-export { parseJson, safeJson, safeText } from "./json-text.js";
+export { fromJsonForm, toJsonForm } from "../bridge/json-form/to-json-form.js";
+export { parseJson, safeJson, safeText } from "../bridge/json-form/json-text.js";
 export { compress, decompress } from "./zstd.js";
-export { formatPath, parsePath, valueAt } from "./path.js";
+export { formatPath, parsePath, valueAt } from "../bridge/json-form/path.js";
 
 const inspectorOptions = {
   serializers: (value: unknown, name: string) => {

@@ -15,7 +15,7 @@ import { type Context, refOf } from "./context.js";
 import { readValues } from "./detail.js";
 import { everyRow } from "./every-row.js";
 import type { Plan } from "./fork-plan.js";
-import { fromJsonForm, toJsonForm } from "./json-form.js";
+import { fromJsonForm, toJsonForm } from "../bridge/json-form/to-json-form.js";
 import { laterUuid } from "./uuid6.js";
 import { readValue } from "./values.js";
 import { type FoundStored, type Key, type Stored, inspect, openStored } from "./wire.js";

@@ -21,9 +21,9 @@ import {
   setKey,
   stepOfProperty,
   typeOf,
-} from "./form.js";
-import { safeJson } from "./json-text.js";
-import { Walker, boundsIn, indexIn, lengthOf, parsePath, partOf } from "./path.js";
+} from "../bridge/json-form/form.js";
+import { safeJson } from "../bridge/json-form/json-text.js";
+import { Walker, boundsIn, indexIn, lengthOf, parsePath, partOf } from "../bridge/json-form/path.js";
 
 /** How much to show. */
 export interface Limits {

@@ -1,9 +1,8 @@
 /** Reads serialised values without making a class of anybody's, and without an error for what nobody here can read. */
 
-import { type Format, formatOf } from "../bridge/serializer.js";
-import type { Stored } from "../bridge/serializer.js";
+import { type Stored, builtInFormat } from "../bridge/serializer.js";
 import type { Context } from "./context.js";
-import { Opaque } from "./json-form.js";
+import { Opaque } from "../bridge/json-form/to-json-form.js";
 
 /** A value that was read. An unreadable one is an {@link Opaque}. */
 export interface Read {
@@ -11,14 +10,12 @@ export interface Read {
   readable: boolean;
 }
 
-const builtIn: ReadonlyMap<string, Format> = new Map((["v8", "json"] as const).map((name) => [name, formatOf(name)]));
-
 /**
  * Reads a value. LangGraph's own serializer also writes the tag `bytes`. Its tag `json` is read as plain JSON, so an object
  * of LangChain is shown as it is stored.
  */
 export function readValue({ formats }: Pick<Context, "formats">, { tag, bytes }: Stored): Read {
-  const format = builtIn.get(tag) ?? formats.get(tag);
+  const format = builtInFormat(tag) ?? formats.get(tag);
   try {
     if (format !== undefined) return { value: format.deserialize(bytes), readable: true };
     if (tag === "bytes") return { value: new Uint8Array(bytes), readable: true };

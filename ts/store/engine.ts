@@ -10,6 +10,8 @@ import type { Format } from "../bridge/serializer.js";
 /** The parts of an open store that the contracts' stores use. */
 export interface Engine {
   readonly native: NativeStore;
+  /** True if the store consists of text files. */
+  readonly keepsText: boolean;
   readonly format: Format;
   readonly retention: Retention;
   /** Resolves when the store is open. Rejects if the store cannot be opened. */

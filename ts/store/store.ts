@@ -21,6 +21,7 @@ import { backup } from "./backup.js";
 import { check } from "./check.js";
 import type { Engine } from "./engine.js";
 import { ForkpointError, isOwnError, typeError } from "../bridge/errors.js";
+import { asText } from "../bridge/serializer.js";
 import { type Lease, releaseAll, takeLease } from "./lease.js";
 import { open } from "../bridge/native.js";
 import { readOptions, readTarget } from "./options.js";
@@ -39,11 +40,14 @@ export class Store implements Contract {
 
   constructor(key: symbol, target: string | URL, options: StoreOptions | undefined) {
     if (key !== PRIVATE) throw typeError("Store has no public constructor: use openStore()");
-    const { format, maxQueueBytes, server, ...settings } = readOptions(options);
+    const { format: given, maxQueueBytes, server, ...settings } = readOptions(options);
+    const path = readTarget(target);
+    const keepsText = path.startsWith("jsonl:");
+    const format = keepsText ? asText(given) : given;
     const { busyTimeoutMs: busyTimeout, keepLastN, ttlMs, maxBytes, ...others } = settings;
     // The addon expects undefined for a missing value.
     const limits = { keepLastN: keepLastN ?? undefined, ttl: ttlMs ?? undefined, maxBytes: maxBytes ?? undefined };
-    const native = open(readTarget(target), { ...others, busyTimeout, ...limits }, server);
+    const native = open(path, { ...others, busyTimeout, ...limits }, server);
     const ready = storeCalls.call(native, "ready", {}).then((notice) => {
       if (notice !== null) warn(notice.code, notice.message, native.databasePath ?? "memory:");
     });
@@ -51,7 +55,16 @@ export class Store implements Contract {
     // call.
     ready.catch(() => {});
     const backlog = new Backlog(maxQueueBytes);
-    this.#engine = { native, format, retention: settings, ready, activity: new Activity(), backlog, leases: new Set() };
+    this.#engine = {
+      native,
+      keepsText,
+      format,
+      retention: settings,
+      ready,
+      activity: new Activity(),
+      backlog,
+      leases: new Set(),
+    };
   }
 
   static {

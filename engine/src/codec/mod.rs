@@ -8,7 +8,6 @@
 //! - [`dictionary`] has the text with which small contents are compressed.
 //! - [`envelope`] wraps the bytes that a row holds: format, checksum, length, compression.
 //! - `chain` rebuilds a payload from its rows.
-//! - [`value`] turns serialised values into JSON text and back.
 
 pub(crate) mod chain;
 pub(crate) mod checksum;
@@ -17,5 +16,4 @@ pub mod dictionary;
 pub mod envelope;
 pub mod frame;
 pub(crate) mod plan;
-pub mod value;
 pub(crate) mod varint;

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, channel};
 
+use super::convert::Convert;
 use crate::error::{Error, Result};
 use crate::op::{Applied, Unit};
 use crate::query::{Answer, Query};
@@ -17,30 +18,37 @@ pub(super) const LINEAGES: usize = 256;
 pub(super) struct Side {
     store: Arc<Store>,
     what: &'static str,
+    /// Converts the values of the store's answers.
+    pub(super) convert: Option<Arc<Convert>>,
 }
 
 /// An answer that was asked for.
 pub(super) struct Pending {
     answer: Receiver<Result<Answer>>,
     what: &'static str,
+    convert: Option<Arc<Convert>>,
 }
 
 impl Pending {
     pub(super) fn wait(self) -> Result<Answer> {
-        received(&self.answer, self.what)
+        let mut answer = received(&self.answer, self.what)?;
+        if let Some(convert) = &self.convert {
+            convert.answer(&mut answer)?;
+        }
+        Ok(answer)
     }
 }
 
 impl Side {
     pub(super) fn new(store: Arc<Store>, what: &'static str) -> Self {
-        Self { store, what }
+        Self { store, what, convert: None }
     }
 
     /// Asks a query without waiting for the answer.
     pub(super) fn request(&self, query: Query) -> Pending {
         let (sent, answer) = channel();
         self.store.ask(query, reply(sent));
-        Pending { answer, what: self.what }
+        Pending { answer, what: self.what, convert: self.convert.clone() }
     }
 
     pub(super) fn ask(&self, query: Query) -> Result<Answer> {

@@ -17,5 +17,4 @@ mod read_only;
 mod retention;
 mod sqlite;
 mod store;
-mod value_json;
 mod workflow;

@@ -2,7 +2,7 @@
 
 import { existsSync } from "node:fs";
 import { quote } from "../../../ts/bridge/errors.js";
-import { safeText } from "../../../ts/inspect/json-text.js";
+import { safeText } from "../../../ts/bridge/json-form/json-text.js";
 import { command } from "../command.js";
 import { confirm } from "../confirm.js";
 import type { Context } from "../context.js";

@@ -1,7 +1,7 @@
 /** `forkpoint code`: the code that goes on with a run. */
 
 import { Option } from "commander";
-import { safeText } from "../../../ts/inspect/json-text.js";
+import { safeText } from "../../../ts/bridge/json-form/json-text.js";
 import { command, parsed, runArgument, spaceOption, wholeFrom } from "../command.js";
 import type { Context } from "../context.js";
 import { type RunOptions, findRun, readCheckpoint, refOf } from "../find.js";

@@ -5,7 +5,7 @@ import { Argument, Command } from "commander";
 import { spaces } from "../command.js";
 import { Context } from "../context.js";
 import { Output } from "../output.js";
-import { safeText } from "../../../ts/inspect/json-text.js";
+import { safeText } from "../../../ts/bridge/json-form/json-text.js";
 
 const shells = ["bash", "zsh", "fish", "powershell"] as const;
 

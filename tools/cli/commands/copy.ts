@@ -3,7 +3,7 @@
 import type { CopyProgress } from "../../../copy.js";
 import type { ImportReport, RunRef } from "../../../inspect.js";
 import { ForkpointError, quote } from "../../../ts/bridge/errors.js";
-import { safeText } from "../../../ts/inspect/json-text.js";
+import { safeText } from "../../../ts/bridge/json-form/json-text.js";
 import { command } from "../command.js";
 import { confirm } from "../confirm.js";
 import type { Context } from "../context.js";

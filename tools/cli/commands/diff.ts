@@ -12,7 +12,7 @@ import { pad } from "../table.js";
 import { plural } from "../units.js";
 import { excerpt } from "../value-text.js";
 import { headline } from "./get.js";
-import { safeText } from "../../../ts/inspect/json-text.js";
+import { safeText } from "../../../ts/bridge/json-form/json-text.js";
 
 interface Options extends RunOptions {
   step?: number;

@@ -1,6 +1,6 @@
 /** `forkpoint doctor`: a quick look at the place and the health of a database. */
 
-import { safeText } from "../../../ts/inspect/json-text.js";
+import { safeText } from "../../../ts/bridge/json-form/json-text.js";
 import { command } from "../command.js";
 import { exitCodes } from "../errors.js";
 import { findingLines } from "../findings.js";

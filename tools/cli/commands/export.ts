@@ -5,7 +5,7 @@ import { type FileHandle, open, stat, unlink } from "node:fs/promises";
 import { resolve } from "node:path";
 import { createReadStream } from "node:fs";
 import { ForkpointError, quote } from "../../../ts/bridge/errors.js";
-import { safeText } from "../../../ts/inspect/json-text.js";
+import { safeText } from "../../../ts/bridge/json-form/json-text.js";
 import { command, parsed, runsArgument, spaceOption } from "../command.js";
 import { compressedFor } from "../compression.js";
 import type { Context } from "../context.js";

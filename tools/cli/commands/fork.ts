@@ -1,7 +1,7 @@
 /** `forkpoint fork`: goes on elsewhere, with another state. */
 
 import type { ForkEdit } from "../../../inspect.js";
-import { safeText } from "../../../ts/inspect/json-text.js";
+import { safeText } from "../../../ts/bridge/json-form/json-text.js";
 import { command, parsed, runArgument, spaceOption, wholeFrom } from "../command.js";
 import type { Context } from "../context.js";
 import { type RunOptions, findRun, readCheckpoint, refOf } from "../find.js";

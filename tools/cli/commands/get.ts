@@ -4,7 +4,7 @@ import { Option } from "commander";
 import type { Change, CheckpointDetail, CheckpointInfo } from "../../../inspect.js";
 import { quote } from "../../../ts/bridge/errors.js";
 import { ForkpointError } from "../../../ts/bridge/errors.js";
-import { safeText } from "../../../ts/inspect/json-text.js";
+import { safeText } from "../../../ts/bridge/json-form/json-text.js";
 import { command, parsed, runArgument, spaceOption, wholeFrom } from "../command.js";
 import type { Context } from "../context.js";
 import { UsageError } from "../errors.js";

@@ -2,7 +2,7 @@
 
 import { Option } from "commander";
 import type { Inspector, RunInfo, RunQuery, Status } from "../../../inspect.js";
-import { safeText } from "../../../ts/inspect/json-text.js";
+import { safeText } from "../../../ts/bridge/json-form/json-text.js";
 import { command, parsed, spaceOption, wholeFrom } from "../command.js";
 import type { Context } from "../context.js";
 import { UsageError } from "../errors.js";

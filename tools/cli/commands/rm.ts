@@ -1,7 +1,7 @@
 /** `forkpoint rm`: removes a run, or some of its checkpoints. */
 
 import type { Inspector, RunInfo, RunRef } from "../../../inspect.js";
-import { safeText } from "../../../ts/inspect/json-text.js";
+import { safeText } from "../../../ts/bridge/json-form/json-text.js";
 import { command, dangerous, parsed, runArgument, spaceOption } from "../command.js";
 import { type DangerousOptions, confirm } from "../confirm.js";
 import type { Context } from "../context.js";

@@ -1,7 +1,7 @@
 /** `forkpoint show`: a run, its checkpoints, and the runs forked from it. */
 
 import type { CheckpointInfo, Inspector, RunInfo } from "../../../inspect.js";
-import { safeText } from "../../../ts/inspect/json-text.js";
+import { safeText } from "../../../ts/bridge/json-form/json-text.js";
 import { command, parsed, runArgument, spaceOption, wholeFrom } from "../command.js";
 import type { Context } from "../context.js";
 import { UsageError } from "../errors.js";

@@ -1,7 +1,7 @@
 /** `forkpoint stats`: how much is stored. */
 
 import type { InspectedStats } from "../../../inspect.js";
-import { safeText } from "../../../ts/inspect/json-text.js";
+import { safeText } from "../../../ts/bridge/json-form/json-text.js";
 import { command } from "../command.js";
 import type { Context } from "../context.js";
 import type { Output } from "../output.js";

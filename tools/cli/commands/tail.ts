@@ -1,7 +1,7 @@
 /** `forkpoint tail`: what is saved, as it is saved. */
 
 import type { Inspector, StoreEvent } from "../../../inspect.js";
-import { safeJson, safeText } from "../../../ts/inspect/json-text.js";
+import { safeJson, safeText } from "../../../ts/bridge/json-form/json-text.js";
 import { command, parsed, runArgument, spaceOption, wholeFrom } from "../command.js";
 import type { Context } from "../context.js";
 import { UsageError, exitCodes } from "../errors.js";

@@ -1,6 +1,6 @@
 /** `forkpoint vacuum`: gives free room back to the file system. */
 
-import { safeText } from "../../../ts/inspect/json-text.js";
+import { safeText } from "../../../ts/bridge/json-form/json-text.js";
 import { command, dangerous } from "../command.js";
 import { type DangerousOptions, confirm } from "../confirm.js";
 import type { Context } from "../context.js";

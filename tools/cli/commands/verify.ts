@@ -1,7 +1,7 @@
 /** `forkpoint verify`: reads everything that is stored and compares it with its checksums. */
 
 import type { Finding, VerifyReport } from "../../../inspect.js";
-import { safeText } from "../../../ts/inspect/json-text.js";
+import { safeText } from "../../../ts/bridge/json-form/json-text.js";
 import { command, runsArgument, spaceOption } from "../command.js";
 import type { Context } from "../context.js";
 import { exitCodes } from "../errors.js";

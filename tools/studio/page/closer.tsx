@@ -1,5 +1,5 @@
 // A closer look at the value that is chosen in a tree: its path, all of its text, and buttons that copy.
-import { formatPath } from "../../../ts/inspect/path.js";
+import { formatPath } from "../../../ts/bridge/json-form/path.js";
 import { type RunRef, request, troubleOf } from "./api.js";
 import { bytes, shown } from "./format.js";
 import { moreOf } from "../forms.js";

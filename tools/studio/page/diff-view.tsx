@@ -1,7 +1,7 @@
 // What has changed from one checkpoint to another.
 import { useSignal } from "@preact/signals";
 import { useEffect } from "preact/hooks";
-import { formatPath } from "../../../ts/inspect/path.js";
+import { formatPath } from "../../../ts/bridge/json-form/path.js";
 import { type Change, type Detail, type Difference, type Trouble, api, troubleOf } from "./api.js";
 import { count, counted, shown } from "./format.js";
 import { Icon } from "./icons.js";

@@ -1,5 +1,5 @@
 // What a fork changes, found from the state before and after it was edited.
-import { formatPath } from "../../../ts/inspect/path.js";
+import { formatPath } from "../../../ts/bridge/json-form/path.js";
 
 export interface Edit {
   set?: Array<[path: string, value: unknown]>;

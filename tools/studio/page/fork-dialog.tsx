@@ -1,7 +1,7 @@
 // Goes on elsewhere with another state: the state as text, checked as one types, and the changes before they are made.
 import { useSignal } from "@preact/signals";
 import { useEffect, useRef } from "preact/hooks";
-import { parseJson } from "../../../ts/inspect/json-text.js";
+import { parseJson } from "../../../ts/bridge/json-form/json-text.js";
 import { type CheckpointInfo, type Forked, type RunRef, type Trouble, api, troubleOf } from "./api.js";
 import { Changes } from "./diff-view.js";
 import { Dialog } from "./dialog.js";

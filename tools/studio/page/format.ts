@@ -1,5 +1,5 @@
 // Writes numbers, sizes, times and stored texts for the eye.
-import { safeText } from "../../../ts/inspect/json-text.js";
+import { safeText } from "../../../ts/bridge/json-form/json-text.js";
 
 const units = ["B", "KB", "MB", "GB", "TB"];
 

@@ -1,7 +1,7 @@
 // The tree of a state: virtual, opened by level, with sizes, a search, and a closer look at the chosen value.
 import { type Signal, useSignal } from "@preact/signals";
 import { useEffect, useLayoutEffect, useMemo, useRef } from "preact/hooks";
-import { formatPath } from "../../../ts/inspect/path.js";
+import { formatPath } from "../../../ts/bridge/json-form/path.js";
 import { insideOf, moreOf } from "../forms.js";
 import { type Match, type RunRef, type Trouble, api, troubleOf } from "./api.js";
 import { counted } from "./format.js";

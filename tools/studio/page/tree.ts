@@ -1,5 +1,5 @@
-// The rows of a tree of values, which are in the JSON form that `ts/inspect/form.ts` describes.
-import { formatPath } from "../../../ts/inspect/path.js";
+// The rows of a tree of values, which are in the JSON form that `ts/bridge/json-form/form.ts` describes.
+import { formatPath } from "../../../ts/bridge/json-form/path.js";
 import { type Entry, type Inside, type More, type Step, insideOf, moreOf } from "../forms.js";
 
 /** The size of a value as JSON text, with what is left out. A value that was cut is not deep. */

@@ -1,5 +1,5 @@
 // Shows a single value: on one line, and whole.
-import { typeOf } from "../../../ts/inspect/form.js";
+import { typeOf } from "../../../ts/bridge/json-form/form.js";
 import { type More, insideOf, moreOf } from "../forms.js";
 import { bytes, count, counted, shown } from "./format.js";
 

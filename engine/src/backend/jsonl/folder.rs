@@ -18,7 +18,7 @@ const LOCK: &str = "forkpoint.lock";
 /// The beginning of the first line of a commit log, without the version.
 const MAGIC: &str = "{\"forkpoint\":\"jsonl\",\"version\":";
 /// The version of the files that this build reads and writes.
-pub(super) const VERSION: u32 = 2;
+pub(super) const VERSION: u32 = 3;
 
 /// The beginning of the first line of a commit log.
 pub(super) fn begin_order(out: &mut String) {

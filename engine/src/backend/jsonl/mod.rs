@@ -12,7 +12,6 @@
 //! - A line states what is so after it. So the order of lines in different files has no meaning, and a file can be
 //!   written anew with only what is still so.
 
-mod base64;
 mod check;
 mod commit;
 mod compact;

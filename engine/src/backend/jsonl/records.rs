@@ -108,13 +108,10 @@ struct Named<'a> {
     base64: Option<String>,
 }
 
-/// The meta of a checkpoint is embedded if it is JSON, as most contracts write it.
-const META_TAG: &str = "json";
-
 impl Checkpointed<'_> {
     /// The checkpoint without its payload, and its marks.
     pub(super) fn split(&self, contract: ContractId, lineage: &str) -> Result<(Header, Vec<Mark>)> {
-        let meta = embed::bytes(META_TAG, self.meta, self.meta_base64.as_deref())?.ok_or_else(unreadable)?;
+        let meta = embed::bytes(self.meta, self.meta_base64.as_deref()).ok_or_else(unreadable)?;
         let header = Header {
             contract,
             lineage: lineage.to_owned(),
@@ -139,7 +136,7 @@ impl Checkpointed<'_> {
     pub(super) fn payload(&self) -> Result<Payload> {
         let parts: Vec<Named<'_>> = super::line::parse(self.parts.get())?;
         let part = |Named { name, index: _, tag, value, base64 }: Named<'_>| {
-            let bytes = embed::bytes(&tag, value, base64.as_deref())?.ok_or_else(unreadable)?;
+            let bytes = embed::bytes(value, base64.as_deref()).ok_or_else(unreadable)?;
             Ok(Part { name, tag, bytes: bytes.into() })
         };
         Ok(Payload { parts: parts.into_iter().map(part).collect::<Result<_>>()? })
@@ -177,7 +174,7 @@ pub(super) fn push_checkpoint(
         }
     }
     out.push(',');
-    embed::push_named(out, ["meta", "metaBase64"], META_TAG, meta);
+    embed::push_named(out, ["meta", "metaBase64"], meta);
     if !marks.is_empty() {
         let shown = |mark: &Mark| {
             let Mark { log, end } = mark.clone();
@@ -282,7 +279,7 @@ pub(super) struct Recorded<'a> {
 
 impl Recorded<'_> {
     pub(super) fn record(self) -> Result<Record> {
-        let bytes = embed::bytes(&self.tag, self.value, self.base64.as_deref())?.ok_or_else(unreadable)?;
+        let bytes = embed::bytes(self.value, self.base64.as_deref()).ok_or_else(unreadable)?;
         Ok(Record { key: self.key, tag: self.tag, bytes: bytes.into() })
     }
 }
@@ -318,7 +315,7 @@ pub(super) struct TaskWrites<'a> {
 impl TaskWrites<'_> {
     pub(super) fn into_row(self) -> Result<TaskRow> {
         let part = |Named { name, index, tag, value, base64 }: Named<'_>| {
-            let bytes = embed::bytes(&tag, value, base64.as_deref())?.ok_or_else(unreadable)?;
+            let bytes = embed::bytes(value, base64.as_deref()).ok_or_else(unreadable)?;
             Ok((index.ok_or_else(unreadable)?, Part { name, tag, bytes: bytes.into() }))
         };
         let parts = self.writes.into_iter().map(part).collect::<Result<_>>()?;

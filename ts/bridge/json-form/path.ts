@@ -1,7 +1,7 @@
 /** Path expressions, and what they lead to in the JSON form of a value. */
 
-import type { PathStep } from "../../inspect.js";
-import { ForkpointError, show, typeError } from "../bridge/forkpoint-error.js";
+import type { PathStep } from "../../../inspect.js";
+import { ForkpointError, show, typeError } from "../forkpoint-error.js";
 import {
   type ArrayForm,
   type Entry,

@@ -1,6 +1,6 @@
 /** Makes values of their JSON form. `form.ts` describes the form. */
 
-import { ForkpointError } from "../bridge/errors.js";
+import { ForkpointError } from "../errors.js";
 import { type ArrayForm, type Pair, type Place, type Step, containerOf, entriesOf, setKey, typeOf } from "./form.js";
 import { Walker, showPlace, stepsOfRef } from "./path.js";
 import { safeJson } from "./json-text.js";

@@ -1,7 +1,7 @@
 /** Turns values into their JSON form and back. `form.ts` describes the form. */
 
 import { types } from "node:util";
-import { ForkpointError, isOwnError, textOf } from "../bridge/errors.js";
+import { ForkpointError, isOwnError, textOf } from "../errors.js";
 import { type Entry, type Pair, type Place, hole, objectForm, setKey, stepOfProperty, stepsTo } from "./form.js";
 import { formatPath, showPlace } from "./path.js";
 

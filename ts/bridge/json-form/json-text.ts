@@ -1,6 +1,6 @@
 /** JSON text that a terminal can show, and errors that say where a text is no JSON. Needs no module of Node. */
 
-import { ForkpointError, show, typeError } from "../bridge/forkpoint-error.js";
+import { ForkpointError, show, typeError } from "../forkpoint-error.js";
 
 /**
  * Control characters (C0, DEL, C1), lone surrogates, and the characters that change the direction of text: a terminal or a
