@@ -330,7 +330,7 @@ fn a_folder_of_others_is_refused_untouched() {
     let (_parent, folder) = place();
     drop(open(&folder));
     let order = fs::read_to_string(folder.join("order.jsonl")).unwrap();
-    fs::write(folder.join("order.jsonl"), order.replace("\"version\":2", "\"version\":3")).unwrap();
+    fs::write(folder.join("order.jsonl"), order.replace("\"version\":3", "\"version\":4")).unwrap();
     let error = Jsonl::open(&options(&folder)).unwrap_err();
     assert!(error.code() == Code::Unsupported && error.message().contains("newer"), "{error}");
 
@@ -487,8 +487,8 @@ const EXPECTED_RUN: [&str; 6] = [
 ];
 #[rustfmt::skip]
 const EXPECTED_ORDER: [&str; 2] = [
-    r#"{"forkpoint":"jsonl","version":2,"epoch":1,"commit":0,"last":{"seq":0,"lineage":0,"branch":0,"file":0},"files":[],"sum":"3b44e934b3080b2f"}"#,
-    r#"{"commit":1,"synced":true,"last":{"seq":1,"lineage":1,"branch":1,"file":1},"files":[{"file":1,"path":"agents/run-1.jsonl","length":618,"lines":6,"sum":"5ae3ed8661ded7b3"}],"sum":"b8753b67d9fee775"}"#,
+    r#"{"forkpoint":"jsonl","version":3,"epoch":1,"commit":0,"last":{"seq":0,"lineage":0,"branch":0,"file":0},"files":[],"sum":"eb3d3d5b0d6a5ed7"}"#,
+    r#"{"commit":1,"synced":true,"last":{"seq":1,"lineage":1,"branch":1,"file":1},"files":[{"file":1,"path":"agents/run-1.jsonl","length":618,"lines":6,"sum":"5ae3ed8661ded7b3"}],"sum":"ef56fa9b30cb1368"}"#,
 ];
 
 #[test]
