@@ -8,8 +8,8 @@ import type { Serializer } from "../../index.js";
 import { adopt } from "./adopt.js";
 import { type Bytes, whole } from "./bytes.js";
 import { ForkpointError, isOwnError, messageOf, refusal, show, textOf, typeError } from "./errors.js";
-import { CloneWriter } from "./incremental/clone.js";
 import { JsonWriter } from "./incremental/json.js";
+import { ListWriter, readLists } from "./incremental/list-format.js";
 import { fromJsonForm, toJsonForm } from "./json-form/to-json-form.js";
 import { isSmallJson, kindOf, plainCopy } from "./snapshot.js";
 
@@ -36,13 +36,13 @@ export interface Format {
 
 const cloneFormat: Format = {
   name: "v8",
-  tags: ["v8", "json"],
+  tags: ["v8", "json", "lists"],
   serialize(value, path, fromToJSON) {
     // Most states are plain data, which is serialised directly. Everything else is first copied into a form that V8 can
     // serialise.
     try {
-      const put = cloneWriter.serialize(value, isSmallJson);
-      if (put !== undefined) return { tag: "v8", bytes: put };
+      const put = listWriter.serialize(value, isSmallJson);
+      if (put !== undefined) return { tag: "lists", bytes: put };
       const kind = kindOf(value);
       if (kind === "json") return { tag: "json", bytes: Buffer.from(JSON.stringify(value)) };
       if (kind === "v8") return { tag: "v8", bytes: write(value) };
@@ -62,6 +62,13 @@ const cloneFormat: Format = {
     deserializer.readHeader();
     return adopt(deserializer.readValue());
   },
+};
+
+/** Values with lists that grow (`incremental/list-format.ts`). `v8` writes them. */
+const listsFormat: Format = {
+  ...cloneFormat,
+  name: "lists",
+  deserialize: (bytes) => adopt(readLists(new ValueDeserializer(bytes))),
 };
 
 /** In a JSON text, these characters follow each other only where an object has this key. */
@@ -88,17 +95,14 @@ const textFormat: Format = {
   deserialize: (bytes) => fromJsonForm(jsonFormat.deserialize(bytes)),
 };
 
-/** V8's format in a runtime that is not built on V8. */
-const unreadable: Format = {
-  ...cloneFormat,
-  deserialize: () => {
-    throw new ForkpointError(
-      "UNSUPPORTED",
-      "this value was written by V8's serializer, and this runtime is not built on V8: read it with Node.js. Every " +
-        'runtime reads the values of text files, and those of a store that was opened with serializer: "json"',
-    );
-  },
-};
+/** Refuses V8's format in a runtime that is not built on V8. */
+function unreadable(): never {
+  throw new ForkpointError(
+    "UNSUPPORTED",
+    "this value was written by V8's serializer, and this runtime is not built on V8: read it with Node.js. Every " +
+      'runtime reads the values of text files, and those of a store that was opened with serializer: "json"',
+  );
+}
 
 const jsonFormat: Format = {
   name: "json",
@@ -125,7 +129,11 @@ const v8Format = hasV8 ? cloneFormat : textFormat;
 
 /** The formats by the names that records carry. */
 const builtIn = new Map(
-  [hasV8 ? cloneFormat : unreadable, textFormat, jsonFormat].map((format) => [format.name, format]),
+  [
+    ...[cloneFormat, listsFormat].map((format) => (hasV8 ? format : { ...format, deserialize: unreadable })),
+    textFormat,
+    jsonFormat,
+  ].map((format) => [format.name, format]),
 );
 
 function hasV8Serializer(): boolean {
@@ -147,7 +155,7 @@ export function asText(format: Format): Format {
 }
 
 /** The names of the formats whose values {@link storedAsText} converts. */
-export const binaryTags = ["v8"];
+export const binaryTags = ["v8", "lists"];
 
 /** Returns a value of a binary format as text. A value that has no JSON, or cannot be read here, stays as it is. */
 export function storedAsText(stored: Stored): Stored {
@@ -315,17 +323,22 @@ class ValueDeserializer extends Deserializer {
   }
 }
 
-/** Serialises a value with V8's serializer. Throws if V8 cannot write it. */
-function write(value: unknown): Uint8Array {
+function makeWriter(): V8Serializer {
   const writer = new Writer();
   // Missing from Node's types: https://nodejs.org/api/v8.html#serializer_settreatarraybufferviewsashostobjectsflag
   (
     writer as unknown as { _setTreatArrayBufferViewsAsHostObjects(on: boolean): void }
   )._setTreatArrayBufferViewsAsHostObjects(true);
+  return writer;
+}
+
+/** Serialises a value with V8's serializer. Throws if V8 cannot write it. */
+function write(value: unknown): Uint8Array {
+  const writer = makeWriter();
   writer.writeHeader();
   writer.writeValue(value);
   return writer.releaseBuffer();
 }
 
-const cloneWriter = new CloneWriter(write);
+const listWriter = new ListWriter(makeWriter);
 const jsonWriter = new JsonWriter({ render: (item) => Buffer.from(JSON.stringify(item)) });

@@ -19,7 +19,7 @@ export class JsonWriter {
     items: Omit<ItemFormat, "between" | "keepsIdentity">,
     mayStringify: (value: unknown) => boolean = () => true,
   ) {
-    this.#lists = new GrowingLists({ ...items, between: () => COMMA, keepsIdentity: false });
+    this.#lists = new GrowingLists({ ...items, between: COMMA, keepsIdentity: false });
     this.#mayStringify = mayStringify;
   }
 

@@ -17,8 +17,8 @@ import { Holding, evict } from "./memory.js";
 export interface ItemFormat {
   /** Serialises an item. Returns undefined if the bytes of the list cannot be put together from those of its items. */
   render(item: object): Uint8Array | undefined;
-  /** Returns the bytes between an item of this length and the next one. */
-  between?: (byteLength: number) => Uint8Array | undefined;
+  /** The bytes between two items. */
+  between?: Uint8Array;
   /** True if the format stores an object once that a value contains twice. The items of a save then share no object. */
   keepsIdentity: boolean;
   /** Returns true if the outermost object of an item may be recorded. */
@@ -216,7 +216,7 @@ export class GrowingLists {
     const bytes = render(object);
     if (bytes === undefined) return false;
     const marks = keepsIdentity ? objects.map((each) => this.#markOf(each)) : [{ save: 0 }];
-    grown.add(object, leaves, marks, bytes, between?.(bytes.length));
+    grown.add(object, leaves, marks, bytes, between);
     grown.added.push(object);
     return true;
   }

@@ -1,0 +1,158 @@
+/**
+ * The format of values with lists that grow: the value without these lists, and each list item by item, so that a save
+ * writes only the items that are new. It is a sequence of values and numbers, as V8's serializer writes and reads them:
+ *
+ * the number of the lists; the value, with null in the place of each list; for each list its path (a list of keys), the number
+ * of its items, and the items.
+ *
+ * V8's serializer writes the pieces apart, and one deserializer reads them one after the other. So no piece may refer to an
+ * object of another one: neither the lists nor what is beside them may contain an object twice.
+ */
+
+import type { Deserializer, Serializer } from "node:v8";
+import { type Bytes, joined } from "../bytes.js";
+import { isDense } from "../exact-json.js";
+import { OTHER, dataProperty, record } from "./leaves.js";
+import { type Grown, GrowingLists } from "./lists.js";
+
+/** The most objects beside the lists that are checked. If there are more, the whole value is serialised. */
+const MOST_OBJECTS = 4_096;
+
+/** Stands for a value that must be serialised as a whole. */
+const WHOLE = Symbol("whole");
+
+/** A list, and where it is in the value. */
+interface PlacedList {
+  path: Array<string | number>;
+  grown: Grown;
+}
+
+/** Serialises values that contain lists that grow. */
+export class ListWriter {
+  readonly #make: () => Serializer;
+  readonly #lists: GrowingLists;
+
+  /** `make` makes a serializer, which throws for what it cannot write. */
+  constructor(make: () => Serializer) {
+    this.#make = make;
+    this.#lists = new GrowingLists({ render: (item) => this.#piece((v8) => v8.writeValue(item)), keepsIdentity: true });
+  }
+
+  /**
+   * Returns the bytes of a value. Returns undefined if it must be serialised as a whole, or if `unless` returns true for a
+   * value with lists that may grow.
+   */
+  serialize(value: unknown, unless?: (value: unknown) => boolean): Bytes | undefined {
+    if (!this.#lists.leadsToList(value) || unless?.(value)) return undefined;
+    return this.#lists.save(() => {
+      const beside = new Beside(this.#lists);
+      const copy = beside.copy(value, []);
+      return copy === WHOLE || !beside.isUnshared() ? undefined : this.#joined(copy, beside.placed);
+    });
+  }
+
+  #joined(beside: unknown, lists: readonly PlacedList[]): Bytes {
+    const first = this.#piece((v8) => {
+      v8.writeHeader();
+      v8.writeUint32(lists.length);
+      v8.writeValue(beside);
+    });
+    const pieces = [first];
+    for (const { path, grown } of lists) {
+      const begin = this.#piece((v8) => {
+        v8.writeValue(path);
+        v8.writeUint32(grown.length);
+      });
+      pieces.push(begin, ...grown.pieces);
+    }
+    return joined(
+      pieces,
+      pieces.reduce((sum, { length }) => sum + length, 0),
+    );
+  }
+
+  #piece(write: (v8: Serializer) => void): Uint8Array {
+    const v8 = this.#make();
+    write(v8);
+    return v8.releaseBuffer();
+  }
+}
+
+/** Reads what a {@link ListWriter} has written. */
+export function readLists(v8: Deserializer): unknown {
+  v8.readHeader();
+  let lists = v8.readUint32();
+  const root = { value: v8.readValue() as unknown };
+  for (; lists > 0; lists--) {
+    const path = ["value", ...(v8.readValue() as string[])];
+    const key = path.pop()!;
+    const parent = path.reduce<unknown>(inside, root);
+    inside(parent, key);
+    const value: unknown[] = [];
+    for (let left = v8.readUint32(); left > 0; left--) value.push(v8.readValue());
+    Object.defineProperty(parent, key, { value });
+  }
+  return root.value;
+}
+
+/** Returns what an object itself has under a key, and never what it inherits. */
+function inside(object: unknown, key: string): unknown {
+  if (typeof object !== "object" || object === null || !Object.hasOwn(object, key))
+    throw new RangeError("a list has no place");
+  return (object as Record<string, unknown>)[key];
+}
+
+/** What is beside the lists. */
+class Beside {
+  readonly placed: PlacedList[] = [];
+  readonly #lists: GrowingLists;
+  readonly #objects = new Set<object>();
+
+  constructor(lists: GrowingLists) {
+    this.#lists = lists;
+  }
+
+  /** Returns true if the items of the lists contain none of the other objects. */
+  isUnshared(): boolean {
+    for (const object of this.#objects) if (this.#lists.isPlaced(object)) return false;
+    return true;
+  }
+
+  /** Copies a value with null in the place of each list. What leads to no list is not copied. */
+  copy(value: unknown, path: Array<string | number>): unknown {
+    if (!this.#lists.leadsToList(value, path.length)) return this.#isUnsharedData(value) ? value : WHOLE;
+    if (!this.#isFirst(value)) return WHOLE;
+    if (this.#lists.mayGrow(value)) {
+      const grown = this.#lists.grow(value);
+      if (grown === undefined) return WHOLE;
+      this.placed.push({ path, grown });
+      return null;
+    }
+    if (Array.isArray(value)) {
+      if (Object.getPrototypeOf(value) !== Array.prototype || !isDense(value)) return WHOLE;
+      const item = this.copy(value[0], [...path, 0]);
+      return item === WHOLE ? WHOLE : [item];
+    }
+    const copies: Array<[string, unknown]> = [];
+    for (const key of Object.keys(value)) {
+      const property = dataProperty(value, key);
+      const copy = property === undefined ? WHOLE : this.copy(property.value, [...path, key]);
+      if (copy === WHOLE) return WHOLE;
+      copies.push([key, copy]);
+    }
+    return Object.fromEntries(copies);
+  }
+
+  #isUnsharedData(value: unknown): boolean {
+    if (typeof value === "function" || typeof value === "symbol") return false;
+    if (typeof value !== "object" || value === null) return true;
+    const objects: object[] = [];
+    return record(value, [], objects) !== OTHER && objects.every((object) => this.#isFirst(object));
+  }
+
+  #isFirst(object: object): boolean {
+    if (this.#objects.has(object) || this.#objects.size >= MOST_OBJECTS) return false;
+    this.#objects.add(object);
+    return true;
+  }
+}
