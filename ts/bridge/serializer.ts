@@ -124,16 +124,14 @@ const jsonFormat: Format = {
 
 const hasV8 = hasV8Serializer();
 
+const readable = (format: Format): Format => (hasV8 ? format : { ...format, deserialize: unreadable });
+
 /** The format of the default serializer. */
 const v8Format = hasV8 ? cloneFormat : textFormat;
 
 /** The formats by the names that records carry. */
 const builtIn = new Map(
-  [
-    ...[cloneFormat, listsFormat].map((format) => (hasV8 ? format : { ...format, deserialize: unreadable })),
-    textFormat,
-    jsonFormat,
-  ].map((format) => [format.name, format]),
+  [readable(cloneFormat), readable(listsFormat), textFormat, jsonFormat].map((format) => [format.name, format]),
 );
 
 function hasV8Serializer(): boolean {
