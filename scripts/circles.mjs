@@ -1,6 +1,5 @@
 // Checks the arrows between files: `node scripts/circles.mjs`. No files may import each other in a circle, and no file may
-// import from a room that its own room must not use. Prints each circle as a chain of files. The circles of the Rust files
-// are printed too, and are an error with `--rust`.
+// import from a room that its own room must not use. Prints each circle as a chain of files.
 import { readFileSync, readdirSync } from "node:fs";
 import { posix, sep } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -24,6 +23,9 @@ const rooms = {
 
 /** The folders of the Rust crates' sources. */
 const crates = ["engine/src", "src"];
+
+/** Rust files that are being rewritten. Their circles are no errors yet: whoever finishes one removes it from this list. */
+const unfinished = /^engine\/src\/(?:copy(?:\.rs$|\/))/;
 
 /** Returns the files of a folder that have one of these endings. */
 function filesOf(folder, endings) {
@@ -105,7 +107,7 @@ function endOfItem(code, from) {
 function withoutTests(code) {
   const tests = [];
   let out = code;
-  for (let at; (at = out.indexOf("#[cfg(test)]")) >= 0;) {
+  for (let at; (at = out.search(/#\[cfg\((?:test|all\(test\b[^\]]*)\)\]/)) >= 0;) {
     const end = endOfItem(out, at);
     const name = /\bmod\s+(\w+)\s*;$/.exec(out.slice(at, end))?.[1];
     if (name !== undefined) tests.push(name);
@@ -151,14 +153,15 @@ function usesOfRust(folder) {
   }
   const parsed = [...modules].map(([module, file]) => {
     const { code, tests } = withoutTests(withoutText(read(file)));
-    return { module, file, code, tests };
+    // `pub(in crate::a)` names a module, but uses nothing of it.
+    return { module, file, code: code.replaceAll(/\bpub\s*\(\s*in\b[^)]*\)/g, "pub"), tests };
   });
   const tests = parsed.flatMap(({ module, tests }) =>
     tests.map((test) => (module === "" ? test : `${module}::${test}`)),
   );
   const isTest = (module) => tests.some((test) => module === test || module.startsWith(`${test}::`));
   const graph = new Map();
-  for (const { module, file, code } of parsed.filter((each) => !isTest(each.module))) {
+  for (const { module, file, code } of parsed.filter((each) => !isTest(each.module) && !unfinished.test(each.file))) {
     const own = module === "" ? [] : module.split("::");
     const children = new Set([...code.matchAll(/\bmod\s+(\w+)\s*;/g)].map(([, name]) => name));
     /** Returns the file of the longest module that the path begins with. */
@@ -217,9 +220,8 @@ function circlesOf(graph) {
     });
 }
 
-const strict = process.argv.includes("--rust");
 const graph = importsOfTypeScript();
-const problems = [...arrowsUp(graph), ...circlesOf(graph), ...missingInDesign()];
 const rust = crates.flatMap((folder) => circlesOf(usesOfRust(folder)));
-for (const problem of [...problems, ...rust]) console.error(problem);
-process.exit(problems.length > 0 || (strict && rust.length > 0) ? 1 : 0);
+const problems = [...arrowsUp(graph), ...circlesOf(graph), ...missingInDesign(), ...rust];
+for (const problem of problems) console.error(problem);
+process.exit(problems.length > 0 ? 1 : 0);

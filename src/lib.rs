@@ -13,6 +13,7 @@ mod backup;
 mod chunks;
 mod completion;
 mod copy;
+mod options;
 mod server;
 mod store;
 mod tool;

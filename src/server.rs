@@ -10,7 +10,7 @@ use napi::bindgen_prelude::Function;
 use napi::threadsafe_function::{ThreadsafeFunction, ThreadsafeFunctionCallMode};
 use napi_derive::napi;
 
-use crate::store::NativeOptions;
+use crate::options::NativeOptions;
 use crate::values::thrown;
 use forkpoint_engine::backend::postgres::{self, password};
 use forkpoint_engine::error::{Code, Error, Result};

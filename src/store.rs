@@ -1,7 +1,6 @@
 //! The native handle of a store.
 
 use std::sync::{Arc, Mutex, PoisonError};
-use std::time::Duration;
 
 use bytes::Bytes;
 use napi::bindgen_prelude::{
@@ -10,70 +9,19 @@ use napi::bindgen_prelude::{
 use napi_derive::napi;
 
 use crate::completion::{CompletionQueue, Completions};
+use crate::options::NativeOptions;
 use crate::server::{self, Passwords};
 use crate::values::{Failure, Field, Value, value};
 use forkpoint_engine::Reply;
-use forkpoint_engine::backend::Durability;
 use forkpoint_engine::contract::{self, call::RawCall};
-use forkpoint_engine::error::{Error, Result};
+use forkpoint_engine::error::Error;
 use forkpoint_engine::record::Content;
-use forkpoint_engine::retention::Policy;
-use forkpoint_engine::store::{Options, Store};
+use forkpoint_engine::store::Store;
 use forkpoint_engine::target::Target;
 
 /// A buffer of at least this many bytes is referenced, because a reference costs less than a copy of the buffer. A
 /// smaller buffer is copied.
 const REFERENCED: usize = 64 << 10;
-
-/// The options of a store. `ts/store/options.ts` has validated them and filled in the defaults.
-#[napi(object, object_to_js = false)]
-pub struct NativeOptions {
-    pub durability: String,
-    pub busy_timeout: f64,
-    pub max_payload_bytes: f64,
-    pub cache_bytes: f64,
-    pub read_only: bool,
-    /// `None`: no limit.
-    pub keep_last_n: Option<i64>,
-    /// `None`: no limit.
-    pub ttl: Option<i64>,
-    /// `None`: no limit.
-    pub max_bytes: Option<i64>,
-    /// The schema of the tables on a server.
-    pub schema: Option<String>,
-    /// The beginning of the names of the tables on a server.
-    pub prefix: Option<String>,
-    /// Whether the tables on a server are made when they are missing: `auto` or `never`.
-    pub migrate: Option<String>,
-}
-
-impl NativeOptions {
-    fn read(&self) -> Result<Options> {
-        let durability = match self.durability.as_str() {
-            "full" => Durability::Full,
-            "normal" => Durability::Normal,
-            "off" => Durability::Off,
-            other => return Err(Error::invalid(format!("durability is {other:?}"))),
-        };
-        #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a whole number in range, checked")]
-        let whole = |number: f64| number as usize;
-        let busy_timeout = Duration::try_from_secs_f64(self.busy_timeout / 1000.0)
-            .map_err(|_| Error::invalid("busyTimeoutMs is out of range"))?;
-        Ok(Options {
-            durability,
-            busy_timeout,
-            max_payload_bytes: whole(self.max_payload_bytes).min(Options::LARGEST_PAYLOAD_BYTES),
-            cache_bytes: whole(self.cache_bytes),
-            retention: Policy {
-                keep_last: self.keep_last_n.map(i64::unsigned_abs),
-                ttl: self.ttl,
-                max_bytes: self.max_bytes.map(i64::unsigned_abs),
-            },
-            contract_names: &contract::NAMES,
-            read_only: self.read_only,
-        })
-    }
-}
 
 #[napi]
 pub struct NativeStore {

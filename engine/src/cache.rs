@@ -22,10 +22,9 @@ pub struct CachedPayload {
 }
 
 impl CachedPayload {
-    /// Returns true if a delta against this payload is likely to be worthwhile. After misses, the engine tries a delta
-    /// for only some of the payloads.
-    pub fn promising(&self) -> bool {
-        self.misses.is_power_of_two() || self.misses.is_multiple_of(MOST_SKIPPED)
+    /// The raw payload and its misses, as [`plan`](crate::codec::plan::plan) takes them.
+    pub(crate) fn into_base(self) -> (Bytes, u32) {
+        (self.raw, self.misses)
     }
 }
 
@@ -34,10 +33,6 @@ impl From<Bytes> for CachedPayload {
         Self { raw, misses: 0 }
     }
 }
-
-/// A delta is tried whenever the number of misses is a multiple of this number. A delta is also tried whenever the
-/// number of misses is a power of two.
-const MOST_SKIPPED: u32 = 16;
 
 /// The newest payload of a lineage that this process knows.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -289,12 +284,5 @@ mod tests {
         save(&mut cache, 6, "c", None);
         cache.forget(4);
         assert_eq!(newest(&mut cache, "c"), Some(6), "an older one that goes takes nothing with it");
-    }
-
-    #[test]
-    fn what_was_in_vain_is_tried_less_and_less_but_never_given_up() {
-        let promising = |misses| CachedPayload { raw: Bytes::new(), misses }.promising();
-        let tries: Vec<u32> = (0..50).filter(|misses| promising(*misses)).collect();
-        assert_eq!(tries, [0, 1, 2, 4, 8, 16, 32, 48]);
     }
 }

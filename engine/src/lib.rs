@@ -7,7 +7,7 @@
 //!
 //! | module | what it does |
 //! |---|---|
-//! //! | `contract` | turns a framework's calls into ops and queries; no other module knows a framework |
+//! | `contract` | turns a framework's calls into ops and queries; no other module knows a framework |
 //! | `copy` | copies everything from one store to another |
 //! | `store` | opens a store; the contracts call it |
 //! | `pipeline`, `encoder`, `reader` | the worker threads: they write, encode large payloads ahead of time, and read |
@@ -15,9 +15,9 @@
 //! | `sweeper`, `warnings` | retention in the background, and the warnings about repeated failures |
 //! | `backend` | applies batches of units, answers queries, prunes; one folder for each kind of storage |
 //! | `retention` | plans which checkpoints a backend prunes |
-//! | `cache`, `pre_encoder` | keeps recent payloads in memory, and encodes new payloads against them ahead of time |
+//! | `cache` | keeps recent payloads in memory |
 //! | `codec` | turns payloads into bytes and back; pure functions |
-//! | `op`, `query`, `record`, `error` | the types that all layers share |
+//! | `options`, `op`, `query`, `record`, `error` | the types that all layers share |
 
 pub mod backend;
 pub mod cache;
@@ -30,8 +30,8 @@ mod encoder;
 pub mod error;
 mod message;
 pub mod op;
+mod options;
 mod pipeline;
-pub mod pre_encoder;
 pub mod query;
 mod reader;
 pub mod record;

@@ -6,7 +6,7 @@ mod rows;
 
 pub use self::answer::Answer;
 pub use self::recent::{ActivityOrder, Recent};
-pub use self::rows::{Feed, FeedWait, RowOrder, Rows, RowsFrom};
+pub use self::rows::{Feed, RowOrder, Rows, RowsFrom};
 use crate::check::CheckCursor;
 use crate::record::{ContractId, Seq, SortKey};
 use crate::retention::Rule;

@@ -1,71 +1,22 @@
 //! Opens a store, sends units and queries to the store's threads in call order, and closes the store.
 
 use std::sync::{Arc, Mutex};
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
-use crate::backend::jsonl::{self, Jsonl};
-use crate::backend::memory::Memory;
-#[cfg(feature = "postgres")]
-use crate::backend::postgres::{self, Postgres};
-use crate::backend::sqlite::{self, Sqlite};
-use crate::backend::{BUSY_TIMEOUT, Backend, Durability, PreEncode, read_only};
-use crate::cache::PayloadCache;
+use crate::backend::{self, Access, Backend, Opener, PreEncode, read_only};
 use crate::check::{CheckCursor, CheckPage};
 use crate::deadline::Deadline;
 use crate::error::{Error, Result};
 use crate::op::{Applied, Commit, Op, Unit};
+pub use crate::options::Options;
 use crate::pipeline::Pipeline;
-use crate::pre_encoder::PreEncoder;
 use crate::query::{Answer, Query};
 use crate::reader::Reader;
-use crate::record::{ContractId, Header, Notice};
+use crate::record::{Header, Notice};
 use crate::retention::{Policy, Prune, Pruned};
 use crate::sweeper::Sweeper;
 use crate::target::Target;
 use crate::worker::Reply;
-
-/// The options of a store, for every kind of target.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Options {
-    /// The failures that an acknowledged save must survive.
-    pub durability: Durability,
-    /// How long a call waits for another process's database lock before it fails with `BUSY`.
-    pub busy_timeout: Duration,
-    /// The maximum size of a payload, in bytes. A larger checkpoint is refused.
-    pub max_payload_bytes: usize,
-    /// The maximum total size, in bytes, of the recent payloads that are kept in memory.
-    pub cache_bytes: usize,
-    /// The limits of retention. If the stored data exceed a limit, the store removes checkpoints by itself.
-    pub retention: Policy,
-    /// The names of contracts, for a target whose files are named after them.
-    pub contract_names: &'static [(ContractId, &'static str)],
-    /// True if the store is only looked at. No file is created, no table is made or upgraded, and writes are refused.
-    pub read_only: bool,
-}
-
-impl Default for Options {
-    fn default() -> Self {
-        Self {
-            durability: Durability::Full,
-            busy_timeout: BUSY_TIMEOUT,
-            max_payload_bytes: Self::MAX_PAYLOAD_BYTES,
-            cache_bytes: Self::CACHE_BYTES,
-            retention: Policy::default(),
-            contract_names: &[],
-            read_only: false,
-        }
-    }
-}
-
-impl Options {
-    /// The default of `max_payload_bytes`: 64 MiB.
-    pub const MAX_PAYLOAD_BYTES: usize = 64 << 20;
-    /// The default of `cache_bytes`: 64 MiB.
-    pub const CACHE_BYTES: usize = 64 << 20;
-    /// The maximum value of `max_payload_bytes`. A row of every backend can hold a payload of this size with its
-    /// frame.
-    pub const LARGEST_PAYLOAD_BYTES: usize = 900 << 20;
-}
 
 /// An open store. Any thread may use it.
 ///
@@ -92,77 +43,14 @@ struct Inline {
 impl Store {
     /// Opens a target. A file is opened in the background, so a problem with the file is reported by the first call.
     pub fn open(target: &Target, options: Options) -> Result<Self> {
-        let engine = match target {
-            Target::Memory => {
+        let deadline = Arc::new(Deadline::default());
+        let engine = match backend::open(target, &options, &deadline) {
+            Access::Inline(backend) => {
                 let sweeper = Sweeper::new(options.retention);
-                Engine::Inline(Mutex::new(Some(Inline { backend: Box::new(Memory::new()), sweeper })))
+                Engine::Inline(Mutex::new(Some(Inline { backend, sweeper })))
             }
-            Target::Sqlite(path) if options.read_only => {
-                let (path, cache_bytes) = (path.clone(), options.cache_bytes);
-                let deadline = Arc::new(Deadline::default());
-                let (shared, patience) = (Arc::clone(&deadline), options.busy_timeout);
-                let open = move || {
-                    let opened = sqlite::ReadOnly::open(&path, shared.limit(patience), cache_bytes)?;
-                    Ok(Box::new(opened) as Box<dyn Backend>)
-                };
-                Self::threads(open, None, &options, deadline)?
-            }
-            Target::Sqlite(path) => {
-                let sqlite = sqlite::Options {
-                    durability: options.durability,
-                    busy_timeout: options.busy_timeout,
-                    cache_bytes: options.cache_bytes,
-                    // Payloads that wait to be compressed would make a limit on bytes remove more.
-                    raw_in_a_hurry: options.retention.max_bytes.is_none(),
-                    alone_in_process: true,
-                    ..sqlite::Options::new(path)
-                };
-                let cache = PayloadCache::new(sqlite.cache_bytes);
-                let pre_encoder = Arc::new(PreEncoder::new(cache.clone()));
-                let deadline = Arc::new(Deadline::default());
-                let shared = Arc::clone(&deadline);
-                let open = move || {
-                    let sqlite = sqlite::Options { busy_timeout: shared.limit(sqlite.busy_timeout), ..sqlite.clone() };
-                    Ok(Box::new(Sqlite::open_with(&sqlite, cache.clone())?) as Box<dyn Backend>)
-                };
-                Self::threads(open, Some(pre_encoder), &options, deadline)?
-            }
-            Target::Jsonl(path) => {
-                let jsonl = jsonl::Options {
-                    durability: options.durability,
-                    busy_timeout: options.busy_timeout,
-                    names: options.contract_names,
-                    read_only: options.read_only,
-                    ..jsonl::Options::new(path)
-                };
-                let deadline = Arc::new(Deadline::default());
-                let shared = Arc::clone(&deadline);
-                let open = move || {
-                    let jsonl = jsonl::Options { busy_timeout: shared.limit(jsonl.busy_timeout), ..jsonl.clone() };
-                    Ok(Box::new(Jsonl::open(&jsonl)?) as Box<dyn Backend>)
-                };
-                Self::threads(open, None, &options, deadline)?
-            }
-            #[cfg(feature = "postgres")]
-            Target::Postgres(url) => {
-                let postgres = postgres::Options {
-                    durability: options.durability,
-                    busy_timeout: options.busy_timeout,
-                    cache_bytes: options.cache_bytes,
-                    read_only: options.read_only,
-                    ..postgres::Options::new((**url).clone())
-                };
-                let cache = PayloadCache::new(postgres.cache_bytes);
-                let pre_encoder = Arc::new(PreEncoder::new(cache.clone()));
-                let deadline = Arc::new(Deadline::default());
-                let shared = Arc::clone(&deadline);
-                let open = move || {
-                    let postgres =
-                        postgres::Options { busy_timeout: shared.limit(postgres.busy_timeout), ..postgres.clone() };
-                    let backend = Postgres::open_with(&postgres, cache.clone(), Arc::clone(&shared))?;
-                    Ok(Box::new(backend) as Box<dyn Backend>)
-                };
-                Self::threads(open, Some(pre_encoder), &options, deadline)?
+            Access::Threads(Opener { open, pre_encoder }) => {
+                Self::threads(move || open(), pre_encoder, &options, deadline)?
             }
         };
         Ok(Self { engine, options })

@@ -1,14 +1,22 @@
-//! A backend that is opened at its first use.
+//! Backends that are opened at their first use.
 
 use std::sync::Arc;
 
-use super::Backend;
+use super::interface::{Backend, PreEncode};
 use crate::deadline::Deadline;
 use crate::error::Result;
 
 /// Opens a backend on the thread that will use it. If opening fails, the next use calls the function again, because the
 /// cause of the failure may be gone.
 pub(crate) type Open = Box<dyn FnMut() -> Result<Box<dyn Backend>> + Send>;
+
+/// What the threads of a store need to use a target.
+pub(crate) struct Opener {
+    /// Opens one more backend on the same storage.
+    pub(crate) open: Arc<dyn Fn() -> Result<Box<dyn Backend>> + Send + Sync>,
+    /// Encodes large ops ahead of time.
+    pub(crate) pre_encoder: Option<Arc<dyn PreEncode>>,
+}
 
 /// A backend that is opened at its first use.
 pub(crate) struct Lazy {

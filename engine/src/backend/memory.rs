@@ -1,6 +1,6 @@
 //! A backend that keeps all data in memory. It is for tests and for data that need not outlive the process.
 
-use super::Backend;
+use super::interface::Backend;
 use super::tables::{InMemory, Tables};
 use crate::error::Result;
 use crate::op::{Applied, Unit};

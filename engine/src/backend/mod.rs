@@ -3,184 +3,37 @@
 //!
 //! The folder of a backend holds only the storage code of this backend. The logic that every backend needs is in the
 //! modules beside the folders: `inherit` (parts that a put takes from other checkpoints), `rebase` (deltas whose base
-//! is removed), `writes` (pending writes), `logs` (persistent lists of records) and `ancestors` (walks from child to
-//! parent). [`crate::codec`] plans payloads and reads chains of deltas. [`crate::retention`] plans which checkpoints
+//! is removed), `chain` (payloads from their rows), `writes` (pending writes), `logs` (persistent lists of records) and
+//! `ancestors` (walks from child to parent). [`crate::codec`] plans payloads. [`crate::retention`] plans which checkpoints
 //! are removed.
 
 mod ancestors;
+mod chain;
+mod clock;
 pub(crate) mod disk;
 mod header;
 mod inherit;
+mod interface;
 pub mod jsonl;
 mod lazy;
 mod log_findings;
 mod logs;
 mod marks;
 pub mod memory;
+mod open;
 #[cfg(feature = "postgres")]
 pub mod postgres;
+mod pre_encoder;
 mod rebase;
 mod rows;
 pub mod sqlite;
 mod tables;
 mod writes;
 
-use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
-
-pub(crate) use self::inherit::resolve_from_parent;
-pub(crate) use self::lazy::{Lazy, Open};
-pub(crate) use self::writes::encode as encode_writes;
-use crate::error::{Code, Error, Result};
-use crate::op::{Applied, Op, Unit};
-use crate::query::{Answer, Query};
-use crate::record::Notice;
-use crate::retention::{Prune, Pruned};
-
-/// The kinds of failures that an acknowledged save survives.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Durability {
-    /// An acknowledged save survives power loss and every lesser failure (D2): every commit is synced to the disk.
-    #[default]
-    Full,
-    /// An acknowledged save survives a killed process (D3). Power loss may lose the newest commits but never corrupts
-    /// the store.
-    Normal,
-    /// An acknowledged save survives a killed process. The store promises nothing about power loss (D3).
-    Off,
-}
-
-/// How long a call waits for another process's lock before it fails with `BUSY`. Default: 30 s.
-pub const BUSY_TIMEOUT: Duration = Duration::from_secs(30);
-
-/// The maximum size of a batch.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Limits {
-    /// The maximum number of units.
-    pub units: usize,
-    /// The maximum number of bytes, as [`Op::weight`] counts them. A single unit may be larger.
-    pub bytes: usize,
-}
-
-/// The storage of checkpoints. The tests in `tests/backend_contract.rs` check that every implementation obeys these
-/// rules:
-/// - One thread at a time uses a backend. A backend never calls the engine that uses it.
-/// - Several backends, in one process or in many, may share a database. The rules about save order and atomicity apply
-///   across all of these backends.
-/// - Ids and names are data. They are compared byte by byte and are never part of a pattern, a path or a statement.
-pub trait Backend: Send {
-    /// Applies the units, in order.
-    ///
-    /// - Returns one result per unit, in the order of the units. When the function returns, every `Ok` is as durable
-    ///   as the store promises.
-    /// - Each unit is applied as a whole or not at all. If one unit fails, the other units are not affected.
-    /// - Each put gets a save number. This number is greater than all earlier save numbers of the lineage, whichever
-    ///   process made the earlier saves. If a save was acknowledged before a call began, its number is lower than the
-    ///   numbers of all saves of the call, in every lineage.
-    /// - If the result of a unit is an error, the unit has changed nothing. The exception is an error whose outcome is
-    ///   unknown.
-    fn apply(&mut self, batch: &[Unit]) -> Vec<Result<Applied>>;
-
-    /// Answers a query.
-    ///
-    /// - The answer includes every unit for which any backend on this database returned `Ok`, and never a part of a
-    ///   unit.
-    /// - Returns exactly what was saved under the requested id, or fails with `CORRUPT` (D5).
-    /// - If the requested data does not exist, the answer is `None` or empty, and never an error.
-    /// - A lookup by an empty label or group finds nothing, because an empty text means that the checkpoint has no
-    ///   label or group.
-    fn answer(&mut self, query: &Query) -> Result<Answer>;
-
-    /// Answers several queries as [`Backend::answer`] does. Calls `tell` with each answer as soon as the answer is
-    /// known, in the order of the queries. A server backend sends all queries to the server together.
-    fn answer_all(&mut self, queries: &[Query], tell: &mut dyn FnMut(Result<Answer>)) {
-        for query in queries {
-            tell(self.answer(query));
-        }
-    }
-
-    /// Returns true if the answer takes time in proportion to the number of stored checkpoints. Then another backend on the
-    /// same database answers the query, and no other query waits for it.
-    fn takes_long(&self, query: &Query) -> bool {
-        let _ = query;
-        false
-    }
-
-    /// Removes one batch of the checkpoints that a rule selects. Removes either all checkpoints of the batch or none.
-    ///
-    /// - Every checkpoint that stays reads back exactly as before (D9).
-    /// - Removes at most `prune.most` checkpoints, and examines a bounded number of other checkpoints.
-    /// - To apply the whole rule, repeat the call with [`Pruned::next`] until it is `None`. If nothing else changes the
-    ///   store, the calls together remove the checkpoints that [`Query::Prunable`] counted.
-    fn prune(&mut self, prune: &Prune) -> Result<Pruned>;
-
-    /// Does a bounded amount of maintenance that no caller waits for. Returns true if more maintenance is left.
-    fn sweep(&mut self) -> Result<bool> {
-        Ok(false)
-    }
-
-    /// Does a bounded amount of maintenance while the store is idle. Returns true if more maintenance is left.
-    ///
-    /// `wanted` returns true when somebody waits for the backend. The function then returns soon. What it has not
-    /// committed until then, it does again the next time.
-    fn rest(&mut self, wanted: &dyn Fn() -> bool) -> Result<bool> {
-        let _ = wanted;
-        Ok(false)
-    }
-
-    /// Returns the space of removed checkpoints to the file system. This work may take a long time and needs exclusive
-    /// use of the database.
-    fn vacuum(&mut self) -> Result<()>;
-
-    /// The maximum size of a batch. Default: unlimited.
-    fn limits(&self) -> Limits {
-        Limits { units: usize::MAX, bytes: usize::MAX }
-    }
-
-    /// Announces that the store is being closed or its process is ending. From now on, no call waits for a lock or a
-    /// connection after `deadline`. Called before each further piece of work.
-    fn closing(&mut self, deadline: Instant) {
-        let _ = deadline;
-    }
-
-    /// Called before the backend is dropped.
-    ///
-    /// # Errors
-    ///
-    /// `UNAVAILABLE` if acknowledged writes may be lost, because the storage was removed under the backend.
-    fn close(&mut self) -> Result<()> {
-        Ok(())
-    }
-
-    /// Returns a notice for the user about the opened storage. Returns `None` if there is no notice.
-    fn notice(&self) -> Option<&Notice> {
-        None
-    }
-}
-
-/// Encodes large ops ahead of time, on a thread other than the backend's thread.
-pub trait PreEncode: Send + Sync {
-    /// Returns true if encoding the op takes longer than passing the op to another thread. Called on the caller's
-    /// thread.
-    fn takes_long(&self, op: &Op) -> bool;
-
-    /// Sets the encoded form in the op, or leaves the field empty. The encoded form affects how the data is stored and
-    /// never which data is stored. The backend checks the encoded form against the database before use.
-    fn encode(&self, op: &mut Op);
-}
-
-/// The time on the machine's clock, in ms since the epoch.
-pub(crate) fn machine_clock() -> i64 {
-    let since = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_millis());
-    i64::try_from(since).unwrap_or(i64::MAX)
-}
-
-/// The error of a call that would change a store that was opened to be looked at.
-pub(crate) fn read_only() -> Error {
-    let message = "the store was opened with readOnly, so it cannot be changed: open it without readOnly";
-    Error::new(Code::Unsupported, message).lasting()
-}
-
-/// Applies each unit by itself. Used after a whole batch failed because of one unit.
-pub(crate) fn each_alone(batch: &[Unit], apply: impl FnMut(&Unit) -> Result<Applied>) -> Vec<Result<Applied>> {
-    batch.iter().map(apply).collect()
-}
+pub(crate) use self::clock::machine_clock;
+pub(crate) use self::interface::read_only;
+pub use self::interface::{Backend, Limits, PreEncode};
+pub(crate) use self::lazy::{Lazy, Open, Opener};
+pub(crate) use self::open::{Access, open};
+pub use self::pre_encoder::PreEncoder;
+pub use crate::options::{BUSY_TIMEOUT, Durability};

@@ -11,8 +11,6 @@ use std::sync::LazyLock;
 
 use zstd::dict::{DecoderDictionary, EncoderDictionary};
 
-use super::envelope::LEVEL;
-
 /// The names that payloads often contain. The most frequent ones come last, because zstd refers to near bytes with
 /// fewer bits.
 pub const DICTIONARY: &[u8] = concat!(
@@ -44,6 +42,10 @@ pub const DICTIONARY: &[u8] = concat!(
     r#"[{"lc":1,"type":"constructor","id":["langchain_core","messages","HumanMessage"],"kwargs":{"content":""#,
     r#"","additional_kwargs":{},"response_metadata":{}}}]"#,
 ).as_bytes();
+
+/// The fastest standard level of zstd. The next level makes commits slower, and its output is not small enough to be
+/// worth that time.
+pub(super) const LEVEL: i32 = 1;
 
 /// For compression at the standard level.
 pub(super) static STANDARD: LazyLock<EncoderDictionary<'static>> =

@@ -38,9 +38,6 @@ const WORTH_COMPRESSING: usize = 64;
 const WORTH_TIME: usize = 512;
 /// Content with at least this many bytes is compressed without the dictionary, because it repeats its own names.
 const LARGE: usize = 8192;
-/// The fastest standard level of zstd. The next level makes commits slower, and its output is not small enough to be
-/// worth that time.
-pub(super) const LEVEL: i32 = 1;
 
 /// The largest length that an envelope may claim, in bytes. `SQLite` limits a row to a gigabyte, so a larger length is
 /// damage.
@@ -100,7 +97,7 @@ fn compress(content: &[u8]) -> Option<Compressed> {
     let body = match content.len() {
         ..WORTH_TIME => with(&QUICK, || Compressor::with_prepared_dictionary(&dictionary::QUICK), content),
         WORTH_TIME..LARGE => with(&SMALL, || Compressor::with_prepared_dictionary(&dictionary::STANDARD), content),
-        _ => with(&WITHOUT_DICTIONARY, || Compressor::new(LEVEL), content),
+        _ => with(&WITHOUT_DICTIONARY, || Compressor::new(dictionary::LEVEL), content),
     }?;
     let small = content.len() < LARGE;
     (body.len() < content.len() / 10 * 9).then_some(Compressed { body, small })

@@ -7,9 +7,7 @@
 //! - [`delta`] encodes and restores deltas.
 //! - [`dictionary`] has the text with which small contents are compressed.
 //! - [`envelope`] wraps the bytes that a row holds: format, checksum, length, compression.
-//! - `chain` rebuilds a payload from its rows.
 
-pub(crate) mod chain;
 pub(crate) mod checksum;
 pub mod delta;
 pub mod dictionary;

@@ -3,7 +3,6 @@
 use bytes::Bytes;
 
 use super::{delta, envelope};
-use crate::cache::CachedPayload;
 use crate::error::{Code, Result};
 use crate::record::{Encoded, PayloadKey, Seq};
 
@@ -17,6 +16,10 @@ const SMALLEST_BUDGET: i64 = 512;
 const WORTH_RAW: std::ops::Range<usize> = 1024..32 << 10;
 /// The maximum number of deltas that a reader applies to rebuild one payload.
 pub(crate) const MAX_DEPTH: i64 = 256;
+
+/// A delta is tried whenever the number of misses is a multiple of this number. A delta is also tried whenever the
+/// number of misses is a power of two.
+const MOST_SKIPPED: u32 = 16;
 
 /// How much time the encoder takes to make a payload small.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -100,21 +103,21 @@ impl Row {
 ///
 /// `effort` decides whether a keyframe is compressed.
 ///
-/// `load` reads the base. `plan` calls it only if `plan` must compute a delta itself. If the base is damaged or has a
+/// `load` reads the raw bytes and the misses of the base. `plan` calls it only if `plan` must compute a delta itself. If the base is damaged or has a
 /// later format, the payload becomes a keyframe, because a bad base must not stop new checkpoints from being saved.
 pub(crate) fn plan(
     raw: &Bytes,
     base: Option<Base>,
     encoded: Option<&Encoded>,
     effort: Effort,
-    load: impl FnOnce(PayloadKey) -> Result<CachedPayload>,
+    load: impl FnOnce(PayloadKey) -> Result<(Bytes, u32)>,
 ) -> Result<(Row, u32)> {
     let mut misses = 0;
     if let Some(base) = base.filter(|base| raw.len() >= WORTH_A_DELTA && base.takes_more()) {
         let found = match encoded.filter(|encoded| encoded.base == Some(base.key)) {
             Some(Encoded { is_delta, body, misses, .. }) => (is_delta.then(|| body.clone()), *misses),
             None => match load(base.key) {
-                Ok(payload) => encode_delta(&payload, raw),
+                Ok((base, misses)) => encode_delta(&base, misses, raw),
                 Err(error) if matches!(error.code(), Code::Corrupt | Code::Unsupported) => (None, 0),
                 Err(error) => return Err(error),
             },
@@ -134,14 +137,31 @@ pub(crate) fn plan(
 }
 
 /// Returns the sealed delta against `base` if the delta is worth storing. Also returns the misses of the lineage.
-fn encode_delta(base: &CachedPayload, raw: &[u8]) -> (Option<Bytes>, u32) {
-    match base.promising().then(|| delta::encode(&base.raw, raw)).flatten() {
+fn encode_delta(base: &[u8], misses: u32, raw: &[u8]) -> (Option<Bytes>, u32) {
+    match is_promising(misses).then(|| delta::encode(base, raw)).flatten() {
         Some(delta) => (Some(envelope::seal_delta(raw, &delta).into()), 0),
-        None => (None, base.misses + 1),
+        None => (None, misses + 1),
     }
+}
+
+/// Returns true if a delta is likely to be worthwhile after this number of misses. After misses, the engine tries a delta
+/// for only some of the payloads.
+fn is_promising(misses: u32) -> bool {
+    misses.is_power_of_two() || misses.is_multiple_of(MOST_SKIPPED)
 }
 
 fn length(body: &Bytes) -> i64 {
     // No payload has 2^63 bytes, so the fallback value is never used.
     i64::try_from(body.len()).unwrap_or(i64::MAX)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_was_in_vain_is_tried_less_and_less_but_never_given_up() {
+        let tries: Vec<u32> = (0..50).filter(|misses| is_promising(*misses)).collect();
+        assert_eq!(tries, [0, 1, 2, 4, 8, 16, 32, 48]);
+    }
 }

@@ -6,9 +6,8 @@ use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
 use super::fields::{FENCE, Fields, MEASURE, Shape, Value};
-use super::lease::Fence;
 use super::response::Response;
-use crate::check::CheckCursor;
+use crate::check::{CheckCursor, CheckPage};
 use crate::error::{Error, Result};
 use crate::op::{Applied, Expect, Unit};
 use crate::query::{Answer, Query};
@@ -30,8 +29,8 @@ pub enum Request {
     /// Removes one batch of the checkpoints that a rule selects. The response is a
     /// [`Pruned`](crate::retention::Pruned).
     Prune(Prune),
-    /// Verifies one page of the stored data. The page has about this many rows.
-    Check(CheckCursor, usize),
+    /// Verifies one page of the stored data, and converts it into a response. The page has about this many rows.
+    Check(CheckCursor, usize, fn(CheckPage) -> Result<Option<Response>>),
     /// Frees the space of removed checkpoints. The response is null.
     Vacuum,
     /// Waits until the target is open. The response is a notice for the user, or null.
@@ -66,7 +65,7 @@ impl Request {
             Self::Apply(unit) => store.apply(unit, then(reply, |_: Applied| Ok(None))),
             Self::Ask(query, respond) => store.ask(query, then(reply, respond)),
             Self::Prune(prune) => store.prune(prune, then(reply, |pruned| Response::json(&pruned).map(Some))),
-            Self::Check(cursor, limit) => store.check(cursor, limit, then(reply, super::store::checked)),
+            Self::Check(cursor, limit, respond) => store.check(cursor, limit, then(reply, respond)),
             Self::Vacuum => store.vacuum(then(reply, |()| Ok(None))),
             Self::Ready => {
                 store.ready(then(reply, |notice: Option<Notice>| notice.as_ref().map(Response::json).transpose()));
@@ -129,7 +128,7 @@ impl<'a> RawCall<'a> {
     }
 
     /// Reads the fence: the lease that must be held when the call's unit is applied. `None`: the call has no fence.
-    pub(super) fn fence(&self) -> Result<Option<Fence>> {
+    pub(super) fn fence<F: DeserializeOwned>(&self) -> Result<Option<F>> {
         let Fields { shape, values } = &self.fields;
         let Some(at) = shape.names.iter().position(|name| name == FENCE) else { return Ok(None) };
         match values.get(at) {

@@ -6,17 +6,16 @@ mod transfer;
 
 use serde::{Deserialize, Serialize};
 
-use self::show::{parse_place, shown_feed, shown_pages};
+use self::show::{Wait, parse_place, shown_feed, shown_pages};
 use self::transfer::{Key, Restore};
 use super::call::{RawCall, Request};
-use super::fields::exact;
+use super::entry::{Contract, Names};
+use super::helix;
+use super::registry::{CONTRACTS, contract_of, id_of, named};
 use super::response::{PackedPart, Response, ResponseBuilder};
-use super::{CONTRACTS, Contract, Names, contract_of, helix, id_of, named};
 use crate::error::{Error, Result};
-use crate::query::{
-    ActivityOrder, Answer, Feed, FeedWait, LogRange, LogSide, Pick, Query, Recent, RowOrder, Rows, RowsFrom,
-};
-use crate::record::{ContractId, LogPage, Part, Seq, Stats, Tuple};
+use crate::query::{ActivityOrder, Answer, Feed, LogRange, LogSide, Pick, Query, Recent, RowOrder, Rows, RowsFrom};
+use crate::record::{ContractId, FeedWait, LogPage, Part, Seq, Stats, Tuple};
 
 /// Calls of the inspector use this name in place of a contract's name.
 pub(super) const NAME: &str = "inspect";
@@ -75,16 +74,6 @@ enum From {
     After(String),
     Step(i64),
     Id(String),
-}
-
-/// See [`FeedWait`].
-#[derive(Deserialize, Serialize)]
-#[serde(rename_all = "camelCase")]
-struct Wait {
-    #[serde(deserialize_with = "exact")]
-    transaction: i64,
-    #[serde(deserialize_with = "exact")]
-    up_to: Seq,
 }
 
 /// Reads a call and returns the request to the engine.

@@ -12,10 +12,11 @@ use std::collections::HashMap;
 use serde::{Deserialize, Serialize};
 
 use super::call::{RawCall, Request};
+use super::entry::{Contract, Names, Shown};
 use super::fields::exact;
+use super::ids::{check_id, damaged};
 use super::response::Response;
 use super::thread::{self, ThreadNamespace};
-use super::{Contract, Names, Shown, check_id, damaged};
 use crate::error::{Code, Error, Result, quote};
 use crate::op::{Expect, Must, Op, Unit};
 use crate::query::{Of, Query};

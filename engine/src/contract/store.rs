@@ -4,8 +4,9 @@ use serde::{Deserialize, Serialize};
 use serde_json::json;
 
 use super::call::{RawCall, Request};
+use super::entry::Names;
+use super::registry::{contract_of, id_of};
 use super::response::Response;
-use super::{Names, contract_of, id_of};
 use crate::check::{CheckCursor, CheckPage, Counted, Finding};
 use crate::error::Result;
 use crate::query::{Answer, Query};
@@ -63,7 +64,7 @@ pub(super) fn request(call: RawCall<'_>) -> Result<Request> {
             Request::ask(Query::Stats { contract: optional_id(contract)?, largest }, stats)
         }
         Call::QuickCheck {} => Request::ask(Query::QuickCheck, |answer| checked(answer.into_checked()?)),
-        Call::Check { cursor, limit } => Request::Check(CheckCursor(cursor.unwrap_or_default()), limit),
+        Call::Check { cursor, limit } => Request::Check(CheckCursor(cursor.unwrap_or_default()), limit, checked),
     })
 }
 
@@ -109,7 +110,7 @@ fn stats(answer: Answer) -> Result<Option<Response>> {
 }
 
 /// The response to a page of a check.
-pub(super) fn checked(page: CheckPage) -> Result<Option<Response>> {
+fn checked(page: CheckPage) -> Result<Option<Response>> {
     let CheckPage { counted, findings, done, of, next } = page;
     let Counted { checkpoints, payloads, writes, records } = counted;
     respond(&json!({

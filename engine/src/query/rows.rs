@@ -1,6 +1,6 @@
 //! The queries that show checkpoints without their payloads: those of one lineage, and those that were saved last.
 
-use crate::record::{ContractId, Seq, SortKey};
+use crate::record::{ContractId, FeedWait, Seq, SortKey};
 
 /// Lists the checkpoints of a lineage, each with its place in the lineage and its size.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -57,14 +57,4 @@ pub struct Feed {
     pub version: Option<i64>,
     /// The [`FeedPage::wait`](crate::record::FeedPage::wait) of the page before.
     pub wait: Option<FeedWait>,
-}
-
-/// A place up to which a feed may go on later. On a server, a checkpoint with a lower number may be committed after one
-/// with a higher number. So a feed does not go past a gap before all transactions have ended that could fill it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct FeedWait {
-    /// The transactions with lower numbers must have ended.
-    pub transaction: i64,
-    /// The last save number that was visible when the gap was seen.
-    pub up_to: Seq,
 }

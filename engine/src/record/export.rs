@@ -1,6 +1,7 @@
 //! What the queries return that read everything that a store holds.
 
-use super::{Checkpoint, ContractId, Seq, Write};
+use super::checkpoint::{Checkpoint, Write};
+use super::key::{ContractId, Seq};
 
 /// A checkpoint of any contract, in a page in save order.
 #[derive(Clone, Debug, PartialEq, Eq)]

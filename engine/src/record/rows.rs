@@ -1,7 +1,7 @@
 //! What the queries return that show checkpoints without their payloads.
 
-use super::{Header, Seq};
-use crate::query::FeedWait;
+use super::checkpoint::Header;
+use super::key::Seq;
 
 /// A checkpoint in a list, without its payload.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -61,4 +61,14 @@ pub struct FeedPage {
     pub removals: Option<i64>,
     /// Changes with each commit. `None` if the store has no such number.
     pub version: Option<i64>,
+}
+
+/// A place up to which a feed may go on later. On a server, a checkpoint with a lower number may be committed after one
+/// with a higher number. So a feed does not go past a gap before all transactions have ended that could fill it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct FeedWait {
+    /// The transactions with lower numbers must have ended.
+    pub transaction: i64,
+    /// The last save number that was visible when the gap was seen.
+    pub up_to: Seq,
 }

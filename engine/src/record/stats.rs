@@ -2,7 +2,7 @@
 
 use std::cmp::Reverse;
 
-use super::ContractId;
+use super::key::ContractId;
 
 /// The number and the size of the items that a store, or one contract in a store, holds.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

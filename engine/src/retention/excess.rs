@@ -2,10 +2,11 @@
 
 use std::collections::HashSet;
 
+use super::catalog::{Catalog, Entry};
 use super::known::Known;
 use super::ledger::Ledger;
+use super::policy::LOOK;
 use super::together::Together;
-use super::{Catalog, Entry, LOOK};
 use crate::error::Result;
 use crate::record::Seq;
 

@@ -5,7 +5,7 @@
 use std::collections::{HashMap, HashSet};
 use std::hash::Hash;
 
-use super::{Catalog, Entry, Stored};
+use super::catalog::{Catalog, Entry, Stored};
 use crate::error::Result;
 use crate::record::Seq;
 

@@ -2,8 +2,8 @@
 
 use std::collections::{HashMap, HashSet};
 
+use super::catalog::{Catalog, Entry, Stored};
 use super::known::{Known, LONGEST_CHAIN};
-use super::{Catalog, Entry, Stored};
 use crate::error::Result;
 use crate::record::Seq;
 

@@ -2,11 +2,12 @@
 
 use std::collections::HashMap;
 
+use super::catalog::{Catalog, Entry};
 use super::excess::Keep;
 use super::known::{Known, missing};
 use super::ledger::{Ledger, signed};
+use super::policy::{BATCH, Cursor, LOOK, Prune, Pruned, Rule};
 use super::together::Together;
-use super::{BATCH, Catalog, Cursor, Entry, LOOK, Prune, Pruned, Rule};
 use crate::error::Result;
 use crate::record::{ContractId, Seq};
 

@@ -10,6 +10,8 @@ use proptest::prelude::*;
 
 use super::known::Known;
 use super::*;
+use crate::error::Result;
+use crate::record::{ContractId, Seq};
 
 /// A checkpoint of a [`FakeCatalog`].
 #[derive(Clone, Debug, Default)]

@@ -3,7 +3,7 @@
 
 use std::collections::HashSet;
 
-use super::Entry;
+use super::catalog::Entry;
 use super::known::Known;
 use crate::error::Result;
 use crate::record::Seq;

@@ -1,4 +1,4 @@
-//! Tests the contract of `Backend` on every implementation: the promises of `src/backend/mod.rs` and of the types that
+//! Tests the contract of `Backend` on every implementation: the promises of `src/backend/interface.rs` and of the types that
 //! it uses (`op`, `query`, `record`). One function tests one behaviour.
 
 mod conditions;

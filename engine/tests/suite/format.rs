@@ -945,7 +945,7 @@ fn other_contracts_are_as_documented(rows: &BTreeMap<i64, CheckpointRow>) {
 }
 
 fn folder() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("fixtures/format")
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../fixtures/format")
 }
 
 #[test]

@@ -1,10 +1,11 @@
 //! Verifies all lines of a store, also if some of them are damaged.
 
-use super::Jsonl;
+use super::any_line::Line;
+use super::backend::Jsonl;
 use super::delta::{Delta, Source};
 use super::files::{Files, KeptPayload, KeptRecord, Place};
 use super::index::Index;
-use super::line::{self, At, END, Line, Sum};
+use super::line::{self, At, END, Sum};
 use super::lock;
 use super::order::{Known, News};
 use super::records::{Checkpointed, Recorded};

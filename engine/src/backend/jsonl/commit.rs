@@ -8,9 +8,9 @@ use super::folder::create_folder;
 use super::index::Index;
 use super::order::{Commit, Last, OrderEnd};
 use super::plan::{Draft, Plan};
-use crate::backend::Durability;
 use crate::backend::disk::{create, failed, sync_folder};
 use crate::error::{Code, Error, Result};
+use crate::options::Durability;
 
 /// The most commits that a store with normal durability leaves unsynced.
 const MOST_UNSYNCED: u64 = 256;

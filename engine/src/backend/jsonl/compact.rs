@@ -4,21 +4,23 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 
+use super::any_line::Line;
+use super::backend::Jsonl;
 use super::delta::Kind;
 use super::folder::OLD_ORDER;
 use super::index::{Index, SourceFile};
-use super::line::{self, At, Line};
+use super::line::{self, At};
 use super::lock;
-use super::names;
-use super::plan::{Draft, Names};
+use super::names::{self, Names};
+use super::plan::Draft;
 use super::records::{
     Begin, Branched, Head, Lineage, PendingWrites, push_checkpoint, push_line, push_record, push_writes,
 };
-use super::{Durability, Jsonl};
 use crate::backend::disk::failed;
 use crate::backend::logs::{LogRows, Mark};
 use crate::backend::tables::Contents;
 use crate::error::Result;
+use crate::options::Durability;
 use crate::record::ContractId;
 
 /// A shorter file is not worth the work, in bytes.

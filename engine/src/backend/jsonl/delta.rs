@@ -2,8 +2,9 @@
 
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 
+use super::any_line::Line;
 use super::files::{KeptPayload, KeptRecord, Place};
-use super::line::{self, At, Line, Sum};
+use super::line::{self, At, Sum};
 use super::records::unreadable;
 use crate::backend::logs::{Branch, BranchId, End, Mark};
 use crate::backend::tables::{First, Row, Stored, TaskRow};

@@ -6,7 +6,8 @@ use std::fs::File;
 use std::io::{ErrorKind, Read, Seek, SeekFrom};
 use std::path::PathBuf;
 
-use super::line::{self, At, Line};
+use super::any_line::Line;
+use super::line::{self, At};
 use super::records::{Checkpointed, Recorded, unreadable};
 use crate::backend::disk::{FileId, failed};
 use crate::backend::tables::{Contents, Held};

@@ -7,6 +7,9 @@ use xxhash_rust::xxh3::xxh3_64;
 
 use crate::record::ContractId;
 
+/// The names of contracts, for the names of folders.
+pub(super) type Names = &'static [(ContractId, &'static str)];
+
 /// The longest name that is not shortened, in bytes.
 const LONGEST: usize = 100;
 /// The number of bytes of a shortened name that come from the lineage's name.

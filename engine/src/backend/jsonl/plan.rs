@@ -6,7 +6,7 @@ use super::delta::{Kind, Source};
 use super::files::{KeptPayload, KeptRecord, Place};
 use super::index::{Index, SourceFile};
 use super::line::{self, At, Sum};
-use super::names;
+use super::names::{self, Names};
 use super::order::Entry;
 use super::records::{
     Begin, Branched, Claimed, Cut, Head, Lineage, PendingWrites, Removed, Touched, Unwritten, push_checkpoint,
@@ -16,9 +16,6 @@ use super::touch::Touch;
 use crate::backend::logs::{BranchId, LogRows};
 use crate::backend::tables::{Row, Undo};
 use crate::record::{ContractId, Seq};
-
-/// The names of contracts, for the names of folders.
-pub(super) type Names = &'static [(ContractId, &'static str)];
 
 /// New lines for a file.
 #[derive(Debug)]

@@ -4,22 +4,12 @@ use std::cell::{Cell, RefCell};
 
 use super::heads::Heads;
 use super::known::Known;
-use super::session::Session;
 use super::transaction::Transaction;
 use super::value::values;
 use super::writes;
 use crate::cache::PayloadCache;
 use crate::error::Result;
 use crate::op::{Applied, Op, Unit};
-
-/// A worker that the server cannot reach any more must not keep its locks.
-pub(super) const RELEASE: &str = "SET LOCAL idle_in_transaction_session_timeout = 30000";
-
-/// Begins a transaction that writes, and may wait for locks.
-pub(super) fn begin(session: &Session) -> Transaction<'_> {
-    let patience = session.left_here().as_millis().clamp(1, i32::MAX as u128);
-    session.begin_writing(&format!("BEGIN ISOLATION LEVEL READ COMMITTED; SET LOCAL lock_timeout = {patience}"))
-}
 
 /// A batch, and the number that all rows of one attempt get.
 #[derive(Clone, Copy)]

@@ -1,6 +1,7 @@
 //! Verifies what is stored: each row by its checksum, and each payload by rebuilding it. Postgres itself verifies its
 //! indexes and pages, if the cluster has data checksums.
 
+use super::key::key;
 use super::log_check;
 use super::row::{self, HeaderRow, columns};
 use super::transaction::Transaction;
@@ -186,9 +187,9 @@ impl Check<'_> {
         // The writes to a checkpoint are verified together, at the first of them.
         const SQL: &str = concat!(
             "SELECT num, contract, id, NOT EXISTS (SELECT FROM @write AS e WHERE e.contract = w.contract AND ",
-            super::schema::key!("e.id"),
+            key!("e.id"),
             " = ",
-            super::schema::key!("w.id"),
+            key!("w.id"),
             " AND e.id = w.id AND e.num < w.num) FROM @write AS w WHERE num > $1 ORDER BY num LIMIT $2"
         );
         let rows = self.open.query(SQL, values![after, limit])?;

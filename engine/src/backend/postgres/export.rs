@@ -1,6 +1,7 @@
 //! Reads everything that a database holds, page by page.
 
-use super::read::Reading;
+use super::checkpoint::load_all;
+use super::key;
 use super::row::{self, HeaderRow, columns};
 use super::transaction::Transaction;
 use super::value::values;
@@ -24,7 +25,6 @@ pub(super) fn saves(open: &Transaction<'_>, after: Option<Seq>, bytes: usize) ->
     // Many payloads of a page are deltas against other payloads of the page. The store's own cache keeps the payloads
     // that its savers need.
     let cache = PayloadCache::new(usize::MAX);
-    let reading = Reading { open, cache: &cache };
     let (mut found, mut size, mut next): (Vec<Saved>, usize, Seq) = (Vec::new(), 0, after.unwrap_or(Seq::MIN));
     loop {
         let rows = open.query(SQL, values![next, ROWS])?;
@@ -32,7 +32,7 @@ pub(super) fn saves(open: &Transaction<'_>, after: Option<Seq>, bytes: usize) ->
         for rows in rows.chunks(AT_ONCE) {
             let rows: Vec<HeaderRow> = rows.iter().map(HeaderRow::read).collect::<Result<_>>()?;
             let numbers: Vec<(Seq, i64)> = rows.iter().map(|row| (row.seq, row.lin)).collect();
-            for ((seq, lineage), checkpoint) in numbers.into_iter().zip(reading.checkpoints(&rows)?) {
+            for ((seq, lineage), checkpoint) in numbers.into_iter().zip(load_all(open, &cache, &rows)?) {
                 let saved = Saved { seq, lineage, checkpoint };
                 next = seq;
                 size += saved.weight();
@@ -79,7 +79,7 @@ pub(super) fn all_writes(
     let sql = "SELECT contract, id FROM @write WHERE (contract, id) > ($1, $2) GROUP BY contract, id ORDER BY contract, id LIMIT $3";
     let (mut number, mut name) = match after {
         None => (-1, Vec::new()),
-        Some((contract, id)) => (row::number(*contract), id.clone().into_bytes()),
+        Some((contract, id)) => (key::number(*contract), id.clone().into_bytes()),
     };
     let (mut found, mut size) = (Vec::new(), 0);
     loop {

@@ -8,15 +8,16 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 
 use bytes::Bytes;
 
-use super::batch::{Batch, Memory, begin};
+use super::batch::{Batch, Memory};
 use super::guess_rows::{
     CLAIMS, Claim, LOCK, Put, STORE, STORE_AND_CLAIM, WRITES, WriteRow, claim_columns, columns, write_columns,
 };
 use super::heads::{Head, Heads};
-use super::known::Name;
+use super::key::{Name, number};
 use super::payloads::{length, tip};
-use super::row::{self, number};
+use super::row;
 use super::session::Session;
+use super::transaction::Transaction;
 use super::value::values;
 
 use super::writes;
@@ -84,7 +85,7 @@ pub(super) fn store(session: &Session, memory: &Memory, batch: Batch<'_>) -> Res
     if puts.is_empty() && !lineages.is_empty() {
         return Ok(None);
     }
-    let open = begin(session);
+    let open = Transaction::write(session);
     let first = puts.first().map(|put| (put.head.header.contract, put.head.header.id.clone()));
     if !lineages.is_empty() {
         open.later(LOCK, values![lineages.keys().copied().collect::<Vec<_>>()]);
@@ -249,7 +250,9 @@ impl Guess<'_> {
             None => return Err(NoGuess),
         };
         let unknown = || Error::new(Code::Unavailable, "the payload is not in memory");
-        let planned = plan(&raw, Some(head.base), encoded, Effort::Full, |key| self.payload(key).ok_or_else(unknown));
+        let planned = plan(&raw, Some(head.base), encoded, Effort::Full, |key| {
+            self.payload(key).map(CachedPayload::into_base).ok_or_else(unknown)
+        });
         let (row, misses) = planned.map_err(|_| NoGuess)?;
         if row.body.len() > LARGEST {
             return Err(NoGuess);

@@ -5,9 +5,7 @@ use std::collections::BTreeMap;
 use bytes::Bytes;
 
 use super::heads::Head;
-use super::known::Name;
-use super::row::number;
-use super::schema::key;
+use super::key::{Name, key, number};
 use super::value::{Value, values};
 use crate::cache::CachedPayload;
 use crate::codec::plan::Row;

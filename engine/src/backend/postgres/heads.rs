@@ -3,8 +3,7 @@
 
 use std::collections::{HashMap, HashSet};
 
-use super::known::Name;
-use super::row::number;
+use super::key::{Name, name};
 use crate::codec::plan::Base;
 use crate::record::{ContractId, Header, Seq};
 
@@ -32,10 +31,6 @@ pub(super) struct Heads {
     lineages: HashMap<Name, Name>,
     /// Lineages that others write too. Nothing is assumed about them.
     shared: HashSet<Name>,
-}
-
-fn name(contract: ContractId, text: &str) -> Name {
-    (number(contract), text.as_bytes().to_vec())
 }
 
 impl Heads {

@@ -5,17 +5,14 @@ use std::cell::RefCell;
 use std::collections::HashMap;
 
 use super::heads::Head;
+use super::key::{self, Name, key, name, number};
 use super::lineage::{self, LineageRow};
-use super::row::{self, HeaderRow, number};
-use super::schema::key;
+use super::row::{self, HeaderRow};
 use super::transaction::Transaction;
 use super::value::values;
 use crate::codec::plan::Base;
 use crate::error::{Code, Error, Result};
 use crate::record::{ContractId, Header, PayloadKey, Seq};
-
-/// A contract, and an id or a name within it.
-pub(super) type Name = (i16, Vec<u8>);
 
 /// The newest checkpoint of a lineage.
 #[derive(Clone, Debug)]
@@ -121,7 +118,7 @@ impl Known {
 
     /// The row of the checkpoint with this id.
     pub(super) fn row(&self, open: &Transaction<'_>, contract: ContractId, id: &str) -> Result<Option<HeaderRow>> {
-        let name = (number(contract), id.as_bytes().to_vec());
+        let name = name(contract, id);
         if let Some(found) = self.rows.borrow().get(&name) {
             return Ok(found.clone());
         }
@@ -132,7 +129,7 @@ impl Known {
 
     /// Returns true if no checkpoint has this id, without a look at the database.
     pub(super) fn is_free(&self, contract: ContractId, id: &str) -> bool {
-        self.rows.borrow().get(&(number(contract), id.as_bytes().to_vec())).is_some_and(Option::is_none)
+        self.rows.borrow().get(&name(contract, id)).is_some_and(Option::is_none)
     }
 
     /// The row of a lineage.
@@ -142,7 +139,7 @@ impl Known {
         contract: ContractId,
         name: &str,
     ) -> Result<Option<LineageRow>> {
-        let key = (number(contract), name.as_bytes().to_vec());
+        let key = key::name(contract, name);
         if let Some(found) = self.lineages.borrow().get(&key) {
             return Ok(Some(found.clone()));
         }

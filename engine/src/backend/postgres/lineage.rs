@@ -2,8 +2,8 @@
 
 use tokio_postgres::Row;
 
-use super::row::{self, number};
-use super::schema::key;
+use super::key::{key, number};
+use super::row;
 use super::transaction::Transaction;
 use super::value::values;
 use crate::error::Result;

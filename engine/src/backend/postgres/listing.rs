@@ -2,9 +2,9 @@
 
 use tokio_postgres::Row;
 
+use super::key::{key, number};
 use super::lineage::{self, LineageRow};
-use super::row::{self, HeaderRow, columns, columns_with_sum, number};
-use super::schema::key;
+use super::row::{self, HeaderRow, columns, columns_with_sum};
 use super::transaction::Transaction;
 use super::value::{Value, values};
 use crate::error::Result;

@@ -6,9 +6,8 @@
 
 use std::collections::{BTreeSet, HashSet};
 
-use super::known::{Known, LINEAGES, Name, ROWS, SEQS};
-use super::row::number;
-use super::schema::key;
+use super::key::{Name, key, number};
+use super::known::{Known, LINEAGES, ROWS, SEQS};
 use super::transaction::Transaction;
 use super::value::values;
 use crate::error::{Code, Error, Result};

@@ -2,16 +2,14 @@
 //!
 //! All branches of a log belong to one lineage, whose lock protects them: a fork copies the records.
 
+use super::key::{self, key};
 use super::row;
-use super::schema::key;
 use super::transaction::Transaction;
 use super::value::values;
-use super::write::Writing;
-use crate::backend::logs::{self as log, Branch, BranchId, End, LogName, LogRows, Mark};
-use crate::backend::marks::{decode_marks, head_sum, open_record, record_sum, seal_record};
+use crate::backend::logs::{Branch, BranchId, End, LogRows, Mark};
+use crate::backend::marks::{head_sum, open_record, record_sum, seal_record};
 use crate::codec::checksum::Sum;
 use crate::error::{Code, Error, Result};
-use crate::op::{Appended, LogEnd};
 use crate::record::{ContractId, Record, Seq};
 
 /// Stands for the branch in the checksum of a record, because a fork copies records into other branches.
@@ -137,7 +135,7 @@ impl LogRows for Logs<'_> {
 
     fn create_branch(&mut self, branch: Branch) -> Result<BranchId> {
         let sql = "INSERT INTO @log_branch (contract, parent, start, sum) VALUES ($1, $2, $3, $4) RETURNING branch";
-        let contract = row::number(branch.contract);
+        let contract = key::number(branch.contract);
         let (parent, start) = (branch.parent.map(|parent| parent.branch), signed(branch.start()));
         let created = self.0.one(sql, values![contract, parent, start, branch_sum(contract, parent, start)])?;
         created.map(|row| row.get(0)).ok_or_else(|| damaged("a new branch"))
@@ -214,45 +212,5 @@ impl LogRows for Logs<'_> {
             values![end.branch, signed(end.length), seq],
         );
         Ok(())
-    }
-}
-
-impl Writing<'_> {
-    pub(super) fn append(
-        &mut self,
-        contract: ContractId,
-        lineage: &str,
-        name: &str,
-        records: &[Record],
-        expect: Option<u64>,
-    ) -> Result<Appended> {
-        let line = self.lineage(contract, lineage)?;
-        let of = LogName { contract, lin: line.lin, lineage, log: name };
-        let appended = log::append(&mut Logs(self.open), of, records, expect)?;
-        if self.unused.contains(&line.lin) && appended.length > 0 {
-            self.begins(line.lin);
-        }
-        self.end_empty(&[line.lin]);
-        Ok(appended)
-    }
-
-    pub(super) fn truncate(&mut self, contract: ContractId, lineage: &str, name: &str, to: &LogEnd) -> Result<()> {
-        let line = self.line(contract, lineage)?;
-        let of = |lin| LogName { contract, lin, lineage, log: name };
-        match (to, line) {
-            (LogEnd::Length(_), None) => Ok(()),
-            (LogEnd::Length(length), Some(line)) => {
-                log::truncate(&mut Logs(self.open), of(line.lin), *length)?;
-                self.end_empty(&[line.lin]);
-                Ok(())
-            }
-            (LogEnd::Checkpoint(id), line) => match (row::by_id(self.open, contract, id)?, line) {
-                (Some(found), Some(line)) if found.lin == line.lin => {
-                    let marks = decode_marks(found.logs.as_deref())?;
-                    log::rewind(&mut Logs(self.open), of(line.lin), id, &marks)
-                }
-                _ => Err(log::no_such_checkpoint(lineage, name, id)),
-            },
-        }
     }
 }

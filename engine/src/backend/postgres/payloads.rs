@@ -14,9 +14,9 @@ use tokio_postgres::Row;
 use super::row::{self, HeaderRow};
 use super::transaction::Transaction;
 use super::value::values;
+use crate::backend::chain::open;
 use crate::backend::rebase;
 use crate::cache::{CachedPayload, LineageTip, NewEntry, PayloadCache};
-use crate::codec::chain::open;
 use crate::codec::plan::{self, Base, Effort, plan};
 use crate::codec::{envelope, frame};
 use crate::error::{Code, Error, Result};
@@ -72,7 +72,8 @@ impl<'a> Payloads<'a> {
     /// Stores a payload. Returns it as the base of the next one.
     pub(super) fn store(&mut self, new: New<'_>) -> Result<Base> {
         let New { seq, call, header, raw, encoded, base } = new;
-        let (row, misses) = plan(&raw, base, encoded, Effort::Full, |key| self.load(key.seq, Some(key)))?;
+        let (row, misses) =
+            plan(&raw, base, encoded, Effort::Full, |key| self.load(key.seq, Some(key)).map(CachedPayload::into_base))?;
         let supersedes = base.map(|base| base.key.seq);
         let key = row.key(seq);
         let plan::Row { base, depth, budget, body } = row;

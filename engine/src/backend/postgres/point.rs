@@ -3,10 +3,10 @@
 
 use tokio_postgres::Row;
 
+use super::checkpoint::whole;
+use super::key::{key, number};
 use super::payloads::{self, Held, chain};
-use super::read::{SNAPSHOT, whole};
-use super::row::{HeaderRow, columns_with_sum, number, select_by_id, select_labelled, select_newest};
-use super::schema::key;
+use super::row::{HeaderRow, columns_with_sum, select_by_id, select_labelled, select_newest};
 use super::session::Session;
 use super::transaction::Transaction;
 use super::value::{Value, values};
@@ -125,7 +125,7 @@ impl Point {
 
 /// Answers one read in one round trip.
 pub(super) fn answer(session: &Session, cache: &PayloadCache, point: &Point) -> Result<Answer> {
-    let open = session.begin(SNAPSHOT);
+    let open = Transaction::read(session);
     point.ask(&open);
     let mut rows = open.finish()?.into_iter().skip(1);
     let mut next = || rows.next().unwrap_or_default();
@@ -134,7 +134,7 @@ pub(super) fn answer(session: &Session, cache: &PayloadCache, point: &Point) -> 
 
 /// Answers several reads in two round trips, from one snapshot. A payload on which several others are built travels once.
 pub(super) fn answer_all(session: &Session, cache: &PayloadCache, points: &[Point]) -> Result<Vec<Result<Answer>>> {
-    let open = session.begin(SNAPSHOT);
+    let open = Transaction::read(session);
     for Point { statements: [row, _, writes], values, tuple, .. } in points {
         open.later(row, values.clone());
         open.later(if *tuple { writes } else { "SELECT" }, if *tuple { values.clone() } else { Vec::new() });

@@ -2,10 +2,10 @@
 
 use std::collections::{HashMap, HashSet};
 
-use super::batch::{RELEASE, begin};
 use super::retention::PostgresCatalog;
 use super::row;
 use super::session::Session;
+use super::transaction::Transaction;
 use super::value::values;
 use super::write::Writing;
 use crate::cache::PayloadCache;
@@ -15,8 +15,8 @@ use crate::retention::{Ledger, Prune, Pruned, plan};
 
 /// Removes one batch of the checkpoints that a retention rule selects, in one transaction.
 pub(super) fn prune(session: &Session, cache: &PayloadCache, prune: &Prune) -> Result<Pruned> {
-    let open = begin(session);
-    open.script(RELEASE);
+    let open = Transaction::write(session);
+    open.release_when_idle();
     // Plan once without locks, to learn which lineages to lock. Then plan again: other workers may have changed them.
     let first = plan(&PostgresCatalog(&open), prune, &mut Ledger::default())?;
     let locked = open.query(

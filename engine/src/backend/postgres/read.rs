@@ -4,26 +4,19 @@ use super::lineage::{self, LineageRow};
 use super::logs::Logs;
 use super::point::Point;
 use super::retention::PostgresCatalog;
-use super::row::{self, HeaderRow};
+use super::row;
 use super::stats::stats;
 use super::transaction::Transaction;
 use super::value::values;
-use super::{check, export, listing, payloads, rows, writes};
+use super::{check, checkpoint, export, listing, rows, writes};
 use crate::backend::ancestors;
-use crate::backend::logs::{self as log, End, LogRows, Mark};
+use crate::backend::logs::{self as log, End, LogRows};
 use crate::backend::marks::decode_marks;
-use crate::cache::{CachedPayload, PayloadCache};
-use crate::codec::frame;
+use crate::cache::PayloadCache;
 use crate::error::{Error, Result};
 use crate::query::{Answer, LogRange, Of, Pick, Query, Recent};
-use crate::record::{Active, Checkpoint, ContractId, Header, Lineage, LogPage, Logged, Tuple};
+use crate::record::{Active, Checkpoint, ContractId, Lineage, LogPage, Logged, Tuple};
 use crate::retention::{Catalog, preview};
-
-/// A transaction of this kind sees one snapshot.
-pub(super) const SNAPSHOT: &str = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY";
-
-/// How many payloads one statement reads.
-const MOST_AT_ONCE: usize = 128;
 
 /// Reads from one snapshot of the database.
 pub(super) struct Reading<'a> {
@@ -106,7 +99,7 @@ impl Reading<'_> {
 
     fn get(&self, contract: ContractId, id: &str) -> Result<Option<Checkpoint>> {
         let row = row::by_id(self.open, contract, id)?;
-        row.map(|row| self.checkpoint(row)).transpose()
+        row.map(|row| checkpoint::load(self.open, self.cache, row)).transpose()
     }
 
     fn pick(&self, contract: ContractId, pick: &Pick) -> Result<Option<Checkpoint>> {
@@ -114,15 +107,9 @@ impl Reading<'_> {
             Pick::Id(id) => self.get(contract, id),
             Pick::Newest(lineage) => {
                 let row = row::newest(self.open, contract, lineage)?;
-                row.map(|row| self.checkpoint(row)).transpose()
+                row.map(|row| checkpoint::load(self.open, self.cache, row)).transpose()
             }
         }
-    }
-
-    /// Converts a row to a checkpoint: loads the payload and decodes the marks of logs.
-    pub(super) fn checkpoint(&self, row: HeaderRow) -> Result<Checkpoint> {
-        let payload = payloads::load_row(self.open, self.cache, &row);
-        whole(row.header, payload, row.logs.as_deref())
     }
 
     /// Converts a checkpoint to a tuple: adds the pending writes of the checkpoint.
@@ -133,19 +120,7 @@ impl Reading<'_> {
     }
 
     fn whole(&self, contract: ContractId, of: &Of, prefix: &[u8]) -> Result<Vec<Checkpoint>> {
-        self.checkpoints(&listing::oldest(self.open, contract, of, prefix)?)
-    }
-
-    /// Converts rows to checkpoints.
-    pub(super) fn checkpoints(&self, rows: &[HeaderRow]) -> Result<Vec<Checkpoint>> {
-        let mut found = Vec::with_capacity(rows.len());
-        for rows in rows.chunks(MOST_AT_ONCE) {
-            let payloads = payloads::load_all(self.open, self.cache, &rows.iter().collect::<Vec<_>>())?;
-            for (row, payload) in rows.iter().zip(payloads) {
-                found.push(whole(row.header.clone(), payload, row.logs.as_deref())?);
-            }
-        }
-        Ok(found)
+        checkpoint::load_all(self.open, self.cache, &listing::oldest(self.open, contract, of, prefix)?)
     }
 
     fn recent(&self, wanted: &Recent) -> Result<Vec<Active>> {
@@ -200,13 +175,4 @@ enum Found {
     NoMark,
     /// The end. `None`: there are no records.
     End(Option<End>),
-}
-
-/// A checkpoint from its row and its payload.
-pub(super) fn whole(header: Header, payload: Result<CachedPayload>, logs: Option<&[u8]>) -> Result<Checkpoint> {
-    let payload = payload
-        .and_then(|payload| frame::split(&payload.raw))
-        .map_err(|error| error.context(&format!("checkpoint {:?}", header.id)))?;
-    let marks = decode_marks(logs)?;
-    Ok(Checkpoint { header, payload, logs: marks.iter().map(Mark::shown).collect() })
 }

@@ -2,9 +2,10 @@
 
 use std::collections::BTreeSet;
 
+use super::key::{key, number};
 use super::lineage;
 use super::logs::Logs;
-use super::row::{self, number};
+use super::row;
 use super::value::values;
 use super::write::Writing;
 use crate::backend::logs::{self as log, Mark};
@@ -18,9 +19,9 @@ impl Writing<'_> {
     pub(super) fn numbers(&self, ids: &[(ContractId, &str)]) -> Result<Vec<Seq>> {
         const SQL: &str = concat!(
             "SELECT seq, lin FROM @checkpoint JOIN unnest($1, $2) AS w(k, i) ON contract = k AND ",
-            super::schema::key!("id"),
+            key!("id"),
             " = ",
-            super::schema::key!("i"),
+            key!("i"),
             " AND id = i"
         );
         let (contracts, ids): (Vec<i16>, Vec<Vec<u8>>) =

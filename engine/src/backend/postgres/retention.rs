@@ -4,7 +4,8 @@ use std::collections::HashMap;
 
 use tokio_postgres::Row;
 
-use super::row::{self, number};
+use super::key::number;
+use super::row;
 use super::transaction::Transaction;
 use super::value::values;
 use crate::error::Result;

@@ -2,7 +2,7 @@
 
 use tokio_postgres::Row;
 
-use super::schema::key;
+use super::key::{key, number};
 use super::transaction::Transaction;
 use super::value::{Value, values};
 use crate::backend::header::{DEPENDS_ON_PARENT, EXEMPT, flags_and_sum};
@@ -60,11 +60,6 @@ pub(super) fn opt_text(row: &Row, column: usize) -> Result<Option<String>> {
 
 fn not_text() -> Error {
     Error::new(Code::Corrupt, "a stored name is not UTF-8: restore the database from a backup")
-}
-
-/// The number of a contract in the database.
-pub(super) fn number(contract: ContractId) -> i16 {
-    i16::from(contract.0)
 }
 
 pub(super) fn contract(row: &Row, column: usize) -> Result<ContractId> {

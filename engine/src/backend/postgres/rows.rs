@@ -6,8 +6,8 @@ use super::transaction::Transaction;
 use super::value::values;
 use crate::backend::rows::{Lineup, page};
 use crate::error::Result;
-use crate::query::{Feed, FeedWait, RowOrder, Rows};
-use crate::record::{FeedPage, Listed, RowPage, RowSums, Seq, SortKey};
+use crate::query::{Feed, RowOrder, Rows};
+use crate::record::{FeedPage, FeedWait, Listed, RowPage, RowSums, Seq, SortKey};
 
 /// The checkpoints of a lineage.
 struct Of<'a> {

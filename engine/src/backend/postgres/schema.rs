@@ -5,22 +5,16 @@
 
 use tokio_postgres::Row;
 
-use super::Names;
-use super::batch::begin;
+use super::key::key;
+use super::names::Names;
 use super::session::Session;
+use super::transaction::Transaction;
+use super::url::Url;
 use super::value::{Value, values};
 use crate::error::{Code, Error, Result};
 
 /// The version of the schema.
 const VERSION: i64 = 1;
-
-/// What an index holds of an id or a name. An entry of an index has at most 2,704 bytes, and an id may have 4,096.
-macro_rules! key {
-    ($name:literal) => {
-        concat!("sha256(", $name, ")")
-    };
-}
-pub(super) use key;
 
 const TABLES: &str = concat!(
     "
@@ -177,7 +171,7 @@ pub(super) fn prepare(session: &Session, migrates: bool, read_only: bool) -> Res
         ));
     }
     // One transaction, on one connection: if the connection is lost, nothing of it was made, and the caller begins again.
-    let open = begin(session);
+    let open = Transaction::write(session);
     open.script(&format!("SELECT pg_advisory_xact_lock(hashtext('forkpoint {}'))", names.schema()));
     // Another worker may have made the tables meanwhile.
     let rows = open.query(LOOK, looked_for(names))?;
@@ -241,4 +235,16 @@ fn is_usable(session: &Session) -> Result<()> {
 
 fn unsupported(names: &Names, why: &str) -> Error {
     Error::new(Code::Unsupported, format!("the schema \"{}\" cannot be used: {why}", names.schema())).lasting()
+}
+
+/// Returns the statements that make the tables, for people who run them with another role than the store's.
+///
+/// # Errors
+///
+/// `INVALID_ARGUMENT` if a name is not valid.
+pub fn schema_script(schema: Option<&str>, prefix: Option<&str>) -> Result<String> {
+    let mut url = Url::parse("//localhost")?;
+    schema.map_or(Ok(()), |schema| url.set_schema(schema))?;
+    prefix.map_or(Ok(()), |prefix| url.set_prefix(prefix))?;
+    Ok(script(&Names::of(&url)))
 }

@@ -18,14 +18,13 @@ use tokio_postgres::error::{Severity, SqlState};
 use tokio_postgres::types::{ToSql, Type};
 use tokio_postgres::{Client, Row};
 
-use super::Names;
 use super::connect::{Connected, Connector};
 use super::error::{from_server, late, lost};
-use super::transaction::Transaction;
+use super::names::Names;
 use super::value::Value;
-use crate::backend::Durability;
 use crate::deadline::Deadline;
 use crate::error::{Code, Error, Result};
+use crate::options::Durability;
 
 #[derive(Debug)]
 pub(super) struct Statement {
@@ -330,21 +329,6 @@ impl Session {
     /// The error for a connection that was lost.
     pub(super) fn lost(&self) -> Error {
         lost(self.connector.place())
-    }
-
-    /// Begins a transaction that only reads. The text is sent with the first statement that needs an answer.
-    pub(super) fn begin(&self, begin: &str) -> Transaction<'_> {
-        self.transaction(begin, false)
-    }
-
-    /// Begins a transaction whose commit is as durable as the store promises.
-    pub(super) fn begin_writing(&self, begin: &str) -> Transaction<'_> {
-        self.transaction(begin, true)
-    }
-
-    fn transaction(&self, begin: &str, writes: bool) -> Transaction<'_> {
-        let begin = Statement { text: begin.into(), values: None };
-        Transaction::new(self, begin, writes)
     }
 
     /// Sends the end of a transaction that changed nothing, and does not wait for the answer.

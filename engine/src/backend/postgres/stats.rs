@@ -1,6 +1,7 @@
 //! Counts what is stored.
 
-use super::row::{self, number};
+use super::key::number;
+use super::row;
 use super::transaction::Transaction;
 use super::value::values;
 use crate::error::Result;

@@ -21,16 +21,33 @@ pub(super) struct Transaction<'a> {
 }
 
 impl<'a> Transaction<'a> {
-    /// A transaction that begins with this statement.
-    pub(super) fn new(session: &'a Session, begin: Statement, writes: bool) -> Self {
+    /// Begins a transaction that only reads, from one snapshot. The text is sent with the first statement that needs an
+    /// answer.
+    pub(super) fn read(session: &'a Session) -> Self {
+        Self::new(session, "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY", false)
+    }
+
+    /// Begins a transaction that writes, and may wait for locks. Its commit is as durable as the store promises.
+    pub(super) fn write(session: &'a Session) -> Self {
+        let patience = session.left_here().as_millis().clamp(1, i32::MAX as u128);
+        let begin = format!("BEGIN ISOLATION LEVEL READ COMMITTED; SET LOCAL lock_timeout = {patience}");
+        Self::new(session, &begin, true)
+    }
+
+    fn new(session: &'a Session, begin: &str, writes: bool) -> Self {
         Self {
             session,
             writes,
-            waiting: RefCell::new(vec![begin]),
+            waiting: RefCell::new(vec![Statement { text: begin.into(), values: None }]),
             sent: Cell::new(false),
             ending: Cell::new(false),
             ended: Cell::new(false),
         }
+    }
+
+    /// Limits how long the transaction may be idle: a worker that the server cannot reach any more must not keep its locks.
+    pub(super) fn release_when_idle(&self) {
+        self.script("SET LOCAL idle_in_transaction_session_timeout = 30000");
     }
 }
 

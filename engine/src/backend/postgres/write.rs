@@ -5,15 +5,16 @@ use std::collections::{BTreeSet, HashSet};
 
 use bytes::Bytes;
 
-use super::batch::{Batch, Memory, RELEASE, Sent, begin};
+use super::batch::{Batch, Memory, Sent};
 use super::error::worth_another_try;
+use super::key::number;
 use super::known::Known;
 use super::lineage::{self, LineageRow};
 use super::locks::{Locked, Wanted, lock};
 use super::logs::Logs;
 use super::payloads::{New, Payloads};
 use super::retention::PostgresCatalog;
-use super::row::{self, HeaderRow, number};
+use super::row::{self, HeaderRow};
 use super::session::Session;
 use super::transaction::Transaction;
 use super::value::values;
@@ -62,8 +63,8 @@ pub(super) fn transaction(
     batch: Batch<'_>,
     sent: &Sent,
 ) -> Result<Vec<Applied>, Failure> {
-    let open = begin(session);
-    open.script(RELEASE);
+    let open = Transaction::write(session);
+    open.release_when_idle();
     let Locked { lins, known, made, newest } = lock(&open, &Wanted::of(batch.units)).map_err(Failure::Whole)?;
     if let Some(applied) = sent.resolve(batch, &open, &known).map_err(Failure::Whole)? {
         return Ok(applied);

@@ -12,10 +12,12 @@ use rusqlite::backup::{Backup, StepResult};
 use rusqlite::{Connection, OpenFlags};
 use serde::Serialize;
 
+use super::backend::Sqlite;
 use super::error::from_sqlite;
-use super::{Journal, Options, Sqlite, file, vfs};
-use crate::backend::Backend;
+use super::options::{Journal, Options};
+use super::{file, vfs};
 use crate::backend::disk::{create, failed, folder_of, sync_folder};
+use crate::backend::interface::Backend;
 use crate::check::{CheckCursor, Severity};
 use crate::error::{Code, Error, Result};
 use crate::query::Query;
@@ -174,7 +176,7 @@ fn copy(options: &Options, to: &Path, watch: &mut dyn FnMut(Progress) -> Result<
     let take_snapshot =
         || source.connection.execute_batch("BEGIN; SELECT 1 FROM sqlite_schema LIMIT 1").map_err(from_sqlite);
     // With a rollback journal, a snapshot keeps others from saving. So it is only taken if the copy has begun again often.
-    let mut tries = if source.journal == Journal::Wal { 0 } else { TRIES };
+    let mut tries = if source.journal() == Journal::Wal { 0 } else { TRIES };
     if tries == 0 {
         take_snapshot()?;
     }

@@ -7,7 +7,8 @@ use rusqlite::config::DbConfig;
 use rusqlite::{Connection, OpenFlags};
 
 use super::error::from_sqlite;
-use super::{Journal, locks, vfs};
+use super::options::Journal;
+use super::{locks, vfs};
 use crate::error::{Code, Error, Result};
 
 pub(super) fn connect(path: &Path, busy_timeout: Duration) -> Result<Connection> {

@@ -3,11 +3,9 @@
 use rusqlite::{Connection, params};
 
 use super::error::from_sqlite;
-use super::largest::Largest;
 use super::lineage::{self, Origin as OriginRow};
-use super::read::Reading;
 use super::row::{self, index_damaged};
-use super::writes as pending;
+use super::{payloads, writes as pending};
 use crate::cache::PayloadCache;
 use crate::error::Result;
 use crate::record::{ContractId, FirstCheckpoint, Origin, Saved, Seq, Start, Written};
@@ -16,8 +14,6 @@ pub(super) fn saves(connection: &Connection, after: Option<Seq>, bytes: usize) -
     // Many payloads of a page are deltas against other payloads of the page. The store's own cache keeps the payloads
     // that its savers need.
     let cache = PayloadCache::new(usize::MAX);
-    let largest = Largest::default();
-    let reading = Reading { connection, cache: &cache, largest: &largest };
     let sql = "SELECT seq FROM checkpoint NOT INDEXED WHERE seq > ? ORDER BY seq";
     let mut statement = connection.prepare_cached(sql).map_err(from_sqlite)?;
     let mut rows = statement.query([after.unwrap_or(Seq::MIN)]).map_err(from_sqlite)?;
@@ -27,7 +23,7 @@ pub(super) fn saves(connection: &Connection, after: Option<Seq>, bytes: usize) -
     {
         let seq = row.get(0).map_err(from_sqlite)?;
         let row = row::read(connection, seq)?.ok_or_else(|| index_damaged("a page of checkpoints"))?;
-        let saved = Saved { seq, lineage: row.lin, checkpoint: reading.checkpoint(row)? };
+        let saved = Saved { seq, lineage: row.lin, checkpoint: payloads::checkpoint(connection, &cache, row)? };
         size += saved.weight();
         found.push(saved);
     }

@@ -9,7 +9,7 @@ use std::ptr;
 
 use rusqlite::{Connection, MAIN_DB, ffi};
 
-use super::Journal;
+use super::options::Journal;
 
 /// The number of locks in the index of the write-ahead log.
 const INDEX_LOCKS: c_int = 8;

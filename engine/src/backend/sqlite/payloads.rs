@@ -11,17 +11,19 @@ use rusqlite::{Connection, MAIN_DB, OptionalExtension, ffi, params};
 
 use super::chain::{self, Chain};
 use super::error::from_sqlite;
-use super::raw;
 use super::row::{self, HeaderRow};
+use super::setting;
 use super::totals::Totals;
+use crate::backend::chain::{Link, rebuild};
 use crate::backend::header::flags_and_sum;
+use crate::backend::logs::Mark;
+use crate::backend::marks::decode_marks;
 use crate::backend::rebase;
 use crate::cache::{CachedPayload, LineageTip, NewEntry, PayloadCache};
-use crate::codec::chain::{Link, rebuild};
 use crate::codec::plan::{Base, Effort, Row, plan};
 use crate::codec::{envelope, frame};
 use crate::error::{Code, Error, Result};
-use crate::record::{ContractId, Encoded, Header, Payload, PayloadKey, Seq};
+use crate::record::{Checkpoint, ContractId, Encoded, Header, Payload, PayloadKey, Seq};
 
 /// If a payload has at least this many raw bytes, the cache remembers it as the newest payload of its lineage. The next
 /// payload of the lineage may then be encoded ahead of time.
@@ -77,9 +79,8 @@ impl<'a> Payloads<'a> {
     pub(super) fn store(&mut self, new: New<'_>) -> Result<()> {
         let New { seq, lin, header, logs, raw, encoded, base, supersedes } = new;
         let base = base.map(|base| self.base(base)).transpose()?.flatten();
-        let (row, misses) = plan(&raw, base, encoded, self.effort, |key| match self.cache.get(key) {
-            Some(payload) => Ok(payload),
-            None => self.load(key.seq),
+        let (row, misses) = plan(&raw, base, encoded, self.effort, |key| {
+            self.cache.get(key).map_or_else(|| self.load(key.seq), Ok).map(CachedPayload::into_base)
         })?;
         let key = row.key(seq);
         let next_sibling = match row.base {
@@ -180,7 +181,7 @@ impl<'a> Payloads<'a> {
     /// the raw payloads in bytes.
     pub(super) fn finish(self) -> Result<(Vec<NewEntry>, u64)> {
         if let Some(first) = self.raw.first {
-            raw::note(self.connection, first)?;
+            setting::note_raw(self.connection, first)?;
         }
         if let Some(totals) = &self.totals {
             totals.write(self.connection)?;
@@ -275,6 +276,16 @@ impl Payloads<'_> {
 fn length(bytes: usize) -> i64 {
     // No payload has 2^63 bytes, so the fallback value is never used.
     i64::try_from(bytes).unwrap_or(i64::MAX)
+}
+
+/// The checkpoint of a row: loads the payload and decodes the marks of logs.
+pub(super) fn checkpoint(connection: &Connection, cache: &PayloadCache, row: HeaderRow) -> Result<Checkpoint> {
+    let HeaderRow { seq, header, logs, .. } = row;
+    let payload = load(connection, cache, seq)
+        .and_then(|payload| frame::split(&payload.raw))
+        .map_err(|error| error.context(&format!("checkpoint {:?}", header.id)))?;
+    let marks = decode_marks(logs.as_deref())?;
+    Ok(Checkpoint { header, payload, logs: marks.iter().map(Mark::shown).collect() })
 }
 
 /// Loads the raw payload with the save number, from the cache or by rebuilding it from its chain of rows. The caller

@@ -7,19 +7,17 @@
 //! waits to be compressed. The transaction that stores the first raw payload sets it, and the transaction that
 //! compresses the last one clears it. So after a crash, the next store that opens the file goes on.
 
-use std::time::Duration;
-
 use rusqlite::{Connection, TransactionBehavior};
 
 use super::chain::Chain;
 use super::error::{from_commit, from_sqlite};
 use super::payloads::Payloads;
-use super::{Sqlite, setting, vfs};
+use super::setting;
 use crate::backend::rebase::Payloads as _;
 use crate::cache::PayloadCache;
 use crate::codec::envelope;
 use crate::codec::plan::{Effort, Row};
-use crate::error::{Code, Result};
+use crate::error::Result;
 use crate::record::Seq;
 
 /// A batch with at least this many units is stored in a hurry.
@@ -54,6 +52,16 @@ impl RawPayloads {
         if self.allowed && units >= MANY && self.bytes < MOST_BYTES { Effort::Quick } else { Effort::Full }
     }
 
+    /// Returns true if payloads may wait to be compressed.
+    pub(super) fn may_be_left(&self) -> bool {
+        self.may_be_left
+    }
+
+    /// Called when no payload waits any more.
+    pub(super) fn none_left(&mut self) {
+        (self.bytes, self.may_be_left) = (0, false);
+    }
+
     /// Called after each commit, with the size of the payloads that it has stored raw, in bytes.
     pub(super) fn add(&mut self, bytes: u64) {
         self.bytes += bytes;
@@ -61,60 +69,16 @@ impl RawPayloads {
     }
 }
 
-impl Sqlite {
-    /// Compresses some of the raw payloads: see [`Backend::rest`](crate::backend::Backend::rest).
-    pub(super) fn compress_some(&mut self, wanted: &dyn Fn() -> bool) -> Result<bool> {
-        if !self.raw.may_be_left || self.reserve.lacks() {
-            return Ok(false);
-        }
-        self.watch.look()?;
-        // Never wait for another process: it writes, so the database is not idle.
-        let left =
-            self.call(|all| vfs::within(Duration::ZERO, || compress(&mut all.connection, &all.memory.cache, wanted)))?;
-        if let Some(checkpointer) = &mut self.checkpointer {
-            checkpointer.copy_when_due(&self.connection);
-        }
-        self.reserve.keep();
-        if !left {
-            (self.raw.bytes, self.raw.may_be_left) = (0, false);
-        }
-        Ok(left)
-    }
-
-    /// Compresses all raw payloads, within the call that is under way.
-    pub(super) fn compress_all(&mut self) -> Result<()> {
-        while compress(&mut self.connection, &self.memory.cache, &|| false)? {}
-        Ok(())
-    }
-}
-
-/// Notes, in the transaction that stores it, that the payload `first` is raw.
-pub(super) fn note(connection: &Connection, first: Seq) -> Result<()> {
-    match noted(connection)? {
-        Some(_) => Ok(()),
-        None => setting::set_number(connection, setting::RAW_FROM, first),
-    }
-}
-
-/// Returns the save number from which payloads may be raw. `None`: no payload waits to be compressed.
-fn noted(connection: &Connection) -> Result<Option<Seq>> {
-    match setting::number(connection, setting::RAW_FROM) {
-        // A damaged note must stop neither saves nor prunes. The payloads that it was about stay raw. A check reports it.
-        Err(error) if error.code() == Code::Corrupt => Ok(None),
-        noted => Ok(Some(noted?).filter(|from| *from != 0)),
-    }
-}
-
 /// Compresses some of the raw payloads, in one transaction. Returns true if raw payloads may be left.
 ///
 /// When `wanted` returns true, the transaction is rolled back, because a commit would take longer.
-fn compress(connection: &mut Connection, cache: &PayloadCache, wanted: &dyn Fn() -> bool) -> Result<bool> {
+pub(super) fn compress(connection: &mut Connection, cache: &PayloadCache, wanted: &dyn Fn() -> bool) -> Result<bool> {
     // Look before the transaction: most stores have nothing to compress, and need no lock.
-    if noted(connection)?.is_none() {
+    if setting::raw_from(connection)?.is_none() {
         return Ok(false);
     }
     let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate).map_err(from_sqlite)?;
-    let Some(from) = noted(&transaction)? else { return Ok(false) };
+    let Some(from) = setting::raw_from(&transaction)? else { return Ok(false) };
     let Found { raw, next } = find(&transaction, from)?;
     let mut payloads = Payloads::new(&transaction, cache, Effort::Full);
     for (seq, body) in raw {

@@ -13,11 +13,11 @@ use super::row::{self, HeaderRow};
 use super::schema::LateIndex;
 use super::stats::stats;
 use super::{check, export, payloads, quick_check, recent, rows, writes};
+use crate::backend::ancestors;
+use crate::backend::clock::machine_clock;
 use crate::backend::logs::{self as log, Mark};
 use crate::backend::marks::decode_marks;
-use crate::backend::{ancestors, machine_clock};
 use crate::cache::PayloadCache;
-use crate::codec::frame;
 use crate::error::Result;
 use crate::query::{Answer, LogRange, Of, Pick, Query, Recent};
 use crate::record::{Active, Checkpoint, ContractId, Lineage, LogPage, Logged, Tuple};
@@ -160,7 +160,7 @@ impl Reading<'_> {
 
     fn get(&self, contract: ContractId, id: &str) -> Result<Option<Checkpoint>> {
         let row = row::by_id(self.connection, contract, id)?;
-        row.map(|row| self.checkpoint(row)).transpose()
+        row.map(|row| payloads::checkpoint(self.connection, self.cache, row)).transpose()
     }
 
     fn pick(&self, contract: ContractId, pick: &Pick) -> Result<Option<Checkpoint>> {
@@ -172,17 +172,7 @@ impl Reading<'_> {
 
     fn newest(&self, contract: ContractId, name: &str, label: Option<&str>) -> Result<Option<Checkpoint>> {
         let row = row::newest(self.connection, contract, name, label)?;
-        row.map(|row| self.checkpoint(row)).transpose()
-    }
-
-    /// Converts a row to a checkpoint: loads the payload and decodes the marks of logs.
-    pub(super) fn checkpoint(&self, row: HeaderRow) -> Result<Checkpoint> {
-        let HeaderRow { seq, header, logs, .. } = row;
-        let payload = payloads::load(self.connection, self.cache, seq)
-            .and_then(|payload| frame::split(&payload.raw))
-            .map_err(|error| error.context(&format!("checkpoint {:?}", header.id)))?;
-        let marks = decode_marks(logs.as_deref())?;
-        Ok(Checkpoint { header, payload, logs: marks.iter().map(Mark::shown).collect() })
+        row.map(|row| payloads::checkpoint(self.connection, self.cache, row)).transpose()
     }
 
     /// Converts a checkpoint to a tuple: adds the pending writes of the checkpoint.
@@ -200,9 +190,8 @@ impl Reading<'_> {
         // A payload is usually a delta against the previous payload, so cache all payloads of this answer. The answer
         // contains the payloads anyway, so the cache takes no extra memory.
         let cache = PayloadCache::new(usize::MAX);
-        let all = Reading { cache: &cache, ..*self };
         let rows = self.rows(contract, of, &Walk::Oldest { prefix })?;
-        rows.into_iter().map(|row| all.checkpoint(row)).collect()
+        rows.into_iter().map(|row| payloads::checkpoint(self.connection, &cache, row)).collect()
     }
 
     fn lineages(

@@ -4,12 +4,13 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use super::error::from_sqlite;
 use super::file::beside;
 use super::identity::{Watch, is_open_here, unless_open_here};
 use super::read::{self, Memory};
 use super::schema;
 use super::unchanged::{Unchanged, is_wal};
-use crate::backend::{Backend, read_only};
+use crate::backend::interface::{Backend, read_only};
 use crate::cache::PayloadCache;
 use crate::error::{Code, Error, Result};
 use crate::op::{Applied, Unit};
@@ -88,7 +89,7 @@ impl ReadOnly {
         }
         database.connection().set_prepared_statement_cache_capacity(64);
         let query_only = database.connection().execute_batch("PRAGMA query_only = 1; PRAGMA temp_store = MEMORY");
-        query_only.map_err(super::from_sqlite)?;
+        query_only.map_err(from_sqlite)?;
         Ok((database, Watch::new(&self.path)))
     }
 

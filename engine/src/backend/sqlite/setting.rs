@@ -6,6 +6,7 @@ use super::error::from_sqlite;
 use super::statement::{all, one};
 use crate::codec::checksum::Sum;
 use crate::error::{Code, Error, Result};
+use crate::record::Seq;
 
 /// The name of the save number floor. Save numbers up to the floor are never used again.
 pub(super) const SEQ_FLOOR: &str = "seq_floor";
@@ -97,4 +98,21 @@ pub(super) fn last(connection: &Connection, greatest: &str, floor: &str) -> Resu
 /// Returns the next number to use, which is one more than [`last`] returns.
 pub(super) fn next(connection: &Connection, greatest: &str, floor: &str) -> Result<i64> {
     Ok(last(connection, greatest, floor)? + 1)
+}
+
+/// Notes, in the transaction that stores it, that the payload `first` is raw.
+pub(super) fn note_raw(connection: &Connection, first: Seq) -> Result<()> {
+    match raw_from(connection)? {
+        Some(_) => Ok(()),
+        None => set_number(connection, RAW_FROM, first),
+    }
+}
+
+/// Returns the save number from which payloads may be raw. `None`: no payload waits to be compressed.
+pub(super) fn raw_from(connection: &Connection) -> Result<Option<Seq>> {
+    match number(connection, RAW_FROM) {
+        // A damaged note must stop neither saves nor prunes. The payloads that it was about stay raw. A check reports it.
+        Err(error) if error.code() == Code::Corrupt => Ok(None),
+        noted => Ok(Some(noted?).filter(|from| *from != 0)),
+    }
 }

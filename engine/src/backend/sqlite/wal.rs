@@ -14,7 +14,8 @@ use std::time::Duration;
 
 use rusqlite::Connection;
 
-use super::{Journal, locks, vfs};
+use super::options::Journal;
+use super::{locks, vfs};
 
 /// A commit with at least this many units counts as a large batch.
 const MANY: usize = 16;

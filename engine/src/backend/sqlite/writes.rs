@@ -121,7 +121,7 @@ pub(super) fn of(connection: &Connection, contract: ContractId, id: &str) -> Res
 
 /// Adds writes to a checkpoint. If a slot already holds an unclaimed write, `replace` decides: if true, the new write
 /// replaces the old write; if false, the new write is left out. `encoded` is the output of
-/// [`encode`](crate::backend::encode_writes) for all the writes, if they were encoded ahead of time.
+/// [`encode`](crate::backend::writes::encode) for all the writes, if they were encoded ahead of time.
 pub(super) fn add(
     connection: &Connection,
     contract: ContractId,

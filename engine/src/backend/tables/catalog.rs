@@ -1,6 +1,8 @@
 //! Answers the questions of retention from the maps.
 
-use super::{Contents, Row, Tables};
+use super::contents::Contents;
+use super::maps::Tables;
+use super::row::Row;
 use crate::error::Result;
 use crate::record::{ContractId, Seq};
 use crate::retention::{Catalog, Entry, Stored};

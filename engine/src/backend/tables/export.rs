@@ -2,7 +2,9 @@
 
 use std::ops::Bound;
 
-use super::{Contents, First, Key, LineageRow, Tables};
+use super::contents::Contents;
+use super::maps::Tables;
+use super::row::{First, Key, LineageRow};
 use crate::error::Result;
 use crate::record::{FirstCheckpoint, Origin, Saved, Seq, Start, Written};
 

@@ -3,9 +3,12 @@
 use std::borrow::Cow;
 use std::ops::Bound;
 
-use super::{Contents, LineageRow, Ordered, Row, Tables};
+use super::contents::Contents;
+use super::maps::Tables;
+use super::row::{LineageRow, Ordered, Row};
+use crate::backend::ancestors;
+use crate::backend::clock::machine_clock;
 use crate::backend::logs::{self, LogRows, Mark};
-use crate::backend::{ancestors, machine_clock};
 use crate::check::{CheckPage, Counted};
 use crate::error::{Error, Result};
 use crate::query::{ActivityOrder, Answer, LogRange, Of, Pick, Query, Recent};

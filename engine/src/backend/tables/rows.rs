@@ -1,6 +1,8 @@
 //! Lists checkpoints without their payloads.
 
-use super::{Contents, LineageRow, Row, Tables};
+use super::contents::Contents;
+use super::maps::Tables;
+use super::row::{LineageRow, Row};
 use crate::backend::rows::{Lineup, page};
 use crate::error::Result;
 use crate::query::{Feed, RowOrder, Rows};

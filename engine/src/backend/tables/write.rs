@@ -3,7 +3,9 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use super::{Contents, First, Row, Stored, Tables, TaskRow};
+use super::contents::Contents;
+use super::maps::Tables;
+use super::row::{First, Row, Stored, TaskRow};
 use crate::backend::inherit;
 use crate::backend::logs::{self, LogName, Mark};
 use crate::backend::writes;

@@ -11,8 +11,7 @@
 
 use xxhash_rust::xxh3::xxh3_64;
 
-use super::Common;
-use super::encode::{GRAM, common_prefix, common_suffix, gram, hash};
+use super::stretch::{Common, GRAM, common_prefix, common_suffix, gram};
 
 /// The number of bytes that are hashed at each candidate. The hash finds the same text in the other payload.
 const TEXT: usize = 32;
@@ -56,4 +55,10 @@ pub(super) fn common(base: &[u8], target: &[u8]) -> Vec<Common> {
         }
     }
     found
+}
+
+fn hash(gram: u64, bits: u32) -> usize {
+    // Fibonacci hashing: the high bits of the product depend on the whole gram. `bits` is below 32, so the conversion
+    // does not fail.
+    usize::try_from(gram.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> (64 - bits)).unwrap_or(0)
 }

@@ -9,16 +9,15 @@
 
 use std::cell::RefCell;
 
-use super::{Common, Step, anchors, short};
+use super::step::Step;
+use super::stretch::{Common, SHORTEST, common_prefix, common_suffix, key, slot};
+use super::{anchors, short};
 use crate::codec::varint;
 use crate::error::Result;
 
 /// A delta of up to this many bytes is always allowed, even if its payload is smaller.
 pub(in crate::codec) const SMALLEST: usize = 64;
 
-/// The length of the shortest match that counts, in bytes. A shorter match is not used, because the same words occur at
-/// many positions.
-pub(super) const SHORTEST: usize = 16;
 /// When the matcher finds a match of at least this many bytes, it does not search for a longer match.
 const GOOD: usize = 64;
 /// After the first match, the matcher searches this many further bytes of the target for a longer match.
@@ -219,17 +218,6 @@ impl Table {
     }
 }
 
-/// Mixes the [`SHORTEST`] bytes from position `at` into one number. Returns `None` if fewer bytes are left.
-pub(super) fn key(bytes: &[u8], at: usize) -> Option<u64> {
-    let chunk: &[u8; SHORTEST] = bytes.get(at..)?.first_chunk()?;
-    let (low, high) = chunk.split_at(GRAM);
-    Some(gram(low, 0).wrapping_mul(0x9e37_79b9_7f4a_7c15) ^ gram(high, 0).wrapping_mul(0xc2b2_ae3d_27d4_eb4f))
-}
-
-pub(super) fn slot(key: u64, bits: u32) -> usize {
-    usize::try_from(key >> (64 - bits)).unwrap_or(0)
-}
-
 /// Combines the round with some bits of the key. [`slot`] does not use these bits.
 fn mark(round: u32, key: u64) -> u32 {
     round << MARK_BITS | (key >> 32) as u32 & ((1 << MARK_BITS) - 1)
@@ -331,45 +319,4 @@ impl<'a> Matcher<'a> {
         }
         Ok(best)
     }
-}
-
-/// The number of bytes that [`gram`] reads as one number.
-pub(super) const GRAM: usize = 8;
-
-pub(super) fn gram(bytes: &[u8], at: usize) -> u64 {
-    bytes[at..].first_chunk().map_or(0, |chunk: &[u8; GRAM]| u64::from_le_bytes(*chunk))
-}
-
-pub(super) fn hash(gram: u64, bits: u32) -> usize {
-    // Fibonacci hashing: the high bits of the product depend on the whole gram. `bits` is below 32, so the conversion
-    // does not fail.
-    usize::try_from(gram.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> (64 - bits)).unwrap_or(0)
-}
-
-pub(super) fn common_prefix(a: &[u8], b: &[u8]) -> usize {
-    /// Counts the bytes that agree at the beginning, in whole blocks of `length` bytes.
-    fn blocks(a: &[u8], b: &[u8], length: usize) -> usize {
-        length * a.chunks_exact(length).zip(b.chunks_exact(length)).take_while(|(x, y)| x == y).count()
-    }
-    // Most equal stretches are short, so the comparison begins with small blocks. Large blocks then compare a long
-    // stretch at memory speed.
-    let near = 256.min(a.len()).min(b.len());
-    let mut same = blocks(&a[..near], &b[..near], 32);
-    if same == near {
-        same += blocks(&a[same..], &b[same..], 4096);
-        same += blocks(&a[same..], &b[same..], 32);
-    }
-    same + a[same..].iter().zip(&b[same..]).take_while(|(x, y)| x == y).count()
-}
-
-pub(super) fn common_suffix(a: &[u8], b: &[u8]) -> usize {
-    let mut same = 0;
-    for (x, y) in a.rchunks_exact(32).zip(b.rchunks_exact(32)) {
-        if x != y {
-            break;
-        }
-        same += 32;
-    }
-    let (a, b) = (&a[..a.len() - same], &b[..b.len() - same]);
-    same + a.iter().rev().zip(b.iter().rev()).take_while(|(x, y)| x == y).count()
 }

@@ -12,26 +12,12 @@ mod anchors;
 mod encode;
 mod restore;
 mod short;
+mod step;
+mod stretch;
 
 pub(super) use encode::SMALLEST;
 pub use encode::encode;
 pub use restore::restore;
-
-/// One step of a delta: literal bytes, then a copy from the base. The literal bytes or the copy may be empty.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-struct Step {
-    literal: usize,
-    from: usize,
-    copy: usize,
-}
-
-/// A stretch of bytes that the base and the target have in common.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Common {
-    base: usize,
-    target: usize,
-    length: usize,
-}
 
 #[cfg(test)]
 mod tests {

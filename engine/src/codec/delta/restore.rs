@@ -1,6 +1,6 @@
 //! Restores a payload from a chain of deltas. The deltas are combined first, so that every byte is copied only once.
 
-use super::Step;
+use super::step::Step;
 use crate::codec::varint;
 use crate::error::{Code, Error, Result};
 

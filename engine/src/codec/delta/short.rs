@@ -5,8 +5,7 @@
 //! fraction of the time that the walk takes. If the stretches leave too much of the payload, the walk and the anchors
 //! search again.
 
-use super::Common;
-use super::encode::{SHORTEST, common_prefix, common_suffix, key, slot};
+use super::stretch::{Common, SHORTEST, common_prefix, common_suffix, key, slot};
 
 /// The length of a payload that is too long for this pass, in bytes.
 pub(super) const LONG: usize = 32 << 10;

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{REST, STATE, Save, Status, Step, clear, delete, latest, list, load, runs, save, step, timeline};
+use super::ops::{REST, STATE, Save, Status, Step, clear, delete, latest, list, load, runs, save, step, timeline};
 use crate::contract::call::{RawCall, Request};
 use crate::contract::response::{PackedPart, Response, ResponseBuilder};
 use crate::error::Result;

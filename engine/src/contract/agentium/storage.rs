@@ -7,8 +7,9 @@
 use serde::{Deserialize, Serialize};
 
 use crate::contract::call::{RawCall, Request};
+use crate::contract::entry::{Contract, Names, Shown};
+use crate::contract::ids::check_id;
 use crate::contract::response::{PackedPart, Response, ResponseBuilder};
-use crate::contract::{Contract, Names, Shown, check_id};
 use crate::error::{Code, Error, Result};
 use crate::op::{Op, Unit};
 use crate::query::{Answer, Of, Query};

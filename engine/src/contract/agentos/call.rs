@@ -2,9 +2,10 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{
-    Metadata, REST, STATE, Save, Status, clear, delete, fork, forks, get, list, load, mark, metadata, resume_plan,
-    runs, save, status,
+use super::meta::Status;
+use super::ops::{
+    Metadata, REST, STATE, Save, clear, delete, fork, forks, get, list, load, mark, metadata, resume_plan, runs, save,
+    status,
 };
 use crate::contract::call::{RawCall, Request, Tool, read_json};
 use crate::contract::response::{PackedPart, Response, ResponseBuilder};

@@ -4,10 +4,10 @@ use bytes::Bytes;
 use serde::{Deserialize, Serialize};
 
 use super::list::{Cursor, Listing, list};
-use super::meta::read_meta;
-use super::{
-    Branch, CONTRACT_ID, Change, CheckpointMeta, MESSAGES, Save, Session, SessionMeta, append, branch, change,
-    checkpoint, delete, expire, messages, save, session, sessions,
+use super::meta::{CheckpointMeta, SessionMeta, read_meta};
+use super::ops::{
+    Branch, CONTRACT_ID, Change, MESSAGES, Save, Session, append, branch, change, checkpoint, delete, expire, messages,
+    save, session, sessions,
 };
 use crate::contract::call::{Buffers, RawCall, Request};
 use crate::contract::response::{PackedPart, Response, ResponseBuilder};

@@ -2,8 +2,8 @@
 
 use serde::Serialize;
 
-use super::checkpoints;
 use super::meta::read_meta;
+use super::ops::checkpoints;
 use crate::contract::call::Request;
 use crate::contract::response::Response;
 use crate::error::Result;

@@ -2,7 +2,8 @@
 
 use serde_json::json;
 
-use crate::contract::{Shown, damaged};
+use crate::contract::entry::Shown;
+use crate::contract::ids::damaged;
 use crate::error::Result;
 use crate::record::Header;
 

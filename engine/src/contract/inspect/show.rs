@@ -1,13 +1,25 @@
 //! Shows checkpoints and pages of them with the names that users know.
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
-use super::super::response::{PackedPart, Response, ResponseBuilder};
-use super::super::{Names, Shown, contract_of, thread, tinyagents};
-use super::Wait;
+use crate::contract::entry::{Names, Shown};
+use crate::contract::fields::exact;
+use crate::contract::registry::contract_of;
+use crate::contract::response::{PackedPart, Response, ResponseBuilder};
+use crate::contract::{thread, tinyagents};
 use crate::error::{Error, Result};
-use crate::query::{Answer, FeedWait};
-use crate::record::{FeedPage, Listed, RowPage, Seq, SortKey};
+use crate::query::Answer;
+use crate::record::{FeedPage, FeedWait, Listed, RowPage, Seq, SortKey};
+
+/// See [`FeedWait`].
+#[derive(Deserialize, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct Wait {
+    #[serde(deserialize_with = "exact")]
+    pub(super) transaction: i64,
+    #[serde(deserialize_with = "exact")]
+    pub(super) up_to: Seq,
+}
 
 /// A checkpoint in a listing.
 #[derive(Serialize)]

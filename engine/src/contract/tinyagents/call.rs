@@ -2,9 +2,9 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{Place, Put, delete, delete_thread, get, latest, list, load, metadata, namespaces, put, put_writes};
+use super::ops::{Place, Put, delete, delete_thread, get, latest, list, load, metadata, namespaces, put, put_writes};
 use crate::contract::call::{Buffers, RawCall, Request};
-use crate::contract::damaged;
+use crate::contract::ids::damaged;
 use crate::contract::response::{PackedPart, Response, ResponseBuilder};
 use crate::contract::thread::{self, ThreadNamespace};
 use crate::error::Result;

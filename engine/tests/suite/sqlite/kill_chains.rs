@@ -19,10 +19,10 @@ use crate::common::{
     noise, part, record, remove, rewind, role, say, truncate, try_get,
 };
 use forkpoint_engine::Reply;
+use forkpoint_engine::backend::PreEncoder;
 use forkpoint_engine::backend::sqlite::{Journal, Options, Sqlite};
 use forkpoint_engine::cache::PayloadCache;
 use forkpoint_engine::op::{Applied, Fork, Op, Unit};
-use forkpoint_engine::pre_encoder::PreEncoder;
 use forkpoint_engine::record::{Checkpoint, Header, LogMark, SortKey};
 use forkpoint_engine::store::{self, Store};
 use rusqlite::Connection;

@@ -2,12 +2,12 @@
 //! encoded bytes are stored. In every case each checkpoint must read back exactly.
 
 use crate::common::{self, CONTRACT_ID, apply, draft, get, noise, part, remove};
+use forkpoint_engine::backend::PreEncoder;
 use forkpoint_engine::backend::memory::Memory;
 use forkpoint_engine::backend::sqlite::{Options, Sqlite};
 use forkpoint_engine::backend::{Backend, PreEncode};
 use forkpoint_engine::cache::PayloadCache;
 use forkpoint_engine::op::Op;
-use forkpoint_engine::pre_encoder::PreEncoder;
 use forkpoint_engine::query::{Pick, Query};
 use forkpoint_engine::record::{Draft, Part, Write};
 use proptest::prelude::*;

@@ -4,7 +4,8 @@ use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
 
-use super::{SavedCheckpoint, SavedWrite, SqliteSaver, Typed, split};
+use super::saver::{SavedCheckpoint, SavedWrite, SqliteSaver, Typed};
+use super::split::split;
 use crate::contract::call::{Tool, read_json};
 use crate::contract::response::{PackedPart, Response, ResponseBuilder};
 use crate::error::Result;

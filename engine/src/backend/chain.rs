@@ -3,9 +3,9 @@
 
 use bytes::Bytes;
 
-use super::envelope;
-use super::plan::MAX_DEPTH;
 use crate::cache::{CachedPayload, NewEntry, PayloadCache};
+use crate::codec::envelope;
+use crate::codec::plan::MAX_DEPTH;
 use crate::error::{Code, Error, Result};
 use crate::record::{PayloadKey, Seq};
 

@@ -6,7 +6,9 @@
 
 use bytes::Bytes;
 
-use crate::backend::{PreEncode, encode_writes, resolve_from_parent};
+use super::inherit::resolve_from_parent;
+use super::interface::PreEncode;
+use super::writes::encode as encode_writes;
 use crate::cache::{CachedPayload, LineageTip, PayloadCache};
 use crate::codec::frame;
 use crate::codec::plan::{Base, Effort, plan};
@@ -51,7 +53,7 @@ fn encode(raw: Bytes, newest: Option<(LineageTip, CachedPayload)>, parent: Optio
     let (tip, newest) = newest.unzip();
     let base = tip.map(|tip| Base { key: tip.key, depth: tip.depth, budget: tip.budget });
     // The base is already loaded, so this function cannot fail.
-    let load = |_| Ok(newest.unwrap_or_else(|| Bytes::new().into()));
+    let load = |_| Ok(newest.map(CachedPayload::into_base).unwrap_or_default());
     let (row, misses) = plan(&raw, base, None, Effort::Full, load).ok()?;
     Some(Encoded { raw, parent, base: base.map(|base| base.key), is_delta: row.base.is_some(), body: row.body, misses })
 }

@@ -1,0 +1,35 @@
+//! The options of a folder.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use super::names::Names;
+use crate::options::{BUSY_TIMEOUT, Durability};
+
+/// Options for opening a folder.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Options {
+    /// The path of the folder. Its parent must exist.
+    pub path: PathBuf,
+    /// The failures that an acknowledged commit must survive.
+    pub durability: Durability,
+    /// How long a call waits for another process's lock before it fails with `BUSY`.
+    pub busy_timeout: Duration,
+    /// The names of contracts, for the names of folders. The folder of another contract has the contract's number.
+    pub names: Names,
+    /// True if the folder is only looked at: nothing in it is created or changed.
+    pub read_only: bool,
+}
+
+impl Options {
+    /// The default options for a folder: full durability and a busy timeout of 30 s.
+    pub fn new(path: impl Into<PathBuf>) -> Self {
+        Self {
+            path: path.into(),
+            durability: Durability::Full,
+            busy_timeout: BUSY_TIMEOUT,
+            names: &[],
+            read_only: false,
+        }
+    }
+}

@@ -1,0 +1,240 @@
+//! The backend: each call takes as few round trips as it can, and is tried again while that may help.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use super::batch::{Batch, Memory, Sent};
+use super::connect::Connector;
+use super::error::worth_another_try;
+use super::names::Names;
+use super::options::Options;
+use super::point::{self, Point};
+use super::read::Reading;
+use super::schema::{self, Server};
+use super::session::Session;
+use super::transaction::Transaction;
+use super::url::{SslMode, Url};
+use super::write::{self, Failure};
+use super::{guess, prune};
+use crate::backend::interface::{Backend, Limits, each_alone};
+use crate::backend::lazy::Opener;
+use crate::backend::pre_encoder::PreEncoder;
+use crate::cache::PayloadCache;
+use crate::deadline::Deadline;
+use crate::error::{Code, Error, Result};
+use crate::op::{Applied, Unit};
+use crate::options::{Durability, Options as StoreOptions};
+use crate::query::{Answer, Query};
+use crate::record::Notice;
+use crate::retention::{Prune, Pruned};
+
+/// One connection to a server.
+#[derive(Debug)]
+pub struct Postgres {
+    session: Session,
+    memory: Memory,
+    notice: Option<Notice>,
+    /// Set when the store is being closed.
+    closing: Arc<Deadline>,
+    /// True if the server did not answer a call while the store was being closed. The calls that are left do not wait.
+    gave_up: bool,
+}
+
+/// How long opening waits for a server that does not answer, or is starting up, at most: for each host. A URL that is wrong
+/// should not take longer to be noticed.
+const PATIENCE_AT_OPEN: Duration = Duration::from_secs(5);
+
+impl Postgres {
+    /// Connects to the server, and makes the tables if they are missing.
+    pub fn open(options: &Options) -> Result<Self> {
+        Self::open_with(options, PayloadCache::new(options.cache_bytes), Arc::default())
+    }
+
+    /// Connects to the server with a payload cache that other connections to the same tables share. `closing` is set when
+    /// the store is being closed.
+    fn open_with(options: &Options, cache: PayloadCache, closing: Arc<Deadline>) -> Result<Self> {
+        let connector = Arc::new(Connector::new(&options.url)?);
+        let hosts = u32::try_from(options.url.hosts.len()).unwrap_or(u32::MAX);
+        let patience = options.busy_timeout.min(PATIENCE_AT_OPEN.saturating_mul(hosts));
+        let session = Session::new(connector, Names::of(&options.url), patience, Arc::clone(&closing))?;
+        let memory = Memory::new(cache);
+        let mut backend = Self { session, memory, notice: None, closing, gave_up: false };
+        let server =
+            backend.call(|backend| schema::prepare(&backend.session, options.url.migrates, options.read_only))?;
+        backend.session.set_durability(options.durability, server.commits_early);
+        backend.notice = notice(options, &server);
+        backend.session.set_patience(options.busy_timeout);
+        Ok(backend)
+    }
+
+    /// Does the work of one call. Work that stored nothing and may succeed later is tried again until the patience ends.
+    fn call<T>(&mut self, mut work: impl FnMut(&Self) -> Result<T>) -> Result<T> {
+        if self.gave_up {
+            return Err(self.session.late());
+        }
+        self.session.begin_call();
+        let mut pause = Duration::from_millis(5);
+        loop {
+            match work(self) {
+                Err(error) if worth_another_try(&error) && self.session.left() > pause => {
+                    self.session.pause(spread(pause));
+                    pause = (2 * pause).min(Duration::from_millis(250));
+                }
+                Err(error) if error.code() == Code::Unavailable && error.retryable() => {
+                    self.gave_up = self.closing.get().is_some();
+                    return Err(error);
+                }
+                done => return done,
+            }
+        }
+    }
+
+    fn commit(&mut self, units: &[Unit]) -> Result<Vec<Applied>, Failure> {
+        let sent = Sent::default();
+        let mut failed = false;
+        let done = self.call(|backend| {
+            failed = false;
+            let batch = Batch::new(units);
+            if sent.is_empty()
+                && let Some(applied) = backend.guess(batch, &sent)?
+            {
+                return Ok(applied);
+            }
+            write::transaction(&backend.session, &backend.memory, batch, &sent).map_err(|failure| {
+                failed = matches!(failure, Failure::Unit(_));
+                Error::from(failure)
+            })
+        });
+        match done {
+            Err(error) if !sent.is_empty() => Err(Failure::Whole(error.with_outcome_unknown())),
+            Err(error) if failed => Err(Failure::Unit(error)),
+            done => done.map_err(Failure::Whole),
+        }
+    }
+
+    /// Tries to store the batch in one round trip. Returns `None` if nothing was stored.
+    fn guess(&self, batch: Batch<'_>, sent: &Sent) -> Result<Option<Vec<Applied>>> {
+        match guess::store(&self.session, &self.memory, batch) {
+            Err(error) if error.outcome_unknown() => {
+                sent.add(batch.call, vec![Applied::default(); batch.units.len()]);
+                Err(self.session.lost())
+            }
+            Err(error) if !worth_another_try(&error) => Ok(None),
+            stored => stored,
+        }
+    }
+}
+
+/// A random time between a half of this time and this time, so that several stores do not try again together.
+fn spread(time: Duration) -> Duration {
+    let random = u32::from(uuid::Uuid::new_v4().as_bytes()[0]);
+    time / 2 + time / 2 * random / 256
+}
+
+/// What the user should know about the server.
+fn notice(options: &Options, server: &Server) -> Option<Notice> {
+    let place = options.url.place();
+    if options.durability == Durability::Full && !server.is_durable {
+        let message = format!(
+            "{place} has fsync or full_page_writes off: a crash of its machine may lose or damage what was saved; turn them on"
+        );
+        return Some(Notice { code: "FORKPOINT_SERVER_NOT_DURABLE", message });
+    }
+    if !options.url.is_local() && matches!(options.url.ssl(), SslMode::Require | SslMode::Prefer) {
+        let message = format!(
+            "the certificate of {place} is not checked, so another machine could pretend to be it: use sslmode=verify-full"
+        );
+        return Some(Notice { code: "FORKPOINT_SERVER_NOT_VERIFIED", message });
+    }
+    None
+}
+
+impl Backend for Postgres {
+    fn apply(&mut self, batch: &[Unit]) -> Vec<Result<Applied>> {
+        match self.commit(batch) {
+            Ok(applied) => applied.into_iter().map(Ok).collect(),
+            // One unit failed, so the whole batch was rolled back. Apply each unit alone, so that only the bad unit
+            // fails.
+            Err(Failure::Unit(_)) if batch.len() > 1 => each_alone(batch, |unit| {
+                let mut applied = self.commit(std::slice::from_ref(unit))?;
+                Ok(applied.pop().unwrap_or_default())
+            }),
+            Err(failure) => {
+                let error = Error::from(failure);
+                batch.iter().map(|_| Err(error.clone())).collect()
+            }
+        }
+    }
+
+    fn answer(&mut self, query: &Query) -> Result<Answer> {
+        self.call(|backend| {
+            if let Some(point) = Point::of(query, &backend.memory.cache) {
+                return point::answer(&backend.session, &backend.memory.cache, &point);
+            }
+            let open = Transaction::read(&backend.session);
+            Reading { open: &open, cache: &backend.memory.cache }.answer(query)
+        })
+    }
+
+    fn answer_all(&mut self, queries: &[Query], tell: &mut dyn FnMut(Result<Answer>)) {
+        let is_point = |query: &Query| matches!(query, Query::Get { .. } | Query::Newest { .. } | Query::Tuple { .. });
+        for queries in queries.chunk_by(|a, b| is_point(a) && is_point(b)) {
+            if queries.len() == 1 {
+                tell(self.answer(&queries[0]));
+                continue;
+            }
+            let answers = self.call(|backend| {
+                let points: Vec<Point> =
+                    queries.iter().filter_map(|query| Point::of(query, &backend.memory.cache)).collect();
+                point::answer_all(&backend.session, &backend.memory.cache, &points)
+            });
+            match answers {
+                Ok(answers) => answers.into_iter().for_each(&mut *tell),
+                Err(error) => queries.iter().for_each(|_| tell(Err(error.clone()))),
+            }
+        }
+    }
+
+    fn prune(&mut self, prune: &Prune) -> Result<Pruned> {
+        self.call(|backend| prune::prune(&backend.session, &backend.memory.cache, prune))
+    }
+
+    fn vacuum(&mut self) -> Result<()> {
+        self.call(|backend| {
+            for table in
+                ["batch", "lineage", "checkpoint", "payload", "write", "log", "log_branch", "record", "log_mark"]
+            {
+                backend.session.run(&format!("VACUUM @{table}"))?;
+            }
+            Ok(())
+        })
+    }
+
+    fn limits(&self) -> Limits {
+        Limits { units: 256, bytes: 8 << 20 }
+    }
+
+    fn notice(&self) -> Option<&Notice> {
+        self.notice.as_ref()
+    }
+}
+
+/// What a store needs to use a server.
+pub(crate) fn opener(url: &Url, options: &StoreOptions, deadline: &Arc<Deadline>) -> Opener {
+    let postgres = Options {
+        durability: options.durability,
+        busy_timeout: options.busy_timeout,
+        cache_bytes: options.cache_bytes,
+        read_only: options.read_only,
+        ..Options::new(url.clone())
+    };
+    let cache = PayloadCache::new(postgres.cache_bytes);
+    let pre_encoder = Arc::new(PreEncoder::new(cache.clone()));
+    let deadline = Arc::clone(deadline);
+    let open = move || {
+        let postgres = Options { busy_timeout: deadline.limit(postgres.busy_timeout), ..postgres.clone() };
+        let backend = Postgres::open_with(&postgres, cache.clone(), Arc::clone(&deadline))?;
+        Ok(Box::new(backend) as Box<dyn Backend>)
+    };
+    Opener { open: Arc::new(open), pre_encoder: Some(pre_encoder) }
+}

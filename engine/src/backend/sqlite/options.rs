@@ -1,0 +1,51 @@
+//! The options of a database file.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use crate::options::{BUSY_TIMEOUT, Durability};
+
+/// The journal that makes commits atomic.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Journal {
+    /// A write-ahead log. Readers never wait for writers. The log needs shared memory, so it works on local file
+    /// systems only.
+    Wal,
+    /// A rollback journal. It is slower than a WAL, but it also works on network file systems.
+    Rollback,
+}
+
+/// Options for opening a database file.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Options {
+    /// The path of the database file. The directory of the file must exist.
+    pub path: PathBuf,
+    /// The failures that an acknowledged commit must survive.
+    pub durability: Durability,
+    /// How long a call waits for another process's lock before it fails with `BUSY`.
+    pub busy_timeout: Duration,
+    /// The journal. If `None`, the file system decides: a rollback journal on a network file system, and a WAL
+    /// otherwise.
+    pub journal: Option<Journal>,
+    /// The size limit, in bytes, of the in-memory cache of recent payloads.
+    pub cache_bytes: usize,
+    /// Whether small payloads are stored raw while many saves wait. [`Backend::rest`](crate::backend::Backend::rest) compresses them.
+    pub raw_in_a_hurry: bool,
+    /// Whether to refuse a file that anything but this engine has open in this process.
+    pub alone_in_process: bool,
+}
+
+impl Options {
+    /// The default options for a file: full durability, a busy timeout of 30 s and a cache of 64 MiB.
+    pub fn new(path: impl Into<PathBuf>) -> Self {
+        Self {
+            path: path.into(),
+            durability: Durability::Full,
+            busy_timeout: BUSY_TIMEOUT,
+            journal: None,
+            cache_bytes: 64 << 20,
+            raw_in_a_hurry: false,
+            alone_in_process: false,
+        }
+    }
+}

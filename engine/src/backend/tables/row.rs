@@ -1,0 +1,70 @@
+//! The rows of the tables.
+
+use std::collections::{BTreeSet, HashMap};
+use std::sync::Arc;
+
+use crate::backend::logs::Mark;
+use crate::record::{ContractId, Header, LogMark, Part, Seq, SortKey};
+use crate::retention::Entry;
+
+/// Checkpoints ordered by sort key and then by save number. Reversed iteration yields the newest checkpoint first.
+pub(crate) type Ordered = BTreeSet<(SortKey, Seq)>;
+
+/// A contract, and an id or a name within it.
+pub(crate) type Key = (ContractId, String);
+
+/// A stored checkpoint.
+#[derive(Clone, Debug)]
+pub(crate) struct Row<P> {
+    pub(crate) checkpoint: Arc<Stored<P>>,
+    pub(crate) marks: Arc<[Mark]>,
+    /// The position of the lineage.
+    pub(crate) lineage: i64,
+    /// The size of the framed payload, in bytes.
+    pub(crate) bytes: u64,
+}
+
+/// A checkpoint with its payload, or with the place of its payload.
+#[derive(Clone, Debug)]
+pub(crate) struct Stored<P> {
+    pub(crate) header: Header,
+    pub(crate) payload: P,
+    pub(crate) logs: Vec<LogMark>,
+}
+
+impl<P> Row<P> {
+    pub(crate) fn entry(&self, seq: Seq) -> Entry {
+        Entry { seq, lineage: self.lineage, saved_at: self.checkpoint.header.saved_at }
+    }
+}
+
+/// A lineage. It has checkpoints, or logs, or both.
+#[derive(Debug)]
+pub(crate) struct LineageRow {
+    pub(crate) contract: ContractId,
+    pub(crate) name: String,
+    pub(crate) first: First,
+    pub(crate) order: Ordered,
+    pub(crate) labels: HashMap<String, Ordered>,
+    /// The checkpoints that cannot be read without their parent, by the parent's id.
+    pub(crate) dependents: HashMap<String, Ordered>,
+}
+
+/// The fields that a lineage takes from its first checkpoint. These fields have no meaning while the lineage has no
+/// checkpoint.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct First {
+    pub(crate) group: String,
+    /// The checkpoint in another lineage from which the first checkpoint was made, as a pair: the id of that
+    /// checkpoint, and the position of the checkpoint's lineage.
+    pub(crate) origin: Option<(String, i64)>,
+    pub(crate) age_offset: u8,
+}
+
+/// A row of pending writes. All writes in the row are from the same task and belong to the same checkpoint.
+#[derive(Clone, Debug)]
+pub(crate) struct TaskRow {
+    pub(crate) task: String,
+    pub(crate) claimed_by: Option<String>,
+    pub(crate) parts: Vec<(i64, Part)>,
+}

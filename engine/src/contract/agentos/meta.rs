@@ -1,0 +1,68 @@
+//! The content of [`Header::meta`](crate::record::Header::meta): the state's size (8 bytes, little endian), flags (1 byte), and the mark (UTF-8).
+//!
+//! The timestamp is in the sort key and not in the meta. So a fork has the same meta as its source.
+
+use serde::Serialize;
+
+/// How far a run is, as its newest checkpoint tells it. A store cannot know whether a process works on the run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub enum Status {
+    /// A human node has no answer yet.
+    Waiting = 1,
+    /// A node has failed.
+    Failed = 2,
+    /// Nodes are left to run.
+    Unfinished = 3,
+    /// No node is left to run.
+    Finished = 4,
+}
+
+impl Status {
+    /// Returns the status with this number. 0 and unknown numbers: `None`.
+    pub fn numbered(number: u8) -> Option<Self> {
+        [Self::Waiting, Self::Failed, Self::Unfinished, Self::Finished]
+            .into_iter()
+            .find(|status| *status as u8 == number)
+    }
+}
+
+const MEMORY_SNAPSHOT: u8 = 1;
+/// Set if the timestamp is -0.
+const NEGATIVE_ZERO: u8 = 2;
+/// The place of the status in the flags. It takes 3 bits.
+const STATUS: u32 = 2;
+
+pub(super) fn encode(
+    state_size: u64,
+    has_memory_snapshot: bool,
+    timestamp: f64,
+    status: Option<Status>,
+    mark: Option<&str>,
+) -> Vec<u8> {
+    let snapshot = if has_memory_snapshot { MEMORY_SNAPSHOT } else { 0 };
+    let zero = if timestamp == 0.0 && timestamp.is_sign_negative() { NEGATIVE_ZERO } else { 0 };
+    let status = status.map_or(0, |status| status as u8);
+    let flags = snapshot | zero | status << STATUS;
+    [&state_size.to_le_bytes()[..], &[flags], mark.unwrap_or_default().as_bytes()].concat()
+}
+
+pub(super) fn mark(meta: &[u8]) -> Option<String> {
+    let mark = meta.get(9..).filter(|mark| !mark.is_empty())?;
+    String::from_utf8(mark.to_vec()).ok()
+}
+
+pub(super) fn status(meta: &[u8]) -> Option<Status> {
+    Status::numbered(meta.get(8)? >> STATUS & 7)
+}
+
+pub(super) fn decode(meta: &[u8]) -> Option<(u64, bool, bool)> {
+    let (state_size, flags) = meta.split_first_chunk()?;
+    let (&flags, mark) = flags.split_first()?;
+    // A mark is a JSON object.
+    if !mark.is_empty() && (!mark.starts_with(b"{") || std::str::from_utf8(mark).is_err()) {
+        return None;
+    }
+    let is = |flag| flags & flag != 0;
+    Some((u64::from_le_bytes(*state_size), is(MEMORY_SNAPSHOT), is(NEGATIVE_ZERO)))
+}

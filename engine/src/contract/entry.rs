@@ -1,0 +1,76 @@
+//! A contract in the list of contracts, and the names that its users know.
+
+use super::call::{RawCall, Request, Tool};
+use crate::error::Result;
+use crate::record::{ContractId, Header, Part};
+
+/// A contract, as the code that is common to all contracts sees it.
+#[derive(Clone, Copy, Debug)]
+pub struct Contract {
+    /// The name of the contract in calls.
+    pub name: &'static str,
+    /// The id that is stored with the contract's checkpoints.
+    pub id: ContractId,
+    /// Reads a call and returns the request to the engine.
+    pub request: fn(RawCall<'_>) -> Result<Request>,
+    /// Makes the contract's tools, which work without a store. `None`: the contract has no tools.
+    pub tool: Option<MakeTool>,
+    /// Converts the engine's names of a lineage and a checkpoint into the users' names. A name is `None` if it is not
+    /// known.
+    pub name_of: fn(Option<String>, Option<String>) -> Names,
+    /// Converts the users' names of a run into the engine's name of the lineage. The namespace is empty if the contract
+    /// has none.
+    pub lineage_of: fn(run: &str, ns: &str) -> String,
+    /// Converts the users' names of a run and a checkpoint into the engine's id of the checkpoint.
+    pub id_of: fn(run: &str, ns: &str, id: &str) -> String,
+    /// Reads the fields of a header that people see.
+    pub show: fn(&Header) -> Result<Shown>,
+}
+
+/// The fields of a checkpoint that people see without a look at its payload.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Shown {
+    /// A name of the checkpoint: the node, the step or the status.
+    pub label: Option<String>,
+    /// What several runs share: the graph.
+    pub group: Option<String>,
+    /// The contract's own time, in ms since the epoch.
+    pub at: Option<f64>,
+    /// What the contract keeps beside the state, as a JSON object.
+    pub meta: Option<serde_json::Value>,
+    /// The same, if only the contract's serializer can read it.
+    pub serialized: Option<Part>,
+    /// The status of a run whose newest checkpoint this is.
+    pub status: Option<&'static str>,
+}
+
+/// The names that the framework's users know: of the run, its namespace and the checkpoint.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Names {
+    /// The id of the run, thread or session.
+    pub run: Option<String>,
+    /// The namespace in the run, if the contract has namespaces.
+    pub ns: Option<String>,
+    /// The id of the checkpoint.
+    pub id: Option<String>,
+}
+
+impl Names {
+    /// The value of `lineage_of` for a contract that uses the engine's names unchanged.
+    pub(super) fn same_lineage(run: &str, _: &str) -> String {
+        run.to_owned()
+    }
+
+    /// The value of `id_of` for a contract that uses the engine's names unchanged.
+    pub(super) fn same_id(_: &str, _: &str, id: &str) -> String {
+        id.to_owned()
+    }
+
+    /// The value of `name_of` for a contract that uses the engine's names unchanged.
+    pub(super) fn same(lineage: Option<String>, id: Option<String>) -> Self {
+        Self { run: lineage, ns: None, id }
+    }
+}
+
+/// Makes a tool. The argument selects the tool, in JSON.
+pub type MakeTool = fn(&str) -> Result<Box<dyn Tool>>;

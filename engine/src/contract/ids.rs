@@ -1,0 +1,29 @@
+//! The ids that contracts store.
+
+use crate::error::{Code, Error, Result};
+
+/// The maximum number of bytes in an id. The limit is small because several indexes have the id as their key.
+pub const MAX_ID_BYTES: usize = 4096;
+
+/// Returns the error for a stored checkpoint whose fields cannot be read.
+pub(super) fn damaged(id: &str) -> Error {
+    let message = format!("checkpoint {id:?}: its stored metadata is damaged; restore the file from a backup");
+    Error::new(Code::Corrupt, message)
+}
+
+/// Refuses an id that must not be written, because it is empty or too long. Only writes check ids. A read with such an
+/// id finds nothing.
+///
+/// The error message uses `what` as the name of the id.
+pub(super) fn check_id(what: &str, id: &str) -> Result<()> {
+    if id.is_empty() {
+        return Err(Error::invalid(format!("{what} is empty: give a non-empty string")));
+    }
+    if id.len() > MAX_ID_BYTES {
+        return Err(Error::invalid(format!(
+            "{what} has {} bytes, and an id may have at most {MAX_ID_BYTES}: give a shorter one",
+            id.len()
+        )));
+    }
+    Ok(())
+}

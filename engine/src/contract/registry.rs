@@ -1,0 +1,48 @@
+//! The only list of contracts.
+
+use super::entry::Contract;
+use super::{agentium, agentos, helix, langgraph, lease, tinyagents};
+use crate::error::{Error, Result};
+use crate::record::ContractId;
+
+/// All contracts.
+pub const CONTRACTS: [Contract; 8] = [
+    agentos::CONTRACT,
+    agentium::CONTRACT,
+    agentium::storage::CONTRACT,
+    langgraph::CONTRACT,
+    helix::CONTRACT,
+    helix::SESSIONS,
+    tinyagents::CONTRACT,
+    lease::CONTRACT,
+];
+
+/// The name of each contract.
+pub const NAMES: [(ContractId, &str); CONTRACTS.len()] = {
+    let mut names = [(ContractId(0), ""); CONTRACTS.len()];
+    let mut at = 0;
+    while at < names.len() {
+        names[at] = (CONTRACTS[at].id, CONTRACTS[at].name);
+        at += 1;
+    }
+    names
+};
+
+/// The contracts whose data a copy of a store leaves out, because they belong to living processes.
+pub const NOT_COPIED: [ContractId; 1] = [lease::CONTRACT_ID];
+
+pub(super) fn id_of(contract: &str) -> Result<ContractId> {
+    Ok(named(contract)?.id)
+}
+
+/// Returns the contract with this id.
+pub(super) fn contract_of(id: ContractId) -> Option<&'static Contract> {
+    const { &CONTRACTS }.iter().find(|contract| contract.id == id)
+}
+
+pub(super) fn named(name: &str) -> Result<&'static Contract> {
+    const { &CONTRACTS }
+        .iter()
+        .find(|contract| contract.name == name)
+        .ok_or_else(|| Error::invalid(format!("there is no contract {name:?}: please report this")))
+}

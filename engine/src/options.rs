@@ -1,0 +1,65 @@
+//! The options of a store.
+
+use std::time::Duration;
+
+use crate::record::ContractId;
+use crate::retention::Policy;
+
+/// The kinds of failures that an acknowledged save survives.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Durability {
+    /// An acknowledged save survives power loss and every lesser failure (D2): every commit is synced to the disk.
+    #[default]
+    Full,
+    /// An acknowledged save survives a killed process (D3). Power loss may lose the newest commits but never corrupts
+    /// the store.
+    Normal,
+    /// An acknowledged save survives a killed process. The store promises nothing about power loss (D3).
+    Off,
+}
+
+/// How long a call waits for another process's lock before it fails with `BUSY`. Default: 30 s.
+pub const BUSY_TIMEOUT: Duration = Duration::from_secs(30);
+
+/// The options of a store, for every kind of target.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Options {
+    /// The failures that an acknowledged save must survive.
+    pub durability: Durability,
+    /// How long a call waits for another process's database lock before it fails with `BUSY`.
+    pub busy_timeout: Duration,
+    /// The maximum size of a payload, in bytes. A larger checkpoint is refused.
+    pub max_payload_bytes: usize,
+    /// The maximum total size, in bytes, of the recent payloads that are kept in memory.
+    pub cache_bytes: usize,
+    /// The limits of retention. If the stored data exceed a limit, the store removes checkpoints by itself.
+    pub retention: Policy,
+    /// The names of contracts, for a target whose files are named after them.
+    pub contract_names: &'static [(ContractId, &'static str)],
+    /// True if the store is only looked at. No file is created, no table is made or upgraded, and writes are refused.
+    pub read_only: bool,
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        Self {
+            durability: Durability::Full,
+            busy_timeout: BUSY_TIMEOUT,
+            max_payload_bytes: Self::MAX_PAYLOAD_BYTES,
+            cache_bytes: Self::CACHE_BYTES,
+            retention: Policy::default(),
+            contract_names: &[],
+            read_only: false,
+        }
+    }
+}
+
+impl Options {
+    /// The default of `max_payload_bytes`: 64 MiB.
+    pub const MAX_PAYLOAD_BYTES: usize = 64 << 20;
+    /// The default of `cache_bytes`: 64 MiB.
+    pub const CACHE_BYTES: usize = 64 << 20;
+    /// The maximum value of `max_payload_bytes`. A row of every backend can hold a payload of this size with its
+    /// frame.
+    pub const LARGEST_PAYLOAD_BYTES: usize = 900 << 20;
+}

@@ -1,0 +1,76 @@
+//! What identifies and orders stored data: numbers, and keys that compare by their bytes.
+
+/// The save number of a checkpoint. It is the checkpoint's position in the save order of the whole store. A checkpoint
+/// with a greater number was saved later, regardless of any clock (D6).
+pub type Seq = i64;
+
+/// The number of a contract. Each contract has its own ids, which are independent of other contracts in the same
+/// database. The number is stored in the database.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct ContractId(pub u8);
+
+/// The position of a checkpoint within its lineage. Comparing the bytes of two sort keys gives the order of their
+/// checkpoints. Checkpoints with equal sort keys are ordered by [`Seq`].
+///
+/// The contract defines the meaning of the bytes: a timestamp, a step index, or an id that sorts by time.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct SortKey(pub Vec<u8>);
+
+impl SortKey {
+    /// Returns a sort key for a number. Sort keys are ordered as their numbers are. -0 and 0 give equal sort keys.
+    pub fn from_f64(value: f64) -> Self {
+        let bits = (value + 0.0).to_bits();
+        let ordered = if bits >> 63 == 1 { !bits } else { bits | 1 << 63 };
+        Self(ordered.to_be_bytes().to_vec())
+    }
+
+    /// Splits a sort key into the number at its beginning and the bytes after the number. Returns `None` if the sort
+    /// key does not begin with a number.
+    pub fn split_f64(&self) -> Option<(f64, Self)> {
+        let (ordered, rest) = self.0.split_first_chunk()?;
+        let ordered = u64::from_be_bytes(*ordered);
+        let bits = if ordered >> 63 == 1 { ordered & !(1 << 63) } else { !ordered };
+        Some((f64::from_bits(bits), Self(rest.to_vec())))
+    }
+
+    /// Appends a second sort key, which determines the order of checkpoints whose first sort keys are equal.
+    #[must_use]
+    pub fn then(mut self, next: &Self) -> Self {
+        self.0.extend_from_slice(&next.0);
+        self
+    }
+
+    /// Returns the part of the sort key that determines the age of a checkpoint: see [`Header::age_offset`](super::Header::age_offset).
+    pub fn age(&self, offset: u8) -> &[u8] {
+        self.0.get(usize::from(offset)..).unwrap_or_default()
+    }
+}
+
+/// Identifies a payload, also if the database goes back in time. A restored or rewound database gives the save numbers of
+/// lost payloads to other payloads. It never gives both the number and the checksum to other bytes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct PayloadKey {
+    /// The save number.
+    pub seq: Seq,
+    /// The checksum of the raw bytes. Every row stores it, at the beginning of its envelope.
+    pub sum: u64,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ranks_order_as_numbers_do() {
+        let numbers = [f64::MIN, -1e21, -1.5, -1.0, -5e-324, 0.0, 5e-324, 0.5, 1.0, 1_700_000_000_000.25, f64::MAX];
+        for pair in numbers.windows(2) {
+            assert!(SortKey::from_f64(pair[0]) < SortKey::from_f64(pair[1]), "{pair:?}");
+        }
+        assert_eq!(SortKey::from_f64(-0.0), SortKey::from_f64(0.0));
+        for number in numbers {
+            let sort_key = SortKey::from_f64(number).then(&SortKey(vec![7]));
+            assert_eq!(sort_key.split_f64(), Some((number, SortKey(vec![7]))));
+        }
+        assert_eq!(SortKey(vec![1; 7]).split_f64(), None);
+    }
+}

@@ -1,0 +1,76 @@
+//! The limits and rules of retention, and one batch of a prune.
+
+use serde::{Deserialize, Serialize};
+
+use crate::record::ContractId;
+
+/// The default number of checkpoints that one batch removes.
+pub const BATCH: usize = 500;
+
+/// The maximum number of checkpoints that a batch examines for each checkpoint that the batch may remove.
+pub(super) const LOOK: usize = 4;
+
+/// The limits that a store enforces by itself. Each limit applies independently of the others.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Policy {
+    /// The number of checkpoints to keep in each lineage. Every save removes older checkpoints in the same
+    /// transaction.
+    pub keep_last: Option<u64>,
+    /// The time for which a checkpoint is kept after its save, in ms. Older checkpoints are removed in the background.
+    pub ttl: Option<i64>,
+    /// The maximum stored size of all payloads together, in bytes. If the stored size is greater, the oldest
+    /// checkpoints are removed in the background.
+    pub max_bytes: Option<u64>,
+}
+
+/// A rule that selects checkpoints to remove.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub enum Rule {
+    /// Removes checkpoints that were saved before this time, in ms since the epoch. This rule may also remove the
+    /// newest checkpoint of a lineage.
+    SavedBefore(i64),
+    /// Keeps this number of checkpoints in each lineage. The oldest checkpoints are removed first. Checkpoints are
+    /// ordered by age (see [`Header::age_offset`](crate::record::Header::age_offset)), then by sort key, then by save
+    /// order.
+    KeepLast(u64),
+    /// Removes checkpoints in save order until the stored size of the payloads is at most this number of bytes. This
+    /// rule never removes the newest checkpoint of a lineage.
+    MaxBytes(u64),
+}
+
+/// The position at which the next batch continues.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize)]
+pub struct Cursor {
+    /// The last save number or lineage position that earlier batches have processed.
+    pub after: i64,
+    /// The number of stored bytes that remain after the previous batches. `None` until a batch has counted the bytes.
+    pub total: Option<u64>,
+}
+
+/// A request to remove one batch of the checkpoints that a rule selects.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Prune {
+    /// If given, the rule applies only to checkpoints of this contract.
+    pub contract: Option<ContractId>,
+    /// The rule to apply.
+    pub rule: Rule,
+    /// The position at which the previous batch ended.
+    pub cursor: Cursor,
+    /// The maximum number of checkpoints to remove.
+    pub most: usize,
+}
+
+/// The result of a prune or of its preview.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct Pruned {
+    /// The number of removed checkpoints.
+    pub checkpoints: u64,
+    /// The number of stored bytes that were freed. The number is negative if storing remaining payloads as a whole
+    /// takes more bytes than the removal freed. Of a preview: the stored size of the checkpoints that would be removed.
+    pub bytes: i64,
+    /// The number of lineages that now have no checkpoints. These lineages may still have logs.
+    pub lineages: u64,
+    /// The position at which the next batch continues. `None` if the rule has no more checkpoints to remove.
+    pub next: Option<Cursor>,
+}
