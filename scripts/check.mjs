@@ -1,27 +1,41 @@
-// Runs all static checks: `npm run check`.
+// Runs the static checks: `npm run check`. `npm run check -- --rest` also runs those that belong to `npm run test:all`.
+import { pathToFileURL } from "node:url";
 import { copyTests } from "../integration/langgraph-newest/copy.mjs";
 import { root, run, setup, tool } from "./setup.mjs";
 
-setup();
-run("cargo", ["fmt", "--check"]);
-run("cargo", ["clippy", "--locked", "--workspace", "--all-targets", "--", "-D", "warnings"]);
-run("cargo", ["clippy", "--locked", "--package", "forkpoint-engine", "--no-default-features", "--", "-D", "warnings"]);
-run("cargo", ["doc", "--locked", "--workspace", "--no-deps", "--document-private-items"], {
-  env: { RUSTDOCFLAGS: "-D warnings" },
-});
-tool("prettier/bin/prettier.cjs", ["--check", "--log-level", "warn", root]);
-run(process.execPath, [`${root}scripts/circles.mjs`]);
-tool("typescript/bin/tsc", ["-p", root, "--noEmit"]);
-tool("typescript/bin/tsc", ["-p", `${root}tools/cli`]);
-tool("typescript/bin/tsc", ["-p", `${root}tools/studio`]);
-tool("typescript/bin/tsc", ["-p", `${root}tools/studio/page`]);
-tool("typescript/bin/tsc", ["-p", `${root}__test__`, "--noEmit"]);
-tool("typescript/bin/tsc", ["-p", `${root}integration/langgraph`, "--noEmit"]);
-tool("typescript/bin/tsc", ["-p", `${root}integration/otel`, "--noEmit"]);
-tool("typescript/bin/tsc", ["-p", `${root}integration/postgres`, "--noEmit"]);
-tool("typescript/bin/tsc", ["-p", `${root}integration/runtimes/tsconfig.tests.json`, "--noEmit"]);
-tool("typescript/bin/tsc", ["-p", `${root}integration/studio`, "--noEmit"]);
-copyTests();
-tool("typescript/bin/tsc", ["-p", `${root}integration/langgraph-newest`, "--noEmit"]);
-run(process.execPath, [`${root}scripts/workflows.mjs`]);
-tool("oxlint/bin/oxlint", ["--deny-warnings"]);
+const types = (...projects) => {
+  for (const project of projects) tool("typescript/bin/tsc", ["-p", root + project, "--noEmit"]);
+};
+
+/** Checks what every change needs. */
+export function check() {
+  run("cargo", ["fmt", "--check"]);
+  run("cargo", ["clippy", "--locked", "--workspace", "--all-targets", "--", "-D", "warnings"]);
+  tool("prettier/bin/prettier.cjs", ["--check", "--log-level", "warn", root]);
+  run(process.execPath, [`${root}scripts/circles.mjs`]);
+  types("", "tools/cli", "tools/studio", "tools/studio/page", "__test__", "integration/langgraph", "integration/otel");
+  run(process.execPath, [`${root}scripts/workflows.mjs`]);
+  tool("oxlint/bin/oxlint", ["--deny-warnings"]);
+}
+
+/** Checks the rest: the engine without Postgres, its documentation, and the types of slower tests. */
+export function checkRest() {
+  const engine = ["--locked", "--package", "forkpoint-engine"];
+  run("cargo", ["clippy", ...engine, "--no-default-features", "--", "-D", "warnings"]);
+  run("cargo", ["doc", "--locked", "--workspace", "--no-deps", "--document-private-items"], {
+    env: { RUSTDOCFLAGS: "-D warnings" },
+  });
+  copyTests();
+  types(
+    "integration/postgres",
+    "integration/runtimes/tsconfig.tests.json",
+    "integration/studio",
+    "integration/langgraph-newest",
+  );
+}
+
+if (import.meta.url === pathToFileURL(process.argv[1]).href) {
+  setup();
+  check();
+  if (process.argv.includes("--rest")) checkRest();
+}

@@ -1,5 +1,5 @@
 // Runs the demo in integration/agentos/demo/: `npm run demo`.
 import { root, run, setup } from "./setup.mjs";
 
-setup();
+setup({ frameworks: ["agentos"] });
 run(process.execPath, [`${root}integration/agentos/demo/main.mjs`]);

@@ -2,6 +2,7 @@
 // every command of the README works in a fresh clone.
 import { execFileSync } from "node:child_process";
 import { existsSync, readdirSync, statSync } from "node:fs";
+import { basename } from "node:path";
 import { fileURLToPath } from "node:url";
 
 export const root = fileURLToPath(new URL("..", import.meta.url));
@@ -53,11 +54,11 @@ export function peers() {
 }
 
 /**
- * Installs all dependencies and builds. If `frameworks` is true (the default), also installs the frameworks. If
- * `release` is true, the addon is the one that is released.
+ * Installs all dependencies and builds. `frameworks` are the folders in integration/ that are installed too: all of them by
+ * default. If `release` is true, the addon is the one that is released.
  */
-export function setup({ frameworks = true, release = false } = {}) {
+export function setup({ frameworks, release = false } = {}) {
   install(root);
   run(process.execPath, [`${root}scripts/build.mjs`, ...(release ? ["--release"] : [])]);
-  if (frameworks) integrations().forEach(install);
+  for (const folder of integrations()) if (frameworks?.includes(basename(folder)) ?? true) install(folder);
 }

@@ -8,6 +8,7 @@
 //! | module | what it does |
 //! |---|---|
 //! | `convert` | converts the serialised values of the source |
+//! | `shared` | what all stages use: both stores, the options, the counts |
 //! | `side` | asks a store and waits for the answer |
 //! | `mark` | the progress mark in the destination |
 //! | `place` | tells which stores are the same |
@@ -25,6 +26,7 @@ mod logs;
 mod mark;
 mod page;
 mod place;
+mod shared;
 mod side;
 mod stages;
 mod verify;
@@ -37,33 +39,16 @@ pub use self::convert::{Convert, Value};
 use self::earlier::Earlier;
 use self::mark::{Mark, Stage};
 pub use self::place::Place;
+pub use self::shared::{CopyOptions, MARK_CONTRACT};
+use self::shared::{Counts, Shared, changed};
 use self::side::Side;
 use self::stages::Copying;
 use self::verify::Verification;
 use crate::error::{Code, Error, Result};
 use crate::query::Query;
-use crate::record::{ContractId, Saved, Start};
+use crate::record::{Saved, Start};
 use crate::retention::Policy;
 use crate::store::Store;
-
-/// The contract of the progress mark. Every store may contain it, and no contract of a framework has this number.
-pub const MARK_CONTRACT: ContractId = mark::CONTRACT_ID;
-
-/// What a copy needs to know besides the two stores.
-#[derive(Clone, Debug)]
-pub struct CopyOptions {
-    /// Identifies the source. A begun copy is continued only from the same source.
-    pub source: String,
-    /// The contracts that are not copied and not compared.
-    pub left_out: &'static [ContractId],
-    /// The approximate size of a page, in bytes. A page has at least one checkpoint.
-    pub page_bytes: usize,
-}
-
-impl CopyOptions {
-    /// The default of `page_bytes`: 4 MiB.
-    pub const PAGE_BYTES: usize = 4 << 20;
-}
 
 /// What a copy has done so far.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
@@ -89,16 +74,6 @@ pub struct Progress {
     pub of_records: u64,
 }
 
-/// The numbers that a copy counts: see [`Progress`].
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, serde::Deserialize)]
-struct Counts {
-    lineages: u64,
-    checkpoints: u64,
-    writes: u64,
-    records: u64,
-    bytes: u64,
-}
-
 /// A copy between two open stores.
 ///
 /// Each step copies or compares about one page. After an error, the next step reads the progress from the destination
@@ -108,19 +83,6 @@ pub struct Copy {
     state: State,
     /// The checkpoints and the records of the source.
     of: Option<(u64, u64)>,
-}
-
-/// What all stages use.
-struct Shared {
-    from: Side,
-    to: Side,
-    options: CopyOptions,
-}
-
-impl Shared {
-    fn leaves_out(&self, contract: ContractId) -> bool {
-        contract == MARK_CONTRACT || self.options.left_out.contains(&contract)
-    }
 }
 
 enum State {
@@ -328,13 +290,4 @@ fn goes_on(copying: Copying) -> State {
         return State::Verifies(Box::new(Verification::new()), Some(Box::new(copying.into_mark())));
     }
     State::Copies(Box::new(copying))
-}
-
-/// The error for a source that has changed behind the copy.
-fn changed(what: &str) -> Error {
-    let message = format!(
-        "{what} changed in the source while it was copied: stop the programs that write to the source, remove the \
-         destination, and copy again"
-    );
-    Error::new(Code::Conflict, message)
 }

@@ -29,7 +29,6 @@ pub mod tinyagents;
 use self::call::{RawCall, Request, Tool};
 pub use self::entry::{Contract, MakeTool, Names, Shown};
 pub use self::ids::MAX_ID_BYTES;
-use self::ids::check_id;
 use self::registry::named;
 pub use self::registry::{CONTRACTS, NAMES, NOT_COPIED};
 use self::response::Response;

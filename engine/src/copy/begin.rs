@@ -14,7 +14,7 @@ use std::collections::{HashSet, VecDeque};
 use super::logs::Logs;
 use super::mark::Mark;
 use super::page::Page;
-use super::{Shared, changed};
+use super::shared::{Shared, changed};
 use crate::error::{Result, quote};
 use crate::op::{Fork, LogEnd, Op};
 use crate::query::Query;

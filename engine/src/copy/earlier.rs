@@ -5,9 +5,9 @@
 //! from those that the source has saved again since, which come later there. Its logs must be the beginnings of those of
 //! the source. Nothing is changed unless all of this holds, because the destination may be another store.
 
-use super::Shared;
 use super::logs::begins_with;
 use super::mark::{Mark, Stage as Copied};
+use super::shared::Shared;
 use super::verify::{Item, Pair, shown};
 use crate::error::{Code, Error, Result, quote};
 use crate::op::Op;

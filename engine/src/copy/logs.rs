@@ -8,12 +8,14 @@ use std::collections::HashMap;
 
 use super::mark::{Mark, Partial};
 use super::page::Page;
-use super::verify::RECORDS;
-use super::{Shared, changed};
+use super::shared::{Shared, changed};
 use crate::error::{Result, quote};
 use crate::op::{LogEnd, Op};
 use crate::query::{LogRange, LogSide, Of, Query};
 use crate::record::{ContractId, LogRun};
+
+/// The number of records to compare at once.
+pub(super) const RECORDS: usize = 256;
 
 /// The number of logs whose state is remembered. Forgetting a state costs time and shared records, and nothing else.
 const MOST_LOGS: usize = 20_000;

@@ -3,14 +3,11 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::Counts;
+use super::shared::{Counts, MARK_CONTRACT};
 use super::side::Side;
 use crate::error::{Code, Error, Result};
 use crate::op::{Expect, Must, Op, Unit};
-use crate::record::{Checkpoint, ContractId, Header, Payload, Seq, SortKey};
-
-/// The contract of the mark.
-pub(super) const CONTRACT_ID: ContractId = ContractId(255);
+use crate::record::{Checkpoint, Header, Payload, Seq, SortKey};
 
 /// The id and the lineage of the mark.
 const NAME: &str = "copy";
@@ -50,7 +47,7 @@ pub(super) struct Partial {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Mark {
     version: u32,
-    /// See [`CopyOptions::source`](super::CopyOptions::source).
+    /// See [`CopyOptions::source`](super::shared::CopyOptions::source).
     pub(super) source: String,
     /// The number of units of the copy so far. Of two copies to the same destination, one fails.
     turn: u64,
@@ -93,7 +90,7 @@ impl Mark {
 
     /// Reads the mark of a store. `None`: no copy to this store is under way.
     pub(super) fn read(side: &Side) -> Result<Option<Self>> {
-        let Some(found) = side.get(CONTRACT_ID, NAME)? else { return Ok(None) };
+        let Some(found) = side.get(MARK_CONTRACT, NAME)? else { return Ok(None) };
         let unknown = || {
             let message = "the progress mark of a copy was written by another version of forkpoint: finish the copy \
                            with that version, or give an empty destination";
@@ -108,7 +105,7 @@ impl Mark {
         let expect = self.expect();
         self.turn += 1;
         let header = Header {
-            contract: CONTRACT_ID,
+            contract: MARK_CONTRACT,
             lineage: NAME.to_owned(),
             id: NAME.to_owned(),
             parent: None,
@@ -129,17 +126,17 @@ impl Mark {
 
     /// The unit that ends the copy.
     pub(super) fn removal(&self) -> Unit {
-        Unit { expect: vec![self.expect()], ops: vec![Op::Remove { contract: CONTRACT_ID, id: NAME.to_owned() }] }
+        Unit { expect: vec![self.expect()], ops: vec![Op::Remove { contract: MARK_CONTRACT, id: NAME.to_owned() }] }
     }
 
     fn expect(&self) -> Expect {
         if self.turn == 0 {
             let (lineage, or) = (NAME.to_owned(), String::new());
-            return Expect::Newest { contract: CONTRACT_ID, lineage, newest: None, or };
+            return Expect::Newest { contract: MARK_CONTRACT, lineage, newest: None, or };
         }
         let message = "another copy to this destination is under way: wait for its end";
         Expect::Checkpoint {
-            contract: CONTRACT_ID,
+            contract: MARK_CONTRACT,
             id: NAME.to_owned(),
             must: Must::HaveSortKey(turn_key(self.turn)),
             otherwise: Error::new(Code::Conflict, message),

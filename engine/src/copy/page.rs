@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use super::mark::Mark;
-use super::{Shared, changed};
+use super::shared::{Shared, changed};
 use crate::error::Result;
 use crate::op::Op;
 use crate::record::ContractId;

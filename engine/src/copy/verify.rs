@@ -2,18 +2,15 @@
 
 use std::collections::{HashMap, VecDeque};
 
-use super::logs::length;
+use super::logs::{RECORDS, length};
+use super::shared::{Counts, Shared};
 use super::side::{LINEAGES, Side};
-use super::{Counts, Shared};
 use crate::error::{Code, Error, Result, quote};
 use crate::query::{Answer, LogRange, LogSide, Query};
 use crate::record::{ContractId, FirstCheckpoint, LogMark, LogRun, Origin, Saved, Seq, Start, Written};
 
 /// The number of pairs of branches whose comparison is remembered. If there are more, some records are compared twice.
 const MOST_PAIRS: usize = 1 << 20;
-
-/// The number of records to compare at once.
-pub(super) const RECORDS: usize = 256;
 
 /// A comparison that is under way. It goes through lineages, checkpoints and pending writes, in this order.
 pub(super) struct Verification {

@@ -3,9 +3,12 @@
 use serde::{Deserialize, Serialize};
 
 use super::super::call::{Buffers, Request};
+use super::super::entry::Contract;
 use super::super::fields::exact;
+use super::super::ids::check_id;
+use super::super::registry::named;
 use super::super::response::{PackedPart, Response, ResponseBuilder};
-use super::super::{Contract, check_id, helix, langgraph, named, thread, tinyagents};
+use super::super::{helix, langgraph, thread, tinyagents};
 use super::show::{from_hex, hex};
 use crate::error::{Error, Result};
 use crate::op::{Expect, LogEnd, Op, Unit};
