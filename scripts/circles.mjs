@@ -24,7 +24,6 @@ const rooms = {
 /** The folders of the Rust crates' sources. */
 const crates = ["engine/src", "src"];
 
-
 /** Returns the files of a folder that have one of these endings. */
 function filesOf(folder, endings) {
   return readdirSync(root + folder, { recursive: true })
