@@ -20,7 +20,7 @@ if (chosen.length > 0) {
   // Tests that start processes of their own, search at random, or run for a given time tell nothing new in a pool of threads.
   // The list has each file, because `--exclude` has no effect on a project.
   const folders = /^(cli|faults|incremental|studio)\//;
-  const names = /\b(code|copies|crash|docs|examples|exit|kills|large|leases|links|model|package|pressure)\.test\.ts$/;
+  const names = /\b(copies|crash|docs|examples|exit|kills|large|leases|links|model|package|pressure)\.test\.ts$/;
   const files = readdirSync(`${root}__test__`, { recursive: true }).map((file) => file.replaceAll("\\", "/"));
   const threaded = files.filter((file) => file.endsWith(".test.ts") && !folders.test(file) && !names.test(file));
   vitest("--pool=threads", ...threaded.map((file) => `__test__/${file}`));
