@@ -263,13 +263,6 @@ export interface ForkEdit {
   as?: string | undefined;
 }
 
-/** Code that goes on with a run. */
-export interface Snippet {
-  framework: string;
-  language: "ts";
-  code: string;
-}
-
 /** Options of {@link openInspector}. */
 export interface InspectorOptions {
   /** Read values of your own serializers. */
@@ -303,12 +296,6 @@ export interface Inspector extends AsyncDisposable {
     to: CheckpointRef,
     options?: { parts?: Array<Change["part"]>; limit?: number },
   ): Promise<{ changes: Change[]; truncated: boolean }>;
-  /**
-   * The code that goes on with a run, or with a checkpoint if one is given, by the status of the run. Runs nothing. The
-   * code asks for the answer that a run waits for, and passes no question without it.
-   * @throws ForkpointError `NOT_FOUND` if there is no such run or checkpoint.
-   */
-  code(ref: RunRef & { id?: string | undefined }, options?: { module?: "esm" | "cjs" }): Promise<Snippet[]>;
   /**
    * What is saved, by whatever process, until the signal aborts or the loop ends. `since`: only what was saved after this
    * seq. `last`: begins with so many of the checkpoints that were saved last.

@@ -16,7 +16,7 @@ function threaded() {
   // Tests that start processes of their own, search at random, or run for a given time tell nothing new there. The list has
   // each file, because `--exclude` has no effect on a project.
   const folders = /^(cli|faults|incremental|studio)\//;
-  const names = /\b(code|copies|crash|docs|examples|exit|kills|large|leases|links|model|package|pressure)\.test\.ts$/;
+  const names = /\b(copies|crash|docs|examples|exit|kills|large|leases|links|model|package|pressure)\.test\.ts$/;
   const files = readdirSync(`${root}__test__`, { recursive: true }).map((file) => file.replaceAll("\\", "/"));
   return files
     .filter((file) => file.endsWith(".test.ts") && !folders.test(file) && !names.test(file))

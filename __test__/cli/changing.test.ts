@@ -115,7 +115,7 @@ describe("fork", () => {
     const { code, stdout, stderr } = await cli(["fork", "source", "--as", "mine", "--db", path]);
     expect(code).toBe(0);
     expect(stdout).toMatch(/^✓ forked checkpoint source 1 of source to .+ of mine\n$/);
-    expect(stderr).toContain("forkpoint code");
+    expect(stderr).toContain("by its id");
   });
 });
 

@@ -16,7 +16,6 @@ const looking: string[][] = [
   ["show", "run-1", "--tree"],
   ["get", "run-1"],
   ["diff", "run-1"],
-  ["code", "run-1"],
   ["tail", "--no-follow"],
   ["stats"],
   ["export"],

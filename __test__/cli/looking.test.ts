@@ -319,26 +319,6 @@ describe("diff", () => {
   });
 });
 
-describe("code", () => {
-  test("answers with snippets, and prints them so that they can be run", async () => {
-    const path = await filled();
-    const { snippets } = await json(["code", "run-1", "--db", path]);
-    expect(snippets.length).toBeGreaterThan(0);
-    expect(snippets[0]).toEqual({
-      framework: expect.any(String),
-      language: "ts",
-      code: expect.stringContaining('"run-1"'),
-    });
-    const text = await answer(["code", "run-1", "--db", path]);
-    expect(text).toContain(snippets[0].code.trim());
-    expect((await json(["code", "run-1", "g4", "--db", path])).snippets[0].code).toContain('"g4"');
-    expect((await json(["code", "run-1", "--step", "1", "--db", path])).snippets[0].code).toContain('"g4"');
-    const common = (await json(["code", "run-1", "--module", "cjs", "--db", path])).snippets[0].code;
-    expect(common).toContain("require(");
-    expect(common).not.toContain("import ");
-  });
-});
-
 describe("stats", () => {
   test("answers with what the store holds", async () => {
     const path = await filled();

@@ -6,7 +6,7 @@ import { folder } from "../helpers.js";
 import { answer, cli, filled, main, refused, startProgram } from "./run.js";
 
 const commands =
-  "ls show get diff fork code tail stats export import copy prune rm vacuum backup verify doctor studio completion".split(
+  "ls show get diff fork tail stats export import copy prune rm vacuum backup verify doctor studio completion".split(
     " ",
   );
 
@@ -88,7 +88,6 @@ describe("wrong usage ends with 2 and writes nothing to stdout:", () => {
     ["a setting without a path", ["fork", "run-1", "--set", "a[=1"], "a["],
     ["a patch that is no JSON", ["fork", "run-1", "--patch", '{\n "a": }'], /line 2.*column 7/],
     ["a patch that is no object", ["fork", "run-1", "--patch", "[1]"], "--patch"],
-    ["an unknown module kind", ["code", "run-1", "--module", "amd"], "esm"],
     ["a prune without a rule", ["prune", "--yes"], "--keep-last"],
     ["a prune that keeps nothing", ["prune", "--keep-last", "0", "--yes"], "--keep-last"],
     ["a prune of no age", ["prune", "--older-than", "0s", "--yes"], "--older-than"],
@@ -162,7 +161,6 @@ test("what is not found ends with 3", async () => {
     ["tail", "no such run"],
     ["export", "no such run"],
     ["verify", "no such run"],
-    ["code", "no such run"],
     ["import", "no such file.jsonl"],
   ]) {
     const error = await refused([args[0]!, "--db", path, ...args.slice(1)], 3);

@@ -647,34 +647,3 @@ test("values of a storage driver are runs of their own", async () => {
   const read = async (run: string, ns: string) => (await inspector.checkpoint({ space: "storage", run, ns }))!.state;
   expect([await read("c", "a:b"), await read("b:c", "a")]).toEqual([{ n: 1 }, { n: 2 }]);
 });
-
-test("the code that resumes a run has its ids as JSON strings", async () => {
-  const store = await opened("memory:");
-  const inspector = await inspect(store);
-  const [name, id] = ['a "quoted"\n\u2028\u202e run', 'an "id"\n\u2028\u202e'];
-  await new CheckpointStore(store).save(checkpoint({ id, runId: name }));
-  await new Checkpointer<object>(store).put({ threadId: name, checkpointId: id, state: {}, nextNodes: ["a"] });
-  const step = { id, runId: name, stepIndex: 0, stepName: "a", state: {}, createdAt: 1 };
-  await new WorkflowCheckpointStore<object>(store).save(step);
-  const session = new SessionStore(store);
-  await session.createSession(name, { agentType: "clerk", initialState: {} });
-  const state = (await session.loadState(name))!;
-  await session.saveCheckpoint({ id, sessionId: name, stepCount: 0, timestamp: 1, state });
-  for (const space of ["agentos", "agentium", "tinyagents", "helix"] as const) {
-    for (const ref of [
-      { space, run: name },
-      { space, run: name, id },
-    ]) {
-      const [esm] = await inspector.code(ref);
-      const [cjs] = await inspector.code(ref, { module: "cjs" });
-      expect(esm!.code).toContain("import { ");
-      expect(cjs!.code).toContain("require(");
-      const escaped = (text: string) => JSON.stringify(text).replace("\u2028", "\\u2028").replace("\u202e", "\\u202e");
-      expect([name, id].some((text) => esm!.code.includes(escaped(text)))).toBe(true);
-      expect(esm!.code).not.toMatch(/[\u2028\u202e]/);
-    }
-    expect(await failure(inspector.code({ space, run: "no run" }))).toMatchObject({ code: "NOT_FOUND" });
-    expect(await failure(inspector.code({ space, run: name, id: "no id" }))).toMatchObject({ code: "NOT_FOUND" });
-  }
-  expect(await failure(inspector.code({ space: "storage", run: name }))).toMatchObject({ code: "UNSUPPORTED" });
-});

@@ -281,7 +281,6 @@ test("no answer of any route is above 512 KB", { timeout: 120_000 }, async () =>
     "diff?space=agentos&run=run&to=run-2",
     "search?space=agentos&run=run&id=run-1&text=key",
     "stats?largest=1000",
-    `code?space=agentos&run=${encodeURIComponent(long(0))}`,
   ]) {
     const { status, text: answer } = await ask(path);
     expect(status, path).toBe(200);
@@ -364,8 +363,8 @@ describe("search", () => {
   });
 });
 
-describe("raw and code", () => {
-  test("raw is the whole state, or the value at a path, as a download", async () => {
+describe("raw", () => {
+  test("is the whole state, or the value at a path, as a download", async () => {
     const store = await opened("memory:");
     await saveRun(store, "run", [{ text: "x".repeat(900_000), list: [1, { when: new Date(0) }] }]);
     const { ask, inspector } = await start(store);
@@ -378,17 +377,6 @@ describe("raw and code", () => {
     expect(JSON.parse(text)).toEqual((await inspector.checkpoint(run))!.state);
     const part = await ask("raw?space=agentos&run=run&path=scratch.list");
     expect(JSON.parse(part.text)).toEqual([1, { when: { $type: "Date", value: "1970-01-01T00:00:00.000Z" } }]);
-  });
-
-  test("code is what the inspector says, for the run and for a checkpoint", async () => {
-    const store = await opened("memory:");
-    const [id] = await saveRun(store, "run", [1]);
-    const { get, inspector, ask } = await start(store);
-    expect(await get("code", run)).toEqual({ snippets: await inspector.code(run) });
-    expect(await get("code", { ...run, id: id!, module: "cjs" })).toEqual({
-      snippets: await inspector.code({ ...run, id: id! }, { module: "cjs" }),
-    });
-    expect(errorOf(await ask("code?space=agentos&run=run&module=amd"))).toMatchObject({ status: 400 });
   });
 });
 

@@ -44,7 +44,6 @@ it("a thread that waits is shown, forked, and goes on in a new thread", async ()
   expect([writes[0].value].flat()).toMatchObject([{ value: "go on?" }]);
   expect(state.log).toEqual(["hi", "plan"]);
   expect(cli("get", "thread-1", "--db", path)).toMatch(/__interrupt__ +pending/);
-  expect(cli("code", "thread-1", "--db", path)).toContain('["thread-1"]');
 
   const fork = JSON.parse(
     cli("fork", "thread-1", "--set", 'log=["other"]', "--as", "thread-2", "--json", "--db", path),

@@ -174,7 +174,7 @@ inBrowser("the state", () => {
   });
 
   test("copies the path and the value of the chosen row", async () => {
-    const { the, page } = await showRun(trip, { permissions: ["clipboard-read", "clipboard-write"] });
+    const { page } = await showRun(trip, { permissions: ["clipboard-read", "clipboard-write"] });
     const read = () => page.evaluate(() => navigator.clipboard.readText());
     await page.locator('[data-path="scratch.notes[1]"]').click();
     await page.getByRole("button", { name: "Path" }).click();
@@ -184,9 +184,6 @@ inBrowser("the state", () => {
     await page.locator('[data-path="input"]').click();
     await page.getByRole("button", { name: "Value", exact: true }).click();
     await expect.poll(async () => (await read()).trim()).toContain('"budget": 400');
-    await the("code").click();
-    await the("code-copy").click();
-    await expect.poll(read).toContain('"trip-4711-lisbon"');
   });
 
   test("shows every kind of value", async () => {
@@ -282,26 +279,6 @@ inBrowser("writes", () => {
   test("that are none are not shown", async () => {
     const { the } = await showRun(trip);
     expect(await the("writes").count()).toBe(0);
-  });
-});
-
-inBrowser("code", () => {
-  test("is a tab a framework, with ids as JSON", async () => {
-    const { the, page, inspector, at } = await showRun(thread);
-    await page.keyboard.press("c");
-    await the("code-text").waitFor();
-    const snippets = await inspector.code({ space: "langgraph", run: "customer-2317" });
-    expect(await page.getByRole("tab").allTextContents()).toEqual(snippets.map(({ framework }) => framework));
-    expect(await the("code-text").textContent()).toContain('"customer-2317"');
-    await page.keyboard.press("Escape");
-    await expect.poll(() => the("code-text").count()).toBe(0);
-    await the("code").click();
-    await the("code-text").waitFor();
-    await page.keyboard.press("Escape");
-    // From an older checkpoint, it is other code.
-    await page.keyboard.press("[");
-    await page.keyboard.press("c");
-    await expect.poll(() => the("code-text").textContent()).toContain(JSON.stringify(at().get("at")));
   });
 });
 

@@ -41,10 +41,6 @@ inBrowser("stored texts", () => {
     await expect.poll(elements, { message: "the changes" }).toEqual(none);
     await page.getByRole("button", { name: "Details" }).click();
     await expect.poll(elements, { message: "the details" }).toEqual(none);
-    await page.keyboard.press("c");
-    await the("code-text").waitFor();
-    expect(await elements(), "the code").toEqual(none);
-    await page.keyboard.press("Escape");
     await page.keyboard.press("f");
     await the("fork-editor").waitFor();
     const text = await the("fork-editor").inputValue();

@@ -5,7 +5,6 @@ import { join } from "node:path";
 import { Command } from "commander";
 import { withCommonOptions } from "./command.js";
 import { backup } from "./commands/backup.js";
-import { code } from "./commands/code.js";
 import { complete, completion } from "./commands/completion.js";
 import { copy } from "./commands/copy.js";
 import { diff } from "./commands/diff.js";
@@ -26,7 +25,7 @@ import { verify } from "./commands/verify.js";
 
 const groups = {
   "Look:": [ls, show, get, diff, tail, stats, studio],
-  "Go on:": [code, fork],
+  "Go on:": [fork],
   "Move:": [exportRuns, importRuns, copy, backup],
   "Clean up:": [prune, rm, vacuum],
   "Check:": [doctor, verify],

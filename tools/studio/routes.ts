@@ -30,12 +30,6 @@ export const routes: Record<string, Route> = {
   diff,
   search: searched,
   stats: (inspector, query) => inspector.stats({ largest: query.whole("largest", 0, 1_000) ?? 10 }),
-  code: async (inspector, query) => ({
-    snippets: await inspector.code(
-      { ...query.run(), id: query.filter("id") },
-      { module: query.oneOf("module", ["esm", "cjs"]) ?? "esm" },
-    ),
-  }),
   activity: async (inspector) => ({ hours: await inspector.activity() }),
 };
 

@@ -12,7 +12,6 @@ import type {
   Page,
   RunInfo,
   SavedPerHour,
-  Snippet,
   Space,
   StoreEvent,
   StoreInfo,
@@ -23,7 +22,6 @@ import { prune, vacuum } from "../store/retention.js";
 import { backup } from "../store/backup.js";
 import { savedPerHour } from "./activity.js";
 import { findCheckpoint, listCheckpoints } from "./checkpoints.js";
-import { codeOf } from "./code.js";
 import { type Context, readKey, readSpace } from "./context.js";
 import { diffCheckpoints } from "./comparison.js";
 import { readDetail } from "./detail.js";
@@ -84,13 +82,6 @@ export class Inspector implements Contract {
 
   diff(from: unknown, to: unknown, options?: unknown): ReturnType<Contract["diff"]> {
     return this.#read((context) => diffCheckpoints(context, from, to, options));
-  }
-
-  code(ref: unknown, options?: unknown): Promise<Snippet[]> {
-    return this.#read(async (context) => {
-      const { id } = ref as { id?: string };
-      return codeOf(context, readKey(ref), id, options);
-    });
   }
 
   watch(options?: unknown): AsyncIterable<StoreEvent> {

@@ -65,7 +65,7 @@ const plain: SerializerProtocol = {
 } as SerializerProtocol;
 
 /** Returns what LangGraph's reads need of a saver. */
-export function saverOf({ engine }: Context): SaverContext {
+function saverOf({ engine }: Context): SaverContext {
   return { native: engine.native, serde: plain } as SaverContext;
 }
 

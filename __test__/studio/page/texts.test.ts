@@ -1,6 +1,5 @@
 // Tests what the page makes of texts and numbers, and the parts of it that need no browser.
 import { describe, expect, test } from "vitest";
-import { piecesOf } from "../../../tools/studio/page/code-pieces.js";
 import { editOf } from "../../../tools/studio/page/edit.js";
 import { type ServerEvent, eventReader } from "../../../tools/studio/page/event-reader.js";
 import { ago, at, bytes, count, counted, duration, halves, shown } from "../../../tools/studio/page/format.js";
@@ -178,13 +177,4 @@ describe("the reader of events", () => {
     eventReader((event) => heard.push(event))("event: saved\ndata: {}\n");
     expect(heard).toEqual([]);
   });
-});
-
-test("code is split into pieces that join up to it", () => {
-  const code = `import { a } from "b"; // why\nconst x = 'y'; // "z"\nawait f(\`\${1}\`);\n`;
-  const pieces = piecesOf(code);
-  expect(pieces.map(({ text }) => text).join("")).toBe(code);
-  expect(pieces.filter(({ kind }) => kind === "comment").map(({ text }) => text)).toEqual(["// why", '// "z"']);
-  expect(pieces.filter(({ kind }) => kind === "text").map(({ text }) => text)).toEqual(['"b"', "'y'", "`${1}`"]);
-  expect(piecesOf("")).toEqual([]);
 });

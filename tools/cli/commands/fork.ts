@@ -62,5 +62,5 @@ async function run(context: Context, options: Options, id?: string, checkpoint?:
   const [to, at] = [style("bold", safeText(made.run)), style("bold", safeText(made.id))];
   const source_ = `checkpoint ${safeText(from.id)} of ${safeText(from.run)}`;
   output.print(`${dryRun ? "would fork" : style("green", "✓ forked")} ${source_} to ${at} of ${to}`);
-  if (!dryRun) output.hint("resume it with what `forkpoint code` prints for this run");
+  if (!dryRun) output.hint("your program goes on with it by its id: the guide of its framework has the call");
 }

@@ -7,7 +7,6 @@ import type {
   RunInfo,
   RunRef,
   SavedPerHour,
-  Snippet,
   StoreInfo,
 } from "../../../inspect.js";
 import { credentials } from "./access.js";
@@ -21,7 +20,6 @@ export type {
   RunInfo,
   RunRef,
   SavedPerHour,
-  Snippet,
   Status,
   StoreInfo,
   WriteInfo,
@@ -164,7 +162,6 @@ export const api = {
     get<{ matches: Match[]; truncated: boolean }>("search", { ...named(ref), id, part, text }, signal),
   diff: (ref: RunRef, from: string | null, to: string, signal: AbortSignal) =>
     get<Difference>("diff", { ...named(ref), from, to }, signal),
-  code: (ref: RunRef, id: string | undefined) => get<{ snippets: Snippet[] }>("code", { ...named(ref), id }),
   raw: async (ref: RunRef, id: string) => (await request("raw", { ...named(ref), id })).text(),
   stats: () => get<InspectedStats>("stats"),
   activity: () => get<Hours>("activity"),

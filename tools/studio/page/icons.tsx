@@ -7,7 +7,6 @@ const paths = {
   chart: "M2.5 13.5h11M4.5 11V8M8 11V4M11.5 11V6.5",
   check: "M3.5 8.5l3 3 6-7",
   close: "M4 4l8 8M12 4l-8 8",
-  code: "M5.5 4.5 2 8l3.5 3.5M10.5 4.5 14 8l-3.5 3.5",
   copy: "M5.5 5.5v-3h8v8h-3M2.5 5.5h8v8h-8z",
   cross: "M4.5 4.5l7 7M11.5 4.5l-7 7",
   dash: "M4.5 8h7",

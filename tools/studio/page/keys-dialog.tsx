@@ -20,7 +20,6 @@ const groups: Array<[title: string, keys: Array<[keys: string[], what: string]>]
       [["]"], "newer checkpoint"],
       [["d"], "what has changed"],
       [["f"], "fork"],
-      [["c"], "code that resumes"],
       [["Alt", "click"], "compare with this checkpoint"],
     ],
   ],

@@ -5,7 +5,6 @@ import { type RunInfo, type RunRef, api } from "./api.js";
 import { Growth } from "./chart.js";
 import { CheckpointPane } from "./checkpoint-pane.js";
 import { now } from "./clock.js";
-import { CodeDialog } from "./code-dialog.js";
 import { ForkDialog } from "./fork-dialog.js";
 import { ago, at, bytes, counted, duration, shown } from "./format.js";
 import { useKeys } from "./keys.js";
@@ -23,7 +22,7 @@ export function RunPage() {
 
 function Run({ of }: { of: RunRef }) {
   const view = useMemo(() => new RunView(of), []);
-  const dialog = useSignal<"fork" | "code" | null>(null);
+  const forking = useSignal(false);
   const pane = useRef<HTMLElement>(null);
   useEffect(() => view.start(), []);
   const write = store.value?.write === true;
@@ -34,7 +33,7 @@ function Run({ of }: { of: RunRef }) {
     else if (!store.value.write) say("This studio only reads. Start it with --write to fork");
     else if (of.space === "storage") say("A stored value has no run that could be forked");
     else if (view.current.value === null) void known(view.current).then(openFork);
-    else dialog.value = "fork";
+    else forking.value = true;
   };
   const isNarrow = () =>
     pane.current !== null && getComputedStyle(pane.current).getPropertyValue("--narrow").trim() === "1";
@@ -47,7 +46,7 @@ function Run({ of }: { of: RunRef }) {
     if (current !== null && isNarrow()) view.look(current.id);
     pane.current?.querySelector<HTMLElement>("[role=tree], .diff")?.focus();
   };
-  useKeys({ f: openFork, c: () => (dialog.value = "code"), Escape: back });
+  useKeys({ f: openFork, Escape: back });
 
   if (view.trouble.value !== null && view.steps.value.length === 0) {
     return (
@@ -65,7 +64,7 @@ function Run({ of }: { of: RunRef }) {
       aria-labelledby="page-title"
       data-at={address.value.parameters["at"] === undefined ? "no" : "yes"}
     >
-      <Head view={view} write={write} openFork={openFork} openCode={() => (dialog.value = "code")} />
+      <Head view={view} write={write} openFork={openFork} />
       <div class="columns">
         <section class="panel steps" aria-label="Timeline">
           {view.trouble.value !== null && <ErrorBox trouble={view.trouble.value} retry={() => void view.load()} />}
@@ -76,16 +75,8 @@ function Run({ of }: { of: RunRef }) {
           <CheckpointPane view={view} back={back} />
         </section>
       </div>
-      {dialog.value === "code" && (
-        <CodeDialog
-          of={of}
-          // The run goes on at its newest checkpoint. At an older one, another run begins.
-          from={view.currentIndex.value > 0 ? current : null}
-          close={() => (dialog.value = null)}
-        />
-      )}
-      {dialog.value === "fork" && current !== null && (
-        <ForkDialog of={of} from={current} close={() => (dialog.value = null)} done={() => void view.load()} />
+      {forking.value && current !== null && (
+        <ForkDialog of={of} from={current} close={() => (forking.value = false)} done={() => void view.load()} />
       )}
     </main>
   );
@@ -106,10 +97,9 @@ interface HeadProps {
   view: RunView;
   write: boolean;
   openFork: () => void;
-  openCode: () => void;
 }
 
-function Head({ view: { ref, info: known }, write, openFork, openCode }: HeadProps) {
+function Head({ view: { ref, info: known }, write, openFork }: HeadProps) {
   const info = known.value;
   return (
     <header class="run-head">
@@ -129,9 +119,6 @@ function Head({ view: { ref, info: known }, write, openFork, openCode }: HeadPro
         {info?.statusWhy && <span class="why cut">{shown(info.statusWhy, 160)}</span>}
         <span class="grow" />
         <Namespaces of={ref} />
-        <Button icon="code" hint="c" testId="code" onClick={openCode}>
-          Code
-        </Button>
         <Button
           kind="primary"
           icon="fork"
