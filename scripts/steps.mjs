@@ -27,6 +27,11 @@ export function vitest(name, ...args) {
   step(`vitest: ${name}`, () => tool("vitest/vitest.mjs", ["run", ...report, ...args]));
 }
 
+function print(title, rows) {
+  console.log(`\n${title}`);
+  for (const [ms, name] of rows) console.log(`${(ms / 1000).toFixed(1).padStart(8)} s  ${name}`);
+}
+
 /** Prints the steps, and the slowest files of tests. */
 export function slowest() {
   const files = readdirSync(reports).flatMap((report) =>
@@ -35,10 +40,6 @@ export function slowest() {
       `${relative(root, name)} (${report.replace(".json", "")})`,
     ]),
   );
-  const print = (title, rows) => {
-    console.log(`\n${title}`);
-    for (const [ms, name] of rows) console.log(`${(ms / 1000).toFixed(1).padStart(8)} s  ${name}`);
-  };
   print("The steps:", taken);
   print(`The slowest ${MOST} files of tests:`, files.toSorted(([a], [b]) => b - a).slice(0, MOST));
 }
