@@ -92,7 +92,7 @@ pub fn set_options(target: &mut Target, options: &NativeOptions, passwords: Opti
         migrate.as_deref().map_or(Ok(()), |migrate| url.set_migrate(migrate))?;
         if let Some(passwords) = passwords.cloned() {
             let ask = move |patience| passwords.ask(patience);
-            url.password = Some(password::Password::Asked(password::Ask(Arc::new(ask))));
+            url.ask = Some(password::Ask(Arc::new(ask)));
         }
         return Ok(());
     }

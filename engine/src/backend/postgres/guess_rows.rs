@@ -14,40 +14,41 @@ use crate::record::Seq;
 /// Locks lineages by number.
 pub(super) const LOCK: &str = "SELECT lin FROM @lineage WHERE lin = ANY($1) ORDER BY lin FOR NO KEY UPDATE";
 
-/// The text of [`STORE`] and [`STORE_AND_CLAIM`]. It travels with every batch, so its names are short: `h` holds whether
-/// the guess is right (`ok`), and `n` the new rows: `s` save number, `k` contract, `i` id, `l` lineage, `t` saved at,
-/// `f` flags, `c` sum, `p` parent, `g` group, `b` label, `o` sort key, `m` metadata, `e` base, `d` depth, `r` budget,
-/// `z` size, `y` body, `a` place. `g` holds what must be the newest checkpoints: `l` lineage, `s` save number, `v` call.
+/// The text of [`STORE`] and [`STORE_AND_CLAIM`]. `guess` has a row that says whether the guess is right, and `put` the new
+/// rows. `place` is the place of a row in the batch, from 1.
 macro_rules! store {
     ($($more:expr)?) => {
         concat!(
-            "WITH h AS (
+            "WITH guess AS (
                SELECT NOT EXISTS (
-                 SELECT FROM unnest($1, $2, $20) g(l, s, v) WHERE NOT EXISTS (SELECT FROM (
-                   SELECT seq, call FROM @checkpoint WHERE lin = l
-                   ORDER BY substr(sort_key, 1, 1000) DESC, sort_key DESC, seq DESC LIMIT 1) q WHERE seq = s AND call = v))
+                 SELECT FROM unnest($1, $2, $20) AS head(lin, seq, call) WHERE NOT EXISTS (SELECT FROM (
+                   SELECT c.seq, c.call FROM @checkpoint AS c WHERE c.lin = head.lin
+                   ORDER BY substr(c.sort_key, 1, 1000) DESC, c.sort_key DESC, c.seq DESC LIMIT 1) AS newest
+                 WHERE newest.seq = head.seq AND newest.call = head.call))
                AND NOT EXISTS (
-                 SELECT FROM unnest($3, $4) w(k, i) JOIN @checkpoint ON contract = k AND ",
-            key!("id"),
+                 SELECT FROM unnest($3, $4) AS given(contract, id) JOIN @checkpoint AS c ON c.contract = given.contract AND ",
+            key!("c.id"),
             " = ",
-            key!("i"),
-            " AND id = i) ok
-             ), n AS (
-               SELECT nextval('@save_order') s, u.*
-               FROM unnest($3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18)
-                    WITH ORDINALITY u(k, i, l, t, f, c, p, g, b, o, m, e, d, r, z, y, a)
-               WHERE (SELECT ok FROM h)
-             ), c AS (
+            key!("given.id"),
+            " AND c.id = given.id) AS is_right
+             ), put AS (
+               SELECT nextval('@save_order') AS seq, given.*
+               FROM unnest($3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18) WITH ORDINALITY
+                    AS given(contract, id, lin, saved_at, flags, sum, parent, grp, label, sort_key, meta, base, depth, budget, size, body,
+                             place)
+               WHERE (SELECT is_right FROM guess)
+             ), checkpoints AS (
                INSERT INTO @checkpoint
                  (seq, lin, contract, call, saved_at, flags, sum, id, parent, grp, label, sort_key, meta)
-               SELECT s, l, k, $19, t, f, c, i, p, g, b, o, m FROM n
-             ), p AS (
+               SELECT seq, lin, contract, $19, saved_at, flags, sum, id, parent, grp, label, sort_key, meta FROM put
+             ), payloads AS (
                INSERT INTO @payload (seq, call, base, depth, budget, size, body)
-               SELECT n.s, $19, CASE WHEN n.e < 0 THEN b.s ELSE nullif(n.e, 0) END, n.d, n.r, n.z, n.y
-               FROM n LEFT JOIN n b ON b.a = -n.e
+               SELECT put.seq, $19, CASE WHEN put.base < 0 THEN earlier.seq ELSE nullif(put.base, 0) END,
+                      put.depth, put.budget, put.size, put.body
+               FROM put LEFT JOIN put AS earlier ON earlier.place = -put.base
              )",
             $($more,)?
-            "SELECT s FROM n ORDER BY a"
+            "SELECT seq FROM put ORDER BY place"
         )
     };
 }
@@ -59,14 +60,16 @@ pub(super) const STORE: &str = store!();
 /// As [`STORE`]. If the guess is right, claims pending writes too. Most saves claim the writes of their parent, and one
 /// statement is shorter than two.
 pub(super) const STORE_AND_CLAIM: &str = store!(concat!(
-    ", k AS (
-       SELECT i, k, b, q, nextval('@claim_order') s FROM unnest($21, $22, $23, $24) u(k, i, b, q) WHERE (SELECT ok FROM h)
-     ), w AS (
-       UPDATE @write SET claimed = b, claim_sum = q, claim = s FROM k WHERE contract = k.k AND ",
-    key!("id"),
+    ", claims AS (
+       SELECT given.*, nextval('@claim_order') AS claim
+       FROM unnest($21, $22, $23, $24) AS given(contract, id, claimed_by, claim_sum) WHERE (SELECT is_right FROM guess)
+     ), claimed AS (
+       UPDATE @write AS w SET claimed = claims.claimed_by, claim_sum = claims.claim_sum, claim = claims.claim FROM claims
+       WHERE w.contract = claims.contract AND ",
+    key!("w.id"),
     " = ",
-    key!("i"),
-    " AND id = i AND claimed IS NULL
+    key!("claims.id"),
+    " AND w.id = claims.id AND w.claimed IS NULL
      )"
 ));
 

@@ -37,6 +37,7 @@ mod rows;
 mod schema;
 mod session;
 mod stats;
+mod tls;
 mod transaction;
 pub mod url;
 mod value;

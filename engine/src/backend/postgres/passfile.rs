@@ -14,7 +14,7 @@ pub(super) fn password(url: &Url) -> Option<String> {
     }
     let text = fs::read_to_string(path).ok()?;
     let user = url.role()?;
-    let database = url.database.clone().unwrap_or_else(|| user.clone());
+    let database = url.database()?;
     url.hosts.iter().find_map(|(host, port)| {
         let host = if host.starts_with('/') { "localhost" } else { host };
         find(&text, [host, &port.to_string(), &database, &user])

@@ -1,20 +1,10 @@
-//! Where the password of a server comes from.
+//! Asks for the password of a server.
 
 use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
 use crate::error::Result;
-
-/// A text that is never shown.
-#[derive(Clone, PartialEq, Eq)]
-pub struct Secret(pub(super) String);
-
-impl fmt::Debug for Secret {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("…")
-    }
-}
 
 /// Asks the user's program for a password. It may wait for as long as the parameter says.
 #[derive(Clone)]
@@ -33,12 +23,3 @@ impl PartialEq for Ask {
 }
 
 impl Eq for Ask {}
-
-/// Where the password comes from.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Password {
-    /// From the URL.
-    Text(Secret),
-    /// From a function that is called at each connect, for passwords that change.
-    Asked(Ask),
-}

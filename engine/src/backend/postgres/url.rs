@@ -1,12 +1,17 @@
 //! The URL of a server: `postgres://user:password@host:port/database?option=value`.
 //!
-//! The user and the password are cut off before anything else sees the text, so that no message can contain them.
+//! The driver parses it. This module refuses what could put a password into a message, and takes out the options that the
+//! driver does not know.
 
+use std::net::IpAddr;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use super::password::{Password, Secret};
-use crate::error::{Error, Result};
+use tokio_postgres::Config;
+use tokio_postgres::config::{Host, TargetSessionAttrs};
+
+use super::password::Ask;
+use crate::error::{Code, Error, Result};
 
 /// How the connection is encrypted, and what of the server's certificate is verified.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -23,55 +28,24 @@ pub enum SslMode {
     VerifyFull,
 }
 
-/// Whether the login proves that nobody stands between the store and the server, by the server's certificate.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Binding {
-    /// Never.
-    Disable,
-    /// If the connection is encrypted and the server can.
-    Prefer,
-    /// Always. A server that cannot is refused.
-    Require,
-}
-
-/// Which servers of the list may be used.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Sessions {
-    /// Only a server that accepts writes.
-    ReadWrite,
-    /// Any server.
-    Any,
-}
-
 /// A server, or several servers that fail over to each other.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Url {
+    /// What the driver needs to connect to any of the hosts: the login, the database and the driver's own options.
+    pub(super) config: Config,
     /// The hosts with their ports. A host that begins with a slash is the folder of a Unix socket.
     pub hosts: Vec<(String, u16)>,
     /// The addresses of the hosts. Empty: their names are looked up at each connect.
-    pub addresses: Vec<std::net::IpAddr>,
-    /// The role.
-    pub user: Option<String>,
-    /// The password. `None`: from the variable `PGPASSWORD`, or from the password file.
-    pub password: Option<Password>,
-    /// The database.
-    pub database: Option<String>,
+    pub addresses: Vec<IpAddr>,
+    /// Asks for the password at each connect. `None`: the password of the URL, of the variable `PGPASSWORD`, or of the
+    /// password file.
+    pub ask: Option<Ask>,
     /// How the connection is encrypted. `None`: `verify-full`, or `prefer` if all hosts are on this machine.
     pub ssl_mode: Option<SslMode>,
-    /// Whether the login is bound to the server's certificate.
-    pub binding: Binding,
     /// The file with the certificates of the signers. `None`: those of the system.
     pub ssl_root: Option<PathBuf>,
-    /// The name under which the server lists the connection.
-    pub application: Option<String>,
-    /// How long a connection attempt to one host may take.
+    /// How long a connection attempt to one address of a host may take.
     pub connect_timeout: Duration,
-    /// Which servers of the list may be used.
-    pub sessions: Sessions,
-    /// True if the hosts are tried in a random order.
-    pub balance: bool,
-    /// Settings that the server applies to the session.
-    pub options: Option<String>,
     /// The schema of the tables.
     pub schema: String,
     /// The beginning of the tables' names.
@@ -82,59 +56,51 @@ pub struct Url {
 
 const DEFAULT_PORT: u16 = 5432;
 
+fn wrong(why: &str) -> Error {
+    Error::invalid(format!("the URL of the Postgres server is not valid: {why}"))
+}
+
+/// Parses a text without hosts. The driver's errors name an option, and never a value.
+fn driver(text: &str) -> Result<Config> {
+    text.parse().map_err(|error: tokio_postgres::Error| match std::error::Error::source(&error) {
+        Some(why) => wrong(&why.to_string().replace('`', "\"")),
+        None => wrong("it cannot be parsed"),
+    })
+}
+
 impl Url {
     /// Parses a URL whose scheme is `postgres` or `postgresql`. `rest` is the text after the scheme and its colon.
     pub fn parse(rest: &str) -> Result<Self> {
-        let wrong = |why: &str| Error::invalid(format!("the URL of the Postgres server is not valid: {why}"));
         let rest = rest.strip_prefix("//").ok_or_else(|| wrong("it must begin with \"postgres://\""))?;
-        let (rest, query) = rest.split_once('?').map_or((rest, ""), |(rest, query)| (rest, query));
-        if query.contains('#') || rest.contains('#') {
+        if rest.contains('#') {
             return Err(wrong("it has a \"#\": write \"%23\" in a user, a password or a name"));
         }
-        let (authority, database) =
-            rest.split_once('/').map_or((rest, None), |(authority, path)| (authority, Some(path)));
-        if database.is_some_and(|database| database.contains('@')) {
+        match decoded(rest) {
+            None => {
+                return Err(wrong(
+                    "it has a \"%\" that is not followed by two hexadecimal digits of UTF-8: write \"%25\" for the character",
+                ));
+            }
+            Some(text) if text.contains('\0') => return Err(wrong("it contains a NUL character")),
+            Some(_) => {}
+        }
+        let (rest, query) = rest.split_once('?').unwrap_or((rest, ""));
+        let (authority, database) = rest.split_once('/').unwrap_or((rest, ""));
+        if database.contains('@') {
             return Err(wrong("it has an \"@\" after a \"/\": write \"%2F\" for a slash in a password"));
         }
-        let (login, hosts) = match authority.split_once('@') {
-            None => (None, authority),
-            Some((_, hosts)) if hosts.contains('@') => {
-                return Err(wrong("it has two \"@\": write \"%40\" in a user or a password"));
-            }
-            Some((login, hosts)) => (Some(login), hosts),
-        };
-        let decode = |what: &str, text: &str| {
-            decoded(text).ok_or_else(|| wrong(&format!("its {what} has a \"%\" that is not followed by two hexadecimal digits of UTF-8: write \"%25\" for the character")))
-        };
-        let (user, password) = match login {
-            None => (None, None),
-            Some(login) => {
-                let (user, password) =
-                    login.split_once(':').map_or((login, None), |(user, password)| (user, Some(password)));
-                let user = Some(decode("user", user)?).filter(|user| !user.is_empty());
-                (
-                    user,
-                    password
-                        .map(|password| decode("password", password).map(|text| Password::Text(Secret(text))))
-                        .transpose()?,
-                )
-            }
-        };
-        let database = database.map(|path| decode("database", path)).transpose()?.filter(|name| !name.is_empty());
+        let (login, hosts) = authority.rsplit_once('@').unwrap_or(("", authority));
+        if login.contains('@') {
+            return Err(wrong("it has two \"@\": write \"%40\" in a user or a password"));
+        }
         let mut url = Self {
+            config: Config::new(),
             hosts: Vec::new(),
             addresses: Vec::new(),
-            user,
-            password,
-            database,
+            ask: None,
             ssl_mode: None,
-            binding: Binding::Prefer,
             ssl_root: None,
-            application: None,
             connect_timeout: Duration::from_secs(5),
-            sessions: Sessions::ReadWrite,
-            balance: false,
-            options: None,
             schema: "forkpoint".to_owned(),
             prefix: String::new(),
             migrates: true,
@@ -142,17 +108,34 @@ impl Url {
         for host in hosts.split(',').filter(|host| !host.is_empty()) {
             url.hosts.push(host_and_port(host).ok_or_else(|| wrong("one of its hosts or ports is not valid"))?);
         }
-        let mut ports = None;
+        // The driver takes everything before the first "@" for the login.
+        let login = if login.is_empty() { String::new() } else { format!("{login}@") };
+        let mut text = format!("postgres://{login}/{database}?");
+        let (mut ports, mut sessions) = (None, TargetSessionAttrs::ReadWrite);
         for pair in query.split('&').filter(|pair| !pair.is_empty()) {
-            let (key, value) = pair.split_once('=').unwrap_or((pair, ""));
-            let (key, value) = (decode("options", key)?, decode("options", value)?);
-            // The ports are those of the hosts, which may be named later.
-            if key == "port" {
-                ports = Some(value);
-            } else {
-                url.set(&key, &value)?;
+            let (key, raw) = pair.split_once('=').unwrap_or((pair, ""));
+            let (key, value) = (decoded(key).unwrap_or_default(), decoded(raw).unwrap_or_default());
+            match (&*key, &*value) {
+                ("user", _) if value.contains(':') => {
+                    return Err(must_be(&key, "the name of a role, without a password"));
+                }
+                (
+                    "application_name" | "options" | "channel_binding" | "load_balance_hosts" | "user" | "password"
+                    | "dbname",
+                    _,
+                ) => {
+                    text.extend([&*key, "=", &raw.replace('@', "%40"), "&"]);
+                }
+                // The ports are those of the hosts, which may be named later.
+                ("port", _) => ports = Some(value),
+                ("target_session_attrs", "read-write" | "primary") => sessions = TargetSessionAttrs::ReadWrite,
+                ("target_session_attrs", "any") => sessions = TargetSessionAttrs::Any,
+                ("target_session_attrs", _) => return Err(must_be(&key, "read-write or any")),
+                _ => url.set(&key, &value)?,
             }
         }
+        url.config = driver(&text)?;
+        url.config.target_session_attrs(sessions);
         if url.hosts.is_empty() {
             url.hosts.push(("localhost".to_owned(), DEFAULT_PORT));
         }
@@ -160,16 +143,8 @@ impl Url {
             url.set_ports(&ports)?;
         }
         // Messages name the database. Other clients take a whole URL with its password here.
-        if url.database.as_ref().is_some_and(|name| name.contains(['/', '@', '='])) {
+        if url.config.get_dbname().is_some_and(|name| name.contains(['/', '@', '='])) {
             return Err(wrong("the name of its database has a \"/\", an \"@\" or a \"=\""));
-        }
-        let secret = url.password.iter().filter_map(|password| match password {
-            Password::Text(Secret(text)) => Some(text),
-            Password::Asked(_) => None,
-        });
-        let texts = url.user.iter().chain(url.database.iter()).chain(url.application.iter()).chain(url.options.iter());
-        if texts.chain(secret).any(|text| text.contains('\0')) {
-            return Err(wrong("it contains a NUL character"));
         }
         if !url.addresses.is_empty() && url.addresses.len() != url.hosts.len() {
             return Err(wrong("\"hostaddr\" must have one address for each host"));
@@ -177,10 +152,8 @@ impl Url {
         Ok(url)
     }
 
-    /// Sets an option. The errors name the key and never the value.
+    /// Sets an option that the driver does not know. The errors name the key and never the value.
     fn set(&mut self, key: &str, value: &str) -> Result<()> {
-        let wrong =
-            |expected: &str| Error::invalid(format!("the option \"{key}\" of the Postgres URL must be {expected}"));
         match key {
             "sslmode" => {
                 self.ssl_mode = Some(match value {
@@ -189,57 +162,32 @@ impl Url {
                     "require" => SslMode::Require,
                     "verify-ca" => SslMode::VerifyCa,
                     "verify-full" => SslMode::VerifyFull,
-                    _ => return Err(wrong("disable, prefer, require, verify-ca or verify-full")),
+                    _ => return Err(must_be(key, "disable, prefer, require, verify-ca or verify-full")),
                 });
             }
             "sslrootcert" => self.ssl_root = (value != "system").then(|| PathBuf::from(value)),
-            "application_name" => self.application = Some(value.to_owned()),
             "connect_timeout" => {
-                let seconds: u64 = value.parse().map_err(|_| wrong("a number of seconds"))?;
+                let seconds: u64 = value.parse().map_err(|_| must_be(key, "a number of seconds"))?;
                 self.connect_timeout = Duration::from_secs(if seconds == 0 { 30 } else { seconds });
             }
-            "target_session_attrs" => {
-                self.sessions = match value {
-                    "read-write" | "primary" => Sessions::ReadWrite,
-                    "any" => Sessions::Any,
-                    _ => return Err(wrong("read-write or any")),
-                };
-            }
-            "load_balance_hosts" => {
-                self.balance = match value {
-                    "disable" => false,
-                    "random" => true,
-                    _ => return Err(wrong("disable or random")),
-                };
-            }
-            "options" => self.options = Some(value.to_owned()),
             "hostaddr" => {
                 let parsed: std::result::Result<_, _> = value.split(',').map(str::parse).collect();
-                self.addresses = parsed.map_err(|_| wrong("a list of IP addresses"))?;
+                self.addresses = parsed.map_err(|_| must_be(key, "a list of IP addresses"))?;
             }
             "host" => {
-                let hosts: Vec<_> = value.split(',').map(|host| (host.to_owned(), DEFAULT_PORT)).collect();
-                if !hosts.iter().all(|(host, _)| is_host(host)) {
-                    return Err(wrong("a list of hosts, without ports, users and passwords"));
+                self.hosts = value.split(',').map(|host| (host.to_owned(), DEFAULT_PORT)).collect();
+                if !self.hosts.iter().all(|(host, _)| is_host(host)) {
+                    return Err(must_be(key, "a list of hosts, without ports, users and passwords"));
                 }
-                self.hosts = hosts;
             }
-            "channel_binding" => {
-                self.binding = match value {
-                    "disable" => Binding::Disable,
-                    "prefer" => Binding::Prefer,
-                    "require" => Binding::Require,
-                    _ => return Err(wrong("disable, prefer or require")),
-                };
-            }
-            "user" if value.contains(':') => return Err(wrong("the name of a role, without a password")),
-            "user" => self.user = Some(value.to_owned()),
-            "password" => self.password = Some(Password::Text(Secret(value.to_owned()))),
             "schema" => self.set_schema(value)?,
             "prefix" => self.set_prefix(value)?,
             "migrate" => self.set_migrate(value)?,
-            "dbname" => self.database = Some(value.to_owned()),
-            // Hints for other clients and poolers, and settings of the operating system that need no change.
+            "sslcert" | "sslkey" => {
+                let message = format!("the option \"{key}\" of the Postgres URL is not supported: use a password");
+                return Err(Error::new(Code::Unsupported, message));
+            }
+            // Accepted and ignored: options of other drivers and poolers, and of the operating system.
             "pgbouncer"
             | "pool_timeout"
             | "connection_limit"
@@ -251,18 +199,9 @@ impl Url {
             | "tcp_user_timeout"
             | "gssencmode"
             | "client_encoding"
-            | "sslcert"
-            | "sslkey"
             | "sslsni"
             | "supa"
-            | "uselibpqcompat" => {
-                if matches!(key, "sslcert" | "sslkey") {
-                    return Err(Error::new(
-                        crate::error::Code::Unsupported,
-                        format!("the option \"{key}\" of the Postgres URL is not supported: use a password"),
-                    ));
-                }
-            }
+            | "uselibpqcompat" => {}
             _ => {
                 // What is no plain word may be a part of a password.
                 let plain = key.len() <= 60 && key.bytes().all(|letter| letter.is_ascii_lowercase() || letter == b'_');
@@ -312,7 +251,13 @@ impl Url {
     /// The name of the role on the server.
     pub(super) fn role(&self) -> Option<String> {
         let environment = || ["PGUSER", "USER", "USERNAME"].iter().find_map(|name| std::env::var(name).ok());
-        self.user.clone().or_else(environment).filter(|name| !name.is_empty())
+        let given = self.config.get_user().filter(|name| !name.is_empty());
+        given.map(str::to_owned).or_else(environment).filter(|name| !name.is_empty())
+    }
+
+    /// The name of the database on the server, if it is known.
+    pub(super) fn database(&self) -> Option<String> {
+        self.config.get_dbname().filter(|name| !name.is_empty()).map(str::to_owned).or_else(|| self.role())
     }
 
     /// A text that only the same tables of the same server have. It holds no secret.
@@ -343,9 +288,13 @@ impl Url {
     /// The host and the database, for messages.
     pub fn place(&self) -> String {
         let hosts: Vec<String> = self.hosts.iter().map(|(host, port)| format!("{host}:{port}")).collect();
-        let database = self.database.clone().or_else(|| self.role()).unwrap_or_else(|| "postgres".to_owned());
+        let database = self.database().unwrap_or_else(|| "postgres".to_owned());
         format!("the Postgres server at {}/{}", hosts.join(","), database.escape_debug())
     }
+}
+
+fn must_be(key: &str, expected: &str) -> Error {
+    Error::invalid(format!("the option \"{key}\" of the Postgres URL must be {expected}"))
 }
 
 /// Checks the name of a schema, or the beginning of names.
@@ -369,21 +318,15 @@ fn is_local(host: &str) -> bool {
 }
 
 fn host_and_port(text: &str) -> Option<(String, u16)> {
-    if let Some(rest) = text.strip_prefix('[') {
-        let (address, rest) = rest.split_once(']')?;
-        address.parse::<std::net::Ipv6Addr>().ok()?;
-        return match rest.strip_prefix(':') {
-            None if rest.is_empty() => Some((address.to_owned(), DEFAULT_PORT)),
-            None => None,
-            Some(number) => Some((address.to_owned(), port(number)?)),
-        };
-    }
-    let (host, number) = match text.split_once(':') {
-        None => (text, DEFAULT_PORT),
-        Some((host, number)) => (host, port(number)?),
+    let config: Config = format!("postgres://{text}/").parse().ok()?;
+    let host = match config.get_hosts() {
+        [Host::Tcp(name)] => name.clone(),
+        #[cfg(unix)]
+        [Host::Unix(folder)] => folder.to_str()?.to_owned(),
+        _ => return None,
     };
-    let host = decoded(host)?;
-    is_host(&host).then_some((host, number))
+    let port = config.get_ports().first().copied().filter(|port| *port > 0)?;
+    is_host(&host).then_some((host, port))
 }
 
 /// Returns true for a name, an address, or the folder of a socket.

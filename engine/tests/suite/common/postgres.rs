@@ -116,7 +116,8 @@ impl Server {
     pub(crate) fn options(&self) -> Options {
         static NUMBER: AtomicU32 = AtomicU32::new(0);
         let schema = format!("test_{}_{}", std::process::id(), NUMBER.fetch_add(1, Ordering::Relaxed));
-        let url = Url { schema, ..Url::parse(&self.url()).unwrap() };
+        let mut url = Url::parse(&self.url()).unwrap();
+        url.schema = schema;
         // The server does not sync, and a store that promises more would say so.
         Options { durability: Durability::Normal, ..Options::new(url) }
     }

@@ -1,15 +1,13 @@
+use tokio_postgres::config::ChannelBinding;
+
 use super::*;
-use crate::error::Code;
 
 #[test]
 fn a_url_is_taken_apart() {
     let url = Url::parse("//us%40er:p%3Aw@a.example:6000,[::1]/my%20db?sslmode=require&application_name=x").unwrap();
     assert_eq!(url.hosts, [("a.example".to_owned(), 6000), ("::1".to_owned(), 5432)]);
-    assert_eq!(
-        (url.user.as_deref(), url.password.clone()),
-        (Some("us@er"), Some(Password::Text(Secret("p:w".to_owned()))))
-    );
-    assert_eq!((url.database.as_deref(), url.ssl()), (Some("my db"), SslMode::Require));
+    assert_eq!((url.config.get_user(), url.config.get_password()), (Some("us@er"), Some(&b"p:w"[..])));
+    assert_eq!((url.config.get_dbname(), url.ssl()), (Some("my db"), SslMode::Require));
     assert!(!format!("{url:?}").contains("p:w"));
 }
 
@@ -72,8 +70,9 @@ fn ports_belong_to_hosts_in_any_order() {
 
 #[test]
 fn what_would_weaken_or_strengthen_the_login_is_not_ignored() {
-    assert_eq!(Url::parse("//h/d").unwrap().binding, Binding::Prefer);
-    assert_eq!(Url::parse("//h/d?channel_binding=require").unwrap().binding, Binding::Require);
+    let binding = |rest: &str| Url::parse(rest).unwrap().config.get_channel_binding();
+    assert_eq!(binding("//h/d"), ChannelBinding::Prefer);
+    assert_eq!(binding("//h/d?channel_binding=require"), ChannelBinding::Require);
     assert!(Url::parse("//h/d?channel_binding=maybe").is_err());
     assert!(Url::parse("//h/d?sslcert=x").is_err());
 }
@@ -86,4 +85,18 @@ fn names_of_tables_are_plain() {
         assert_eq!(Url::parse(&format!("//h/d?{wrong}")).unwrap_err().code(), Code::InvalidArgument, "{wrong}");
     }
     assert_eq!(Url::parse("//h/d?schema=_a1&prefix=b_").unwrap().prefix, "b_");
+}
+
+/// The driver would take what stands before the first `@` for the login.
+#[test]
+fn options_may_contain_what_ends_a_login() {
+    let url = Url::parse("//h/d?application_name=a@b:c&options=-c%20x%3D1&password=p@w").unwrap();
+    assert_eq!((url.config.get_user(), url.config.get_password()), (None, Some(&b"p@w"[..])));
+    assert_eq!((url.config.get_application_name(), url.config.get_options()), (Some("a@b:c"), Some("-c x=1")));
+    assert_eq!(url.hosts, [("h".to_owned(), 5432)]);
+    let sessions = |rest: &str| Url::parse(rest).unwrap().config.get_target_session_attrs();
+    assert_eq!(sessions("//h/d"), TargetSessionAttrs::ReadWrite);
+    assert_eq!(sessions("//h/d?target_session_attrs=any"), TargetSessionAttrs::Any);
+    assert!(Url::parse("//h/d?target_session_attrs=read-only").is_err());
+    assert!(Url::parse("//h/d?load_balance_hosts=maybe").unwrap_err().message().contains("load_balance_hosts"));
 }
