@@ -16,7 +16,8 @@ use super::read_only::ReadOnly;
 use super::reserve::{Reserve, is_full, reserve_only};
 use super::wal::Checkpointer;
 use super::{file, locks, log_damage, new_file, read, retention, schema, totals, vfs, write};
-use crate::backend::interface::{Backend, each_alone};
+use crate::backend::batch::{self, Failure};
+use crate::backend::interface::Backend;
 use crate::backend::lazy::Opener;
 use crate::backend::pre_encoder::PreEncoder;
 use crate::cache::PayloadCache;
@@ -165,37 +166,23 @@ impl Sqlite {
     }
 
     /// Applies the units in one transaction.
-    fn commit(&mut self, batch: &[Unit]) -> Result<Vec<Applied>, write::Failure> {
-        self.watch.check().map_err(write::Failure::Whole)?;
+    fn commit(&mut self, batch: &[Unit]) -> Result<Vec<Applied>, Failure> {
+        self.watch.check().map_err(Failure::Whole)?;
         let effort = self.raw.effort(batch.len());
         let (applied, raw_bytes) = write::transaction(&mut self.connection, &self.cache, batch, effort)?;
         self.raw.add(raw_bytes);
         // Look at the file after the commit, so that nothing is acknowledged that nobody can find.
-        self.watch.look().map_err(write::Failure::Whole)?;
+        self.watch.look().map_err(Failure::Whole)?;
+        if let Some(checkpointer) = &mut self.checkpointer {
+            checkpointer.after_commit(&self.connection, batch.len());
+        }
+        let saves = |op: &&Op| matches!(op, Op::Put(_) | Op::Fork(_) | Op::Append { .. });
+        self.uncounted += batch.iter().flat_map(|unit| &unit.ops).filter(saves).count();
         Ok(applied)
     }
 
-    fn apply_batch(&mut self, batch: &[Unit]) -> Vec<Result<Applied>> {
-        match self.commit(batch) {
-            Ok(applied) => {
-                if let Some(checkpointer) = &mut self.checkpointer {
-                    checkpointer.after_commit(&self.connection, batch.len());
-                }
-                let saves = |op: &&Op| matches!(op, Op::Put(_) | Op::Fork(_) | Op::Append { .. });
-                self.uncounted += batch.iter().flat_map(|unit| &unit.ops).filter(saves).count();
-                applied.into_iter().map(Ok).collect()
-            }
-            // One unit failed, so the whole batch was rolled back. Apply each unit alone, so that only the bad unit
-            // fails.
-            Err(write::Failure::Unit(_)) if batch.len() > 1 => each_alone(batch, |unit| {
-                let mut applied = self.commit(std::slice::from_ref(unit))?;
-                Ok(applied.pop().unwrap_or_default())
-            }),
-            Err(failure) => {
-                let error = Error::from(failure);
-                batch.iter().map(|_| Err(error.clone())).collect()
-            }
-        }
+    fn apply_batch(&mut self, units: &[Unit]) -> Vec<Result<Applied>> {
+        batch::apply(units, |units| self.commit(units))
     }
 
     /// Applies the units. If the disk is full, makes room and applies what frees room or needs no more of it.

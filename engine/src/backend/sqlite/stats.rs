@@ -10,6 +10,7 @@ use super::error::from_sqlite;
 use super::lineage;
 use super::retention::pragma;
 use super::totals::Totals;
+use crate::backend::number::unsigned;
 use crate::error::Result;
 use crate::record::{ContractId, LineageStats, Seq, Stats};
 
@@ -87,8 +88,4 @@ fn list_largest(connection: &Connection, contract: Option<ContractId>, most: usi
         }
     }
     Ok(())
-}
-
-fn unsigned(number: i64) -> u64 {
-    u64::try_from(number).unwrap_or(0)
 }
