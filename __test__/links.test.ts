@@ -50,7 +50,7 @@ it("every relative link of the repository's documents leads to a file and to a h
     "README.md",
     "CHANGELOG.md",
     "CONTRIBUTING.md",
-    ...["docs", "examples", "fixtures"].flatMap(markdownIn),
+    ...["docs", "examples", "engine/fixtures"].flatMap(markdownIn),
   ];
   const { broken, count } = brokenLinks(root, documents);
   expect(broken).toEqual([]);
@@ -70,7 +70,7 @@ it("every link in the package of a release leads into the package or is absolute
   expect(brokenLinks(place, documents).broken).toEqual([]);
   const { version } = JSON.parse(readFileSync(join(place, "package.json"), "utf8"));
   const readme = readFileSync(join(place, "README.md"), "utf8");
-  expect(readme).toContain(`](https://github.com/forkpoint/forkpoint/blob/v${version}/tests/sqlite_kill.rs)`);
+  expect(readme).toContain(`](https://github.com/forkpoint/forkpoint/blob/v${version}/engine/tests/suite/sqlite/kill.rs)`);
   expect(readme).toContain("](docs/agentos.md)");
   // Every absolute link to the repository leads to a file of it.
   const base = `https://github.com/forkpoint/forkpoint/blob/v${version}/`;

@@ -131,7 +131,7 @@ describe("looking", () => {
 
   test.each(["v1.sqlite", "v1-dictionary.sqlite"])("reads %s, and leaves its schema as it is", async (name) => {
     const path = join(folder(), "agent.db");
-    copyFileSync(new URL(`../../fixtures/format/${name}`, import.meta.url), path);
+    copyFileSync(new URL(`../../engine/fixtures/format/${name}`, import.meta.url), path);
     const before = bytesOf(path);
     const { runs } = await json(["ls", "--all", "--all-ns", "--db", path]);
     expect(runs.length).toBeGreaterThan(0);

@@ -39,7 +39,6 @@ impl From<Bytes> for CachedPayload {
 pub struct LineageTip {
     /// The payload.
     pub key: PayloadKey,
-    /// The id of the checkpoint.
     pub id: String,
     /// The number of deltas that a reader applies to rebuild the payload.
     pub depth: i64,
@@ -55,7 +54,6 @@ type Name = (ContractId, String);
 pub struct NewEntry {
     /// Identifies the payload.
     pub key: PayloadKey,
-    /// The payload.
     pub payload: CachedPayload,
     /// The save number of an older payload to drop from the cache. The older payload is less likely to be read than the
     /// new payload.

@@ -24,25 +24,17 @@ pub enum Op {
     /// the new id already exists.
     Fork(Box<Fork>),
     /// Removes the checkpoint with this id. Does nothing if the checkpoint does not exist.
-    Remove {
-        /// The contract that the checkpoint belongs to.
-        contract: ContractId,
-        /// The id of the checkpoint.
-        id: String,
-    },
+    Remove { contract: ContractId, id: String },
     /// Sets the save time of a checkpoint, so that its age counts from that time. A save time never goes back. Does
     /// nothing if the checkpoint does not exist. The place of the checkpoint in the save order stays.
     Touch {
-        /// The contract that the checkpoint belongs to.
         contract: ContractId,
-        /// The id of the checkpoint.
         id: String,
         /// The new save time, in ms since the epoch.
         saved_at: i64,
     },
     /// Removes the checkpoints of a lineage whose sort keys are equal to or greater than `sort_key`.
     RemoveFrom {
-        /// The contract that the lineage belongs to.
         contract: ContractId,
         /// The lineage. It need not exist.
         lineage: String,
@@ -52,7 +44,6 @@ pub enum Op {
     /// Removes every lineage whose name begins with the prefix, with its checkpoints and logs. Names are compared
     /// literally, byte by byte. An empty prefix removes nothing.
     RemoveLineages {
-        /// The contract that the lineages belong to.
         contract: ContractId,
         /// The prefix of the lineages' names.
         prefix: String,
@@ -62,9 +53,7 @@ pub enum Op {
     /// A read returns the writes grouped by task. Tasks are ordered by their first write. Within a task, slots are
     /// ordered by the first write to each slot.
     Write {
-        /// The contract that the checkpoint belongs to.
         contract: ContractId,
-        /// The id of the checkpoint.
         id: String,
         /// The writes. A write that is already claimed is always added, even if its slot already has a write. A copied
         /// checkpoint may have claimed writes.
@@ -77,7 +66,6 @@ pub enum Op {
     },
     /// Marks the unclaimed writes of a checkpoint as claimed. The checkpoint that claims the writes was made from them.
     Claim {
-        /// The contract that the checkpoints belong to.
         contract: ContractId,
         /// The id of the checkpoint that has the writes.
         id: String,
@@ -86,23 +74,16 @@ pub enum Op {
     },
     /// Makes the writes of a checkpoint unclaimed again, because the checkpoints that claimed them were removed. One
     /// write of each slot stays: the unclaimed write if there is one, and otherwise the write that was claimed last.
-    Reopen {
-        /// The contract that the checkpoint belongs to.
-        contract: ContractId,
-        /// The id of the checkpoint.
-        id: String,
-    },
+    Reopen { contract: ContractId, id: String },
     /// Removes the writes to every checkpoint whose id begins with the prefix. Ids are compared literally, byte by
     /// byte. Writes to checkpoints that do not exist are removed too.
     RemoveWrites {
-        /// The contract that the checkpoints belong to.
         contract: ContractId,
         /// The prefix of the checkpoints' ids.
         prefix: String,
     },
     /// Appends records to a log, and creates the log if it does not exist. Appends all of the records or none.
     Append {
-        /// The contract that the lineage belongs to.
         contract: ContractId,
         /// The lineage. It need not have checkpoints.
         lineage: String,
@@ -116,9 +97,7 @@ pub enum Op {
     },
     /// Shortens a log. Records that a checkpoint names stay readable through the checkpoint.
     Truncate {
-        /// The contract that the lineage belongs to.
         contract: ContractId,
-        /// The lineage.
         lineage: String,
         /// The log's name. The log need not exist.
         log: String,
@@ -127,7 +106,6 @@ pub enum Op {
     },
     /// Removes all logs of a lineage. Records that a checkpoint names stay readable through the checkpoint.
     RemoveLogs {
-        /// The contract that the lineage belongs to.
         contract: ContractId,
         /// The lineage. It need not exist.
         lineage: String,
@@ -135,7 +113,6 @@ pub enum Op {
     /// Keeps the newest checkpoints of a lineage and removes the others, the oldest first. Checkpoints are ordered by
     /// age (see [`Header::age_offset`](crate::record::Header::age_offset)), then by sort key, then by save order.
     KeepLast {
-        /// The contract that the lineage belongs to.
         contract: ContractId,
         /// The lineage. It need not exist.
         lineage: String,
@@ -162,7 +139,6 @@ impl Op {
 /// The source and the target of the copy that [`Op::Fork`] makes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Fork {
-    /// The contract that the checkpoints belong to.
     pub contract: ContractId,
     /// The id of the source checkpoint.
     pub source: String,
@@ -253,9 +229,7 @@ pub enum Expect {
     /// The newest checkpoint of a lineage is the one that the writer knows (D7). Otherwise the unit fails with
     /// [`Code::Conflict`].
     Newest {
-        /// The contract that the lineage belongs to.
         contract: ContractId,
-        /// The lineage.
         lineage: String,
         /// The expected id of the newest checkpoint. `None` expects that the lineage has no checkpoint.
         newest: Option<String>,
@@ -265,9 +239,7 @@ pub enum Expect {
     },
     /// The checkpoint with this id is as expected.
     Checkpoint {
-        /// The contract that the checkpoint belongs to.
         contract: ContractId,
-        /// The id of the checkpoint.
         id: String,
         /// The expectation.
         must: Must,

@@ -16,24 +16,16 @@ use crate::retention::Rule;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Query {
     /// The checkpoint with this id. Answers [`Answer::Checkpoint`].
-    Get {
-        /// The contract that the checkpoint belongs to.
-        contract: ContractId,
-        /// The id of the checkpoint.
-        id: String,
-    },
+    Get { contract: ContractId, id: String },
     /// The newest checkpoint of a lineage, optionally with a given label. Answers [`Answer::Checkpoint`].
     Newest {
-        /// The contract that the lineage belongs to.
         contract: ContractId,
-        /// The lineage.
         lineage: String,
         /// If given, only checkpoints with this label are considered.
         label: Option<String>,
     },
     /// A checkpoint with its pending writes, both from one snapshot. Answers [`Answer::Tuple`].
     Tuple {
-        /// The contract that the checkpoint belongs to.
         contract: ContractId,
         /// The checkpoint to read.
         pick: Pick,
@@ -42,7 +34,6 @@ pub enum Query {
     Ancestors(Ancestors),
     /// Lists the headers of checkpoints, the newest checkpoint first. Answers [`Answer::Headers`].
     List {
-        /// The contract that the checkpoints belong to.
         contract: ContractId,
         /// The lineages or the group to list.
         of: Of,
@@ -52,19 +43,13 @@ pub enum Query {
         limit: Option<usize>,
     },
     /// The number of checkpoints of a lineage. Answers [`Answer::Count`].
-    Count {
-        /// The contract that the lineage belongs to.
-        contract: ContractId,
-        /// The lineage.
-        lineage: String,
-    },
+    Count { contract: ContractId, lineage: String },
     /// Several queries, all answered from one snapshot. Answers [`Answer::All`], with the answers in the order of the
     /// queries.
     All(Vec<Query>),
     /// Checkpoints with their payloads, all from one snapshot. They are ordered by ascending sort key and then by save
     /// order. Answers [`Answer::Checkpoints`].
     Whole {
-        /// The contract that the checkpoints belong to.
         contract: ContractId,
         /// The lineages or the group to list.
         of: Of,
@@ -73,7 +58,6 @@ pub enum Query {
     },
     /// Lists lineages. The lineage that was created last comes first. Answers [`Answer::Lineages`].
     Lineages {
-        /// The contract that the lineages belong to.
         contract: ContractId,
         /// Only lineages whose first checkpoint had a group with this prefix are returned. Groups are compared
         /// literally, byte by byte.
@@ -92,7 +76,6 @@ pub enum Query {
     /// The lineages that were forked from a checkpoint of this lineage. The fork that was created last comes first.
     /// Answers [`Answer::Lineages`].
     Forks {
-        /// The contract that the lineages belong to.
         contract: ContractId,
         /// The lineage that was forked.
         lineage: String,
@@ -101,7 +84,6 @@ pub enum Query {
     Log(LogRange),
     /// A checkpoint with the records of a log that it names, both from one snapshot. Answers [`Answer::Logged`].
     Logged {
-        /// The contract that the checkpoint belongs to.
         contract: ContractId,
         /// The checkpoint to read.
         pick: Pick,
@@ -109,12 +91,7 @@ pub enum Query {
         log: String,
     },
     /// The logs of a lineage and their lengths, sorted by name. No records are read. Answers [`Answer::Logs`].
-    Logs {
-        /// The contract that the lineage belongs to.
-        contract: ContractId,
-        /// The lineage.
-        lineage: String,
-    },
+    Logs { contract: ContractId, lineage: String },
     /// Verifies one page of the stored data. Answers [`Answer::Checked`].
     Check {
         /// The position after the previous page.
@@ -142,7 +119,6 @@ pub enum Query {
     Prunable {
         /// If given, only checkpoints of this contract are counted. `None` counts the checkpoints of all contracts.
         contract: Option<ContractId>,
-        /// The rules.
         rules: Vec<Rule>,
     },
     /// A page of the checkpoints of all contracts, in save order. Answers [`Answer::Saves`].
@@ -175,11 +151,8 @@ pub enum Query {
     /// The runs of records of which a log consists, the first records first. No records are read. A log that does not
     /// exist has no runs. Answers [`Answer::LogRuns`].
     LogRuns {
-        /// The contract that the lineage belongs to.
         contract: ContractId,
-        /// The lineage.
         lineage: String,
-        /// The log's name.
         log: String,
         /// The id of a checkpoint of the lineage. If given, the runs of the records that this checkpoint names. `None`
         /// means the current log.
@@ -191,7 +164,6 @@ pub enum Query {
 /// result. All checkpoints come from one snapshot. Each returned checkpoint contains only the wanted parts and writes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Ancestors {
-    /// The contract that the checkpoints belong to.
     pub contract: ContractId,
     /// The id of the checkpoint to begin with.
     pub id: String,
@@ -207,9 +179,7 @@ pub struct Ancestors {
 /// Records of a log, in their order.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LogRange {
-    /// The contract that the lineage belongs to.
     pub contract: ContractId,
-    /// The lineage.
     pub lineage: String,
     /// The log's name. A log that does not exist reads as empty.
     pub log: String,
@@ -257,7 +227,6 @@ impl LogRange {
 /// The checkpoint to read.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Pick {
-    /// The checkpoint with this id.
     Id(String),
     /// The newest checkpoint of this lineage.
     Newest(String),
@@ -276,10 +245,5 @@ pub enum Of {
     /// The checkpoints of a group.
     Group(String),
     /// The checkpoints that belong to both a lineage and a group.
-    LineageInGroup {
-        /// The lineage.
-        lineage: String,
-        /// The group.
-        group: String,
-    },
+    LineageInGroup { lineage: String, group: String },
 }

@@ -129,8 +129,3 @@ pub(crate) fn read_only() -> Error {
     let message = "the store was opened with readOnly, so it cannot be changed: open it without readOnly";
     Error::new(Code::Unsupported, message).lasting()
 }
-
-/// Applies each unit by itself. Used after a whole batch failed because of one unit.
-pub(crate) fn each_alone(batch: &[Unit], apply: impl FnMut(&Unit) -> Result<Applied>) -> Vec<Result<Applied>> {
-    batch.iter().map(apply).collect()
-}

@@ -8,6 +8,7 @@
 //! are removed.
 
 mod ancestors;
+mod batch;
 mod chain;
 mod clock;
 pub(crate) mod disk;
@@ -20,6 +21,7 @@ mod log_findings;
 mod logs;
 mod marks;
 pub mod memory;
+mod number;
 mod open;
 #[cfg(feature = "postgres")]
 pub mod postgres;

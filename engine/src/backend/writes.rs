@@ -12,7 +12,6 @@ use crate::record::{Part, Payload, Write};
 
 /// Writes of one task that go into the same row.
 pub(crate) struct TaskWrites<'a> {
-    /// The task.
     pub(crate) task: &'a str,
     /// The checkpoint that claimed the writes. If it is `Some`, the writes become a separate row. If it is `None`, the
     /// writes are merged into the task's unclaimed row, if the task has one.

@@ -17,7 +17,6 @@ pub use self::ops::{
 };
 use super::entry::{Contract, Names};
 
-/// The contract.
 pub const CONTRACT: Contract = Contract {
     name: "agentium",
     id: CONTRACT_ID,

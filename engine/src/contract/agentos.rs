@@ -18,7 +18,6 @@ pub use self::ops::{
 };
 use super::entry::{Contract, Names};
 
-/// The contract.
 pub const CONTRACT: Contract = Contract {
     name: "agentos",
     id: CONTRACT_ID,

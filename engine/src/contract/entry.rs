@@ -51,7 +51,6 @@ pub struct Names {
     pub run: Option<String>,
     /// The namespace in the run, if the contract has namespaces.
     pub ns: Option<String>,
-    /// The id of the checkpoint.
     pub id: Option<String>,
 }
 

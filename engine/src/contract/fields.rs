@@ -18,9 +18,7 @@ use super::response::SAFE;
 /// The shape of a call: its contract, its name, and the names of its fields. Many calls have the same shape.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Shape {
-    /// The name of the contract.
     pub contract: String,
-    /// The name of the call.
     pub call: String,
     /// The names of the call's fields.
     pub names: Vec<String>,

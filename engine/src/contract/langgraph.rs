@@ -23,7 +23,6 @@ use self::ops::{name_of, show};
 use super::entry::Contract;
 use super::thread;
 
-/// The contract.
 pub const CONTRACT: Contract = Contract {
     name: "langgraph",
     id: CONTRACT_ID,

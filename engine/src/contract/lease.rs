@@ -22,7 +22,6 @@ use crate::op::{Expect, Must, Op, Unit};
 use crate::query::{Of, Query};
 use crate::record::{Checkpoint, ContractId, Header, Payload, SortKey};
 
-/// The contract.
 pub const CONTRACT: Contract = Contract {
     name: "lease",
     id: CONTRACT_ID,
@@ -33,7 +32,6 @@ pub const CONTRACT: Contract = Contract {
     id_of: Names::same_id,
     show: |_| Ok(Shown::default()),
 };
-/// The contract's id.
 pub const CONTRACT_ID: ContractId = ContractId(8);
 
 /// Identifies a run of any contract.

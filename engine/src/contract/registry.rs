@@ -5,7 +5,6 @@ use super::{agentium, agentos, helix, langgraph, lease, tinyagents};
 use crate::error::{Error, Result};
 use crate::record::ContractId;
 
-/// All contracts.
 pub const CONTRACTS: [Contract; 8] = [
     agentos::CONTRACT,
     agentium::CONTRACT,
@@ -17,7 +16,6 @@ pub const CONTRACTS: [Contract; 8] = [
     lease::CONTRACT,
 ];
 
-/// The name of each contract.
 pub const NAMES: [(ContractId, &str); CONTRACTS.len()] = {
     let mut names = [(ContractId(0), ""); CONTRACTS.len()];
     let mut at = 0;

@@ -5,7 +5,6 @@ use serde::{Deserialize, Serialize};
 /// A namespace of a thread. The empty namespace belongs to the graph itself.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize, Serialize)]
 pub struct ThreadNamespace {
-    /// The thread.
     #[serde(rename = "threadId")]
     pub thread: String,
     /// The namespace in the thread.

@@ -17,7 +17,6 @@ use self::ops::{name_of, show};
 use super::entry::Contract;
 use super::thread;
 
-/// The contract.
 pub const CONTRACT: Contract = Contract {
     name: "tinyagents",
     id: CONTRACT_ID,

@@ -17,7 +17,6 @@ pub enum Answer {
     Tuple(Option<Box<Tuple>>),
     /// Checkpoints with their writes.
     Tuples(Vec<Tuple>),
-    /// Checkpoints.
     Checkpoints(Vec<Checkpoint>),
     /// The headers of checkpoints.
     Headers(Vec<Header>),

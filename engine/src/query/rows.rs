@@ -5,9 +5,7 @@ use crate::record::{ContractId, FeedWait, Seq, SortKey};
 /// Lists the checkpoints of a lineage, each with its place in the lineage and its size.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Rows {
-    /// The contract that the lineage belongs to.
     pub contract: ContractId,
-    /// The lineage.
     pub lineage: String,
     /// The first checkpoint of the list.
     pub from: RowsFrom,
@@ -30,7 +28,6 @@ pub enum RowsFrom {
     /// The checkpoint at this place in the lineage, counted from 0. A negative number counts from the end: -1 is the
     /// newest.
     Step(i64),
-    /// The checkpoint with this id.
     Id(String),
 }
 

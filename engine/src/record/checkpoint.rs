@@ -10,7 +10,6 @@ use crate::error::Error;
 /// Everything about a checkpoint except its payload: the fields that listings show and lookups search.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Header {
-    /// The contract that the checkpoint belongs to.
     pub contract: ContractId,
     /// The run, thread or session that the checkpoint belongs to.
     pub lineage: String,
@@ -188,7 +187,6 @@ pub struct Write {
 /// A checkpoint with its writes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Tuple {
-    /// The checkpoint.
     pub checkpoint: Checkpoint,
     /// The writes, in the order in which each slot was first written.
     pub writes: Vec<Write>,
@@ -197,7 +195,6 @@ pub struct Tuple {
 /// A checkpoint with the records of a log that it names.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Logged {
-    /// The checkpoint.
     pub checkpoint: Checkpoint,
     /// The records, in log order.
     pub records: Vec<Record>,

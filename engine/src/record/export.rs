@@ -10,7 +10,6 @@ pub struct Saved {
     pub seq: Seq,
     /// The position of the lineage: see [`Start::position`].
     pub lineage: i64,
-    /// The checkpoint.
     pub checkpoint: Checkpoint,
 }
 
@@ -26,7 +25,6 @@ impl Saved {
 pub struct Start {
     /// The position in the order in which the store created its lineages. The next page continues from this position.
     pub position: i64,
-    /// The contract that the lineage belongs to.
     pub contract: ContractId,
     /// The name of the lineage.
     pub name: String,
@@ -49,7 +47,6 @@ pub struct FirstCheckpoint {
 /// The checkpoint from which a lineage was forked. It need not exist any more.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Origin {
-    /// The id of the checkpoint.
     pub id: String,
     /// The position of the lineage to which the checkpoint belonged.
     pub position: i64,
@@ -60,7 +57,6 @@ pub struct Origin {
 /// The pending writes to a checkpoint of any contract. The checkpoint need not exist.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Written {
-    /// The contract that the checkpoint belongs to.
     pub contract: ContractId,
     /// The id of the checkpoint. The next page continues from the contract and this id.
     pub id: String,

@@ -50,7 +50,6 @@ impl SortKey {
 /// lost payloads to other payloads. It never gives both the number and the checksum to other bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PayloadKey {
-    /// The save number.
     pub seq: Seq,
     /// The checksum of the raw bytes. Every row stores it, at the beginning of its envelope.
     pub sum: u64,

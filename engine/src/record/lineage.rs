@@ -9,7 +9,6 @@ pub struct Lineage {
     /// The position of the lineage in the order in which the store created its lineages. A later lineage has a
     /// greater position. The next page of a listing continues from this position.
     pub position: i64,
-    /// The number of checkpoints.
     pub checkpoints: u64,
     /// The header of the newest checkpoint. It contains the lineage's name.
     pub newest: Header,
@@ -23,6 +22,5 @@ pub struct Lineage {
 pub struct Active {
     /// The save number of the newest checkpoint. The next page of a listing continues from this number.
     pub seq: Seq,
-    /// The lineage.
     pub lineage: Lineage,
 }

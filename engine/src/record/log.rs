@@ -27,7 +27,6 @@ pub struct LogPin {
 /// the time of the put. These records stay readable through the checkpoint.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LogMark {
-    /// The log's name.
     pub log: String,
     /// The number of records that the checkpoint names.
     pub length: u64,

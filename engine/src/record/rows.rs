@@ -6,7 +6,6 @@ use super::key::Seq;
 /// A checkpoint in a list, without its payload.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Listed {
-    /// The save number.
     pub seq: Seq,
     /// The place in the lineage, counted from 0.
     pub step: u64,

@@ -7,7 +7,6 @@ use super::key::ContractId;
 /// The number and the size of the items that a store, or one contract in a store, holds.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Stats {
-    /// The number of checkpoints.
     pub checkpoints: u64,
     /// The number of lineages, including lineages that have only logs.
     pub lineages: u64,
@@ -32,11 +31,8 @@ pub struct Stats {
 /// The number and the size of the items that a lineage holds: see [`Stats`].
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LineageStats {
-    /// The contract that the lineage belongs to.
     pub contract: ContractId,
-    /// The name of the lineage.
     pub lineage: String,
-    /// The number of checkpoints.
     pub checkpoints: u64,
     /// The total size of the payloads after framing and before compression, in bytes.
     pub logical_bytes: u64,

@@ -6,7 +6,6 @@ use crate::record::{ContractId, Seq};
 /// The fields of a checkpoint that planning uses.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Entry {
-    /// The save number.
     pub seq: Seq,
     /// The position of the checkpoint's lineage.
     pub lineage: i64,

@@ -14,9 +14,9 @@ use super::schema::{self, Server};
 use super::session::Session;
 use super::transaction::Transaction;
 use super::url::{SslMode, Url};
-use super::write::{self, Failure};
-use super::{guess, prune};
-use crate::backend::interface::{Backend, Limits, each_alone};
+use super::{guess, prune, write};
+use crate::backend::batch::{self, Failure};
+use crate::backend::interface::{Backend, Limits};
 use crate::backend::lazy::Opener;
 use crate::backend::pre_encoder::PreEncoder;
 use crate::cache::PayloadCache;
@@ -151,19 +151,7 @@ fn notice(options: &Options, server: &Server) -> Option<Notice> {
 
 impl Backend for Postgres {
     fn apply(&mut self, batch: &[Unit]) -> Vec<Result<Applied>> {
-        match self.commit(batch) {
-            Ok(applied) => applied.into_iter().map(Ok).collect(),
-            // One unit failed, so the whole batch was rolled back. Apply each unit alone, so that only the bad unit
-            // fails.
-            Err(Failure::Unit(_)) if batch.len() > 1 => each_alone(batch, |unit| {
-                let mut applied = self.commit(std::slice::from_ref(unit))?;
-                Ok(applied.pop().unwrap_or_default())
-            }),
-            Err(failure) => {
-                let error = Error::from(failure);
-                batch.iter().map(|_| Err(error.clone())).collect()
-            }
-        }
+        batch::apply(batch, |units| self.commit(units))
     }
 
     fn answer(&mut self, query: &Query) -> Result<Answer> {

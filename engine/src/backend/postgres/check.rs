@@ -9,6 +9,7 @@ use super::value::values;
 use super::{payloads, writes};
 use crate::backend::log_findings::LogTable;
 use crate::backend::marks::decode_marks;
+use crate::backend::number::{signed, unsigned};
 use crate::cache::PayloadCache;
 use crate::check::{CheckCursor, CheckPage, Finding, FindingCode, Severity};
 use crate::codec::frame;
@@ -68,14 +69,6 @@ pub(super) fn page(open: &Transaction<'_>, cursor: &CheckCursor, limit: usize) -
     (page.done, page.of) = (unsigned(done), unsigned(of.max(done)));
     page.next = (number < STAGES.len()).then(|| CheckCursor(format!("{number} {} {} {done} {of}", after.0, after.1)));
     Ok(page)
-}
-
-fn signed(number: u64) -> i64 {
-    i64::try_from(number).unwrap_or(i64::MAX)
-}
-
-fn unsigned(number: i64) -> u64 {
-    u64::try_from(number).unwrap_or(0)
 }
 
 fn no_cursor() -> Error {

@@ -8,6 +8,7 @@ use super::key::number;
 use super::row;
 use super::transaction::Transaction;
 use super::value::values;
+use crate::backend::number::unsigned;
 use crate::error::Result;
 use crate::record::{ContractId, Seq};
 use crate::retention::{Catalog, Entry, Stored};
@@ -21,10 +22,6 @@ fn entry(row: &Row, first: usize) -> Entry {
 
 fn entries(rows: &[Row]) -> Vec<Entry> {
     rows.iter().map(|row| entry(row, 0)).collect()
-}
-
-fn unsigned(bytes: i64) -> u64 {
-    u64::try_from(bytes).unwrap_or(0)
 }
 
 /// Splits a list of pairs of a lineage and a maximum into two lists of parameters.

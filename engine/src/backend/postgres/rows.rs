@@ -4,6 +4,7 @@ use super::lineage::{self, LineageRow};
 use super::row::{self, HeaderRow, columns};
 use super::transaction::Transaction;
 use super::value::values;
+use crate::backend::number::unsigned;
 use crate::backend::rows::{Lineup, page};
 use crate::error::Result;
 use crate::query::{Feed, RowOrder, Rows};
@@ -162,10 +163,6 @@ fn settled(mut rows: Vec<Listed>, feed: &Feed, lowest: i64, next: i64) -> FeedPa
         _ => (visible > end).then_some(FeedWait { transaction: next, up_to: visible }),
     };
     FeedPage { next: rows.last().map_or(feed.after, |row| row.seq), rows, wait, ..FeedPage::default() }
-}
-
-fn unsigned(number: i64) -> u64 {
-    u64::try_from(number).unwrap_or(0)
 }
 
 #[cfg(test)]

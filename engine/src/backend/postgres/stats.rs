@@ -4,6 +4,7 @@ use super::key::number;
 use super::row;
 use super::transaction::Transaction;
 use super::value::values;
+use crate::backend::number::unsigned;
 use crate::error::Result;
 use crate::record::{ContractId, LineageStats, Stats};
 
@@ -25,7 +26,6 @@ pub(super) fn stats(open: &Transaction<'_>, contract: Option<ContractId>, larges
          WHERE c.oid = ANY(ARRAY['@batch', '@lineage', '@checkpoint', '@payload', '@write', '@log', '@log_branch', '@record', '@log_mark', '@setting']::regclass[])",
         values![],
     )?;
-    let unsigned = |number: i64| u64::try_from(number).unwrap_or(0);
     let mut stats = Stats::default();
     if let Some(row) = records {
         (stats.records, stats.record_bytes) = (unsigned(row.get(0)), unsigned(row.get(1)));

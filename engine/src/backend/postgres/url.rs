@@ -63,7 +63,7 @@ fn wrong(why: &str) -> Error {
 /// Parses a text without hosts. The driver's errors name an option, and never a value.
 fn driver(text: &str) -> Result<Config> {
     text.parse().map_err(|error: tokio_postgres::Error| match std::error::Error::source(&error) {
-        Some(why) => wrong(&why.to_string()),
+        Some(why) => wrong(&why.to_string().replace('`', "\"")),
         None => wrong("it cannot be parsed"),
     })
 }

@@ -19,6 +19,7 @@ use super::session::Session;
 use super::transaction::Transaction;
 use super::value::values;
 use super::{listing, writes};
+use crate::backend::batch::Failure;
 use crate::backend::header::flags_and_sum;
 use crate::backend::inherit;
 use crate::backend::logs::{self as log, Mark};
@@ -32,28 +33,9 @@ use crate::query::Of;
 use crate::record::{ContractId, Draft, Encoded, Header, SortKey};
 use crate::retention::Ledger;
 
-/// The part of a transaction that failed.
-#[derive(Debug)]
-pub(super) enum Failure {
-    /// One unit failed. The other units may succeed when each is applied alone.
-    Unit(Error),
-    /// Beginning or committing the transaction failed. The error applies to all units.
-    Whole(Error),
-}
-
-impl Failure {
-    /// What the failure of a unit means. An error of the connection or of a lock is no error of the unit.
-    fn of(error: Error) -> Self {
-        if worth_another_try(&error) { Self::Whole(error) } else { Self::Unit(error) }
-    }
-}
-
-impl From<Failure> for Error {
-    fn from(failure: Failure) -> Self {
-        match failure {
-            Failure::Unit(error) | Failure::Whole(error) => error,
-        }
-    }
+/// What the failure of a unit means. An error of the connection or of a lock is no error of the unit.
+fn failure(error: Error) -> Failure {
+    if worth_another_try(&error) { Failure::Whole(error) } else { Failure::Unit(error) }
 }
 
 /// Applies the units in one transaction: all of them are committed, or none.
@@ -75,7 +57,7 @@ pub(super) fn transaction(
     let locked = RefCell::new(lins);
     let mut writing = Writing { locked, known, unused: made, ..Writing::new(&open, &memory.cache, batch.call) };
     let applied: Vec<Applied> =
-        batch.units.iter().map(|unit| writing.unit(unit).map_err(Failure::of)).collect::<Result<_, _>>()?;
+        batch.units.iter().map(|unit| writing.unit(unit).map_err(failure)).collect::<Result<_, _>>()?;
     if !writing.unused.is_empty() {
         lineage::end_empty(&open, &Vec::from_iter(writing.unused));
     }

@@ -12,12 +12,12 @@ use super::error::from_sqlite;
 use super::identity::{Claim, Watch, one_copy_at_a_time};
 use super::options::{Journal, Options};
 use super::raw::{RawPayloads, compress};
-use super::read::{self, Memory};
 use super::read_only::ReadOnly;
 use super::reserve::{Reserve, is_full, reserve_only};
 use super::wal::Checkpointer;
-use super::{file, locks, log_damage, new_file, retention, schema, totals, vfs, write};
-use crate::backend::interface::{Backend, each_alone};
+use super::{file, locks, log_damage, new_file, read, retention, schema, totals, vfs, write};
+use crate::backend::batch::{self, Failure};
+use crate::backend::interface::Backend;
 use crate::backend::lazy::Opener;
 use crate::backend::pre_encoder::PreEncoder;
 use crate::cache::PayloadCache;
@@ -46,7 +46,7 @@ pub struct Sqlite {
     /// How long one call may wait for locks.
     patience: Duration,
     notice: Option<Notice>,
-    memory: Memory,
+    cache: PayloadCache,
     /// The number of saves through this connection since the connection last checked whether the running totals need
     /// folding. The number starts at the threshold, so that the first sweep checks the totals.
     uncounted: usize,
@@ -107,7 +107,7 @@ impl Sqlite {
             journal,
             patience,
             notice,
-            memory: Memory::new(cache),
+            cache,
             uncounted: totals::WORTH_FOLDING,
             raw: RawPayloads::new(options.raw_in_a_hurry),
             watch,
@@ -166,37 +166,23 @@ impl Sqlite {
     }
 
     /// Applies the units in one transaction.
-    fn commit(&mut self, batch: &[Unit]) -> Result<Vec<Applied>, write::Failure> {
-        self.watch.check().map_err(write::Failure::Whole)?;
+    fn commit(&mut self, batch: &[Unit]) -> Result<Vec<Applied>, Failure> {
+        self.watch.check().map_err(Failure::Whole)?;
         let effort = self.raw.effort(batch.len());
-        let (applied, raw_bytes) = write::transaction(&mut self.connection, &self.memory.cache, batch, effort)?;
+        let (applied, raw_bytes) = write::transaction(&mut self.connection, &self.cache, batch, effort)?;
         self.raw.add(raw_bytes);
         // Look at the file after the commit, so that nothing is acknowledged that nobody can find.
-        self.watch.look().map_err(write::Failure::Whole)?;
+        self.watch.look().map_err(Failure::Whole)?;
+        if let Some(checkpointer) = &mut self.checkpointer {
+            checkpointer.after_commit(&self.connection, batch.len());
+        }
+        let saves = |op: &&Op| matches!(op, Op::Put(_) | Op::Fork(_) | Op::Append { .. });
+        self.uncounted += batch.iter().flat_map(|unit| &unit.ops).filter(saves).count();
         Ok(applied)
     }
 
-    fn apply_batch(&mut self, batch: &[Unit]) -> Vec<Result<Applied>> {
-        match self.commit(batch) {
-            Ok(applied) => {
-                if let Some(checkpointer) = &mut self.checkpointer {
-                    checkpointer.after_commit(&self.connection, batch.len());
-                }
-                let saves = |op: &&Op| matches!(op, Op::Put(_) | Op::Fork(_) | Op::Append { .. });
-                self.uncounted += batch.iter().flat_map(|unit| &unit.ops).filter(saves).count();
-                applied.into_iter().map(Ok).collect()
-            }
-            // One unit failed, so the whole batch was rolled back. Apply each unit alone, so that only the bad unit
-            // fails.
-            Err(write::Failure::Unit(_)) if batch.len() > 1 => each_alone(batch, |unit| {
-                let mut applied = self.commit(std::slice::from_ref(unit))?;
-                Ok(applied.pop().unwrap_or_default())
-            }),
-            Err(failure) => {
-                let error = Error::from(failure);
-                batch.iter().map(|_| Err(error.clone())).collect()
-            }
-        }
+    fn apply_batch(&mut self, units: &[Unit]) -> Vec<Result<Applied>> {
+        batch::apply(units, |units| self.commit(units))
     }
 
     /// Applies the units. If the disk is full, makes room and applies what frees room or needs no more of it.
@@ -224,7 +210,7 @@ impl Sqlite {
     fn prune_or_make_room(&mut self, prune: &Prune) -> Result<Pruned> {
         let mut most = prune.most;
         loop {
-            let pruned = write::prune(&mut self.connection, &self.memory.cache, &Prune { most, ..*prune });
+            let pruned = write::prune(&mut self.connection, &self.cache, &Prune { most, ..*prune });
             if !is_full(&pruned) || most <= 1 {
                 if most < prune.most {
                     self.truncate_log();
@@ -271,7 +257,7 @@ impl Sqlite {
         self.watch.look()?;
         // Never wait for another process: it writes, so the database is not idle.
         let left =
-            self.call(|all| vfs::within(Duration::ZERO, || compress(&mut all.connection, &all.memory.cache, wanted)))?;
+            self.call(|all| vfs::within(Duration::ZERO, || compress(&mut all.connection, &all.cache, wanted)))?;
         if let Some(checkpointer) = &mut self.checkpointer {
             checkpointer.copy_when_due(&self.connection);
         }
@@ -284,7 +270,7 @@ impl Sqlite {
 
     /// Compresses all raw payloads, within the call that is under way.
     fn compress_all(&mut self) -> Result<()> {
-        while compress(&mut self.connection, &self.memory.cache, &|| false)? {}
+        while compress(&mut self.connection, &self.cache, &|| false)? {}
         Ok(())
     }
 
@@ -323,7 +309,7 @@ impl Backend for Sqlite {
 
     fn answer(&mut self, query: &Query) -> Result<Answer> {
         self.watch.look()?;
-        self.call(|backend| read::answer(&backend.connection, &backend.memory, query))
+        self.call(|backend| read::answer(&backend.connection, &backend.cache, query))
     }
 
     fn takes_long(&self, query: &Query) -> bool {

@@ -10,7 +10,6 @@ mod error;
 mod export;
 mod file;
 mod identity;
-mod largest;
 mod lineage;
 mod listing;
 mod locks;

@@ -4,7 +4,6 @@
 use rusqlite::{Connection, params};
 
 use super::error::from_sqlite;
-use super::largest::Largest;
 use super::lineage::{self, LineageRow};
 use super::listing::{self, Walk};
 use super::logs::Logs;
@@ -23,24 +22,7 @@ use crate::query::{Answer, LogRange, Of, Pick, Query, Recent};
 use crate::record::{Active, Checkpoint, ContractId, Lineage, LogPage, Logged, Tuple};
 use crate::retention::{Catalog, preview};
 
-/// What a connection remembers of earlier answers.
-#[derive(Debug)]
-pub(super) struct Memory {
-    pub(super) cache: PayloadCache,
-    pub(super) largest: Largest,
-}
-
-impl Memory {
-    pub(super) fn new(cache: PayloadCache) -> Self {
-        Self { cache, largest: Largest::default() }
-    }
-
-    fn reading<'a>(&'a self, connection: &'a Connection) -> Reading<'a> {
-        Reading { connection, cache: &self.cache, largest: &self.largest }
-    }
-}
-
-pub(super) fn answer(connection: &Connection, memory: &Memory, query: &Query) -> Result<Answer> {
+pub(super) fn answer(connection: &Connection, cache: &PayloadCache, query: &Query) -> Result<Answer> {
     let begin = || connection.unchecked_transaction().map_err(from_sqlite);
     let mut snapshot = begin()?;
     for index in [LateIndex::Groups, LateIndex::Forks] {
@@ -52,14 +34,14 @@ pub(super) fn answer(connection: &Connection, memory: &Memory, query: &Query) ->
             snapshot = begin()?;
         }
     }
-    memory.reading(&snapshot).answer(query)
+    Reading { connection: &snapshot, cache }.answer(query)
 }
 
 /// Answers a query of a database that must not be changed. If the query needs an index that does not exist, it reads more
 /// rows instead.
-pub(super) fn answer_unchanged(connection: &Connection, memory: &Memory, query: &Query) -> Result<Answer> {
+pub(super) fn answer_unchanged(connection: &Connection, cache: &PayloadCache, query: &Query) -> Result<Answer> {
     let snapshot = connection.unchecked_transaction().map_err(from_sqlite)?;
-    memory.reading(&snapshot).answer(query)
+    Reading { connection: &snapshot, cache }.answer(query)
 }
 
 /// Returns true if the query may read a part of every row.
@@ -83,10 +65,9 @@ fn needs(query: &Query, index: LateIndex) -> bool {
 }
 
 /// Reads from one snapshot of the database.
-pub(super) struct Reading<'a> {
-    pub(super) connection: &'a Connection,
-    pub(super) cache: &'a PayloadCache,
-    pub(super) largest: &'a Largest,
+struct Reading<'a> {
+    connection: &'a Connection,
+    cache: &'a PayloadCache,
 }
 
 impl Reading<'_> {
@@ -150,7 +131,7 @@ impl Reading<'_> {
                 check::page(snapshot, cursor, *limit).map(|page| Answer::Checked(Box::new(page)))
             }
             Query::QuickCheck => quick_check::quick_check(snapshot).map(|page| Answer::Checked(Box::new(page))),
-            Query::Stats { contract, largest } => stats(snapshot, *contract, *largest, self.largest).map(Answer::Stats),
+            Query::Stats { contract, largest } => stats(snapshot, *contract, *largest).map(Answer::Stats),
             Query::Clock => Ok(Answer::Clock(machine_clock())),
             Query::Prunable { contract, rules } => {
                 preview(&SqliteCatalog(snapshot), *contract, rules).map(Answer::Pruned)

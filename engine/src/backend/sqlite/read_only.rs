@@ -7,7 +7,7 @@ use std::time::Duration;
 use super::error::from_sqlite;
 use super::file::beside;
 use super::identity::{Watch, is_open_here, unless_open_here};
-use super::read::{self, Memory};
+use super::read;
 use super::schema;
 use super::unchanged::{Unchanged, is_wal};
 use crate::backend::interface::{Backend, read_only};
@@ -27,7 +27,7 @@ pub struct ReadOnly {
     busy_timeout: Duration,
     /// The size limit of the payload cache, in bytes.
     cache_bytes: usize,
-    memory: Memory,
+    cache: PayloadCache,
     opened: Option<(Unchanged, Watch)>,
     /// The number of times that the database was opened.
     times: i64,
@@ -41,8 +41,8 @@ impl ReadOnly {
     /// `NOT_FOUND` if there is no file, or if it holds nothing of Forkpoint. `UNSUPPORTED` if the file belongs to another
     /// program, or to a newer version.
     pub fn open(path: &Path, busy_timeout: Duration, cache_bytes: usize) -> Result<Self> {
-        let memory = Memory::new(PayloadCache::new(cache_bytes));
-        let mut opened = Self { path: path.to_owned(), busy_timeout, cache_bytes, memory, opened: None, times: 0 };
+        let cache = PayloadCache::new(cache_bytes);
+        let mut opened = Self { path: path.to_owned(), busy_timeout, cache_bytes, cache, opened: None, times: 0 };
         opened.refresh()?;
         Ok(opened)
     }
@@ -60,7 +60,7 @@ impl ReadOnly {
                     std::mem::forget(before);
                 }
                 // What is remembered may belong to another file now.
-                self.memory = Memory::new(PayloadCache::new(self.cache_bytes));
+                self.cache = PayloadCache::new(self.cache_bytes);
             }
             let context = |error: Error| error.context(&format!("cannot open \"{}\"", self.path.display()));
             self.opened = Some(self.open_file().map_err(context)?);
@@ -105,7 +105,7 @@ impl ReadOnly {
             }
             other => other.clone(),
         };
-        Ok(match read::answer_unchanged(database.connection(), &self.memory, &asked)? {
+        Ok(match read::answer_unchanged(database.connection(), &self.cache, &asked)? {
             Answer::Feed(mut page) => {
                 page.version = page.version.map(|version| version + opened);
                 Answer::Feed(page)

@@ -48,7 +48,6 @@ pub(super) struct HeaderRow {
 pub(super) struct Claims {
     pub contract: Option<ContractId>,
     pub lineage: Option<String>,
-    /// The id of the checkpoint.
     pub id: Option<String>,
 }
 

@@ -9,6 +9,7 @@ use super::retention::SqliteCatalog;
 use super::row::{self, index_damaged};
 use super::statement::{all, one};
 use super::totals::Totals;
+use crate::backend::number::{signed, unsigned};
 use crate::backend::rows::{Lineup, page};
 use crate::error::Result;
 use crate::query::{Feed, RowOrder, Rows};
@@ -129,12 +130,4 @@ pub(super) fn feed(connection: &Connection, feed: &Feed) -> Result<FeedPage> {
     // A full page may have a successor, although nothing changes meanwhile.
     let version = (found.len() < feed.limit).then_some(version);
     Ok(FeedPage { rows, next, checkpoints, version, ..FeedPage::default() })
-}
-
-fn unsigned(number: i64) -> u64 {
-    u64::try_from(number).unwrap_or(0)
-}
-
-fn signed(number: u64) -> i64 {
-    i64::try_from(number).unwrap_or(i64::MAX)
 }

@@ -1,21 +1,22 @@
 //! Statistics of a store: the number of its checkpoints, lineages and records, and their sizes in bytes.
 
+use std::cmp::Reverse;
+use std::collections::HashMap;
+
 use rusqlite::Connection;
 
+use super::chain::Chain;
 use super::error::from_sqlite;
-use super::largest::{Largest, unsigned};
+use super::lineage;
 use super::retention::pragma;
 use super::totals::Totals;
+use crate::backend::number::unsigned;
 use crate::error::Result;
-use crate::record::{ContractId, Stats};
+use crate::record::{ContractId, LineageStats, Seq, Stats};
 
-/// Computes [`Stats`]. The totals come from the running totals. `most` lineages are listed, which `largest` finds.
-pub(super) fn stats(
-    connection: &Connection,
-    contract: Option<ContractId>,
-    most: usize,
-    largest: &Largest,
-) -> Result<Stats> {
+/// Computes [`Stats`]. The totals come from the running totals. At most `most` lineages are listed: finding them takes time
+/// in proportion to the number of checkpoints.
+pub(super) fn stats(connection: &Connection, contract: Option<ContractId>, most: usize) -> Result<Stats> {
     let totals = Totals::now(connection)?;
     let pages = |name| pragma(connection, name).map_err(from_sqlite);
     let page_size = pages("page_size")?;
@@ -36,7 +37,7 @@ pub(super) fn stats(
         }
     }
     if most > 0 {
-        stats.largest = largest.find(connection, contract, most, totals)?;
+        list_largest(connection, contract, most, &mut stats)?;
     }
     Ok(stats)
 }
@@ -45,4 +46,46 @@ pub(super) fn stats(
 fn log_bytes(connection: &Connection) -> Option<u64> {
     let path = connection.path().filter(|path| !path.is_empty())?;
     std::fs::metadata(format!("{path}-wal")).ok().map(|log| log.len())
+}
+
+/// The size of a lineage.
+#[derive(Default)]
+struct Size {
+    checkpoints: u64,
+    logical_bytes: u64,
+    stored_bytes: u64,
+}
+
+/// Lists the largest lineages. Reads a few columns of every row, in the order of the table, which is fast because the rows
+/// have the same order in the file.
+fn list_largest(connection: &Connection, contract: Option<ContractId>, most: usize, stats: &mut Stats) -> Result<()> {
+    let sql = "SELECT lin, seq, chain, length(body) FROM checkpoint NOT INDEXED";
+    let mut statement = connection.prepare_cached(sql).map_err(from_sqlite)?;
+    let mut rows = statement.query([]).map_err(from_sqlite)?;
+    let mut sizes: HashMap<i64, Size> = HashMap::new();
+    while let Some(row) = rows.next().map_err(from_sqlite)? {
+        let read = || Ok((row.get(0)?, row.get(1)?, row.get_ref(2)?.as_blob()?, row.get(3)?));
+        let (lin, seq, chain, stored): (i64, Seq, &[u8], i64) = read().map_err(from_sqlite)?;
+        let size = sizes.entry(lin).or_default();
+        size.checkpoints += 1;
+        // A damaged row counts as size 0, in the same way as in the running totals.
+        size.logical_bytes += Chain::decode(seq, chain).map_or(0, |chain| unsigned(chain.size));
+        size.stored_bytes += unsigned(stored);
+    }
+    let mut sizes: Vec<(i64, Size)> = sizes.into_iter().collect();
+    sizes.sort_unstable_by_key(|(_, size)| Reverse(size.stored_bytes));
+    for (lin, Size { checkpoints, logical_bytes, stored_bytes }) in sizes {
+        // Lineages of equal size are ordered by their names, so read those that are as large as the last one of the list.
+        let is_full = stats.largest.len() >= most;
+        if is_full && stats.largest.last().is_some_and(|last| last.stored_bytes > stored_bytes) {
+            break;
+        }
+        let row = lineage::read(connection, lin)?;
+        if let Some(row) = row.filter(|row| contract.is_none_or(|contract| row.contract == contract)) {
+            let (contract, lineage) = (row.contract, row.name);
+            let found = LineageStats { contract, lineage, checkpoints, logical_bytes, stored_bytes };
+            stats.rank_among_largest(found, most);
+        }
+    }
+    Ok(())
 }

@@ -13,34 +13,18 @@ use super::payloads::{New, Payloads};
 use super::retention::SqliteCatalog;
 use super::row::{self, HeaderRow};
 use super::{setting, totals, writes};
+use crate::backend::batch::Failure;
 use crate::backend::inherit;
 use crate::backend::logs::{self as log, LogName, Mark};
 use crate::backend::marks::{decode_marks, encode_marks};
 use crate::cache::PayloadCache;
 use crate::codec::frame;
 use crate::codec::plan::Effort;
-use crate::error::{Code, Error, Result};
+use crate::error::{Code, Result};
 use crate::op::{Appended, Applied, Expect, Fork, LogEnd, Op, Subject, Unit};
 use crate::query::Of;
 use crate::record::{ContractId, Draft, Encoded, Header, Record, Seq};
 use crate::retention::{Ledger, Prune, Pruned, Rule, plan};
-
-/// The part of a transaction that failed.
-#[derive(Debug)]
-pub(super) enum Failure {
-    /// One unit failed. The other units may succeed when each is applied alone.
-    Unit(Error),
-    /// Beginning or committing the transaction failed. The error applies to all units.
-    Whole(Error),
-}
-
-impl From<Failure> for Error {
-    fn from(failure: Failure) -> Self {
-        match failure {
-            Failure::Unit(error) | Failure::Whole(error) => error,
-        }
-    }
-}
 
 /// Selects the greatest save number of all checkpoint rows.
 const LAST_SEQ: &str = "SELECT coalesce(max(seq), 0) FROM checkpoint";

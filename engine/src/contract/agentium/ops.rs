@@ -10,7 +10,6 @@ use crate::record::{Checkpoint, ContractId, Header, Part, Payload, SortKey};
 use serde::Serialize;
 use serde_json::json;
 
-/// The contract's id.
 pub const CONTRACT_ID: ContractId = ContractId(2);
 
 /// The index of the byte in the sort key at which `createdAt` begins. The bytes before this index are the step index.

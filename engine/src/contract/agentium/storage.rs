@@ -15,7 +15,6 @@ use crate::op::{Op, Unit};
 use crate::query::{Answer, Of, Query};
 use crate::record::{Checkpoint, ContractId, Header, Part, Payload, SortKey};
 
-/// The contract.
 pub const CONTRACT: Contract = Contract {
     name: "storage",
     id: CONTRACT_ID,
@@ -26,7 +25,6 @@ pub const CONTRACT: Contract = Contract {
     id_of: |key, namespace, _| id(namespace, key),
     show: |_| Ok(Shown::default()),
 };
-/// The contract's id.
 pub const CONTRACT_ID: ContractId = ContractId(3);
 /// The part that holds the value.
 pub const VALUE: &str = "value";

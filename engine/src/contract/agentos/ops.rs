@@ -10,7 +10,6 @@ use crate::record::{Checkpoint, ContractId, Header, Part, Payload, SortKey};
 use serde::Serialize;
 use serde_json::json;
 
-/// The contract's id.
 pub const CONTRACT_ID: ContractId = ContractId(1);
 
 /// The part that holds `checkpoint.state`.

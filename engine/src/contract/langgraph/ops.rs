@@ -10,13 +10,11 @@ use crate::record::{ContractId, Draft, Header, Part, Payload, Seq, SortKey, Tupl
 use bytes::Bytes;
 use serde::Deserialize;
 
-/// The contract's id.
 pub const CONTRACT_ID: ContractId = ContractId(4);
 
 /// Identifies a checkpoint: `thread_id`, `checkpoint_ns`, `checkpoint_id`.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 pub struct CheckpointRef {
-    /// The thread.
     #[serde(rename = "threadId")]
     pub thread: String,
     /// The namespace in the thread. The empty namespace belongs to the graph itself.
@@ -292,7 +290,6 @@ pub fn delete(checkpoint_refs: Vec<CheckpointRef>, reopen: Vec<CheckpointRef>) -
 pub struct Described {
     /// The checkpoint's thread, namespace and id.
     pub checkpoint_ref: CheckpointRef,
-    /// The id of the parent.
     pub parent: Option<String>,
     /// The metadata: the serializer's tag and bytes.
     pub metadata: (String, Vec<u8>),

@@ -8,7 +8,6 @@ use crate::op::{Expect, Must, Op, Unit};
 use crate::query::{Of, Pick, Query};
 use crate::record::{ContractId, Draft, Header, Part, Payload, SortKey, Write};
 
-/// The contract's id.
 pub const CONTRACT_ID: ContractId = ContractId(7);
 
 /// Identifies a checkpoint: `threadId`, `namespace`, `checkpointId`.
@@ -16,7 +15,6 @@ pub const CONTRACT_ID: ContractId = ContractId(7);
 pub struct Place {
     /// The thread, and the namespace as a JSON text. The namespace of the graph itself is an empty text.
     pub of: ThreadNamespace,
-    /// The id of the checkpoint.
     pub id: String,
 }
 

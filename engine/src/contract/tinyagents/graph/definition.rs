@@ -121,11 +121,9 @@ pub struct Barrier {
 #[derive(Clone, Debug, Default, PartialEq, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Definition {
-    /// The nodes.
     pub nodes: Vec<Node>,
     /// The static edges, in the caller's order.
     pub edges: Vec<Edge>,
-    /// The barriers.
     pub barriers: Vec<Barrier>,
     /// The sources with conditional edges. The host evaluates them.
     pub conditional: Vec<Source>,

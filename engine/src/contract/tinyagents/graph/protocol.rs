@@ -20,7 +20,6 @@ pub type WriteId = u64;
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Target {
-    /// The node.
     pub node: NodeId,
     /// The argument of a send. `None`: the node was activated by an edge.
     pub arg: Option<Arg>,
