@@ -1,6 +1,5 @@
 /** Prints the code that goes on with a run. It never passes a question to a human without the answer. */
 
-import type { Snippet } from "../../inspect.js";
 import { ForkpointError, quote, typeError } from "../bridge/errors.js";
 import { readRecord } from "../store/options.js";
 import { findCheckpoint } from "./checkpoints.js";
@@ -8,6 +7,7 @@ import { type Context, isMain } from "./context.js";
 import { readPosition } from "./position.js";
 import { type Program, programs } from "./programs.js";
 import type { Key } from "./wire.js";
+import type { Snippet } from "./views.js";
 
 const codeOptions = {
   module: (value: unknown, name: string) => {

@@ -1,9 +1,9 @@
 /** The changes from one value to another, in the JSON form of values. */
 
-import type { Change } from "../../inspect.js";
 import { type Aligned, align } from "./alignment.js";
 import { Numbering } from "./equality.js";
 import { type Container, type Pair, type Place, type Step, containerOf, entriesOf, stepsTo } from "./form.js";
+import type { Change } from "./views.js";
 
 /** A pair of values that differ and may have changes inside, or a change. */
 type Task =

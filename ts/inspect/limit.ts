@@ -10,7 +10,6 @@
  * - in place of other large values, such as Bytes: `count` is the size of its JSON in bytes, `of` its type.
  */
 
-import type { PathStep } from "../../inspect.js";
 import {
   type ArrayForm,
   type Container,
@@ -23,7 +22,7 @@ import {
   typeOf,
 } from "./form.js";
 import { safeJson } from "./json-text.js";
-import { Walker, boundsIn, indexIn, lengthOf, parsePath, partOf } from "./path.js";
+import { Walker, boundsIn, indexIn, lengthOf, parsePath, partOf, type PathStep } from "./path.js";
 
 /** How much to show. */
 export interface Limits {

@@ -1,6 +1,5 @@
 /** Reads where a run stands, as the code that goes on from there must know it: what it asks, and what has failed. */
 
-import type { Status } from "../../inspect.js";
 import { type Progress, isHuman, openNodes, statusOf as agentosStatus } from "../contracts/agentos/status.js";
 import { ForkpointError } from "../bridge/errors.js";
 import { SessionStore } from "../contracts/helix/store.js";
@@ -13,6 +12,7 @@ import { type Context, SESSIONS } from "./context.js";
 import { keyOf, readStatus, saverOf } from "./status.js";
 import { readValue } from "./values.js";
 import { type Row, inspect, openCheckpoint } from "./wire.js";
+import type { Status } from "./views.js";
 
 /** A question to a human. */
 export interface Ask {

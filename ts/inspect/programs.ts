@@ -3,8 +3,8 @@
  * whose answer is missing ends with an error, before it changes anything.
  */
 
-import type { Status } from "../../inspect.js";
 import type { Ask, Position } from "./position.js";
+import type { Status } from "./views.js";
 
 /** What to go on with. */
 export interface Plan {

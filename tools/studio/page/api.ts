@@ -1,4 +1,6 @@
 // Asks the studio's server.
+
+import { credentials } from "./access.js";
 import type {
   Change,
   CheckpointDetail,
@@ -9,8 +11,7 @@ import type {
   SavedPerHour,
   Snippet,
   StoreInfo,
-} from "../../../inspect.js";
-import { credentials } from "./access.js";
+} from "../../../ts/inspect/views.js";
 
 export type {
   Change,
@@ -25,7 +26,7 @@ export type {
   Status,
   StoreInfo,
   WriteInfo,
-} from "../../../inspect.js";
+} from "../../../ts/inspect/views.js";
 
 /** An answer that is an error. `OFFLINE`: there was no answer. */
 export class Trouble extends Error {
