@@ -1,6 +1,7 @@
 // Tests what an editor shows for a name of the package: each public class, method and function has an `@example`, and
 // each example compiles under strict.
 import { existsSync, readFileSync, readdirSync } from "node:fs";
+import { basename } from "node:path";
 import { fileURLToPath } from "node:url";
 import ts from "typescript";
 import { describe, expect, it } from "vitest";
@@ -8,64 +9,57 @@ import { describe, expect, it } from "vitest";
 const root = fileURLToPath(new URL("..", import.meta.url)).replaceAll("\\", "/");
 const langgraph = `${root}integration/langgraph/node_modules/@langchain/langgraph-checkpoint/dist/index.d.ts`;
 
-/** Declares the variables that the examples of a file use. The exports of the file's entry point are imported. */
+/**
+ * Declares the variables that examples use, by the declaration that they are in, or by its file. The exports of the file's
+ * entry point are imported.
+ */
 const preambles: Record<string, string> = {
-  "index.d.ts": `
-    import { WorkflowCheckpointStore } from "forkpoint/agentium";
-    declare const store: Store;`,
-  "copy.d.ts": "",
-  "inspect.d.ts": "",
-  "inspect-values.d.ts": `
-    import { createReadStream } from "node:fs";
-    declare const run: string;`,
-  "errors.d.ts": `
+  "shared.d.ts": `
     declare const store: Store;
     declare const error: unknown;`,
+  "shared.d.ts Store": `
+    import { WorkflowCheckpointStore } from "forkpoint/agentium";
+    declare const store: Store;`,
+  "shared.d.ts Lease": `
+    declare const store: CheckpointStore;
+    declare const checkpoint: Checkpoint;
+    declare const lease: Lease;`,
+  "shared.d.ts RecoverOptions": `
+    declare const graph: RecoverableGraph;
+    declare const store: CheckpointStore;`,
+  "shared.d.ts DrainController": `
+    declare const workflow: import("forkpoint/agentium").Workflow<{ n: number }>;
+    declare const drain: DrainController;`,
+  "shared.d.ts RunDrainedError": "declare const error: unknown;",
+  "inspector.d.ts": `
+    import { createReadStream } from "node:fs";
+    declare const run: string;`,
   "agentos.d.ts": `
     declare const lease: import("forkpoint").Lease;
     declare const store: CheckpointStore;
     declare const checkpoint: Checkpoint;
+    declare const graph: RecoverableGraph;
     declare const graphId: string;
+    declare const answers: Map<string, { approved: boolean }>;
     declare const builder: { compile(options: { checkpointStore: ICheckpointStore }): unknown };`,
-  "agentos-recovery.d.ts": `
-    declare const graph: RecoverableGraph;
-    declare const store: CheckpointStore;
-    declare const answers: Map<string, { approved: boolean }>;`,
-  "langgraph-recovery.d.ts": `
-    declare const graph: RecoverableThreads;
-    declare const saver: ForkpointSaver;
-    declare const answers: Map<string, unknown>;`,
-  "leases.d.ts": `
-    declare const store: CheckpointStore;
-    declare const checkpoint: Checkpoint;
-    declare const lease: Lease;`,
-  "recovery.d.ts": `
-    declare const graph: RecoverableGraph;
-    declare const store: CheckpointStore;`,
   "agentium.d.ts": `
-    declare const workflow: Workflow<{ n: number }>;
-    declare const listener: () => void;
-    declare const drain: DrainController;
-    declare const error: unknown;`,
-  "agentium-events.d.ts": `
-    declare const workflow: Workflow<{ n: number }>;
-    declare const eventBus: EventBus;
-    declare const listener: () => void;`,
-  "agentium-stores.d.ts": `
-    declare const lease: import("forkpoint").Lease;
     type State = { n: number };
+    declare const lease: import("forkpoint").Lease;
+    declare const workflow: Workflow<State>;
+    declare const eventBus: EventBus;
+    declare const listener: () => void;
     declare const store: ForkpointWorkflowStore<State>;
     declare const checkpoint: WorkflowCheckpoint<State>;
+    declare const driver: StorageDriver;
     declare const name: string;
     declare const initialState: State;
     declare const steps: Array<StepDef<State>>;`,
-  "agentium-storage.d.ts": `
+  "agentium.d.ts StorageBackedCheckpointStore": `
     type State = { n: number };
     declare const store: StorageBackedCheckpointStore<State>;
     declare const checkpoint: WorkflowCheckpoint<State>;
     declare const driver: StorageDriver;`,
-  "helix.d.ts": "",
-  "helix-store.d.ts": `
+  "helix.d.ts": `
     declare const lease: import("forkpoint").Lease;
     declare const store: SessionStore<{ topic: string }>;
     declare const state: AgentState<{ topic: string }>;
@@ -75,12 +69,10 @@ const preambles: Record<string, string> = {
   "tinyagents.d.ts": `
     declare const lease: import("forkpoint").Lease;
     declare const checkpointer: Checkpointer<{ topic: string }>;
-    declare const config: CheckpointConfig;`,
-  "tinyagents-graph.d.ts": `
-    import { END, START } from "forkpoint/tinyagents";
+    declare const config: CheckpointConfig;
     declare const graph: Graph<{ n: number }>;
-    declare const checkpointId: string;`,
-  "tinyagents-nodes.d.ts": "declare const state: { urls: string[] };",
+    declare const checkpointId: string;
+    declare const state: { urls: string[] };`,
   "testing.d.ts": `
     import { CheckpointStore } from "forkpoint";
     declare const error: unknown;`,
@@ -88,6 +80,8 @@ const preambles: Record<string, string> = {
     import type * as base from "@langchain/langgraph-checkpoint";
     declare const lease: import("forkpoint").Lease;
     declare const saver: ForkpointSaver;
+    declare const graph: RecoverableThreads;
+    declare const answers: Map<string, unknown>;
     declare const postgresSaver: base.BaseCheckpointSaver;
     declare const config: Parameters<ForkpointSaver["getTuple"]>[0];
     declare const checkpoint: base.Checkpoint;
@@ -101,10 +95,12 @@ interface Example {
   place: string;
   /** The declaration file. */
   file: string;
+  /** The name of the declaration. */
+  name: string;
   code: string;
 }
 
-/** What an entry point of the package exports, with the exports of the other declaration files that it exports. */
+/** What an entry point of the package exports. */
 interface Entry {
   /** The name in an import of the entry point. */
   specifier: string;
@@ -117,17 +113,22 @@ interface Entry {
 
 const { name: packageName, exports: entryPoints } = JSON.parse(readFileSync(`${root}package.json`, "utf8"));
 
-/** The declaration files of the entry points. */
-const entryFiles = new Set(Object.values<{ types?: string }>(entryPoints).map(({ types }) => types?.slice(2)));
-
 /** Returns the entry points of package.json that have types. */
 function entries(): Entry[] {
-  return Object.entries<{ types?: string }>(entryPoints).flatMap(([path, { types }]) => {
-    if (types === undefined) return [];
-    const declarations = exportsOf(types.slice(2));
+  const typed = Object.entries<{ types?: string }>(entryPoints).filter(([, { types }]) => types !== undefined);
+  const files = typed.map(([, { types }]) => root + types!.slice(2));
+  const program = ts.createProgram(files, compilerOptions());
+  const checker = program.getTypeChecker();
+  return typed.map(([path], at) => {
+    const module = checker.getSymbolAtLocation(program.getSourceFile(files[at]!)!)!;
+    const exported = checker.getExportsOfModule(module);
+    const declarations = exported
+      .map((symbol) => (symbol.flags & ts.SymbolFlags.Alias ? checker.getAliasedSymbol(symbol) : symbol))
+      .flatMap((symbol) => symbol.declarations ?? [])
+      .filter(isDeclaration);
     return {
       specifier: `${packageName}${path.slice(1)}`,
-      names: declarations.map((node) => node.name!.text),
+      names: exported.map(({ name }) => name),
       missing: missing(declarations),
       examples: declarations.flatMap(examplesOf),
     };
@@ -136,33 +137,20 @@ function entries(): Entry[] {
 
 type Declaration = ts.ClassDeclaration | ts.FunctionDeclaration | ts.InterfaceDeclaration | ts.TypeAliasDeclaration;
 
-/** Returns the declarations that a declaration file exports, including those of the other files that it exports. */
-function exportsOf(file: string): Declaration[] {
-  const source = ts.createSourceFile(file, readFileSync(root + file, "utf8"), ts.ScriptTarget.Latest, true);
-  return source.statements.flatMap((node) => {
-    if (ts.isExportDeclaration(node)) {
-      const from = /^"\.\/(.*)\.js"$/.exec(node.moduleSpecifier?.getText() ?? "");
-      if (from === null) return [];
-      const clause = node.exportClause;
-      // What another entry point exports too has its examples there.
-      if (clause !== undefined && entryFiles.has(`${from[1]}.d.ts`)) return [];
-      const names = clause && ts.isNamedExports(clause) && new Set(clause.elements.map(({ name }) => name.text));
-      return exportsOf(`${from[1]}.d.ts`).filter((each) => !names || names.has(each.name!.text));
-    }
-    const declares =
-      ts.isClassDeclaration(node) ||
-      ts.isFunctionDeclaration(node) ||
-      ts.isInterfaceDeclaration(node) ||
-      ts.isTypeAliasDeclaration(node);
-    return declares && ts.getCombinedModifierFlags(node) & ts.ModifierFlags.Export ? [node] : [];
-  });
+function isDeclaration(node: ts.Node): node is Declaration {
+  return (
+    ts.isClassDeclaration(node) ||
+    ts.isFunctionDeclaration(node) ||
+    ts.isInterfaceDeclaration(node) ||
+    ts.isTypeAliasDeclaration(node)
+  );
 }
 
 const tagsOf = (node: ts.Node) => ts.getJSDocTags(node).filter(({ tagName }) => tagName.text === "example");
 
 function placeOf(node: ts.Node): string {
   const source = node.getSourceFile();
-  return `${source.fileName}:${source.getLineAndCharacterOfPosition(node.getStart()).line + 1}`;
+  return `${basename(source.fileName)}:${source.getLineAndCharacterOfPosition(node.getStart()).line + 1}`;
 }
 
 /** Returns the names that must have an example but have none. The declarations of an overloaded name share one. */
@@ -190,7 +178,7 @@ function examplesOf(node: Declaration): Example[] {
     // The code is the rest of the tag's line, or a fenced block.
     const text = tag.getText().replaceAll(/^ *\*(\/| ?)/gm, "");
     const code = /^@example\s*```ts\n([^]*?)^```/m.exec(text)?.[1] ?? text.replace("@example", "").trim();
-    return { place: placeOf(tag), file: tag.getSourceFile().fileName, code };
+    return { place: placeOf(tag), file: basename(tag.getSourceFile().fileName), name: node.name!.text, code };
   });
 }
 
@@ -198,10 +186,10 @@ function examplesOf(node: Declaration): Example[] {
  * Puts an example into a function of its own, below the preamble of its file, so that the example can declare a variable
  * of the preamble again. A function cannot contain an import declaration, so `import()` replaces it.
  */
-function moduleOf({ file, code }: Example, { specifier, names }: Entry): string {
+function moduleOf({ file, name, code }: Example, { specifier, names }: Entry): string {
   const body = code.replaceAll(/^import \{(.*)\} from (".*");$/gm, "const {$1} = await import($2);");
   const imports = `import { ${names.join(", ")} } from "${specifier}";`;
-  return `${imports}\n${preambles[file] ?? ""}\nexport async function example(): Promise<void> {\n${body}\n}\n`;
+  return `${imports}\n${preambles[`${file} ${name}`] ?? preambles[file] ?? ""}\nexport async function example(): Promise<void> {\n${body}\n}\n`;
 }
 
 /** The options of `__test__/tsconfig.json`. They also resolve the package's name to its declaration files. */
@@ -245,7 +233,7 @@ describe("the doc comments that an editor shows", () => {
 
   it("are found in every declaration file", () => {
     const files = new Set(found.flatMap(({ examples }) => examples.map(({ file }) => file)));
-    expect([...files].toSorted()).toEqual(readdirSync(root).filter((file) => file.endsWith(".d.ts")));
+    expect([...files].toSorted()).toEqual(readdirSync(`${root}dist/types`).filter((file) => file.endsWith(".d.ts")));
   });
 
   it("have an example for each public class, method and function", () => {

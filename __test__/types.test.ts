@@ -19,15 +19,10 @@ import type {
 import * as agentos from "forkpoint/agentos";
 import type { Checkpoint as AgentosCheckpoint } from "forkpoint/agentos";
 import { describe, expect, expectTypeOf, test } from "vitest";
-import { declared, methodsOf } from "./declarations.js";
 
-describe("what is exported is what is declared", () => {
-  const index = declared("index.d.ts");
-  const contract = declared("agentos.d.ts");
-
+describe("what is exported", () => {
   test("forkpoint", () => {
-    expect(Object.keys(main).toSorted()).toEqual(index.names);
-    expect(index.names).toEqual([
+    expect(Object.keys(main).toSorted()).toEqual([
       "CheckpointStore",
       "ForkpointError",
       "Store",
@@ -41,14 +36,12 @@ describe("what is exported is what is declared", () => {
   });
 
   test("forkpoint/agentos", () => {
-    expect(Object.keys(agentos).toSorted()).toEqual(contract.names);
+    expect(Object.keys(agentos).toSorted()).toEqual(["CheckpointStore", "recover", "resumePlan"]);
     expect(agentos.CheckpointStore).toBe(main.CheckpointStore);
     expect(agentos.resumePlan).toBe(main.resumePlan);
   });
 
-  test("the members of the classes", () => {
-    expect(methodsOf(main.CheckpointStore).toSorted()).toEqual(contract.methods("CheckpointStore").toSorted());
-    expect(methodsOf(main.Store).toSorted()).toEqual(index.methods("Store").toSorted());
+  test("the members of an error", () => {
     const error = new main.ForkpointError("BUSY", "message", { outcome: "unknown" });
     for (const key of ["name", "code", "retryable", "outcome"] as const) expect(error[key]).toBeDefined();
   });

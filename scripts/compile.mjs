@@ -1,57 +1,41 @@
-// Compiles the TypeScript code, writes the declarations for `import` of the entry points that need their own, and bundles
-// the command line and the studio: `node scripts/compile.mjs`.
-import { readFileSync, rmSync, writeFileSync } from "node:fs";
-import { basename } from "node:path";
+// Compiles the TypeScript code, makes the declarations, and bundles the command line and the studio:
+// `node scripts/compile.mjs`.
+import { mkdirSync, readFileSync, readdirSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { dirname, resolve } from "node:path";
 import { pathToFileURL } from "node:url";
 import ts from "typescript";
 import { bundle } from "./bundle.mjs";
-import { root, tool } from "./setup.mjs";
+import { root } from "./setup.mjs";
+import { writeTypes } from "./types.mjs";
 
-/** Returns the modules that a declaration file imports or exports. */
-function importsOf(file) {
-  return ts.preProcessFile(readFileSync(root + file, "utf8")).importedFiles.map(({ fileName }) => fileName);
-}
+const timeOf = (file) => statSync(file, { throwIfNoEntry: false })?.mtimeMs ?? 0;
 
-/** Returns the declaration file at the root that a specifier such as "./index.js" names. */
-const declarationsAt = (specifier) => specifier.replace(/^\.\/(.*)\.js$/, "$1.d.ts");
-
-/**
- * Returns true if a declaration file imports another package, directly or through other files. Such a package may
- * declare its classes twice: for `import` and for `require`.
- */
-function needsPackage(file, seen = new Set()) {
-  if (seen.has(file)) return false;
-  seen.add(file);
-  return importsOf(file).some(
-    (specifier) => !specifier.startsWith(".") || needsPackage(declarationsAt(specifier), seen),
-  );
-}
-
-/**
- * Writes the declarations for `import` into dist. The declarations at the root are those for `require`. A copy in an
- * .mts file has the classes that another package declares for `import`. All other declarations exist only once, so that
- * their types are the same for both.
- */
-function writeForImport(file, written = new Set()) {
-  if (written.has(file)) return;
-  written.add(file);
-  let text = readFileSync(root + file, "utf8");
-  for (const specifier of importsOf(file).filter((each) => each.startsWith("."))) {
-    const copied = needsPackage(declarationsAt(specifier));
-    if (copied) writeForImport(declarationsAt(specifier), written);
-    text = text.replaceAll(`"${specifier}"`, copied ? `"${specifier.replace(/js$/, "mjs")}"` : `".${specifier}"`);
+/** Compiles the modules that have changed, each for itself. `writeTypes` checks their types. */
+function writeModules() {
+  const { config } = ts.readConfigFile(`${root}tsconfig.json`, ts.sys.readFile);
+  const { options: compilerOptions } = ts.parseJsonConfigFileContent(config, ts.sys, root);
+  const written = new Set();
+  for (const file of readdirSync(`${root}ts`, { recursive: true })) {
+    // A module of types has no code.
+    if (!/\.m?ts$/.test(file) || /\.d\.ts$|\btypes\.ts$/.test(file)) continue;
+    const [source, compiled] = [`${root}ts/${file}`, `${root}dist/${file.replace(/ts$/, "js")}`];
+    written.add(resolve(compiled));
+    if (timeOf(compiled) > Math.max(timeOf(source), timeOf(`${root}tsconfig.json`))) continue;
+    const { outputText } = ts.transpileModule(readFileSync(source, "utf8"), { compilerOptions, fileName: source });
+    mkdirSync(dirname(compiled), { recursive: true });
+    writeFileSync(compiled, outputText);
   }
-  writeFileSync(`${root}dist/${basename(file, ".ts")}.mts`, text);
+  for (const name of readdirSync(`${root}dist`, { recursive: true })) {
+    if (/\.m?js$/.test(name) && !/^(?:cli|studio)\b/.test(name) && !written.has(resolve(root, "dist", name)))
+      rmSync(`${root}dist/${name}`);
+  }
 }
 
 export async function compile() {
-  rmSync(`${root}dist`, { recursive: true, force: true });
-  tool("typescript/bin/tsc", ["-p", root]);
-  const { exports } = JSON.parse(readFileSync(`${root}package.json`, "utf8"));
-  for (const { types, import: forImport } of Object.values(exports)) {
-    if (forImport?.types !== undefined) writeForImport(types.slice(2));
-  }
+  const types = writeTypes();
+  writeModules();
   await bundle();
+  await types;
 }
 
 if (import.meta.url === pathToFileURL(process.argv[1]).href) await compile();

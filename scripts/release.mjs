@@ -64,8 +64,7 @@ for (const [platform, { os, cpu, libc }] of Object.entries(platforms)) {
   ]);
 }
 const { scripts: _, devDependencies: __, ...published } = manifest;
-const types = readdirSync(root).filter((file) => file.endsWith(".d.ts"));
-const copies = ["dist", "docs", "examples", ...types, "README.md", "CHANGELOG.md", "LICENSE"];
+const copies = ["dist", "docs", "examples", "index.d.ts", "README.md", "CHANGELOG.md", "LICENSE"];
 const packed = join(output, name);
 lay(
   packed,

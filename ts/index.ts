@@ -2,7 +2,32 @@
 
 import "./bridge/bundled.js";
 export { CheckpointStore, recover, resumePlan } from "./contracts/agentos/index.js";
-export { copyStore } from "./inspect/copy.js";
-export { ForkpointError, isForkpointError } from "./bridge/errors.js";
-export { postgresSchema } from "./store/postgres.js";
+export type * from "./contracts/agentos/index.js";
+export { copyStore, type CopyOptions, type CopyResult, type CopyProgress } from "./inspect/copy.js";
+export {
+  type ErrorCode,
+  ForkpointError,
+  type InvalidArgumentError,
+  type LeaseHolder,
+  isForkpointError,
+} from "./bridge/errors.js";
+export { postgresSchema, type PostgresSchemaOptions } from "./store/postgres.js";
 export { openStore, Store } from "./store/store.js";
+export type { StoreOptions } from "./store/options.js";
+export type { PruneOptions, StatsOptions } from "./store/retention.js";
+export type { PruneProgress, PruneResult, RunPruneResult, StoreStats, LineageStats } from "./store/results.js";
+export type { CheckOptions } from "./store/check.js";
+export type { VerifyReport, Finding } from "./bridge/wire.js";
+export type { StoreWarning } from "./bridge/warnings.js";
+export type { Serializer } from "./bridge/serializer.js";
+export type { BackupOptions, BackupProgress, BackupResult } from "./store/backup.js";
+export type {
+  TracingChannelName,
+  FailureChannelName,
+  CallSubject,
+  CallContext,
+  CallFailure,
+} from "./bridge/channels.js";
+export type { RunRef } from "./store/run-ref.js";
+export type { LeaseOptions, Lease } from "./store/lease.js";
+export type { RunStatus, RecoverOptions, RecoverReport, UnrecoveredRun } from "./contracts/shared/recovery.js";

@@ -1,4 +1,4 @@
-// Tests that the package exports what it declares, and the types. The compiler checks the types: `tsc -p __test__`.
+// Tests what the package exports, and the types. The compiler checks the types: `tsc -p __test__`.
 import * as helix from "forkpoint/helix";
 import type {
   AgentState,
@@ -19,19 +19,10 @@ import type {
 } from "forkpoint/helix";
 import { openStore } from "forkpoint";
 import { describe, expect, expectTypeOf, it } from "vitest";
-import { declared, methodsOf } from "../declarations.js";
 
-describe("what is exported is what is declared", () => {
-  const declarations = declared("helix.d.ts");
-
+describe("what is exported", () => {
   it("the names", () => {
-    expect(Object.keys(helix).toSorted()).toEqual(declarations.names);
-    expect(declarations.names).toEqual(["SessionStore", "generateCheckpointId", "parseCheckpointId"]);
-  });
-
-  it("the methods of the class", () => {
-    const methods = new Set(declarations.methods("SessionStore"));
-    expect(methodsOf(helix.SessionStore).toSorted()).toEqual([...methods].toSorted());
+    expect(Object.keys(helix).toSorted()).toEqual(["SessionStore", "generateCheckpointId", "parseCheckpointId"]);
   });
 
   it("nothing of a store is reachable from outside", async () => {

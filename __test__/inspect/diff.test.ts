@@ -1,6 +1,6 @@
 // Tests the changes from one value to another: the rules, and that they lead from the value before to the one after.
 import { describe, expect, test } from "vitest";
-import type { Change } from "../../inspect.js";
+import type { Change } from "../../dist/types/inspect.js";
 import { diffValues } from "../../ts/inspect/diff.js";
 import { type Entry, type Pair, containerOf, entriesOf, objectForm } from "../../ts/bridge/json-form/form.js";
 import { fromJsonForm, toJsonForm } from "../../ts/bridge/json-form/to-json-form.js";

@@ -1,6 +1,6 @@
 // Tests edits of values: what they change, what stays, and what they refuse.
 import { describe, expect, test } from "vitest";
-import type { PathStep } from "../../inspect.js";
+import type { PathStep } from "../../dist/types/inspect.js";
 import { edited, mergePatch, setAt } from "../../ts/inspect/edit.js";
 import { fromJsonForm, toJsonForm } from "../../ts/bridge/json-form/to-json-form.js";
 import { formatPath, parsePath, valueAt } from "../../ts/bridge/json-form/path.js";

@@ -1,6 +1,6 @@
 // Tests path expressions, and what they lead to.
 import { describe, expect, test } from "vitest";
-import type { PathStep } from "../../inspect.js";
+import type { PathStep } from "../../dist/types/inspect.js";
 import { toJsonForm } from "../../ts/bridge/json-form/to-json-form.js";
 import { formatPath, parsePath, valueAt } from "../../ts/bridge/json-form/path.js";
 import { pick, random } from "./random.js";

@@ -1,11 +1,11 @@
 /** What every command gets: its output, its database, and the signal that asks it to stop. */
 
-import type { Serializer } from "../../index.js";
-import type { Inspector } from "../../inspect.js";
 import { type Database, chooseDatabase, refuseMissing } from "./database.js";
 import type { Output } from "./output.js";
 import { loadSerializers } from "./serializers.js";
 import { redact } from "./secrets.js";
+import type { Serializer } from "../../ts/bridge/serializer.js";
+import type { Inspector } from "../../ts/inspect/inspector.js";
 
 /** The flags of every command. */
 export interface CommonOptions {

@@ -1,7 +1,7 @@
 /** The errors of the command line, and the exit code of each error. */
 
-import type { ErrorCode } from "../../index.js";
 import { isForkpointError, messageOf } from "../../ts/bridge/errors.js";
+import type { ErrorCode } from "../../ts/bridge/forkpoint-error.js";
 
 /** The exit codes. docs/cli.md explains them. */
 export const exitCodes = {

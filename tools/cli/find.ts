@@ -1,10 +1,11 @@
 /** Finds the run and the checkpoint that the arguments name: by the whole id, or by how it begins. */
 
-import type { CheckpointDetail, CheckpointInfo, Inspector, RunInfo, RunRef } from "../../inspect.js";
 import { ForkpointError, quote } from "../../ts/bridge/errors.js";
 import type { Context } from "./context.js";
 import { UsageError, describe } from "./errors.js";
 import { checkpointsOf, runsOf } from "./pages.js";
+import type { CheckpointDetail, CheckpointInfo, RunInfo, RunRef } from "../../ts/inspect/views.js";
+import type { Inspector } from "../../ts/inspect/inspector.js";
 
 /** The least length of the beginning of an id. */
 const SHORTEST = 4;

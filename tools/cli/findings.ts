@@ -1,9 +1,9 @@
 /** Writes what `doctor` and `verify` have found. */
 
-import type { Finding, VerifyReport } from "../../inspect.js";
 import { safeText } from "../../ts/bridge/json-form/json-text.js";
 import type { Style } from "./style.js";
 import { plural } from "./units.js";
+import type { Finding, VerifyReport } from "../../ts/bridge/wire.js";
 
 const signs = {
   error: { sign: "✗", format: "red" },

@@ -1,10 +1,10 @@
 /** Draws which checkpoint came from which, as `git log --graph` does: the newest first, a lane for each branch. */
 
-import type { CheckpointInfo, RunInfo } from "../../inspect.js";
 import { safeText } from "../../ts/bridge/json-form/json-text.js";
 import { type Format, type Style, statusCell } from "./style.js";
 import { pad, width } from "./table.js";
 import { ago, localTime } from "./units.js";
+import type { CheckpointInfo, RunInfo } from "../../ts/inspect/views.js";
 
 const colors: Format[] = ["cyan", "green", "magenta", "yellow", "blue", "red"];
 

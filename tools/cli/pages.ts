@@ -1,7 +1,9 @@
 /** Goes through listings page by page. */
 
-import type { CheckpointInfo, Inspector, Page, RunInfo, RunQuery, RunRef } from "../../inspect.js";
 import { describe, UsageError } from "./errors.js";
+import type { CheckpointInfo, Page, RunInfo, RunRef } from "../../ts/inspect/views.js";
+import type { Inspector } from "../../ts/inspect/inspector.js";
+import type { RunQuery } from "../../ts/inspect/runs.js";
 
 /** The longest page of a listing. */
 const LONGEST = 1000;

@@ -1,9 +1,9 @@
 /** Reads the arguments that are paths and JSON texts. What is wrong with them is wrong usage. */
 
 import { readFile } from "node:fs/promises";
-import type { PathStep } from "../../inspect.js";
 import type { Inspecting } from "./context.js";
 import { UsageError, describe } from "./errors.js";
+import type { PathStep } from "../../ts/bridge/json-form/path.js";
 
 /** Reads a path expression. */
 export function readPath(text: string, parsePath: Inspecting["parsePath"]): PathStep[] {

@@ -4,9 +4,9 @@ import { existsSync } from "node:fs";
 import { createRequire } from "node:module";
 import { isAbsolute, join, resolve } from "node:path";
 import { pathToFileURL } from "node:url";
-import type { Serializer } from "../../index.js";
 import { messageOf, quote } from "../../ts/bridge/errors.js";
 import { UsageError } from "./errors.js";
+import type { Serializer } from "../../ts/bridge/serializer.js";
 
 /** Returns the serializers that the modules export: by default, by name, or as a list. */
 export async function loadSerializers(modules: string[]): Promise<Serializer[]> {

@@ -1,7 +1,7 @@
 /** Colours, and the signs and words of a status. */
 
 import { styleText } from "node:util";
-import type { Status } from "../../inspect.js";
+import type { Status } from "../../ts/inspect/views.js";
 
 /** The formats that the command line uses. */
 export type Format = "bold" | "dim" | "red" | "green" | "yellow" | "blue" | "magenta" | "cyan";

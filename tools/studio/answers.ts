@@ -1,9 +1,9 @@
 /** Makes the answers of the studio small enough, however large a state is. */
 
-import type { Change, CheckpointDetail, CheckpointInfo, RunInfo, WriteInfo } from "../../inspect.js";
 import { type Limits, limitedJsonForm } from "../../ts/inspect/limit.js";
 import { parsePath, valueAt } from "../../ts/bridge/json-form/path.js";
 import { addSizes } from "./sizes.js";
+import type { Change, CheckpointDetail, CheckpointInfo, RunInfo, WriteInfo } from "../../ts/inspect/views.js";
 
 /** The largest answer, in bytes. */
 export const MAX_ANSWER = 512 * 2 ** 10;

@@ -2,11 +2,12 @@
 
 import { once } from "node:events";
 import type { IncomingMessage, ServerResponse } from "node:http";
-import type { Inspector, StoreEvent } from "../../inspect.js";
 import { shortCheckpoint } from "./answers.js";
 import { apiHeaders } from "./headers.js";
 import { Query } from "./query.js";
 import { answerOf } from "./refusal.js";
+import type { Inspector } from "../../ts/inspect/inspector.js";
+import type { StoreEvent } from "../../ts/inspect/watch.js";
 
 /** The time between two comments, in ms. A proxy ends a connection on which nothing comes. */
 const PULSE = 15_000;

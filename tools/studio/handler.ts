@@ -1,7 +1,6 @@
 /** Makes the function that answers the requests of a studio. */
 
 import type { IncomingMessage, ServerResponse } from "node:http";
-import type { Inspector } from "../../inspect.js";
 import { serveEvents } from "./events.js";
 import { files } from "./files.js";
 import { type Gate, check } from "./gate.js";
@@ -10,6 +9,30 @@ import { Query } from "./query.js";
 import { Refusal, answerOf } from "./refusal.js";
 import { raw, routes } from "./routes.js";
 import { fieldsOf, writeRoutes } from "./writes.js";
+import type { Inspector } from "../../ts/inspect/inspector.js";
+
+/** The headers of a {@link StudioRequest}. */
+export interface StudioRequestHeaders {
+  readonly authorization?: string | undefined;
+  readonly cookie?: string | undefined;
+  readonly host?: string | undefined;
+  readonly origin?: string | undefined;
+  readonly [name: string]: string | string[] | undefined;
+}
+
+/** A request: an `IncomingMessage` of `node:http`. These declarations need no types of Node.js. */
+export interface StudioRequest {
+  readonly method?: string | undefined;
+  readonly url?: string | undefined;
+  readonly headers: StudioRequestHeaders;
+  readonly socket: { readonly remoteAddress?: string | undefined };
+}
+
+/** The response to a request: a `ServerResponse` of `node:http`. */
+export interface StudioResponse {
+  writeHead(status: number): unknown;
+  end(): unknown;
+}
 
 /** What a handler serves, and to whom. */
 export interface Served {

@@ -1,15 +1,40 @@
 /** The entry `forkpoint/studio`: the server of the page that shows a database. */
 
 import "../../ts/bridge/bundled.js";
-import type { Inspector } from "../../inspect.js";
-import type { StudioHandler, StudioHandlerOptions, studioHandler as studioHandlerContract } from "../../studio.js";
 import { ForkpointError, isArray, quote, show, typeError } from "../../ts/bridge/errors.js";
 import { openInspector } from "../../ts/inspect/index.js";
 import { type OptionParser, flag, readRecord } from "../../ts/store/options.js";
-import { makeHandler } from "./handler.js";
+import { makeHandler, type StudioRequest, type StudioResponse } from "./handler.js";
+import type { Store } from "../../ts/store/store.js";
+import type { Inspector } from "../../ts/inspect/index.js";
 
-export { startStudio } from "./start.js";
-export type { StartOptions, Studio } from "./start.js";
+/** Options of {@link studioHandler}. */
+export interface StudioHandlerOptions {
+  /**
+   * Decides whether a request may read, or write: it takes the place of the token of `npx forkpoint studio`. It is called
+   * for each request under `/api/`. A rejection counts as false.
+   */
+  authorize(request: StudioRequest): boolean | Promise<boolean>;
+  /**
+   * The values that the header `Host` may have, with the port unless it is the default one. Any other is refused, so that
+   * no other site can reach the studio under a name of its own.
+   */
+  hosts: readonly string[];
+  /** The path under which the studio is served, for example `"/studio"`. Default: `"/"`. */
+  basePath?: string;
+  /** Whether the studio may fork and remove. Default: false. */
+  write?: boolean;
+}
+
+/** Serves requests of `node:http`. */
+export interface StudioHandler extends AsyncDisposable {
+  (request: StudioRequest, response: StudioResponse): Promise<void>;
+  /** Ends the streams of events. The store stays open. */
+  close(): Promise<void>;
+}
+
+/** @internal */
+export { type StartOptions, type Studio, startStudio } from "./start.js";
 
 const isHost = (each: unknown) => typeof each === "string" && /^[^\s/@\\]+$/.test(each);
 
@@ -39,7 +64,26 @@ function isInspector(value: object): value is Inspector {
   return "checkpoints" in value && typeof value.checkpoints === "function" && "watch" in value;
 }
 
-export const studioHandler: typeof studioHandlerContract = (store, options) => {
+/**
+ * Makes a handler that serves the studio from your own server.
+ *
+ * @param store an open store or inspector. It stays yours: the handler never closes it.
+ * @throws TypeError for a wrong option.
+ * @example
+ * ```ts
+ * import { createServer } from "node:http";
+ * import { openStore } from "forkpoint";
+ * import { studioHandler } from "forkpoint/studio";
+ *
+ * const studio = studioHandler(await openStore("agent.db"), {
+ *   hosts: ["tools.example.com"],
+ *   basePath: "/studio",
+ *   authorize: (request) => request.headers["x-user"] === "admin",
+ * });
+ * createServer((request, response) => void studio(request, response)).listen(8080);
+ * ```
+ */
+export function studioHandler(store: Store | Inspector, options: StudioHandlerOptions): StudioHandler {
   const given = readRecord(options, "options", parsers) as unknown as Partial<StudioHandlerOptions>;
   const { authorize, hosts, basePath = "", write = false } = given;
   if (authorize === undefined) throw typeError('option "authorize" is missing: a function that decides who may read');
@@ -70,4 +114,5 @@ export const studioHandler: typeof studioHandlerContract = (store, options) => {
   };
   // The declarations name only what a user may need of Node's requests and responses.
   return Object.assign(handler as unknown as StudioHandler, { close, [Symbol.asyncDispose]: close });
-};
+}
+export type { StudioRequestHeaders, StudioRequest, StudioResponse } from "./handler.js";

@@ -1,8 +1,8 @@
 /** Reads and checks the parameters of a request. */
 
-import type { RunRef, Status } from "../../inspect.js";
 import { quote } from "../../ts/bridge/errors.js";
 import { invalid } from "./refusal.js";
+import type { RunRef, Status } from "../../ts/inspect/views.js";
 
 /** The parameters of a request. */
 export class Query {

@@ -1,6 +1,5 @@
 /** The routes that read, each a call of the inspector. */
 
-import type { CheckpointRef, Inspector, RunInfo, RunRef } from "../../inspect.js";
 import { quote } from "../../ts/bridge/errors.js";
 import { safeJson } from "../../ts/bridge/json-form/json-text.js";
 import { parsePath, valueAt } from "../../ts/bridge/json-form/path.js";
@@ -17,6 +16,8 @@ import {
 import { type Query, statuses } from "./query.js";
 import { Refusal, invalid } from "./refusal.js";
 import { search } from "./search.js";
+import type { CheckpointRef, RunInfo, RunRef } from "../../ts/inspect/views.js";
+import type { Inspector } from "../../ts/inspect/inspector.js";
 
 /** Answers a request that reads. */
 export type Route = (inspector: Inspector, query: Query) => Promise<unknown>;

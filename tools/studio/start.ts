@@ -4,10 +4,10 @@ import { randomBytes } from "node:crypto";
 import { once } from "node:events";
 import { type Server, createServer } from "node:http";
 import type { AddressInfo } from "node:net";
-import type { Inspector } from "../../inspect.js";
 import { ForkpointError, messageOf } from "../../ts/bridge/errors.js";
 import { bearer } from "./gate.js";
 import { makeHandler } from "./handler.js";
+import type { Inspector } from "../../ts/inspect/inspector.js";
 
 /** Where a studio listens, and nothing else. */
 const ADDRESS = "127.0.0.1";

@@ -1,7 +1,6 @@
 /** The routes that write: fork and remove. */
 
 import type { IncomingMessage } from "node:http";
-import type { CheckpointRef, ForkEdit, Inspector, RunRef } from "../../inspect.js";
 import { quote } from "../../ts/bridge/errors.js";
 import { diffValues } from "../../ts/inspect/diff.js";
 import { mergePatch, setAt } from "../../ts/inspect/edit.js";
@@ -10,6 +9,9 @@ import { parsePath } from "../../ts/bridge/json-form/path.js";
 import { MAX_CHANGES, shortChanges } from "./answers.js";
 import { MAX_BODY, tooLarge } from "./gate.js";
 import { invalid } from "./refusal.js";
+import type { CheckpointRef, RunRef } from "../../ts/inspect/views.js";
+import type { ForkEdit } from "../../ts/inspect/fork.js";
+import type { Inspector } from "../../ts/inspect/inspector.js";
 
 type Fields = Record<string, unknown>;
 

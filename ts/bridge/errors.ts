@@ -1,10 +1,15 @@
 /** The errors of the package, and how values are named in their messages. Converts the errors of the engine. */
 
 import { types } from "node:util";
-import type { ErrorCode, isForkpointError as isForkpointErrorContract } from "../../index.js";
-import { ForkpointError, show } from "./forkpoint-error.js";
+import { ForkpointError, show, type ErrorCode } from "./forkpoint-error.js";
 
-export { ForkpointError, isArray, show, typeError } from "./forkpoint-error.js";
+/** A TypeError or a RangeError that this package throws for a wrong argument. */
+export type InvalidArgumentError = (TypeError | RangeError) & {
+  readonly code: "INVALID_ARGUMENT";
+  readonly retryable: false;
+};
+
+export { type ErrorCode, ForkpointError, type LeaseHolder, isArray, show, typeError } from "./forkpoint-error.js";
 
 /** The codes of all errors. */
 export const codes: Record<ErrorCode, true> = {
@@ -20,15 +25,33 @@ export const codes: Record<ErrorCode, true> = {
 };
 
 /**
- * Tests the error's name and code. `instanceof` would miss an error of another copy of this package or of another
- * realm, because its class is a different object.
+ * Returns true if this package threw the error. The test reads `name` and `code`. It therefore also recognises errors
+ * of another copy of this package, for which `instanceof ForkpointError` is false. Two copies exist if one is loaded by
+ * `import` and one by `require`.
+ *
+ * Returns false for your own errors that this package passes on: the reason of an `AbortSignal`, or an error that a
+ * step or an `onProgress` throws. Also returns false for Agentium's `RunDrainedError`, which reports no failure.
+ *
+ * @example
+ * ```ts
+ * import { CheckpointStore, isForkpointError } from "forkpoint";
+ *
+ * const store = new CheckpointStore("agent.db");
+ * try {
+ *   await store.fork("no such checkpoint");
+ * } catch (error) {
+ *   if (!isForkpointError(error)) throw error;
+ *   console.error(error.code, error.retryable); // prints NOT_FOUND false
+ * }
+ * ```
  */
-export const isForkpointError = ((error: unknown): boolean => {
+export function isForkpointError(error: unknown): error is ForkpointError | InvalidArgumentError {
+  // `instanceof` would miss an error of another copy of this package, or of another realm.
   if (!types.isNativeError(error)) return false;
   const { name, code } = error as Error & { code?: unknown };
   if (name === "TypeError" || name === "RangeError") return code === "INVALID_ARGUMENT";
   return name === "ForkpointError" && typeof code === "string" && Object.hasOwn(codes, code);
-}) as typeof isForkpointErrorContract;
+}
 
 /** Makes the RangeError for a number that is out of range. */
 export function rangeError(message: string): RangeError {

@@ -1,13 +1,63 @@
 /** The error of this package and how it is made, without a module of Node: the studio's page has these as well. */
 
-import type { ErrorCode, ForkpointError as Contract, LeaseHolder } from "../../index.js";
+/**
+ * The code of an error. Each code stands for a different reaction of the caller. See docs/errors.md.
+ *
+ * - `NOT_FOUND`: the checkpoint, thread or file that the call names does not exist.
+ * - `INVALID_ARGUMENT`: the call is wrong, for example because a value cannot be stored. The call wrote nothing.
+ * - `CLOSED`: the store was closed.
+ * - `CORRUPT`: stored bytes are damaged.
+ * - `CONFLICT`: the call conflicts with what is stored or with another call.
+ * - `BUSY`: another process held the database for longer than `busyTimeoutMs`, or more bytes than `maxQueueBytes` wait to
+ *   be written.
+ * - `FULL`: the device is full.
+ * - `UNAVAILABLE`: the file cannot be reached, or an I/O operation failed.
+ * - `UNSUPPORTED`: this version cannot do what the call asks, for example read a file with a newer schema.
+ */
+export type ErrorCode =
+  | "NOT_FOUND"
+  | "INVALID_ARGUMENT"
+  | "CLOSED"
+  | "CORRUPT"
+  | "CONFLICT"
+  | "BUSY"
+  | "FULL"
+  | "UNAVAILABLE"
+  | "UNSUPPORTED";
 
-export class ForkpointError extends Error implements Contract {
+/** Who holds a lease. */
+export interface LeaseHolder {
+  /** Names the process and its machine, for people. */
+  holder: string;
+  /** The time at which the lease expires unless it is renewed, in ms since the epoch on the store's clock. */
+  until: number;
+}
+
+/**
+ * The class of the errors of this package. A wrong argument is the exception: it causes a TypeError or a RangeError
+ * with the code `INVALID_ARGUMENT`. {@link isForkpointError} returns true for all of these errors.
+ * @example if (error instanceof ForkpointError && error.code === "BUSY") console.error(error.message);
+ */
+export class ForkpointError extends Error {
   declare readonly name: "ForkpointError";
   readonly code: ErrorCode;
+  /** True if the same call may succeed later. */
   readonly retryable: boolean;
+  /**
+   * `"unknown"`: the write reported a failure, but its data may be stored nevertheless. Saving the same id again is
+   * safe.
+   */
   declare readonly outcome?: "unknown";
+  /**
+   * The error of the operating system or of SQLite, if there was one: an Error with its `message`, its name as `code`
+   * (`"ENOENT"`, `"SQLITE_IOERR_FSYNC"`) and its number as `errno`. Use the cause for logs only. Use this error's own
+   * `code` to decide what to do.
+   */
   declare readonly cause?: unknown;
+  /**
+   * Only if the error is about a lease: who holds it now. Null if nobody does, or if this is not known. See
+   * docs/leases.md.
+   */
   declare readonly lease?: LeaseHolder | null;
 
   constructor(

@@ -4,12 +4,13 @@
  * specific to one contract.
  */
 
-import type { CallSubject, ErrorCode } from "../../index.js";
 import { loadAddon } from "./addon.js";
 import { type Bytes, Pieces } from "./bytes.js";
 import { chunkOf } from "./chunk.js";
 import { ForkpointError } from "./errors.js";
 import { warn } from "./warnings.js";
+import type { CallSubject } from "./channels.js";
+import type { ErrorCode } from "./forkpoint-error.js";
 
 interface Failure {
   code: ErrorCode;

@@ -4,7 +4,6 @@
  */
 
 import { Deserializer, Serializer as V8Serializer } from "node:v8";
-import type { Serializer } from "../../index.js";
 import { adopt } from "./adopt.js";
 import { type Bytes, whole } from "./bytes.js";
 import { ForkpointError, isOwnError, messageOf, refusal, show, textOf, typeError } from "./errors.js";
@@ -12,6 +11,30 @@ import { JsonWriter } from "./incremental/json.js";
 import { ListWriter, readLists } from "./incremental/list-format.js";
 import { fromJsonForm, toJsonForm } from "./json-form/to-json-form.js";
 import { isSmallJson, kindOf, plainCopy } from "./snapshot.js";
+
+/**
+ * Turns values into bytes and back, synchronously.
+ *
+ * @example
+ * ```ts
+ * const json: Serializer = {
+ *   name: "my-json",
+ *   serialize: (value) => Buffer.from(JSON.stringify(value)),
+ *   deserialize: (bytes) => JSON.parse(Buffer.from(bytes).toString()),
+ * };
+ * ```
+ */
+export interface Serializer {
+  /**
+   * The serializer's name, which is stored with every record. Must not be `"v8"` or `"json"`. `deserialize` gets only
+   * records with this name.
+   */
+  readonly name: string;
+  /** Returns the bytes of a value. Must not keep or change the value. */
+  serialize(value: unknown): Uint8Array;
+  /** Turns the bytes back into their value. Must return a new value every time. */
+  deserialize(bytes: Uint8Array): unknown;
+}
 
 /** A serialised value and the name of its format. */
 export interface Serialized {

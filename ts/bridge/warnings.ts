@@ -1,7 +1,32 @@
 /** Reports what no call can reject with: to the process, and to the channel `forkpoint:warning`. */
 
 import { channel } from "node:diagnostics_channel";
-import type { StoreWarning } from "../../index.js";
+
+/**
+ * What the diagnostics channel `forkpoint:warning` publishes: a problem that no call can reject with. The process emits a
+ * warning with the same message and code.
+ */
+export interface StoreWarning {
+  /**
+   * - `FORKPOINT_SWEEP_FAILS`: background sweeps fail, so data that retention should remove is still stored.
+   * - `FORKPOINT_NETWORK_FILE`: the file is on a network file system.
+   * - `FORKPOINT_COMMITS_LOST`: a power failure took the newest commits of a folder of text files.
+   * - `FORKPOINT_LOG_MISSING`: a database file has no tables, and says that they are in a log that is missing.
+   * - `FORKPOINT_LEFT_OUT`: a function or a symbol was not stored. Once for each path, for up to 100 paths.
+   */
+  code:
+    | "FORKPOINT_SWEEP_FAILS"
+    | "FORKPOINT_NETWORK_FILE"
+    | "FORKPOINT_COMMITS_LOST"
+    | "FORKPOINT_LOG_MISSING"
+    | "FORKPOINT_LEFT_OUT";
+  /** The problem and the remedy. Never contains the content of a state. */
+  message: string;
+  /** The path of the database file or folder, or `"memory:"`. Null for `FORKPOINT_LEFT_OUT`. */
+  target: string | null;
+  /** The error behind the problem, if there is one. */
+  cause?: unknown;
+}
 
 const warnings = channel("forkpoint:warning");
 

@@ -4,11 +4,45 @@
  * the `enum Call` of each contract.
  */
 
-import type { CallContext, CallSubject, StoreWarning, VerifyReport } from "../../index.js";
-import { type Cost, type Kind, type Outcome, isWatched, told } from "./channels.js";
+import { type Cost, type Kind, type Outcome, isWatched, told, type CallContext, type CallSubject } from "./channels.js";
 import { type Field, type NativeStore, type Response, shapeOf, submit } from "./native.js";
 import type { Bytes } from "./bytes.js";
 import type { Serialized, Stored } from "./serializer.js";
+import type { StoreWarning } from "./warnings.js";
+
+/** The result of a check. */
+export interface VerifyReport {
+  /** True if no finding has the severity `"error"`. */
+  ok: boolean;
+  /** How many rows were verified. */
+  checked: {
+    checkpoints: number;
+    /** Payloads, each rebuilt and compared with its checksum. */
+    payloads: number;
+    /** Rows of pending writes. */
+    writes: number;
+    /** Records of logs. */
+    records: number;
+  };
+  findings: Finding[];
+}
+
+/** A problem that a check found. */
+export interface Finding {
+  /**
+   * `"CORRUPT"`: bytes do not match their checksum. `"ORPHAN"`: a row refers to another row that does not exist.
+   * `"INDEX"`: an index does not agree with its table.
+   */
+  code: "CORRUPT" | "ORPHAN" | "INDEX" | (string & {});
+  /** `"error"`: saved data cannot be read or cannot be found. */
+  severity: "error" | "warning" | "note";
+  /** The problem and its place. Never contains the content of a state. */
+  message: string;
+  /** The remedy: what you can do about it. */
+  remedy: string;
+  /** The place of the damage: contract, run or thread, namespace, checkpoint id. A part that is not known is null. */
+  ref: { space: string | null; run: string | null; ns: string | null; id: string | null } | null;
+}
 
 /** A named part of a stored checkpoint. The bytes may be a view of a buffer that other parts share. */
 export interface Part extends Stored {

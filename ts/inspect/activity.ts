@@ -1,9 +1,9 @@
 /** Counts what was saved in each of the last hours. */
 
-import type { SavedPerHour } from "../../inspect.js";
 import { readRecord, whole } from "../store/options.js";
 import type { Context } from "./context.js";
 import { type Row, inspect, openFeed } from "./wire.js";
+import type { SavedPerHour } from "./views.js";
 
 const HOUR = 3_600_000;
 

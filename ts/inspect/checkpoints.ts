@@ -1,11 +1,11 @@
 /** Lists the checkpoints of a run, and finds one of them. */
 
-import type { CheckpointInfo, Page } from "../../inspect.js";
 import { ForkpointError, typeError } from "../bridge/errors.js";
 import { readRecord, whole } from "../store/options.js";
 import type { Context } from "./context.js";
 import { infoOf, isOrdered, readLineups, readPages } from "./rows.js";
 import type { Key, Row, Wanted } from "./wire.js";
+import type { CheckpointInfo, Page } from "./views.js";
 
 /** The length of a page, unless the caller gives one, and the greatest that a caller may give. */
 const [PAGE, MOST] = [100, 1000];

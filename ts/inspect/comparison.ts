@@ -1,6 +1,5 @@
 /** Compares two checkpoints. */
 
-import type { Change, CheckpointDetail, CheckpointRef } from "../../inspect.js";
 import { ForkpointError, isArray, quote, typeError } from "../bridge/errors.js";
 import { requireId } from "../store/ids.js";
 import { readRecord, whole } from "../store/options.js";
@@ -8,6 +7,7 @@ import { findCheckpoint } from "./checkpoints.js";
 import { type Context, readKey } from "./context.js";
 import { readDetail } from "./detail.js";
 import { diffValues } from "./diff.js";
+import type { Change, CheckpointDetail, CheckpointRef } from "./views.js";
 
 const PARTS = ["state", "rest", "writes"] as const;
 

@@ -1,12 +1,12 @@
 /** What all parts of an inspector share. */
 
-import type { Store } from "../../index.js";
-import type { RunRef, Space } from "../../inspect.js";
 import type { Engine } from "../store/engine.js";
 import { ForkpointError, isArray, show, typeError } from "../bridge/errors.js";
 import { requireId } from "../store/ids.js";
 import type { Format } from "../bridge/serializer.js";
 import type { Key } from "./wire.js";
+import type { Store } from "../store/store.js";
+import type { RunRef, Space } from "./views.js";
 
 /** An open inspector, as its parts use it. */
 export interface Context {

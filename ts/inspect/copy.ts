@@ -1,18 +1,55 @@
 /** `copyStore`: copies everything from one store to another. */
 
 import { existsSync } from "node:fs";
-import type { CopyOptions, CopyProgress, CopyResult, copyStore as copyStoreContract } from "../../copy.js";
 import { tellFailure } from "../bridge/channels.js";
 import { ForkpointError, isOwnError, quote, readingArgument, typeError } from "../bridge/errors.js";
-import type { StoreStats } from "../../index.js";
 import type { Engine } from "../store/engine.js";
 import { type FeedPage, inspect, openFeed, type Row } from "./wire.js";
 import { Copy, pathOfTarget } from "../bridge/native.js";
 import { type OptionParser, readRecord, readTarget } from "../store/options.js";
 import { pruneOptions } from "../store/retention.js";
+import type { StoreStats } from "../store/results.js";
 import { Store, engineOf, openInBackground } from "../store/store.js";
 import { type Stored, binaryTags, storedAsText } from "../bridge/serializer.js";
 import { parse, subjectOf } from "../bridge/wire.js";
+
+/** Options of {@link copyStore}. */
+export interface CopyOptions {
+  /**
+   * Stops the copy between two pages. `copyStore` then rejects with the signal's reason. What was copied stays, and the
+   * next call continues after it.
+   */
+  signal?: AbortSignal;
+  /** Is called after each page, with what was done so far. */
+  onProgress?: (progress: CopyProgress) => void;
+}
+
+/** What {@link copyStore} has copied and compared. */
+export interface CopyResult {
+  /** The number of runs, threads, sessions, stored values and namespaces. */
+  lineages: number;
+  /** The number of checkpoints. */
+  checkpoints: number;
+  /** The number of pending writes. */
+  writes: number;
+  /** The number of records of logs, such as the messages of Helix sessions. */
+  records: number;
+  /** The size of all these in bytes, before compression. */
+  bytes: number;
+}
+
+/** How far {@link copyStore} is. */
+export interface CopyProgress extends CopyResult {
+  /**
+   * `"verifying"`: both stores are read and compared. The counts begin again at 0. A copy begins with this phase if the
+   * destination is not empty, and ends with it.
+   */
+  phase: "copying" | "verifying";
+  /** The number of checkpoints that the source had when the call began. */
+  ofCheckpoints: number;
+  /** The number of records that the source had when the call began. */
+  ofRecords: number;
+}
 
 /** The progress as the engine reports it: see `engine/src/copy.rs`. */
 interface Step extends CopyResult {
@@ -37,10 +74,37 @@ const copyOptions: { [K in keyof Required<CopyOptions>]: OptionParser<unknown> }
   onProgress: pruneOptions.onProgress,
 };
 
-export const copyStore: typeof copyStoreContract = async (from, to, given) => {
+/**
+ * Copies everything from one store to another one, of any kind: a database, a folder of text files, a store in memory.
+ * Then reads both stores and compares them.
+ *
+ * The copy has all checkpoints, pending writes, logs, sessions and stored values, in the same order. Leases are left out.
+ * A copy that was interrupted, even by a kill, is continued by the next call with the same stores. A copy that has ended gets
+ * what is new in `from`. `from` is only read.
+ * No program should write to either store during the copy.
+ *
+ * @param from the store to copy: a target as for {@link openStore}, or an open store.
+ * @param to an empty store, or one with a copy of the same source. It has no retention limits.
+ * @throws ForkpointError `CONFLICT` if `to` holds anything else, or if a program changed what was copied: the message
+ *   names the checkpoint. `NOT_FOUND` if `from` does not exist. `INVALID_ARGUMENT` if both are the same store, or if `to`
+ *   has a retention limit. `CORRUPT` if the source is damaged: the message names the checkpoint. `FULL`, `BUSY`,
+ *   `CLOSED`, `UNAVAILABLE` or `UNSUPPORTED` as for any call.
+ * @throws TypeError for a wrong argument or option.
+ * @example
+ * ```ts
+ * import { copyStore } from "forkpoint";
+ *
+ * const { checkpoints } = await copyStore("agent.db", "jsonl:runs");
+ * ```
+ */
+export async function copyStore(
+  from: string | URL | Store,
+  to: string | URL | Store,
+  options?: CopyOptions,
+): Promise<CopyResult> {
   const sides: Side[] = [];
   try {
-    const { signal, onProgress } = readRecord(given, "options", copyOptions) as CopyOptions;
+    const { signal, onProgress } = readRecord(options, "options", copyOptions) as CopyOptions;
     signal?.throwIfAborted();
     // The destination is not opened, and so not created, if the source cannot be opened.
     const open = async (target: unknown, name: "from" | "to") => {
@@ -74,7 +138,7 @@ export const copyStore: typeof copyStoreContract = async (from, to, given) => {
   } finally {
     await Promise.all(sides.map(({ store, owned }) => (owned ? store.close() : undefined)));
   }
-};
+}
 
 /**
  * What a store keeps unless it goes back in time: its newest checkpoint, and how much it has. What was compared before a store

@@ -1,6 +1,5 @@
 /** Reads a checkpoint with its values. */
 
-import type { CheckpointDetail, CheckpointInfo, PartInfo, WriteInfo } from "../../inspect.js";
 import { channelOf } from "../contracts/langgraph/values.js";
 import type { Stored } from "../bridge/serializer.js";
 import type { Part } from "../bridge/wire.js";
@@ -9,6 +8,7 @@ import { toJsonForm } from "../bridge/json-form/to-json-form.js";
 import { keyOf, langgraphNextOf, tinyAgentsNextOf } from "./status.js";
 import { type Read, readValue } from "./values.js";
 import { type FoundCheckpoint, type FoundWrite, type Row, inspect, openCheckpoint } from "./wire.js";
+import type { CheckpointDetail, CheckpointInfo, PartInfo, WriteInfo } from "./views.js";
 
 /** The values of a checkpoint, before they are in the JSON form. */
 export interface Values {

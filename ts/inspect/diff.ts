@@ -1,6 +1,5 @@
 /** The changes from one value to another, in the JSON form of values. */
 
-import type { Change } from "../../inspect.js";
 import { type Aligned, align } from "./alignment.js";
 import { Numbering } from "./equality.js";
 import {
@@ -12,6 +11,7 @@ import {
   entriesOf,
   stepsTo,
 } from "../bridge/json-form/form.js";
+import type { Change } from "./views.js";
 
 /** A pair of values that differ and may have changes inside, or a change. */
 type Task =

@@ -1,6 +1,5 @@
 /** Edits a value in its JSON form. Never changes the form that was given. */
 
-import type { PathStep } from "../../inspect.js";
 import { ForkpointError, show } from "../bridge/forkpoint-error.js";
 import {
   type ArrayForm,
@@ -18,7 +17,15 @@ import {
   stepsTo,
   typeOf,
 } from "../bridge/json-form/form.js";
-import { Walker, formatPath, indexIn, parsePath, showPlace, stepsOfRef } from "../bridge/json-form/path.js";
+import {
+  Walker,
+  formatPath,
+  indexIn,
+  parsePath,
+  showPlace,
+  stepsOfRef,
+  type PathStep,
+} from "../bridge/json-form/path.js";
 
 /** Changes to a value, in the JSON form of values. */
 export interface Edit {

@@ -6,7 +6,6 @@
  */
 
 import { createHash } from "node:crypto";
-import type { Space } from "../../inspect.js";
 import { ForkpointError, isArray, quote, typeError } from "../bridge/errors.js";
 import { flag, readRecord, signalOption, whole } from "../store/options.js";
 import type { Exact, Part } from "../bridge/wire.js";
@@ -17,6 +16,7 @@ import { namespacesOf } from "./remove.js";
 import { infoOf, newestOf, readPages } from "./rows.js";
 import { contractsOf } from "./runs.js";
 import { type FoundRun, type Key, type Row, inspect, openRecords, openStored } from "./wire.js";
+import type { Space } from "./views.js";
 
 /** The version of the format. */
 export const VERSION = 1;

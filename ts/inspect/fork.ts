@@ -1,7 +1,6 @@
 /** Goes on elsewhere from a checkpoint, with another state. What is there does not change. */
 
 import { randomUUID } from "node:crypto";
-import type { CheckpointRef, ForkEdit } from "../../inspect.js";
 import * as agentium from "../contracts/agentium/store.js";
 import * as agentos from "../contracts/agentos/checkpoints.js";
 import { refuseUnknown } from "../contracts/agentos/fork.js";
@@ -23,6 +22,19 @@ import { edited as editedForm } from "./edit.js";
 import { parsePath } from "../bridge/json-form/path.js";
 import { newestOf, readLineups } from "./rows.js";
 import type { Key } from "./wire.js";
+import type { CheckpointRef } from "./views.js";
+
+/** How a checkpoint's state is changed in a fork. */
+export interface ForkEdit {
+  /** Replaces the value at each path: see {@link parsePath}. All keys but the last must exist. JSON form of values. */
+  set?: Array<[path: string, value: unknown]> | undefined;
+  /** A merge patch (RFC 7396), in the JSON form of values. */
+  patch?: unknown;
+  /** The whole state, in the JSON form of values. */
+  state?: unknown;
+  /** The id of the new run. Default: a generated one; LangGraph: a branch in the same thread. */
+  as?: string | undefined;
+}
 
 const keep = (value: unknown) => value;
 const editOptions = { set: keep, patch: keep, state: keep, as: requireId };

@@ -1,7 +1,6 @@
 /** Stores what an export has written. Everything is checked before it counts. */
 
 import { createHash } from "node:crypto";
-import type { ImportReport } from "../../inspect.js";
 import { ForkpointError, isArray, quote, typeError } from "../bridge/errors.js";
 import { flag, readRecord, signalOption } from "../store/options.js";
 import { type Context, SESSIONS, readSpace } from "./context.js";
@@ -15,6 +14,16 @@ import {
 } from "./export.js";
 import { newestOf, readPages } from "./rows.js";
 import { type Key, type Restore, inspect, openStored } from "./wire.js";
+
+/** What an import has stored. */
+export interface ImportReport {
+  runs: number;
+  checkpoints: number;
+  writes: number;
+  /** Runs that were there already. */
+  skipped: number;
+  verified: true;
+}
 
 const conflicts = ["fail", "skip", "replace"] as const;
 

@@ -1,21 +1,28 @@
 /** The entry `forkpoint/inspect`: opens inspectors. */
 
 import "../bridge/bundled.js";
-import type { InspectorOptions, openInspector as openInspectorContract } from "../../inspect.js";
-import type { Serializer } from "../../index.js";
 import { ForkpointError, isArray, isOwnError, typeError } from "../bridge/errors.js";
 import type { Context } from "./context.js";
-import { Inspector } from "./inspector.js";
+import { type Inspector, StoreInspector } from "./inspector.js";
 import type { NativeStore } from "../bridge/native.js";
 import { flag, readRecord, whole } from "../store/options.js";
-import { type Format, formatOf } from "../bridge/serializer.js";
+import { type Format, formatOf, type Serializer } from "../bridge/serializer.js";
 import { Store, engineOf, openInBackground } from "../store/store.js";
-import type { Store as StoreContract } from "../../index.js";
+
+/** Options of {@link openInspector}. */
+export interface InspectorOptions {
+  /** Read values of your own serializers. */
+  serializers?: Serializer[] | undefined;
+  /** How long a call waits while another process holds the database, in ms. Default: 30,000. */
+  busyTimeout?: number | undefined;
+  /** Whether `fork`, `remove`, `import`, `prune` and `vacuum` may write. Default: false. */
+  write?: boolean | undefined;
+}
 
 export { fromJsonForm, toJsonForm } from "../bridge/json-form/to-json-form.js";
 export { parseJson, safeJson, safeText } from "../bridge/json-form/json-text.js";
 export { compress, decompress } from "./zstd.js";
-export { formatPath, parsePath, valueAt } from "../bridge/json-form/path.js";
+export { formatPath, parsePath, valueAt, type PathStep } from "../bridge/json-form/path.js";
 
 const inspectorOptions = {
   serializers: (value: unknown, name: string) => {
@@ -26,26 +33,43 @@ const inspectorOptions = {
   write: flag,
 };
 
-export const openInspector: typeof openInspectorContract = async (target, options) => {
+/**
+ * Opens a store to look into it.
+ *
+ * Without `write`, nothing is changed: no file is created, no table is made or upgraded, and the bytes of a database stay
+ * the same. Other processes may write meanwhile.
+ *
+ * @param target what {@link openStore} takes, or an open store. A store that was given stays open after `close()`.
+ * @throws ForkpointError `NOT_FOUND` if there is no such database. TypeError for a wrong target or option.
+ * @example
+ * ```ts
+ * import { openInspector } from "forkpoint/inspect";
+ *
+ * await using inspector = await openInspector("agent.db");
+ * const { items } = await inspector.runs({ withStatus: true });
+ * for (const { space, run, status } of items) console.log(space, run, status);
+ * ```
+ */
+export async function openInspector(target: string | URL | Store, options?: InspectorOptions): Promise<Inspector> {
   const read = readRecord(options, "options", inspectorOptions) as Omit<InspectorOptions, "serializers"> & {
     serializers?: Format[];
   };
   const { serializers = [], busyTimeout, write = false } = read;
-  const isOpen = target instanceof (Store as unknown as new () => StoreContract);
-  const store = isOpen ? (target as unknown as Store) : opened(target as string | URL, { busyTimeout, write });
+  const isOpen = target instanceof Store;
+  const store = isOpen ? target : opened(target, { busyTimeout, write });
   try {
     const engine = engineOf(store);
     await engine.ready;
     const formats = new Map([engine.format, ...serializers].map((format) => [format.name, format]));
     const shown = targetOf(engine.native, target);
-    const context: Context = { store: store as unknown as StoreContract, engine, formats, target: shown, write };
-    return new Inspector(context, isOpen ? undefined : (store as unknown as StoreContract));
+    const context: Context = { store, engine, formats, target: shown, write };
+    return new StoreInspector(context, isOpen ? undefined : store);
   } catch (error) {
     if (!isOpen) await store.close();
     if (isOwnError(error)) Error.captureStackTrace(error, openInspector);
     throw error;
   }
-};
+}
 
 /** Returns what a user gives to open the store, without a password. */
 function targetOf({ backend, databasePath }: NativeStore, given: unknown): string {
@@ -74,3 +98,26 @@ function opened(
     throw error;
   }
 }
+export type { Finding, VerifyReport } from "../bridge/wire.js";
+export type {
+  Space,
+  RunRef,
+  CheckpointRef,
+  Status,
+  Size,
+  RunInfo,
+  CheckpointInfo,
+  PartInfo,
+  WriteInfo,
+  CheckpointDetail,
+  Change,
+  Page,
+  StoreInfo,
+  InspectedStats,
+  SavedPerHour,
+} from "./views.js";
+export type { RunQuery } from "./runs.js";
+export type { StoreEvent } from "./watch.js";
+export type { ImportReport } from "./import.js";
+export type { ForkEdit } from "./fork.js";
+export type { Inspector } from "./inspector.js";

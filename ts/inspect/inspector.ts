@@ -1,75 +1,84 @@
 /** The inspector: what `openInspector` returns. */
 
-import type { BackupOptions, BackupResult, PruneOptions, PruneResult, Store } from "../../index.js";
-import type {
-  CheckpointDetail,
-  CheckpointInfo,
-  CheckpointRef,
-  ForkEdit,
-  ImportReport,
-  InspectedStats,
-  Inspector as Contract,
-  Page,
-  RunInfo,
-  SavedPerHour,
-  Space,
-  StoreEvent,
-  StoreInfo,
-  VerifyReport,
-} from "../../inspect.js";
 import { ForkpointError, isOwnError } from "../bridge/errors.js";
-import { prune, vacuum } from "../store/retention.js";
-import { backup } from "../store/backup.js";
+import { prune, vacuum, type PruneOptions } from "../store/retention.js";
+import type { PruneResult } from "../store/results.js";
+import { backup, type BackupOptions, type BackupResult } from "../store/backup.js";
 import { savedPerHour } from "./activity.js";
 import { findCheckpoint, listCheckpoints } from "./checkpoints.js";
 import { type Context, readKey, readSpace } from "./context.js";
 import { diffCheckpoints } from "./comparison.js";
 import { readDetail } from "./detail.js";
 import { exportLines } from "./export.js";
-import { fork } from "./fork.js";
-import { importLines } from "./import.js";
+import { fork, type ForkEdit } from "./fork.js";
+import { importLines, type ImportReport } from "./import.js";
 import { remove } from "./remove.js";
-import { findRun, listForks, listRuns } from "./runs.js";
+import { findRun, listForks, listRuns, type RunQuery } from "./runs.js";
 import { infoOfStore, statsOf } from "./store-info.js";
 import { verify } from "./verify.js";
-import { watch } from "./watch.js";
+import { watch, type StoreEvent } from "./watch.js";
 import { idOrNull } from "../store/ids.js";
 import { readRecord } from "../store/options.js";
+import type {
+  Change,
+  CheckpointDetail,
+  CheckpointInfo,
+  CheckpointRef,
+  InspectedStats,
+  Page,
+  RunInfo,
+  RunRef,
+  SavedPerHour,
+  Space,
+  StoreInfo,
+} from "./views.js";
+import type { VerifyReport } from "../bridge/wire.js";
+import type { Store } from "../store/store.js";
 
 const keep = (value: unknown) => value;
 
-export class Inspector implements Contract {
+export class StoreInspector implements AsyncDisposable {
   readonly #context: Context;
   /** The store, if the inspector has opened it. */
   readonly #own: Store | undefined;
   #closing: Promise<void> | undefined;
 
+  /** @internal */
   constructor(context: Context, own: Store | undefined) {
     this.#context = context;
     this.#own = own;
   }
 
+  /** What the store is, and what is in it. */
   info(): Promise<StoreInfo> {
     return this.#read((context) => infoOfStore(context));
   }
 
-  runs(query?: unknown): Promise<Page<RunInfo>> {
+  /** A page of runs. */
+  runs(query?: RunQuery): Promise<Page<RunInfo>> {
     return this.#read((context) => listRuns(context, query));
   }
 
-  run(ref: unknown, options?: unknown): Promise<RunInfo | null> {
+  /** One run, or null. `began` is always set. */
+  run(ref: RunRef, options?: { withStatus?: boolean; withBytes?: boolean }): Promise<RunInfo | null> {
     return this.#read((context) => findRun(context, readKey(ref), options));
   }
 
-  checkpoints(ref: unknown, query?: unknown): Promise<Page<CheckpointInfo>> {
+  /** A page of the checkpoints of a run. Default: the oldest first. `limit`: 100 unless given, at most 1,000. */
+  checkpoints(
+    ref: RunRef,
+    query?: { limit?: number; cursor?: string | null; order?: "asc" | "desc" },
+  ): Promise<Page<CheckpointInfo>> {
     return this.#read((context) => listCheckpoints(context, readKey(ref), query));
   }
 
-  forks(ref: unknown): Promise<RunInfo[]> {
+  /** The runs that began from a checkpoint of this run. */
+  forks(ref: RunRef): Promise<RunInfo[]> {
     return this.#read((context) => listForks(context, readKey(ref)));
   }
 
-  checkpoint(ref: unknown): Promise<CheckpointDetail | null> {
+  /** A checkpoint with its values: by id, by place in the run (negative: from the end), or the newest. */
+  checkpoint(ref: RunRef & { id?: string | undefined; step?: number | undefined }): Promise<CheckpointDetail | null> {
     return this.#read(async (context) => {
       const key = readKey(ref);
       const { id, step } = ref as { id?: unknown; step?: number };
@@ -80,48 +89,100 @@ export class Inspector implements Contract {
     });
   }
 
-  diff(from: unknown, to: unknown, options?: unknown): ReturnType<Contract["diff"]> {
+  /** The changes from one checkpoint to another. Null: from nothing. `limit`: 10,000 unless given. */
+  diff(
+    from: CheckpointRef | null,
+    to: CheckpointRef,
+    options?: { parts?: Array<Change["part"]>; limit?: number },
+  ): Promise<{ changes: Change[]; truncated: boolean }> {
     return this.#read((context) => diffCheckpoints(context, from, to, options));
   }
 
-  watch(options?: unknown): AsyncIterable<StoreEvent> {
+  /**
+   * What is saved, by whatever process, until the signal aborts or the loop ends. `since`: only what was saved after this
+   * seq. `last`: begins with so many of the checkpoints that were saved last.
+   */
+  watch(options?: {
+    space?: Space | undefined;
+    run?: string | undefined;
+    since?: number | undefined;
+    last?: number | undefined;
+    signal?: AbortSignal | undefined;
+  }): AsyncIterable<StoreEvent> {
     this.#throwIfClosed();
     return watch(this.#context, options, () => this.#closing !== undefined);
   }
 
-  stats(options?: unknown): Promise<InspectedStats> {
+  /** How much is stored. `largest`: how many of the largest runs to name (10 unless given). */
+  stats(options?: { largest?: number }): Promise<InspectedStats> {
     return this.#read((context) => statsOf(context, options));
   }
 
-  activity(options?: unknown): Promise<SavedPerHour[]> {
+  /** How much was saved in each of the last hours, the oldest first. `hours`: 24 unless given, at most 168. */
+  activity(options?: { hours?: number }): Promise<SavedPerHour[]> {
     return this.#read((context) => savedPerHour(context, options));
   }
 
-  verify(options?: unknown): Promise<VerifyReport> {
+  /**
+   * Verifies everything that is stored. `quick`: looks at the place of the database and at its pages only, in a second at
+   * most. `runs`: everything is read and counted in `checked`, and `findings` and `ok` are about these runs only, with all
+   * namespaces of a thread and the current state of a session.
+   */
+  verify(options?: {
+    runs?: RunRef[] | undefined;
+    quick?: boolean | undefined;
+    signal?: AbortSignal | undefined;
+    onProgress?: ((done: number, of: number) => void) | undefined;
+  }): Promise<VerifyReport> {
     return this.#read((context) => verify(context, options, () => this.#closing !== undefined));
   }
 
-  export(options?: unknown): AsyncIterable<string> {
+  /** The lines of an export, each without its line end. */
+  export(options?: {
+    runs?: RunRef[] | undefined;
+    space?: Space | undefined;
+    since?: number | undefined;
+    /** False: no states, only what listings show. Such a file cannot be imported. Default: true. */
+    values?: boolean | undefined;
+    signal?: AbortSignal | undefined;
+  }): AsyncIterable<string> {
     this.#throwIfClosed();
     return exportLines(this.#context, options, () => this.#closing !== undefined);
   }
 
+  /** Copies the database into a new file, online, and verifies it: see {@link Store.backup}. */
   backup(path: string | URL, options?: BackupOptions): Promise<BackupResult> {
     return this.#read(({ engine }) => backup(engine, path, options, () => this.#closing !== undefined));
   }
 
-  fork(ref: CheckpointRef, edit?: ForkEdit, options?: unknown): Promise<CheckpointRef> {
+  /**
+   * Goes on elsewhere, with another state. Never changes what is there.
+   * @throws ForkpointError `UNSUPPORTED` without `write`, as all that follow.
+   */
+  fork(ref: CheckpointRef, edit?: ForkEdit, options?: { dryRun?: boolean }): Promise<CheckpointRef> {
     return this.#write("fork", (context) => fork(context, ref, edit, options));
   }
 
-  remove(ref: unknown, ids?: unknown): Promise<{ removed: number }> {
+  /** Removes a run, or some of its checkpoints. */
+  remove(ref: RunRef, ids?: string[]): Promise<{ removed: number }> {
     return this.#write("remove", (context) => remove(context, readKey(ref), ids));
   }
 
-  import(lines: AsyncIterable<string>, options?: unknown): Promise<ImportReport> {
+  /** Stores what an export has written. */
+  import(
+    lines: AsyncIterable<string>,
+    options?: {
+      onConflict?: "fail" | "skip" | "replace" | undefined;
+      /** Reads and checks everything, and writes nothing. */
+      dryRun?: boolean | undefined;
+      signal?: AbortSignal | undefined;
+      onProgress?: ((progress: { runs: number; checkpoints: number; writes: number }) => void) | undefined;
+    },
+  ): Promise<ImportReport> {
     return this.#write("import", (context) => importLines(context, lines, options, () => this.#closing !== undefined));
   }
 
+  /** Removes old checkpoints: see {@link Store.prune}. With a space, only those of this contract. */
   prune(options: PruneOptions & { space?: Space | undefined }): Promise<PruneResult> {
     return this.#write("prune", (context) => {
       const { space, ...rules } = readRecord(options, "options", { ...pruneKeys, space: (value) => readSpace(value) });
@@ -135,10 +196,12 @@ export class Inspector implements Contract {
     });
   }
 
+  /** Gives the room of removed checkpoints back to the file system. */
   vacuum(): Promise<void> {
     return this.#write("vacuum", ({ engine }) => vacuum(engine));
   }
 
+  /** Waits until the calls in progress end, then closes. */
   close(): Promise<void> {
     this.#closing ??= Promise.resolve(this.#own?.close());
     return this.#closing;
@@ -178,6 +241,9 @@ export class Inspector implements Contract {
     });
   }
 }
+
+/** Looks into a store. Get one from {@link openInspector}. */
+export interface Inspector extends StoreInspector {}
 
 /** The options of `prune`, which are checked later. */
 const pruneKeys = {

@@ -4,7 +4,6 @@
  */
 
 import { isDeepStrictEqual } from "node:util";
-import type { CheckpointRef } from "../../inspect.js";
 import { ForkpointError, quote } from "../bridge/errors.js";
 import { lostInJson } from "../bridge/exact-json.js";
 import { type Mark, decodeMark, encodeMark } from "../store/mark.js";
@@ -19,6 +18,7 @@ import { fromJsonForm, toJsonForm } from "../bridge/json-form/to-json-form.js";
 import { laterUuid } from "./uuid6.js";
 import { readValue } from "./values.js";
 import { type FoundStored, type Key, type Stored, inspect, openStored } from "./wire.js";
+import type { CheckpointRef } from "./views.js";
 
 /** The rest of a checkpoint, as far as a fork changes it. */
 interface Rest {

@@ -10,7 +10,6 @@
  * - in place of other large values, such as Bytes: `count` is the size of its JSON in bytes, `of` its type.
  */
 
-import type { PathStep } from "../../inspect.js";
 import {
   type ArrayForm,
   type Container,
@@ -23,7 +22,7 @@ import {
   typeOf,
 } from "../bridge/json-form/form.js";
 import { safeJson } from "../bridge/json-form/json-text.js";
-import { Walker, boundsIn, indexIn, lengthOf, parsePath, partOf } from "../bridge/json-form/path.js";
+import { Walker, boundsIn, indexIn, lengthOf, parsePath, partOf, type PathStep } from "../bridge/json-form/path.js";
 
 /** How much to show. */
 export interface Limits {

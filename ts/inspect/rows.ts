@@ -1,9 +1,9 @@
 /** Reads pages of checkpoints, and shows them with the names that people know. */
 
-import type { CheckpointInfo } from "../../inspect.js";
 import { type Context, ORDERED, SESSIONS, refOf, shownNs } from "./context.js";
 import { readValue } from "./values.js";
 import { type Key, type Row, type RowPage, type Wanted, inspect, openPages } from "./wire.js";
+import type { CheckpointInfo } from "./views.js";
 
 /** Asks for the newest checkpoint of a run, and so for the number of its checkpoints. */
 export function newestOf({ space, run, ns }: Key): Wanted {

@@ -1,6 +1,5 @@
 /** Lists runs, and finds one of them. */
 
-import type { Page, RunInfo, Space, Status } from "../../inspect.js";
 import { typeError } from "../bridge/errors.js";
 import { holdersOf } from "../store/lease.js";
 import { flag, readRecord, text, whole } from "../store/options.js";
@@ -10,6 +9,33 @@ import { type Context, SESSIONS, SPACES, isMain, readSpace, refOf, shownNs } fro
 import { type Lineup, infoOf, readLineups } from "./rows.js";
 import { readStatus } from "./status.js";
 import { type FoundRun, type Key, inspect } from "./wire.js";
+import type { Page, RunInfo, Space, Status } from "./views.js";
+
+/** Which runs to list, and how. */
+export interface RunQuery {
+  space?: Space | undefined;
+  /** Only runs whose group begins so. */
+  group?: string | undefined;
+  /** Only runs whose id contains this text. */
+  match?: string | undefined;
+  /** Only runs with this status. */
+  status?: Status | undefined;
+  /** Only runs that were active at this time or later, in ms since the epoch. */
+  since?: number | undefined;
+  /** The order: last active first (the default), last begun first, or largest first. */
+  sort?: "active" | "began" | "size" | undefined;
+  /** Only this namespace. Default: only the graphs themselves. */
+  ns?: string | undefined;
+  /** All namespaces. Default: false. */
+  allNs?: boolean | undefined;
+  /** The length of a page. Default: 100. At most 1,000. */
+  limit?: number | undefined;
+  cursor?: string | null | undefined;
+  /** Whether to read the status of each run. Default: false. */
+  withStatus?: boolean | undefined;
+  /** Whether to sum up the size of each run. Default: false. */
+  withBytes?: boolean | undefined;
+}
 
 const statuses: readonly Status[] = ["waiting", "failed", "unfinished", "finished", "unknown"];
 const orders = ["active", "began", "size"] as const;

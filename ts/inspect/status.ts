@@ -1,7 +1,6 @@
 /** Reads the status of a run from its newest checkpoint. A store cannot know whether a process works on it. */
 
 import type { SerializerProtocol } from "@langchain/langgraph-checkpoint";
-import type { Status } from "../../inspect.js";
 import { statusOf as agentosStatus } from "../contracts/agentos/status.js";
 import { ForkpointError } from "../bridge/errors.js";
 import { nextNodes as langgraphNext, status as langgraphStatus } from "../contracts/langgraph/status.js";
@@ -11,6 +10,7 @@ import { ERROR, INTERRUPT, RESUME } from "../contracts/tinyagents/constants.js";
 import type { Context } from "./context.js";
 import { readValue } from "./values.js";
 import { type FoundWrite, type Row, inspect, openCheckpoint } from "./wire.js";
+import type { Status } from "./views.js";
 
 /** A status, and what it was read from. */
 export interface StatusInfo {

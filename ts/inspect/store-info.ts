@@ -2,11 +2,11 @@
 
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
-import type { InspectedStats, StoreInfo } from "../../inspect.js";
 import { readRecord, whole } from "../store/options.js";
 import { storeCalls } from "../bridge/wire.js";
 import { type Context, SESSIONS, SPACES, refOf } from "./context.js";
 import { type FoundSpace, inspect } from "./wire.js";
+import type { InspectedStats, StoreInfo } from "./views.js";
 
 type SpaceStats = StoreInfo["spaces"][number];
 

@@ -1,12 +1,11 @@
 /** Verifies a store, and looks at the place of its database. */
 
 import { lstat } from "node:fs/promises";
-import type { Finding, VerifyReport } from "../../inspect.js";
 import { check } from "../store/check.js";
 import { isArray, typeError } from "../bridge/errors.js";
 import { flag, readRecord } from "../store/options.js";
 import { pruneOptions } from "../store/retention.js";
-import { storeCalls } from "../bridge/wire.js";
+import { storeCalls, type Finding, type VerifyReport } from "../bridge/wire.js";
 import { type Context, SESSIONS, readKey, shownNs } from "./context.js";
 import type { Key } from "./wire.js";
 

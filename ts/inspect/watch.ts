@@ -1,13 +1,19 @@
 /** Follows what is saved, by whatever process. */
 
 import { setTimeout as sleep } from "node:timers/promises";
-import type { CheckpointInfo, StoreEvent } from "../../inspect.js";
 import { requireId } from "../store/ids.js";
 import { readRecord, signalOption, whole } from "../store/options.js";
 import { type Context, SESSIONS, readSpace } from "./context.js";
 import { contractsOf } from "./runs.js";
 import { infoOf, isOrdered, readLineups, readPages } from "./rows.js";
 import { type FeedPage, type Row, type Wanted, inspect, openFeed } from "./wire.js";
+import type { CheckpointInfo } from "./views.js";
+
+/** What a watch tells. */
+export type StoreEvent =
+  | { type: "saved"; seq: number; checkpoint: CheckpointInfo }
+  /** Something was removed. Read again what you show. */
+  | { type: "changed" };
 
 /** The pause between two looks, in ms. A look at a server is a round trip. */
 const [PAUSE, SERVER_PAUSE] = [100, 500];

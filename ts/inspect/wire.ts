@@ -1,7 +1,7 @@
 /** Declares the engine's calls that look into a store. See `src/contract/inspect.rs`. */
 
-import type { Status } from "../../inspect.js";
 import { Contract, type Exact, type Open, type PackedPart, type Part } from "../bridge/wire.js";
+import type { Status } from "./views.js";
 
 /** Names a run. `ns` is empty for contracts without namespaces. */
 export interface Key {

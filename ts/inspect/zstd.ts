@@ -15,10 +15,19 @@ async function* through(
   if (rest.length > 0) yield rest;
 }
 
+/**
+ * Compresses a stream with zstd, for example the lines of an export.
+ * @example for await (const chunk of compress([Buffer.from("text")])) console.log(chunk);
+ */
 export function compress(chunks: AsyncIterable<Uint8Array> | Iterable<Uint8Array>): AsyncIterable<Uint8Array> {
   return through(chunks, false);
 }
 
+/**
+ * Decompresses a stream of zstd.
+ * @throws ForkpointError `CORRUPT` for bytes that cannot be decompressed, while it is read.
+ * @example for await (const chunk of decompress(createReadStream("export.jsonl.zst"))) console.log(chunk);
+ */
 export function decompress(chunks: AsyncIterable<Uint8Array> | Iterable<Uint8Array>): AsyncIterable<Uint8Array> {
   return through(chunks, true);
 }

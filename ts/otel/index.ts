@@ -6,11 +6,24 @@
 import "../bridge/bundled.js";
 import type { Attributes, Histogram, MeterProvider, MetricOptions, Span, TracerProvider } from "@opentelemetry/api";
 import { performance } from "node:perf_hooks";
-import type { CallContext, CallFailure, CallSubject } from "../../index.js";
-import type { InstrumentOptions, instrument as instrumentContract } from "../../otel.js";
-import { type Kind, channels, failures } from "../bridge/channels.js";
+import {
+  type Kind,
+  channels,
+  failures,
+  type CallContext,
+  type CallFailure,
+  type CallSubject,
+} from "../bridge/channels.js";
 import { ForkpointError, isForkpointError, messageOf, show, typeError } from "../bridge/errors.js";
 import { type OptionParser, readRecord } from "../store/options.js";
+
+/** Options of {@link instrument}. */
+export interface InstrumentOptions {
+  /** Makes the spans. Default: the global one, also if it is set later. */
+  tracerProvider?: TracerProvider | undefined;
+  /** Makes the metrics. Default: the global one, also if it is set later. */
+  meterProvider?: MeterProvider | undefined;
+}
 
 const api = loadApi();
 
@@ -183,7 +196,28 @@ const instrumentOptions = { tracerProvider: provider("getTracer"), meterProvider
 /** The recorders that are subscribed. */
 const recorders = new Set<Recorder>();
 
-export const instrument: typeof instrumentContract = (options) => {
+/**
+ * Records every call of every store of this process as a span and in metrics.
+ *
+ * A span is called `forkpoint.open`, `forkpoint.save`, `forkpoint.read` or `forkpoint.prune`. Its parent is the span that
+ * is active when the call begins. The names of attributes and metrics are in docs/observability.md. Ids are attributes of
+ * spans and never of metrics. Nothing that is stored is recorded.
+ *
+ * Call it once, before or after stores are opened. A second call with the same providers records nothing twice.
+ *
+ * @returns a function that ends the recording. Calls that are under way then are not recorded.
+ * @throws TypeError for a wrong option.
+ * @example
+ * ```ts
+ * import { trace } from "@opentelemetry/api";
+ * import { instrument } from "forkpoint/otel";
+ *
+ * const stop = instrument({ tracerProvider: trace.getTracerProvider() });
+ * // Later, if you want to stop before the process ends:
+ * stop();
+ * ```
+ */
+export function instrument(options?: InstrumentOptions): () => void {
   const read = readRecord(options, "options", instrumentOptions) as InstrumentOptions;
   const same = ({ tracerProvider, meterProvider }: Recorder) =>
     tracerProvider === read.tracerProvider && meterProvider === read.meterProvider;
@@ -201,4 +235,4 @@ export const instrument: typeof instrumentContract = (options) => {
     recorder.unsubscribe();
     recorders.delete(recorder);
   };
-};
+}

@@ -1,11 +1,21 @@
 /** Verifies everything that is stored. */
 
-import type { CheckOptions, VerifyReport } from "../../index.js";
 import type { Engine } from "./engine.js";
 import { ForkpointError } from "../bridge/errors.js";
 import { readRecord } from "./options.js";
 import { pruneOptions } from "./retention.js";
-import { storeCalls } from "../bridge/wire.js";
+import { storeCalls, type VerifyReport } from "../bridge/wire.js";
+
+/** Options of `check()`. */
+export interface CheckOptions {
+  /** Stops the check between two pages. The promise then rejects with the signal's reason. */
+  signal?: AbortSignal;
+  /**
+   * Called after each page with the number of verified rows and the approximate number of all rows. If this function
+   * throws, the check stops with that error.
+   */
+  onProgress?: (done: number, of: number) => void;
+}
 
 /** The number of rows in a page. Between two pages, the check tests whether its signal was aborted. */
 const PAGE = 1000;

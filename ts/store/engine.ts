@@ -2,7 +2,7 @@
 
 import type { Activity } from "./activity.js";
 import type { Backlog } from "./backlog.js";
-import type { Lease } from "./lease.js";
+import type { HeldLease } from "./lease.js";
 import type { NativeStore } from "../bridge/native.js";
 import type { Retention } from "./options.js";
 import type { Format } from "../bridge/serializer.js";
@@ -21,5 +21,5 @@ export interface Engine {
   /** The snapshots that are not stored yet. */
   readonly backlog: Backlog;
   /** The leases that this process holds. */
-  readonly leases: Set<Lease>;
+  readonly leases: Set<HeldLease>;
 }

@@ -1,30 +1,19 @@
 /** The store behind the object of a contract: its own, or one that others use too. */
 
-import type {
-  CheckOptions,
-  LeaseOptions,
-  PruneOptions,
-  PruneProgress,
-  RunPruneResult,
-  RunRef,
-  StatsOptions,
-  StoreOptions,
-  StoreStats,
-  VerifyReport,
-} from "../../index.js";
 import { Activity } from "./activity.js";
 import type { Held } from "./backlog.js";
 import { tellFailure, tellRefusal } from "../bridge/channels.js";
-import { check } from "./check.js";
+import { check, type CheckOptions } from "./check.js";
 import type { Engine } from "./engine.js";
 import { ForkpointError, isOwnError, readingArgument, typeError } from "../bridge/errors.js";
-import { Lease, fenced, leaseOption, releaseAll, takeLease } from "./lease.js";
-import type { Retention } from "./options.js";
-import { prune, stats, vacuum } from "./retention.js";
-import { type RunKey, readRun } from "./run-ref.js";
+import { HeldLease, fenced, leaseOption, releaseAll, takeLease, type LeaseOptions } from "./lease.js";
+import type { Retention, StoreOptions } from "./options.js";
+import { prune, stats, vacuum, type PruneOptions, type StatsOptions } from "./retention.js";
+import type { PruneProgress, RunPruneResult, StoreStats } from "./results.js";
+import { type RunKey, readRun, type RunRef } from "./run-ref.js";
 import type { Format } from "../bridge/serializer.js";
 import { Store, engineOf, openInBackground } from "./store.js";
-import { subjectOf } from "../bridge/wire.js";
+import { subjectOf, type VerifyReport } from "../bridge/wire.js";
 
 /**
  * The base of a contract's store: a handle to a `Store`. The handle closes a store that it opened itself. A shared
@@ -36,9 +25,9 @@ export class StoreHandle {
   readonly #contract: string;
   readonly #activity = new Activity();
   /** The lease that all writes carry. Null: none. */
-  readonly #lease: Lease | null;
+  readonly #lease: HeldLease | null;
   /** The leases that were taken with this handle. */
-  readonly #leases = new Set<Lease>();
+  readonly #leases = new Set<HeldLease>();
   #closing: Promise<void> | undefined;
 
   /** `prune` and `stats` cover only the checkpoints of `contract`. */
@@ -46,7 +35,7 @@ export class StoreHandle {
     target: unknown,
     options: StoreOptions | undefined,
     contract: { readonly name: string },
-    lease: Lease | null = null,
+    lease: HeldLease | null = null,
   ) {
     this.#contract = contract.name;
     this.#lease = lease;
@@ -73,6 +62,11 @@ export class StoreHandle {
     const checked = leaseOption(lease, "lease");
     checked.requireStore(engineOf(this.#store).native);
     return new StoreHandle(this.#store, undefined, { name: this.#contract }, checked);
+  }
+
+  /** This handle as a target of the contract's own class, which takes a store or a handle. */
+  get asStore(): Store {
+    return this as unknown as Store;
   }
 
   /**
@@ -111,7 +105,7 @@ export class StoreHandle {
   /**
    * Starts an operation immediately. Its writes carry the lease. An error's stack shows the caller of the public method.
    */
-  async run<T>(work: (engine: Engine) => Promise<T>, lease: Lease | null = this.#lease): Promise<T> {
+  async run<T>(work: (engine: Engine) => Promise<T>, lease: HeldLease | null = this.#lease): Promise<T> {
     const engine = this.#begin(lease);
     try {
       return await work(engine);
@@ -130,7 +124,7 @@ export class StoreHandle {
    */
   async save<T, R = T>(
     work: (engine: Engine, held: Held) => Promise<T>,
-    lease: Lease | null = this.#lease,
+    lease: HeldLease | null = this.#lease,
     stored?: (result: T) => R,
   ): Promise<R> {
     const engine = this.#begin(lease);
@@ -148,7 +142,7 @@ export class StoreHandle {
     }
   }
 
-  #begin(lease: Lease | null): Engine {
+  #begin(lease: HeldLease | null): Engine {
     if (this.closing) {
       throw new ForkpointError("CLOSED", "the store is closed: open a new one to go on");
     }
@@ -188,17 +182,17 @@ export class StoreHandle {
   }
 
   /** Takes the lease of a run of this contract. */
-  lease(run: RunRef, options?: LeaseOptions): Promise<Lease> {
+  lease(run: RunRef, options?: LeaseOptions): Promise<HeldLease> {
     return this.leasing((engine, own) => takeLease(engine, readRun(run, this.#contract), options, own));
   }
 
   /** Takes the lease of a run that need not be checked. */
-  leaseOf(of: RunKey, options: LeaseOptions): Promise<Lease> {
+  leaseOf(of: RunKey, options: LeaseOptions): Promise<HeldLease> {
     return this.leasing((engine, own) => takeLease(engine, of, options, own));
   }
 
   /** Runs work that takes a lease. The lease is released when the handle is closed. */
-  leasing<T>(work: (engine: Engine, own: Set<Lease>) => Promise<T>): Promise<T> {
+  leasing<T>(work: (engine: Engine, own: Set<HeldLease>) => Promise<T>): Promise<T> {
     return this.run((engine) => work(engine, this.#leases), null);
   }
 

@@ -7,13 +7,58 @@
 
 import { randomUUID } from "node:crypto";
 import { performance } from "node:perf_hooks";
-import type { Lease as Contract, LeaseHolder } from "../../index.js";
 import { ForkpointError, isOvertaken, quote, show, typeError } from "../bridge/errors.js";
 import { hasEnded, thisProcess } from "./holder.js";
 import type { Fence, NativeStore } from "../bridge/native.js";
 import { type OptionParser, readRecord, signalOption, whole } from "./options.js";
 import type { RunKey } from "./run-ref.js";
 import { Contract as Calls } from "../bridge/wire.js";
+import type { LeaseHolder } from "../bridge/forkpoint-error.js";
+
+/** Options of `lease()`. */
+export interface LeaseOptions {
+  /**
+   * How long the lease stays valid without a renewal, in ms, from 100. It is renewed every third of this time. After a
+   * crash, other machines wait this long. Default: 30,000.
+   */
+  ttlMs?: number;
+  /** If it aborts before the lease was taken, `lease()` rejects with its reason, and the lease is not held. */
+  signal?: AbortSignal;
+}
+
+/**
+ * The right to work on a run. Nobody else has the run's lease until it is released or lost. It is renewed in the
+ * background.
+ * @example
+ * ```ts
+ * await using lease = await store.lease({ space: "agentos", run: "run-1" });
+ * await store.withLease(lease).save(checkpoint); // CONFLICT if the lease was lost meanwhile
+ * ```
+ */
+export interface Lease extends AsyncDisposable, LeaseHolder {
+  /**
+   * A fencing token: a whole number. Each lease of a run has a greater token than all leases of the run before it. Pass it
+   * to other systems that refuse a token that is smaller than one that they have seen.
+   */
+  readonly token: number;
+  readonly holder: string;
+  readonly until: number;
+  /**
+   * Aborts with a ForkpointError `CONFLICT` when the lease is lost: another process has taken it, or it could not be
+   * renewed for two thirds of `ttlMs`. Then stop: after the last third, another process may begin.
+   */
+  readonly signal: AbortSignal;
+  /**
+   * Ends the lease, so that others can take it at once. A second call is allowed. If the lease was lost, its new holder keeps it.
+   * @example await lease.release();
+   */
+  release(): Promise<void>;
+  /**
+   * Calls `release()` at the end of an `await using` block.
+   * @example await using lease = await store.lease({ space: "agentium", run: "run-1" });
+   */
+  [Symbol.asyncDispose](): Promise<void>;
+}
 
 /** The default of `ttlMs`. */
 export const TTL_MS = 30_000;
@@ -70,12 +115,12 @@ interface Attempt {
 interface Leasing {
   readonly native: NativeStore;
   /** The leases that this process holds. */
-  readonly leases: Set<Lease>;
+  readonly leases: Set<HeldLease>;
 }
 
 let made = false;
 
-export class Lease implements Contract, Fence {
+export class HeldLease implements Lease, Fence {
   readonly token: number;
   readonly holder: string;
   readonly #native: NativeStore;
@@ -84,7 +129,7 @@ export class Lease implements Contract, Fence {
   readonly #ttlMs: number;
   readonly #holding: Omit<Holding, "until">;
   /** The sets that list the lease while it is held, so that `close` finds it. */
-  readonly #lists: ReadonlyArray<Set<Lease>>;
+  readonly #lists: ReadonlyArray<Set<HeldLease>>;
   readonly #lost = new AbortController();
   #until: number;
   /** When the lease was taken or renewed, on the monotonic clock. */
@@ -95,7 +140,7 @@ export class Lease implements Contract, Fence {
   #why = "";
   #successor: LeaseHolder | null = null;
 
-  private constructor(native: NativeStore, of: RunKey, found: Found, began: number, lists: Array<Set<Lease>>) {
+  private constructor(native: NativeStore, of: RunKey, found: Found, began: number, lists: Array<Set<HeldLease>>) {
     if (!made) throw typeError("Lease has no public constructor: use store.lease()");
     const { id, token, savedAt, until, valid: _, ...holding } = found;
     this.token = token;
@@ -120,8 +165,8 @@ export class Lease implements Contract, Fence {
     { native, leases }: Leasing,
     of: RunKey,
     { ttlMs, from, maxAttempts = Number.POSITIVE_INFINITY }: Attempt,
-    own: Set<Lease>,
-  ): Promise<Lease | NotTaken> {
+    own: Set<HeldLease>,
+  ): Promise<HeldLease | NotTaken> {
     for (;;) {
       const began = performance.now();
       const { now, lease: current } = await calls.call(native, "read", { of });
@@ -150,7 +195,7 @@ export class Lease implements Contract, Fence {
       if (lease?.id !== id) continue;
       made = true;
       try {
-        return new Lease(native, of, lease, began, [leases, own]);
+        return new HeldLease(native, of, lease, began, [leases, own]);
       } finally {
         made = false;
       }
@@ -158,7 +203,7 @@ export class Lease implements Contract, Fence {
   }
 
   /** Returns true for a lease. A private name is looked up without the traps of a proxy. */
-  static is(value: unknown): value is Lease {
+  static is(value: unknown): value is HeldLease {
     return typeof value === "object" && value !== null && #id in value;
   }
 
@@ -281,14 +326,19 @@ export class Lease implements Contract, Fence {
 }
 
 /** Takes the lease of a run. Rejects with `CONFLICT` if somebody else holds it. `own` lists the leases of the caller. */
-export async function takeLease(engine: Leasing, of: RunKey, options: unknown, own: Set<Lease>): Promise<Lease> {
+export async function takeLease(
+  engine: Leasing,
+  of: RunKey,
+  options: unknown,
+  own: Set<HeldLease>,
+): Promise<HeldLease> {
   const { ttlMs = TTL_MS, signal } = readRecord(options, "options", leaseOptions) as {
     ttlMs?: number;
     signal?: AbortSignal;
   };
   signal?.throwIfAborted();
-  const lease = await Lease.take(engine, of, { ttlMs }, own);
-  if (!(lease instanceof Lease)) throw isHeld(of, lease as LeaseHolder);
+  const lease = await HeldLease.take(engine, of, { ttlMs }, own);
+  if (!(lease instanceof HeldLease)) throw isHeld(of, lease as LeaseHolder);
   if (!signal?.aborted) return lease;
   await lease.release();
   throw signal.reason;
@@ -306,7 +356,7 @@ function nameOf({ run, ns }: RunKey): string {
 }
 
 /** Releases leases. A lease that cannot be released expires. */
-export async function releaseAll(leases: Set<Lease>): Promise<void> {
+export async function releaseAll(leases: Set<HeldLease>): Promise<void> {
   await Promise.allSettled([...leases].map((lease) => lease.release()));
 }
 
@@ -320,7 +370,7 @@ export async function holdersOf(
 }
 
 /** Returns a store whose writing calls carry the lease. */
-export function fenced(native: NativeStore, lease: Lease): NativeStore {
+export function fenced(native: NativeStore, lease: HeldLease): NativeStore {
   return { ...native, fence: lease };
 }
 
@@ -329,8 +379,8 @@ export const ttlOption: OptionParser<number> = whole(100, 2 ** 31 - 1, "millisec
 const leaseOptions = { ttlMs: ttlOption, signal: signalOption };
 
 /** Parses a lease that the user passes to a save. */
-export const leaseOption: OptionParser<Lease> = (value, name) => {
-  if (Lease.is(value)) return value;
+export const leaseOption: OptionParser<HeldLease> = (value, name) => {
+  if (HeldLease.is(value)) return value;
   throw typeError(`${name} must be a lease from store.lease(), and is ${show(value)}`);
 };
 

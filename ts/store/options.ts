@@ -1,11 +1,99 @@
 /** Reads and checks the options of stores and methods, targets and paths. */
 
 import { fileURLToPath } from "node:url";
-import type { Serializer, StoreOptions } from "../../index.js";
 import { isArray, quote, rangeError, readingArgument, show, typeError } from "../bridge/errors.js";
 import { requireId } from "./ids.js";
 import type { ServerOptions } from "../bridge/native.js";
-import { type Format, formatOf } from "../bridge/serializer.js";
+import { type Format, formatOf, type Serializer } from "../bridge/serializer.js";
+
+/** How a store behaves. Every option has a default. */
+export interface StoreOptions {
+  /**
+   * The failures that a resolved save survives. Default: `"full"`.
+   *
+   * - `"full"`: survives power loss.
+   * - `"normal"`: survives the kill of the process. Power loss may lose the newest saves, but never corrupts the file.
+   * - `"off"`: survives the kill of the process. Power loss may corrupt the file.
+   */
+  durability?: "full" | "normal" | "off";
+  /**
+   * The serializer that turns values into bytes. Default: `"v8"`.
+   *
+   * - `"v8"`: structured clone. If a value has a `toJSON` method, the method is called.
+   * - `"json"`: JSON text.
+   * - An object: your own {@link Serializer}.
+   *
+   * Each record carries the name of its serializer. A store reads the records of both built-in serializers.
+   */
+  serializer?: "v8" | "json" | Serializer;
+  /**
+   * How long a call waits, in ms, while another process holds the database. After this time the call rejects with
+   * `BUSY`. Default: 30,000.
+   */
+  busyTimeoutMs?: number;
+  /**
+   * The maximum size of a serialised checkpoint in bytes, and of a single message, pending write or part of a session's
+   * state. A larger one is refused. Default: 64 MiB. At most 900 MiB.
+   */
+  maxPayloadBytes?: number;
+  /**
+   * The maximum number of bytes that wait to be written: the snapshots of saves that have not settled. Above this number,
+   * a save rejects with `BUSY` before it takes a snapshot. A save of a store without waiting saves is always accepted.
+   * Default: 256 MiB.
+   */
+  maxQueueBytes?: number;
+  /**
+   * The size of the payload cache in bytes. The cache prefers the newest payload of each run. A cached payload is read
+   * without decompression. A save that stores the difference from a cached payload need not read that payload from the
+   * database. Default: 64 MiB. 0 switches the cache off. `memory:` ignores this option.
+   */
+  cacheBytes?: number;
+  /**
+   * Whether the store is only looked at. No file is created or changed, no table is made or upgraded, and each call that
+   * writes rejects with `UNSUPPORTED`. A database in a read-only folder or with mode 0444 can be read. What other
+   * processes save is seen. A database that does not exist is `NOT_FOUND`. Default: false.
+   */
+  readOnly?: boolean;
+  /**
+   * The maximum number of checkpoints to keep for each run. The newest checkpoints are kept. Each save removes the
+   * run's other checkpoints in the save's own transaction, but never removes the checkpoint that it stores. Default: no
+   * limit. Null, 0 and Infinity also mean no limit.
+   */
+  keepLastN?: number | null;
+  /**
+   * How long a checkpoint is kept after its save, in ms. An expired checkpoint is removed even if it is the newest of
+   * its run. Expired checkpoints are removed in the background, after later saves, so they may stay visible for a
+   * while. `prune()` removes expired checkpoints immediately. Default: no limit. Null, 0 and Infinity also mean no
+   * limit.
+   */
+  ttlMs?: number | null;
+  /**
+   * The maximum number of stored bytes of all checkpoints together. Above this limit, the checkpoints that were saved
+   * first are removed in the background, after later saves. The newest checkpoint of a run is never removed. Default:
+   * no limit. Null, 0 and Infinity also mean no limit.
+   */
+  maxBytes?: number | null;
+  /**
+   * The schema of the tables on a Postgres server: a lower-case letter or an underscore, and at most 30 more of these and
+   * digits. Other targets refuse this option. Default: `"forkpoint"`.
+   */
+  schema?: string;
+  /**
+   * The beginning of the names of the tables and indexes on a Postgres server. Use it if the schema also has tables of
+   * another program. Other targets refuse this option. Default: empty.
+   */
+  prefix?: string;
+  /**
+   * Whether the store makes its tables on a Postgres server if they are missing. `"never"` is for a role that may not make
+   * tables: see {@link postgresSchema}. Other targets refuse this option. Default: `"auto"`.
+   */
+  migrate?: "auto" | "never";
+  /**
+   * Returns the password of the role on a Postgres server. It is called at each connect, so a password may change while
+   * the store is open. It is used instead of the password in the URL. Other targets refuse this option.
+   */
+  password?: () => string | Promise<string>;
+}
 
 /** The retention limits of a store. Null means no limit. */
 export interface Retention {

@@ -1,11 +1,33 @@
 /** `postgresSchema`: the SQL that makes the tables. */
 
-import type { PostgresSchemaOptions, postgresSchema as postgresSchemaContract } from "../../postgres.js";
 import { postgresSql } from "../bridge/native.js";
 import { readRecord, text } from "./options.js";
 
-export const postgresSchema: typeof postgresSchemaContract = (options) => {
+/** The names of the tables on a Postgres server. */
+export interface PostgresSchemaOptions {
+  /** The schema of the tables. Default: `"forkpoint"`. */
+  schema?: string;
+  /** The beginning of the tables' names. Default: empty. */
+  prefix?: string;
+}
+
+/**
+ * Returns the SQL statements that make the tables of a store on a Postgres server.
+ *
+ * A store makes its tables when it opens. Use this function if the store's role may not make tables: run the statements
+ * with another role, and open the store with `migrate: "never"`.
+ *
+ * @example
+ * ```ts
+ * import { postgresSchema } from "forkpoint";
+ *
+ * console.log(postgresSchema({ schema: "agents" }));
+ * ```
+ *
+ * @throws {ForkpointError} `INVALID_ARGUMENT` if a name is not valid.
+ */
+export function postgresSchema(options?: PostgresSchemaOptions): string {
   const known = { schema: text, prefix: text };
   const { schema, prefix } = readRecord(options, "options", known) as PostgresSchemaOptions;
   return postgresSql(schema, prefix);
-};
+}

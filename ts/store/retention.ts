@@ -1,11 +1,54 @@
 /** Prunes, measures and vacuums a store. */
 
-import type { PruneOptions, PruneProgress, StatsOptions, StoreStats } from "../../index.js";
+import type { PruneProgress, StoreStats } from "./results.js";
 import type { Engine } from "./engine.js";
 import { keptBytes } from "../bridge/incremental/memory.js";
 import { ForkpointError, rangeError, show, typeError } from "../bridge/errors.js";
 import { type OptionParser, type Retention, atMost, flag, readRecord, whole } from "./options.js";
 import { type Cursor, type Pruned, type Rule, storeCalls } from "../bridge/wire.js";
+
+/**
+ * The checkpoints to remove. Each rule applies independently of the others. A rule that is left out uses the value that
+ * the store was opened with. Null means no limit. `Progress` is the type that `onProgress` receives.
+ */
+export interface PruneOptions<Progress = PruneProgress> {
+  /**
+   * Removes the checkpoints that were saved before this time: a Date, or ms since the epoch. The newest checkpoint of a
+   * run is removed too. The rule compares the time of the save, not the checkpoint's `timestamp`. Default: the current
+   * time minus the store's `ttlMs`.
+   */
+  olderThan?: Date | number | null;
+  /**
+   * The maximum number of checkpoints of each run to keep. The newest are kept. 0 and Infinity mean no limit. Default:
+   * the store's `keepLastN`.
+   */
+  keepLastN?: number | null;
+  /**
+   * Removes the checkpoints that were saved first until the remaining checkpoints use at most this many stored bytes.
+   * The newest checkpoint of a run is never removed. 0 and Infinity mean no limit. Default: the store's `maxBytes`.
+   */
+  maxBytes?: number | null;
+  /** If true, removes nothing and returns what would be removed. Default: false. */
+  dryRun?: boolean;
+  /**
+   * Stops the prune between two batches. The promise then rejects with the signal's reason. Checkpoints that were
+   * already removed stay removed.
+   */
+  signal?: AbortSignal;
+  /** Called after each batch with what was removed so far. If this function throws, pruning stops with that error. */
+  onProgress?: (progress: Progress) => void;
+}
+
+/** Options of `stats()`. */
+export interface StatsOptions {
+  /**
+   * The maximum number of lineages to list: those that use the most storage. Default: 0. At most 1,000. The first
+   * list reads a little of every checkpoint. In a SQLite database, a later one reads what was saved since, unless
+   * checkpoints were removed, and other reads do not wait for it. Without the list, `stats()` takes a few milliseconds,
+   * however much is stored.
+   */
+  largest?: number;
+}
 
 /** The maximum number of checkpoints that one transaction removes. A save waits for at most one transaction. */
 const BATCH = 500;

@@ -4,6 +4,22 @@ import { isArray, quote, readingArgument, show, typeError } from "../bridge/erro
 import { requireId } from "./ids.js";
 import { readRecord } from "./options.js";
 
+/**
+ * A run of a contract.
+ * @example const run: RunRef = { space: "langgraph", run: "thread-1" };
+ */
+export interface RunRef {
+  /** The contract: `"agentos"`, `"agentium"`, `"langgraph"`, `"helix"` or `"tinyagents"`. */
+  space: string;
+  /** The id of the run, thread or session. */
+  run: string;
+  /**
+   * The namespace in the thread: a text for LangGraph, a list of names for TinyAgents. Default: the thread itself. Other
+   * contracts have no namespaces.
+   */
+  ns?: string | readonly string[] | undefined;
+}
+
 /** A run of the contract `space`. `ns` is empty for the thread itself, and for contracts without namespaces. */
 export interface RunKey {
   space: string;

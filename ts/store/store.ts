@@ -1,44 +1,43 @@
 /** `openStore` and `Store`, which several contracts can use together. */
 
-import type {
-  BackupOptions,
-  BackupResult,
-  CheckOptions,
-  LeaseOptions,
-  PruneOptions,
-  PruneResult,
-  RunRef,
-  StatsOptions,
-  Store as Contract,
-  StoreOptions,
-  StoreStats,
-  VerifyReport,
-  openStore as openStoreContract,
-} from "../../index.js";
 import { Activity } from "./activity.js";
 import { Backlog } from "./backlog.js";
-import { backup } from "./backup.js";
-import { check } from "./check.js";
+import { backup, type BackupOptions, type BackupResult } from "./backup.js";
+import { check, type CheckOptions } from "./check.js";
 import type { Engine } from "./engine.js";
 import { ForkpointError, isOwnError, typeError } from "../bridge/errors.js";
 import { asText } from "../bridge/serializer.js";
-import { type Lease, releaseAll, takeLease } from "./lease.js";
+import { releaseAll, takeLease, type LeaseOptions, type Lease } from "./lease.js";
 import { open } from "../bridge/native.js";
-import { readOptions, readTarget } from "./options.js";
-import { prune, stats, vacuum } from "./retention.js";
-import { readRun } from "./run-ref.js";
+import { readOptions, readTarget, type StoreOptions } from "./options.js";
+import { prune, stats, vacuum, type PruneOptions, type StatsOptions } from "./retention.js";
+import type { PruneResult, StoreStats } from "./results.js";
+import { readRun, type RunRef } from "./run-ref.js";
 import { warn } from "../bridge/warnings.js";
-import { storeCalls } from "../bridge/wire.js";
+import { storeCalls, type VerifyReport } from "../bridge/wire.js";
 
 const PRIVATE = Symbol("openStore");
 
 let engines: (store: Store) => Engine;
+let make: (target: string | URL, options: StoreOptions | undefined) => Store;
 
-export class Store implements Contract {
+/**
+ * An open store, to be shared by several contract objects. Get one from {@link openStore}.
+ *
+ * Any call can reject with `BUSY`, `CLOSED`, `UNAVAILABLE` or `UNSUPPORTED`. {@link ErrorCode} explains the codes.
+ *
+ * @example
+ * ```ts
+ * const store = await openStore("agent.db");
+ * const graphs = new CheckpointStore(store); // from forkpoint/agentos
+ * const workflows = new WorkflowCheckpointStore(store); // from forkpoint/agentium
+ * ```
+ */
+export class Store implements AsyncDisposable {
   readonly #engine: Engine;
   #closing: Promise<void> | undefined;
 
-  constructor(key: symbol, target: string | URL, options: StoreOptions | undefined) {
+  private constructor(key: symbol, target: string | URL, options: StoreOptions | undefined) {
     if (key !== PRIVATE) throw typeError("Store has no public constructor: use openStore()");
     const { format: given, maxQueueBytes, server, ...settings } = readOptions(options);
     const path = readTarget(target);
@@ -68,6 +67,7 @@ export class Store implements Contract {
   }
 
   static {
+    make = (target, options) => new Store(PRIVATE, target, options);
     engines = (store) => {
       if (store.#closing !== undefined)
         throw new ForkpointError("CLOSED", "the store is closed: open a new one to go on");
@@ -75,6 +75,14 @@ export class Store implements Contract {
     };
   }
 
+  /**
+   * Removes checkpoints of all contracts, at most 500 in each transaction. Saves can run between the transactions.
+   * Without options, `prune` applies the limits that the store was opened with.
+   *
+   * @throws TypeError or RangeError for a wrong option. ForkpointError `CLOSED` if the store is closed before `prune`
+   *   ends. Checkpoints that were already removed stay removed.
+   * @example const { removed, bytes } = await store.prune({ keepLastN: 10, dryRun: true });
+   */
   prune(options?: PruneOptions): Promise<PruneResult> {
     return this.#run((engine) =>
       prune(
@@ -87,22 +95,61 @@ export class Store implements Contract {
     );
   }
 
+  /**
+   * Returns how much the store holds and how much storage that uses, in bytes. The numbers cover all contracts.
+   * @throws TypeError or RangeError for a wrong option.
+   * @example const { checkpoints, storedBytes, ratio } = await store.stats();
+   */
   stats(options?: StatsOptions): Promise<StoreStats> {
     return this.#run((engine) => stats(engine, undefined, options));
   }
 
+  /**
+   * Verifies the stored data of all contracts: every checksum, every payload together with the payloads from which it
+   * is rebuilt, every index against its table, pending writes and logs. Saves and reads can run during the check.
+   * `check` reports damage and changes nothing.
+   *
+   * @throws TypeError for a wrong option. ForkpointError `CLOSED` if the store is closed before `check` ends.
+   * @example
+   * ```ts
+   * const { ok, findings } = await store.check();
+   * if (!ok) console.error(findings.map(({ message, remedy }) => `${message}. ${remedy}`).join("\n"));
+   * ```
+   */
   check(options?: CheckOptions): Promise<VerifyReport> {
     return this.#run((engine) => check(engine, options, () => this.#closing !== undefined));
   }
 
+  /**
+   * Gives the space of removed checkpoints back to the file system. `vacuum` rewrites the whole database. This needs as
+   * much free disk space as the size of the database. Saves wait until `vacuum` ends.
+   * @example await store.vacuum();
+   */
   vacuum(): Promise<void> {
     return this.#run(vacuum);
   }
 
+  /**
+   * Copies the database into a new file and verifies the copy, while saves go on. The backup has every save that was
+   * resolved before the call. It is one file, without a log. A backup that fails or is killed leaves no file at `path`.
+   *
+   * @param path the path or file: URL of the backup. Its directory must exist.
+   * @throws TypeError for a wrong argument or option. ForkpointError `CONFLICT` if `path` exists and `overwrite` is not
+   *   true. `CORRUPT` if the database is damaged. `UNSUPPORTED` if the store is not a SQLite database: the message names
+   *   another way. `CLOSED` if the store is closed before `backup` ends.
+   * @example const { checkpoints } = await store.backup("agent-backup.db");
+   */
   backup(path: string | URL, options?: BackupOptions): Promise<BackupResult> {
     return this.#run((engine) => backup(engine, path, options, () => this.#closing !== undefined));
   }
 
+  /**
+   * Takes the lease of a run, so that no other process works on it. It is renewed until it is
+   * released, or this object is closed. The lease of a process that has ended on this machine is taken at once.
+   * @throws TypeError or RangeError for a wrong run or option. ForkpointError `CONFLICT` if somebody else holds the lease:
+   *   `error.lease` says who, and until when.
+   * @example await using lease = await store.lease({ space: "langgraph", run: "thread-1" });
+   */
   lease(run: RunRef, options?: LeaseOptions): Promise<Lease> {
     return this.#run(async () => {
       const engine = engineOf(this);
@@ -115,6 +162,10 @@ export class Store implements Contract {
     });
   }
 
+  /**
+   * Waits for earlier calls to end, then closes the store. Later calls reject with `CLOSED`. A second call is allowed.
+   * @example await store.close();
+   */
   close(): Promise<void> {
     this.#closing ??= this.#close();
     return this.#closing;
@@ -127,6 +178,10 @@ export class Store implements Contract {
     await storeCalls.call(native, "close", {});
   }
 
+  /**
+   * Calls `close()` at the end of an `await using` block.
+   * @example await using store = await openStore("agent.db"); // closed at the end of the block
+   */
   [Symbol.asyncDispose](): Promise<void> {
     return this.close();
   }
@@ -144,7 +199,7 @@ export class Store implements Contract {
 
 /** Makes a store that opens in the background. */
 export function openInBackground(target: string | URL, options?: StoreOptions): Store {
-  return new Store(PRIVATE, target, options);
+  return make(target, options);
 }
 
 /** Returns the engine of an open store. Throws `CLOSED` if the store is closed. */
@@ -152,7 +207,22 @@ export function engineOf(store: Store): Engine {
   return engines(store);
 }
 
-export const openStore: typeof openStoreContract = async (target, options) => {
+/**
+ * Opens a store.
+ *
+ * @param target a file path, `"sqlite:<path>"`, a `file:` URL, `"jsonl:<folder>"`, or `"memory:"`.
+ * @throws TypeError or RangeError for a wrong target or option. ForkpointError if the file cannot be opened:
+ *   `UNAVAILABLE`, `BUSY`, `CORRUPT` or `UNSUPPORTED`.
+ *
+ * @example
+ * ```ts
+ * import { openStore, CheckpointStore } from "forkpoint";
+ *
+ * const store = await openStore("agent.db", { durability: "normal" });
+ * const checkpoints = new CheckpointStore(store);
+ * ```
+ */
+export async function openStore(target: string | URL, options?: StoreOptions): Promise<Store> {
   const store = openInBackground(target, options);
   try {
     await engineOf(store).ready;
@@ -161,5 +231,5 @@ export const openStore: typeof openStoreContract = async (target, options) => {
     if (isOwnError(error)) Error.captureStackTrace(error, openStore);
     throw error;
   }
-  return store as unknown as Contract;
-};
+  return store;
+}

@@ -1,9 +1,55 @@
 /** A fault, checked. */
 
-import type { ErrorCode } from "../../index.js";
-import type { Fault } from "../../testing.js";
 import { ForkpointError, codes, quote, rangeError, show, typeError } from "../bridge/errors.js";
 import { type OptionParser, hint, readRecord, whole } from "../store/options.js";
+import type { ErrorCode } from "../bridge/forkpoint-error.js";
+
+/** The names of an object's methods that return a promise or an asynchronous iterator. */
+export type AsyncMethod<T> = {
+  [K in keyof T]-?: NonNullable<T[K]> extends (...args: never[]) => PromiseLike<unknown> | AsyncIterable<unknown>
+    ? K
+    : never;
+}[keyof T] &
+  string;
+
+/** The calls that a fault applies to. */
+export interface FaultyCalls<Method extends string = string> {
+  /** The method, or the methods. Calls of all these methods are counted together. */
+  on: Method | readonly Method[];
+  /**
+   * Which calls, counted from 1. Default: every call. Only calls from outside are counted, not those with which a method
+   * of the store uses another.
+   */
+  nth?: number | readonly number[];
+}
+
+/** The error of a call that fails on purpose. */
+export interface FaultError {
+  /** The code of the {@link ForkpointError}. */
+  code: ErrorCode;
+  /** The error's message. Default: a sentence that names the call. */
+  message?: string;
+  /** Default: true for `BUSY` and `UNAVAILABLE`. */
+  retryable?: boolean;
+  /** Default: `"unknown"` if the fault has `when: "after"`. */
+  outcome?: "unknown";
+}
+
+/**
+ * A rule of {@link withFaults}: the calls, and what happens to them.
+ *
+ * - `reject`: the calls reject with this error. With `when: "before"`, the default, the store does nothing. With
+ *   `when: "after"`, the store carries out the call, and only its caller gets an error.
+ * - `delayMs`: the calls settle at least this many ms later. They begin at once.
+ * - `kill`: the process ends with SIGKILL. With `when: "before"`, the default, the call does not begin. With
+ *   `when: "after"`, the call has succeeded.
+ */
+export type Fault<Method extends string = string> = FaultyCalls<Method> &
+  (
+    | { reject: ErrorCode | FaultError | Error; when?: "before" | "after"; delayMs?: never; kill?: never }
+    | { delayMs: number; when?: never; reject?: never; kill?: never }
+    | { kill: true; when?: "before" | "after"; reject?: never; delayMs?: never }
+  );
 
 export type Action =
   { kind: "reject"; error: (place: string) => Error } | { kind: "delay"; ms: number } | { kind: "kill" };

@@ -2,11 +2,10 @@
 
 import { setTimeout as sleep } from "node:timers/promises";
 import { types } from "node:util";
-import type { Fault, withFaults as withFaultsContract } from "../../testing.js";
 import { ForkpointError, quote, show, typeError } from "../bridge/errors.js";
 import { handleOf, setHandle } from "../store/handles.js";
 import { hint } from "../store/options.js";
-import { type FaultRule, readFaults } from "./fault.js";
+import { type FaultRule, readFaults, type Fault, type AsyncMethod } from "./fault.js";
 import { listed } from "./report.js";
 import { faultsOfRunner, recordInRunner } from "./runner-link.js";
 
@@ -31,7 +30,25 @@ interface Disturbance {
 
 type Method = (...args: unknown[]) => unknown;
 
-export const withFaults = ((store: object, faults?: readonly Fault[]) => {
+/**
+ * Wraps a store, so that some of its calls fail, wait or kill the process on purpose. Everything else works as before.
+ * The wrapper has the type of the store. It is an instance of the classes that the store's class extends, such as
+ * LangGraph's `BaseCheckpointSaver`.
+ *
+ * @param store any object with asynchronous methods.
+ * @param faults the rules. Without them, the wrapper follows the rules of the {@link killAndResume} or
+ *   {@link killEverywhere} that started this process. If neither started it, nothing fails.
+ * @throws TypeError or RangeError for a wrong rule, or for a method that the store does not have.
+ *
+ * @example
+ * ```ts
+ * const flaky = withFaults(new CheckpointStore("memory:"), [
+ *   { on: "save", nth: 3, reject: "BUSY" },
+ *   { on: ["get", "load", "latest"], delayMs: 50 },
+ * ]);
+ * ```
+ */
+export function withFaults<T extends object>(store: T, faults?: ReadonlyArray<Fault<AsyncMethod<T>>>): T {
   if ((typeof store !== "object" && typeof store !== "function") || store === null) {
     throw typeError(`the first argument must be an object with methods, and is ${show(store)}`);
   }
@@ -67,7 +84,7 @@ export const withFaults = ((store: object, faults?: readonly Fault[]) => {
   const handle = handleOf(store);
   if (handle !== undefined) setHandle(wrapper, handle);
   return wrapper;
-}) as typeof withFaultsContract;
+}
 
 function parentOf(prototype: object | null): object | null {
   if (prototype === null || Object.getPrototypeOf(prototype) === null) return prototype;

@@ -2,5 +2,13 @@
 
 import "../bridge/bundled.js";
 export { withFaults } from "./faults.js";
-export { killAndResume, killEverywhere } from "./kills.js";
+export {
+  killAndResume,
+  killEverywhere,
+  type KillOptions,
+  type KillEverywhereOptions,
+  type KillReport,
+} from "./kills.js";
 export { KillTestError } from "./report.js";
+export type { AsyncMethod, FaultyCalls, FaultError, Fault } from "./fault.js";
+export type { KillMoment, RandomNumber, ProgramOptions, Attempt } from "./program.js";

@@ -4,20 +4,72 @@ import { mkdtempSync, readdirSync, rmSync, statSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
-import type {
-  Attempt,
-  KillEverywhereOptions,
-  KillMoment,
-  KillOptions,
-  KillReport,
-  killAndResume as killAndResumeContract,
-  killEverywhere as killEverywhereContract,
-} from "../../testing.js";
 import { rangeError, show, typeError } from "../bridge/errors.js";
 import { type OptionParser, readRecord, whole } from "../store/options.js";
 import { methods, oneOf } from "./fault.js";
-import { type Start, runProgram } from "./program.js";
+import {
+  type Start,
+  runProgram,
+  type ProgramOptions,
+  type KillMoment,
+  type RandomNumber,
+  type Attempt,
+} from "./program.js";
 import { KillTestError, historyOf, listed } from "./report.js";
+
+/** Options of {@link killAndResume}. */
+export interface KillOptions extends ProgramOptions {
+  /**
+   * When to kill the program.
+   *
+   * - A moment: every attempt is killed there, until one ends by itself before that.
+   * - A list: the first attempt is killed at the first moment, and so on. The attempt after the last moment ends by itself.
+   * - A function: called before each attempt, with a source of random numbers and the attempt's number, counted from 1.
+   *   If it returns null, the attempt ends by itself.
+   */
+  kill: KillMoment | readonly KillMoment[] | ((random: RandomNumber, attempt: number) => KillMoment | null);
+  /**
+   * The folder in which the program runs. Default: a new folder, which is removed if all went well. Otherwise it stays,
+   * and the error names it.
+   */
+  cwd?: string | URL;
+  /** How often the program is started at most. Default: 100. */
+  maxAttempts?: number;
+  /** The seed of the random numbers. Default: the variable `FORKPOINT_TEST_SEED`, or a new seed. */
+  seed?: number;
+  /** Checks the result. If it throws, the moments and the seed are added to the error's message. */
+  check?: (report: KillReport) => void | Promise<void>;
+}
+
+/** Options of {@link killEverywhere}. */
+export interface KillEverywhereOptions extends ProgramOptions {
+  /**
+   * The methods of the store at whose calls the program is killed. Left out: the program is killed after each line that
+   * it prints.
+   */
+  on?: string | readonly string[];
+  /** `"after"`, the default: as soon as the call has succeeded. `"before"`: before the call begins. */
+  when?: "before" | "after";
+  /**
+   * Checks the result of each kill. `unharmed` is the result of a run without a kill. If it throws, the moment of the
+   * kill is added to the error's message.
+   */
+  check?: (report: KillReport, unharmed: KillReport) => void | Promise<void>;
+}
+
+/** What a program did from its first start to its end. */
+export interface KillReport {
+  /** Every start of the program, in order. The last one ended by itself. */
+  attempts: Attempt[];
+  /** The attempt that ended by itself. */
+  last: Attempt;
+  /** The lines of all attempts, in order. */
+  lines: string[];
+  /** How often the program was killed. */
+  kills: number;
+  /** The seed of the random numbers. */
+  seed: number;
+}
 
 const LONGEST_MS = 2 ** 31 - 1;
 
@@ -67,7 +119,20 @@ const momentFields = {
 
 type Plan = (attempt: number) => KillMoment | null;
 
-export const killAndResume: typeof killAndResumeContract = async (program, options) => {
+/**
+ * Starts a program, kills it with SIGKILL, and starts it again, until it ends by itself.
+ *
+ * @param program the path or the URL of a JavaScript module. It finds its work in its store, and continues it.
+ * @throws TypeError or RangeError for a wrong option. {@link KillTestError} if the program does not end as it should.
+ *
+ * @example
+ * ```ts
+ * const { last, kills } = await killAndResume(new URL("trip.mjs", import.meta.url), {
+ *   kill: (random, attempt) => (attempt <= 5 ? { afterMs: random(200, 900) } : null),
+ * });
+ * ```
+ */
+export async function killAndResume(program: string | URL, options: KillOptions): Promise<KillReport> {
   const read = readRecord(options, "options", killOptions) as unknown as Partial<KillOptions>;
   if (read.kill === undefined) throw typeError('options must say in "kill" when the program is killed');
   const seed = read.seed ?? defaultSeed();
@@ -77,9 +142,25 @@ export const killAndResume: typeof killAndResumeContract = async (program, optio
     await checked(report, cwd, () => read.check?.(report));
     return report;
   });
-};
+}
 
-export const killEverywhere: typeof killEverywhereContract = async (program, options) => {
+/**
+ * Runs a program once without a kill. Then kills it at its first save and lets a second process end it, in a new folder;
+ * then at its second save, and so on, until it ends before it could be killed.
+ *
+ * @param program the path or the URL of a JavaScript module. It finds its work in its store, and continues it.
+ * @throws TypeError or RangeError for a wrong option. {@link KillTestError} if the program does not end as it should, or if
+ *   there was nothing to kill it at.
+ *
+ * @example
+ * ```ts
+ * const { unharmed, reports } = await killEverywhere(new URL("trip.mjs", import.meta.url), { on: ["put", "putWrites"] });
+ * ```
+ */
+export async function killEverywhere(
+  program: string | URL,
+  options?: KillEverywhereOptions,
+): Promise<{ unharmed: KillReport; reports: KillReport[] }> {
   const read = readRecord(options, "options", everywhereOptions) as unknown as KillEverywhereOptions;
   const { on, when = "after", check } = read;
   if (on === undefined && read.when !== undefined) throw typeError('option "when" needs the option "on"');
@@ -107,7 +188,7 @@ export const killEverywhere: typeof killEverywhereContract = async (program, opt
     if (report.kills === 0) return { unharmed, reports };
     reports.push(report);
   }
-};
+}
 
 /** Starts the program until it ends by itself. */
 async function chain(start: Start, plan: Plan, seed: number, maxAttempts: number): Promise<KillReport> {

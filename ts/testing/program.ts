@@ -5,8 +5,58 @@ import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
-import type { Attempt, KillMoment, ProgramOptions } from "../../testing.js";
 import { type RunnerLink, VARIABLE } from "./runner-link.js";
+
+/**
+ * When a program is killed.
+ *
+ * - `afterLines`: when it has printed this many lines.
+ * - `afterMs`: this many ms after it was started.
+ * - `on`: at the `nth` call (default: 1) of these methods of the store that the program gave to `withFaults(store)`: as
+ *   soon as the call has succeeded, or, with `when: "before"`, before it begins.
+ *
+ * A program runs on for a moment after a line, until the signal arrives. At a call, it is killed exactly there.
+ */
+export type KillMoment =
+  | { afterLines: number }
+  | { afterMs: number }
+  | { on: string | readonly string[]; nth?: number; when?: "before" | "after" };
+
+/** Returns a whole number from `least` to `most`, the same ones for the same seed. */
+export type RandomNumber = (least: number, most: number) => number;
+
+/** How a program is started. */
+export interface ProgramOptions {
+  /** The program's arguments. */
+  args?: readonly string[];
+  /** Node's own arguments, such as `["--import", "tsx"]` for a program in TypeScript. */
+  nodeArgs?: readonly string[];
+  /**
+   * Variables to add to the program's environment. The program gets the other variables of this process, but not
+   * `NODE_OPTIONS`, which test runners set for themselves.
+   */
+  env?: Readonly<Record<string, string>>;
+  /** The time limit of each attempt in ms. Default: 30,000. */
+  timeoutMs?: number;
+  /** Stops the program. The promise then rejects with the signal's reason. */
+  signal?: AbortSignal;
+}
+
+/** One start of a program, and its end. */
+export interface Attempt {
+  /** The lines that it printed to its standard output. */
+  lines: string[];
+  /** The text that it printed to its standard error. */
+  stderr: string;
+  /** Its exit code. Null if a signal ended it. On Windows, a program that killed itself has the code 1. */
+  code: number | null;
+  /** The signal that ended it, such as `"SIGKILL"`, or null. */
+  signal: string | null;
+  /** The moment at which it was killed. Null if it ended by itself. */
+  killed: KillMoment | null;
+  /** How long it ran, in ms. */
+  ms: number;
+}
 
 /** How long the runner waits for the rest of the output of a program that has ended, in ms. */
 const PIPES_MS = 2_000;

@@ -1,16 +1,26 @@
 /** What the runner reports: attempts, and the error of a program that does not end as it should. */
 
-import type { Attempt, KillMoment, KillTestError as Contract } from "../../testing.js";
+import type { Attempt, KillMoment } from "./program.js";
 
 /** The most text of a program's standard error that a message shows. */
 const LONGEST_STDERR = 4_000;
 
-export class KillTestError extends Error implements Contract {
+/**
+ * The error of a program that does not end as it should: with an exit code other than 0, with a signal, not within the
+ * time limit, or not at all. The message shows the moments of the kills, the seed, and what the program printed to its
+ * standard error.
+ * @example if (error instanceof KillTestError) console.error(error.attempts.at(-1)?.stderr);
+ */
+export class KillTestError extends Error {
   declare readonly name: "KillTestError";
+  /** The attempts so far. */
   readonly attempts: Attempt[];
+  /** The seed of the random numbers. */
   readonly seed: number;
+  /** The folder in which the program ran. It is not removed. */
   readonly cwd: string;
 
+  /** @internal */
   constructor(problem: string, attempts: Attempt[], seed: number, cwd: string) {
     const stderr = attempts.at(-1)?.stderr ?? "";
     super(

@@ -1,7 +1,5 @@
 /** `forkpoint copy`: copies a database to another place or another kind of store. */
 
-import type { CopyProgress } from "../../../copy.js";
-import type { ImportReport, RunRef } from "../../../inspect.js";
 import { ForkpointError, quote } from "../../../ts/bridge/errors.js";
 import { safeText } from "../../../ts/bridge/json-form/json-text.js";
 import { command } from "../command.js";
@@ -10,6 +8,9 @@ import type { Context } from "../context.js";
 import { type Database, databaseAt, isMissing, refuseMissing, samePlace } from "../database.js";
 import { UsageError } from "../errors.js";
 import { plural } from "../units.js";
+import type { CopyProgress } from "../../../ts/inspect/copy.js";
+import type { ImportReport } from "../../../ts/inspect/import.js";
+import type { RunRef } from "../../../ts/inspect/views.js";
 
 interface Options {
   to: string;

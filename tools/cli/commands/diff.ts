@@ -1,7 +1,6 @@
 /** `forkpoint diff`: what differs between two checkpoints. */
 
 import { Option } from "commander";
-import type { Change, CheckpointInfo, CheckpointRef, Inspector, RunInfo } from "../../../inspect.js";
 import { command, parsed, runArgument, spaceOption, wholeFrom } from "../command.js";
 import type { Context } from "../context.js";
 import { UsageError, exitCodes } from "../errors.js";
@@ -13,6 +12,8 @@ import { plural } from "../units.js";
 import { excerpt } from "../value-text.js";
 import { headline } from "./get.js";
 import { safeText } from "../../../ts/bridge/json-form/json-text.js";
+import type { Change, CheckpointInfo, CheckpointRef, RunInfo } from "../../../ts/inspect/views.js";
+import type { Inspector } from "../../../ts/inspect/inspector.js";
 
 interface Options extends RunOptions {
   step?: number;

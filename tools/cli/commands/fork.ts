@@ -1,11 +1,11 @@
 /** `forkpoint fork`: goes on elsewhere, with another state. */
 
-import type { ForkEdit } from "../../../inspect.js";
 import { safeText } from "../../../ts/bridge/json-form/json-text.js";
 import { command, parsed, runArgument, spaceOption, wholeFrom } from "../command.js";
 import type { Context } from "../context.js";
 import { type RunOptions, findRun, readCheckpoint, refOf } from "../find.js";
 import { readPatch, readSetting } from "../path.js";
+import type { ForkEdit } from "../../../ts/inspect/fork.js";
 
 interface Options extends RunOptions {
   step?: number;

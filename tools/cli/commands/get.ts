@@ -1,7 +1,6 @@
 /** `forkpoint get`: a checkpoint and its values. */
 
 import { Option } from "commander";
-import type { Change, CheckpointDetail, CheckpointInfo } from "../../../inspect.js";
 import { quote } from "../../../ts/bridge/errors.js";
 import { ForkpointError } from "../../../ts/bridge/errors.js";
 import { safeText } from "../../../ts/bridge/json-form/json-text.js";
@@ -15,6 +14,7 @@ import { plain } from "../style.js";
 import { type Cell, table } from "../table.js";
 import { ago, localTime, size } from "../units.js";
 import { excerpt, prettyJson } from "../value-text.js";
+import type { Change, CheckpointDetail, CheckpointInfo } from "../../../ts/inspect/views.js";
 
 interface Options extends RunOptions {
   step?: number;

@@ -1,7 +1,6 @@
 /** `forkpoint import`: stores what an export has written. */
 
 import { Option } from "commander";
-import type { ImportReport, Inspector } from "../../../inspect.js";
 import { ForkpointError } from "../../../ts/bridge/errors.js";
 import { command } from "../command.js";
 import { type DangerousOptions, confirm } from "../confirm.js";
@@ -10,6 +9,8 @@ import { isMissing } from "../database.js";
 import { UsageError, describe } from "../errors.js";
 import { linesOf } from "../lines.js";
 import { plural } from "../units.js";
+import type { ImportReport } from "../../../ts/inspect/import.js";
+import type { Inspector } from "../../../ts/inspect/inspector.js";
 
 interface Options extends DangerousOptions {
   onConflict?: "fail" | "skip";

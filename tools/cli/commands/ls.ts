@@ -1,7 +1,6 @@
 /** `forkpoint ls`: the runs of a database. */
 
 import { Option } from "commander";
-import type { Inspector, RunInfo, RunQuery, Status } from "../../../inspect.js";
 import { safeText } from "../../../ts/bridge/json-form/json-text.js";
 import { command, parsed, spaceOption, wholeFrom } from "../command.js";
 import type { Context } from "../context.js";
@@ -10,6 +9,9 @@ import { readListing } from "../pages.js";
 import { statusCell, statusNames } from "../style.js";
 import { type Cell, type Column, table } from "../table.js";
 import { ago, number, parseDuration, size } from "../units.js";
+import type { Inspector } from "../../../ts/inspect/inspector.js";
+import type { RunInfo, Status } from "../../../ts/inspect/views.js";
+import type { RunQuery } from "../../../ts/inspect/runs.js";
 
 interface Options {
   space?: string;

@@ -1,12 +1,12 @@
 /** `forkpoint prune`: removes old checkpoints. */
 
-import type { Inspector } from "../../../inspect.js";
-import type { PruneResult } from "../../../index.js";
 import { command, dangerous, parsed, spaceOption, wholeFrom } from "../command.js";
 import { type DangerousOptions, confirm } from "../confirm.js";
 import type { Context } from "../context.js";
 import { UsageError } from "../errors.js";
 import { localTime, parseDuration, parseSize, plural, size } from "../units.js";
+import type { Inspector } from "../../../ts/inspect/inspector.js";
+import type { PruneResult } from "../../../ts/store/results.js";
 
 interface Options extends DangerousOptions {
   olderThan?: number;

@@ -1,6 +1,5 @@
 /** `forkpoint rm`: removes a run, or some of its checkpoints. */
 
-import type { Inspector, RunInfo, RunRef } from "../../../inspect.js";
 import { safeText } from "../../../ts/bridge/json-form/json-text.js";
 import { command, dangerous, parsed, runArgument, spaceOption } from "../command.js";
 import { type DangerousOptions, confirm } from "../confirm.js";
@@ -8,6 +7,8 @@ import type { Context } from "../context.js";
 import { type RunOptions, findCheckpoint, findRun, refOf } from "../find.js";
 import { runsOf } from "../pages.js";
 import { plural } from "../units.js";
+import type { Inspector } from "../../../ts/inspect/inspector.js";
+import type { RunInfo, RunRef } from "../../../ts/inspect/views.js";
 
 interface Options extends RunOptions, DangerousOptions {
   checkpoint?: string[];

@@ -1,6 +1,5 @@
 /** `forkpoint show`: a run, its checkpoints, and the runs forked from it. */
 
-import type { CheckpointInfo, Inspector, RunInfo } from "../../../inspect.js";
 import { safeText } from "../../../ts/bridge/json-form/json-text.js";
 import { command, parsed, runArgument, spaceOption, wholeFrom } from "../command.js";
 import type { Context } from "../context.js";
@@ -12,6 +11,8 @@ import { statusCell } from "../style.js";
 import { type Cell, table } from "../table.js";
 import { ago, localTime, number, plural, size } from "../units.js";
 import { runTable } from "./ls.js";
+import type { CheckpointInfo, RunInfo } from "../../../ts/inspect/views.js";
+import type { Inspector } from "../../../ts/inspect/inspector.js";
 
 interface Options extends RunOptions {
   tree?: boolean;

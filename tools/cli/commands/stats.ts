@@ -1,12 +1,12 @@
 /** `forkpoint stats`: how much is stored. */
 
-import type { InspectedStats } from "../../../inspect.js";
 import { safeText } from "../../../ts/bridge/json-form/json-text.js";
 import { command } from "../command.js";
 import type { Context } from "../context.js";
 import type { Output } from "../output.js";
 import { type Cell, table } from "../table.js";
 import { number, plural, size } from "../units.js";
+import type { InspectedStats } from "../../../ts/inspect/views.js";
 
 export const stats = () =>
   command("stats", "says how much is stored, by space, and names the largest runs", async (context) => {

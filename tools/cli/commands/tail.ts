@@ -1,6 +1,5 @@
 /** `forkpoint tail`: what is saved, as it is saved. */
 
-import type { Inspector, StoreEvent } from "../../../inspect.js";
 import { safeJson, safeText } from "../../../ts/bridge/json-form/json-text.js";
 import { command, parsed, runArgument, spaceOption, wholeFrom } from "../command.js";
 import type { Context } from "../context.js";
@@ -10,6 +9,8 @@ import type { Output } from "../output.js";
 import { checkpointsOf, runsOf } from "../pages.js";
 import { pad, width } from "../table.js";
 import { localTime, parseDuration, size } from "../units.js";
+import type { Inspector } from "../../../ts/inspect/inspector.js";
+import type { StoreEvent } from "../../../ts/inspect/watch.js";
 
 interface Options {
   lines?: number;

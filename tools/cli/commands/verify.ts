@@ -1,6 +1,5 @@
 /** `forkpoint verify`: reads everything that is stored and compares it with its checksums. */
 
-import type { Finding, VerifyReport } from "../../../inspect.js";
 import { safeText } from "../../../ts/bridge/json-form/json-text.js";
 import { command, runsArgument, spaceOption } from "../command.js";
 import type { Context } from "../context.js";
@@ -9,6 +8,7 @@ import { type RunOptions, findRun, refOf } from "../find.js";
 import { findingLines } from "../findings.js";
 import { shellWord } from "../shell.js";
 import { number, plural } from "../units.js";
+import type { Finding, VerifyReport } from "../../../ts/bridge/wire.js";
 
 interface Options extends RunOptions {
   repairPlan?: boolean;

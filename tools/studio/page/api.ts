@@ -1,4 +1,6 @@
 // Asks the studio's server.
+
+import { credentials } from "./access.js";
 import type {
   Change,
   CheckpointDetail,
@@ -8,8 +10,7 @@ import type {
   RunRef,
   SavedPerHour,
   StoreInfo,
-} from "../../../inspect.js";
-import { credentials } from "./access.js";
+} from "../../../ts/inspect/views.js";
 
 export type {
   Change,
@@ -23,7 +24,7 @@ export type {
   Status,
   StoreInfo,
   WriteInfo,
-} from "../../../inspect.js";
+} from "../../../ts/inspect/views.js";
 
 /** An answer that is an error. `OFFLINE`: there was no answer. */
 export class Trouble extends Error {

@@ -43,7 +43,12 @@ const numbers: Record<string, number> = {
 /** A date without a time is in UTC. A time needs its zone, so that the value does not depend on this machine's. */
 const DATE = /^(\d{4}|[+-]\d{6})-\d\d-\d\d(T\d\d:\d\d(:\d\d(\.\d{1,3})?)?(Z|[+-]\d\d:\d\d))?$/;
 
-/** @throws also ForkpointError `INVALID_ARGUMENT` for a form that is malformed. The message has the path. */
+/**
+ * Returns the value of a JSON form.
+ * @throws ForkpointError `UNSUPPORTED` for `Opaque` and for an unknown `$type`, and `INVALID_ARGUMENT` for a form that is
+ *   malformed. The message has the path.
+ * @example fromJsonForm({ $type: "Date", value: "2026-01-01T00:00:00.000Z" }); // a Date
+ */
 export function fromJsonForm(form: unknown): unknown {
   return new FormReader(form).read();
 }

@@ -8,10 +8,18 @@ import { ForkpointError, show, typeError } from "../forkpoint-error.js";
  */
 const UNSAFE = /[\p{Cc}\p{Cs}\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]/gu;
 
+/**
+ * Returns a text in which control characters, lone surrogates and bidi controls are written as escapes.
+ * @example console.log(safeText(run)); // a run's id cannot change the terminal
+ */
 export function safeText(text: string): string {
   return text.replace(UNSAFE, (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, "0")}`);
 }
 
+/**
+ * Writes JSON in which control characters, lone surrogates and bidi controls are escaped. It parses back exactly.
+ * @example safeJson({ text: "\u001b[31m" }); // '{"text":"\\u001b[31m"}'
+ */
 export function safeJson(value: unknown): string {
   // Such characters stand only within the quotes of JSON, where an escape means the same.
   return safeText(stringify(value));
@@ -85,6 +93,12 @@ function stringifyDeep(root: unknown): string | undefined {
   return pieces.join("");
 }
 
+/**
+ * Parses JSON.
+ * @throws ForkpointError `INVALID_ARGUMENT` that names the line, the column and what was expected. The properties `line`
+ *   and `column` count from 1.
+ * @example parseJson('{"a": 1}'); // { a: 1 }
+ */
 export function parseJson(text: string): unknown {
   if (typeof text !== "string") throw typeError(`a JSON text must be a string, and is ${show(text)}`);
   try {

@@ -1,6 +1,5 @@
 /** Path expressions, and what they lead to in the JSON form of a value. */
 
-import type { PathStep } from "../../../inspect.js";
 import { ForkpointError, show, typeError } from "../forkpoint-error.js";
 import {
   type ArrayForm,
@@ -18,6 +17,9 @@ import {
 } from "./form.js";
 import { safeJson, safeText } from "./json-text.js";
 
+/** A step of a path: a key, an index (negative: from the end), or a range of indexes. */
+export type PathStep = string | number | { from: number | null; to: number | null };
+
 /** A range of the items of a list, or of the entries of an object or a Map. */
 export type Range = Extract<PathStep, object>;
 
@@ -28,6 +30,11 @@ const QUOTED = /"(?:[^"\\]|\\.)*"/sy;
 const INDEX = /-?(?:0|[1-9]\d{0,14})(?=\])/y;
 const RANGE = /(-?(?:0|[1-9]\d{0,14}))?:(-?(?:0|[1-9]\d{0,14}))?(?=\])/y;
 
+/**
+ * Reads a path expression: `.key`, `["any key"]`, `[0]`, `[-1]`, `[2:5]`, in a row. A leading dot may be left out.
+ * @throws ForkpointError `INVALID_ARGUMENT` that names the column.
+ * @example parsePath("messages[-1].content"); // ["messages", -1, "content"]
+ */
 export function parsePath(text: string): PathStep[] {
   if (typeof text !== "string") throw typeError(`a path must be a string, and is ${show(text)}`);
   const steps: PathStep[] = [];
@@ -85,6 +92,10 @@ function wrong(text: string, at: number, expected: string): ForkpointError {
   return new ForkpointError("INVALID_ARGUMENT", message);
 }
 
+/**
+ * Writes a path as {@link parsePath} reads it.
+ * @example formatPath(["messages", 0, "a key"]); // 'messages[0]["a key"]'
+ */
 export function formatPath(path: ReadonlyArray<string | number>): string {
   let text = "";
   for (const step of path) {
@@ -258,6 +269,11 @@ function partOfArray({ value, properties }: ArrayForm, from: number, to: number)
   return { $type: "Array", value: value.slice(from, from + length), length, properties: elements };
 }
 
+/**
+ * Returns the value at a path in the JSON form of a value. Maps are indexed by their string keys. Only own keys are
+ * found. Undefined: there is no such value.
+ * @example valueAt({ messages: ["a", "b"] }, parsePath("messages[-1]")); // "b"
+ */
 export function valueAt(value: unknown, path: readonly PathStep[]): unknown {
   const walker = new Walker(value);
   let form = walker.followed(value);

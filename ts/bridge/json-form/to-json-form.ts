@@ -26,8 +26,9 @@ const SPARSE_LENGTH = 1_000;
 const MAX_REF_TEXT = 16 * 2 ** 20;
 
 /**
- * A value of any depth has a form. Functions and symbols are no data: as in a store, they are left out, and are null in a
- * list.
+ * Returns the JSON form of a value of any depth: see `CheckpointDetail`. Functions and symbols are left out as in a store,
+ * and are null in a list.
+ * @example toJsonForm(new Map([["a", 1n]])); // { $type: "Map", value: [["a", { $type: "BigInt", value: "1" }]] }
  */
 export function toJsonForm(value: unknown): unknown {
   return new FormWriter().write(value);

@@ -1,8 +1,8 @@
 /** Reads the ids and the positions of workflow checkpoints. */
 
-import type { WorkflowCheckpoint } from "../../../agentium.js";
 import { ForkpointError, show, typeError } from "../../bridge/errors.js";
 import { requireId } from "../../store/ids.js";
+import type { WorkflowCheckpoint } from "./contract.js";
 
 /** A checkpoint's ids, and its position in its run. */
 export interface StepRef {

@@ -1,7 +1,6 @@
 /** Makes the context that a step gets. */
 
-import type { RunContext, StepContext } from "../../../agentium.js";
-import type { Node } from "./steps.js";
+import type { Node, RunContext, StepContext } from "./steps.js";
 
 /** The part of a context that all steps of a run share. */
 export type SharedContext = Pick<

@@ -1,41 +1,91 @@
 /** The storage drivers: one in memory, one in a store. */
 
-import type { ForkpointStorage as DurableContract, InMemoryStorage as Contract } from "../../../agentium.js";
-import type { StoreOptions } from "../../../index.js";
 import { show, typeError } from "../../bridge/errors.js";
 import { StoreHandle } from "../../store/handle.js";
 import { requireId } from "../../store/ids.js";
 import { type Format, type Serialized, deserialize, formatOf, readBack } from "../../bridge/serializer.js";
 import { type Open, type PackedPart, type Part } from "../../bridge/wire.js";
 import { storage } from "./wire.js";
+import type { Store } from "../../store/store.js";
+import type { StoreOptions } from "../../store/options.js";
+
+/**
+ * Agentium's storage interface. A driver stores each value under a namespace and a key.
+ * @example const driver: StorageDriver = new InMemoryStorage(); // or your own driver
+ */
+export interface StorageDriver {
+  /**
+   * Optional: called once before the first call of another method. If `initialize` rejects, the next call of a method
+   * calls `initialize` again.
+   */
+  initialize?(): Promise<void>;
+  /** Returns the value of the key, or null if there is none. */
+  get<T>(namespace: string, key: string): Promise<T | null>;
+  /** Stores a value. An earlier value of the key is replaced. */
+  set<T>(namespace: string, key: string, value: T): Promise<void>;
+  /** Removes the key. An unknown key must cause no error. */
+  delete(namespace: string, key: string): Promise<void>;
+  /** Returns the entries whose key begins with the prefix. Without a prefix: all entries of the namespace. */
+  list<T>(namespace: string, prefix?: string): Promise<Array<{ key: string; value: T }>>;
+  /** Closes the driver. */
+  close(): Promise<void>;
+}
 
 const v8 = formatOf("v8");
 
-export class InMemoryStorage implements Contract {
+/**
+ * A {@link StorageDriver} in memory. The driver stores copies of the values. Each method rejects with a TypeError if a
+ * namespace, key or prefix is no string.
+ * @example const driver = new InMemoryStorage();
+ */
+export class InMemoryStorage implements StorageDriver {
   readonly #namespaces = new Map<string, Map<string, Serialized>>();
 
+  /**
+   * Returns a copy of the key's value, or null if there is none.
+   * @example const city = await driver.get<string>("trip", "city");
+   */
   async get<T>(namespace: string, key: string): Promise<T | null> {
     const stored = this.#keys(namespace).get(name(key, "key"));
     return stored === undefined ? null : (readBack(stored) as T);
   }
 
+  /**
+   * Stores a copy of the value. An earlier value of the key is replaced.
+   * @throws ForkpointError `INVALID_ARGUMENT` if the value cannot be stored; the message names the path of the part
+   *   that cannot be stored.
+   * @example await driver.set("trip", "city", "Rome");
+   */
   async set<T>(namespace: string, key: string, value: T): Promise<void> {
     const keys = this.#keys(namespace);
     keys.set(name(key, "key"), v8.serialize(value, "value"));
     this.#namespaces.set(namespace, keys);
   }
 
+  /**
+   * Removes the key. An unknown key causes no error.
+   * @example await driver.delete("trip", "city");
+   */
   async delete(namespace: string, key: string): Promise<void> {
     this.#keys(namespace).delete(name(key, "key"));
   }
 
-  async list<T>(namespace: string, prefix = ""): Promise<Array<{ key: string; value: T }>> {
+  /**
+   * Returns the entries whose key begins with the prefix, in the order in which the keys were first set. Default: all
+   * entries.
+   * @example const entries = await driver.list<string>("trip", "city:");
+   */
+  async list<T>(namespace: string, prefix: string = ""): Promise<Array<{ key: string; value: T }>> {
     const begin = name(prefix, "prefix");
     return [...this.#keys(namespace)]
       .filter(([key]) => key.startsWith(begin))
       .map(([key, stored]) => ({ key, value: readBack(stored) as T }));
   }
 
+  /**
+   * Removes all values.
+   * @example await driver.close();
+   */
   async close(): Promise<void> {
     this.#namespaces.clear();
   }
@@ -45,13 +95,28 @@ export class InMemoryStorage implements Contract {
   }
 }
 
-export class ForkpointStorage implements DurableContract {
+/**
+ * A durable {@link StorageDriver} over a Forkpoint database. Each method rejects with a TypeError if a namespace, key
+ * or prefix is no string. Any call can reject with `BUSY`, `CLOSED`, `UNAVAILABLE` or `UNSUPPORTED`. A read can also
+ * reject with `CORRUPT`, and `set` with `FULL`. {@link ErrorCode} explains the codes.
+ * @example const driver = new ForkpointStorage("storage.db", { ttlMs: 24 * 60 * 60 * 1_000 });
+ */
+export class ForkpointStorage implements StorageDriver, AsyncDisposable {
   readonly #handle: StoreHandle;
 
-  constructor(target: string | URL | object, options?: StoreOptions) {
+  /**
+   * Takes the arguments of {@link WorkflowCheckpointStore}. `keepLastN` removes no value, because the limit applies to
+   * each key separately. `ttlMs` removes each value whose last `set` was more than `ttlMs` milliseconds ago.
+   * @throws TypeError or RangeError for a wrong target or option.
+   */
+  constructor(target: string | URL | Store, options?: StoreOptions) {
     this.#handle = new StoreHandle(target, options, storage);
   }
 
+  /**
+   * Returns the value of the key, or null if there is none. Each call returns a fresh object.
+   * @example const city = await driver.get<string>("trip", "city");
+   */
   get<T>(namespace: string, key: string): Promise<T | null> {
     return this.#handle.run(async ({ native, format }) => {
       const [ns, id] = [requireId(namespace, "namespace"), requireId(key, "key")];
@@ -60,6 +125,13 @@ export class ForkpointStorage implements DurableContract {
     });
   }
 
+  /**
+   * Stores a value durably. An earlier value of the key is replaced. The value is read before `set` returns its
+   * promise.
+   * @throws ForkpointError `INVALID_ARGUMENT` if the value cannot be stored; the message names the path of the part
+   *   that cannot be stored.
+   * @example await driver.set("trip", "city", "Rome");
+   */
   set<T>(namespace: string, key: string, value: T): Promise<void> {
     return this.#handle.save(async ({ native, format }) => {
       const [ns, id] = [requireId(namespace, "namespace"), requireId(key, "key")];
@@ -68,6 +140,10 @@ export class ForkpointStorage implements DurableContract {
     });
   }
 
+  /**
+   * Removes the key. An unknown key causes no error.
+   * @example await driver.delete("trip", "city");
+   */
   delete(namespace: string, key: string): Promise<void> {
     return this.#handle.run(async ({ native }) => {
       const [ns, id] = [requireId(namespace, "namespace"), requireId(key, "key")];
@@ -75,7 +151,11 @@ export class ForkpointStorage implements DurableContract {
     });
   }
 
-  list<T>(namespace: string, prefix = ""): Promise<Array<{ key: string; value: T }>> {
+  /**
+   * Returns the entries whose key begins with the prefix, in the order of the keys' UTF-8 bytes. Default: all entries.
+   * @example const entries = await driver.list<string>("trip", "city:");
+   */
+  list<T>(namespace: string, prefix: string = ""): Promise<Array<{ key: string; value: T }>> {
     return this.#handle.run(async ({ native, format }) => {
       const [ns, begin] = [requireId(namespace, "namespace"), requireId(prefix, "prefix")];
       const found = await storage.find(native, "list", { namespace: ns, prefix: begin }, (values, part) =>
@@ -85,10 +165,19 @@ export class ForkpointStorage implements DurableContract {
     });
   }
 
+  /**
+   * Waits for earlier calls to end, then closes this object. A second call is allowed. An open store that was given to
+   * the constructor stays open.
+   * @example await driver.close();
+   */
   close(): Promise<void> {
     return this.#handle.close();
   }
 
+  /**
+   * Calls `close()` at the end of an `await using` block.
+   * @example await using driver = new ForkpointStorage("storage.db"); // closed at the end of the block
+   */
   [Symbol.asyncDispose](): Promise<void> {
     return this.close();
   }

@@ -4,15 +4,6 @@
  * functions and the store.
  */
 
-import type {
-  ConditionStep,
-  FailedStep,
-  RunOptions,
-  StepContext,
-  Workflow,
-  WorkflowEvent,
-  WorkflowRunOutput,
-} from "../../../agentium.js";
 import { RunDrainedError } from "../shared/drain.js";
 import { Driver } from "../shared/driver.js";
 import { ForkpointError, quote, show, typeError } from "../../bridge/errors.js";
@@ -26,8 +17,18 @@ import { type SharedContext, contextOf } from "./context.js";
 import type { Recorded, Recorder } from "./recorder.js";
 import { Reporter } from "./reporter.js";
 import { Snapshot, applyResult, mergeBranches, mutate } from "./state.js";
-import { type Definition, type Node, callTask } from "./steps.js";
+import {
+  type Definition,
+  type Node,
+  callTask,
+  type ConditionStep,
+  type FailedStep,
+  type StepContext,
+} from "./steps.js";
 import { type Command, type Mode, type RunEvent, type RunTool, type Why, agentium } from "./wire.js";
+import type { RunOptions } from "./options.js";
+import type { EventBus, WorkflowEvent } from "./events.js";
+import type { WorkflowRunOutput } from "./contract.js";
 
 /** How to start a run. */
 export interface Plan extends RunOptions {
@@ -60,7 +61,7 @@ export class Execution {
   #hostError: unknown;
 
   constructor(
-    { name, eventBus }: Pick<Workflow<any>, "name" | "eventBus">,
+    { name, eventBus }: { name: string; eventBus: EventBus },
     definition: Definition,
     recorder: Recorder | undefined,
     plan: Plan,

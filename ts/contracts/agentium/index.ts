@@ -2,9 +2,43 @@
 
 import "../../bridge/bundled.js";
 export { DrainController, RunDrainedError } from "../shared/drain.js";
-export { ForkpointStorage, InMemoryStorage } from "./drivers.js";
-export { EventBus } from "./events.js";
-export { registry } from "./registry.js";
+export { ForkpointStorage, InMemoryStorage, type StorageDriver } from "./drivers.js";
+export { EventBus, type WorkflowEvent, type WorkflowEvents, type EventBusEvents } from "./events.js";
 export { StorageBackedCheckpointStore } from "./storage.js";
-export { ForkpointWorkflowStore, ForkpointWorkflowStore as WorkflowCheckpointStore } from "./store.js";
-export { Workflow } from "./workflow.js";
+export {
+  ForkpointWorkflowStore,
+  WorkflowCheckpointStore,
+  type WorkflowRunInfo,
+  type WorkflowRunsPage,
+  type WorkflowCheckpointStats,
+  type WorkflowCheckpointStoreOptions,
+  type WorkflowSaveOptions,
+} from "./store.js";
+export { Workflow, type WorkflowRegistry, registry } from "./workflow.js";
+export type {
+  WorkflowResult,
+  WorkflowRunOutput,
+  StepResult,
+  WorkflowCheckpoint,
+  CheckpointSummary,
+} from "./contract.js";
+export type {
+  WorkflowConfig,
+  RunOptions,
+  StartOptions,
+  RunWithCheckpointsOptions,
+  ReplayOptions,
+  ForkOptions,
+} from "./options.js";
+export type { MaybePromise } from "../shared/driver.js";
+export type {
+  RunContext,
+  StepContext,
+  RetryPolicy,
+  FunctionStep,
+  ConditionStep,
+  ParallelStep,
+  AgentStep,
+  StepDef,
+  FailedStep,
+} from "./steps.js";

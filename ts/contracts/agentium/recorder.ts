@@ -1,6 +1,5 @@
 /** Connects a run with the store of the user, whichever interface the store has. */
 
-import type { WorkflowCheckpointStore, WorkflowCheckpoint } from "../../../agentium.js";
 import { ForkpointError, quote, show, typeError } from "../../bridge/errors.js";
 import type { StoreHandle } from "../../store/handle.js";
 import { stateAndRest } from "../shared/record.js";
@@ -8,7 +7,8 @@ import { RunLease } from "../shared/run-lease.js";
 import { type Format, deserialize, formatOf } from "../../bridge/serializer.js";
 import { readStepRef, sorted } from "./checkpoint.js";
 import { Snapshot } from "./state.js";
-import { type Found, type OwnStore, find, findLatest, ownStore, put } from "./store.js";
+import { type Found, type OwnStore, find, findLatest, ownStore, put, type WorkflowCheckpointStore } from "./store.js";
+import type { WorkflowCheckpoint } from "./contract.js";
 
 /** The parts of a checkpoint that a run needs to continue. */
 export interface Recorded {

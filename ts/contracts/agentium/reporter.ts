@@ -1,8 +1,9 @@
 /** Tells the events of a run, and collects the results of its steps. */
 
-import type { StepResult, WorkflowEvent } from "../../../agentium.js";
 import { messageOf } from "../shared/failure.js";
 import type { Definition } from "./steps.js";
+import type { StepResult } from "./contract.js";
+import type { WorkflowEvent } from "./events.js";
 
 /** An event without the fields that the reporter adds. */
 type Untold =

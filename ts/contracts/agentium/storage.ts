@@ -1,11 +1,13 @@
 /** A checkpoint store on top of any storage driver. */
 
-import type { StorageBackedCheckpointStore as Contract, StorageDriver, WorkflowCheckpoint } from "../../../agentium.js";
 import { readingArgument, show, typeError } from "../../bridge/errors.js";
 import { idOrNull } from "../../store/ids.js";
 import { atMost, readRecord } from "../../store/options.js";
 import { copyOf } from "../../bridge/serializer.js";
 import { type StepRef, inOrder, oldestFirst, readStepRef, storedRef } from "./checkpoint.js";
+import type { WorkflowCheckpointStore } from "./store.js";
+import type { StorageDriver } from "./drivers.js";
+import type { WorkflowCheckpoint } from "./contract.js";
 
 /**
  * The namespace that the framework's own store uses. With the same namespace, this store can read the framework's
@@ -20,14 +22,27 @@ const STRAYS = "workflow:checkpoints:strays";
 
 const methods = ["get", "set", "delete", "list"] as const;
 
-export class StorageBackedCheckpointStore<TState> implements Contract<TState> {
-  /** The maximum number of checkpoints to keep for each run. 0 means no limit. */
+/**
+ * Workflow checkpoints over any {@link StorageDriver}, including the framework's drivers and your own. A save is one
+ * `set`. With `keepLastN`, the save then lists the run's checkpoints and removes the oldest. {@link
+ * WorkflowCheckpointStore} does all of this in one transaction.
+ *
+ * Every method rejects with the driver's error if the driver fails.
+ * @example const store = new StorageBackedCheckpointStore<State>(driver, { keepLastN: 50 });
+ */
+export class StorageBackedCheckpointStore<TState> implements WorkflowCheckpointStore<TState>, AsyncDisposable {
+  /** The maximum number of checkpoints that are kept for each run. 0 means no limit. */
   readonly keepLastN: number;
   readonly #driver: StorageDriver;
   #ready: Promise<void> | undefined;
   /** The last pending change of each run, by run id. The changes of one run are executed one after the other. */
   readonly #changes = new Map<string, Promise<unknown>>();
 
+  /**
+   * @param options `keepLastN`: the maximum number of checkpoints to keep for each run. The checkpoints with the
+   *   greatest `createdAt` are kept. Default: no limit. Null, 0 and Infinity also mean no limit.
+   * @throws TypeError or RangeError for a wrong driver or option.
+   */
   constructor(driver: StorageDriver, options?: { keepLastN?: number | null }) {
     if (typeof driver !== "object" || driver === null)
       throw typeError(`driver must be a StorageDriver, and is ${show(driver)}`);
@@ -40,14 +55,31 @@ export class StorageBackedCheckpointStore<TState> implements Contract<TState> {
       (readRecord(options, "options", { keepLastN: atMost("checkpoints") })["keepLastN"] as number | null) ?? 0;
   }
 
+  /**
+   * Stores the checkpoint. A stored checkpoint with the same id is replaced. The checkpoint is copied before `save`
+   * returns its promise.
+   * @throws TypeError if a field is missing or has a wrong type. ForkpointError `INVALID_ARGUMENT` if a value in the
+   *   checkpoint cannot be stored; the message names the value's path. In both cases nothing was written.
+   * @example await store.save(checkpoint);
+   */
   save(checkpoint: WorkflowCheckpoint<TState>): Promise<void> {
     return this.#store(checkpoint, false);
   }
 
+  /**
+   * Removes the run's other checkpoints whose `stepIndex` is the same or greater, the last first, and then saves the
+   * checkpoint. If the process crashes before the save, the run's earlier checkpoints remain.
+   * @throws the errors of `save`.
+   * @example await store.rewind(checkpoint); // now the last checkpoint of its run
+   */
   rewind(checkpoint: WorkflowCheckpoint<TState>): Promise<void> {
     return this.#store(checkpoint, true);
   }
 
+  /**
+   * Returns the checkpoint with that id, or null if there is none.
+   * @example const checkpoint = await store.load("run-1:step-2");
+   */
   async load(checkpointId: string): Promise<WorkflowCheckpoint<TState> | null> {
     const id = idOrNull(checkpointId, "checkpointId");
     if (id === null) return null;
@@ -55,18 +87,34 @@ export class StorageBackedCheckpointStore<TState> implements Contract<TState> {
     return (await this.#driver.get<WorkflowCheckpoint<TState>>(NAMESPACE, id)) ?? null;
   }
 
+  /**
+   * Returns the run's checkpoints, ascending by `stepIndex`, then by `createdAt`. The list is empty for an unknown run.
+   * @example const checkpoints = await store.list("run-1");
+   */
   async list(runId: string): Promise<Array<WorkflowCheckpoint<TState>>> {
     return (await this.#entries(runId)).map(({ checkpoint }) => checkpoint);
   }
 
+  /**
+   * The same as `list`. The framework calls this method `listForRun`.
+   * @example const checkpoints = await store.listForRun("run-1");
+   */
   listForRun(runId: string): Promise<Array<WorkflowCheckpoint<TState>>> {
     return this.list(runId);
   }
 
+  /**
+   * Returns the run's last checkpoint in the order of `list`, or null if the run has none.
+   * @example const checkpoint = await store.latest("run-1");
+   */
   async latest(runId: string): Promise<WorkflowCheckpoint<TState> | null> {
     return (await this.list(runId)).at(-1) ?? null;
   }
 
+  /**
+   * Removes the run's checkpoints, the last first. An unknown run causes no error.
+   * @example await store.clear("run-1");
+   */
   async clear(runId: string): Promise<void> {
     const run = idOrNull(runId, "runId");
     if (run === null) return;
@@ -76,6 +124,10 @@ export class StorageBackedCheckpointStore<TState> implements Contract<TState> {
     });
   }
 
+  /**
+   * Removes the checkpoint. An unknown id causes no error.
+   * @example await store.delete("run-1:step-2");
+   */
   async delete(checkpointId: string): Promise<void> {
     const id = idOrNull(checkpointId, "checkpointId");
     if (id === null) return;
@@ -83,11 +135,18 @@ export class StorageBackedCheckpointStore<TState> implements Contract<TState> {
     if (found !== null) await this.#inTurn(String(found.runId), () => this.#remove({ id, runId: found.runId }));
   }
 
-  /** Waits for earlier calls to end. Does not close the driver, because the code that opened the driver closes it. */
+  /**
+   * Waits until the saves and removals in progress have ended. The driver stays open.
+   * @example await store.close();
+   */
   async close(): Promise<void> {
     await Promise.allSettled(this.#changes.values());
   }
 
+  /**
+   * Calls `close()` at the end of an `await using` block.
+   * @example await using store = new StorageBackedCheckpointStore<State>(driver);
+   */
   [Symbol.asyncDispose](): Promise<void> {
     return this.close();
   }

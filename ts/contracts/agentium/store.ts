@@ -1,33 +1,114 @@
 /** The checkpoint store of workflows. */
 
-import type {
-  CheckpointSummary,
-  WorkflowCheckpoint,
-  ForkpointWorkflowStore as Contract,
-  WorkflowCheckpointStoreOptions,
-  WorkflowCheckpointStats,
-  WorkflowRunsPage,
-} from "../../../agentium.js";
-import type {
-  CheckOptions,
-  LeaseOptions,
-  PruneOptions,
-  RunPruneResult,
-  RunRef,
-  StatsOptions,
-  VerifyReport,
-} from "../../../index.js";
 import type { Engine } from "../../store/engine.js";
 import { StoreHandle } from "../../store/handle.js";
 import { idOrNull } from "../../store/ids.js";
-import { type Lease, holdersOf, leaseOption } from "../../store/lease.js";
+import { type HeldLease, holdersOf, leaseOption, type Lease, type LeaseOptions } from "../../store/lease.js";
 import type { NativeStore } from "../../bridge/native.js";
-import { pageOptions, readExpectedParent, readRecord, whole } from "../../store/options.js";
+import { pageOptions, readExpectedParent, readRecord, whole, type StoreOptions } from "../../store/options.js";
 import { decodeCheckpoint, detachBuffers, encodeCheckpoint } from "../shared/record.js";
 import type { Serialized } from "../../bridge/serializer.js";
-import type { Open, PackedPart, Part } from "../../bridge/wire.js";
+import type { Open, PackedPart, Part, VerifyReport } from "../../bridge/wire.js";
 import { type StepRef, filled, readStepRef } from "./checkpoint.js";
 import { agentium } from "./wire.js";
+import type { CheckpointSummary, WorkflowCheckpoint } from "./contract.js";
+import type { RunStatus } from "../shared/recovery.js";
+import type { LeaseHolder } from "../../bridge/forkpoint-error.js";
+import type { PruneOptions, StatsOptions } from "../../store/retention.js";
+import type { LineageStats, RunPruneResult, StoreStats } from "../../store/results.js";
+import type { Store } from "../../store/store.js";
+import type { RunRef } from "../../store/run-ref.js";
+import type { CheckOptions } from "../../store/check.js";
+
+/**
+ * The documented store interface. You can implement this interface over any backend, such as Redis or S3, and pass the
+ * store to a {@link Workflow}. `new WorkflowCheckpointStore(target)` makes the store of this package. That store has more
+ * methods: see {@link ForkpointWorkflowStore}.
+ */
+export interface WorkflowCheckpointStore<TState> {
+  /** Stores the checkpoint. A stored checkpoint with the same id is replaced. */
+  save(checkpoint: WorkflowCheckpoint<TState>): Promise<void>;
+  /** Returns the checkpoint with that id, or null. */
+  load(checkpointId: string): Promise<WorkflowCheckpoint<TState> | null>;
+  /** Returns the run's checkpoints, ascending by `stepIndex`. The list is empty for an unknown run. */
+  list(runId: string): Promise<Array<WorkflowCheckpoint<TState>>>;
+  /** Returns the run's last checkpoint in the order of `list`, or null if the run has none. */
+  latest(runId: string): Promise<WorkflowCheckpoint<TState> | null>;
+  /** Removes the run's checkpoints. An unknown run causes no error. */
+  clear(runId: string): Promise<void>;
+  /**
+   * Optional: removes a checkpoint. If the store has this method, a replay removes the checkpoints after its starting
+   * point one by one, and starts with the last checkpoint. Otherwise a replay clears the run and saves its remaining
+   * checkpoints again.
+   */
+  delete?(checkpointId: string): Promise<void>;
+  /**
+   * Optional: saves the checkpoint and removes the run's other checkpoints whose `stepIndex` is the same or greater. A
+   * store should do both in one transaction.
+   */
+  rewind?(checkpoint: WorkflowCheckpoint<TState>): Promise<void>;
+}
+
+/** A run in a list of runs. */
+export interface WorkflowRunInfo {
+  runId: string;
+  /** How many checkpoints the run has. */
+  checkpoints: number;
+  /** The run's latest checkpoint. */
+  latest: CheckpointSummary;
+  /**
+   * `"finished"` if all steps of the run are stored, and otherwise `"unfinished"`. A step that failed stores nothing. `"unknown"`
+   * if the framework's own `Workflow`, a `save` without the option `steps`, or an earlier version of Forkpoint stored the
+   * latest checkpoint.
+   */
+  status: RunStatus;
+  /** Who holds the run's lease. Null: nobody, or the lease has expired. */
+  lease: LeaseHolder | null;
+}
+
+/** A page of runs. */
+export interface WorkflowRunsPage {
+  /** The run that began last comes first. */
+  runs: WorkflowRunInfo[];
+  /** Pass this cursor to the next call of `runs`. Null means that this was the last page. */
+  cursor: string | null;
+}
+
+/** Statistics of the workflow checkpoints. */
+export interface WorkflowCheckpointStats extends Omit<StoreStats, "lineages" | "largest"> {
+  /** How many runs have checkpoints. */
+  runs: number;
+  /**
+   * The runs that use the most storage, the largest first. {@link StatsOptions.largest} limits the number of runs in
+   * the list.
+   */
+  largest: Array<{ runId: string } & Omit<LineageStats, "lineage">>;
+}
+
+/** Options of a {@link WorkflowCheckpointStore}. */
+export interface WorkflowCheckpointStoreOptions extends StoreOptions {
+  /**
+   * If true, a {@link Workflow} over this store stops with `CONFLICT` when another process has continued its run. Each
+   * checkpoint must then follow the checkpoint that the workflow stored last for the run. Default: false.
+   */
+  expectedParent?: boolean;
+}
+
+/** Options of a single save. */
+export interface WorkflowSaveOptions {
+  /** The id of the checkpoint that a new run was forked from. Only the differences from that checkpoint are stored. */
+  parent?: string;
+  /**
+   * The id of the run's latest checkpoint as the caller knows it. Null means that the run has no checkpoint. If another
+   * writer has continued the run, the save rejects with `CONFLICT` and stores nothing. Default: the latest checkpoint
+   * is not checked.
+   */
+  expectedParent?: string | null;
+  /** How many steps the workflow has. `runs()` needs it to tell whether a run is finished. Default: not known. */
+  steps?: number;
+  /** A lease that the save needs. If it was lost, the save rejects with `CONFLICT` and stores nothing. */
+  lease?: Lease;
+}
 
 /** A checkpoint as the engine returns it, not yet deserialised. */
 export interface Found {
@@ -42,8 +123,6 @@ const openFound: Open<Omit<Found, "parts"> & { parts: PackedPart[] }, Found> = (
   parts: parts.map(part),
 });
 
-type SaveOptions = { parent?: string; expectedParent?: string | null; steps?: number; lease?: Lease } | undefined;
-
 /** The parts of a store of this package that a workflow uses. */
 export interface OwnStore {
   handle: StoreHandle;
@@ -53,11 +132,36 @@ export interface OwnStore {
 
 let open: (store: ForkpointWorkflowStore<unknown>) => OwnStore;
 
-export class ForkpointWorkflowStore<TState> implements Contract<TState> {
+/**
+ * Workflow checkpoints that survive crashes.
+ *
+ * - `save` takes its snapshot before it returns its promise, and the promise resolves when the checkpoint is durable.
+ * - Every read returns a fresh object. A read sees every `save` that was called before the read.
+ * - With `keepLastN`, one transaction saves a checkpoint and removes the run's oldest checkpoints by `createdAt`.
+ * - Any call can reject with `BUSY`, `CLOSED`, `UNAVAILABLE` or `UNSUPPORTED`. A read can also reject with `CORRUPT`,
+ *   and a save with `FULL`. {@link ErrorCode} explains the codes.
+ * - A wrong argument rejects with a TypeError or a RangeError.
+ *
+ * @example
+ * ```ts
+ * import { Workflow, WorkflowCheckpointStore } from "forkpoint/agentium";
+ *
+ * const store = new WorkflowCheckpointStore<State>("wf.db", { keepLastN: 50 });
+ * const workflow = new Workflow<State>({ name, initialState, steps, checkpointStore: store });
+ * ```
+ */
+export class ForkpointWorkflowStore<TState> implements WorkflowCheckpointStore<TState>, AsyncDisposable {
   readonly #handle: StoreHandle;
   readonly #expectsParent: boolean;
 
-  constructor(target: string | URL | object, options?: WorkflowCheckpointStoreOptions) {
+  /**
+   * @param target a file path, `"sqlite:<path>"`, a `file:` URL, `"jsonl:<folder>"`, `"memory:"`, or a store from
+   *   `openStore`. A file is opened in the background. If the file cannot be opened, the first call of a method rejects.
+   * @param options `expectedParent`, and the options of `openStore`. If the target is an open store, only
+   *   `expectedParent` is allowed, because an open store has its own options.
+   * @throws TypeError or RangeError for a wrong target or option.
+   */
+  constructor(target: string | URL | Store, options?: WorkflowCheckpointStoreOptions) {
     const [expectsParent, others] = readExpectedParent(options);
     this.#expectsParent = expectsParent;
     this.#handle = StoreHandle.of(target, others, agentium);
@@ -67,22 +171,50 @@ export class ForkpointWorkflowStore<TState> implements Contract<TState> {
     open = (store) => ({ handle: store.#handle, expectsParent: store.#expectsParent });
   }
 
-  save(checkpoint: WorkflowCheckpoint<TState>, options?: SaveOptions): Promise<void> {
+  /**
+   * Stores the checkpoint. A stored checkpoint with the same id is replaced, even if that checkpoint belongs to another
+   * run.
+   * @throws TypeError if a field is missing or has a wrong type. ForkpointError `INVALID_ARGUMENT` if a value in the
+   *   checkpoint cannot be stored (the message names the value's path), or if the checkpoint is larger than
+   *   `maxPayloadBytes`. `CONFLICT` if the run's latest checkpoint is not `expectedParent`. In all of these
+   *   cases nothing was written.
+   * @example await store.save(checkpoint, { expectedParent: "run-1:step-2" });
+   */
+  save(checkpoint: WorkflowCheckpoint<TState>, options?: WorkflowSaveOptions): Promise<void> {
     return this.#save(checkpoint, options, false);
   }
 
-  rewind(checkpoint: WorkflowCheckpoint<TState>, options?: SaveOptions): Promise<void> {
+  /**
+   * Saves the checkpoint and removes the run's other checkpoints whose `stepIndex` is the same or greater, in one
+   * transaction.
+   * @throws the errors of `save`.
+   * @example await store.rewind(checkpoint); // now the last checkpoint of its run
+   */
+  rewind(checkpoint: WorkflowCheckpoint<TState>, options?: WorkflowSaveOptions): Promise<void> {
     return this.#save(checkpoint, options, true);
   }
 
+  /**
+   * Returns the checkpoint with that id, or null if there is none.
+   * @example const checkpoint = await store.load("run-1:step-2");
+   */
   load(checkpointId: string): Promise<WorkflowCheckpoint<TState> | null> {
     return this.#handle.run(async (engine) => restore(engine, await find(engine, checkpointId)));
   }
 
+  /**
+   * Returns the run's last checkpoint in the order of `list`, or null if the run has none.
+   * @example const checkpoint = await store.latest("run-1");
+   */
   latest(runId: string): Promise<WorkflowCheckpoint<TState> | null> {
     return this.#handle.run(async (engine) => restore(engine, await findLatest(engine, runId)));
   }
 
+  /**
+   * Returns the run's checkpoints, ascending by `stepIndex`, then by `createdAt`. `runId` is matched exactly, never as
+   * a prefix. The list is empty for an unknown run.
+   * @example const checkpoints = await store.list("run-1");
+   */
   list(runId: string): Promise<Array<WorkflowCheckpoint<TState>>> {
     return this.#handle.run(async (engine) => {
       const run = idOrNull(runId, "runId");
@@ -100,10 +232,18 @@ export class ForkpointWorkflowStore<TState> implements Contract<TState> {
     });
   }
 
+  /**
+   * The same as `list`. The framework calls this method `listForRun`.
+   * @example const checkpoints = await store.listForRun("run-1");
+   */
   listForRun(runId: string): Promise<Array<WorkflowCheckpoint<TState>>> {
     return this.list(runId);
   }
 
+  /**
+   * Returns the run's checkpoints in the order of `list`, without their states. This method does not read the states.
+   * @example for (const { stepName, stateSize } of await store.timeline("run-1")) console.log(stepName, stateSize);
+   */
   timeline(runId: string): Promise<CheckpointSummary[]> {
     return this.#handle.run(async ({ native }) => {
       const run = idOrNull(runId, "runId");
@@ -111,10 +251,20 @@ export class ForkpointWorkflowStore<TState> implements Contract<TState> {
     });
   }
 
-  runs(options?: { limit?: number; cursor?: string | null }): Promise<WorkflowRunsPage> {
+  /**
+   * Returns the runs that have checkpoints in the store, each with its status. The run that began last comes first. Use
+   * this method to find the runs to resume after a restart. A page contains at most `limit` runs. Default: 100. At most 100,000.
+   * Pass the cursor of the previous page as `cursor`.
+   * @example const { runs, cursor } = await store.runs({ limit: 20 });
+   */
+  runs(options?: { limit?: number; cursor?: string | null | undefined }): Promise<WorkflowRunsPage> {
     return this.#handle.run(({ native }) => runs(native, options));
   }
 
+  /**
+   * Removes the run's checkpoints. An unknown run causes no error.
+   * @example await store.clear("run-1");
+   */
   clear(runId: string): Promise<void> {
     return this.#handle.run(async ({ native }) => {
       const run = idOrNull(runId, "runId");
@@ -122,6 +272,10 @@ export class ForkpointWorkflowStore<TState> implements Contract<TState> {
     });
   }
 
+  /**
+   * Removes the checkpoint. An unknown id causes no error.
+   * @example await store.delete("run-1:step-2");
+   */
   delete(checkpointId: string): Promise<void> {
     return this.#handle.run(async ({ native }) => {
       const id = idOrNull(checkpointId, "checkpointId");
@@ -129,40 +283,85 @@ export class ForkpointWorkflowStore<TState> implements Contract<TState> {
     });
   }
 
+  /**
+   * Takes the lease of a run, so that no other process works on it. It is renewed until it is
+   * released, or this object is closed. The lease of a process that has ended on this machine is taken at once.
+   * @throws TypeError or RangeError for a wrong run or option. ForkpointError `CONFLICT` if somebody else holds the lease:
+   *   `error.lease` says who, and until when.
+   * @example await using lease = await store.lease({ space: "agentium", run: "run-1" });
+   */
   lease(run: RunRef, options?: LeaseOptions): Promise<Lease> {
     return this.#handle.lease(run, options);
   }
 
+  /**
+   * Returns the same store for the holder of a lease: each of its writes is refused with `CONFLICT`, and stores nothing,
+   * if the lease was lost.
+   * @throws TypeError if the lease is of another store.
+   * @example const mine = store.withLease(lease);
+   */
   withLease(lease: Lease): ForkpointWorkflowStore<TState> {
-    return new ForkpointWorkflowStore(this.#handle.withLease(lease), { expectedParent: this.#expectsParent });
+    return new ForkpointWorkflowStore(this.#handle.withLease(lease).asStore, { expectedParent: this.#expectsParent });
   }
 
+  /**
+   * Removes workflow checkpoints, at most 500 in each transaction. Saves can run between the transactions. Without
+   * options, `prune` applies the limits that the store was opened with.
+   * @throws TypeError or RangeError for a wrong option. ForkpointError `CLOSED` if the store is closed before `prune`
+   *   ends.
+   * @example const { removed, runs } = await store.prune({ keepLastN: 10, dryRun: true });
+   */
   prune(options?: PruneOptions<RunPruneResult>): Promise<RunPruneResult> {
     return this.#handle.prune(options);
   }
 
+  /**
+   * Returns how many workflow checkpoints are stored and how much storage they use, in bytes.
+   * @example const { runs, storedBytes, largest } = await store.stats({ largest: 5 });
+   */
   stats(options?: StatsOptions): Promise<WorkflowCheckpointStats> {
     return this.#handle.stats(options);
   }
 
+  /**
+   * Verifies the whole database, including the data of other contracts, and changes nothing. The same as
+   * `Store.check()`.
+   * @example const { ok, findings } = await store.check({ signal: AbortSignal.timeout(60_000) });
+   */
   check(options?: CheckOptions): Promise<VerifyReport> {
     return this.#handle.check(options);
   }
 
+  /**
+   * Gives the space of removed checkpoints of all contracts back to the file system. Saves wait until `vacuum` ends.
+   * The same as `Store.vacuum()`.
+   * @example await store.vacuum();
+   */
   vacuum(): Promise<void> {
     return this.#handle.vacuum();
   }
 
+  /**
+   * Waits for earlier calls to end, then closes this object. A second call is allowed. An open store that was given to
+   * the constructor stays open.
+   * @example await store.close();
+   */
   close(): Promise<void> {
     return this.#handle.close();
   }
 
+  /**
+   * Calls `close()` at the end of an `await using` block.
+   * @example await using store = new WorkflowCheckpointStore<State>("wf.db"); // closed at the end of the block
+   */
   [Symbol.asyncDispose](): Promise<void> {
     return this.close();
   }
 
-  async #save(checkpoint: unknown, options: SaveOptions, rewind: boolean): Promise<void> {
-    const read = readRecord(options, "options", saveOptions) as NonNullable<SaveOptions>;
+  async #save(checkpoint: unknown, options: WorkflowSaveOptions | undefined, rewind: boolean): Promise<void> {
+    const read = readRecord(options, "options", saveOptions) as Omit<WorkflowSaveOptions, "lease"> & {
+      lease?: HeldLease;
+    };
     const { parent, expectedParent, steps, lease } = read;
     return this.#handle.save(async (engine) => {
       const ids = ["id", "runId"];
@@ -172,6 +371,12 @@ export class ForkpointWorkflowStore<TState> implements Contract<TState> {
     }, lease);
   }
 }
+
+/**
+ * The class {@link ForkpointWorkflowStore} under the name of Agentium's document. As a type, this name is the interface
+ * that the document shows.
+ */
+export const WorkflowCheckpointStore: typeof ForkpointWorkflowStore = ForkpointWorkflowStore;
 
 const saveOptions = {
   parent: filled,

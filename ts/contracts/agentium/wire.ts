@@ -3,9 +3,9 @@
  * its state machine in the engine. See `src/contract/agentium/`.
  */
 
-import type { CheckpointSummary, StepResult } from "../../../agentium.js";
-import type { RunStatus } from "../../../index.js";
 import { Contract, type PackedPart } from "../../bridge/wire.js";
+import type { CheckpointSummary, StepResult } from "./contract.js";
+import type { RunStatus } from "../shared/recovery.js";
 
 /** A checkpoint as the engine returns it. */
 interface Found {

@@ -1,47 +1,70 @@
 /** `Workflow`: starts runs, resumes, replays and forks them. */
 
 import { randomBytes } from "node:crypto";
-import type {
-  ForkOptions,
-  ReplayOptions,
-  RunOptions,
-  RunWithCheckpointsOptions,
-  StartOptions,
-  Workflow as Contract,
-  WorkflowCheckpoint,
-  WorkflowConfig,
-  WorkflowEvent,
-  WorkflowEvents,
-  WorkflowRunOutput,
-} from "../../../agentium.js";
 import { ForkpointError, readingArgument, show, typeError } from "../../bridge/errors.js";
 import { ownLeaseOption } from "../../store/lease.js";
 import { type OptionParser, readRecord, refuseUnknown, signalOption } from "../../store/options.js";
 import { noLeases } from "../shared/run-lease.js";
 import { streamOf } from "../shared/stream.js";
 import { checkpointNotFound, filled, sorted } from "./checkpoint.js";
-import { EventBus, Events, forward } from "./events.js";
+import { EventBus, Events, forward, type WorkflowEvents, type WorkflowEvent } from "./events.js";
 import { Execution, type Plan } from "./execution.js";
 import { type Recorder, readStore, recorderOf } from "./recorder.js";
-import { registry } from "./registry.js";
 import { type Definition, readDefinition } from "./steps.js";
 import { StorageBackedCheckpointStore } from "./storage.js";
 import { ownStore } from "./store.js";
 import type { Mode } from "./wire.js";
+import type {
+  ForkOptions,
+  ReplayOptions,
+  RunOptions,
+  RunWithCheckpointsOptions,
+  StartOptions,
+  WorkflowConfig,
+} from "./options.js";
+import type { WorkflowCheckpoint, WorkflowRunOutput } from "./contract.js";
 
 type Output<TState> = Promise<WorkflowRunOutput<TState>>;
 type Tell = (event: WorkflowEvent<any>) => void;
 type Mutator<TState> = ((state: TState) => TState) | null;
-type StreamOptions<TState> = NonNullable<Parameters<Contract<any>["stream"]>[0]> & {
+type StreamOptions<TState> = RunWithCheckpointsOptions<TState> & {
   replay?: string;
   fork?: string;
   mutator?: Mutator<TState>;
 };
 
-export class Workflow<TState> implements Contract<TState> {
-  readonly kind = "workflow";
+/**
+ * Runs steps over a state and stores a checkpoint after each step.
+ *
+ * A run that failed, was killed or was drained can be resumed with `runWithCheckpoints({ runId, resume: true })`. A
+ * stored step does not run again. Only the step that was running can run a second time. If a step throws, the run
+ * rejects with the step's error. The fields `runId`, `stepIndex` and `stepName` are added to the error.
+ *
+ * A run, replay or fork rejects with:
+ *
+ * - a TypeError for a wrong argument.
+ * - `INVALID_ARGUMENT` if the workflow needs a store and has none.
+ * - `CONFLICT` if the run is already running in this process, if the step at the checkpoint's index now has another
+ *   name (see `force`), or if parallel steps changed the same value differently.
+ * - {@link RunDrainedError} after a drain, and the signal's reason after an abort.
+ * - the store's own error if the store fails.
+ *
+ * @example
+ * ```ts
+ * const workflow = new Workflow({
+ *   name: "count",
+ *   initialState: { n: 0 },
+ *   steps: [{ name: "add", run: ({ n }) => ({ n: n + 1 }) }],
+ *   checkpointStore: new WorkflowCheckpointStore<{ n: number }>("wf.db"),
+ * });
+ * ```
+ */
+export class Workflow<TState = Record<string, unknown>> {
+  readonly kind = "workflow" as const;
   readonly name: string;
+  /** The events of all runs of this workflow. */
   readonly events = new Events() as WorkflowEvents<TState>;
+  /** The event bus of the constructor's option, or one of the workflow's own. Gets the events that the framework has. */
   readonly eventBus: EventBus;
   readonly #definition: Definition;
   readonly #initialState: TState;
@@ -49,6 +72,7 @@ export class Workflow<TState> implements Contract<TState> {
   /** How long the lease of a run is valid, in ms. Undefined: runs take no leases. */
   readonly #leaseMs: number | undefined;
 
+  /** @throws TypeError for a wrong definition. */
   constructor(config: WorkflowConfig<TState>) {
     if (typeof config !== "object" || config === null)
       throw typeError(`config must be an object, and is ${show(config)}`);
@@ -76,30 +100,72 @@ export class Workflow<TState> implements Contract<TState> {
     if (flag(register, "register")) registry.add(this);
   }
 
-  async run(options?: StartOptions<TState>): Output<TState> {
+  /**
+   * Runs the steps and stores nothing.
+   * @example const { state, stepResults } = await workflow.run({ initialState: { n: 5 } });
+   */
+  async run(options?: StartOptions<TState>): Promise<WorkflowRunOutput<TState>> {
     return this.#start(undefined, this.#plan(options, startOptions, { kind: "run", mode: { kind: "plain" } }));
   }
 
-  async runWithCheckpoints(options?: RunWithCheckpointsOptions<TState>): Output<TState> {
+  /**
+   * Runs the steps and stores a checkpoint before the first step and after each step.
+   * @example const { state } = await workflow.runWithCheckpoints({ runId: "run-1", resume: true });
+   */
+  async runWithCheckpoints(options?: RunWithCheckpointsOptions<TState>): Promise<WorkflowRunOutput<TState>> {
     return this.#runWithCheckpoints(options);
   }
 
+  /**
+   * Returns the run's checkpoints in ascending order, whatever order the store returns. The first is the initial checkpoint, or the checkpoint that the
+   * run was forked from. The list is empty for an unknown run.
+   * @throws ForkpointError `INVALID_ARGUMENT` if the workflow has no store.
+   * @example const [initial, ...afterSteps] = await workflow.listCheckpoints("run-1");
+   */
   async listCheckpoints(runId: string): Promise<Array<WorkflowCheckpoint<TState>>> {
     const store = this.#configured("checkpointStore not configured") as { listForRun?: unknown; list?: unknown };
     const list = (store.list ?? store.listForRun) as (runId: string) => Promise<Array<WorkflowCheckpoint<TState>>>;
     return sorted(await Reflect.apply(list, store, [runId]));
   }
 
-  async replay(checkpointId: string, options?: ReplayOptions): Output<TState> {
+  /**
+   * Runs the steps after a checkpoint as part of the same run, and replaces the later checkpoints of the run. If the
+   * checkpoint is that of the last step, no step runs.
+   * @throws ForkpointError `NOT_FOUND` if there is no such checkpoint.
+   * @example const { state } = await workflow.replay("run-1:step-2", { newRun: true });
+   */
+  async replay(checkpointId: string, options?: ReplayOptions): Promise<WorkflowRunOutput<TState>> {
     return this.#replay(checkpointId, options);
   }
 
-  async fork(checkpointId: string, mutator?: Mutator<TState>, options?: ForkOptions): Output<TState> {
+  /**
+   * Runs the steps after a checkpoint as a new run, with the state that `mutator` returns. The parent run does not
+   * change.
+   * @param mutator called once with a copy of the state. Its result replaces the state. Default: the state is not
+   *   changed.
+   * @throws ForkpointError `NOT_FOUND` if there is no such checkpoint. TypeError if the mutator returns a promise or
+   *   undefined, or no object although the state is an object.
+   * @example const { runId } = await workflow.fork("run-1:step-2", (state) => ({ ...state, n: 7 }));
+   */
+  async fork(
+    checkpointId: string,
+    mutator?: ((state: TState) => TState) | null,
+    options?: ForkOptions,
+  ): Promise<WorkflowRunOutput<TState>> {
     return this.#fork(checkpointId, mutator, options);
   }
 
+  /**
+   * Starts a run, a replay or a fork and returns an iterator over its events. A run stores checkpoints if the workflow
+   * has a store. The run does not wait for the reader of the events. If the reader leaves the loop early, the run is
+   * aborted. The iterator throws the error that the run rejects with.
+   * @example for await (const event of workflow.stream({ runId: "run-1" })) console.log(event.type);
+   */
   async *stream(
-    options?: StreamOptions<TState>,
+    options?:
+      | RunWithCheckpointsOptions<TState>
+      | ({ replay: string } & ReplayOptions)
+      | ({ fork: string; mutator?: ((state: TState) => TState) | null } & ForkOptions),
   ): AsyncGenerator<WorkflowEvent<TState>, WorkflowRunOutput<TState>, void> {
     const {
       replay,
@@ -251,3 +317,42 @@ const startOptions = { ...common, initialState: state };
 const runOptions = { ...startOptions, runId: filled, resume: flag, force: flag };
 const replayOptions = { ...common, newRun: flag, force: flag };
 const forkOptions = { ...common, force: flag };
+
+class Registry {
+  readonly workflows = new Map<string, Workflow<any>>();
+
+  /** Adds a workflow. It replaces a workflow with the same name. */
+  add(workflow: Workflow<any>): void {
+    this.workflows.set(workflow.name, workflow);
+  }
+
+  /** Removes the workflow with this name. Returns false if there is none. */
+  remove(workflow: { name: string }): boolean {
+    return this.workflows.delete(workflow.name);
+  }
+
+  /** Returns the workflow with this name. */
+  getWorkflow(name: string): Workflow<any> | undefined {
+    return this.workflows.get(name);
+  }
+
+  /** Returns the names of all workflows. */
+  list(): { workflows: string[] } {
+    return { workflows: [...this.workflows.keys()] };
+  }
+
+  /** Removes all workflows. */
+  clear(): void {
+    this.workflows.clear();
+  }
+}
+
+/** The workflows that were made without `register: false`, by name. */
+export interface WorkflowRegistry extends Registry {}
+
+/**
+ * The workflows of this process, by name. The last workflow with a name counts, as in the framework. Use `register:
+ * false` for workflows that are made again and again under new names, because the registry keeps each of them.
+ * @example const { state } = await registry.getWorkflow("count")!.run();
+ */
+export const registry: WorkflowRegistry = new Registry();

@@ -1,6 +1,5 @@
 /** Checkpoints of AgentOS as the engine stores them. */
 
-import type { Checkpoint, CheckpointMetadata } from "../../../index.js";
 import type { Engine } from "../../store/engine.js";
 import { rangeError, show, typeError } from "../../bridge/errors.js";
 import { idOrNull, requireId } from "../../store/ids.js";
@@ -9,6 +8,7 @@ import type { Serialized } from "../../bridge/serializer.js";
 import type { Open, PackedPart, Part } from "../../bridge/wire.js";
 import { type Status, statusOf, statuses } from "./status.js";
 import { agentos } from "./wire.js";
+import type { Checkpoint, CheckpointMetadata } from "./contract.js";
 
 /** The fields of a checkpoint that are stored separately from its serialised parts. */
 export interface Fields extends Omit<CheckpointMetadata, "stateSize"> {

@@ -1,9 +1,29 @@
 /** A compiled graph of AgentOS, as `recover` needs it. */
 
-import type { Checkpoint, RecoverableGraph } from "../../../index.js";
 import { ForkpointError, quote, show, typeError } from "../../bridge/errors.js";
 import { type Identity, shapeOf } from "../../store/mark.js";
 import { isHuman, openNodes } from "./status.js";
+import type { Checkpoint } from "./contract.js";
+
+/** What {@link recover} needs of a graph: every `compile()` of AgentOS returns such a graph. */
+export interface RecoverableGraph {
+  /** Continues a run from its newest checkpoint and returns the artifacts. */
+  resume(runId: string): Promise<unknown>;
+  /** Returns the compiled graph. */
+  toIR(): {
+    id: string;
+    checkpointPolicy: string;
+    nodes: Array<{
+      id: string;
+      type: string;
+      effectClass: string;
+      checkpoint: string;
+      executorConfig?: unknown;
+      metadata?: Record<string, unknown> | undefined;
+    }>;
+    edges: Array<{ id: string; source: string; target: string }>;
+  };
+}
 
 type Compiled = ReturnType<RecoverableGraph["toIR"]>;
 type Node = Compiled["nodes"][number];

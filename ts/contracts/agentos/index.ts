@@ -1,5 +1,29 @@
 /** The entry `forkpoint/agentos`. */
 
 import "../../bridge/bundled.js";
-export { CheckpointStore, resumePlan } from "./checkpoint-store.js";
-export { recover } from "./recovery.js";
+export {
+  CheckpointStore,
+  resumePlan,
+  type RunInfo,
+  type CheckpointStats,
+  type RunsPage,
+  type ResumePlan,
+  type CheckpointStoreOptions,
+} from "./checkpoint-store.js";
+export {
+  recover,
+  type WaitingNode,
+  type FailedRun,
+  type AgentosRecoverOptions,
+  type RunOutcome,
+  type RecoveredRun,
+} from "./recovery.js";
+export type {
+  EffectClass,
+  DiagnosticsView,
+  StatePartitions,
+  Checkpoint,
+  CheckpointMetadata,
+  ICheckpointStore,
+} from "./contract.js";
+export type { RecoverableGraph } from "./graph.js";

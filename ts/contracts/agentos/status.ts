@@ -1,6 +1,6 @@
 /** The status of a run, as its newest checkpoint tells it. */
 
-import type { RunStatus } from "../../../index.js";
+import type { RunStatus } from "../shared/recovery.js";
 
 export type Status = Exclude<RunStatus, "unknown">;
 

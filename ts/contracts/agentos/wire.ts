@@ -1,8 +1,8 @@
 /** Declares the engine's calls for AgentOS. See `enum Call` in `src/contract/agentos/call.rs`. */
 
-import type { CheckpointMetadata } from "../../../index.js";
 import type { Status } from "./status.js";
 import { Contract, type PackedPart } from "../../bridge/wire.js";
+import type { CheckpointMetadata } from "./contract.js";
 
 /** A checkpoint as the engine returns it. */
 interface Found extends CheckpointMetadata {

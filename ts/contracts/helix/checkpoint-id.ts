@@ -1,12 +1,19 @@
-import type {
-  generateCheckpointId as generateContract,
-  ParsedCheckpointId,
-  parseCheckpointId as parseContract,
-} from "../../../helix.js";
 import { requireId } from "../../store/ids.js";
 import { Tool } from "../../bridge/native.js";
 import { parse } from "../../bridge/wire.js";
 import { count } from "./options.js";
+
+/** The parts of a checkpoint id. */
+export interface ParsedCheckpointId {
+  /** The version of the form. */
+  version: 1;
+  sessionId: string;
+  stepCount: number;
+  /** ms since the epoch. */
+  timestamp: number;
+  /** Six hexadecimal digits. */
+  random: string;
+}
 
 let tool: Tool | undefined;
 
@@ -16,16 +23,30 @@ function call(message: object): unknown {
   return parse(tool.call(JSON.stringify(message)));
 }
 
-export const generateCheckpointId: typeof generateContract = (sessionId, stepCount, timestamp = Date.now()) =>
-  call({
+/**
+ * Makes a checkpoint id: `cpv1-{sessionId}-s{stepCount}-t{timestamp}-{6 hex digits}`. The digits are random.
+ *
+ * @param timestamp ms since the epoch. Default: the current time.
+ * @throws TypeError or RangeError for wrong arguments.
+ *
+ * @example const id = generateCheckpointId("session-456", 10);
+ */
+export function generateCheckpointId(sessionId: string, stepCount: number, timestamp: number = Date.now()): string {
+  return call({
     generate: {
       sessionId: requireId(sessionId, "sessionId"),
       stepCount: count(stepCount, "stepCount"),
       timestamp: count(timestamp, "timestamp"),
     },
   }) as string;
+}
 
-export const parseCheckpointId: typeof parseContract = (id) => {
+/**
+ * Takes a checkpoint id apart. Returns null for anything that is not a checkpoint id, and never throws.
+ *
+ * @example const stepCount = parseCheckpointId("cpv1-session-123-s5-t1703123456789-a1b2c3")?.stepCount;
+ */
+export function parseCheckpointId(id: string): ParsedCheckpointId | null {
   if (typeof id !== "string" || !id.isWellFormed()) return null;
   return call({ parse: { id } }) as ParsedCheckpointId | null;
-};
+}

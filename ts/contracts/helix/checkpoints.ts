@@ -1,6 +1,5 @@
 /** Saves, reads and lists checkpoints, and takes sessions back to them. */
 
-import type { Checkpoint, CheckpointMeta, CheckpointPage } from "../../../helix.js";
 import { ForkpointError, isOvertaken, quote, show, typeError } from "../../bridge/errors.js";
 import { idOrNull, requireId } from "../../store/ids.js";
 import { readRecord } from "../../store/options.js";
@@ -13,6 +12,7 @@ import { checkpointListOptions, count, finite } from "./options.js";
 import { type Context, type Edit, change, compare, expire, listPart, newRow, notFound } from "./sessions.js";
 import { type EncodedState, StoredState, encodeState, fieldsOf, partsOf, readMessages } from "./values.js";
 import { type FoundCheckpoint, helix } from "./wire.js";
+import type { Checkpoint, CheckpointMeta, CheckpointPage } from "./contract.js";
 
 /** A checkpoint to save, serialised. */
 export interface EncodedCheckpoint {

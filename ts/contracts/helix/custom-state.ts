@@ -1,12 +1,12 @@
 /** Merges changes into the custom state of a session, and keeps changes that wait to be merged. */
 
-import type { CustomStateChanges, MergeResult } from "../../../helix.js";
 import { isArray, readingArgument, show, typeError } from "../../bridge/errors.js";
 import { refuseUnknown } from "../../store/options.js";
 import type { Format, Serialized } from "../../bridge/serializer.js";
 import { deserialize } from "../../bridge/serializer.js";
 import { type Context, type Decision, type Session, listPart, update } from "./sessions.js";
 import { fieldsOf } from "./values.js";
+import type { CustomStateChanges, MergeResult } from "./contract.js";
 
 /** Changes of a custom state. */
 interface Changes {

@@ -1,12 +1,18 @@
 /** Tells the listeners of a session store about new checkpoints. */
 
 import { EventEmitter } from "node:events";
-import type { CheckpointCreatedEvent } from "../../../helix.js";
 import { show, typeError } from "../../bridge/errors.js";
 import { idOrNull } from "../../store/ids.js";
 import { readRecord } from "../../store/options.js";
 import { Queue } from "../shared/queue.js";
 import { eventOptions } from "./options.js";
+
+/** A checkpoint was stored. */
+export interface CheckpointCreatedEvent {
+  type: "checkpoint_created";
+  checkpointId: string;
+  stepCount: number;
+}
 
 const CHECKPOINT_CREATED = "checkpoint_created";
 

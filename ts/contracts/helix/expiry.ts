@@ -1,13 +1,24 @@
 /** Removes what has expired. What has expired counts nowhere, so this only frees space. */
 
-import type { PruneOptions, PruneProgress } from "../../../index.js";
-import type { SessionPruneResult } from "../../../helix.js";
 import { readRecord } from "../../store/options.js";
-import { betweenSteps, prune as pruneCheckpoints, pruneOptions, throwIfStopped } from "../../store/retention.js";
+import {
+  betweenSteps,
+  prune as pruneCheckpoints,
+  pruneOptions,
+  throwIfStopped,
+  type PruneOptions,
+} from "../../store/retention.js";
+import type { PruneResult, PruneProgress } from "../../store/results.js";
 import { warn } from "../../bridge/warnings.js";
 import { type Cursor, storeCalls } from "../../bridge/wire.js";
 import { type Context, PAGE, expire } from "./sessions.js";
 import { helix } from "./wire.js";
+
+/** What `prune()` removed. With `dryRun`: what would be removed. */
+export interface SessionPruneResult extends Omit<PruneResult, "lineages"> {
+  /** How many sessions were removed, with their messages. */
+  sessions: number;
+}
 
 /** The shortest time between two sweeps, in ms. */
 const SHORTEST_PAUSE = 1_000;

@@ -1,10 +1,23 @@
 /** Reads the options of a `SessionStore`, and its clock. */
 
-import type { SessionStoreOptions } from "../../../helix.js";
-import type { StoreOptions } from "../../../index.js";
 import { ForkpointError, isArray, rangeError, readingArgument, show, textOf, typeError } from "../../bridge/errors.js";
-import { type OptionParser, atMost, flag, pageOptions, whole } from "../../store/options.js";
+import { type OptionParser, atMost, flag, pageOptions, whole, type StoreOptions } from "../../store/options.js";
 import { pruneOptions } from "../../store/retention.js";
+
+export interface SessionStoreOptions extends StoreOptions {
+  /**
+   * How long a session lives after its last write, in ms. Each checkpoint lives as long after its own save. What has
+   * expired counts nowhere, and is removed in the background. Default: no limit.
+   */
+  ttlMs?: number | null;
+  /** The same as `ttlMs`, in seconds, as the framework's stores have it. Give one of the two. */
+  ttl?: number | null;
+  /**
+   * The clock: returns the current time in ms since the epoch. Default: `Date.now`. Tests can set another. A store from
+   * `openStore` with `ttlMs` also removes checkpoints by the machine's clock.
+   */
+  now?: () => number;
+}
 
 /** The clock of a store, and how long its sessions live after their last write. */
 export class Clock {

@@ -1,12 +1,12 @@
 /** The runs of a session, and the sessions that it has started. */
 
 import { randomUUID } from "node:crypto";
-import type { EndRun, Run, StartRun, SubSessionRef } from "../../../helix.js";
 import { ForkpointError, isArray, quote, readingArgument, show, typeError } from "../../bridge/errors.js";
 import { requireId } from "../../store/ids.js";
 import { type Serialized, deserialize } from "../../bridge/serializer.js";
 import { type Context, listPart, update } from "./sessions.js";
 import { fieldsOf, optionalText } from "./values.js";
+import type { EndRun, Run, StartRun, SubSessionRef } from "./contract.js";
 
 /** Adds a run. Its status is "running" until `endRun`. */
 export async function startRun(context: Context, sessionId: string, run: StartRun = {}): Promise<Run> {

@@ -1,7 +1,6 @@
 /** Reads and changes sessions. Each change is one transaction, which expects the version that the change has read. */
 
 import { randomInt } from "node:crypto";
-import type { SessionInfo, SessionsPage } from "../../../helix.js";
 import type { Engine } from "../../store/engine.js";
 import { ForkpointError, isOvertaken, quote } from "../../bridge/errors.js";
 import { readRecord } from "../../store/options.js";
@@ -13,6 +12,30 @@ import { type Clock, sessionListOptions } from "./options.js";
 import type { Turns } from "./turns.js";
 import { type EncodedState, StoredState, partsOf, readMessages } from "./values.js";
 import { type End, type Row, helix } from "./wire.js";
+import type { AgentStatus } from "./contract.js";
+import type { LeaseHolder } from "../../bridge/forkpoint-error.js";
+
+/** A session in a listing. */
+export interface SessionInfo {
+  sessionId: string;
+  agentType: string;
+  status: AgentStatus;
+  stepCount: number;
+  /** ms since the epoch. */
+  createdAt: number;
+  /** The time of the last write to the session, in ms since the epoch. */
+  updatedAt: number;
+  /** Who holds the session's lease. Null: nobody, or the lease has expired. */
+  lease: LeaseHolder | null;
+}
+
+/** A page of sessions. */
+export interface SessionsPage {
+  /** The session that was created last comes first. */
+  sessions: SessionInfo[];
+  /** Pass this cursor to the next call. Null means that this was the last page. */
+  cursor: string | null;
+}
 
 /** What the calls on sessions need. */
 export interface Context {

@@ -1,6 +1,5 @@
 /** Imports the databases of SqliteSaver and PostgresSaver. */
 
-import type { ImportOptions, ImportProgress } from "../../../langgraph.js";
 import { ForkpointError, quote } from "../../bridge/errors.js";
 import { type OptionParser, pathOf, readRecord } from "../../store/options.js";
 import { pruneOptions } from "../../store/retention.js";
@@ -11,6 +10,28 @@ import { openPostgresSaver } from "./postgres-saver.js";
 import { type Source, SqliteSaver } from "./source.js";
 import { headers, remove } from "./threads.js";
 import type { SaverContext } from "./tuples.js";
+
+/** The progress of an import. */
+export interface ImportProgress {
+  /** The number of threads that have been copied, read back and compared. */
+  threads: number;
+  /** The number of threads in the database from which the import copies. */
+  ofThreads: number;
+  /** The number of checkpoints that have been copied. */
+  checkpoints: number;
+  /** The number of writes that have been copied, including the writes to checkpoints that have children. */
+  writes: number;
+}
+
+export interface ImportOptions {
+  /**
+   * Stops the import between two pages. The promise then rejects with the signal's reason. Threads that were copied
+   * completely stay.
+   */
+  signal?: AbortSignal;
+  /** Called after each page and each thread. If this function throws, the import stops with that error. */
+  onProgress?: (progress: ImportProgress) => void;
+}
 
 /** The number of threads that are looked up at the same time. */
 const LOOK_UPS = 256;

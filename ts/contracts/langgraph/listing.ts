@@ -1,13 +1,56 @@
 /** Lists threads page by page, with their status. */
 
-import type { LeaseHolder } from "../../../index.js";
-import type { ListThreadsOptions, ThreadStatus, ThreadsPage } from "../../../langgraph.js";
 import { ForkpointError, isArray, quote, show, typeError } from "../../bridge/errors.js";
 import { holdersOf } from "../../store/lease.js";
 import { type OptionParser, flag, pageOptions, readRecord } from "../../store/options.js";
-import { status } from "./status.js";
+import { status, type ThreadStatus } from "./status.js";
 import { type SaverContext, filterOf, matches, metadataOf } from "./tuples.js";
 import { type FoundThread, each, langgraph, openThread } from "./wire.js";
+import type { LeaseHolder } from "../../bridge/forkpoint-error.js";
+
+/** Options of `listThreads()`. */
+export interface ListThreadsOptions {
+  /** The maximum number of threads, from 1 to 100,000. Default: 100. */
+  limit?: number | undefined;
+  /** The cursor of the previous page. Pass it with the same order and the same filter. */
+  cursor?: string | null | undefined;
+  /** `"desc"`: the thread that was active last comes first. `"asc"`: it comes last. Default: `"desc"`. */
+  order?: "desc" | "asc" | undefined;
+  /**
+   * Lists only threads whose newest checkpoint has these keys in its metadata, with equal values. Only literal top-level
+   * keys are compared, as in `list`. The metadata of other threads is read and skipped.
+   */
+  filter?: Record<string, unknown> | null | undefined;
+  /**
+   * If true, each thread has its status: the database reads the newest checkpoint of each listed thread, and its pending
+   * writes. A checkpoint that cannot be read has the status `"unknown"`. If false, the status is null, and a page is listed several times faster. Default: true.
+   */
+  withStatus?: boolean | undefined;
+}
+
+/** A page of threads. */
+export interface ThreadsPage {
+  /** The thread that was active last comes first, unless the option `order` is `"asc"`. */
+  threads: Array<{
+    threadId: string;
+    /** How many checkpoints the graph itself has. Checkpoints of subgraphs are not counted. */
+    checkpoints: number;
+    /**
+     * When the newest checkpoint of the graph itself was saved in this store, in ms since the epoch. A copied or imported
+     * thread was active when it was copied or imported. Imported threads keep their order.
+     */
+    updatedAt: number;
+    latest: { checkpointId: string; checkpointNs: string };
+    /** As `status()` returns it. Null with `withStatus: false`. */
+    status: ThreadStatus["status"] | null;
+    /** As `status()` returns it. Null with `withStatus: false`. */
+    next: string[] | null;
+    /** Who holds the thread's lease. Null: nobody, or the lease has expired. */
+    lease: LeaseHolder | null;
+  }>;
+  /** Pass this cursor to the next call of `listThreads`. Null means that this was the last page. */
+  cursor: string | null;
+}
 
 /** The number of threads in a page if the metadata decides which threads are listed. */
 const PAGE = 100;

@@ -4,9 +4,22 @@
  */
 
 import type { Config } from "@langchain/langgraph-checkpoint";
-import type { RecoverableThreads } from "../../../langgraph.js";
 import { readingArgument } from "../../bridge/errors.js";
 import { type Identity, shapeOf } from "../../store/mark.js";
+
+/** What {@link recover} needs of a graph: `compile()` of a `StateGraph` and `entrypoint` return such graphs. */
+export interface RecoverableThreads {
+  invoke(input: any, config?: any): Promise<unknown>;
+  /** The name that `compile({ name })` or `entrypoint({ name })` got. */
+  name?: string | undefined;
+  nodes: object;
+  channels?: object | undefined;
+  /** `recover` adds the identity of the graph, so that the graph's later runs are marked. */
+  config?: { configurable?: Record<string, unknown> | undefined } | undefined;
+  checkpointer?: unknown;
+  interruptBefore?: readonly string[] | "*" | undefined;
+  interruptAfter?: readonly string[] | "*" | undefined;
+}
 
 /** The key of the identity in `configurable`. A symbol is in no JSON and no listing of keys. */
 const IDENTITY = Symbol.for("forkpoint.identity");

@@ -1,51 +1,154 @@
 /** `recover` for LangGraph: resumes threads that a crash cut off, and passes the answers that threads wait for. */
 
 import { isDeepStrictEqual } from "node:util";
-import type {
-  ForkpointSaver,
-  RecoverableAgent,
-  RecoverableThreads,
-  RecoveredThread,
-  ThreadOutcome,
-  ThreadStatus,
-  recover as recoverContract,
-} from "../../../langgraph.js";
-import type { UnrecoveredRun } from "../../../recovery.js";
 import { ForkpointError, quote, show, typeError } from "../../bridge/errors.js";
 import type { StoreHandle } from "../../store/handle.js";
 import { handleOf } from "../../store/handles.js";
 import { isForeign, noLeases } from "../shared/run-lease.js";
-import { type Settings, callback, ids, readSettings, recoverAll, underLease } from "../shared/recovery.js";
-import type { Lease } from "../../store/lease.js";
+import {
+  type Settings,
+  callback,
+  ids,
+  readSettings,
+  recoverAll,
+  underLease,
+  type RecoverOptions,
+  type RecoverReport,
+  type UnrecoveredRun,
+} from "../shared/recovery.js";
+import type { HeldLease } from "../../store/lease.js";
 import { type Claimant, refusal } from "../shared/origin.js";
-import { identify, identityOf, missingOf } from "./mark.js";
-import { type Standing, standing } from "./status.js";
+import { identify, identityOf, missingOf, type RecoverableThreads } from "./mark.js";
+import { type Standing, standing, type ThreadStatus } from "./status.js";
 import { threadLeasesOf } from "./thread-leases.js";
 import { langgraph } from "./wire.js";
+import type { ForkpointSaver } from "./forkpoint-saver.js";
 
-type Agent = Parameters<typeof recoverContract>[0];
-type Options = NonNullable<Parameters<typeof recoverContract>[2]>;
+/** What {@link recover} needs of an agent: `createAgent` of LangChain returns such agents. */
+export interface RecoverableAgent {
+  invoke(input: any, config?: any): Promise<unknown>;
+  graph: RecoverableThreads;
+}
+
+/** A thread that waits for a human. */
+export interface WaitingThread {
+  threadId: string;
+  /** The id of the checkpoint at which the thread waits. */
+  checkpointId: string;
+  /** The nodes that run when the thread goes on. */
+  next: string[];
+  /** The questions of `interrupt()`. The list is empty at a breakpoint (`interruptBefore`, `interruptAfter`). */
+  interrupts: ThreadStatus["interrupts"];
+}
+
+/** A thread in which a node threw an error. */
+export interface FailedThread {
+  threadId: string;
+  checkpointId: string;
+  /** The nodes that a retry runs. */
+  next: string[];
+}
+
+/** The options of {@link recover}. */
+export interface LanggraphRecoverOptions extends RecoverOptions<RecoveredThread> {
+  /**
+   * Returns the input with which a waiting thread goes on: `new Command({ resume: answer })`, or null to go on from a
+   * breakpoint. If the function returns undefined, or is missing, the thread keeps waiting.
+   *
+   * If the thread asks the same question again, the answer was not accepted, and the thread keeps waiting.
+   */
+  onWaiting?: (thread: WaitingThread) => unknown;
+  /** Decides what becomes of a failed thread. `"retry"` runs the failed nodes again, once. Default: `"leave"`. */
+  onFailed?: (thread: FailedThread) => "retry" | "leave" | undefined | Promise<"retry" | "leave" | undefined>;
+  /**
+   * The ids of the threads to recover. Default: all threads of this program. A named thread is recovered also if a tool made it, or
+   * if the store does not know its program.
+   */
+  threads?: readonly string[];
+  /**
+   * The config for `graph.invoke`. `thread_id` is filled in, and `durability` is `"sync"` unless given. Give
+   * `interruptBefore` and `interruptAfter` here if the threads were run with them.
+   */
+  config?: {
+    configurable?: Record<string, unknown>;
+    interruptBefore?: readonly string[] | "*" | undefined;
+    interruptAfter?: readonly string[] | "*" | undefined;
+    [key: string]: unknown;
+  };
+}
+
+/** What became of a thread that this process worked on. */
+export type ThreadOutcome =
+  | {
+      /** The thread was resumed to its end. */
+      outcome: "finished";
+      /** What `graph.invoke` returned. */
+      output: unknown;
+    }
+  | {
+      /** The thread waits for a human. */
+      outcome: "waiting";
+      checkpointId: string;
+      next: string[];
+      interrupts: ThreadStatus["interrupts"];
+    }
+  | {
+      /** A node threw an error and was not retried, or failed again. */
+      outcome: "failed";
+      checkpointId: string;
+      next: string[];
+    };
+
+/** What became of a thread. */
+export type RecoveredThread = { threadId: string } & (ThreadOutcome | UnrecoveredRun);
+
+type Agent = RecoverableThreads | RecoverableAgent;
 
 const ownOptions = { onWaiting: callback, onFailed: callback, threads: ids, config: object };
 
-export const recover: typeof recoverContract = async (agent, saver, options) => {
+/**
+ * Resumes the threads of a graph or an agent that a crash cut off. Call it when the program starts.
+ *
+ * - A thread belongs to the program that made it: see {@link SaverOptions.program}. Threads of other programs, and of an unknown
+ *   program if this one has a name, are reported and left alone.
+ * - A branch that the command line or the studio made is left alone until `threads` names it or the program continues it.
+ * - A thread that waits for a human is never resumed without an answer: after `interrupt()`, and at a breakpoint. If the
+ *   graph has `interruptAfter`, every thread that is not finished may be at a breakpoint and counts as waiting.
+ * - A failed thread is left alone unless `onFailed` says otherwise.
+ * - A thread is recovered by one process at a time, which holds a lease of the thread. A second process waits until the
+ *   first has ended or has crashed.
+ *
+ * Call `recover` before this process runs threads. Threads of other living processes of this machine are left alone. If other
+ * machines run threads, create the saver with `{ lease: true }`, or pass `idleMs`.
+ *
+ * @throws TypeError for a wrong argument. An error of a single thread does not reject: it is in the report.
+ * @example
+ * ```ts
+ * const { runs } = await recover(graph, saver, { onWaiting: ({ threadId }) => answers.get(threadId) });
+ * ```
+ */
+export async function recover(
+  graph: RecoverableThreads | RecoverableAgent,
+  saver: ForkpointSaver,
+  options?: LanggraphRecoverOptions,
+): Promise<RecoverReport<RecoveredThread>> {
   const { settings, own } = readSettings(options, ownOptions);
-  const graph = graphOf(agent);
-  if (typeof agent?.invoke !== "function" || typeof graph?.nodes !== "object") {
-    throw typeError(`graph must be a compiled graph of LangGraph or an agent of LangChain, and is ${show(agent)}`);
+  const inner = graphOf(graph);
+  if (typeof graph?.invoke !== "function" || typeof inner?.nodes !== "object") {
+    throw typeError(`graph must be a compiled graph of LangGraph or an agent of LangChain, and is ${show(graph)}`);
   }
   const handle = handleOf(saver);
   if (handle === undefined && isForeign(saver, "getTuple")) throw noLeases("recover", "ForkpointSaver");
   if (handle === undefined) throw typeError(`saver must be a ForkpointSaver, and is ${show(saver)}`);
-  if (graph.checkpointer !== saver) {
+  if (inner.checkpointer !== saver) {
     throw typeError("graph was compiled with another checkpointer than saver: pass the saver that compile() got");
   }
-  const identity = saver.program === undefined ? identityOf(graph) : { program: saver.program };
-  identify(graph, identity);
+  const identity = saver.program === undefined ? identityOf(inner) : { program: saver.program };
+  identify(inner, identity);
   const claimant = { identity, named: own["threads"] !== undefined, idleMs: settings.idleMs };
-  const recovery = new Recovery({ agent, graph, claimant, saver, handle, settings, options: own as Options });
+  const recovery = new Recovery({ agent: graph, graph: inner, claimant, saver, handle, settings, options: own });
   return recoverAll(recovery.candidates(), settings, (threadId) => recovery.recover(threadId));
-};
+}
 
 /** Returns the graph itself, or the graph inside of an agent of LangChain. */
 function graphOf(agent: Agent): RecoverableThreads | undefined {
@@ -71,7 +174,7 @@ interface Parts {
   saver: ForkpointSaver;
   handle: StoreHandle;
   settings: Settings;
-  options: Options;
+  options: LanggraphRecoverOptions;
 }
 
 class Recovery {
@@ -81,7 +184,7 @@ class Recovery {
   readonly #saver: ForkpointSaver;
   readonly #handle: StoreHandle;
   readonly #settings: Settings;
-  readonly #options: Options;
+  readonly #options: LanggraphRecoverOptions;
 
   constructor({ agent, graph, claimant, saver, handle, settings, options }: Parts) {
     this.#agent = agent;
@@ -119,7 +222,7 @@ class Recovery {
       return this.#refusal(threadId, position) ?? position.checkpointId;
     };
     const of = { space: langgraph.name, run: threadId, ns: "" };
-    const work = async (lease: Lease) => {
+    const work = async (lease: HeldLease) => {
       const giveBack = threadLeasesOf(this.#handle)?.lend(threadId, lease);
       try {
         return await this.#work(threadId);

@@ -11,26 +11,6 @@ import type {
   PendingWrite,
   SerializerProtocol,
 } from "@langchain/langgraph-checkpoint";
-import type {
-  CheckOptions,
-  Lease,
-  LeaseOptions,
-  RunRef,
-  StatsOptions,
-  StoreOptions,
-  VerifyReport,
-} from "../../../index.js";
-import type {
-  ImportOptions,
-  ImportProgress,
-  ListThreadsOptions,
-  PruneStrategy,
-  SaverPruneOptions,
-  SaverPruneResult,
-  SaverStats,
-  ThreadStatus,
-  ThreadsPage,
-} from "../../../langgraph.js";
 import type { Held } from "../../store/backlog.js";
 import type { Engine } from "../../store/engine.js";
 import {
@@ -45,15 +25,15 @@ import {
 } from "../../bridge/errors.js";
 import { StoreHandle } from "../../store/handle.js";
 import { setHandle } from "../../store/handles.js";
-import { ownLeaseOption } from "../../store/lease.js";
-import { flag, programOption } from "../../store/options.js";
+import { ownLeaseOption, type Lease, type LeaseOptions } from "../../store/lease.js";
+import { flag, programOption, type StoreOptions } from "../../store/options.js";
 import { processStamp } from "../../store/holder.js";
 import { requireId } from "../../store/ids.js";
 import { readAhead } from "./read-ahead.js";
 import { dependsOnParent } from "./dependence.js";
 import { deltaHistory } from "./history.js";
-import { importPostgresSaver, importSqliteSaver } from "./import.js";
-import { listThreads } from "./listing.js";
+import { importPostgresSaver, importSqliteSaver, type ImportOptions, type ImportProgress } from "./import.js";
+import { listThreads, type ListThreadsOptions, type ThreadsPage } from "./listing.js";
 import { Order } from "./order.js";
 import {
   type CheckpointRef,
@@ -67,7 +47,7 @@ import {
 import { encodeMark } from "../../store/mark.js";
 import { identityIn } from "./mark.js";
 import { retrying } from "./retry.js";
-import { hasStopped, status } from "./status.js";
+import { hasStopped, status, type ThreadStatus } from "./status.js";
 import { ThreadLeases, isRun, setThreadLeases } from "./thread-leases.js";
 import * as threads from "./threads.js";
 import { type Peer, type SaverContext, find, listed, refOf, readListing, tupleOf } from "./tuples.js";
@@ -75,13 +55,14 @@ import { dump, trust } from "./serde.js";
 import { encodeCheckpoint } from "./values.js";
 import { type Found, langgraph } from "./wire.js";
 import { type IndexedWrite, putCheckpoint, putWrites } from "./writing.js";
+import type { CheckOptions } from "../../store/check.js";
+import type { RunRef } from "../../store/run-ref.js";
+import type { StatsOptions } from "../../store/retention.js";
+import type { VerifyReport } from "../../bridge/wire.js";
+import type { PruneStrategy, SaverPruneOptions, SaverPruneResult } from "./threads.js";
+import type { ForkpointSaver, SaverOptions, SaverStats } from "./forkpoint-saver.js";
 
-type Options = StoreOptions & {
-  serde?: SerializerProtocol;
-  expectedParent?: boolean;
-  lease?: boolean | { ttlMs?: number };
-  program?: string;
-};
+type Options = SaverOptions & Pick<StoreOptions, "serializer">;
 
 /** The size of a checkpoint's parts in bytes. */
 function sizeOf(found: Found | null): number {
@@ -92,7 +73,7 @@ function sizeOf(found: Found | null): number {
  * Makes the saver class for one copy of LangGraph's package. LangGraph has one copy for `import` and one for `require`.
  * Objects of one copy are not instances of the classes of the other copy.
  */
-export function saverOf(peer: Peer) {
+export function saverOf(peer: Peer): typeof ForkpointSaver {
   /** The fixed index of a write to one of LangGraph's own channels. Returns undefined for other channels. */
   const special = (channel: string) =>
     Object.hasOwn(peer.WRITES_IDX_MAP, channel) ? peer.WRITES_IDX_MAP[channel] : undefined;

@@ -2,7 +2,6 @@
 
 import type { Checkpoint } from "@langchain/langgraph-checkpoint";
 import { isDeepStrictEqual } from "node:util";
-import type { ThreadStatus } from "../../../langgraph.js";
 import { quote } from "../../bridge/errors.js";
 import { idOrNull } from "../../store/ids.js";
 import type { Stored } from "../../bridge/serializer.js";
@@ -12,6 +11,29 @@ import { headers } from "./threads.js";
 import type { SaverContext } from "./tuples.js";
 import { channelOf } from "./values.js";
 import { type Found, langgraph, openFound } from "./wire.js";
+import type { RunStatus } from "../shared/recovery.js";
+
+/** What the newest checkpoint of a thread says about the thread. */
+export interface ThreadStatus {
+  /** The id of the newest checkpoint of the root namespace. */
+  checkpointId: string;
+  /** When the store received that checkpoint, in ms since the epoch. */
+  updatedAt: number;
+  /**
+   * - `"waiting"`: an `interrupt()` waits for an answer.
+   * - `"failed"`: a node threw an error, and no later run has repeated the node.
+   * - `"unfinished"`: nodes have yet to run. Either a process runs them now, or a process ended too early, or the graph
+   *   stopped at a breakpoint (`interruptBefore`, `interruptAfter`). The store cannot know which.
+   * - `"finished"`: no node has yet to run.
+   * - `"unknown"`: the checkpoint does not say it. It has a format older than LangGraph's version 4, or was not made by a
+   *   `StateGraph` or an `entrypoint`.
+   */
+  status: RunStatus;
+  /** The nodes that have yet to run. `"__start__"` stands for an input that no node has read yet. */
+  next: string[];
+  /** The questions that wait for an answer, as `interrupt()` stored them. */
+  interrupts: Array<{ id?: string; value?: any }>;
+}
 
 /** The task id of writes that belong to no task, such as the answer of `new Command({ resume })`. */
 const NO_TASK = "00000000-0000-0000-0000-000000000000";

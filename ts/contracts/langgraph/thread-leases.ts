@@ -7,13 +7,13 @@
 import type { Config } from "@langchain/langgraph-checkpoint";
 import { readingArgument } from "../../bridge/errors.js";
 import type { StoreHandle } from "../../store/handle.js";
-import { type Lease, fenced } from "../../store/lease.js";
+import { type HeldLease, fenced } from "../../store/lease.js";
 import type { NativeStore } from "../../bridge/native.js";
 import { langgraph } from "./wire.js";
 
 /** The lease of a thread. */
 interface Held {
-  lease: Promise<Lease>;
+  lease: Promise<HeldLease>;
   /** False if `recover` holds the lease. */
   own: boolean;
   idle: NodeJS.Timeout | undefined;
@@ -114,7 +114,7 @@ export class ThreadLeases {
   }
 
   /** Lets the writes on a thread carry a lease, until the returned function is called. */
-  lend(threadId: string, lease: Lease): () => void {
+  lend(threadId: string, lease: HeldLease): () => void {
     const held: Held = { lease: Promise.resolve(lease), own: false, idle: undefined, stops: false };
     const before = this.#threads.get(threadId);
     this.#threads.set(threadId, held);

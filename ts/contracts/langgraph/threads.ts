@@ -4,7 +4,6 @@ import type { Engine } from "../../store/engine.js";
 import { ForkpointError, isArray, quote, readingArgument, show, typeError } from "../../bridge/errors.js";
 import { idOrNull, requireId } from "../../store/ids.js";
 import type { NativeStore } from "../../bridge/native.js";
-import type { SaverPruneOptions, SaverPruneResult } from "../../../langgraph.js";
 import { atMost, readRecord } from "../../store/options.js";
 import { betweenSteps, pruneOptions, throwIfStopped } from "../../store/retention.js";
 import type { CheckpointRef } from "./config.js";
@@ -12,6 +11,52 @@ import { decodeMark, encodeMark } from "../../store/mark.js";
 import { type SaverContext, find, listed, metadataOf, refOf } from "./tuples.js";
 import { type FoundWrite, type Header, langgraph } from "./wire.js";
 import { type Pieces, putCheckpoint, putWrites } from "./writing.js";
+
+/**
+ * What `prune` removes from each namespace of a thread.
+ *
+ * - `"keep_latest"`: all but the latest checkpoint.
+ * - `"delete"`: everything.
+ * - An object: every checkpoint that at least one of the object's rules selects. A rule that is null or left out
+ *   removes nothing.
+ *
+ * A delta channel of a kept checkpoint may need the writes of an older checkpoint. Such an older checkpoint stays too.
+ */
+export type PruneStrategy =
+  | "keep_latest"
+  | "delete"
+  | {
+      /**
+       * The maximum number of checkpoints of each namespace to keep. Those with the greatest ids are kept. 0 and
+       * Infinity mean no limit.
+       */
+      keepLastN?: number | null;
+      /** Removes the checkpoints that were saved before this time: a Date, or ms since the epoch. */
+      olderThan?: Date | number | null;
+    };
+
+/** Options of `prune()` and `deleteForRuns()`. */
+export interface SaverPruneOptions {
+  /** If true, removes nothing and returns what would be removed. Default: false. */
+  dryRun?: boolean;
+  /**
+   * Stops the removal between two transactions. The promise then rejects with the signal's reason. Checkpoints that were
+   * already removed stay removed.
+   */
+  signal?: AbortSignal;
+  /**
+   * Called after each transaction with what was removed so far. If this function throws, the removal stops with that error.
+   */
+  onProgress?: (progress: SaverPruneResult) => void;
+}
+
+/** What was removed. With `dryRun`: what would be removed. */
+export interface SaverPruneResult {
+  /** How many checkpoints were removed. */
+  removed: number;
+  /** How many namespaces of threads became empty. */
+  namespaces: number;
+}
 
 /** The maximum number of checkpoints that one transaction removes. */
 const BATCH = 500;

@@ -1,10 +1,18 @@
 /** Asks runs to stop after their current step. */
 
-import type { DrainController as Contract, RunDrainedError as ErrorContract } from "../../../agentium.js";
-
 let subscribers: (drain: DrainController) => Set<() => void>;
 
-export class DrainController implements Contract {
+/**
+ * Asks runs to stop after their current step, for example before the process ends.
+ *
+ * @example
+ * ```ts
+ * const drain = new DrainController();
+ * process.once("SIGTERM", () => drain.requestDrain());
+ * await workflow.runWithCheckpoints({ runId: "run-1", drain });
+ * ```
+ */
+export class DrainController {
   #drained = false;
   readonly #listeners = new Set<() => void>();
   #waiting: { promise: Promise<void>; resolve: () => void } | undefined;
@@ -13,10 +21,15 @@ export class DrainController implements Contract {
     subscribers = (drain) => drain.#listeners;
   }
 
+  /** True if a drain was requested. */
   get drained(): boolean {
     return this.#drained;
   }
 
+  /**
+   * Requests a drain. A second call is allowed.
+   * @example process.once("SIGTERM", () => drain.requestDrain());
+   */
   requestDrain(): void {
     if (this.#drained) return;
     this.#drained = true;
@@ -25,6 +38,10 @@ export class DrainController implements Contract {
     this.#waiting?.resolve();
   }
 
+  /**
+   * Resolves when a drain is requested. The pending promise does not keep the process alive.
+   * @example await drain.waitForDrain();
+   */
   waitForDrain(): Promise<void> {
     if (this.#drained) return Promise.resolve();
     // All callers share one promise.
@@ -34,7 +51,7 @@ export class DrainController implements Contract {
 }
 
 /** Calls the listener when a drain is requested. The returned function removes the listener. */
-export function onDrain(drain: Pick<Contract, "waitForDrain">, listener: () => void): () => void {
+export function onDrain(drain: Pick<DrainController, "waitForDrain">, listener: () => void): () => void {
   const listeners = drain instanceof DrainController ? subscribers(drain) : new Set<() => void>();
   listeners.add(listener);
   if (!(drain instanceof DrainController)) {
@@ -56,13 +73,18 @@ function withResolvers(): { promise: Promise<void>; resolve: () => void } {
   return { promise, resolve };
 }
 
-export class RunDrainedError extends Error implements ErrorContract {
+/**
+ * The error of a run that was drained. The run's latest checkpoint is stored, and the run can be resumed.
+ * @example if (error instanceof RunDrainedError) console.log(`to be resumed: ${error.runId}`);
+ */
+export class RunDrainedError extends Error {
   declare readonly name: "RunDrainedError";
   readonly runId: string;
 
+  /** @param message Default: says that the run was drained and can be resumed. */
   constructor(
     runId: string,
-    message = `Run drained: ${runId}. Its latest checkpoint is stored: resume the run to continue it`,
+    message: string = `Run drained: ${runId}. Its latest checkpoint is stored: resume the run to continue it`,
   ) {
     super(message);
     this.runId = runId;

@@ -3,10 +3,18 @@
  * Also handles what all runs have in common: waits, aborts, drains, and the end of the run.
  */
 
-import type { RunOptions } from "../../../agentium.js";
 import { onDrain } from "./drain.js";
 import { Tool } from "../../bridge/native.js";
 import { parse } from "../../bridge/wire.js";
+
+/** A value, or a promise of it. */
+export type MaybePromise<T> = T | Promise<T>;
+
+/** What ends a run early. */
+interface Stops {
+  signal?: AbortSignal;
+  drain?: { readonly drained: boolean; waitForDrain(): Promise<void> };
+}
 
 type Common = { event: "started" | "drainRequested" | "aborted" };
 
@@ -49,7 +57,10 @@ export class Driver<Event extends { event: string }, Command, Result> {
   }
 
   /** Starts the run. `before` is called first, unless the signal is already aborted. */
-  start({ signal, drain }: Pick<RunOptions, "signal" | "drain">, before?: () => void): Promise<Result> {
+  start(
+    { signal, drain }: { signal?: AbortSignal; drain?: Parameters<typeof onDrain>[0] & { drained: boolean } },
+    before?: () => void,
+  ): Promise<Result> {
     return new Promise((resolve, reject) => {
       this.#settle = { resolve, reject };
       this.#signal = signal;
@@ -122,7 +133,7 @@ export class Driver<Event extends { event: string }, Command, Result> {
     this.#timers.clear();
   }
 
-  #listenToDrain(drain: NonNullable<RunOptions["drain"]>): void {
+  #listenToDrain(drain: NonNullable<Stops["drain"]>): void {
     const requested = () => {
       this.#draining = true;
       this.#common("drainRequested");

@@ -1,10 +1,9 @@
 /** Decides whether `recover` may take a run: only one of its own program, and only if no living process works on it. */
 
-import type { UnrecoveredRun } from "../../../recovery.js";
 import { ForkpointError, quote } from "../../bridge/errors.js";
 import { livingProcess } from "../../store/holder.js";
 import type { Identity, Mark } from "../../store/mark.js";
-import { skipped } from "./recovery.js";
+import { type UnrecoveredRun, skipped } from "./recovery.js";
 
 /** A run that has something left to do. */
 export interface Candidate {

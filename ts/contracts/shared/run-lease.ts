@@ -2,14 +2,14 @@
 
 import { ForkpointError, readingArgument } from "../../bridge/errors.js";
 import type { StoreHandle } from "../../store/handle.js";
-import type { Lease } from "../../store/lease.js";
+import type { HeldLease } from "../../store/lease.js";
 import type { RunKey } from "../../store/run-ref.js";
 
 export class RunLease {
   readonly #handle: StoreHandle;
   readonly #ttlMs: number;
   readonly #lost = new AbortController();
-  #lease: Lease | undefined;
+  #lease: HeldLease | undefined;
 
   constructor(handle: StoreHandle, ttlMs: number) {
     this.#handle = handle;
@@ -17,7 +17,7 @@ export class RunLease {
   }
 
   /** The lease, while the run holds it. */
-  get held(): Lease | undefined {
+  get held(): HeldLease | undefined {
     return this.#lease;
   }
 

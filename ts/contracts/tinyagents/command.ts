@@ -1,20 +1,34 @@
 /** What nodes and callers use to direct a graph. */
 
-import type {
-  Command as CommandContract,
-  CommandFields,
-  Goto,
-  Send as SendContract,
-} from "../../../tinyagents-nodes.js";
 import { show, typeError } from "../../bridge/errors.js";
 
-/** The source of the edges to the first nodes. */
-export const START = "__start__";
-/** The target of the edges that lead to no node. */
-export const END = "__end__";
+/** The nodes that run next. {@link END} counts as none. */
+export type Goto = string | Send | ReadonlyArray<string | Send>;
 
-export class Send implements SendContract {
+export interface CommandFields<U> {
+  /** Activates these nodes, in addition to those that edges activate. */
+  goto?: Goto;
+  /** An update of the state. */
+  update?: U;
+  /** The answer to all interrupted tasks. Only for `resume()` and its relatives. Undefined is an answer too. */
+  resume?: unknown;
+  /** Answers to some interrupted tasks, by task id or node. The other tasks keep waiting. In place of `resume`. */
+  answers?: Record<string, unknown>;
+}
+
+/** The source of the edges to the first nodes. */
+export const START = "__start__" as const;
+/** The target of the edges that lead to no node. */
+export const END = "__end__" as const;
+
+/**
+ * Activates a node with an argument of its own. Each Send is a task.
+ *
+ * @example const sends = state.urls.map((url) => new Send("fetch", url));
+ */
+export class Send {
   readonly node: string;
+  /** The node finds the argument in `context.sendArg`. */
   readonly arg: unknown;
 
   constructor(node: string, arg: unknown) {
@@ -24,23 +38,28 @@ export class Send implements SendContract {
   }
 }
 
-const fields = ["goto", "update", "resume", "answers"] as const;
+const names = ["goto", "update", "resume", "answers"] as const;
 
-export class Command<U = any> implements CommandContract<U> {
+/**
+ * Directs a graph: a node returns it to update the state and to choose the next nodes, and `resume()` takes it.
+ *
+ * @example const command = new Command({ update: { approved: true }, goto: "publish" });
+ */
+export class Command<U = any> implements CommandFields<U> {
   declare readonly goto?: Goto;
   declare readonly update?: U;
   declare readonly resume?: unknown;
   declare readonly answers?: Record<string, unknown>;
 
-  constructor(given: CommandFields<U>) {
-    if (typeof given !== "object" || given === null)
-      throw typeError(`Command takes an object, and was given ${show(given)}`);
-    for (const key of Object.keys(given)) {
-      if (!fields.includes(key as "goto"))
-        throw typeError(`Command has no field "${key}": it has ${fields.join(", ")}`);
+  /** @throws TypeError for an unknown field. */
+  constructor(fields: CommandFields<U>) {
+    if (typeof fields !== "object" || fields === null)
+      throw typeError(`Command takes an object, and was given ${show(fields)}`);
+    for (const key of Object.keys(fields)) {
+      if (!names.includes(key as "goto")) throw typeError(`Command has no field "${key}": it has ${names.join(", ")}`);
     }
     // A field that is present with the value undefined is an answer, so only present fields are copied.
-    Object.assign(this, given);
+    Object.assign(this, fields);
   }
 }
 

@@ -2,7 +2,42 @@
 
 import "../../bridge/bundled.js";
 export { DrainController, RunDrainedError } from "../shared/drain.js";
-export { Checkpointer } from "./checkpointer.js";
-export { Command, END, START, Send } from "./command.js";
+export {
+  Checkpointer,
+  type ThreadListOptions,
+  type CheckpointerOptions,
+  type CheckpointerStats,
+} from "./checkpointer.js";
+export { Command, END, START, Send, type Goto, type CommandFields } from "./command.js";
 export { ERROR, INTERRUPT, RESUME } from "./constants.js";
-export { Graph } from "./graph/graph.js";
+export { Graph, type GraphConfig, type SubgraphNode } from "./graph/graph.js";
+export type {
+  Namespace,
+  CheckpointSource,
+  CheckpointConfig,
+  PendingWrite,
+  Interrupt,
+  ThreadCheckpoint,
+  NewThreadCheckpoint,
+  CheckpointMetadata,
+  CheckpointTuple,
+} from "./contract.js";
+export type { ThreadPruneOptions } from "./threads.js";
+export type { GraphThreadsPage } from "./thread-list.js";
+export type { Durability } from "./graph/wire.js";
+export type { EdgeTarget, Edge } from "./graph/definition.js";
+export type { GraphCheckpointer } from "./graph/recorder.js";
+export type { GraphRunOptions } from "./graph/plan.js";
+export type { GraphResult, GraphEvent } from "./graph/events.js";
+export type { TaskSnapshot, StateSnapshot, HistoryOptions } from "./graph/inspection.js";
+export type { MaybePromise } from "../shared/driver.js";
+export type {
+  GraphInterrupt,
+  NodeContext,
+  NodeFunction,
+  NodePolicies,
+  NodeOptions,
+  MemoryConsistency,
+  MemorySnapshot,
+  MemoryHooks,
+} from "./graph/node.js";

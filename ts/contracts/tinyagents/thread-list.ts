@@ -1,13 +1,33 @@
 /** Lists threads with their status. */
 
-import type { RunStatus } from "../../../index.js";
-import type { GraphCheckpointer, StateSnapshot } from "../../../tinyagents-graph.js";
-import type { GraphThreadsPage } from "../../../tinyagents.js";
 import type { Engine } from "../../store/engine.js";
 import { holdersOf } from "../../store/lease.js";
 import { pageOptions, readRecord } from "../../store/options.js";
-import { getSnapshot } from "./graph/inspection.js";
+import { getSnapshot, type StateSnapshot } from "./graph/inspection.js";
 import { tinyagents } from "./wire.js";
+import type { RunStatus } from "../shared/recovery.js";
+import type { LeaseHolder } from "../../bridge/forkpoint-error.js";
+import type { GraphCheckpointer } from "./graph/recorder.js";
+
+/** A page of threads. */
+export interface GraphThreadsPage {
+  threads: Array<{
+    threadId: string;
+    /** The id of the latest checkpoint of the graph itself. */
+    checkpointId: string;
+    /**
+     * How far the thread is, as its latest checkpoint tells it: `"waiting"` if a task asks a question without an answer,
+     * `"failed"` if a task has failed, `"unfinished"` if nodes are left to run, and otherwise `"finished"`.
+     */
+    status: RunStatus;
+    /** The nodes that run next. */
+    next: string[];
+    /** Who holds the thread's lease. Null: nobody, or the lease has expired. */
+    lease: LeaseHolder | null;
+  }>;
+  /** Pass this cursor to the next call of `threads`. Null means that this was the last page. */
+  cursor: string | null;
+}
 
 /** Returns a page of threads. The thread that began last comes first. */
 export async function listWithStatus<S>(

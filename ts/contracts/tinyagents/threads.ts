@@ -2,7 +2,6 @@
 
 import { randomUUID } from "node:crypto";
 import { isDeepStrictEqual } from "node:util";
-import type { CheckpointMetadata, ThreadPruneOptions } from "../../../tinyagents.js";
 import type { Engine } from "../../store/engine.js";
 import { ForkpointError, isArray, isOvertaken, quote, show, typeError } from "../../bridge/errors.js";
 import { idOrNull, requireId } from "../../store/ids.js";
@@ -18,6 +17,24 @@ import {
   stringsOrNull,
 } from "./values.js";
 import { type Found, type Header, openFound, openHeaders, tinyagents } from "./wire.js";
+import type { CheckpointMetadata } from "./contract.js";
+
+/** Options of `prune()`. */
+export interface ThreadPruneOptions {
+  /**
+   * Which older checkpoints stay. Default: `"ancestors"`.
+   *
+   * - `"ancestors"`: all ancestors of the kept checkpoints. A thread without branches then keeps all of its checkpoints.
+   * - `"dependencies"`: the ancestors that the kept checkpoints cannot be read without.
+   */
+  protect?: "ancestors" | "dependencies";
+  /** If true, removes nothing and returns how many checkpoints would be removed. Default: false. */
+  dryRun?: boolean;
+  /** Stops the prune between two transactions. The promise then rejects with the signal's reason. */
+  signal?: AbortSignal;
+  /** Called after each transaction with the number of checkpoints that were removed so far. */
+  onProgress?: (removed: number) => void;
+}
 
 /** The maximum number of checkpoints that one transaction removes or copies. */
 const BATCH = 500;

@@ -1,6 +1,5 @@
 /** Turns checkpoints and pending writes into parts and back. */
 
-import type { CheckpointMetadata, Namespace, PendingWrite, ThreadCheckpoint } from "../../../tinyagents.js";
 import {
   ForkpointError,
   isArray,
@@ -15,6 +14,7 @@ import { idOrNull, requireId } from "../../store/ids.js";
 import { type Format, type Serialized, deserialize, parseStored } from "../../bridge/serializer.js";
 import type { NewPart } from "../../bridge/wire.js";
 import type { Found, FoundWrite, Header } from "./wire.js";
+import type { CheckpointMetadata, Namespace, PendingWrite, ThreadCheckpoint } from "./contract.js";
 
 /** The fields that listings show. They are stored beside the checkpoint, so that a listing reads no state. */
 interface Listed {

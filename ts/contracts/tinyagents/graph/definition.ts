@@ -1,12 +1,43 @@
 /** Checks the definition of a graph, and turns names into numbers. */
 
-import type { EdgeTarget, GraphConfig } from "../../../../tinyagents-graph.js";
-import type { NodeOptions, SubgraphNode } from "../../../../tinyagents-nodes.js";
 import { ForkpointError, quote, rangeError, show, typeError } from "../../../bridge/errors.js";
 import { requireId } from "../../../store/ids.js";
 import { readTimeLimit } from "../../shared/time-limit.js";
-import { END, START, Send } from "../command.js";
+import { END, START, Send, type Goto } from "../command.js";
 import type { GraphTool, Target } from "./wire.js";
+import type { MaybePromise } from "../../shared/driver.js";
+import type { MemoryConsistency, MemoryHooks, NodeOptions, Subgraph } from "./node.js";
+
+/** Where an edge leads: to nodes, or to what a function of the state chooses. */
+export type EdgeTarget<S> = string | readonly string[] | ((state: S) => MaybePromise<Goto | null | undefined>);
+
+/**
+ * An edge. From {@link START} or a node, to nodes or {@link END}. From several nodes: a barrier. The target then runs
+ * when all of them have run.
+ */
+export type Edge<S> = readonly [from: string | readonly string[], to: EdgeTarget<S>];
+
+/** The shape of a graph, but for its nodes. */
+export interface GraphOutline<S> {
+  /** Default: none. A node without edges leads to the end. */
+  edges?: ReadonlyArray<Edge<S>>;
+  /** The first node. The same as the edge `[START, entry]`. */
+  entry?: string;
+  /**
+   * Where checkpoints are stored. A question is always stored, unless the policy is `"none"`. Default: `"every_node"`.
+   *
+   * - `"every_node"`: before the first superstep, and after every node without a policy of its own.
+   * - `"explicit"`: where a node's policy says so.
+   * - `"none"`: nowhere. No node may ask a question.
+   */
+  checkpoint?: "every_node" | "explicit" | "none";
+  /** The hooks of the memory, and the default of its consistency (`"live"`). */
+  memory?: Partial<MemoryHooks> & { consistency?: MemoryConsistency };
+  /** The maximum number of supersteps of one run. After that, the run rejects. Default: 1,000. */
+  maxSupersteps?: number;
+  /** Default: `"graph"`. */
+  name?: string;
+}
 
 type Source = number | null;
 type Route = (state: any) => unknown;
@@ -14,7 +45,7 @@ type Route = (state: any) => unknown;
 /** A node, checked. */
 export interface GraphNode {
   name: string;
-  options: NodeOptions<any, any> | SubgraphNode<any, any>;
+  options: NodeOptions<any, any> | Subgraph;
   timeoutMs: number | undefined;
 }
 
@@ -33,7 +64,7 @@ const nodePolicies = ["before", "after", "both", "none"] as const;
 const policies = ["every_node", "explicit", "none"] as const;
 const consistencies = ["live", "snapshot", "journaled"] as const;
 
-export function readDefinition(config: GraphConfig<any, any, any>): GraphDefinition {
+export function readDefinition(config: GraphOutline<any> & { nodes: Record<string, unknown> }): GraphDefinition {
   const { nodes, edges = [], entry, name = "graph", checkpoint, maxSupersteps = 1000, memory } = config;
   if (typeof nodes !== "object" || nodes === null || Array.isArray(nodes))
     throw typeError(`nodes must be an object, and is ${show(nodes)}`);

@@ -4,8 +4,6 @@
  * functions and the checkpointer.
  */
 
-import type { GraphEvent as Told, GraphResult } from "../../../../tinyagents-graph.js";
-import type { MemorySnapshot } from "../../../../tinyagents-nodes.js";
 import { RunDrainedError } from "../../shared/drain.js";
 import { Driver } from "../../shared/driver.js";
 import { ForkpointError, quote } from "../../../bridge/errors.js";
@@ -23,12 +21,14 @@ import {
   recordTasks,
   stepOf,
 } from "./recorder.js";
-import { type Subgraph, runSubgraph } from "./subgraph.js";
+import { runSubgraph } from "./subgraph.js";
 import { type Outcome, callNode, makeContext } from "./task.js";
 import { errorOf, isWaiting, nothing } from "./tasks.js";
 import { Kept } from "./values.js";
 import type { Boundary, GraphCommand, GraphEvent, GraphTool, GraphWhy, Target } from "./wire.js";
 import { tinyagents } from "../wire.js";
+import type { GraphEvent as Told, GraphResult } from "./events.js";
+import type { MemorySnapshot, Subgraph } from "./node.js";
 
 export class GraphExecution {
   readonly parts: GraphParts;

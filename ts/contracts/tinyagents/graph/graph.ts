@@ -1,19 +1,6 @@
 /** `Graph`: invokes, resumes and updates graphs. */
 
 import { randomUUID } from "node:crypto";
-import type {
-  Graph as Contract,
-  Durability,
-  GraphCheckpointer,
-  GraphConfig,
-  GraphEvent,
-  GraphResult,
-  GraphRunOptions,
-  HistoryOptions,
-  StateSnapshot,
-} from "../../../../tinyagents-graph.js";
-import type { CommandFields } from "../../../../tinyagents-nodes.js";
-import type { CheckpointTuple, Namespace } from "../../../../tinyagents.js";
 import { ForkpointError, isArray, quote, readingArgument, show, typeError } from "../../../bridge/errors.js";
 import { requireId } from "../../../store/ids.js";
 import { ownLeaseOption } from "../../../store/lease.js";
@@ -22,22 +9,85 @@ import { RunLease, noLeases } from "../../shared/run-lease.js";
 import { reserve } from "../../shared/running.js";
 import { streamOf } from "../../shared/stream.js";
 import { handleOf } from "../../../store/handles.js";
-import { Command } from "../command.js";
-import { type GraphDefinition, readDefinition } from "./definition.js";
+import { Command, type CommandFields } from "../command.js";
+import { type GraphDefinition, readDefinition, type GraphOutline } from "./definition.js";
 import { GraphExecution } from "./execution.js";
-import type { GraphParts, GraphPlan } from "./plan.js";
-import { fork, getHistory, getSnapshot } from "./inspection.js";
-import type { Place } from "./recorder.js";
+import type { GraphParts, GraphPlan, GraphRunOptions } from "./plan.js";
+import { fork, getHistory, getSnapshot, type StateSnapshot, type HistoryOptions } from "./inspection.js";
+import type { Place, GraphCheckpointer } from "./recorder.js";
 import { partsOf } from "./subgraph.js";
 import { strings } from "../values.js";
 import { tinyagents } from "../wire.js";
+import type { NodeFunction, NodeOptions, SubgraphHooks } from "./node.js";
+import type { Durability } from "./wire.js";
+import type { GraphEvent, GraphResult } from "./events.js";
+import type { CheckpointTuple, Namespace } from "../contract.js";
+
+export interface GraphConfig<S, U, I = S> extends GraphOutline<S> {
+  nodes: Record<string, NodeFunction<S, U> | NodeOptions<S, U> | SubgraphNode<S, U>>;
+  /**
+   * Returns the state after an update. The updates of a superstep are folded in the order in which its tasks were
+   * activated, whichever ended first. The reducer may change the state that it is given.
+   */
+  reducer: (state: S, update: U) => S;
+  /** Returns the state with which a run begins. `current` is the thread's state, or null. Default: the input itself. */
+  input?: (current: S | null, input: I) => S;
+  /** Without one, the graph stores nothing, and no node may ask a question. */
+  checkpointer?: GraphCheckpointer<S>;
+  /** Default: `"sync"`. */
+  durability?: Durability;
+  /**
+   * If true, a thread is run by one process at a time: a run takes the lease of its thread and namespace, and releases it
+   * when it ends. A run on a thread that another process runs rejects with `CONFLICT`. Needs a `Checkpointer`; over
+   * another store the constructor throws `UNSUPPORTED`. Default: false. See docs/leases.md.
+   */
+  lease?: boolean | { ttlMs?: number };
+}
+
+/**
+ * A graph that runs as one task. Its own checkpointer and durability are not used. Its checkpoints are in the namespace `[...namespace, taskId]` of the same checkpointer,
+ * with the durability of the outer graph. Its questions become questions of this task, and one answer goes to all of
+ * them. A resume continues the subgraph where it was.
+ */
+export interface SubgraphNode<S, U> extends SubgraphHooks<S, U> {
+  subgraph: Graph<any, any, any>;
+}
 
 type Config = CheckpointTuple<any>["config"];
 type Tell = (event: GraphEvent<any>) => void;
 
 const durabilities = ["sync", "async", "exit"] as const;
 
-export class Graph<S, U = Partial<S>, I = S> implements Contract<S, U, I> {
+/**
+ * Runs nodes in supersteps over a state, and stores a checkpoint at the boundaries.
+ *
+ * A run that failed, was killed, drained or interrupted continues with `resume()`. A task whose result is recorded does
+ * not run again, unless its `effectClass` is `"pure"` or `"read"`. If a node throws, the run rejects with the node's
+ * error. The fields `node`, `taskId`, `threadId` and `runId` are added to the error, and its `cause` has them too if it
+ * had none.
+ *
+ * Each method that runs or reads rejects with:
+ *
+ * - a TypeError for a wrong argument.
+ * - `INVALID_ARGUMENT` if a method needs a checkpointer and there is none, for a node that does not exist, or after
+ *   `maxSupersteps`.
+ * - `NOT_FOUND` if there is no checkpoint to continue from.
+ * - `CONFLICT` if the thread is already running in this process, or if the checkpoint names a node that the graph no
+ *   longer has.
+ * - `RunDrainedError` after a drain, and the signal's reason after an abort.
+ * - the checkpointer's own error if it fails.
+ *
+ * @example
+ * ```ts
+ * const graph = new Graph<{ n: number }>({
+ *   nodes: { add: ({ n }) => ({ n: n + 1 }) },
+ *   edges: [[START, "add"], ["add", ({ n }) => (n < 3 ? "add" : END)]],
+ *   reducer: (state, update) => ({ ...state, ...update }),
+ *   checkpointer: new Checkpointer("threads.db"),
+ * });
+ * ```
+ */
+export class Graph<S, U = Partial<S>, I = S> {
   readonly name: string;
   readonly #parts: GraphParts;
   readonly #definition: GraphDefinition;
@@ -46,6 +96,7 @@ export class Graph<S, U = Partial<S>, I = S> implements Contract<S, U, I> {
   /** How long the lease of a thread is valid, in ms. Undefined: runs take no leases. */
   readonly #leaseMs: number | undefined;
 
+  /** @throws TypeError or RangeError for a wrong definition. */
   constructor(config: GraphConfig<S, U, I>) {
     const known = Object.fromEntries(configKeys.map((key) => [key, (value: unknown) => value]));
     if (config === undefined) throw typeError("Graph takes an object, and was given undefined");
@@ -70,10 +121,21 @@ export class Graph<S, U = Partial<S>, I = S> implements Contract<S, U, I> {
     partsOf.set(this, this.#parts);
   }
 
+  /**
+   * Runs the graph from its start with an input. The thread may have been used before: then its pending tasks are
+   * dropped. With a {@link Command} or null, continues the thread instead.
+   * @example const { state } = await graph.invoke({ n: 0 }, { threadId: "thread-1" });
+   */
   async invoke(input: I | Command<U> | null, options?: GraphRunOptions): Promise<GraphResult<S>> {
     return this.#run(input, options);
   }
 
+  /**
+   * Does the same as `invoke`, and returns an iterator over the events. The run does not wait for the reader of the
+   * events. If the reader leaves the loop early, the run is aborted. The iterator throws the error that the run rejects
+   * with.
+   * @example for await (const event of graph.stream({ n: 0 }, { threadId: "thread-1" })) console.log(event.type);
+   */
   async *stream(
     input: I | Command<U> | null,
     options?: GraphRunOptions,
@@ -82,6 +144,11 @@ export class Graph<S, U = Partial<S>, I = S> implements Contract<S, U, I> {
     return yield* streamOf(given.signal, (signal, tell: Tell) => this.#run(input, { ...given, signal }, tell));
   }
 
+  /**
+   * Continues a thread from its latest checkpoint. Answers go only to interrupted tasks. A task without an answer does
+   * not run, and neither does what follows its superstep.
+   * @example const { status } = await graph.resume("thread-1", { resume: "yes" });
+   */
   async resume(
     threadId: string,
     command?: Command<U> | CommandFields<U>,
@@ -90,9 +157,15 @@ export class Graph<S, U = Partial<S>, I = S> implements Contract<S, U, I> {
     return this.resumeFrom(threadId, "latest", command, options);
   }
 
+  /**
+   * Continues a thread from `"latest"` or from the checkpoint with this id. Tasks with a recorded result are skipped.
+   * Questions of an older checkpoint may be answered again. Older checkpoints and their writes do not change: new
+   * checkpoints are appended. A subgraph whose result is not recorded begins again.
+   * @example const { state } = await graph.resumeFrom("thread-1", checkpointId, { resume: "no" });
+   */
   async resumeFrom(
     threadId: string,
-    target: string,
+    target: "latest" | (string & {}),
     command?: Command<U> | CommandFields<U>,
     options?: Omit<GraphRunOptions, "threadId" | "checkpointId">,
   ): Promise<GraphResult<S>> {
@@ -104,6 +177,10 @@ export class Graph<S, U = Partial<S>, I = S> implements Contract<S, U, I> {
     return this.#run(given, { ...others, threadId, ...(from !== undefined && { checkpointId: from }) });
   }
 
+  /**
+   * Returns the state of a thread, or null if there is none. Default: the latest checkpoint of the graph itself.
+   * @example const next = (await graph.getState("thread-1"))?.next;
+   */
   async getState(
     threadId: string,
     checkpointId?: string | null,
@@ -113,11 +190,23 @@ export class Graph<S, U = Partial<S>, I = S> implements Contract<S, U, I> {
     return getSnapshot(this.#stored(), { threadId, ...(id !== undefined && { checkpointId: id }), namespace });
   }
 
+  /**
+   * Returns the states of the latest checkpoint and its ancestors, newest first.
+   * @example const updates = await graph.getStateHistory("thread-1", { filter: { source: "update" } });
+   */
   async getStateHistory(threadId: string, options?: HistoryOptions): Promise<Array<StateSnapshot<S>>> {
     return getHistory(this.#stored(), threadId, options);
   }
 
-  async updateState(threadId: string, update: U, asNode?: string | null): Promise<Config> {
+  /**
+   * Updates the state of a thread through the reducer, as a new checkpoint with the source `"update"`. No node runs.
+   * Without `asNode`, the same tasks wait to run as before, with their results and questions. With `asNode`, the update
+   * counts as a run of that node: a waiting task of the node is removed, and the node's successors join the others.
+   * @returns where the new checkpoint is.
+   * @throws ForkpointError `NOT_FOUND` if the thread has no checkpoint. `INVALID_ARGUMENT` for an unknown node.
+   * @example const { checkpointId } = await graph.updateState("thread-1", { n: 7 }, "add");
+   */
+  async updateState(threadId: string, update: U, asNode?: string | null): Promise<CheckpointTuple<S>["config"]> {
     const checkpointer = this.#stored();
     const number = typeof asNode === "string" ? this.#definition.numberOf(asNode) : undefined;
     if (asNode !== undefined && asNode !== null && number === undefined) {
@@ -131,10 +220,15 @@ export class Graph<S, U = Partial<S>, I = S> implements Contract<S, U, I> {
     return { ...place, checkpointId: checkpointId! };
   }
 
+  /**
+   * Does several updates, one after another. Returns where the last checkpoint is.
+   * @throws ForkpointError `INVALID_ARGUMENT` if there are no updates.
+   * @example const config = await graph.bulkUpdateState("thread-1", [{ update: { n: 1 } }, { update: { n: 2 }, asNode: "add" }]);
+   */
   async bulkUpdateState(
     threadId: string,
     updates: ReadonlyArray<{ update: U; asNode?: string | null }>,
-  ): Promise<Config> {
+  ): Promise<CheckpointTuple<S>["config"]> {
     const list: typeof updates = updates;
     if (!isArray(updates)) throw typeError(`updates must be an array, and is ${show(updates)}`);
     const all = readingArgument("updates", () =>
@@ -149,11 +243,18 @@ export class Graph<S, U = Partial<S>, I = S> implements Contract<S, U, I> {
     return config!;
   }
 
+  /**
+   * Copies a checkpoint with its recorded writes into another thread, as a checkpoint without a parent and with the
+   * source `"fork"`. The source does not change. Without an id, copies the latest checkpoint, and the subgraphs that
+   * have begun.
+   * @throws ForkpointError `NOT_FOUND` if there is no such checkpoint.
+   * @example const { checkpointId } = await graph.forkState("thread-1", null, "thread-2");
+   */
   async forkState(
     sourceThreadId: string,
     checkpointId: string | null | undefined,
     targetThreadId: string,
-  ): Promise<Config> {
+  ): Promise<CheckpointTuple<S>["config"]> {
     const from = { threadId: requireId(sourceThreadId, "sourceThreadId"), namespace: [] };
     const to = { threadId: requireId(targetThreadId, "targetThreadId"), namespace: [] };
     return fork(this.#stored(), from, checkpointId ?? undefined, to);

@@ -1,14 +1,55 @@
 /** Looks at the state of a thread, and forks it. */
 
 import { randomUUID } from "node:crypto";
-import type { GraphCheckpointer, HistoryOptions, StateSnapshot } from "../../../../tinyagents-graph.js";
-import type { CheckpointConfig, CheckpointTuple } from "../../../../tinyagents.js";
 import { ForkpointError, quote } from "../../../bridge/errors.js";
 import { type OptionParser, readRecord, whole } from "../../../store/options.js";
 import { formatOf } from "../../../bridge/serializer.js";
-import type { Place } from "./recorder.js";
+import type { Place, GraphCheckpointer } from "./recorder.js";
 import { activationsOf, isWaiting, joinWrites, nextNodes, pendingOf } from "./tasks.js";
 import { matches } from "../threads.js";
+import type { GraphInterrupt } from "./node.js";
+import type { CheckpointConfig, CheckpointTuple, Namespace } from "../contract.js";
+
+/** A task of a {@link StateSnapshot}. */
+export interface TaskSnapshot {
+  id: string;
+  node: string;
+  sendArg?: unknown;
+  /** `"done"`: the result is recorded. `"failed"`: the task runs again on resume. */
+  status: "pending" | "done" | "interrupted" | "failed";
+  /** The recorded update. */
+  result?: unknown;
+  error?: { name: string; message: string };
+  interrupts: GraphInterrupt[];
+}
+
+/** The state of a thread at a checkpoint. */
+export interface StateSnapshot<S> {
+  values: S;
+  /** The nodes that run next: those without a recorded result, or all if all have one. */
+  next: string[];
+  config: CheckpointTuple<S>["config"];
+  parentConfig: CheckpointTuple<S>["parentConfig"];
+  /** `source`, `step`, `graph` and `createdAt`. */
+  metadata: Record<string, unknown>;
+  /** The time at which the graph stored the checkpoint, in ms since the epoch. Null if it was put by hand. */
+  createdAt: number | null;
+  /** The tasks of the next superstep. */
+  tasks: TaskSnapshot[];
+  /** The questions without answers. */
+  interrupts: GraphInterrupt[];
+}
+
+export interface HistoryOptions {
+  /** Only the ancestors of this checkpoint. An unknown id lists none. */
+  before?: string;
+  /** Default: all. */
+  limit?: number;
+  /** Only the checkpoints whose metadata has these top-level keys with equal values. */
+  filter?: Record<string, unknown>;
+  /** Default: `[]`. */
+  namespace?: Namespace;
+}
 
 /** Returns the snapshot of a checkpoint, or null if there is none. */
 export async function getSnapshot<S>(

@@ -1,12 +1,29 @@
 /** What a run is started with, and what it makes states with. */
 
-import type { Durability, GraphCheckpointer, GraphRunOptions } from "../../../../tinyagents-graph.js";
-import type { MemoryHooks } from "../../../../tinyagents-nodes.js";
 import { ForkpointError, show, typeError } from "../../../bridge/errors.js";
-import type { Lease } from "../../../store/lease.js";
+import type { HeldLease } from "../../../store/lease.js";
 import type { GraphDefinition } from "./definition.js";
-import type { Held, Loaded, Place } from "./recorder.js";
-import type { GraphMode } from "./wire.js";
+import type { Held, Loaded, Place, GraphCheckpointer } from "./recorder.js";
+import type { GraphMode, Durability } from "./wire.js";
+import type { Namespace } from "../contract.js";
+import type { MemoryHooks } from "./node.js";
+
+export interface GraphRunOptions {
+  /** The thread. Needed if the graph has a checkpointer. */
+  threadId?: string;
+  /** The run's id. Its checkpoints carry it. Default: a generated id. */
+  runId?: string;
+  /** The namespace of the graph in the thread. Default: `[]`. */
+  namespace?: Namespace;
+  /** Continues from this checkpoint. Only if the input is a {@link Command} or null. Default: the latest. */
+  checkpointId?: string | null;
+  /** Default: that of the graph. */
+  durability?: Durability;
+  /** An abort of this signal ends the run at once. The run rejects with the signal's reason. */
+  signal?: AbortSignal;
+  /** When a drain is requested, the superstep is finished and stored, and the run rejects with `RunDrainedError`. */
+  drain?: { readonly drained: boolean; waitForDrain(): Promise<void> };
+}
 
 /** A graph, as its runs see it. */
 export interface GraphParts {
@@ -24,7 +41,7 @@ export interface GraphPlan extends Pick<GraphRunOptions, "signal" | "drain"> {
   checkpointer: GraphCheckpointer<any> | undefined;
   durability: Durability;
   /** The lease that the run's writes carry. */
-  lease?: Lease | undefined;
+  lease?: HeldLease | undefined;
   /** Given in the modes `continue` and `update` if the state is updated. */
   update?: unknown;
   /** The input of the mode `input`. */

@@ -1,9 +1,6 @@
 /** The checkpoints of a run: loads them from the checkpointer, and stores them there. */
 
-import type { GraphCheckpointer } from "../../../../tinyagents-graph.js";
-import type { MemorySnapshot } from "../../../../tinyagents-nodes.js";
-import type { Namespace, NewThreadCheckpoint, ThreadCheckpoint } from "../../../../tinyagents.js";
-import type { Lease } from "../../../store/lease.js";
+import type { HeldLease, Lease } from "../../../store/lease.js";
 import type { Format } from "../../../bridge/serializer.js";
 import {
   type Activation,
@@ -17,6 +14,24 @@ import {
 } from "./tasks.js";
 import type { Kept } from "./values.js";
 import type { Boundary } from "./wire.js";
+import type {
+  CheckpointConfig,
+  CheckpointTuple,
+  Namespace,
+  NewThreadCheckpoint,
+  PendingWrite,
+  ThreadCheckpoint,
+} from "../contract.js";
+import type { MemorySnapshot } from "./node.js";
+
+/** The methods of a checkpointer that a graph uses. It must keep all fields and values. */
+export interface GraphCheckpointer<S> {
+  /** `expectedParent: false`: the checkpoint begins a branch, so its parent is not the latest checkpoint. */
+  put(checkpoint: NewThreadCheckpoint<S>, options?: { expectedParent?: boolean; lease?: Lease }): Promise<unknown>;
+  get(threadId: string, checkpointId?: string | null, namespace?: Namespace): Promise<ThreadCheckpoint<S> | null>;
+  getTuple(config: CheckpointConfig): Promise<CheckpointTuple<S> | null>;
+  putWrites(config: CheckpointConfig, writes: readonly PendingWrite[], options?: { lease?: Lease }): Promise<void>;
+}
 
 /** A task of a boundary. */
 export interface Held {
@@ -83,7 +98,7 @@ export async function putBoundary(
   place: Place,
   held: HeldBoundary,
   parent: string | null,
-  more: { runId: string; graph: string; createdAt: number; branches: boolean; lease: Lease | undefined },
+  more: { runId: string; graph: string; createdAt: number; branches: boolean; lease: HeldLease | undefined },
 ): Promise<void> {
   const { boundary, state, tasks } = held;
   const { runId, graph, createdAt } = more;
@@ -116,7 +131,7 @@ export async function recordTasks(
   place: Place,
   checkpointId: string,
   tasks: readonly Held[],
-  lease: Lease | undefined,
+  lease: HeldLease | undefined,
 ): Promise<void> {
   const writes = tasks.flatMap(({ name, id, known }) => writesOf(name, id, known));
   if (writes.length === 0) return;
@@ -127,6 +142,6 @@ export async function recordTasks(
 }
 
 /** The option of a write that carries the lease. A checkpointer that is not of this package gets none. */
-function leased(lease: Lease | undefined): { lease?: Lease } {
+function leased(lease: HeldLease | undefined): { lease?: HeldLease } {
   return lease === undefined ? {} : { lease };
 }

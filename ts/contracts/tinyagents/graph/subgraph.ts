@@ -1,15 +1,13 @@
 /** Runs a subgraph as a task of its graph, in a namespace of the task. */
 
-import type { GraphResult } from "../../../../tinyagents-graph.js";
-import type { NodeContext, SubgraphNode } from "../../../../tinyagents-nodes.js";
 import type { Format } from "../../../bridge/serializer.js";
 import { RunDrainedError } from "../../shared/drain.js";
 import type { GraphParts, GraphPlan } from "./plan.js";
 import { type Held, type Loaded, type Place, loadCheckpoint } from "./recorder.js";
 import { type Inner, isWaiting } from "./tasks.js";
 import { type Outcome, outcomeOf } from "./task.js";
-
-export type Subgraph = SubgraphNode<any, any>;
+import type { GraphResult } from "./events.js";
+import type { NodeContext, Subgraph } from "./node.js";
 
 /** The parts of each graph. `Graph` registers itself here, because the parts are not public. */
 export const partsOf = new WeakMap<object, GraphParts>();

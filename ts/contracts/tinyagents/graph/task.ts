@@ -1,12 +1,12 @@
 /** Calls the function of a node once. */
 
-import type { GraphInterrupt, NodeContext, NodeFunction } from "../../../../tinyagents-nodes.js";
 import { ForkpointError, quote } from "../../../bridge/errors.js";
 import type { Format } from "../../../bridge/serializer.js";
 import { Command, InterruptSignal, type Send } from "../command.js";
 import type { Held } from "./recorder.js";
 import type { Question } from "./tasks.js";
 import { Kept } from "./values.js";
+import type { GraphInterrupt, NodeContext, NodeFunction } from "./node.js";
 
 /** The outcome of a task. */
 export type Outcome =

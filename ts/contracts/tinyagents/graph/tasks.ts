@@ -1,12 +1,12 @@
 /** What is known about a task, and its pending writes. */
 
-import type { GraphInterrupt } from "../../../../tinyagents-nodes.js";
-import type { PendingWrite, ThreadCheckpoint } from "../../../../tinyagents.js";
 import { messageOf } from "../../shared/failure.js";
 import type { Format } from "../../../bridge/serializer.js";
 import { END, Send } from "../command.js";
 import { ERROR, INTERRUPT, RESUME } from "../constants.js";
 import { Kept } from "./values.js";
+import type { GraphInterrupt } from "./node.js";
+import type { PendingWrite, ThreadCheckpoint } from "../contract.js";
 
 /** The channels of the writes of a task. */
 const channels = { update: "__update__", goto: "__goto__", done: "__done__" } as const;

@@ -3,7 +3,15 @@
  * `src/contract/tinyagents/graph/protocol.rs`.
  */
 
-import type { Durability } from "../../../../tinyagents-graph.js";
+/**
+ * When checkpoints are stored.
+ *
+ * - `"sync"`: before the next superstep begins.
+ * - `"async"`: in order, while the next supersteps run. If a write fails, nothing more is stored, and the run rejects at
+ *   its next boundary. The run waits for the last write before it returns.
+ * - `"exit"`: when the run ends, in any way but a crash: only the last checkpoint, and what is known about its tasks.
+ */
+export type Durability = "sync" | "async" | "exit";
 
 /** A node to run. `arg` is the number of the argument that was sent to it. */
 export interface Target {

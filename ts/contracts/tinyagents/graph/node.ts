@@ -1,55 +1,8 @@
 /** The nodes of graphs: their functions, what they may return, and their policies. */
 
-import type { Graph } from "./tinyagents-graph.js";
-import type { Namespace } from "./tinyagents.js";
-
-/** A value or a promise of it. */
-export type MaybePromise<T> = T | Promise<T>;
-
-/** The source of the edges to the first nodes. */
-export declare const START: "__start__";
-/** The target of the edges that lead to no node. */
-export declare const END: "__end__";
-
-/**
- * Activates a node with an argument of its own. Each Send is a task.
- *
- * @example const sends = state.urls.map((url) => new Send("fetch", url));
- */
-export declare class Send {
-  constructor(node: string, arg: unknown);
-  readonly node: string;
-  /** The node finds the argument in `context.sendArg`. */
-  readonly arg: unknown;
-}
-
-/** The nodes that run next. {@link END} counts as none. */
-export type Goto = string | Send | ReadonlyArray<string | Send>;
-
-export interface CommandFields<U> {
-  /** Activates these nodes, in addition to those that edges activate. */
-  goto?: Goto;
-  /** An update of the state. */
-  update?: U;
-  /** The answer to all interrupted tasks. Only for `resume()` and its relatives. Undefined is an answer too. */
-  resume?: unknown;
-  /** Answers to some interrupted tasks, by task id or node. The other tasks keep waiting. In place of `resume`. */
-  answers?: Record<string, unknown>;
-}
-
-/**
- * Directs a graph: a node returns it to update the state and to choose the next nodes, and `resume()` takes it.
- *
- * @example const command = new Command({ update: { approved: true }, goto: "publish" });
- */
-export declare class Command<U = any> implements CommandFields<U> {
-  /** @throws TypeError for an unknown field. */
-  constructor(fields: CommandFields<U>);
-  readonly goto?: Goto;
-  readonly update?: U;
-  readonly resume?: unknown;
-  readonly answers?: Record<string, unknown>;
-}
+import type { Namespace } from "../contract.js";
+import type { MaybePromise } from "../../shared/driver.js";
+import type { Command } from "../command.js";
 
 /** The question of an interrupted task. */
 export interface GraphInterrupt {
@@ -121,19 +74,6 @@ export interface NodeOptions<S, U> extends NodePolicies {
   run: NodeFunction<S, U>;
 }
 
-/**
- * A graph that runs as one task. Its own checkpointer and durability are not used. Its checkpoints are in the namespace `[...namespace, taskId]` of the same checkpointer,
- * with the durability of the outer graph. Its questions become questions of this task, and one answer goes to all of
- * them. A resume continues the subgraph where it was.
- */
-export interface SubgraphNode<S, U> extends NodePolicies {
-  subgraph: Graph<any, any, any>;
-  /** Returns the subgraph's input. Default: the state. */
-  input?(state: S, context: NodeContext): unknown;
-  /** Returns the update. Default: the final state of the subgraph. */
-  output?(result: any, state: S): MaybePromise<U | Command<U> | void | null>;
-}
-
 /** How much of the memory is saved with a checkpoint: nothing, the reads, or the reads and the pending writes. */
 export type MemoryConsistency = "live" | "snapshot" | "journaled";
 
@@ -148,4 +88,17 @@ export interface MemoryHooks {
   capture(): MaybePromise<MemorySnapshot>;
   /** Called when a run continues from a checkpoint with a snapshot, before its first superstep. */
   restore(snapshot: MemorySnapshot): MaybePromise<void>;
+}
+
+/** How a subgraph takes part in its graph. */
+export interface SubgraphHooks<S, U> extends NodePolicies {
+  /** Returns the subgraph's input. Default: the state. */
+  input?(state: S, context: NodeContext): unknown;
+  /** Returns the update. Default: the final state of the subgraph. */
+  output?(result: any, state: S): MaybePromise<U | Command<U> | void | null>;
+}
+
+/** The node of a subgraph, whatever the class of its graph. */
+export interface Subgraph extends SubgraphHooks<any, any> {
+  subgraph: object;
 }

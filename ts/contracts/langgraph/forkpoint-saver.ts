@@ -1,8 +1,4 @@
-/**
- * A LangGraph.js checkpointer: pass a {@link ForkpointSaver} to `compile({ checkpointer })`.
- *
- * Needs `@langchain/langgraph-checkpoint`, which is a dependency of LangGraph.
- */
+/** Declares the class `ForkpointSaver`, which saver.ts makes from LangGraph's package. */
 
 import type {
   BaseCheckpointSaver,
@@ -15,23 +11,18 @@ import type {
   PendingWrite,
   SerializerProtocol,
 } from "@langchain/langgraph-checkpoint";
-import { BaseCheckpointSaver as Base } from "@langchain/langgraph-checkpoint";
-import type {
-  CheckOptions,
-  Lease,
-  LeaseHolder,
-  LeaseOptions,
-  LineageStats,
-  RunRef,
-  StatsOptions,
-  Store,
-  StoreOptions,
-  StoreStats,
-  VerifyReport,
-  RunStatus,
-} from "./index.js";
-
-export * from "./langgraph-recovery.js";
+import type { StoreOptions } from "../../store/options.js";
+import type { StatsOptions } from "../../store/retention.js";
+import type { LineageStats, StoreStats } from "../../store/results.js";
+import type { Store } from "../../store/store.js";
+import type { PruneStrategy, SaverPruneOptions, SaverPruneResult } from "./threads.js";
+import type { ListThreadsOptions, ThreadsPage } from "./listing.js";
+import type { ThreadStatus } from "./status.js";
+import type { ImportOptions, ImportProgress } from "./import.js";
+import type { RunRef } from "../../store/run-ref.js";
+import type { Lease, LeaseOptions } from "../../store/lease.js";
+import type { CheckOptions } from "../../store/check.js";
+import type { VerifyReport } from "../../bridge/wire.js";
 
 /**
  * The part of LangGraph's config that a saver reads: `thread_id`, `checkpoint_ns` and `checkpoint_id` of
@@ -66,140 +57,6 @@ export interface SaverOptions extends Omit<StoreOptions, "serializer"> {
   program?: string;
 }
 
-/**
- * What `prune` removes from each namespace of a thread.
- *
- * - `"keep_latest"`: all but the latest checkpoint.
- * - `"delete"`: everything.
- * - An object: every checkpoint that at least one of the object's rules selects. A rule that is null or left out
- *   removes nothing.
- *
- * A delta channel of a kept checkpoint may need the writes of an older checkpoint. Such an older checkpoint stays too.
- */
-export type PruneStrategy =
-  | "keep_latest"
-  | "delete"
-  | {
-      /**
-       * The maximum number of checkpoints of each namespace to keep. Those with the greatest ids are kept. 0 and
-       * Infinity mean no limit.
-       */
-      keepLastN?: number | null;
-      /** Removes the checkpoints that were saved before this time: a Date, or ms since the epoch. */
-      olderThan?: Date | number | null;
-    };
-
-/** Options of `prune()` and `deleteForRuns()`. */
-export interface SaverPruneOptions {
-  /** If true, removes nothing and returns what would be removed. Default: false. */
-  dryRun?: boolean;
-  /**
-   * Stops the removal between two transactions. The promise then rejects with the signal's reason. Checkpoints that were
-   * already removed stay removed.
-   */
-  signal?: AbortSignal;
-  /**
-   * Called after each transaction with what was removed so far. If this function throws, the removal stops with that error.
-   */
-  onProgress?: (progress: SaverPruneResult) => void;
-}
-
-/** What was removed. With `dryRun`: what would be removed. */
-export interface SaverPruneResult {
-  /** How many checkpoints were removed. */
-  removed: number;
-  /** How many namespaces of threads became empty. */
-  namespaces: number;
-}
-
-/** What the newest checkpoint of a thread says about the thread. */
-export interface ThreadStatus {
-  /** The id of the newest checkpoint of the root namespace. */
-  checkpointId: string;
-  /** When the store received that checkpoint, in ms since the epoch. */
-  updatedAt: number;
-  /**
-   * - `"waiting"`: an `interrupt()` waits for an answer.
-   * - `"failed"`: a node threw an error, and no later run has repeated the node.
-   * - `"unfinished"`: nodes have yet to run. Either a process runs them now, or a process ended too early, or the graph
-   *   stopped at a breakpoint (`interruptBefore`, `interruptAfter`). The store cannot know which.
-   * - `"finished"`: no node has yet to run.
-   * - `"unknown"`: the checkpoint does not say it. It has a format older than LangGraph's version 4, or was not made by a
-   *   `StateGraph` or an `entrypoint`.
-   */
-  status: RunStatus;
-  /** The nodes that have yet to run. `"__start__"` stands for an input that no node has read yet. */
-  next: string[];
-  /** The questions that wait for an answer, as `interrupt()` stored them. */
-  interrupts: Array<{ id?: string; value?: any }>;
-}
-
-/** Options of `listThreads()`. */
-export interface ListThreadsOptions {
-  /** The maximum number of threads, from 1 to 100,000. Default: 100. */
-  limit?: number | undefined;
-  /** The cursor of the previous page. Pass it with the same order and the same filter. */
-  cursor?: string | null | undefined;
-  /** `"desc"`: the thread that was active last comes first. `"asc"`: it comes last. Default: `"desc"`. */
-  order?: "desc" | "asc" | undefined;
-  /**
-   * Lists only threads whose newest checkpoint has these keys in its metadata, with equal values. Only literal top-level
-   * keys are compared, as in `list`. The metadata of other threads is read and skipped.
-   */
-  filter?: Record<string, unknown> | null | undefined;
-  /**
-   * If true, each thread has its status: the database reads the newest checkpoint of each listed thread, and its pending
-   * writes. A checkpoint that cannot be read has the status `"unknown"`. If false, the status is null, and a page is listed several times faster. Default: true.
-   */
-  withStatus?: boolean | undefined;
-}
-
-/** A page of threads. */
-export interface ThreadsPage {
-  /** The thread that was active last comes first, unless the option `order` is `"asc"`. */
-  threads: Array<{
-    threadId: string;
-    /** How many checkpoints the graph itself has. Checkpoints of subgraphs are not counted. */
-    checkpoints: number;
-    /**
-     * When the newest checkpoint of the graph itself was saved in this store, in ms since the epoch. A copied or imported
-     * thread was active when it was copied or imported. Imported threads keep their order.
-     */
-    updatedAt: number;
-    latest: { checkpointId: string; checkpointNs: string };
-    /** As `status()` returns it. Null with `withStatus: false`. */
-    status: ThreadStatus["status"] | null;
-    /** As `status()` returns it. Null with `withStatus: false`. */
-    next: string[] | null;
-    /** Who holds the thread's lease. Null: nobody, or the lease has expired. */
-    lease: LeaseHolder | null;
-  }>;
-  /** Pass this cursor to the next call of `listThreads`. Null means that this was the last page. */
-  cursor: string | null;
-}
-
-/** The progress of an import. */
-export interface ImportProgress {
-  /** The number of threads that have been copied, read back and compared. */
-  threads: number;
-  /** The number of threads in the database from which the import copies. */
-  ofThreads: number;
-  /** The number of checkpoints that have been copied. */
-  checkpoints: number;
-  /** The number of writes that have been copied, including the writes to checkpoints that have children. */
-  writes: number;
-}
-
-export interface ImportOptions {
-  /**
-   * Stops the import between two pages. The promise then rejects with the signal's reason. Threads that were copied
-   * completely stay.
-   */
-  signal?: AbortSignal;
-  /** Called after each page and each thread. If this function throws, the import stops with that error. */
-  onProgress?: (progress: ImportProgress) => void;
-}
-
 /** Statistics of the LangGraph checkpoints. */
 export interface SaverStats extends Omit<StoreStats, "lineages" | "largest"> {
   /** How many namespaces the threads have: one for each graph and subgraph that saves. */
@@ -227,7 +84,7 @@ export interface SaverStats extends Omit<StoreStats, "lineages" | "largest"> {
  * const graph = builder.compile({ checkpointer: new ForkpointSaver("agent.db") });
  * ```
  */
-export class ForkpointSaver extends Base implements AsyncDisposable {
+export declare class ForkpointSaver extends BaseCheckpointSaver implements AsyncDisposable {
   /**
    * @param target a file path, `"sqlite:<path>"`, a `file:` URL, `"jsonl:<folder>"`, `"memory:"`, or a store from
    *   `openStore`. A file is opened in the background. If the file cannot be opened, the first call of a method rejects.

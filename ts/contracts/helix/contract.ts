@@ -1,22 +1,4 @@
-/**
- * A store for Helix agents: sessions with a state, a log of messages, and checkpoints that hold both.
- *
- * The store follows the session-centric generation of the framework's documentation. The framework is not public, so
- * the documentation is the contract. Use {@link SessionStore}.
- */
-
-import type {
-  CheckOptions,
-  LeaseHolder,
-  LineageStats,
-  PruneOptions,
-  PruneResult,
-  StatsOptions,
-  Store,
-  StoreOptions,
-  StoreStats,
-  VerifyReport,
-} from "./index.js";
+/** Helix' contract: sessions, messages, runs and checkpoints, and the store that the framework expects. */
 
 /** The status of an agent: one of the framework's, or any other text. */
 export type AgentStatus =
@@ -166,48 +148,6 @@ export type SubSessionRef =
   | { sessionId: string; [field: string]: unknown }
   | { id: string; [field: string]: unknown };
 
-/** A session in a listing. */
-export interface SessionInfo {
-  sessionId: string;
-  agentType: string;
-  status: AgentStatus;
-  stepCount: number;
-  /** ms since the epoch. */
-  createdAt: number;
-  /** The time of the last write to the session, in ms since the epoch. */
-  updatedAt: number;
-  /** Who holds the session's lease. Null: nobody, or the lease has expired. */
-  lease: LeaseHolder | null;
-}
-
-/** A page of sessions. */
-export interface SessionsPage {
-  /** The session that was created last comes first. */
-  sessions: SessionInfo[];
-  /** Pass this cursor to the next call. Null means that this was the last page. */
-  cursor: string | null;
-}
-
-/** A checkpoint was stored. */
-export interface CheckpointCreatedEvent {
-  type: "checkpoint_created";
-  checkpointId: string;
-  stepCount: number;
-}
-
-/** What `prune()` removed. With `dryRun`: what would be removed. */
-export interface SessionPruneResult extends Omit<PruneResult, "lineages"> {
-  /** How many sessions were removed, with their messages. */
-  sessions: number;
-}
-
-/** Statistics of the sessions. */
-export interface SessionStats extends Omit<StoreStats, "lineages" | "largest"> {
-  sessions: number;
-  /** The sessions whose checkpoints use the most storage, the largest first. */
-  largest: Array<{ sessionId: string } & Omit<LineageStats, "lineage">>;
-}
-
 /** The methods of the framework's state store that {@link SessionStore} implements. */
 export interface SessionStateStore<TState = Record<string, any>> {
   createSession(sessionId: string, options: CreateSessionOptions<TState>): Promise<void>;
@@ -249,49 +189,3 @@ export interface SessionStateStore<TState = Record<string, any>> {
   addSubSession(sessionId: string, ref: SubSessionRef): Promise<void>;
   listSubSessions(sessionId: string): Promise<SubSessionRef[]>;
 }
-
-export interface SessionStoreOptions extends StoreOptions {
-  /**
-   * How long a session lives after its last write, in ms. Each checkpoint lives as long after its own save. What has
-   * expired counts nowhere, and is removed in the background. Default: no limit.
-   */
-  ttlMs?: number | null;
-  /** The same as `ttlMs`, in seconds, as the framework's stores have it. Give one of the two. */
-  ttl?: number | null;
-  /**
-   * The clock: returns the current time in ms since the epoch. Default: `Date.now`. Tests can set another. A store from
-   * `openStore` with `ttlMs` also removes checkpoints by the machine's clock.
-   */
-  now?: () => number;
-}
-
-/** The parts of a checkpoint id. */
-export interface ParsedCheckpointId {
-  /** The version of the form. */
-  version: 1;
-  sessionId: string;
-  stepCount: number;
-  /** ms since the epoch. */
-  timestamp: number;
-  /** Six hexadecimal digits. */
-  random: string;
-}
-
-/**
- * Makes a checkpoint id: `cpv1-{sessionId}-s{stepCount}-t{timestamp}-{6 hex digits}`. The digits are random.
- *
- * @param timestamp ms since the epoch. Default: the current time.
- * @throws TypeError or RangeError for wrong arguments.
- *
- * @example const id = generateCheckpointId("session-456", 10);
- */
-export declare function generateCheckpointId(sessionId: string, stepCount: number, timestamp?: number): string;
-
-/**
- * Takes a checkpoint id apart. Returns null for anything that is not a checkpoint id, and never throws.
- *
- * @example const stepCount = parseCheckpointId("cpv1-session-123-s5-t1703123456789-a1b2c3")?.stepCount;
- */
-export declare function parseCheckpointId(id: string): ParsedCheckpointId | null;
-
-export { SessionStore } from "./helix-store.js";

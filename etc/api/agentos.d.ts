@@ -1,0 +1,201 @@
+import { StoreStats, LineageStats, Store, StoreOptions, RunStatus, LeaseHolder, RunRef, LeaseOptions, Lease, PruneOptions, RunPruneResult, StatsOptions, CheckOptions, VerifyReport, RecoverOptions, UnrecoveredRun, RecoverReport } from "./index.js";
+type EffectClass = "pure" | "read" | "write" | "external" | "human";
+interface DiagnosticsView {
+    totalTokensUsed: number;
+    totalDurationMs: number;
+    nodeTimings: Record<string, {
+        startMs: number;
+        endMs: number;
+        tokensUsed: number;
+    }>;
+    discoveryResults: Record<string, {
+        query: string;
+        toolsFound: string[];
+        latencyMs: number;
+    }>;
+    guardrailResults: Record<string, {
+        guardrailId: string;
+        passed: boolean;
+        action: string;
+        latencyMs: number;
+    }>;
+    checkpointsSaved: number;
+    memoryReads: number;
+    memoryWrites: number;
+}
+interface StatePartitions {
+    input: unknown;
+    scratch: unknown;
+    artifacts: unknown;
+    diagnostics: DiagnosticsView;
+}
+interface Checkpoint {
+    id: string;
+    graphId: string;
+    runId: string;
+    nodeId: string;
+    timestamp: number;
+    state: StatePartitions;
+    memorySnapshot?: {
+        reads: Array<{
+            traceId: string;
+            content: string;
+            strength: number;
+        }>;
+        pendingWrites: Array<{
+            type: string;
+            content: string;
+            scope: string;
+        }>;
+    };
+    nodeResults: Record<string, {
+        effectClass: EffectClass;
+        output: unknown;
+        durationMs: number;
+    }>;
+    visitedNodes: string[];
+    skippedNodes?: string[];
+    pendingEdges: string[];
+}
+interface CheckpointMetadata {
+    id: string;
+    runId: string;
+    graphId: string;
+    nodeId: string;
+    timestamp: number;
+    stateSize: number;
+    hasMemorySnapshot: boolean;
+}
+interface ICheckpointStore {
+    save(checkpoint: Checkpoint): Promise<void>;
+    get(checkpointId: string): Promise<Checkpoint | null>;
+    load(runId: string, nodeId?: string): Promise<Checkpoint | null>;
+    latest(runId: string): Promise<Checkpoint | null>;
+    list(graphId: string, options?: {
+        limit?: number;
+        runId?: string;
+    }): Promise<CheckpointMetadata[]>;
+    delete(checkpointId: string): Promise<void>;
+    fork(checkpointId: string, patchState?: Partial<StatePartitions>): Promise<string>;
+}
+interface RunInfo {
+    runId: string;
+    graphId: string;
+    checkpoints: number;
+    latest: CheckpointMetadata;
+    status: RunStatus;
+    forkedFrom: string | null;
+    lease: LeaseHolder | null;
+}
+interface CheckpointStats extends Omit<StoreStats, "lineages" | "largest"> {
+    runs: number;
+    largest: Array<{
+        runId: string;
+    } & Omit<LineageStats, "lineage">>;
+}
+interface RunsPage {
+    runs: RunInfo[];
+    cursor: string | null;
+}
+interface ResumePlan {
+    completed: string[];
+    skipped: string[];
+    replay: string[];
+    reexecute: string[];
+}
+interface CheckpointStoreOptions extends StoreOptions {
+    program?: string;
+}
+declare class CheckpointStore implements ICheckpointStore, AsyncDisposable {
+    #private;
+    constructor(target: string | URL | Store, options?: CheckpointStoreOptions);
+    save(checkpoint: Checkpoint): Promise<void>;
+    get(checkpointId: string): Promise<Checkpoint | null>;
+    load(runId: string, nodeId?: string): Promise<Checkpoint | null>;
+    latest(runId: string): Promise<Checkpoint | null>;
+    list(graphId: string, options?: {
+        limit?: number;
+        runId?: string;
+    }): Promise<CheckpointMetadata[]>;
+    listByRun(runId: string, options?: {
+        limit?: number;
+    }): Promise<CheckpointMetadata[]>;
+    delete(checkpointId: string): Promise<void>;
+    clear(runId: string): Promise<void>;
+    fork(checkpointId: string, patchState?: Partial<StatePartitions>): Promise<string>;
+    runs(options?: {
+        graphIdPrefix?: string;
+        limit?: number;
+        cursor?: string | null | undefined;
+    }): Promise<RunsPage>;
+    lease(run: RunRef, options?: LeaseOptions): Promise<Lease>;
+    withLease(lease: Lease): CheckpointStore;
+    prune(options?: PruneOptions<RunPruneResult>): Promise<RunPruneResult>;
+    stats(options?: StatsOptions): Promise<CheckpointStats>;
+    check(options?: CheckOptions): Promise<VerifyReport>;
+    vacuum(): Promise<void>;
+    close(): Promise<void>;
+    [Symbol.asyncDispose](): Promise<void>;
+}
+declare function resumePlan(checkpoint: Pick<Checkpoint, "nodeResults" | "visitedNodes" | "skippedNodes">): ResumePlan;
+interface RecoverableGraph {
+    resume(runId: string): Promise<unknown>;
+    toIR(): {
+        id: string;
+        checkpointPolicy: string;
+        nodes: Array<{
+            id: string;
+            type: string;
+            effectClass: string;
+            checkpoint: string;
+            executorConfig?: unknown;
+            metadata?: Record<string, unknown> | undefined;
+        }>;
+        edges: Array<{
+            id: string;
+            source: string;
+            target: string;
+        }>;
+    };
+}
+interface WaitingNode {
+    runId: string;
+    checkpointId: string;
+    nodeId: string;
+    prompt: string | undefined;
+    state: StatePartitions;
+    forks: string[];
+}
+interface FailedRun {
+    runId: string;
+    checkpointId: string;
+    nodes: string[];
+    state: StatePartitions;
+}
+interface AgentosRecoverOptions extends RecoverOptions<RecoveredRun> {
+    onWaiting?: (node: WaitingNode) => unknown;
+    onFailed?: (run: FailedRun) => "retry" | "leave" | undefined | Promise<"retry" | "leave" | undefined>;
+    runs?: readonly string[];
+    askForked?: boolean;
+    passRejections?: boolean;
+}
+type RunOutcome = {
+    outcome: "finished";
+    checkpointId: string;
+    output: unknown;
+} | {
+    outcome: "waiting";
+    checkpointId: string;
+    nodes: string[];
+    forks: string[];
+} | {
+    outcome: "failed";
+    checkpointId: string;
+    nodes: string[];
+};
+type RecoveredRun = {
+    runId: string;
+} & (RunOutcome | UnrecoveredRun);
+declare function recover(graph: RecoverableGraph, store: CheckpointStore, options?: AgentosRecoverOptions): Promise<RecoverReport<RecoveredRun>>;
+export { CheckpointStore, recover, resumePlan };
+export type { AgentosRecoverOptions, Checkpoint, CheckpointMetadata, CheckpointStats, CheckpointStoreOptions, DiagnosticsView, EffectClass, FailedRun, ICheckpointStore, RecoverableGraph, RecoveredRun, ResumePlan, RunInfo, RunOutcome, RunsPage, StatePartitions, WaitingNode };

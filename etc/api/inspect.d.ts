@@ -1,0 +1,12 @@
+import { Inspector } from "./inspector.js";
+export { Change, CheckpointDetail, CheckpointInfo, CheckpointRef, ForkEdit, ImportReport, InspectedStats, Page, PartInfo, RunInfo, RunQuery, RunRef, SavedPerHour, Size, Space, Status, StoreEvent, StoreInfo, WriteInfo, compress, decompress } from "./inspector.js";
+import { Serializer, Store } from "./index.js";
+export { Finding, PathStep, VerifyReport, formatPath, fromJsonForm, parseJson, parsePath, safeJson, safeText, toJsonForm, valueAt } from "./shared.js";
+interface InspectorOptions {
+    serializers?: Serializer[] | undefined;
+    busyTimeout?: number | undefined;
+    write?: boolean | undefined;
+}
+declare function openInspector(target: string | URL | Store, options?: InspectorOptions): Promise<Inspector>;
+export { Inspector, openInspector };
+export type { InspectorOptions };

@@ -1,0 +1,229 @@
+import { StoreStats, LineageStats, VerifyReport, BackupOptions, BackupResult, PruneOptions, PruneResult } from "./shared.js";
+type Space = "agentos" | "agentium" | "storage" | "langgraph" | "tinyagents" | "helix" | (string & {});
+interface RunRef {
+    space: Space;
+    run: string;
+    ns?: string | null | undefined;
+}
+interface CheckpointRef extends RunRef {
+    id: string;
+}
+type Status = "waiting" | "failed" | "unfinished" | "finished" | "unknown";
+interface Size {
+    logical: number;
+    stored: number;
+}
+interface RunInfo extends RunRef {
+    ns: string | null;
+    group: string | null;
+    checkpoints: number;
+    began: number | null;
+    active: number;
+    latest: CheckpointInfo;
+    forkedFrom: CheckpointRef | null;
+    status: Status | null;
+    statusWhy: string | null;
+    bytes: Size | null;
+    lease: {
+        holder: string;
+        until: number;
+    } | null;
+}
+interface CheckpointInfo extends CheckpointRef {
+    ns: string | null;
+    seq: number;
+    step: number;
+    label: string | null;
+    group: string | null;
+    parent: (CheckpointRef & {
+        kind: "recorded" | "order";
+    }) | null;
+    at: number | null;
+    savedAt: number;
+    bytes: Size;
+    chain: number;
+    meta: Record<string, unknown>;
+}
+interface PartInfo {
+    name: string;
+    tag: string;
+    bytes: number;
+    readable: boolean;
+}
+interface WriteInfo {
+    task: string;
+    index: number;
+    channel: string;
+    value: unknown;
+    owner: string | null;
+    tag: string;
+}
+interface CheckpointDetail {
+    checkpoint: CheckpointInfo;
+    state: unknown;
+    rest: unknown;
+    writes: WriteInfo[];
+    next: string[] | null;
+    parts: PartInfo[];
+}
+interface Change {
+    part: "state" | "rest" | "writes";
+    op: "add" | "remove" | "replace";
+    path: Array<string | number>;
+    before?: unknown;
+    after?: unknown;
+}
+interface Page<T> {
+    items: T[];
+    cursor: string | null;
+}
+interface StoreInfo {
+    version: string;
+    target: string;
+    backend: string;
+    write: boolean;
+    spaces: Array<{
+        space: Space;
+        runs: number;
+        checkpoints: number;
+        logicalBytes: number;
+        storedBytes: number;
+    }>;
+}
+interface InspectedStats extends Omit<StoreStats, "largest" | "keptBytes"> {
+    spaces: Record<string, {
+        runs: number;
+        checkpoints: number;
+        logicalBytes: number;
+        storedBytes: number;
+    }>;
+    largest: Array<LineageStats & {
+        space: Space;
+        run: string;
+        ns: string | null;
+    }>;
+    walBytes: number | null;
+    freeBytes: number | null;
+}
+interface SavedPerHour {
+    at: number;
+    saved: number;
+}
+interface ForkEdit {
+    set?: Array<[
+        path: string,
+        value: unknown
+    ]> | undefined;
+    patch?: unknown;
+    state?: unknown;
+    as?: string | undefined;
+}
+interface ImportReport {
+    runs: number;
+    checkpoints: number;
+    writes: number;
+    skipped: number;
+    verified: true;
+}
+interface RunQuery {
+    space?: Space | undefined;
+    group?: string | undefined;
+    match?: string | undefined;
+    status?: Status | undefined;
+    since?: number | undefined;
+    sort?: "active" | "began" | "size" | undefined;
+    ns?: string | undefined;
+    allNs?: boolean | undefined;
+    limit?: number | undefined;
+    cursor?: string | null | undefined;
+    withStatus?: boolean | undefined;
+    withBytes?: boolean | undefined;
+}
+type StoreEvent = {
+    type: "saved";
+    seq: number;
+    checkpoint: CheckpointInfo;
+} | {
+    type: "changed";
+};
+declare class StoreInspector implements AsyncDisposable {
+    #private;
+    info(): Promise<StoreInfo>;
+    runs(query?: RunQuery): Promise<Page<RunInfo>>;
+    run(ref: RunRef, options?: {
+        withStatus?: boolean;
+        withBytes?: boolean;
+    }): Promise<RunInfo | null>;
+    checkpoints(ref: RunRef, query?: {
+        limit?: number;
+        cursor?: string | null;
+        order?: "asc" | "desc";
+    }): Promise<Page<CheckpointInfo>>;
+    forks(ref: RunRef): Promise<RunInfo[]>;
+    checkpoint(ref: RunRef & {
+        id?: string | undefined;
+        step?: number | undefined;
+    }): Promise<CheckpointDetail | null>;
+    diff(from: CheckpointRef | null, to: CheckpointRef, options?: {
+        parts?: Array<Change["part"]>;
+        limit?: number;
+    }): Promise<{
+        changes: Change[];
+        truncated: boolean;
+    }>;
+    watch(options?: {
+        space?: Space | undefined;
+        run?: string | undefined;
+        since?: number | undefined;
+        last?: number | undefined;
+        signal?: AbortSignal | undefined;
+    }): AsyncIterable<StoreEvent>;
+    stats(options?: {
+        largest?: number;
+    }): Promise<InspectedStats>;
+    activity(options?: {
+        hours?: number;
+    }): Promise<SavedPerHour[]>;
+    verify(options?: {
+        runs?: RunRef[] | undefined;
+        quick?: boolean | undefined;
+        signal?: AbortSignal | undefined;
+        onProgress?: ((done: number, of: number) => void) | undefined;
+    }): Promise<VerifyReport>;
+    export(options?: {
+        runs?: RunRef[] | undefined;
+        space?: Space | undefined;
+        since?: number | undefined;
+        values?: boolean | undefined;
+        signal?: AbortSignal | undefined;
+    }): AsyncIterable<string>;
+    backup(path: string | URL, options?: BackupOptions): Promise<BackupResult>;
+    fork(ref: CheckpointRef, edit?: ForkEdit, options?: {
+        dryRun?: boolean;
+    }): Promise<CheckpointRef>;
+    remove(ref: RunRef, ids?: string[]): Promise<{
+        removed: number;
+    }>;
+    import(lines: AsyncIterable<string>, options?: {
+        onConflict?: "fail" | "skip" | "replace" | undefined;
+        dryRun?: boolean | undefined;
+        signal?: AbortSignal | undefined;
+        onProgress?: ((progress: {
+            runs: number;
+            checkpoints: number;
+            writes: number;
+        }) => void) | undefined;
+    }): Promise<ImportReport>;
+    prune(options: PruneOptions & {
+        space?: Space | undefined;
+    }): Promise<PruneResult>;
+    vacuum(): Promise<void>;
+    close(): Promise<void>;
+    [Symbol.asyncDispose](): Promise<void>;
+}
+interface Inspector extends StoreInspector {
+}
+declare function compress(chunks: AsyncIterable<Uint8Array> | Iterable<Uint8Array>): AsyncIterable<Uint8Array>;
+declare function decompress(chunks: AsyncIterable<Uint8Array> | Iterable<Uint8Array>): AsyncIterable<Uint8Array>;
+export { compress, decompress };
+export type { Change, CheckpointDetail, CheckpointInfo, CheckpointRef, ForkEdit, ImportReport, InspectedStats, Inspector, Page, PartInfo, RunInfo, RunQuery, RunRef, SavedPerHour, Size, Space, Status, StoreEvent, StoreInfo, WriteInfo };

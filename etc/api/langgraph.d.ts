@@ -1,0 +1,157 @@
+import { BaseCheckpointSaver, SerializerProtocol, CheckpointTuple, CheckpointListOptions, Checkpoint, CheckpointMetadata, ChannelVersions, PendingWrite, DeltaChannelHistory } from "@langchain/langgraph-checkpoint";
+import { RunStatus, LeaseHolder, Store, StoreOptions, StatsOptions, StoreStats, LineageStats, RunRef, LeaseOptions, Lease, CheckOptions, VerifyReport, RecoverOptions, UnrecoveredRun, RecoverReport } from "./index.js";
+type PruneStrategy = "keep_latest" | "delete" | {
+    keepLastN?: number | null;
+    olderThan?: Date | number | null;
+};
+interface SaverPruneOptions {
+    dryRun?: boolean;
+    signal?: AbortSignal;
+    onProgress?: (progress: SaverPruneResult) => void;
+}
+interface SaverPruneResult {
+    removed: number;
+    namespaces: number;
+}
+interface ThreadStatus {
+    checkpointId: string;
+    updatedAt: number;
+    status: RunStatus;
+    next: string[];
+    interrupts: Array<{
+        id?: string;
+        value?: any;
+    }>;
+}
+interface ListThreadsOptions {
+    limit?: number | undefined;
+    cursor?: string | null | undefined;
+    order?: "desc" | "asc" | undefined;
+    filter?: Record<string, unknown> | null | undefined;
+    withStatus?: boolean | undefined;
+}
+interface ThreadsPage {
+    threads: Array<{
+        threadId: string;
+        checkpoints: number;
+        updatedAt: number;
+        latest: {
+            checkpointId: string;
+            checkpointNs: string;
+        };
+        status: ThreadStatus["status"] | null;
+        next: string[] | null;
+        lease: LeaseHolder | null;
+    }>;
+    cursor: string | null;
+}
+interface ImportProgress {
+    threads: number;
+    ofThreads: number;
+    checkpoints: number;
+    writes: number;
+}
+interface ImportOptions {
+    signal?: AbortSignal;
+    onProgress?: (progress: ImportProgress) => void;
+}
+type Config = Parameters<BaseCheckpointSaver["getTuple"]>[0];
+interface SaverOptions extends Omit<StoreOptions, "serializer"> {
+    serde?: SerializerProtocol;
+    expectedParent?: boolean;
+    lease?: boolean | {
+        ttlMs?: number;
+    };
+    program?: string;
+}
+interface SaverStats extends Omit<StoreStats, "lineages" | "largest"> {
+    namespaces: number;
+    largest: Array<{
+        threadId: string;
+        checkpointNs: string;
+    } & Omit<LineageStats, "lineage">>;
+}
+declare class ForkpointSaver extends BaseCheckpointSaver implements AsyncDisposable {
+    constructor(target: string | URL | Store, options?: SaverOptions);
+    get program(): string | undefined;
+    getTuple(config: Config): Promise<CheckpointTuple | undefined>;
+    list(config: Config, options?: CheckpointListOptions): AsyncGenerator<CheckpointTuple>;
+    put(config: Config, checkpoint: Checkpoint, metadata: CheckpointMetadata, newVersions: ChannelVersions): Promise<Config>;
+    putWrites(config: Config, writes: PendingWrite[], taskId: string, taskPath?: string): Promise<void>;
+    deleteThread(threadId: string): Promise<void>;
+    getDeltaChannelHistory(options: {
+        config: Config;
+        channels: string[];
+    }): Promise<Record<string, DeltaChannelHistory>>;
+    prune(threadIds: string[], strategy?: PruneStrategy, options?: SaverPruneOptions): Promise<SaverPruneResult>;
+    deleteForRuns(runIds: string[], options?: SaverPruneOptions): Promise<SaverPruneResult>;
+    copyThread(sourceThreadId: string, targetThreadId: string): Promise<void>;
+    listThreads(options?: ListThreadsOptions): Promise<ThreadsPage>;
+    status(threadId: string): Promise<ThreadStatus | null>;
+    importSqliteSaver(from: string | URL, options?: ImportOptions): Promise<ImportProgress>;
+    importPostgresSaver(from: BaseCheckpointSaver, options?: ImportOptions): Promise<ImportProgress>;
+    stats(options?: StatsOptions): Promise<SaverStats>;
+    lease(run: RunRef, options?: LeaseOptions): Promise<Lease>;
+    withLease(lease: Lease): ForkpointSaver;
+    check(options?: CheckOptions): Promise<VerifyReport>;
+    vacuum(): Promise<void>;
+    close(): Promise<void>;
+    [Symbol.asyncDispose](): Promise<void>;
+}
+interface RecoverableThreads {
+    invoke(input: any, config?: any): Promise<unknown>;
+    name?: string | undefined;
+    nodes: object;
+    channels?: object | undefined;
+    config?: {
+        configurable?: Record<string, unknown> | undefined;
+    } | undefined;
+    checkpointer?: unknown;
+    interruptBefore?: readonly string[] | "*" | undefined;
+    interruptAfter?: readonly string[] | "*" | undefined;
+}
+interface RecoverableAgent {
+    invoke(input: any, config?: any): Promise<unknown>;
+    graph: RecoverableThreads;
+}
+interface WaitingThread {
+    threadId: string;
+    checkpointId: string;
+    next: string[];
+    interrupts: ThreadStatus["interrupts"];
+}
+interface FailedThread {
+    threadId: string;
+    checkpointId: string;
+    next: string[];
+}
+interface LanggraphRecoverOptions extends RecoverOptions<RecoveredThread> {
+    onWaiting?: (thread: WaitingThread) => unknown;
+    onFailed?: (thread: FailedThread) => "retry" | "leave" | undefined | Promise<"retry" | "leave" | undefined>;
+    threads?: readonly string[];
+    config?: {
+        configurable?: Record<string, unknown>;
+        interruptBefore?: readonly string[] | "*" | undefined;
+        interruptAfter?: readonly string[] | "*" | undefined;
+        [key: string]: unknown;
+    };
+}
+type ThreadOutcome = {
+    outcome: "finished";
+    output: unknown;
+} | {
+    outcome: "waiting";
+    checkpointId: string;
+    next: string[];
+    interrupts: ThreadStatus["interrupts"];
+} | {
+    outcome: "failed";
+    checkpointId: string;
+    next: string[];
+};
+type RecoveredThread = {
+    threadId: string;
+} & (ThreadOutcome | UnrecoveredRun);
+declare function recover(graph: RecoverableThreads | RecoverableAgent, saver: ForkpointSaver, options?: LanggraphRecoverOptions): Promise<RecoverReport<RecoveredThread>>;
+export { ForkpointSaver, recover };
+export type { FailedThread, ImportOptions, ImportProgress, LanggraphRecoverOptions, ListThreadsOptions, PruneStrategy, RecoverableAgent, RecoverableThreads, RecoveredThread, SaverOptions, SaverPruneOptions, SaverPruneResult, SaverStats, ThreadOutcome, ThreadStatus, ThreadsPage, WaitingThread };

@@ -1,0 +1,67 @@
+// Makes the declarations of the package from the source: a file for each entry point in dist/types.
+import { spawn } from "node:child_process";
+import { copyFileSync, existsSync, readFileSync, rmSync } from "node:fs";
+import { once } from "node:events";
+import { rollup } from "rollup";
+import { dts } from "rollup-plugin-dts";
+import { root } from "./setup.mjs";
+
+/** Where tsc writes the declarations of each module. They stay, so that tsc checks only what has changed since. */
+const modules = `${root}.types`;
+
+/** Checks the code and writes the declarations of each module. Ends the process if the code has an error. */
+async function check() {
+  const tsc = `${root}node_modules/typescript/bin/tsc`;
+  const child = spawn(process.execPath, [tsc, "-p", `${root}tsconfig.types.json`, "--pretty"], { stdio: "inherit" });
+  const [status] = await once(child, "exit");
+  if (status !== 0) process.exit(1);
+}
+
+/** Returns the modules of the entry points, by the names of their declaration files. */
+function entries() {
+  const { exports } = JSON.parse(readFileSync(`${root}package.json`, "utf8"));
+  const found = Object.values(exports).flatMap(({ types, default: code }) => {
+    if (types === undefined) return [];
+    const module = code.replace("./dist/", code.startsWith("./dist/studio/") ? "tools/" : "ts/").replace(/\.js$/, "");
+    // An entry point whose class is made at run time has a module that declares it.
+    const declared = `${modules}/${module.replace(/index$/, "types")}.d.ts`;
+    const name = types.replace(/^.*\/(.*)\.d\.ts$/, "$1");
+    return [[name, existsSync(declared) ? declared : `${modules}/${module}.d.ts`]];
+  });
+  return Object.fromEntries(found);
+}
+
+/** Removes the first comment of a module, which is about the module. An editor would show it with a declaration. */
+const withoutHeaders = {
+  name: "without-headers",
+  transform: (code) => code.replace(/^\/\*\*(?:(?!\*\/)[^])*\*\/\s*(?=\/\*\*|import\b|export (?:type )?[{*])/, ""),
+};
+
+/** Returns the file of what several entry points have in common. It is declared once, so that it is one type for all. */
+function chunkOf(id) {
+  if (/\/ts\/(?:bridge|store|contracts\/shared)\//.test(id)) return "shared";
+  return /\/ts\/inspect\/(?!copy\.|index\.)/.test(id) ? "inspector" : undefined;
+}
+
+/** Writes the declarations. Internals are left out: what no entry point exports, and what is marked `@internal`. */
+export async function writeTypes() {
+  await check();
+  const rolled = await rollup({
+    input: entries(),
+    external: /^(?![./])/,
+    plugins: [withoutHeaders, dts()],
+    onLog: (level, { message }) => {
+      throw new Error(`${level}: ${message}`);
+    },
+  });
+  rmSync(`${root}dist/types`, { recursive: true, force: true });
+  await rolled.write({
+    dir: `${root}dist/types`,
+    entryFileNames: "[name].d.ts",
+    chunkFileNames: "[name].d.ts",
+    manualChunks: chunkOf,
+    minifyInternalExports: false,
+  });
+  // A class of LangGraph is another one for `import` than for `require`. The copy imports the one for `import`.
+  copyFileSync(`${root}dist/types/langgraph.d.ts`, `${root}dist/types/langgraph.d.mts`);
+}

@@ -1,0 +1,16 @@
+/** The types of the entry `forkpoint/langgraph`. */
+export { type SaverOptions, type SaverStats, ForkpointSaver } from "./forkpoint-saver.js";
+export type { PruneStrategy, SaverPruneOptions, SaverPruneResult } from "./threads.js";
+export type { ThreadStatus } from "./status.js";
+export type { ListThreadsOptions, ThreadsPage } from "./listing.js";
+export type { ImportProgress, ImportOptions } from "./import.js";
+export {
+  recover,
+  type RecoverableAgent,
+  type WaitingThread,
+  type FailedThread,
+  type LanggraphRecoverOptions,
+  type ThreadOutcome,
+  type RecoveredThread,
+} from "./recovery.js";
+export type { RecoverableThreads } from "./mark.js";

@@ -1,0 +1,94 @@
+/** TinyAgents' contract: threads, checkpoints and pending writes. */
+
+/** The place of a graph in a thread. `[]` is the graph itself. A subgraph has a namespace of its own. */
+export type Namespace = string[];
+
+/** What made a checkpoint. */
+export type CheckpointSource = "input" | "loop" | "update" | "fork";
+
+/** Addresses a checkpoint. */
+export interface CheckpointConfig {
+  threadId: string;
+  /** Default: the checkpoint that was put last. */
+  checkpointId?: string | null;
+  /** Default: any namespace of the thread. For `putWrites`: `[]`, the graph itself. */
+  namespace?: Namespace;
+}
+
+/** What a task wrote before its superstep ended. */
+export interface PendingWrite {
+  node: string;
+  taskId: string;
+  /**
+   * The slot of the write in its task. A slot from 0 on keeps its first write. A slot below 0 keeps its last write:
+   * {@link RESUME}, {@link ERROR}, {@link INTERRUPT}.
+   */
+  idx: number;
+  channel: string;
+  payload: unknown;
+}
+
+/** A question to a human, or to another program, that stopped a task. */
+export interface Interrupt {
+  node: string;
+  taskId?: string;
+  value?: unknown;
+  [field: string]: unknown;
+}
+
+/** A snapshot of a thread. Fields that are not declared here are stored too. */
+export interface ThreadCheckpoint<S> {
+  threadId: string;
+  checkpointId: string;
+  /** The run that made the checkpoint. */
+  runId: string | null;
+  /** The checkpoint before this one, in the same namespace. */
+  parentCheckpointId: string | null;
+  namespace: Namespace;
+  state: S;
+  /** The nodes that run next. */
+  nextNodes: string[];
+  /** The tasks that have been done. */
+  completedTasks: string[];
+  pendingWrites: PendingWrite[];
+  interrupts: Interrupt[];
+  pendingActivations: Array<{ node: string; sendArg?: unknown; taskId?: string }> | null;
+  barrierArrivals: Array<{ node: string; arrived: string[] }>;
+  /** Data for listings and filters, for example `source` and `step`. Keep it small. */
+  metadata: Record<string, unknown>;
+}
+
+/** A checkpoint to put. Everything but the thread and the state has a default. */
+export type NewThreadCheckpoint<S> = Pick<ThreadCheckpoint<S>, "threadId" | "state"> &
+  Partial<Omit<ThreadCheckpoint<S>, "threadId" | "state">> & {
+    /**
+     * True if the state can be read only together with its parent's, for example because it holds only what changed.
+     * No prune and no retention rule removes the parent without this checkpoint. Default: false.
+     */
+    dependsOnParent?: boolean;
+  };
+
+/** A checkpoint in a listing. */
+export interface CheckpointMetadata {
+  threadId: string;
+  checkpointId: string;
+  runId: string | null;
+  parentCheckpointId: string | null;
+  namespace: Namespace;
+  nextNodes: string[];
+  /** True if the checkpoint has interrupts. */
+  interrupted: boolean;
+  /** The time at which the store received the checkpoint, in ms since the epoch. */
+  createdAt: number;
+  metadata: Record<string, unknown>;
+}
+
+/** A checkpoint with its place and its pending writes. */
+export interface CheckpointTuple<S> {
+  config: Required<CheckpointConfig> & { checkpointId: string };
+  checkpoint: ThreadCheckpoint<S>;
+  /** Null if the checkpoint has no parent. */
+  parentConfig: (Required<CheckpointConfig> & { checkpointId: string }) | null;
+  /** The writes that `putWrites` stored. If there are none, those inside the checkpoint. */
+  pendingWrites: PendingWrite[];
+}

@@ -1,0 +1,192 @@
+/** What the inspector shows: runs, checkpoints and their values. */
+
+import type { LineageStats, StoreStats } from "../store/results.js";
+
+/**
+ * The contract that a run belongs to. `"storage"` is Agentium's storage driver: each key is a run with one checkpoint.
+ */
+export type Space = "agentos" | "agentium" | "storage" | "langgraph" | "tinyagents" | "helix" | (string & {});
+
+/** Names a run. */
+export interface RunRef {
+  space: Space;
+  /** The id of the run, thread or session, or the key of a stored value. */
+  run: string;
+  /**
+   * The namespace: LangGraph's `checkpoint_ns`, the JSON text of TinyAgents' namespace, or the namespace of a stored
+   * value. `""` is the graph itself. Null or missing: the graph itself, or a contract without namespaces.
+   */
+  ns?: string | null | undefined;
+}
+
+/** Names a checkpoint. */
+export interface CheckpointRef extends RunRef {
+  /** The id of the checkpoint. */
+  id: string;
+}
+
+/**
+ * What the newest checkpoint of a run says of it. `"waiting"`: a human has to answer. `"failed"`: a node has failed.
+ * `"unfinished"`: nodes are left to run. `"finished"`: none is left. `"unknown"`: the checkpoint does not say it.
+ */
+export type Status = "waiting" | "failed" | "unfinished" | "finished" | "unknown";
+
+/** A size, in bytes. */
+export interface Size {
+  /** As the values were serialised. */
+  logical: number;
+  /** As they are stored: compressed, and as differences to each other. */
+  stored: number;
+}
+
+/** A run in a listing. */
+export interface RunInfo extends RunRef {
+  ns: string | null;
+  /** What several runs share: AgentOS' graph. Null for contracts without groups. */
+  group: string | null;
+  /** The number of its checkpoints. */
+  checkpoints: number;
+  /** When its first checkpoint was saved, in ms since the epoch. Null if that was not asked for. */
+  began: number | null;
+  /** When its newest checkpoint was saved, in ms since the epoch. */
+  active: number;
+  /** The newest checkpoint, in the order of the contract. */
+  latest: CheckpointInfo;
+  /** The checkpoint of another run from which this run began. */
+  forkedFrom: CheckpointRef | null;
+  /** Null if it was not asked for. */
+  status: Status | null;
+  /** What the status was read from, in a few words. Null if there is nothing to say. */
+  statusWhy: string | null;
+  /** The size of all of its checkpoints. Null if it was not asked for. */
+  bytes: Size | null;
+  /** Who holds the lease of the run, and until when (ms since the epoch). Null: nobody. */
+  lease: { holder: string; until: number } | null;
+}
+
+/** A checkpoint in a listing. */
+export interface CheckpointInfo extends CheckpointRef {
+  ns: string | null;
+  /** The position in the save order of the whole store. */
+  seq: number;
+  /** The place in the run, from 0, in the order of the contract. */
+  step: number;
+  /** AgentOS' node, Agentium's step name, LangGraph's `metadata.source`, TinyAgents' and Helix' status. */
+  label: string | null;
+  /** AgentOS' graph. */
+  group: string | null;
+  /**
+   * The parent. `"recorded"`: the contract stores it. `"order"`: the contract stores none, and this is the checkpoint
+   * before it in the run.
+   */
+  parent: (CheckpointRef & { kind: "recorded" | "order" }) | null;
+  /** The time that the contract itself gives, in ms since the epoch. */
+  at: number | null;
+  /** When the store received it, in ms since the epoch. */
+  savedAt: number;
+  bytes: Size;
+  /** How many stored differences a read puts together. 0: it is stored whole. */
+  chain: number;
+  /**
+   * What the contract keeps beside the state: AgentOS' `stateSize` and `hasMemorySnapshot`, Agentium's `stepIndex`,
+   * LangGraph's metadata, and so on.
+   */
+  meta: Record<string, unknown>;
+}
+
+/** A serialised part of a checkpoint. */
+export interface PartInfo {
+  name: string;
+  /** The name of the serializer that wrote it. */
+  tag: string;
+  bytes: number;
+  /** False if nobody here knows the serializer. */
+  readable: boolean;
+}
+
+/** A pending write of a checkpoint. */
+export interface WriteInfo {
+  task: string;
+  index: number;
+  channel: string;
+  /** In the JSON form of values: see {@link CheckpointDetail}. */
+  value: unknown;
+  /** The id of the checkpoint that was made from the write. Null: it is pending. */
+  owner: string | null;
+  tag: string;
+}
+
+/**
+ * A checkpoint with its values.
+ *
+ * Values are in a JSON form. What JSON lacks is an object with the key `$type`, for example
+ * `{ "$type": "Date", "value": "2026-01-01T00:00:00.000Z" }`. The types are `Date`, `BigInt`, `Map`, `Set`, `Bytes`,
+ * `RegExp`, `Error`, `Number`, `Undefined`, `Hole`, `Ref`, `Object`, `Opaque`, `Boxed` (an object such as
+ * `new Number(1)`) and `Array` (a list with named properties or many holes). {@link fromJsonForm} is the way back.
+ */
+export interface CheckpointDetail {
+  checkpoint: CheckpointInfo;
+  /** The state: LangGraph's channels by name, Helix' session with its messages, the value of a stored key. */
+  state: unknown;
+  /** All other fields of the checkpoint. Null if there are none. */
+  rest: unknown;
+  writes: WriteInfo[];
+  /** The nodes that run next. Null if the checkpoint does not say it. */
+  next: string[] | null;
+  parts: PartInfo[];
+}
+
+/** A difference between two checkpoints. */
+export interface Change {
+  part: "state" | "rest" | "writes";
+  op: "add" | "remove" | "replace";
+  /**
+   * The place in the part: keys of objects and Maps, and indexes of lists. An entry of a Map whose key is no text has the
+   * number of its place. For `"remove"` it is the place in the value before, else in the value after.
+   */
+  path: Array<string | number>;
+  /** Missing for `"add"`. In the JSON form of values. */
+  before?: unknown;
+  /** Missing for `"remove"`. In the JSON form of values. */
+  after?: unknown;
+}
+
+/** A page of a listing. */
+export interface Page<T> {
+  items: T[];
+  /** What the next page begins with. Null: this is the last page. */
+  cursor: string | null;
+}
+
+/** What a store is. */
+export interface StoreInfo {
+  /** The version of forkpoint. */
+  version: string;
+  /** The path or the URL, without a password. `"memory:"` for a store in memory. */
+  target: string;
+  /** `"sqlite"`, `"jsonl"`, `"postgres"` or `"memory"`. */
+  backend: string;
+  /** Whether this inspector may write. */
+  write: boolean;
+  spaces: Array<{ space: Space; runs: number; checkpoints: number; logicalBytes: number; storedBytes: number }>;
+}
+
+/** Statistics of a store, as `forkpoint stats` shows them. */
+export interface InspectedStats extends Omit<StoreStats, "largest" | "keptBytes"> {
+  /** By space. */
+  spaces: Record<string, { runs: number; checkpoints: number; logicalBytes: number; storedBytes: number }>;
+  /** The largest runs first. */
+  largest: Array<LineageStats & { space: Space; run: string; ns: string | null }>;
+  /** The size of the log of a SQLite database in bytes. Null if there is none. */
+  walBytes: number | null;
+  /** The room in the file that nothing uses, in bytes. Null if that is not known. */
+  freeBytes: number | null;
+}
+
+/** How much was saved in an hour. */
+export interface SavedPerHour {
+  /** When the hour begins, in ms since the epoch. */
+  at: number;
+  /** How many checkpoints were saved. Those that were removed since, or saved again, count as well. */
+  saved: number;
+}

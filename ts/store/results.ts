@@ -1,0 +1,70 @@
+/** What `prune` and `stats` return. */
+
+/** What was removed so far. */
+export interface PruneProgress {
+  /** How many checkpoints were removed. */
+  removed: number;
+  /**
+   * The number of bytes by which `storedBytes` became smaller. A checkpoint that depended on a removed checkpoint is
+   * now stored whole. This number can therefore be smaller than the size of the removed checkpoints, and even below 0.
+   * With `dryRun`: the stored bytes of the checkpoints that would be removed. The removal frees less if it must store
+   * other checkpoints whole.
+   */
+  bytes: number;
+  /** How many lineages became empty. */
+  lineages: number;
+}
+
+/** What was removed. With `dryRun`: what would be removed. */
+export type PruneResult = PruneProgress;
+
+/** What was removed from a store whose lineages are runs. With `dryRun`: what would be removed. */
+export interface RunPruneResult extends Omit<PruneResult, "lineages"> {
+  /** How many runs became empty. */
+  runs: number;
+}
+
+/** Statistics of a store. */
+export interface StoreStats {
+  /** How many checkpoints the store holds. */
+  checkpoints: number;
+  /**
+   * How many lineages the store holds. A lineage is a run, a thread's namespace or a session: anything with its own
+   * checkpoints or logs.
+   */
+  lineages: number;
+  /** The size of the checkpoints in bytes as they were serialised. */
+  logicalBytes: number;
+  /** The stored size of the checkpoints in bytes: compressed, and stored as differences to each other. */
+  storedBytes: number;
+  /** `logicalBytes / storedBytes`; 1 for an empty store. */
+  ratio: number;
+  /** The size of the database file in bytes, with its indexes and empty pages. Not set for a `memory:` store. */
+  fileBytes?: number;
+  /** How many records (messages, events) all logs hold. A record that several checkpoints refer to is counted once. */
+  records: number;
+  /** The bytes that the records take in the store. */
+  recordBytes: number;
+  /**
+   * About how much memory this thread uses to remember what it has saved, in bytes: all its stores together, and at most
+   * 64 MiB. So a later save serialises only what is new.
+   */
+  keptBytes: number;
+  /**
+   * The lineages that use the most storage, the largest first. {@link StatsOptions.largest} limits the number of
+   * lineages in the list.
+   */
+  largest: LineageStats[];
+}
+
+/** Statistics of a lineage. */
+export interface LineageStats {
+  /** The lineage's name. For AgentOS this is the run id. */
+  lineage: string;
+  /** How many checkpoints the lineage has. */
+  checkpoints: number;
+  /** The size of the checkpoints in bytes as they were serialised. */
+  logicalBytes: number;
+  /** The stored size of the checkpoints in bytes: compressed, and stored as differences to each other. */
+  storedBytes: number;
+}
