@@ -1,7 +1,6 @@
 /** Reads serialised values without making a class of anybody's, and without an error for what nobody here can read. */
 
-import { type Format, formatOf } from "../bridge/serializer.js";
-import type { Stored } from "../bridge/serializer.js";
+import { type Format, formatOf, type Stored } from "../bridge/serializer.js";
 import type { Context } from "./context.js";
 import { Opaque } from "./json-form.js";
 
