@@ -8,14 +8,24 @@ import { root } from "./setup.mjs";
 
 const reviewed = `${root}etc/api`;
 
-/** Writes the declarations without comments into a folder. */
+/** Returns the name that a statement declares. What is exported has none, and comes first. */
+const nameOf = ({ name, declarationList }) => (name ?? declarationList?.declarations[0].name)?.text ?? "";
+
+/** Writes the declarations into a folder, without comments, and in an order that does not depend on the code's. */
 function writeApi(folder) {
   const printer = ts.createPrinter({ removeComments: true, newLine: ts.NewLineKind.LineFeed });
   rmSync(folder, { recursive: true, force: true });
   mkdirSync(folder, { recursive: true });
   for (const file of readdirSync(`${root}dist/types`).filter((name) => name.endsWith(".d.ts"))) {
     const source = ts.createSourceFile(file, readFileSync(`${root}dist/types/${file}`, "utf8"), ts.ScriptTarget.Latest);
-    writeFileSync(join(folder, file), printer.printFile(source));
+    const statements = source.statements.filter((each) => !ts.isImportDeclaration(each));
+    const sorted = statements.toSorted((a, b) => (nameOf(a) < nameOf(b) ? -1 : Number(nameOf(a) > nameOf(b))));
+    const text = printer.printFile(ts.factory.updateSourceFile(source, sorted));
+    // Each exported name has a line, so that a difference names what it is about.
+    writeFileSync(
+      join(folder, file),
+      text.replaceAll(/^export .*$/gm, (line) => line.replaceAll(/, |(?<=\{) | (?=\})/g, "\n")),
+    );
   }
 }
 

@@ -1,27 +1,118 @@
-import { MaybePromise } from "./shared.js";
-import { Store, StoreOptions, Lease, RunStatus, LeaseHolder, RunRef, LeaseOptions, PruneOptions, RunPruneResult, StatsOptions, StoreStats, LineageStats, CheckOptions, VerifyReport } from "./index.js";
-export { DrainController, RunDrainedError } from "./shared.js";
-interface StorageDriver {
-    initialize?(): Promise<void>;
-    get<T>(namespace: string, key: string): Promise<T | null>;
-    set<T>(namespace: string, key: string, value: T): Promise<void>;
-    delete(namespace: string, key: string): Promise<void>;
-    list<T>(namespace: string, prefix?: string): Promise<Array<{
-        key: string;
-        value: T;
-    }>>;
-    close(): Promise<void>;
+export {
+DrainController
+RunDrainedError
+} from "./shared.js";
+export {
+EventBus
+ForkpointStorage
+ForkpointWorkflowStore
+InMemoryStorage
+MaybePromise
+StorageBackedCheckpointStore
+Workflow
+WorkflowCheckpointStore
+registry
+};
+export type {
+AgentStep
+CheckpointSummary
+ConditionStep
+EventBusEvents
+FailedStep
+ForkOptions
+FunctionStep
+ParallelStep
+ReplayOptions
+RetryPolicy
+RunContext
+RunOptions
+RunWithCheckpointsOptions
+StartOptions
+StepContext
+StepDef
+StepResult
+StorageDriver
+WorkflowCheckpoint
+WorkflowCheckpointStats
+WorkflowCheckpointStoreOptions
+WorkflowConfig
+WorkflowEvent
+WorkflowEvents
+WorkflowRegistry
+WorkflowResult
+WorkflowRunInfo
+WorkflowRunOutput
+WorkflowRunsPage
+WorkflowSaveOptions
+};
+interface AgentStep<TState> extends Tried {
+    agent: {
+        run(input: string, options?: any): Promise<{
+            text: string;
+        }>;
+    };
+    inputFrom?(state: TState): string;
 }
-declare class InMemoryStorage implements StorageDriver {
+interface CheckpointSummary {
+    id: string;
+    stepIndex: number;
+    stepName: string;
+    createdAt: number;
+    stateSize: number;
+}
+interface ConditionStep<TState> extends Tried {
+    condition(state: TState, context: StepContext): MaybePromise<boolean>;
+    steps: ReadonlyArray<StepDef<TState>>;
+}
+declare class EventBus {
     #private;
-    get<T>(namespace: string, key: string): Promise<T | null>;
-    set<T>(namespace: string, key: string, value: T): Promise<void>;
-    delete(namespace: string, key: string): Promise<void>;
-    list<T>(namespace: string, prefix?: string): Promise<Array<{
-        key: string;
-        value: T;
-    }>>;
-    close(): Promise<void>;
+    on<K extends keyof EventBusEvents>(event: K, handler: (data: EventBusEvents[K]) => void): this;
+    on(event: string, handler: (data: any) => void): this;
+    once<K extends keyof EventBusEvents>(event: K, handler: (data: EventBusEvents[K]) => void): this;
+    once(event: string, handler: (data: any) => void): this;
+    off<K extends keyof EventBusEvents>(event: K, handler: (data: EventBusEvents[K]) => void): this;
+    off(event: string, handler: (data: any) => void): this;
+    emit<K extends keyof EventBusEvents>(event: K, data: EventBusEvents[K]): boolean;
+    emit(event: string, data: unknown): boolean;
+    removeAllListeners(event?: string): this;
+}
+interface EventBusEvents {
+    "run.start": {
+        runId: string;
+        agentName: string;
+        input: string;
+    };
+    "workflow.step": {
+        runId: string;
+        stepName: string;
+        status: "start" | "done" | "error";
+    };
+    "run.complete": {
+        runId: string;
+        output: {
+            text: string;
+            toolCalls: unknown[];
+            usage: {
+                promptTokens: number;
+                completionTokens: number;
+                totalTokens: number;
+            };
+        };
+    };
+    "run.error": {
+        runId: string;
+        error: Error;
+    };
+}
+interface FailedStep {
+    runId: string;
+    stepIndex: number;
+    stepName: string;
+    path: readonly string[];
+    attempts: number;
+}
+interface ForkOptions extends RunOptions {
+    force?: boolean;
 }
 declare class ForkpointStorage implements StorageDriver, AsyncDisposable {
     #private;
@@ -36,11 +127,167 @@ declare class ForkpointStorage implements StorageDriver, AsyncDisposable {
     close(): Promise<void>;
     [Symbol.asyncDispose](): Promise<void>;
 }
+declare class ForkpointWorkflowStore<TState> implements WorkflowCheckpointStore<TState>, AsyncDisposable {
+    #private;
+    constructor(target: string | URL | Store, options?: WorkflowCheckpointStoreOptions);
+    save(checkpoint: WorkflowCheckpoint<TState>, options?: WorkflowSaveOptions): Promise<void>;
+    rewind(checkpoint: WorkflowCheckpoint<TState>, options?: WorkflowSaveOptions): Promise<void>;
+    load(checkpointId: string): Promise<WorkflowCheckpoint<TState> | null>;
+    latest(runId: string): Promise<WorkflowCheckpoint<TState> | null>;
+    list(runId: string): Promise<Array<WorkflowCheckpoint<TState>>>;
+    listForRun(runId: string): Promise<Array<WorkflowCheckpoint<TState>>>;
+    timeline(runId: string): Promise<CheckpointSummary[]>;
+    runs(options?: {
+        limit?: number;
+        cursor?: string | null | undefined;
+    }): Promise<WorkflowRunsPage>;
+    clear(runId: string): Promise<void>;
+    delete(checkpointId: string): Promise<void>;
+    lease(run: RunRef, options?: LeaseOptions): Promise<Lease>;
+    withLease(lease: Lease): ForkpointWorkflowStore<TState>;
+    prune(options?: PruneOptions<RunPruneResult>): Promise<RunPruneResult>;
+    stats(options?: StatsOptions): Promise<WorkflowCheckpointStats>;
+    check(options?: CheckOptions): Promise<VerifyReport>;
+    vacuum(): Promise<void>;
+    close(): Promise<void>;
+    [Symbol.asyncDispose](): Promise<void>;
+}
+interface FunctionStep<TState> extends Tried {
+    run(state: TState, context: StepContext): MaybePromise<Partial<TState> | void | null>;
+}
+declare class InMemoryStorage implements StorageDriver {
+    #private;
+    get<T>(namespace: string, key: string): Promise<T | null>;
+    set<T>(namespace: string, key: string, value: T): Promise<void>;
+    delete(namespace: string, key: string): Promise<void>;
+    list<T>(namespace: string, prefix?: string): Promise<Array<{
+        key: string;
+        value: T;
+    }>>;
+    close(): Promise<void>;
+}
+interface ParallelStep<TState> {
+    name: string;
+    parallel: ReadonlyArray<StepDef<TState>>;
+}
+declare class Registry {
+    readonly workflows: Map<string, Workflow<any>>;
+    add(workflow: Workflow<any>): void;
+    remove(workflow: {
+        name: string;
+    }): boolean;
+    getWorkflow(name: string): Workflow<any> | undefined;
+    list(): {
+        workflows: string[];
+    };
+    clear(): void;
+}
+interface ReplayOptions extends RunOptions {
+    newRun?: boolean;
+    force?: boolean;
+}
+interface RetryPolicy {
+    maxRetries: number;
+    backoffMs?: number;
+}
+interface RunContext {
+    readonly runId: string;
+    readonly sessionId: string;
+    readonly userId?: string;
+    readonly tenantId?: string;
+    readonly metadata: Record<string, unknown>;
+    readonly eventBus: EventBus;
+    sessionState: Record<string, unknown>;
+    readonly signal?: AbortSignal;
+    readonly dependencies: Record<string, string>;
+    getState<T>(key: string): T | undefined;
+    setState(key: string, value: unknown): void;
+}
+interface RunOptions {
+    signal?: AbortSignal;
+    drain?: {
+        readonly drained: boolean;
+        waitForDrain(): Promise<void>;
+    };
+    onStepError?: "fail" | "continue" | ((error: unknown, step: FailedStep) => MaybePromise<boolean>);
+    sessionId?: string;
+    userId?: string;
+}
+interface RunWithCheckpointsOptions<TState> extends StartOptions<TState> {
+    runId?: string;
+    resume?: boolean;
+    force?: boolean;
+}
+interface StartOptions<TState> extends RunOptions {
+    initialState?: TState;
+}
+interface StepContext extends RunContext {
+    readonly workflow: string;
+    readonly stepIndex: number;
+    readonly stepName: string;
+    readonly path: readonly string[];
+    readonly attempt: number;
+    readonly signal: AbortSignal;
+    readonly draining: boolean;
+}
+type StepDef<TState> = FunctionStep<TState> | ConditionStep<TState> | ParallelStep<TState> | AgentStep<TState>;
 interface StepResult {
     stepName: string;
     status: "done" | "skipped" | "error";
     error?: string;
     durationMs: number;
+}
+declare class StorageBackedCheckpointStore<TState> implements WorkflowCheckpointStore<TState>, AsyncDisposable {
+    #private;
+    readonly keepLastN: number;
+    constructor(driver: StorageDriver, options?: {
+        keepLastN?: number | null;
+    });
+    save(checkpoint: WorkflowCheckpoint<TState>): Promise<void>;
+    rewind(checkpoint: WorkflowCheckpoint<TState>): Promise<void>;
+    load(checkpointId: string): Promise<WorkflowCheckpoint<TState> | null>;
+    list(runId: string): Promise<Array<WorkflowCheckpoint<TState>>>;
+    listForRun(runId: string): Promise<Array<WorkflowCheckpoint<TState>>>;
+    latest(runId: string): Promise<WorkflowCheckpoint<TState> | null>;
+    clear(runId: string): Promise<void>;
+    delete(checkpointId: string): Promise<void>;
+    close(): Promise<void>;
+    [Symbol.asyncDispose](): Promise<void>;
+}
+interface StorageDriver {
+    initialize?(): Promise<void>;
+    get<T>(namespace: string, key: string): Promise<T | null>;
+    set<T>(namespace: string, key: string, value: T): Promise<void>;
+    delete(namespace: string, key: string): Promise<void>;
+    list<T>(namespace: string, prefix?: string): Promise<Array<{
+        key: string;
+        value: T;
+    }>>;
+    close(): Promise<void>;
+}
+interface Tried {
+    name: string;
+    retryPolicy?: RetryPolicy;
+    timeoutMs?: number;
+}
+declare class Workflow<TState = Record<string, unknown>> {
+    #private;
+    readonly kind: "workflow";
+    readonly name: string;
+    readonly events: WorkflowEvents<TState>;
+    readonly eventBus: EventBus;
+    constructor(config: WorkflowConfig<TState>);
+    run(options?: StartOptions<TState>): Promise<WorkflowRunOutput<TState>>;
+    runWithCheckpoints(options?: RunWithCheckpointsOptions<TState>): Promise<WorkflowRunOutput<TState>>;
+    listCheckpoints(runId: string): Promise<Array<WorkflowCheckpoint<TState>>>;
+    replay(checkpointId: string, options?: ReplayOptions): Promise<WorkflowRunOutput<TState>>;
+    fork(checkpointId: string, mutator?: ((state: TState) => TState) | null, options?: ForkOptions): Promise<WorkflowRunOutput<TState>>;
+    stream(options?: RunWithCheckpointsOptions<TState> | ({
+        replay: string;
+    } & ReplayOptions) | ({
+        fork: string;
+        mutator?: ((state: TState) => TState) | null;
+    } & ForkOptions)): AsyncGenerator<WorkflowEvent<TState>, WorkflowRunOutput<TState>, void>;
 }
 interface WorkflowCheckpoint<TState> {
     id: string;
@@ -50,20 +297,39 @@ interface WorkflowCheckpoint<TState> {
     state: TState;
     createdAt: number;
 }
-interface CheckpointSummary {
-    id: string;
-    stepIndex: number;
-    stepName: string;
-    createdAt: number;
-    stateSize: number;
+interface WorkflowCheckpointStats extends Omit<StoreStats, "lineages" | "largest"> {
+    runs: number;
+    largest: Array<{
+        runId: string;
+    } & Omit<LineageStats, "lineage">>;
 }
-interface WorkflowResult<TState> {
-    state: TState;
-    stepResults: StepResult[];
+interface WorkflowCheckpointStore<TState> {
+    save(checkpoint: WorkflowCheckpoint<TState>): Promise<void>;
+    load(checkpointId: string): Promise<WorkflowCheckpoint<TState> | null>;
+    list(runId: string): Promise<Array<WorkflowCheckpoint<TState>>>;
+    latest(runId: string): Promise<WorkflowCheckpoint<TState> | null>;
+    clear(runId: string): Promise<void>;
+    delete?(checkpointId: string): Promise<void>;
+    rewind?(checkpoint: WorkflowCheckpoint<TState>): Promise<void>;
 }
-interface WorkflowRunOutput<TState> extends WorkflowResult<TState> {
-    runId: string;
-    fresh: boolean;
+declare const WorkflowCheckpointStore: typeof ForkpointWorkflowStore;
+interface WorkflowCheckpointStoreOptions extends StoreOptions {
+    expectedParent?: boolean;
+}
+interface WorkflowConfig<TState = Record<string, unknown>> {
+    name: string;
+    initialState: TState;
+    steps: ReadonlyArray<StepDef<TState>>;
+    checkpointStore?: WorkflowCheckpointStore<TState>;
+    storage?: StorageDriver;
+    retryPolicy?: RetryPolicy;
+    eventBus?: {
+        emit(event: any, data: any): unknown;
+    };
+    register?: boolean;
+    lease?: boolean | {
+        ttlMs?: number;
+    };
 }
 type WorkflowEvent<TState> = {
     runId: string;
@@ -108,45 +374,11 @@ interface WorkflowEvents<TState> {
         type: K;
     }>) => void): this;
 }
-interface EventBusEvents {
-    "run.start": {
-        runId: string;
-        agentName: string;
-        input: string;
-    };
-    "workflow.step": {
-        runId: string;
-        stepName: string;
-        status: "start" | "done" | "error";
-    };
-    "run.complete": {
-        runId: string;
-        output: {
-            text: string;
-            toolCalls: unknown[];
-            usage: {
-                promptTokens: number;
-                completionTokens: number;
-                totalTokens: number;
-            };
-        };
-    };
-    "run.error": {
-        runId: string;
-        error: Error;
-    };
+interface WorkflowRegistry extends Registry {
 }
-declare class EventBus {
-    #private;
-    on<K extends keyof EventBusEvents>(event: K, handler: (data: EventBusEvents[K]) => void): this;
-    on(event: string, handler: (data: any) => void): this;
-    once<K extends keyof EventBusEvents>(event: K, handler: (data: EventBusEvents[K]) => void): this;
-    once(event: string, handler: (data: any) => void): this;
-    off<K extends keyof EventBusEvents>(event: K, handler: (data: EventBusEvents[K]) => void): this;
-    off(event: string, handler: (data: any) => void): this;
-    emit<K extends keyof EventBusEvents>(event: K, data: EventBusEvents[K]): boolean;
-    emit(event: string, data: unknown): boolean;
-    removeAllListeners(event?: string): this;
+interface WorkflowResult<TState> {
+    state: TState;
+    stepResults: StepResult[];
 }
 interface WorkflowRunInfo {
     runId: string;
@@ -155,18 +387,13 @@ interface WorkflowRunInfo {
     status: RunStatus;
     lease: LeaseHolder | null;
 }
+interface WorkflowRunOutput<TState> extends WorkflowResult<TState> {
+    runId: string;
+    fresh: boolean;
+}
 interface WorkflowRunsPage {
     runs: WorkflowRunInfo[];
     cursor: string | null;
-}
-interface WorkflowCheckpointStats extends Omit<StoreStats, "lineages" | "largest"> {
-    runs: number;
-    largest: Array<{
-        runId: string;
-    } & Omit<LineageStats, "lineage">>;
-}
-interface WorkflowCheckpointStoreOptions extends StoreOptions {
-    expectedParent?: boolean;
 }
 interface WorkflowSaveOptions {
     parent?: string;
@@ -174,189 +401,4 @@ interface WorkflowSaveOptions {
     steps?: number;
     lease?: Lease;
 }
-declare class ForkpointWorkflowStore<TState> implements WorkflowCheckpointStore<TState>, AsyncDisposable {
-    #private;
-    constructor(target: string | URL | Store, options?: WorkflowCheckpointStoreOptions);
-    save(checkpoint: WorkflowCheckpoint<TState>, options?: WorkflowSaveOptions): Promise<void>;
-    rewind(checkpoint: WorkflowCheckpoint<TState>, options?: WorkflowSaveOptions): Promise<void>;
-    load(checkpointId: string): Promise<WorkflowCheckpoint<TState> | null>;
-    latest(runId: string): Promise<WorkflowCheckpoint<TState> | null>;
-    list(runId: string): Promise<Array<WorkflowCheckpoint<TState>>>;
-    listForRun(runId: string): Promise<Array<WorkflowCheckpoint<TState>>>;
-    timeline(runId: string): Promise<CheckpointSummary[]>;
-    runs(options?: {
-        limit?: number;
-        cursor?: string | null | undefined;
-    }): Promise<WorkflowRunsPage>;
-    clear(runId: string): Promise<void>;
-    delete(checkpointId: string): Promise<void>;
-    lease(run: RunRef, options?: LeaseOptions): Promise<Lease>;
-    withLease(lease: Lease): ForkpointWorkflowStore<TState>;
-    prune(options?: PruneOptions<RunPruneResult>): Promise<RunPruneResult>;
-    stats(options?: StatsOptions): Promise<WorkflowCheckpointStats>;
-    check(options?: CheckOptions): Promise<VerifyReport>;
-    vacuum(): Promise<void>;
-    close(): Promise<void>;
-    [Symbol.asyncDispose](): Promise<void>;
-}
-interface WorkflowCheckpointStore<TState> {
-    save(checkpoint: WorkflowCheckpoint<TState>): Promise<void>;
-    load(checkpointId: string): Promise<WorkflowCheckpoint<TState> | null>;
-    list(runId: string): Promise<Array<WorkflowCheckpoint<TState>>>;
-    latest(runId: string): Promise<WorkflowCheckpoint<TState> | null>;
-    clear(runId: string): Promise<void>;
-    delete?(checkpointId: string): Promise<void>;
-    rewind?(checkpoint: WorkflowCheckpoint<TState>): Promise<void>;
-}
-declare const WorkflowCheckpointStore: typeof ForkpointWorkflowStore;
-declare class StorageBackedCheckpointStore<TState> implements WorkflowCheckpointStore<TState>, AsyncDisposable {
-    #private;
-    readonly keepLastN: number;
-    constructor(driver: StorageDriver, options?: {
-        keepLastN?: number | null;
-    });
-    save(checkpoint: WorkflowCheckpoint<TState>): Promise<void>;
-    rewind(checkpoint: WorkflowCheckpoint<TState>): Promise<void>;
-    load(checkpointId: string): Promise<WorkflowCheckpoint<TState> | null>;
-    list(runId: string): Promise<Array<WorkflowCheckpoint<TState>>>;
-    listForRun(runId: string): Promise<Array<WorkflowCheckpoint<TState>>>;
-    latest(runId: string): Promise<WorkflowCheckpoint<TState> | null>;
-    clear(runId: string): Promise<void>;
-    delete(checkpointId: string): Promise<void>;
-    close(): Promise<void>;
-    [Symbol.asyncDispose](): Promise<void>;
-}
-interface RunContext {
-    readonly runId: string;
-    readonly sessionId: string;
-    readonly userId?: string;
-    readonly tenantId?: string;
-    readonly metadata: Record<string, unknown>;
-    readonly eventBus: EventBus;
-    sessionState: Record<string, unknown>;
-    readonly signal?: AbortSignal;
-    readonly dependencies: Record<string, string>;
-    getState<T>(key: string): T | undefined;
-    setState(key: string, value: unknown): void;
-}
-interface StepContext extends RunContext {
-    readonly workflow: string;
-    readonly stepIndex: number;
-    readonly stepName: string;
-    readonly path: readonly string[];
-    readonly attempt: number;
-    readonly signal: AbortSignal;
-    readonly draining: boolean;
-}
-interface RetryPolicy {
-    maxRetries: number;
-    backoffMs?: number;
-}
-interface Tried {
-    name: string;
-    retryPolicy?: RetryPolicy;
-    timeoutMs?: number;
-}
-interface FunctionStep<TState> extends Tried {
-    run(state: TState, context: StepContext): MaybePromise<Partial<TState> | void | null>;
-}
-interface ConditionStep<TState> extends Tried {
-    condition(state: TState, context: StepContext): MaybePromise<boolean>;
-    steps: ReadonlyArray<StepDef<TState>>;
-}
-interface ParallelStep<TState> {
-    name: string;
-    parallel: ReadonlyArray<StepDef<TState>>;
-}
-interface AgentStep<TState> extends Tried {
-    agent: {
-        run(input: string, options?: any): Promise<{
-            text: string;
-        }>;
-    };
-    inputFrom?(state: TState): string;
-}
-type StepDef<TState> = FunctionStep<TState> | ConditionStep<TState> | ParallelStep<TState> | AgentStep<TState>;
-interface FailedStep {
-    runId: string;
-    stepIndex: number;
-    stepName: string;
-    path: readonly string[];
-    attempts: number;
-}
-interface WorkflowConfig<TState = Record<string, unknown>> {
-    name: string;
-    initialState: TState;
-    steps: ReadonlyArray<StepDef<TState>>;
-    checkpointStore?: WorkflowCheckpointStore<TState>;
-    storage?: StorageDriver;
-    retryPolicy?: RetryPolicy;
-    eventBus?: {
-        emit(event: any, data: any): unknown;
-    };
-    register?: boolean;
-    lease?: boolean | {
-        ttlMs?: number;
-    };
-}
-interface RunOptions {
-    signal?: AbortSignal;
-    drain?: {
-        readonly drained: boolean;
-        waitForDrain(): Promise<void>;
-    };
-    onStepError?: "fail" | "continue" | ((error: unknown, step: FailedStep) => MaybePromise<boolean>);
-    sessionId?: string;
-    userId?: string;
-}
-interface StartOptions<TState> extends RunOptions {
-    initialState?: TState;
-}
-interface RunWithCheckpointsOptions<TState> extends StartOptions<TState> {
-    runId?: string;
-    resume?: boolean;
-    force?: boolean;
-}
-interface ReplayOptions extends RunOptions {
-    newRun?: boolean;
-    force?: boolean;
-}
-interface ForkOptions extends RunOptions {
-    force?: boolean;
-}
-declare class Workflow<TState = Record<string, unknown>> {
-    #private;
-    readonly kind: "workflow";
-    readonly name: string;
-    readonly events: WorkflowEvents<TState>;
-    readonly eventBus: EventBus;
-    constructor(config: WorkflowConfig<TState>);
-    run(options?: StartOptions<TState>): Promise<WorkflowRunOutput<TState>>;
-    runWithCheckpoints(options?: RunWithCheckpointsOptions<TState>): Promise<WorkflowRunOutput<TState>>;
-    listCheckpoints(runId: string): Promise<Array<WorkflowCheckpoint<TState>>>;
-    replay(checkpointId: string, options?: ReplayOptions): Promise<WorkflowRunOutput<TState>>;
-    fork(checkpointId: string, mutator?: ((state: TState) => TState) | null, options?: ForkOptions): Promise<WorkflowRunOutput<TState>>;
-    stream(options?: RunWithCheckpointsOptions<TState> | ({
-        replay: string;
-    } & ReplayOptions) | ({
-        fork: string;
-        mutator?: ((state: TState) => TState) | null;
-    } & ForkOptions)): AsyncGenerator<WorkflowEvent<TState>, WorkflowRunOutput<TState>, void>;
-}
-declare class Registry {
-    readonly workflows: Map<string, Workflow<any>>;
-    add(workflow: Workflow<any>): void;
-    remove(workflow: {
-        name: string;
-    }): boolean;
-    getWorkflow(name: string): Workflow<any> | undefined;
-    list(): {
-        workflows: string[];
-    };
-    clear(): void;
-}
-interface WorkflowRegistry extends Registry {
-}
 declare const registry: WorkflowRegistry;
-export { EventBus, ForkpointStorage, ForkpointWorkflowStore, InMemoryStorage, MaybePromise, StorageBackedCheckpointStore, Workflow, WorkflowCheckpointStore, registry };
-export type { AgentStep, CheckpointSummary, ConditionStep, EventBusEvents, FailedStep, ForkOptions, FunctionStep, ParallelStep, ReplayOptions, RetryPolicy, RunContext, RunOptions, RunWithCheckpointsOptions, StartOptions, StepContext, StepDef, StepResult, StorageDriver, WorkflowCheckpoint, WorkflowCheckpointStats, WorkflowCheckpointStoreOptions, WorkflowConfig, WorkflowEvent, WorkflowEvents, WorkflowRegistry, WorkflowResult, WorkflowRunInfo, WorkflowRunOutput, WorkflowRunsPage, WorkflowSaveOptions };

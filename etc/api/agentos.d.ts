@@ -1,33 +1,33 @@
-import { StoreStats, LineageStats, Store, StoreOptions, RunStatus, LeaseHolder, RunRef, LeaseOptions, Lease, PruneOptions, RunPruneResult, StatsOptions, CheckOptions, VerifyReport, RecoverOptions, UnrecoveredRun, RecoverReport } from "./index.js";
-type EffectClass = "pure" | "read" | "write" | "external" | "human";
-interface DiagnosticsView {
-    totalTokensUsed: number;
-    totalDurationMs: number;
-    nodeTimings: Record<string, {
-        startMs: number;
-        endMs: number;
-        tokensUsed: number;
-    }>;
-    discoveryResults: Record<string, {
-        query: string;
-        toolsFound: string[];
-        latencyMs: number;
-    }>;
-    guardrailResults: Record<string, {
-        guardrailId: string;
-        passed: boolean;
-        action: string;
-        latencyMs: number;
-    }>;
-    checkpointsSaved: number;
-    memoryReads: number;
-    memoryWrites: number;
-}
-interface StatePartitions {
-    input: unknown;
-    scratch: unknown;
-    artifacts: unknown;
-    diagnostics: DiagnosticsView;
+export {
+CheckpointStore
+recover
+resumePlan
+};
+export type {
+AgentosRecoverOptions
+Checkpoint
+CheckpointMetadata
+CheckpointStats
+CheckpointStoreOptions
+DiagnosticsView
+EffectClass
+FailedRun
+ICheckpointStore
+RecoverableGraph
+RecoveredRun
+ResumePlan
+RunInfo
+RunOutcome
+RunsPage
+StatePartitions
+WaitingNode
+};
+interface AgentosRecoverOptions extends RecoverOptions<RecoveredRun> {
+    onWaiting?: (node: WaitingNode) => unknown;
+    onFailed?: (run: FailedRun) => "retry" | "leave" | undefined | Promise<"retry" | "leave" | undefined>;
+    runs?: readonly string[];
+    askForked?: boolean;
+    passRejections?: boolean;
 }
 interface Checkpoint {
     id: string;
@@ -66,45 +66,11 @@ interface CheckpointMetadata {
     stateSize: number;
     hasMemorySnapshot: boolean;
 }
-interface ICheckpointStore {
-    save(checkpoint: Checkpoint): Promise<void>;
-    get(checkpointId: string): Promise<Checkpoint | null>;
-    load(runId: string, nodeId?: string): Promise<Checkpoint | null>;
-    latest(runId: string): Promise<Checkpoint | null>;
-    list(graphId: string, options?: {
-        limit?: number;
-        runId?: string;
-    }): Promise<CheckpointMetadata[]>;
-    delete(checkpointId: string): Promise<void>;
-    fork(checkpointId: string, patchState?: Partial<StatePartitions>): Promise<string>;
-}
-interface RunInfo {
-    runId: string;
-    graphId: string;
-    checkpoints: number;
-    latest: CheckpointMetadata;
-    status: RunStatus;
-    forkedFrom: string | null;
-    lease: LeaseHolder | null;
-}
 interface CheckpointStats extends Omit<StoreStats, "lineages" | "largest"> {
     runs: number;
     largest: Array<{
         runId: string;
     } & Omit<LineageStats, "lineage">>;
-}
-interface RunsPage {
-    runs: RunInfo[];
-    cursor: string | null;
-}
-interface ResumePlan {
-    completed: string[];
-    skipped: string[];
-    replay: string[];
-    reexecute: string[];
-}
-interface CheckpointStoreOptions extends StoreOptions {
-    program?: string;
 }
 declare class CheckpointStore implements ICheckpointStore, AsyncDisposable {
     #private;
@@ -137,7 +103,51 @@ declare class CheckpointStore implements ICheckpointStore, AsyncDisposable {
     close(): Promise<void>;
     [Symbol.asyncDispose](): Promise<void>;
 }
-declare function resumePlan(checkpoint: Pick<Checkpoint, "nodeResults" | "visitedNodes" | "skippedNodes">): ResumePlan;
+interface CheckpointStoreOptions extends StoreOptions {
+    program?: string;
+}
+interface DiagnosticsView {
+    totalTokensUsed: number;
+    totalDurationMs: number;
+    nodeTimings: Record<string, {
+        startMs: number;
+        endMs: number;
+        tokensUsed: number;
+    }>;
+    discoveryResults: Record<string, {
+        query: string;
+        toolsFound: string[];
+        latencyMs: number;
+    }>;
+    guardrailResults: Record<string, {
+        guardrailId: string;
+        passed: boolean;
+        action: string;
+        latencyMs: number;
+    }>;
+    checkpointsSaved: number;
+    memoryReads: number;
+    memoryWrites: number;
+}
+type EffectClass = "pure" | "read" | "write" | "external" | "human";
+interface FailedRun {
+    runId: string;
+    checkpointId: string;
+    nodes: string[];
+    state: StatePartitions;
+}
+interface ICheckpointStore {
+    save(checkpoint: Checkpoint): Promise<void>;
+    get(checkpointId: string): Promise<Checkpoint | null>;
+    load(runId: string, nodeId?: string): Promise<Checkpoint | null>;
+    latest(runId: string): Promise<Checkpoint | null>;
+    list(graphId: string, options?: {
+        limit?: number;
+        runId?: string;
+    }): Promise<CheckpointMetadata[]>;
+    delete(checkpointId: string): Promise<void>;
+    fork(checkpointId: string, patchState?: Partial<StatePartitions>): Promise<string>;
+}
 interface RecoverableGraph {
     resume(runId: string): Promise<unknown>;
     toIR(): {
@@ -158,26 +168,23 @@ interface RecoverableGraph {
         }>;
     };
 }
-interface WaitingNode {
+type RecoveredRun = {
     runId: string;
-    checkpointId: string;
-    nodeId: string;
-    prompt: string | undefined;
-    state: StatePartitions;
-    forks: string[];
+} & (RunOutcome | UnrecoveredRun);
+interface ResumePlan {
+    completed: string[];
+    skipped: string[];
+    replay: string[];
+    reexecute: string[];
 }
-interface FailedRun {
+interface RunInfo {
     runId: string;
-    checkpointId: string;
-    nodes: string[];
-    state: StatePartitions;
-}
-interface AgentosRecoverOptions extends RecoverOptions<RecoveredRun> {
-    onWaiting?: (node: WaitingNode) => unknown;
-    onFailed?: (run: FailedRun) => "retry" | "leave" | undefined | Promise<"retry" | "leave" | undefined>;
-    runs?: readonly string[];
-    askForked?: boolean;
-    passRejections?: boolean;
+    graphId: string;
+    checkpoints: number;
+    latest: CheckpointMetadata;
+    status: RunStatus;
+    forkedFrom: string | null;
+    lease: LeaseHolder | null;
 }
 type RunOutcome = {
     outcome: "finished";
@@ -193,9 +200,23 @@ type RunOutcome = {
     checkpointId: string;
     nodes: string[];
 };
-type RecoveredRun = {
+interface RunsPage {
+    runs: RunInfo[];
+    cursor: string | null;
+}
+interface StatePartitions {
+    input: unknown;
+    scratch: unknown;
+    artifacts: unknown;
+    diagnostics: DiagnosticsView;
+}
+interface WaitingNode {
     runId: string;
-} & (RunOutcome | UnrecoveredRun);
+    checkpointId: string;
+    nodeId: string;
+    prompt: string | undefined;
+    state: StatePartitions;
+    forks: string[];
+}
 declare function recover(graph: RecoverableGraph, store: CheckpointStore, options?: AgentosRecoverOptions): Promise<RecoverReport<RecoveredRun>>;
-export { CheckpointStore, recover, resumePlan };
-export type { AgentosRecoverOptions, Checkpoint, CheckpointMetadata, CheckpointStats, CheckpointStoreOptions, DiagnosticsView, EffectClass, FailedRun, ICheckpointStore, RecoverableGraph, RecoveredRun, ResumePlan, RunInfo, RunOutcome, RunsPage, StatePartitions, WaitingNode };
+declare function resumePlan(checkpoint: Pick<Checkpoint, "nodeResults" | "visitedNodes" | "skippedNodes">): ResumePlan;

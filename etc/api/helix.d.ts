@@ -1,25 +1,33 @@
-import { StoreOptions, LeaseHolder, PruneResult, StoreStats, LineageStats, Store, RunRef, LeaseOptions, Lease, PruneOptions, StatsOptions, CheckOptions, VerifyReport } from "./index.js";
-interface ParsedCheckpointId {
-    version: 1;
-    sessionId: string;
-    stepCount: number;
-    timestamp: number;
-    random: string;
-}
-declare function generateCheckpointId(sessionId: string, stepCount: number, timestamp?: number): string;
-declare function parseCheckpointId(id: string): ParsedCheckpointId | null;
-interface SessionStoreOptions extends StoreOptions {
-    ttlMs?: number | null;
-    ttl?: number | null;
-    now?: () => number;
-}
-type AgentStatus = "active" | "running" | "paused" | "interrupted" | "completed" | "failed" | (string & {});
-interface Message {
-    role: string;
-    content?: unknown;
-    thinking?: unknown;
-    [field: string]: unknown;
-}
+export {
+SessionStore
+generateCheckpointId
+parseCheckpointId
+};
+export type {
+AgentState
+AgentStatus
+Checkpoint
+CheckpointCreatedEvent
+CheckpointMeta
+CheckpointPage
+CreateSessionOptions
+CustomStateChanges
+EndRun
+MergeResult
+Message
+MessagesPage
+NewCheckpoint
+ParsedCheckpointId
+Run
+SessionInfo
+SessionPruneResult
+SessionStateStore
+SessionStats
+SessionStoreOptions
+SessionsPage
+StartRun
+SubSessionRef
+};
 interface AgentState<TState = Record<string, any>, TOutput = unknown> {
     sessionId?: string;
     agentType?: string;
@@ -30,13 +38,7 @@ interface AgentState<TState = Record<string, any>, TOutput = unknown> {
     output?: TOutput;
     [field: string]: unknown;
 }
-interface CheckpointMeta {
-    id: string;
-    sessionId: string;
-    stepCount: number;
-    timestamp: number;
-    status: AgentStatus;
-}
+type AgentStatus = "active" | "running" | "paused" | "interrupted" | "completed" | "failed" | (string & {});
 interface Checkpoint<TState = Record<string, any>, TOutput = unknown> extends Omit<CheckpointMeta, "status"> {
     state: AgentState<TState, TOutput> & {
         messages: Message[];
@@ -44,21 +46,23 @@ interface Checkpoint<TState = Record<string, any>, TOutput = unknown> extends Om
     messageCount: number;
     streamSequence: number;
 }
-interface NewCheckpoint<TState = Record<string, any>, TOutput = unknown> extends Omit<Checkpoint<TState, TOutput>, "state" | "messageCount" | "streamSequence"> {
-    state: AgentState<TState, TOutput>;
-    messageCount?: number;
-    streamSequence?: number;
+interface CheckpointCreatedEvent {
+    type: "checkpoint_created";
+    checkpointId: string;
+    stepCount: number;
+}
+interface CheckpointMeta {
+    id: string;
+    sessionId: string;
+    stepCount: number;
+    timestamp: number;
+    status: AgentStatus;
 }
 interface CheckpointPage {
     items: CheckpointMeta[];
     total: number;
     hasMore: boolean;
     cursor?: string;
-}
-interface MessagesPage {
-    messages: Message[];
-    total: number;
-    hasMore: boolean;
 }
 interface CreateSessionOptions<TState = Record<string, any>> {
     agentType: string;
@@ -70,8 +74,35 @@ type CustomStateChanges = Record<string, unknown> | {
     arrayReplacements: Iterable<string>;
     warnings?: string[];
 };
+interface EndRun {
+    status?: string;
+    [field: string]: unknown;
+}
 interface MergeResult {
     warnings: string[];
+}
+interface Message {
+    role: string;
+    content?: unknown;
+    thinking?: unknown;
+    [field: string]: unknown;
+}
+interface MessagesPage {
+    messages: Message[];
+    total: number;
+    hasMore: boolean;
+}
+interface NewCheckpoint<TState = Record<string, any>, TOutput = unknown> extends Omit<Checkpoint<TState, TOutput>, "state" | "messageCount" | "streamSequence"> {
+    state: AgentState<TState, TOutput>;
+    messageCount?: number;
+    streamSequence?: number;
+}
+interface ParsedCheckpointId {
+    version: 1;
+    sessionId: string;
+    stepCount: number;
+    timestamp: number;
+    random: string;
 }
 interface Run {
     runId: string;
@@ -82,24 +113,18 @@ interface Run {
     endedAt?: number;
     [field: string]: unknown;
 }
-interface StartRun {
-    runId?: string;
-    [field: string]: unknown;
-}
-interface EndRun {
-    status?: string;
-    [field: string]: unknown;
-}
-type SubSessionRef = string | {
-    subSessionId: string;
-    [field: string]: unknown;
-} | {
+interface SessionInfo {
     sessionId: string;
-    [field: string]: unknown;
-} | {
-    id: string;
-    [field: string]: unknown;
-};
+    agentType: string;
+    status: AgentStatus;
+    stepCount: number;
+    createdAt: number;
+    updatedAt: number;
+    lease: LeaseHolder | null;
+}
+interface SessionPruneResult extends Omit<PruneResult, "lineages"> {
+    sessions: number;
+}
 interface SessionStateStore<TState = Record<string, any>> {
     createSession(sessionId: string, options: CreateSessionOptions<TState>): Promise<void>;
     sessionExists(sessionId: string): Promise<boolean>;
@@ -137,27 +162,6 @@ interface SessionStateStore<TState = Record<string, any>> {
     listRuns(sessionId: string): Promise<Run[]>;
     addSubSession(sessionId: string, ref: SubSessionRef): Promise<void>;
     listSubSessions(sessionId: string): Promise<SubSessionRef[]>;
-}
-interface SessionInfo {
-    sessionId: string;
-    agentType: string;
-    status: AgentStatus;
-    stepCount: number;
-    createdAt: number;
-    updatedAt: number;
-    lease: LeaseHolder | null;
-}
-interface SessionsPage {
-    sessions: SessionInfo[];
-    cursor: string | null;
-}
-interface SessionPruneResult extends Omit<PruneResult, "lineages"> {
-    sessions: number;
-}
-interface CheckpointCreatedEvent {
-    type: "checkpoint_created";
-    checkpointId: string;
-    stepCount: number;
 }
 interface SessionStats extends Omit<StoreStats, "lineages" | "largest"> {
     sessions: number;
@@ -228,5 +232,28 @@ declare class SessionStore<TState extends object = Record<string, any>> implemen
     close(): Promise<void>;
     [Symbol.asyncDispose](): Promise<void>;
 }
-export { SessionStore, generateCheckpointId, parseCheckpointId };
-export type { AgentState, AgentStatus, Checkpoint, CheckpointCreatedEvent, CheckpointMeta, CheckpointPage, CreateSessionOptions, CustomStateChanges, EndRun, MergeResult, Message, MessagesPage, NewCheckpoint, ParsedCheckpointId, Run, SessionInfo, SessionPruneResult, SessionStateStore, SessionStats, SessionStoreOptions, SessionsPage, StartRun, SubSessionRef };
+interface SessionStoreOptions extends StoreOptions {
+    ttlMs?: number | null;
+    ttl?: number | null;
+    now?: () => number;
+}
+interface SessionsPage {
+    sessions: SessionInfo[];
+    cursor: string | null;
+}
+interface StartRun {
+    runId?: string;
+    [field: string]: unknown;
+}
+type SubSessionRef = string | {
+    subSessionId: string;
+    [field: string]: unknown;
+} | {
+    sessionId: string;
+    [field: string]: unknown;
+} | {
+    id: string;
+    [field: string]: unknown;
+};
+declare function generateCheckpointId(sessionId: string, stepCount: number, timestamp?: number): string;
+declare function parseCheckpointId(id: string): ParsedCheckpointId | null;

@@ -1,9 +1,80 @@
-export { AgentosRecoverOptions, Checkpoint, CheckpointMetadata, CheckpointStats, CheckpointStore, CheckpointStoreOptions, DiagnosticsView, EffectClass, FailedRun, ICheckpointStore, RecoverableGraph, RecoveredRun, ResumePlan, RunInfo, RunOutcome, RunsPage, StatePartitions, WaitingNode, recover, resumePlan } from "./agentos.js";
-import { Store } from "./shared.js";
-export { BackupOptions, BackupProgress, BackupResult, CallContext, CallFailure, CallSubject, CheckOptions, ErrorCode, FailureChannelName, Finding, ForkpointError, InvalidArgumentError, Lease, LeaseHolder, LeaseOptions, LineageStats, PostgresSchemaOptions, PruneOptions, PruneProgress, PruneResult, RecoverOptions, RecoverReport, RunPruneResult, RunRef, RunStatus, Serializer, StatsOptions, StoreOptions, StoreStats, StoreWarning, TracingChannelName, UnrecoveredRun, VerifyReport, isForkpointError, openStore, postgresSchema } from "./shared.js";
+export {
+AgentosRecoverOptions
+Checkpoint
+CheckpointMetadata
+CheckpointStats
+CheckpointStore
+CheckpointStoreOptions
+DiagnosticsView
+EffectClass
+FailedRun
+ICheckpointStore
+RecoverableGraph
+RecoveredRun
+ResumePlan
+RunInfo
+RunOutcome
+RunsPage
+StatePartitions
+WaitingNode
+recover
+resumePlan
+} from "./agentos.js";
+export {
+BackupOptions
+BackupProgress
+BackupResult
+CallContext
+CallFailure
+CallSubject
+CheckOptions
+ErrorCode
+FailureChannelName
+Finding
+ForkpointError
+InvalidArgumentError
+Lease
+LeaseHolder
+LeaseOptions
+LineageStats
+PostgresSchemaOptions
+PruneOptions
+PruneProgress
+PruneResult
+RecoverOptions
+RecoverReport
+RunPruneResult
+RunRef
+RunStatus
+Serializer
+StatsOptions
+StoreOptions
+StoreStats
+StoreWarning
+TracingChannelName
+UnrecoveredRun
+VerifyReport
+isForkpointError
+openStore
+postgresSchema
+} from "./shared.js";
+export {
+Store
+copyStore
+};
+export type {
+CopyOptions
+CopyProgress
+CopyResult
+};
 interface CopyOptions {
     signal?: AbortSignal;
     onProgress?: (progress: CopyProgress) => void;
+}
+interface CopyProgress extends CopyResult {
+    phase: "copying" | "verifying";
+    ofCheckpoints: number;
+    ofRecords: number;
 }
 interface CopyResult {
     lineages: number;
@@ -12,11 +83,4 @@ interface CopyResult {
     records: number;
     bytes: number;
 }
-interface CopyProgress extends CopyResult {
-    phase: "copying" | "verifying";
-    ofCheckpoints: number;
-    ofRecords: number;
-}
 declare function copyStore(from: string | URL | Store, to: string | URL | Store, options?: CopyOptions): Promise<CopyResult>;
-export { Store, copyStore };
-export type { CopyOptions, CopyProgress, CopyResult };

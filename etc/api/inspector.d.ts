@@ -1,33 +1,53 @@
-import { StoreStats, LineageStats, VerifyReport, BackupOptions, BackupResult, PruneOptions, PruneResult } from "./shared.js";
-type Space = "agentos" | "agentium" | "storage" | "langgraph" | "tinyagents" | "helix" | (string & {});
-interface RunRef {
-    space: Space;
-    run: string;
-    ns?: string | null | undefined;
+export {
+compress
+decompress
+formatPath
+fromJsonForm
+parseJson
+parsePath
+safeJson
+safeText
+toJsonForm
+valueAt
+};
+export type {
+Change
+CheckpointDetail
+CheckpointInfo
+CheckpointRef
+ForkEdit
+ImportReport
+InspectedStats
+Inspector
+Page
+PartInfo
+PathStep
+RunInfo
+RunQuery
+RunRef
+SavedPerHour
+Size
+Snippet
+Space
+Status
+StoreEvent
+StoreInfo
+WriteInfo
+};
+interface Change {
+    part: "state" | "rest" | "writes";
+    op: "add" | "remove" | "replace";
+    path: Array<string | number>;
+    before?: unknown;
+    after?: unknown;
 }
-interface CheckpointRef extends RunRef {
-    id: string;
-}
-type Status = "waiting" | "failed" | "unfinished" | "finished" | "unknown";
-interface Size {
-    logical: number;
-    stored: number;
-}
-interface RunInfo extends RunRef {
-    ns: string | null;
-    group: string | null;
-    checkpoints: number;
-    began: number | null;
-    active: number;
-    latest: CheckpointInfo;
-    forkedFrom: CheckpointRef | null;
-    status: Status | null;
-    statusWhy: string | null;
-    bytes: Size | null;
-    lease: {
-        holder: string;
-        until: number;
-    } | null;
+interface CheckpointDetail {
+    checkpoint: CheckpointInfo;
+    state: unknown;
+    rest: unknown;
+    writes: WriteInfo[];
+    next: string[] | null;
+    parts: PartInfo[];
 }
 interface CheckpointInfo extends CheckpointRef {
     ns: string | null;
@@ -44,70 +64,8 @@ interface CheckpointInfo extends CheckpointRef {
     chain: number;
     meta: Record<string, unknown>;
 }
-interface PartInfo {
-    name: string;
-    tag: string;
-    bytes: number;
-    readable: boolean;
-}
-interface WriteInfo {
-    task: string;
-    index: number;
-    channel: string;
-    value: unknown;
-    owner: string | null;
-    tag: string;
-}
-interface CheckpointDetail {
-    checkpoint: CheckpointInfo;
-    state: unknown;
-    rest: unknown;
-    writes: WriteInfo[];
-    next: string[] | null;
-    parts: PartInfo[];
-}
-interface Change {
-    part: "state" | "rest" | "writes";
-    op: "add" | "remove" | "replace";
-    path: Array<string | number>;
-    before?: unknown;
-    after?: unknown;
-}
-interface Page<T> {
-    items: T[];
-    cursor: string | null;
-}
-interface StoreInfo {
-    version: string;
-    target: string;
-    backend: string;
-    write: boolean;
-    spaces: Array<{
-        space: Space;
-        runs: number;
-        checkpoints: number;
-        logicalBytes: number;
-        storedBytes: number;
-    }>;
-}
-interface InspectedStats extends Omit<StoreStats, "largest" | "keptBytes"> {
-    spaces: Record<string, {
-        runs: number;
-        checkpoints: number;
-        logicalBytes: number;
-        storedBytes: number;
-    }>;
-    largest: Array<LineageStats & {
-        space: Space;
-        run: string;
-        ns: string | null;
-    }>;
-    walBytes: number | null;
-    freeBytes: number | null;
-}
-interface SavedPerHour {
-    at: number;
-    saved: number;
+interface CheckpointRef extends RunRef {
+    id: string;
 }
 interface ForkEdit {
     set?: Array<[
@@ -125,6 +83,53 @@ interface ImportReport {
     skipped: number;
     verified: true;
 }
+interface InspectedStats extends Omit<StoreStats, "largest" | "keptBytes"> {
+    spaces: Record<string, {
+        runs: number;
+        checkpoints: number;
+        logicalBytes: number;
+        storedBytes: number;
+    }>;
+    largest: Array<LineageStats & {
+        space: Space;
+        run: string;
+        ns: string | null;
+    }>;
+    walBytes: number | null;
+    freeBytes: number | null;
+}
+interface Inspector extends StoreInspector {
+}
+interface Page<T> {
+    items: T[];
+    cursor: string | null;
+}
+interface PartInfo {
+    name: string;
+    tag: string;
+    bytes: number;
+    readable: boolean;
+}
+type PathStep = string | number | {
+    from: number | null;
+    to: number | null;
+};
+interface RunInfo extends RunRef {
+    ns: string | null;
+    group: string | null;
+    checkpoints: number;
+    began: number | null;
+    active: number;
+    latest: CheckpointInfo;
+    forkedFrom: CheckpointRef | null;
+    status: Status | null;
+    statusWhy: string | null;
+    bytes: Size | null;
+    lease: {
+        holder: string;
+        until: number;
+    } | null;
+}
 interface RunQuery {
     space?: Space | undefined;
     group?: string | undefined;
@@ -139,6 +144,26 @@ interface RunQuery {
     withStatus?: boolean | undefined;
     withBytes?: boolean | undefined;
 }
+interface RunRef {
+    space: Space;
+    run: string;
+    ns?: string | null | undefined;
+}
+interface SavedPerHour {
+    at: number;
+    saved: number;
+}
+interface Size {
+    logical: number;
+    stored: number;
+}
+interface Snippet {
+    framework: string;
+    language: "ts";
+    code: string;
+}
+type Space = "agentos" | "agentium" | "storage" | "langgraph" | "tinyagents" | "helix" | (string & {});
+type Status = "waiting" | "failed" | "unfinished" | "finished" | "unknown";
 type StoreEvent = {
     type: "saved";
     seq: number;
@@ -146,6 +171,19 @@ type StoreEvent = {
 } | {
     type: "changed";
 };
+interface StoreInfo {
+    version: string;
+    target: string;
+    backend: string;
+    write: boolean;
+    spaces: Array<{
+        space: Space;
+        runs: number;
+        checkpoints: number;
+        logicalBytes: number;
+        storedBytes: number;
+    }>;
+}
 declare class StoreInspector implements AsyncDisposable {
     #private;
     info(): Promise<StoreInfo>;
@@ -221,9 +259,21 @@ declare class StoreInspector implements AsyncDisposable {
     close(): Promise<void>;
     [Symbol.asyncDispose](): Promise<void>;
 }
-interface Inspector extends StoreInspector {
+interface WriteInfo {
+    task: string;
+    index: number;
+    channel: string;
+    value: unknown;
+    owner: string | null;
+    tag: string;
 }
 declare function compress(chunks: AsyncIterable<Uint8Array> | Iterable<Uint8Array>): AsyncIterable<Uint8Array>;
 declare function decompress(chunks: AsyncIterable<Uint8Array> | Iterable<Uint8Array>): AsyncIterable<Uint8Array>;
-export { compress, decompress };
-export type { Change, CheckpointDetail, CheckpointInfo, CheckpointRef, ForkEdit, ImportReport, InspectedStats, Inspector, Page, PartInfo, RunInfo, RunQuery, RunRef, SavedPerHour, Size, Space, Status, StoreEvent, StoreInfo, WriteInfo };
+declare function formatPath(path: ReadonlyArray<string | number>): string;
+declare function fromJsonForm(form: unknown): unknown;
+declare function parseJson(text: string): unknown;
+declare function parsePath(text: string): PathStep[];
+declare function safeJson(value: unknown): string;
+declare function safeText(text: string): string;
+declare function toJsonForm(value: unknown): unknown;
+declare function valueAt(value: unknown, path: readonly PathStep[]): unknown;

@@ -1,75 +1,31 @@
-import { BaseCheckpointSaver, SerializerProtocol, CheckpointTuple, CheckpointListOptions, Checkpoint, CheckpointMetadata, ChannelVersions, PendingWrite, DeltaChannelHistory } from "@langchain/langgraph-checkpoint";
-import { RunStatus, LeaseHolder, Store, StoreOptions, StatsOptions, StoreStats, LineageStats, RunRef, LeaseOptions, Lease, CheckOptions, VerifyReport, RecoverOptions, UnrecoveredRun, RecoverReport } from "./index.js";
-type PruneStrategy = "keep_latest" | "delete" | {
-    keepLastN?: number | null;
-    olderThan?: Date | number | null;
+export {
+ForkpointSaver
+recover
 };
-interface SaverPruneOptions {
-    dryRun?: boolean;
-    signal?: AbortSignal;
-    onProgress?: (progress: SaverPruneResult) => void;
-}
-interface SaverPruneResult {
-    removed: number;
-    namespaces: number;
-}
-interface ThreadStatus {
-    checkpointId: string;
-    updatedAt: number;
-    status: RunStatus;
-    next: string[];
-    interrupts: Array<{
-        id?: string;
-        value?: any;
-    }>;
-}
-interface ListThreadsOptions {
-    limit?: number | undefined;
-    cursor?: string | null | undefined;
-    order?: "desc" | "asc" | undefined;
-    filter?: Record<string, unknown> | null | undefined;
-    withStatus?: boolean | undefined;
-}
-interface ThreadsPage {
-    threads: Array<{
-        threadId: string;
-        checkpoints: number;
-        updatedAt: number;
-        latest: {
-            checkpointId: string;
-            checkpointNs: string;
-        };
-        status: ThreadStatus["status"] | null;
-        next: string[] | null;
-        lease: LeaseHolder | null;
-    }>;
-    cursor: string | null;
-}
-interface ImportProgress {
-    threads: number;
-    ofThreads: number;
-    checkpoints: number;
-    writes: number;
-}
-interface ImportOptions {
-    signal?: AbortSignal;
-    onProgress?: (progress: ImportProgress) => void;
-}
+export type {
+FailedThread
+ImportOptions
+ImportProgress
+LanggraphRecoverOptions
+ListThreadsOptions
+PruneStrategy
+RecoverableAgent
+RecoverableThreads
+RecoveredThread
+SaverOptions
+SaverPruneOptions
+SaverPruneResult
+SaverStats
+ThreadOutcome
+ThreadStatus
+ThreadsPage
+WaitingThread
+};
 type Config = Parameters<BaseCheckpointSaver["getTuple"]>[0];
-interface SaverOptions extends Omit<StoreOptions, "serializer"> {
-    serde?: SerializerProtocol;
-    expectedParent?: boolean;
-    lease?: boolean | {
-        ttlMs?: number;
-    };
-    program?: string;
-}
-interface SaverStats extends Omit<StoreStats, "lineages" | "largest"> {
-    namespaces: number;
-    largest: Array<{
-        threadId: string;
-        checkpointNs: string;
-    } & Omit<LineageStats, "lineage">>;
+interface FailedThread {
+    threadId: string;
+    checkpointId: string;
+    next: string[];
 }
 declare class ForkpointSaver extends BaseCheckpointSaver implements AsyncDisposable {
     constructor(target: string | URL | Store, options?: SaverOptions);
@@ -98,6 +54,42 @@ declare class ForkpointSaver extends BaseCheckpointSaver implements AsyncDisposa
     close(): Promise<void>;
     [Symbol.asyncDispose](): Promise<void>;
 }
+interface ImportOptions {
+    signal?: AbortSignal;
+    onProgress?: (progress: ImportProgress) => void;
+}
+interface ImportProgress {
+    threads: number;
+    ofThreads: number;
+    checkpoints: number;
+    writes: number;
+}
+interface LanggraphRecoverOptions extends RecoverOptions<RecoveredThread> {
+    onWaiting?: (thread: WaitingThread) => unknown;
+    onFailed?: (thread: FailedThread) => "retry" | "leave" | undefined | Promise<"retry" | "leave" | undefined>;
+    threads?: readonly string[];
+    config?: {
+        configurable?: Record<string, unknown>;
+        interruptBefore?: readonly string[] | "*" | undefined;
+        interruptAfter?: readonly string[] | "*" | undefined;
+        [key: string]: unknown;
+    };
+}
+interface ListThreadsOptions {
+    limit?: number | undefined;
+    cursor?: string | null | undefined;
+    order?: "desc" | "asc" | undefined;
+    filter?: Record<string, unknown> | null | undefined;
+    withStatus?: boolean | undefined;
+}
+type PruneStrategy = "keep_latest" | "delete" | {
+    keepLastN?: number | null;
+    olderThan?: Date | number | null;
+};
+interface RecoverableAgent {
+    invoke(input: any, config?: any): Promise<unknown>;
+    graph: RecoverableThreads;
+}
 interface RecoverableThreads {
     invoke(input: any, config?: any): Promise<unknown>;
     name?: string | undefined;
@@ -110,31 +102,32 @@ interface RecoverableThreads {
     interruptBefore?: readonly string[] | "*" | undefined;
     interruptAfter?: readonly string[] | "*" | undefined;
 }
-interface RecoverableAgent {
-    invoke(input: any, config?: any): Promise<unknown>;
-    graph: RecoverableThreads;
-}
-interface WaitingThread {
+type RecoveredThread = {
     threadId: string;
-    checkpointId: string;
-    next: string[];
-    interrupts: ThreadStatus["interrupts"];
-}
-interface FailedThread {
-    threadId: string;
-    checkpointId: string;
-    next: string[];
-}
-interface LanggraphRecoverOptions extends RecoverOptions<RecoveredThread> {
-    onWaiting?: (thread: WaitingThread) => unknown;
-    onFailed?: (thread: FailedThread) => "retry" | "leave" | undefined | Promise<"retry" | "leave" | undefined>;
-    threads?: readonly string[];
-    config?: {
-        configurable?: Record<string, unknown>;
-        interruptBefore?: readonly string[] | "*" | undefined;
-        interruptAfter?: readonly string[] | "*" | undefined;
-        [key: string]: unknown;
+} & (ThreadOutcome | UnrecoveredRun);
+interface SaverOptions extends Omit<StoreOptions, "serializer"> {
+    serde?: SerializerProtocol;
+    expectedParent?: boolean;
+    lease?: boolean | {
+        ttlMs?: number;
     };
+    program?: string;
+}
+interface SaverPruneOptions {
+    dryRun?: boolean;
+    signal?: AbortSignal;
+    onProgress?: (progress: SaverPruneResult) => void;
+}
+interface SaverPruneResult {
+    removed: number;
+    namespaces: number;
+}
+interface SaverStats extends Omit<StoreStats, "lineages" | "largest"> {
+    namespaces: number;
+    largest: Array<{
+        threadId: string;
+        checkpointNs: string;
+    } & Omit<LineageStats, "lineage">>;
 }
 type ThreadOutcome = {
     outcome: "finished";
@@ -149,9 +142,35 @@ type ThreadOutcome = {
     checkpointId: string;
     next: string[];
 };
-type RecoveredThread = {
+interface ThreadStatus {
+    checkpointId: string;
+    updatedAt: number;
+    status: RunStatus;
+    next: string[];
+    interrupts: Array<{
+        id?: string;
+        value?: any;
+    }>;
+}
+interface ThreadsPage {
+    threads: Array<{
+        threadId: string;
+        checkpoints: number;
+        updatedAt: number;
+        latest: {
+            checkpointId: string;
+            checkpointNs: string;
+        };
+        status: ThreadStatus["status"] | null;
+        next: string[] | null;
+        lease: LeaseHolder | null;
+    }>;
+    cursor: string | null;
+}
+interface WaitingThread {
     threadId: string;
-} & (ThreadOutcome | UnrecoveredRun);
+    checkpointId: string;
+    next: string[];
+    interrupts: ThreadStatus["interrupts"];
+}
 declare function recover(graph: RecoverableThreads | RecoverableAgent, saver: ForkpointSaver, options?: LanggraphRecoverOptions): Promise<RecoverReport<RecoveredThread>>;
-export { ForkpointSaver, recover };
-export type { FailedThread, ImportOptions, ImportProgress, LanggraphRecoverOptions, ListThreadsOptions, PruneStrategy, RecoverableAgent, RecoverableThreads, RecoveredThread, SaverOptions, SaverPruneOptions, SaverPruneResult, SaverStats, ThreadOutcome, ThreadStatus, ThreadsPage, WaitingThread };

@@ -1,8 +1,11 @@
-import { TracerProvider, MeterProvider } from "@opentelemetry/api";
+export {
+instrument
+};
+export type {
+InstrumentOptions
+};
 interface InstrumentOptions {
     tracerProvider?: TracerProvider | undefined;
     meterProvider?: MeterProvider | undefined;
 }
 declare function instrument(options?: InstrumentOptions): () => void;
-export { instrument };
-export type { InstrumentOptions };

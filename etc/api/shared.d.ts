@@ -1,34 +1,107 @@
-interface PruneProgress {
-    removed: number;
+export {
+DrainController
+ForkpointError
+RunDrainedError
+Store
+isForkpointError
+openStore
+postgresSchema
+};
+export type {
+BackupOptions
+BackupProgress
+BackupResult
+CallContext
+CallFailure
+CallSubject
+CheckOptions
+ErrorCode
+FailureChannelName
+Finding
+InvalidArgumentError
+Lease
+LeaseHolder
+LeaseOptions
+LineageStats
+MaybePromise
+PostgresSchemaOptions
+PruneOptions
+PruneProgress
+PruneResult
+RecoverOptions
+RecoverReport
+RunPruneResult
+RunRef
+RunStatus
+Serializer
+StatsOptions
+StoreOptions
+StoreStats
+StoreWarning
+TracingChannelName
+UnrecoveredRun
+VerifyReport
+};
+interface BackupOptions {
+    overwrite?: boolean;
+    signal?: AbortSignal;
+    onProgress?: (progress: BackupProgress) => void;
+}
+interface BackupProgress {
+    phase: "copying" | "verifying";
+    done: number;
+    of: number;
+}
+interface BackupResult {
+    path: string;
     bytes: number;
-    lineages: number;
-}
-type PruneResult = PruneProgress;
-interface RunPruneResult extends Omit<PruneResult, "lineages"> {
-    runs: number;
-}
-interface StoreStats {
     checkpoints: number;
-    lineages: number;
-    logicalBytes: number;
-    storedBytes: number;
-    ratio: number;
-    fileBytes?: number;
-    records: number;
-    recordBytes: number;
-    keptBytes: number;
-    largest: LineageStats[];
+    verified: true;
 }
-interface LineageStats {
-    lineage: string;
-    checkpoints: number;
-    logicalBytes: number;
-    storedBytes: number;
+interface CallContext extends CallSubject {
+    bytes: number | null;
+    result?: "found" | "missing" | number | undefined;
+    storedBytes?: number | null | undefined;
+    queueMs?: number | undefined;
+    commitMs?: number | undefined;
+    batch?: number | undefined;
+    error?: unknown;
+}
+interface CallFailure extends CallSubject {
+    error: ForkpointError;
+}
+interface CallSubject {
+    operation: string;
+    space: string | null;
+    run: string | null;
+    ns: string | null;
+    id: string | null;
+    target: string;
+    backend: "sqlite" | "jsonl" | "postgres" | "memory";
+}
+interface CheckOptions {
+    signal?: AbortSignal;
+    onProgress?: (done: number, of: number) => void;
+}
+declare class DrainController {
+    #private;
+    get drained(): boolean;
+    requestDrain(): void;
+    waitForDrain(): Promise<void>;
 }
 type ErrorCode = "NOT_FOUND" | "INVALID_ARGUMENT" | "CLOSED" | "CORRUPT" | "CONFLICT" | "BUSY" | "FULL" | "UNAVAILABLE" | "UNSUPPORTED";
-interface LeaseHolder {
-    holder: string;
-    until: number;
+type FailureChannelName = "forkpoint:busy" | "forkpoint:corrupt";
+interface Finding {
+    code: "CORRUPT" | "ORPHAN" | "INDEX" | (string & {});
+    severity: "error" | "warning" | "note";
+    message: string;
+    remedy: string;
+    ref: {
+        space: string | null;
+        run: string | null;
+        ns: string | null;
+        id: string | null;
+    } | null;
 }
 declare class ForkpointError extends Error {
     readonly name: "ForkpointError";
@@ -48,34 +121,93 @@ type InvalidArgumentError = (TypeError | RangeError) & {
     readonly code: "INVALID_ARGUMENT";
     readonly retryable: false;
 };
-declare function isForkpointError(error: unknown): error is ForkpointError | InvalidArgumentError;
+interface Lease extends AsyncDisposable, LeaseHolder {
+    readonly token: number;
+    readonly holder: string;
+    readonly until: number;
+    readonly signal: AbortSignal;
+    release(): Promise<void>;
+    [Symbol.asyncDispose](): Promise<void>;
+}
+interface LeaseHolder {
+    holder: string;
+    until: number;
+}
+interface LeaseOptions {
+    ttlMs?: number;
+    signal?: AbortSignal;
+}
+interface LineageStats {
+    lineage: string;
+    checkpoints: number;
+    logicalBytes: number;
+    storedBytes: number;
+}
+type MaybePromise<T> = T | Promise<T>;
+interface PostgresSchemaOptions {
+    schema?: string;
+    prefix?: string;
+}
+interface PruneOptions<Progress = PruneProgress> {
+    olderThan?: Date | number | null;
+    keepLastN?: number | null;
+    maxBytes?: number | null;
+    dryRun?: boolean;
+    signal?: AbortSignal;
+    onProgress?: (progress: Progress) => void;
+}
+interface PruneProgress {
+    removed: number;
+    bytes: number;
+    lineages: number;
+}
+type PruneResult = PruneProgress;
+interface RecoverOptions<R> {
+    idleMs?: number;
+    maxAgeMs?: number | null;
+    concurrency?: number;
+    leaseTtlMs?: number;
+    maxAttempts?: number | null;
+    signal?: AbortSignal;
+    onRecovered?: (run: R) => void;
+}
+interface RecoverReport<R> {
+    runs: R[];
+    checked: number;
+}
+declare class RunDrainedError extends Error {
+    readonly name: "RunDrainedError";
+    readonly runId: string;
+    constructor(runId: string, message?: string);
+}
+interface RunPruneResult extends Omit<PruneResult, "lineages"> {
+    runs: number;
+}
+interface RunRef {
+    space: string;
+    run: string;
+    ns?: string | readonly string[] | undefined;
+}
+type RunStatus = "waiting" | "failed" | "unfinished" | "finished" | "unknown";
 interface Serializer {
     readonly name: string;
     serialize(value: unknown): Uint8Array;
     deserialize(bytes: Uint8Array): unknown;
 }
-type TracingChannelName = "forkpoint:open" | "forkpoint:save" | "forkpoint:read" | "forkpoint:prune";
-type FailureChannelName = "forkpoint:busy" | "forkpoint:corrupt";
-interface CallSubject {
-    operation: string;
-    space: string | null;
-    run: string | null;
-    ns: string | null;
-    id: string | null;
-    target: string;
-    backend: "sqlite" | "jsonl" | "postgres" | "memory";
+interface StatsOptions {
+    largest?: number;
 }
-interface CallContext extends CallSubject {
-    bytes: number | null;
-    result?: "found" | "missing" | number | undefined;
-    storedBytes?: number | null | undefined;
-    queueMs?: number | undefined;
-    commitMs?: number | undefined;
-    batch?: number | undefined;
-    error?: unknown;
-}
-interface CallFailure extends CallSubject {
-    error: ForkpointError;
+declare class Store implements AsyncDisposable {
+    #private;
+    private constructor();
+    prune(options?: PruneOptions): Promise<PruneResult>;
+    stats(options?: StatsOptions): Promise<StoreStats>;
+    check(options?: CheckOptions): Promise<VerifyReport>;
+    vacuum(): Promise<void>;
+    backup(path: string | URL, options?: BackupOptions): Promise<BackupResult>;
+    lease(run: RunRef, options?: LeaseOptions): Promise<Lease>;
+    close(): Promise<void>;
+    [Symbol.asyncDispose](): Promise<void>;
 }
 interface StoreOptions {
     durability?: "full" | "normal" | "off";
@@ -93,49 +225,17 @@ interface StoreOptions {
     migrate?: "auto" | "never";
     password?: () => string | Promise<string>;
 }
-interface RunRef {
-    space: string;
-    run: string;
-    ns?: string | readonly string[] | undefined;
-}
-interface LeaseOptions {
-    ttlMs?: number;
-    signal?: AbortSignal;
-}
-interface Lease extends AsyncDisposable, LeaseHolder {
-    readonly token: number;
-    readonly holder: string;
-    readonly until: number;
-    readonly signal: AbortSignal;
-    release(): Promise<void>;
-    [Symbol.asyncDispose](): Promise<void>;
-}
-interface PruneOptions<Progress = PruneProgress> {
-    olderThan?: Date | number | null;
-    keepLastN?: number | null;
-    maxBytes?: number | null;
-    dryRun?: boolean;
-    signal?: AbortSignal;
-    onProgress?: (progress: Progress) => void;
-}
-interface StatsOptions {
-    largest?: number;
-}
-interface BackupOptions {
-    overwrite?: boolean;
-    signal?: AbortSignal;
-    onProgress?: (progress: BackupProgress) => void;
-}
-interface BackupProgress {
-    phase: "copying" | "verifying";
-    done: number;
-    of: number;
-}
-interface BackupResult {
-    path: string;
-    bytes: number;
+interface StoreStats {
     checkpoints: number;
-    verified: true;
+    lineages: number;
+    logicalBytes: number;
+    storedBytes: number;
+    ratio: number;
+    fileBytes?: number;
+    records: number;
+    recordBytes: number;
+    keptBytes: number;
+    largest: LineageStats[];
 }
 interface StoreWarning {
     code: "FORKPOINT_SWEEP_FAILS" | "FORKPOINT_NETWORK_FILE" | "FORKPOINT_COMMITS_LOST" | "FORKPOINT_LOG_MISSING" | "FORKPOINT_LEFT_OUT";
@@ -143,78 +243,7 @@ interface StoreWarning {
     target: string | null;
     cause?: unknown;
 }
-interface VerifyReport {
-    ok: boolean;
-    checked: {
-        checkpoints: number;
-        payloads: number;
-        writes: number;
-        records: number;
-    };
-    findings: Finding[];
-}
-interface Finding {
-    code: "CORRUPT" | "ORPHAN" | "INDEX" | (string & {});
-    severity: "error" | "warning" | "note";
-    message: string;
-    remedy: string;
-    ref: {
-        space: string | null;
-        run: string | null;
-        ns: string | null;
-        id: string | null;
-    } | null;
-}
-interface CheckOptions {
-    signal?: AbortSignal;
-    onProgress?: (done: number, of: number) => void;
-}
-declare class Store implements AsyncDisposable {
-    #private;
-    private constructor();
-    prune(options?: PruneOptions): Promise<PruneResult>;
-    stats(options?: StatsOptions): Promise<StoreStats>;
-    check(options?: CheckOptions): Promise<VerifyReport>;
-    vacuum(): Promise<void>;
-    backup(path: string | URL, options?: BackupOptions): Promise<BackupResult>;
-    lease(run: RunRef, options?: LeaseOptions): Promise<Lease>;
-    close(): Promise<void>;
-    [Symbol.asyncDispose](): Promise<void>;
-}
-declare function openStore(target: string | URL, options?: StoreOptions): Promise<Store>;
-declare function fromJsonForm(form: unknown): unknown;
-declare function toJsonForm(value: unknown): unknown;
-declare function safeText(text: string): string;
-declare function safeJson(value: unknown): string;
-declare function parseJson(text: string): unknown;
-type PathStep = string | number | {
-    from: number | null;
-    to: number | null;
-};
-declare function parsePath(text: string): PathStep[];
-declare function formatPath(path: ReadonlyArray<string | number>): string;
-declare function valueAt(value: unknown, path: readonly PathStep[]): unknown;
-declare class DrainController {
-    #private;
-    get drained(): boolean;
-    requestDrain(): void;
-    waitForDrain(): Promise<void>;
-}
-declare class RunDrainedError extends Error {
-    readonly name: "RunDrainedError";
-    readonly runId: string;
-    constructor(runId: string, message?: string);
-}
-type RunStatus = "waiting" | "failed" | "unfinished" | "finished" | "unknown";
-interface RecoverOptions<R> {
-    idleMs?: number;
-    maxAgeMs?: number | null;
-    concurrency?: number;
-    leaseTtlMs?: number;
-    maxAttempts?: number | null;
-    signal?: AbortSignal;
-    onRecovered?: (run: R) => void;
-}
+type TracingChannelName = "forkpoint:open" | "forkpoint:save" | "forkpoint:read" | "forkpoint:prune";
 type UnrecoveredRun = {
     outcome: "elsewhere";
     holder: string;
@@ -230,15 +259,16 @@ type UnrecoveredRun = {
     program: string | null;
     message: string;
 };
-interface RecoverReport<R> {
-    runs: R[];
-    checked: number;
+interface VerifyReport {
+    ok: boolean;
+    checked: {
+        checkpoints: number;
+        payloads: number;
+        writes: number;
+        records: number;
+    };
+    findings: Finding[];
 }
-type MaybePromise<T> = T | Promise<T>;
-interface PostgresSchemaOptions {
-    schema?: string;
-    prefix?: string;
-}
+declare function isForkpointError(error: unknown): error is ForkpointError | InvalidArgumentError;
+declare function openStore(target: string | URL, options?: StoreOptions): Promise<Store>;
 declare function postgresSchema(options?: PostgresSchemaOptions): string;
-export { DrainController, ForkpointError, RunDrainedError, Store, formatPath, fromJsonForm, isForkpointError, openStore, parseJson, parsePath, postgresSchema, safeJson, safeText, toJsonForm, valueAt };
-export type { BackupOptions, BackupProgress, BackupResult, CallContext, CallFailure, CallSubject, CheckOptions, ErrorCode, FailureChannelName, Finding, InvalidArgumentError, Lease, LeaseHolder, LeaseOptions, LineageStats, MaybePromise, PathStep, PostgresSchemaOptions, PruneOptions, PruneProgress, PruneResult, RecoverOptions, RecoverReport, RunPruneResult, RunRef, RunStatus, Serializer, StatsOptions, StoreOptions, StoreStats, StoreWarning, TracingChannelName, UnrecoveredRun, VerifyReport };

@@ -1,16 +1,32 @@
-import { ErrorCode } from "./index.js";
+export {
+KillTestError
+killAndResume
+killEverywhere
+withFaults
+};
+export type {
+AsyncMethod
+Attempt
+Fault
+FaultError
+FaultyCalls
+KillEverywhereOptions
+KillMoment
+KillOptions
+KillReport
+ProgramOptions
+RandomNumber
+};
 type AsyncMethod<T> = {
     [K in keyof T]-?: NonNullable<T[K]> extends (...args: never[]) => PromiseLike<unknown> | AsyncIterable<unknown> ? K : never;
 }[keyof T] & string;
-interface FaultyCalls<Method extends string = string> {
-    on: Method | readonly Method[];
-    nth?: number | readonly number[];
-}
-interface FaultError {
-    code: ErrorCode;
-    message?: string;
-    retryable?: boolean;
-    outcome?: "unknown";
+interface Attempt {
+    lines: string[];
+    stderr: string;
+    code: number | null;
+    signal: string | null;
+    killed: KillMoment | null;
+    ms: number;
 }
 type Fault<Method extends string = string> = FaultyCalls<Method> & ({
     reject: ErrorCode | FaultError | Error;
@@ -28,7 +44,21 @@ type Fault<Method extends string = string> = FaultyCalls<Method> & ({
     reject?: never;
     delayMs?: never;
 });
-declare function withFaults<T extends object>(store: T, faults?: ReadonlyArray<Fault<AsyncMethod<T>>>): T;
+interface FaultError {
+    code: ErrorCode;
+    message?: string;
+    retryable?: boolean;
+    outcome?: "unknown";
+}
+interface FaultyCalls<Method extends string = string> {
+    on: Method | readonly Method[];
+    nth?: number | readonly number[];
+}
+interface KillEverywhereOptions extends ProgramOptions {
+    on?: string | readonly string[];
+    when?: "before" | "after";
+    check?: (report: KillReport, unharmed: KillReport) => void | Promise<void>;
+}
 type KillMoment = {
     afterLines: number;
 } | {
@@ -38,33 +68,12 @@ type KillMoment = {
     nth?: number;
     when?: "before" | "after";
 };
-type RandomNumber = (least: number, most: number) => number;
-interface ProgramOptions {
-    args?: readonly string[];
-    nodeArgs?: readonly string[];
-    env?: Readonly<Record<string, string>>;
-    timeoutMs?: number;
-    signal?: AbortSignal;
-}
-interface Attempt {
-    lines: string[];
-    stderr: string;
-    code: number | null;
-    signal: string | null;
-    killed: KillMoment | null;
-    ms: number;
-}
 interface KillOptions extends ProgramOptions {
     kill: KillMoment | readonly KillMoment[] | ((random: RandomNumber, attempt: number) => KillMoment | null);
     cwd?: string | URL;
     maxAttempts?: number;
     seed?: number;
     check?: (report: KillReport) => void | Promise<void>;
-}
-interface KillEverywhereOptions extends ProgramOptions {
-    on?: string | readonly string[];
-    when?: "before" | "after";
-    check?: (report: KillReport, unharmed: KillReport) => void | Promise<void>;
 }
 interface KillReport {
     attempts: Attempt[];
@@ -73,16 +82,23 @@ interface KillReport {
     kills: number;
     seed: number;
 }
-declare function killAndResume(program: string | URL, options: KillOptions): Promise<KillReport>;
-declare function killEverywhere(program: string | URL, options?: KillEverywhereOptions): Promise<{
-    unharmed: KillReport;
-    reports: KillReport[];
-}>;
 declare class KillTestError extends Error {
     readonly name: "KillTestError";
     readonly attempts: Attempt[];
     readonly seed: number;
     readonly cwd: string;
 }
-export { KillTestError, killAndResume, killEverywhere, withFaults };
-export type { AsyncMethod, Attempt, Fault, FaultError, FaultyCalls, KillEverywhereOptions, KillMoment, KillOptions, KillReport, ProgramOptions, RandomNumber };
+interface ProgramOptions {
+    args?: readonly string[];
+    nodeArgs?: readonly string[];
+    env?: Readonly<Record<string, string>>;
+    timeoutMs?: number;
+    signal?: AbortSignal;
+}
+type RandomNumber = (least: number, most: number) => number;
+declare function killAndResume(program: string | URL, options: KillOptions): Promise<KillReport>;
+declare function killEverywhere(program: string | URL, options?: KillEverywhereOptions): Promise<{
+    unharmed: KillReport;
+    reports: KillReport[];
+}>;
+declare function withFaults<T extends object>(store: T, faults?: ReadonlyArray<Fault<AsyncMethod<T>>>): T;

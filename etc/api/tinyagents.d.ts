@@ -1,72 +1,62 @@
-import { MaybePromise } from "./shared.js";
-import { Lease, RunStatus, LeaseHolder, Store, StoreOptions, RunRef, LeaseOptions, StatsOptions, StoreStats, LineageStats, CheckOptions, VerifyReport } from "./index.js";
-export { DrainController, RunDrainedError } from "./shared.js";
-type Goto = string | Send | ReadonlyArray<string | Send>;
-interface CommandFields<U> {
-    goto?: Goto;
-    update?: U;
-    resume?: unknown;
-    answers?: Record<string, unknown>;
-}
-declare const START: "__start__";
-declare const END: "__end__";
-declare class Send {
-    readonly node: string;
-    readonly arg: unknown;
-    constructor(node: string, arg: unknown);
-}
-declare class Command<U = any> implements CommandFields<U> {
-    readonly goto?: Goto;
-    readonly update?: U;
-    readonly resume?: unknown;
-    readonly answers?: Record<string, unknown>;
-    constructor(fields: CommandFields<U>);
-}
-type Namespace = string[];
-type CheckpointSource = "input" | "loop" | "update" | "fork";
+export {
+DrainController
+RunDrainedError
+} from "./shared.js";
+export {
+Checkpointer
+Command
+END
+ERROR
+Graph
+INTERRUPT
+MaybePromise
+RESUME
+START
+Send
+};
+export type {
+CheckpointConfig
+CheckpointMetadata
+CheckpointSource
+CheckpointTuple
+CheckpointerOptions
+CheckpointerStats
+CommandFields
+Durability
+Edge
+EdgeTarget
+Goto
+GraphCheckpointer
+GraphConfig
+GraphEvent
+GraphInterrupt
+GraphResult
+GraphRunOptions
+GraphThreadsPage
+HistoryOptions
+Interrupt
+MemoryConsistency
+MemoryHooks
+MemorySnapshot
+Namespace
+NewThreadCheckpoint
+NodeContext
+NodeFunction
+NodeOptions
+NodePolicies
+PendingWrite
+StateSnapshot
+SubgraphNode
+TaskSnapshot
+ThreadCheckpoint
+ThreadListOptions
+ThreadPruneOptions
+};
 interface CheckpointConfig {
     threadId: string;
     checkpointId?: string | null;
     namespace?: Namespace;
 }
-interface PendingWrite {
-    node: string;
-    taskId: string;
-    idx: number;
-    channel: string;
-    payload: unknown;
-}
-interface Interrupt {
-    node: string;
-    taskId?: string;
-    value?: unknown;
-    [field: string]: unknown;
-}
-interface ThreadCheckpoint<S> {
-    threadId: string;
-    checkpointId: string;
-    runId: string | null;
-    parentCheckpointId: string | null;
-    namespace: Namespace;
-    state: S;
-    nextNodes: string[];
-    completedTasks: string[];
-    pendingWrites: PendingWrite[];
-    interrupts: Interrupt[];
-    pendingActivations: Array<{
-        node: string;
-        sendArg?: unknown;
-        taskId?: string;
-    }> | null;
-    barrierArrivals: Array<{
-        node: string;
-        arrived: string[];
-    }>;
-    metadata: Record<string, unknown>;
-}
-type NewThreadCheckpoint<S> = Pick<ThreadCheckpoint<S>, "threadId" | "state"> & Partial<Omit<ThreadCheckpoint<S>, "threadId" | "state">> & {
-    dependsOnParent?: boolean;
-};
 interface CheckpointMetadata {
     threadId: string;
     checkpointId: string;
@@ -78,6 +68,7 @@ interface CheckpointMetadata {
     createdAt: number;
     metadata: Record<string, unknown>;
 }
+type CheckpointSource = "input" | "loop" | "update" | "fork";
 interface CheckpointTuple<S> {
     config: Required<CheckpointConfig> & {
         checkpointId: string;
@@ -87,98 +78,6 @@ interface CheckpointTuple<S> {
         checkpointId: string;
     }) | null;
     pendingWrites: PendingWrite[];
-}
-interface GraphInterrupt {
-    node: string;
-    taskId: string;
-    namespace: Namespace;
-    value?: unknown;
-}
-interface NodeContext {
-    node: string;
-    taskId: string;
-    sendArg: any;
-    resume: any;
-    interrupt<T = any>(value?: unknown): T;
-    signal: AbortSignal;
-    threadId: string;
-    runId: string;
-    namespace: Namespace;
-    attempt: number;
-    step: number;
-}
-type NodeFunction<S, U> = (state: S, context: NodeContext) => MaybePromise<U | Command<U> | void | null>;
-interface NodePolicies {
-    effectClass?: "pure" | "read" | "write" | "external" | "human";
-    checkpoint?: "before" | "after" | "both" | "none";
-    retry?: {
-        maxRetries: number;
-        backoffMs?: number;
-    };
-    timeoutMs?: number;
-    memory?: {
-        consistency: MemoryConsistency;
-    };
-}
-interface NodeOptions<S, U> extends NodePolicies {
-    run: NodeFunction<S, U>;
-}
-type MemoryConsistency = "live" | "snapshot" | "journaled";
-interface MemorySnapshot {
-    reads: unknown[];
-    pendingWrites: unknown[];
-}
-interface MemoryHooks {
-    capture(): MaybePromise<MemorySnapshot>;
-    restore(snapshot: MemorySnapshot): MaybePromise<void>;
-}
-interface SubgraphHooks<S, U> extends NodePolicies {
-    input?(state: S, context: NodeContext): unknown;
-    output?(result: any, state: S): MaybePromise<U | Command<U> | void | null>;
-}
-type Durability = "sync" | "async" | "exit";
-interface GraphCheckpointer<S> {
-    put(checkpoint: NewThreadCheckpoint<S>, options?: {
-        expectedParent?: boolean;
-        lease?: Lease;
-    }): Promise<unknown>;
-    get(threadId: string, checkpointId?: string | null, namespace?: Namespace): Promise<ThreadCheckpoint<S> | null>;
-    getTuple(config: CheckpointConfig): Promise<CheckpointTuple<S> | null>;
-    putWrites(config: CheckpointConfig, writes: readonly PendingWrite[], options?: {
-        lease?: Lease;
-    }): Promise<void>;
-}
-interface GraphThreadsPage {
-    threads: Array<{
-        threadId: string;
-        checkpointId: string;
-        status: RunStatus;
-        next: string[];
-        lease: LeaseHolder | null;
-    }>;
-    cursor: string | null;
-}
-interface ThreadPruneOptions {
-    protect?: "ancestors" | "dependencies";
-    dryRun?: boolean;
-    signal?: AbortSignal;
-    onProgress?: (removed: number) => void;
-}
-interface ThreadListOptions {
-    before?: string | null;
-    limit?: number;
-    filter?: Record<string, unknown>;
-    namespace?: Namespace | null;
-}
-interface CheckpointerOptions extends StoreOptions {
-    expectedParent?: boolean;
-}
-interface CheckpointerStats extends Omit<StoreStats, "lineages" | "largest"> {
-    namespaces: number;
-    largest: Array<{
-        threadId: string;
-        namespace: Namespace;
-    } & Omit<LineageStats, "lineage">>;
 }
 declare class Checkpointer<S> implements AsyncDisposable {
     #private;
@@ -213,73 +112,75 @@ declare class Checkpointer<S> implements AsyncDisposable {
     close(): Promise<void>;
     [Symbol.asyncDispose](): Promise<void>;
 }
-declare const RESUME: -1;
+interface CheckpointerOptions extends StoreOptions {
+    expectedParent?: boolean;
+}
+interface CheckpointerStats extends Omit<StoreStats, "lineages" | "largest"> {
+    namespaces: number;
+    largest: Array<{
+        threadId: string;
+        namespace: Namespace;
+    } & Omit<LineageStats, "lineage">>;
+}
+declare class Command<U = any> implements CommandFields<U> {
+    readonly goto?: Goto;
+    readonly update?: U;
+    readonly resume?: unknown;
+    readonly answers?: Record<string, unknown>;
+    constructor(fields: CommandFields<U>);
+}
+interface CommandFields<U> {
+    goto?: Goto;
+    update?: U;
+    resume?: unknown;
+    answers?: Record<string, unknown>;
+}
+type Durability = "sync" | "async" | "exit";
+declare const END: "__end__";
 declare const ERROR: -2;
-declare const INTERRUPT: -3;
-type EdgeTarget<S> = string | readonly string[] | ((state: S) => MaybePromise<Goto | null | undefined>);
 type Edge<S> = readonly [
     from: string | readonly string[],
     to: EdgeTarget<S>
 ];
-interface GraphOutline<S> {
-    edges?: ReadonlyArray<Edge<S>>;
-    entry?: string;
-    checkpoint?: "every_node" | "explicit" | "none";
-    memory?: Partial<MemoryHooks> & {
-        consistency?: MemoryConsistency;
-    };
-    maxSupersteps?: number;
-    name?: string;
+type EdgeTarget<S> = string | readonly string[] | ((state: S) => MaybePromise<Goto | null | undefined>);
+type Goto = string | Send | ReadonlyArray<string | Send>;
+declare class Graph<S, U = Partial<S>, I = S> {
+    #private;
+    readonly name: string;
+    constructor(config: GraphConfig<S, U, I>);
+    invoke(input: I | Command<U> | null, options?: GraphRunOptions): Promise<GraphResult<S>>;
+    stream(input: I | Command<U> | null, options?: GraphRunOptions): AsyncGenerator<GraphEvent<S>, GraphResult<S>, void>;
+    resume(threadId: string, command?: Command<U> | CommandFields<U>, options?: Omit<GraphRunOptions, "threadId" | "checkpointId">): Promise<GraphResult<S>>;
+    resumeFrom(threadId: string, target: "latest" | (string & {}), command?: Command<U> | CommandFields<U>, options?: Omit<GraphRunOptions, "threadId" | "checkpointId">): Promise<GraphResult<S>>;
+    getState(threadId: string, checkpointId?: string | null, namespace?: Namespace): Promise<StateSnapshot<S> | null>;
+    getStateHistory(threadId: string, options?: HistoryOptions): Promise<Array<StateSnapshot<S>>>;
+    updateState(threadId: string, update: U, asNode?: string | null): Promise<CheckpointTuple<S>["config"]>;
+    bulkUpdateState(threadId: string, updates: ReadonlyArray<{
+        update: U;
+        asNode?: string | null;
+    }>): Promise<CheckpointTuple<S>["config"]>;
+    forkState(sourceThreadId: string, checkpointId: string | null | undefined, targetThreadId: string): Promise<CheckpointTuple<S>["config"]>;
 }
-interface GraphRunOptions {
-    threadId?: string;
-    runId?: string;
-    namespace?: Namespace;
-    checkpointId?: string | null;
+interface GraphCheckpointer<S> {
+    put(checkpoint: NewThreadCheckpoint<S>, options?: {
+        expectedParent?: boolean;
+        lease?: Lease;
+    }): Promise<unknown>;
+    get(threadId: string, checkpointId?: string | null, namespace?: Namespace): Promise<ThreadCheckpoint<S> | null>;
+    getTuple(config: CheckpointConfig): Promise<CheckpointTuple<S> | null>;
+    putWrites(config: CheckpointConfig, writes: readonly PendingWrite[], options?: {
+        lease?: Lease;
+    }): Promise<void>;
+}
+interface GraphConfig<S, U, I = S> extends GraphOutline<S> {
+    nodes: Record<string, NodeFunction<S, U> | NodeOptions<S, U> | SubgraphNode<S, U>>;
+    reducer: (state: S, update: U) => S;
+    input?: (current: S | null, input: I) => S;
+    checkpointer?: GraphCheckpointer<S>;
     durability?: Durability;
-    signal?: AbortSignal;
-    drain?: {
-        readonly drained: boolean;
-        waitForDrain(): Promise<void>;
+    lease?: boolean | {
+        ttlMs?: number;
     };
-}
-interface TaskSnapshot {
-    id: string;
-    node: string;
-    sendArg?: unknown;
-    status: "pending" | "done" | "interrupted" | "failed";
-    result?: unknown;
-    error?: {
-        name: string;
-        message: string;
-    };
-    interrupts: GraphInterrupt[];
-}
-interface StateSnapshot<S> {
-    values: S;
-    next: string[];
-    config: CheckpointTuple<S>["config"];
-    parentConfig: CheckpointTuple<S>["parentConfig"];
-    metadata: Record<string, unknown>;
-    createdAt: number | null;
-    tasks: TaskSnapshot[];
-    interrupts: GraphInterrupt[];
-}
-interface HistoryOptions {
-    before?: string;
-    limit?: number;
-    filter?: Record<string, unknown>;
-    namespace?: Namespace;
-}
-interface GraphResult<S> {
-    status: "done" | "interrupted";
-    state: S;
-    interrupts: GraphInterrupt[];
-    checkpointId: string | null;
-    step: number;
-    threadId: string;
-    runId: string;
-    namespace: Namespace;
 }
 type GraphEvent<S> = {
     runId: string;
@@ -323,35 +224,183 @@ type GraphEvent<S> = {
     type: "run.error";
     error: unknown;
 });
-interface GraphConfig<S, U, I = S> extends GraphOutline<S> {
-    nodes: Record<string, NodeFunction<S, U> | NodeOptions<S, U> | SubgraphNode<S, U>>;
-    reducer: (state: S, update: U) => S;
-    input?: (current: S | null, input: I) => S;
-    checkpointer?: GraphCheckpointer<S>;
-    durability?: Durability;
-    lease?: boolean | {
-        ttlMs?: number;
+interface GraphInterrupt {
+    node: string;
+    taskId: string;
+    namespace: Namespace;
+    value?: unknown;
+}
+interface GraphOutline<S> {
+    edges?: ReadonlyArray<Edge<S>>;
+    entry?: string;
+    checkpoint?: "every_node" | "explicit" | "none";
+    memory?: Partial<MemoryHooks> & {
+        consistency?: MemoryConsistency;
     };
+    maxSupersteps?: number;
+    name?: string;
+}
+interface GraphResult<S> {
+    status: "done" | "interrupted";
+    state: S;
+    interrupts: GraphInterrupt[];
+    checkpointId: string | null;
+    step: number;
+    threadId: string;
+    runId: string;
+    namespace: Namespace;
+}
+interface GraphRunOptions {
+    threadId?: string;
+    runId?: string;
+    namespace?: Namespace;
+    checkpointId?: string | null;
+    durability?: Durability;
+    signal?: AbortSignal;
+    drain?: {
+        readonly drained: boolean;
+        waitForDrain(): Promise<void>;
+    };
+}
+interface GraphThreadsPage {
+    threads: Array<{
+        threadId: string;
+        checkpointId: string;
+        status: RunStatus;
+        next: string[];
+        lease: LeaseHolder | null;
+    }>;
+    cursor: string | null;
+}
+interface HistoryOptions {
+    before?: string;
+    limit?: number;
+    filter?: Record<string, unknown>;
+    namespace?: Namespace;
+}
+declare const INTERRUPT: -3;
+interface Interrupt {
+    node: string;
+    taskId?: string;
+    value?: unknown;
+    [field: string]: unknown;
+}
+type MemoryConsistency = "live" | "snapshot" | "journaled";
+interface MemoryHooks {
+    capture(): MaybePromise<MemorySnapshot>;
+    restore(snapshot: MemorySnapshot): MaybePromise<void>;
+}
+interface MemorySnapshot {
+    reads: unknown[];
+    pendingWrites: unknown[];
+}
+type Namespace = string[];
+type NewThreadCheckpoint<S> = Pick<ThreadCheckpoint<S>, "threadId" | "state"> & Partial<Omit<ThreadCheckpoint<S>, "threadId" | "state">> & {
+    dependsOnParent?: boolean;
+};
+interface NodeContext {
+    node: string;
+    taskId: string;
+    sendArg: any;
+    resume: any;
+    interrupt<T = any>(value?: unknown): T;
+    signal: AbortSignal;
+    threadId: string;
+    runId: string;
+    namespace: Namespace;
+    attempt: number;
+    step: number;
+}
+type NodeFunction<S, U> = (state: S, context: NodeContext) => MaybePromise<U | Command<U> | void | null>;
+interface NodeOptions<S, U> extends NodePolicies {
+    run: NodeFunction<S, U>;
+}
+interface NodePolicies {
+    effectClass?: "pure" | "read" | "write" | "external" | "human";
+    checkpoint?: "before" | "after" | "both" | "none";
+    retry?: {
+        maxRetries: number;
+        backoffMs?: number;
+    };
+    timeoutMs?: number;
+    memory?: {
+        consistency: MemoryConsistency;
+    };
+}
+interface PendingWrite {
+    node: string;
+    taskId: string;
+    idx: number;
+    channel: string;
+    payload: unknown;
+}
+declare const RESUME: -1;
+declare const START: "__start__";
+declare class Send {
+    readonly node: string;
+    readonly arg: unknown;
+    constructor(node: string, arg: unknown);
+}
+interface StateSnapshot<S> {
+    values: S;
+    next: string[];
+    config: CheckpointTuple<S>["config"];
+    parentConfig: CheckpointTuple<S>["parentConfig"];
+    metadata: Record<string, unknown>;
+    createdAt: number | null;
+    tasks: TaskSnapshot[];
+    interrupts: GraphInterrupt[];
+}
+interface SubgraphHooks<S, U> extends NodePolicies {
+    input?(state: S, context: NodeContext): unknown;
+    output?(result: any, state: S): MaybePromise<U | Command<U> | void | null>;
 }
 interface SubgraphNode<S, U> extends SubgraphHooks<S, U> {
     subgraph: Graph<any, any, any>;
 }
-declare class Graph<S, U = Partial<S>, I = S> {
-    #private;
-    readonly name: string;
-    constructor(config: GraphConfig<S, U, I>);
-    invoke(input: I | Command<U> | null, options?: GraphRunOptions): Promise<GraphResult<S>>;
-    stream(input: I | Command<U> | null, options?: GraphRunOptions): AsyncGenerator<GraphEvent<S>, GraphResult<S>, void>;
-    resume(threadId: string, command?: Command<U> | CommandFields<U>, options?: Omit<GraphRunOptions, "threadId" | "checkpointId">): Promise<GraphResult<S>>;
-    resumeFrom(threadId: string, target: "latest" | (string & {}), command?: Command<U> | CommandFields<U>, options?: Omit<GraphRunOptions, "threadId" | "checkpointId">): Promise<GraphResult<S>>;
-    getState(threadId: string, checkpointId?: string | null, namespace?: Namespace): Promise<StateSnapshot<S> | null>;
-    getStateHistory(threadId: string, options?: HistoryOptions): Promise<Array<StateSnapshot<S>>>;
-    updateState(threadId: string, update: U, asNode?: string | null): Promise<CheckpointTuple<S>["config"]>;
-    bulkUpdateState(threadId: string, updates: ReadonlyArray<{
-        update: U;
-        asNode?: string | null;
-    }>): Promise<CheckpointTuple<S>["config"]>;
-    forkState(sourceThreadId: string, checkpointId: string | null | undefined, targetThreadId: string): Promise<CheckpointTuple<S>["config"]>;
+interface TaskSnapshot {
+    id: string;
+    node: string;
+    sendArg?: unknown;
+    status: "pending" | "done" | "interrupted" | "failed";
+    result?: unknown;
+    error?: {
+        name: string;
+        message: string;
+    };
+    interrupts: GraphInterrupt[];
 }
-export { Checkpointer, Command, END, ERROR, Graph, INTERRUPT, MaybePromise, RESUME, START, Send };
-export type { CheckpointConfig, CheckpointMetadata, CheckpointSource, CheckpointTuple, CheckpointerOptions, CheckpointerStats, CommandFields, Durability, Edge, EdgeTarget, Goto, GraphCheckpointer, GraphConfig, GraphEvent, GraphInterrupt, GraphResult, GraphRunOptions, GraphThreadsPage, HistoryOptions, Interrupt, MemoryConsistency, MemoryHooks, MemorySnapshot, Namespace, NewThreadCheckpoint, NodeContext, NodeFunction, NodeOptions, NodePolicies, PendingWrite, StateSnapshot, SubgraphNode, TaskSnapshot, ThreadCheckpoint, ThreadListOptions, ThreadPruneOptions };
+interface ThreadCheckpoint<S> {
+    threadId: string;
+    checkpointId: string;
+    runId: string | null;
+    parentCheckpointId: string | null;
+    namespace: Namespace;
+    state: S;
+    nextNodes: string[];
+    completedTasks: string[];
+    pendingWrites: PendingWrite[];
+    interrupts: Interrupt[];
+    pendingActivations: Array<{
+        node: string;
+        sendArg?: unknown;
+        taskId?: string;
+    }> | null;
+    barrierArrivals: Array<{
+        node: string;
+        arrived: string[];
+    }>;
+    metadata: Record<string, unknown>;
+}
+interface ThreadListOptions {
+    before?: string | null;
+    limit?: number;
+    filter?: Record<string, unknown>;
+    namespace?: Namespace | null;
+}
+interface ThreadPruneOptions {
+    protect?: "ancestors" | "dependencies";
+    dryRun?: boolean;
+    signal?: AbortSignal;
+    onProgress?: (removed: number) => void;
+}

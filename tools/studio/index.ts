@@ -2,11 +2,10 @@
 
 import "../../ts/bridge/bundled.js";
 import { ForkpointError, isArray, quote, show, typeError } from "../../ts/bridge/errors.js";
-import { openInspector } from "../../ts/inspect/index.js";
+import { openInspector, type Inspector } from "../../ts/inspect/index.js";
 import { type OptionParser, flag, readRecord } from "../../ts/store/options.js";
 import { makeHandler, type StudioRequest, type StudioResponse } from "./handler.js";
 import type { Store } from "../../ts/store/store.js";
-import type { Inspector } from "../../ts/inspect/index.js";
 
 /** Options of {@link studioHandler}. */
 export interface StudioHandlerOptions {

@@ -66,24 +66,9 @@ const runOptions = {
   withBytes: flag,
 };
 
-interface Query {
-  space?: Space;
-  group?: string;
-  match?: string;
-  status?: Status;
-  since?: number;
-  sort?: "active" | "began" | "size";
-  ns?: string;
-  allNs?: boolean;
-  limit?: number;
-  cursor?: string;
-  withStatus?: boolean;
-  withBytes?: boolean;
-}
-
 /** Lists runs. */
 export async function listRuns(context: Context, given: unknown): Promise<Page<RunInfo>> {
-  const query = readRecord(given, "query", runOptions) as Query;
+  const query = readRecord(given, "query", runOptions) as RunQuery;
   // A filter by status reads the status.
   query.withStatus ||= query.status !== undefined;
   const limit = query.limit ?? 100;
@@ -103,13 +88,13 @@ export async function listRuns(context: Context, given: unknown): Promise<Page<R
   return { items, cursor: null };
 }
 
-function isWanted({ space, run, ns }: FoundRun, query: Query): boolean {
+function isWanted({ space, run, ns }: FoundRun, query: RunQuery): boolean {
   if (query.match !== undefined && !run.includes(query.match)) return false;
   if (query.ns !== undefined) return shownNs(space, ns) === query.ns;
   return query.allNs === true || isMain(space, ns);
 }
 
-function fits(info: RunInfo, { group, status, since }: Query): boolean {
+function fits(info: RunInfo, { group, status, since }: RunQuery): boolean {
   if (group !== undefined && !(info.group ?? "").startsWith(group)) return false;
   if (status !== undefined && info.status !== status) return false;
   return since === undefined || info.active >= since;
@@ -122,14 +107,14 @@ export function contractsOf(space: Space | undefined): string[] {
 }
 
 /** The number of runs that one call lists. A filter needs many runs for a page. */
-function batchSize({ match, status, group, since, ns, allNs }: Query, limit: number): number {
+function batchSize({ match, status, group, since, ns, allNs }: RunQuery, limit: number): number {
   const filters = [match, status, group, since, ns, allNs].some((filter) => filter !== undefined);
   return filters ? 500 : limit + 1;
 }
 
 const sources = { active: byActivity, began: byBeginning, size: bySize };
 
-async function* byActivity({ engine }: Context, query: Query, limit: number): AsyncGenerator<FoundRun[]> {
+async function* byActivity({ engine }: Context, query: RunQuery, limit: number): AsyncGenerator<FoundRun[]> {
   const size = batchSize(query, limit);
   const fields = { spaces: contractsOf(query.space), matching: query.match ?? "" };
   let after = query.cursor === undefined ? undefined : Number(query.cursor);
@@ -142,7 +127,7 @@ async function* byActivity({ engine }: Context, query: Query, limit: number): As
 }
 
 /** Merges the lists of all contracts. Positions count over all contracts. */
-async function* byBeginning(context: Context, query: Query, limit: number): AsyncGenerator<FoundRun[]> {
+async function* byBeginning(context: Context, query: RunQuery, limit: number): AsyncGenerator<FoundRun[]> {
   const { native } = context.engine;
   const size = batchSize(query, limit);
   const group = query.group ?? "";
@@ -173,7 +158,7 @@ async function* byBeginning(context: Context, query: Query, limit: number): Asyn
 const LARGEST = 1000;
 
 /** The position of a run is its place in the list. */
-async function* bySize(context: Context, query: Query): AsyncGenerator<FoundRun[]> {
+async function* bySize(context: Context, query: RunQuery): AsyncGenerator<FoundRun[]> {
   const { native } = context.engine;
   const found = [];
   for (const contract of contractsOf(query.space)) {
@@ -192,7 +177,7 @@ async function* bySize(context: Context, query: Query): AsyncGenerator<FoundRun[
 }
 
 /** Shows runs. A run that does not exist any more becomes null, and so does a run that is in the list twice. */
-async function showAll(context: Context, runs: readonly FoundRun[], options: Query): Promise<Array<RunInfo | null>> {
+async function showAll(context: Context, runs: readonly FoundRun[], options: RunQuery): Promise<Array<RunInfo | null>> {
   const keys = runs.map(({ space, run, ns }): Key => ({
     space: space === SESSIONS ? "helix" : space,
     run,
@@ -242,7 +227,7 @@ async function runInfo(
   context: Context,
   { page, current, total }: Lineup,
   lease: RunInfo["lease"],
-  { withStatus = false, withBytes = false }: Pick<Query, "withStatus" | "withBytes">,
+  { withStatus = false, withBytes = false }: Pick<RunQuery, "withStatus" | "withBytes">,
 ): Promise<RunInfo> {
   const rows = current === undefined ? page.rows : [current, ...page.rows];
   const [newest, before] = rows as [Lineup["page"]["rows"][0], Lineup["page"]["rows"][0] | undefined];
@@ -271,7 +256,7 @@ const oneOptions = { withStatus: flag, withBytes: flag };
 
 /** Finds a run. */
 export async function findRun(context: Context, key: Key, given: unknown): Promise<RunInfo | null> {
-  const options = readRecord(given, "options", oneOptions) as Pick<Query, "withStatus" | "withBytes">;
+  const options = readRecord(given, "options", oneOptions) as Pick<RunQuery, "withStatus" | "withBytes">;
   const wanted = { ...key, from: { step: -1 }, newestFirst: true, limit: 2, sums: true };
   const [lineup] = await readLineups(context, [wanted]);
   if (lineup!.total === 0) return null;

@@ -63,13 +63,6 @@ export interface FaultRule {
   action: Action;
 }
 
-interface Rejection {
-  code: ErrorCode;
-  message?: string;
-  retryable?: boolean;
-  outcome?: "unknown";
-}
-
 const LONGEST_DELAY_MS = 2 ** 31 - 1;
 
 const text: OptionParser<string> = (value, name) => {
@@ -92,7 +85,7 @@ const yes: OptionParser<true> = (value, name) => {
   return value;
 };
 
-const rejection: Record<keyof Rejection, OptionParser<unknown>> = {
+const rejection: Record<keyof FaultError, OptionParser<unknown>> = {
   code: oneOf(...Object.keys(codes)),
   message: text,
   retryable: (value, name) => {
@@ -102,12 +95,12 @@ const rejection: Record<keyof Rejection, OptionParser<unknown>> = {
   outcome: oneOf("unknown"),
 };
 
-function reject(value: unknown, name: string): Error | Rejection {
+function reject(value: unknown, name: string): Error | FaultError {
   if (value instanceof Error) return value;
   if (typeof value !== "object") return { code: rejection.code(value, name) as ErrorCode };
   const read = readRecord(value, name, rejection);
   if (read["code"] === undefined) throw typeError(`${name} must have a code, such as "BUSY"`);
-  return read as unknown as Rejection;
+  return read as unknown as FaultError;
 }
 
 /** Parses one method name or a list of them. */
@@ -160,10 +153,10 @@ function readFault(fault: Fault, what: string): FaultRule {
 function actionOf(read: Record<string, unknown>, when: FaultRule["when"]): Action {
   if (read["kill"] !== undefined) return { kind: "kill" };
   if (read["delayMs"] !== undefined) return { kind: "delay", ms: read["delayMs"] as number };
-  return { kind: "reject", error: errorMaker(read["reject"] as Error | Rejection, when) };
+  return { kind: "reject", error: errorMaker(read["reject"] as Error | FaultError, when) };
 }
 
-function errorMaker(given: Error | Rejection, when: FaultRule["when"]): (place: string) => Error {
+function errorMaker(given: Error | FaultError, when: FaultRule["when"]): (place: string) => Error {
   if (given instanceof Error) return () => given;
   const { code, message, ...options } = given;
   // The call was carried out, so its caller must not take the error for "nothing was written".

@@ -1,8 +1,7 @@
 /** `forkpoint get`: a checkpoint and its values. */
 
 import { Option } from "commander";
-import { quote } from "../../../ts/bridge/errors.js";
-import { ForkpointError } from "../../../ts/bridge/errors.js";
+import { quote, ForkpointError } from "../../../ts/bridge/errors.js";
 import { safeText } from "../../../ts/bridge/json-form/json-text.js";
 import { command, parsed, runArgument, spaceOption, wholeFrom } from "../command.js";
 import type { Context } from "../context.js";

@@ -1,7 +1,6 @@
 // Hears what is saved. `EventSource` cannot send the token, so the stream is read with `fetch`.
 import { signal } from "@preact/signals";
-import type { CheckpointInfo } from "./api.js";
-import { request, whenOpen } from "./api.js";
+import { type CheckpointInfo, request, whenOpen } from "./api.js";
 import { type ServerEvent, eventReader } from "./event-reader.js";
 
 /** Whether the stream of events is open. */

@@ -2,8 +2,7 @@
 
 import { isArray, readingArgument, show, typeError } from "../../bridge/errors.js";
 import { refuseUnknown } from "../../store/options.js";
-import type { Format, Serialized } from "../../bridge/serializer.js";
-import { deserialize } from "../../bridge/serializer.js";
+import { type Format, type Serialized, deserialize } from "../../bridge/serializer.js";
 import { type Context, type Decision, type Session, listPart, update } from "./sessions.js";
 import { fieldsOf } from "./values.js";
 import type { CustomStateChanges, MergeResult } from "./contract.js";
