@@ -26,13 +26,13 @@ export function App() {
   const trouble = storeTrouble.value;
   return (
     <>
-      <a class="skip" href="#page" onClick={skip}>
+      <a class="skip button primary" href="#page" onClick={skip}>
         Skip to the page
       </a>
       <Bar openKeys={() => (keys.value = true)} />
-      <div id="page" tabIndex={-1}>
+      <div id="page" class="stack grow" tabIndex={-1}>
         {trouble !== null && store.value === null ? (
-          <main class="locked">
+          <main class="locked stack grow">
             <ErrorBox trouble={trouble} retry={() => void readStore()} />
           </main>
         ) : page === "run" ? (
@@ -44,13 +44,11 @@ export function App() {
         )}
       </div>
       {keys.value && <KeysDialog close={() => (keys.value = false)} />}
-      <div class="toasts">
-        {toast.value !== null && (
-          <p key={toast.value.at} class="toast" data-testid={toast.value.testId}>
-            {toast.value.text}
-          </p>
-        )}
-      </div>
+      {toast.value !== null && (
+        <p class="toast" data-testid={toast.value.testId}>
+          {toast.value.text}
+        </p>
+      )}
       <p class="hidden" role="status" aria-live="polite">
         {news.value}
       </p>
@@ -70,52 +68,66 @@ function Bar({ openKeys }: { openKeys: () => void }) {
   const isLive = live.value;
   const dark = theme() === "dark";
   return (
-    <header class="top">
-      <a class="brand" href={formatAddress(backToRuns())} aria-label="Forkpoint Studio: the list of runs">
-        <svg viewBox="0 0 32 32" width="22" height="22" aria-hidden="true">
-          <path d="M11 25V7M11 19c0-5 10-3 10-9" />
-          <circle cx="11" cy="24.5" r="3.6" />
-          <circle cx="11" cy="7.5" r="3.6" />
-          <circle class="open" cx="21" cy="8.5" r="3.2" />
+    <header class="top row">
+      <a class="brand row" href={formatAddress(backToRuns())} aria-label="Forkpoint Studio: the list of runs">
+        <svg
+          class="accent"
+          viewBox="0 0 32 32"
+          width="22"
+          height="22"
+          fill="none"
+          stroke="currentColor"
+          aria-hidden="true"
+        >
+          <path d="M11 25V7M11 19c0-5 10-3 10-7.2" stroke-width="2.6" />
+          <circle cx="11" cy="24.5" r="1.8" stroke-width="3.6" />
+          <circle cx="11" cy="7.5" r="1.8" stroke-width="3.6" />
+          <circle cx="21" cy="8.5" r="3.2" stroke-width="2.6" />
         </svg>
-        <span>Forkpoint</span>
+        <em class="wide-only">Forkpoint</em>
       </a>
-      <nav aria-label="Pages">
-        <a href={formatAddress(backToRuns())} aria-current={page === "runs" || page === "run" ? "page" : undefined}>
+      <nav class="row" aria-label="Pages">
+        <a
+          class="tab"
+          href={formatAddress(backToRuns())}
+          aria-current={page === "runs" || page === "run" ? "page" : undefined}
+        >
           Runs
         </a>
-        <a href="#/storage" aria-current={page === "storage" ? "page" : undefined}>
+        <a class="tab" href="#/storage" aria-current={page === "storage" ? "page" : undefined}>
           Storage
         </a>
       </nav>
       {info !== null && (
-        <p class="target cut" title={shown(info.target)}>
+        <p class="row dim mono wide-only" title={shown(info.target)}>
           <Icon name="disk" />
           <span class="cut">{shown(info.target, 300)}</span>
         </p>
       )}
       <span class="grow" />
       {info !== null && !info.write && (
-        <span class="readonly" data-testid="readonly" title="Started without --write: nothing can be changed">
+        <span class="tag" data-testid="readonly" title="Started without --write: nothing can be changed">
           Read only
         </span>
       )}
       <span
-        class="live"
+        class={`live row small soft ${isLive ? "finished" : ""}`}
         data-testid="live"
         data-state={isLive ? "live" : "offline"}
         title={isLive ? "What is saved appears at once" : "The studio does not answer"}
       >
         {isLive ? "Live" : "Offline"}
       </span>
-      <Button
-        kind="quiet"
-        icon={dark ? "sun" : "moon"}
-        testId="theme"
-        name={dark ? "Light" : "Dark"}
-        onClick={turnTheme}
-      />
-      <Button kind="quiet" icon="keys" name="Keys" onClick={openKeys} />
+      <span class="row">
+        <Button
+          kind="quiet"
+          icon={dark ? "sun" : "moon"}
+          testId="theme"
+          name={dark ? "Light" : "Dark"}
+          onClick={turnTheme}
+        />
+        <Button kind="quiet" class="button quiet wide-only" icon="keys" name="Keys" onClick={openKeys} />
+      </span>
     </header>
   );
 }

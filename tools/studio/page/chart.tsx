@@ -51,11 +51,15 @@ export function Growth({ steps, current, look }: GrowthProps) {
   const newest = steps[0]!;
   const total = steps.reduce((sum, each) => sum + each.bytes.stored, 0);
   return (
-    <figure class="growth">
-      <figcaption>
-        <span>State size by step</span>
-        <span class="legend logical">{bytes(newest.bytes.logical)} now</span>
-        <span class="legend stored">{bytes(total)} stored for all steps</span>
+    <figure class="growth part">
+      <figcaption class="row small soft">
+        <span class="grow">State size by step</span>
+        <span class="legend logical row dim">{bytes(newest.bytes.logical)} now</span>
+        <span class="legend row dim">
+          <span>
+            {bytes(total)} stored<span class="wide-only"> for all steps</span>
+          </span>
+        </span>
       </figcaption>
       <svg
         viewBox={`0 0 ${WIDTH} ${HEIGHT}`}
@@ -69,10 +73,12 @@ export function Growth({ steps, current, look }: GrowthProps) {
           if (point !== undefined) look(point.id);
         }}
       >
-        <path class="area logical" d={`${line.join("")}L${WIDTH} ${HEIGHT}L0 ${HEIGHT}z`} />
-        <path class="area stored" d={`M0 ${HEIGHT}${stored.join("")}L${WIDTH} ${HEIGHT}z`} />
-        <path class="line" d={line.join("")} />
-        {marked !== -1 && <path class="marker" d={`M${x(marked).toFixed(1)} 0V${HEIGHT}`} />}
+        <path fill="var(--accent)" fill-opacity="0.14" d={`${line.join("")}L${WIDTH} ${HEIGHT}L0 ${HEIGHT}z`} />
+        <path fill="var(--accent)" fill-opacity="0.75" d={`M0 ${HEIGHT}${stored.join("")}L${WIDTH} ${HEIGHT}z`} />
+        <path fill="none" stroke="var(--accent)" stroke-width="1.5" d={line.join("")} />
+        {marked !== -1 && (
+          <path stroke="var(--text)" stroke-dasharray="2 2" d={`M${x(marked).toFixed(1)} 0V${HEIGHT}`} />
+        )}
       </svg>
     </figure>
   );
@@ -82,16 +88,23 @@ export function Growth({ steps, current, look }: GrowthProps) {
 export function HoursChart({ hours }: { hours: readonly SavedPerHour[] }) {
   const most = Math.max(1, ...hours.map(({ saved }) => saved));
   return (
-    <ol class="hours" aria-label="Checkpoints saved per hour over the last day">
-      {hours.map(({ at, saved }, index) => (
-        <li key={at} title={`${hour(at)}: ${counted(saved, "checkpoint")}`}>
-          <span class="column">
-            <span style={{ height: `${(saved / most) * 100}%` }} />
-          </span>
-          <span class="hidden">{count(saved)} at</span>
-          <span class={index % 6 === 5 || index === 0 ? "tick" : "tick hidden"}>{hour(at)}</span>
-        </li>
-      ))}
-    </ol>
+    <>
+      <ol class="hours" aria-label="Checkpoints saved per hour over the last day">
+        {hours.map(({ at, saved }) => (
+          <li key={at} class="grow" title={`${hour(at)}: ${counted(saved, "checkpoint")}`}>
+            <span class="bar column" role="img" aria-label={`${count(saved)} at ${hour(at)}`}>
+              <span class="grow" style={{ height: `${(saved / most) * 100}%` }} />
+            </span>
+          </li>
+        ))}
+      </ol>
+      <p class="ticks row dim small" aria-hidden="true">
+        {hours
+          .filter((_, index) => index % 6 === 5 || index === 0)
+          .map(({ at }) => (
+            <span key={at}>{hour(at)}</span>
+          ))}
+      </p>
+    </>
   );
 }

@@ -41,12 +41,12 @@ export function CheckpointPane({ view, back }: { view: RunView; back: () => void
     <>
       <PaneHead view={view} detail={detail} back={back} />
       <Writes detail={detail} />
-      <div class="tabs" role="group" aria-label="What is shown">
-        <Button kind="quiet" aria-pressed={tab === "state"} onClick={() => choose("state")}>
+      <div class="tabs row" role="group" aria-label="What is shown">
+        <Button class="tab" aria-pressed={tab === "state"} onClick={() => choose("state")}>
           State
         </Button>
         <Button
-          kind="quiet"
+          class="tab row"
           testId="diff-toggle"
           hint="d"
           aria-pressed={tab === "diff"}
@@ -54,10 +54,15 @@ export function CheckpointPane({ view, back }: { view: RunView; back: () => void
         >
           Changes
         </Button>
-        <Button kind="quiet" aria-pressed={tab === "more"} onClick={() => choose("more")}>
+        <Button class="tab" aria-pressed={tab === "more"} onClick={() => choose("more")}>
           Details
         </Button>
-        {view.detailLoading.value && <span class="busy" role="status" aria-label="Loading" />}
+        <span class="grow" />
+        {view.detailLoading.value && (
+          <span class="dim small" role="status">
+            Loading
+          </span>
+        )}
       </div>
       {tab === "diff" && <DiffView view={view} detail={detail} />}
       {tab === "state" && (
@@ -73,20 +78,20 @@ function PaneHead({ view, detail, back }: { view: RunView; detail: Detail; back:
   const { id, step, label, savedAt, bytes: size, chain, parent } = checkpoint;
   const before = view.steps.value.find((each) => each.id === parent?.id);
   return (
-    <header class="pane-head">
-      <div class="title">
+    <header class="pane-head part stack">
+      <div class="row">
         <Button kind="quiet" class="button quiet narrow-only" icon="back" name="Back to the timeline" onClick={back} />
-        <h2>
+        <h2 class="cut">
           Step {count(step)}
-          {label && <span class="label"> {shown(label, 80)}</span>}
+          {label && <span class="accent"> {shown(label, 80)}</span>}
         </h2>
-        <Id id={id} />
+        <Id id={id} class="dim" />
         <Button kind="quiet" icon="copy" name="Copy the id of the checkpoint" onClick={() => void copy(id, "the id")} />
         <span class="grow" />
         <Button kind="quiet" icon="older" name="Older checkpoint, key [" onClick={() => view.move(1)} />
         <Button kind="quiet" icon="newer" name="Newer checkpoint, key ]" onClick={() => view.move(-1)} />
       </div>
-      <ul class="facts">
+      <ul class="facts row small soft">
         <li>{at(savedAt)}</li>
         {before !== undefined && (
           <li>
@@ -94,16 +99,16 @@ function PaneHead({ view, detail, back }: { view: RunView; detail: Detail; back:
           </li>
         )}
         <li>
-          {bytes(size.logical)} in <strong>{bytes(size.stored)}</strong>
+          {bytes(size.logical)} in <em>{bytes(size.stored)}</em>
         </li>
         <li>{chain === 0 ? "stored whole" : `stored as ${counted(chain, "difference")}`}</li>
       </ul>
       {next !== null && (
-        <p class="next" data-testid="next">
+        <p class="facts row small" data-testid="next">
           <span class="dim">Next</span>
           {next.length === 0 && <span>nothing</span>}
           {next.map((node, index) => (
-            <code key={index} class="tag">
+            <code key={index} class="tag cut ground">
               {shown(node, 80)}
             </code>
           ))}
@@ -118,8 +123,8 @@ function Details({ view, detail }: { view: RunView; detail: Detail }) {
   const open: Signal<ReadonlySet<string> | null> = useSignal(null);
   const { checkpoint, rest, parts } = detail;
   return (
-    <div class="details">
-      <dl>
+    <div class="details stack scroll">
+      <dl class="part wrap">
         <dt>id</dt>
         <dd>
           <code>{shown(checkpoint.id)}</code>
@@ -163,7 +168,7 @@ function Details({ view, detail }: { view: RunView; detail: Detail }) {
       </dl>
       {rest !== null && (
         <>
-          <h3>Other fields</h3>
+          <h3 class="lead">Other fields</h3>
           <Tree view={view.ref} id={checkpoint.id} part="rest" form={rest} open={open} />
         </>
       )}

@@ -38,12 +38,12 @@ export function Closer({ view, id, part, row, close }: CloserProps) {
     }
   };
   return (
-    <section class="closer" aria-label="Chosen value">
-      <header>
-        <code class="cut" title={shown(path)}>
+    <section class="closer stack" aria-label="Chosen value">
+      <header class="row">
+        <code class="cut grow soft" title={shown(path)}>
           {shown(path, 400)}
         </code>
-        {row.size > 0 && <span class="dim">{bytes(row.size)}</span>}
+        {row.size > 0 && <span class="dim small">{bytes(row.size)}</span>}
         <Button kind="quiet" icon="copy" onClick={() => void copy(path, "the path")}>
           Path
         </Button>
@@ -53,8 +53,12 @@ export function Closer({ view, id, part, row, close }: CloserProps) {
         <Button kind="quiet" icon="down" name="Download the value" onClick={() => void download()} />
         <Button kind="quiet" icon="close" name="Close" onClick={close} />
       </header>
-      {text !== null && <pre tabIndex={0}>{text}</pre>}
-      {isCut && row.state === "leaf" && <p class="note">This value is too large to be shown. Download it.</p>}
+      {text !== null && (
+        <pre class="wrap" tabIndex={0}>
+          {text}
+        </pre>
+      )}
+      {isCut && row.state === "leaf" && <p class="note dim">This value is too large to be shown. Download it.</p>}
     </section>
   );
 }

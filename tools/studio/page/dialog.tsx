@@ -25,7 +25,7 @@ export function Dialog({ title, testId, kind = "", close, children }: DialogProp
   return (
     <dialog
       ref={own}
-      class={`dialog ${kind}`}
+      class={kind}
       tabIndex={-1}
       aria-label={title}
       data-testid={testId}
@@ -38,9 +38,9 @@ export function Dialog({ title, testId, kind = "", close, children }: DialogProp
         if (event.target === own.current) close();
       }}
     >
-      <div class="dialog-body">
-        <header>
-          <h2>{title}</h2>
+      <div class="stack grow">
+        <header class="part row">
+          <h2 class="grow">{title}</h2>
           <Button kind="quiet" icon="close" name="Close" onClick={close} />
         </header>
         {children}

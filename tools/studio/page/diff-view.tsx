@@ -36,7 +36,7 @@ export function DiffView({ view, detail }: { view: RunView; detail: Detail }) {
   }, [id, seq, vs, again.value]);
   const difference = found.value;
   return (
-    <div class="diff" data-testid="diff" tabIndex={-1}>
+    <div class="diff scroll" data-testid="diff" aria-label="Changes" role="region" tabIndex={0}>
       {trouble.value !== null && <ErrorBox trouble={trouble.value} retry={() => (again.value += 1)} />}
       {trouble.value === null && (difference === null || difference.to.id !== id) && <Skeleton rows={5} />}
       {trouble.value === null && difference !== null && difference.to.id === id && (
@@ -54,7 +54,7 @@ function Target({ difference: { from, to, changes }, isChosen }: { difference: D
     (op) => [op, changes.filter((each) => each.op === op).length] as const,
   );
   return (
-    <div class="diff-target" data-testid="diff-target">
+    <div class="facts part row small soft" data-testid="diff-target">
       <span>
         {from === null ? (
           "From nothing"
@@ -75,9 +75,9 @@ function Target({ difference: { from, to, changes }, isChosen }: { difference: D
       {numbers
         .filter(([, number]) => number > 0)
         .map(([op, number]) => (
-          <span key={op} class={`op ${op}`}>
+          <em key={op} class={`tone ${op}`}>
             {signs[op]} {count(number)} {words[op]}
-          </span>
+          </em>
         ))}
     </div>
   );
@@ -92,7 +92,7 @@ export function Changes({ changes, isCut }: { changes: readonly Change[]; isCut:
   const most = useSignal(SHOWN);
   if (changes.length === 0) {
     return (
-      <p class="note" data-testid="diff-none">
+      <p class="note dim" data-testid="diff-none">
         Nothing has changed.
       </p>
     );
@@ -105,8 +105,8 @@ export function Changes({ changes, isCut }: { changes: readonly Change[]; isCut:
     <>
       {parts.map((part) => (
         <section key={part} aria-label={partNames[part]}>
-          {(parts.length > 1 || part !== "state") && <h3>{partNames[part]}</h3>}
-          <ul class="changes">
+          {(parts.length > 1 || part !== "state") && <h3 class="lead">{partNames[part]}</h3>}
+          <ul>
             {shownChanges
               .filter((each) => each.part === part)
               .map((each, index) => (
@@ -116,11 +116,13 @@ export function Changes({ changes, isCut }: { changes: readonly Change[]; isCut:
         </section>
       ))}
       {changes.length > most.value && (
-        <Button icon="down" onClick={() => (most.value += SHOWN)}>
-          {`Show more: ${counted(changes.length - most.value, "change")} left`}
-        </Button>
+        <p class="note">
+          <Button icon="down" onClick={() => (most.value += SHOWN)}>
+            {`Show more: ${counted(changes.length - most.value, "change")} left`}
+          </Button>
+        </p>
       )}
-      {isCut && changes.length <= most.value && <p class="note">There are more changes than are shown here.</p>}
+      {isCut && changes.length <= most.value && <p class="note dim">There are more changes than are shown here.</p>}
     </>
   );
 }
@@ -129,31 +131,31 @@ function ChangeRow({ change: { op, path, before, after } }: { change: Change }) 
   const text = typeof before === "string" && typeof after === "string" ? changedWords(before, after) : null;
   return (
     <li class={`change ${op}`} data-testid="diff-row" data-op={op}>
-      <span class="sign" aria-hidden="true">
+      <em class="tone mono" aria-hidden="true">
         {signs[op]}
-      </span>
+      </em>
       <div>
-        <p class="where">
-          <code>{path.length === 0 ? "(all)" : shown(formatPath(path), 300)}</code>
-          <span class="word">{words[op]}</span>
+        <p class="row">
+          <em class="grow mono wrap">{path.length === 0 ? "(all)" : shown(formatPath(path), 300)}</em>
+          <span class="small tone">{words[op]}</span>
         </p>
         {text !== null ? (
-          <p class="words">
+          <p class="soft mono wrap">
             {shown(text.head, 300)}
             {text.removed !== "" && <del>{shown(text.removed, 4_000)}</del>}
             {text.added !== "" && <ins>{shown(text.added, 4_000)}</ins>}
             {shown(text.tail, 300)}
           </p>
         ) : (
-          <div class="values">
+          <div class="values row mono wrap">
             {op !== "add" && (
-              <div class="before">
+              <s>
                 <Preview form={before} length={1_500} />
-              </div>
+              </s>
             )}
-            {op === "replace" && <Icon name="open" />}
+            {op === "replace" && <Icon name="open" size={12} class="dim" />}
             {op !== "remove" && (
-              <div class="after">
+              <div>
                 <Preview form={after} length={1_500} />
               </div>
             )}

@@ -43,18 +43,19 @@ export function Editor({ text, error, onText }: EditorProps) {
   const first = Math.floor(top.value / LINE);
   const shown = Math.min(lines.value - first, Math.ceil(height.value / LINE) + 1);
   return (
-    <div class={`editor ${error === null ? "" : "wrong"}`}>
-      <div class="numbers" aria-hidden="true">
+    <div class="editor grow">
+      <div class="numbers number dim mono" aria-hidden="true">
         <div style={{ transform: `translateY(${first * LINE - top.value}px)` }}>
           {Array.from({ length: Math.max(0, shown) }, (_, index) => (
-            <span key={index} class={first + index + 1 === error?.line ? "wrong" : ""}>
+            <div key={index} class={first + index + 1 === error?.line ? "failed tone ground" : ""}>
               {first + index + 1}
-            </span>
+            </div>
           ))}
         </div>
       </div>
       <textarea
         ref={area}
+        class="grow"
         data-testid="fork-editor"
         aria-label="The state as JSON"
         aria-invalid={error !== null}

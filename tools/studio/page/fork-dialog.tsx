@@ -106,22 +106,22 @@ export function ForkDialog({ of, from, close, done }: ForkProps) {
       {trouble.value === null && original.value === null && <Skeleton rows={10} />}
       {original.value !== null && (
         <>
-          <p class="lead">
+          <p class="part soft">
             {inThread
               ? "A new branch in this thread begins with the state below. What is there stays as it is."
               : "A new run begins with the state below. This run stays as it is."}
           </p>
           <div class="fork-columns">
-            <div class="fork-text">
+            <div class="fork-text stack">
               <Editor text={original.value} error={error.value} onText={(value) => (text.value = value)} />
               {error.value !== null && (
-                <p class="fork-error" role="alert" data-testid="fork-error">
+                <p class="part failed tone ground small wrap" role="alert" data-testid="fork-error">
                   {shown(error.value.message)}
                 </p>
               )}
             </div>
-            <section class="fork-preview" data-testid="fork-preview" aria-label="Changes">
-              <h3>
+            <section class="scroll" data-testid="fork-preview" aria-label="Changes">
+              <h3 class="lead">
                 {preview.value?.changes === undefined ? "Changes" : counted(preview.value.changes.length, "change")}
               </h3>
               {refused.value !== null && <ErrorBox trouble={refused.value} />}
@@ -130,11 +130,11 @@ export function ForkDialog({ of, from, close, done }: ForkProps) {
               )}
             </section>
           </div>
-          <footer>
-            <label class="field">
+          <footer class="row">
+            <label class="field row">
               <span>{of.space === "langgraph" ? "As another thread" : "Id of the new run"}</span>
               <input
-                type="text"
+                size={26}
                 placeholder={of.space === "langgraph" ? "a branch of this one" : "made for you"}
                 autocomplete="off"
                 spellcheck={false}

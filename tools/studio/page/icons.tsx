@@ -28,9 +28,27 @@ const paths = {
 
 export type IconName = keyof typeof paths;
 
-export function Icon({ name }: { name: IconName }) {
+interface IconProps {
+  name: IconName;
+  size?: number;
+  weight?: number;
+  class?: string;
+}
+
+export function Icon({ name, size = 16, weight = 1.5, class: kind }: IconProps) {
   return (
-    <svg class={`icon icon-${name}`} viewBox="0 0 16 16" width="16" height="16" aria-hidden="true">
+    <svg
+      class={kind}
+      viewBox="0 0 16 16"
+      width={size}
+      height={size}
+      fill="none"
+      stroke="currentColor"
+      stroke-linecap="round"
+      stroke-linejoin="round"
+      stroke-width={weight}
+      aria-hidden="true"
+    >
       {name === "half" && <circle cx="8" cy="8" r="5" />}
       {name === "fork" && (
         <>
@@ -39,7 +57,7 @@ export function Icon({ name }: { name: IconName }) {
           <circle cx="11" cy="3.3" r="1.7" />
         </>
       )}
-      <path d={paths[name]} />
+      <path d={paths[name]} fill={name === "half" ? "currentColor" : undefined} />
     </svg>
   );
 }

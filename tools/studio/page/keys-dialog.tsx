@@ -36,19 +36,19 @@ const groups: Array<[title: string, keys: Array<[keys: string[], what: string]>]
 export function KeysDialog({ close }: { close: () => void }) {
   return (
     <Dialog title="Keys" testId="keys" kind="keys" close={close}>
-      <div class="key-groups">
+      <div class="key-groups tiles scroll">
         {groups.map(([title, keys]) => (
           <section key={title}>
             <h3>{title}</h3>
             <dl>
               {keys.map(([names, what]) => (
-                <div key={what}>
-                  <dt>
+                <div key={what} class="row">
+                  <dt class="row">
                     {names.map((name) => (
                       <kbd key={name}>{name}</kbd>
                     ))}
                   </dt>
-                  <dd>{what}</dd>
+                  <dd class="soft">{what}</dd>
                 </div>
               ))}
             </dl>

@@ -32,7 +32,11 @@ export function Lanes({ layout: { rows, edges, lanes }, rowHeight, start, end, c
       {seen(edgesBetween(edges, start, end), start, end).map((edge) => (
         <path
           key={`${edge.kind} ${edge.from} ${edge.to} ${edge.lane}`}
-          class={`edge ${edge.kind} ${edge.gone ? "gone" : ""} lane-${colourOf(edge)}`}
+          fill="none"
+          stroke={colourOf(edge)}
+          stroke-width="2"
+          stroke-dasharray={edge.gone ? "2 4" : edge.kind === "fork" ? "3 3" : undefined}
+          opacity={edge.gone ? 0.6 : undefined}
           data-testid="lane-edge"
           data-kind={edge.kind}
           d={pathOf(edge, y, rowHeight, end)}
@@ -64,7 +68,7 @@ function seen(edges: readonly Edge[], start: number, end: number): Edge[] {
 }
 
 /** The first lane has the colour of the trunk. The others share six. */
-const colourOf = ({ lane }: { lane: number }): number => (lane === 0 ? 0 : ((lane - 1) % 6) + 1);
+const colourOf = ({ lane }: { lane: number }): string => `var(--lane-${lane === 0 ? 0 : ((lane - 1) % 6) + 1})`;
 
 /** A line down in the lane of the upper row, which bends into the lane of the lower row just above it. */
 function pathOf(
@@ -95,15 +99,27 @@ interface MarkProps {
 /** A filled circle: a checkpoint of the trunk. A ring: one of a branch. A diamond: another run. */
 function Mark({ row, y, isNewest, isCurrent, isOther }: MarkProps) {
   const at = x(row.lane);
-  const colour = `lane-${colourOf(row)}`;
+  const colour = colourOf(row);
+  const ring = { fill: "var(--surface)", stroke: colour, "stroke-width": 2 };
   if (row.kind !== "step") {
-    return <path class={`mark run ${colour}`} d={`M${at} ${y - 5}l5 5l-5 5l-5 -5z`} />;
+    return <path {...ring} stroke-linejoin="round" d={`M${at} ${y - 5}l5 5l-5 5l-5 -5z`} />;
   }
-  const kind = row.lane === 0 ? "trunk" : "branch";
+  const disc = { fill: colour, stroke: "var(--surface)", "stroke-width": 2 };
   return (
     <>
-      {(isCurrent || isOther) && <circle class={`halo ${isOther ? "other" : ""}`} cx={at} cy={y} r="8.5" />}
-      <circle class={`mark ${kind} ${colour}`} cx={at} cy={y} r={isNewest ? 5.5 : 4.5} />
+      {isCurrent && !isOther && (
+        <circle
+          cx={at}
+          cy={y}
+          r="8.5"
+          fill="var(--accent)"
+          fill-opacity="0.22"
+          stroke="var(--accent)"
+          stroke-width="1.5"
+        />
+      )}
+      {isOther && <circle cx={at} cy={y} r="8.5" fill="none" stroke="var(--text-3)" stroke-dasharray="3 2" />}
+      <circle {...(row.lane === 0 ? disc : ring)} cx={at} cy={y} r={isNewest ? 5.5 : 4.5} />
     </>
   );
 }

@@ -20,6 +20,14 @@ export function RunPage() {
   return <Run key={keyOf(ref)} of={ref} />;
 }
 
+/** Whether a checkpoint covers the timeline: see styles/narrow.css. */
+const isNarrow = () => matchMedia("(max-width: 760px)").matches;
+
+function back(): void {
+  if (isNarrow() && address.value.parameters["at"] !== undefined) change({ at: null, vs: null });
+  else go(backToRuns());
+}
+
 function Run({ of }: { of: RunRef }) {
   const view = useMemo(() => new RunView(of), []);
   const forking = useSignal(false);
@@ -35,13 +43,6 @@ function Run({ of }: { of: RunRef }) {
     else if (view.current.value === null) void known(view.current).then(openFork);
     else forking.value = true;
   };
-  const isNarrow = () =>
-    pane.current !== null && getComputedStyle(pane.current).getPropertyValue("--narrow").trim() === "1";
-  const back = () => {
-    // On a narrow screen, the checkpoint covers the timeline.
-    if (isNarrow() && address.value.parameters["at"] !== undefined) change({ at: null, vs: null });
-    else go(backToRuns());
-  };
   const openState = () => {
     if (current !== null && isNarrow()) view.look(current.id);
     pane.current?.querySelector<HTMLElement>("[role=tree], .diff")?.focus();
@@ -50,9 +51,9 @@ function Run({ of }: { of: RunRef }) {
 
   if (view.trouble.value !== null && view.steps.value.length === 0) {
     return (
-      <main class="locked">
+      <main class="locked stack grow">
         <ErrorBox trouble={view.trouble.value} retry={() => void view.load()} />
-        <a class="button plain" href={formatAddress(backToRuns())}>
+        <a class="button" href={formatAddress(backToRuns())}>
           Back to the runs
         </a>
       </main>
@@ -60,18 +61,18 @@ function Run({ of }: { of: RunRef }) {
   }
   return (
     <main
-      class="run"
+      class="run stack grow"
       aria-labelledby="page-title"
       data-at={address.value.parameters["at"] === undefined ? "no" : "yes"}
     >
       <Head view={view} write={write} openFork={openFork} />
       <div class="columns">
-        <section class="panel steps" aria-label="Timeline">
+        <section class="panel stack steps" aria-label="Timeline">
           {view.trouble.value !== null && <ErrorBox trouble={view.trouble.value} retry={() => void view.load()} />}
           <Growth steps={view.steps.value} current={current} look={(id) => view.look(id)} />
           <Timeline view={view} openState={openState} />
         </section>
-        <section class="panel pane" aria-label="Checkpoint" ref={pane}>
+        <section class="panel stack pane" aria-label="Checkpoint" ref={pane}>
           <CheckpointPane view={view} back={back} />
         </section>
       </div>
@@ -102,22 +103,22 @@ interface HeadProps {
 function Head({ view: { ref, info: known }, write, openFork }: HeadProps) {
   const info = known.value;
   return (
-    <header class="run-head">
-      <div class="title">
-        <a class="crumb" href={formatAddress(backToRuns())}>
+    <header class="run-head stack">
+      <div class="title row">
+        <a class="dim link" href={formatAddress(backToRuns())}>
           Runs
         </a>
-        <span class="crumb" aria-hidden="true">
+        <span class="dim" aria-hidden="true">
           /
         </span>
         <SpaceMark space={ref.space} />
-        <h1 id="page-title" data-testid="run-title">
-          <Id id={ref.run} whole />
+        <h1 id="page-title" class="row" data-testid="run-title">
+          <Id id={ref.run} />
         </h1>
         <Button kind="quiet" icon="copy" name="Copy the id of the run" onClick={() => void copy(ref.run, "the id")} />
         {info !== null && <StatusMark status={info.status} testId="run-status" />}
-        {info?.statusWhy && <span class="why cut">{shown(info.statusWhy, 160)}</span>}
-        <span class="grow" />
+        {info?.statusWhy && <span class="soft cut wide-only">{shown(info.statusWhy, 160)}</span>}
+        <span class="grow wide-only" />
         <Namespaces of={ref} />
         <Button
           kind="primary"
@@ -139,11 +140,11 @@ function Head({ view: { ref, info: known }, write, openFork }: HeadProps) {
 function Facts({ info }: { info: RunInfo }) {
   const { group, checkpoints, bytes: size, began, active, forkedFrom, lease } = info;
   return (
-    <ul class="facts">
+    <ul class="facts row small soft">
       <li>{counted(checkpoints, "step")}</li>
       {size !== null && (
         <li>
-          {bytes(size.logical)} in <strong>{bytes(size.stored)}</strong>
+          {bytes(size.logical)} in <em>{bytes(size.stored)}</em>
           {size.stored > 0 && size.logical > size.stored && (
             <span class="dim"> {(size.logical / size.stored).toFixed(1)}× smaller</span>
           )}
@@ -160,7 +161,7 @@ function Facts({ info }: { info: RunInfo }) {
       {forkedFrom !== null && (
         <li>
           forked from{" "}
-          <a data-testid="run-origin" href={linkToRun(forkedFrom, forkedFrom.id)}>
+          <a class="link accent" data-testid="run-origin" href={linkToRun(forkedFrom, forkedFrom.id)}>
             <Id id={forkedFrom.run} />
           </a>
         </li>
@@ -189,7 +190,7 @@ function Namespaces({ of }: { of: RunRef }) {
   }, []);
   if (names.value.length < 2) return null;
   return (
-    <label class="field">
+    <label class="field row">
       <span>Graph</span>
       <select value={of.ns ?? ""} onChange={({ currentTarget: { value } }) => go(addressOfRun({ ...of, ns: value }))}>
         {names.value.toSorted().map((ns) => (

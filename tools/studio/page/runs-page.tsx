@@ -45,7 +45,7 @@ export function RunsPage() {
   const { space, status, match } = filter.value;
   const isFiltered = space !== "" || status !== "" || match !== "";
   return (
-    <main class="runs" aria-labelledby="page-title">
+    <main class="runs stack grow" aria-labelledby="page-title">
       <h1 id="page-title" class="hidden">
         Runs
       </h1>
@@ -64,7 +64,7 @@ function Nothing({ isFiltered }: { isFiltered: boolean }) {
   return isFiltered ? (
     <Empty title="No run fits" testId="runs-empty">
       <p>No run has this space, this status and this text in its id.</p>
-      <button type="button" class="button plain" onClick={() => go({ page: "runs", parameters: {} })}>
+      <button type="button" class="button" onClick={() => go({ page: "runs", parameters: {} })}>
         Show all runs
       </button>
     </Empty>
@@ -82,13 +82,14 @@ function Filters({ filter }: { filter: list.Filter }) {
   const total =
     spaces.find((each) => each.space === filter.space)?.runs ?? spaces.reduce((sum, { runs }) => sum + runs, 0);
   return (
-    <div class="filters" role="search" aria-label="Runs">
-      <label class="field search">
-        <Icon name="search" />
+    <div class="filters row" role="search" aria-label="Runs">
+      <label class="field search row">
+        <Icon name="search" class="dim" />
         <span class="hidden">Search by the id of the run</span>
         <input
           ref={field}
-          type="search"
+          type="text"
+          enterkeyhint="search"
           data-testid="runs-search"
           placeholder="Search by id"
           autocomplete="off"
@@ -96,9 +97,11 @@ function Filters({ filter }: { filter: list.Filter }) {
           value={filter.match}
           onInput={({ currentTarget: { value } }) => change({ q: value || null }, true)}
         />
-        <kbd aria-hidden="true">/</kbd>
+        <kbd class="wide-only" aria-hidden="true">
+          /
+        </kbd>
       </label>
-      <label class="field">
+      <label class="field row">
         <span>Space</span>
         <select
           data-testid="runs-filter-space"
@@ -116,7 +119,7 @@ function Filters({ filter }: { filter: list.Filter }) {
           ))}
         </select>
       </label>
-      <label class="field">
+      <label class="field row">
         <span>Status</span>
         <select
           data-testid="runs-filter-status"
@@ -131,7 +134,7 @@ function Filters({ filter }: { filter: list.Filter }) {
           ))}
         </select>
       </label>
-      <label class="field">
+      <label class="field row">
         <span>Sort</span>
         <select value={filter.sort} onChange={({ currentTarget: { value } }) => change({ sort: value || null })}>
           {Object.entries(sorts).map(([value, name]) => (
@@ -141,7 +144,7 @@ function Filters({ filter }: { filter: list.Filter }) {
           ))}
         </select>
       </label>
-      <label class="field check">
+      <label class="field row">
         <input
           type="checkbox"
           checked={filter.nested}
@@ -149,7 +152,7 @@ function Filters({ filter }: { filter: list.Filter }) {
         />
         <span>Subgraphs</span>
       </label>
-      <span class="total">{counted(total, "run")}</span>
+      <span class="dim small wide-only">{counted(total, "run")}</span>
     </div>
   );
 }
@@ -199,8 +202,8 @@ function Rows() {
   );
   const largest = Math.max(1, ...rows.slice(0, 2_000).map(({ info }) => info.bytes?.stored ?? 0));
   return (
-    <div class={list.stale.value ? "panel list stale" : "panel list"} aria-busy={list.stale.value}>
-      <div class="run-row header" aria-hidden="true">
+    <div class="panel list stack grow" aria-busy={list.stale.value}>
+      <div class="run-row header line dim small wide-only" aria-hidden="true">
         <span>Status</span>
         <span>Run</span>
         <span>Space</span>
@@ -256,7 +259,7 @@ function Row({ row: { info, moved }, index, count: all, isCurrent, largest, open
   return (
     <div
       id={`run-${index}`}
-      class={Date.now() - moved < 1_400 ? "run-row moved" : "run-row"}
+      class={`run-row line ${Date.now() - moved < 1_400 ? "moved" : ""}`}
       role="option"
       aria-selected={isCurrent}
       aria-posinset={index + 1}
@@ -268,21 +271,22 @@ function Row({ row: { info, moved }, index, count: all, isCurrent, largest, open
       onClick={() => open(index)}
     >
       <StatusMark status={info.status} />
-      <span class="name">
+      <span class="name row">
         <Id id={run} />
-        {ns && <span class="tag">{shown(ns, 60)}</span>}
+        {ns && <span class="tag cut">{shown(ns, 60)}</span>}
         {forkedFrom !== null && (
-          <span class="tag fork" title={`forked from ${shown(forkedFrom.run, 200)}`}>
-            <Icon name="fork" />
-            fork
+          <span class="tag" title={`forked from ${shown(forkedFrom.run, 200)}`}>
+            <Icon name="fork" size={12} /> fork
           </span>
         )}
         {group && <span class="dim cut">{shown(group, 60)}</span>}
       </span>
-      <SpaceMark space={space} />
+      <span class="wide-only">
+        <SpaceMark space={space} />
+      </span>
       <span class="cut">{latest.label === null ? "" : shown(latest.label, 60)}</span>
-      <span class="number">{count(info.checkpoints)}</span>
-      <span class="size number">
+      <span class="number wide-only">{count(info.checkpoints)}</span>
+      <span class="size row number">
         {info.bytes !== null && (
           <>
             <Bar part={info.bytes.stored / largest} />

@@ -55,7 +55,7 @@ export function StoragePage() {
     Escape: () => go(backToRuns()),
   });
   return (
-    <main class="storage" aria-labelledby="page-title" data-testid="storage">
+    <main class="storage scroll" aria-labelledby="page-title" data-testid="storage">
       <h1 id="page-title">Storage</h1>
       {trouble.value !== null && <ErrorBox trouble={trouble.value} retry={() => void load()} />}
       {trouble.value === null && stats.value === null && <Skeleton rows={8} />}
@@ -67,7 +67,7 @@ export function StoragePage() {
       {stats.value !== null && (
         <>
           <Totals stats={stats.value} />
-          <div class="cards">
+          <div class="tiles" style={{ "--tile": "460px" }}>
             <Spaces stats={stats.value} />
             <section class="panel card" aria-labelledby="hours-title">
               <h2 id="hours-title">Saved per hour</h2>
@@ -85,7 +85,7 @@ function Totals({ stats }: { stats: InspectedStats }) {
   const { logicalBytes, storedBytes, ratio, fileBytes, walBytes, freeBytes, records, recordBytes } = stats;
   return (
     <section class="panel totals" aria-label="Totals">
-      <div class="compare">
+      <div>
         <Total
           name="Logical"
           size={logicalBytes}
@@ -101,10 +101,10 @@ function Totals({ stats }: { stats: InspectedStats }) {
           note="compressed, and as differences"
         />
       </div>
-      <dl class="numbers">
+      <dl class="tiles" style={{ "--tile": "92px" }}>
         <div>
           <dt>Ratio</dt>
-          <dd class="large">{ratio >= 100 ? count(Math.round(ratio)) : ratio.toFixed(1)}×</dd>
+          <dd class="large accent">{ratio >= 100 ? count(Math.round(ratio)) : ratio.toFixed(1)}×</dd>
         </div>
         <div>
           <dt>Checkpoints</dt>
@@ -136,7 +136,7 @@ function Totals({ stats }: { stats: InspectedStats }) {
           <div>
             <dt>Log records</dt>
             <dd>
-              {count(records)} <span class="dim">{bytes(recordBytes)}</span>
+              {count(records)} <span class="dim small">{bytes(recordBytes)}</span>
             </dd>
           </div>
         )}
@@ -155,15 +155,18 @@ interface TotalProps {
 
 function Total({ name, size, part, testId, note }: TotalProps) {
   return (
-    <div class={`total ${name.toLowerCase()}`}>
-      <span class="name">
-        {name} <span class="dim">{note}</span>
-      </span>
-      <span class="large" data-testid={testId} data-bytes={size} title={`${count(size)} bytes`}>
-        {bytes(size)}
-      </span>
-      <Bar part={part} />
-    </div>
+    <>
+      <p class="row">
+        <span>{name}</span>
+        <span class="grow dim small">
+          <span class="wide-only">{note}</span>
+        </span>
+        <span class="large" data-testid={testId} data-bytes={size} title={`${count(size)} bytes`}>
+          {bytes(size)}
+        </span>
+      </p>
+      <Bar part={part} kind={name.toLowerCase()} />
+    </>
   );
 }
 
@@ -175,11 +178,11 @@ function Spaces({ stats }: { stats: InspectedStats }) {
       <h2 id="spaces-title">By space</h2>
       <table>
         <thead>
-          <tr>
+          <tr class="dim small">
             <th>Space</th>
             <th class="number">Runs</th>
             <th class="number">Steps</th>
-            <th class="number">Logical</th>
+            <th class="number wide-only">Logical</th>
             <th class="number">Stored</th>
           </tr>
         </thead>
@@ -191,10 +194,12 @@ function Spaces({ stats }: { stats: InspectedStats }) {
               </td>
               <td class="number">{count(runs)}</td>
               <td class="number">{count(checkpoints)}</td>
-              <td class="number">{bytes(logicalBytes)}</td>
-              <td class="number size">
-                <Bar part={storedBytes / most} />
-                <span>{bytes(storedBytes)}</span>
+              <td class="number wide-only">{bytes(logicalBytes)}</td>
+              <td class="number">
+                <span class="size row">
+                  <Bar part={storedBytes / most} />
+                  <span>{bytes(storedBytes)}</span>
+                </span>
               </td>
             </tr>
           ))}
@@ -220,21 +225,23 @@ function Largest({ largest, chosen }: { largest: InspectedStats["largest"]; chos
   return (
     <section class="panel card" aria-labelledby="largest-title">
       <h2 id="largest-title">Largest runs</h2>
-      <ul class="largest">
+      <ul>
         {largest.map((run, index) => (
           <li key={`${run.space} ${run.run} ${run.ns}`}>
             <a
-              class="storage-run"
+              class="storage-run line"
               data-testid="storage-run"
               aria-current={index === chosen}
               data-run={run.run}
               href={linkToRun(run)}
             >
-              <SpaceMark space={run.space} />
+              <span class="wide-only">
+                <SpaceMark space={run.space} />
+              </span>
               <Id id={run.run} />
-              <span class="number dim">{counted(run.checkpoints, "step")}</span>
-              <span class="number dim">{bytes(run.logicalBytes)}</span>
-              <span class="number size">
+              <span class="number dim wide-only">{counted(run.checkpoints, "step")}</span>
+              <span class="number dim wide-only">{bytes(run.logicalBytes)}</span>
+              <span class="number size row">
                 <Bar part={run.storedBytes / most} />
                 <span>{bytes(run.storedBytes)}</span>
               </span>

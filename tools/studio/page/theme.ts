@@ -21,8 +21,7 @@ const ofSystem = signal<Theme>(system.matches ? "dark" : "light");
 export const theme = (): Theme => chosen.value ?? ofSystem.value;
 
 function show(): void {
-  if (chosen.value === null) delete document.documentElement.dataset["theme"];
-  else document.documentElement.dataset["theme"] = chosen.value;
+  document.documentElement.style.colorScheme = chosen.value ?? "";
 }
 
 export function followTheme(): void {

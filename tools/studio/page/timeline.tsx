@@ -48,7 +48,6 @@ export function Timeline({ view, openState }: { view: RunView; openState: () => 
   return (
     <VirtualList
       role="listbox"
-      class="virtual timeline"
       aria-label="Checkpoints, the newest first"
       aria-activedescendant={currentRow === -1 ? undefined : `step-${currentRow}`}
       testId="timeline"
@@ -126,7 +125,7 @@ function StepRow({ step, lane, since, largest, isCurrent, isOther, view, ...own 
   return (
     <div
       {...option(own)}
-      class={`step-row ${isOther ? "other" : ""}`}
+      class={`step-row line ${isOther ? "other" : ""}`}
       aria-selected={isCurrent}
       data-testid="step-row"
       data-id={id}
@@ -134,11 +133,11 @@ function StepRow({ step, lane, since, largest, isCurrent, isOther, view, ...own 
       data-lane={lane}
       onClick={(event) => (event.altKey ? view.compare(id) : view.look(id))}
     >
-      <span class="step number">{count(step.step)}</span>
+      <span class="mono number dim">{count(step.step)}</span>
       <span class="label cut">{label === null || label === "" ? <span class="dim">step</span> : shown(label, 80)}</span>
-      <Id id={id} />
-      <span class="size number" title={`${bytes(size.logical)}, stored in ${bytes(size.stored)}`}>
-        <Bar part={size.logical / largest} />
+      <Id id={id} class="dim wide-only" />
+      <span class="size row number" title={`${bytes(size.logical)}, stored in ${bytes(size.stored)}`}>
+        <Bar part={size.logical / largest} kind="wide-only" />
         <span>{bytes(size.logical)}</span>
       </span>
       <time class="number dim" title={at(savedAt)}>
@@ -152,17 +151,19 @@ function ForkRow({ run, ...own }: RowProps & { run: RunInfo }) {
   return (
     <div
       {...option(own)}
-      class="step-row link"
+      class="step-row line row soft"
       aria-selected={false}
       data-testid="fork-link"
       data-run={run.run}
       onClick={() => go(addressOfRun(run))}
     >
-      <Icon name="fork" />
-      <Id id={run.run} />
-      <span class="dim">{counted(run.checkpoints, "step")}</span>
-      {run.status !== null && <StatusMark status={run.status} />}
-      <Icon name="open" />
+      <span class="grow row">
+        <Icon name="fork" class="dim" />
+        <Id id={run.run} class="accent link" />
+        <span class="dim wide-only">{counted(run.checkpoints, "step")}</span>
+        {run.status !== null && <StatusMark status={run.status} />}
+      </span>
+      <Icon name="open" class="dim" />
     </div>
   );
 }
@@ -171,11 +172,11 @@ function MoreForksRow({ row, view, ...own }: RowProps & { row: { of: string; cou
   return (
     <div
       {...option(own)}
-      class="step-row link"
+      class="step-row line row soft"
       aria-selected={false}
       onClick={() => (view.opened.value = new Set(view.opened.value).add(row.of))}
     >
-      <Icon name="fork" />
+      <Icon name="fork" class="dim" />
       <span>{count(row.count)} more forks</span>
     </div>
   );
@@ -186,18 +187,20 @@ function OriginRow({ from, ...own }: RowProps & { from: CheckpointRef }) {
   return (
     <div
       {...option(own)}
-      class="step-row link"
+      class="step-row line row soft"
       aria-selected={false}
       data-testid="origin-link"
       onClick={() => go(addressOfRun(from, from.id))}
     >
-      <Icon name="fork" />
-      <span class="dim">from</span>
-      <Id id={from.run} />
-      <span class="dim cut" title={head + tail}>
-        at {tail || head}
+      <span class="grow row">
+        <Icon name="fork" class="dim" />
+        <span class="dim wide-only">from</span>
+        <Id id={from.run} class="accent link" />
+        <span class="dim cut wide-only" title={head + tail}>
+          at {tail || head}
+        </span>
       </span>
-      <Icon name="open" />
+      <Icon name="open" class="dim" />
     </div>
   );
 }

@@ -24,7 +24,7 @@ export function TreeRowView({ id, row, isChosen, act }: RowProps) {
   return (
     <div
       id={id}
-      class={`tree-row ${more === undefined ? "" : "more"}`}
+      class="tree-row line row mono"
       role="treeitem"
       aria-level={depth}
       aria-expanded={isOpen}
@@ -36,21 +36,21 @@ export function TreeRowView({ id, row, isChosen, act }: RowProps) {
       style={{ "--depth": String(Math.min(depth, MAX_DEPTH) - 1) }}
       onClick={() => act(row)}
     >
-      <span class="twist">{state !== "leaf" && <Icon name="open" />}</span>
+      <span class="twist row dim">{state !== "leaf" && <Icon name="open" size={14} />}</span>
       {more !== undefined ? (
-        <span class="v-container">Show more: {count(more.count)} left</span>
+        <span class="accent">Show more: {count(more.count)} left</span>
       ) : (
         <>
           {step !== "" && (
-            <span class={typeof step === "number" ? "key index" : "key"}>
+            <span class={`key cut ${typeof step === "number" ? "dim" : ""}`}>
               {row.key === undefined ? shown(String(step), 200) : <Value form={row.key} />}
             </span>
           )}
-          <span class="value">
+          <span class="value row grow">
             <Value form={row.value} depth={row.path.length} />
           </span>
           {row.size >= SHOWN_SIZE && (
-            <span class="size">
+            <span class="size row dim number">
               <Bar part={row.share} />
               <span>{bytes(row.size)}</span>
             </span>

@@ -96,8 +96,8 @@ export function Tree({ view, id, part, form, open }: TreeProps) {
   };
 
   return (
-    <div class="tree">
-      <div class="tree-tools">
+    <div class="tree stack grow">
+      <div class="tree-tools row small">
         <SearchField text={text} />
         {found.value !== null && (
           <span class="dim">
@@ -108,7 +108,7 @@ export function Tree({ view, id, part, form, open }: TreeProps) {
       </div>
       {trouble.value !== null && <ErrorBox trouble={trouble.value} />}
       {insideOf(form, 0) === null ? (
-        <ul class="tree-single" role="tree" aria-label={part} data-testid="state-tree">
+        <ul role="tree" aria-label={part} data-testid="state-tree">
           <TreeRowView row={singleOf(form)} isChosen={false} act={() => {}} />
         </ul>
       ) : (
@@ -139,7 +139,7 @@ export function Tree({ view, id, part, form, open }: TreeProps) {
         </VirtualList>
       )}
       {rows.length === 0 && insideOf(form, 0) !== null && (
-        <p class="note">{found.value === null ? "Empty" : "Nothing in this state has this text."}</p>
+        <p class="note dim">{found.value === null ? "Empty" : "Nothing in this state has this text."}</p>
       )}
       {rows[index] !== undefined && rows[index].more === undefined && (
         <Closer view={view} id={id} part={part} row={rows[index]} close={() => (chosen.value = null)} />
@@ -168,12 +168,13 @@ function SearchField({ text }: { text: Signal<string> }) {
   const field = useRef<HTMLInputElement>(null);
   useKeys({ "/": () => field.current?.focus() });
   return (
-    <label class="field search">
-      <Icon name="search" />
+    <label class="field search row">
+      <Icon name="search" class="dim" />
       <span class="hidden">Search in the state</span>
       <input
         ref={field}
-        type="search"
+        type="text"
+        enterkeyhint="search"
         data-testid="state-search"
         placeholder="Search keys and values"
         autocomplete="off"

@@ -46,7 +46,11 @@ export function Button({ icon, hint, name, kind = "plain", testId, children, ...
     <button type="button" class={`button ${kind}`} data-testid={testId} aria-label={name} title={name} {...others}>
       {icon && <Icon name={icon} />}
       {children !== undefined && <span>{children}</span>}
-      {hint && <kbd aria-hidden="true">{hint}</kbd>}
+      {hint && (
+        <kbd class="wide-only" aria-hidden="true">
+          {hint}
+        </kbd>
+      )}
     </button>
   );
 }
@@ -61,30 +65,26 @@ const statusIcons: Record<Status, IconName> = {
 
 /** A status: an icon, a word and a colour. Null: it is not known yet. */
 export function StatusMark({ status, testId }: { status: Status | null; testId?: string }) {
-  if (status === null) return <span class="status pending" data-testid={testId} />;
+  if (status === null) return <span class="status ground" style={{ width: "72px" }} data-testid={testId} />;
   return (
-    <span class={`status ${statusIcons[status] === undefined ? "unknown" : status}`} data-testid={testId}>
-      <Icon name={statusIcons[status] ?? "dash"} />
+    <span class={`status row small ground ${status in statusIcons ? status : ""}`} data-testid={testId}>
+      <Icon name={statusIcons[status] ?? "dash"} size={14} weight={2} />
       {shown(status)}
     </span>
   );
 }
 
-/** The name of a contract, with a mark of its own. */
+/** The name of a contract. */
 export function SpaceMark({ space }: { space: string }) {
-  return (
-    <span class="space" data-space={space}>
-      {shown(space, 40)}
-    </span>
-  );
+  return <span class="tag cut">{shown(space, 40)}</span>;
 }
 
 /** An id, cut in its middle where there is no room. */
-export function Id({ id, whole = false }: { id: string; whole?: boolean }) {
+export function Id({ id, class: kind = "" }: { id: string; class?: string }) {
   const { head, tail, isWord } = halves(id);
   return (
-    <span class={`id ${whole ? "whole" : ""} ${isWord ? "word" : ""}`} title={shown(id)}>
-      <span class="head">{head === "" && tail === "" ? "(empty)" : head}</span>
+    <span class={`id mono ${isWord ? "word" : ""} ${kind}`} title={shown(id)}>
+      <span class="cut">{head === "" && tail === "" ? "(empty)" : head}</span>
       <span class="tail">{tail}</span>
     </span>
   );
@@ -115,13 +115,13 @@ const remedies: Record<string, string> = {
 /** An error, with what to do about it. */
 export function ErrorBox({ trouble, retry }: { trouble: Trouble; retry?: (() => void) | undefined }) {
   return (
-    <div class="trouble" role="alert" data-testid="error" data-code={trouble.code}>
-      <Icon name="alert" />
-      <div>
+    <div class="trouble failed ground panel row" role="alert" data-testid="error" data-code={trouble.code}>
+      <Icon name="alert" class="tone" />
+      <div class="grow wrap">
         <p>
-          <code>{shown(trouble.code)}</code> {shown(trouble.message)}
+          <em class="tone mono">{shown(trouble.code)}</em> {shown(trouble.message)}
         </p>
-        <p class="remedy">{remedies[trouble.code] ?? "Try again. If it stays, the message says where to look."}</p>
+        <p class="soft">{remedies[trouble.code] ?? "Try again. If it stays, the message says where to look."}</p>
       </div>
       {retry && (
         <Button icon="again" onClick={retry}>
@@ -135,8 +135,8 @@ export function ErrorBox({ trouble, retry }: { trouble: Trouble; retry?: (() => 
 /** A place where nothing is, and why. */
 export function Empty({ title, testId, children }: { title: string; testId?: string; children?: ComponentChildren }) {
   return (
-    <div class="empty" data-testid={testId}>
-      <Icon name="lanes" />
+    <div class="empty stack soft" data-testid={testId}>
+      <Icon name="lanes" size={40} weight={1} class="dim" />
       <h2>{title}</h2>
       {children}
     </div>
@@ -146,7 +146,7 @@ export function Empty({ title, testId, children }: { title: string; testId?: str
 /** Rows that are on their way. */
 export function Skeleton({ rows }: { rows: number }) {
   return (
-    <div class="skeleton" role="status" aria-label="Loading">
+    <div class="skeleton stack" role="status" aria-label="Loading">
       {Array.from({ length: rows }, (_, index) => (
         <span key={index} />
       ))}

@@ -34,7 +34,7 @@ function Container({ kind, size }: { kind: string; size: number }) {
   return (
     <>
       {kind !== "List" && kind !== "Object" && <span class="v-type">{shown(kind, 40)}</span>}
-      <span class="v-container">{sizeText(kind, size)}</span>
+      <span class="dim">{sizeText(kind, size)}</span>
     </>
   );
 }
@@ -45,7 +45,7 @@ function Cut({ more: { of, count: left, text } }: { more: More }) {
   return (
     <>
       <span class="v-text">{`"${oneLine(text ?? "")}`}</span>
-      <span class="v-container">… {count(left)} more</span>
+      <span class="dim">… {count(left)} more</span>
     </>
   );
 }
@@ -95,19 +95,19 @@ export function Value({ form, depth = 0 }: { form: unknown; depth?: number }) {
       return (
         <>
           <span class="v-type">{shown(String(typed["view"] ?? "Bytes"), 40)}</span>
-          <span class="v-container">{bytes(sizeOfBase64(text))}</span>
-          <span class="v-hex">{hex(firstBytes(text, 16))}</span>
+          <span class="dim">{bytes(sizeOfBase64(text))}</span>
+          <span class="soft">{hex(firstBytes(text, 16))}</span>
         </>
       );
     }
     case "Opaque":
       return (
-        <span class="v-opaque" data-testid="opaque">
+        <span class="row" data-testid="opaque">
           <span class="v-type">opaque</span>
-          <span class="v-container">
+          <span class="dim">
             {shown(String(typed["tag"]), 60)} · {bytes(Number(typed["bytes"]))}
           </span>
-          <span class="v-hex">{hex(firstBytes(String(typed["base64"]), 16))}</span>
+          <span class="soft">{hex(firstBytes(String(typed["base64"]), 16))}</span>
         </span>
       );
     case "RegExp": {

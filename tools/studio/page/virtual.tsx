@@ -61,7 +61,7 @@ export function VirtualList(props: VirtualProps) {
   useEffect(() => onWindow?.(start, end), [start, end, onWindow]);
 
   return (
-    <div ref={own} class="virtual" data-testid={testId} tabIndex={0} onScroll={look} {...others}>
+    <div ref={own} class="virtual scroll" data-testid={testId} tabIndex={0} onScroll={look} {...others}>
       <div class="virtual-space" style={{ height: `${count * rowHeight}px` }}>
         <div class="virtual-rows" style={{ transform: `translateY(${start * rowHeight}px)` }}>
           {children(start, end)}

@@ -12,7 +12,7 @@ const SHOWN = 50;
 const meanings: Record<string, { name: string; icon: IconName; kind: string }> = {
   __interrupt__: { name: "interrupt", icon: "pause", kind: "waiting" },
   __error__: { name: "error", icon: "cross", kind: "failed" },
-  __resume__: { name: "answer", icon: "check", kind: "finished" },
+  __resume__: { name: "answer", icon: "check", kind: "" },
 };
 
 export function Writes({ detail: { writes, moreWrites } }: { detail: Detail }) {
@@ -20,7 +20,7 @@ export function Writes({ detail: { writes, moreWrites } }: { detail: Detail }) {
   const pending = writes.filter(({ owner }) => owner === null).length;
   const all = writes.length + moreWrites;
   return (
-    <section class="writes" data-testid="writes" aria-label="Writes">
+    <section class="writes part" data-testid="writes" aria-label="Writes" tabIndex={0}>
       <h3>
         {counted(all, "write")}
         <span class="dim"> {pending === all ? "pending" : pending === 0 ? "taken up" : `${pending} pending`}</span>
@@ -30,7 +30,7 @@ export function Writes({ detail: { writes, moreWrites } }: { detail: Detail }) {
           <Write key={index} write={write} />
         ))}
       </ul>
-      {all > SHOWN && <p class="note">{counted(all - SHOWN, "more write")}.</p>}
+      {all > SHOWN && <p class="note dim">{counted(all - SHOWN, "more write")}.</p>}
     </section>
   );
 }
@@ -38,16 +38,16 @@ export function Writes({ detail: { writes, moreWrites } }: { detail: Detail }) {
 function Write({ write: { channel, task, value, owner } }: { write: WriteInfo }) {
   const meaning = Object.hasOwn(meanings, channel) ? meanings[channel] : undefined;
   return (
-    <li class={`write ${meaning?.kind ?? ""}`} data-testid="write-row" data-channel={channel}>
-      <span class="channel">
+    <li class={`write ground ${meaning?.kind ?? ""}`} data-testid="write-row" data-channel={channel}>
+      <em class="row tone">
         {meaning !== undefined && <Icon name={meaning.icon} />}
         <code>{shown(channel, 80)}</code>
-        {meaning !== undefined && <span class="word">{meaning.name}</span>}
-      </span>
-      <span class="value">
+        {meaning !== undefined && <span class="small">{meaning.name}</span>}
+      </em>
+      <span class="wrap">
         <Preview form={value} />
       </span>
-      <span class="dim cut" title={shown(task)}>
+      <span class="soft cut small" title={shown(task)}>
         {owner === null ? "pending" : "taken up"} · task {shown(task, 8)}
       </span>
     </li>
@@ -58,5 +58,5 @@ function Write({ write: { channel, task, value, owner } }: { write: WriteInfo })
 export function Preview({ form, length = 600 }: { form: unknown; length?: number }) {
   if (typeof form === "string") return <span class="v-text">{`"${shown(form, length)}"`}</span>;
   if (moreOf(form) !== null || insideOf(form, 0) === null) return <Value form={form} />;
-  return <code class="json">{textOf(form, length)}</code>;
+  return <code class="soft">{textOf(form, length)}</code>;
 }
