@@ -8,13 +8,11 @@ ImportReport
 InspectedStats
 Page
 PartInfo
-PathStep
 RunInfo
 RunQuery
 RunRef
 SavedPerHour
 Size
-Snippet
 Space
 Status
 StoreEvent
@@ -22,6 +20,11 @@ StoreInfo
 WriteInfo
 compress
 decompress
+} from "./inspector.js";
+export {
+Finding
+PathStep
+VerifyReport
 formatPath
 fromJsonForm
 parseJson
@@ -30,10 +33,6 @@ safeJson
 safeText
 toJsonForm
 valueAt
-} from "./inspector.js";
-export {
-Finding
-VerifyReport
 } from "./shared.js";
 export {
 Inspector

@@ -1,14 +1,6 @@
 export {
 compress
 decompress
-formatPath
-fromJsonForm
-parseJson
-parsePath
-safeJson
-safeText
-toJsonForm
-valueAt
 };
 export type {
 Change
@@ -21,13 +13,11 @@ InspectedStats
 Inspector
 Page
 PartInfo
-PathStep
 RunInfo
 RunQuery
 RunRef
 SavedPerHour
 Size
-Snippet
 Space
 Status
 StoreEvent
@@ -110,10 +100,6 @@ interface PartInfo {
     bytes: number;
     readable: boolean;
 }
-type PathStep = string | number | {
-    from: number | null;
-    to: number | null;
-};
 interface RunInfo extends RunRef {
     ns: string | null;
     group: string | null;
@@ -156,11 +142,6 @@ interface SavedPerHour {
 interface Size {
     logical: number;
     stored: number;
-}
-interface Snippet {
-    framework: string;
-    language: "ts";
-    code: string;
 }
 type Space = "agentos" | "agentium" | "storage" | "langgraph" | "tinyagents" | "helix" | (string & {});
 type Status = "waiting" | "failed" | "unfinished" | "finished" | "unknown";
@@ -269,11 +250,3 @@ interface WriteInfo {
 }
 declare function compress(chunks: AsyncIterable<Uint8Array> | Iterable<Uint8Array>): AsyncIterable<Uint8Array>;
 declare function decompress(chunks: AsyncIterable<Uint8Array> | Iterable<Uint8Array>): AsyncIterable<Uint8Array>;
-declare function formatPath(path: ReadonlyArray<string | number>): string;
-declare function fromJsonForm(form: unknown): unknown;
-declare function parseJson(text: string): unknown;
-declare function parsePath(text: string): PathStep[];
-declare function safeJson(value: unknown): string;
-declare function safeText(text: string): string;
-declare function toJsonForm(value: unknown): unknown;
-declare function valueAt(value: unknown, path: readonly PathStep[]): unknown;

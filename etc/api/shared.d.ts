@@ -3,9 +3,17 @@ DrainController
 ForkpointError
 RunDrainedError
 Store
+formatPath
+fromJsonForm
 isForkpointError
 openStore
+parseJson
+parsePath
 postgresSchema
+safeJson
+safeText
+toJsonForm
+valueAt
 };
 export type {
 BackupOptions
@@ -24,6 +32,7 @@ LeaseHolder
 LeaseOptions
 LineageStats
 MaybePromise
+PathStep
 PostgresSchemaOptions
 PruneOptions
 PruneProgress
@@ -144,6 +153,10 @@ interface LineageStats {
     storedBytes: number;
 }
 type MaybePromise<T> = T | Promise<T>;
+type PathStep = string | number | {
+    from: number | null;
+    to: number | null;
+};
 interface PostgresSchemaOptions {
     schema?: string;
     prefix?: string;
@@ -269,6 +282,14 @@ interface VerifyReport {
     };
     findings: Finding[];
 }
+declare function formatPath(path: ReadonlyArray<string | number>): string;
+declare function fromJsonForm(form: unknown): unknown;
 declare function isForkpointError(error: unknown): error is ForkpointError | InvalidArgumentError;
 declare function openStore(target: string | URL, options?: StoreOptions): Promise<Store>;
+declare function parseJson(text: string): unknown;
+declare function parsePath(text: string): PathStep[];
 declare function postgresSchema(options?: PostgresSchemaOptions): string;
+declare function safeJson(value: unknown): string;
+declare function safeText(text: string): string;
+declare function toJsonForm(value: unknown): unknown;
+declare function valueAt(value: unknown, path: readonly PathStep[]): unknown;
