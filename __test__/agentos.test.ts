@@ -378,9 +378,9 @@ describe.each(kinds)("%s", (kind) => {
       const sizes = Object.fromEntries((await store.list(graphId)).map(({ id, stateSize }) => [id, stateSize]));
       expect(sizes["a"]).toBeGreaterThan(0);
       expect(sizes["b"]).toBe(sizes["a"]);
-      // The state of d contains 10,000 more characters than the state of c. The greater length itself takes one more
-      // byte.
-      expect(sizes["d"]! - sizes["c"]!).toBe(10_001);
+      // The state of d contains 10,000 more characters than the state of c. In V8's format, the greater length itself takes
+      // one more byte.
+      expect(sizes["d"]! - sizes["c"]!).toBe(kind === "jsonl" ? 10_000 : 10_001);
 
       const text = open(place(kind), { serializer: "json" });
       await text.save({ ...small, id: "c", more: "x".repeat(100) } as Checkpoint);

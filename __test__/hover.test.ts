@@ -31,6 +31,11 @@ const preambles: Record<string, string> = {
     declare const workflow: import("forkpoint/agentium").Workflow<{ n: number }>;
     declare const drain: DrainController;`,
   "shared.d.ts RunDrainedError": "declare const error: unknown;",
+  ...Object.fromEntries(
+    ["formatPath", "fromJsonForm", "parseJson", "parsePath", "safeJson", "safeText", "toJsonForm", "valueAt"].map(
+      (name) => [`shared.d.ts ${name}`, "declare const run: string;"],
+    ),
+  ),
   "inspector.d.ts": `
     import { createReadStream } from "node:fs";
     declare const run: string;`,

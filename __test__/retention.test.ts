@@ -416,7 +416,9 @@ describe.each(kinds)("%s: stats()", (kind) => {
       await checkpoints.save(checkpoint({ id: `kept-${step}`, state: { messages } as never }));
     }
     const { keptBytes } = await store.stats();
-    expect(keptBytes - before).toBeGreaterThan(100_000);
+    // Values of text files are serialised as a whole.
+    if (kind === "jsonl") expect(keptBytes).toBe(before);
+    else expect(keptBytes - before).toBeGreaterThan(100_000);
     expect((await checkpoints.get("kept-2"))?.state).toEqual({ messages });
   });
 
