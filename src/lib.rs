@@ -1,7 +1,7 @@
 //! The Node.js addon: takes calls from JavaScript, hands them to the engine, and returns their outcomes.
 //!
 //! The addon contains no logic of a contract: each call contains the name of its contract. Each call also has an id.
-//! The outcome of a call goes to the [`completion`] queue, and `ts/bridge/native.ts` then settles the promise of the call. A
+//! The outcome of a call goes to the `completion` queue, and `ts/bridge/native.ts` then settles the promise of the call. A
 //! store in memory can answer at once, and then the call itself returns the outcome.
 
 // The macros of napi generate items without documentation, and items that these lints reject.
