@@ -174,7 +174,7 @@ fuzz_target!(|calls: Vec<Call>| {
         if shape.call == "close" {
             continue;
         }
-        let call = RawCall::new(&shape, values, buffers);
+        let call = RawCall::new(&shape, values, buffers.into_iter().map(Into::into).collect());
         if let Err(error) = outcome(|reply| forkpoint_engine::contract::run(&store, call, reply)) {
             assert!(!matches!(error.code(), Code::Unavailable | Code::Corrupt | Code::Closed), "{shape:?}: {error}");
         }

@@ -61,7 +61,7 @@ fn whole() -> &'static Vec<(PathBuf, Vec<u8>)> {
         for number in 0..6_u8 {
             let lineage = if number == 5 { "other" } else { "run" }.to_owned();
             let text = format!(r#"{{"messages":["{}"],"step":{number}}}"#, "x".repeat(400));
-            let part = Part { name: "state".to_owned(), tag: "json".to_owned(), bytes: Bytes::from(text) };
+            let part = Part { name: "state".to_owned(), tag: "json".to_owned(), bytes: Bytes::from(text).into() };
             let header = Header {
                 contract: CONTRACT,
                 lineage: lineage.clone(),

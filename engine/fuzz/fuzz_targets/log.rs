@@ -40,7 +40,7 @@ fn folder() -> &'static PathBuf {
 }
 
 fn put(number: u8) -> Op {
-    let part = Part { name: "state".to_owned(), tag: "t".to_owned(), bytes: Bytes::from(vec![number; 900]) };
+    let part = Part { name: "state".to_owned(), tag: "t".to_owned(), bytes: Bytes::from(vec![number; 900]).into() };
     let header = Header {
         contract: CONTRACT,
         lineage: "run".to_owned(),

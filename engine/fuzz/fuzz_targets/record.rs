@@ -55,7 +55,7 @@ fn part(from: &Stored) -> Part {
     Part {
         name: pick(&NAMES, from.name).to_owned(),
         tag: pick(&["v8", "json", "d:a", ""], from.tag).to_owned(),
-        bytes: Bytes::copy_from_slice(&from.bytes),
+        bytes: Bytes::copy_from_slice(&from.bytes).into(),
     }
 }
 
@@ -65,7 +65,7 @@ fn ops(from: &Checkpoint) -> Vec<Op> {
     let lineage = pick(&IDS, from.lineage).to_owned();
     let mut ops = Vec::new();
     if !from.records.is_empty() {
-        let record = |part: Part| Record { key: None, tag: part.tag, bytes: part.bytes };
+        let record = |part: Part| Record { key: None, tag: part.tag, bytes: part.bytes.into_joined() };
         let records = from.records.iter().map(|bytes| record(part(bytes))).collect();
         ops.push(Op::Append { contract, lineage: lineage.clone(), log: "messages".to_owned(), records, expect: None });
     }
