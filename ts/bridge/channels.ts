@@ -71,8 +71,8 @@ export interface CallSubject {
  */
 export interface CallContext extends CallSubject {
   /**
-   * The serialised size of what is saved, in bytes, as handed to the engine. For a read: of what was found, from
-   * `asyncEnd` on. Null: the call carries no values.
+   * The size of the serialised values in bytes, before compression. A read has the size of what it found, from `asyncEnd`
+   * on. Null if the call carries no values.
    */
   bytes: number | null;
   /**

@@ -156,7 +156,7 @@ export class StoreInspector implements AsyncDisposable {
   }
 
   /**
-   * Goes on elsewhere, with another state. Never changes what is there.
+   * Forks a checkpoint: makes a new run that continues from it, with a changed state. Does not change the old run.
    * @throws ForkpointError `UNSUPPORTED` without `write`, as all that follow.
    */
   fork(ref: CheckpointRef, edit?: ForkEdit, options?: { dryRun?: boolean }): Promise<CheckpointRef> {
