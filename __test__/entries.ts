@@ -4,9 +4,12 @@ import { join } from "node:path";
 
 type Target = { default: string; import?: { default: string } };
 
-/** Returns an alias of vitest for each import path of the package in this folder. */
+/**
+ * Returns an alias of vitest for each import path of the package. `folder` is the folder where the package is installed, or
+ * will be.
+ */
 export function entries(folder: string): Array<{ find: RegExp; replacement: string }> {
-  const { name, exports } = JSON.parse(readFileSync(join(folder, "package.json"), "utf8")) as {
+  const { name, exports } = JSON.parse(readFileSync(new URL("../package.json", import.meta.url), "utf8")) as {
     name: string;
     exports: Record<string, Target | string>;
   };
