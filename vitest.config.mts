@@ -1,11 +1,20 @@
 import { fileURLToPath } from "node:url";
 import { defineConfig } from "vitest/config";
-import { entries } from "./__test__/entries.js";
+import { entries } from "./__test__/entries.mjs";
 
 export default defineConfig({
   test: {
     // Many tests wait for a server or a process that they have started. So one more worker than cores is of use.
     maxWorkers: 3,
+    pool: "forks",
+    // Tags of whole files: `// @module-tag slow`.
+    tags: [
+      { name: "slow", description: "Takes long, or starts many processes: `npm test` leaves it out" },
+      {
+        name: "threads",
+        description: "Also runs in a pool of threads, because the addon could behave differently there",
+      },
+    ],
     projects: [
       {
         resolve: {

@@ -1,3 +1,5 @@
+// The AgentOS contract: what a checkpoint store does with every call, on every backend.
+// @module-tag threads
 import { readdirSync } from "node:fs";
 import { type Checkpoint, CheckpointStore, type StatePartitions, openStore, resumePlan } from "forkpoint";
 import { describe, expect, onTestFinished, test } from "vitest";

@@ -1,4 +1,5 @@
 // Tests Store.backup: online copies of a database, verified, with programs that are really killed.
+// @module-tag threads
 import { randomBytes } from "node:crypto";
 import { existsSync, mkdirSync, readFileSync, readdirSync, statSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";

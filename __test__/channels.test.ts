@@ -1,4 +1,5 @@
 // Tests the channels of `node:diagnostics_channel`: every contract tells its calls on them, and never what is stored.
+// @module-tag threads
 import { AsyncLocalStorage } from "node:async_hooks";
 import { spawnSync } from "node:child_process";
 import { readFileSync, writeFileSync } from "node:fs";

@@ -1,4 +1,5 @@
 // Tests copyStore with the stores of all frameworks, and with programs that are really killed.
+// @module-tag threads
 import { randomBytes } from "node:crypto";
 import { existsSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
 import { basename, join, relative } from "node:path";

@@ -1,3 +1,5 @@
+// Values that are made to break a store, on every backend.
+// @module-tag threads
 import { readdirSync } from "node:fs";
 import { runInNewContext } from "node:vm";
 import { type Checkpoint, type CheckpointStore, ForkpointError, type Serializer, type StoreOptions } from "forkpoint";

@@ -1,4 +1,5 @@
 // Leases of runs, with real processes that are killed, and stopped for longer than their leases last.
+// @module-tag slow
 import { setTimeout as sleep } from "node:timers/promises";
 import { CheckpointStore, type Lease, type RunRef, type Store, openStore } from "forkpoint";
 import { InMemoryStorage, StorageBackedCheckpointStore, Workflow, WorkflowCheckpointStore } from "forkpoint/agentium";

@@ -1,6 +1,7 @@
 // Tests the packed package as npm users get it. It is installed in an empty folder with scripts disabled, then
 // imported, required, type-checked under strict, and used. The test runs twice. The first time, the package contains
 // the addon, as when it is packed here. The second time, the addon is in its own package, as when it is published.
+// @module-tag slow
 import { spawnSync } from "node:child_process";
 import { cpSync, existsSync, mkdirSync, mkdtempSync, readFileSync, readdirSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -101,7 +102,9 @@ function tryOut(tarballs: string[]): void {
     lib: ["es2022", "esnext.disposable", "dom"],
   };
   writeFileSync(join(project, "tsconfig.json"), JSON.stringify({ compilerOptions: compiler, files: ["typed.mts"] }));
-  node([join(root, "node_modules/typescript/bin/tsc"), "-p", project], project);
+  // TypeScript 5, and TypeScript 7.
+  for (const version of ["typescript", "tsc"])
+    node([join(root, "node_modules", version, "bin/tsc"), "-p", project], project);
 }
 
 let packed: string[];

@@ -1,4 +1,5 @@
 // Saves that wait to be written: `maxQueueBytes` limits them, and the event loop never waits for them.
+// @module-tag threads
 import { join } from "node:path";
 import { setTimeout } from "node:timers/promises";
 import { SessionStore } from "forkpoint/helix";

@@ -1,4 +1,5 @@
 // Tests stores that are opened with readOnly: true.
+// @module-tag threads
 import { chmodSync, copyFileSync, readFileSync, readdirSync } from "node:fs";
 import { join } from "node:path";
 import { CheckpointStore, type Store, openStore } from "forkpoint";

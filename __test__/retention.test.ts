@@ -1,5 +1,6 @@
 // Tests the removal of checkpoints by each save, in the background and by prune(). Also tests statistics, and giving
 // space back to the file system.
+// @module-tag threads
 import { randomBytes } from "node:crypto";
 import { subscribe, unsubscribe } from "node:diagnostics_channel";
 import { readFileSync, statSync, writeFileSync } from "node:fs";

@@ -49,21 +49,15 @@ export function writeSnippets(snippets: readonly Snippet[]): void {
 
 /** Compiles the written blocks under strict, and returns the compiler's problems. */
 export function problemsOf(snippets: readonly Snippet[]): string[] {
-  const options: ts.CompilerOptions = {
-    strict: true,
-    noEmit: true,
-    module: ts.ModuleKind.NodeNext,
-    target: ts.ScriptTarget.ES2022,
-    lib: ["lib.es2022.d.ts", "lib.esnext.disposable.d.ts"],
-    types: ["node"],
-    typeRoots: [join(root, "node_modules/@types")],
-    skipLibCheck: true,
-  };
+  const options = [
+    ...["--strict", "--noEmit", "--skipLibCheck", "--ignoreConfig", "--pretty", "false", "--module", "nodenext"],
+    ...["--target", "es2022", "--lib", "es2022,esnext.disposable"],
+    ...["--types", "node", "--typeRoots", join(root, "node_modules/@types")],
+  ];
   const files = snippets.map(({ file }) => `${file}.mts`);
-  return ts.getPreEmitDiagnostics(ts.createProgram(files, options)).map((problem) => {
-    const text = ts.flattenDiagnosticMessageText(problem.messageText, "\n");
-    return `${problem.file?.fileName.split("/").at(-1)}: ${text}`;
-  });
+  const compiler = [join(root, "node_modules/tsc/bin/tsc"), ...options, ...files];
+  const { status, stdout, stderr } = spawnSync(process.execPath, compiler, { encoding: "utf8" });
+  return status === 0 ? [] : [stdout, stderr];
 }
 
 /** Runs a written block in a folder. `prelude` defines what the block only declares. */

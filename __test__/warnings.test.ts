@@ -1,4 +1,5 @@
 // Tests the warnings: each is a warning of the process, and is published on the channel `forkpoint:warning`.
+// @module-tag threads
 import { spawnSync } from "node:child_process";
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";

@@ -4,7 +4,7 @@ import { copyTests } from "../integration/langgraph-newest/copy.mjs";
 import { root, run, setup, tool } from "./setup.mjs";
 
 const types = (...projects) => {
-  for (const project of projects) tool("typescript/bin/tsc", ["-p", root + project, "--noEmit"]);
+  for (const project of projects) tool("tsc/bin/tsc", ["-p", root + project, "--noEmit"]);
 };
 
 /** Checks what every change needs. */

@@ -11,7 +11,7 @@ const modules = `${root}.types`;
 
 /** Checks the code and writes the declarations of each module. Ends the process if the code has an error. */
 async function check() {
-  const tsc = `${root}node_modules/typescript/bin/tsc`;
+  const tsc = `${root}node_modules/tsc/bin/tsc`;
   const child = spawn(process.execPath, [tsc, "-p", `${root}tsconfig.types.json`, "--pretty"], { stdio: "inherit" });
   const [status] = await once(child, "exit");
   if (status !== 0) process.exit(1);

@@ -1,4 +1,5 @@
 // Tests the contract of Agentium's checkpoint store on every store of this package.
+// @module-tag threads
 import { CheckpointStore, openStore } from "forkpoint";
 import {
   ForkpointStorage,

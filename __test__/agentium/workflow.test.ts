@@ -1,4 +1,5 @@
 // Tests the contract of workflows on every kind of store.
+// @module-tag threads
 import { AsyncLocalStorage } from "node:async_hooks";
 import { join } from "node:path";
 import {

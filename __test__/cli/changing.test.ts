@@ -1,4 +1,5 @@
 // Tests the commands that change a database: fork, prune, rm, vacuum. They ask before they remove something.
+// @module-tag slow
 import { randomBytes } from "node:crypto";
 import { statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";

@@ -1,4 +1,5 @@
 // Tests which database a command takes, and that looking into one changes nothing.
+// @module-tag slow
 import { chmodSync, copyFileSync, existsSync, mkdirSync, readdirSync, statSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { pathToFileURL } from "node:url";

@@ -1,5 +1,6 @@
 // Tests docs/cli.md: every command that it shows runs in order, and prints what it says. Times, sizes, new ids and the
 // width of columns differ.
+// @module-tag slow
 import { spawnSync } from "node:child_process";
 import { mkdirSync, mkdtempSync, readFileSync, realpathSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";

@@ -1,4 +1,5 @@
 // Tests how runs and checkpoints are named, and that ids and values from a database can do no harm.
+// @module-tag slow
 import { join } from "node:path";
 import { CheckpointStore, openStore } from "forkpoint";
 import { ForkpointStorage, WorkflowCheckpointStore } from "forkpoint/agentium";

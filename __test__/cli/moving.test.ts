@@ -1,4 +1,5 @@
 // Tests export, import, copy and backup.
+// @module-tag slow
 import { createHash, randomBytes } from "node:crypto";
 import { existsSync, mkdirSync, readFileSync, readdirSync, statSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";

@@ -1,4 +1,5 @@
 // Tests what the command line does with its streams: pipes that close, terminals, colours, and signals.
+// @module-tag slow
 import { type ChildProcess, spawn } from "node:child_process";
 import { randomBytes } from "node:crypto";
 import { existsSync, readdirSync } from "node:fs";

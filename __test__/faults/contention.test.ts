@@ -1,4 +1,5 @@
 // Several processes on one store. No call fails because of another process, and all processes see one order.
+// @module-tag slow
 import { describe, expect, it } from "vitest";
 import { folder } from "../helpers.js";
 import { contend, create, expectOneOrder, race } from "./contention.js";

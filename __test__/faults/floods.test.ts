@@ -1,4 +1,5 @@
 // Uses stores so often that anything that is not freed would show: memory, threads and open files stay as they are.
+// @module-tag slow
 import { expect, it } from "vitest";
 import { fixture, folder } from "../helpers.js";
 import { amount, isLong, Program, targetIn } from "./faults.js";

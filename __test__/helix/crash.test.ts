@@ -1,5 +1,6 @@
 // Kills real processes, and lets several processes write at once. An acknowledged call must be stored, and no call may
 // be stored in part.
+// @module-tag slow
 import { type ChildProcess } from "node:child_process";
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";

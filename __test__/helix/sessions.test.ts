@@ -1,4 +1,5 @@
 // Tests sessions and their states.
+// @module-tag threads
 import type { SessionStore } from "forkpoint/helix";
 import { describe, expect, it } from "vitest";
 import { expectSame, failure, kinds, rejection, wrongType } from "../helpers.js";

@@ -1,4 +1,5 @@
 // A save serialises only what is new. Whatever was changed must be noticed.
+// @module-tag slow
 import { DefaultDeserializer, DefaultSerializer, deserialize, serialize, setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";
 import { describe, expect, it } from "vitest";

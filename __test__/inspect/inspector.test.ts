@@ -1,4 +1,5 @@
 // Tests the inspector on every kind of store, with the data of every framework.
+// @module-tag threads
 import { readFileSync, readdirSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { CheckpointStore, type Store, isForkpointError, openStore } from "forkpoint";

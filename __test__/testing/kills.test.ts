@@ -1,4 +1,5 @@
 // Tests killAndResume and killEverywhere with programs that are really killed.
+// @module-tag slow
 import { existsSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";

@@ -1,4 +1,5 @@
 // Tests putting and reading checkpoints: put, get, list, getTuple and stateHistory.
+// @module-tag threads
 import { randomBytes } from "node:crypto";
 import { type NewThreadCheckpoint, type ThreadCheckpoint } from "forkpoint/tinyagents";
 import { describe, expect, it, onTestFinished, vi } from "vitest";

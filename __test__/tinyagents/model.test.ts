@@ -1,4 +1,5 @@
 // Makes random sequences of operations on a checkpointer and on a model. After each operation, both must answer alike.
+// @module-tag slow
 import { type PendingWrite } from "forkpoint/tinyagents";
 import { describe, expect, it } from "vitest";
 import { durable, kinds, rejection } from "../helpers.js";

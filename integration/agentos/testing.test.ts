@@ -1,4 +1,5 @@
 // Tests forkpoint/testing with AgentOS' real graphs.
+// @module-tag slow
 import { fileURLToPath } from "node:url";
 import { killEverywhere, withFaults } from "forkpoint/testing";
 import { expect, it } from "vitest";

@@ -1,5 +1,6 @@
 // Compares channels that are put together from kept bytes with what LangGraph's serializer writes.
 // FORKPOINT_FAULT_DIFFERENTIAL_MS sets how long.
+// @module-tag slow
 import { AIMessage, type BaseMessage, HumanMessage, ToolMessage } from "@langchain/core/messages";
 import { MemorySaver } from "@langchain/langgraph-checkpoint";
 import { expect, it, onTestFinished } from "vitest";

@@ -1,5 +1,6 @@
 // Tests the documents: every `ts` block of the guides to LangGraph, to tests and to encryption, and those of the README
 // about LangGraph, compiles under strict and runs unchanged in its own folder.
+// @module-tag slow
 import { spawn } from "node:child_process";
 import { randomUUID } from "node:crypto";
 import { once } from "node:events";

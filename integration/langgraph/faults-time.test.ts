@@ -1,4 +1,5 @@
 // The databases of LangGraph's threads go back in time: see __test__/faults/time.test.ts.
+// @module-tag slow
 import { describe, expect, it } from "vitest";
 import { amount, isLong, targetIn } from "../../__test__/faults/faults.js";
 import { kindsThatGoBack, machineFor } from "../../__test__/faults/machines.js";

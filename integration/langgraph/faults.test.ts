@@ -1,4 +1,5 @@
 // The fault tests of __test__/faults, for LangGraph's threads.
+// @module-tag slow
 import { describe, expect, it } from "vitest";
 import { crash } from "../../__test__/faults/crash.js";
 import { contend, race } from "../../__test__/faults/contention.js";

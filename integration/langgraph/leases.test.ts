@@ -1,4 +1,5 @@
 // A saver with `lease: true`: one process at a time runs a thread, with real graphs and real processes.
+// @module-tag slow
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { createInterface } from "node:readline";

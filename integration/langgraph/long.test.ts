@@ -1,4 +1,5 @@
 // Large cases: a thousand steps, many threads at once, hundreds of branches, megabytes of state.
+// @module-tag slow
 import { createHash } from "node:crypto";
 import { readdirSync, statSync } from "node:fs";
 import { basename, dirname, join } from "node:path";

@@ -1,4 +1,5 @@
 // Tests whose threads recover() takes: those of its own program, and none that a tool made or that a living process runs.
+// @module-tag slow
 import { END, START, StateGraph } from "@langchain/langgraph";
 import { openInspector } from "forkpoint/inspect";
 import { ForkpointSaver, type RecoveredThread, recover } from "forkpoint/langgraph";

@@ -116,8 +116,7 @@ it.for(long ? (["oldest", "newest"] as const) : (["oldest"] as const))(
     const disk = smallDisk(120 << 20);
     // The log of changes takes half of the disk. The server ends when it cannot write the log.
     const settings = { min_wal_size: "32MB", max_wal_size: "32MB" };
-    const folder = disk?.FORKPOINT_DISK;
-    const server = disk && (await serverWith(disk, { version, settings, sync: true, folder }));
+    const server = disk && (await serverWith(disk, { version, settings, sync: true, folder: disk.FORKPOINT_DISK }));
     if (disk === undefined || server === undefined) return test.skip();
     const ballast = join(disk.FORKPOINT_DISK, "ballast");
     writeFileSync(ballast, Buffer.alloc(24 << 20));

@@ -1,6 +1,6 @@
 import { fileURLToPath } from "node:url";
 import { defineConfig } from "vitest/config";
-import { entries } from "../../__test__/entries.js";
+import { entries } from "../../__test__/entries.mjs";
 
 const file = (path: string) => fileURLToPath(new URL(path, import.meta.url));
 
