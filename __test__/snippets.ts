@@ -49,13 +49,11 @@ export function writeSnippets(snippets: readonly Snippet[]): void {
 
 /** Compiles the written blocks under strict, and returns the compiler's problems. */
 export function problemsOf(snippets: readonly Snippet[]): string[] {
-  const options = [
-    ...["--strict", "--noEmit", "--skipLibCheck", "--ignoreConfig", "--pretty", "false", "--module", "nodenext"],
-    ...["--target", "es2022", "--lib", "es2022,esnext.disposable"],
-    ...["--types", "node", "--typeRoots", join(root, "node_modules/@types")],
-  ];
+  const flags = "--strict --noEmit --skipLibCheck --ignoreConfig --pretty false --module nodenext --target es2022";
+  const options = [...flags.split(" "), "--lib", "es2022,esnext.disposable", "--types", "node"];
   const files = snippets.map(({ file }) => `${file}.mts`);
-  const compiler = [join(root, "node_modules/tsc/bin/tsc"), ...options, ...files];
+  const typeRoots = ["--typeRoots", join(root, "node_modules/@types")];
+  const compiler = [join(root, "node_modules/tsc/bin/tsc"), ...options, ...typeRoots, ...files];
   const { status, stdout, stderr } = spawnSync(process.execPath, compiler, { encoding: "utf8" });
   return status === 0 ? [] : [stdout, stderr];
 }
