@@ -58,13 +58,13 @@ export function problemsOf(snippets: readonly Snippet[]): string[] {
   return status === 0 ? [] : [stdout, stderr];
 }
 
-/** Runs a written block in a folder. `prelude` defines what the block only declares. */
-export function runSnippet({ file }: Snippet, cwd: string, prelude = ""): SpawnSyncReturns<string> {
+/** Runs a written block in a folder, for up to `timeout` ms. `prelude` defines what the block only declares. */
+export function runSnippet({ file }: Snippet, cwd: string, prelude = "", timeout = 55_000): SpawnSyncReturns<string> {
   const script = `${prelude}\nawait import(${JSON.stringify(pathToFileURL(`${file}.mjs`).href)});`;
   // Clear the test runner's NODE_OPTIONS for the child.
   const env = { ...process.env, NODE_OPTIONS: "" };
   // A program that does not end fails, instead of holding up the tests. Nothing else can end the call.
-  const options = { cwd, encoding: "utf8", env, timeout: 55_000, killSignal: "SIGKILL" } as const;
+  const options = { cwd, encoding: "utf8", env, timeout, killSignal: "SIGKILL" } as const;
   return spawnSync(process.execPath, ["--input-type=module", "--eval", script], options);
 }
 
