@@ -5,6 +5,7 @@
 // of vitest are allowed.
 import { readFileSync, readdirSync } from "node:fs";
 import { check, checkRest } from "./check.mjs";
+import { keepFilesInMemory } from "./memory.mjs";
 import { root, run, setup } from "./setup.mjs";
 import { step, slowest, vitest } from "./steps.mjs";
 
@@ -40,6 +41,7 @@ function runRest() {
   vitest("rest", ...projects(rest));
 }
 
+keepFilesInMemory();
 const given = process.argv.slice(2);
 const [which] = given;
 if (which !== undefined && which !== "--all" && which !== "--rest") {

@@ -452,6 +452,17 @@ describe.each(kinds)("an inspector of %s", (kind) => {
     await events.return?.();
   });
 
+  test("tells what is removed before it looks for the first time", async () => {
+    const { store, inspector } = await filled();
+    const graphs = new CheckpointStore(store);
+    await graphs.save(checkpoint({ id: "last", runId: "run-1", timestamp: 1e6 }));
+    const events = inspector.watch({ last: 1 })[Symbol.asyncIterator]();
+    expect((await events.next()).value).toMatchObject({ type: "saved", checkpoint: { id: "last" } });
+    await graphs.delete("last");
+    expect((await events.next()).value).toEqual({ type: "changed" });
+    await events.return?.();
+  });
+
   test("refuses wrong arguments, and every call after it was closed", async () => {
     const { inspector } = await filled();
     const wrong = async (call: () => unknown) => {

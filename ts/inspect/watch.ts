@@ -55,14 +55,14 @@ export async function* watch(
   const newest = await look(context, { after: 0, newestFirst: true, limit: KNOWN });
   let after = since ?? newest.next;
   const seen = new Seen(newest.rows.filter(({ seq }) => seq <= after));
-  if (since === undefined && last > 0) {
+  // What is removed from here on is told, also before the first pause.
+  let page = since === undefined ? newest : undefined;
+  let counted = page?.checkpoints ?? null;
+  if (last > 0 && page !== undefined) {
     const rows = await lastSaved(context, last, isWanted);
-    for (const event of await eventsOf(context, rows)) yield event;
-    seen.add(rows.filter(({ seq }) => seq > after));
-    after = Math.max(after, rows.at(-1)?.seq ?? 0);
+    // The loop yields what was saved meanwhile.
+    for (const event of await eventsOf(context, rows.filter(({ seq }) => seq <= after))) yield event;
   }
-  let page: FeedPage | undefined;
-  let counted: number | null = null;
   while (!stopped()) {
     const { version, wait }: Partial<FeedPage> = page ?? {};
     // The last checkpoint that was seen is read again: another one in its place shows that the database went back.
