@@ -455,10 +455,11 @@ describe.each(kinds)("an inspector of %s", (kind) => {
   test("tells what is removed before it looks for the first time", async () => {
     const { store, inspector } = await filled();
     const graphs = new CheckpointStore(store);
-    await graphs.save(checkpoint({ id: "last", runId: "run-1", timestamp: 1e6 }));
+    await graphs.save(checkpoint({ id: "first", runId: "run-1", timestamp: 1e6 }));
+    await graphs.save(checkpoint({ id: "last", runId: "run-1", timestamp: 2e6 }));
     const events = inspector.watch({ last: 1 })[Symbol.asyncIterator]();
     expect((await events.next()).value).toMatchObject({ type: "saved", checkpoint: { id: "last" } });
-    await graphs.delete("last");
+    await graphs.delete("first");
     expect((await events.next()).value).toEqual({ type: "changed" });
     await events.return?.();
   });
