@@ -11,9 +11,6 @@
 //!
 //! A log without records is the same as no log.
 
-#[cfg(test)]
-pub(crate) mod model;
-
 use std::collections::{BTreeSet, HashSet};
 
 use crate::error::{Code, Error, Result};
