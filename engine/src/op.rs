@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use bytes::Bytes;
 
 use crate::error::{Code, Error, Result, quote};
-use crate::record::{ContractId, Draft, Header, Record, SortKey, Write};
+use crate::record::{Checkpoint, ContractId, Draft, Header, Part, Payload, Record, SortKey, Write};
 
 /// One change.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -124,6 +124,11 @@ pub enum Op {
 }
 
 impl Op {
+    /// Stores a checkpoint that has these parts, inherits none and names no logs.
+    pub fn put(header: Header, parts: Vec<Part>) -> Self {
+        Self::Put(Box::new(Checkpoint { header, payload: Payload { parts }, logs: Vec::new() }.into()))
+    }
+
     /// Returns the weight of the op in a queue, in bytes: the size of the payload plus a small constant for the other
     /// fields.
     pub fn weight(&self) -> usize {

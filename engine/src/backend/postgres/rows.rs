@@ -171,20 +171,7 @@ mod tests {
     use crate::record::{ContractId, Header};
 
     fn rows(seqs: &[Seq]) -> Vec<Listed> {
-        let header = Header {
-            contract: ContractId(1),
-            lineage: String::new(),
-            id: String::new(),
-            parent: None,
-            group: String::new(),
-            label: String::new(),
-            sort_key: SortKey::default(),
-            saved_at: 0,
-            age_offset: 0,
-            depends_on_parent: false,
-            exempt: false,
-            meta: Vec::new(),
-        };
+        let header = Header::new(ContractId(1), "", "");
         let listed = |seq| Listed { seq, step: 0, header: header.clone(), logical_bytes: 0, stored_bytes: 0, chain: 0 };
         seqs.iter().copied().map(listed).collect()
     }

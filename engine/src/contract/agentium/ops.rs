@@ -6,7 +6,7 @@ use crate::contract::ids::{MAX_ID_BYTES, check_id, damaged};
 use crate::error::{Error, Result};
 use crate::op::{Expect, Op, Unit};
 use crate::query::{Of, Query};
-use crate::record::{Checkpoint, ContractId, Header, Part, Payload, SortKey};
+use crate::record::{ContractId, Header, Part, SortKey};
 use serde::Serialize;
 use serde_json::json;
 
@@ -116,23 +116,16 @@ pub fn save(save: Save) -> Result<Unit> {
         or: step.id.clone(),
     });
     let header = Header {
-        contract: CONTRACT_ID,
-        lineage: step.run_id,
-        id: step.id,
         parent,
-        group: String::new(),
-        label: String::new(),
         sort_key: sort_key.then(&SortKey::from_f64(step.created_at)),
         saved_at,
         age_offset: AGE_OFFSET,
-        depends_on_parent: false,
-        exempt: false,
         meta: meta::encode(state.bytes.len() as u64, step.steps, &step.step_name),
+        ..Header::new(CONTRACT_ID, step.run_id, step.id)
     };
-    let checkpoint = Checkpoint { header, payload: Payload { parts: vec![state, rest] }, logs: Vec::new() };
     Ok(Unit {
         expect: expect.into_iter().collect(),
-        ops: clear.into_iter().chain([Op::Put(Box::new(checkpoint.into()))]).collect(),
+        ops: clear.into_iter().chain([Op::put(header, vec![state, rest])]).collect(),
     })
 }
 

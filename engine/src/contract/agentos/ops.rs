@@ -6,7 +6,7 @@ use crate::contract::ids::{check_id, damaged};
 use crate::error::{Error, Result};
 use crate::op::{Expect, Fork, Op, Unit};
 use crate::query::{Of, Query};
-use crate::record::{Checkpoint, ContractId, Header, Part, Payload, SortKey};
+use crate::record::{ContractId, Header, Part, SortKey};
 use serde::Serialize;
 use serde_json::json;
 
@@ -85,21 +85,15 @@ pub fn save(save: Save) -> Result<Unit> {
         or: metadata.id.clone(),
     });
     let header = Header {
-        contract: CONTRACT_ID,
-        lineage: metadata.run_id,
-        id: metadata.id,
         parent,
         group: metadata.graph_id,
         label: metadata.node_id,
         sort_key: SortKey::from_f64(metadata.timestamp),
         saved_at,
-        age_offset: 0,
-        depends_on_parent: false,
-        exempt: false,
         meta: meta::encode(state_size, metadata.has_memory_snapshot, metadata.timestamp, status, mark.as_deref()),
+        ..Header::new(CONTRACT_ID, metadata.run_id, metadata.id)
     };
-    let checkpoint = Checkpoint { header, payload: Payload { parts: vec![state, rest] }, logs: Vec::new() };
-    Ok(Unit { expect: expect.into_iter().collect(), ops: vec![Op::Put(Box::new(checkpoint.into()))] })
+    Ok(Unit { expect: expect.into_iter().collect(), ops: vec![Op::put(header, vec![state, rest])] })
 }
 
 /// `fork` without a patch: stores a copy of a checkpoint under a new id, as the first checkpoint of a new run.

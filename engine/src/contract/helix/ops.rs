@@ -98,21 +98,14 @@ pub fn change(change: Change) -> Result<Unit> {
 
 fn put_row(session: &Session) -> Op {
     let header = Header {
-        contract: SESSIONS_ID,
-        lineage: session.id.clone(),
-        id: session.id.clone(),
-        parent: None,
-        group: String::new(),
-        label: String::new(),
         sort_key: SortKey(session.version.to_be_bytes().to_vec()),
         saved_at: session.saved_at,
-        age_offset: 0,
-        depends_on_parent: false,
         // Retention cannot know that the messages go together with the row. See `expire`.
         exempt: true,
         meta: session.meta.encode(),
+        ..Header::new(SESSIONS_ID, session.id.clone(), session.id.clone())
     };
-    Op::Put(Box::new(Checkpoint { header, payload: Payload::default(), logs: Vec::new() }.into()))
+    Op::put(header, Vec::new())
 }
 
 fn remove_row(session_id: &str) -> Op {
@@ -199,18 +192,10 @@ pub fn save(save: Save) -> Result<Unit> {
         conditions.push(expect(&session_id, must, Code::Conflict, "was changed by another writer: try again"));
     }
     let header = Header {
-        contract: CONTRACT_ID,
-        lineage: session_id.clone(),
-        id,
-        parent: None,
-        group: String::new(),
-        label: String::new(),
         sort_key: SortKey::from_f64(timestamp),
         saved_at,
-        age_offset: 0,
-        depends_on_parent: false,
-        exempt: false,
         meta: meta.encode(),
+        ..Header::new(CONTRACT_ID, session_id.clone(), id)
     };
     let mut draft = Draft::from(Checkpoint { header, payload: Payload { parts }, logs: Vec::new() });
     draft.logs = vec![LogPin { log: MESSAGES.to_owned(), length: messages }];
