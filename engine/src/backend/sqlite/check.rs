@@ -17,8 +17,8 @@ use super::log_check::{self, After};
 use super::logs::present;
 use super::row::{Claims, HeaderRow};
 use super::schema::LateIndex;
-use super::setting;
 use super::totals::Totals;
+use super::{setting, statement};
 use crate::backend::log_findings::LogTable;
 use crate::cache::PayloadCache;
 use crate::check::{CheckCursor, CheckPage, Finding, FindingCode, Severity};
@@ -122,7 +122,7 @@ pub(super) fn page(connection: &Connection, cursor: &CheckCursor, limit: usize) 
 fn count_rows(connection: &Connection) -> Result<i64> {
     let sql = "SELECT (SELECT count(*) FROM checkpoint) + (SELECT count(*) FROM write)";
     let records = if present(connection)? { " + (SELECT count(*) FROM record)" } else { "" };
-    connection.query_row(&format!("{sql}{records}"), [], |row| row.get(0)).map_err(from_sqlite)
+    statement::number(connection, &format!("{sql}{records}"), [])
 }
 
 /// The error for a cursor that no page of a check returned.
@@ -270,10 +270,7 @@ impl Check<'_> {
     }
 
     fn number(&self, sql: &str, params: impl Params) -> Result<i64> {
-        self.connection
-            .prepare_cached(sql)
-            .and_then(|mut statement| statement.query_row(params, |row| row.get(0)))
-            .map_err(from_sqlite)
+        statement::number(self.connection, sql, params)
     }
 
     /// Returns true if an index has exactly one entry for a row. A damaged index is treated as having no entry.

@@ -12,7 +12,7 @@ use rusqlite::{Connection, Params, Row, params};
 
 use super::error::from_sqlite;
 use super::log_rows::{Head, Stored, branch_sum, key_hash, misled, signed, unsigned, verify_branch};
-use super::statement::{all, one};
+use super::statement::{all, execute, number, one};
 use crate::backend::logs::{Branch, BranchId, End, LogRows};
 use crate::backend::marks::{head_sum, record_sum, seal_record};
 use crate::error::Result;
@@ -141,7 +141,7 @@ impl<'a> Logs<'a> {
 
     /// Runs a statement. Returns the number of rows that it changed.
     fn execute(&self, sql: &str, params: impl Params) -> Result<usize> {
-        self.connection.prepare_cached(sql).and_then(|mut statement| statement.execute(params)).map_err(from_sqlite)
+        execute(self.connection, sql, params)
     }
 }
 
@@ -234,15 +234,8 @@ impl LogRows for Logs<'_> {
         let contract = self.branch(id)?.map_or(ContractId(0), |branch| branch.contract);
         // The statement compares each row with its index entry, so a damaged index never causes a record of another
         // branch to be deleted.
-        let removed: Vec<Removed> = self
-            .connection
-            .prepare_cached(CUT)
-            .and_then(|mut statement| {
-                let read = |row: &Row<'_>| Ok(Removed { contract, num: row.get(0)?, bytes: row.get(1)? });
-                statement.query_map(params![id, signed(from)], read)?.collect()
-            })
-            .map_err(from_sqlite)?;
-        self.removed.extend(removed);
+        let read = |row: &Row<'_>| Ok(Removed { contract, num: row.get(0)?, bytes: row.get(1)? });
+        self.removed.extend(all(self.connection, CUT, params![id, signed(from)], read)?);
         Ok(())
     }
 
@@ -297,8 +290,7 @@ pub(super) fn last_record(connection: &Connection) -> Result<i64> {
     if !present(connection)? {
         return Ok(0);
     }
-    let last = one(connection, "SELECT coalesce(max(num), 0) FROM record", [], |row| row.get(0))?;
-    Ok(last.unwrap_or_default())
+    number(connection, "SELECT coalesce(max(num), 0) FROM record", [])
 }
 
 /// Calls `tell` for each record with a number above `num`, in ascending order. The arguments are the record's number,

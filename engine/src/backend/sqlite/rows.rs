@@ -7,7 +7,7 @@ use super::error::from_sqlite;
 use super::lineage::{self, LineageRow};
 use super::retention::SqliteCatalog;
 use super::row::{self, index_damaged};
-use super::statement::{all, one};
+use super::statement::{all, number};
 use super::totals::Totals;
 use crate::backend::number::{signed, unsigned};
 use crate::backend::rows::{Lineup, page};
@@ -30,8 +30,7 @@ impl Lineup for Of<'_> {
     fn before(&self, sort_key: &SortKey, seq: Seq) -> Result<u64> {
         let sql =
             "SELECT count(*) FROM checkpoint INDEXED BY checkpoint_lineage WHERE lin = ? AND (sort_key, seq) < (?, ?)";
-        let count = one(self.connection, sql, params![self.lineage.lin, sort_key.0, seq], |row| row.get::<_, i64>(0))?;
-        Ok(unsigned(count.unwrap_or(0)))
+        Ok(unsigned(number(self.connection, sql, params![self.lineage.lin, sort_key.0, seq])?))
     }
 
     fn place(&self, id: &str) -> Result<Option<(SortKey, Seq)>> {
@@ -67,8 +66,7 @@ fn listed(connection: &Connection, seq: Seq) -> Result<(Listed, i64)> {
     let damaged = || index_damaged(&format!("checkpoint number {seq}"));
     let row = row::read(connection, seq)?.ok_or_else(damaged)?;
     let chain = chain::read(connection, seq)?.ok_or_else(damaged)?;
-    let stored = "SELECT length(body) FROM checkpoint WHERE seq = ?";
-    let stored = one(connection, stored, [seq], |row| row.get::<_, i64>(0))?.unwrap_or(0);
+    let stored = number(connection, "SELECT length(body) FROM checkpoint WHERE seq = ?", [seq])?;
     let (logical_bytes, stored_bytes, chain) = (unsigned(chain.size), unsigned(stored), unsigned(chain.depth));
     Ok((Listed { seq, step: 0, header: row.header, logical_bytes, stored_bytes, chain }, row.lin))
 }
