@@ -15,6 +15,7 @@ use super::error::from_sqlite;
 use super::lineage::{self, LineageRow};
 use super::statement::{all, execute, one};
 use crate::backend::header::{DEPENDS_ON_PARENT, EXEMPT, flags_and_sum};
+use crate::check::About;
 use crate::error::{Code, Error, Result};
 use crate::record::{ContractId, Header, Seq, SortKey};
 
@@ -42,14 +43,6 @@ pub(super) struct HeaderRow {
     pub header: Header,
     /// The content of the column `logs`.
     pub logs: Option<Vec<u8>>,
-}
-
-/// The contract, lineage and id of a damaged row. A field is empty if it cannot be trusted.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(super) struct Claims {
-    pub contract: Option<ContractId>,
-    pub lineage: Option<String>,
-    pub id: Option<String>,
 }
 
 /// Returns the hash of contract and id. The index of ids finds a checkpoint by this hash.
@@ -232,14 +225,14 @@ impl Found {
 
 /// Identifies a damaged row as far as possible. Returns the contract and the lineage's name if the row of the lineage
 /// is undamaged. Returns the id if it matches its hash.
-pub(super) fn claims(connection: &Connection, seq: Seq) -> Claims {
+pub(super) fn claims(connection: &Connection, seq: Seq) -> About {
     let lineage = lineage_of(connection, seq).ok().flatten().and_then(|lin| lineage::read(connection, lin).ok()?);
     let contract = lineage.as_ref().map(|lineage| lineage.contract);
     let sql = "SELECT id, id_hash FROM checkpoint WHERE seq = ?";
     let id: Result<Option<(String, i64)>> = one(connection, sql, [seq], |row| Ok((row.get(0)?, row.get(1)?)));
     let is_whole = |(id, hash): &(String, i64)| contract.is_some_and(|contract| id_hash(contract, id) == *hash);
     let id = id.ok().flatten().filter(is_whole).map(|(id, _)| id);
-    Claims { contract, lineage: lineage.map(|lineage| lineage.name), id }
+    About { contract, lineage: lineage.map(|lineage| lineage.name), id }
 }
 
 /// Returns the save numbers that the index of ids contains for the hash of an id, newest first. Different ids may have

@@ -4,9 +4,10 @@
 use rusqlite::{Connection, params};
 
 use super::error::from_sqlite;
-use super::row::{Claims, index_damaged};
+use super::row::index_damaged;
 use super::statement::{all, execute, number, one};
 use crate::backend::writes::{by_task, merge, open, reopen as unclaimed, seal};
+use crate::check::About;
 use crate::codec::checksum::Sum;
 use crate::error::{Code, Error, Result};
 use crate::record::{ContractId, Part, Write};
@@ -67,15 +68,15 @@ pub(super) fn read(connection: &Connection, num: i64) -> Result<Option<WriteRow>
 
 /// Identifies a damaged row. If only the claim is damaged, returns the contract and the checkpoint's id. Otherwise
 /// returns no contract and no id.
-pub(super) fn claims(connection: &Connection, num: i64) -> Claims {
+pub(super) fn claims(connection: &Connection, num: i64) -> About {
     let sql = "SELECT contract, id, task, sum FROM write WHERE num = ?";
     let read = |row: &rusqlite::Row<'_>| Ok((ContractId(row.get(0)?), row.get(1)?, row.get(2)?, row.get(3)?));
     let found: Result<Option<(ContractId, String, String, i64)>> = one(connection, sql, [num], read);
     match found {
         Ok(Some((contract, id, task, stored))) if sum(num, contract, &id, &task) == stored => {
-            Claims { contract: Some(contract), lineage: None, id: Some(id) }
+            About { contract: Some(contract), lineage: None, id: Some(id) }
         }
-        _ => Claims::default(),
+        _ => About::default(),
     }
 }
 
