@@ -246,7 +246,6 @@ pub enum Expect {
     Checkpoint {
         contract: ContractId,
         id: String,
-        /// The expectation.
         must: Must,
         /// The error of the unit if the checkpoint is not as expected.
         otherwise: Error,
@@ -271,7 +270,6 @@ pub enum Must {
 pub(crate) enum Subject<'a> {
     /// The newest checkpoint of this lineage.
     Newest(ContractId, &'a str),
-    /// The checkpoint with this id.
     Id(ContractId, &'a str),
 }
 
@@ -346,7 +344,6 @@ pub struct Commit {
     pub units: usize,
 }
 
-/// The result of an append.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Appended {
     /// The log's length after the append.

@@ -18,7 +18,6 @@ const REST: u32 = 20;
 /// process held a lock.
 const FAILURES: u32 = 3;
 
-/// The sweeper of a store.
 pub(crate) struct Sweeper {
     policy: Policy,
     /// The rules that the current sweep must still apply, and their cursors.

@@ -61,7 +61,6 @@ impl Mark {
     }
 }
 
-/// The name of a log.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct LogName<'a> {
     pub(crate) contract: ContractId,

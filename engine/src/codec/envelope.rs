@@ -181,7 +181,6 @@ struct Envelope<'a> {
     checksum: u64,
     /// The length of the raw bytes.
     length: usize,
-    /// The length of the content.
     content: usize,
     body: &'a [u8],
 }

@@ -85,7 +85,6 @@ pub struct Holding {
 pub struct Fence {
     /// The leased run.
     pub of: Run,
-    /// The id of the lease.
     pub id: String,
 }
 
@@ -102,7 +101,6 @@ impl From<Fence> for Expect {
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Expired {
-    /// The id of the lease.
     pub id: String,
     /// The time at which it was taken or renewed, in ms since the epoch.
     #[serde(deserialize_with = "exact")]

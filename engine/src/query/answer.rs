@@ -18,7 +18,6 @@ pub enum Answer {
     /// Checkpoints with their writes.
     Tuples(Vec<Tuple>),
     Checkpoints(Vec<Checkpoint>),
-    /// The headers of checkpoints.
     Headers(Vec<Header>),
     /// A number of checkpoints.
     Count(u64),
@@ -46,7 +45,6 @@ pub enum Answer {
     Starts(Vec<Start>),
     /// A page of pending writes.
     Writes(Vec<Written>),
-    /// The runs of a log.
     LogRuns(Vec<LogRun>),
     /// A page of the checkpoints of a lineage.
     Rows(RowPage),

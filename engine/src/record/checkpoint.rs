@@ -79,7 +79,6 @@ pub struct Part {
     pub name: String,
     /// The name of the serializer that wrote the bytes.
     pub tag: String,
-    /// The serialized bytes.
     pub bytes: Content,
 }
 

@@ -138,7 +138,6 @@ const LOCK: &str = concat!(
 
 /// What [`lock`] returns.
 pub(super) struct Locked {
-    /// The lineages.
     pub(super) lins: HashSet<i64>,
     /// The rows that the batch needs.
     pub(super) known: Known,

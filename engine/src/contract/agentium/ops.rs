@@ -24,13 +24,10 @@ pub const REST: &str = "rest";
 /// The fields of a checkpoint that listings show without reading its payload.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Step {
-    /// `id`.
     pub id: String,
-    /// `runId`.
     pub run_id: String,
     /// `stepIndex`: any finite number. -1 stands for the state before the first step.
     pub step_index: f64,
-    /// `stepName`.
     pub step_name: String,
     /// `createdAt`, in ms since the epoch. If it is missing, this is the framework's `timestamp`. `keepLastN` removes
     /// the checkpoints with the lowest `createdAt` first.
@@ -64,7 +61,6 @@ pub enum Status {
     Unknown,
 }
 
-/// A checkpoint to save.
 #[derive(Clone, Debug)]
 pub struct Save {
     /// The ids, the step and the time. `state_size` is ignored: the size comes from the payload.
@@ -77,7 +73,6 @@ pub struct Save {
     /// The id of the checkpoint that the caller expects to be the run's latest (D7). `None`: the caller expects
     /// nothing. `Some(None)`: the caller expects that the run has no checkpoint.
     pub expected_parent: Option<Option<String>>,
-    /// `state`, serialized.
     pub state: Part,
     /// The rest of the checkpoint, serialized.
     pub rest: Part,

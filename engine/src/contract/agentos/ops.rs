@@ -22,13 +22,9 @@ pub const REST: &str = "rest";
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Metadata {
-    /// `id`.
     pub id: String,
-    /// `runId`.
     pub run_id: String,
-    /// `graphId`.
     pub graph_id: String,
-    /// `nodeId`.
     pub node_id: String,
     /// `timestamp`, in ms since the Unix epoch. Any finite number.
     pub timestamp: f64,
@@ -38,7 +34,6 @@ pub struct Metadata {
     pub has_memory_snapshot: bool,
 }
 
-/// A checkpoint to save.
 #[derive(Clone, Debug)]
 pub struct Save {
     /// The ids and the timestamp. `state_size` is ignored: the size comes from the payload.
@@ -52,7 +47,6 @@ pub struct Save {
     pub parent: Option<String>,
     /// Says who made the checkpoint. `ts/store/mark.ts` writes and reads it.
     pub mark: Option<String>,
-    /// `state`, serialized.
     pub state: Part,
     /// The rest of the checkpoint, serialized.
     pub rest: Part,

@@ -49,7 +49,6 @@ impl CheckpointRef {
     }
 }
 
-/// A checkpoint to put.
 #[derive(Clone, Debug)]
 pub struct Put {
     /// The checkpoint's thread, namespace and id.

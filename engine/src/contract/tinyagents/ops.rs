@@ -44,7 +44,6 @@ impl Place {
 /// The number of bytes that are reserved for the suffix of a later checkpoint of the same id.
 const SUFFIX_BYTES: usize = 64;
 
-/// A checkpoint to put.
 #[derive(Clone, Debug)]
 pub struct Put {
     /// The checkpoint's thread, namespace and id.
