@@ -45,8 +45,7 @@ fn listed(row: &tokio_postgres::Row, step: u64) -> Result<Listed> {
 
 impl Lineup for Of<'_> {
     fn count(&self) -> Result<u64> {
-        let sql = "SELECT count(*) FROM @checkpoint WHERE lin = $1";
-        Ok(self.open.one(sql, values![self.lineage.lin])?.map_or(0, |row| unsigned(row.get(0))))
+        lineage::count(self.open, self.lineage.lin)
     }
 
     fn before(&self, sort_key: &SortKey, seq: Seq) -> Result<u64> {

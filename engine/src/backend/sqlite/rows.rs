@@ -14,7 +14,6 @@ use crate::backend::rows::{Lineup, page};
 use crate::error::Result;
 use crate::query::{Feed, RowOrder, Rows};
 use crate::record::{FeedPage, Listed, RowPage, RowSums, Seq, SortKey};
-use crate::retention::Catalog;
 
 /// The checkpoints of a lineage.
 struct Of<'a> {
@@ -24,7 +23,7 @@ struct Of<'a> {
 
 impl Lineup for Of<'_> {
     fn count(&self) -> Result<u64> {
-        Ok(SqliteCatalog(self.connection).count(self.lineage.lin)? as u64)
+        SqliteCatalog(self.connection).count(self.lineage.lin)
     }
 
     fn before(&self, sort_key: &SortKey, seq: Seq) -> Result<u64> {
