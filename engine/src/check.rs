@@ -2,13 +2,12 @@
 //! [`Query::Check`](crate::query::Query::Check) verifies one page at a time, so that other reads run between two
 //! pages.
 
-use crate::record::ContractId;
+use crate::record::{ContractId, Header};
 
 /// The position at which the next page of a check begins. The backend defines the text. The default is the beginning.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct CheckCursor(pub String);
 
-/// The severity of a finding.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Severity {
     /// Saved data cannot be read or is not found.
@@ -64,9 +63,7 @@ impl FindingCode {
 /// One problem that a check found.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Finding {
-    /// The kind of the finding.
     pub code: FindingCode,
-    /// The severity of the finding.
     pub severity: Severity,
     /// A description of the problem and its place. The description never contains stored state.
     pub message: String,
@@ -78,6 +75,32 @@ pub struct Finding {
     pub lineage: Option<String>,
     /// The id of the checkpoint, if it is known.
     pub id: Option<String>,
+}
+
+impl Finding {
+    /// A finding that names no contract, lineage or id.
+    pub(crate) fn new(code: FindingCode, severity: Severity, message: impl Into<String>, remedy: &'static str) -> Self {
+        Self { code, severity, message: message.into(), remedy, contract: None, lineage: None, id: None }
+    }
+
+    /// The same finding with what it is about.
+    pub(crate) fn about(self, About { contract, lineage, id }: About) -> Self {
+        Self { contract, lineage, id, ..self }
+    }
+}
+
+/// What a finding is about. A field is empty if it is not known, or cannot be trusted.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct About {
+    pub(crate) contract: Option<ContractId>,
+    pub(crate) lineage: Option<String>,
+    pub(crate) id: Option<String>,
+}
+
+impl From<&Header> for About {
+    fn from(Header { contract, lineage, id, .. }: &Header) -> Self {
+        Self { contract: Some(*contract), lineage: Some(lineage.clone()), id: Some(id.clone()) }
+    }
 }
 
 /// The number of verified items of each kind.
@@ -93,7 +116,6 @@ pub struct Counted {
     pub records: u64,
 }
 
-/// A page of a check.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct CheckPage {
     /// The number of items that this page verified.

@@ -134,6 +134,11 @@ impl Error {
         self.code
     }
 
+    /// Returns true if the error means that stored bytes are damaged, or that this version does not know them.
+    pub(crate) fn is_damage(&self) -> bool {
+        matches!(self.code, Code::Corrupt | Code::Unsupported)
+    }
+
     /// The description of the failure.
     pub fn message(&self) -> &str {
         &self.message

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use bytes::Bytes;
 
 use crate::error::{Code, Error, Result, quote};
-use crate::record::{ContractId, Draft, Header, Record, SortKey, Write};
+use crate::record::{Checkpoint, ContractId, Draft, Header, Part, Payload, Record, SortKey, Write};
 
 /// One change.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -124,6 +124,11 @@ pub enum Op {
 }
 
 impl Op {
+    /// Stores a checkpoint that has these parts, inherits none and names no logs.
+    pub fn put(header: Header, parts: Vec<Part>) -> Self {
+        Self::Put(Box::new(Checkpoint { header, payload: Payload { parts }, logs: Vec::new() }.into()))
+    }
+
     /// Returns the weight of the op in a queue, in bytes: the size of the payload plus a small constant for the other
     /// fields.
     pub fn weight(&self) -> usize {
@@ -241,7 +246,6 @@ pub enum Expect {
     Checkpoint {
         contract: ContractId,
         id: String,
-        /// The expectation.
         must: Must,
         /// The error of the unit if the checkpoint is not as expected.
         otherwise: Error,
@@ -266,7 +270,6 @@ pub enum Must {
 pub(crate) enum Subject<'a> {
     /// The newest checkpoint of this lineage.
     Newest(ContractId, &'a str),
-    /// The checkpoint with this id.
     Id(ContractId, &'a str),
 }
 
@@ -341,7 +344,6 @@ pub struct Commit {
     pub units: usize,
 }
 
-/// The result of an append.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Appended {
     /// The log's length after the append.

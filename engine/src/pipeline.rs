@@ -217,7 +217,7 @@ mod tests {
     use crate::cache::PayloadCache;
     use crate::op::LogEnd;
     use crate::query::Of;
-    use crate::record::{Checkpoint, ContractId, Header, Part, Payload, SortKey, Write};
+    use crate::record::{ContractId, Header, Part, Write};
 
     const CONTRACT_ID: ContractId = ContractId(1);
 
@@ -240,23 +240,9 @@ mod tests {
     }
 
     fn put(lineage: &str, id: &str, parent: Option<&str>, length: usize) -> Op {
-        let header = Header {
-            contract: CONTRACT_ID,
-            lineage: lineage.to_owned(),
-            id: id.to_owned(),
-            parent: parent.map(str::to_owned),
-            group: String::new(),
-            label: String::new(),
-            sort_key: SortKey::default(),
-            saved_at: 0,
-            age_offset: 0,
-            depends_on_parent: false,
-            exempt: false,
-            meta: Vec::new(),
-        };
+        let header = Header { parent: parent.map(str::to_owned), ..Header::new(CONTRACT_ID, lineage, id) };
         let part = Part { name: String::new(), tag: String::new(), bytes: vec![7; length].into() };
-        let whole = Checkpoint { header, payload: Payload { parts: vec![part] }, logs: Vec::new() };
-        Op::Put(Box::new(whole.into()))
+        Op::put(header, vec![part])
     }
 
     /// Starts a pipeline whose encoder waits at a gate. Returns what the encoder enters, and the key of the gate.

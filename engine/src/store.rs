@@ -163,7 +163,6 @@ impl Store {
         }
     }
 
-    /// Answers a query.
     pub fn ask(&self, query: Query, reply: Reply<Answer>) {
         match &self.engine {
             Engine::Inline(backend) => reply.send(with(backend, |inline| inline.backend.answer(&query))),

@@ -18,7 +18,6 @@ const REST: u32 = 20;
 /// process held a lock.
 const FAILURES: u32 = 3;
 
-/// The sweeper of a store.
 pub(crate) struct Sweeper {
     policy: Policy,
     /// The rules that the current sweep must still apply, and their cursors.
@@ -121,29 +120,15 @@ mod tests {
     use crate::error::{Code, Result};
     use crate::op::{Applied, Op, Unit};
     use crate::query::{Answer, Query};
-    use crate::record::{Checkpoint, ContractId, Header, Part, Payload, SortKey};
+    use crate::record::{ContractId, Header, Part};
     use crate::retention::Pruned;
 
     const TTL: i64 = 1000;
 
     fn save(backend: &mut Memory, id: usize, saved_at: i64) {
-        let header = Header {
-            contract: ContractId(1),
-            lineage: "run".to_owned(),
-            id: id.to_string(),
-            parent: None,
-            group: String::new(),
-            label: String::new(),
-            sort_key: SortKey::default(),
-            saved_at,
-            age_offset: 0,
-            depends_on_parent: false,
-            exempt: false,
-            meta: Vec::new(),
-        };
+        let header = Header { saved_at, ..Header::new(ContractId(1), "run", id.to_string()) };
         let part = Part { name: String::new(), tag: String::new(), bytes: vec![0; 100].into() };
-        let whole = Checkpoint { header, payload: Payload { parts: vec![part] }, logs: Vec::new() };
-        backend.apply(&[vec![Op::Put(Box::new(whole.into()))].into()]).remove(0).unwrap();
+        backend.apply(&[vec![Op::put(header, vec![part])].into()]).remove(0).unwrap();
     }
 
     fn left(backend: &mut Memory) -> u64 {

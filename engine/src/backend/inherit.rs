@@ -104,7 +104,7 @@ impl<'a> Inherited<'a> {
 mod tests {
     use super::*;
     use crate::error::{Code, Error};
-    use crate::record::{Checkpoint, ContractId, Header, SortKey};
+    use crate::record::{Checkpoint, ContractId, Header};
 
     fn payload(parts: &[(&str, &str)]) -> Payload {
         let part = |(name, bytes): &(&str, &str)| Part {
@@ -116,20 +116,7 @@ mod tests {
     }
 
     fn draft(given: &[(&str, &str)], inherit: &[&str], like: &[(&str, &str)]) -> Draft {
-        let header = Header {
-            contract: ContractId(1),
-            lineage: "run".to_owned(),
-            id: "id".to_owned(),
-            parent: None,
-            group: String::new(),
-            label: String::new(),
-            sort_key: SortKey::default(),
-            saved_at: 0,
-            age_offset: 0,
-            depends_on_parent: false,
-            exempt: false,
-            meta: Vec::new(),
-        };
+        let header = Header::new(ContractId(1), "run", "id");
         let given = Checkpoint { header, payload: payload(given), logs: Vec::new() };
         let inherit = inherit.iter().map(|name| (*name).to_owned()).collect();
         Draft { inherit, like: payload(like).parts, ..Draft::from(given) }

@@ -11,9 +11,6 @@
 //!
 //! A log without records is the same as no log.
 
-#[cfg(test)]
-pub(crate) mod model;
-
 use std::collections::{BTreeSet, HashSet};
 
 use crate::error::{Code, Error, Result};
@@ -64,7 +61,6 @@ impl Mark {
     }
 }
 
-/// The name of a log.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct LogName<'a> {
     pub(crate) contract: ContractId,

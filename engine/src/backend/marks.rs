@@ -1,11 +1,11 @@
 //! What backends store of logs as bytes: the marks of a checkpoint, the records, and their checksums. A mark consists of
 //! the name of a log and the end of this log at the time when the checkpoint was saved.
 
-use super::logs::{End, Mark};
+use super::logs::{Branch, BranchId, End, Mark};
 use crate::codec::checksum::Sum;
 use crate::codec::{envelope, frame, varint};
 use crate::error::{Code, Error, Result};
-use crate::record::{Part, Payload, Record};
+use crate::record::{ContractId, Part, Payload, Record};
 
 /// Encodes the tag and the bytes of a record as an envelope.
 pub(crate) fn seal_record(record: &Record) -> Vec<u8> {
@@ -82,7 +82,37 @@ pub(crate) fn record_sum(branch: i64, position: i64, key: Option<&str>, body: &[
     Sum::new().text("record").int(branch).int(position).opt_text(key).bytes(body).finish()
 }
 
-fn damaged(what: &str) -> Error {
+/// Verifies the row of a log. Returns the end of the log.
+pub(crate) fn open_head(lin: i64, name: &str, branch: BranchId, length: i64, sum: i64) -> Result<End> {
+    match u64::try_from(length) {
+        Ok(end @ 1..) if sum == head_sum(lin, name, branch, length) => Ok(End { branch, length: end }),
+        _ => Err(damaged(&format!("log {name:?}"))),
+    }
+}
+
+/// Reads the row of a branch. `is_whole` is true if the row matches its checksum.
+pub(crate) fn open_branch(
+    id: BranchId,
+    contract: i64,
+    parent: Option<i64>,
+    start: i64,
+    is_whole: bool,
+) -> Result<Branch> {
+    // A branch must start at position 0 if it has no parent, and at a greater position if it has a parent.
+    match (u8::try_from(contract), u64::try_from(start)) {
+        (Ok(contract), Ok(length)) if is_whole && parent.is_some() == (length > 0) => {
+            Ok(Branch { contract: ContractId(contract), parent: parent.map(|branch| End { branch, length }) })
+        }
+        _ => Err(damaged(&format!("branch {id}"))),
+    }
+}
+
+/// Reads a length or a position.
+pub(crate) fn open_place(number: i64) -> Result<u64> {
+    u64::try_from(number).map_err(|_| damaged("a length or a position"))
+}
+
+pub(crate) fn damaged(what: &str) -> Error {
     let message = format!("{what} is damaged: its checksum does not match; restore the database from a backup");
     Error::new(Code::Corrupt, message)
 }

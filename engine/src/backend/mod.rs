@@ -29,6 +29,7 @@ mod pre_encoder;
 mod rebase;
 mod rows;
 pub mod sqlite;
+mod stages;
 mod tables;
 mod writes;
 

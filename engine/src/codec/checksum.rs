@@ -36,7 +36,6 @@ impl Sum {
         self
     }
 
-    /// Adds a text.
     #[must_use]
     pub(crate) fn text(self, value: &str) -> Self {
         self.tagged(TEXT, value.as_bytes())
@@ -62,7 +61,6 @@ impl Sum {
         self
     }
 
-    /// Adds bytes.
     #[must_use]
     pub(crate) fn bytes(self, value: &[u8]) -> Self {
         self.tagged(BYTES, value)

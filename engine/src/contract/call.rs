@@ -117,7 +117,6 @@ pub struct RawCall<'a> {
 }
 
 impl<'a> RawCall<'a> {
-    /// A call with this shape.
     pub fn new(shape: &'a Shape, values: Vec<Value>, buffers: Vec<Content>) -> Self {
         Self { fields: Fields { shape, values }, buffers: Buffers(buffers.into_iter()) }
     }

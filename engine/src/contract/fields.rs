@@ -31,12 +31,10 @@ pub(super) const FENCE: &str = "fence";
 /// The name of another such field: true if the caller wants the cost of the call's unit as the response.
 pub(super) const MEASURE: &str = "measure";
 
-/// The value of a field.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Value {
     /// The field is left out.
     Null,
-    /// A boolean.
     Bool(bool),
     /// A number with exactly the value that it has in JavaScript, including -0.
     Number(f64),

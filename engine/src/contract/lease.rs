@@ -20,7 +20,7 @@ use super::thread::{self, ThreadNamespace};
 use crate::error::{Code, Error, Result, quote};
 use crate::op::{Expect, Must, Op, Unit};
 use crate::query::{Of, Query};
-use crate::record::{Checkpoint, ContractId, Header, Payload, SortKey};
+use crate::record::{ContractId, Header};
 
 pub const CONTRACT: Contract = Contract {
     name: "lease",
@@ -85,7 +85,6 @@ pub struct Holding {
 pub struct Fence {
     /// The leased run.
     pub of: Run,
-    /// The id of the lease.
     pub id: String,
 }
 
@@ -102,7 +101,6 @@ impl From<Fence> for Expect {
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Expired {
-    /// The id of the lease.
     pub id: String,
     /// The time at which it was taken or renewed, in ms since the epoch.
     #[serde(deserialize_with = "exact")]
@@ -249,22 +247,14 @@ fn put(of: &Run, id: String, holding: &Holding, saved_at: i64) -> Result<Op> {
     check_id("the id of a lease", &id)?;
     let lineage = of.lineage()?;
     let header = Header {
-        contract: CONTRACT_ID,
         group: group(&lineage),
-        lineage,
-        id,
-        parent: None,
-        label: String::new(),
-        sort_key: SortKey::default(),
         saved_at,
-        age_offset: 0,
-        depends_on_parent: false,
         exempt: true,
         meta: serde_json::to_vec(holding)
             .map_err(|error| Error::invalid(format!("a lease cannot be written: {error}")))?,
+        ..Header::new(CONTRACT_ID, lineage, id)
     };
-    let checkpoint = Checkpoint { header, payload: Payload { parts: Vec::new() }, logs: Vec::new() };
-    Ok(Op::Put(Box::new(checkpoint.into())))
+    Ok(Op::put(header, Vec::new()))
 }
 
 fn name_of(lineage: Option<String>, id: Option<String>) -> Names {

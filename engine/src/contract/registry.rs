@@ -33,7 +33,6 @@ pub(super) fn id_of(contract: &str) -> Result<ContractId> {
     Ok(named(contract)?.id)
 }
 
-/// Returns the contract with this id.
 pub(super) fn contract_of(id: ContractId) -> Option<&'static Contract> {
     const { &CONTRACTS }.iter().find(|contract| contract.id == id)
 }

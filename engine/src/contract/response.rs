@@ -53,7 +53,6 @@ pub(crate) struct ResponseBuilder {
 }
 
 impl ResponseBuilder {
-    /// Adds a part.
     pub(crate) fn part(&mut self, Part { name, tag, bytes }: Part) -> PackedPart {
         if self.buffers.last().is_none_or(|length| *length >= FULL) {
             self.buffers.push(0);

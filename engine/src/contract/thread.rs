@@ -7,7 +7,6 @@ use serde::{Deserialize, Serialize};
 pub struct ThreadNamespace {
     #[serde(rename = "threadId")]
     pub thread: String,
-    /// The namespace in the thread.
     pub namespace: String,
 }
 

@@ -18,7 +18,6 @@ pub enum Answer {
     /// Checkpoints with their writes.
     Tuples(Vec<Tuple>),
     Checkpoints(Vec<Checkpoint>),
-    /// The headers of checkpoints.
     Headers(Vec<Header>),
     /// A number of checkpoints.
     Count(u64),
@@ -46,7 +45,6 @@ pub enum Answer {
     Starts(Vec<Start>),
     /// A page of pending writes.
     Writes(Vec<Written>),
-    /// The runs of a log.
     LogRuns(Vec<LogRun>),
     /// A page of the checkpoints of a lineage.
     Rows(RowPage),
@@ -56,209 +54,120 @@ pub enum Answer {
     Clock(i64),
 }
 
+/// Each function returns the content of one kind of answer. It fails if the answer is of another kind.
 impl Answer {
-    /// Returns the checkpoint. Fails if the answer is of another kind.
     pub fn into_checkpoint(self) -> Result<Option<Box<Checkpoint>>> {
-        match self {
-            Answer::Checkpoint(found) => Ok(found),
-            other => Err(other.unexpected()),
-        }
+        let Answer::Checkpoint(found) = self else { return Err(wrong_kind()) };
+        Ok(found)
     }
 
-    /// Returns the checkpoint with its writes. Fails if the answer is of another kind.
     pub fn into_tuple(self) -> Result<Option<Box<Tuple>>> {
-        match self {
-            Answer::Tuple(found) => Ok(found),
-            other => Err(other.unexpected()),
-        }
+        let Answer::Tuple(found) = self else { return Err(wrong_kind()) };
+        Ok(found)
     }
 
-    /// Returns the checkpoints with their writes. Fails if the answer is of another kind.
     pub fn into_tuples(self) -> Result<Vec<Tuple>> {
-        match self {
-            Answer::Tuples(found) => Ok(found),
-            other => Err(other.unexpected()),
-        }
+        let Answer::Tuples(found) = self else { return Err(wrong_kind()) };
+        Ok(found)
     }
 
-    /// Returns the checkpoints. Fails if the answer is of another kind.
     pub fn into_checkpoints(self) -> Result<Vec<Checkpoint>> {
-        match self {
-            Answer::Checkpoints(found) => Ok(found),
-            other => Err(other.unexpected()),
-        }
+        let Answer::Checkpoints(found) = self else { return Err(wrong_kind()) };
+        Ok(found)
     }
 
-    /// Returns the headers. Fails if the answer is of another kind.
     pub fn into_headers(self) -> Result<Vec<Header>> {
-        match self {
-            Answer::Headers(headers) => Ok(headers),
-            other => Err(other.unexpected()),
-        }
+        let Answer::Headers(headers) = self else { return Err(wrong_kind()) };
+        Ok(headers)
     }
 
-    /// Returns the number. Fails if the answer is of another kind.
     pub fn into_count(self) -> Result<u64> {
-        match self {
-            Answer::Count(count) => Ok(count),
-            other => Err(other.unexpected()),
-        }
+        let Answer::Count(count) = self else { return Err(wrong_kind()) };
+        Ok(count)
     }
 
-    /// Returns the answers of exactly `N` queries. Fails if the answer is of another kind.
+    /// Returns the answers of exactly `N` queries.
     pub fn into_all<const N: usize>(self) -> Result<[Answer; N]> {
-        match self {
-            Answer::All(all) => <[Answer; N]>::try_from(all).map_err(|all| Answer::All(all).unexpected()),
-            other => Err(other.unexpected()),
-        }
+        let Answer::All(all) = self else { return Err(wrong_kind()) };
+        <[Answer; N]>::try_from(all).map_err(|_| wrong_kind())
     }
 
-    /// Returns the lineages. Fails if the answer is of another kind.
     pub fn into_lineages(self) -> Result<Vec<Lineage>> {
-        match self {
-            Answer::Lineages(lineages) => Ok(lineages),
-            other => Err(other.unexpected()),
-        }
+        let Answer::Lineages(lineages) = self else { return Err(wrong_kind()) };
+        Ok(lineages)
     }
 
-    /// Returns the lineages with their last activity. Fails if the answer is of another kind.
     pub fn into_recent(self) -> Result<Vec<Active>> {
-        match self {
-            Answer::Recent(lineages) => Ok(lineages),
-            other => Err(other.unexpected()),
-        }
+        let Answer::Recent(lineages) = self else { return Err(wrong_kind()) };
+        Ok(lineages)
     }
 
-    /// Returns the records. Fails if the answer is of another kind.
     pub fn into_log(self) -> Result<Option<LogPage>> {
-        match self {
-            Answer::Log(page) => Ok(page),
-            other => Err(other.unexpected()),
-        }
+        let Answer::Log(page) = self else { return Err(wrong_kind()) };
+        Ok(page)
     }
 
-    /// Returns the checkpoint and the records of its log. Fails if the answer is of another kind.
     pub fn into_logged(self) -> Result<Option<Box<Logged>>> {
-        match self {
-            Answer::Logged(found) => Ok(found),
-            other => Err(other.unexpected()),
-        }
+        let Answer::Logged(found) = self else { return Err(wrong_kind()) };
+        Ok(found)
     }
 
-    /// Returns the logs. Fails if the answer is of another kind.
     pub fn into_logs(self) -> Result<Vec<LogMark>> {
-        match self {
-            Answer::Logs(logs) => Ok(logs),
-            other => Err(other.unexpected()),
-        }
+        let Answer::Logs(logs) = self else { return Err(wrong_kind()) };
+        Ok(logs)
     }
 
-    /// Returns the verified page. Fails if the answer is of another kind.
     pub fn into_checked(self) -> Result<CheckPage> {
-        match self {
-            Answer::Checked(page) => Ok(*page),
-            other => Err(other.unexpected()),
-        }
+        let Answer::Checked(page) = self else { return Err(wrong_kind()) };
+        Ok(*page)
     }
 
-    /// Returns the statistics. Fails if the answer is of another kind.
     pub fn into_stats(self) -> Result<Stats> {
-        match self {
-            Answer::Stats(stats) => Ok(stats),
-            other => Err(other.unexpected()),
-        }
+        let Answer::Stats(stats) = self else { return Err(wrong_kind()) };
+        Ok(stats)
     }
 
-    /// Returns the number and the size of the checkpoints that would be removed. Fails if the answer is of another
-    /// kind.
     pub fn into_pruned(self) -> Result<Pruned> {
-        match self {
-            Answer::Pruned(pruned) => Ok(pruned),
-            other => Err(other.unexpected()),
-        }
+        let Answer::Pruned(pruned) = self else { return Err(wrong_kind()) };
+        Ok(pruned)
     }
 
-    /// Returns the page of checkpoints. Fails if the answer is of another kind.
     pub fn into_saves(self) -> Result<Vec<Saved>> {
-        match self {
-            Answer::Saves(found) => Ok(found),
-            other => Err(other.unexpected()),
-        }
+        let Answer::Saves(found) = self else { return Err(wrong_kind()) };
+        Ok(found)
     }
 
-    /// Returns the page of lineages. Fails if the answer is of another kind.
     pub fn into_starts(self) -> Result<Vec<Start>> {
-        match self {
-            Answer::Starts(found) => Ok(found),
-            other => Err(other.unexpected()),
-        }
+        let Answer::Starts(found) = self else { return Err(wrong_kind()) };
+        Ok(found)
     }
 
-    /// Returns the page of pending writes. Fails if the answer is of another kind.
     pub fn into_writes(self) -> Result<Vec<Written>> {
-        match self {
-            Answer::Writes(found) => Ok(found),
-            other => Err(other.unexpected()),
-        }
+        let Answer::Writes(found) = self else { return Err(wrong_kind()) };
+        Ok(found)
     }
 
-    /// Returns the runs of a log. Fails if the answer is of another kind.
     pub fn into_log_runs(self) -> Result<Vec<LogRun>> {
-        match self {
-            Answer::LogRuns(runs) => Ok(runs),
-            other => Err(other.unexpected()),
-        }
+        let Answer::LogRuns(runs) = self else { return Err(wrong_kind()) };
+        Ok(runs)
     }
 
-    /// Returns the page of a lineage's checkpoints. Fails if the answer is of another kind.
     pub fn into_rows(self) -> Result<RowPage> {
-        match self {
-            Answer::Rows(page) => Ok(page),
-            other => Err(other.unexpected()),
-        }
+        let Answer::Rows(page) = self else { return Err(wrong_kind()) };
+        Ok(page)
     }
 
-    /// Returns the page of the checkpoints of all contracts. Fails if the answer is of another kind.
     pub fn into_feed(self) -> Result<FeedPage> {
-        match self {
-            Answer::Feed(page) => Ok(page),
-            other => Err(other.unexpected()),
-        }
+        let Answer::Feed(page) = self else { return Err(wrong_kind()) };
+        Ok(page)
     }
 
-    /// Returns the time, in ms since the epoch. Fails if the answer is of another kind.
     pub fn into_clock(self) -> Result<i64> {
-        match self {
-            Answer::Clock(now) => Ok(now),
-            other => Err(other.unexpected()),
-        }
+        let Answer::Clock(now) = self else { return Err(wrong_kind()) };
+        Ok(now)
     }
+}
 
-    fn unexpected(&self) -> Error {
-        let kind = match self {
-            Answer::Checkpoint(_) => "a checkpoint",
-            Answer::Tuple(_) => "a checkpoint and its writes",
-            Answer::Tuples(_) => "checkpoints and their writes",
-            Answer::Checkpoints(_) => "checkpoints",
-            Answer::Headers(_) => "headers",
-            Answer::Count(_) => "a number",
-            Answer::All(_) => "several answers",
-            Answer::Lineages(_) => "lineages",
-            Answer::Recent(_) => "lineages by their activity",
-            Answer::Log(_) => "records",
-            Answer::Logged(_) => "a checkpoint and its records",
-            Answer::Logs(_) => "logs",
-            Answer::Checked(_) => "the result of a check",
-            Answer::Stats(_) => "statistics",
-            Answer::Pruned(_) => "a preview of a removal",
-            Answer::Saves(_) => "checkpoints in save order",
-            Answer::Starts(_) => "lineages with their beginnings",
-            Answer::Writes(_) => "pending writes",
-            Answer::LogRuns(_) => "the runs of a log",
-            Answer::Rows(_) => "a page of a lineage",
-            Answer::Feed(_) => "a page of a feed",
-            Answer::Clock(_) => "a time",
-        };
-        Error::new(Code::Unavailable, format!("the backend gave the wrong kind of answer, {kind}: please report this"))
-    }
+fn wrong_kind() -> Error {
+    Error::new(Code::Unavailable, "the backend gave the wrong kind of answer: please report this")
 }

@@ -20,7 +20,6 @@ pub struct Recent {
     pub named_as_group: bool,
     /// Only lineages are returned whose name contains this text. Empty: all lineages.
     pub matching: String,
-    /// The order of the lineages.
     pub order: ActivityOrder,
     /// If given, only lineages with an activity after this one in the order are returned.
     pub after: Option<Seq>,

@@ -9,7 +9,6 @@ pub struct Rows {
     pub lineage: String,
     /// The first checkpoint of the list.
     pub from: RowsFrom,
-    /// The order of the list.
     pub order: RowOrder,
     /// The maximum number of checkpoints.
     pub limit: usize,

@@ -44,6 +44,24 @@ pub struct Header {
 }
 
 impl Header {
+    /// A header with an empty sort key and without everything that is optional.
+    pub fn new(contract: ContractId, lineage: impl Into<String>, id: impl Into<String>) -> Self {
+        Self {
+            contract,
+            lineage: lineage.into(),
+            id: id.into(),
+            parent: None,
+            group: String::new(),
+            label: String::new(),
+            sort_key: SortKey::default(),
+            saved_at: 0,
+            age_offset: 0,
+            depends_on_parent: false,
+            exempt: false,
+            meta: Vec::new(),
+        }
+    }
+
     /// The error for a checkpoint whose age offset differs from the age offset of its lineage. The caller adds the id
     /// of the checkpoint.
     pub(crate) fn other_age_offset(&self, lineage: u8) -> Error {
@@ -61,7 +79,6 @@ pub struct Part {
     pub name: String,
     /// The name of the serializer that wrote the bytes.
     pub tag: String,
-    /// The serialized bytes.
     pub bytes: Content,
 }
 

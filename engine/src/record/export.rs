@@ -26,7 +26,6 @@ pub struct Start {
     /// The position in the order in which the store created its lineages. The next page continues from this position.
     pub position: i64,
     pub contract: ContractId,
-    /// The name of the lineage.
     pub name: String,
     /// What the first checkpoint has determined. `None` if the lineage has only logs.
     pub first: Option<FirstCheckpoint>,
@@ -35,7 +34,6 @@ pub struct Start {
 /// What a lineage takes from its first checkpoint. It stays after this checkpoint is removed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FirstCheckpoint {
-    /// The group of the checkpoint.
     pub group: String,
     /// The age offset of all checkpoints of the lineage: see [`Header::age_offset`](super::Header::age_offset).
     pub age_offset: u8,

@@ -9,7 +9,6 @@ pub struct Record {
     pub key: Option<String>,
     /// The name of the serializer that wrote the bytes.
     pub tag: String,
-    /// The serialized bytes.
     pub bytes: Bytes,
 }
 

@@ -27,7 +27,6 @@ pub struct RowPage {
     /// The checkpoint of another lineage from which the first checkpoint was made: its id and the name of its lineage.
     /// The name is `None` if this lineage does not exist any more.
     pub origin: Option<(String, Option<String>)>,
-    /// The checkpoints.
     pub rows: Vec<Listed>,
     /// The sums over all checkpoints of the lineage, if they were wanted.
     pub sums: Option<RowSums>,
@@ -47,7 +46,6 @@ pub struct RowSums {
 /// A page of the checkpoints of all contracts in save order.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct FeedPage {
-    /// The checkpoints.
     pub rows: Vec<Listed>,
     /// The next page follows this save number.
     pub next: Seq,

@@ -23,7 +23,8 @@ pub struct Stored {
     pub bytes: u64,
 }
 
-/// The questions about stored checkpoints that planning asks a backend. All answers come from one snapshot.
+/// The questions about stored checkpoints that planning asks a backend. All answers come from one snapshot. A question
+/// about several checkpoints or lineages is one request to a server.
 pub trait Catalog {
     /// Returns checkpoints with a save number greater than `after`, in save order. Returns at most `most` checkpoints.
     /// Leaves out the checkpoints that are exempt: see [`Header::exempt`](crate::record::Header::exempt).
@@ -31,16 +32,16 @@ pub trait Catalog {
     /// Returns the positions of lineages that are greater than `after`, in ascending order. Returns at most `most`
     /// positions.
     fn lineages_after(&self, contract: Option<ContractId>, after: i64, most: usize) -> Result<Vec<i64>>;
-    /// The number of checkpoints in a lineage.
-    fn count(&self, lineage: i64) -> Result<usize>;
-    /// Returns the oldest checkpoints of a lineage, at most `most`. Checkpoints are ordered by age (see
+    /// The number of checkpoints of each lineage.
+    fn counts(&self, lineages: &[i64]) -> Result<Vec<usize>>;
+    /// Returns the oldest checkpoints of each lineage, at most the number beside it. Checkpoints are ordered by age (see
     /// [`Header::age_offset`](crate::record::Header::age_offset)), then by sort key, then by save order.
-    fn oldest(&self, lineage: i64, most: usize) -> Result<Vec<Entry>>;
-    /// Returns the newest checkpoints of a lineage, at most `most`. They are ordered by sort key and then by save
-    /// order, the newest first.
-    fn newest(&self, lineage: i64, most: usize) -> Result<Vec<Entry>>;
-    /// Returns true if any checkpoint of a lineage depends on its parent.
-    fn has_dependent(&self, lineage: i64) -> Result<bool>;
+    fn oldest_of(&self, lineages: &[(i64, usize)]) -> Result<Vec<Vec<Entry>>>;
+    /// Returns the newest checkpoints of each lineage, at most the number beside it. They are ordered by sort key and
+    /// then by save order, the newest first.
+    fn newest_of(&self, lineages: &[(i64, usize)]) -> Result<Vec<Vec<Entry>>>;
+    /// Returns for each lineage whether any of its checkpoints depends on its parent.
+    fn have_dependents(&self, lineages: &[i64]) -> Result<Vec<bool>>;
     /// Returns the checkpoints that cannot be read without one of these parents. Each pair holds the save number of
     /// the parent and the entry of the child. See
     /// [`Header::depends_on_parent`](crate::record::Header::depends_on_parent).
@@ -51,25 +52,6 @@ pub trait Catalog {
     /// Returns the payloads that are deltas against one of these bases. Each item holds the number of the base, the
     /// number of the payload, and the stored size of the payload in bytes.
     fn deltas_of(&self, bases: &[Seq]) -> Result<Vec<(Seq, Seq, u64)>>;
-    /// Returns the result of [`Catalog::count`] for each lineage. A server backend uses one request for all lineages.
-    fn counts(&self, lineages: &[i64]) -> Result<Vec<usize>> {
-        lineages.iter().map(|lineage| self.count(*lineage)).collect()
-    }
-    /// Returns the result of [`Catalog::oldest`] for each pair of a lineage and a maximum number of checkpoints. A
-    /// server backend uses one request for all pairs.
-    fn oldest_of(&self, lineages: &[(i64, usize)]) -> Result<Vec<Vec<Entry>>> {
-        lineages.iter().map(|(lineage, most)| self.oldest(*lineage, *most)).collect()
-    }
-    /// Returns the result of [`Catalog::newest`] for each pair of a lineage and a maximum number of checkpoints. A
-    /// server backend uses one request for all pairs.
-    fn newest_of(&self, lineages: &[(i64, usize)]) -> Result<Vec<Vec<Entry>>> {
-        lineages.iter().map(|(lineage, most)| self.newest(*lineage, *most)).collect()
-    }
-    /// Returns the result of [`Catalog::has_dependent`] for each lineage. A server backend uses one request for all
-    /// lineages.
-    fn have_dependents(&self, lineages: &[i64]) -> Result<Vec<bool>> {
-        lineages.iter().map(|lineage| self.has_dependent(*lineage)).collect()
-    }
     /// Returns the stored size of all payloads, in bytes. Returns `None` if the size is at most `limit`; the exact
     /// size is then not computed.
     fn total(&self, contract: Option<ContractId>, limit: u64) -> Result<Option<u64>>;

@@ -53,7 +53,6 @@ pub struct Cursor {
 pub struct Prune {
     /// If given, the rule applies only to checkpoints of this contract.
     pub contract: Option<ContractId>,
-    /// The rule to apply.
     pub rule: Rule,
     /// The position at which the previous batch ended.
     pub cursor: Cursor,

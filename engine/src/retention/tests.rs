@@ -74,18 +74,6 @@ impl Catalog for FakeCatalog {
         let all: std::collections::BTreeSet<i64> = self.rows.iter().map(|row| row.lineage).collect();
         Ok(all.into_iter().filter(|lineage| *lineage > after).take(most).collect())
     }
-    fn count(&self, lineage: i64) -> Result<usize> {
-        self.counts(&[lineage]).map(|counts| counts[0])
-    }
-    fn oldest(&self, lineage: i64, most: usize) -> Result<Vec<Entry>> {
-        self.oldest_of(&[(lineage, most)]).map(|found| found.concat())
-    }
-    fn newest(&self, lineage: i64, most: usize) -> Result<Vec<Entry>> {
-        self.newest_of(&[(lineage, most)]).map(|found| found.concat())
-    }
-    fn has_dependent(&self, lineage: i64) -> Result<bool> {
-        self.have_dependents(&[lineage]).map(|found| found[0])
-    }
     fn counts(&self, lineages: &[i64]) -> Result<Vec<usize>> {
         self.count_question("counts");
         Ok(lineages.iter().map(|lineage| self.ordered(*lineage).len()).collect())

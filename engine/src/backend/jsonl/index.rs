@@ -13,7 +13,6 @@ use crate::backend::tables::Tables;
 use crate::error::{Code, Error, Result};
 use crate::record::{ContractId, Seq};
 
-/// The index of a folder.
 #[derive(Debug)]
 pub(super) struct Index {
     pub(super) tables: Tables<Files>,

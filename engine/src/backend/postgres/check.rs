@@ -9,12 +9,12 @@ use super::value::values;
 use super::{payloads, writes};
 use crate::backend::log_findings::LogTable;
 use crate::backend::marks::decode_marks;
-use crate::backend::number::{signed, unsigned};
+use crate::backend::number::signed;
+use crate::backend::stages::Position;
 use crate::cache::PayloadCache;
-use crate::check::{CheckCursor, CheckPage, Finding, FindingCode, Severity};
+use crate::check::{About, CheckCursor, CheckPage, Finding, FindingCode, Severity};
 use crate::codec::frame;
-use crate::error::{Code, Error, Result};
-use crate::record::ContractId;
+use crate::error::{Error, Result};
 
 /// The size in bytes of the payload cache for one page.
 const CACHE_BYTES: usize = 64 << 20;
@@ -41,17 +41,19 @@ const STAGES: [Stage; 7] = [
 
 /// Checks one page of about `limit` rows, starting at the cursor.
 pub(super) fn page(open: &Transaction<'_>, cursor: &CheckCursor, limit: usize) -> Result<CheckPage> {
-    let [stage, after, within, done, of] = position(open, cursor)?;
-    let stage_number = usize::try_from(stage).map_err(|_| no_cursor())?;
-    let stage = *STAGES.get(stage_number).ok_or_else(no_cursor)?;
+    let position = Position::read(&STAGES, cursor, || {
+        let sql = "SELECT (SELECT count(*) FROM @checkpoint) + (SELECT count(*) FROM @write) + (SELECT count(*) FROM @record)";
+        Ok(open.one(sql, values![])?.map_or(0, |row| row.get(0)))
+    })?;
+    let after = position.after;
     let limit = i64::try_from(limit.max(1)).unwrap_or(i64::MAX);
     let mut check = Check { open, page: CheckPage::default() };
-    let next = match stage {
-        Stage::Checkpoints => check.checkpoints(after, limit)?.map(|after| (after, 0)),
-        Stage::Payloads => check.payloads(after, limit)?.map(|after| (after, 0)),
-        Stage::Writes => check.writes(after, limit)?.map(|after| (after, 0)),
+    let last = match *position.stage {
+        Stage::Checkpoints => check.checkpoints(after[0], limit)?.map(|last| [last, 0, 0]),
+        Stage::Payloads => check.payloads(after[0], limit)?.map(|last| [last, 0, 0]),
+        Stage::Writes => check.writes(after[0], limit)?.map(|last| [last, 0, 0]),
         Stage::Logs(table) => {
-            let checked = log_check::page(open, table, (after, within), limit)?;
+            let checked = log_check::page(open, table, after, limit)?;
             if table == LogTable::Records {
                 check.page.counted.records += checked.rows;
             }
@@ -59,46 +61,7 @@ pub(super) fn page(open: &Transaction<'_>, cursor: &CheckCursor, limit: usize) -
             checked.next
         }
     };
-    let mut page = check.page;
-    let counted = &page.counted;
-    let done = done + signed(counted.checkpoints + counted.writes + counted.records);
-    let (number, after) = match next {
-        Some(after) => (stage_number, after),
-        None => (stage_number + 1, (i64::MIN, i64::MIN)),
-    };
-    (page.done, page.of) = (unsigned(done), unsigned(of.max(done)));
-    page.next = (number < STAGES.len()).then(|| CheckCursor(format!("{number} {} {} {done} {of}", after.0, after.1)));
-    Ok(page)
-}
-
-fn no_cursor() -> Error {
-    Error::invalid("the cursor of the check is not valid: begin without one")
-}
-
-fn position(open: &Transaction<'_>, cursor: &CheckCursor) -> Result<[i64; 5]> {
-    if *cursor == CheckCursor::default() {
-        let sql = "SELECT (SELECT count(*) FROM @checkpoint) + (SELECT count(*) FROM @write) + (SELECT count(*) FROM @record)";
-        let of = open.one(sql, values![])?.map_or(0, |row| row.get(0));
-        return Ok([0, i64::MIN, i64::MIN, 0, of]);
-    }
-    let numbers: Vec<i64> = cursor.0.split(' ').map(str::parse).collect::<Result<_, _>>().map_err(|_| no_cursor())?;
-    let numbers: [i64; 5] = numbers.try_into().map_err(|_| no_cursor())?;
-    if numbers[3] < 0 || numbers[4] < 0 { Err(no_cursor()) } else { Ok(numbers) }
-}
-
-/// What a finding is about, as far as it is known.
-#[derive(Default)]
-struct About {
-    contract: Option<ContractId>,
-    lineage: Option<String>,
-    id: Option<String>,
-}
-
-impl About {
-    fn row(HeaderRow { header, .. }: &HeaderRow) -> Self {
-        let (lineage, id) = (Some(header.lineage.clone()), Some(header.id.clone()));
-        Self { contract: Some(header.contract), lineage, id }
-    }
+    Ok(position.complete(check.page, last))
 }
 
 struct Check<'a> {
@@ -107,17 +70,16 @@ struct Check<'a> {
 }
 
 impl Check<'_> {
-    fn find(&mut self, code: FindingCode, message: String, About { contract, lineage, id }: About) {
-        let (severity, remedy) = (Severity::Error, RESTORE);
-        self.page.findings.push(Finding { code, severity, message, remedy, contract, lineage, id });
+    fn find(&mut self, code: FindingCode, message: impl Into<String>, about: About) {
+        self.page.findings.push(Finding::new(code, Severity::Error, message, RESTORE).about(about));
     }
 
     /// Turns an error about damage into a finding.
     fn damage<T>(&mut self, found: Result<T>, about: impl FnOnce() -> About) -> Result<Option<T>> {
         match found {
             Ok(found) => Ok(Some(found)),
-            Err(error) if matches!(error.code(), Code::Corrupt | Code::Unsupported) => {
-                self.find(FindingCode::Corrupt, error.message().to_owned(), about());
+            Err(error) if error.is_damage() => {
+                self.find(FindingCode::Corrupt, error.message(), about());
                 Ok(None)
             }
             Err(error) => Err(error),
@@ -140,7 +102,7 @@ impl Check<'_> {
                 id: row::text(row, 7).ok(),
             };
             let Some(found) = self.damage(HeaderRow::read(row), claimed)? else { continue };
-            let about = || About::row(&found);
+            let about = || About::from(&found.header);
             let what = |error: Error| error.context(&format!("checkpoint {:?}", found.header.id));
             let loaded = payloads::load_row(self.open, &cache, &found).and_then(|payload| frame::split(&payload.raw));
             if self.damage(loaded.map_err(what), about)?.is_some() {
@@ -166,11 +128,8 @@ impl Check<'_> {
                 self.find(FindingCode::Orphan, format!("payload {seq} has no checkpoint"), About::default());
             }
             if !row.get::<_, bool>(2) {
-                self.find(
-                    FindingCode::Orphan,
-                    format!("payload {seq} is a delta against a payload that is missing"),
-                    About::default(),
-                );
+                let message = format!("payload {seq} is a delta against a payload that is missing");
+                self.find(FindingCode::Orphan, message, About::default());
             }
         }
         Ok(if signed(rows.len() as u64) < limit { None } else { rows.last().map(|row| row.get(0)) })

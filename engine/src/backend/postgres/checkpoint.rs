@@ -13,13 +13,11 @@ use crate::record::{Checkpoint, Header};
 /// How many payloads one statement reads.
 const MOST_AT_ONCE: usize = 128;
 
-/// Loads the payload of a row.
 pub(super) fn load(open: &Transaction<'_>, cache: &PayloadCache, row: HeaderRow) -> Result<Checkpoint> {
     let payload = payloads::load_row(open, cache, &row);
     whole(row.header, payload, row.logs.as_deref())
 }
 
-/// Loads the payloads of rows.
 pub(super) fn load_all(open: &Transaction<'_>, cache: &PayloadCache, rows: &[HeaderRow]) -> Result<Vec<Checkpoint>> {
     let mut found = Vec::with_capacity(rows.len());
     for rows in rows.chunks(MOST_AT_ONCE) {

@@ -13,7 +13,7 @@ use super::guess_rows::{
     CLAIMS, Claim, LOCK, Put, STORE, STORE_AND_CLAIM, WRITES, WriteRow, claim_columns, columns, write_columns,
 };
 use super::heads::{Head, Heads};
-use super::key::{Name, number};
+use super::key::{self, Name, number};
 use super::payloads::{length, tip};
 use super::row;
 use super::session::Session;
@@ -196,7 +196,7 @@ impl Guess<'_> {
             }
             Expect::Checkpoint { contract, id, must, .. } => {
                 let is_new = |op: &Op| matches!(op, Op::Put(draft) if draft.header.contract == *contract && draft.header.id == *id);
-                if !self.ids.contains(&(number(*contract), id.as_bytes().to_vec())) && unit.ops.iter().any(is_new) {
+                if !self.ids.contains(&key::name(*contract, id)) && unit.ops.iter().any(is_new) {
                     // The statement verifies that the id is free.
                     expect.check(None)
                 } else if matches!(must, Must::NotBeSavedSince(_)) {
@@ -217,7 +217,7 @@ impl Guess<'_> {
 
     /// The head of a lineage, after the puts so far. The statement verifies it.
     fn head(&mut self, contract: ContractId, lineage: &str) -> Option<Head> {
-        let name = (number(contract), lineage.as_bytes().to_vec());
+        let name = key::name(contract, lineage);
         if let Some(head) = self.moved.get(&name) {
             return Some(head.clone());
         }
@@ -230,7 +230,7 @@ impl Guess<'_> {
     fn put(&mut self, draft: &Draft) -> Result<u64, NoGuess> {
         let header = &draft.header;
         let head = self.head(header.contract, &header.lineage).ok_or(NoGuess)?;
-        let id = (number(header.contract), header.id.as_bytes().to_vec());
+        let id = key::name(header.contract, &header.id);
         let is_head = header.parent.as_ref() == Some(&head.header.id);
         if !draft.logs.is_empty() || head.header.age_offset != header.age_offset || !self.ids.insert(id) {
             return Err(NoGuess);
@@ -264,9 +264,9 @@ impl Guess<'_> {
         let meta = Bytes::from(std::mem::take(&mut known.meta));
         let new = Head { lin: head.lin, call: self.call, header: known, base };
         if new.header.sort_key >= head.header.sort_key {
-            self.moved.insert((number(header.contract), header.lineage.as_bytes().to_vec()), new.clone());
+            self.moved.insert(key::name(header.contract, &header.lineage), new.clone());
         } else {
-            self.moved.entry((number(header.contract), header.lineage.as_bytes().to_vec())).or_insert(head.clone());
+            self.moved.entry(key::name(header.contract, &header.lineage)).or_insert(head.clone());
         }
         let parent = header.parent.as_ref().map(|parent| Bytes::copy_from_slice(parent.as_bytes()));
         let size = length(raw.len());
@@ -295,7 +295,7 @@ impl Guess<'_> {
     }
 
     fn write(&mut self, contract: ContractId, id: &str, added: &[Write], replace: bool, encoded: Option<&[u8]>) {
-        let name = (number(contract), id.as_bytes().to_vec());
+        let name = key::name(contract, id);
         // A write that follows a claim is not claimed, so it comes after the claim's statement.
         let at = self.last.get(&name).map_or(0, |(stage, claims)| stage + usize::from(*claims));
         let stage = self.stage(at);
@@ -321,7 +321,7 @@ impl Guess<'_> {
     }
 
     fn claim(&mut self, contract: ContractId, id: &str, claimed_by: &str) {
-        let name = (number(contract), id.as_bytes().to_vec());
+        let name = key::name(contract, id);
         // One statement claims the writes of an id once.
         let at = self.last.get(&name).map_or(0, |(stage, claims)| stage + usize::from(*claims));
         let claim = Claim {

@@ -132,7 +132,6 @@ impl Known {
         self.rows.borrow().get(&name(contract, id)).is_some_and(Option::is_none)
     }
 
-    /// The row of a lineage.
     pub(super) fn lineage(
         &self,
         open: &Transaction<'_>,

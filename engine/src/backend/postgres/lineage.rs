@@ -6,6 +6,7 @@ use super::key::{key, number};
 use super::row;
 use super::transaction::Transaction;
 use super::value::values;
+use crate::backend::number::unsigned;
 use crate::error::Result;
 use crate::record::{ContractId, Header};
 
@@ -60,6 +61,12 @@ pub(super) fn find(open: &Transaction<'_>, contract: ContractId, name: &str) -> 
 pub(super) fn read(open: &Transaction<'_>, lin: i64) -> Result<Option<LineageRow>> {
     const SQL: &str = concat!("SELECT ", columns!(), " FROM @lineage WHERE lin = $1");
     open.one(SQL, values![lin])?.as_ref().map(LineageRow::read).transpose()
+}
+
+/// The number of checkpoints of a lineage.
+pub(super) fn count(open: &Transaction<'_>, lin: i64) -> Result<u64> {
+    let found = open.one("SELECT count(*) FROM @checkpoint WHERE lin = $1", values![lin])?;
+    Ok(found.map_or(0, |row| unsigned(row.get(0))))
 }
 
 /// The lineages whose names begin with the prefix, in the order of their numbers.

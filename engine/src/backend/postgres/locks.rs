@@ -6,7 +6,7 @@
 
 use std::collections::{BTreeSet, HashSet};
 
-use super::key::{Name, key, number};
+use super::key::{Name, key, name};
 use super::known::{Known, LINEAGES, ROWS, SEQS};
 use super::transaction::Transaction;
 use super::value::values;
@@ -52,7 +52,7 @@ impl Wanted {
                 self.make(draft.header.contract, &draft.header.lineage);
                 self.id(draft.header.contract, &draft.header.id);
                 if let Some(parent) = &draft.header.parent {
-                    self.read.insert((number(draft.header.contract), parent.as_bytes().to_vec()));
+                    self.read.insert(name(draft.header.contract, parent));
                 }
                 self.puts += 1;
             }
@@ -74,7 +74,7 @@ impl Wanted {
                 }
             }
             Op::RemoveLineages { contract, prefix } if !prefix.is_empty() => {
-                self.prefixes.insert((number(*contract), prefix.clone().into_bytes()));
+                self.prefixes.insert(name(*contract, prefix));
             }
             // Writes belong to ids that need not exist. A call only adds rows.
             Op::Write { .. }
@@ -86,19 +86,19 @@ impl Wanted {
     }
 
     fn make(&mut self, contract: ContractId, lineage: &str) {
-        let name = (number(contract), lineage.as_bytes().to_vec());
-        self.known.insert(name.clone());
-        if !self.made.contains(&name) {
-            self.made.push(name);
+        let lineage = name(contract, lineage);
+        self.known.insert(lineage.clone());
+        if !self.made.contains(&lineage) {
+            self.made.push(lineage);
         }
     }
 
     fn line(&mut self, contract: ContractId, lineage: &str) {
-        self.known.insert((number(contract), lineage.as_bytes().to_vec()));
+        self.known.insert(name(contract, lineage));
     }
 
     fn id(&mut self, contract: ContractId, id: &str) {
-        self.ids.insert((number(contract), id.as_bytes().to_vec()));
+        self.ids.insert(name(contract, id));
     }
 }
 
@@ -138,7 +138,6 @@ const LOCK: &str = concat!(
 
 /// What [`lock`] returns.
 pub(super) struct Locked {
-    /// The lineages.
     pub(super) lins: HashSet<i64>,
     /// The rows that the batch needs.
     pub(super) known: Known,

@@ -6,33 +6,19 @@ use super::logs::Logs;
 use super::row::{self, HeaderRow};
 use super::transaction::Transaction;
 use super::value::values;
-use crate::backend::log_findings::{LogTable, corrupt, left_over, missing};
+use crate::backend::log_findings::{After, Checked, LogTable, corrupt, left_over, missing, of_branch, of_end, of_mark};
 use crate::backend::logs::{Branch, End, Mark};
-use crate::backend::marks::decode_marks;
-use crate::check::Finding;
-use crate::error::{Code, Result};
+use crate::backend::number::signed;
+use crate::check::{About, Finding};
+use crate::error::Result;
 use crate::record::ContractId;
-
-/// The key of the last row of a page. Most tables use only the first number.
-pub(super) type After = (i64, i64);
-
-/// The result of checking one page of a table.
-#[derive(Debug, Default)]
-pub(super) struct Checked {
-    /// The number of rows that were checked.
-    pub(super) rows: u64,
-    /// The damage that was found in the rows.
-    pub(super) findings: Vec<Finding>,
-    /// The key after which the next page begins. `None` if this was the last page.
-    pub(super) next: Option<After>,
-}
 
 /// Checks at most about `limit` rows, beginning after the key `after`.
 pub(super) fn page(open: &Transaction<'_>, table: LogTable, after: After, limit: i64) -> Result<Checked> {
     let (keys, findings) = match table {
         LogTable::Records => records(open, after, limit)?,
-        LogTable::Branches => branches(open, after.0, limit)?,
-        LogTable::Logs => heads(open, after.0, limit)?,
+        LogTable::Branches => branches(open, after[0], limit)?,
+        LogTable::Logs => heads(open, after[0], limit)?,
         LogTable::Marks => marks(open, after, limit)?,
     };
     let rows = keys.len() as u64;
@@ -55,9 +41,9 @@ fn records(open: &Transaction<'_>, after: After, limit: i64) -> Result<(Vec<Afte
     let sql = "SELECT r.pos, r.key, r.sum, r.body, r.branch, b.branch IS NOT NULL FROM @record AS r
                LEFT JOIN @log_branch AS b USING (branch) WHERE (r.branch, r.pos) > ($1, $2) ORDER BY r.branch, r.pos LIMIT $3";
     let (mut keys, mut findings) = (Vec::new(), Vec::new());
-    for row in open.query(sql, values![after.0, after.1, limit])? {
+    for row in open.query(sql, values![after[0], after[1], limit])? {
         let (pos, branch): (i64, i64) = (row.get(0), row.get(4));
-        keys.push((branch, pos));
+        keys.push([branch, pos, 0]);
         if let Some(error) = damage(Logs::record_of(branch, &row))? {
             findings.push(error);
         } else if !row.get::<_, bool>(5) {
@@ -82,7 +68,7 @@ fn branches(open: &Transaction<'_>, after: i64, limit: i64) -> Result<(Vec<After
     let (mut keys, mut findings) = (Vec::new(), Vec::new());
     for row in open.query(SQL, values![after, limit])? {
         let id: i64 = row.get(0);
-        keys.push((id, 0));
+        keys.push([id, 0, 0]);
         let Branch { contract, parent } = match Logs::branch_of(&row) {
             Ok(branch) => branch,
             Err(error) => {
@@ -94,17 +80,7 @@ fn branches(open: &Transaction<'_>, after: i64, limit: i64) -> Result<(Vec<After
         if let Some(end) = parent {
             findings.extend(lacks(&row, 5, end, &format!("branch {id}")));
         }
-        let (start, count): (i64, i64) = (row.get(3), row.get(7));
-        let (first, last): (Option<i64>, Option<i64>) = (row.get(8), row.get(9));
-        if first.is_some_and(|first| first != start) || last.is_some_and(|last| last - start + 1 != count) {
-            findings.push(missing(&format!("records of branch {id} are missing")));
-        }
-        let (tip, needed) = (last.map_or(start, |last| last + 1), row.get::<_, i64>(10));
-        if needed > tip {
-            findings.push(missing(&format!("the last records of branch {id} are missing")));
-        } else if needed < tip {
-            findings.push(left_over(&format!("no log and no checkpoint names the last records of branch {id}")));
-        }
+        findings.extend(of_branch(id, row.get(3), (row.get(7), row.get(8), row.get(9)), row.get(10)));
         findings.iter_mut().skip(found).for_each(|finding| finding.contract = Some(contract));
     }
     Ok((keys, findings))
@@ -121,7 +97,7 @@ fn heads(open: &Transaction<'_>, after: i64, limit: i64) -> Result<(Vec<After>, 
     );
     let (mut keys, mut findings) = (Vec::new(), Vec::new());
     for row in open.query(SQL, values![after, limit])? {
-        keys.push((row.get(0), 0));
+        keys.push([row.get(0), 0, 0]);
         let found = findings.len();
         match Logs::head_of(&row) {
             Err(error) => findings.extend(damage(Err::<(), _>(error))?),
@@ -154,15 +130,10 @@ fn marks(open: &Transaction<'_>, after: After, limit: i64) -> Result<(Vec<After>
                JOIN @log_mark AS m USING (branch, length) LEFT JOIN @checkpoint AS c ON c.seq = m.seq
                ORDER BY m.branch, m.length, m.seq";
     let (mut keys, mut findings) = (Vec::new(), Vec::new());
-    for row in open.query(sql, values![after.0, after.1, limit])? {
+    for row in open.query(sql, values![after[0], after[1], limit])? {
         let (branch, length): (i64, i64) = (row.get(0), row.get(1));
-        keys.push((branch, length));
-        // Skip a damaged list of marks, because the check of its checkpoint reports the damage.
-        let Ok(named) = decode_marks(row.get(3)) else { continue };
-        let is_it = |end: End| end.branch == branch && i64::try_from(end.length) == Ok(length);
-        if !named.iter().filter_map(|mark| mark.end).any(is_it) {
-            findings.push(left_over(&format!("no checkpoint names the first {length} records up to branch {branch}")));
-        }
+        keys.push([branch, length, 0]);
+        findings.extend(of_mark(branch, length, row.get(3)));
     }
     Ok((keys, findings))
 }
@@ -177,7 +148,7 @@ pub(super) fn marks_of(open: &Transaction<'_>, of: &HeaderRow, marks: &[Mark]) -
         " ORDER BY m.place"
     );
     let ends: Vec<(&str, End)> = marks.iter().filter_map(|mark| Some((&*mark.log, mark.end?))).collect();
-    let lengths: Vec<i64> = ends.iter().map(|(_, end)| i64::try_from(end.length).unwrap_or(i64::MAX)).collect();
+    let lengths: Vec<i64> = ends.iter().map(|(_, end)| signed(end.length)).collect();
     let branches: Vec<i64> = ends.iter().map(|(_, end)| end.branch).collect();
     let mut findings = Vec::new();
     for ((log, end), row) in ends.iter().zip(open.query(SQL, values![branches, lengths, of.seq])?) {
@@ -187,34 +158,19 @@ pub(super) fn marks_of(open: &Transaction<'_>, of: &HeaderRow, marks: &[Mark]) -
             findings.push(missing(&format!("{what}: nothing holds its records for the checkpoint")));
         }
     }
-    for finding in &mut findings {
-        finding.contract = Some(of.header.contract);
-        finding.lineage = Some(of.header.lineage.clone());
-        finding.id = Some(of.header.id.clone());
-    }
-    Ok(findings)
+    Ok(findings.into_iter().map(|finding: Finding| finding.about(About::from(&of.header))).collect())
 }
 
 /// Checks that the last record before an end exists. The row has the start and the tip of the end's branch in two columns.
-/// Other missing records are found when their branches are checked.
 fn lacks(row: &Row, at: usize, end: End, what: &str) -> Option<Finding> {
-    let (start, tip): (Option<i64>, Option<i64>) = (row.get(at), row.get(at + 1));
-    let length = i64::try_from(end.length).unwrap_or(i64::MAX);
-    match start {
-        None => Some(missing(&format!("branch {} of {what} is missing", end.branch))),
-        Some(start) if start >= length => {
-            Some(missing(&format!("{what} ends before its branch {} begins", end.branch)))
-        }
-        Some(_) if tip.unwrap_or(0) < length => Some(missing(&format!("the last records of {what} are missing"))),
-        Some(_) => None,
-    }
+    of_end(end, row.get(at), row.get::<_, Option<i64>>(at + 1).unwrap_or(0), what)
 }
 
 /// Turns an error about damage into a finding.
 fn damage<T>(found: Result<T>) -> Result<Option<Finding>> {
     match found {
         Ok(_) => Ok(None),
-        Err(error) if matches!(error.code(), Code::Corrupt | Code::Unsupported) => Ok(Some(corrupt(&error))),
+        Err(error) if error.is_damage() => Ok(Some(corrupt(&error))),
         Err(error) => Err(error),
     }
 }

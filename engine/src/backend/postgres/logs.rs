@@ -7,9 +7,12 @@ use super::row;
 use super::transaction::Transaction;
 use super::value::values;
 use crate::backend::logs::{Branch, BranchId, End, LogRows, Mark};
-use crate::backend::marks::{head_sum, open_record, record_sum, seal_record};
+use crate::backend::marks::{
+    damaged, head_sum, open_branch, open_head, open_place, open_record, record_sum, seal_record,
+};
+use crate::backend::number::signed;
 use crate::codec::checksum::Sum;
-use crate::error::{Code, Error, Result};
+use crate::error::Result;
 use crate::record::{ContractId, Record, Seq};
 
 /// Stands for the branch in the checksum of a record, because a fork copies records into other branches.
@@ -17,20 +20,6 @@ const OF_ANY_BRANCH: BranchId = 0;
 
 /// The logs of a database, in one transaction.
 pub(super) struct Logs<'a>(pub(super) &'a Transaction<'a>);
-
-fn signed(value: u64) -> i64 {
-    // No log has 2^63 records, so no real value is too large.
-    i64::try_from(value).unwrap_or(i64::MAX)
-}
-
-fn unsigned(value: i64) -> Result<u64> {
-    u64::try_from(value).map_err(|_| damaged("a length or a position"))
-}
-
-fn damaged(what: &str) -> Error {
-    let message = format!("{what} is damaged: its checksum does not match; restore the database from a backup");
-    Error::new(Code::Corrupt, message)
-}
 
 macro_rules! of_log {
     () => {
@@ -45,26 +34,15 @@ fn branch_sum(contract: i16, parent: Option<i64>, start: i64) -> i64 {
 
 impl Logs<'_> {
     pub(super) fn head_of(row: &tokio_postgres::Row) -> Result<(String, End)> {
-        let (lin, name, branch, length, sum) = (
-            row.get::<_, i64>(0),
-            row::text(row, 1)?,
-            row.get::<_, i64>(2),
-            row.get::<_, i64>(3),
-            row.get::<_, i64>(4),
-        );
-        if sum != head_sum(lin, &name, branch, length) || length < 1 {
-            return Err(damaged(&format!("log {name:?}")));
-        }
-        Ok((name, End { branch, length: unsigned(length)? }))
+        let name = row::text(row, 1)?;
+        let end = open_head(row.get(0), &name, row.get(2), row.get(3), row.get(4))?;
+        Ok((name, end))
     }
 
     pub(super) fn branch_of(row: &tokio_postgres::Row) -> Result<Branch> {
-        let (id, contract, parent, start) = (row.get::<_, i64>(0), row.get(1), row.get(2), row.get(3));
-        if branch_sum(contract, parent, start) != row.get::<_, i64>(4) || parent.is_some() != (start > 0) {
-            return Err(damaged(&format!("branch {id}")));
-        }
-        let start = unsigned(start)?;
-        Ok(Branch { contract: row::contract(row, 1)?, parent: parent.map(|branch| End { branch, length: start }) })
+        let (contract, parent, start): (i16, _, _) = (row.get(1), row.get(2), row.get(3));
+        let is_whole = branch_sum(contract, parent, start) == row.get::<_, i64>(4);
+        open_branch(row.get(0), contract.into(), parent, start, is_whole)
     }
 
     pub(super) fn record_of(branch: BranchId, row: &tokio_postgres::Row) -> Result<Record> {
@@ -151,12 +129,12 @@ impl LogRows for Logs<'_> {
                                    coalesce((SELECT max(length) FROM @log_mark WHERE branch = $1), 0),
                                    coalesce((SELECT max(start) FROM @log_branch WHERE parent = $1), 0))";
         let length = self.0.one(sql, values![id])?.map_or(0, |row| row.get(0));
-        Ok(Some(unsigned(length)?).filter(|length| *length > 0))
+        Ok(Some(open_place(length)?).filter(|length| *length > 0))
     }
 
     fn tip(&self, id: BranchId) -> Result<Option<u64>> {
         let last = self.0.one("SELECT max(pos) FROM @record WHERE branch = $1", values![id])?;
-        last.and_then(|row| row.get::<_, Option<i64>>(0)).map(|last| Ok(unsigned(last)? + 1)).transpose()
+        last.and_then(|row| row.get::<_, Option<i64>>(0)).map(|last| Ok(open_place(last)? + 1)).transpose()
     }
 
     fn push(&mut self, id: BranchId, at: u64, records: &[&Record]) -> Result<()> {

@@ -2,7 +2,6 @@
 
 use super::url::Url;
 
-/// The names of the tables.
 #[derive(Clone, Debug)]
 pub(super) struct Names {
     pub(super) schema: String,

@@ -8,7 +8,6 @@ use crate::options::{BUSY_TIMEOUT, Durability};
 /// Options for the use of a server.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Options {
-    /// The server.
     pub url: Url,
     /// The failures that an acknowledged commit must survive.
     pub durability: Durability,

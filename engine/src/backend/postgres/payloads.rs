@@ -198,7 +198,6 @@ impl Held {
         Self(cache.recent(below, MOST_HELD))
     }
 
-    /// Adds the newest payload of a lineage.
     pub(super) fn and_newest(mut self, cache: &PayloadCache, contract: ContractId, lineage: &str) -> Self {
         self.0.extend(cache.newest(contract, lineage).map(|(tip, payload)| (tip.key.seq, (tip.key.sum, payload))));
         self

@@ -10,13 +10,13 @@ use super::transaction::Transaction;
 use super::value::values;
 use super::{check, checkpoint, export, listing, rows, writes};
 use crate::backend::ancestors;
-use crate::backend::logs::{self as log, End, LogRows};
+use crate::backend::logs::{self as log, LogRows, Mark};
 use crate::backend::marks::decode_marks;
 use crate::cache::PayloadCache;
 use crate::error::{Error, Result};
 use crate::query::{Answer, LogRange, Of, Pick, Query, Recent};
 use crate::record::{Active, Checkpoint, ContractId, Lineage, LogPage, Logged, Tuple};
-use crate::retention::{Catalog, preview};
+use crate::retention::preview;
 
 /// Reads from one snapshot of the database.
 pub(super) struct Reading<'a> {
@@ -31,7 +31,7 @@ impl Reading<'_> {
                 queries.iter().map(|query| self.answer(query)).collect::<Result<_>>().map(Answer::All)
             }
             Query::Count { contract, lineage } => match lineage::find(self.open, *contract, lineage)? {
-                Some(row) => PostgresCatalog(self.open).count(row.lin).map(|count| Answer::Count(count as u64)),
+                Some(row) => lineage::count(self.open, row.lin).map(Answer::Count),
                 None => Ok(Answer::Count(0)),
             },
             Query::Get { .. } | Query::Newest { .. } | Query::Tuple { .. } => {
@@ -85,10 +85,7 @@ impl Reading<'_> {
             Query::Starts { after, limit } => export::starts(self.open, *after, *limit).map(Answer::Starts),
             Query::Writes { after, bytes } => export::all_writes(self.open, after.as_ref(), *bytes).map(Answer::Writes),
             Query::LogRuns { contract, lineage, log, at } => {
-                let end = match self.end_of(*contract, lineage, log, at.as_deref())? {
-                    Found::End(end) => end,
-                    Found::NoMark => None,
-                };
+                let end = self.mark_of(*contract, lineage, log, at.as_deref())?.and_then(|mark| mark.end);
                 log::all_runs(&Logs(self.open), lineage, log, end).map(Answer::LogRuns)
             }
             Query::Prunable { contract, rules } => {
@@ -143,36 +140,26 @@ impl Reading<'_> {
     /// no checkpoint.
     fn shown(&self, row: LineageRow) -> Result<Option<Lineage>> {
         let Some(newest) = row::newest(self.open, row.contract, &row.name)? else { return Ok(None) };
-        let checkpoints = PostgresCatalog(self.open).count(row.lin)? as u64;
+        let checkpoints = lineage::count(self.open, row.lin)?;
         let origin = row.origin.map(|(id, _)| id);
         Ok(Some(Lineage { position: row.lin, checkpoints, newest: newest.header, origin }))
     }
 
     fn log(&self, range: &LogRange) -> Result<Option<LogPage>> {
-        match self.end_of(range.contract, &range.lineage, &range.log, range.at.as_deref())? {
-            Found::End(end) => log::read(&Logs(self.open), end, range).map(Some),
-            Found::NoMark => Ok(None),
-        }
+        let mark = self.mark_of(range.contract, &range.lineage, &range.log, range.at.as_deref())?;
+        mark.map(|mark| log::read(&Logs(self.open), mark.end, range)).transpose()
     }
 
-    /// The end of a log, or of the part of it that a checkpoint names.
-    fn end_of(&self, contract: ContractId, lineage: &str, log: &str, at: Option<&str>) -> Result<Found> {
+    /// The end of a log, or of a log as the checkpoint `at` names it. Returns `None` if the checkpoint does not exist or
+    /// does not name the log.
+    fn mark_of(&self, contract: ContractId, lineage: &str, log: &str, at: Option<&str>) -> Result<Option<Mark>> {
         let Some(id) = at else {
             let line = lineage::find(self.open, contract, lineage)?;
             let end = line.map(|line| Logs(self.open).head(line.lin, log)).transpose()?.flatten();
-            return Ok(Found::End(end));
+            return Ok(Some(Mark { log: log.to_owned(), end }));
         };
         let row = row::by_id(self.open, contract, id)?.filter(|row| row.header.lineage == lineage);
-        let marks = row.map(|row| decode_marks(row.logs.as_deref())).transpose()?;
-        let mark = marks.and_then(|marks| marks.into_iter().find(|mark| mark.log == log));
-        Ok(mark.map_or(Found::NoMark, |mark| Found::End(mark.end)))
+        let marks = row.map(|row| decode_marks(row.logs.as_deref())).transpose()?.unwrap_or_default();
+        Ok(marks.into_iter().find(|mark| mark.log == log))
     }
-}
-
-/// Where a log ends.
-enum Found {
-    /// The checkpoint does not exist, or does not name the log.
-    NoMark,
-    /// The end. `None`: there are no records.
-    End(Option<End>),
 }

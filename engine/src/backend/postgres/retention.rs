@@ -67,22 +67,6 @@ impl Catalog for PostgresCatalog<'_> {
         Ok(row::numbers(&self.0.query(sql, values![after, contract.map(number), row::limit(most)])?))
     }
 
-    fn count(&self, lineage: i64) -> Result<usize> {
-        Ok(self.counts(&[lineage])?.pop().unwrap_or(0))
-    }
-
-    fn oldest(&self, lineage: i64, most: usize) -> Result<Vec<Entry>> {
-        Ok(self.oldest_of(&[(lineage, most)])?.pop().unwrap_or_default())
-    }
-
-    fn newest(&self, lineage: i64, most: usize) -> Result<Vec<Entry>> {
-        Ok(self.newest_of(&[(lineage, most)])?.pop().unwrap_or_default())
-    }
-
-    fn has_dependent(&self, lineage: i64) -> Result<bool> {
-        Ok(self.have_dependents(&[lineage])?.pop().unwrap_or(false))
-    }
-
     fn dependent_on(&self, parents: &[Seq]) -> Result<Vec<(Seq, Entry)>> {
         let sql = "SELECT parent.seq, child.seq, child.lin, child.saved_at
                    FROM @checkpoint AS parent JOIN @checkpoint AS child

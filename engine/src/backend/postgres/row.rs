@@ -49,7 +49,6 @@ pub(super) fn sum(row: &Row, column: usize) -> Option<u64> {
     row.get::<_, Option<&[u8]>>(column).and_then(envelope::sum)
 }
 
-/// A column of bytes as text.
 pub(super) fn text(row: &Row, column: usize) -> Result<String> {
     String::from_utf8(row.get::<_, Vec<u8>>(column)).map_err(|_| not_text())
 }
@@ -186,7 +185,6 @@ pub(super) fn by_seq(open: &Transaction<'_>, seq: Seq) -> Result<Option<HeaderRo
     open.one(SQL, values![seq])?.as_ref().map(HeaderRow::read).transpose()
 }
 
-/// The newest row of a lineage.
 pub(super) fn newest(open: &Transaction<'_>, contract: ContractId, lineage: &str) -> Result<Option<HeaderRow>> {
     let found = open.one(select_newest!(columns_with_sum!()), values![number(contract), lineage])?;
     found.as_ref().map(HeaderRow::read_with_sum).transpose()
@@ -201,7 +199,6 @@ pub(super) fn touch(open: &Transaction<'_>, mut row: HeaderRow, saved_at: i64) {
     }
 }
 
-/// The numbers of the rows.
 pub(super) fn numbers(rows: &[Row]) -> Vec<i64> {
     rows.iter().map(|row| row.get(0)).collect()
 }

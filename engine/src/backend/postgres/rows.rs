@@ -45,8 +45,7 @@ fn listed(row: &tokio_postgres::Row, step: u64) -> Result<Listed> {
 
 impl Lineup for Of<'_> {
     fn count(&self) -> Result<u64> {
-        let sql = "SELECT count(*) FROM @checkpoint WHERE lin = $1";
-        Ok(self.open.one(sql, values![self.lineage.lin])?.map_or(0, |row| unsigned(row.get(0))))
+        lineage::count(self.open, self.lineage.lin)
     }
 
     fn before(&self, sort_key: &SortKey, seq: Seq) -> Result<u64> {
@@ -171,20 +170,7 @@ mod tests {
     use crate::record::{ContractId, Header};
 
     fn rows(seqs: &[Seq]) -> Vec<Listed> {
-        let header = Header {
-            contract: ContractId(1),
-            lineage: String::new(),
-            id: String::new(),
-            parent: None,
-            group: String::new(),
-            label: String::new(),
-            sort_key: SortKey::default(),
-            saved_at: 0,
-            age_offset: 0,
-            depends_on_parent: false,
-            exempt: false,
-            meta: Vec::new(),
-        };
+        let header = Header::new(ContractId(1), "", "");
         let listed = |seq| Listed { seq, step: 0, header: header.clone(), logical_bytes: 0, stored_bytes: 0, chain: 0 };
         seqs.iter().copied().map(listed).collect()
     }

@@ -13,7 +13,6 @@ use super::url::Url;
 use super::value::{Value, values};
 use crate::error::{Code, Error, Result};
 
-/// The version of the schema.
 const VERSION: i64 = 1;
 
 const TABLES: &str = concat!(
@@ -204,7 +203,6 @@ fn looked_for(names: &Names) -> Vec<Value> {
 }
 
 impl Found {
-    /// Reads the row of [`LOOK`].
     fn read(session: &Session, rows: &[Row]) -> Result<Self> {
         let Some(row) = rows.first() else { return Err(session.lost()) };
         let version = row.get::<_, i32>(0) / 10_000;

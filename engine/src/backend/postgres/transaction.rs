@@ -8,7 +8,6 @@ use super::session::{Session, Statement};
 use super::value::Value;
 use crate::error::Result;
 
-/// An open transaction.
 pub(super) struct Transaction<'a> {
     session: &'a Session,
     writes: bool,

@@ -46,7 +46,6 @@ pub struct Url {
     pub ssl_root: Option<PathBuf>,
     /// How long a connection attempt to one address of a host may take.
     pub connect_timeout: Duration,
-    /// The schema of the tables.
     pub schema: String,
     /// The beginning of the tables' names.
     pub prefix: String,

@@ -284,7 +284,6 @@ impl Sqlite {
         Ok(())
     }
 
-    /// The journal in use.
     pub fn journal(&self) -> Journal {
         self.journal
     }

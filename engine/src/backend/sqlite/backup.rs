@@ -44,7 +44,6 @@ pub enum Phase {
     Verifying,
 }
 
-/// The progress of a backup.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct Progress {
     /// What is counted.

@@ -7,9 +7,10 @@
 
 use std::collections::HashSet;
 
-use rusqlite::{Connection, OptionalExtension, params};
+use rusqlite::{Connection, params};
 
 use super::error::from_sqlite;
+use super::statement::{execute, one};
 use crate::codec::checksum::Sum;
 use crate::error::{Code, Error, Result};
 use crate::record::Seq;
@@ -93,19 +94,13 @@ fn damaged(seq: Seq) -> Error {
 
 /// Reads and verifies the column `chain` of row `seq`. Returns `None` if the row does not exist.
 pub(super) fn read(connection: &Connection, seq: Seq) -> Result<Option<Chain>> {
-    let column: Option<Vec<u8>> = connection
-        .prepare_cached("SELECT chain FROM checkpoint WHERE seq = ?")
-        .and_then(|mut statement| statement.query_row([seq], |row| row.get(0)).optional())
-        .map_err(from_sqlite)?;
+    let sql = "SELECT chain FROM checkpoint WHERE seq = ?";
+    let column: Option<Vec<u8>> = one(connection, sql, [seq], |row| row.get(0))?;
     column.map(|column| Chain::decode(seq, &column)).transpose()
 }
 
 fn write(connection: &Connection, seq: Seq, chain: &Chain) -> Result<()> {
-    connection
-        .prepare_cached("UPDATE checkpoint SET chain = ? WHERE seq = ?")
-        .and_then(|mut statement| statement.execute(params![chain.encode(seq), seq]))
-        .map(drop)
-        .map_err(from_sqlite)
+    execute(connection, "UPDATE checkpoint SET chain = ? WHERE seq = ?", params![chain.encode(seq), seq]).map(drop)
 }
 
 /// Returns the payloads that are deltas against `base`, newest first.

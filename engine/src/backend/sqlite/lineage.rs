@@ -1,11 +1,11 @@
 //! Reads, finds, inserts and removes the rows of the table `lineage`.
 
-use rusqlite::{Connection, OptionalExtension, params};
+use rusqlite::{Connection, params};
 
 use super::error::from_sqlite;
 use super::schema::LateIndex;
 use super::setting;
-use super::statement::one;
+use super::statement::{all, execute, number, one};
 use crate::codec::checksum::Sum;
 use crate::error::{Code, Error, Result};
 use crate::record::{ContractId, Header};
@@ -81,10 +81,8 @@ pub(super) fn find(connection: &Connection, contract: ContractId, name: &str) ->
 
 /// Finds the number of a lineage in the index of names. The row of the lineage is not read.
 pub(super) fn indexed(connection: &Connection, contract: ContractId, name: &str) -> Result<Option<i64>> {
-    connection
-        .prepare_cached("SELECT lin FROM lineage INDEXED BY lineage_name WHERE contract = ? AND name = ?")
-        .and_then(|mut statement| statement.query_row(params![contract.0, name], |row| row.get(0)).optional())
-        .map_err(from_sqlite)
+    let sql = "SELECT lin FROM lineage INDEXED BY lineage_name WHERE contract = ? AND name = ?";
+    one(connection, sql, params![contract.0, name], |row| row.get(0))
 }
 
 /// Returns the lineages whose names begin with `prefix`, ordered by name.
@@ -119,10 +117,7 @@ pub(super) fn began_from(connection: &Connection, origin: i64) -> Result<Vec<i64
     } else {
         "SELECT lin FROM lineage NOT INDEXED WHERE origin_lin = ? ORDER BY lin DESC"
     };
-    connection
-        .prepare_cached(sql)
-        .and_then(|mut statement| statement.query_map([origin], |row| row.get(0))?.collect())
-        .map_err(from_sqlite)
+    all(connection, sql, [origin], |row| row.get(0))
 }
 
 /// Inserts a new lineage, from the header of its first checkpoint.
@@ -140,10 +135,7 @@ pub(super) fn describe(
     header: &Header,
     origin: Option<Origin>,
 ) -> Result<LineageRow> {
-    connection
-        .prepare_cached("DELETE FROM lineage WHERE lin = ?")
-        .and_then(|mut statement| statement.execute([lin]))
-        .map_err(from_sqlite)?;
+    execute(connection, "DELETE FROM lineage WHERE lin = ?", [lin])?;
     let Header { contract, lineage, group, age_offset, .. } = header;
     let (name, group) = (lineage.clone(), group.clone());
     insert(connection, LineageRow { lin, contract: *contract, name, group, age_offset: *age_offset, origin })
@@ -155,8 +147,11 @@ pub(super) fn begin_with_log(connection: &Connection, contract: ContractId, name
     insert(connection, LineageRow { lin, contract, name, group: String::new(), age_offset: 0, origin: None })
 }
 
+/// Selects the greatest number of a lineage.
+const LAST: &str = "SELECT coalesce(max(lin), 0) FROM lineage";
+
 fn next(connection: &Connection) -> Result<i64> {
-    setting::next(connection, "SELECT coalesce(max(lin), 0) FROM lineage", setting::LIN_FLOOR)
+    Ok(setting::last(connection, LAST, setting::LIN_FLOOR)? + 1)
 }
 
 fn insert(connection: &Connection, row: LineageRow) -> Result<LineageRow> {
@@ -164,28 +159,15 @@ fn insert(connection: &Connection, row: LineageRow) -> Result<LineageRow> {
     let (id, origin_lin) = (origin.as_ref().map(|origin| &origin.id), origin.as_ref().map(|origin| origin.lin));
     let sql = "INSERT INTO lineage (lin, contract, name, grp, age_offset, origin, origin_lin, sum)
                VALUES (?, ?, ?, ?, ?, ?, ?, ?)";
-    connection
-        .prepare_cached(sql)
-        .and_then(|mut statement| {
-            statement.execute(params![lin, contract.0, name, group, age_offset, id, origin_lin, row.sum()])
-        })
-        .map_err(from_sqlite)?;
+    execute(connection, sql, params![lin, contract.0, name, group, age_offset, id, origin_lin, row.sum()])?;
     Ok(row)
 }
 
 /// Removes the row of a lineage that has neither checkpoints nor logs. If the lineage has the greatest number, this
 /// number is stored as the floor, so that the number is never used again.
 pub(super) fn end(connection: &Connection, lin: i64) -> Result<()> {
-    let last: i64 = connection
-        .prepare_cached("SELECT coalesce(max(lin), 0) FROM lineage")
-        .and_then(|mut statement| statement.query_row([], |row| row.get(0)))
-        .map_err(from_sqlite)?;
-    if lin == last {
+    if lin == number(connection, LAST, [])? {
         setting::set_number(connection, setting::LIN_FLOOR, lin)?;
     }
-    connection
-        .prepare_cached("DELETE FROM lineage WHERE lin = ?")
-        .and_then(|mut statement| statement.execute([lin]))
-        .map(drop)
-        .map_err(from_sqlite)
+    execute(connection, "DELETE FROM lineage WHERE lin = ?", [lin]).map(drop)
 }

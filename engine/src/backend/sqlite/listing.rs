@@ -3,10 +3,10 @@
 
 use rusqlite::{Connection, Params, ToSql, params};
 
-use super::error::from_sqlite;
 use super::lineage;
 use super::row::{self, HeaderRow};
 use super::schema::LateIndex;
+use super::statement::all;
 use crate::error::Result;
 use crate::query::Of;
 use crate::record::{ContractId, Header, Seq, SortKey};
@@ -218,10 +218,7 @@ fn select(source: &Source<'_>, walk: &Walk<'_>, run: impl FnOnce(&str, &[&dyn To
 
 fn entries(connection: &Connection, sql: &str, params: impl Params) -> Result<Vec<IndexEntry>> {
     let read = |row: &rusqlite::Row<'_>| Ok(IndexEntry { sort_key: SortKey(row.get(0)?), seq: row.get(1)? });
-    connection
-        .prepare_cached(sql)
-        .and_then(|mut statement| statement.query_map(params, read)?.collect())
-        .map_err(from_sqlite)
+    all(connection, sql, params, read)
 }
 
 /// Reads and verifies the row of an index entry.

@@ -3,30 +3,15 @@
 
 use rusqlite::{Connection, Params, Row, params};
 
-use super::log_rows::{Head, Stored, misled, signed, verify_branch};
+use super::log_rows::{Head, Stored, verify_branch};
 use super::logs::{Logs, present};
 use super::statement::{all, one};
-use crate::backend::log_findings::{LogTable, corrupt, finding, left_over, missing};
+use crate::backend::log_findings::{After, Checked, LogTable, corrupt, left_over, missing, of_branch, of_end, of_mark};
 use crate::backend::logs::{End, LogRows, Mark};
-use crate::backend::marks::decode_marks;
+use crate::backend::number::signed;
 use crate::check::{Finding, FindingCode, Severity};
 use crate::error::Result;
 use crate::record::{ContractId, Seq};
-
-/// The key of the last row that was checked. `log_mark` has a key of three numbers. Each other table uses only the
-/// first number.
-pub(super) type After = [i64; 3];
-
-/// The result of checking one page of a table.
-#[derive(Debug, Default)]
-pub(super) struct Checked {
-    /// The number of rows that were checked.
-    pub(super) rows: u64,
-    /// The damage that was found in the rows.
-    pub(super) findings: Vec<Finding>,
-    /// The key after which the next page begins. `None` if this was the last page.
-    pub(super) next: Option<After>,
-}
 
 /// Checks at most `limit` rows, beginning after the key `after`.
 pub(super) fn page(connection: &Connection, table: LogTable, after: After, limit: usize) -> Result<Checked> {
@@ -100,19 +85,9 @@ fn branches(connection: &Connection, after: i64, limit: i64) -> Result<(Vec<Afte
         // The index by position is enough to find gaps, so no record is read.
         let sql = "SELECT count(*), min(pos), max(pos) FROM record WHERE branch = ?";
         let read = |row: &Row<'_>| Ok((row.get(0)?, row.get(1)?, row.get(2)?));
-        let places: Option<(i64, Option<i64>, Option<i64>)> = one(connection, sql, [id], read)?;
-        let (count, first, last) = places.unwrap_or_default();
-        if first.is_some_and(|first| first != start) || last.is_some_and(|last| last - start + 1 != count) {
-            findings.push(missing(&format!("records of branch {id} are missing")));
-        }
-        let tip = last.map_or(start, |last| last + 1);
-        match Logs::new(connection).needed(id)?.map(signed) {
-            Some(needed) if needed > tip => {
-                findings.push(missing(&format!("the last records of branch {id} are missing")));
-            }
-            Some(needed) if needed == tip => {}
-            _ => findings.push(left_over(&format!("no log and no checkpoint names the last records of branch {id}"))),
-        }
+        let places = one(connection, sql, [id], read)?.unwrap_or_default();
+        let needed = Logs::new(connection).needed(id)?.map_or(0, signed);
+        findings.extend(of_branch(id, start, places, needed));
         findings.iter_mut().skip(found).for_each(|finding| finding.contract = Some(branch.contract));
     }
     Ok((keys, findings))
@@ -165,12 +140,7 @@ fn marks(connection: &Connection, after: After, limit: i64) -> Result<(Vec<After
     for [branch, length, seq] in &keys {
         let sql = "SELECT logs FROM checkpoint WHERE seq = ?";
         let stored: Option<Option<Vec<u8>>> = one(connection, sql, [seq], |row| row.get(0))?;
-        // Skip a damaged list of marks, because the check of its checkpoint reports the damage.
-        let Ok(named) = decode_marks(stored.flatten().as_deref()) else { continue };
-        let is_it = |end: End| (end.branch, signed(end.length)) == (*branch, *length);
-        if !named.iter().filter_map(|mark| mark.end).any(is_it) {
-            findings.push(left_over(&format!("no checkpoint names the first {length} records up to branch {branch}")));
-        }
+        findings.extend(of_mark(*branch, *length, stored.flatten().as_deref()));
     }
     Ok((keys, findings))
 }
@@ -190,23 +160,18 @@ pub(super) fn marks_of(connection: &Connection, seq: Seq, marks: &[Mark]) -> Res
     Ok(findings)
 }
 
-/// Checks that the last record before an end exists. Other missing records are found when their branches are checked.
+/// Checks that the last record before an end exists.
 fn end_is_there(connection: &Connection, end: End, what: &str) -> Result<Option<Finding>> {
     let logs = Logs::new(connection);
     // Skip a damaged branch, because the check of the branch reports the damage.
     let Ok(branch) = logs.branch(end.branch) else { return Ok(None) };
-    let tip = logs.tip(end.branch)?.unwrap_or_default();
-    Ok(match branch {
-        None => Some(missing(&format!("branch {} of {what} is missing", end.branch))),
-        Some(branch) if branch.start() >= end.length => Some(corrupt(&misled(what))),
-        Some(_) if tip < end.length => Some(missing(&format!("the last records of {what} are missing"))),
-        Some(_) => None,
-    })
+    let tip = logs.tip(end.branch)?.map_or(0, signed);
+    Ok(of_end(end, branch.map(|branch| signed(branch.start())), tip, what))
 }
 
 fn index(message: &str) -> Finding {
     let remedy = "run REINDEX on a copy of the database and check the copy, or restore a backup";
-    finding(FindingCode::Index, Severity::Error, message.to_owned(), remedy)
+    Finding::new(FindingCode::Index, Severity::Error, message, remedy)
 }
 
 fn exists(connection: &Connection, sql: &str, params: impl Params) -> Result<bool> {
@@ -217,7 +182,7 @@ fn exists(connection: &Connection, sql: &str, params: impl Params) -> Result<boo
 mod tests {
     use super::*;
     use crate::backend::logs::{self, LogName};
-    use crate::backend::marks::encode_marks;
+    use crate::backend::marks::{decode_marks, encode_marks};
     use crate::record::Record;
 
     const OF: LogName<'_> = LogName { contract: ContractId(1), lin: 7, lineage: "run", log: "log" };

@@ -4,10 +4,10 @@ use rusqlite::Row;
 use xxhash_rust::xxh3::xxh3_64;
 
 use crate::backend::logs::{Branch, BranchId, End};
-use crate::backend::marks::{head_sum, open_record, record_sum};
+use crate::backend::marks::{damaged, open_branch, open_head, open_record, record_sum};
 use crate::codec::checksum::Sum;
 use crate::error::{Code, Error, Result};
-use crate::record::{ContractId, Record};
+use crate::record::Record;
 
 /// A row of the table `log` that is not verified yet.
 pub(super) struct Head {
@@ -26,14 +26,8 @@ impl Head {
 
     /// Verifies the checksum, and that the log belongs to the lineage `lin`. Returns the log's name and end.
     pub(super) fn verify(self, lin: i64) -> Result<(String, End)> {
-        let Self { name, branch, length, .. } = self;
-        if self.sum != head_sum(self.lin, &name, branch, length) || length < 1 {
-            return Err(damaged(&format!("log {name:?}")));
-        }
-        if self.lin != lin {
-            return Err(misled(&format!("log {name:?}")));
-        }
-        Ok((name, End { branch, length: unsigned(length)? }))
+        let end = open_head(self.lin, &self.name, self.branch, self.length, self.sum)?;
+        if self.lin == lin { Ok((self.name, end)) } else { Err(misled(&format!("log {:?}", self.name))) }
     }
 }
 
@@ -84,35 +78,15 @@ impl Stored {
 
 /// Verifies a row of the table `log_branch`. Returns its branch.
 pub(super) fn verify_branch(id: BranchId, contract: i64, parent: Option<i64>, start: i64, sum: i64) -> Result<Branch> {
-    let contract = u8::try_from(contract).ok().filter(|contract| sum == branch_sum(id, *contract, parent, start));
-    // A branch must start at position 0 if it has no parent, and at a greater position if it has a parent.
-    let (Some(contract), true) = (contract, parent.is_some() == (start > 0)) else {
-        return Err(damaged(&format!("branch {id}")));
-    };
-    let start = unsigned(start)?;
-    Ok(Branch { contract: ContractId(contract), parent: parent.map(|branch| End { branch, length: start }) })
+    open_branch(id, contract, parent, start, sum == branch_sum(id, contract, parent, start))
 }
 
-pub(super) fn branch_sum(id: BranchId, contract: u8, parent: Option<i64>, start: i64) -> i64 {
-    Sum::new().text("log_branch").int(id).int(contract.into()).opt_int(parent).int(start).finish()
+pub(super) fn branch_sum(id: BranchId, contract: i64, parent: Option<i64>, start: i64) -> i64 {
+    Sum::new().text("log_branch").int(id).int(contract).opt_int(parent).int(start).finish()
 }
 
 pub(super) fn key_hash(key: &str) -> i64 {
     xxh3_64(key.as_bytes()).cast_signed()
-}
-
-/// Converts a length or a position to `i64`. No log has 2^63 records, so no real value is too large.
-pub(super) fn signed(value: u64) -> i64 {
-    i64::try_from(value).unwrap_or(i64::MAX)
-}
-
-pub(super) fn unsigned(value: i64) -> Result<u64> {
-    u64::try_from(value).map_err(|_| damaged("a length or a position"))
-}
-
-pub(super) fn damaged(what: &str) -> Error {
-    let message = format!("{what} is damaged: its checksum does not match; restore the database from a backup");
-    Error::new(Code::Corrupt, message)
 }
 
 pub(super) fn misled(what: &str) -> Error {
@@ -125,7 +99,8 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::backend::marks::seal_record;
+    use crate::backend::marks::{head_sum, seal_record};
+    use crate::backend::number::signed;
     use crate::codec::{envelope, frame};
     use crate::record::{Part, Payload};
 
@@ -174,7 +149,7 @@ mod tests {
             contract in any::<u8>(),
             parent in any::<Option<i64>>(),
         ) {
-            let sum = branch_sum(id, contract, parent, start);
+            let sum = branch_sum(id, contract.into(), parent, start);
             match verify_branch(id, contract.into(), parent, start, sum) {
                 Ok(branch) => {
                     prop_assert_eq!((branch.contract.0, branch.parent.map(|end| end.branch)), (contract, parent));

@@ -11,10 +11,11 @@ use std::cell::OnceCell;
 use rusqlite::{Connection, Params, Row, params};
 
 use super::error::from_sqlite;
-use super::log_rows::{Head, Stored, branch_sum, key_hash, misled, signed, unsigned, verify_branch};
-use super::statement::{all, one};
+use super::log_rows::{Head, Stored, branch_sum, key_hash, misled, verify_branch};
+use super::statement::{all, execute, number, one};
 use crate::backend::logs::{Branch, BranchId, End, LogRows};
-use crate::backend::marks::{head_sum, record_sum, seal_record};
+use crate::backend::marks::{head_sum, open_place, record_sum, seal_record};
+use crate::backend::number::signed;
 use crate::error::Result;
 use crate::record::{ContractId, Record, Seq};
 
@@ -141,7 +142,7 @@ impl<'a> Logs<'a> {
 
     /// Runs a statement. Returns the number of rows that it changed.
     fn execute(&self, sql: &str, params: impl Params) -> Result<usize> {
-        self.connection.prepare_cached(sql).and_then(|mut statement| statement.execute(params)).map_err(from_sqlite)
+        execute(self.connection, sql, params)
     }
 }
 
@@ -195,7 +196,7 @@ impl LogRows for Logs<'_> {
         let sql = "SELECT max(coalesce((SELECT seq FROM sqlite_sequence WHERE name = 'log_branch'), 0),
                               coalesce((SELECT max(branch) FROM log_branch), 0))";
         let last: i64 = self.one(sql, [], |row| row.get(0))?.unwrap_or_default();
-        let (id, contract) = (last + 1, branch.contract.0);
+        let (id, contract) = (last + 1, i64::from(branch.contract.0));
         let (parent, start) = (branch.parent.map(|parent| parent.branch), signed(branch.start()));
         let sum = branch_sum(id, contract, parent, start);
         let sql = "INSERT INTO log_branch (branch, contract, parent, start, sum) VALUES (?, ?, ?, ?, ?)";
@@ -209,12 +210,12 @@ impl LogRows for Logs<'_> {
 
     fn needed(&self, id: BranchId) -> Result<Option<u64>> {
         let length = self.one(NEEDED, [id], |row| row.get(0))?.unwrap_or_default();
-        Ok(Some(unsigned(length)?).filter(|length| *length > 0))
+        Ok(Some(open_place(length)?).filter(|length| *length > 0))
     }
 
     fn tip(&self, id: BranchId) -> Result<Option<u64>> {
         let last = self.one(TIP, [id], |row| row.get(0))?;
-        last.map(|last| Ok(unsigned(last)? + 1)).transpose()
+        last.map(|last| Ok(open_place(last)? + 1)).transpose()
     }
 
     fn push(&mut self, id: BranchId, at: u64, records: &[&Record]) -> Result<()> {
@@ -234,15 +235,8 @@ impl LogRows for Logs<'_> {
         let contract = self.branch(id)?.map_or(ContractId(0), |branch| branch.contract);
         // The statement compares each row with its index entry, so a damaged index never causes a record of another
         // branch to be deleted.
-        let removed: Vec<Removed> = self
-            .connection
-            .prepare_cached(CUT)
-            .and_then(|mut statement| {
-                let read = |row: &Row<'_>| Ok(Removed { contract, num: row.get(0)?, bytes: row.get(1)? });
-                statement.query_map(params![id, signed(from)], read)?.collect()
-            })
-            .map_err(from_sqlite)?;
-        self.removed.extend(removed);
+        let read = |row: &Row<'_>| Ok(Removed { contract, num: row.get(0)?, bytes: row.get(1)? });
+        self.removed.extend(all(self.connection, CUT, params![id, signed(from)], read)?);
         Ok(())
     }
 
@@ -297,8 +291,7 @@ pub(super) fn last_record(connection: &Connection) -> Result<i64> {
     if !present(connection)? {
         return Ok(0);
     }
-    let last = one(connection, "SELECT coalesce(max(num), 0) FROM record", [], |row| row.get(0))?;
-    Ok(last.unwrap_or_default())
+    number(connection, "SELECT coalesce(max(num), 0) FROM record", [])
 }
 
 /// Calls `tell` for each record with a number above `num`, in ascending order. The arguments are the record's number,

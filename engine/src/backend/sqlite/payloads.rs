@@ -7,12 +7,13 @@
 use std::collections::{BTreeMap, HashSet};
 
 use bytes::Bytes;
-use rusqlite::{Connection, MAIN_DB, OptionalExtension, ffi, params};
+use rusqlite::{Connection, MAIN_DB, ffi, params};
 
 use super::chain::{self, Chain};
 use super::error::from_sqlite;
 use super::row::{self, HeaderRow};
 use super::setting;
+use super::statement::{execute, one};
 use super::totals::Totals;
 use crate::backend::chain::{Link, rebuild};
 use crate::backend::header::flags_and_sum;
@@ -190,24 +191,14 @@ impl<'a> Payloads<'a> {
     }
 
     fn execute(&self, sql: &str, params: impl rusqlite::Params) -> Result<()> {
-        self.connection
-            .prepare_cached(sql)
-            .and_then(|mut statement| statement.execute(params))
-            .map(drop)
-            .map_err(from_sqlite)
+        execute(self.connection, sql, params).map(drop)
     }
 
     /// The contract of a row, its column `chain`, and the stored size of its payload in bytes.
     fn sizes(&self, seq: Seq) -> Result<Option<(ContractId, Vec<u8>, i64)>> {
         let sql = "SELECT coalesce(contract, 0), chain, length(body)
                    FROM checkpoint LEFT JOIN lineage USING (lin) WHERE seq = ?";
-        self.connection
-            .prepare_cached(sql)
-            .and_then(|mut statement| {
-                let read = |row: &rusqlite::Row<'_>| Ok((ContractId(row.get(0)?), row.get(1)?, row.get(2)?));
-                statement.query_row([seq], read).optional()
-            })
-            .map_err(from_sqlite)
+        one(self.connection, sql, [seq], |row| Ok((ContractId(row.get(0)?), row.get(1)?, row.get(2)?)))
     }
 }
 
@@ -221,11 +212,8 @@ impl rebase::Payloads for Payloads<'_> {
     }
 
     fn describe(&self, seq: Seq) -> String {
-        let id: rusqlite::Result<String> = self
-            .connection
-            .prepare_cached("SELECT id FROM checkpoint WHERE seq = ?")
-            .and_then(|mut statement| statement.query_row([seq], |row| row.get(0)));
-        id.map_or_else(|_| format!("row {seq}"), |id| format!("checkpoint {id:?}"))
+        let id = one(self.connection, "SELECT id FROM checkpoint WHERE seq = ?", [seq], |row| row.get::<_, String>(0));
+        id.ok().flatten().map_or_else(|| format!("row {seq}"), |id| format!("checkpoint {id:?}"))
     }
 
     fn load(&self, seq: Seq) -> Result<CachedPayload> {
@@ -308,10 +296,8 @@ pub(super) fn sum(connection: &Connection, seq: Seq) -> Result<Option<u64>> {
 }
 
 fn fetch(connection: &Connection, seq: Seq) -> Result<Option<Link>> {
-    let found: Option<(Vec<u8>, Vec<u8>)> = connection
-        .prepare_cached("SELECT chain, body FROM checkpoint WHERE seq = ?")
-        .and_then(|mut statement| statement.query_row([seq], |row| Ok((row.get(0)?, row.get(1)?))).optional())
-        .map_err(from_sqlite)?;
+    let sql = "SELECT chain, body FROM checkpoint WHERE seq = ?";
+    let found: Option<(Vec<u8>, Vec<u8>)> = one(connection, sql, [seq], |row| Ok((row.get(0)?, row.get(1)?)))?;
     let Some((chain, body)) = found else { return Ok(None) };
     let base = Chain::named_base(seq, &chain)?;
     if base.is_some_and(|base| base >= seq) {

@@ -28,10 +28,6 @@ pub(super) fn quick_check(connection: &Connection) -> Result<CheckPage> {
     Ok(CheckPage { counted: Counted::default(), findings, ..CheckPage::default() })
 }
 
-fn finding(code: FindingCode, severity: Severity, message: String, remedy: &'static str) -> Finding {
-    Finding { code, severity, message, remedy, contract: None, lineage: None, id: None }
-}
-
 fn pages(connection: &Connection) -> Result<Vec<Finding>> {
     let interrupt = connection.get_interrupt_handle();
     let (done, is_done) = channel::<()>();
@@ -52,17 +48,17 @@ fn pages(connection: &Connection) -> Result<Vec<Finding>> {
             .filter(|line| line != "ok")
             .map(|line| {
                 let remedy = "Restore the file from a backup. verify() says which checkpoints can still be read";
-                finding(FindingCode::Corrupt, Severity::Error, line, remedy)
+                Finding::new(FindingCode::Corrupt, Severity::Error, line, remedy)
             })
             .collect()),
         Err(error) if error.sqlite_error_code() == Some(ErrorCode::OperationInterrupted) => {
             let message = "the database is too large to look at all of its pages in a second".to_owned();
-            Ok(vec![finding(FindingCode::Time, Severity::Note, message, "verify() looks at everything")])
+            Ok(vec![Finding::new(FindingCode::Time, Severity::Note, message, "verify() looks at everything")])
         }
         Err(error) => match from_sqlite(error) {
             error if error.code() == crate::error::Code::Corrupt => {
                 let remedy = "Restore the file from a backup";
-                Ok(vec![finding(FindingCode::Corrupt, Severity::Error, error.message().to_owned(), remedy)])
+                Ok(vec![Finding::new(FindingCode::Corrupt, Severity::Error, error.message(), remedy)])
             }
             error => Err(error),
         },
@@ -75,13 +71,13 @@ fn place(path: &Path) -> Vec<Finding> {
         let message =
             format!("the database is on a network file system ({kind}), where SQLite is slow and its locks may fail");
         let remedy = "Use a local disk, or a database server for several machines";
-        findings.push(finding(FindingCode::Network, Severity::Warning, message, remedy));
+        findings.push(Finding::new(FindingCode::Network, Severity::Warning, message, remedy));
     }
     let log = std::fs::metadata(file::beside(path, "-wal")).map_or(0, |log| log.len());
     if log > LARGE_LOG {
         let message = format!("the write-ahead log has {} MiB", log >> 20);
         let remedy = "It shrinks when no reader holds an old state. Look for a process that reads without an end";
-        findings.push(finding(FindingCode::Log, Severity::Warning, message, remedy));
+        findings.push(Finding::new(FindingCode::Log, Severity::Warning, message, remedy));
     }
     findings
 }

@@ -20,7 +20,7 @@ use crate::cache::PayloadCache;
 use crate::error::Result;
 use crate::query::{Answer, LogRange, Of, Pick, Query, Recent};
 use crate::record::{Active, Checkpoint, ContractId, Lineage, LogPage, Logged, Tuple};
-use crate::retention::{Catalog, preview};
+use crate::retention::preview;
 
 pub(super) fn answer(connection: &Connection, cache: &PayloadCache, query: &Query) -> Result<Answer> {
     let begin = || connection.unchecked_transaction().map_err(from_sqlite);
@@ -80,7 +80,7 @@ impl Reading<'_> {
                 queries.iter().map(|query| self.answer(query)).collect::<Result<_>>().map(Answer::All)
             }
             Query::Count { contract, lineage } => match lineage::find(snapshot, *contract, lineage)? {
-                Some(row) => SqliteCatalog(snapshot).count(row.lin).map(|count| Answer::Count(count as u64)),
+                Some(row) => SqliteCatalog(snapshot).count(row.lin).map(Answer::Count),
                 None => Ok(Answer::Count(0)),
             },
             Query::Get { contract, id } => self.get(*contract, id).map(|found| Answer::Checkpoint(found.map(Box::new))),
@@ -237,7 +237,7 @@ impl Reading<'_> {
     }
 
     fn shown(&self, row: LineageRow, newest: HeaderRow) -> Result<Lineage> {
-        let checkpoints = SqliteCatalog(self.connection).count(row.lin)? as u64;
+        let checkpoints = SqliteCatalog(self.connection).count(row.lin)?;
         let origin = row.origin.map(|origin| origin.id);
         Ok(Lineage { position: row.lin, checkpoints, newest: newest.header, origin })
     }

@@ -14,7 +14,7 @@ use super::error::from_sqlite;
 use super::lineage::{self, LineageRow};
 use super::listing;
 use super::row::index_damaged;
-use super::statement::{all as all_rows, one};
+use super::statement::{all as all_rows, number};
 use crate::error::Result;
 use crate::query::{ActivityOrder, Recent};
 use crate::record::{ContractId, Seq};
@@ -105,6 +105,5 @@ fn newest(connection: &Connection, recent: &Recent, lin: i64) -> Result<Option<(
 /// Counts the lineages of the contracts.
 fn count(connection: &Connection, contracts: &[ContractId]) -> Result<i64> {
     let sql = "SELECT count(*) FROM lineage INDEXED BY lineage_name WHERE contract = ?";
-    let counts = contracts.iter().map(|contract| one(connection, sql, [contract.0], |row| row.get::<_, i64>(0)));
-    counts.map(|count| Ok(count?.unwrap_or(0))).sum()
+    contracts.iter().map(|contract| number(connection, sql, [contract.0])).sum()
 }

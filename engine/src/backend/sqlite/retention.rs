@@ -5,6 +5,7 @@ use rusqlite::{Connection, Params, Row, params};
 use super::chain::{Chain, dependants};
 use super::error::from_sqlite;
 use super::statement::{all, one};
+use crate::backend::number::signed;
 use crate::error::{Code, Error, Result};
 use crate::record::{ContractId, Seq};
 use crate::retention::{Catalog, Entry, Stored};
@@ -34,6 +35,11 @@ pub(super) struct SqliteCatalog<'a>(pub(super) &'a Connection);
 impl SqliteCatalog<'_> {
     fn number(&self, sql: &str, params: impl Params) -> Result<u64> {
         Ok(one(self.0, sql, params, |row| unsigned(row, 0))?.unwrap_or(0))
+    }
+
+    /// The number of checkpoints of a lineage.
+    pub(super) fn count(&self, lineage: i64) -> Result<u64> {
+        self.number(COUNT, [lineage])
     }
 
     /// Reads the rows to which the given index entries of a lineage lead, in the order of the entries. A row is left
@@ -91,27 +97,31 @@ impl Catalog for SqliteCatalog<'_> {
         Ok(lineages)
     }
 
-    fn count(&self, lineage: i64) -> Result<usize> {
-        let count = self.number(COUNT, [lineage])?;
-        Ok(usize::try_from(count).unwrap_or(usize::MAX))
+    fn counts(&self, lineages: &[i64]) -> Result<Vec<usize>> {
+        lineages.iter().map(|lin| Ok(usize::try_from(self.count(*lin)?).unwrap_or(usize::MAX))).collect()
     }
 
-    fn oldest(&self, lineage: i64, most: usize) -> Result<Vec<Entry>> {
-        let offset = one(self.0, "SELECT age_offset FROM lineage WHERE lin = ?", [lineage], |row| row.get::<_, u8>(0))?;
-        let entries = match offset.unwrap_or(0) {
-            0 => all(self.0, OLDEST, params![lineage, limit(most)], index_entry),
-            offset => all(self.0, OLDEST_BY_AGE, params![lineage, offset, limit(most)], index_entry),
+    fn oldest_of(&self, lineages: &[(i64, usize)]) -> Result<Vec<Vec<Entry>>> {
+        let oldest = |(lin, most): &(i64, usize)| {
+            let offset = "SELECT age_offset FROM lineage WHERE lin = ?";
+            let entries = match one(self.0, offset, [lin], |row| row.get::<_, u8>(0))?.unwrap_or(0) {
+                0 => all(self.0, OLDEST, params![lin, limit(*most)], index_entry),
+                offset => all(self.0, OLDEST_BY_AGE, params![lin, offset, limit(*most)], index_entry),
+            };
+            self.entries(*lin, entries?)
         };
-        self.entries(lineage, entries?)
+        lineages.iter().map(oldest).collect()
     }
 
-    fn newest(&self, lineage: i64, most: usize) -> Result<Vec<Entry>> {
-        let entries = all(self.0, NEWEST, params![lineage, limit(most)], index_entry)?;
-        self.entries(lineage, entries)
+    fn newest_of(&self, lineages: &[(i64, usize)]) -> Result<Vec<Vec<Entry>>> {
+        let newest = |(lin, most): &(i64, usize)| {
+            self.entries(*lin, all(self.0, NEWEST, params![lin, limit(*most)], index_entry)?)
+        };
+        lineages.iter().map(newest).collect()
     }
 
-    fn has_dependent(&self, lineage: i64) -> Result<bool> {
-        Ok(self.number(HAS_DEPENDENT, [lineage])? == 1)
+    fn have_dependents(&self, lineages: &[i64]) -> Result<Vec<bool>> {
+        lineages.iter().map(|lin| Ok(self.number(HAS_DEPENDENT, [lin])? == 1)).collect()
     }
 
     fn dependent_on(&self, parents: &[Seq]) -> Result<Vec<(Seq, Entry)>> {
@@ -190,7 +200,7 @@ fn in_order(after: i64, numbers: impl Iterator<Item = i64>) -> Result<()> {
 }
 
 fn limit(most: usize) -> i64 {
-    i64::try_from(most).unwrap_or(i64::MAX)
+    signed(most as u64)
 }
 
 fn unsigned(row: &Row<'_>, column: usize) -> rusqlite::Result<u64> {

@@ -8,12 +8,14 @@ use std::collections::HashMap;
 use std::collections::hash_map::Entry;
 
 use rusqlite::types::ValueRef;
-use rusqlite::{Connection, OptionalExtension, Params, Row, params};
+use rusqlite::{Connection, Params, Row, params};
 use xxhash_rust::xxh3::xxh3_64;
 
 use super::error::from_sqlite;
 use super::lineage::{self, LineageRow};
+use super::statement::{all, execute, one};
 use crate::backend::header::{DEPENDS_ON_PARENT, EXEMPT, flags_and_sum};
+use crate::check::About;
 use crate::error::{Code, Error, Result};
 use crate::record::{ContractId, Header, Seq, SortKey};
 
@@ -41,14 +43,6 @@ pub(super) struct HeaderRow {
     pub header: Header,
     /// The content of the column `logs`.
     pub logs: Option<Vec<u8>>,
-}
-
-/// The contract, lineage and id of a damaged row. A field is empty if it cannot be trusted.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(super) struct Claims {
-    pub contract: Option<ContractId>,
-    pub lineage: Option<String>,
-    pub id: Option<String>,
 }
 
 /// Returns the hash of contract and id. The index of ids finds a checkpoint by this hash.
@@ -231,24 +225,21 @@ impl Found {
 
 /// Identifies a damaged row as far as possible. Returns the contract and the lineage's name if the row of the lineage
 /// is undamaged. Returns the id if it matches its hash.
-pub(super) fn claims(connection: &Connection, seq: Seq) -> Claims {
+pub(super) fn claims(connection: &Connection, seq: Seq) -> About {
     let lineage = lineage_of(connection, seq).ok().flatten().and_then(|lin| lineage::read(connection, lin).ok()?);
     let contract = lineage.as_ref().map(|lineage| lineage.contract);
-    let id = connection.prepare_cached("SELECT id, id_hash FROM checkpoint WHERE seq = ?").and_then(|mut statement| {
-        statement.query_row([seq], |row| Ok((row.get::<_, String>(0)?, row.get::<_, i64>(1)?)))
-    });
-    let id =
-        id.ok().filter(|(id, hash)| contract.is_some_and(|contract| id_hash(contract, id) == *hash)).map(|(id, _)| id);
-    Claims { contract, lineage: lineage.map(|lineage| lineage.name), id }
+    let sql = "SELECT id, id_hash FROM checkpoint WHERE seq = ?";
+    let id: Result<Option<(String, i64)>> = one(connection, sql, [seq], |row| Ok((row.get(0)?, row.get(1)?)));
+    let is_whole = |(id, hash): &(String, i64)| contract.is_some_and(|contract| id_hash(contract, id) == *hash);
+    let id = id.ok().flatten().filter(is_whole).map(|(id, _)| id);
+    About { contract, lineage: lineage.map(|lineage| lineage.name), id }
 }
 
 /// Returns the save numbers that the index of ids contains for the hash of an id, newest first. Different ids may have
 /// the same hash.
 pub(super) fn indexed(connection: &Connection, contract: ContractId, id: &str) -> Result<Vec<Seq>> {
-    connection
-        .prepare_cached("SELECT seq FROM checkpoint INDEXED BY checkpoint_id WHERE id_hash = ? ORDER BY seq DESC")
-        .and_then(|mut statement| statement.query_map([id_hash(contract, id)], |row| row.get(0))?.collect())
-        .map_err(from_sqlite)
+    let sql = "SELECT seq FROM checkpoint INDEXED BY checkpoint_id WHERE id_hash = ? ORDER BY seq DESC";
+    all(connection, sql, [id_hash(contract, id)], |row| row.get(0))
 }
 
 /// The verified row of the checkpoint with the id. One statement looks up the hash and the row.
@@ -283,11 +274,8 @@ pub(super) fn touch(connection: &Connection, contract: ContractId, id: &str, sav
     }
     row.header.saved_at = saved_at;
     let (_, sum) = flags_and_sum(row.seq, &row.header, row.logs.as_deref());
-    connection
-        .prepare_cached("UPDATE checkpoint SET saved_at = ?, sum = ? WHERE seq = ?")
-        .and_then(|mut statement| statement.execute(params![saved_at, sum, row.seq]))
-        .map_err(from_sqlite)
-        .map(drop)
+    let sql = "UPDATE checkpoint SET saved_at = ?, sum = ? WHERE seq = ?";
+    execute(connection, sql, params![saved_at, sum, row.seq]).map(drop)
 }
 
 /// Returns the save numbers of damaged rows that can still be identified by contract and id as this checkpoint. The
@@ -303,8 +291,5 @@ pub(super) fn damaged_by_id(connection: &Connection, contract: ContractId, id: &
 
 /// Returns the number of a row's lineage. The row is not verified.
 pub(super) fn lineage_of(connection: &Connection, seq: Seq) -> Result<Option<i64>> {
-    connection
-        .prepare_cached("SELECT lin FROM checkpoint WHERE seq = ?")
-        .and_then(|mut statement| statement.query_row([seq], |row| row.get(0)).optional())
-        .map_err(from_sqlite)
+    one(connection, "SELECT lin FROM checkpoint WHERE seq = ?", [seq], |row| row.get(0))
 }

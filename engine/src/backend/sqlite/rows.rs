@@ -7,14 +7,13 @@ use super::error::from_sqlite;
 use super::lineage::{self, LineageRow};
 use super::retention::SqliteCatalog;
 use super::row::{self, index_damaged};
-use super::statement::{all, one};
+use super::statement::{all, number};
 use super::totals::Totals;
 use crate::backend::number::{signed, unsigned};
 use crate::backend::rows::{Lineup, page};
 use crate::error::Result;
 use crate::query::{Feed, RowOrder, Rows};
 use crate::record::{FeedPage, Listed, RowPage, RowSums, Seq, SortKey};
-use crate::retention::Catalog;
 
 /// The checkpoints of a lineage.
 struct Of<'a> {
@@ -24,14 +23,13 @@ struct Of<'a> {
 
 impl Lineup for Of<'_> {
     fn count(&self) -> Result<u64> {
-        Ok(SqliteCatalog(self.connection).count(self.lineage.lin)? as u64)
+        SqliteCatalog(self.connection).count(self.lineage.lin)
     }
 
     fn before(&self, sort_key: &SortKey, seq: Seq) -> Result<u64> {
         let sql =
             "SELECT count(*) FROM checkpoint INDEXED BY checkpoint_lineage WHERE lin = ? AND (sort_key, seq) < (?, ?)";
-        let count = one(self.connection, sql, params![self.lineage.lin, sort_key.0, seq], |row| row.get::<_, i64>(0))?;
-        Ok(unsigned(count.unwrap_or(0)))
+        Ok(unsigned(number(self.connection, sql, params![self.lineage.lin, sort_key.0, seq])?))
     }
 
     fn place(&self, id: &str) -> Result<Option<(SortKey, Seq)>> {
@@ -67,8 +65,7 @@ fn listed(connection: &Connection, seq: Seq) -> Result<(Listed, i64)> {
     let damaged = || index_damaged(&format!("checkpoint number {seq}"));
     let row = row::read(connection, seq)?.ok_or_else(damaged)?;
     let chain = chain::read(connection, seq)?.ok_or_else(damaged)?;
-    let stored = "SELECT length(body) FROM checkpoint WHERE seq = ?";
-    let stored = one(connection, stored, [seq], |row| row.get::<_, i64>(0))?.unwrap_or(0);
+    let stored = number(connection, "SELECT length(body) FROM checkpoint WHERE seq = ?", [seq])?;
     let (logical_bytes, stored_bytes, chain) = (unsigned(chain.size), unsigned(stored), unsigned(chain.depth));
     Ok((Listed { seq, step: 0, header: row.header, logical_bytes, stored_bytes, chain }, row.lin))
 }

@@ -2,8 +2,7 @@
 
 use rusqlite::{Connection, params};
 
-use super::error::from_sqlite;
-use super::statement::{all, one};
+use super::statement::{self, all, execute, one};
 use crate::codec::checksum::Sum;
 use crate::error::{Code, Error, Result};
 use crate::record::Seq;
@@ -66,12 +65,9 @@ pub(super) fn verify_all(connection: &Connection) -> Result<()> {
 
 /// Stores a value with its checksum.
 pub(super) fn set(connection: &Connection, name: &str, value: &[u8]) -> Result<()> {
-    connection.prepare_cached(TABLE).and_then(|mut statement| statement.execute([])).map_err(from_sqlite)?;
-    connection
-        .prepare_cached("INSERT OR REPLACE INTO setting (name, value) VALUES (?, ?)")
-        .and_then(|mut statement| statement.execute(params![name, [value, &sum(name, value)].concat()]))
-        .map(drop)
-        .map_err(from_sqlite)
+    execute(connection, TABLE, [])?;
+    let sql = "INSERT OR REPLACE INTO setting (name, value) VALUES (?, ?)";
+    execute(connection, sql, params![name, [value, &sum(name, value)].concat()]).map(drop)
 }
 
 /// Reads a value that is a number. Returns 0 if the value does not exist.
@@ -88,16 +84,7 @@ pub(super) fn set_number(connection: &Connection, name: &str, value: i64) -> Res
 /// Returns the last number that was used. This is the greatest number of all rows, or the floor if the floor is
 /// greater. `greatest` is the SQL that selects the greatest number, and `floor` is the name of the floor's setting.
 pub(super) fn last(connection: &Connection, greatest: &str, floor: &str) -> Result<i64> {
-    let greatest: i64 = connection
-        .prepare_cached(greatest)
-        .and_then(|mut statement| statement.query_row([], |row| row.get(0)))
-        .map_err(from_sqlite)?;
-    Ok(greatest.max(number(connection, floor)?))
-}
-
-/// Returns the next number to use, which is one more than [`last`] returns.
-pub(super) fn next(connection: &Connection, greatest: &str, floor: &str) -> Result<i64> {
-    Ok(last(connection, greatest, floor)? + 1)
+    Ok(statement::number(connection, greatest, [])?.max(number(connection, floor)?))
 }
 
 /// Notes, in the transaction that stores it, that the payload `first` is raw.

@@ -48,7 +48,6 @@ fn log_bytes(connection: &Connection) -> Option<u64> {
     std::fs::metadata(format!("{path}-wal")).ok().map(|log| log.len())
 }
 
-/// The size of a lineage.
 #[derive(Default)]
 struct Size {
     checkpoints: u64,

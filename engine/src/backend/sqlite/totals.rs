@@ -11,7 +11,7 @@ use rusqlite::Connection;
 use super::chain::Chain;
 use super::error::from_sqlite;
 use super::logs::Removed;
-use super::statement::one;
+use super::statement::number;
 use super::{logs, setting};
 use crate::codec::varint;
 use crate::error::{Code, Error, Result};
@@ -176,8 +176,8 @@ fn numbers<const N: usize>(value: &mut &[u8]) -> Option<[i64; N]> {
 /// estimated from the greatest numbers in the tables.
 pub(super) fn worth_folding(connection: &Connection) -> Result<bool> {
     let totals = Totals::read(connection)?;
-    let last = one(connection, "SELECT coalesce(max(seq), 0) FROM checkpoint", [], |row| row.get::<_, Seq>(0))?;
-    let uncounted = (last.unwrap_or_default() - totals.seq).max(logs::last_record(connection)? - totals.record);
+    let last = number(connection, "SELECT coalesce(max(seq), 0) FROM checkpoint", [])?;
+    let uncounted = (last - totals.seq).max(logs::last_record(connection)? - totals.record);
     Ok(usize::try_from(uncounted).is_ok_and(|uncounted| uncounted >= WORTH_FOLDING))
 }
 

@@ -4,9 +4,10 @@
 use rusqlite::{Connection, params};
 
 use super::error::from_sqlite;
-use super::row::{Claims, index_damaged};
-use super::statement::one;
+use super::row::index_damaged;
+use super::statement::{all, execute, number, one};
 use crate::backend::writes::{by_task, merge, open, reopen as unclaimed, seal};
+use crate::check::About;
 use crate::codec::checksum::Sum;
 use crate::error::{Code, Error, Result};
 use crate::record::{ContractId, Part, Write};
@@ -26,11 +27,8 @@ impl WriteRow {
     /// Reads the body of the row and returns the writes of the task. Each item holds the index and the part of a
     /// write.
     pub(super) fn open(&self, connection: &Connection) -> Result<Vec<(i64, Part)>> {
-        let body: Vec<u8> = connection
-            .prepare_cached("SELECT body FROM write WHERE num = ?")
-            .and_then(|mut statement| statement.query_row([self.num], |row| row.get(0)))
-            .map_err(from_sqlite)?;
-        open(&self.id, &self.task, body)
+        let body = one(connection, "SELECT body FROM write WHERE num = ?", [self.num], |row| row.get::<_, Vec<u8>>(0))?;
+        open(&self.id, &self.task, body.unwrap_or_default())
     }
 }
 
@@ -70,28 +68,22 @@ pub(super) fn read(connection: &Connection, num: i64) -> Result<Option<WriteRow>
 
 /// Identifies a damaged row. If only the claim is damaged, returns the contract and the checkpoint's id. Otherwise
 /// returns no contract and no id.
-pub(super) fn claims(connection: &Connection, num: i64) -> Claims {
-    let found = connection.prepare_cached("SELECT contract, id, task, sum FROM write WHERE num = ?").and_then(
-        |mut statement| {
-            statement.query_row([num], |row| {
-                Ok((ContractId(row.get(0)?), row.get::<_, String>(1)?, row.get::<_, String>(2)?, row.get::<_, i64>(3)?))
-            })
-        },
-    );
+pub(super) fn claims(connection: &Connection, num: i64) -> About {
+    let sql = "SELECT contract, id, task, sum FROM write WHERE num = ?";
+    let read = |row: &rusqlite::Row<'_>| Ok((ContractId(row.get(0)?), row.get(1)?, row.get(2)?, row.get(3)?));
+    let found: Result<Option<(ContractId, String, String, i64)>> = one(connection, sql, [num], read);
     match found {
-        Ok((contract, id, task, stored)) if sum(num, contract, &id, &task) == stored => {
-            Claims { contract: Some(contract), lineage: None, id: Some(id) }
+        Ok(Some((contract, id, task, stored))) if sum(num, contract, &id, &task) == stored => {
+            About { contract: Some(contract), lineage: None, id: Some(id) }
         }
-        _ => Claims::default(),
+        _ => About::default(),
     }
 }
 
 /// Returns the row numbers that the index contains for a checkpoint, in the order of insertion.
 pub(super) fn indexed(connection: &Connection, contract: ContractId, id: &str) -> Result<Vec<i64>> {
-    connection
-        .prepare_cached("SELECT num FROM write INDEXED BY write_id WHERE contract = ? AND id = ? ORDER BY num")
-        .and_then(|mut statement| statement.query_map(params![contract.0, id], |row| row.get(0))?.collect())
-        .map_err(from_sqlite)
+    let sql = "SELECT num FROM write INDEXED BY write_id WHERE contract = ? AND id = ? ORDER BY num";
+    all(connection, sql, params![contract.0, id], |row| row.get(0))
 }
 
 fn rows(connection: &Connection, contract: ContractId, id: &str) -> Result<Vec<WriteRow>> {
@@ -165,15 +157,11 @@ fn insert(
     claimed: Option<&str>,
     body: &[u8],
 ) -> Result<()> {
-    let last: i64 = connection
-        .prepare_cached("SELECT coalesce(max(num), 0) FROM write")
-        .and_then(|mut statement| statement.query_row([], |row| row.get(0)))
-        .map_err(from_sqlite)?;
-    let num = last + 1;
+    let num = number(connection, "SELECT coalesce(max(num), 0) FROM write", [])? + 1;
     let sql =
         "INSERT INTO write (num, contract, id, task, sum, claimed, claim_sum, body) VALUES (?, ?, ?, ?, ?, ?, ?, ?)";
     let sums = (sum(num, contract, id, task), claim_sum(num, claimed));
-    execute(connection, sql, params![num, contract.0, id, task, sums.0, claimed, sums.1, body])
+    execute(connection, sql, params![num, contract.0, id, task, sums.0, claimed, sums.1, body]).map(drop)
 }
 
 /// Marks all unclaimed writes of the checkpoint `id` as claimed by the checkpoint `claimed_by`.
@@ -194,7 +182,7 @@ pub(super) fn reopen(connection: &Connection, contract: ContractId, id: &str) ->
 
 /// Removes all writes of a checkpoint, including damaged ones.
 pub(super) fn remove(connection: &Connection, contract: ContractId, id: &str) -> Result<()> {
-    execute(connection, "DELETE FROM write WHERE contract = ? AND id = ?", params![contract.0, id])
+    execute(connection, "DELETE FROM write WHERE contract = ? AND id = ?", params![contract.0, id]).map(drop)
 }
 
 /// Removes all writes of the checkpoints whose ids begin with `prefix`.
@@ -218,9 +206,4 @@ pub(super) fn remove_prefix(connection: &Connection, contract: ContractId, prefi
         })
         .map_err(from_sqlite)?;
     found.iter().try_for_each(|id| remove(connection, contract, id))
-}
-
-fn execute(connection: &Connection, sql: &str, params: impl rusqlite::Params) -> Result<()> {
-    let done = connection.prepare_cached(sql).and_then(|mut statement| statement.execute(params));
-    done.map(drop).map_err(from_sqlite)
 }

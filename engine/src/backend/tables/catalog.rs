@@ -4,8 +4,14 @@ use super::contents::Contents;
 use super::maps::Tables;
 use super::row::Row;
 use crate::error::Result;
-use crate::record::{ContractId, Seq};
+use crate::record::{ContractId, Seq, SortKey};
 use crate::retention::{Catalog, Entry, Stored};
+
+impl<C: Contents> Tables<C> {
+    fn entries<'a>(&self, order: impl Iterator<Item = &'a (SortKey, Seq)>, most: usize) -> Vec<Entry> {
+        order.take(most).filter_map(|(_, seq)| Some(self.rows.get(seq)?.entry(*seq))).collect()
+    }
+}
 
 impl<C: Contents> Catalog for Tables<C> {
     fn saved_after(&self, contract: Option<ContractId>, after: Seq, most: usize) -> Result<Vec<Entry>> {
@@ -23,25 +29,31 @@ impl<C: Contents> Catalog for Tables<C> {
         Ok(of.map(|(position, _)| *position).take(most).collect())
     }
 
-    fn count(&self, lineage: i64) -> Result<usize> {
-        Ok(self.lineages.get(&lineage).map_or(0, |lineage_row| lineage_row.order.len()))
+    fn counts(&self, lineages: &[i64]) -> Result<Vec<usize>> {
+        Ok(lineages.iter().map(|lin| self.lineages.get(lin).map_or(0, |row| row.order.len())).collect())
     }
 
-    fn oldest(&self, lineage: i64, most: usize) -> Result<Vec<Entry>> {
-        let Some(lineage_row) = self.lineages.get(&lineage) else { return Ok(Vec::new()) };
-        let mut entries: Vec<_> = lineage_row.order.iter().collect();
-        // The sort is stable, so entries of equal age stay ordered by sort key and then by save order.
-        entries.sort_by_key(|(sort_key, _)| sort_key.age(lineage_row.first.age_offset));
-        Ok(entries.into_iter().take(most).filter_map(|(_, seq)| Some(self.rows.get(seq)?.entry(*seq))).collect())
+    fn oldest_of(&self, lineages: &[(i64, usize)]) -> Result<Vec<Vec<Entry>>> {
+        let oldest = |(lin, most): &(i64, usize)| {
+            let Some(row) = self.lineages.get(lin) else { return Vec::new() };
+            let mut entries: Vec<_> = row.order.iter().collect();
+            // The sort is stable, so entries of equal age stay ordered by sort key and then by save order.
+            entries.sort_by_key(|(sort_key, _)| sort_key.age(row.first.age_offset));
+            self.entries(entries.into_iter(), *most)
+        };
+        Ok(lineages.iter().map(oldest).collect())
     }
 
-    fn newest(&self, lineage: i64, most: usize) -> Result<Vec<Entry>> {
-        let entries = self.lineages.get(&lineage).into_iter().flat_map(|lineage_row| lineage_row.order.iter().rev());
-        Ok(entries.take(most).filter_map(|(_, seq)| Some(self.rows.get(seq)?.entry(*seq))).collect())
+    fn newest_of(&self, lineages: &[(i64, usize)]) -> Result<Vec<Vec<Entry>>> {
+        let newest = |(lin, most): &(i64, usize)| {
+            let entries = self.lineages.get(lin).into_iter().flat_map(|row| row.order.iter().rev());
+            self.entries(entries, *most)
+        };
+        Ok(lineages.iter().map(newest).collect())
     }
 
-    fn has_dependent(&self, lineage: i64) -> Result<bool> {
-        Ok(self.lineages.get(&lineage).is_some_and(|lineage_row| !lineage_row.dependents.is_empty()))
+    fn have_dependents(&self, lineages: &[i64]) -> Result<Vec<bool>> {
+        Ok(lineages.iter().map(|lin| self.lineages.get(lin).is_some_and(|row| !row.dependents.is_empty())).collect())
     }
 
     fn dependent_on(&self, parents: &[Seq]) -> Result<Vec<(Seq, Entry)>> {

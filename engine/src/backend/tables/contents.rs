@@ -17,7 +17,6 @@ pub(crate) trait Contents {
 
     /// Takes a new payload.
     fn keep(&self, payload: Payload) -> Self::Payload;
-    /// Reads a payload.
     fn load(&self, payload: &Self::Payload) -> Result<Payload>;
     /// Takes a new record.
     fn keep_record(&self, record: &Record) -> Self::Record;
@@ -27,7 +26,6 @@ pub(crate) trait Contents {
 
 /// A record as the tables hold it.
 pub(crate) trait Held: Clone + Debug {
-    /// The key of the record.
     fn key(&self) -> Option<&str>;
     /// The number of bytes of the record.
     fn size(&self) -> u64;

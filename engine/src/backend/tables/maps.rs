@@ -139,7 +139,6 @@ impl<C: Contents> Tables<C> {
         self.remember(|| Undo::Insert(seq));
     }
 
-    /// The whole checkpoint of a row.
     pub(crate) fn whole_row(&self, row: &Row<C::Payload>) -> Result<Checkpoint> {
         let Stored { header, payload, logs } = &*row.checkpoint;
         Ok(Checkpoint { header: header.clone(), payload: self.contents.load(payload)?, logs: logs.clone() })

@@ -6,7 +6,7 @@ use crate::contract::ids::{MAX_ID_BYTES, check_id, damaged};
 use crate::error::{Error, Result};
 use crate::op::{Expect, Op, Unit};
 use crate::query::{Of, Query};
-use crate::record::{Checkpoint, ContractId, Header, Part, Payload, SortKey};
+use crate::record::{ContractId, Header, Part, SortKey};
 use serde::Serialize;
 use serde_json::json;
 
@@ -24,13 +24,10 @@ pub const REST: &str = "rest";
 /// The fields of a checkpoint that listings show without reading its payload.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Step {
-    /// `id`.
     pub id: String,
-    /// `runId`.
     pub run_id: String,
     /// `stepIndex`: any finite number. -1 stands for the state before the first step.
     pub step_index: f64,
-    /// `stepName`.
     pub step_name: String,
     /// `createdAt`, in ms since the epoch. If it is missing, this is the framework's `timestamp`. `keepLastN` removes
     /// the checkpoints with the lowest `createdAt` first.
@@ -64,7 +61,6 @@ pub enum Status {
     Unknown,
 }
 
-/// A checkpoint to save.
 #[derive(Clone, Debug)]
 pub struct Save {
     /// The ids, the step and the time. `state_size` is ignored: the size comes from the payload.
@@ -77,7 +73,6 @@ pub struct Save {
     /// The id of the checkpoint that the caller expects to be the run's latest (D7). `None`: the caller expects
     /// nothing. `Some(None)`: the caller expects that the run has no checkpoint.
     pub expected_parent: Option<Option<String>>,
-    /// `state`, serialized.
     pub state: Part,
     /// The rest of the checkpoint, serialized.
     pub rest: Part,
@@ -116,23 +111,16 @@ pub fn save(save: Save) -> Result<Unit> {
         or: step.id.clone(),
     });
     let header = Header {
-        contract: CONTRACT_ID,
-        lineage: step.run_id,
-        id: step.id,
         parent,
-        group: String::new(),
-        label: String::new(),
         sort_key: sort_key.then(&SortKey::from_f64(step.created_at)),
         saved_at,
         age_offset: AGE_OFFSET,
-        depends_on_parent: false,
-        exempt: false,
         meta: meta::encode(state.bytes.len() as u64, step.steps, &step.step_name),
+        ..Header::new(CONTRACT_ID, step.run_id, step.id)
     };
-    let checkpoint = Checkpoint { header, payload: Payload { parts: vec![state, rest] }, logs: Vec::new() };
     Ok(Unit {
         expect: expect.into_iter().collect(),
-        ops: clear.into_iter().chain([Op::Put(Box::new(checkpoint.into()))]).collect(),
+        ops: clear.into_iter().chain([Op::put(header, vec![state, rest])]).collect(),
     })
 }
 

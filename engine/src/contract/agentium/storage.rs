@@ -13,7 +13,7 @@ use crate::contract::response::{PackedPart, Response, ResponseBuilder};
 use crate::error::{Code, Error, Result};
 use crate::op::{Op, Unit};
 use crate::query::{Answer, Of, Query};
-use crate::record::{Checkpoint, ContractId, Header, Part, Payload, SortKey};
+use crate::record::{Checkpoint, ContractId, Header, Part, SortKey};
 
 pub const CONTRACT: Contract = Contract {
     name: "storage",
@@ -114,22 +114,8 @@ fn name_of(lineage: Option<String>, id: Option<String>) -> Names {
 pub fn set(namespace: &str, key: String, value: Part, saved_at: i64) -> Result<Unit> {
     let id = id(namespace, &key);
     check_id("the namespace and the key together", &id)?;
-    let header = Header {
-        contract: CONTRACT_ID,
-        lineage: id.clone(),
-        id,
-        parent: None,
-        group: String::new(),
-        label: String::new(),
-        sort_key: SortKey(key.into_bytes()),
-        saved_at,
-        age_offset: 0,
-        depends_on_parent: false,
-        exempt: false,
-        meta: Vec::new(),
-    };
-    let checkpoint = Checkpoint { header, payload: Payload { parts: vec![value] }, logs: Vec::new() };
-    Ok(vec![Op::Put(Box::new(checkpoint.into()))].into())
+    let header = Header { sort_key: SortKey(key.into_bytes()), saved_at, ..Header::new(CONTRACT_ID, id.clone(), id) };
+    Ok(vec![Op::put(header, vec![value])].into())
 }
 
 /// `get`: reads a value.

@@ -6,7 +6,7 @@ use crate::contract::ids::{check_id, damaged};
 use crate::error::{Error, Result};
 use crate::op::{Expect, Fork, Op, Unit};
 use crate::query::{Of, Query};
-use crate::record::{Checkpoint, ContractId, Header, Part, Payload, SortKey};
+use crate::record::{ContractId, Header, Part, SortKey};
 use serde::Serialize;
 use serde_json::json;
 
@@ -22,13 +22,9 @@ pub const REST: &str = "rest";
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Metadata {
-    /// `id`.
     pub id: String,
-    /// `runId`.
     pub run_id: String,
-    /// `graphId`.
     pub graph_id: String,
-    /// `nodeId`.
     pub node_id: String,
     /// `timestamp`, in ms since the Unix epoch. Any finite number.
     pub timestamp: f64,
@@ -38,7 +34,6 @@ pub struct Metadata {
     pub has_memory_snapshot: bool,
 }
 
-/// A checkpoint to save.
 #[derive(Clone, Debug)]
 pub struct Save {
     /// The ids and the timestamp. `state_size` is ignored: the size comes from the payload.
@@ -52,7 +47,6 @@ pub struct Save {
     pub parent: Option<String>,
     /// Says who made the checkpoint. `ts/store/mark.ts` writes and reads it.
     pub mark: Option<String>,
-    /// `state`, serialized.
     pub state: Part,
     /// The rest of the checkpoint, serialized.
     pub rest: Part,
@@ -85,21 +79,15 @@ pub fn save(save: Save) -> Result<Unit> {
         or: metadata.id.clone(),
     });
     let header = Header {
-        contract: CONTRACT_ID,
-        lineage: metadata.run_id,
-        id: metadata.id,
         parent,
         group: metadata.graph_id,
         label: metadata.node_id,
         sort_key: SortKey::from_f64(metadata.timestamp),
         saved_at,
-        age_offset: 0,
-        depends_on_parent: false,
-        exempt: false,
         meta: meta::encode(state_size, metadata.has_memory_snapshot, metadata.timestamp, status, mark.as_deref()),
+        ..Header::new(CONTRACT_ID, metadata.run_id, metadata.id)
     };
-    let checkpoint = Checkpoint { header, payload: Payload { parts: vec![state, rest] }, logs: Vec::new() };
-    Ok(Unit { expect: expect.into_iter().collect(), ops: vec![Op::Put(Box::new(checkpoint.into()))] })
+    Ok(Unit { expect: expect.into_iter().collect(), ops: vec![Op::put(header, vec![state, rest])] })
 }
 
 /// `fork` without a patch: stores a copy of a checkpoint under a new id, as the first checkpoint of a new run.

@@ -109,7 +109,6 @@ enum Call {
     },
 }
 
-/// A session's row.
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 struct Row {

@@ -7,7 +7,6 @@ use crate::contract::call::{Tool, read_json};
 use crate::contract::response::Response;
 use crate::error::Result;
 
-/// The parts of a checkpoint id.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct CheckpointId<'a> {

@@ -10,9 +10,7 @@ use crate::record::Header;
 /// The fields of a checkpoint that listings show, and how its messages are stored.
 #[derive(Clone, Debug, PartialEq)]
 pub struct CheckpointMeta {
-    /// `stepCount`.
     pub step_count: f64,
-    /// `streamSequence`.
     pub stream_sequence: f64,
     /// `messageCount`, if the caller gave it. Otherwise it is the number of messages that the checkpoint names.
     pub message_count: Option<f64>,
@@ -60,11 +58,8 @@ impl CheckpointMeta {
 /// The fields of a session that listings show.
 #[derive(Clone, Debug, PartialEq)]
 pub struct SessionMeta {
-    /// `agentType`.
     pub agent_type: String,
-    /// `status`.
     pub status: String,
-    /// `stepCount`.
     pub step_count: f64,
     /// The time at which the session was created, in ms since the epoch.
     pub created_at: f64,

@@ -7,10 +7,8 @@ use crate::op::{Expect, Fork, LogEnd, Must, Op, Unit};
 use crate::query::{LogRange, LogSide, Of, Pick, Query};
 use crate::record::{Checkpoint, ContractId, Draft, Header, LogPin, Part, Payload, Record, SortKey, Write};
 
-/// The id of [`CONTRACT`](super::CONTRACT).
 pub const CONTRACT_ID: ContractId = ContractId(5);
 
-/// The id of [`SESSIONS`](super::SESSIONS).
 pub const SESSIONS_ID: ContractId = ContractId(6);
 
 /// The log that holds a session's messages.
@@ -19,7 +17,6 @@ pub const MESSAGES: &str = "messages";
 /// A session's row, as it is stored.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Session {
-    /// The session's id.
     pub id: String,
     /// The number of the row's version. The first version is random, so that a session that was deleted and created
     /// again has another one.
@@ -41,7 +38,6 @@ impl Session {
     }
 }
 
-/// A change of a session.
 #[derive(Clone, Debug)]
 pub struct Change {
     /// The session's new row. Its version is the version that the change stores.
@@ -98,21 +94,14 @@ pub fn change(change: Change) -> Result<Unit> {
 
 fn put_row(session: &Session) -> Op {
     let header = Header {
-        contract: SESSIONS_ID,
-        lineage: session.id.clone(),
-        id: session.id.clone(),
-        parent: None,
-        group: String::new(),
-        label: String::new(),
         sort_key: SortKey(session.version.to_be_bytes().to_vec()),
         saved_at: session.saved_at,
-        age_offset: 0,
-        depends_on_parent: false,
         // Retention cannot know that the messages go together with the row. See `expire`.
         exempt: true,
         meta: session.meta.encode(),
+        ..Header::new(SESSIONS_ID, session.id.clone(), session.id.clone())
     };
-    Op::Put(Box::new(Checkpoint { header, payload: Payload::default(), logs: Vec::new() }.into()))
+    Op::put(header, Vec::new())
 }
 
 fn remove_row(session_id: &str) -> Op {
@@ -160,10 +149,8 @@ pub fn expire(session_id: String, alive_since: i64) -> Unit {
     Unit { expect: vec![expired], ..delete(session_id) }
 }
 
-/// A checkpoint to save.
 #[derive(Clone, Debug)]
 pub struct Save {
-    /// The checkpoint's id.
     pub id: String,
     /// The session that the checkpoint belongs to. It need not exist.
     pub session_id: String,
@@ -177,7 +164,6 @@ pub struct Save {
     pub version: Option<u64>,
     /// True if the save refreshes the session. A session that is not alive must not be refreshed.
     pub touches: bool,
-    /// The parts of the checkpoint.
     pub parts: Vec<Part>,
     /// The time at which the store received the checkpoint, in ms since the epoch.
     pub saved_at: i64,
@@ -199,18 +185,10 @@ pub fn save(save: Save) -> Result<Unit> {
         conditions.push(expect(&session_id, must, Code::Conflict, "was changed by another writer: try again"));
     }
     let header = Header {
-        contract: CONTRACT_ID,
-        lineage: session_id.clone(),
-        id,
-        parent: None,
-        group: String::new(),
-        label: String::new(),
         sort_key: SortKey::from_f64(timestamp),
         saved_at,
-        age_offset: 0,
-        depends_on_parent: false,
-        exempt: false,
         meta: meta.encode(),
+        ..Header::new(CONTRACT_ID, session_id.clone(), id)
     };
     let mut draft = Draft::from(Checkpoint { header, payload: Payload { parts }, logs: Vec::new() });
     draft.logs = vec![LogPin { log: MESSAGES.to_owned(), length: messages }];
@@ -225,7 +203,6 @@ pub struct Branch {
     pub checkpoint_id: String,
     /// The id of the copy.
     pub copy_id: String,
-    /// The `timestamp` of the copy.
     pub timestamp: f64,
 }
 

@@ -49,7 +49,6 @@ impl CheckpointRef {
     }
 }
 
-/// A checkpoint to put.
 #[derive(Clone, Debug)]
 pub struct Put {
     /// The checkpoint's thread, namespace and id.
@@ -112,18 +111,13 @@ pub fn put(put: Put) -> Result<Unit> {
     });
     let claim = parent.clone().map(|id| Op::Claim { contract: CONTRACT_ID, id, claimed_by: key.clone() });
     let header = Header {
-        contract: CONTRACT_ID,
-        lineage,
-        id: key,
         parent,
         group: CheckpointRef::group(&checkpoint_ref.thread),
-        label: String::new(),
         sort_key: SortKey(checkpoint_ref.id.into_bytes()),
         saved_at,
-        age_offset: 0,
         depends_on_parent,
-        exempt: false,
         meta: meta_of(mark.as_deref(), &metadata)?,
+        ..Header::new(CONTRACT_ID, lineage, key)
     };
     let draft = Draft { header, payload: Payload { parts }, inherit, like, logs: Vec::new(), encoded: None };
     Ok(Unit {

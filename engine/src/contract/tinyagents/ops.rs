@@ -6,7 +6,7 @@ use crate::contract::thread::{self, ThreadNamespace};
 use crate::error::{Code, Error, Result, quote};
 use crate::op::{Expect, Must, Op, Unit};
 use crate::query::{Of, Pick, Query};
-use crate::record::{ContractId, Draft, Header, Part, Payload, SortKey, Write};
+use crate::record::{ContractId, Header, Part, Write};
 
 pub const CONTRACT_ID: ContractId = ContractId(7);
 
@@ -44,7 +44,6 @@ impl Place {
 /// The number of bytes that are reserved for the suffix of a later checkpoint of the same id.
 const SUFFIX_BYTES: usize = 64;
 
-/// A checkpoint to put.
 #[derive(Clone, Debug)]
 pub struct Put {
     /// The checkpoint's thread, namespace and id.
@@ -89,21 +88,15 @@ pub fn put(put: Put) -> Result<Unit> {
         conditions.push(Expect::Newest { contract: CONTRACT_ID, lineage, newest, or });
     }
     let header = Header {
-        contract: CONTRACT_ID,
-        lineage,
-        id,
         parent,
         group,
         label: place.id,
-        sort_key: SortKey::default(),
         saved_at,
-        age_offset: 0,
         depends_on_parent,
-        exempt: false,
         meta: [metadata.0.as_bytes(), &[0], &metadata.1].concat(),
+        ..Header::new(CONTRACT_ID, lineage, id)
     };
-    let checkpoint = crate::record::Checkpoint { header, payload: Payload { parts }, logs: Vec::new() };
-    Ok(Unit { expect: conditions, ops: vec![Op::Put(Box::new(Draft::from(checkpoint)))] })
+    Ok(Unit { expect: conditions, ops: vec![Op::put(header, parts)] })
 }
 
 /// `putWrites`: stores pending writes. `once` are stored only if their slots are free. `replacing` replace what their

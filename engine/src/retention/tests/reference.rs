@@ -75,7 +75,7 @@ impl Ledger {
     }
 
     fn beyond(&self, catalog: &dyn Catalog, lineage: i64, keep: u64, most: usize) -> Result<Vec<Entry>> {
-        let all = self.staying(catalog.oldest(lineage, usize::MAX)?);
+        let all = self.staying(catalog.oldest_of(&[(lineage, usize::MAX)])?.concat());
         let excess = all.len().saturating_sub(usize::try_from(keep).unwrap());
         let found = &all[..excess];
         let mut going: Vec<Entry> = Vec::new();
@@ -134,7 +134,7 @@ pub(super) fn plan(catalog: &dyn Catalog, prune: &Prune, ledger: &mut Ledger) ->
             if let Rule::SavedBefore(time) = prune.rule {
                 return Ok(entry.saved_at < time);
             }
-            let all = ledger.staying(catalog.newest(entry.lineage, usize::MAX)?);
+            let all = ledger.staying(catalog.newest_of(&[(entry.lineage, usize::MAX)])?.concat());
             Ok(all.first() != Some(&entry))
         };
         let group = if goes(entry)? { ledger.with_dependents(catalog, entry, goes)? } else { None };

@@ -63,11 +63,11 @@ const INDEXES: [Counted; 7] = [
 ];
 
 impl Check<'_> {
-    /// Compares the number of entries of an index with the number of rows that should be in it. `before` is the
-    /// position of the index in [`INDEXES`]. Returns the position of the next index, or `None` if `before` is past the
-    /// last one.
-    pub(super) fn index(&mut self, before: i64) -> Result<Option<i64>> {
-        let at = usize::try_from(before).unwrap_or(usize::MAX);
+    /// Compares the number of entries of an index with the number of rows that should be in it. `next` is the position of
+    /// the index in [`INDEXES`]. A negative position stands for the first one. Returns the position of the next index, or
+    /// `None` if `next` is past the last one.
+    pub(super) fn index(&mut self, next: i64) -> Result<Option<i64>> {
+        let at = usize::try_from(next.max(0)).unwrap_or(usize::MAX);
         let Some(Counted { table, rows, entries, late }) = INDEXES.get(at) else { return Ok(None) };
         if late.map_or(Ok(true), |index| self.has(index))? {
             let count = |from: &str| self.number(&format!("SELECT count(*) FROM {from}"), [i64::MIN]);
@@ -81,7 +81,7 @@ impl Check<'_> {
                 self.find(FindingCode::Index, message, REBUILD);
             }
         }
-        Ok(Some(before + 1))
+        Ok(Some(next.max(0) + 1))
     }
 
     /// Returns true if the file has the index. The result is kept for the rest of the page.

@@ -4,14 +4,14 @@ use std::collections::HashSet;
 
 use rusqlite::params;
 
-use super::{Check, HARMLESS, REBUILD, RESTORE, damaged, leads};
+use super::{Check, HARMLESS, REBUILD, RESTORE, leads};
 use crate::backend::logs::list;
 use crate::backend::marks::decode_marks;
 use crate::backend::sqlite::logs::Logs;
-use crate::backend::sqlite::row::{self, Claims, HeaderRow};
+use crate::backend::sqlite::row::{self, HeaderRow};
 use crate::backend::sqlite::schema::LateIndex;
 use crate::backend::sqlite::{chain, lineage, listing, log_check, payloads, writes};
-use crate::check::{FindingCode, Severity};
+use crate::check::{About, FindingCode, Severity};
 use crate::codec::frame;
 use crate::error::Result;
 use crate::record::Seq;
@@ -20,23 +20,23 @@ impl Check<'_> {
     pub(super) fn lineage(&mut self, lin: i64) -> Result<()> {
         let found = lineage::read(self.connection, lin);
         let Some(row) = self.damage(found)?.flatten() else { return Ok(()) };
-        let claims = || Claims { contract: Some(row.contract), lineage: Some(row.name.clone()), id: None };
+        let about = || About { contract: Some(row.contract), lineage: Some(row.name.clone()), id: None };
         if !leads(lineage::indexed(self.connection, row.contract, &row.name).map(|found| found == Some(lin)))? {
             let message = format!("lineage {:?}: the index of names does not lead to its row", row.name);
-            self.find_of(FindingCode::Index, claims(), message, REBUILD);
+            self.find_of(FindingCode::Index, about(), message, REBUILD);
         }
         if let Some(origin) = &row.origin
             && self.has(LateIndex::Forks)?
             && !leads(lineage::began_from(self.connection, origin.lin).map(|found| found.contains(&lin)))?
         {
             let message = format!("lineage {:?}: the index of forks does not lead to its row", row.name);
-            self.find_of(FindingCode::Index, claims(), message, REBUILD);
+            self.find_of(FindingCode::Index, about(), message, REBUILD);
         }
         let used = listing::newest(self.connection, lin, None)
             .and_then(|newest| Ok(newest.is_some() || !list(&Logs::new(self.connection), lin)?.is_empty()));
-        if self.damage_of(used, claims)? == Some(false) {
+        if self.damage_of(used, about)? == Some(false) {
             let message = format!("lineage {:?} has neither a checkpoint nor a log", row.name);
-            self.find_of(FindingCode::Orphan, claims(), message, HARMLESS);
+            self.find_of(FindingCode::Orphan, about(), message, HARMLESS);
             self.page.findings.last_mut().into_iter().for_each(|finding| finding.severity = Severity::Warning);
         }
         Ok(())
@@ -65,7 +65,7 @@ impl Check<'_> {
     /// any other error.
     fn damage_at<T>(&mut self, row: &HeaderRow, found: Result<T>) -> Result<Option<T>> {
         match found {
-            Err(error) if damaged(&error) => {
+            Err(error) if error.is_damage() => {
                 self.find_at(FindingCode::Corrupt, row, error.message(), RESTORE);
                 Ok(None)
             }
@@ -125,7 +125,7 @@ impl Check<'_> {
                 Ok(())
             }
             // A damaged parent is reported when the parent itself is checked.
-            Err(error) if !damaged(&error) => Err(error),
+            Err(error) if !error.is_damage() => Err(error),
             _ => Ok(()),
         }
     }
@@ -155,7 +155,7 @@ impl Check<'_> {
             });
             let all = match read {
                 Ok(all) => all.map(|all| all.into_iter().map(|(seq, _)| seq).collect()),
-                Err(error) if damaged(&error) => None,
+                Err(error) if error.is_damage() => None,
                 Err(error) => return Err(error),
             };
             self.lists.insert(base, all);
@@ -168,13 +168,13 @@ impl Check<'_> {
         let found = writes::read(self.connection, num);
         let connection = self.connection;
         let Some(row) = self.damage_of(found, || writes::claims(connection, num))?.flatten() else { return Ok(()) };
-        let claims = || Claims { contract: Some(row.contract), lineage: None, id: Some(row.id.clone()) };
+        let about = || About { contract: Some(row.contract), lineage: None, id: Some(row.id.clone()) };
         let opened = row.open(self.connection);
-        self.damage_of(opened, claims)?;
+        self.damage_of(opened, about)?;
         if !leads(writes::indexed(self.connection, row.contract, &row.id).map(|found| found.contains(&num)))? {
             let message =
                 format!("the writes of task {:?} to {:?}: the index does not lead to their row", row.task, row.id);
-            self.find_of(FindingCode::Index, claims(), message, REBUILD);
+            self.find_of(FindingCode::Index, about(), message, REBUILD);
         }
         Ok(())
     }

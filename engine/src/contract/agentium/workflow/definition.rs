@@ -8,7 +8,6 @@ use crate::error::{Error, Result};
 /// Identifies a step: its index in [`Definition::nodes`].
 pub type NodeId = usize;
 
-/// The kind of a step.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub enum Kind {
@@ -24,9 +23,7 @@ pub enum Kind {
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Step {
-    /// The step's name.
     pub name: String,
-    /// The step's kind.
     pub kind: Kind,
     /// The step that contains this step. `None`: a top-level step.
     pub parent: Option<NodeId>,

@@ -51,7 +51,6 @@ pub enum OnError {
     Ask,
 }
 
-/// The options of a run.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Options {
@@ -69,9 +68,7 @@ pub struct Options {
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Base {
-    /// The checkpoint's id.
     pub id: String,
-    /// The id of the checkpoint's run.
     pub run_id: String,
     /// The index of the step after which the checkpoint was stored. -1: before the first step.
     pub step_index: i64,
@@ -83,7 +80,6 @@ pub struct Base {
 /// the attempt. The first attempt has the number 0.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[serde(tag = "event", rename_all = "camelCase", rename_all_fields = "camelCase", deny_unknown_fields)]
-#[expect(missing_docs, reason = "the fields are explained above, once")]
 pub enum Event {
     /// The host is ready.
     Started,
@@ -132,7 +128,6 @@ pub enum How {
 /// Why a run ended without a result.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(tag = "reason", rename_all = "camelCase")]
-#[expect(missing_docs, reason = "the fields say what the variants do")]
 pub enum Reason {
     /// The checkpoint does not exist.
     NotFound { id: String },
@@ -155,7 +150,6 @@ pub enum Reason {
 /// number 0. `slot` is the slot of the state.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(tag = "command", rename_all = "camelCase", rename_all_fields = "camelCase")]
-#[expect(missing_docs, reason = "the fields are explained above, once")]
 pub enum Command {
     /// Load a checkpoint. Without an id, load the latest checkpoint of the run. Answer: [`Event::Loaded`].
     Load { id: Option<String> },

@@ -45,7 +45,6 @@ struct State {
     position: usize,
 }
 
-/// A run of a workflow.
 #[derive(Debug)]
 pub struct Run {
     definition: Arc<Definition>,

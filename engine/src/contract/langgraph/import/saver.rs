@@ -23,13 +23,11 @@ pub type Typed = (String, Vec<u8>);
 pub struct SavedCheckpoint {
     /// `checkpoint_ns`.
     pub namespace: String,
-    /// `checkpoint_id`.
     pub id: String,
     /// `parent_checkpoint_id`.
     pub parent: Option<String>,
     /// `checkpoint`: the complete serialized checkpoint.
     pub checkpoint: Typed,
-    /// `metadata`.
     pub metadata: Typed,
 }
 
@@ -40,9 +38,7 @@ pub struct SavedWrite {
     pub task: String,
     /// `idx`.
     pub index: i64,
-    /// `channel`.
     pub channel: String,
-    /// `value`.
     pub value: Typed,
 }
 

@@ -71,7 +71,6 @@ pub enum Consistency {
 #[derive(Clone, Debug, Default, PartialEq, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Node {
-    /// The node's name.
     pub name: String,
     /// What the node does to the world. `None`: unknown, so a recorded result is used on resume.
     pub effect: Option<Effect>,
@@ -157,7 +156,6 @@ impl Definition {
         }
     }
 
-    /// Returns the node with this name.
     pub(super) fn node(&self, name: &str) -> Option<NodeId> {
         self.nodes.iter().position(|node| node.name == name)
     }

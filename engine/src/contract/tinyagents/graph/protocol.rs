@@ -87,7 +87,6 @@ impl Mode {
     }
 }
 
-/// The options of a run.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Options {
@@ -105,9 +104,7 @@ pub struct Options {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Stored {
-    /// The node's name.
     pub node: String,
-    /// The task's id.
     pub task: String,
     /// The argument of a send.
     pub arg: Option<Arg>,
@@ -133,7 +130,6 @@ pub struct Arrival {
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Base {
-    /// The checkpoint's id.
     pub id: String,
     /// The number of supersteps before the checkpoint.
     pub step: i64,
@@ -141,14 +137,12 @@ pub struct Base {
     pub latest: bool,
     /// The activations of the next superstep.
     pub tasks: Vec<Stored>,
-    /// The arrivals at barriers.
     pub arrivals: Vec<Arrival>,
 }
 
 /// An event that the host reports to a run. `attempt` is the number of the attempt. The first attempt has the number 0.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[serde(tag = "event", rename_all = "camelCase", rename_all_fields = "camelCase", deny_unknown_fields)]
-#[expect(missing_docs, reason = "the fields are explained above, once")]
 pub enum Event {
     /// The host is ready.
     Started,
@@ -211,7 +205,6 @@ pub enum Origin {
 
 /// A task of the next superstep.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-#[expect(missing_docs, reason = "as in `Stored`")]
 pub struct Planned {
     pub node: NodeId,
     pub task: String,
@@ -225,7 +218,6 @@ pub struct Planned {
 /// A boundary between two supersteps: everything that a checkpoint holds except the state.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Boundary {
-    /// The id of its checkpoint.
     pub id: String,
     /// The number of supersteps before it.
     pub step: i64,
@@ -235,7 +227,6 @@ pub struct Boundary {
     pub tasks: Vec<Planned>,
     /// The ids of the tasks that ended at this boundary.
     pub completed: Vec<String>,
-    /// The arrivals at barriers.
     pub arrivals: Vec<Arrival>,
     /// How much of the memory is saved with it.
     pub memory: Consistency,
@@ -244,7 +235,6 @@ pub struct Boundary {
 /// Why a run ended without a result.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(tag = "reason", rename_all = "camelCase")]
-#[expect(missing_docs, reason = "the fields say what the variants do")]
 pub enum Reason {
     /// There is no such checkpoint.
     NotFound,
@@ -266,7 +256,6 @@ pub enum Reason {
 /// description of each command lists the possible answers.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(tag = "command", rename_all = "camelCase", rename_all_fields = "camelCase")]
-#[expect(missing_docs, reason = "the fields are explained above, once")]
 pub enum Command {
     /// Load a checkpoint. Without an id, load the latest. Answer: [`Event::Loaded`] or [`Event::Broke`].
     Load { id: Option<String> },

@@ -51,7 +51,6 @@ struct Here {
 /// The maximum number of writes that a run with [`Durability::Async`] leaves behind.
 const MAX_BACKLOG: usize = 32;
 
-/// A run of a graph.
 #[derive(Debug)]
 pub struct Run {
     definition: Arc<Definition>,

@@ -26,7 +26,6 @@ pub(super) enum Progress {
     Asking,
 }
 
-/// A task.
 #[derive(Clone, Debug)]
 pub(super) struct Task {
     pub(super) node: NodeId,
