@@ -353,8 +353,15 @@ async function runs({ native }: Engine, options: unknown): Promise<WorkflowRunsP
   const { limit = PAGE, cursor: before } = readRecord(options, "options", pageOptions);
   // Request one run more than the page holds. If the engine returns it, there is a next page.
   const found = await agentium.call(native, "runs", { limit: limit + 1, before });
-  const runOf = ({ runId }: (typeof found)[number]) => runId;
-  const show = ({ cursor: _, ...run }: (typeof found)[number], lease: LeaseHolder | null) => ({ ...run, lease });
-  const { page, cursor } = await pageOf(native, agentium.name, { found, limit }, runOf, show);
+  const { page, cursor } = await pageOf(
+    native,
+    agentium.name,
+    { found, limit },
+    ({ runId }) => runId,
+    (entry, lease) => {
+      const { cursor: _, ...run } = entry;
+      return { ...run, lease };
+    },
+  );
   return { runs: page, cursor };
 }

@@ -18,7 +18,7 @@ import type { RunStatus } from "../shared/recovery.js";
 import { find, put, restore, snapshot } from "./checkpoints.js";
 import { fork } from "./fork.js";
 import { Maker } from "./maker.js";
-import { type FoundRun, agentos, openFound, rowsOf } from "./wire.js";
+import { agentos, openFound, rowsOf } from "./wire.js";
 import type { Checkpoint, CheckpointMetadata, ICheckpointStore, StatePartitions } from "./contract.js";
 
 /** A run that has checkpoints in the store. */
@@ -229,12 +229,16 @@ async function runs({ native }: Engine, options: unknown): Promise<RunsPage> {
   const { graphIdPrefix = "", limit = PAGE, cursor: before } = readRecord(options, "options", runsOptions);
   // Request one run more than the page holds. If the engine returns it, there is a next page.
   const found = await agentos.call(native, "runs", { graphIdPrefix, limit: limit + 1, before });
-  const runOf = ({ latest }: FoundRun) => latest.runId;
-  const show = ({ latest, status, checkpoints, forkedFrom }: FoundRun, lease: LeaseHolder | null): RunInfo => {
-    const { runId, graphId } = latest;
-    return { runId, graphId, checkpoints, latest, status: status ?? "unknown", forkedFrom, lease };
-  };
-  const { page, cursor } = await pageOf(native, agentos.name, { found, limit }, runOf, show);
+  const { page, cursor } = await pageOf(
+    native,
+    agentos.name,
+    { found, limit },
+    ({ latest }) => latest.runId,
+    ({ latest, status, checkpoints, forkedFrom }, lease): RunInfo => {
+      const { runId, graphId } = latest;
+      return { runId, graphId, checkpoints, latest, status: status ?? "unknown", forkedFrom, lease };
+    },
+  );
   return { runs: page, cursor };
 }
 

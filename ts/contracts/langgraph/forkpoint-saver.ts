@@ -66,9 +66,10 @@ export interface SaverStats extends Omit<StoreStats, "lineages" | "largest"> {
   largest: Array<{ threadId: string; checkpointNs: string } & Omit<LineageStats, "lineage">>;
 }
 
-/** The methods that the stores of all contracts have. */
 type StoreMethods = Pick<ContractStore, "lease" | "check" | "vacuum" | "close" | typeof Symbol.asyncDispose>;
 
+// The class below is a declaration too. The class that it describes has these methods.
+// oxlint-disable-next-line no-unsafe-declaration-merging
 export interface ForkpointSaver extends StoreMethods {}
 
 /**

@@ -78,9 +78,13 @@ export async function listThreads(context: SaverContext, options: unknown): Prom
     if (found.length > limit || page.length < most) break;
     after = Number(page.at(-1)!.cursor);
   }
-  const runOf = ({ latest }: FoundThread) => latest.threadId;
-  const withLease = (thread: FoundThread, lease: LeaseHolder | null) => ({ thread, lease });
-  const { page, cursor } = await pageOf(context.native, langgraph.name, { found, limit }, runOf, withLease);
+  const { page, cursor } = await pageOf(
+    context.native,
+    langgraph.name,
+    { found, limit },
+    ({ latest }) => latest.threadId,
+    (thread, lease) => ({ thread, lease }),
+  );
   const threads: ThreadsPage["threads"] = [];
   for (let at = 0; at < page.length; at += READS) {
     const some = page.slice(at, at + READS);
