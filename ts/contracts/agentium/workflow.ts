@@ -3,7 +3,16 @@
 import { randomBytes } from "node:crypto";
 import { ForkpointError, readingArgument, show, typeError } from "../../bridge/errors.js";
 import { ownLeaseOption } from "../../store/lease.js";
-import { type OptionParser, readRecord, refuseUnknown, signalOption } from "../../store/options.js";
+import {
+  type OptionParser,
+  callback,
+  flag,
+  readRecord,
+  refuseUnknown,
+  signalOption,
+  text,
+} from "../../store/options.js";
+import { drainOption } from "../shared/drain.js";
 import { noLeases } from "../shared/run-lease.js";
 import { streamOf } from "../shared/stream.js";
 import { checkpointNotFound, filled, sorted } from "./checkpoint.js";
@@ -25,7 +34,7 @@ import type {
 import type { WorkflowCheckpoint, WorkflowRunOutput } from "./contract.js";
 
 type Output<TState> = Promise<WorkflowRunOutput<TState>>;
-type Tell = (event: WorkflowEvent<any>) => void;
+type Emit = (event: WorkflowEvent<any>) => void;
 type Mutator<TState> = ((state: TState) => TState) | null;
 type StreamOptions<TState> = RunWithCheckpointsOptions<TState> & {
   replay?: string;
@@ -178,58 +187,55 @@ export class Workflow<TState = Record<string, unknown>> {
       throw typeError("stream() takes either fork or replay, because it runs one of them");
     if (fork === undefined && mutator !== undefined)
       throw typeError("mutator needs fork: the id of the checkpoint whose state it changes");
-    return yield* streamOf(given, (signal, tell: Tell) => {
+    return yield* streamOf(given, (signal, emit: Emit) => {
       const all = { ...others, signal };
-      if (replay !== undefined) return this.#replay(replay, all as ReplayOptions, tell);
-      if (fork !== undefined) return this.#fork(fork, mutator, all as ForkOptions, tell);
-      if (this.#store !== undefined) return this.#runWithCheckpoints(all, tell);
-      return this.#start(undefined, this.#plan(all, startOptions, { kind: "run", mode: { kind: "plain" } }), tell);
+      if (replay !== undefined) return this.#replay(replay, all as ReplayOptions, emit);
+      if (fork !== undefined) return this.#fork(fork, mutator, all as ForkOptions, emit);
+      if (this.#store !== undefined) return this.#runWithCheckpoints(all, emit);
+      return this.#start(undefined, this.#plan(all, startOptions, { kind: "run", mode: { kind: "plain" } }), emit);
     });
   }
 
-  async #runWithCheckpoints(options: RunWithCheckpointsOptions<TState> | undefined, tell?: Tell): Output<TState> {
+  async #runWithCheckpoints(options: RunWithCheckpointsOptions<TState> | undefined, emit?: Emit): Output<TState> {
     const recorder = this.#recorder("Workflow.runWithCheckpoints requires checkpointStore to be configured");
-    const { resume, runId } = readRecord(options, "options", runOptions) as RunWithCheckpointsOptions<TState>;
+    const { resume, runId } = readRecord(options, "options", runOptions);
     if (resume && runId === undefined) throw typeError("resume needs runId: the id of the run to continue");
     const begin = resume
       ? ({ kind: "resume", mode: { kind: "resume" } } as const)
       : ({ kind: "run", mode: { kind: "fresh" } } as const);
-    return this.#start(recorder, this.#plan(options, runOptions, begin), tell);
+    return this.#start(recorder, this.#plan(options, runOptions, begin), emit);
   }
 
-  async #replay(checkpointId: string, options: ReplayOptions | undefined, tell?: Tell): Output<TState> {
+  async #replay(checkpointId: string, options: ReplayOptions | undefined, emit?: Emit): Output<TState> {
     const recorder = this.#recorder("checkpointStore not configured");
     const from = checkpointIdOf(checkpointId);
-    const { newRun } = readRecord(options, "options", replayOptions) as ReplayOptions;
+    const { newRun } = readRecord(options, "options", replayOptions);
     const mode: Mode = newRun ? { kind: "branch", from, mutate: false } : { kind: "replay", from };
-    return this.#start(recorder, this.#plan(options, replayOptions, { kind: "replay", mode }), tell);
+    return this.#start(recorder, this.#plan(options, replayOptions, { kind: "replay", mode }), emit);
   }
 
   async #fork(
     checkpointId: string,
     mutator: Mutator<TState> | undefined,
     options: ForkOptions | undefined,
-    tell?: Tell,
+    emit?: Emit,
   ): Output<TState> {
     const recorder = this.#recorder("checkpointStore not configured");
-    const from = checkpointIdOf(checkpointId);
-    if (mutator === undefined || mutator === null) {
-      return this.#start(
-        recorder,
-        this.#plan(options, forkOptions, { kind: "fork", mode: { kind: "branch", from, mutate: false } }),
-        tell,
-      );
-    }
-    if (typeof mutator !== "function") throw typeError(`mutator must be a function, and is ${show(mutator)}`);
-    const begin = { kind: "fork", mode: { kind: "branch", from, mutate: true }, mutator } as const;
-    return this.#start(recorder, this.#plan(options, forkOptions, begin), tell);
+    const mutate = mutator !== undefined && mutator !== null;
+    const mode: Mode = { kind: "branch", from: checkpointIdOf(checkpointId), mutate };
+    const begin = {
+      kind: "fork",
+      mode,
+      ...(mutate && { mutator: callback<typeof mutator>(mutator, "mutator") }),
+    } as const;
+    return this.#start(recorder, this.#plan(options, forkOptions, begin), emit);
   }
 
-  #start(recorder: Recorder | undefined, plan: Plan, tell?: Tell): Output<TState> {
-    const both: Tell = (event) => {
-      (this.events as unknown as Events).tell(event.type, event);
+  #start(recorder: Recorder | undefined, plan: Plan, emit?: Emit): Output<TState> {
+    const both: Emit = (event) => {
+      (this.events as unknown as Events).dispatch(event.type, event);
       forward(this.eventBus, event, plan.initialState);
-      tell?.(event);
+      emit?.(event);
     };
     return new Execution(this, this.#definition, recorder, plan, both).start();
   }
@@ -277,16 +283,6 @@ function checkpointIdOf(value: unknown): string {
   return id;
 }
 
-function text(value: unknown, what: string): string {
-  if (typeof value !== "string") throw typeError(`${what} must be a string, and is ${show(value)}`);
-  return value;
-}
-
-const flag: OptionParser<boolean> = (value, name) => {
-  if (typeof value !== "boolean") throw typeError(`${name} must be true or false, and is ${show(value)}`);
-  return value;
-};
-
 const configKeys: Array<keyof WorkflowConfig<any>> = [
   "name",
   "initialState",
@@ -299,20 +295,16 @@ const configKeys: Array<keyof WorkflowConfig<any>> = [
   "lease",
 ];
 
-const common: Record<keyof RunOptions, OptionParser<unknown>> = {
+const common = {
   signal: signalOption,
-  drain: (value, name) => {
-    const { waitForDrain } = (value ?? {}) as { waitForDrain?: unknown };
-    if (typeof waitForDrain !== "function") throw typeError(`${name} must be a DrainController, and is ${show(value)}`);
-    return value;
-  },
-  onStepError: (value, name) => {
+  drain: drainOption,
+  onStepError: (value: unknown, name: string) => {
     if (value === "fail" || value === "continue" || typeof value === "function") return value;
     throw typeError(`${name} must be "fail", "continue" or a function, and is ${show(value)}`);
   },
   sessionId: text,
   userId: text,
-};
+} satisfies Record<keyof RunOptions, OptionParser<unknown>>;
 const startOptions = { ...common, initialState: state };
 const runOptions = { ...startOptions, runId: filled, resume: flag, force: flag };
 const replayOptions = { ...common, newRun: flag, force: flag };
