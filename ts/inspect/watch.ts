@@ -53,7 +53,11 @@ export async function* watch(
   if (last > 0 && page !== undefined) {
     const rows = await lastSaved(context, last, isWanted);
     // The loop yields what was saved meanwhile.
-    for (const event of await eventsOf(context, rows.filter(({ seq }) => seq <= after))) yield event;
+    for (const event of await eventsOf(
+      context,
+      rows.filter(({ seq }) => seq <= after),
+    ))
+      yield event;
   }
   while (!stopped()) {
     const { version, wait }: Partial<FeedPage> = page ?? {};
