@@ -1,5 +1,5 @@
-// Tests what an editor shows for a name of the package: each public class, method and function has an `@example`, and
-// each example compiles under strict.
+// Tests what an editor shows for a name of the package: each public class, method and function has an `@example`, of its
+// own or of the class or interface that it implements, and each example compiles under strict.
 import { existsSync, readFileSync, readdirSync } from "node:fs";
 import { basename } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -20,6 +20,10 @@ const preambles: Record<string, string> = {
   "shared.d.ts Store": `
     import { WorkflowCheckpointStore } from "forkpoint/agentium";
     declare const store: Store;`,
+  "shared.d.ts ContractStore": `
+    declare const store: CheckpointStore;
+    declare const lease: Lease;`,
+  "shared.d.ts RunStore": "declare const store: CheckpointStore;",
   "shared.d.ts Lease": `
     declare const store: CheckpointStore;
     declare const checkpoint: Checkpoint;
@@ -134,7 +138,7 @@ function entries(): Entry[] {
     return {
       specifier: `${packageName}${path.slice(1)}`,
       names: exported.map(({ name }) => name),
-      missing: missing(declarations),
+      missing: missing(declarations, checker),
       examples: declarations.flatMap(examplesOf),
     };
   });
@@ -159,7 +163,7 @@ function placeOf(node: ts.Node): string {
 }
 
 /** Returns the names that must have an example but have none. The declarations of an overloaded name share one. */
-function missing(declarations: Declaration[]): string[] {
+function missing(declarations: Declaration[], checker: ts.TypeChecker): string[] {
   const named = new Map<string, ts.Node[]>();
   const add = (name: string, node: ts.Node) => named.set(name, [...(named.get(name) ?? []), node]);
   for (const node of declarations) {
@@ -172,8 +176,14 @@ function missing(declarations: Declaration[]): string[] {
     }
   }
   return [...named]
-    .filter(([, nodes]) => nodes.every((node) => tagsOf(node).length === 0))
+    .filter(([, nodes]) => nodes.every((node) => !hasExample(node, checker)))
     .map(([name, nodes]) => `${placeOf(nodes[0]!)} ${name}`);
+}
+
+/** Returns true if an editor shows an example. A method without a comment has that of the method that it implements. */
+function hasExample(node: ts.Node, checker: ts.TypeChecker): boolean {
+  const symbol = checker.getSymbolAtLocation((node as ts.MethodDeclaration).name)!;
+  return symbol.getJsDocTags(checker).some(({ name }) => name === "example");
 }
 
 /** Returns the examples of a declaration and of its members. */

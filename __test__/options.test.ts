@@ -64,7 +64,7 @@ describe("options", () => {
 
   test.each([
     ["durability", "fast", '"fast"'],
-    ["durability", "FULL", '"FULL"'],
+    ["durability", "FULL", '"FULL". Did you mean "full"?'],
     ["durability", "", '""'],
     ["durability", 1, "1"],
     ["durability", null, "null"],
@@ -203,7 +203,7 @@ describe("options", () => {
   test("an open store has its own", async () => {
     const store = await openStore("memory:");
     onTestFinished(() => store.close());
-    for (const options of [{}, { durability: "full" }, null]) {
+    for (const options of [{ keepLastN: 1 }, { durability: "full" }]) {
       const error = thrown(() => new CheckpointStore(store, options as StoreOptions));
       expect(error).toBeInstanceOf(TypeError);
       expect(error.message).toBe(

@@ -497,13 +497,19 @@ describe("what a workflow refuses", () => {
     ["no initial state", { initialState: undefined }],
     ["a store that is none", { checkpointStore: {} }],
     ["a retry policy that is none", { retryPolicy: 7 }],
-    ["a negative number of retries", { retryPolicy: { maxRetries: -1, backoffMs: 1 } }],
-    ["a fraction of a retry", { retryPolicy: { maxRetries: 1.5, backoffMs: 1 } }],
-    ["a negative wait", { retryPolicy: { maxRetries: 1, backoffMs: -1 } }],
-    ["an endless wait", { retryPolicy: { maxRetries: 1, backoffMs: Infinity } }],
   ])("%s", (_, wrong) => {
     const config = { name: "w", initialState: {}, steps: [step], ...wrong };
     expect(thrown(() => new Workflow(config as never))).toBeInstanceOf(TypeError);
+  });
+
+  it.each([
+    ["a negative number of retries", { maxRetries: -1, backoffMs: 1 }],
+    ["a fraction of a retry", { maxRetries: 1.5, backoffMs: 1 }],
+    ["a negative wait", { maxRetries: 1, backoffMs: -1 }],
+    ["an endless wait", { maxRetries: 1, backoffMs: Infinity }],
+  ])("%s", (_, retryPolicy) => {
+    const config = { name: "w", initialState: {}, steps: [step], retryPolicy };
+    expect(thrown(() => new Workflow(config as never))).toBeInstanceOf(RangeError);
   });
 
   it("a step is named by its place", () => {

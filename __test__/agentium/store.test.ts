@@ -347,7 +347,7 @@ describe("WorkflowCheckpointStore", () => {
     expect(await graphs.prune({ olderThan: Date.now() + 1000 })).toMatchObject({ removed: 0 });
     expect(await workflows.prune({ olderThan: Date.now() + 1000 })).toMatchObject({ removed: 1 });
     expect(await storage.get("ns", "x")).toBe("value");
-    expect(thrown(() => new WorkflowCheckpointStore(shared, {}))).toBeInstanceOf(TypeError);
+    expect(thrown(() => new WorkflowCheckpointStore(shared, { keepLastN: 1 }))).toBeInstanceOf(TypeError);
     await workflows.close();
     await failure(workflows.latest("r"), "CLOSED");
     expect(await storage.get("ns", "x")).toBe("value");

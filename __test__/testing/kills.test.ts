@@ -240,7 +240,7 @@ describe("a wrong option is refused before anything runs", () => {
     ["a number of calls for lines", { kill: { afterLines: 1, nth: 2 } }, 'takes neither "nth" nor "when"'],
     ["line 0", { kill: { afterLines: 0 } }, "from 1"],
     ["arguments that are no list", { kill: [], args: "x" }, "must be an array of strings"],
-    ["variables that are no strings", { kill: [], env: { A: 1 } }, "whose values are strings"],
+    ["variables that are no strings", { kill: [], env: { A: 1 } }, 'option "env".A must be a string'],
     ["a time limit of 0", { kill: [], timeoutMs: 0 }, "from 1"],
     ["a fraction of a seed", { kill: [], seed: 0.5 }, "whole number"],
     ["a check that is no function", { kill: [], check: 1 }, "must be a function"],

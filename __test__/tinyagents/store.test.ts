@@ -171,7 +171,7 @@ describe.each(kinds)("on %s", (kind: Kind) => {
       await strict.put({ threadId: "t", checkpointId: "a", state: 0 });
       await failure(strict.put({ threadId: "t", checkpointId: "b", state: 0 }), "CONFLICT");
       await at(shared).put({ threadId: "t", checkpointId: "b", state: 0 });
-      for (const options of [{}, { durability: "off" }, { expectedParent: true, keepLastN: 1 }] as const) {
+      for (const options of [{ durability: "off" }, { expectedParent: true, keepLastN: 1 }] as const) {
         expect(thrown(() => new Checkpointer(shared, options))).toBeInstanceOf(TypeError);
       }
     });

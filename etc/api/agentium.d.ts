@@ -1,6 +1,7 @@
 export {
 DrainController
 RunDrainedError
+RunStats as WorkflowCheckpointStats
 } from "./shared.js";
 export {
 EventBus
@@ -33,7 +34,6 @@ StepDef
 StepResult
 StorageDriver
 WorkflowCheckpoint
-WorkflowCheckpointStats
 WorkflowCheckpointStoreOptions
 WorkflowConfig
 WorkflowEvent
@@ -127,7 +127,7 @@ declare class ForkpointStorage implements StorageDriver, AsyncDisposable {
     close(): Promise<void>;
     [Symbol.asyncDispose](): Promise<void>;
 }
-declare class ForkpointWorkflowStore<TState> implements WorkflowCheckpointStore<TState>, AsyncDisposable {
+declare class ForkpointWorkflowStore<TState> extends RunStore implements WorkflowCheckpointStore<TState> {
     #private;
     constructor(target: string | URL | Store, options?: WorkflowCheckpointStoreOptions);
     save(checkpoint: WorkflowCheckpoint<TState>, options?: WorkflowSaveOptions): Promise<void>;
@@ -143,14 +143,7 @@ declare class ForkpointWorkflowStore<TState> implements WorkflowCheckpointStore<
     }): Promise<WorkflowRunsPage>;
     clear(runId: string): Promise<void>;
     delete(checkpointId: string): Promise<void>;
-    lease(run: RunRef, options?: LeaseOptions): Promise<Lease>;
     withLease(lease: Lease): ForkpointWorkflowStore<TState>;
-    prune(options?: PruneOptions<RunPruneResult>): Promise<RunPruneResult>;
-    stats(options?: StatsOptions): Promise<WorkflowCheckpointStats>;
-    check(options?: CheckOptions): Promise<VerifyReport>;
-    vacuum(): Promise<void>;
-    close(): Promise<void>;
-    [Symbol.asyncDispose](): Promise<void>;
 }
 interface FunctionStep<TState> extends Tried {
     run(state: TState, context: StepContext): MaybePromise<Partial<TState> | void | null>;
@@ -296,12 +289,6 @@ interface WorkflowCheckpoint<TState> {
     stepName: string;
     state: TState;
     createdAt: number;
-}
-interface WorkflowCheckpointStats extends Omit<StoreStats, "lineages" | "largest"> {
-    runs: number;
-    largest: Array<{
-        runId: string;
-    } & Omit<LineageStats, "lineage">>;
 }
 interface WorkflowCheckpointStore<TState> {
     save(checkpoint: WorkflowCheckpoint<TState>): Promise<void>;

@@ -1,4 +1,7 @@
 export {
+RunStats as CheckpointStats
+} from "./shared.js";
+export {
 CheckpointStore
 recover
 resumePlan
@@ -7,7 +10,6 @@ export type {
 AgentosRecoverOptions
 Checkpoint
 CheckpointMetadata
-CheckpointStats
 CheckpointStoreOptions
 DiagnosticsView
 EffectClass
@@ -66,13 +68,7 @@ interface CheckpointMetadata {
     stateSize: number;
     hasMemorySnapshot: boolean;
 }
-interface CheckpointStats extends Omit<StoreStats, "lineages" | "largest"> {
-    runs: number;
-    largest: Array<{
-        runId: string;
-    } & Omit<LineageStats, "lineage">>;
-}
-declare class CheckpointStore implements ICheckpointStore, AsyncDisposable {
+declare class CheckpointStore extends RunStore implements ICheckpointStore {
     #private;
     constructor(target: string | URL | Store, options?: CheckpointStoreOptions);
     save(checkpoint: Checkpoint): Promise<void>;
@@ -94,14 +90,7 @@ declare class CheckpointStore implements ICheckpointStore, AsyncDisposable {
         limit?: number;
         cursor?: string | null | undefined;
     }): Promise<RunsPage>;
-    lease(run: RunRef, options?: LeaseOptions): Promise<Lease>;
     withLease(lease: Lease): CheckpointStore;
-    prune(options?: PruneOptions<RunPruneResult>): Promise<RunPruneResult>;
-    stats(options?: StatsOptions): Promise<CheckpointStats>;
-    check(options?: CheckOptions): Promise<VerifyReport>;
-    vacuum(): Promise<void>;
-    close(): Promise<void>;
-    [Symbol.asyncDispose](): Promise<void>;
 }
 interface CheckpointStoreOptions extends StoreOptions {
     program?: string;

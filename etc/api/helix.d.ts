@@ -169,7 +169,7 @@ interface SessionStats extends Omit<StoreStats, "lineages" | "largest"> {
         sessionId: string;
     } & Omit<LineageStats, "lineage">>;
 }
-declare class SessionStore<TState extends object = Record<string, any>> implements SessionStateStore<TState>, AsyncDisposable {
+declare class SessionStore<TState extends object = Record<string, any>> extends ContractStore implements SessionStateStore<TState> {
     #private;
     constructor(target: string | URL | Store, options?: SessionStoreOptions);
     createSession(sessionId: string, options: CreateSessionOptions<TState>): Promise<void>;
@@ -223,14 +223,10 @@ declare class SessionStore<TState extends object = Record<string, any>> implemen
     events(sessionId?: string, options?: {
         signal?: AbortSignal;
     }): AsyncIterableIterator<CheckpointCreatedEvent>;
-    lease(run: RunRef, options?: LeaseOptions): Promise<Lease>;
     withLease(lease: Lease): SessionStore<TState>;
     prune(options?: PruneOptions<SessionPruneResult>): Promise<SessionPruneResult>;
     stats(options?: StatsOptions): Promise<SessionStats>;
-    check(options?: CheckOptions): Promise<VerifyReport>;
-    vacuum(): Promise<void>;
     close(): Promise<void>;
-    [Symbol.asyncDispose](): Promise<void>;
 }
 interface SessionStoreOptions extends StoreOptions {
     ttlMs?: number | null;

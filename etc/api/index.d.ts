@@ -2,7 +2,6 @@ export {
 AgentosRecoverOptions
 Checkpoint
 CheckpointMetadata
-CheckpointStats
 CheckpointStore
 CheckpointStoreOptions
 DiagnosticsView
@@ -28,6 +27,8 @@ CallContext
 CallFailure
 CallSubject
 CheckOptions
+RunStats as CheckpointStats
+ContractStore
 ErrorCode
 FailureChannelName
 Finding
@@ -46,6 +47,7 @@ RecoverReport
 RunPruneResult
 RunRef
 RunStatus
+RunStore
 Serializer
 StatsOptions
 StoreOptions

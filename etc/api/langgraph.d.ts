@@ -27,7 +27,9 @@ interface FailedThread {
     checkpointId: string;
     next: string[];
 }
-declare class ForkpointSaver extends BaseCheckpointSaver implements AsyncDisposable {
+interface ForkpointSaver extends StoreMethods {
+}
+declare class ForkpointSaver extends BaseCheckpointSaver {
     constructor(target: string | URL | Store, options?: SaverOptions);
     get program(): string | undefined;
     getTuple(config: Config): Promise<CheckpointTuple | undefined>;
@@ -47,12 +49,7 @@ declare class ForkpointSaver extends BaseCheckpointSaver implements AsyncDisposa
     importSqliteSaver(from: string | URL, options?: ImportOptions): Promise<ImportProgress>;
     importPostgresSaver(from: BaseCheckpointSaver, options?: ImportOptions): Promise<ImportProgress>;
     stats(options?: StatsOptions): Promise<SaverStats>;
-    lease(run: RunRef, options?: LeaseOptions): Promise<Lease>;
     withLease(lease: Lease): ForkpointSaver;
-    check(options?: CheckOptions): Promise<VerifyReport>;
-    vacuum(): Promise<void>;
-    close(): Promise<void>;
-    [Symbol.asyncDispose](): Promise<void>;
 }
 interface ImportOptions {
     signal?: AbortSignal;
@@ -129,6 +126,7 @@ interface SaverStats extends Omit<StoreStats, "lineages" | "largest"> {
         checkpointNs: string;
     } & Omit<LineageStats, "lineage">>;
 }
+type StoreMethods = Pick<ContractStore, "lease" | "check" | "vacuum" | "close" | typeof Symbol.asyncDispose>;
 type ThreadOutcome = {
     outcome: "finished";
     output: unknown;

@@ -1,7 +1,9 @@
 export {
+ContractStore
 DrainController
 ForkpointError
 RunDrainedError
+RunStore
 Store
 formatPath
 fromJsonForm
@@ -41,6 +43,7 @@ RecoverOptions
 RecoverReport
 RunPruneResult
 RunRef
+RunStats
 RunStatus
 Serializer
 StatsOptions
@@ -91,6 +94,15 @@ interface CallSubject {
 interface CheckOptions {
     signal?: AbortSignal;
     onProgress?: (done: number, of: number) => void;
+}
+declare abstract class ContractStore implements AsyncDisposable {
+    #private;
+    lease(run: RunRef, options?: LeaseOptions): Promise<Lease>;
+    abstract withLease(lease: Lease): ContractStore;
+    check(options?: CheckOptions): Promise<VerifyReport>;
+    vacuum(): Promise<void>;
+    close(): Promise<void>;
+    [Symbol.asyncDispose](): Promise<void>;
 }
 declare class DrainController {
     #private;
@@ -201,7 +213,18 @@ interface RunRef {
     run: string;
     ns?: string | readonly string[] | undefined;
 }
+interface RunStats extends Omit<StoreStats, "lineages" | "largest"> {
+    runs: number;
+    largest: Array<{
+        runId: string;
+    } & Omit<LineageStats, "lineage">>;
+}
 type RunStatus = "waiting" | "failed" | "unfinished" | "finished" | "unknown";
+declare abstract class RunStore extends ContractStore {
+    #private;
+    prune(options?: PruneOptions<RunPruneResult>): Promise<RunPruneResult>;
+    stats(options?: StatsOptions): Promise<RunStats>;
+}
 interface Serializer {
     readonly name: string;
     serialize(value: unknown): Uint8Array;

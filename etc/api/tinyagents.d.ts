@@ -79,7 +79,7 @@ interface CheckpointTuple<S> {
     }) | null;
     pendingWrites: PendingWrite[];
 }
-declare class Checkpointer<S> implements AsyncDisposable {
+declare class Checkpointer<S> extends ContractStore {
     #private;
     constructor(target: string | URL | Store, options?: CheckpointerOptions);
     put(checkpoint: NewThreadCheckpoint<S>, options?: {
@@ -99,7 +99,6 @@ declare class Checkpointer<S> implements AsyncDisposable {
         limit?: number;
         cursor?: string | null | undefined;
     }): Promise<GraphThreadsPage>;
-    lease(run: RunRef, options?: LeaseOptions): Promise<Lease>;
     withLease(lease: Lease): Checkpointer<S>;
     deleteThread(threadId: string): Promise<void>;
     deleteCheckpoints(threadId: string, checkpointIds: readonly string[]): Promise<number>;
@@ -107,10 +106,6 @@ declare class Checkpointer<S> implements AsyncDisposable {
     copyThread(sourceThreadId: string, targetThreadId: string): Promise<void>;
     prune(threadId: string, keepLast: number, options?: ThreadPruneOptions): Promise<number>;
     stats(options?: StatsOptions): Promise<CheckpointerStats>;
-    check(options?: CheckOptions): Promise<VerifyReport>;
-    vacuum(): Promise<void>;
-    close(): Promise<void>;
-    [Symbol.asyncDispose](): Promise<void>;
 }
 interface CheckpointerOptions extends StoreOptions {
     expectedParent?: boolean;

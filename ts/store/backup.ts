@@ -4,8 +4,8 @@ import { tellFailure } from "../bridge/channels.js";
 import type { Engine } from "./engine.js";
 import { ForkpointError } from "../bridge/errors.js";
 import { Backup } from "../bridge/native.js";
-import { type OptionParser, flag, pathOf, readRecord } from "./options.js";
-import { pruneOptions } from "./retention.js";
+import { flag, pathOf, readRecord } from "./options.js";
+import { stepOptions } from "./retention.js";
 import { parse, subjectOf } from "../bridge/wire.js";
 
 /**
@@ -55,11 +55,7 @@ export interface BackupResult {
 /** The time in ms between two looks at the progress. */
 const INTERVAL = 50;
 
-const backupOptions: { [K in keyof Required<BackupOptions>]: OptionParser<unknown> } = {
-  overwrite: flag,
-  signal: pruneOptions.signal,
-  onProgress: pruneOptions.onProgress,
-};
+const backupOptions = { overwrite: flag, ...stepOptions };
 
 /** Copies the database into a file and verifies the copy. The work is done on Node's thread pool. */
 export async function backup(

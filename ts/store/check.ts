@@ -3,7 +3,7 @@
 import type { Engine } from "./engine.js";
 import { ForkpointError } from "../bridge/errors.js";
 import { readRecord } from "./options.js";
-import { pruneOptions } from "./retention.js";
+import { stepOptions } from "./retention.js";
 import { storeCalls, type VerifyReport } from "../bridge/wire.js";
 
 /** Options of `check()`. */
@@ -20,11 +20,9 @@ export interface CheckOptions {
 /** The number of rows in a page. Between two pages, the check tests whether its signal was aborted. */
 const PAGE = 1000;
 
-const checkOptions = { signal: pruneOptions.signal, onProgress: pruneOptions.onProgress };
-
 /** Verifies everything that is stored, page by page. */
 export async function check({ native }: Engine, options: unknown, closing: () => boolean): Promise<VerifyReport> {
-  const { signal, onProgress } = readRecord(options, "options", checkOptions) as CheckOptions;
+  const { signal, onProgress } = readRecord(options, "options", stepOptions) as CheckOptions;
   const report: VerifyReport = {
     ok: true,
     checked: { checkpoints: 0, payloads: 0, writes: 0, records: 0 },

@@ -1,24 +1,42 @@
 /** Checks ids. */
 
-import { ForkpointError, show, typeError } from "../bridge/errors.js";
+import { ForkpointError, isArray, readingArgument, show, typeError } from "../bridge/errors.js";
+
+/** Checks a text. */
+export function text(value: unknown, what: string): string {
+  if (typeof value !== "string") throw typeError(`${what} must be a string, and is ${show(value)}`);
+  return value;
+}
 
 /** Checks an id before a write. Throws if no data can be stored under this id. */
-export function requireId(id: unknown, what: string): string {
-  if (typeof id !== "string") throw typeError(`${what} must be a string, and is ${show(id)}`);
-  if (!id.isWellFormed()) {
-    throw new ForkpointError(
-      "INVALID_ARGUMENT",
-      `${what} contains an unpaired surrogate (invalid Unicode), which cannot be stored exactly`,
-    );
-  }
-  return id;
+export function requireId(given: unknown, what: string): string {
+  const id = text(given, what);
+  if (id.isWellFormed()) return id;
+  throw new ForkpointError(
+    "INVALID_ARGUMENT",
+    `${what} contains an unpaired surrogate (invalid Unicode), which cannot be stored exactly`,
+  );
 }
 
 /** Checks an id before a read. Returns null if no data can be stored under this id. */
-export function idOrNull(id: unknown, what: string): string | null {
-  if (typeof id !== "string") throw typeError(`${what} must be a string, and is ${show(id)}`);
+export function idOrNull(given: unknown, what: string): string | null {
+  const id = text(given, what);
   return id.isWellFormed() ? id : null;
 }
+
+/** Checks an id that may be missing. */
+export function optionalId(id: unknown, what: string): string | undefined {
+  return id === undefined || id === null ? undefined : requireId(id, what);
+}
+
+/** Checks a list of texts with the check of one. A hole of the list is checked too. */
+export function listOf<T>(check: (item: unknown, what: string) => T, list: unknown, what: string): T[] {
+  if (!isArray(list)) throw typeError(`${what} must be an array of strings, and is ${show(list)}`);
+  return readingArgument(what, () => [...list]).map((item, at) => check(item, `${what}[${at}]`));
+}
+
+/** Checks a list of ids before a write. */
+export const requireIds = (ids: unknown, what: string): string[] => listOf(requireId, ids, what);
 
 /**
  * Takes the engine's name of a thread's namespace apart: the length of the thread's id in bytes, a colon, the id and the

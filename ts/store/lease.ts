@@ -332,10 +332,7 @@ export async function takeLease(
   options: unknown,
   own: Set<HeldLease>,
 ): Promise<HeldLease> {
-  const { ttlMs = TTL_MS, signal } = readRecord(options, "options", leaseOptions) as {
-    ttlMs?: number;
-    signal?: AbortSignal;
-  };
+  const { ttlMs = TTL_MS, signal } = readRecord(options, "options", leaseOptions);
   signal?.throwIfAborted();
   const lease = await HeldLease.take(engine, of, { ttlMs }, own);
   if (!(lease instanceof HeldLease)) throw isHeld(of, lease as LeaseHolder);
@@ -390,5 +387,5 @@ export const ownLeaseOption: OptionParser<number | undefined> = (value, name) =>
   if (value === true) return TTL_MS;
   if (value === undefined || value === null || typeof value !== "object")
     throw typeError(`${name} must be true or an object such as { ttlMs: 30_000 }, and is ${show(value)}`);
-  return (readRecord(value, name, { ttlMs: ttlOption })["ttlMs"] as number | undefined) ?? TTL_MS;
+  return readRecord(value, name, { ttlMs: ttlOption }).ttlMs ?? TTL_MS;
 };

@@ -1,10 +1,12 @@
 /** Reads and checks the options of stores and methods, targets and paths. */
 
 import { fileURLToPath } from "node:url";
-import { isArray, quote, rangeError, readingArgument, show, typeError } from "../bridge/errors.js";
-import { requireId } from "./ids.js";
+import { isArray, messageOf, quote, rangeError, readingArgument, show, typeError } from "../bridge/errors.js";
+import { requireId, text } from "./ids.js";
 import type { ServerOptions } from "../bridge/native.js";
 import { type Format, formatOf, type Serializer } from "../bridge/serializer.js";
+
+export { text };
 
 /** How a store behaves. Every option has a default. */
 export interface StoreOptions {
@@ -114,13 +116,17 @@ export interface Settings extends Retention {
   format: Format;
 }
 
-const durabilities = ["full", "normal", "off"] as const;
-
 /** Returns the checked value of an option, or throws if it is wrong. `name` is used in the message. */
 export type OptionParser<T> = (value: unknown, name: string) => T;
 
+/** The options that a table of parsers reads. */
+export type Parsed<P> = { [K in keyof P]?: P[K] extends OptionParser<infer T> ? T : never };
+
 /** Renamed options: the old name and the current one. */
 const renamed: Record<string, string> = { busyTimeout: "busyTimeoutMs", ttl: "ttlMs" };
+
+/** Accepts any value. The caller checks it. */
+export const anything = (value: unknown): unknown => value;
 
 /** Parses true or false. */
 export const flag: OptionParser<boolean> = (value, name) => {
@@ -128,16 +134,39 @@ export const flag: OptionParser<boolean> = (value, name) => {
   return value;
 };
 
-const parsers: { [K in keyof Required<StoreOptions>]: OptionParser<unknown> } = {
-  durability: (value, name) => {
-    if (!durabilities.includes(value as "full")) {
-      throw typeError(
-        `${name} must be "full", "normal" or "off", and is ${typeof value === "string" ? quote(value) : show(value)}`,
-      );
-    }
-    return value;
-  },
-  serializer: (value) => formatOf(value as "v8" | "json" | Serializer),
+/** Parses a function. */
+export function callback<F extends (...given: never[]) => unknown>(value: unknown, name: string): F {
+  if (typeof value !== "function") throw typeError(`${name} must be a function, and is ${show(value)}`);
+  return value as F;
+}
+
+/** Parses one of a few words. */
+export function oneOf<T extends string>(...words: T[]): OptionParser<T> {
+  return (value, name) => {
+    if (words.includes(value as T)) return value as T;
+    const near = typeof value === "string" ? hint(value, words) : "";
+    const known = words
+      .map(quote)
+      .join(", ")
+      .replace(/, ([^,]*)$/, " or $1");
+    throw typeError(`${name} must be ${known}, and is ${shown(value)}${near === "" ? "" : `.${near}`}`);
+  };
+}
+
+/** Shows a wrong value in a message. Only a word of a few known ones may be shown as it is. */
+export function shown(value: unknown): string {
+  return typeof value === "string" ? quote(value) : show(value);
+}
+
+/** Parses an object that is no list. */
+export function object(value: unknown, name: string): Record<string, unknown> {
+  if (typeof value === "object" && value !== null && !isArray(value)) return value as Record<string, unknown>;
+  throw typeError(`${name} must be an object, and is ${show(value)}`);
+}
+
+const parsers = {
+  durability: oneOf("full", "normal", "off"),
+  serializer: (value: unknown) => formatOf(value as "v8" | "json" | Serializer),
   busyTimeoutMs: whole(0, 2 ** 31 - 1, "milliseconds"),
   readOnly: flag,
   maxPayloadBytes: whole(1, 900 * 2 ** 20, "bytes"),
@@ -148,65 +177,53 @@ const parsers: { [K in keyof Required<StoreOptions>]: OptionParser<unknown> } = 
   maxBytes: atMost("bytes"),
   schema: text,
   prefix: text,
-  migrate: text,
-  password: (value, name) => {
+  migrate: text as OptionParser<"auto" | "never">,
+  password: (value: unknown, name: string) => {
     if (typeof value !== "function") throw typeError(`${name} must be a function that returns a password`);
-    return value;
+    return value as () => string | Promise<string>;
   },
-};
-
-/** Parses a text. The engine checks it further. */
-export function text(value: unknown, name: string): string {
-  if (typeof value !== "string") throw typeError(`${name} must be a string, and is ${show(value)}`);
-  return value;
-}
+} satisfies Record<keyof StoreOptions, OptionParser<unknown>>;
 
 /** Checks the options of `openStore` and fills in the defaults. */
 export function readOptions(options: unknown): Settings {
-  const given = readRecord(options, "options", parsers);
+  const { serializer, schema, prefix, migrate, password, ...given } = readRecord(options, "options", parsers);
   return {
-    durability: (given["durability"] as Settings["durability"]) ?? "full",
-    busyTimeoutMs: (given["busyTimeoutMs"] as number) ?? 30_000,
-    maxPayloadBytes: (given["maxPayloadBytes"] as number) ?? 64 * 2 ** 20,
-    maxQueueBytes: (given["maxQueueBytes"] as number) ?? 256 * 2 ** 20,
-    cacheBytes: (given["cacheBytes"] as number) ?? 64 * 2 ** 20,
-    readOnly: (given["readOnly"] as boolean) ?? false,
-    keepLastN: (given["keepLastN"] as number | null) ?? null,
-    ttlMs: (given["ttlMs"] as number | null) ?? null,
-    maxBytes: (given["maxBytes"] as number | null) ?? null,
-    format: (given["serializer"] as Format) ?? formatOf("v8"),
-    server: {
-      schema: given["schema"] as string,
-      prefix: given["prefix"] as string,
-      migrate: given["migrate"] as "auto" | "never",
-      password: given["password"] as () => string,
-    },
+    durability: "full",
+    busyTimeoutMs: 30_000,
+    maxPayloadBytes: 64 * 2 ** 20,
+    maxQueueBytes: 256 * 2 ** 20,
+    cacheBytes: 64 * 2 ** 20,
+    readOnly: false,
+    keepLastN: null,
+    ttlMs: null,
+    maxBytes: null,
+    ...given,
+    format: serializer ?? formatOf("v8"),
+    server: { schema, prefix, migrate, password } as ServerOptions,
   };
 }
 
 /** Checks an options object. Throws for unknown keys. A key whose value is `undefined` is treated as missing. */
-export function readRecord(
+export function readRecord<P extends Record<string, OptionParser<unknown>>>(
   options: unknown,
   what: string,
-  known: Record<string, OptionParser<unknown>>,
-): Record<string, unknown> {
+  known: P,
+): Parsed<P> {
   if (options === undefined) return {};
-  if (typeof options !== "object" || options === null || isArray(options)) {
-    throw typeError(`${what} must be an object, and is ${show(options)}`);
-  }
+  const given = object(options, what);
   const keys = readingArgument(what, () => {
-    refuseUnknown(options, Object.keys(known));
-    return Object.keys(options);
+    refuseUnknown(given, Object.keys(known));
+    return Object.keys(given);
   });
   const read: Record<string, unknown> = { __proto__: null };
   for (const key of keys) {
     const name = `option "${key}"`;
     readingArgument(name, () => {
-      const value = (options as Record<string, unknown>)[key];
+      const value = given[key];
       if (value !== undefined) read[key] = known[key]!(value, name);
     });
   }
-  return read;
+  return read as Parsed<P>;
 }
 
 /** Throws for a key that is not one of the names. `where` says in the message whose key it is. */
@@ -241,16 +258,22 @@ export function whole(least: number, most: number, unit: string): OptionParser<n
   };
 }
 
-/** Splits the options of a contract's store into `expectedParent` and the options of the store itself. */
-export function readExpectedParent(options: unknown): [expectsParent: boolean, others: StoreOptions | undefined] {
-  if (typeof options !== "object" || options === null || isArray(options))
-    return [false, options as StoreOptions | undefined];
-  const { expectedParent = false, ...others } = readingArgument("options", () => ({
-    ...(options as StoreOptions & { expectedParent?: boolean }),
-  }));
-  const own =
-    readingArgument("options", () => Object.hasOwn(options, "expectedParent")) && Object.keys(others).length === 0;
-  return [flag(expectedParent, 'option "expectedParent"'), own ? undefined : others];
+/**
+ * Splits the options of a contract's store into those of the contract, which are read, and those of the store itself.
+ * `others` is undefined if there are none.
+ */
+export function splitOptions<P extends Record<string, OptionParser<unknown>>>(
+  options: unknown,
+  known: P,
+): { own: Parsed<P>; others: StoreOptions | undefined } {
+  if (options === undefined) return { own: {}, others: undefined };
+  const given = Object.entries(readingArgument("options", () => ({ ...object(options, "options") })));
+  const own = given.filter(([key]) => Object.hasOwn(known, key));
+  const others = given.filter(([key]) => !Object.hasOwn(known, key));
+  return {
+    own: readRecord(Object.fromEntries(own), "options", known),
+    others: others.length === 0 ? undefined : Object.fromEntries(others),
+  };
 }
 
 /** Parses an AbortSignal. */
@@ -273,27 +296,20 @@ export function atMost(unit: string): OptionParser<number | null> {
   };
 }
 
-/** The options of the methods that list runs or threads page by page. */
-export const pageOptions = {
-  limit: whole(1, 100_000, "entries"),
-  cursor: (value: unknown, name: string) => {
-    if (value === null) return undefined;
-    if (typeof value === "string" && /^[1-9]\d{0,15}$/.test(value)) return Number(value);
-    throw typeError(`${name} must be the cursor of an earlier page`);
-  },
-};
-
 /** Turns a target into the text that the engine expects. */
 export function readTarget(target: unknown): string {
   return readingArgument("target", () => readText(target));
 }
 
 function readText(target: unknown): string {
-  if (target instanceof URL) return target.protocol === "file:" ? fileTarget(target) : target.href;
+  // The scheme marks the target as a path, so that no part of it is read as another scheme.
+  if (target instanceof URL) {
+    return target.protocol === "file:" ? `sqlite://${pathOfUrl(target, "target")}` : target.href;
+  }
   if (typeof target !== "string") {
     throw typeError(`target must be a path, a URL or an open store, and is ${show(target)}`);
   }
-  if (/^file:/i.test(target)) return fileTarget(target);
+  if (/^file:/i.test(target)) return `sqlite://${pathOfUrl(target, "target")}`;
   if (target === "")
     throw typeError(
       'target is empty: give a file path, "sqlite:<path>", "jsonl:<folder>", "postgres://<host>/<database>" or "memory:"',
@@ -302,17 +318,6 @@ function readText(target: unknown): string {
     throw typeError("target contains an unpaired surrogate (invalid Unicode), which a path cannot contain");
   }
   return target;
-}
-
-/** Marks the target as a path, so that no part of it is read as a scheme. */
-function fileTarget(url: string | URL): string {
-  try {
-    return `sqlite://${fileURLToPath(url)}`;
-  } catch (error) {
-    throw typeError(
-      `target is not the URL of a file on this machine: ${error instanceof Error ? error.message : String(error)}`,
-    );
-  }
 }
 
 /** Returns the path of a file that is given as a path or URL. */
@@ -325,16 +330,16 @@ function readPath(file: unknown, what: string): string {
     if (!file.includes("\0") && file.isWellFormed()) return file;
     throw typeError(`${what} contains a NUL character or an unpaired surrogate, which a path cannot contain`);
   }
-  if (file instanceof URL) {
-    try {
-      return fileURLToPath(file);
-    } catch (error) {
-      throw typeError(
-        `${what} is not the URL of a file on this machine: ${error instanceof Error ? error.message : String(error)}`,
-      );
-    }
-  }
+  if (file instanceof URL) return pathOfUrl(file, what);
   throw typeError(`${what} must be the path of a file or a file: URL, and is ${show(file)}`);
+}
+
+function pathOfUrl(url: string | URL, what: string): string {
+  try {
+    return fileURLToPath(url);
+  } catch (error) {
+    throw typeError(`${what} is not the URL of a file on this machine: ${messageOf(error)}`);
+  }
 }
 
 /** The Levenshtein distance of two words, for suggestions. */
@@ -351,16 +356,8 @@ function distance(a: string, b: string): number {
   return row[b.length]!;
 }
 
-/** Takes the option `program`, the name of the program, out of the options of a store. */
-export function programOption<O extends { program?: string }>(
-  options: O | undefined,
-): { program: string | undefined; others: Omit<O, "program"> | undefined } {
-  if (typeof options !== "object" || options === null || isArray(options))
-    return { program: undefined, others: options };
-  const { program, ...others } = options;
-  if (program === undefined) return { program, others: options };
-  if (requireId(program, 'option "program"') === "") {
-    throw typeError('option "program" is empty: give the name of the program, or leave it out');
-  }
-  return { program, others: Object.keys(others).length > 0 ? others : undefined };
-}
+/** Parses the name of a program. */
+export const programOption: OptionParser<string> = (value, name) => {
+  if (requireId(value, name) !== "") return value as string;
+  throw typeError(`${name} is empty: give the name of the program, or leave it out`);
+};

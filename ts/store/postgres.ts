@@ -27,7 +27,6 @@ export interface PostgresSchemaOptions {
  * @throws {ForkpointError} `INVALID_ARGUMENT` if a name is not valid.
  */
 export function postgresSchema(options?: PostgresSchemaOptions): string {
-  const known = { schema: text, prefix: text };
-  const { schema, prefix } = readRecord(options, "options", known) as PostgresSchemaOptions;
+  const { schema, prefix } = readRecord(options, "options", { schema: text, prefix: text });
   return postgresSql(schema, prefix);
 }

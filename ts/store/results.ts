@@ -57,6 +57,17 @@ export interface StoreStats {
   largest: LineageStats[];
 }
 
+/** Statistics of the checkpoints of a contract whose lineages are runs. */
+export interface RunStats extends Omit<StoreStats, "lineages" | "largest"> {
+  /** How many runs have checkpoints. */
+  runs: number;
+  /**
+   * The runs that use the most storage, the largest first. {@link StatsOptions.largest} limits the number of runs in
+   * the list.
+   */
+  largest: Array<{ runId: string } & Omit<LineageStats, "lineage">>;
+}
+
 /** Statistics of a lineage. */
 export interface LineageStats {
   /** The lineage's name. For AgentOS this is the run id. */

@@ -4,7 +4,16 @@ import type { PruneProgress, StoreStats } from "./results.js";
 import type { Engine } from "./engine.js";
 import { keptBytes } from "../bridge/incremental/memory.js";
 import { ForkpointError, rangeError, show, typeError } from "../bridge/errors.js";
-import { type OptionParser, type Retention, atMost, flag, readRecord, whole } from "./options.js";
+import {
+  type OptionParser,
+  type Retention,
+  atMost,
+  callback,
+  flag,
+  readRecord,
+  signalOption,
+  whole,
+} from "./options.js";
 import { type Cursor, type Pruned, type Rule, storeCalls } from "../bridge/wire.js";
 
 /**
@@ -83,14 +92,15 @@ export async function prune<R>(
   closing: () => boolean,
   shown: (progress: PruneProgress) => R,
 ): Promise<R> {
-  const { signal, onProgress, dryRun, rules } = readPruneOptions<R>(options, retention);
+  const { signal, onProgress, dryRun, ...given } = readRecord(options, "options", pruneOptions);
+  const rules = rulesOf(given, retention);
   throwIfStopped(signal, closing);
   const done: PruneProgress = { removed: 0, bytes: 0, lineages: 0 };
   const count = ({ checkpoints, bytes, lineages }: Pruned) => {
     done.removed += checkpoints;
     done.bytes += bytes;
     done.lineages += lineages;
-    onProgress?.(shown({ ...done }));
+    onProgress?.(shown({ ...done }) as never);
   };
   if (dryRun) {
     count(await storeCalls.call(native, "prunable", { contract, rules }));
@@ -110,7 +120,7 @@ export async function prune<R>(
 
 /** Returns how much the store holds. */
 export async function stats({ native }: Engine, contract: string | undefined, options: unknown): Promise<StoreStats> {
-  const { largest = 0 } = readRecord(options, "options", statsOptions) as StatsOptions;
+  const { largest = 0 } = readRecord(options, "options", statsOptions);
   const found = await storeCalls.call(native, "stats", { contract, largest });
   const { logicalBytes, storedBytes, fileBytes, checkpoints, lineages, records, recordBytes } = found;
   const lines = found.largest.map((of) => ({
@@ -125,31 +135,34 @@ export async function stats({ native }: Engine, contract: string | undefined, op
   return { ...counts, logicalBytes, storedBytes, ratio, ...file, keptBytes: keptBytes(), largest: lines };
 }
 
-const statsOptions: { [K in keyof Required<StatsOptions>]: OptionParser<unknown> } = {
-  largest: whole(0, MOST_LARGEST, "entries"),
-};
+const statsOptions = { largest: whole(0, MOST_LARGEST, "entries") };
 
 /** Gives the space of removed checkpoints back to the file system. */
 export async function vacuum({ native }: Engine): Promise<void> {
   await storeCalls.call(native, "vacuum", {});
 }
 
-function readPruneOptions<R>(options: unknown, policy: Retention) {
-  const read = readRecord(options, "options", pruneOptions) as PruneOptions<R> & { olderThan?: number };
-  const { signal, onProgress, dryRun = false } = read;
-  const { olderThan = policy.ttlMs === null ? null : Date.now() - policy.ttlMs } = read;
-  const { keepLastN = policy.keepLastN, maxBytes = policy.maxBytes } = read;
+/** Returns the rules that the options select. A rule that is left out is that of the store. */
+function rulesOf(
+  given: { olderThan?: number | null; keepLastN?: number | null; maxBytes?: number | null },
+  policy: Retention,
+): Rule[] {
+  const { olderThan = policy.ttlMs === null ? null : Date.now() - policy.ttlMs } = given;
+  const { keepLastN = policy.keepLastN, maxBytes = policy.maxBytes } = given;
   // The order of the rules matters. Removal by age leaves fewer checkpoints for the rule on their number, and removal
   // by number leaves fewer bytes for the rule on bytes.
   const rules: Rule[] = [];
   if (olderThan !== null) rules.push({ savedBefore: Math.ceil(olderThan) });
   if (keepLastN !== null) rules.push({ keepLast: keepLastN });
   if (maxBytes !== null) rules.push({ maxBytes });
-  return { signal, onProgress, dryRun, rules };
+  return rules;
 }
 
-export const pruneOptions: { [K in keyof Required<PruneOptions>]: OptionParser<unknown> } = {
-  olderThan: (value, name) => {
+/** The options of what works in steps and can be stopped. */
+export const stepOptions = { signal: signalOption, onProgress: callback };
+
+export const pruneOptions = {
+  olderThan: (value: unknown, name: string) => {
     if (value === null) return null;
     const time = value instanceof Date ? value.getTime() : value;
     if (typeof time !== "number") {
@@ -163,12 +176,5 @@ export const pruneOptions: { [K in keyof Required<PruneOptions>]: OptionParser<u
   keepLastN: atMost("checkpoints"),
   maxBytes: atMost("bytes"),
   dryRun: flag,
-  signal: (value, name) => {
-    if (!(value instanceof AbortSignal)) throw typeError(`${name} must be an AbortSignal, and is ${show(value)}`);
-    return value;
-  },
-  onProgress: (value, name) => {
-    if (typeof value !== "function") throw typeError(`${name} must be a function, and is ${show(value)}`);
-    return value;
-  },
-};
+  ...stepOptions,
+} satisfies Record<keyof PruneOptions, OptionParser<unknown>>;

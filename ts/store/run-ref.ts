@@ -1,8 +1,8 @@
 /** References to runs, as users give them. */
 
-import { isArray, quote, readingArgument, show, typeError } from "../bridge/errors.js";
-import { requireId } from "./ids.js";
-import { readRecord } from "./options.js";
+import { quote, typeError } from "../bridge/errors.js";
+import { requireId, requireIds } from "./ids.js";
+import { anything, readRecord, shown } from "./options.js";
 
 /**
  * A run of a contract.
@@ -36,16 +36,13 @@ const spaces: Record<string, "none" | "text" | "list"> = {
   tinyagents: "list",
 };
 
-const keep = (value: unknown) => value;
-
 /** Checks a reference to a run. A store of one contract, `only`, has only runs of this contract. */
 export function readRun(ref: unknown, only?: string): RunKey {
   if (ref === undefined) throw typeError('run must be an object such as { space: "agentos", run: "run-1" }');
-  const { space, run, ns } = readRecord(ref, "run", { space: keep, run: keep, ns: keep });
+  const { space, run, ns } = readRecord(ref, "run", { space: anything, run: anything, ns: anything });
   const known = only === undefined ? Object.keys(spaces) : [only];
   if (typeof space !== "string" || !known.includes(space)) {
-    const given = typeof space === "string" ? quote(space) : show(space);
-    throw typeError(`run.space must be ${known.map(quote).join(" or ")}, and is ${given}`);
+    throw typeError(`run.space must be ${known.map(quote).join(" or ")}, and is ${shown(space)}`);
   }
   const id = requireId(run, "run.run");
   if (id === "") throw typeError("run.run is empty: give the id of a run");
@@ -56,7 +53,6 @@ function namespaceOf(space: string, ns: unknown): string {
   if (ns === undefined) return "";
   if (spaces[space] === "none") throw typeError(`run.ns must be left out, because ${space} has no namespaces`);
   if (spaces[space] === "text") return requireId(ns, "run.ns");
-  if (!isArray(ns)) throw typeError(`run.ns must be an array of strings, and is ${show(ns)}`);
-  const names = readingArgument("run.ns", () => Array.from(ns, (name, at) => requireId(name, `run.ns[${at}]`)));
+  const names = requireIds(ns, "run.ns");
   return names.length === 0 ? "" : JSON.stringify(names);
 }

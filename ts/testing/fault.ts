@@ -1,7 +1,7 @@
 /** A fault, checked. */
 
-import { ForkpointError, codes, quote, rangeError, show, typeError } from "../bridge/errors.js";
-import { type OptionParser, hint, readRecord, whole } from "../store/options.js";
+import { ForkpointError, codes, rangeError, show, typeError } from "../bridge/errors.js";
+import { type OptionParser, flag, oneOf, readRecord, text, whole } from "../store/options.js";
 import type { ErrorCode } from "../bridge/forkpoint-error.js";
 
 /** The names of an object's methods that return a promise or an asynchronous iterator. */
@@ -65,42 +65,24 @@ export interface FaultRule {
 
 const LONGEST_DELAY_MS = 2 ** 31 - 1;
 
-const text: OptionParser<string> = (value, name) => {
-  if (typeof value !== "string") throw typeError(`${name} must be a string, and is ${show(value)}`);
-  return value;
-};
-
-/** Parses one of a few words. */
-export function oneOf(...words: string[]): OptionParser<string> {
-  return (value, name) => {
-    if (words.includes(value as string)) return value as string;
-    const shown = typeof value === "string" ? quote(value) : show(value);
-    const near = typeof value === "string" ? hint(value, words) : "";
-    throw typeError(`${name} must be ${words.map(quote).join(" or ")}, and is ${shown}.${near}`);
-  };
-}
-
 const yes: OptionParser<true> = (value, name) => {
   if (value !== true) throw typeError(`${name} must be true, and is ${show(value)}`);
   return value;
 };
 
-const rejection: Record<keyof FaultError, OptionParser<unknown>> = {
-  code: oneOf(...Object.keys(codes)),
+const rejection = {
+  code: oneOf(...(Object.keys(codes) as ErrorCode[])),
   message: text,
-  retryable: (value, name) => {
-    if (typeof value !== "boolean") throw typeError(`${name} must be true or false, and is ${show(value)}`);
-    return value;
-  },
+  retryable: flag,
   outcome: oneOf("unknown"),
-};
+} satisfies Record<keyof FaultError, OptionParser<unknown>>;
 
 function reject(value: unknown, name: string): Error | FaultError {
   if (value instanceof Error) return value;
-  if (typeof value !== "object") return { code: rejection.code(value, name) as ErrorCode };
-  const read = readRecord(value, name, rejection);
-  if (read["code"] === undefined) throw typeError(`${name} must have a code, such as "BUSY"`);
-  return read as unknown as FaultError;
+  if (typeof value !== "object") return { code: rejection.code(value, name) };
+  const { code, ...options } = readRecord(value, name, rejection);
+  if (code === undefined) throw typeError(`${name} must have a code, such as "BUSY"`);
+  return { code, ...options };
 }
 
 /** Parses one method name or a list of them. */
@@ -133,27 +115,18 @@ export function readFaults(faults: unknown): FaultRule[] {
 
 function readFault(fault: Fault, what: string): FaultRule {
   const read = readRecord(fault, what, fields);
-  const given = Object.keys(actions).filter((action) => read[action] !== undefined);
+  const given = Object.keys(actions).filter((action) => Object.hasOwn(read, action));
   if (given.length !== 1) {
     throw typeError(`${what} must have exactly one of ${Object.keys(actions).join(", ")}, and has ${given.length}`);
   }
-  if (read["on"] === undefined) throw typeError(`${what} must name one or more methods in "on"`);
-  const when = (read["when"] ?? "before") as FaultRule["when"];
-  if (read["delayMs"] !== undefined && read["when"] !== undefined) {
+  const { on, nth, when = "before", delayMs } = read;
+  if (on === undefined) throw typeError(`${what} must name one or more methods in "on"`);
+  if (delayMs !== undefined && read.when !== undefined) {
     throw typeError(`${what} has delayMs, which takes no "when": the call begins at once, and its result comes later`);
   }
-  return {
-    on: read["on"] as readonly string[],
-    nth: read["nth"] as readonly number[] | undefined,
-    when,
-    action: actionOf(read, when),
-  };
-}
-
-function actionOf(read: Record<string, unknown>, when: FaultRule["when"]): Action {
-  if (read["kill"] !== undefined) return { kind: "kill" };
-  if (read["delayMs"] !== undefined) return { kind: "delay", ms: read["delayMs"] as number };
-  return { kind: "reject", error: errorMaker(read["reject"] as Error | FaultError, when) };
+  if (read.kill !== undefined) return { on, nth, when, action: { kind: "kill" } };
+  if (delayMs !== undefined) return { on, nth, when, action: { kind: "delay", ms: delayMs } };
+  return { on, nth, when, action: { kind: "reject", error: errorMaker(read.reject!, when) } };
 }
 
 function errorMaker(given: Error | FaultError, when: FaultRule["when"]): (place: string) => Error {

@@ -5,8 +5,9 @@ import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
 import { rangeError, show, typeError } from "../bridge/errors.js";
-import { type OptionParser, readRecord, whole } from "../store/options.js";
-import { methods, oneOf } from "./fault.js";
+import { listOf } from "../store/ids.js";
+import { anything, callback, object, oneOf, readRecord, signalOption, text, whole } from "../store/options.js";
+import { methods } from "./fault.js";
 import {
   type Start,
   runProgram,
@@ -73,36 +74,24 @@ export interface KillReport {
 
 const LONGEST_MS = 2 ** 31 - 1;
 
-const texts: OptionParser<string[]> = (value, name) => {
-  if (Array.isArray(value) && value.every((one) => typeof one === "string")) return [...value];
-  throw typeError(`${name} must be an array of strings, and is ${show(value)}`);
-};
-
-const functionParser: OptionParser<unknown> = (value, name) => {
-  if (typeof value !== "function") throw typeError(`${name} must be a function, and is ${show(value)}`);
-  return value;
-};
+const texts = (value: unknown, name: string) => listOf(text, value, name);
 
 const programOptions = {
   args: texts,
   nodeArgs: texts,
   env: (value: unknown, name: string) => {
-    const good = typeof value === "object" && value !== null && !Array.isArray(value);
-    if (good && Object.values(value).every((one) => typeof one === "string")) return value;
-    throw typeError(`${name} must be an object whose values are strings, and is ${show(value)}`);
+    for (const [key, one] of Object.entries(object(value, name))) text(one, `${name}.${key}`);
+    return value as Record<string, string>;
   },
   timeoutMs: whole(1, LONGEST_MS, "milliseconds"),
-  signal: (value: unknown, name: string) => {
-    if (!(value instanceof AbortSignal)) throw typeError(`${name} must be an AbortSignal, and is ${show(value)}`);
-    return value;
-  },
-  check: functionParser,
+  signal: signalOption,
+  check: callback,
 };
 
 const killOptions = {
-  kill: (value: unknown) => value,
+  kill: anything,
   ...programOptions,
-  cwd: (value: unknown, name: string) => pathOf(value, name),
+  cwd: pathOf,
   maxAttempts: whole(1, LONGEST_MS, "attempts"),
   seed: whole(0, 2 ** 32 - 1, "seeds"),
 };
@@ -286,7 +275,7 @@ function readMoment(moment: unknown, what: string): KillMoment {
   const read = readRecord(moment, what, momentFields);
   const given = (["afterLines", "afterMs", "on"] as const).filter((key) => read[key] !== undefined);
   if (given.length !== 1) throw typeError(`${what} must have exactly one of afterLines, afterMs, on`);
-  if (given[0] !== "on" && (read["nth"] !== undefined || read["when"] !== undefined)) {
+  if (given[0] !== "on" && (read.nth !== undefined || read.when !== undefined)) {
     throw typeError(`${what} has ${given[0]}, which takes neither "nth" nor "when"`);
   }
   return read as unknown as KillMoment;

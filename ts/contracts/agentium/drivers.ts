@@ -1,13 +1,11 @@
 /** The storage drivers: one in memory, one in a store. */
 
-import { show, typeError } from "../../bridge/errors.js";
 import { StoreHandle } from "../../store/handle.js";
 import { requireId } from "../../store/ids.js";
 import { type Format, type Serialized, deserialize, formatOf, readBack } from "../../bridge/serializer.js";
-import { type Open, type PackedPart, type Part } from "../../bridge/wire.js";
-import { storage } from "./wire.js";
+import { type FoundValue, openValue, storage } from "./wire.js";
 import type { Store } from "../../store/store.js";
-import type { StoreOptions } from "../../store/options.js";
+import { text, type StoreOptions } from "../../store/options.js";
 
 /**
  * Agentium's storage interface. A driver stores each value under a namespace and a key.
@@ -19,15 +17,30 @@ export interface StorageDriver {
    * calls `initialize` again.
    */
   initialize?(): Promise<void>;
-  /** Returns the value of the key, or null if there is none. */
+  /**
+   * Returns the value of the key, or null if there is none. Each call returns a fresh object.
+   * @example const city = await driver.get<string>("trip", "city");
+   */
   get<T>(namespace: string, key: string): Promise<T | null>;
-  /** Stores a value. An earlier value of the key is replaced. */
+  /**
+   * Stores a value. An earlier value of the key is replaced.
+   * @example await driver.set("trip", "city", "Rome");
+   */
   set<T>(namespace: string, key: string, value: T): Promise<void>;
-  /** Removes the key. An unknown key must cause no error. */
+  /**
+   * Removes the key. An unknown key causes no error.
+   * @example await driver.delete("trip", "city");
+   */
   delete(namespace: string, key: string): Promise<void>;
-  /** Returns the entries whose key begins with the prefix. Without a prefix: all entries of the namespace. */
+  /**
+   * Returns the entries whose key begins with the prefix. Without a prefix: all entries of the namespace.
+   * @example const entries = await driver.list<string>("trip", "city:");
+   */
   list<T>(namespace: string, prefix?: string): Promise<Array<{ key: string; value: T }>>;
-  /** Closes the driver. */
+  /**
+   * Closes the driver.
+   * @example await driver.close();
+   */
   close(): Promise<void>;
 }
 
@@ -41,33 +54,24 @@ const v8 = formatOf("v8");
 export class InMemoryStorage implements StorageDriver {
   readonly #namespaces = new Map<string, Map<string, Serialized>>();
 
-  /**
-   * Returns a copy of the key's value, or null if there is none.
-   * @example const city = await driver.get<string>("trip", "city");
-   */
   async get<T>(namespace: string, key: string): Promise<T | null> {
-    const stored = this.#keys(namespace).get(name(key, "key"));
+    const stored = this.#keys(namespace).get(text(key, "key"));
     return stored === undefined ? null : (readBack(stored) as T);
   }
 
   /**
    * Stores a copy of the value. An earlier value of the key is replaced.
-   * @throws ForkpointError `INVALID_ARGUMENT` if the value cannot be stored; the message names the path of the part
-   *   that cannot be stored.
+   * @throws ForkpointError `INVALID_ARGUMENT` if the value cannot be stored. The message names the path of the part.
    * @example await driver.set("trip", "city", "Rome");
    */
   async set<T>(namespace: string, key: string, value: T): Promise<void> {
     const keys = this.#keys(namespace);
-    keys.set(name(key, "key"), v8.serialize(value, "value"));
+    keys.set(text(key, "key"), v8.serialize(value, "value"));
     this.#namespaces.set(namespace, keys);
   }
 
-  /**
-   * Removes the key. An unknown key causes no error.
-   * @example await driver.delete("trip", "city");
-   */
   async delete(namespace: string, key: string): Promise<void> {
-    this.#keys(namespace).delete(name(key, "key"));
+    this.#keys(namespace).delete(text(key, "key"));
   }
 
   /**
@@ -76,7 +80,7 @@ export class InMemoryStorage implements StorageDriver {
    * @example const entries = await driver.list<string>("trip", "city:");
    */
   async list<T>(namespace: string, prefix: string = ""): Promise<Array<{ key: string; value: T }>> {
-    const begin = name(prefix, "prefix");
+    const begin = text(prefix, "prefix");
     return [...this.#keys(namespace)]
       .filter(([key]) => key.startsWith(begin))
       .map(([key, stored]) => ({ key, value: readBack(stored) as T }));
@@ -91,7 +95,7 @@ export class InMemoryStorage implements StorageDriver {
   }
 
   #keys(namespace: string): Map<string, Serialized> {
-    return this.#namespaces.get(name(namespace, "namespace")) ?? new Map();
+    return this.#namespaces.get(text(namespace, "namespace")) ?? new Map();
   }
 }
 
@@ -113,10 +117,6 @@ export class ForkpointStorage implements StorageDriver, AsyncDisposable {
     this.#handle = new StoreHandle(target, options, storage);
   }
 
-  /**
-   * Returns the value of the key, or null if there is none. Each call returns a fresh object.
-   * @example const city = await driver.get<string>("trip", "city");
-   */
   get<T>(namespace: string, key: string): Promise<T | null> {
     return this.#handle.run(async ({ native, format }) => {
       const [ns, id] = [requireId(namespace, "namespace"), requireId(key, "key")];
@@ -128,8 +128,7 @@ export class ForkpointStorage implements StorageDriver, AsyncDisposable {
   /**
    * Stores a value durably. An earlier value of the key is replaced. The value is read before `set` returns its
    * promise.
-   * @throws ForkpointError `INVALID_ARGUMENT` if the value cannot be stored; the message names the path of the part
-   *   that cannot be stored.
+   * @throws ForkpointError `INVALID_ARGUMENT` if the value cannot be stored. The message names the path of the part.
    * @example await driver.set("trip", "city", "Rome");
    */
   set<T>(namespace: string, key: string, value: T): Promise<void> {
@@ -140,10 +139,6 @@ export class ForkpointStorage implements StorageDriver, AsyncDisposable {
     });
   }
 
-  /**
-   * Removes the key. An unknown key causes no error.
-   * @example await driver.delete("trip", "city");
-   */
   delete(namespace: string, key: string): Promise<void> {
     return this.#handle.run(async ({ native }) => {
       const [ns, id] = [requireId(namespace, "namespace"), requireId(key, "key")];
@@ -183,24 +178,8 @@ export class ForkpointStorage implements StorageDriver, AsyncDisposable {
   }
 }
 
-/** A stored value that is not yet deserialised. */
-interface FoundValue {
-  key: string;
-  parts: Part[];
-}
-
-const openValue: Open<{ key: string; parts: PackedPart[] }, FoundValue> = ({ key, parts }, part) => ({
-  key,
-  parts: parts.map(part),
-});
-
 /** Values are stored in a wrapper, because a store only holds objects. */
 function valueOf(format: Format, { key, parts }: FoundValue): unknown {
   const { tag, bytes } = parts[0]!;
   return (deserialize(format, tag, bytes, `the value of ${JSON.stringify(key)}`) as { value?: unknown }).value;
-}
-
-function name(value: unknown, what: string): string {
-  if (typeof value !== "string") throw typeError(`${what} must be a string, and is ${show(value)}`);
-  return value;
 }

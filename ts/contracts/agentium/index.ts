@@ -10,10 +10,10 @@ export {
   WorkflowCheckpointStore,
   type WorkflowRunInfo,
   type WorkflowRunsPage,
-  type WorkflowCheckpointStats,
   type WorkflowCheckpointStoreOptions,
   type WorkflowSaveOptions,
 } from "./store.js";
+export type { RunStats as WorkflowCheckpointStats } from "../../store/results.js";
 export { Workflow, type WorkflowRegistry, registry } from "./workflow.js";
 export type {
   WorkflowResult,

@@ -7,7 +7,8 @@ import { RunLease } from "../shared/run-lease.js";
 import { type Format, deserialize, formatOf } from "../../bridge/serializer.js";
 import { readStepRef, sorted } from "./checkpoint.js";
 import { Snapshot } from "./state.js";
-import { type Found, type OwnStore, find, findLatest, ownStore, put, type WorkflowCheckpointStore } from "./store.js";
+import { type OwnStore, find, findLatest, ownStore, put, type WorkflowCheckpointStore } from "./store.js";
+import type { Found } from "./wire.js";
 import type { WorkflowCheckpoint } from "./contract.js";
 
 /** The parts of a checkpoint that a run needs to continue. */

@@ -3,6 +3,7 @@
 import { quote, show, typeError } from "../../bridge/errors.js";
 import { requireId } from "../../store/ids.js";
 import { refuseUnknown } from "../../store/options.js";
+import { readRetry } from "../shared/retry.js";
 import { readTimeLimit } from "../shared/time-limit.js";
 import { isRecord } from "./state.js";
 import type { RunTool } from "./wire.js";
@@ -202,7 +203,7 @@ export function readDefinition({
   const parentOf = (node: number) => (parents[node] === -1 ? undefined : parents[node]);
   const told = {
     steps: nodes.map(({ name, kind, retry }, node) => ({ name, kind, parent: parentOf(node), retry })),
-    retry: readRetryPolicy(retryPolicy, "retryPolicy") ?? { maxRetries: 0, backoffMs: 0 },
+    retry: readRetry(retryPolicy, "retryPolicy") ?? { maxRetries: 0, backoffMs: 0 },
   };
   const top = nodes.filter((_, node) => parents[node] === -1);
   return { nodes, names: top.map(({ name }) => name), told };
@@ -228,7 +229,7 @@ function readStep(step: unknown, where: string, stepIndex: number, path: readonl
     name: requireId(name, `${where}.name`),
     stepIndex,
     path: [...path, name],
-    retry: readRetryPolicy(retryPolicy, `${where}.retryPolicy`),
+    retry: readRetry(retryPolicy, `${where}.retryPolicy`),
     timeoutMs: readTimeLimit(timeoutMs, `${where}.timeoutMs`),
   };
   if (kind === "run") return { ...at, kind: "task", step: callable(step as FunctionStep<any>, "run", where) };
@@ -256,23 +257,6 @@ const fields = {
 function callable<T extends object>(step: T, key: keyof T & string, where: string): T {
   if (typeof step[key] !== "function") throw typeError(`${where}.${key} must be a function, and is ${show(step[key])}`);
   return step;
-}
-
-function readRetryPolicy(policy: unknown, where: string): Required<RetryPolicy> | undefined {
-  if (policy === undefined || policy === null) return undefined;
-  if (typeof policy !== "object") throw typeError(`${where} must be an object, and is ${show(policy)}`);
-  refuseUnknown(policy, ["maxRetries", "backoffMs"], where);
-  // Default of `backoffMs`: one second, as in the framework.
-  const { maxRetries, backoffMs = 1000 } = policy as Record<string, unknown>;
-  if (!Number.isInteger(maxRetries) || (maxRetries as number) < 0 || (maxRetries as number) > 0xffffffff) {
-    throw typeError(`${where}.maxRetries must be a whole number that is not negative, and is ${show(maxRetries)}`);
-  }
-  if (typeof backoffMs !== "number" || !(backoffMs >= 0) || backoffMs === Number.POSITIVE_INFINITY) {
-    throw typeError(
-      `${where}.backoffMs must be a number of milliseconds that is not negative, and is ${show(backoffMs)}`,
-    );
-  }
-  return { maxRetries: maxRetries as number, backoffMs };
 }
 
 /** Calls a step's function or agent with its own draft of the state. */

@@ -51,8 +51,7 @@ export class StorageBackedCheckpointStore<TState> implements WorkflowCheckpointS
         throw typeError(`driver must be a StorageDriver: it has no method ${method}()`);
     }
     this.#driver = driver;
-    this.keepLastN =
-      (readRecord(options, "options", { keepLastN: atMost("checkpoints") })["keepLastN"] as number | null) ?? 0;
+    this.keepLastN = readRecord(options, "options", { keepLastN: atMost("checkpoints") }).keepLastN ?? 0;
   }
 
   /**
@@ -76,10 +75,6 @@ export class StorageBackedCheckpointStore<TState> implements WorkflowCheckpointS
     return this.#store(checkpoint, true);
   }
 
-  /**
-   * Returns the checkpoint with that id, or null if there is none.
-   * @example const checkpoint = await store.load("run-1:step-2");
-   */
   async load(checkpointId: string): Promise<WorkflowCheckpoint<TState> | null> {
     const id = idOrNull(checkpointId, "checkpointId");
     if (id === null) return null;
@@ -87,10 +82,6 @@ export class StorageBackedCheckpointStore<TState> implements WorkflowCheckpointS
     return (await this.#driver.get<WorkflowCheckpoint<TState>>(NAMESPACE, id)) ?? null;
   }
 
-  /**
-   * Returns the run's checkpoints, ascending by `stepIndex`, then by `createdAt`. The list is empty for an unknown run.
-   * @example const checkpoints = await store.list("run-1");
-   */
   async list(runId: string): Promise<Array<WorkflowCheckpoint<TState>>> {
     return (await this.#entries(runId)).map(({ checkpoint }) => checkpoint);
   }
@@ -103,10 +94,6 @@ export class StorageBackedCheckpointStore<TState> implements WorkflowCheckpointS
     return this.list(runId);
   }
 
-  /**
-   * Returns the run's last checkpoint in the order of `list`, or null if the run has none.
-   * @example const checkpoint = await store.latest("run-1");
-   */
   async latest(runId: string): Promise<WorkflowCheckpoint<TState> | null> {
     return (await this.list(runId)).at(-1) ?? null;
   }
@@ -124,10 +111,6 @@ export class StorageBackedCheckpointStore<TState> implements WorkflowCheckpointS
     });
   }
 
-  /**
-   * Removes the checkpoint. An unknown id causes no error.
-   * @example await store.delete("run-1:step-2");
-   */
   async delete(checkpointId: string): Promise<void> {
     const id = idOrNull(checkpointId, "checkpointId");
     if (id === null) return;

@@ -1,24 +1,20 @@
 /** The checkpoint store of workflows. */
 
+import type { LeaseHolder } from "../../bridge/forkpoint-error.js";
+import type { Serialized } from "../../bridge/serializer.js";
+import { RunStore } from "../../store/contract-store.js";
 import type { Engine } from "../../store/engine.js";
 import { StoreHandle } from "../../store/handle.js";
 import { idOrNull } from "../../store/ids.js";
-import { type HeldLease, holdersOf, leaseOption, type Lease, type LeaseOptions } from "../../store/lease.js";
-import type { NativeStore } from "../../bridge/native.js";
-import { pageOptions, readExpectedParent, readRecord, whole, type StoreOptions } from "../../store/options.js";
-import { decodeCheckpoint, detachBuffers, encodeCheckpoint } from "../shared/record.js";
-import type { Serialized } from "../../bridge/serializer.js";
-import type { Open, PackedPart, Part, VerifyReport } from "../../bridge/wire.js";
-import { type StepRef, filled, readStepRef } from "./checkpoint.js";
-import { agentium } from "./wire.js";
-import type { CheckpointSummary, WorkflowCheckpoint } from "./contract.js";
-import type { RunStatus } from "../shared/recovery.js";
-import type { LeaseHolder } from "../../bridge/forkpoint-error.js";
-import type { PruneOptions, StatsOptions } from "../../store/retention.js";
-import type { LineageStats, RunPruneResult, StoreStats } from "../../store/results.js";
+import { leaseOption, type Lease } from "../../store/lease.js";
+import { flag, readRecord, splitOptions, whole, type StoreOptions } from "../../store/options.js";
+import { PAGE, pageOf, pageOptions } from "../../store/page.js";
 import type { Store } from "../../store/store.js";
-import type { RunRef } from "../../store/run-ref.js";
-import type { CheckOptions } from "../../store/check.js";
+import { decodeCheckpoint, detachBuffers, encodeCheckpoint } from "../shared/record.js";
+import type { RunStatus } from "../shared/recovery.js";
+import { type StepRef, filled, readStepRef } from "./checkpoint.js";
+import { type Found, agentium, openFound } from "./wire.js";
+import type { CheckpointSummary, WorkflowCheckpoint } from "./contract.js";
 
 /**
  * The documented store interface. You can implement this interface over any backend, such as Redis or S3, and pass the
@@ -26,20 +22,36 @@ import type { CheckOptions } from "../../store/check.js";
  * methods: see {@link ForkpointWorkflowStore}.
  */
 export interface WorkflowCheckpointStore<TState> {
-  /** Stores the checkpoint. A stored checkpoint with the same id is replaced. */
+  /**
+   * Stores the checkpoint. A stored checkpoint with the same id is replaced.
+   * @example await store.save(checkpoint);
+   */
   save(checkpoint: WorkflowCheckpoint<TState>): Promise<void>;
-  /** Returns the checkpoint with that id, or null. */
+  /**
+   * Returns the checkpoint with that id, or null if there is none.
+   * @example const checkpoint = await store.load("run-1:step-2");
+   */
   load(checkpointId: string): Promise<WorkflowCheckpoint<TState> | null>;
-  /** Returns the run's checkpoints, ascending by `stepIndex`. The list is empty for an unknown run. */
+  /**
+   * Returns the run's checkpoints, ascending by `stepIndex`, then by `createdAt`. The list is empty for an unknown run.
+   * @example const checkpoints = await store.list("run-1");
+   */
   list(runId: string): Promise<Array<WorkflowCheckpoint<TState>>>;
-  /** Returns the run's last checkpoint in the order of `list`, or null if the run has none. */
+  /**
+   * Returns the run's last checkpoint in the order of `list`, or null if the run has none.
+   * @example const checkpoint = await store.latest("run-1");
+   */
   latest(runId: string): Promise<WorkflowCheckpoint<TState> | null>;
-  /** Removes the run's checkpoints. An unknown run causes no error. */
+  /**
+   * Removes the run's checkpoints. An unknown run causes no error.
+   * @example await store.clear("run-1");
+   */
   clear(runId: string): Promise<void>;
   /**
    * Optional: removes a checkpoint. If the store has this method, a replay removes the checkpoints after its starting
    * point one by one, and starts with the last checkpoint. Otherwise a replay clears the run and saves its remaining
-   * checkpoints again.
+   * checkpoints again. An unknown id causes no error.
+   * @example await store.delete?.("run-1:step-2");
    */
   delete?(checkpointId: string): Promise<void>;
   /**
@@ -74,17 +86,6 @@ export interface WorkflowRunsPage {
   cursor: string | null;
 }
 
-/** Statistics of the workflow checkpoints. */
-export interface WorkflowCheckpointStats extends Omit<StoreStats, "lineages" | "largest"> {
-  /** How many runs have checkpoints. */
-  runs: number;
-  /**
-   * The runs that use the most storage, the largest first. {@link StatsOptions.largest} limits the number of runs in
-   * the list.
-   */
-  largest: Array<{ runId: string } & Omit<LineageStats, "lineage">>;
-}
-
 /** Options of a {@link WorkflowCheckpointStore}. */
 export interface WorkflowCheckpointStoreOptions extends StoreOptions {
   /**
@@ -109,19 +110,6 @@ export interface WorkflowSaveOptions {
   /** A lease that the save needs. If it was lost, the save rejects with `CONFLICT` and stores nothing. */
   lease?: Lease;
 }
-
-/** A checkpoint as the engine returns it, not yet deserialised. */
-export interface Found {
-  id: string;
-  runId: string;
-  parts: Part[];
-}
-
-const openFound: Open<Omit<Found, "parts"> & { parts: PackedPart[] }, Found> = ({ id, runId, parts }, part) => ({
-  id,
-  runId,
-  parts: parts.map(part),
-});
 
 /** The parts of a store of this package that a workflow uses. */
 export interface OwnStore {
@@ -150,7 +138,7 @@ let open: (store: ForkpointWorkflowStore<unknown>) => OwnStore;
  * const workflow = new Workflow<State>({ name, initialState, steps, checkpointStore: store });
  * ```
  */
-export class ForkpointWorkflowStore<TState> implements WorkflowCheckpointStore<TState>, AsyncDisposable {
+export class ForkpointWorkflowStore<TState> extends RunStore implements WorkflowCheckpointStore<TState> {
   readonly #handle: StoreHandle;
   readonly #expectsParent: boolean;
 
@@ -162,9 +150,11 @@ export class ForkpointWorkflowStore<TState> implements WorkflowCheckpointStore<T
    * @throws TypeError or RangeError for a wrong target or option.
    */
   constructor(target: string | URL | Store, options?: WorkflowCheckpointStoreOptions) {
-    const [expectsParent, others] = readExpectedParent(options);
-    this.#expectsParent = expectsParent;
-    this.#handle = StoreHandle.of(target, others, agentium);
+    const { own, others } = splitOptions(options, { expectedParent: flag });
+    const handle = StoreHandle.of(target, others, agentium);
+    super(handle);
+    this.#handle = handle;
+    this.#expectsParent = own.expectedParent ?? false;
   }
 
   static {
@@ -194,27 +184,14 @@ export class ForkpointWorkflowStore<TState> implements WorkflowCheckpointStore<T
     return this.#save(checkpoint, options, true);
   }
 
-  /**
-   * Returns the checkpoint with that id, or null if there is none.
-   * @example const checkpoint = await store.load("run-1:step-2");
-   */
   load(checkpointId: string): Promise<WorkflowCheckpoint<TState> | null> {
     return this.#handle.run(async (engine) => restore(engine, await find(engine, checkpointId)));
   }
 
-  /**
-   * Returns the run's last checkpoint in the order of `list`, or null if the run has none.
-   * @example const checkpoint = await store.latest("run-1");
-   */
   latest(runId: string): Promise<WorkflowCheckpoint<TState> | null> {
     return this.#handle.run(async (engine) => restore(engine, await findLatest(engine, runId)));
   }
 
-  /**
-   * Returns the run's checkpoints, ascending by `stepIndex`, then by `createdAt`. `runId` is matched exactly, never as
-   * a prefix. The list is empty for an unknown run.
-   * @example const checkpoints = await store.list("run-1");
-   */
   list(runId: string): Promise<Array<WorkflowCheckpoint<TState>>> {
     return this.#handle.run(async (engine) => {
       const run = idOrNull(runId, "runId");
@@ -258,13 +235,9 @@ export class ForkpointWorkflowStore<TState> implements WorkflowCheckpointStore<T
    * @example const { runs, cursor } = await store.runs({ limit: 20 });
    */
   runs(options?: { limit?: number; cursor?: string | null | undefined }): Promise<WorkflowRunsPage> {
-    return this.#handle.run(({ native }) => runs(native, options));
+    return this.#handle.run((engine) => runs(engine, options));
   }
 
-  /**
-   * Removes the run's checkpoints. An unknown run causes no error.
-   * @example await store.clear("run-1");
-   */
   clear(runId: string): Promise<void> {
     return this.#handle.run(async ({ native }) => {
       const run = idOrNull(runId, "runId");
@@ -272,10 +245,6 @@ export class ForkpointWorkflowStore<TState> implements WorkflowCheckpointStore<T
     });
   }
 
-  /**
-   * Removes the checkpoint. An unknown id causes no error.
-   * @example await store.delete("run-1:step-2");
-   */
   delete(checkpointId: string): Promise<void> {
     return this.#handle.run(async ({ native }) => {
       const id = idOrNull(checkpointId, "checkpointId");
@@ -283,86 +252,12 @@ export class ForkpointWorkflowStore<TState> implements WorkflowCheckpointStore<T
     });
   }
 
-  /**
-   * Takes the lease of a run, so that no other process works on it. It is renewed until it is
-   * released, or this object is closed. The lease of a process that has ended on this machine is taken at once.
-   * @throws TypeError or RangeError for a wrong run or option. ForkpointError `CONFLICT` if somebody else holds the lease:
-   *   `error.lease` says who, and until when.
-   * @example await using lease = await store.lease({ space: "agentium", run: "run-1" });
-   */
-  lease(run: RunRef, options?: LeaseOptions): Promise<Lease> {
-    return this.#handle.lease(run, options);
-  }
-
-  /**
-   * Returns the same store for the holder of a lease: each of its writes is refused with `CONFLICT`, and stores nothing,
-   * if the lease was lost.
-   * @throws TypeError if the lease is of another store.
-   * @example const mine = store.withLease(lease);
-   */
   withLease(lease: Lease): ForkpointWorkflowStore<TState> {
     return new ForkpointWorkflowStore(this.#handle.withLease(lease).asStore, { expectedParent: this.#expectsParent });
   }
 
-  /**
-   * Removes workflow checkpoints, at most 500 in each transaction. Saves can run between the transactions. Without
-   * options, `prune` applies the limits that the store was opened with.
-   * @throws TypeError or RangeError for a wrong option. ForkpointError `CLOSED` if the store is closed before `prune`
-   *   ends.
-   * @example const { removed, runs } = await store.prune({ keepLastN: 10, dryRun: true });
-   */
-  prune(options?: PruneOptions<RunPruneResult>): Promise<RunPruneResult> {
-    return this.#handle.prune(options);
-  }
-
-  /**
-   * Returns how many workflow checkpoints are stored and how much storage they use, in bytes.
-   * @example const { runs, storedBytes, largest } = await store.stats({ largest: 5 });
-   */
-  stats(options?: StatsOptions): Promise<WorkflowCheckpointStats> {
-    return this.#handle.stats(options);
-  }
-
-  /**
-   * Verifies the whole database, including the data of other contracts, and changes nothing. The same as
-   * `Store.check()`.
-   * @example const { ok, findings } = await store.check({ signal: AbortSignal.timeout(60_000) });
-   */
-  check(options?: CheckOptions): Promise<VerifyReport> {
-    return this.#handle.check(options);
-  }
-
-  /**
-   * Gives the space of removed checkpoints of all contracts back to the file system. Saves wait until `vacuum` ends.
-   * The same as `Store.vacuum()`.
-   * @example await store.vacuum();
-   */
-  vacuum(): Promise<void> {
-    return this.#handle.vacuum();
-  }
-
-  /**
-   * Waits for earlier calls to end, then closes this object. A second call is allowed. An open store that was given to
-   * the constructor stays open.
-   * @example await store.close();
-   */
-  close(): Promise<void> {
-    return this.#handle.close();
-  }
-
-  /**
-   * Calls `close()` at the end of an `await using` block.
-   * @example await using store = new WorkflowCheckpointStore<State>("wf.db"); // closed at the end of the block
-   */
-  [Symbol.asyncDispose](): Promise<void> {
-    return this.close();
-  }
-
   async #save(checkpoint: unknown, options: WorkflowSaveOptions | undefined, rewind: boolean): Promise<void> {
-    const read = readRecord(options, "options", saveOptions) as Omit<WorkflowSaveOptions, "lease"> & {
-      lease?: HeldLease;
-    };
-    const { parent, expectedParent, steps, lease } = read;
+    const { parent, expectedParent, steps, lease } = readRecord(options, "options", saveOptions);
     return this.#handle.save(async (engine) => {
       const ids = ["id", "runId"];
       const { fields, state, rest } = encodeCheckpoint(checkpoint, engine.format, ids, readStepRef, "values");
@@ -454,26 +349,19 @@ function restore<TState>({ format }: Engine, found: Found | null): WorkflowCheck
   return decodeCheckpoint<WorkflowCheckpoint<TState>>(format, parts, { id, runId }, "values");
 }
 
-async function runs(native: NativeStore, options: unknown): Promise<WorkflowRunsPage> {
-  const read = readRecord(options, "options", pageOptions);
-  const limit = (read["limit"] as number | undefined) ?? 100;
-  const before = read["cursor"] as number | undefined;
+async function runs({ native }: Engine, options: unknown): Promise<WorkflowRunsPage> {
+  const { limit = PAGE, cursor: before } = readRecord(options, "options", pageOptions);
   // Request one run more than the page holds. If the engine returns it, there is a next page.
   const found = await agentium.call(native, "runs", { limit: limit + 1, before });
-  const page = found.slice(0, limit);
-  const leases = await holdersOf(
+  const { page, cursor } = await pageOf(
     native,
     agentium.name,
-    page.map(({ runId }) => runId),
+    { found, limit },
+    ({ runId }) => runId,
+    (entry, lease) => {
+      const { cursor: _, ...run } = entry;
+      return { ...run, lease };
+    },
   );
-  return {
-    runs: page.map(({ runId, checkpoints, latest, status }, at) => ({
-      runId,
-      checkpoints,
-      latest,
-      status,
-      lease: leases[at]!,
-    })),
-    cursor: found.length > limit ? page[limit - 1]!.cursor : null,
-  };
+  return { runs: page, cursor };
 }

@@ -3,15 +3,15 @@
  * its state machine in the engine. See `src/contract/agentium/`.
  */
 
-import { Contract, type PackedPart } from "../../bridge/wire.js";
+import { Contract, type Open, type PackedPart, type Part } from "../../bridge/wire.js";
 import type { CheckpointSummary, StepResult } from "./contract.js";
 import type { RunStatus } from "../shared/recovery.js";
 
-/** A checkpoint as the engine returns it. */
-interface Found {
+/** A checkpoint as the engine returns it, not yet deserialised. */
+export interface Found<P = Part> {
   id: string;
   runId: string;
-  parts: PackedPart[];
+  parts: P[];
 }
 
 interface AgentiumCalls {
@@ -38,9 +38,9 @@ interface AgentiumCalls {
   }): null;
   delete(fields: { checkpointId: string }): null;
   clear(fields: { runId: string }): null;
-  load(fields: { checkpointId: string }): Found | null;
-  latest(fields: { runId: string }): Found | null;
-  list(fields: { runId: string }): Found[];
+  load(fields: { checkpointId: string }): Found<PackedPart> | null;
+  latest(fields: { runId: string }): Found<PackedPart> | null;
+  list(fields: { runId: string }): Array<Found<PackedPart>>;
   /** Lists the run's checkpoints, the last step first. */
   timeline(fields: { runId: string }): CheckpointSummary[];
   runs(fields: { limit: number; before: number | undefined }): Array<{
@@ -57,23 +57,30 @@ export const agentium = new Contract<AgentiumCalls>("agentium", {
   subject: ({ runId, id, checkpointId }) => ({ run: runId, id: id ?? checkpointId }),
 });
 
-/** A value of the storage driver, as the engine returns it. */
-interface FoundValue {
+export const openFound: Open<Found<PackedPart>, Found> = (found, part) => ({ ...found, parts: found.parts.map(part) });
+
+/** A value of the storage driver, not yet deserialised. */
+export interface FoundValue<P = Part> {
   key: string;
-  parts: PackedPart[];
+  parts: P[];
 }
 
 interface StorageCalls {
   /** Takes one buffer: the value. */
   set(fields: { namespace: string; key: string; savedAt: number; tag: string }): null;
   delete(fields: { namespace: string; key: string }): null;
-  get(fields: { namespace: string; key: string }): FoundValue | null;
-  list(fields: { namespace: string; prefix: string }): FoundValue[];
+  get(fields: { namespace: string; key: string }): FoundValue<PackedPart> | null;
+  list(fields: { namespace: string; prefix: string }): Array<FoundValue<PackedPart>>;
 }
 
 export const storage = new Contract<StorageCalls>("storage", {
   kinds: { set: "save", delete: "prune" },
   subject: ({ namespace, key }) => ({ run: key, ns: namespace }),
+});
+
+export const openValue: Open<FoundValue<PackedPart>, FoundValue> = ({ key, parts }, part) => ({
+  key,
+  parts: parts.map(part),
 });
 
 interface Retry {

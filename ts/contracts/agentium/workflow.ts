@@ -3,7 +3,16 @@
 import { randomBytes } from "node:crypto";
 import { ForkpointError, readingArgument, show, typeError } from "../../bridge/errors.js";
 import { ownLeaseOption } from "../../store/lease.js";
-import { type OptionParser, readRecord, refuseUnknown, signalOption } from "../../store/options.js";
+import {
+  type OptionParser,
+  callback,
+  flag,
+  readRecord,
+  refuseUnknown,
+  signalOption,
+  text,
+} from "../../store/options.js";
+import { drainOption } from "../shared/drain.js";
 import { noLeases } from "../shared/run-lease.js";
 import { streamOf } from "../shared/stream.js";
 import { checkpointNotFound, filled, sorted } from "./checkpoint.js";
@@ -189,7 +198,7 @@ export class Workflow<TState = Record<string, unknown>> {
 
   async #runWithCheckpoints(options: RunWithCheckpointsOptions<TState> | undefined, tell?: Tell): Output<TState> {
     const recorder = this.#recorder("Workflow.runWithCheckpoints requires checkpointStore to be configured");
-    const { resume, runId } = readRecord(options, "options", runOptions) as RunWithCheckpointsOptions<TState>;
+    const { resume, runId } = readRecord(options, "options", runOptions);
     if (resume && runId === undefined) throw typeError("resume needs runId: the id of the run to continue");
     const begin = resume
       ? ({ kind: "resume", mode: { kind: "resume" } } as const)
@@ -200,7 +209,7 @@ export class Workflow<TState = Record<string, unknown>> {
   async #replay(checkpointId: string, options: ReplayOptions | undefined, tell?: Tell): Output<TState> {
     const recorder = this.#recorder("checkpointStore not configured");
     const from = checkpointIdOf(checkpointId);
-    const { newRun } = readRecord(options, "options", replayOptions) as ReplayOptions;
+    const { newRun } = readRecord(options, "options", replayOptions);
     const mode: Mode = newRun ? { kind: "branch", from, mutate: false } : { kind: "replay", from };
     return this.#start(recorder, this.#plan(options, replayOptions, { kind: "replay", mode }), tell);
   }
@@ -212,16 +221,13 @@ export class Workflow<TState = Record<string, unknown>> {
     tell?: Tell,
   ): Output<TState> {
     const recorder = this.#recorder("checkpointStore not configured");
-    const from = checkpointIdOf(checkpointId);
-    if (mutator === undefined || mutator === null) {
-      return this.#start(
-        recorder,
-        this.#plan(options, forkOptions, { kind: "fork", mode: { kind: "branch", from, mutate: false } }),
-        tell,
-      );
-    }
-    if (typeof mutator !== "function") throw typeError(`mutator must be a function, and is ${show(mutator)}`);
-    const begin = { kind: "fork", mode: { kind: "branch", from, mutate: true }, mutator } as const;
+    const mutate = mutator !== undefined && mutator !== null;
+    const mode: Mode = { kind: "branch", from: checkpointIdOf(checkpointId), mutate };
+    const begin = {
+      kind: "fork",
+      mode,
+      ...(mutate && { mutator: callback<typeof mutator>(mutator, "mutator") }),
+    } as const;
     return this.#start(recorder, this.#plan(options, forkOptions, begin), tell);
   }
 
@@ -277,16 +283,6 @@ function checkpointIdOf(value: unknown): string {
   return id;
 }
 
-function text(value: unknown, what: string): string {
-  if (typeof value !== "string") throw typeError(`${what} must be a string, and is ${show(value)}`);
-  return value;
-}
-
-const flag: OptionParser<boolean> = (value, name) => {
-  if (typeof value !== "boolean") throw typeError(`${name} must be true or false, and is ${show(value)}`);
-  return value;
-};
-
 const configKeys: Array<keyof WorkflowConfig<any>> = [
   "name",
   "initialState",
@@ -299,20 +295,16 @@ const configKeys: Array<keyof WorkflowConfig<any>> = [
   "lease",
 ];
 
-const common: Record<keyof RunOptions, OptionParser<unknown>> = {
+const common = {
   signal: signalOption,
-  drain: (value, name) => {
-    const { waitForDrain } = (value ?? {}) as { waitForDrain?: unknown };
-    if (typeof waitForDrain !== "function") throw typeError(`${name} must be a DrainController, and is ${show(value)}`);
-    return value;
-  },
-  onStepError: (value, name) => {
+  drain: drainOption,
+  onStepError: (value: unknown, name: string) => {
     if (value === "fail" || value === "continue" || typeof value === "function") return value;
     throw typeError(`${name} must be "fail", "continue" or a function, and is ${show(value)}`);
   },
   sessionId: text,
   userId: text,
-};
+} satisfies Record<keyof RunOptions, OptionParser<unknown>>;
 const startOptions = { ...common, initialState: state };
 const runOptions = { ...startOptions, runId: filled, resume: flag, force: flag };
 const replayOptions = { ...common, newRun: flag, force: flag };

@@ -1,27 +1,25 @@
 /** `CheckpointStore`, the class that AgentOS uses, and `resumePlan`. */
 
-import { find, openFound, put, restore, snapshot } from "./checkpoints.js";
-import { fork } from "./fork.js";
-import { Maker } from "./maker.js";
-import { agentos, rowsOf } from "./wire.js";
+import { quote, readingArgument, show, typeError } from "../../bridge/errors.js";
+import type { LeaseHolder } from "../../bridge/forkpoint-error.js";
+import { Tool } from "../../bridge/native.js";
+import { parse } from "../../bridge/wire.js";
+import { RunStore } from "../../store/contract-store.js";
 import type { Engine } from "../../store/engine.js";
-import { isArray, quote, readingArgument, show, typeError } from "../../bridge/errors.js";
 import { StoreHandle } from "../../store/handle.js";
 import { setHandle } from "../../store/handles.js";
-import { idOrNull, requireId } from "../../store/ids.js";
-import { holdersOf, type LeaseOptions, type Lease } from "../../store/lease.js";
-import { type NativeStore, Tool } from "../../bridge/native.js";
-import { pageOptions, programOption, readRecord, type StoreOptions } from "../../store/options.js";
-import { detachBuffers } from "../shared/record.js";
-import { parse, type VerifyReport } from "../../bridge/wire.js";
-import type { Checkpoint, CheckpointMetadata, ICheckpointStore, StatePartitions } from "./contract.js";
-import type { RunStatus } from "../shared/recovery.js";
-import type { LeaseHolder } from "../../bridge/forkpoint-error.js";
-import type { PruneOptions, StatsOptions } from "../../store/retention.js";
-import type { LineageStats, RunPruneResult, StoreStats } from "../../store/results.js";
+import { idOrNull, requireId, requireIds } from "../../store/ids.js";
+import type { Lease } from "../../store/lease.js";
+import { programOption, readRecord, splitOptions, text, type StoreOptions } from "../../store/options.js";
+import { PAGE, pageOf, pageOptions } from "../../store/page.js";
 import type { Store } from "../../store/store.js";
-import type { RunRef } from "../../store/run-ref.js";
-import type { CheckOptions } from "../../store/check.js";
+import { detachBuffers } from "../shared/record.js";
+import type { RunStatus } from "../shared/recovery.js";
+import { find, put, restore, snapshot } from "./checkpoints.js";
+import { fork } from "./fork.js";
+import { Maker } from "./maker.js";
+import { agentos, openFound, rowsOf } from "./wire.js";
+import type { Checkpoint, CheckpointMetadata, ICheckpointStore, StatePartitions } from "./contract.js";
 
 /** A run that has checkpoints in the store. */
 export interface RunInfo {
@@ -41,17 +39,6 @@ export interface RunInfo {
   forkedFrom: string | null;
   /** Who holds the run's lease. Null: nobody, or the lease has expired. */
   lease: LeaseHolder | null;
-}
-
-/** Statistics of the AgentOS checkpoints. */
-export interface CheckpointStats extends Omit<StoreStats, "lineages" | "largest"> {
-  /** How many runs have checkpoints. */
-  runs: number;
-  /**
-   * The runs that use the most storage, the largest first. {@link StatsOptions.largest} limits the number of runs in
-   * the list.
-   */
-  largest: Array<{ runId: string } & Omit<LineageStats, "lineage">>;
 }
 
 /** A page of runs. */
@@ -104,7 +91,7 @@ export interface CheckpointStoreOptions extends StoreOptions {
  * const graph = builder.compile({ checkpointStore: store });
  * ```
  */
-export class CheckpointStore implements ICheckpointStore, AsyncDisposable {
+export class CheckpointStore extends RunStore implements ICheckpointStore {
   readonly #handle: StoreHandle;
   readonly #maker: Maker;
 
@@ -116,10 +103,12 @@ export class CheckpointStore implements ICheckpointStore, AsyncDisposable {
    * @throws TypeError or RangeError for a wrong target or option.
    */
   constructor(target: string | URL | Store, options?: CheckpointStoreOptions) {
-    const { program, others } = readingArgument("options", () => programOption(options));
-    this.#handle = StoreHandle.of(target, others, agentos);
-    this.#maker = new Maker(this.#handle, program);
-    setHandle(this, this.#handle);
+    const { own, others } = splitOptions(options, { program: programOption });
+    const handle = StoreHandle.of(target, others, agentos);
+    super(handle);
+    this.#handle = handle;
+    this.#maker = new Maker(handle, own.program);
+    setHandle(this, handle);
   }
 
   /**
@@ -142,10 +131,6 @@ export class CheckpointStore implements ICheckpointStore, AsyncDisposable {
     );
   }
 
-  /**
-   * Returns the checkpoint with that id, or null if there is none.
-   * @example const checkpoint = await store.get("checkpoint-1");
-   */
   get(checkpointId: string): Promise<Checkpoint | null> {
     return this.#handle.run(async (engine) => {
       const found = await find(engine, checkpointId);
@@ -153,11 +138,6 @@ export class CheckpointStore implements ICheckpointStore, AsyncDisposable {
     });
   }
 
-  /**
-   * Returns the newest checkpoint of the run or, if `nodeId` is given, of this node in the run. Returns null if there
-   * is none.
-   * @example const checkpoint = await store.load("run-1", "summarise");
-   */
   load(runId: string, nodeId?: string): Promise<Checkpoint | null> {
     return this.#handle.run(async (engine) => {
       const run = idOrNull(runId, "runId");
@@ -168,10 +148,6 @@ export class CheckpointStore implements ICheckpointStore, AsyncDisposable {
     });
   }
 
-  /**
-   * Returns the newest checkpoint of the run, or null if there is none.
-   * @example const checkpoint = await store.latest("run-1");
-   */
   latest(runId: string): Promise<Checkpoint | null> {
     return this.load(runId);
   }
@@ -199,10 +175,6 @@ export class CheckpointStore implements ICheckpointStore, AsyncDisposable {
     );
   }
 
-  /**
-   * Removes the checkpoint. An unknown id causes no error.
-   * @example await store.delete("checkpoint-1");
-   */
   delete(checkpointId: string): Promise<void> {
     return this.#handle.run(async ({ native }) => {
       const id = idOrNull(checkpointId, "checkpointId");
@@ -244,106 +216,30 @@ export class CheckpointStore implements ICheckpointStore, AsyncDisposable {
    * @example const { runs, cursor } = await store.runs({ graphIdPrefix: "graph-trip-", limit: 20 });
    */
   runs(options?: { graphIdPrefix?: string; limit?: number; cursor?: string | null | undefined }): Promise<RunsPage> {
-    return this.#handle.run(({ native }) => runs(native, options));
+    return this.#handle.run((engine) => runs(engine, options));
   }
 
-  /**
-   * Takes the lease of a run, so that no other process works on it. It is renewed until it is
-   * released, or this object is closed. The lease of a process that has ended on this machine is taken at once.
-   * @throws TypeError or RangeError for a wrong run or option. ForkpointError `CONFLICT` if somebody else holds the lease:
-   *   `error.lease` says who, and until when.
-   * @example await using lease = await store.lease({ space: "agentos", run: "run-1" });
-   */
-  lease(run: RunRef, options?: LeaseOptions): Promise<Lease> {
-    return this.#handle.lease(run, options);
-  }
-
-  /**
-   * Returns the same store for the holder of a lease: each of its writes is refused with `CONFLICT`, and stores nothing,
-   * if the lease was lost.
-   * @throws TypeError if the lease is of another store.
-   * @example const mine = store.withLease(lease);
-   */
   withLease(lease: Lease): CheckpointStore {
     const { program } = this.#maker;
     return new CheckpointStore(this.#handle.withLease(lease).asStore, program === undefined ? undefined : { program });
   }
-
-  /**
-   * Removes checkpoints of AgentOS, at most 500 in each transaction. Saves can run between the transactions. Without
-   * options, `prune` applies the limits that the store was opened with.
-   * @throws TypeError or RangeError for a wrong option. ForkpointError `CLOSED` if the store is closed before `prune`
-   *   ends.
-   * @example const { removed, runs } = await store.prune({ keepLastN: 10, dryRun: true });
-   */
-  prune(options?: PruneOptions<RunPruneResult>): Promise<RunPruneResult> {
-    return this.#handle.prune(options);
-  }
-
-  /**
-   * Returns how many AgentOS checkpoints are stored and how much storage they use, in bytes.
-   * @example const { runs, storedBytes, largest } = await store.stats({ largest: 5 });
-   */
-  stats(options?: StatsOptions): Promise<CheckpointStats> {
-    return this.#handle.stats(options);
-  }
-
-  /**
-   * Verifies the whole database, including the data of other contracts, and changes nothing. The same as
-   * `Store.check()`.
-   * @example const { ok, findings } = await store.check({ signal: AbortSignal.timeout(60_000) });
-   */
-  check(options?: CheckOptions): Promise<VerifyReport> {
-    return this.#handle.check(options);
-  }
-
-  /**
-   * Gives the space of removed checkpoints of all contracts back to the file system. Saves wait until `vacuum` ends.
-   * The same as `Store.vacuum()`.
-   * @example await store.vacuum();
-   */
-  vacuum(): Promise<void> {
-    return this.#handle.vacuum();
-  }
-
-  /**
-   * Waits for earlier calls to end, then closes this object. A second call is allowed. An open store that was given to
-   * the constructor stays open.
-   * @example await store.close();
-   */
-  close(): Promise<void> {
-    return this.#handle.close();
-  }
-
-  /**
-   * Calls `close()` at the end of an `await using` block.
-   * @example await using store = new CheckpointStore("agent.db"); // closed at the end of the block
-   */
-  [Symbol.asyncDispose](): Promise<void> {
-    return this.close();
-  }
 }
 
-async function runs(native: NativeStore, options: unknown): Promise<RunsPage> {
-  const read = readRecord(options, "options", runsOptions);
-  const prefix = (read["graphIdPrefix"] as string | undefined) ?? "";
-  const limit = (read["limit"] as number | undefined) ?? 100;
-  const before = read["cursor"] as number | undefined;
+async function runs({ native }: Engine, options: unknown): Promise<RunsPage> {
+  const { graphIdPrefix = "", limit = PAGE, cursor: before } = readRecord(options, "options", runsOptions);
   // Request one run more than the page holds. If the engine returns it, there is a next page.
-  const found = await agentos.call(native, "runs", { graphIdPrefix: prefix, limit: limit + 1, before });
-  const page = found.slice(0, limit);
-  const leases = await holdersOf(
+  const found = await agentos.call(native, "runs", { graphIdPrefix, limit: limit + 1, before });
+  const { page, cursor } = await pageOf(
     native,
     agentos.name,
-    page.map(({ latest }) => latest.runId),
-  );
-  return {
-    runs: page.map(({ checkpoints, latest, status, forkedFrom }, at) => {
+    { found, limit },
+    ({ latest }) => latest.runId,
+    ({ latest, status, checkpoints, forkedFrom }, lease): RunInfo => {
       const { runId, graphId } = latest;
-      return { runId, graphId, checkpoints, latest, status: status ?? "unknown", forkedFrom, lease: leases[at]! };
-    }),
-    cursor: found.length > limit ? page[limit - 1]!.cursor : null,
-  };
+      return { runId, graphId, checkpoints, latest, status: status ?? "unknown", forkedFrom, lease };
+    },
+  );
+  return { runs: page, cursor };
 }
 
 const planner = new Tool(agentos.name, JSON.stringify({ resumePlanner: {} }));
@@ -373,8 +269,8 @@ function recordedIn(checkpoint: Parameters<typeof resumePlan>[0]) {
     requireId(node, "a key of checkpoint.nodeResults");
     return requireId(nodeResults[node]?.effectClass, `checkpoint.nodeResults[${quote(node)}].effectClass`);
   });
-  const visited = strings(visitedNodes, "checkpoint.visitedNodes");
-  const skipped = skippedNodes === undefined ? [] : strings(skippedNodes, "checkpoint.skippedNodes");
+  const visited = requireIds(visitedNodes, "checkpoint.visitedNodes");
+  const skipped = skippedNodes === undefined ? [] : requireIds(skippedNodes, "checkpoint.skippedNodes");
   const recorded = nodes.map((node, at) => [node, classes[at]]);
   return { recorded, visited, skipped };
 }
@@ -408,19 +304,10 @@ function listOptions(options: { limit?: number | null; runId?: string } | undefi
 }
 
 const runsOptions = {
-  graphIdPrefix: (value: unknown) => {
-    if (typeof value !== "string") throw typeError(`option "graphIdPrefix" must be a string, and is ${show(value)}`);
-    if (!value.isWellFormed()) {
-      throw typeError(
-        'option "graphIdPrefix" contains an unpaired surrogate (invalid Unicode), which no stored graphId contains',
-      );
-    }
-    return value;
+  graphIdPrefix: (value: unknown, name: string) => {
+    const prefix = text(value, name);
+    if (prefix.isWellFormed()) return prefix;
+    throw typeError(`${name} contains an unpaired surrogate (invalid Unicode), which no stored graphId contains`);
   },
   ...pageOptions,
 };
-
-function strings(value: unknown, what: string): string[] {
-  if (!isArray(value)) throw typeError(`${what} must be an array of strings, and is ${show(value)}`);
-  return value.map((item, index) => requireId(item, `${what}[${index}]`));
-}

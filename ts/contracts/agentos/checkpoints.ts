@@ -5,9 +5,8 @@ import { rangeError, show, typeError } from "../../bridge/errors.js";
 import { idOrNull, requireId } from "../../store/ids.js";
 import { decodeCheckpoint, detachBuffers, encodeCheckpoint } from "../shared/record.js";
 import type { Serialized } from "../../bridge/serializer.js";
-import type { Open, PackedPart, Part } from "../../bridge/wire.js";
 import { type Status, statusOf, statuses } from "./status.js";
-import { agentos } from "./wire.js";
+import { type Found, agentos, openFound } from "./wire.js";
 import type { Checkpoint, CheckpointMetadata } from "./contract.js";
 
 /** The fields of a checkpoint that are stored separately from its serialised parts. */
@@ -19,25 +18,6 @@ export interface Fields extends Omit<CheckpointMetadata, "stateSize"> {
   /** Who made the checkpoint: see `ts/store/mark.ts`. */
   mark: string | undefined;
 }
-
-/** A checkpoint as the engine returns it: its fields, and its parts as bytes. */
-export interface Found {
-  metadata: CheckpointMetadata;
-  status: Status | undefined;
-  /** Who made the checkpoint: see `ts/store/mark.ts`. Undefined if it has no mark. */
-  mark: string | undefined;
-  parts: Part[];
-}
-
-export const openFound: Open<
-  CheckpointMetadata & { status: Status | null; mark?: string; parts: PackedPart[] },
-  Found
-> = (found, part) => ({
-  metadata: found,
-  status: found.status ?? undefined,
-  mark: found.mark,
-  parts: found.parts.map(part),
-});
 
 /**
  * Serialises a checkpoint before `save` returns its promise. Does not change the argument and keeps no reference to it.

@@ -78,18 +78,28 @@ export interface CheckpointMetadata {
 export interface ICheckpointStore {
   /** Stores the checkpoint. A stored checkpoint with the same id is replaced. */
   save(checkpoint: Checkpoint): Promise<void>;
-  /** Returns the checkpoint with that id, or null. */
+  /**
+   * Returns the checkpoint with that id, or null if there is none.
+   * @example const checkpoint = await store.get("checkpoint-1");
+   */
   get(checkpointId: string): Promise<Checkpoint | null>;
   /**
    * Returns the newest checkpoint of the run or, if `nodeId` is given, of this node in the run. Returns null if there
    * is none.
+   * @example const checkpoint = await store.load("run-1", "summarise");
    */
   load(runId: string, nodeId?: string): Promise<Checkpoint | null>;
-  /** Returns the newest checkpoint of the run, or null. */
+  /**
+   * Returns the newest checkpoint of the run, or null if there is none.
+   * @example const checkpoint = await store.latest("run-1");
+   */
   latest(runId: string): Promise<Checkpoint | null>;
   /** Returns the checkpoints of a graph, newest first. */
   list(graphId: string, options?: { limit?: number; runId?: string }): Promise<CheckpointMetadata[]>;
-  /** Removes the checkpoint. An unknown id causes no error. */
+  /**
+   * Removes the checkpoint. An unknown id causes no error.
+   * @example await store.delete("checkpoint-1");
+   */
   delete(checkpointId: string): Promise<void>;
   /** Starts a new run from a checkpoint and returns the new run's id. */
   fork(checkpointId: string, patchState?: Partial<StatePartitions>): Promise<string>;

@@ -5,7 +5,6 @@ export {
   CheckpointStore,
   resumePlan,
   type RunInfo,
-  type CheckpointStats,
   type RunsPage,
   type ResumePlan,
   type CheckpointStoreOptions,
@@ -26,4 +25,5 @@ export type {
   CheckpointMetadata,
   ICheckpointStore,
 } from "./contract.js";
+export type { RunStats as CheckpointStats } from "../../store/results.js";
 export type { RecoverableGraph } from "./graph.js";

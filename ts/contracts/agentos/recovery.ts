@@ -21,10 +21,10 @@ import {
 } from "../shared/recovery.js";
 import { type Mark, decodeMark, encodeMark } from "../../store/mark.js";
 import { type Claimant, refusal } from "../shared/origin.js";
-import { openFound, put, restore, snapshot } from "./checkpoints.js";
+import { put, restore, snapshot } from "./checkpoints.js";
 import { END, Graph, type Position, programOf, type RecoverableGraph } from "./graph.js";
 import { type Maker, makerOf } from "./maker.js";
-import { agentos } from "./wire.js";
+import { agentos, openFound } from "./wire.js";
 import type { Checkpoint, StatePartitions } from "./contract.js";
 import type { CheckpointStore } from "./checkpoint-store.js";
 

@@ -1,18 +1,34 @@
 /** Declares the engine's calls for AgentOS. See `enum Call` in `src/contract/agentos/call.rs`. */
 
 import type { Status } from "./status.js";
-import { Contract, type PackedPart } from "../../bridge/wire.js";
+import { Contract, type Open, type PackedPart, type Part } from "../../bridge/wire.js";
 import type { CheckpointMetadata } from "./contract.js";
 
 /** A checkpoint as the engine returns it. */
-interface Found extends CheckpointMetadata {
+interface FoundCheckpoint extends CheckpointMetadata {
   status: Status | null;
   mark?: string;
   parts: PackedPart[];
 }
 
+/** A checkpoint, not yet deserialised: its fields, and its parts as bytes. */
+export interface Found {
+  metadata: CheckpointMetadata;
+  status: Status | undefined;
+  /** Who made the checkpoint: see `ts/store/mark.ts`. Undefined if it has no mark. */
+  mark: string | undefined;
+  parts: Part[];
+}
+
+export const openFound: Open<FoundCheckpoint, Found> = (found, part) => ({
+  metadata: found,
+  status: found.status ?? undefined,
+  mark: found.mark,
+  parts: found.parts.map(part),
+});
+
 /** A run as the engine lists it. */
-interface FoundRun {
+export interface FoundRun {
   cursor: string;
   checkpoints: number;
   latest: CheckpointMetadata;
@@ -72,8 +88,8 @@ interface AgentosCalls {
   fork(fields: { checkpointId: string; id: string; runId: string; timestamp: number; savedAt: number }): null;
   delete(fields: { checkpointId: string }): null;
   clear(fields: { runId: string }): null;
-  get(fields: { checkpointId: string }): Found | null;
-  load(fields: { runId: string; nodeId: string | undefined }): Found | null;
+  get(fields: { checkpointId: string }): FoundCheckpoint | null;
+  load(fields: { runId: string; nodeId: string | undefined }): FoundCheckpoint | null;
   /** Lists checkpoints by graph, by run or by both. One of `graphId` and `runId` may be undefined. */
   list(fields: { graphId: string | undefined; runId: string | undefined; limit: number | undefined }): Columns;
   forks(fields: { runId: string }): FoundRun[];

@@ -9,7 +9,7 @@ import type { NewPart, Open, PackedPart, Part } from "../../bridge/wire.js";
 import { generateCheckpointId } from "./checkpoint-id.js";
 import type { Compared } from "./comparison.js";
 import { checkpointListOptions, count, finite } from "./options.js";
-import { type Context, type Edit, change, compare, expire, listPart, newRow, notFound } from "./sessions.js";
+import { type Context, type Edit, bytesOf, change, compare, expire, listPart, newRow, notFound } from "./sessions.js";
 import { type EncodedState, StoredState, encodeState, fieldsOf, partsOf, readMessages } from "./values.js";
 import { type FoundCheckpoint, helix } from "./wire.js";
 import type { Checkpoint, CheckpointMeta, CheckpointPage } from "./contract.js";
@@ -27,7 +27,7 @@ export interface EncodedCheckpoint {
   rest: NewPart;
 }
 
-const known = ["id", "sessionId", "stepCount", "timestamp", "state", "messageCount", "streamSequence"] as const;
+const blanks = ["id", "sessionId", "stepCount", "timestamp", "state", "messageCount", "streamSequence"] as const;
 
 /** Serialises a checkpoint. With a `sessionId`, the checkpoint must be of this session or leave its session out. */
 export function encodeCheckpoint(checkpoint: unknown, sessionId: unknown, format: Format): EncodedCheckpoint {
@@ -46,7 +46,7 @@ export function encodeCheckpoint(checkpoint: unknown, sessionId: unknown, format
     const message = `checkpoint ${quote(encoded.id)} belongs to session ${quote(encoded.sessionId)}, not to ${show(sessionId)}`;
     throw new ForkpointError("INVALID_ARGUMENT", message);
   }
-  for (const field of known) if (field in fields) fields[field] = null;
+  for (const field of blanks) if (field in fields) fields[field] = null;
   return { ...encoded, rest: { name: "rest", ...format.serialize(fields, "checkpoint") } };
 }
 
@@ -96,12 +96,7 @@ async function put(
     parts: parts.map(({ name, tag }) => ({ name, tag })),
     savedAt: clock.now(),
   };
-  await helix.call(
-    native,
-    "save",
-    fields,
-    parts.map(({ bytes }) => bytes),
-  );
+  await helix.call(native, "save", fields, parts.map(bytesOf));
   return fields.savedAt;
 }
 
@@ -170,22 +165,14 @@ export async function restore({ engine: { format } }: Context, found: Found): Pr
   const rest = found.parts.find(({ name }) => name === "rest");
   if (rest === undefined) throw new ForkpointError("CORRUPT", `${what} has no part "rest": restore a backup`);
   const fields = deserialize(format, rest.tag, rest.bytes, what);
-  return Object.assign(fields, {
-    id,
-    sessionId,
-    stepCount,
-    timestamp,
-    state,
-    messageCount,
-    streamSequence,
-  }) as Checkpoint<any>;
+  const known = { id, sessionId, stepCount, timestamp, state, messageCount, streamSequence };
+  return Object.assign(fields, known) as Checkpoint<any>;
 }
 
 /** Lists the checkpoints of a session. The checkpoint with the greatest timestamp comes first. */
 export async function list(context: Context, sessionId: unknown, options: unknown): Promise<CheckpointPage> {
-  const read = readRecord(options, "options", checkpointListOptions);
-  const { offset, limit } = read as { offset?: number; limit?: number };
-  const cursor = read["cursor"] === undefined ? undefined : readCursor(read["cursor"] as string);
+  const { offset, limit, cursor: given } = readRecord(options, "options", checkpointListOptions);
+  const cursor = given === undefined ? undefined : readCursor(given);
   if (cursor !== undefined && offset !== undefined) {
     throw typeError('options "cursor" and "offset" both say where the page begins: give one of them');
   }
@@ -285,19 +272,15 @@ export async function branch(context: Context, checkpointId: unknown, newSession
     await expire(context, newSessionId, aliveSince);
     const { row, parts = [] } = editTo(context, source, await restore(context, source), newSessionId);
     const copyId = generateCheckpointId(newSessionId, source.stepCount, now);
-    await helix.call(
-      engine.native,
-      "branch",
-      {
-        session: { ...newRow(newSessionId, now), ...row },
-        aliveSince,
-        parts: parts.map(({ name, tag }) => ({ name, tag })),
-        checkpointId: source.id,
-        copyId,
-        timestamp: now,
-      },
-      parts.map(({ bytes }) => bytes),
-    );
+    const fields = {
+      session: { ...newRow(newSessionId, now), ...row },
+      aliveSince,
+      parts: parts.map(({ name, tag }) => ({ name, tag })),
+      checkpointId: source.id,
+      copyId,
+      timestamp: now,
+    };
+    await helix.call(engine.native, "branch", fields, parts.map(bytesOf));
     const copy = await find(context, copyId, newSessionId);
     if (copy === null) throw notFound(newSessionId);
     return restore(context, copy);

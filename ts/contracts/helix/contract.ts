@@ -150,42 +150,154 @@ export type SubSessionRef =
 
 /** The methods of the framework's state store that {@link SessionStore} implements. */
 export interface SessionStateStore<TState = Record<string, any>> {
+  /**
+   * Creates a session. Its status is `"active"`, its `stepCount` is 0, and `initialState` is its `customState`.
+   * @throws ForkpointError `CONFLICT` if the session exists. `INVALID_ARGUMENT` if a value cannot be stored.
+   * @example await store.createSession("session-1", { agentType: "researcher", initialState: { topic: "rust" } });
+   */
   createSession(sessionId: string, options: CreateSessionOptions<TState>): Promise<void>;
+  /**
+   * Returns true if the session exists. A session that has expired does not.
+   * @example if (!(await store.sessionExists("session-1"))) console.log("expired or never created");
+   */
   sessionExists(sessionId: string): Promise<boolean>;
+  /**
+   * The same as `sessionExists`.
+   * @example const isThere = await store.exists("session-1");
+   */
   exists(sessionId: string): Promise<boolean>;
+  /**
+   * Removes a session with its messages and checkpoints, in one transaction. An unknown session causes no error.
+   * @example await store.deleteSession("session-1");
+   */
   deleteSession(sessionId: string): Promise<void>;
+  /**
+   * Returns the state of a session, or null if there is no such session. `messages` is there if the state was saved
+   * with messages; `getMessages` reads the session's log.
+   * @example const topic = (await store.loadState("session-1"))?.customState.topic;
+   */
   loadState(sessionId: string): Promise<AgentState<TState> | null>;
+  /**
+   * Replaces the state of a session. The session's log of messages does not change. An unknown session is created.
+   * @throws TypeError if the state is no object. ForkpointError `INVALID_ARGUMENT` if a value cannot be stored.
+   * @example await store.saveState("session-1", { status: "active", stepCount: 3, customState: { topic: "rust" } });
+   */
   saveState(sessionId: string, state: AgentState<TState>): Promise<void>;
+  /**
+   * Sets the status of a session.
+   * @example await store.updateStatus("session-1", "completed");
+   */
   updateStatus(sessionId: string, status: AgentStatus): Promise<void>;
+  /**
+   * Sets the status if it is one of the expected ones, and returns whether it was. Of several processes that try, one
+   * succeeds.
+   * @example const isMine = await store.compareAndSetStatus("session-1", ["active", "interrupted"], "running");
+   */
   compareAndSetStatus(
     sessionId: string,
     expected: AgentStatus | readonly AgentStatus[],
     next: AgentStatus,
   ): Promise<boolean>;
+  /**
+   * Adds 1 to `stepCount` and returns the new number.
+   * @example const step = await store.incrementStepCount("session-1");
+   */
   incrementStepCount(sessionId: string): Promise<number>;
+  /**
+   * Merges changes into `customState`. A value replaces the stored value of its key; other keys stay. See
+   * {@link CustomStateChanges} for arrays that are appended.
+   * @example await store.mergeCustomState("session-1", { topic: "sqlite" });
+   */
   mergeCustomState(sessionId: string, changes: CustomStateChanges): Promise<MergeResult>;
+  /**
+   * Stores changes beside the state, until they are merged or dropped. `loadState` does not show them.
+   * @example await store.stageChanges("session-1", { topic: "sqlite" });
+   */
   stageChanges(sessionId: string, changes: CustomStateChanges): Promise<void>;
+  /**
+   * Merges all staged changes into `customState`, in the order in which they were staged.
+   * @example const { warnings } = await store.promoteStaging("session-1");
+   */
   promoteStaging(sessionId: string): Promise<MergeResult>;
+  /**
+   * Drops all staged changes.
+   * @example await store.discardStaging("session-1");
+   */
   discardStaging(sessionId: string): Promise<void>;
+  /**
+   * Appends messages to the log of a session: all or none. Messages of one call stay together and in order.
+   * @example await store.appendMessages("session-1", [{ role: "user", content: "Hello" }]);
+   */
   appendMessages(sessionId: string, messages: readonly Message[]): Promise<void>;
+  /**
+   * Returns messages of the log, oldest first. `offset` is the number of messages to skip (default: 0), and `limit` the
+   * maximum number of messages (default: all). With `includeThinking: false`, messages have no field `thinking`
+   * (default: true).
+   * @throws RangeError for a negative or fractional `offset` or `limit`.
+   * @example const { messages, total } = await store.getMessages("session-1", { offset: 100, limit: 20 });
+   */
   getMessages(
     sessionId: string,
     options?: { offset?: number; limit?: number; includeThinking?: boolean },
   ): Promise<MessagesPage>;
+  /**
+   * Returns how many messages a session has.
+   * @example const count = await store.getMessageCount("session-1");
+   */
   getMessageCount(sessionId: string): Promise<number>;
+  /**
+   * Keeps the first `count` messages of a session. A session with fewer messages stays as it is. Checkpoints keep all
+   * of their messages.
+   * @throws RangeError for a negative or fractional `count`.
+   * @example await store.truncateMessages("session-1", 10);
+   */
   truncateMessages(sessionId: string, count: number): Promise<void>;
   saveCheckpoint(checkpoint: NewCheckpoint<TState>): Promise<void>;
   saveCheckpoint(sessionId: string, checkpoint: NewCheckpoint<TState>): Promise<void>;
   getCheckpoint(checkpointId: string): Promise<Checkpoint<TState> | null>;
   getCheckpoint(sessionId: string, checkpointId: string): Promise<Checkpoint<TState> | null>;
+  /**
+   * Returns the checkpoint of a session with the greatest `timestamp`, or null if there is none. Of checkpoints with
+   * the same timestamp, it is the one that was saved last.
+   * @example const latest = await store.getLatestCheckpoint("session-1");
+   */
   getLatestCheckpoint(sessionId: string): Promise<Checkpoint<TState> | null>;
+  /**
+   * Lists the checkpoints of a session, the greatest `timestamp` first. `limit` is the maximum number of items
+   * (default: all), and `offset` the number of checkpoints to skip (default: 0). Pass the `cursor` of the last page in
+   * place of an `offset` if checkpoints may be saved between the calls.
+   * @throws RangeError for a negative or fractional `offset` or `limit`.
+   * @example const { items, total } = await store.listCheckpoints("session-1", { limit: 10 });
+   */
   listCheckpoints(
     sessionId: string,
     options?: { limit?: number; offset?: number; cursor?: string | null | undefined },
   ): Promise<CheckpointPage>;
+  /**
+   * Adds a run to a session.
+   * @throws ForkpointError `CONFLICT` if the session has a run of this id.
+   * @example const { runId, turn } = await store.startRun("session-1", { startSequence: 42 });
+   */
   startRun(sessionId: string, run?: StartRun): Promise<Run>;
+  /**
+   * Ends a run.
+   * @throws ForkpointError `NOT_FOUND` if the session has no such run. `CONFLICT` if the run has ended already.
+   * @example await store.endRun("session-1", runId, { status: "interrupted" });
+   */
   endRun(sessionId: string, runId: string, end?: EndRun): Promise<Run>;
+  /**
+   * Returns the runs of a session, in the order in which they were started.
+   * @example const running = (await store.listRuns("session-1")).filter(({ status }) => status === "running");
+   */
   listRuns(sessionId: string): Promise<Run[]>;
+  /**
+   * Adds a reference to the session of a sub-agent. A reference to the same session replaces the earlier one.
+   * @example await store.addSubSession("session-1", { subSessionId: "session-2", agentType: "critic" });
+   */
   addSubSession(sessionId: string, ref: SubSessionRef): Promise<void>;
+  /**
+   * Returns the references to sub-sessions, in the order in which they were added.
+   * @example const refs = await store.listSubSessions("session-1");
+   */
   listSubSessions(sessionId: string): Promise<SubSessionRef[]>;
 }

@@ -3,9 +3,8 @@
 import { EventEmitter } from "node:events";
 import { show, typeError } from "../../bridge/errors.js";
 import { idOrNull } from "../../store/ids.js";
-import { readRecord } from "../../store/options.js";
+import { readRecord, signalOption } from "../../store/options.js";
 import { Queue } from "../shared/queue.js";
-import { eventOptions } from "./options.js";
 
 /** A checkpoint was stored. */
 export interface CheckpointCreatedEvent {
@@ -18,7 +17,6 @@ const CHECKPOINT_CREATED = "checkpoint_created";
 
 type Listener = (event: CheckpointCreatedEvent, sessionId: string) => void;
 
-/** Tells listeners of the checkpoints that a store has stored. */
 export class Events {
   /** Any number of listeners is fine: each stream of events is one. */
   readonly #emitter = new EventEmitter().setMaxListeners(0);
@@ -34,7 +32,7 @@ export class Events {
   }
 
   /** Calls the listeners. `store` is the `this` of the listeners. */
-  tell({ id, stepCount, sessionId }: { id: string; stepCount: number; sessionId: string }, store: object): void {
+  emit({ id, stepCount, sessionId }: { id: string; stepCount: number; sessionId: string }, store: object): void {
     const event: CheckpointCreatedEvent = { type: CHECKPOINT_CREATED, checkpointId: id, stepCount };
     for (const listener of this.#emitter.listeners(CHECKPOINT_CREATED)) {
       try {
@@ -51,7 +49,7 @@ export class Events {
   /** Returns the events of a session, or of all sessions. The stream ends at once if the store is closed. */
   stream(sessionId: string | undefined, options: unknown, closed: boolean): AsyncGenerator<CheckpointCreatedEvent> {
     if (sessionId !== undefined) idOrNull(sessionId, "sessionId");
-    const { signal } = readRecord(options, "options", eventOptions) as { signal?: AbortSignal };
+    const { signal } = readRecord(options, "options", { signal: signalOption });
     const queue = new Queue<CheckpointCreatedEvent>();
     const listener: Listener = (event, of) => {
       if (sessionId === undefined || of === sessionId) queue.push(event);

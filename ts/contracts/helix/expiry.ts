@@ -11,7 +11,7 @@ import {
 import type { PruneResult, PruneProgress } from "../../store/results.js";
 import { warn } from "../../bridge/warnings.js";
 import { type Cursor, storeCalls } from "../../bridge/wire.js";
-import { type Context, PAGE, expire } from "./sessions.js";
+import { BATCH as PAGE, type Context, expire } from "./sessions.js";
 import { helix } from "./wire.js";
 
 /** What `prune()` removed. With `dryRun`: what would be removed. */
@@ -100,15 +100,14 @@ export async function prune(
   closing: () => boolean,
 ): Promise<SessionPruneResult> {
   const { clock, engine } = context;
-  const read = readRecord(options, "options", pruneOptions) as PruneOptions<SessionPruneResult> & {
-    olderThan?: number | null;
-  };
-  const { signal, onProgress, dryRun = false } = read;
+  const read = readRecord(options, "options", pruneOptions);
+  const { signal, dryRun = false } = read;
+  const onProgress = read.onProgress as PruneOptions<SessionPruneResult>["onProgress"];
   const olderThan = read.olderThan === undefined && clock.ttlMs !== null ? clock.aliveSince() : read.olderThan;
   const done: SessionPruneResult = { removed: 0, bytes: 0, sessions: 0 };
   const shown = ({ removed, bytes }: PruneProgress) => Object.assign(done, { removed, bytes });
-  const told = (progress: PruneProgress) => onProgress?.({ ...shown(progress) });
-  const checkpointOptions = { ...read, olderThan, onProgress: told };
+  const report = (progress: PruneProgress) => onProgress?.({ ...shown(progress) });
+  const checkpointOptions = { ...read, olderThan, onProgress: report };
   // The time to live is that of sessions, and is already in `olderThan`.
   const store = { ...engine, retention: { ...engine.retention, ttlMs: null } };
   shown(await pruneCheckpoints(store, helix.name, checkpointOptions, closing, (progress) => progress));

@@ -1,8 +1,16 @@
 /** Reads the options of a `SessionStore`, and its clock. */
 
-import { ForkpointError, isArray, rangeError, readingArgument, show, textOf, typeError } from "../../bridge/errors.js";
-import { type OptionParser, atMost, flag, pageOptions, whole, type StoreOptions } from "../../store/options.js";
-import { pruneOptions } from "../../store/retention.js";
+import { ForkpointError, isArray, rangeError, show, textOf, typeError } from "../../bridge/errors.js";
+import {
+  atMost,
+  callback,
+  flag,
+  splitOptions,
+  text,
+  type OptionParser,
+  type StoreOptions,
+} from "../../store/options.js";
+import { pageOptions } from "../../store/page.js";
 
 export interface SessionStoreOptions extends StoreOptions {
   /**
@@ -79,24 +87,16 @@ const ttlSeconds: OptionParser<number | null> = (value, name) => {
   return ms;
 };
 
+const ownOptions = { now: callback<() => number>, ttl: ttlSeconds, ttlMs: atMost("milliseconds") };
+
 /** Splits the options into those of sessions and those of the store. */
 export function readSessionOptions(options: unknown): SessionOptions {
-  if (typeof options !== "object" || options === null || isArray(options)) {
-    return { now: Date.now, ttlMs: undefined, others: options as StoreOptions | undefined };
-  }
-  const { now, ttl, ttlMs, ...others } = readingArgument("options", () => ({ ...(options as SessionStoreOptions) }));
-  if (now !== undefined && typeof now !== "function") {
-    throw typeError(`option "now" must be a function, and is ${show(now)}`);
-  }
+  const { own, others } = splitOptions(options, ownOptions);
+  const { now = Date.now, ttl, ttlMs } = own;
   if (ttl !== undefined && ttlMs !== undefined) {
     throw typeError('options "ttl" and "ttlMs" are the same in seconds and in milliseconds: give one of them');
   }
-  const given = ttl === undefined ? ttlMs : ttlSeconds(ttl, 'option "ttl"');
-  return {
-    now: now ?? Date.now,
-    ttlMs: given === undefined ? undefined : atMost("milliseconds")(given, 'option "ttlMs"'),
-    others: Object.keys(others).length === 0 ? undefined : others,
-  };
+  return { now, ttlMs: ttl === undefined ? ttlMs : ttl, others };
 }
 
 /** Checks a number of steps, messages or milliseconds: a whole number that is not negative. */
@@ -115,33 +115,19 @@ export function finite(value: unknown, name: string): number {
   return value;
 }
 
-const atLeastZero: OptionParser<number> = (value, name) => count(value, name);
-
-/** A limit: a number of results. Infinity means no limit. */
+/** Parses a number of results. Infinity means no limit. */
 const limit: OptionParser<number | undefined> = (value, name) =>
   value === Number.POSITIVE_INFINITY ? undefined : count(value, name);
-
-const text: OptionParser<string> = (value, name) => {
-  if (typeof value !== "string") throw typeError(`${name} must be a string, and is ${show(value)}`);
-  return value;
-};
 
 const texts: OptionParser<string[]> = (value, name) =>
   isArray(value) ? value.map((one, at) => text(one, `${name}[${at}]`)) : [text(value, name)];
 
-export const messageOptions = { offset: atLeastZero, limit, includeThinking: flag };
+export const messageOptions = { offset: count, limit, includeThinking: flag };
 
 export const checkpointListOptions = {
-  offset: atLeastZero,
+  offset: count,
   limit,
   cursor: (value: unknown, name: string) => (value === null ? undefined : text(value, name)),
 };
 
-export const eventOptions = { signal: pruneOptions.signal };
-
-export const sessionListOptions = {
-  status: texts,
-  agentType: texts,
-  limit: whole(1, 100_000, "sessions"),
-  cursor: pageOptions.cursor,
-};
+export const sessionListOptions = { ...pageOptions, status: texts, agentType: texts };

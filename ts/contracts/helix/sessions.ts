@@ -5,9 +5,10 @@ import type { Engine } from "../../store/engine.js";
 import { ForkpointError, isOvertaken, quote } from "../../bridge/errors.js";
 import { readRecord } from "../../store/options.js";
 import { deserialize } from "../../bridge/serializer.js";
+import type { Bytes } from "../../bridge/bytes.js";
 import type { NewPart, Part } from "../../bridge/wire.js";
 import type { Compared, Comparison } from "./comparison.js";
-import { holdersOf } from "../../store/lease.js";
+import { PAGE, pageOf } from "../../store/page.js";
 import { type Clock, sessionListOptions } from "./options.js";
 import type { Turns } from "./turns.js";
 import { type EncodedState, StoredState, partsOf, readMessages } from "./values.js";
@@ -70,6 +71,8 @@ export class Session {
 
 /** The lists that are stored beside a session's document. */
 export type ListName = "staging" | "runs" | "subSessions";
+
+export const bytesOf = ({ bytes }: NewPart): Bytes => bytes;
 
 /** Makes the part that stores a list. */
 export function listPart(name: ListName, list: readonly unknown[], { format }: Engine): NewPart {
@@ -144,12 +147,7 @@ async function store(
     parts: parts.map(({ name, tag }) => ({ name, tag })),
     messages,
   };
-  await helix.call(
-    native,
-    "change",
-    fields,
-    parts.map(({ bytes }) => bytes),
-  );
+  await helix.call(native, "change", fields, parts.map(bytesOf));
 }
 
 /**
@@ -264,36 +262,30 @@ export async function readLog(
 }
 
 /** The number of sessions that one query lists. */
-export const PAGE = 500;
+export const BATCH = 500;
 
 /** Lists sessions. The session that was created last comes first. */
 export async function listSessions({ engine: { native }, clock }: Context, options: unknown): Promise<SessionsPage> {
   const read = readRecord(options, "options", sessionListOptions);
-  const limit = (read["limit"] as number | undefined) ?? 100;
-  const [statuses, agentTypes] = [read["status"], read["agentType"]] as Array<string[] | undefined>;
+  const { limit = PAGE, status: statuses, agentType: agentTypes } = read;
   const aliveSince = clock.aliveSince();
-  const wanted = ({ savedAt, status, agentType }: Row) =>
+  const isListed = ({ savedAt, status, agentType }: Row) =>
     savedAt >= aliveSince && (statuses?.includes(status) ?? true) && (agentTypes?.includes(agentType) ?? true);
   const found: Array<Row & { cursor: string }> = [];
-  let before = read["cursor"] as number | undefined;
+  let before = read.cursor;
   for (;;) {
     // Request one session more than the page holds. If there is one, there is a next page.
-    const most = Math.max(limit + 1, statuses || agentTypes ? PAGE : 0);
-    const page = await helix.call(native, "sessions", { before, limit: most });
-    found.push(...page.filter(wanted));
-    if (found.length > limit || page.length < most) break;
-    before = Number(page.at(-1)!.cursor);
+    const most = Math.max(limit + 1, statuses || agentTypes ? BATCH : 0);
+    const batch = await helix.call(native, "sessions", { before, limit: most });
+    found.push(...batch.filter(isListed));
+    if (found.length > limit || batch.length < most) break;
+    before = Number(batch.at(-1)!.cursor);
   }
-  const shown = found.slice(0, limit);
-  const leases = await holdersOf(
-    native,
-    helix.name,
-    shown.map(({ id }) => id),
-  );
-  const infos = shown.map((row, at) => ({ ...infoOf(row), lease: leases[at]! }));
-  return { sessions: infos, cursor: found.length > limit ? shown.at(-1)!.cursor : null };
+  const { page, cursor } = await pageOf(native, helix.name, { found, limit }, ({ id }) => id, infoOf);
+  return { sessions: page, cursor };
 }
 
-function infoOf({ id, agentType, status, stepCount, createdAt, savedAt }: Row): Omit<SessionInfo, "lease"> {
-  return { sessionId: id, agentType, status, stepCount, createdAt, updatedAt: savedAt };
+function infoOf(row: Row, lease: LeaseHolder | null): SessionInfo {
+  const { id, agentType, status, stepCount, createdAt, savedAt } = row;
+  return { sessionId: id, agentType, status, stepCount, createdAt, updatedAt: savedAt, lease };
 }

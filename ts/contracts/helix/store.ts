@@ -2,6 +2,7 @@
 
 import type { Engine } from "../../store/engine.js";
 import { ForkpointError, isArray, quote, readingArgument, show, typeError } from "../../bridge/errors.js";
+import { ContractStore } from "../../store/contract-store.js";
 import { StoreHandle } from "../../store/handle.js";
 import { idOrNull, requireId } from "../../store/ids.js";
 import { readRecord } from "../../store/options.js";
@@ -37,10 +38,7 @@ import type {
 } from "./contract.js";
 import type { Store } from "../../store/store.js";
 import type { SessionsPage } from "./sessions.js";
-import type { RunRef } from "../../store/run-ref.js";
-import type { Lease, LeaseOptions } from "../../store/lease.js";
-import type { CheckOptions } from "../../store/check.js";
-import type { VerifyReport } from "../../bridge/wire.js";
+import type { Lease } from "../../store/lease.js";
 
 /** Statistics of the sessions. */
 export interface SessionStats extends Omit<StoreStats, "lineages" | "largest"> {
@@ -68,7 +66,8 @@ export interface SessionStats extends Omit<StoreStats, "lineages" | "largest"> {
  * ```
  */
 export class SessionStore<TState extends object = Record<string, any>>
-  implements SessionStateStore<TState>, AsyncDisposable
+  extends ContractStore
+  implements SessionStateStore<TState>
 {
   readonly #handle: StoreHandle;
   #clock: Clock;
@@ -85,20 +84,16 @@ export class SessionStore<TState extends object = Record<string, any>>
    */
   constructor(target: string | URL | Store, options?: SessionStoreOptions) {
     const { now, ttlMs, others } = readSessionOptions(options);
-    this.#handle = StoreHandle.of(target, others, helix);
-    if (!this.#handle.owned && ttlMs !== undefined) {
+    const handle = StoreHandle.of(target, others, helix);
+    super(handle);
+    this.#handle = handle;
+    if (!handle.owned && ttlMs !== undefined) {
       throw typeError('option "ttlMs" belongs to openStore() when the target is an open store');
     }
     const ttl = ttlMs ?? null;
-    this.#clock = new Clock(now, () => (this.#handle.owned ? ttl : this.#handle.retention.ttlMs));
+    this.#clock = new Clock(now, () => (handle.owned ? ttl : handle.retention.ttlMs));
   }
 
-  /**
-   * Creates a session. Its status is `"active"`, its `stepCount` is 0, and `initialState` is its `customState`.
-   * @throws ForkpointError `CONFLICT` if the session exists. `INVALID_ARGUMENT` if a value cannot be stored.
-   *
-   * @example await store.createSession("session-1", { agentType: "researcher", initialState: { topic: "rust" } });
-   */
   createSession(sessionId: string, options: CreateSessionOptions<TState>): Promise<void> {
     return this.#save(async (context) => {
       const id = requireId(sessionId, "sessionId");
@@ -118,55 +113,24 @@ export class SessionStore<TState extends object = Record<string, any>>
     });
   }
 
-  /**
-   * Returns true if the session exists. A session that has expired does not.
-   *
-   * @example if (!(await store.sessionExists("session-1"))) console.log("expired or never created");
-   */
   sessionExists(sessionId: string): Promise<boolean> {
     return this.#ask(sessionId, false, async (context, id) => (await sessions.readLog(context, id, 0, 0)) !== null);
   }
 
-  /**
-   * The same as `sessionExists`.
-   *
-   * @example const isThere = await store.exists("session-1");
-   */
   exists(sessionId: string): Promise<boolean> {
     return this.sessionExists(sessionId);
   }
 
-  /**
-   * Removes a session with its messages and checkpoints, in one transaction. An unknown session causes no error.
-   *
-   * @example await store.deleteSession("session-1");
-   */
   deleteSession(sessionId: string): Promise<void> {
     return this.#ask(sessionId, undefined, async ({ engine: { native } }, id) => {
       await helix.call(native, "delete", { sessionId: id });
     });
   }
 
-  /**
-   * Returns the state of a session, or null if there is no such session. `messages` is there if the state was saved
-   * with messages; `getMessages` reads the session's log.
-   *
-   * @example const topic = (await store.loadState("session-1"))?.customState.topic;
-   */
   loadState(sessionId: string): Promise<AgentState<TState> | null> {
-    return this.#ask(
-      sessionId,
-      null,
-      (context, id) => sessions.loadState(context, id) as Promise<AgentState<TState> | null>,
-    );
+    return this.#ask(sessionId, null, sessions.loadState) as Promise<AgentState<TState> | null>;
   }
 
-  /**
-   * Replaces the state of a session. The session's log of messages does not change. An unknown session is created.
-   * @throws TypeError if the state is no object. ForkpointError `INVALID_ARGUMENT` if a value cannot be stored.
-   *
-   * @example await store.saveState("session-1", { status: "active", stepCount: 3, customState: { topic: "rust" } });
-   */
   saveState(sessionId: string, state: AgentState<TState>): Promise<void> {
     return this.#change(sessionId, async (context, id) => {
       const encoded = encodeState(state, "state", context.engine.format);
@@ -177,11 +141,6 @@ export class SessionStore<TState extends object = Record<string, any>>
     });
   }
 
-  /**
-   * Sets the status of a session.
-   *
-   * @example await store.updateStatus("session-1", "completed");
-   */
   updateStatus(sessionId: string, status: AgentStatus): Promise<void> {
     return this.#change(sessionId, async (context, id) => {
       const next = requireStatus(status, "status");
@@ -189,12 +148,6 @@ export class SessionStore<TState extends object = Record<string, any>>
     });
   }
 
-  /**
-   * Sets the status if it is one of the expected ones, and returns whether it was. Of several processes that try, one
-   * succeeds.
-   *
-   * @example const isMine = await store.compareAndSetStatus("session-1", ["active", "interrupted"], "running");
-   */
   compareAndSetStatus(
     sessionId: string,
     expected: AgentStatus | readonly AgentStatus[],
@@ -210,11 +163,6 @@ export class SessionStore<TState extends object = Record<string, any>>
     });
   }
 
-  /**
-   * Adds 1 to `stepCount` and returns the new number.
-   *
-   * @example const step = await store.incrementStepCount("session-1");
-   */
   incrementStepCount(sessionId: string): Promise<number> {
     return this.#change(sessionId, (context, id) =>
       sessions.update(context, id, ({ row }) => {
@@ -224,23 +172,12 @@ export class SessionStore<TState extends object = Record<string, any>>
     );
   }
 
-  /**
-   * Merges changes into `customState`. A value replaces the stored value of its key; other keys stay. See
-   * {@link CustomStateChanges} for arrays that are appended.
-   *
-   * @example await store.mergeCustomState("session-1", { topic: "sqlite" });
-   */
   mergeCustomState(sessionId: string, changes: CustomStateChanges): Promise<MergeResult> {
     return this.#change(sessionId, async (context, id) =>
       customState.mergeCustomState(context, id, customState.encodeChanges(changes, context.engine.format)),
     );
   }
 
-  /**
-   * Stores changes beside the state, until they are merged or dropped. `loadState` does not show them.
-   *
-   * @example await store.stageChanges("session-1", { topic: "sqlite" });
-   */
   stageChanges(sessionId: string, changes: CustomStateChanges): Promise<void> {
     return this.#change(sessionId, async (context, id) =>
       customState.stage(context, id, customState.encodeChanges(changes, context.engine.format)),
@@ -249,7 +186,6 @@ export class SessionStore<TState extends object = Record<string, any>>
 
   /**
    * Returns the changes that wait, in the order in which they were staged.
-   *
    * @example const waiting = (await store.getStaging("session-1")).length;
    */
   getStaging(sessionId: string): Promise<CustomStateChanges[]> {
@@ -258,29 +194,14 @@ export class SessionStore<TState extends object = Record<string, any>>
     );
   }
 
-  /**
-   * Merges all staged changes into `customState`, in the order in which they were staged.
-   *
-   * @example const { warnings } = await store.promoteStaging("session-1");
-   */
   promoteStaging(sessionId: string): Promise<MergeResult> {
     return this.#change(sessionId, customState.promote);
   }
 
-  /**
-   * Drops all staged changes.
-   *
-   * @example await store.discardStaging("session-1");
-   */
   discardStaging(sessionId: string): Promise<void> {
     return this.#change(sessionId, customState.discard);
   }
 
-  /**
-   * Appends messages to the log of a session: all or none. Messages of one call stay together and in order.
-   *
-   * @example await store.appendMessages("session-1", [{ role: "user", content: "Hello" }]);
-   */
   appendMessages(sessionId: string, messages: readonly Message[]): Promise<void> {
     return this.#change(sessionId, async ({ engine, clock, turns }, id) => {
       if (!isArray(messages)) throw typeError(`messages must be an array, and is ${show(messages)}`);
@@ -295,14 +216,6 @@ export class SessionStore<TState extends object = Record<string, any>>
     });
   }
 
-  /**
-   * Returns messages of the log, oldest first. `offset` is the number of messages to skip (default: 0), and `limit` the
-   * maximum number of messages (default: all). With `includeThinking: false`, messages have no field `thinking`
-   * (default: true).
-   * @throws RangeError for a negative or fractional `offset` or `limit`.
-   *
-   * @example const { messages, total } = await store.getMessages("session-1", { offset: 100, limit: 20 });
-   */
   getMessages(
     sessionId: string,
     options?: { offset?: number; limit?: number; includeThinking?: boolean },
@@ -310,15 +223,7 @@ export class SessionStore<TState extends object = Record<string, any>>
     const none = { messages: [], total: 0, hasMore: false };
     return this.#ask(sessionId, none, async (context, id) => {
       const read = readRecord(options, "options", messageOptions);
-      const {
-        offset = 0,
-        limit = Number.MAX_SAFE_INTEGER,
-        includeThinking = true,
-      } = read as {
-        offset?: number;
-        limit?: number;
-        includeThinking?: boolean;
-      };
+      const { offset = 0, limit = Number.MAX_SAFE_INTEGER, includeThinking = true } = read;
       const found = await sessions.readLog(context, id, offset, limit);
       if (found === null) return none;
       const messages = found.messages as Message[];
@@ -327,22 +232,10 @@ export class SessionStore<TState extends object = Record<string, any>>
     });
   }
 
-  /**
-   * Returns how many messages a session has.
-   *
-   * @example const count = await store.getMessageCount("session-1");
-   */
   getMessageCount(sessionId: string): Promise<number> {
     return this.#ask(sessionId, 0, async (context, id) => (await sessions.readLog(context, id, 0, 0))?.total ?? 0);
   }
 
-  /**
-   * Keeps the first `count` messages of a session. A session with fewer messages stays as it is. Checkpoints keep all
-   * of their messages.
-   * @throws RangeError for a negative or fractional `count`.
-   *
-   * @example await store.truncateMessages("session-1", 10);
-   */
   truncateMessages(sessionId: string, count: number): Promise<void> {
     return this.#change(sessionId, async (context, id) => {
       const to = wholeCount(count, "count");
@@ -357,7 +250,6 @@ export class SessionStore<TState extends object = Record<string, any>>
    * Stores a checkpoint. A checkpoint of the session with the same id is replaced. The session need not exist.
    * @throws ForkpointError `CONFLICT` if another session has a checkpoint of this id. TypeError or RangeError for wrong
    *   fields. In each case nothing was stored.
-   *
    * @example
    * ```ts
    * const id = generateCheckpointId("session-1", 3);
@@ -371,13 +263,12 @@ export class SessionStore<TState extends object = Record<string, any>>
       const [checkpoint, sessionId] = splitSession(given);
       const encoded = checkpoints.encodeCheckpoint(checkpoint, sessionId, context.engine.format);
       await checkpoints.save(context, encoded);
-      this.#tell(encoded);
+      this.#announce(encoded);
     });
   }
 
   /**
    * Returns a checkpoint, or null if there is none. With a `sessionId`, a checkpoint of another session is not found.
-   *
    * @example const messages = (await store.getCheckpoint(checkpointId))?.state.messages;
    */
   getCheckpoint(checkpointId: string): Promise<Checkpoint<TState> | null>;
@@ -393,12 +284,6 @@ export class SessionStore<TState extends object = Record<string, any>>
     });
   }
 
-  /**
-   * Returns the checkpoint of a session with the greatest `timestamp`, or null if there is none. Of checkpoints with
-   * the same timestamp, it is the one that was saved last.
-   *
-   * @example const latest = await store.getLatestCheckpoint("session-1");
-   */
   getLatestCheckpoint(sessionId: string): Promise<Checkpoint<TState> | null> {
     return this.#ask(sessionId, null, async (context, id) => {
       const found = await checkpoints.findLatest(context, id);
@@ -406,14 +291,6 @@ export class SessionStore<TState extends object = Record<string, any>>
     });
   }
 
-  /**
-   * Lists the checkpoints of a session, the greatest `timestamp` first. `limit` is the maximum number of items
-   * (default: all), and `offset` the number of checkpoints to skip (default: 0). Pass the `cursor` of the last page in
-   * place of an `offset` if checkpoints may be saved between the calls.
-   * @throws RangeError for a negative or fractional `offset` or `limit`.
-   *
-   * @example const { items, total } = await store.listCheckpoints("session-1", { limit: 10 });
-   */
   listCheckpoints(
     sessionId: string,
     options?: { limit?: number; offset?: number; cursor?: string | null | undefined },
@@ -426,7 +303,6 @@ export class SessionStore<TState extends object = Record<string, any>>
    * log has the `messageCount` messages again that it had at the checkpoint. Staged changes are dropped. Later checkpoints stay. Returns the
    * checkpoint: continue your stream from its `streamSequence`.
    * @throws ForkpointError `NOT_FOUND` if there is no such checkpoint.
-   *
    * @example const { streamSequence } = await store.rewindTo(checkpointId);
    */
   rewindTo(checkpointId: string): Promise<Checkpoint<TState>>;
@@ -443,7 +319,6 @@ export class SessionStore<TState extends object = Record<string, any>>
    * Begins a new session with the state and the messages of a checkpoint. The old session does not change. Returns the
    * new session's first checkpoint, a copy. `sessionId` in the state of the copy names the new session.
    * @throws ForkpointError `NOT_FOUND` if there is no such checkpoint. `CONFLICT` if the new session exists.
-   *
    * @example await store.branchSession(checkpointId, "session-1, another try");
    */
   branchSession(checkpointId: string, newSessionId: string): Promise<Checkpoint<TState>> {
@@ -451,68 +326,34 @@ export class SessionStore<TState extends object = Record<string, any>>
       const newId = requireId(newSessionId, "newSessionId");
       await this.#turns.settled();
       const copy = await checkpoints.branch(context, checkpointId, newId);
-      this.#tell(copy);
+      this.#announce(copy);
       return copy;
     });
   }
 
-  /**
-   * Adds a run to a session.
-   * @throws ForkpointError `CONFLICT` if the session has a run of this id.
-   *
-   * @example const { runId, turn } = await store.startRun("session-1", { startSequence: 42 });
-   */
   startRun(sessionId: string, run?: StartRun): Promise<Run> {
     return this.#change(sessionId, (context, id) => runs.startRun(context, id, run));
   }
 
-  /**
-   * Ends a run.
-   * @throws ForkpointError `NOT_FOUND` if the session has no such run. `CONFLICT` if the run has ended already.
-   *
-   * @example await store.endRun("session-1", runId, { status: "interrupted" });
-   */
   endRun(sessionId: string, runId: string, end?: EndRun): Promise<Run> {
     return this.#change(sessionId, (context, id) => runs.endRun(context, id, requireId(runId, "runId"), end));
   }
 
-  /**
-   * Returns the runs of a session, in the order in which they were started.
-   *
-   * @example const running = (await store.listRuns("session-1")).filter(({ status }) => status === "running");
-   */
   listRuns(sessionId: string): Promise<Run[]> {
-    return this.#ask(sessionId, [], async (context, id) => {
-      const session = await sessions.find(context, id);
-      return session?.list<Run>("runs", context.engine) ?? [];
-    });
+    return this.#list(sessionId, "runs");
   }
 
-  /**
-   * Adds a reference to the session of a sub-agent. A reference to the same session replaces the earlier one.
-   *
-   * @example await store.addSubSession("session-1", { subSessionId: "session-2", agentType: "critic" });
-   */
   addSubSession(sessionId: string, ref: SubSessionRef): Promise<void> {
     return this.#change(sessionId, (context, id) => runs.addSubSession(context, id, ref));
   }
 
-  /**
-   * Returns the references to sub-sessions, in the order in which they were added.
-   *
-   * @example const refs = await store.listSubSessions("session-1");
-   */
   listSubSessions(sessionId: string): Promise<SubSessionRef[]> {
-    return this.#ask(sessionId, [], async (context, id) => {
-      const session = await sessions.find(context, id);
-      return session?.list<SubSessionRef>("subSessions", context.engine) ?? [];
-    });
+    return this.#list(sessionId, "subSessions");
   }
 
   /**
    * Lists the sessions, also those of earlier processes. The session that was created last comes first. `status` and
    * `agentType` keep the sessions that have one of the given values. `limit` is at most 100,000 (default: 100).
-   *
    * @example const { sessions, cursor } = await store.sessions({ status: "running", limit: 20 });
    */
   sessions(options?: {
@@ -529,7 +370,6 @@ export class SessionStore<TState extends object = Record<string, any>>
 
   /**
    * Calls a function for each checkpoint that this object stores, when the checkpoint is durable.
-   *
    * @example store.on("checkpoint_created", ({ checkpointId }, sessionId) => console.log(sessionId, checkpointId));
    */
   on(event: "checkpoint_created", listener: (event: CheckpointCreatedEvent, sessionId: string) => void): this {
@@ -539,7 +379,6 @@ export class SessionStore<TState extends object = Record<string, any>>
 
   /**
    * Removes a function that `on` has added.
-   *
    * @example store.off("checkpoint_created", listener);
    */
   off(event: "checkpoint_created", listener: (event: CheckpointCreatedEvent, sessionId: string) => void): this {
@@ -550,30 +389,12 @@ export class SessionStore<TState extends object = Record<string, any>>
   /**
    * Returns the events of a session, or of all sessions, as an iterator. It ends when the signal aborts or the store is
    * closed.
-   *
    * @example for await (const chunk of store.events("session-1")) console.log(chunk.checkpointId, chunk.stepCount);
    */
   events(sessionId?: string, options?: { signal?: AbortSignal }): AsyncIterableIterator<CheckpointCreatedEvent> {
     return this.#events.stream(sessionId, options, this.#handle.closing);
   }
 
-  /**
-   * Takes the lease of a run, so that no other process works on it. It is renewed until it is
-   * released, or this object is closed. The lease of a process that has ended on this machine is taken at once.
-   * @throws TypeError or RangeError for a wrong run or option. ForkpointError `CONFLICT` if somebody else holds the lease:
-   *   `error.lease` says who, and until when.
-   * @example await using lease = await store.lease({ space: "helix", run: "session-1" });
-   */
-  lease(run: RunRef, options?: LeaseOptions): Promise<Lease> {
-    return this.#handle.lease(run, options);
-  }
-
-  /**
-   * Returns the same store for the holder of a lease: each of its writes is refused with `CONFLICT`, and stores nothing,
-   * if the lease was lost.
-   * @throws TypeError if the lease is of another store.
-   * @example const mine = store.withLease(lease);
-   */
   withLease(lease: Lease): SessionStore<TState> {
     const view = new SessionStore<TState>(this.#handle.withLease(lease).asStore);
     [view.#clock, view.#turns, view.#events] = [this.#clock, this.#turns, this.#events];
@@ -583,7 +404,6 @@ export class SessionStore<TState extends object = Record<string, any>>
   /**
    * Removes checkpoints as in every store, and the sessions whose last write was before `olderThan`. Default: removes
    * what has expired.
-   *
    * @example const { sessions, removed } = await store.prune({ olderThan: Date.now() - 86_400_000, dryRun: true });
    */
   prune(options?: PruneOptions<SessionPruneResult>): Promise<SessionPruneResult> {
@@ -592,7 +412,6 @@ export class SessionStore<TState extends object = Record<string, any>>
 
   /**
    * Returns how many sessions, checkpoints and messages (`records`) are stored and how much storage they use.
-   *
    * @example const { sessions, checkpoints, records } = await store.stats();
    */
   stats(options?: StatsOptions): Promise<SessionStats> {
@@ -604,43 +423,10 @@ export class SessionStore<TState extends object = Record<string, any>>
     });
   }
 
-  /**
-   * Verifies the whole database and changes nothing. The same as `Store.check()`.
-   *
-   * @example const { ok, findings } = await store.check();
-   */
-  check(options?: CheckOptions): Promise<VerifyReport> {
-    return this.#handle.check(options);
-  }
-
-  /**
-   * Gives the space of removed data back to the file system. The same as `Store.vacuum()`.
-   *
-   * @example await store.vacuum();
-   */
-  vacuum(): Promise<void> {
-    return this.#handle.vacuum();
-  }
-
-  /**
-   * Waits for earlier calls to end, then closes this object. A second call is allowed. An open store that was given to
-   * the constructor stays open.
-   *
-   * @example await store.close();
-   */
-  async close(): Promise<void> {
-    await this.#handle.close();
+  override async close(): Promise<void> {
+    await super.close();
     // An object from `withLease` shares the events of the one that made it.
     if (!this.#handle.isLeased) this.#events.close();
-  }
-
-  /**
-   * Calls `close()` at the end of an `await using` block.
-   *
-   * @example await using store = new SessionStore("sessions.db");
-   */
-  [Symbol.asyncDispose](): Promise<void> {
-    return this.close();
   }
 
   #run<T>(work: (context: sessions.Context) => Promise<T>): Promise<T> {
@@ -663,6 +449,14 @@ export class SessionStore<TState extends object = Record<string, any>>
     });
   }
 
+  /** Returns a list that is stored beside the session's document. */
+  #list<T>(sessionId: unknown, name: sessions.ListName): Promise<T[]> {
+    return this.#ask(sessionId, [], async (context, id) => {
+      const session = await sessions.find(context, id);
+      return session?.list<T>(name, context.engine) ?? [];
+    });
+  }
+
   /** Runs a write on a session. */
   async #change<T>(sessionId: unknown, work: (context: sessions.Context, id: string) => Promise<T>): Promise<T> {
     const result = await this.#save((context) => work(context, requireId(sessionId, "sessionId")));
@@ -670,8 +464,8 @@ export class SessionStore<TState extends object = Record<string, any>>
     return result;
   }
 
-  #tell(checkpoint: { id: string; stepCount: number; sessionId: string }): void {
-    this.#events.tell(checkpoint, this);
+  #announce(checkpoint: { id: string; stepCount: number; sessionId: string }): void {
+    this.#events.emit(checkpoint, this);
     this.#sweepIfDue();
   }
 

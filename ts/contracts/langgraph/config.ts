@@ -2,7 +2,7 @@
 
 import type { Config } from "@langchain/langgraph-checkpoint";
 import { ForkpointError, readingArgument, show, typeError } from "../../bridge/errors.js";
-import { requireId, splitLineage } from "../../store/ids.js";
+import { requireId, splitLineage, text } from "../../store/ids.js";
 
 /** The thread, namespace and id of a checkpoint. */
 export interface CheckpointRef {
@@ -60,9 +60,4 @@ export function configOf({ threadId, namespace, id }: CheckpointRef): Config {
 export function lineageOf(name: string): { threadId: string; checkpointNs: string } {
   const { threadId, namespace: checkpointNs } = splitLineage(name);
   return { threadId, checkpointNs };
-}
-
-function text(value: unknown, what: string): string {
-  if (typeof value !== "string") throw typeError(`${what} must be a string, and is ${show(value)}`);
-  return value;
 }

@@ -19,10 +19,8 @@ import type { PruneStrategy, SaverPruneOptions, SaverPruneResult } from "./threa
 import type { ListThreadsOptions, ThreadsPage } from "./listing.js";
 import type { ThreadStatus } from "./status.js";
 import type { ImportOptions, ImportProgress } from "./import.js";
-import type { RunRef } from "../../store/run-ref.js";
-import type { Lease, LeaseOptions } from "../../store/lease.js";
-import type { CheckOptions } from "../../store/check.js";
-import type { VerifyReport } from "../../bridge/wire.js";
+import type { ContractStore } from "../../store/contract-store.js";
+import type { Lease } from "../../store/lease.js";
 
 /**
  * The part of LangGraph's config that a saver reads: `thread_id`, `checkpoint_ns` and `checkpoint_id` of
@@ -68,6 +66,12 @@ export interface SaverStats extends Omit<StoreStats, "lineages" | "largest"> {
   largest: Array<{ threadId: string; checkpointNs: string } & Omit<LineageStats, "lineage">>;
 }
 
+type StoreMethods = Pick<ContractStore, "lease" | "check" | "vacuum" | "close" | typeof Symbol.asyncDispose>;
+
+// The class below is a declaration too. The class that it describes has these methods.
+// oxlint-disable-next-line no-unsafe-declaration-merging
+export interface ForkpointSaver extends StoreMethods {}
+
 /**
  * A checkpointer that survives crashes. Each checkpoint stores only what changed.
  *
@@ -84,7 +88,7 @@ export interface SaverStats extends Omit<StoreStats, "lineages" | "largest"> {
  * const graph = builder.compile({ checkpointer: new ForkpointSaver("agent.db") });
  * ```
  */
-export declare class ForkpointSaver extends BaseCheckpointSaver implements AsyncDisposable {
+export declare class ForkpointSaver extends BaseCheckpointSaver {
   /**
    * @param target a file path, `"sqlite:<path>"`, a `file:` URL, `"jsonl:<folder>"`, `"memory:"`, or a store from
    *   `openStore`. A file is opened in the background. If the file cannot be opened, the first call of a method rejects.
@@ -95,7 +99,6 @@ export declare class ForkpointSaver extends BaseCheckpointSaver implements Async
 
   /**
    * The option `program`. Undefined if it was not given.
-   *
    * @example console.log(saver.program);
    */
   get program(): string | undefined;
@@ -106,7 +109,6 @@ export declare class ForkpointSaver extends BaseCheckpointSaver implements Async
    * Without a `checkpoint_ns`, the namespace is that of the graph itself. Returns undefined if there is no such
    * checkpoint, or if the config has no `thread_id`.
    * @throws ForkpointError `CORRUPT` if the checkpoint is damaged.
-   *
    * @example const tuple = await saver.getTuple({ configurable: { thread_id: "thread-1" } });
    */
   getTuple(config: Config): Promise<CheckpointTuple | undefined>;
@@ -118,7 +120,6 @@ export declare class ForkpointSaver extends BaseCheckpointSaver implements Async
    * `""` is the graph itself; without a `checkpoint_ns`, the checkpoints of all namespaces are listed. `before` is a
    * config: only checkpoints with smaller ids than its `checkpoint_id` are listed. `limit` is the number of checkpoints
    * (default: all). `filter` compares literal top-level keys of the metadata for equality.
-   *
    * @example for await (const { checkpoint } of saver.list(config, { limit: 10 })) console.log(checkpoint.id);
    */
   list(config: Config, options?: CheckpointListOptions): AsyncGenerator<CheckpointTuple>;
@@ -131,7 +132,6 @@ export declare class ForkpointSaver extends BaseCheckpointSaver implements Async
    * @param newVersions the channels that changed. The other channels are inherited from the parent.
    * @throws ForkpointError `INVALID_ARGUMENT` without a `thread_id`, or if a value cannot be stored. `CONFLICT` with
    *   `expectedParent` if another run has already continued from the parent. In both cases nothing was stored.
-   *
    * @example const stored = await saver.put(config, checkpoint, { source: "loop", step: 1, parents: {} }, { draft: 2 });
    */
   put(
@@ -148,14 +148,12 @@ export declare class ForkpointSaver extends BaseCheckpointSaver implements Async
    * LangGraph's own channels (errors, interrupts, resume values) replace the stored writes instead.
    * @throws ForkpointError `INVALID_ARGUMENT` without a `thread_id` or a `checkpoint_id`, or if a value cannot be
    *   stored.
-   *
    * @example await saver.putWrites(config, [["draft", "one"]], "task-1");
    */
   putWrites(config: Config, writes: PendingWrite[], taskId: string, taskPath?: string): Promise<void>;
 
   /**
    * Removes a thread with all of its namespaces and writes. An unknown thread causes no error.
-   *
    * @example await saver.deleteThread("thread-1");
    */
   deleteThread(threadId: string): Promise<void>;
@@ -164,7 +162,6 @@ export declare class ForkpointSaver extends BaseCheckpointSaver implements Async
    * Returns what the ancestors of a checkpoint contributed to delta channels: for each of `channels`, the last stored
    * value, and the writes after that value, oldest first. LangGraph calls this method to rebuild delta channels. The
    * writes of other branches are not included.
-   *
    * @example const { messages } = await saver.getDeltaChannelHistory({ config, channels: ["messages"] });
    */
   getDeltaChannelHistory(options: { config: Config; channels: string[] }): Promise<Record<string, DeltaChannelHistory>>;
@@ -176,7 +173,6 @@ export declare class ForkpointSaver extends BaseCheckpointSaver implements Async
    * @param strategy what to remove. Default: `"keep_latest"`.
    * @throws TypeError or RangeError for wrong arguments: nothing was removed. ForkpointError `CLOSED` if the saver is
    *   closed before `prune` ends.
-   *
    * @example
    * ```ts
    * const planned = await saver.prune(["thread-1"], { keepLastN: 10 }, { dryRun: true });
@@ -191,7 +187,6 @@ export declare class ForkpointSaver extends BaseCheckpointSaver implements Async
    *
    * @throws TypeError or RangeError for wrong arguments: nothing was removed. ForkpointError `CLOSED` if the saver is
    *   closed before the call ends.
-   *
    * @example const planned = await saver.deleteForRuns(["run-2"], { dryRun: true });
    */
   deleteForRuns(runIds: string[], options?: SaverPruneOptions): Promise<SaverPruneResult>;
@@ -200,7 +195,6 @@ export declare class ForkpointSaver extends BaseCheckpointSaver implements Async
    * Copies a thread, with the ids of its checkpoints, to a new thread. The copy is not one transaction. If the copy
    * fails, the part that was copied is removed. If the process is killed, that part stays.
    * @throws ForkpointError `NOT_FOUND` if there is no such thread. `CONFLICT` if the target exists.
-   *
    * @example await saver.copyThread("thread-1", "thread-1 before the experiment");
    */
   copyThread(sourceThreadId: string, targetThreadId: string): Promise<void>;
@@ -212,7 +206,6 @@ export declare class ForkpointSaver extends BaseCheckpointSaver implements Async
    * A page contains at most `limit` threads (default: 100). Pass the cursor of the previous page as `cursor`. A thread that is
    * active between two pages moves to the front, so no page repeats a thread. With `order: "asc"` it moves to the end, so no
    * thread is left out.
-   *
    * @example const { threads, cursor } = await saver.listThreads({ limit: 20, filter: { user: "ada" } });
    */
   listThreads(options?: ListThreadsOptions): Promise<ThreadsPage>;
@@ -225,7 +218,6 @@ export declare class ForkpointSaver extends BaseCheckpointSaver implements Async
    *
    * If in doubt, a question counts as open: an answer that equals the answer before it may have been given already.
    * @throws ForkpointError `CORRUPT` if the checkpoint is damaged.
-   *
    * @example const { status, next, interrupts } = (await saver.status("thread-1")) ?? {};
    */
   status(threadId: string): Promise<ThreadStatus | null>;
@@ -235,7 +227,6 @@ export declare class ForkpointSaver extends BaseCheckpointSaver implements Async
    * reads from that database. Each copied thread is read back and compared. If the import of a thread fails, the copied
    * part of this thread is removed.
    * @throws ForkpointError `CONFLICT` if one of the threads is in this store already: nothing was copied.
-   *
    * @example const { threads, checkpoints } = await saver.importSqliteSaver("old.db", { onProgress: console.log });
    */
   importSqliteSaver(from: string | URL, options?: ImportOptions): Promise<ImportProgress>;
@@ -247,63 +238,21 @@ export declare class ForkpointSaver extends BaseCheckpointSaver implements Async
    * @param from The PostgresSaver. If it has a serializer of your own, pass that one to this saver too.
    * @throws ForkpointError `CONFLICT` if one of the threads is in this store already: nothing was copied.
    *   `UNSUPPORTED` if the database does not have the saver's tables. `UNAVAILABLE` if the server cannot be read.
-   *
    * @example const { threads } = await saver.importPostgresSaver(postgresSaver, { onProgress: console.log });
    */
   importPostgresSaver(from: BaseCheckpointSaver, options?: ImportOptions): Promise<ImportProgress>;
 
   /**
    * Returns how many LangGraph checkpoints are stored and how much storage they use.
-   *
    * @example const { checkpoints, storedBytes, largest } = await saver.stats({ largest: 3 });
    */
   stats(options?: StatsOptions): Promise<SaverStats>;
 
   /**
-   * Takes the lease of a run, so that no other process works on it. It is renewed until it is
-   * released, or this object is closed. The lease of a process that has ended on this machine is taken at once.
-   * @throws TypeError or RangeError for a wrong run or option. ForkpointError `CONFLICT` if somebody else holds the lease:
-   *   `error.lease` says who, and until when.
-   * @example await using lease = await saver.lease({ space: "langgraph", run: "thread-1" });
-   */
-  lease(run: RunRef, options?: LeaseOptions): Promise<Lease>;
-
-  /**
-   * Returns the same store for the holder of a lease: each of its writes is refused with `CONFLICT`, and stores nothing,
+   * Returns the same saver for the holder of a lease: each of its writes is refused with `CONFLICT`, and stores nothing,
    * if the lease was lost.
    * @throws TypeError if the lease is of another store.
    * @example const mine = saver.withLease(lease);
    */
   withLease(lease: Lease): ForkpointSaver;
-
-  /**
-   * Verifies the whole database, including the data of other contracts, and changes nothing. The same as
-   * `Store.check()`.
-   *
-   * @example const { ok, findings } = await saver.check();
-   */
-  check(options?: CheckOptions): Promise<VerifyReport>;
-
-  /**
-   * Gives the space of removed checkpoints of all contracts back to the file system. Saves wait until `vacuum` ends.
-   * The same as `Store.vacuum()`.
-   *
-   * @example await saver.vacuum();
-   */
-  vacuum(): Promise<void>;
-
-  /**
-   * Waits for earlier calls to end, then closes this object. A second call is allowed. An open store that was given to
-   * the constructor stays open.
-   *
-   * @example await saver.close();
-   */
-  close(): Promise<void>;
-
-  /**
-   * Calls `close()` at the end of an `await using` block.
-   *
-   * @example await using saver = new ForkpointSaver("agent.db");
-   */
-  [Symbol.asyncDispose](): Promise<void>;
 }

@@ -1,8 +1,8 @@
 /** Imports the databases of SqliteSaver and PostgresSaver. */
 
 import { ForkpointError, quote } from "../../bridge/errors.js";
-import { type OptionParser, pathOf, readRecord } from "../../store/options.js";
-import { pruneOptions } from "../../store/retention.js";
+import { pathOf, readRecord } from "../../store/options.js";
+import { stepOptions } from "../../store/retention.js";
 import { type State, addSize, stateOf, verify } from "./comparison.js";
 import { ThreadCopy } from "./copying.js";
 import { splitsExactly } from "./serde.js";
@@ -43,7 +43,7 @@ export async function importSqliteSaver(
   options: unknown,
 ): Promise<ImportProgress> {
   const path = pathOf(from, "the database to import");
-  const read = readRecord(options, "options", importOptions) as ImportOptions;
+  const read = readRecord(options, "options", stepOptions) as ImportOptions;
   return importThreads(context, new SqliteSaver(path, await splitsExactly(context.serde)), read, "into another file");
 }
 
@@ -53,7 +53,7 @@ export async function importPostgresSaver(
   from: unknown,
   options: unknown,
 ): Promise<ImportProgress> {
-  const read = readRecord(options, "options", importOptions) as ImportOptions;
+  const read = readRecord(options, "options", stepOptions) as ImportOptions;
   const source = await openPostgresSaver(context.serde, from);
   try {
     return await importThreads(context, source, read, "into another store");
@@ -108,11 +108,6 @@ async function importThreads(
   await copyThreads(context, source, missing, done, step);
   return done;
 }
-
-const importOptions: { [K in keyof Required<ImportOptions>]: OptionParser<unknown> } = {
-  signal: pruneOptions.signal,
-  onProgress: pruneOptions.onProgress,
-};
 
 /** Returns the threads that the store has. */
 async function existing(context: SaverContext, threads: string[]): Promise<string[]> {

@@ -1,12 +1,12 @@
 /** Lists threads page by page, with their status. */
 
-import { ForkpointError, isArray, quote, show, typeError } from "../../bridge/errors.js";
-import { holdersOf } from "../../store/lease.js";
-import { type OptionParser, flag, pageOptions, readRecord } from "../../store/options.js";
+import { ForkpointError } from "../../bridge/errors.js";
+import type { LeaseHolder } from "../../bridge/forkpoint-error.js";
+import { flag, object, oneOf, readRecord } from "../../store/options.js";
+import { PAGE, pageOf, pageOptions } from "../../store/page.js";
 import { status, type ThreadStatus } from "./status.js";
 import { type SaverContext, filterOf, matches, metadataOf } from "./tuples.js";
 import { type FoundThread, each, langgraph, openThread } from "./wire.js";
-import type { LeaseHolder } from "../../bridge/forkpoint-error.js";
 
 /** Options of `listThreads()`. */
 export interface ListThreadsOptions {
@@ -52,8 +52,8 @@ export interface ThreadsPage {
   cursor: string | null;
 }
 
-/** The number of threads in a page if the metadata decides which threads are listed. */
-const PAGE = 100;
+/** The number of threads that a query lists if the metadata decides which of them are listed. */
+const BATCH = 100;
 
 /** The number of threads whose status is read at the same time. */
 const READS = 32;
@@ -63,13 +63,13 @@ const READS = 32;
  * goes on after the last thread of the page before it.
  */
 export async function listThreads(context: SaverContext, options: unknown): Promise<ThreadsPage> {
-  const read = readRecord(options, "options", listOptions) as ListThreadsOptions;
-  const { limit = 100, order = "desc", withStatus = true } = read;
+  const read = readRecord(options, "options", listOptions);
+  const { limit = PAGE, order = "desc", withStatus = true } = read;
   const filter = filterOf(read.filter);
-  let after = read.cursor as number | undefined;
+  let after = read.cursor;
   const found: FoundThread[] = [];
   for (;;) {
-    const most = filter.length > 0 ? PAGE : limit + 1;
+    const most = filter.length > 0 ? BATCH : limit + 1;
     const call = { latestFirst: order === "desc", after, limit: most };
     const page: FoundThread[] = await langgraph.find(context.native, "threads", call, each(openThread));
     for (const thread of page) {
@@ -78,19 +78,19 @@ export async function listThreads(context: SaverContext, options: unknown): Prom
     if (found.length > limit || page.length < most) break;
     after = Number(page.at(-1)!.cursor);
   }
-  const shown = found.slice(0, limit);
-  const leases = await holdersOf(
+  const { page, cursor } = await pageOf(
     context.native,
     langgraph.name,
-    shown.map(({ latest }) => latest.threadId),
+    { found, limit },
+    ({ latest }) => latest.threadId,
+    (thread, lease) => ({ thread, lease }),
   );
   const threads: ThreadsPage["threads"] = [];
-  for (let at = 0; at < shown.length; at += READS) {
-    const some = shown.slice(at, at + READS);
-    const read = some.map((thread, n) => entryOf(context, thread, leases[at + n]!, withStatus));
-    threads.push(...(await Promise.all(read)));
+  for (let at = 0; at < page.length; at += READS) {
+    const some = page.slice(at, at + READS);
+    threads.push(...(await Promise.all(some.map(({ thread, lease }) => entryOf(context, thread, lease, withStatus)))));
   }
-  return { threads, cursor: found.length > limit ? shown.at(-1)!.cursor : null };
+  return { threads, cursor };
 }
 
 async function entryOf(
@@ -124,17 +124,9 @@ async function statusOf(
   }
 }
 
-const listOptions: { [K in keyof Required<ListThreadsOptions>]: OptionParser<unknown> } = {
+const listOptions = {
   ...pageOptions,
-  order: (value, name) => {
-    if (value === "desc" || value === "asc") return value;
-    throw typeError(
-      `${name} must be "desc" or "asc", and is ${typeof value === "string" ? quote(value) : show(value)}`,
-    );
-  },
-  filter: (value, name) => {
-    if (value === null || (typeof value === "object" && !isArray(value))) return value;
-    throw typeError(`${name} must be an object, and is ${show(value)}`);
-  },
+  order: oneOf("desc", "asc"),
+  filter: (value: unknown, name: string) => (value === null ? null : object(value, name)),
   withStatus: flag,
 };

@@ -26,9 +26,9 @@ import {
 import { StoreHandle } from "../../store/handle.js";
 import { setHandle } from "../../store/handles.js";
 import { ownLeaseOption, type Lease, type LeaseOptions } from "../../store/lease.js";
-import { flag, programOption, type StoreOptions } from "../../store/options.js";
+import { flag, programOption, splitOptions } from "../../store/options.js";
 import { processStamp } from "../../store/holder.js";
-import { requireId } from "../../store/ids.js";
+import { listOf, requireId, text } from "../../store/ids.js";
 import { readAhead } from "./read-ahead.js";
 import { dependsOnParent } from "./dependence.js";
 import { deltaHistory } from "./history.js";
@@ -62,7 +62,18 @@ import type { VerifyReport } from "../../bridge/wire.js";
 import type { PruneStrategy, SaverPruneOptions, SaverPruneResult } from "./threads.js";
 import type { ForkpointSaver, SaverOptions, SaverStats } from "./forkpoint-saver.js";
 
-type Options = SaverOptions & Pick<StoreOptions, "serializer">;
+const saverOptions = {
+  serde: (value: unknown, name: string) => {
+    for (const method of ["dumpsTyped", "loadsTyped"] as const) {
+      const found = (value as Partial<SerializerProtocol> | null)?.[method];
+      if (typeof found !== "function") throw typeError(`${name} must have a method ${method}()`);
+    }
+    return value as SerializerProtocol;
+  },
+  expectedParent: flag,
+  lease: ownLeaseOption,
+  program: programOption,
+};
 
 /** The size of a checkpoint's parts in bytes. */
 function sizeOf(found: Found | null): number {
@@ -85,29 +96,17 @@ export function saverOf(peer: Peer): typeof ForkpointSaver {
     readonly #leases: ThreadLeases;
     readonly #program: string | undefined;
 
-    constructor(target: string | URL | object, options?: Options) {
-      if (options !== undefined && (typeof options !== "object" || options === null || isArray(options))) {
-        throw typeError(`options must be an object, and is ${show(options)}`);
-      }
-      const {
-        serde,
-        expectedParent = false,
-        lease = false,
-        program: _,
-        ...others
-      } = readingArgument("options", () => ({ ...options }) as Options);
-      if (others.serializer !== undefined)
+    constructor(target: string | URL | object, options?: SaverOptions) {
+      const { own, others } = splitOptions(options, saverOptions);
+      const { serde, expectedParent = false, lease, program } = own;
+      if (others?.serializer !== undefined)
         throw typeError('Unknown option "serializer". A ForkpointSaver takes the option "serde" instead');
-      if (serde !== undefined) checkSerde(serde);
-      const onlyChildren = flag(expectedParent, 'option "expectedParent"');
-      const leaseMs = ownLeaseOption(lease, 'option "lease"');
-      const { program } = programOption(options);
       super(serde);
       if (serde === undefined) trust(this.serde);
-      this.#onlyChild = onlyChildren;
+      this.#onlyChild = expectedParent;
       this.#program = program;
-      this.#handle = StoreHandle.of(target, Object.keys(others).length > 0 ? others : undefined, langgraph);
-      this.#leases = new ThreadLeases(this.#handle, leaseMs);
+      this.#handle = StoreHandle.of(target, others, langgraph);
+      this.#leases = new ThreadLeases(this.#handle, lease);
       setHandle(this, this.#handle);
       setThreadLeases(this.#handle, this.#leases);
     }
@@ -237,7 +236,7 @@ export function saverOf(peer: Peer): typeof ForkpointSaver {
           config: of.config,
           channels: of.channels,
         }));
-        return deltaHistory(context, config, readChannels(channels));
+        return deltaHistory(context, config, listOf(text, channels, "channels"));
       });
     }
 
@@ -347,19 +346,4 @@ function overtaken(
       "there. To branch on purpose, set expected_parent: false in config.configurable",
     { cause },
   );
-}
-
-function readChannels(channels: unknown): string[] {
-  if (!isArray(channels)) throw typeError(`channels must be an array of strings, and is ${show(channels)}`);
-  return readingArgument("channels", () => [...channels]).map((channel, at) => {
-    if (typeof channel === "string") return channel;
-    throw typeError(`channels[${at}] must be a string, and is ${show(channel)}`);
-  });
-}
-
-function checkSerde(serde: SerializerProtocol): void {
-  for (const method of ["dumpsTyped", "loadsTyped"] as const) {
-    if (typeof readingArgument('option "serde"', () => serde?.[method]) !== "function")
-      throw typeError(`option "serde" must have a method ${method}()`);
-  }
 }

@@ -1,11 +1,11 @@
 /** Removes, prunes and copies threads. */
 
 import type { Engine } from "../../store/engine.js";
-import { ForkpointError, isArray, quote, readingArgument, show, typeError } from "../../bridge/errors.js";
-import { idOrNull, requireId } from "../../store/ids.js";
+import { ForkpointError, quote, show, typeError } from "../../bridge/errors.js";
+import { idOrNull, requireId, requireIds } from "../../store/ids.js";
 import type { NativeStore } from "../../bridge/native.js";
-import { atMost, readRecord } from "../../store/options.js";
-import { betweenSteps, pruneOptions, throwIfStopped } from "../../store/retention.js";
+import { atMost, flag, readRecord } from "../../store/options.js";
+import { betweenSteps, pruneOptions, stepOptions, throwIfStopped } from "../../store/retention.js";
 import type { CheckpointRef } from "./config.js";
 import { decodeMark, encodeMark } from "../../store/mark.js";
 import { type SaverContext, find, listed, metadataOf, refOf } from "./tuples.js";
@@ -81,7 +81,7 @@ export async function prune(
   const keeps = readStrategy(strategy);
   const { done, step, throwIfAsked } = readSteps(options, closing);
   // Visit each thread once. A dry run would otherwise count a repeated thread twice.
-  for (const threadId of new Set(strings(threadIds, "threadIds"))) {
+  for (const threadId of new Set(requireIds(threadIds, "threadIds"))) {
     throwIfAsked();
     if (strategy === "delete") await removeWhole(context, threadId, step);
     else await keepOnly(context, threadId, keeps, step);
@@ -97,7 +97,11 @@ function readSteps(
   options: unknown,
   closing: () => boolean,
 ): { done: SaverPruneResult; step: Step; throwIfAsked: () => void } {
-  const { dryRun = false, signal, onProgress } = readRecord(options, "options", stepOptions) as SaverPruneOptions;
+  const {
+    dryRun = false,
+    signal,
+    onProgress,
+  } = readRecord(options, "options", { dryRun: flag, ...stepOptions }) as SaverPruneOptions;
   const throwIfAsked = () => throwIfStopped(signal, closing);
   throwIfAsked();
   const done: SaverPruneResult = { removed: 0, namespaces: 0 };
@@ -115,8 +119,6 @@ function readSteps(
 
 /** Runs the work of one transaction. `pruned` holds how many checkpoints and namespaces the transaction removes. */
 type Step = (pruned: SaverPruneResult, work: () => Promise<unknown>) => Promise<void>;
-
-const stepOptions = { dryRun: pruneOptions.dryRun, signal: pruneOptions.signal, onProgress: pruneOptions.onProgress };
 
 /** Removes a thread in one transaction, with the writes to checkpoints that were never stored. */
 async function removeWhole(context: SaverContext, threadId: string, step: Step): Promise<void> {
@@ -139,7 +141,7 @@ export async function removeRuns(
   options: unknown,
   closing: () => boolean,
 ): Promise<SaverPruneResult> {
-  const runs = new Set(strings(runIds, "runIds"));
+  const runs = new Set(requireIds(runIds, "runIds"));
   const { done, step, throwIfAsked } = readSteps(options, closing);
   const threads = new Map<string, Set<string>>();
   for await (const header of headers(context, undefined)) {
@@ -283,15 +285,8 @@ function readStrategy(strategy: unknown): (header: Header, at: number) => boolea
   if (typeof strategy !== "object" || strategy === null) {
     throw typeError(`strategy must be "keep_latest", "delete" or an object, and is ${show(strategy)}`);
   }
-  const read = readRecord(strategy, "strategy", strategyOptions);
-  const keepLastN = (read["keepLastN"] as number | null | undefined) ?? Number.POSITIVE_INFINITY;
-  const olderThan = (read["olderThan"] as number | null | undefined) ?? Number.NEGATIVE_INFINITY;
-  return (header, at) => at < keepLastN && header.savedAt >= olderThan;
+  const { keepLastN, olderThan } = readRecord(strategy, "strategy", strategyOptions);
+  return (header, at) => at < (keepLastN ?? Infinity) && header.savedAt >= (olderThan ?? -Infinity);
 }
 
 const strategyOptions = { keepLastN: atMost("checkpoints"), olderThan: pruneOptions.olderThan };
-
-function strings(value: unknown, what: string): string[] {
-  if (!isArray(value)) throw typeError(`${what} must be an array of strings, and is ${show(value)}`);
-  return readingArgument(what, () => [...value]).map((item, index) => requireId(item, `${what}[${index}]`));
-}

@@ -1,5 +1,7 @@
 /** Asks runs to stop after their current step. */
 
+import { show, typeError } from "../../bridge/errors.js";
+
 let subscribers: (drain: DrainController) => Set<() => void>;
 
 /**
@@ -63,6 +65,13 @@ export function onDrain(drain: Pick<DrainController, "waitForDrain">, listener: 
     );
   }
   return () => listeners.delete(listener);
+}
+
+/** Parses a drain controller, also one of another copy of this package. */
+export function drainOption(value: unknown, name: string): Pick<DrainController, "drained" | "waitForDrain"> {
+  const { waitForDrain } = (value ?? {}) as { waitForDrain?: unknown };
+  if (typeof waitForDrain === "function") return value as DrainController;
+  throw typeError(`${name} must be a DrainController, and is ${show(value)}`);
 }
 
 function withResolvers(): { promise: Promise<void>; resolve: () => void } {

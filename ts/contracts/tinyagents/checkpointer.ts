@@ -1,16 +1,18 @@
 /** `Checkpointer`, the class that stores the threads of graphs. */
 
 import { randomUUID } from "node:crypto";
-import type { Engine } from "../../store/engine.js";
 import { ForkpointError, readingArgument, show, typeError } from "../../bridge/errors.js";
+import { ContractStore } from "../../store/contract-store.js";
+import type { Engine } from "../../store/engine.js";
 import { StoreHandle } from "../../store/handle.js";
 import { setHandle } from "../../store/handles.js";
 import { idOrNull, requireId, splitLineage } from "../../store/ids.js";
-import { type HeldLease, leaseOption, type Lease, type LeaseOptions } from "../../store/lease.js";
-import { flag, readExpectedParent, readRecord, whole, type StoreOptions } from "../../store/options.js";
-import { detachBuffers } from "../shared/record.js";
-import { stats, type StatsOptions } from "../../store/retention.js";
+import { leaseOption, type Lease } from "../../store/lease.js";
+import { flag, readRecord, splitOptions, whole, type StoreOptions } from "../../store/options.js";
 import type { StoreStats, LineageStats } from "../../store/results.js";
+import { stats, type StatsOptions } from "../../store/retention.js";
+import type { Store } from "../../store/store.js";
+import { detachBuffers } from "../shared/record.js";
 import { listWithStatus, type GraphThreadsPage } from "./thread-list.js";
 import * as threads from "./threads.js";
 import {
@@ -32,11 +34,7 @@ import type {
   PendingWrite,
   ThreadCheckpoint,
 } from "./contract.js";
-import type { Store } from "../../store/store.js";
-import type { RunRef } from "../../store/run-ref.js";
 import type { ThreadPruneOptions } from "./threads.js";
-import type { CheckOptions } from "../../store/check.js";
-import type { VerifyReport } from "../../bridge/wire.js";
 
 /** Options of `list()`. */
 export interface ThreadListOptions {
@@ -81,7 +79,7 @@ export interface CheckpointerStats extends Omit<StoreStats, "lineages" | "larges
  * const checkpointId = await checkpointer.put({ threadId: "thread-1", state: { topic: "rust" } });
  * ```
  */
-export class Checkpointer<S> implements AsyncDisposable {
+export class Checkpointer<S> extends ContractStore {
   readonly #handle: StoreHandle;
   readonly #expectsParent: boolean;
 
@@ -91,10 +89,12 @@ export class Checkpointer<S> implements AsyncDisposable {
    * @throws TypeError or RangeError for a wrong target or option.
    */
   constructor(target: string | URL | Store, options?: CheckpointerOptions) {
-    const [expectsParent, others] = readExpectedParent(options);
-    this.#expectsParent = expectsParent;
-    this.#handle = StoreHandle.of(target, others, tinyagents);
-    setHandle(this, this.#handle);
+    const { own, others } = splitOptions(options, { expectedParent: flag });
+    const handle = StoreHandle.of(target, others, tinyagents);
+    super(handle);
+    this.#handle = handle;
+    this.#expectsParent = own.expectedParent ?? false;
+    setHandle(this, handle);
   }
 
   /**
@@ -103,7 +103,6 @@ export class Checkpointer<S> implements AsyncDisposable {
    * @throws TypeError for wrong fields. ForkpointError `INVALID_ARGUMENT` if a value cannot be stored. `CONFLICT` with
    *   `expectedParent` if the parent is not the latest checkpoint, and with `lease` if the lease was lost. In each case
    *   nothing was stored.
-   *
    * @example const checkpointId = await checkpointer.put({ threadId: "thread-1", state: { topic: "rust" } });
    */
   async put(
@@ -111,7 +110,7 @@ export class Checkpointer<S> implements AsyncDisposable {
     options?: { expectedParent?: boolean; lease?: Lease },
   ): Promise<string> {
     const read = readRecord(options, "options", { expectedParent: flag, lease: leaseOption });
-    const { expectedParent = this.#expectsParent, lease } = read as { expectedParent?: boolean; lease?: HeldLease };
+    const { expectedParent = this.#expectsParent, lease } = read;
     return this.#handle.save(async (engine) => {
       const encoded = encodeCheckpoint(checkpoint, engine.format, randomUUID);
       await threads.put(engine, encoded, expectedParent);
@@ -123,7 +122,6 @@ export class Checkpointer<S> implements AsyncDisposable {
   /**
    * Returns a checkpoint, or null if there is none. Without a `checkpointId`, it is the one that was put last. Without a
    * `namespace`, it may be in any namespace of the thread; `[]` is the graph itself.
-   *
    * @example const topic = (await checkpointer.get("thread-1"))?.state.topic;
    */
   get(threadId: string, checkpointId?: string | null, namespace?: Namespace): Promise<ThreadCheckpoint<S> | null> {
@@ -135,7 +133,6 @@ export class Checkpointer<S> implements AsyncDisposable {
 
   /**
    * Lists the checkpoints of a thread without their states, in the order in which they were put.
-   *
    * @example const updates = await checkpointer.list("thread-1", { filter: { source: "update" } });
    */
   list(threadId: string, options?: ThreadListOptions): Promise<CheckpointMetadata[]> {
@@ -144,7 +141,6 @@ export class Checkpointer<S> implements AsyncDisposable {
 
   /**
    * Returns a checkpoint with its place, its parent's place and its pending writes, or null if there is none.
-   *
    * @example const pending = (await checkpointer.getTuple({ threadId: "thread-1" }))?.pendingWrites;
    */
   getTuple(config: CheckpointConfig): Promise<CheckpointTuple<S> | null> {
@@ -169,7 +165,6 @@ export class Checkpointer<S> implements AsyncDisposable {
   /**
    * Stores pending writes of a checkpoint, all or none. The checkpoint need not exist yet.
    * @throws ForkpointError `INVALID_ARGUMENT` without a `checkpointId`, or if a value cannot be stored.
-   *
    * @example await checkpointer.putWrites(config, [{ node: "search", taskId: "t1", idx: 0, channel: "hits", payload: 3 }]);
    */
   async putWrites(
@@ -177,7 +172,7 @@ export class Checkpointer<S> implements AsyncDisposable {
     writes: readonly PendingWrite[],
     options?: { lease?: Lease },
   ): Promise<void> {
-    const { lease } = readRecord(options, "options", { lease: leaseOption }) as { lease?: HeldLease };
+    const { lease } = readRecord(options, "options", { lease: leaseOption });
     return this.#handle.save(async (engine) => {
       const { threadId, checkpointId, namespace } = readConfig(config);
       if (checkpointId === undefined || checkpointId === null) {
@@ -199,7 +194,6 @@ export class Checkpointer<S> implements AsyncDisposable {
 
   /**
    * Returns the pending writes of a checkpoint. An unknown checkpoint has none.
-   *
    * @example const writes = await checkpointer.getWrites({ threadId: "thread-1" });
    */
   getWrites(config: CheckpointConfig): Promise<PendingWrite[]> {
@@ -212,7 +206,6 @@ export class Checkpointer<S> implements AsyncDisposable {
   /**
    * Returns the latest checkpoint of a namespace and its ancestors, newest first, at most `limit` (default: all). Without
    * a namespace, it begins with the latest checkpoint of the thread.
-   *
    * @example const [latest, before] = await checkpointer.stateHistory("thread-1", [], 2);
    */
   stateHistory(threadId: string, namespace?: Namespace, limit?: number): Promise<Array<ThreadCheckpoint<S>>> {
@@ -237,7 +230,6 @@ export class Checkpointer<S> implements AsyncDisposable {
 
   /**
    * Returns the ids of all threads that have checkpoints. The thread that began first comes first.
-   *
    * @example const threadIds = await checkpointer.listThreads();
    */
   listThreads(): Promise<string[]> {
@@ -247,37 +239,18 @@ export class Checkpointer<S> implements AsyncDisposable {
   /**
    * Returns the threads with their status. The thread that began last comes first. A page contains at most `limit` threads
    * (default: 100). Pass the cursor of the previous page as `cursor`. The latest checkpoint of each thread is read.
-   *
    * @example const { threads, cursor } = await checkpointer.threads({ limit: 20 });
    */
   threads(options?: { limit?: number; cursor?: string | null | undefined }): Promise<GraphThreadsPage> {
     return this.#handle.run((engine) => listWithStatus(engine, this, options));
   }
 
-  /**
-   * Takes the lease of a run, so that no other process works on it. It is renewed until it is
-   * released, or this object is closed. The lease of a process that has ended on this machine is taken at once.
-   * @throws TypeError or RangeError for a wrong run or option. ForkpointError `CONFLICT` if somebody else holds the lease:
-   *   `error.lease` says who, and until when.
-   * @example await using lease = await checkpointer.lease({ space: "tinyagents", run: "thread-1" });
-   */
-  lease(run: RunRef, options?: LeaseOptions): Promise<Lease> {
-    return this.#handle.lease(run, options);
-  }
-
-  /**
-   * Returns the same store for the holder of a lease: each of its writes is refused with `CONFLICT`, and stores nothing,
-   * if the lease was lost.
-   * @throws TypeError if the lease is of another store.
-   * @example const mine = checkpointer.withLease(lease);
-   */
   withLease(lease: Lease): Checkpointer<S> {
     return new Checkpointer(this.#handle.withLease(lease).asStore, { expectedParent: this.#expectsParent });
   }
 
   /**
    * Removes a thread with all of its namespaces and writes, in one transaction. An unknown thread causes no error.
-   *
    * @example await checkpointer.deleteThread("thread-1");
    */
   deleteThread(threadId: string): Promise<void> {
@@ -287,7 +260,6 @@ export class Checkpointer<S> implements AsyncDisposable {
   /**
    * Removes the checkpoints with these ids from all namespaces of a thread, with their writes. Returns how many were
    * removed.
-   *
    * @example const removed = await checkpointer.deleteCheckpoints("thread-1", ["checkpoint-1"]);
    */
   deleteCheckpoints(threadId: string, checkpointIds: readonly string[]): Promise<number> {
@@ -296,7 +268,6 @@ export class Checkpointer<S> implements AsyncDisposable {
 
   /**
    * Removes the checkpoints of a run, with their writes. Returns how many were removed. Null removes none.
-   *
    * @example const removed = await checkpointer.deleteByRun("thread-1", "run-2");
    */
   deleteByRun(threadId: string, runId: string | null): Promise<number> {
@@ -307,7 +278,6 @@ export class Checkpointer<S> implements AsyncDisposable {
    * Copies a thread to a new thread, with its checkpoint ids, parents, order, namespaces and writes. An unknown source
    * copies nothing. If the copy fails, the part that was copied is removed.
    * @throws ForkpointError `CONFLICT` if the target has checkpoints.
-   *
    * @example await checkpointer.copyThread("thread-1", "thread-1 before the experiment");
    */
   copyThread(sourceThreadId: string, targetThreadId: string): Promise<void> {
@@ -318,7 +288,6 @@ export class Checkpointer<S> implements AsyncDisposable {
    * Keeps the last `keepLast` checkpoints of each namespace of a thread, and the older ones that `protect` names.
    * Returns how many were removed. 0 keeps one. The first checkpoint of an id stays as long as a later one of the same
    * id stays, because it has the writes.
-   *
    * @example const removed = await checkpointer.prune("thread-1", 10, { protect: "dependencies" });
    */
   prune(threadId: string, keepLast: number, options?: ThreadPruneOptions): Promise<number> {
@@ -327,7 +296,6 @@ export class Checkpointer<S> implements AsyncDisposable {
 
   /**
    * Returns how many checkpoints are stored and how much storage they use.
-   *
    * @example const { checkpoints, storedBytes } = await checkpointer.stats();
    */
   stats(options?: StatsOptions): Promise<CheckpointerStats> {
@@ -339,43 +307,6 @@ export class Checkpointer<S> implements AsyncDisposable {
       };
       return { ...rest, namespaces, largest: largest.map(named) };
     });
-  }
-
-  /**
-   * Verifies the whole database and changes nothing. The same as `Store.check()`.
-   *
-   * @example const { ok, findings } = await checkpointer.check();
-   */
-  check(options?: CheckOptions): Promise<VerifyReport> {
-    return this.#handle.check(options);
-  }
-
-  /**
-   * Gives the space of removed data back to the file system. The same as `Store.vacuum()`.
-   *
-   * @example await checkpointer.vacuum();
-   */
-  vacuum(): Promise<void> {
-    return this.#handle.vacuum();
-  }
-
-  /**
-   * Waits for earlier calls to end, then closes this object. An open store that was given to the constructor stays
-   * open.
-   *
-   * @example await checkpointer.close();
-   */
-  close(): Promise<void> {
-    return this.#handle.close();
-  }
-
-  /**
-   * Calls `close()` at the end of an `await using` block.
-   *
-   * @example await using checkpointer = new Checkpointer("threads.db");
-   */
-  [Symbol.asyncDispose](): Promise<void> {
-    return this.close();
   }
 }
 

@@ -1,8 +1,9 @@
 /** Lists threads with their status. */
 
 import type { Engine } from "../../store/engine.js";
+import { readRecord } from "../../store/options.js";
 import { holdersOf } from "../../store/lease.js";
-import { pageOptions, readRecord } from "../../store/options.js";
+import { PAGE, pageOptions } from "../../store/page.js";
 import { getSnapshot, type StateSnapshot } from "./graph/inspection.js";
 import { tinyagents } from "./wire.js";
 import type { RunStatus } from "../shared/recovery.js";
@@ -35,30 +36,29 @@ export async function listWithStatus<S>(
   checkpointer: GraphCheckpointer<S>,
   options: unknown,
 ): Promise<GraphThreadsPage> {
-  const read = readRecord(options, "options", pageOptions);
-  const limit = (read["limit"] as number | undefined) ?? 100;
-  let before = read["cursor"] as number | undefined;
-  const threads: Array<Omit<GraphThreadsPage["threads"][number], "lease">> = [];
-  const pageWith = async (cursor: string | null) => {
+  const { limit = PAGE, cursor: after } = readRecord(options, "options", pageOptions);
+  let before = after;
+  const found: Array<Omit<GraphThreadsPage["threads"][number], "lease">> = [];
+  const pageWith = async (cursor: string | null): Promise<GraphThreadsPage> => {
     const leases = await holdersOf(
       native,
       tinyagents.name,
-      threads.map(({ threadId }) => threadId),
+      found.map(({ threadId }) => threadId),
     );
-    return { threads: threads.map((thread, at) => ({ ...thread, lease: leases[at]! })), cursor };
+    return { threads: found.map((thread, at) => ({ ...thread, lease: leases[at]! })), cursor };
   };
   for (;;) {
-    const page = await tinyagents.call(native, "namespaces", { before, limit: limit + 1 });
-    for (const { cursor, threadId, namespace } of page) {
-      if (threads.length === limit) return pageWith(String(before));
+    const batch = await tinyagents.call(native, "namespaces", { before, limit: limit + 1 });
+    for (const { cursor, threadId, namespace } of batch) {
+      if (found.length === limit) return pageWith(String(before));
       before = Number(cursor);
       const snapshot = namespace === "" ? await getSnapshot(checkpointer, { threadId, namespace: [] }) : null;
       // The thread may have been removed since it was listed.
       if (snapshot === null) continue;
       const { checkpointId } = snapshot.config;
-      threads.push({ threadId, checkpointId, status: statusOf(snapshot), next: snapshot.next });
+      found.push({ threadId, checkpointId, status: statusOf(snapshot), next: snapshot.next });
     }
-    if (page.length <= limit) return pageWith(null);
+    if (batch.length <= limit) return pageWith(null);
   }
 }
 

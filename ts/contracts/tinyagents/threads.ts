@@ -3,19 +3,12 @@
 import { randomUUID } from "node:crypto";
 import { isDeepStrictEqual } from "node:util";
 import type { Engine } from "../../store/engine.js";
-import { ForkpointError, isArray, isOvertaken, quote, show, typeError } from "../../bridge/errors.js";
-import { idOrNull, requireId } from "../../store/ids.js";
+import { ForkpointError, isOvertaken, quote } from "../../bridge/errors.js";
+import { idOrNull, listOf, requireId } from "../../store/ids.js";
 import type { NativeStore } from "../../bridge/native.js";
-import { type OptionParser, readRecord, whole } from "../../store/options.js";
-import { betweenSteps, pruneOptions, throwIfStopped } from "../../store/retention.js";
-import {
-  type EncodedCheckpoint,
-  type EncodedWrite,
-  metadataOf,
-  namespaceOrNull,
-  readListed,
-  stringsOrNull,
-} from "./values.js";
+import { flag, object, oneOf, readRecord, whole } from "../../store/options.js";
+import { betweenSteps, stepOptions, throwIfStopped } from "../../store/retention.js";
+import { type EncodedCheckpoint, type EncodedWrite, metadataOf, namespaceOrNull, readListed } from "./values.js";
 import { type Found, type Header, openFound, openHeaders, tinyagents } from "./wire.js";
 import type { CheckpointMetadata } from "./contract.js";
 
@@ -140,28 +133,14 @@ export async function headers({ native }: Engine, threadId: string, namespace?: 
 const listOptions = {
   before: (value: unknown, name: string) => (value === null ? undefined : idOrNull(value, name)),
   limit: whole(0, Number.MAX_SAFE_INTEGER, "checkpoints"),
-  filter: (value: unknown, name: string) => {
-    if (typeof value !== "object" || value === null || isArray(value)) {
-      throw typeError(`${name} must be an object, and is ${show(value)}`);
-    }
-    return value;
-  },
+  filter: object,
   namespace: (value: unknown, name: string) => (value === null ? undefined : namespaceOrNull(value, name)),
 };
 
 /** Lists checkpoints without their states, in the order in which they were put. */
 export async function list(engine: Engine, threadId: unknown, options: unknown): Promise<CheckpointMetadata[]> {
-  const {
-    before,
-    limit = Number.POSITIVE_INFINITY,
-    filter,
-    namespace,
-  } = readRecord(options, "options", listOptions) as {
-    before?: string | null;
-    limit?: number;
-    filter?: Record<string, unknown>;
-    namespace?: string | null;
-  };
+  const read = readRecord(options, "options", listOptions);
+  const { before, limit = Number.POSITIVE_INFINITY, filter, namespace } = read;
   const thread = idOrNull(threadId, "threadId");
   if (thread === null || namespace === null) return [];
   let found = await headers(engine, thread, namespace);
@@ -227,7 +206,7 @@ async function remove({ native }: Engine, gone: readonly Header[]): Promise<numb
 
 /** Removes the checkpoints with these ids from all namespaces of a thread. */
 export function deleteCheckpoints(engine: Engine, threadId: unknown, ids: unknown): Promise<number> {
-  const wanted = new Set(stringsOrNull(ids, "checkpointIds"));
+  const wanted = new Set(listOf(idOrNull, ids, "checkpointIds"));
   return removeWhere(engine, threadId, ({ id }) => wanted.has(id));
 }
 
@@ -267,19 +246,7 @@ export async function copyThread(engine: Engine, source: unknown, target: unknow
   }
 }
 
-const protections = ["ancestors", "dependencies"] as const;
-
-const threadPruneOptions: Record<string, OptionParser<unknown>> = {
-  protect: (value, name) => {
-    if (!protections.includes(value as "ancestors")) {
-      throw typeError(`${name} must be "ancestors" or "dependencies", and is ${show(value)}`);
-    }
-    return value;
-  },
-  dryRun: pruneOptions.dryRun,
-  signal: pruneOptions.signal,
-  onProgress: pruneOptions.onProgress,
-};
+const threadPruneOptions = { protect: oneOf("ancestors", "dependencies"), dryRun: flag, ...stepOptions };
 
 /** Keeps the last checkpoints of each namespace, and what `protect` protects. Returns how many were removed. */
 export async function prune(

@@ -10,7 +10,7 @@ import {
   show,
   typeError,
 } from "../../bridge/errors.js";
-import { idOrNull, requireId } from "../../store/ids.js";
+import { idOrNull, listOf, optionalId, requireId, requireIds } from "../../store/ids.js";
 import { type Format, type Serialized, deserialize, parseStored } from "../../bridge/serializer.js";
 import type { NewPart } from "../../bridge/wire.js";
 import type { Found, FoundWrite, Header } from "./wire.js";
@@ -59,7 +59,7 @@ export function encodeCheckpoint(checkpoint: unknown, format: Format, newId: () 
   const namespace = namespaceText(fields["namespace"], "checkpoint.namespace");
   const parent = optionalId(fields["parentCheckpointId"], "checkpoint.parentCheckpointId");
   const runId = optionalId(fields["runId"], "checkpoint.runId") ?? null;
-  const nextNodes = strings(fields["nextNodes"] ?? [], "checkpoint.nextNodes");
+  const nextNodes = requireIds(fields["nextNodes"] ?? [], "checkpoint.nextNodes");
   for (const field of Object.keys(defaults())) {
     if (fields[field] === undefined || fields[field] === null) delete fields[field];
     else requireList(fields[field], `checkpoint.${field}`);
@@ -101,33 +101,14 @@ function requireList(value: unknown, name: string): void {
   if (!isArray(value)) throw typeError(`${name} must be an array, and is ${show(value)}`);
 }
 
-function optionalId(value: unknown, name: string): string | undefined {
-  return value === undefined || value === null ? undefined : requireId(value, name);
-}
-
-/** Checks strings before a write. */
-export function strings(value: unknown, name: string): string[] {
-  return items(value, name).map((item, at) => requireId(item, `${name}[${at}]`));
-}
-
-/** Checks strings before a read. Strings that cannot be stored become null. */
-export function stringsOrNull(value: unknown, name: string): Array<string | null> {
-  return items(value, name).map((item, at) => idOrNull(item, `${name}[${at}]`));
-}
-
-function items(value: unknown, name: string): unknown[] {
-  if (!isArray(value)) throw typeError(`${name} must be an array of strings, and is ${show(value)}`);
-  return readingArgument(name, () => [...value]);
-}
-
 /** Turns a namespace into the engine's text. The namespace of the graph itself is an empty text. */
 export function namespaceText(namespace: unknown, name: string): string {
-  return textOf(strings(namespace ?? [], name));
+  return textOf(requireIds(namespace ?? [], name));
 }
 
 /** Checks a namespace before a read. Returns null if no checkpoint can be stored in this namespace. */
 export function namespaceOrNull(namespace: unknown, name: string): string | null {
-  const names = stringsOrNull(namespace ?? [], name);
+  const names = listOf(idOrNull, namespace ?? [], name);
   return names.every((part) => part !== null) ? textOf(names) : null;
 }
 

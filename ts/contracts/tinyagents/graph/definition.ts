@@ -2,6 +2,8 @@
 
 import { ForkpointError, quote, rangeError, show, typeError } from "../../../bridge/errors.js";
 import { requireId } from "../../../store/ids.js";
+import { type OptionParser, oneOf, shown } from "../../../store/options.js";
+import { readRetry } from "../../shared/retry.js";
 import { readTimeLimit } from "../../shared/time-limit.js";
 import { END, START, Send, type Goto } from "../command.js";
 import type { GraphTool, Target } from "./wire.js";
@@ -59,10 +61,14 @@ export interface GraphDefinition {
   numberOf(name: string): number | undefined;
 }
 
-const effects = ["pure", "read", "write", "external", "human"] as const;
-const nodePolicies = ["before", "after", "both", "none"] as const;
-const policies = ["every_node", "explicit", "none"] as const;
-const consistencies = ["live", "snapshot", "journaled"] as const;
+const effects = oneOf("pure", "read", "write", "external", "human");
+const nodePolicies = oneOf("before", "after", "both", "none");
+const policies = oneOf("every_node", "explicit", "none");
+const consistencies = oneOf("live", "snapshot", "journaled");
+
+function optional<T>(parse: OptionParser<T>, value: unknown, where: string): T | undefined {
+  return value === undefined || value === null ? undefined : parse(value, where);
+}
 
 export function readDefinition(config: GraphOutline<any> & { nodes: Record<string, unknown> }): GraphDefinition {
   const { nodes, edges = [], entry, name = "graph", checkpoint, maxSupersteps = 1000, memory } = config;
@@ -70,7 +76,7 @@ export function readDefinition(config: GraphOutline<any> & { nodes: Record<strin
     throw typeError(`nodes must be an object, and is ${show(nodes)}`);
   if (!Number.isSafeInteger(maxSupersteps) || maxSupersteps < 1)
     throw rangeError(`maxSupersteps must be a whole number from 1 on, and is ${show(maxSupersteps)}`);
-  const graphMemory = oneOf(consistencies, memory?.consistency, "memory.consistency") ?? "live";
+  const graphMemory = optional(consistencies, memory?.consistency, "memory.consistency") ?? "live";
   const read: GraphNode[] = [];
   const told: GraphDefinition["told"]["nodes"] = [];
   for (const [key, node] of Object.entries(nodes)) {
@@ -79,10 +85,10 @@ export function readDefinition(config: GraphOutline<any> & { nodes: Record<strin
     read.push({ name: nodeName(key), options, timeoutMs: readTimeLimit(options.timeoutMs, `${where}.timeoutMs`) });
     told.push({
       name: key,
-      effect: oneOf(effects, options.effectClass, `${where}.effectClass`),
-      checkpoint: oneOf(nodePolicies, options.checkpoint, `${where}.checkpoint`),
-      retry: readRetry(options.retry, `${where}.retry`),
-      memory: oneOf(consistencies, options.memory?.consistency, `${where}.memory.consistency`) ?? graphMemory,
+      effect: optional(effects, options.effectClass, `${where}.effectClass`),
+      checkpoint: optional(nodePolicies, options.checkpoint, `${where}.checkpoint`),
+      retry: readRetry(options.retry, `${where}.retry`) ?? { maxRetries: 0, backoffMs: 0 },
+      memory: optional(consistencies, options.memory?.consistency, `${where}.memory.consistency`) ?? graphMemory,
     });
   }
   const numbers = new Map(read.map(({ name: node }, number) => [node, number]));
@@ -90,9 +96,7 @@ export function readDefinition(config: GraphOutline<any> & { nodes: Record<strin
   const known = (node: unknown, where: string): number => {
     const number = typeof node === "string" ? numberOf(node) : undefined;
     if (number !== undefined) return number;
-    throw typeError(
-      `${where} must be the name of a node, and is ${typeof node === "string" ? quote(node) : show(node)}`,
-    );
+    throw typeError(`${where} must be the name of a node, and is ${shown(node)}`);
   };
   if (!Array.isArray(edges)) throw typeError(`edges must be an array, and is ${show(edges)}`);
   const routes = new Map<Source, Route[]>();
@@ -125,7 +129,7 @@ export function readDefinition(config: GraphOutline<any> & { nodes: Record<strin
     edges: statics,
     barriers,
     conditional: [...routes.keys()],
-    checkpoint: oneOf(policies, checkpoint, "checkpoint") ?? "every_node",
+    checkpoint: optional(policies, checkpoint, "checkpoint") ?? "every_node",
     maxSupersteps,
   };
   return { name: requireId(name, "name"), nodes: read, routes, told: graph, numberOf };
@@ -147,24 +151,6 @@ function nodeName(name: string): string {
   return requireId(name, "the name of a node");
 }
 
-function oneOf<T extends string>(allowed: readonly T[], value: unknown, where: string): T | undefined {
-  if (value === undefined || value === null) return undefined;
-  if (allowed.includes(value as T)) return value as T;
-  const names = allowed.map((each) => `"${each}"`).join(", ");
-  throw typeError(`${where} must be one of ${names}, and is ${typeof value === "string" ? quote(value) : show(value)}`);
-}
-
-function readRetry(retry: unknown, where: string): { maxRetries: number; backoffMs: number } {
-  if (retry === undefined || retry === null) return { maxRetries: 0, backoffMs: 0 };
-  if (typeof retry !== "object") throw typeError(`${where} must be an object, and is ${show(retry)}`);
-  const { maxRetries, backoffMs = 1000 } = retry as Record<string, unknown>;
-  if (!Number.isInteger(maxRetries) || (maxRetries as number) < 0 || (maxRetries as number) > 0xffffffff)
-    throw rangeError(`${where}.maxRetries must be a whole number from 0 on, and is ${show(maxRetries)}`);
-  if (typeof backoffMs !== "number" || !(backoffMs >= 0) || backoffMs === Number.POSITIVE_INFINITY)
-    throw rangeError(`${where}.backoffMs must be a number of milliseconds from 0 on, and is ${show(backoffMs)}`);
-  return { maxRetries: maxRetries as number, backoffMs };
-}
-
 /** A target of a command or of a conditional edge. The argument of a Send is kept under a number. */
 export function readTargets(
   { numberOf }: GraphDefinition,
@@ -176,20 +162,13 @@ export function readTargets(
   const read: Target[] = [];
   for (const target of [targets].flat() as unknown[]) {
     if (target === END) continue;
-    const send = isSend(target);
+    const send = target instanceof Send;
     const name = send ? target.node : target;
     const node = typeof name === "string" ? numberOf(name) : undefined;
     if (node === undefined) {
-      throw new ForkpointError(
-        "INVALID_ARGUMENT",
-        `${what} names ${typeof name === "string" ? quote(name) : show(name)}, which is no node of the graph`,
-      );
+      throw new ForkpointError("INVALID_ARGUMENT", `${what} names ${shown(name)}, which is no node of the graph`);
     }
     read.push({ node, arg: send ? keep(target.arg) : undefined });
   }
   return read;
-}
-
-function isSend(target: unknown): target is Send {
-  return target instanceof Send;
 }

@@ -2,9 +2,10 @@
 
 import { randomUUID } from "node:crypto";
 import { ForkpointError, isArray, quote, readingArgument, show, typeError } from "../../../bridge/errors.js";
-import { requireId } from "../../../store/ids.js";
+import { optionalId, requireId, requireIds } from "../../../store/ids.js";
 import { ownLeaseOption } from "../../../store/lease.js";
-import { type OptionParser, readRecord, refuseUnknown, signalOption } from "../../../store/options.js";
+import { type OptionParser, anything, oneOf, readRecord, refuseUnknown, signalOption } from "../../../store/options.js";
+import { drainOption } from "../../shared/drain.js";
 import { RunLease, noLeases } from "../../shared/run-lease.js";
 import { reserve } from "../../shared/running.js";
 import { streamOf } from "../../shared/stream.js";
@@ -16,7 +17,6 @@ import type { GraphParts, GraphPlan, GraphRunOptions } from "./plan.js";
 import { fork, getHistory, getSnapshot, type StateSnapshot, type HistoryOptions } from "./inspection.js";
 import type { Place, GraphCheckpointer } from "./recorder.js";
 import { partsOf } from "./subgraph.js";
-import { strings } from "../values.js";
 import { tinyagents } from "../wire.js";
 import type { NodeFunction, NodeOptions, SubgraphHooks } from "./node.js";
 import type { Durability } from "./wire.js";
@@ -55,8 +55,6 @@ export interface SubgraphNode<S, U> extends SubgraphHooks<S, U> {
 
 type Config = CheckpointTuple<any>["config"];
 type Tell = (event: GraphEvent<any>) => void;
-
-const durabilities = ["sync", "async", "exit"] as const;
 
 /**
  * Runs nodes in supersteps over a state, and stores a checkpoint at the boundaries.
@@ -98,7 +96,7 @@ export class Graph<S, U = Partial<S>, I = S> {
 
   /** @throws TypeError or RangeError for a wrong definition. */
   constructor(config: GraphConfig<S, U, I>) {
-    const known = Object.fromEntries(configKeys.map((key) => [key, (value: unknown) => value]));
+    const known = Object.fromEntries(configKeys.map((key) => [key, anything]));
     if (config === undefined) throw typeError("Graph takes an object, and was given undefined");
     const read = readRecord(config, "config", known) as unknown as GraphConfig<S, U, I>;
     const { reducer, checkpointer, durability = "sync", input, memory, lease = false } = read;
@@ -267,7 +265,7 @@ export class Graph<S, U = Partial<S>, I = S> {
   }
 
   async #run(input: unknown, options: GraphRunOptions | undefined, tell?: Tell): Promise<GraphResult<S>> {
-    const read = readRecord(options, "options", runOptions) as GraphRunOptions;
+    const read = readRecord(options, "options", runOptions);
     const { threadId, checkpointId, namespace = [], runId = newRunId(), durability, signal, drain } = read;
     if (threadId === undefined && this.#checkpointer !== undefined)
       throw typeError("options.threadId is missing: a graph with a checkpointer needs the id of a thread");
@@ -280,10 +278,10 @@ export class Graph<S, U = Partial<S>, I = S> {
       ...(signal !== undefined && { signal }),
       ...(drain !== undefined && { drain }),
       ...(input === null || isCommand(input)
-        ? this.#continue(input ?? new Command({}), checkpointId ?? undefined)
+        ? this.#continue(input ?? new Command({}), checkpointId)
         : { mode: { kind: "input" }, input }),
     };
-    if (plan.mode.kind === "input" && checkpointId !== undefined && checkpointId !== null)
+    if (plan.mode.kind === "input" && checkpointId !== undefined)
       throw typeError("a run from options.checkpointId takes a Command or null, because its state is stored");
     return this.#start(plan, tell);
   }
@@ -352,21 +350,14 @@ function readCheckpointer(value: unknown): GraphCheckpointer<any> | undefined {
   throw typeError(`checkpointer must have the methods ${methods.join(", ")}, and is ${show(value)}`);
 }
 
-const readDurability: OptionParser<Durability> = (value, name) => {
-  if (durabilities.includes(value as Durability)) return value as Durability;
-  throw typeError(`${name} must be "sync", "async" or "exit", and is ${show(value)}`);
-};
+const readDurability = oneOf<Durability>("sync", "async", "exit");
 
-const runOptions: Record<keyof GraphRunOptions, OptionParser<unknown>> = {
+const runOptions = {
   threadId: requireId,
   runId: requireId,
-  checkpointId: (value, name) => (value === null ? null : requireId(value, name)),
-  namespace: strings,
+  checkpointId: optionalId,
+  namespace: requireIds,
   durability: readDurability,
   signal: signalOption,
-  drain: (value, name) => {
-    const { waitForDrain } = (value ?? {}) as { waitForDrain?: unknown };
-    if (typeof waitForDrain !== "function") throw typeError(`${name} must be a DrainController, and is ${show(value)}`);
-    return value;
-  },
-};
+  drain: drainOption,
+} satisfies Record<keyof GraphRunOptions, OptionParser<unknown>>;

@@ -2,7 +2,7 @@
 
 import { randomUUID } from "node:crypto";
 import { ForkpointError, quote } from "../../../bridge/errors.js";
-import { type OptionParser, readRecord, whole } from "../../../store/options.js";
+import { type OptionParser, anything, readRecord, whole } from "../../../store/options.js";
 import { formatOf } from "../../../bridge/serializer.js";
 import type { Place, GraphCheckpointer } from "./recorder.js";
 import { activationsOf, isWaiting, joinWrites, nextNodes, pendingOf } from "./tasks.js";
@@ -90,13 +90,11 @@ function snapshotOf<S>({ config, checkpoint, parentConfig, pendingWrites }: Chec
   };
 }
 
-const text: OptionParser<string | undefined> = (value) => (typeof value === "string" ? value : undefined);
-
 const historyOptions: Record<keyof HistoryOptions, OptionParser<unknown>> = {
-  before: text,
+  before: (value) => (typeof value === "string" ? value : undefined),
   limit: whole(0, Number.MAX_SAFE_INTEGER, "checkpoints"),
-  filter: (value) => value,
-  namespace: (value) => value,
+  filter: anything,
+  namespace: anything,
 };
 
 /** Returns the snapshots of the latest checkpoint and its ancestors, newest first. */

@@ -1,0 +1,109 @@
+/** The methods that the stores of all contracts have. */
+
+import type { VerifyReport } from "../bridge/wire.js";
+import type { CheckOptions } from "./check.js";
+import type { StoreHandle } from "./handle.js";
+import type { Lease, LeaseOptions } from "./lease.js";
+import type { RunPruneResult, RunStats } from "./results.js";
+import type { PruneOptions, StatsOptions } from "./retention.js";
+import type { RunRef } from "./run-ref.js";
+
+/**
+ * What the objects of all contracts can do. Several of them may share one open store.
+ * @example await store.close();
+ */
+export abstract class ContractStore implements AsyncDisposable {
+  readonly #handle: StoreHandle;
+
+  /** @internal */
+  constructor(handle: StoreHandle) {
+    this.#handle = handle;
+  }
+
+  /**
+   * Takes the lease of a run, so that no other process works on it. It is renewed until it is
+   * released, or this object is closed. The lease of a process that has ended on this machine is taken at once.
+   * @throws TypeError or RangeError for a wrong run or option. ForkpointError `CONFLICT` if somebody else holds the lease:
+   *   `error.lease` says who, and until when.
+   * @example await using lease = await store.lease({ space: "agentos", run: "run-1" });
+   */
+  lease(run: RunRef, options?: LeaseOptions): Promise<Lease> {
+    return this.#handle.lease(run, options);
+  }
+
+  /**
+   * Returns the same store for the holder of a lease: each of its writes is refused with `CONFLICT`, and stores nothing,
+   * if the lease was lost.
+   * @throws TypeError if the lease is of another store.
+   * @example const mine = store.withLease(lease);
+   */
+  abstract withLease(lease: Lease): ContractStore;
+
+  /**
+   * Verifies the whole database, including the data of other contracts, and changes nothing. The same as
+   * `Store.check()`.
+   * @example const { ok, findings } = await store.check({ signal: AbortSignal.timeout(60_000) });
+   */
+  check(options?: CheckOptions): Promise<VerifyReport> {
+    return this.#handle.check(options);
+  }
+
+  /**
+   * Gives the space of removed data of all contracts back to the file system. Saves wait until `vacuum` ends. The same
+   * as `Store.vacuum()`.
+   * @example await store.vacuum();
+   */
+  vacuum(): Promise<void> {
+    return this.#handle.vacuum();
+  }
+
+  /**
+   * Waits for earlier calls to end, then closes this object. A second call is allowed. An open store that was given to
+   * the constructor stays open.
+   * @example await store.close();
+   */
+  close(): Promise<void> {
+    return this.#handle.close();
+  }
+
+  /**
+   * Calls `close()` at the end of an `await using` block.
+   * @example await using mine = store; // closed at the end of the block
+   */
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.close();
+  }
+}
+
+/**
+ * What the objects of contracts can do whose checkpoints belong to runs.
+ * @example const { removed } = await store.prune({ keepLastN: 10 });
+ */
+export abstract class RunStore extends ContractStore {
+  readonly #handle: StoreHandle;
+
+  /** @internal */
+  constructor(handle: StoreHandle) {
+    super(handle);
+    this.#handle = handle;
+  }
+
+  /**
+   * Removes checkpoints of this contract, at most 500 in each transaction. Saves can run between the transactions.
+   * Without options, `prune` applies the limits that the store was opened with.
+   * @throws TypeError or RangeError for a wrong option. ForkpointError `CLOSED` if the store is closed before `prune`
+   *   ends.
+   * @example const { removed, runs } = await store.prune({ keepLastN: 10, dryRun: true });
+   */
+  prune(options?: PruneOptions<RunPruneResult>): Promise<RunPruneResult> {
+    return this.#handle.prune(options);
+  }
+
+  /**
+   * Returns how many checkpoints of this contract are stored and how much storage they use, in bytes.
+   * @example const { runs, storedBytes, largest } = await store.stats({ largest: 5 });
+   */
+  stats(options?: StatsOptions): Promise<RunStats> {
+    return this.#handle.stats(options);
+  }
+}
