@@ -8,14 +8,14 @@ import { kinds, place } from "./helpers.js";
 // The modules of one build, because a lease of another build is not an instance of this build's class.
 const load = createRequire(new URL("../dist/index.js", import.meta.url));
 const { StoreHandle } = load("./store/handle.js") as typeof import("../ts/store/handle.js");
-const { readSettings, recoverAll, underLease } = load(
+const { recoverAll, settingsOf, underLease } = load(
   "./contracts/shared/recovery.js",
 ) as typeof import("../ts/contracts/shared/recovery.js");
 const { engineOf, openStore } = load("./store/store.js") as typeof import("../ts/store/store.js");
 
 const timers = load("node:timers/promises") as typeof import("node:timers/promises");
 
-const settings = (options: object = {}): Settings => readSettings(options, {}).settings;
+const settings = (options: object = {}): Settings => settingsOf(options);
 const of = { space: "agentos", run: "run", ns: "" };
 
 async function* ids(...runs: string[]): AsyncGenerator<string> {

@@ -2,7 +2,7 @@
 
 import { quote } from "../../ts/bridge/errors.js";
 import { invalid } from "./refusal.js";
-import type { RunRef, Status } from "../../ts/inspect/views.js";
+import type { RunRef } from "../../ts/inspect/views.js";
 
 /** The parameters of a request. */
 export class Query {
@@ -58,5 +58,3 @@ export class Query {
     return { space: this.needed("space"), run: this.needed("run"), ns: this.get("ns") };
   }
 }
-
-export const statuses: readonly Status[] = ["waiting", "failed", "unfinished", "finished", "unknown"];

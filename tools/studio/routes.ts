@@ -3,6 +3,7 @@
 import { quote } from "../../ts/bridge/errors.js";
 import { safeJson } from "../../ts/bridge/json-form/json-text.js";
 import { parsePath, valueAt } from "../../ts/bridge/json-form/path.js";
+import { statuses } from "../../ts/inspect/runs.js";
 import {
   MAX_ANSWER,
   MAX_CHANGES,
@@ -13,7 +14,7 @@ import {
   shortRun,
   sizeOf,
 } from "./answers.js";
-import { type Query, statuses } from "./query.js";
+import type { Query } from "./query.js";
 import { Refusal, invalid } from "./refusal.js";
 import { search } from "./search.js";
 import type { CheckpointRef, RunInfo, RunRef } from "../../ts/inspect/views.js";

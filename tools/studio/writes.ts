@@ -1,12 +1,12 @@
 /** The routes that write: fork and remove. */
 
 import type { IncomingMessage } from "node:http";
-import { quote } from "../../ts/bridge/errors.js";
 import { diffValues } from "../../ts/inspect/diff.js";
 import { mergePatch, setAt } from "../../ts/inspect/edit.js";
 import { parseJson } from "../../ts/bridge/json-form/json-text.js";
 import { parsePath } from "../../ts/bridge/json-form/path.js";
 import { MAX_CHANGES, shortChanges } from "./answers.js";
+import { refuseUnknown } from "../../ts/store/options.js";
 import { MAX_BODY, tooLarge } from "./gate.js";
 import { invalid } from "./refusal.js";
 import type { CheckpointRef, RunRef } from "../../ts/inspect/views.js";
@@ -37,18 +37,13 @@ export async function fieldsOf(request: IncomingMessage): Promise<Fields> {
   return fields as Fields;
 }
 
+/** The inspector checks the fields of the reference and of the edit. */
 async function fork(inspector: Inspector, fields: Fields): Promise<{ status: number; body: unknown }> {
-  known(fields, ["space", "run", "ns", "id", "set", "patch", "state", "as", "dryRun"]);
-  const from: CheckpointRef = { ...runOf(fields), id: text(fields, "id") };
-  const edit: ForkEdit = {};
-  if (fields["set"] !== undefined) edit.set = pairs(fields["set"]);
-  if (fields["as"] !== undefined) edit.as = text(fields, "as");
-  if (Object.hasOwn(fields, "patch")) edit.patch = fields["patch"];
-  if (Object.hasOwn(fields, "state")) edit.state = fields["state"];
-  const dryRun = flag(fields, "dryRun");
-  const { space, run, ns = null, id } = await inspector.fork(from, edit, { dryRun });
+  const { space: inSpace, run: ofRun, ns: inNs = null, id: fromId, dryRun = false, ...edit } = fields;
+  const from = { space: inSpace, run: ofRun, ns: inNs, id: fromId } as CheckpointRef;
+  const { space, run, ns = null, id } = await inspector.fork(from, edit, { dryRun: dryRun as boolean });
   const forked = { space, run, ns, id, from, dryRun };
-  if (!dryRun) return { status: 201, body: forked };
+  if (dryRun !== true) return { status: 201, body: forked };
   return { status: 200, body: { ...forked, ...(await changesOf(inspector, from, edit)) } };
 }
 
@@ -68,41 +63,10 @@ async function changesOf(
 }
 
 async function rm(inspector: Inspector, fields: Fields): Promise<{ status: number; body: unknown }> {
-  known(fields, ["space", "run", "ns", "ids"]);
-  const ref = runOf(fields);
-  if (fields["ids"] === undefined) return { status: 200, body: await inspector.remove(ref) };
-  const ids = fields["ids"];
-  if (!Array.isArray(ids) || !ids.every((id) => typeof id === "string")) throw invalid('"ids" must be a list of texts');
+  refuseUnknown(fields, ["space", "run", "ns", "ids"]);
+  const { space, run, ns = null, ids } = fields;
+  const ref = { space, run, ns } as RunRef;
   // An empty list names no checkpoint. It must not remove the run.
-  return { status: 200, body: ids.length === 0 ? { removed: 0 } : await inspector.remove(ref, ids) };
-}
-
-function known(fields: Fields, names: readonly string[]): void {
-  const name = Object.keys(fields).find((each) => !names.includes(each));
-  if (name !== undefined) throw invalid(`unknown field ${quote(name)}: there are ${names.join(", ")}`);
-}
-
-function runOf(fields: Fields): RunRef {
-  const ns = fields["ns"] ?? null;
-  if (ns !== null && typeof ns !== "string") throw invalid('"ns" must be a text or null');
-  return { space: text(fields, "space"), run: text(fields, "run"), ns };
-}
-
-function text(fields: Fields, name: string): string {
-  const value = fields[name];
-  if (typeof value !== "string") throw invalid(`"${name}" must be a text`);
-  return value;
-}
-
-function flag(fields: Fields, name: string): boolean {
-  const value = fields[name] ?? false;
-  if (typeof value !== "boolean") throw invalid(`"${name}" must be true or false`);
-  return value;
-}
-
-const isPair = (each: unknown) => Array.isArray(each) && each.length === 2 && typeof each[0] === "string";
-
-function pairs(value: unknown): Array<[string, unknown]> {
-  if (!Array.isArray(value) || !value.every(isPair)) throw invalid('"set" must be a list of pairs [path, value]');
-  return value as Array<[string, unknown]>;
+  if (Array.isArray(ids) && ids.length === 0) return { status: 200, body: { removed: 0 } };
+  return { status: 200, body: await inspector.remove(ref, ids as string[] | undefined) };
 }

@@ -14,7 +14,7 @@ const activityOptions = { hours: whole(1, 168, "hours") };
  * however much was saved.
  */
 export async function savedPerHour(context: Context, given: unknown, now = Date.now()): Promise<SavedPerHour[]> {
-  const { hours = 24 } = readRecord(given, "options", activityOptions) as { hours?: number };
+  const { hours = 24 } = readRecord(given, "options", activityOptions);
   const first = Math.floor(now / HOUR) * HOUR - (hours - 1) * HOUR;
   const newest = (await look(context, 0, true))?.seq ?? 0;
   // The last save number before each hour, and the newest one in the end.

@@ -1,7 +1,7 @@
 /** Lists the checkpoints of a run, and finds one of them. */
 
 import { ForkpointError, typeError } from "../bridge/errors.js";
-import { readRecord, whole } from "../store/options.js";
+import { oneOf, readRecord, whole } from "../store/options.js";
 import type { Context } from "./context.js";
 import { infoOf, isOrdered, readLineups, readPages } from "./rows.js";
 import type { Key, Row, Wanted } from "./wire.js";
@@ -21,10 +21,7 @@ export const cursorOption = (value: unknown, name: string) => {
 const pageOptions = {
   limit: limitOption,
   cursor: cursorOption,
-  order: (value: unknown, name: string) => {
-    if (value !== "asc" && value !== "desc") throw typeError(`${name} must be "asc" or "desc"`);
-    return value;
-  },
+  order: oneOf("asc", "desc"),
 };
 
 /** Marks the place of the current state of a Helix session. */
@@ -32,10 +29,8 @@ const CURRENT = "current";
 
 /** Lists the checkpoints of a run. */
 export async function listCheckpoints(context: Context, key: Key, query: unknown): Promise<Page<CheckpointInfo>> {
-  const read = readRecord(query, "query", pageOptions);
-  const limit = (read["limit"] as number | undefined) ?? PAGE;
-  const cursor = read["cursor"] as string | undefined;
-  const newestFirst = read["order"] === "desc";
+  const { limit = PAGE, cursor, order } = readRecord(query, "query", pageOptions);
+  const newestFirst = order === "desc";
   if (cursor !== undefined && cursor !== CURRENT && !/^-?\d+\.(?:[0-9a-f]{2})*$/.test(cursor)) {
     throw new ForkpointError("INVALID_ARGUMENT", "the cursor is not the cursor of a page of checkpoints");
   }

@@ -1,8 +1,8 @@
 /** Compares two checkpoints. */
 
-import { ForkpointError, isArray, quote, typeError } from "../bridge/errors.js";
-import { requireId } from "../store/ids.js";
-import { readRecord, whole } from "../store/options.js";
+import { ForkpointError, quote } from "../bridge/errors.js";
+import { listOf, requireId } from "../store/ids.js";
+import { oneOf, readRecord, whole } from "../store/options.js";
 import { findCheckpoint } from "./checkpoints.js";
 import { type Context, readKey } from "./context.js";
 import { readDetail } from "./detail.js";
@@ -12,12 +12,7 @@ import type { Change, CheckpointDetail, CheckpointRef } from "./views.js";
 const PARTS = ["state", "rest", "writes"] as const;
 
 const diffOptions = {
-  parts: (value: unknown, name: string) => {
-    if (!isArray(value) || !value.every((part) => PARTS.includes(part as "state"))) {
-      throw typeError(`${name} must be a list of ${PARTS.join(", ")}`);
-    }
-    return value;
-  },
+  parts: (value: unknown, name: string) => listOf(oneOf(...PARTS), value, name),
   limit: whole(1, 1_000_000, "changes"),
 };
 
@@ -28,10 +23,7 @@ export async function diffCheckpoints(
   to: unknown,
   given: unknown,
 ): Promise<{ changes: Change[]; truncated: boolean }> {
-  const { parts = PARTS, limit = 10_000 } = readRecord(given, "options", diffOptions) as {
-    parts?: ReadonlyArray<Change["part"]>;
-    limit?: number;
-  };
+  const { parts = [...PARTS], limit = 10_000 } = readRecord(given, "options", diffOptions);
   const [before, after] = [from === null ? null : await required(context, from), await required(context, to)];
   const changes: Change[] = [];
   let truncated = false;

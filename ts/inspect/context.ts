@@ -1,8 +1,9 @@
 /** What all parts of an inspector share. */
 
 import type { Engine } from "../store/engine.js";
-import { ForkpointError, isArray, show, typeError } from "../bridge/errors.js";
+import { isArray, show, typeError } from "../bridge/errors.js";
 import { requireId } from "../store/ids.js";
+import { oneOf } from "../store/options.js";
 import type { Format } from "../bridge/serializer.js";
 import type { Key } from "./wire.js";
 import type { Store } from "../store/store.js";
@@ -41,13 +42,7 @@ export function shownNs(space: string, ns: string | null): string | null {
 }
 
 /** Checks the name of a space. */
-export function readSpace(space: unknown, what = "space"): Space {
-  if (typeof space !== "string" || !(SPACES as readonly string[]).includes(space)) {
-    const given = typeof space === "string" ? JSON.stringify(space) : show(space);
-    throw new ForkpointError("INVALID_ARGUMENT", `${what} must be one of ${SPACES.join(", ")}, and is ${given}`);
-  }
-  return space;
-}
+export const readSpace = (space: unknown, what = "space"): Space => oneOf(...SPACES)(space, what);
 
 /** Checks a reference to a run. */
 export function readKey(ref: unknown): Key {
@@ -55,7 +50,7 @@ export function readKey(ref: unknown): Key {
     throw typeError(`a run must be an object such as { space: "langgraph", run: "thread-1" }, and is ${show(ref)}`);
   }
   const { space, run, ns = null } = ref as Partial<RunRef>;
-  return { space: readSpace(space), run: requireId(run, "run"), ns: ns === null ? "" : requireId(ns, "ns") };
+  return { space: readSpace(space, "space"), run: requireId(run, "run"), ns: ns === null ? "" : requireId(ns, "ns") };
 }
 
 /** Returns the reference of a run, as answers have it. */

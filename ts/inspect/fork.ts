@@ -8,7 +8,7 @@ import { ForkpointError, isArray, quote, typeError } from "../bridge/errors.js";
 import { SessionStore } from "../contracts/helix/store.js";
 import { requireId } from "../store/ids.js";
 import { decodeMark, encodeMark } from "../store/mark.js";
-import { flag, readRecord } from "../store/options.js";
+import { anything, flag, readRecord } from "../store/options.js";
 import { Checkpointer } from "../contracts/tinyagents/checkpointer.js";
 import { fork as forkThread } from "../contracts/tinyagents/graph/inspection.js";
 import { readNamespace } from "../contracts/tinyagents/values.js";
@@ -36,15 +36,14 @@ export interface ForkEdit {
   as?: string | undefined;
 }
 
-const keep = (value: unknown) => value;
-const editOptions = { set: keep, patch: keep, state: keep, as: requireId };
+const editOptions = { set: pairs, patch: anything, state: anything, as: requireId };
 
 /** Forks a checkpoint. Returns the first checkpoint of the fork. */
 export async function fork(context: Context, ref: unknown, edit: unknown, options: unknown): Promise<CheckpointRef> {
   const key = readKey(ref);
   const id = requireId((ref as CheckpointRef).id, "id");
-  const { dryRun = false } = readRecord(options, "options", { dryRun: flag }) as { dryRun?: boolean };
-  const given = readRecord(edit, "edit", editOptions) as ForkEdit;
+  const { dryRun = false } = readRecord(options, "options", { dryRun: flag });
+  const given = readRecord(edit, "edit", editOptions);
   const found = await findCheckpoint(context, key, { id });
   const parts = found && (await readFound(context, found.row));
   if (found === null || parts === null) {
@@ -66,14 +65,16 @@ async function refuseTaken(context: Context, key: Key): Promise<void> {
   throw new ForkpointError("CONFLICT", `run ${quote(key.run)} exists already: give the fork another name`);
 }
 
+function pairs(set: unknown, name: string): Array<[string, unknown]> {
+  if (isArray(set) && set.every((one) => isArray(one) && one.length === 2)) return set as Array<[string, unknown]>;
+  throw typeError(`${name} must be a list of pairs of a path and a value`);
+}
+
 /** Edits nothing. */
 const unchanged: Plan["edit"] = () => undefined;
 
 /** Makes the function that edits a state. */
 function editor({ set, patch, state }: ForkEdit): Plan["edit"] {
-  if (set !== undefined && !(isArray(set) && set.every((one) => isArray(one) && one.length === 2))) {
-    throw typeError("edit.set must be a list of pairs of a path and a value");
-  }
   const places = (set ?? []).map(([path, value]) => [parsePath(path), value] as const);
   if (state === undefined && places.length === 0 && patch === undefined) return unchanged;
   return (before) => {

@@ -6,7 +6,7 @@ import type { Context } from "./context.js";
 import { type Inspector, StoreInspector } from "./inspector.js";
 import type { NativeStore } from "../bridge/native.js";
 import { flag, readRecord, whole } from "../store/options.js";
-import { type Format, formatOf, type Serializer } from "../bridge/serializer.js";
+import { formatOf, type Serializer } from "../bridge/serializer.js";
 import { Store, engineOf, openInBackground } from "../store/store.js";
 
 /** Options of {@link openInspector}. */
@@ -51,10 +51,7 @@ const inspectorOptions = {
  * ```
  */
 export async function openInspector(target: string | URL | Store, options?: InspectorOptions): Promise<Inspector> {
-  const read = readRecord(options, "options", inspectorOptions) as Omit<InspectorOptions, "serializers"> & {
-    serializers?: Format[];
-  };
-  const { serializers = [], busyTimeout, write = false } = read;
+  const { serializers = [], busyTimeout, write = false } = readRecord(options, "options", inspectorOptions);
   const isOpen = target instanceof Store;
   const store = isOpen ? target : opened(target, { busyTimeout, write });
   try {

@@ -1,7 +1,7 @@
 /** The inspector: what `openInspector` returns. */
 
 import { ForkpointError, isOwnError } from "../bridge/errors.js";
-import { prune, vacuum, type PruneOptions } from "../store/retention.js";
+import { prune, pruneOptions, vacuum, type PruneOptions } from "../store/retention.js";
 import type { PruneResult } from "../store/results.js";
 import { backup, type BackupOptions, type BackupResult } from "../store/backup.js";
 import { savedPerHour } from "./activity.js";
@@ -34,8 +34,6 @@ import type {
 } from "./views.js";
 import type { VerifyReport } from "../bridge/wire.js";
 import type { Store } from "../store/store.js";
-
-const keep = (value: unknown) => value;
 
 export class StoreInspector implements AsyncDisposable {
   readonly #context: Context;
@@ -185,10 +183,10 @@ export class StoreInspector implements AsyncDisposable {
   /** Removes old checkpoints: see {@link Store.prune}. With a space, only those of this contract. */
   prune(options: PruneOptions & { space?: Space | undefined }): Promise<PruneResult> {
     return this.#write("prune", (context) => {
-      const { space, ...rules } = readRecord(options, "options", { ...pruneKeys, space: (value) => readSpace(value) });
+      const { space, ...rules } = readRecord(options, "options", { ...pruneOptions, space: readSpace });
       return prune(
         context.engine,
-        space as string | undefined,
+        space,
         { ...rules },
         () => this.#closing !== undefined,
         (progress) => progress,
@@ -244,13 +242,3 @@ export class StoreInspector implements AsyncDisposable {
 
 /** Looks into a store. Get one from {@link openInspector}. */
 export interface Inspector extends StoreInspector {}
-
-/** The options of `prune`, which are checked later. */
-const pruneKeys = {
-  olderThan: keep,
-  keepLastN: keep,
-  maxBytes: keep,
-  dryRun: keep,
-  signal: keep,
-  onProgress: keep,
-};

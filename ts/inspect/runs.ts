@@ -2,7 +2,7 @@
 
 import { typeError } from "../bridge/errors.js";
 import { holdersOf } from "../store/lease.js";
-import { flag, readRecord, text, whole } from "../store/options.js";
+import { flag, oneOf, readRecord, text, whole } from "../store/options.js";
 import { storeCalls } from "../bridge/wire.js";
 import { cursorOption, limitOption } from "./checkpoints.js";
 import { type Context, SESSIONS, SPACES, isMain, readSpace, refOf, shownNs } from "./context.js";
@@ -37,22 +37,15 @@ export interface RunQuery {
   withBytes?: boolean | undefined;
 }
 
-const statuses: readonly Status[] = ["waiting", "failed", "unfinished", "finished", "unknown"];
-const orders = ["active", "began", "size"] as const;
+export const statuses = ["waiting", "failed", "unfinished", "finished", "unknown"] as const satisfies Status[];
 
 const runOptions = {
-  space: (value: unknown) => readSpace(value),
+  space: readSpace,
   group: text,
   match: text,
-  status: (value: unknown, name: string) => {
-    if (!statuses.includes(value as Status)) throw typeError(`${name} must be one of ${statuses.join(", ")}`);
-    return value;
-  },
+  status: oneOf(...statuses),
   since: whole(-Number.MAX_SAFE_INTEGER, Number.MAX_SAFE_INTEGER, "milliseconds"),
-  sort: (value: unknown, name: string) => {
-    if (!orders.includes(value as "active")) throw typeError(`${name} must be one of ${orders.join(", ")}`);
-    return value;
-  },
+  sort: oneOf("active", "began", "size"),
   ns: (value: unknown, name: string) => (value === null ? undefined : text(value, name)),
   allNs: flag,
   limit: limitOption,
@@ -68,7 +61,7 @@ const runOptions = {
 
 /** Lists runs. */
 export async function listRuns(context: Context, given: unknown): Promise<Page<RunInfo>> {
-  const query = readRecord(given, "query", runOptions) as RunQuery;
+  const query: RunQuery = readRecord(given, "query", runOptions);
   // A filter by status reads the status.
   query.withStatus ||= query.status !== undefined;
   const limit = query.limit ?? 100;
@@ -256,7 +249,7 @@ const oneOptions = { withStatus: flag, withBytes: flag };
 
 /** Finds a run. */
 export async function findRun(context: Context, key: Key, given: unknown): Promise<RunInfo | null> {
-  const options = readRecord(given, "options", oneOptions) as Pick<RunQuery, "withStatus" | "withBytes">;
+  const options = readRecord(given, "options", oneOptions);
   const wanted = { ...key, from: { step: -1 }, newestFirst: true, limit: 2, sums: true };
   const [lineup] = await readLineups(context, [wanted]);
   if (lineup!.total === 0) return null;

@@ -51,7 +51,7 @@ function isShown({ space, run }: { space: string | null; run: string | null }): 
 }
 
 export async function statsOf(context: Context, given: unknown): Promise<InspectedStats> {
-  const { largest = 10 } = readRecord(given, "options", statsOptions) as { largest?: number };
+  const { largest = 10 } = readRecord(given, "options", statsOptions);
   const { native } = context.engine;
   const found = await storeCalls.call(native, "stats", { contract: undefined, largest });
   const spaces: InspectedStats["spaces"] = {};

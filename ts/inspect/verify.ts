@@ -4,7 +4,7 @@ import { lstat } from "node:fs/promises";
 import { check } from "../store/check.js";
 import { isArray, typeError } from "../bridge/errors.js";
 import { flag, readRecord } from "../store/options.js";
-import { pruneOptions } from "../store/retention.js";
+import { stepOptions } from "../store/retention.js";
 import { storeCalls, type Finding, type VerifyReport } from "../bridge/wire.js";
 import { type Context, SESSIONS, readKey, shownNs } from "./context.js";
 import type { Key } from "./wire.js";
@@ -15,18 +15,13 @@ const verifyOptions = {
     return value.map(readKey);
   },
   quick: flag,
-  signal: pruneOptions.signal,
-  onProgress: pruneOptions.onProgress,
+  ...stepOptions,
 };
 
 /** Verifies what is stored. All of it is read, also if only what concerns some runs is wanted. */
 export async function verify(context: Context, given: unknown, closing: () => boolean): Promise<VerifyReport> {
-  const read = readRecord(given, "options", verifyOptions);
-  const runs = read["runs"] as Key[] | undefined;
-  const report =
-    read["quick"] === true
-      ? await glance(context)
-      : await check(context.engine, { signal: read["signal"], onProgress: read["onProgress"] }, closing);
+  const { runs, quick, ...rest } = readRecord(given, "options", verifyOptions);
+  const report = quick === true ? await glance(context) : await check(context.engine, rest, closing);
   const findings = report.findings.filter((finding) => runs === undefined || isAbout(finding, runs));
   return { ...report, findings, ok: findings.every(({ severity }) => severity !== "error") };
 }

@@ -25,20 +25,12 @@ const PAGE = 500;
 const KNOWN = 100;
 
 const watchOptions = {
-  space: (value: unknown) => readSpace(value),
+  space: readSpace,
   run: requireId,
   since: whole(0, Number.MAX_SAFE_INTEGER, "a save number"),
   last: whole(0, 1000, "checkpoints"),
   signal: signalOption,
 };
-
-interface WatchOptions {
-  space?: string;
-  run?: string;
-  since?: number;
-  last?: number;
-  signal?: AbortSignal;
-}
 
 /** Yields what is saved. */
 export async function* watch(
@@ -46,7 +38,7 @@ export async function* watch(
   given: unknown,
   closing: () => boolean,
 ): AsyncGenerator<StoreEvent, void, void> {
-  const { since, last = 0, signal, ...filter } = readRecord(given, "options", watchOptions) as WatchOptions;
+  const { since, last = 0, signal, ...filter } = readRecord(given, "options", watchOptions);
   const spaces = new Set(contractsOf(filter.space));
   const isWanted = ({ space, run }: Row) => spaces.has(space) && (filter.run === undefined || run === filter.run);
   const pause = context.engine.native.backend === "postgres" ? SERVER_PAUSE : PAUSE;

@@ -15,6 +15,12 @@ export function useKeys(actions: Actions): void {
   }, []);
 }
 
+/** The keys that move through a list of so many rows. */
+export function listKeys(move: (by: number) => void, rows: number): Actions {
+  const moves = { j: 1, k: -1, ArrowDown: 1, ArrowUp: -1, PageDown: 12, PageUp: -12, Home: -rows, End: rows };
+  return Object.fromEntries(Object.entries(moves).map(([key, by]) => [key, () => move(by)]));
+}
+
 const isField = (element: Element): boolean => element.matches("input:not([type=checkbox]), textarea, select");
 
 /** Keys that a button or a link takes itself. */

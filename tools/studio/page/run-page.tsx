@@ -5,6 +5,7 @@ import { type RunInfo, type RunRef, api } from "./api.js";
 import { Growth } from "./chart.js";
 import { CheckpointPane } from "./checkpoint-pane.js";
 import { now } from "./clock.js";
+import { Choice } from "./fields.js";
 import { ForkDialog } from "./fork-dialog.js";
 import { ago, at, bytes, counted, duration, shown } from "./format.js";
 import { useKeys } from "./keys.js";
@@ -190,15 +191,11 @@ function Namespaces({ of }: { of: RunRef }) {
   }, []);
   if (names.value.length < 2) return null;
   return (
-    <label class="field row">
-      <span>Graph</span>
-      <select value={of.ns ?? ""} onChange={({ currentTarget: { value } }) => go(addressOfRun({ ...of, ns: value }))}>
-        {names.value.toSorted().map((ns) => (
-          <option key={ns} value={ns}>
-            {ns === "" ? "the graph itself" : shown(ns, 60)}
-          </option>
-        ))}
-      </select>
-    </label>
+    <Choice
+      name="Graph"
+      value={of.ns ?? ""}
+      options={names.value.toSorted().map((ns) => [ns, ns === "" ? "the graph itself" : shown(ns, 60)])}
+      onChoice={(ns) => go(addressOfRun({ ...of, ns }))}
+    />
   );
 }

@@ -4,20 +4,25 @@ import { useCallback, useEffect, useMemo, useRef } from "preact/hooks";
 import { now } from "./clock.js";
 import type { Status } from "./api.js";
 import { listen } from "./events.js";
-import { ago, at, bytes, count, counted, shown } from "./format.js";
+import { Choice, SearchField } from "./fields.js";
+import { ago, at, count, counted, shown } from "./format.js";
 import { Icon } from "./icons.js";
-import { useKeys } from "./keys.js";
+import { listKeys, useKeys } from "./keys.js";
 import { address, addressOfRun, change, go } from "./route.js";
 import * as list from "./runs-data.js";
 import { store } from "./store.js";
-import { Bar, Empty, ErrorBox, Id, Skeleton, SpaceMark, StatusMark, news } from "./ui.js";
+import { Empty, ErrorBox, Id, Size, Skeleton, SpaceMark, StatusMark, news } from "./ui.js";
 import { VirtualList } from "./virtual.js";
 
 const ROW = 44;
 
 const statuses: Status[] = ["waiting", "failed", "unfinished", "finished", "unknown"];
 
-const sorts = { active: "Last active", began: "Last begun", size: "Largest" };
+const sorts = [
+  ["", "Last active"],
+  ["began", "Last begun"],
+  ["size", "Largest"],
+] as const;
 
 const filterOf = (parameters: Record<string, string>): list.Filter => ({
   space: parameters["space"] ?? "",
@@ -76,74 +81,35 @@ function Nothing({ isFiltered }: { isFiltered: boolean }) {
 }
 
 function Filters({ filter }: { filter: list.Filter }) {
-  const field = useRef<HTMLInputElement>(null);
-  useKeys({ "/": () => field.current?.select() ?? field.current?.focus() });
   const spaces = store.value?.spaces ?? [];
   const total =
     spaces.find((each) => each.space === filter.space)?.runs ?? spaces.reduce((sum, { runs }) => sum + runs, 0);
+  // The store may not have the space that the address names.
+  const names = [...new Set([...spaces.map(({ space }) => space), filter.space])].filter((space) => space !== "");
   return (
     <div class="filters row" role="search" aria-label="Runs">
-      <label class="field search row">
-        <Icon name="search" class="dim" />
-        <span class="hidden">Search by the id of the run</span>
-        <input
-          ref={field}
-          type="text"
-          enterkeyhint="search"
-          data-testid="runs-search"
-          placeholder="Search by id"
-          autocomplete="off"
-          spellcheck={false}
-          value={filter.match}
-          onInput={({ currentTarget: { value } }) => change({ q: value || null }, true)}
-        />
-        <kbd class="wide-only" aria-hidden="true">
-          /
-        </kbd>
-      </label>
-      <label class="field row">
-        <span>Space</span>
-        <select
-          data-testid="runs-filter-space"
-          value={filter.space}
-          onChange={({ currentTarget: { value } }) => change({ space: value || null })}
-        >
-          <option value="">All</option>
-          {withChosen(
-            spaces.map(({ space }) => space),
-            filter.space,
-          ).map((space) => (
-            <option key={space} value={space}>
-              {shown(space, 40)}
-            </option>
-          ))}
-        </select>
-      </label>
-      <label class="field row">
-        <span>Status</span>
-        <select
-          data-testid="runs-filter-status"
-          value={filter.status}
-          onChange={({ currentTarget: { value } }) => change({ status: value || null })}
-        >
-          <option value="">All</option>
-          {statuses.map((status) => (
-            <option key={status} value={status}>
-              {status}
-            </option>
-          ))}
-        </select>
-      </label>
-      <label class="field row">
-        <span>Sort</span>
-        <select value={filter.sort} onChange={({ currentTarget: { value } }) => change({ sort: value || null })}>
-          {Object.entries(sorts).map(([value, name]) => (
-            <option key={value} value={value === "active" ? "" : value}>
-              {name}
-            </option>
-          ))}
-        </select>
-      </label>
+      <SearchField
+        name="Search by the id of the run"
+        placeholder="Search by id"
+        testId="runs-search"
+        value={filter.match}
+        onText={(text) => change({ q: text || null }, true)}
+      />
+      <Choice
+        name="Space"
+        testId="runs-filter-space"
+        value={filter.space}
+        options={[["", "All"], ...names.map((space) => [space, shown(space, 40)] as const)]}
+        onChoice={(space) => change({ space: space || null })}
+      />
+      <Choice
+        name="Status"
+        testId="runs-filter-status"
+        value={filter.status}
+        options={[["", "All"], ...statuses.map((status) => [status, status] as const)]}
+        onChoice={(status) => change({ status: status || null })}
+      />
+      <Choice name="Sort" value={filter.sort} options={sorts} onChoice={(sort) => change({ sort: sort || null })} />
       <label class="field row">
         <input
           type="checkbox"
@@ -156,10 +122,6 @@ function Filters({ filter }: { filter: list.Filter }) {
     </div>
   );
 }
-
-/** The names, and the chosen one, which the store may not have. */
-const withChosen = (names: string[], chosen: string): string[] =>
-  chosen === "" || names.includes(chosen) ? names : [...names, chosen];
 
 function Rows() {
   const rows = list.rows.value;
@@ -175,14 +137,7 @@ function Rows() {
     go(addressOfRun(row.info));
   };
   useKeys({
-    j: () => move(1),
-    k: () => move(-1),
-    ArrowDown: () => move(1),
-    ArrowUp: () => move(-1),
-    PageDown: () => move(12),
-    PageUp: () => move(-12),
-    Home: () => move(-rows.length),
-    End: () => move(rows.length),
+    ...listKeys(move, rows.length),
     Enter: () => open(current),
   });
   const keys = useMemo(
@@ -286,14 +241,7 @@ function Row({ row: { info, moved }, index, count: all, isCurrent, largest, open
       </span>
       <span class="cut">{latest.label === null ? "" : shown(latest.label, 60)}</span>
       <span class="number wide-only">{count(info.checkpoints)}</span>
-      <span class="size row number">
-        {info.bytes !== null && (
-          <>
-            <Bar part={info.bytes.stored / largest} />
-            <span>{bytes(info.bytes.stored)}</span>
-          </>
-        )}
-      </span>
+      {info.bytes === null ? <span /> : <Size size={info.bytes.stored} most={largest} />}
       <time class="number dim" title={at(info.active)}>
         {ago(info.active, now.value)}
       </time>

@@ -1,5 +1,6 @@
 // What the store holds and how much room it takes.
 import { useSignal } from "@preact/signals";
+import type { ComponentChildren } from "preact";
 import { useEffect } from "preact/hooks";
 import { type Hours, type InspectedStats, type Trouble, api, troubleOf } from "./api.js";
 import { HoursChart } from "./chart.js";
@@ -8,7 +9,7 @@ import { bytes, count, counted } from "./format.js";
 import { useKeys } from "./keys.js";
 import { addressOfRun, go, linkToRun } from "./route.js";
 import { backToRuns } from "./runs-address.js";
-import { Bar, Empty, ErrorBox, Id, Skeleton, SpaceMark } from "./ui.js";
+import { Bar, Empty, ErrorBox, Id, Size, Skeleton, SpaceMark } from "./ui.js";
 
 /** How long to wait after a save before the numbers are read again, in ms. */
 const PAUSE = 2_000;
@@ -102,46 +103,30 @@ function Totals({ stats }: { stats: InspectedStats }) {
         />
       </div>
       <dl class="tiles" style={{ "--tile": "92px" }}>
-        <div>
-          <dt>Ratio</dt>
-          <dd class="large accent">{ratio >= 100 ? count(Math.round(ratio)) : ratio.toFixed(1)}×</dd>
-        </div>
-        <div>
-          <dt>Checkpoints</dt>
-          <dd>{count(stats.checkpoints)}</dd>
-        </div>
-        <div>
-          <dt>Runs</dt>
-          <dd>{count(stats.lineages)}</dd>
-        </div>
-        {fileBytes !== undefined && (
-          <div>
-            <dt>File</dt>
-            <dd>{bytes(fileBytes)}</dd>
-          </div>
-        )}
-        {walBytes !== null && (
-          <div>
-            <dt>Log</dt>
-            <dd>{bytes(walBytes)}</dd>
-          </div>
-        )}
-        {freeBytes !== null && (
-          <div>
-            <dt>Free pages</dt>
-            <dd>{bytes(freeBytes)}</dd>
-          </div>
-        )}
+        <Fact name="Ratio" class="large accent">
+          {ratio >= 100 ? count(Math.round(ratio)) : ratio.toFixed(1)}×
+        </Fact>
+        <Fact name="Checkpoints">{count(stats.checkpoints)}</Fact>
+        <Fact name="Runs">{count(stats.lineages)}</Fact>
+        {fileBytes !== undefined && <Fact name="File">{bytes(fileBytes)}</Fact>}
+        {walBytes !== null && <Fact name="Log">{bytes(walBytes)}</Fact>}
+        {freeBytes !== null && <Fact name="Free pages">{bytes(freeBytes)}</Fact>}
         {records > 0 && (
-          <div>
-            <dt>Log records</dt>
-            <dd>
-              {count(records)} <span class="dim small">{bytes(recordBytes)}</span>
-            </dd>
-          </div>
+          <Fact name="Log records">
+            {count(records)} <span class="dim small">{bytes(recordBytes)}</span>
+          </Fact>
         )}
       </dl>
     </section>
+  );
+}
+
+function Fact({ name, children, ...others }: { name: string; class?: string; children: ComponentChildren }) {
+  return (
+    <div>
+      <dt>{name}</dt>
+      <dd {...others}>{children}</dd>
+    </div>
   );
 }
 
@@ -195,11 +180,8 @@ function Spaces({ stats }: { stats: InspectedStats }) {
               <td class="number">{count(runs)}</td>
               <td class="number">{count(checkpoints)}</td>
               <td class="number wide-only">{bytes(logicalBytes)}</td>
-              <td class="number">
-                <span class="size row">
-                  <Bar part={storedBytes / most} />
-                  <span>{bytes(storedBytes)}</span>
-                </span>
+              <td>
+                <Size size={storedBytes} most={most} />
               </td>
             </tr>
           ))}
@@ -241,10 +223,7 @@ function Largest({ largest, chosen }: { largest: InspectedStats["largest"]; chos
               <Id id={run.run} />
               <span class="number dim wide-only">{counted(run.checkpoints, "step")}</span>
               <span class="number dim wide-only">{bytes(run.logicalBytes)}</span>
-              <span class="number size row">
-                <Bar part={run.storedBytes / most} />
-                <span>{bytes(run.storedBytes)}</span>
-              </span>
+              <Size size={run.storedBytes} most={most} />
             </a>
           </li>
         ))}

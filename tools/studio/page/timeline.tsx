@@ -1,9 +1,10 @@
 // The checkpoints of a run, the newest first, with the lanes of its branches and the runs that were forked from it.
+import type { ComponentChildren } from "preact";
 import { useMemo } from "preact/hooks";
 import type { CheckpointInfo, CheckpointRef, RunInfo } from "./api.js";
 import { at, bytes, clock, count, counted, duration, halves, shown } from "./format.js";
 import { Icon } from "./icons.js";
-import { useKeys } from "./keys.js";
+import { listKeys, useKeys } from "./keys.js";
 import { Lanes, widthOf } from "./lanes-view.js";
 import type { Row } from "./lanes.js";
 import { address, addressOfRun, go } from "./route.js";
@@ -21,14 +22,7 @@ export function Timeline({ view, openState }: { view: RunView; openState: () => 
   const currentRow = current === null ? -1 : (rowOf.get(current.id) ?? -1);
   const other = rowOf.get(address.value.parameters["vs"] ?? "") ?? -1;
   useKeys({
-    j: () => view.move(1),
-    k: () => view.move(-1),
-    ArrowDown: () => view.move(1),
-    ArrowUp: () => view.move(-1),
-    PageDown: () => view.move(12),
-    PageUp: () => view.move(-12),
-    Home: () => view.move(-steps.length),
-    End: () => view.move(steps.length),
+    ...listKeys((by) => view.move(by), steps.length),
     "[": () => view.move(1),
     "]": () => view.move(-1),
     Enter: openState,
@@ -67,7 +61,12 @@ export function Timeline({ view, openState }: { view: RunView; openState: () => 
           <Lanes layout={layout} rowHeight={ROW} start={start} end={end} current={currentRow} other={other} />
           {rows.slice(start, end).map((row, index) => {
             const at = start + index;
-            const own = { id: `step-${at}`, position: at + 1, of: rows.length };
+            const own: RowProps = {
+              id: `step-${at}`,
+              role: "option",
+              "aria-posinset": at + 1,
+              "aria-setsize": rows.length,
+            };
             if (row.kind === "fork")
               return <ForkRow key={`f${row.index}`} {...own} run={view.forks.value[row.index]!} />;
             if (row.kind === "forks") return <MoreForksRow key={`m${row.of}`} {...own} row={row} view={view} />;
@@ -98,16 +97,10 @@ const keyOfRow = (row: Row | undefined, steps: readonly CheckpointInfo[]): strin
 
 interface RowProps {
   id: string;
-  position: number;
-  of: number;
+  role: "option";
+  "aria-posinset": number;
+  "aria-setsize": number;
 }
-
-const option = ({ id, position, of }: RowProps) => ({
-  id,
-  role: "option" as const,
-  "aria-posinset": position,
-  "aria-setsize": of,
-});
 
 interface StepRowProps extends RowProps {
   step: CheckpointInfo;
@@ -124,7 +117,7 @@ function StepRow({ step, lane, since, largest, isCurrent, isOther, view, ...own 
   const { id, label, bytes: size, savedAt } = step;
   return (
     <div
-      {...option(own)}
+      {...own}
       class={`step-row line ${isOther ? "other" : ""}`}
       aria-selected={isCurrent}
       data-testid="step-row"
@@ -147,60 +140,55 @@ function StepRow({ step, lane, since, largest, isCurrent, isOther, view, ...own 
   );
 }
 
-function ForkRow({ run, ...own }: RowProps & { run: RunInfo }) {
+interface LinkRowProps extends RowProps {
+  onClick: () => void;
+  /** Whether the row leads away from the run. */
+  leads?: boolean;
+  children: ComponentChildren;
+  [data: `data-${string}`]: string;
+}
+
+/** A row that is no checkpoint. */
+function LinkRow({ leads = true, children, ...own }: LinkRowProps) {
   return (
-    <div
-      {...option(own)}
-      class="step-row line row soft"
-      aria-selected={false}
-      data-testid="fork-link"
-      data-run={run.run}
-      onClick={() => go(addressOfRun(run))}
-    >
+    <div {...own} class="step-row line row soft" aria-selected={false}>
       <span class="grow row">
         <Icon name="fork" class="dim" />
-        <Id id={run.run} class="accent link" />
-        <span class="dim wide-only">{counted(run.checkpoints, "step")}</span>
-        {run.status !== null && <StatusMark status={run.status} />}
+        {children}
       </span>
-      <Icon name="open" class="dim" />
+      {leads && <Icon name="open" class="dim" />}
     </div>
   );
 }
 
-function MoreForksRow({ row, view, ...own }: RowProps & { row: { of: string; count: number }; view: RunView }) {
+function ForkRow({ run, ...own }: RowProps & { run: RunInfo }) {
   return (
-    <div
-      {...option(own)}
-      class="step-row line row soft"
-      aria-selected={false}
-      onClick={() => (view.opened.value = new Set(view.opened.value).add(row.of))}
-    >
-      <Icon name="fork" class="dim" />
+    <LinkRow {...own} data-testid="fork-link" data-run={run.run} onClick={() => go(addressOfRun(run))}>
+      <Id id={run.run} class="accent link" />
+      <span class="dim wide-only">{counted(run.checkpoints, "step")}</span>
+      {run.status !== null && <StatusMark status={run.status} />}
+    </LinkRow>
+  );
+}
+
+function MoreForksRow({ row, view, ...own }: RowProps & { row: { of: string; count: number }; view: RunView }) {
+  const show = () => (view.opened.value = new Set(view.opened.value).add(row.of));
+  return (
+    <LinkRow {...own} leads={false} onClick={show}>
       <span>{count(row.count)} more forks</span>
-    </div>
+    </LinkRow>
   );
 }
 
 function OriginRow({ from, ...own }: RowProps & { from: CheckpointRef }) {
   const { head, tail } = halves(from.id);
   return (
-    <div
-      {...option(own)}
-      class="step-row line row soft"
-      aria-selected={false}
-      data-testid="origin-link"
-      onClick={() => go(addressOfRun(from, from.id))}
-    >
-      <span class="grow row">
-        <Icon name="fork" class="dim" />
-        <span class="dim wide-only">from</span>
-        <Id id={from.run} class="accent link" />
-        <span class="dim cut wide-only" title={head + tail}>
-          at {tail || head}
-        </span>
+    <LinkRow {...own} data-testid="origin-link" onClick={() => go(addressOfRun(from, from.id))}>
+      <span class="dim wide-only">from</span>
+      <Id id={from.run} class="accent link" />
+      <span class="dim cut wide-only" title={head + tail}>
+        at {tail || head}
       </span>
-      <Icon name="open" class="dim" />
-    </div>
+    </LinkRow>
   );
 }

@@ -1,12 +1,11 @@
 // The tree of a state: virtual, opened by level, with sizes, a search, and a closer look at the chosen value.
 import { type Signal, useSignal } from "@preact/signals";
-import { useEffect, useLayoutEffect, useMemo, useRef } from "preact/hooks";
+import { useEffect, useLayoutEffect, useMemo } from "preact/hooks";
 import { formatPath } from "../../../ts/bridge/json-form/path.js";
 import { insideOf, moreOf } from "../forms.js";
 import { type Match, type RunRef, type Trouble, api, troubleOf } from "./api.js";
+import { SearchField } from "./fields.js";
 import { counted } from "./format.js";
-import { Icon } from "./icons.js";
-import { useKeys } from "./keys.js";
 import { type Loaded, type TreeRow, firstOpen, foundRows, joined, rowsOf } from "./tree.js";
 import { TreeRowView } from "./tree-row.js";
 import { ErrorBox, news } from "./ui.js";
@@ -98,7 +97,13 @@ export function Tree({ view, id, part, form, open }: TreeProps) {
   return (
     <div class="tree stack grow">
       <div class="tree-tools row small">
-        <SearchField text={text} />
+        <SearchField
+          name="Search in the state"
+          placeholder="Search keys and values"
+          testId="state-search"
+          value={text.value}
+          onText={(value) => (text.value = value)}
+        />
         {found.value !== null && (
           <span class="dim">
             {counted(found.value.matches.length, "match").replace(/matchs$/, "matches")}
@@ -162,28 +167,6 @@ function parentOf(root: unknown, rows: readonly TreeRow[], key: string): Loaded 
 /** The row of a state that has nothing inside. */
 function singleOf(form: unknown): TreeRow {
   return { id: "", path: [], depth: 1, step: "", value: form, state: "leaf", at: 1, of: 1, size: 0, share: 0 };
-}
-
-function SearchField({ text }: { text: Signal<string> }) {
-  const field = useRef<HTMLInputElement>(null);
-  useKeys({ "/": () => field.current?.focus() });
-  return (
-    <label class="field search row">
-      <Icon name="search" class="dim" />
-      <span class="hidden">Search in the state</span>
-      <input
-        ref={field}
-        type="text"
-        enterkeyhint="search"
-        data-testid="state-search"
-        placeholder="Search keys and values"
-        autocomplete="off"
-        spellcheck={false}
-        value={text.value}
-        onInput={({ currentTarget: { value } }) => (text.value = value)}
-      />
-    </label>
-  );
 }
 
 /** The keys of the ARIA tree pattern. */

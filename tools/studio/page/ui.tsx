@@ -3,7 +3,7 @@ import { signal } from "@preact/signals";
 import type { ComponentChildren, JSX } from "preact";
 import { remedy } from "./access.js";
 import type { RunRef, Status, Trouble } from "./api.js";
-import { halves, shown } from "./format.js";
+import { bytes, halves, shown } from "./format.js";
 import { Icon, type IconName } from "./icons.js";
 
 /** What a screen reader says next. */
@@ -96,6 +96,16 @@ export function Bar({ part, kind = "" }: { part: number; kind?: string }) {
   return (
     <span class={`bar ${kind}`} aria-hidden="true">
       <span style={{ width: `${(width * 100).toFixed(2)}%` }} />
+    </span>
+  );
+}
+
+/** A size, with a bar that shows it beside the largest. */
+export function Size({ size, most }: { size: number; most: number }) {
+  return (
+    <span class="size row number">
+      <Bar part={size / most} />
+      <span>{bytes(size)}</span>
     </span>
   );
 }

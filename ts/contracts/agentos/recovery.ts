@@ -5,15 +5,16 @@ import { ForkpointError, quote, show, typeError } from "../../bridge/errors.js";
 import type { StoreHandle } from "../../store/handle.js";
 import { handleOf } from "../../store/handles.js";
 import type { HeldLease } from "../../store/lease.js";
-import { flag } from "../../store/options.js";
+import { callback, flag, readRecord, type Parsed } from "../../store/options.js";
 import { detachBuffers } from "../shared/record.js";
 import { isForeign, noLeases } from "../shared/run-lease.js";
 import {
   type Settings,
-  callback,
+  asksForRetry,
   ids,
-  readSettings,
   recoverAll,
+  settingsOf,
+  sharedOptions,
   underLease,
   type RecoverOptions,
   type RecoverReport,
@@ -115,7 +116,14 @@ export type RecoveredRun = { runId: string } & (RunOutcome | UnrecoveredRun);
 /** The number of runs in a page of the listing. */
 const PAGE = 1_000;
 
-const ownOptions = { onWaiting: callback, onFailed: callback, runs: ids, askForked: flag, passRejections: flag };
+const parsers = {
+  ...sharedOptions,
+  onWaiting: callback<NonNullable<AgentosRecoverOptions["onWaiting"]>>,
+  onFailed: callback<NonNullable<AgentosRecoverOptions["onFailed"]>>,
+  runs: ids,
+  askForked: flag,
+  passRejections: flag,
+};
 
 /**
  * Resumes the crashed runs of a graph. Call it when the program starts.
@@ -148,11 +156,12 @@ export async function recover(
   store: CheckpointStore,
   options?: AgentosRecoverOptions,
 ): Promise<RecoverReport<RecoveredRun>> {
-  const { settings, own } = readSettings(options, ownOptions);
+  const own = readRecord(options, "options", parsers);
+  const settings = settingsOf(own);
   const handle = handleOf(store);
   if (handle === undefined && isForeign(store, "save")) throw noLeases("recover", "CheckpointStore");
   if (handle === undefined) throw typeError(`store must be a CheckpointStore of forkpoint, and is ${show(store)}`);
-  const recovery = new Recovery(graph, store, handle, settings, own as AgentosRecoverOptions, makerOf(handle));
+  const recovery = new Recovery({ graph, store, handle, settings, options: own });
   return recoverAll(recovery.candidates(), settings, (runId) => recovery.recover(runId));
 }
 
@@ -163,58 +172,51 @@ interface Unfinished {
   position: Position;
 }
 
-class Recovery {
-  readonly #graph: RecoverableGraph;
-  readonly #shape: Graph;
-  readonly #store: CheckpointStore;
-  readonly #handle: StoreHandle;
-  readonly #settings: Settings;
-  readonly #options: AgentosRecoverOptions;
-  readonly #claimant: Claimant;
-  readonly #maker: Maker | undefined;
+interface Parts {
+  graph: RecoverableGraph;
+  store: CheckpointStore;
+  handle: StoreHandle;
+  settings: Settings;
+  options: Parsed<typeof parsers>;
+}
 
-  constructor(
-    graph: RecoverableGraph,
-    store: CheckpointStore,
-    handle: StoreHandle,
-    settings: Settings,
-    options: AgentosRecoverOptions,
-    maker: Maker | undefined,
-  ) {
-    this.#graph = graph;
+class Recovery {
+  readonly #parts: Parts;
+  readonly #shape: Graph;
+  readonly #maker: Maker | undefined;
+  readonly #claimant: Claimant;
+
+  constructor(parts: Parts) {
+    const { graph, store, settings, options } = parts;
+    this.#parts = parts;
     this.#shape = new Graph(graph);
-    this.#store = store;
-    this.#handle = handle;
-    this.#settings = settings;
-    this.#options = options;
-    this.#maker = maker;
-    const program = maker?.program;
+    this.#maker = makerOf(handleOf(store)!);
+    const program = this.#maker?.program;
     const identity = program === undefined ? this.#shape.identity : { program };
     this.#claimant = { identity, named: options.runs !== undefined, idleMs: settings.idleMs };
-    maker?.learn(this.#shape.id, identity);
+    this.#maker?.learn(this.#shape.id, identity);
   }
 
   /** Returns a recovery whose own writes carry the lease. */
   #under(lease: HeldLease): Recovery {
-    const handle = this.#handle.withLease(lease);
-    return new Recovery(this.#graph, this.#store, handle, this.#settings, this.#options, this.#maker);
+    return new Recovery({ ...this.#parts, handle: this.#parts.handle.withLease(lease) });
   }
 
   /** The runs of this graph that may need recovery. */
   async *candidates(): AsyncGenerator<string> {
-    if (this.#options.runs !== undefined) {
-      yield* this.#options.runs;
+    if (this.#parts.options.runs !== undefined) {
+      yield* this.#parts.options.runs;
       return;
     }
     const { idPrefix: graphIdPrefix, isParallel } = this.#shape;
     let before: number | undefined;
     for (;;) {
-      const page = await this.#handle.run(({ native }) =>
+      const page = await this.#parts.handle.run(({ native }) =>
         agentos.call(native, "runs", { graphIdPrefix, limit: PAGE, before }),
       );
       for (const { status, forkedFrom, checkpoints, mark, latest } of page) {
         const { runId, graphId } = latest;
-        if (Date.now() - latest.timestamp > this.#settings.maxAgeMs) continue;
+        if (Date.now() - latest.timestamp > this.#parts.settings.maxAgeMs) continue;
         // The status of a parallel graph is exact only together with the graph.
         const finished = status === "finished" && !isParallel;
         // Nobody knows whether the program has resumed this fork: AgentOS stores nothing when a resumed run ends.
@@ -235,7 +237,7 @@ class Recovery {
     };
     const of = { space: agentos.name, run: runId, ns: "" };
     const work = (lease: HeldLease) => this.#under(lease).#work(runId);
-    const ended = await underLease(this.#handle, of, this.#settings, newest, work);
+    const ended = await underLease(this.#parts.handle, of, this.#parts.settings, newest, work);
     return ended && { runId, ...ended };
   }
 
@@ -255,16 +257,16 @@ class Recovery {
 
   /** Returns the newest checkpoint of a run, unless the run is finished or too fresh. */
   async #unfinished(runId: string): Promise<Unfinished | undefined> {
-    const found = await this.#handle.run(async (engine) => {
+    const found = await this.#parts.handle.run(async (engine) => {
       const call = { runId, nodeId: undefined };
       const stored = await agentos.find(engine.native, "load", call, openFound);
       return stored && { checkpoint: restore(engine, stored), mark: decodeMark(stored.mark) };
     });
     if (found === null) {
-      if (this.#options.runs === undefined) return undefined;
+      if (this.#parts.options.runs === undefined) return undefined;
       throw new ForkpointError("NOT_FOUND", `run ${quote(runId)} not found: nothing to recover`);
     }
-    if (Date.now() - found.checkpoint.timestamp < (this.#settings.idleMs ?? 0)) return undefined;
+    if (Date.now() - found.checkpoint.timestamp < (this.#parts.settings.idleMs ?? 0)) return undefined;
     const position = this.#shape.positionOf(found.checkpoint);
     return position.status === "finished" ? undefined : { ...found, position };
   }
@@ -273,8 +275,7 @@ class Recovery {
     const retried = new Set<string>();
     let output: unknown;
     for (;;) {
-      const checkpoint = await this.#store.latest(runId);
-      if (checkpoint === null) throw new ForkpointError("NOT_FOUND", `run ${quote(runId)} was removed meanwhile`);
+      const checkpoint = await this.#latest(runId);
       const position = this.#shape.positionOf(checkpoint);
       switch (position.status) {
         case "waiting": {
@@ -299,12 +300,18 @@ class Recovery {
     }
   }
 
+  async #latest(runId: string): Promise<Checkpoint> {
+    const checkpoint = await this.#parts.store.latest(runId);
+    if (checkpoint !== null) return checkpoint;
+    throw new ForkpointError("NOT_FOUND", `run ${quote(runId)} was removed meanwhile`);
+  }
+
   /** Asks for the answers of the human nodes, and stores them. Returns what is left if an answer is missing. */
   async #answer(
     checkpoint: Checkpoint,
     nodes: string[],
   ): Promise<{ outcome: "waiting"; nodes: string[]; forks: string[] } | undefined> {
-    const { onWaiting, askForked = false } = this.#options;
+    const { onWaiting, askForked = false } = this.#parts.options;
     const forks = await this.#forksOf(checkpoint);
     const left: string[] = [];
     const given = new Map<string, unknown>();
@@ -323,7 +330,8 @@ class Recovery {
   /** Refuses a rejection that would not stop anything. */
   #checked(answer: unknown, nodeId: string): unknown {
     const rejects = typeof answer === "object" && answer !== null && "approved" in answer && answer.approved === false;
-    const effect = rejects && this.#options.passRejections !== true ? this.#shape.effectBehind(nodeId) : undefined;
+    const effect =
+      rejects && this.#parts.options.passRejections !== true ? this.#shape.effectBehind(nodeId) : undefined;
     if (effect === undefined) return answer;
     throw new ForkpointError(
       "INVALID_ARGUMENT",
@@ -349,17 +357,14 @@ class Recovery {
   }
 
   async #forksOf({ id, runId }: Checkpoint): Promise<string[]> {
-    const forks = await this.#handle.run(({ native }) => agentos.call(native, "forks", { runId }));
+    const forks = await this.#parts.handle.run(({ native }) => agentos.call(native, "forks", { runId }));
     return forks.filter(({ forkedFrom }) => forkedFrom === id).map(({ latest }) => latest.runId);
   }
 
   /** Asks whether failed nodes are to run again, and takes their results out of the record. */
   async #retry(checkpoint: Checkpoint, nodes: string[]): Promise<boolean> {
     const { runId, id: checkpointId, state, nodeResults } = checkpoint;
-    const answer = await this.#options.onFailed?.({ runId, checkpointId, nodes, state });
-    if (answer === undefined || answer === "leave") return false;
-    if (answer !== "retry")
-      throw typeError(`onFailed must return "retry", "leave" or nothing, and returned ${show(answer)}`);
+    if (!(await asksForRetry(this.#parts.options.onFailed, { runId, checkpointId, nodes, state }))) return false;
     const left = Object.entries(nodeResults).filter(([node]) => !nodes.includes(node));
     await this.#append(checkpoint, { nodeResults: Object.fromEntries(left) });
     return true;
@@ -367,9 +372,8 @@ class Recovery {
 
   /** Resumes a run. Stores its end, because AgentOS does not. */
   async #resume(checkpoint: Checkpoint): Promise<unknown> {
-    const output = await this.#graph.resume(checkpoint.runId);
-    const newest = await this.#store.latest(checkpoint.runId);
-    if (newest === null) throw new ForkpointError("NOT_FOUND", `run ${quote(checkpoint.runId)} was removed meanwhile`);
+    const output = await this.#parts.graph.resume(checkpoint.runId);
+    const newest = await this.#latest(checkpoint.runId);
     // AgentOS saves a checkpoint in a resumed run only if a node waits or fails. A mission also saves some on the way.
     const { status } = this.#shape.positionOf(newest);
     if (newest.id === checkpoint.id || status === "unfinished") await this.#append(newest, this.#ended(newest, output));
@@ -390,7 +394,7 @@ class Recovery {
   async #append(newest: Checkpoint, change: Partial<Checkpoint>): Promise<void> {
     const timestamp = Math.max(Date.now(), newest.timestamp);
     const checkpoint: Checkpoint = { ...newest, ...change, id: randomUUID(), timestamp };
-    await this.#handle.save(async (engine) => {
+    await this.#parts.handle.save(async (engine) => {
       const { fields, state, rest } = snapshot(checkpoint, engine);
       const mark = encodeMark(this.#claimant.identity);
       await put(engine, { ...fields, expectedNewest: newest.id, mark }, state, rest);

@@ -7,16 +7,18 @@ import { handleOf } from "../../store/handles.js";
 import { isForeign, noLeases } from "../shared/run-lease.js";
 import {
   type Settings,
-  callback,
+  asksForRetry,
   ids,
-  readSettings,
   recoverAll,
+  settingsOf,
+  sharedOptions,
   underLease,
   type RecoverOptions,
   type RecoverReport,
   type UnrecoveredRun,
 } from "../shared/recovery.js";
 import type { HeldLease } from "../../store/lease.js";
+import { callback, object, readRecord, type Parsed } from "../../store/options.js";
 import { type Claimant, refusal } from "../shared/origin.js";
 import { identify, identityOf, missingOf, type RecoverableThreads } from "./mark.js";
 import { type Standing, standing, type ThreadStatus } from "./status.js";
@@ -104,7 +106,13 @@ export type RecoveredThread = { threadId: string } & (ThreadOutcome | Unrecovere
 
 type Agent = RecoverableThreads | RecoverableAgent;
 
-const ownOptions = { onWaiting: callback, onFailed: callback, threads: ids, config: object };
+const parsers = {
+  ...sharedOptions,
+  onWaiting: callback<NonNullable<LanggraphRecoverOptions["onWaiting"]>>,
+  onFailed: callback<NonNullable<LanggraphRecoverOptions["onFailed"]>>,
+  threads: ids,
+  config: object,
+};
 
 /**
  * Resumes the threads of a graph or an agent that a crash cut off. Call it when the program starts.
@@ -132,7 +140,8 @@ export async function recover(
   saver: ForkpointSaver,
   options?: LanggraphRecoverOptions,
 ): Promise<RecoverReport<RecoveredThread>> {
-  const { settings, own } = readSettings(options, ownOptions);
+  const own = readRecord(options, "options", parsers);
+  const settings = settingsOf(own);
   const inner = graphOf(graph);
   if (typeof graph?.invoke !== "function" || typeof inner?.nodes !== "object") {
     throw typeError(`graph must be a compiled graph of LangGraph or an agent of LangChain, and is ${show(graph)}`);
@@ -145,7 +154,7 @@ export async function recover(
   }
   const identity = saver.program === undefined ? identityOf(inner) : { program: saver.program };
   identify(inner, identity);
-  const claimant = { identity, named: own["threads"] !== undefined, idleMs: settings.idleMs };
+  const claimant = { identity, named: own.threads !== undefined, idleMs: settings.idleMs };
   const recovery = new Recovery({ agent: graph, graph: inner, claimant, saver, handle, settings, options: own });
   return recoverAll(recovery.candidates(), settings, (threadId) => recovery.recover(threadId));
 }
@@ -155,11 +164,6 @@ function graphOf(agent: Agent): RecoverableThreads | undefined {
   return typeof (agent as RecoverableThreads | undefined)?.nodes === "object"
     ? (agent as RecoverableThreads)
     : (agent as RecoverableAgent | undefined)?.graph;
-}
-
-function object(value: unknown, name: string): object {
-  if (typeof value !== "object" || value === null) throw typeError(`${name} must be an object, and is ${show(value)}`);
-  return value;
 }
 
 /** A thread with something left to do. A thread at a breakpoint waits, and has no interrupts. */
@@ -174,39 +178,27 @@ interface Parts {
   saver: ForkpointSaver;
   handle: StoreHandle;
   settings: Settings;
-  options: LanggraphRecoverOptions;
+  options: Parsed<typeof parsers>;
 }
 
 class Recovery {
-  readonly #agent: Agent;
-  readonly #graph: RecoverableThreads;
-  readonly #claimant: Claimant;
-  readonly #saver: ForkpointSaver;
-  readonly #handle: StoreHandle;
-  readonly #settings: Settings;
-  readonly #options: LanggraphRecoverOptions;
+  readonly #parts: Parts;
 
-  constructor({ agent, graph, claimant, saver, handle, settings, options }: Parts) {
-    this.#agent = agent;
-    this.#graph = graph;
-    this.#claimant = claimant;
-    this.#saver = saver;
-    this.#handle = handle;
-    this.#settings = settings;
-    this.#options = options;
+  constructor(parts: Parts) {
+    this.#parts = parts;
   }
 
   async *candidates(): AsyncGenerator<string> {
-    if (this.#options.threads !== undefined) {
-      yield* this.#options.threads;
+    if (this.#parts.options.threads !== undefined) {
+      yield* this.#parts.options.threads;
       return;
     }
     let cursor: string | null | undefined;
     while (cursor !== null) {
-      const page = await this.#saver.listThreads({ limit: 1_000, cursor, withStatus: false });
+      const page = await this.#parts.saver.listThreads({ limit: 1_000, cursor, withStatus: false });
       for (const { threadId, updatedAt } of page.threads) {
         // The threads after this one were active even earlier.
-        if (Date.now() - updatedAt > this.#settings.maxAgeMs) return;
+        if (Date.now() - updatedAt > this.#parts.settings.maxAgeMs) return;
         yield threadId;
       }
       cursor = page.cursor;
@@ -218,37 +210,39 @@ class Recovery {
     const newest = async () => {
       const position = await this.#position(threadId);
       const age = Date.now() - (position?.updatedAt ?? 0);
-      if (position === undefined || age < (this.#settings.idleMs ?? 0)) return null;
+      if (position === undefined || age < (this.#parts.settings.idleMs ?? 0)) return null;
       return this.#refusal(threadId, position) ?? position.checkpointId;
     };
     const of = { space: langgraph.name, run: threadId, ns: "" };
     const work = async (lease: HeldLease) => {
-      const giveBack = threadLeasesOf(this.#handle)?.lend(threadId, lease);
+      const giveBack = threadLeasesOf(this.#parts.handle)?.lend(threadId, lease);
       try {
         return await this.#work(threadId);
       } finally {
         giveBack?.();
       }
     };
-    const ended = await underLease(this.#handle, of, this.#settings, newest, work);
+    const ended = await underLease(this.#parts.handle, of, this.#parts.settings, newest, work);
     return ended && { threadId, ...ended };
   }
 
   /** Returns why a thread is left alone, or undefined if it may be recovered. */
   #refusal(threadId: string, { mark, status, next }: Position): UnrecoveredRun | undefined {
-    return refusal(this.#claimant, {
+    return refusal(this.#parts.claimant, {
       run: `thread ${quote(threadId)}`,
       naming: `threads: [${quote(threadId)}]`,
       mark,
-      missing: missingOf(this.#graph.nodes, next),
+      missing: missingOf(this.#parts.graph.nodes, next),
       unfinished: status === "unfinished",
     });
   }
 
   /** Returns where a thread stands. Returns undefined if nothing is left to do, or if the checkpoint does not say it. */
   async #position(threadId: string): Promise<Position | undefined> {
-    const found = await this.#handle.run(({ native }) => standing({ native, serde: this.#saver.serde }, threadId));
-    const isNamed = this.#options.threads !== undefined;
+    const found = await this.#parts.handle.run(({ native }) =>
+      standing({ native, serde: this.#parts.saver.serde }, threadId),
+    );
+    const isNamed = this.#parts.options.threads !== undefined;
     if (found === null) {
       if (!isNamed) return undefined;
       throw new ForkpointError("NOT_FOUND", `thread ${quote(threadId)} not found: nothing to recover`);
@@ -270,7 +264,7 @@ class Recovery {
    * not those that came before.
    */
   #mayBeAtBreakpoint(next: string[]): boolean {
-    const { interruptBefore, interruptAfter } = { ...this.#graph, ...definedOf(this.#options.config) };
+    const { interruptBefore, interruptAfter } = { ...this.#parts.graph, ...definedOf(this.#parts.options.config) };
     if (interruptAfter !== undefined && interruptAfter.length > 0) return true;
     return interruptBefore === "*" || next.some((node) => (interruptBefore ?? []).includes(node));
   }
@@ -288,7 +282,7 @@ class Recovery {
         const values = interrupts.map(({ value }) => value);
         // A graph that asks the same question again did not accept the answer.
         const again = asked !== undefined && isDeepStrictEqual(asked, values);
-        input = again ? undefined : await this.#options.onWaiting?.({ threadId, checkpointId, next, interrupts });
+        input = again ? undefined : await this.#parts.options.onWaiting?.({ threadId, checkpointId, next, interrupts });
         if (input === undefined) return { outcome: "waiting", checkpointId, next, interrupts };
         if (input === null && interrupts.length > 0) {
           throw typeError(
@@ -297,7 +291,7 @@ class Recovery {
         }
         asked = values;
       } else if (status === "failed") {
-        if (retried || !(await this.#retries(threadId, position))) {
+        if (retried || !(await asksForRetry(this.#parts.options.onFailed, { threadId, checkpointId, next }))) {
           return { outcome: "failed", checkpointId, next };
         }
         retried = true;
@@ -306,19 +300,12 @@ class Recovery {
     }
   }
 
-  async #retries(threadId: string, { checkpointId, next }: Position): Promise<boolean> {
-    const decision = await this.#options.onFailed?.({ threadId, checkpointId, next });
-    if (decision === undefined || decision === "leave") return false;
-    if (decision === "retry") return true;
-    throw typeError(`onFailed must return "retry", "leave" or nothing, and returned ${show(decision)}`);
-  }
-
   /** Resumes a thread. An error of a node is stored by LangGraph, and the thread then counts as failed. */
   async #resume(threadId: string, input: unknown): Promise<unknown> {
-    const { configurable, ...config } = { configurable: {}, ...this.#options.config };
+    const { configurable, ...config } = { configurable: {}, ...this.#parts.options.config };
     const sync = { durability: "sync", ...config, configurable: { ...configurable, thread_id: threadId } };
     try {
-      return await this.#agent.invoke(input, sync);
+      return await this.#parts.agent.invoke(input, sync);
     } catch (error) {
       const position = await this.#position(threadId);
       if (position?.status !== "failed") throw error;

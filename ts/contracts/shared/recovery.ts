@@ -1,11 +1,11 @@
 /** The part of `recover` that does not depend on a framework: options, leases, and several runs at once. */
 
 import { setTimeout as delay } from "node:timers/promises";
-import { isArray, show, typeError } from "../../bridge/errors.js";
+import { show, typeError } from "../../bridge/errors.js";
 import type { StoreHandle } from "../../store/handle.js";
-import { requireId } from "../../store/ids.js";
+import { requireIds } from "../../store/ids.js";
 import { HeldLease, TTL_MS, ttlOption } from "../../store/lease.js";
-import { type OptionParser, atMost, readRecord, signalOption, whole } from "../../store/options.js";
+import { atMost, callback, signalOption, whole, type OptionParser, type Parsed } from "../../store/options.js";
 import type { RunKey } from "../../store/run-ref.js";
 
 /**
@@ -109,44 +109,39 @@ export interface Settings {
   onRecovered: ((run: never) => void) | undefined;
 }
 
-/** Parses a function. */
-export const callback: OptionParser<(...given: never[]) => unknown> = (value, name) => {
-  if (typeof value !== "function") throw typeError(`${name} must be a function, and is ${show(value)}`);
-  return value as (...given: never[]) => unknown;
-};
-
 /** Parses a list of ids. */
-export const ids: OptionParser<string[]> = (value, name) => {
-  if (!isArray(value)) throw typeError(`${name} must be an array of ids, and is ${show(value)}`);
-  return [...new Set(value.map((id, index) => requireId(id, `${name}[${index}]`)))];
-};
+export const ids: OptionParser<string[]> = (value, name) => [...new Set(requireIds(value, name))];
 
-const parsers: { [K in keyof Settings]: OptionParser<unknown> } = {
+/** The parsers of the options that every framework has. */
+export const sharedOptions = {
   idleMs: whole(0, Number.MAX_SAFE_INTEGER, "milliseconds"),
   maxAgeMs: atMost("milliseconds"),
   concurrency: whole(1, 1_000, "runs"),
   leaseTtlMs: ttlOption,
   maxAttempts: atMost("attempts"),
   signal: signalOption,
-  onRecovered: callback,
+  onRecovered: callback<(run: never) => void>,
 };
 
-/** Checks the options of `recover`. `own` are those of the framework. */
-export function readSettings(
-  options: unknown,
-  own: Record<string, OptionParser<unknown>>,
-): { settings: Settings; own: Record<string, unknown> } {
-  const read = readRecord(options, "options", { ...parsers, ...own });
-  const settings: Settings = {
-    idleMs: read["idleMs"] as number | undefined,
-    maxAgeMs: (read["maxAgeMs"] as number | null | undefined) ?? Infinity,
-    concurrency: (read["concurrency"] as number | undefined) ?? 4,
-    leaseTtlMs: (read["leaseTtlMs"] as number | undefined) ?? TTL_MS,
-    maxAttempts: read["maxAttempts"] === null ? Infinity : ((read["maxAttempts"] as number | undefined) ?? 3),
-    signal: read["signal"] as AbortSignal | undefined,
-    onRecovered: read["onRecovered"] as Settings["onRecovered"],
+/** Fills in the defaults of the options that every framework has. */
+export function settingsOf(options: Parsed<typeof sharedOptions>): Settings {
+  return {
+    idleMs: options.idleMs,
+    maxAgeMs: options.maxAgeMs ?? Infinity,
+    concurrency: options.concurrency ?? 4,
+    leaseTtlMs: options.leaseTtlMs ?? TTL_MS,
+    maxAttempts: options.maxAttempts === null ? Infinity : (options.maxAttempts ?? 3),
+    signal: options.signal,
+    onRecovered: options.onRecovered,
   };
-  return { settings, own: read };
+}
+
+/** Asks whether the failed nodes of a run are to run again. */
+export async function asksForRetry<R>(onFailed: ((run: R) => unknown) | undefined, run: R): Promise<boolean> {
+  const decision = await onFailed?.(run);
+  if (decision === undefined || decision === "leave") return false;
+  if (decision === "retry") return true;
+  throw typeError(`onFailed must return "retry", "leave" or nothing, and returned ${show(decision)}`);
 }
 
 /**

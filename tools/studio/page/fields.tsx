@@ -1,0 +1,68 @@
+// The fields that a list is searched and filtered with.
+import { useRef } from "preact/hooks";
+import { Icon } from "./icons.js";
+import { useKeys } from "./keys.js";
+
+interface SearchProps {
+  name: string;
+  placeholder: string;
+  testId: string;
+  value: string;
+  onText: (text: string) => void;
+}
+
+/** A field to search with. The key `/` leads to it. */
+export function SearchField({ name, placeholder, testId, value, onText }: SearchProps) {
+  const field = useRef<HTMLInputElement>(null);
+  useKeys({
+    "/": () => {
+      field.current?.select();
+      field.current?.focus();
+    },
+  });
+  return (
+    <label class="field search row">
+      <Icon name="search" class="dim" />
+      <span class="hidden">{name}</span>
+      <input
+        ref={field}
+        type="text"
+        enterkeyhint="search"
+        data-testid={testId}
+        placeholder={placeholder}
+        autocomplete="off"
+        spellcheck={false}
+        value={value}
+        onInput={({ currentTarget }) => onText(currentTarget.value)}
+      />
+      <kbd class="wide-only" aria-hidden="true">
+        /
+      </kbd>
+    </label>
+  );
+}
+
+interface ChoiceProps {
+  name: string;
+  value: string;
+  /** What can be chosen, and how it is shown. */
+  options: ReadonlyArray<readonly [value: string, text: string]>;
+  testId?: string;
+  onChoice: (value: string) => void;
+}
+
+/** A field in which one of some values is chosen. */
+export function Choice({ name, value, options, testId, onChoice }: ChoiceProps) {
+  return (
+    <label class="field row">
+      <span>{name}</span>
+      <select data-testid={testId} value={value} onChange={({ currentTarget }) => onChoice(currentTarget.value)}>
+        {options.map(([each, text]) => (
+          <option key={each} value={each}>
+            {text}
+          </option>
+        ))}
+      </select>
+    </label>
+  );
+}
