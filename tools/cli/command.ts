@@ -65,7 +65,6 @@ export function parsed<T>(flags: string, description: string, parse: (text: stri
   });
 }
 
-/** Reads a whole number from `least` on. */
 export function wholeFrom(least: number): (text: string) => number {
   return (text) => {
     const value = Number(text);

@@ -49,7 +49,6 @@ export interface Shown {
   retryable: boolean;
 }
 
-/** The codes for errors of the file system. */
 const systemCodes: Record<string, ErrorCode> = {
   ENOENT: "NOT_FOUND",
   ENOTDIR: "NOT_FOUND",
@@ -71,7 +70,6 @@ export function describe(error: unknown): Shown {
   return { code: "INTERNAL", message: messageOf(error), retryable: false };
 }
 
-/** Returns the exit code for an error. */
 export function exitCodeOf(error: unknown): number {
   if (error instanceof StoppedError) return exitCodes[error.signal];
   switch (describe(error).code) {

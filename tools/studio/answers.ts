@@ -14,7 +14,6 @@ export const MAX_CHANGES = 2_000;
 /** How deep the value of a pending write is shown. A page shows it whole. */
 const WRITE_DEPTH = 8;
 
-/** The size of the JSON text of a value, in bytes. */
 export const sizeOf = (value: unknown): number => Buffer.byteLength(JSON.stringify(value) ?? "");
 
 /** Cuts what the contract keeps beside a state: LangGraph's metadata may hold anything. */

@@ -35,7 +35,6 @@ const statuses: Record<string, number> = {
   CONFLICT: 409,
 };
 
-/** Returns the status, the headers and the body of the answer to an error. */
 export function answerOf(error: unknown): { status: number; headers: Record<string, string>; body: string } {
   if (error instanceof Refusal) {
     const { status, code, message, headers } = error;

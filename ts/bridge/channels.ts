@@ -105,7 +105,6 @@ export type Kind = TracingChannelName extends `forkpoint:${infer K}` ? K : never
 
 const tracing = <K extends Kind>(kind: K) => tracingChannel<unknown, CallContext>(`forkpoint:${kind}`);
 
-/** The tracing channels. */
 export const channels: Record<Kind, ReturnType<typeof tracing>> = {
   open: tracing("open"),
   save: tracing("save"),
@@ -143,7 +142,7 @@ export type Cost = Pick<CallContext, "storedBytes" | "queueMs" | "commitMs" | "b
 export type Outcome = Cost & Partial<Pick<CallContext, "bytes" | "result">>;
 
 /** Runs a call and tells the channels about it. The promise is the one that `run` returns. */
-export function told<T>(
+export function traced<T>(
   kind: Kind | null,
   context: CallContext,
   run: () => Promise<T>,
@@ -186,15 +185,15 @@ function attempt<T>(run: () => Promise<T>): Promise<T> {
   }
 }
 
-/** The failures that were told already: an error passes several places on its way to the caller. */
-const known = new WeakSet<Error>();
+/** The failures that were published already: an error passes several places on its way to the caller. */
+const published = new WeakSet<Error>();
 
 /** Tells that something failed because the store is busy or damaged. Does nothing for other errors. */
 export function tellFailure(error: unknown, about: CallSubject): void {
   if (!isOwnError(error) || (error.code !== "BUSY" && error.code !== "CORRUPT")) return;
   const to = failures[error.code];
-  if (!to.hasSubscribers || known.has(error)) return;
-  known.add(error);
+  if (!to.hasSubscribers || published.has(error)) return;
+  published.add(error);
   const { operation, space, run, ns, id, target, backend } = about;
   to.publish({ operation, space, run, ns, id, target, backend, error } satisfies CallFailure);
 }
@@ -202,7 +201,7 @@ export function tellFailure(error: unknown, about: CallSubject): void {
 /** Tells of a call that was refused before it reached the engine. */
 export function tellRefusal(kind: Kind, about: CallSubject, error: unknown): void {
   if (!isWatched(kind)) return;
-  const refused = told(
+  const refused = traced(
     kind,
     { ...about, bytes: null },
     () => Promise.reject(error),

@@ -7,23 +7,17 @@
 import { loadAddon } from "./addon.js";
 import { type Bytes, Pieces } from "./bytes.js";
 import { chunkOf } from "./chunk.js";
-import { ForkpointError } from "./errors.js";
+import { type Failure, causeOf, errorOf, throwing } from "./failure.js";
 import { warn } from "./warnings.js";
 import type { CallSubject } from "./channels.js";
-import type { ErrorCode } from "./forkpoint-error.js";
-
-interface Failure {
-  code: ErrorCode;
-  message: string;
-  retryable: boolean;
-  outcomeUnknown: boolean;
-  cause?: { message: string; code?: string | null; errno?: number | null } | null;
-}
 
 /** A call's response: null, JSON text, or JSON text with the buffers that it refers to. */
 export type Response = string | [text: string, buffers: Uint8Array[]] | null;
 
 type Settled = [callId: number, response: Response, error: Failure | null | undefined];
+
+/** The outcome of a call that runs on Node's thread pool. */
+type PoolOutcome = [response: Response, error: Failure | null | undefined];
 
 /** The value of a call's field. An object is sent as JSON text. */
 export type Field = string | number | boolean | null | undefined;
@@ -80,7 +74,7 @@ export interface ServerOptions {
 /** The part of a contract that needs no store: a state machine, or the reader of another store's file. */
 interface NativeTool {
   call(call: string): Response;
-  callOnPool(call: string): Promise<[response: Response, error: Failure | null | undefined]>;
+  callOnPool(call: string): Promise<PoolOutcome>;
 }
 
 /** Converts serialised values. */
@@ -88,12 +82,12 @@ export type Convert = (values: Array<{ tag: string; bytes: Uint8Array }>) => Arr
 
 /** A copy from one store to another. */
 interface NativeCopy {
-  step(): Promise<[response: Response, error: Failure | null | undefined]>;
+  step(): Promise<PoolOutcome>;
 }
 
 /** A backup of a store. */
 interface NativeBackup {
-  run(): Promise<[response: Response, error: Failure | null | undefined]>;
+  run(): Promise<PoolOutcome>;
   progress(): string | null;
   cancel(): void;
 }
@@ -178,27 +172,12 @@ function settle(callId: number, response: Response, error: Failure | null | unde
   const waiting = pending.get(callId);
   if (waiting === undefined) return;
   pending.delete(callId);
-  if (error) return waiting.reject(failure(error));
+  if (error) return waiting.reject(errorOf(error));
   try {
     waiting.resolve(waiting.open(response));
   } catch (thrown) {
     waiting.reject(thrown);
   }
-}
-
-function failure({ code, message, retryable, outcomeUnknown, cause }: Failure): ForkpointError {
-  return new ForkpointError(code, message, {
-    retryable,
-    ...(outcomeUnknown && { outcome: "unknown" as const }),
-    ...(cause && { cause: causeOf(cause) }),
-  });
-}
-
-function causeOf({ message, code, errno }: NonNullable<Failure["cause"]>): Error {
-  const cause = Object.assign(new Error(message), code != null && { code }, errno != null && { errno });
-  // This error was not thrown in JavaScript, so it has no stack.
-  cause.stack = String(cause);
-  return cause;
 }
 
 /** Warns of a failure in the background. Such a failure belongs to no call, so no promise can reject with it. */
@@ -230,7 +209,7 @@ export function submit<T>(
   const callId = lastCallId;
   const outcome = store.call(callId, shape, buffers.length, ...buffers.map(handedOver), ...fields);
   if (outcome !== undefined) {
-    return isFailure(outcome) ? Promise.reject(failure(outcome)) : Promise.resolve(open(outcome));
+    return isFailure(outcome) ? Promise.reject(errorOf(outcome)) : Promise.resolve(open(outcome));
   }
   return new Promise<T>((resolve, reject) => {
     if (pending.size === 0) hold.ref();
@@ -317,6 +296,11 @@ export function pathOfTarget(target: string): string | null {
   return throwing(() => binding.pathOfTarget(target));
 }
 
+function responseOf([response, error]: PoolOutcome): Response {
+  if (error) throw errorOf(error);
+  return response;
+}
+
 /** A copy from one open store to another one. */
 export class Copy {
   readonly #native: NativeCopy;
@@ -328,9 +312,7 @@ export class Copy {
 
   /** Copies or compares about one page, on Node's thread pool. The response is the progress. */
   async step(): Promise<Response> {
-    const [response, error] = await this.#native.step();
-    if (error) throw failure(error);
-    return response;
+    return responseOf(await this.#native.step());
   }
 }
 
@@ -344,9 +326,7 @@ export class Backup {
 
   /** Makes the backup, on Node's thread pool. The response says what was made. */
   async run(): Promise<Response> {
-    const [response, error] = await this.#native.run();
-    if (error) throw failure(error);
-    return response;
+    return responseOf(await this.#native.run());
   }
 
   /** The progress as JSON text. Null before the first page. */
@@ -376,9 +356,7 @@ export class Tool {
 
   /** Runs a call on Node's thread pool. */
   async callOnPool(call: string): Promise<Response> {
-    const [response, error] = await this.#native.callOnPool(call);
-    if (error) throw failure(error);
-    return response;
+    return responseOf(await this.#native.callOnPool(call));
   }
 }
 
@@ -393,16 +371,6 @@ export function detach(buffer: ArrayBufferLike): void {
   // Skip Node's shared buffer pool, even if the values of one caller fill the pool, because Node uses the pool again.
   if (!(buffer instanceof ArrayBuffer) || buffer.byteLength === Buffer.poolSize) return;
   if (buffer.byteLength >= WORTH_DETACHING) binding.detach(buffer);
-}
-
-/** Runs a synchronous call of the addon and turns the error that it throws into a ForkpointError. */
-function throwing<T>(run: () => T): T {
-  try {
-    return run();
-  } catch (error) {
-    const thrown = error as { code: ErrorCode; message: string; failure?: Failure };
-    throw thrown.failure ? failure(thrown.failure) : new ForkpointError(thrown.code, thrown.message);
-  }
 }
 
 /** Compresses or decompresses a stream with zstd. */

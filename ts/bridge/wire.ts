@@ -4,7 +4,15 @@
  * the `enum Call` of each contract.
  */
 
-import { type Cost, type Kind, type Outcome, isWatched, told, type CallContext, type CallSubject } from "./channels.js";
+import {
+  type Cost,
+  type Kind,
+  type Outcome,
+  isWatched,
+  traced,
+  type CallContext,
+  type CallSubject,
+} from "./channels.js";
 import { type Field, type NativeStore, type Response, shapeOf, submit } from "./native.js";
 import type { Bytes } from "./bytes.js";
 import type { Serialized, Stored } from "./serializer.js";
@@ -64,7 +72,7 @@ export interface NewPart extends Serialized {
 export type PackedPart = [name: string, tag: string, buffer: number, start: number, length: number];
 
 /** Converts a response with parts to the caller's type. */
-export type Open<T, R> = (found: T, part: (packed: PackedPart) => Part) => R;
+export type Unpack<T, R> = (found: T, part: (packed: PackedPart) => Part) => R;
 
 type Calls<C> = { [K in keyof C]: (fields: never) => unknown };
 type Fields<C extends Calls<C>, K extends keyof C> = Parameters<C[K]>[0];
@@ -77,9 +85,9 @@ type Merged<F> = { [N in F extends unknown ? keyof F : never]?: F extends { [K i
 /** What a call is about. What is undefined is not known. */
 type Subject = { [K in "space" | "run" | "ns" | "id"]?: string | null | undefined };
 
-/** What the channels tell about the calls of a contract: see `ts/bridge/channels.ts`. */
+/** What the channels publish about the calls of a contract: see `ts/bridge/channels.ts`. */
 interface About<C extends Calls<C>> {
-  /** The tracing channels of the calls. A call that is not named reads. Null: only failures of the call are told. */
+  /** The tracing channels of the calls. A call that is not named reads. Null: only failures of the call are published. */
   kinds?: { [K in keyof C]?: Kind | null };
   /** Returns what a call is about. The space is the name of the contract, unless this function returns another one. */
   subject?: (fields: AnyFields<C>) => Subject;
@@ -118,30 +126,30 @@ export class Contract<C extends Calls<C>> {
     buffers: Bytes[] = none,
   ): Promise<Result<C, K>> {
     const kind = this.#kindOf(call);
-    if (!isWatched(kind)) return this.untold(store, call, fields, buffers);
+    if (!isWatched(kind)) return this.#untraced(store, call, fields, buffers);
     const bytes = kind === "save" && buffers.length > 0 ? sizeOf(buffers) : null;
     const context = this.#context(store, call, fields, bytes);
     if (kind !== "save") {
       const outcomeOf = (result: Result<C, K>) => ({ result: this.#counted(call, result, fields) });
-      return told(kind, context, () => this.untold(store, call, fields, buffers), outcomeOf);
+      return traced(kind, context, () => this.#untraced(store, call, fields, buffers), outcomeOf);
     }
     let cost: Cost | undefined;
     // All calls that save respond with null, unless they are measured.
-    const open = (response: Response) => {
+    const unpack = (response: Response) => {
       cost = parse(response) as Cost;
       return null as Result<C, K>;
     };
     const measured = { ...(fields as object), measure: true } as Fields<C, K>;
-    return told(
+    return traced(
       kind,
       context,
-      () => this.#send(store, call, measured, buffers, open),
+      () => this.#send(store, call, measured, buffers, unpack),
       () => ({ ...cost }),
     );
   }
 
   /** `call` without the channels. */
-  untold<K extends keyof C & string>(
+  #untraced<K extends keyof C & string>(
     store: NativeStore,
     call: K,
     fields: Fields<C, K>,
@@ -155,9 +163,9 @@ export class Contract<C extends Calls<C>> {
     call: K,
     fields: Fields<C, K>,
     buffers: Bytes[],
-    open: (response: Response) => Result<C, K>,
+    unpack: (response: Response) => Result<C, K>,
   ): Promise<Result<C, K>> {
-    const send = (all: object) => submit(store, this.#shape(call, all), values(all), buffers, open);
+    const send = (all: object) => submit(store, this.#shape(call, all), values(all), buffers, unpack);
     // The engine ignores the fence of a call that only reads.
     return store.fence === undefined
       ? send(fields)
@@ -169,23 +177,23 @@ export class Contract<C extends Calls<C>> {
     store: NativeStore,
     call: K,
     fields: Fields<C, K>,
-    open: Open<NonNullable<Result<C, K>>, R>,
+    unpack: Unpack<NonNullable<Result<C, K>>, R>,
   ): Promise<R | Extract<Result<C, K>, null>> {
     const kind = this.#kindOf(call);
-    if (!isWatched(kind)) return this.#ask(store, call, fields, open);
+    if (!isWatched(kind)) return this.#ask(store, call, fields, unpack);
     const outcome: Outcome & { bytes: number } = { result: "missing", bytes: 0 };
-    const opening: typeof open = (found, part) => {
+    const measuring: typeof unpack = (found, part) => {
       outcome.result = this.#counted(call, found, fields);
-      return open(found, (packed) => {
-        const opened = part(packed);
-        outcome.bytes += opened.bytes.byteLength;
-        return opened;
+      return unpack(found, (packed) => {
+        const unpacked = part(packed);
+        outcome.bytes += unpacked.bytes.byteLength;
+        return unpacked;
       });
     };
-    return told(
+    return traced(
       kind,
       this.#context(store, call, fields, null),
-      () => this.#ask(store, call, fields, opening),
+      () => this.#ask(store, call, fields, measuring),
       () => outcome,
     );
   }
@@ -194,10 +202,10 @@ export class Contract<C extends Calls<C>> {
     store: NativeStore,
     call: K,
     fields: Fields<C, K>,
-    open: Open<NonNullable<Result<C, K>>, R>,
+    unpack: Unpack<NonNullable<Result<C, K>>, R>,
   ): Promise<R | Extract<Result<C, K>, null>> {
     return submit(store, this.#shape(call, fields), values(fields), none, (response) =>
-      response === null ? (null as Extract<Result<C, K>, null>) : opened(response, open),
+      response === null ? (null as Extract<Result<C, K>, null>) : unpacked(response, unpack),
     );
   }
 
@@ -217,7 +225,7 @@ export class Contract<C extends Calls<C>> {
     return { ...subjectOf(store, name, { space: this.name, ...subject }), bytes };
   }
 
-  /** What the channels tell about the result of a call. Never the result itself. */
+  /** What the channels publish about the result of a call. Never the result itself. */
   #counted<K extends keyof C>(call: K, result: Result<C, K>, fields: Fields<C, K>): Outcome["result"] {
     const reads = this.#kindOf(call) === "read";
     if (reads && result === null) return "missing";
@@ -229,10 +237,10 @@ export class Contract<C extends Calls<C>> {
 
   #shape(call: string, fields: object): number {
     const names = Object.keys(fields);
-    const known = this.#shapes.get(call) ?? [];
-    for (const shape of known) if (same(shape.names, names)) return shape.number;
+    const shapes = this.#shapes.get(call) ?? [];
+    for (const shape of shapes) if (same(shape.names, names)) return shape.number;
     const number = shapeOf(this.name, call, names);
-    this.#shapes.set(call, [...known, { names, number }]);
+    this.#shapes.set(call, [...shapes, { names, number }]);
     return number;
   }
 }
@@ -269,9 +277,9 @@ export function parse(response: Response): unknown {
 }
 
 /** Reads a response with parts. */
-export function opened<T, R>(response: NonNullable<Response>, open: Open<T, R>): R {
+export function unpacked<T, R>(response: NonNullable<Response>, unpack: Unpack<T, R>): R {
   const buffers = typeof response === "string" ? none : response[1];
-  return open(JSON.parse(textOf(response)) as T, ([name, tag, buffer, start, length]) => ({
+  return unpack(JSON.parse(textOf(response)) as T, ([name, tag, buffer, start, length]) => ({
     name,
     tag,
     bytes: buffers[buffer]!.subarray(start, start + length),

@@ -1,7 +1,7 @@
 /** Reads a checkpoint with its values. */
 
 import { channelOf } from "../contracts/langgraph/values.js";
-import type { Stored } from "../bridge/serializer.js";
+import { type Layout, unpackMessages } from "../contracts/helix/values.js";
 import type { Part } from "../bridge/wire.js";
 import type { Context } from "./context.js";
 import { toJsonForm } from "../bridge/json-form/to-json-form.js";
@@ -142,12 +142,6 @@ function tinyagents(parts: Parts, _: Row, found: FoundCheckpoint): [unknown, unk
   return [Array.isArray(state) ? state[0] : state, rest];
 }
 
-/** What the part `layout` of a Helix state says: which fields it has, and where its messages are. */
-interface Layout {
-  customState: boolean;
-  messages: null | { shared: number } | { tags: string[]; lengths: number[] };
-}
-
 /** A checkpoint of a session. The messages that it shares with the session are records of the session's log. */
 function helix(parts: Parts, _: Row, found: FoundCheckpoint): [unknown, unknown] {
   const rest = found.parts.find(({ name }) => name === "rest");
@@ -183,19 +177,10 @@ function helixState(parts: Parts, all: readonly Part[], records: readonly Part[]
   if (messages === null || "shared" in messages)
     fields["messages"] = shared.slice(0, messages?.shared ?? shared.length);
   else if (own !== undefined)
-    fields["messages"] = unpack(messages, own.bytes).map(
+    fields["messages"] = unpackMessages({ ...messages, bytes: own.bytes }).map(
       (message) => parts.read({ name: "message", ...message }).value,
     );
   return fields;
-}
-
-function unpack({ tags, lengths }: { tags: string[]; lengths: number[] }, bytes: Uint8Array): Stored[] {
-  let start = 0;
-  return tags.map((tag, at) => {
-    const from = start;
-    start += lengths[at]!;
-    return { tag, bytes: bytes.subarray(from, start) };
-  });
 }
 
 async function readWrites(context: Context, row: Row, found: FoundCheckpoint): Promise<WriteInfo[]> {

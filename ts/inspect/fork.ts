@@ -73,7 +73,6 @@ function pairs(set: unknown, name: string): Array<[string, unknown]> {
 /** Edits nothing. */
 const unchanged: Plan["edit"] = () => undefined;
 
-/** Makes the function that edits a state. */
 function editor({ set, patch, state }: ForkEdit): Plan["edit"] {
   const places = (set ?? []).map(([path, value]) => [parsePath(path), value] as const);
   if (state === undefined && places.length === 0 && patch === undefined) return unchanged;

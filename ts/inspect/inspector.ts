@@ -184,13 +184,7 @@ export class StoreInspector implements AsyncDisposable {
   prune(options: PruneOptions & { space?: Space | undefined }): Promise<PruneResult> {
     return this.#write("prune", (context) => {
       const { space, ...rules } = readRecord(options, "options", { ...pruneOptions, space: readSpace });
-      return prune(
-        context.engine,
-        space,
-        { ...rules },
-        () => this.#closing !== undefined,
-        (progress) => progress,
-      );
+      return prune(context.engine, space, { ...rules }, () => this.#closing !== undefined);
     });
   }
 

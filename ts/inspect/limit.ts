@@ -13,12 +13,11 @@
 import {
   type ArrayForm,
   type Container,
-  type Pair,
+  type Item,
   type Step,
   containerOf,
-  entriesOf,
+  itemsOf,
   setKey,
-  stepOfProperty,
   typeOf,
 } from "../bridge/json-form/form.js";
 import { safeJson } from "../bridge/json-form/json-text.js";
@@ -63,12 +62,6 @@ interface Shown {
   size: number;
   /** The kind of the container, if it can be opened. */
   kind: Container | null;
-}
-
-/** An item of a container: a value with its key, or a key and a value that are both forms. */
-interface Item {
-  key: string | null;
-  forms: Array<{ form: unknown; path: readonly Step[] }>;
 }
 
 /**
@@ -144,17 +137,16 @@ class Limiter {
     let room = container.size + (depth === 0 ? this.#left : Math.floor(this.#left / 2)) - AROUND;
     room -= sizeOf(more(path, count, kind));
     const before = room;
-    const shown: Array<{ item: Item; parts: Shown[] }> = [];
-    for (const item of itemsOf(form, kind, path, offset)) {
+    const shown: Array<{ item: Item; forms: Located[]; parts: Shown[] }> = [];
+    for (const item of itemsOf(form, kind)) {
       if (shown.length === this.#items) break;
-      const parts = item.forms.map((each) => this.#shown(each.form, each.path));
-      const size = parts.reduce(
-        (sum, part) => sum + part.size,
-        AROUND_ITEM + (item.key === null ? 0 : sizeOf(item.key)),
-      );
+      const forms = formsOf(item, path, offset);
+      const parts = forms.map((each) => this.#shown(each.form, each.path));
+      const around = AROUND_ITEM + (item.name === null ? 0 : sizeOf(item.name));
+      const size = parts.reduce((sum, part) => sum + part.size, around);
       if (size > room) break;
       room -= size;
-      shown.push({ item, parts });
+      shown.push({ item, forms, parts });
     }
     if (shown.length === 0 && count > 0) return [];
     this.#left -= before - room + AROUND - container.size;
@@ -162,15 +154,14 @@ class Limiter {
     if (rest > 0) this.#left -= sizeOf(more(path, rest, kind));
     const target = openedForm(form, kind, rest === 0 ? null : more(path, rest, kind));
     const inner: Closed[] = [];
-    for (const { item, parts } of shown) {
+    for (const { item, forms, parts } of shown) {
       const slots = target.add(item, parts);
       for (const [i, { form, size, kind }] of parts.entries()) {
         const [into, key] = slots[i]!;
         setKey(into, key, form);
-        const inside = item.forms[i]!;
         if (kind === null) continue;
-        const whole = inside.form as object;
-        inner.push({ form: whole, kind, path: inside.path, offset: 0, depth: depth + 1, size, into, key });
+        const whole = forms[i]!.form as object;
+        inner.push({ form: whole, kind, path: forms[i]!.path, offset: 0, depth: depth + 1, size, into, key });
       }
     }
     setKey(into, key, target.finish());
@@ -202,7 +193,6 @@ class Limiter {
   }
 }
 
-/** The size of the JSON of a form in UTF-8. */
 const sizeOf = (form: unknown): number => Buffer.byteLength(safeJson(form));
 
 const more = (path: readonly Step[], count: number, of: string) => ({ $type: "More", path, count, of });
@@ -214,44 +204,17 @@ function lengthOfAll(form: object, kind: Container): number {
   return value.length + properties.length;
 }
 
-function* itemsOf(form: object, kind: Container, path: readonly Step[], offset: number): Generator<Item> {
-  const at = (...steps: Step[]): readonly Step[] => path.concat(steps);
-  const keyed = ([key, each]: readonly [string, unknown]): Item => ({ key, forms: [{ form: each, path: at(key) }] });
-  switch (kind) {
-    case "Object":
-    case "Error":
-      for (const entry of entriesOf(form as Record<string, unknown>)) yield keyed(entry);
-      return;
-    case "Map":
-      for (const [i, [key, each]] of (form as { value: Pair[] }).value.entries()) {
-        const index = offset + i;
-        if (typeof key === "string") yield keyed([key, each]);
-        else
-          yield {
-            key: null,
-            forms: [
-              { form: key, path: at(index, 0) },
-              { form: each, path: at(index, 1) },
-            ],
-          };
-      }
-      return;
-    default: {
-      const list = kind === "List" ? (form as unknown[]) : (form as { value: unknown[] }).value;
-      for (const [i, each] of list.entries()) yield { key: null, forms: [{ form: each, path: at(offset + i) }] };
-      if (kind !== "Array") return;
-      for (const [key, each] of (form as ArrayForm).properties) {
-        const step = stepOfProperty(key);
-        yield { key, forms: [{ form: each, path: at(typeof step === "number" ? offset + step : step) }] };
-      }
-    }
-  }
+/** The forms of an item: its key, if that is no text, and its value. */
+function formsOf({ step, steps, key, value }: Item, path: readonly Step[], offset: number): Located[] {
+  const at = typeof step === "number" ? step + offset : step;
+  const own = { form: value, path: [...path, at, ...steps.slice(1)], offset: 0 };
+  return key === undefined ? [own] : [{ form: key, path: [...path, at, 0], offset: 0 }, own];
 }
 
 type Slot = [into: object, key: Step];
 
-function addPair(to: unknown[], { key }: Item, parts: readonly unknown[]): Slot[] {
-  const pair = [key, null];
+function addPair(to: unknown[], { name }: Item, parts: readonly unknown[]): Slot[] {
+  const pair = [name, null];
   to.push(pair);
   const value: Slot = [pair, 1];
   return parts.length === 1 ? [value] : [[pair, 0], value];
@@ -271,7 +234,7 @@ function openedForm(
   switch (kind) {
     case "Object":
       if (rest === null && typeOf(form) === undefined) {
-        return { add: ({ key }) => [[record, key!]], finish: () => record };
+        return { add: ({ name }) => [[record, name!]], finish: () => record };
       }
       return {
         add: (item, parts) => addPair(pairs, item, parts),
@@ -284,7 +247,7 @@ function openedForm(
       };
     case "Error":
       return {
-        add: ({ key }) => [[record, key!]],
+        add: ({ name }) => [[record, name!]],
         finish: () => ({ $type: kind, value: record, ...(rest === null ? {} : { more: rest }) }),
       };
     case "List":
@@ -293,7 +256,7 @@ function openedForm(
       return { add: addItem, finish: () => ({ $type: kind, value: withRest(list) }) };
     case "Array":
       return {
-        add: (item, parts) => (item.key === null ? addItem() : addPair(pairs, item, parts)),
+        add: (item, parts) => (item.name === null ? addItem() : addPair(pairs, item, parts)),
         finish: () => ({ ...form, value: withRest(list), properties: pairs }),
       };
   }

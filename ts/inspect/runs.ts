@@ -59,7 +59,6 @@ const runOptions = {
   withBytes: flag,
 };
 
-/** Lists runs. */
 export async function listRuns(context: Context, given: unknown): Promise<Page<RunInfo>> {
   const query: RunQuery = readRecord(given, "query", runOptions);
   // A filter by status reads the status.
@@ -247,7 +246,6 @@ async function runInfo(
 
 const oneOptions = { withStatus: flag, withBytes: flag };
 
-/** Finds a run. */
 export async function findRun(context: Context, key: Key, given: unknown): Promise<RunInfo | null> {
   const options = readRecord(given, "options", oneOptions);
   const wanted = { ...key, from: { step: -1 }, newestFirst: true, limit: 2, sums: true };

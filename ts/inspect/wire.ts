@@ -1,6 +1,6 @@
 /** Declares the engine's calls that look into a store. See `src/contract/inspect.rs`. */
 
-import { Contract, type Exact, type Open, type PackedPart, type Part } from "../bridge/wire.js";
+import { Contract, type Exact, type Unpack, type PackedPart, type Part } from "../bridge/wire.js";
 import type { Status } from "./views.js";
 
 /** Names a run. `ns` is empty for contracts without namespaces. */
@@ -193,27 +193,27 @@ export const inspect = new Contract<InspectCalls>("inspect", {
   },
 });
 
-const openRow: Open<Row<PackedPart>, Row> = (row, part) => ({ ...row, metadata: row.metadata && part(row.metadata) });
+const openRow: Unpack<Row<PackedPart>, Row> = (row, part) => ({ ...row, metadata: row.metadata && part(row.metadata) });
 
-export const openPages: Open<Array<RowPage<PackedPart>>, RowPage[]> = (pages, part) =>
+export const openPages: Unpack<Array<RowPage<PackedPart>>, RowPage[]> = (pages, part) =>
   pages.map((page) => ({ ...page, rows: page.rows.map((row) => openRow(row, part)) }));
 
-export const openFeed: Open<FeedPage<PackedPart>, FeedPage> = (page, part) => ({
+export const openFeed: Unpack<FeedPage<PackedPart>, FeedPage> = (page, part) => ({
   ...page,
   rows: page.rows.map((row) => openRow(row, part)),
 });
 
-export const openStored: Open<FoundStored<PackedPart>, FoundStored> = ({ stored, meta, parts, writes }, part) => ({
+export const openStored: Unpack<FoundStored<PackedPart>, FoundStored> = ({ stored, meta, parts, writes }, part) => ({
   stored,
   meta: part(meta),
   parts: parts.map(part),
   writes: writes.map(([write, packed]) => [write, part(packed)]),
 });
 
-export const openRecords: Open<Array<[string | null, PackedPart]>, Array<[string | null, Part]>> = (records, part) =>
+export const openRecords: Unpack<Array<[string | null, PackedPart]>, Array<[string | null, Part]>> = (records, part) =>
   records.map(([key, packed]) => [key, part(packed)]);
 
-export const openCheckpoint: Open<FoundCheckpoint<PackedPart>, FoundCheckpoint> = (
+export const openCheckpoint: Unpack<FoundCheckpoint<PackedPart>, FoundCheckpoint> = (
   { parts, writes, records },
   part,
 ) => ({

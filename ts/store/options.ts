@@ -247,7 +247,6 @@ export function hint(key: string, names: readonly string[]): string {
   return near === undefined ? "" : ` Did you mean "${near}"?`;
 }
 
-/** Parses a whole number in a range. */
 export function whole(least: number, most: number, unit: string): OptionParser<number> {
   return (value, name) => {
     if (typeof value !== "number") throw typeError(`${name} must be a number of ${unit}, and is ${show(value)}`);
@@ -276,7 +275,6 @@ export function splitOptions<P extends Record<string, OptionParser<unknown>>>(
   };
 }
 
-/** Parses an AbortSignal. */
 export const signalOption: OptionParser<AbortSignal> = (value, name) => {
   if (!(value instanceof AbortSignal)) throw typeError(`${name} must be an AbortSignal, and is ${show(value)}`);
   return value;
@@ -356,7 +354,6 @@ function distance(a: string, b: string): number {
   return row[b.length]!;
 }
 
-/** Parses the name of a program. */
 export const programOption: OptionParser<string> = (value, name) => {
   if (requireId(value, name) !== "") return value as string;
   throw typeError(`${name} is empty: give the name of the program, or leave it out`);

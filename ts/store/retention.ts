@@ -85,12 +85,12 @@ export async function betweenSteps(signal: AbortSignal | undefined, closing: () 
  * contracts if `contract` is undefined. `close` waits for at most one batch. `shown` converts the progress to the
  * caller's type.
  */
-export async function prune<R>(
+export async function prune<R = PruneProgress>(
   { native, retention }: Engine,
   contract: string | undefined,
   options: unknown,
   closing: () => boolean,
-  shown: (progress: PruneProgress) => R,
+  shown: (progress: PruneProgress) => R = (progress) => progress as R,
 ): Promise<R> {
   const { signal, onProgress, dryRun, ...given } = readRecord(options, "options", pruneOptions);
   const rules = rulesOf(given, retention);

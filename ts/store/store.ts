@@ -84,15 +84,7 @@ export class Store implements AsyncDisposable {
    * @example const { removed, bytes } = await store.prune({ keepLastN: 10, dryRun: true });
    */
   prune(options?: PruneOptions): Promise<PruneResult> {
-    return this.#run((engine) =>
-      prune(
-        engine,
-        undefined,
-        options,
-        () => this.#closing !== undefined,
-        (progress) => progress,
-      ),
-    );
+    return this.#run((engine) => prune(engine, undefined, options, () => this.#closing !== undefined));
   }
 
   /**

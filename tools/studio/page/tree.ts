@@ -1,6 +1,6 @@
 // The rows of a tree of values, which are in the JSON form that `ts/bridge/json-form/form.ts` describes.
 import { formatPath } from "../../../ts/bridge/json-form/path.js";
-import { type Entry, type Inside, type More, type Step, insideOf, moreOf } from "../forms.js";
+import { type Inside, type Item, type More, type Step, insideOf, moreOf } from "../forms.js";
 
 /** The size of a value as JSON text, with what is left out. A value that was cut is not deep. */
 export function sizeOf(form: unknown): number {
@@ -20,7 +20,6 @@ export function sizeOf(form: unknown): number {
 
 const sizes = new WeakMap<object, number>();
 
-/** A row of the tree. */
 export interface TreeRow {
   /** The path as text: it names the row. */
   id: string;
@@ -113,7 +112,7 @@ export function joined(shown: Loaded, part: unknown): Loaded {
   const depth = rest?.path.length ?? 0;
   const next = insideOf(part, depth)?.entries ?? [];
   const isNumbered = kind === "List" || kind === "Set" || kind === "Array";
-  const shifted = next.map((entry): Entry => {
+  const shifted = next.map((entry): Item => {
     if (!isNumbered && !("key" in entry)) return entry;
     const step = Number(entry.step) + entries.length;
     return { ...entry, step, steps: [step, ...entry.steps.slice(1)] };

@@ -130,6 +130,45 @@ export function entriesOf(form: Record<string, unknown>): Entry[] {
   return form["$type"] === "Error" ? Object.entries(form["value"] as object) : (form["value"] as Entry[]);
 }
 
+/** A value in a container. */
+export interface Item {
+  /** How it is shown: its key, or its number. */
+  step: Step;
+  /** The steps that lead to it. */
+  steps: Step[];
+  /** Its key, if that is a text. */
+  name: string | null;
+  /** The form of its key in a Map, if that is no text. */
+  key?: unknown;
+  value: unknown;
+}
+
+function named(name: string, value: unknown, step: Step = name): Item {
+  return { step, steps: [step], name, value };
+}
+
+/** Lists what is in a container, in order. */
+export function* itemsOf(form: object, kind: Container): Generator<Item> {
+  const typed = form as Record<string, unknown>;
+  switch (kind) {
+    case "Object":
+    case "Error":
+      for (const [key, value] of entriesOf(typed)) yield named(key, value);
+      return;
+    case "Map":
+      for (const [step, [key, value]] of (typed["value"] as Pair[]).entries()) {
+        yield typeof key === "string" ? named(key, value) : { step, steps: [step, 1], name: null, key, value };
+      }
+      return;
+    default: {
+      const list = kind === "List" ? (form as unknown[]) : (typed["value"] as unknown[]);
+      for (const [step, value] of list.entries()) yield { step, steps: [step], name: null, value };
+      if (kind !== "Array") return;
+      for (const [key, value] of (form as ArrayForm).properties) yield named(key, value, stepOfProperty(key));
+    }
+  }
+}
+
 /** Makes the form of an object. */
 export function objectForm(entries: readonly Entry[]): Record<string, unknown> {
   if (entries.some(([key]) => key === "$type")) return { $type: "Object", value: entries };

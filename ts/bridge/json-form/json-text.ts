@@ -115,8 +115,9 @@ export function parseJson(text: string): unknown {
 
 type Failure = [at: number, expected: string];
 
-/** What a backslash may stand before in a JSON string. */
-const ESCAPED = '"\\/bfnrtu';
+/** What may stand in a string: characters, and escapes. */
+const CHARACTERS = /[ !#-[\]-\uffff]+/y;
+const ESCAPE = /\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4})/y;
 const WORDS: Record<string, string> = { t: "true", f: "false", n: "null" };
 
 /** Finds the first character with which a text cannot be JSON any more. */
@@ -135,7 +136,7 @@ class Scan {
     const closing: Array<"]" | "}"> = [];
     let expected: "value" | "first item" | "first key" | "key" | "more" = "value";
     for (;;) {
-      this.#skipSpace();
+      this.#take(/[ \t\n\r]*/y);
       const character = this.#text[this.#at];
       const close = closing.at(-1);
       if (expected === "more") {
@@ -152,7 +153,7 @@ class Scan {
         if (character !== '"') return [this.#at, `a key in double quotes${expected === "key" ? "" : ' or "}"'}`];
         this.#string();
         if (this.#failure !== undefined) return this.#failure;
-        this.#skipSpace();
+        this.#take(/[ \t\n\r]*/y);
         if (this.#text[this.#at] !== ":") return [this.#at, '":"'];
         this.#at += 1;
         expected = "value";
@@ -184,55 +185,32 @@ class Scan {
   }
 
   #number(): void {
-    if (this.#text[this.#at] === "-") this.#at += 1;
-    if (this.#text[this.#at] === "0") {
-      this.#at += 1;
+    if (this.#take(/-?0/y)) {
       if (isDigit(this.#text[this.#at])) return this.#fail("no digit after a leading 0");
-    } else if (!this.#digits()) return;
-    if (this.#text[this.#at] === ".") {
-      this.#at += 1;
-      if (!this.#digits()) return;
+    } else if (!this.#take(/-?\d+/y)) {
+      this.#take(/-/y);
+      return this.#fail("a digit");
     }
-    if (this.#text[this.#at] === "e" || this.#text[this.#at] === "E") {
-      this.#at += 1;
-      if (this.#text[this.#at] === "+" || this.#text[this.#at] === "-") this.#at += 1;
-      this.#digits();
-    }
-  }
-
-  #digits(): boolean {
-    if (!isDigit(this.#text[this.#at])) {
-      this.#fail("a digit");
-      return false;
-    }
-    while (isDigit(this.#text[this.#at])) this.#at += 1;
-    return true;
+    if (!this.#take(/\.\d+/y) && this.#take(/\./y)) return this.#fail("a digit");
+    if (!this.#take(/e[+-]?\d+/iy) && this.#take(/e[+-]?/iy)) return this.#fail("a digit");
   }
 
   #string(): void {
-    for (;;) {
-      this.#at += 1;
-      const character = this.#text[this.#at];
-      if (character === undefined) return this.#fail("a closing quote");
-      if (character < " ")
-        return this.#fail("a closing quote, or an escape such as \\n instead of a control character");
-      if (character === '"') break;
-      if (character !== "\\") continue;
-      this.#at += 1;
-      const escaped = this.#text[this.#at];
-      if (escaped === undefined || !ESCAPED.includes(escaped))
-        return this.#fail('one of " \\ / b f n r t u after "\\"');
-      if (escaped !== "u") continue;
-      for (let i = 0; i < 4; i++) {
-        this.#at += 1;
-        if (!/^[0-9a-fA-F]$/.test(this.#text[this.#at] ?? "")) return this.#fail('4 hexadecimal digits after "\\u"');
-      }
-    }
     this.#at += 1;
+    while (this.#take(CHARACTERS) || this.#take(ESCAPE));
+    if (this.#take(/"/y)) return;
+    if (this.#take(/\\u[0-9a-fA-F]{0,3}/y)) this.#fail('4 hexadecimal digits after "\\u"');
+    else if (this.#take(/\\/y)) this.#fail('one of " \\ / b f n r t u after "\\"');
+    else if (this.#at === this.#text.length) this.#fail("a closing quote");
+    else this.#fail("a closing quote, or an escape such as \\n instead of a control character");
   }
 
-  #skipSpace(): void {
-    while (" \t\n\r".includes(this.#text[this.#at] ?? "x")) this.#at += 1;
+  /** Goes past what a sticky expression matches. Returns false if it does not match here. */
+  #take(expression: RegExp): boolean {
+    expression.lastIndex = this.#at;
+    const isThere = expression.test(this.#text);
+    if (isThere) this.#at = expression.lastIndex;
+    return isThere;
   }
 
   #fail(expected: string): void {

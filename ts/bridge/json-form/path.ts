@@ -170,7 +170,6 @@ export class Walker {
     }
   }
 
-  /** Returns the pair with a key. */
   entry(pairs: readonly Pair[], key: unknown): Pair | undefined {
     if (pairs.length < 16) return pairs.find((pair) => pair[0] === key);
     let index = this.#indexes.get(pairs);

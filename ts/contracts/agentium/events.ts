@@ -94,7 +94,7 @@ export class Events extends EventEmitter {
    * Calls the listeners of an event. A listener that throws causes an uncaught exception, as with an EventTarget, and
    * the other listeners are still called. Returns false if the event has no listener.
    */
-  tell(event: string, data: unknown): boolean {
+  dispatch(event: string, data: unknown): boolean {
     const listeners = this.rawListeners(event);
     for (const listener of listeners) uncaught(() => Reflect.apply(listener, this, [data]));
     return listeners.length > 0;
@@ -175,7 +175,7 @@ export class EventBus {
   emit<K extends keyof EventBusEvents>(event: K, data: EventBusEvents[K]): boolean;
   emit(event: string, data: unknown): boolean;
   emit(event: string, data: unknown): boolean {
-    return this.#events.tell(event, data);
+    return this.#events.dispatch(event, data);
   }
 
   /**

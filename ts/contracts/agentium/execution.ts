@@ -65,19 +65,19 @@ export class Execution {
     definition: Definition,
     recorder: Recorder | undefined,
     plan: Plan,
-    tell: (event: WorkflowEvent<any>) => void,
+    emit: (event: WorkflowEvent<any>) => void,
   ) {
     const { runId, mode, force, sessionId = runId, userId } = plan;
     this.#definition = definition;
     this.#recorder = recorder;
     const lease = recorder?.lease;
     this.#plan = lease === undefined ? plan : { ...plan, signal: lease.with(plan.signal) };
-    this.#reporter = new Reporter(definition, runId, tell);
+    this.#reporter = new Reporter(definition, runId, emit);
     const empty = { metadata: {}, dependencies: {}, sessionState: {} };
     this.#context = { runId, workflow: name, sessionId, userId, eventBus, ...empty };
     this.#fresh = mode.kind === "plain" || mode.kind === "fresh";
     const onError = typeof plan.onStepError === "function" ? "ask" : (plan.onStepError ?? "fail");
-    const run: RunTool = { run: { ...definition.told, options: { runId, mode, force, onError } } };
+    const run: RunTool = { run: { ...definition.description, options: { runId, mode, force, onError } } };
     this.#driver = new Driver(agentium.name, run, (command) => this.#do(command));
   }
 
@@ -97,7 +97,7 @@ export class Execution {
     } catch (error) {
       if (this.#recorder?.lease !== undefined) await this.#recorder.lease.release();
       this.#driver.end();
-      this.#reporter.tell({ type: "run.error", error });
+      this.#reporter.emit({ type: "run.error", error });
       throw error;
     }
   }
@@ -120,41 +120,41 @@ export class Execution {
     return lease.take({ space: agentium.name, run: this.#runId, ns: "" });
   }
 
-  #do(told: Command): void {
-    switch (told.command) {
+  #do(order: Command): void {
+    switch (order.command) {
       case "load":
-        return void this.#load(told.id ?? undefined);
+        return void this.#load(order.id ?? undefined);
       case "mutate":
         return this.#mutate();
       case "store": {
-        const { id, stepIndex, stepName, slot, rewind } = told;
+        const { id, stepIndex, stepName, slot, rewind } = order;
         return void this.#store({ id, stepIndex, stepName }, slot, rewind);
       }
       case "keep":
-        return this.#keep(told.slot, this.#slots.get(told.slot)!);
+        return this.#keep(order.slot, this.#slots.get(order.slot)!);
       case "began":
-        return this.#reporter.stepBegan(told.step);
+        return this.#reporter.stepBegan(order.step);
       case "run":
-        return void this.#call(told.step, told.attempt, told.slot);
+        return void this.#call(order.step, order.attempt, order.slot);
       case "evaluate":
-        return void this.#evaluate(told.step, told.attempt, told.slot);
+        return void this.#evaluate(order.step, order.attempt, order.slot);
       case "wait": {
-        const { step, attempt, ms } = told;
+        const { step, attempt, ms } = order;
         this.#reporter.stepWaits(step, attempt, ms, this.#errors.get(step));
         return this.#driver.wait(ms, { event: "waited", step });
       }
       case "ask":
-        return void this.#ask(told.step);
+        return void this.#ask(order.step);
       case "merge":
-        return this.#merge(told.step, told.base, told.branches);
+        return this.#merge(order.step, order.base, order.branches);
       case "ended":
-        return this.#reporter.stepEnded(told.step, told.how, this.#errors.get(told.step));
+        return this.#reporter.stepEnded(order.step, order.how, this.#errors.get(order.step));
       case "cancel":
         return this.#driver.cancel();
       case "finish":
-        return this.#end(told.slot);
+        return this.#end(order.slot);
       case "fail":
-        return this.#driver.reject(this.#failure(told.why));
+        return this.#driver.reject(this.#failure(order.why));
     }
   }
 
@@ -217,7 +217,7 @@ export class Execution {
       return this.#broke(carrying(error, { runId, stepIndex: step.stepIndex, stepName: step.stepName }));
     }
     const { id: checkpointId, stepIndex, stepName } = step;
-    this.#reporter.tell({ type: "checkpoint.saved", checkpointId, stepIndex, stepName });
+    this.#reporter.emit({ type: "checkpoint.saved", checkpointId, stepIndex, stepName });
     this.#driver.on({ event: "stored" });
   }
 
@@ -302,7 +302,7 @@ export class Execution {
     const output = { runId: this.#runId, state, stepResults: this.#reporter.results, fresh: this.#fresh };
     // A listener may start the same run again.
     this.#driver.end();
-    this.#reporter.tell({ type: "run.complete", output });
+    this.#reporter.emit({ type: "run.complete", output });
     this.#driver.resolve(output);
   }
 
@@ -348,6 +348,6 @@ export class Execution {
   #tellStart(stepIndex: number, from?: string): void {
     const { workflow } = this.#context;
     const base = from === undefined ? {} : { from };
-    this.#reporter.tell({ type: "run.start", workflow, kind: this.#plan.kind, fresh: this.#fresh, stepIndex, ...base });
+    this.#reporter.emit({ type: "run.start", workflow, kind: this.#plan.kind, fresh: this.#fresh, stepIndex, ...base });
   }
 }

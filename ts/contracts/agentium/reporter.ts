@@ -6,7 +6,7 @@ import type { StepResult } from "./contract.js";
 import type { WorkflowEvent } from "./events.js";
 
 /** An event without the fields that the reporter adds. */
-type Untold =
+type EventFields =
   WorkflowEvent<any> extends infer Event ? (Event extends unknown ? Omit<Event, "runId" | "steps"> : never) : never;
 
 export class Reporter {
@@ -23,10 +23,10 @@ export class Reporter {
     this.#listener = listener;
   }
 
-  tell(event: Untold): void {
+  emit(event: EventFields): void {
     const { type, ...fields } = event;
-    const told = { type, runId: this.runId, ...fields, steps: this.#definition.names.length };
-    this.#listener(told as WorkflowEvent<any>);
+    const message = { type, runId: this.runId, ...fields, steps: this.#definition.names.length };
+    this.#listener(message as WorkflowEvent<any>);
   }
 
   stepBegan(step: number): void {
@@ -58,6 +58,6 @@ export class Reporter {
 
   #tellStep(step: number, status: "start" | "retry" | StepResult["status"], more: object = {}): void {
     const { name: stepName, stepIndex, path } = this.#definition.nodes[step]!;
-    this.tell({ type: "workflow.step", stepIndex, stepName, path, status, ...more });
+    this.emit({ type: "workflow.step", stepIndex, stepName, path, status, ...more });
   }
 }

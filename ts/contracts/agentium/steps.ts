@@ -168,7 +168,7 @@ export interface Definition {
   nodes: Node[];
   /** The names of the checkpointed steps, in order. */
   names: string[];
-  told: Pick<RunTool["run"], "steps" | "retry">;
+  description: Pick<RunTool["run"], "steps" | "retry">;
 }
 
 const LONGEST_NESTING = 100;
@@ -201,12 +201,12 @@ export function readDefinition({
   };
   read(steps, "steps", -1, []);
   const parentOf = (node: number) => (parents[node] === -1 ? undefined : parents[node]);
-  const told = {
+  const description = {
     steps: nodes.map(({ name, kind, retry }, node) => ({ name, kind, parent: parentOf(node), retry })),
     retry: readRetry(retryPolicy, "retryPolicy") ?? { maxRetries: 0, backoffMs: 0 },
   };
   const top = nodes.filter((_, node) => parents[node] === -1);
-  return { nodes, names: top.map(({ name }) => name), told };
+  return { nodes, names: top.map(({ name }) => name), description };
 }
 
 function readStep(step: unknown, where: string, stepIndex: number, path: readonly string[]): Node {

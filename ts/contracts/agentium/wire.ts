@@ -3,7 +3,7 @@
  * its state machine in the engine. See `src/contract/agentium/`.
  */
 
-import { Contract, type Open, type PackedPart, type Part } from "../../bridge/wire.js";
+import { Contract, type Unpack, type PackedPart, type Part } from "../../bridge/wire.js";
 import type { CheckpointSummary, StepResult } from "./contract.js";
 import type { RunStatus } from "../shared/recovery.js";
 
@@ -57,7 +57,10 @@ export const agentium = new Contract<AgentiumCalls>("agentium", {
   subject: ({ runId, id, checkpointId }) => ({ run: runId, id: id ?? checkpointId }),
 });
 
-export const openFound: Open<Found<PackedPart>, Found> = (found, part) => ({ ...found, parts: found.parts.map(part) });
+export const openFound: Unpack<Found<PackedPart>, Found> = (found, part) => ({
+  ...found,
+  parts: found.parts.map(part),
+});
 
 /** A value of the storage driver, not yet deserialised. */
 export interface FoundValue<P = Part> {
@@ -78,7 +81,7 @@ export const storage = new Contract<StorageCalls>("storage", {
   subject: ({ namespace, key }) => ({ run: key, ns: namespace }),
 });
 
-export const openValue: Open<FoundValue<PackedPart>, FoundValue> = ({ key, parts }, part) => ({
+export const openValue: Unpack<FoundValue<PackedPart>, FoundValue> = ({ key, parts }, part) => ({
   key,
   parts: parts.map(part),
 });

@@ -34,7 +34,7 @@ import type {
 import type { WorkflowCheckpoint, WorkflowRunOutput } from "./contract.js";
 
 type Output<TState> = Promise<WorkflowRunOutput<TState>>;
-type Tell = (event: WorkflowEvent<any>) => void;
+type Emit = (event: WorkflowEvent<any>) => void;
 type Mutator<TState> = ((state: TState) => TState) | null;
 type StreamOptions<TState> = RunWithCheckpointsOptions<TState> & {
   replay?: string;
@@ -187,38 +187,38 @@ export class Workflow<TState = Record<string, unknown>> {
       throw typeError("stream() takes either fork or replay, because it runs one of them");
     if (fork === undefined && mutator !== undefined)
       throw typeError("mutator needs fork: the id of the checkpoint whose state it changes");
-    return yield* streamOf(given, (signal, tell: Tell) => {
+    return yield* streamOf(given, (signal, emit: Emit) => {
       const all = { ...others, signal };
-      if (replay !== undefined) return this.#replay(replay, all as ReplayOptions, tell);
-      if (fork !== undefined) return this.#fork(fork, mutator, all as ForkOptions, tell);
-      if (this.#store !== undefined) return this.#runWithCheckpoints(all, tell);
-      return this.#start(undefined, this.#plan(all, startOptions, { kind: "run", mode: { kind: "plain" } }), tell);
+      if (replay !== undefined) return this.#replay(replay, all as ReplayOptions, emit);
+      if (fork !== undefined) return this.#fork(fork, mutator, all as ForkOptions, emit);
+      if (this.#store !== undefined) return this.#runWithCheckpoints(all, emit);
+      return this.#start(undefined, this.#plan(all, startOptions, { kind: "run", mode: { kind: "plain" } }), emit);
     });
   }
 
-  async #runWithCheckpoints(options: RunWithCheckpointsOptions<TState> | undefined, tell?: Tell): Output<TState> {
+  async #runWithCheckpoints(options: RunWithCheckpointsOptions<TState> | undefined, emit?: Emit): Output<TState> {
     const recorder = this.#recorder("Workflow.runWithCheckpoints requires checkpointStore to be configured");
     const { resume, runId } = readRecord(options, "options", runOptions);
     if (resume && runId === undefined) throw typeError("resume needs runId: the id of the run to continue");
     const begin = resume
       ? ({ kind: "resume", mode: { kind: "resume" } } as const)
       : ({ kind: "run", mode: { kind: "fresh" } } as const);
-    return this.#start(recorder, this.#plan(options, runOptions, begin), tell);
+    return this.#start(recorder, this.#plan(options, runOptions, begin), emit);
   }
 
-  async #replay(checkpointId: string, options: ReplayOptions | undefined, tell?: Tell): Output<TState> {
+  async #replay(checkpointId: string, options: ReplayOptions | undefined, emit?: Emit): Output<TState> {
     const recorder = this.#recorder("checkpointStore not configured");
     const from = checkpointIdOf(checkpointId);
     const { newRun } = readRecord(options, "options", replayOptions);
     const mode: Mode = newRun ? { kind: "branch", from, mutate: false } : { kind: "replay", from };
-    return this.#start(recorder, this.#plan(options, replayOptions, { kind: "replay", mode }), tell);
+    return this.#start(recorder, this.#plan(options, replayOptions, { kind: "replay", mode }), emit);
   }
 
   async #fork(
     checkpointId: string,
     mutator: Mutator<TState> | undefined,
     options: ForkOptions | undefined,
-    tell?: Tell,
+    emit?: Emit,
   ): Output<TState> {
     const recorder = this.#recorder("checkpointStore not configured");
     const mutate = mutator !== undefined && mutator !== null;
@@ -228,14 +228,14 @@ export class Workflow<TState = Record<string, unknown>> {
       mode,
       ...(mutate && { mutator: callback<typeof mutator>(mutator, "mutator") }),
     } as const;
-    return this.#start(recorder, this.#plan(options, forkOptions, begin), tell);
+    return this.#start(recorder, this.#plan(options, forkOptions, begin), emit);
   }
 
-  #start(recorder: Recorder | undefined, plan: Plan, tell?: Tell): Output<TState> {
-    const both: Tell = (event) => {
-      (this.events as unknown as Events).tell(event.type, event);
+  #start(recorder: Recorder | undefined, plan: Plan, emit?: Emit): Output<TState> {
+    const both: Emit = (event) => {
+      (this.events as unknown as Events).dispatch(event.type, event);
       forward(this.eventBus, event, plan.initialState);
-      tell?.(event);
+      emit?.(event);
     };
     return new Execution(this, this.#definition, recorder, plan, both).start();
   }

@@ -101,20 +101,36 @@ export class Graph {
     return { status: ready ? "unfinished" : "finished" };
   }
 
+  /** The checkpoint after human nodes have their answers. An answer becomes the output of its node. */
+  answered(checkpoint: Checkpoint, answers: Map<string, unknown>): Partial<Checkpoint> {
+    const { nodeResults, state, visitedNodes, pendingEdges } = checkpoint;
+    const nodes = [...answers.keys()];
+    const outputs = nodes.map((node) => [node, { ...nodeResults[node]!, output: answers.get(node) }]);
+    const artifacts = nodes.map((node) => [this.#artifactOf(node), answers.get(node)]);
+    const emitted = this.#edges.filter(({ source, target }) => answers.has(source) && target !== END);
+    return {
+      nodeId: nodes.at(-1)!,
+      nodeResults: { ...nodeResults, ...Object.fromEntries(outputs) },
+      state: { ...state, artifacts: { ...(state.artifacts as object), ...Object.fromEntries(artifacts) } },
+      visitedNodes: [...visitedNodes, ...nodes],
+      pendingEdges: [...pendingEdges, ...emitted.map(({ id }) => id)],
+    };
+  }
+
+  /** The checkpoint at the end of a run. A resume of it runs nothing. */
+  ended({ state, skippedNodes = [] }: Checkpoint, output: unknown): Partial<Checkpoint> {
+    return {
+      nodeId: END,
+      state: { ...state, artifacts: output ?? state.artifacts },
+      visitedNodes: [...this.#nodes.keys()].filter((id) => !skippedNodes.includes(id)).concat(END),
+      pendingEdges: [],
+    };
+  }
+
   /** The key of the artifacts that holds the node's output. */
-  artifactOf(node: string): string {
+  #artifactOf(node: string): string {
     const name = this.#nodes.get(node)?.metadata?.["outputAs"];
     return typeof name === "string" && name !== "" ? name : node;
-  }
-
-  /** The ids of the edges that a node emits when it completes. */
-  edgesFrom(node: string): string[] {
-    return this.#edges.filter(({ source, target }) => source === node && target !== END).map(({ id }) => id);
-  }
-
-  /** All nodes that are not among `skipped`. */
-  nodesBut(skipped: readonly string[]): string[] {
-    return [...this.#nodes.keys()].filter((id) => !skipped.includes(id));
   }
 
   /**

@@ -23,7 +23,7 @@ import {
 import { type Mark, decodeMark, encodeMark } from "../../store/mark.js";
 import { type Claimant, refusal } from "../shared/origin.js";
 import { put, restore, snapshot } from "./checkpoints.js";
-import { END, Graph, type Position, programOf, type RecoverableGraph } from "./graph.js";
+import { Graph, type Position, programOf, type RecoverableGraph } from "./graph.js";
 import { type Maker, makerOf } from "./maker.js";
 import { agentos, openFound } from "./wire.js";
 import type { Checkpoint, StatePartitions } from "./contract.js";
@@ -323,7 +323,7 @@ class Recovery {
       if (answer === undefined) left.push(nodeId);
       else given.set(nodeId, this.#checked(answer, nodeId));
     }
-    if (given.size > 0) await this.#append(checkpoint, this.#answered(checkpoint, given));
+    if (given.size > 0) await this.#append(checkpoint, this.#shape.answered(checkpoint, given));
     return left.length === 0 ? undefined : { outcome: "waiting", nodes: left, forks };
   }
 
@@ -339,21 +339,6 @@ class Recovery {
         "router between them, or end the run with store.clear(runId). If the node itself reads the answer, use " +
         "passRejections: true",
     );
-  }
-
-  /** The checkpoint after human nodes have their answers. An answer becomes the output of its node. */
-  #answered(checkpoint: Checkpoint, answers: Map<string, unknown>): Partial<Checkpoint> {
-    const { nodeResults, state, visitedNodes, pendingEdges } = checkpoint;
-    const nodes = [...answers.keys()];
-    const outputs = nodes.map((node) => [node, { ...nodeResults[node]!, output: answers.get(node) }]);
-    const artifacts = nodes.map((node) => [this.#shape.artifactOf(node), answers.get(node)]);
-    return {
-      nodeId: nodes.at(-1)!,
-      nodeResults: { ...nodeResults, ...Object.fromEntries(outputs) },
-      state: { ...state, artifacts: { ...(state.artifacts as object), ...Object.fromEntries(artifacts) } },
-      visitedNodes: [...visitedNodes, ...nodes],
-      pendingEdges: [...pendingEdges, ...nodes.flatMap((node) => this.#shape.edgesFrom(node))],
-    };
   }
 
   async #forksOf({ id, runId }: Checkpoint): Promise<string[]> {
@@ -376,18 +361,9 @@ class Recovery {
     const newest = await this.#latest(checkpoint.runId);
     // AgentOS saves a checkpoint in a resumed run only if a node waits or fails. A mission also saves some on the way.
     const { status } = this.#shape.positionOf(newest);
-    if (newest.id === checkpoint.id || status === "unfinished") await this.#append(newest, this.#ended(newest, output));
+    if (newest.id === checkpoint.id || status === "unfinished")
+      await this.#append(newest, this.#shape.ended(newest, output));
     return output;
-  }
-
-  /** The checkpoint at the end of a run. A resume of it runs nothing. */
-  #ended({ state, skippedNodes = [] }: Checkpoint, output: unknown): Partial<Checkpoint> {
-    return {
-      nodeId: END,
-      state: { ...state, artifacts: output ?? state.artifacts },
-      visitedNodes: [...this.#shape.nodesBut(skippedNodes), END],
-      pendingEdges: [],
-    };
   }
 
   /** Saves a changed copy of the newest checkpoint after it. Rejects with `CONFLICT` if it is no longer the newest. */

@@ -1,7 +1,7 @@
 /** Declares the engine's calls for AgentOS. See `enum Call` in `src/contract/agentos/call.rs`. */
 
 import type { Status } from "./status.js";
-import { Contract, type Open, type PackedPart, type Part } from "../../bridge/wire.js";
+import { Contract, type Unpack, type PackedPart, type Part } from "../../bridge/wire.js";
 import type { CheckpointMetadata } from "./contract.js";
 
 /** A checkpoint as the engine returns it. */
@@ -20,7 +20,7 @@ export interface Found {
   parts: Part[];
 }
 
-export const openFound: Open<FoundCheckpoint, Found> = (found, part) => ({
+export const openFound: Unpack<FoundCheckpoint, Found> = (found, part) => ({
   metadata: found,
   status: found.status ?? undefined,
   mark: found.mark,

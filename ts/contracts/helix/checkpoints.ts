@@ -5,7 +5,7 @@ import { idOrNull, requireId } from "../../store/ids.js";
 import { readRecord } from "../../store/options.js";
 import { detachBuffers } from "../shared/record.js";
 import { type Format, deserialize } from "../../bridge/serializer.js";
-import type { NewPart, Open, PackedPart, Part } from "../../bridge/wire.js";
+import type { NewPart, Unpack, PackedPart, Part } from "../../bridge/wire.js";
 import { generateCheckpointId } from "./checkpoint-id.js";
 import type { Compared } from "./comparison.js";
 import { checkpointListOptions, count, finite } from "./options.js";
@@ -120,7 +120,7 @@ function namedMessages(
 
 type Found = FoundCheckpoint<Part>;
 
-const openFound: Open<FoundCheckpoint<PackedPart>, Found> = ({ parts, messages, ...fields }, part) => ({
+const openFound: Unpack<FoundCheckpoint<PackedPart>, Found> = ({ parts, messages, ...fields }, part) => ({
   ...fields,
   parts: parts.map(part),
   messages: messages && messages.map(part),

@@ -83,7 +83,6 @@ function digestOf(messages: PackedMessages, count: number): string {
     .digest("base64");
 }
 
-/** Returns a range of messages. */
 function rangeOf({ tags, lengths, bytes }: PackedMessages, from: number, to: number): PackedMessages {
   const start = sum(lengths.slice(0, from));
   const range = lengths.slice(from, to);

@@ -110,7 +110,7 @@ export async function prune(
   const checkpointOptions = { ...read, olderThan, onProgress: report };
   // The time to live is that of sessions, and is already in `olderThan`.
   const store = { ...engine, retention: { ...engine.retention, ttlMs: null } };
-  shown(await pruneCheckpoints(store, helix.name, checkpointOptions, closing, (progress) => progress));
+  shown(await pruneCheckpoints(store, helix.name, checkpointOptions, closing));
   if (olderThan === undefined || olderThan === null) return done;
   const aliveSince = Math.ceil(olderThan);
   await expireSessions(context, aliveSince, closing, async (sessionId) => {

@@ -2,10 +2,10 @@
 
 import { randomUUID } from "node:crypto";
 import { ForkpointError, isArray, quote, readingArgument, show, typeError } from "../../bridge/errors.js";
-import { requireId } from "../../store/ids.js";
+import { optionalId, requireId } from "../../store/ids.js";
 import { type Serialized, deserialize } from "../../bridge/serializer.js";
 import { type Context, listPart, update } from "./sessions.js";
-import { fieldsOf, optionalText } from "./values.js";
+import { fieldsOf } from "./values.js";
 import type { EndRun, Run, StartRun, SubSessionRef } from "./contract.js";
 
 /** Adds a run. Its status is "running" until `endRun`. */
@@ -13,7 +13,7 @@ export async function startRun(context: Context, sessionId: string, run: StartRu
   const { engine, clock } = context;
   const fields = fieldsOf(run, "run");
   const runId = fields["runId"] === undefined ? randomUUID() : requireId(fields["runId"], "run.runId");
-  const status = optionalText(fields["status"], "run.status") ?? "running";
+  const status = optionalId(fields["status"], "run.status") ?? "running";
   const given = engine.format.serialize(fields, "run");
   return update(context, sessionId, (session) => {
     const runs = session.list<Run>("runs", engine);
@@ -32,11 +32,10 @@ export async function startRun(context: Context, sessionId: string, run: StartRu
   });
 }
 
-/** Ends a run. */
 export async function endRun(context: Context, sessionId: string, runId: string, end: EndRun = {}): Promise<Run> {
   const { engine, clock } = context;
   const fields = fieldsOf(end, "end");
-  const status = optionalText(fields["status"], "end.status") ?? "completed";
+  const status = optionalId(fields["status"], "end.status") ?? "completed";
   const given = engine.format.serialize(fields, "end");
   return update(context, sessionId, (session) => {
     const runs = session.list<Run>("runs", engine);

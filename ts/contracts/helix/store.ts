@@ -4,7 +4,7 @@ import type { Engine } from "../../store/engine.js";
 import { ForkpointError, isArray, quote, readingArgument, show, typeError } from "../../bridge/errors.js";
 import { ContractStore } from "../../store/contract-store.js";
 import { StoreHandle } from "../../store/handle.js";
-import { idOrNull, requireId } from "../../store/ids.js";
+import { idOrNull, optionalId, requireId } from "../../store/ids.js";
 import { readRecord } from "../../store/options.js";
 import { stats, type PruneOptions, type StatsOptions } from "../../store/retention.js";
 import type { StoreStats, LineageStats } from "../../store/results.js";
@@ -17,7 +17,7 @@ import { Clock, count as wholeCount, messageOptions, readSessionOptions, type Se
 import * as runs from "./runs.js";
 import * as sessions from "./sessions.js";
 import { Turns } from "./turns.js";
-import { encodeState, fieldsOf, optionalText, packMessages, requireStatus, splitSession } from "./values.js";
+import { encodeState, fieldsOf, packMessages, requireStatus, splitSession } from "./values.js";
 import { SESSIONS, helix } from "./wire.js";
 import type {
   AgentState,
@@ -102,7 +102,7 @@ export class SessionStore<TState extends object = Record<string, any>>
       // Name the fixed fields first, so that they also come first in the state.
       const state = { ...begun, ...others, ...begun, customState: initialState ?? {} };
       const encoded = encodeState(state, "options", context.engine.format);
-      optionalText(agentType, "options.agentType");
+      optionalId(agentType, "options.agentType");
       await sessions.change(context, id, async (session) => {
         if (session !== null) {
           const message = `session ${quote(id)} exists already: load it, or use another id`;

@@ -10,7 +10,7 @@
 
 import { ForkpointError, isArray, reading, readingArgument, show, typeError } from "../../bridge/errors.js";
 import { whole } from "../../bridge/bytes.js";
-import { idOrNull } from "../../store/ids.js";
+import { idOrNull, optionalId } from "../../store/ids.js";
 import { type Format, type Serialized, type Stored, deserialize, parseStored } from "../../bridge/serializer.js";
 import type { NewPart, Part } from "../../bridge/wire.js";
 import { type PackedMessages, keptMessages } from "./kept-messages.js";
@@ -40,7 +40,7 @@ export function isMessage(value: unknown): boolean {
 }
 
 /** Splits packed messages. */
-function unpackMessages({ tags, lengths, bytes }: Packed & { bytes: Uint8Array }): Array<Stored> {
+export function unpackMessages({ tags, lengths, bytes }: Packed & { bytes: Uint8Array }): Array<Stored> {
   let start = 0;
   return tags.map((tag, at) => {
     const from = start;
@@ -85,23 +85,14 @@ export function fieldsOf(value: unknown, path: string): Record<string, unknown> 
   return reading(path, () => ({ ...(plain as Record<string, unknown>) }));
 }
 
-/** Checks a text that is stored in a session's row. Returns undefined if there is none. */
-export function optionalText(value: unknown, path: string): string | undefined {
-  if (value === undefined || value === null) return undefined;
-  if (typeof value !== "string") throw typeError(`${path} must be a string, and is ${show(value)}`);
-  if (!value.isWellFormed()) {
-    throw new ForkpointError("INVALID_ARGUMENT", `${path} holds an unpaired surrogate, which cannot be stored exactly`);
-  }
-  return value;
-}
-
 /**
  * Where the messages of a state are. Null: the state has no field `messages`. `shared`: they are the first messages of
  * the session's log, or those that the checkpoint names. Otherwise the part `messages` holds them.
  */
 type Place = null | { shared: number } | Packed;
 
-interface Layout {
+/** What the part `layout` says. */
+export interface Layout {
   /** True if the state has a field `customState`. */
   customState: boolean;
   messages: Place;
@@ -124,8 +115,8 @@ export function encodeState(state: unknown, path: string, format: Format): Encod
   const fields = fieldsOf(state, path);
   const stepCount = fields["stepCount"];
   const encoded = {
-    agentType: optionalText(fields["agentType"], `${path}.agentType`),
-    status: optionalText(fields["status"], `${path}.status`),
+    agentType: optionalId(fields["agentType"], `${path}.agentType`),
+    status: optionalId(fields["status"], `${path}.status`),
     stepCount: stepCount === undefined || stepCount === null ? undefined : count(stepCount, `${path}.stepCount`),
   };
   const parts: NewPart[] = [];
@@ -201,7 +192,6 @@ export class StoredState {
     return this.parts.map((other) => (other.name === "state" ? part : other));
   }
 
-  /** The field `customState`, or undefined. */
   customState(format: Format): object | undefined {
     if (!this.#layout.customState) return undefined;
     const { tag, bytes } = this.#part("customState");
@@ -245,5 +235,5 @@ export function splitSession(given: readonly unknown[]): [last: unknown, session
 
 export function requireStatus(status: unknown, name: string): string {
   if (typeof status !== "string") throw typeError(`${name} must be a string, and is ${show(status)}`);
-  return optionalText(status, name)!;
+  return optionalId(status, name)!;
 }

@@ -1,7 +1,7 @@
 /** The checkpoints of other savers. */
 
 import { Tool } from "../../bridge/native.js";
-import { type Open, type PackedPart, type Part, opened } from "../../bridge/wire.js";
+import { type Unpack, type PackedPart, type Part, unpacked } from "../../bridge/wire.js";
 import type { CheckpointRef } from "./config.js";
 import { langgraph } from "./wire.js";
 
@@ -95,16 +95,16 @@ export class SqliteSaver implements Source {
   async #ask<K extends keyof Calls, R>(
     call: K,
     fields: Parameters<Calls[K]>[0],
-    open: Open<ReturnType<Calls[K]>, R>,
+    unpack: Unpack<ReturnType<Calls[K]>, R>,
   ): Promise<R> {
     const response = await this.#tool.callOnPool(JSON.stringify({ [call]: fields }));
-    return opened(response!, open);
+    return unpacked(response!, unpack);
   }
 }
 
-const openWrite: Open<SourceWrite<PackedPart>, SourceWrite> = (write, part) => ({ ...write, part: part(write.part) });
+const openWrite: Unpack<SourceWrite<PackedPart>, SourceWrite> = (write, part) => ({ ...write, part: part(write.part) });
 
-const openPage: Open<Array<SourceThread<PackedPart>>, SourceThread[]> = (page, part) =>
+const openPage: Unpack<Array<SourceThread<PackedPart>>, SourceThread[]> = (page, part) =>
   page.map((thread) => ({
     ...thread,
     checkpoints: thread.checkpoints.map((found) => ({

@@ -1,6 +1,6 @@
 /** Declares the engine's calls for LangGraph. See `src/contract/langgraph/`. */
 
-import { Contract, type Open, type PackedPart, type Part } from "../../bridge/wire.js";
+import { Contract, type Unpack, type PackedPart, type Part } from "../../bridge/wire.js";
 import type { CheckpointRef } from "./config.js";
 
 /** The fields of a checkpoint that can be read without its payload. */
@@ -100,25 +100,25 @@ export const langgraph = new Contract<LanggraphCalls>("langgraph", {
   counts: { delete: (_, { remove }) => remove.length },
 });
 
-export const openHeader: Open<Header<PackedPart>, Header> = (header, part) => ({
+export const openHeader: Unpack<Header<PackedPart>, Header> = (header, part) => ({
   ...header,
   metadata: part(header.metadata),
 });
 
-const openWrite: Open<FoundWrite<PackedPart>, FoundWrite> = (write, part) => ({ ...write, part: part(write.part) });
+const openWrite: Unpack<FoundWrite<PackedPart>, FoundWrite> = (write, part) => ({ ...write, part: part(write.part) });
 
-export const openFound: Open<Found<PackedPart>, Found> = ({ header, parts, writes }, part) => ({
+export const openFound: Unpack<Found<PackedPart>, Found> = ({ header, parts, writes }, part) => ({
   header: openHeader(header, part),
   parts: parts.map(part),
   writes: writes.map((write) => openWrite(write, part)),
 });
 
-export const openThread: Open<FoundThread<PackedPart>, FoundThread> = (thread, part) => ({
+export const openThread: Unpack<FoundThread<PackedPart>, FoundThread> = (thread, part) => ({
   ...thread,
   latest: openHeader(thread.latest, part),
 });
 
-/** Makes the `Open` function for a list from the `Open` function for its items. */
-export function each<T, R>(open: Open<T, R>): Open<T[], R[]> {
-  return (items, part) => items.map((item) => open(item, part));
+/** Makes the `Unpack` function for a list from the one for its items. */
+export function each<T, R>(unpack: Unpack<T, R>): Unpack<T[], R[]> {
+  return (items, part) => items.map((item) => unpack(item, part));
 }

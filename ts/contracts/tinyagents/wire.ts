@@ -1,6 +1,6 @@
 /** Declares the engine's calls for TinyAgents' threads. See `src/contract/tinyagents/call.rs`. */
 
-import { Contract, type Open, type PackedPart, type Part } from "../../bridge/wire.js";
+import { Contract, type Unpack, type PackedPart, type Part } from "../../bridge/wire.js";
 
 /** A checkpoint without its state. `key` is the engine's id of the checkpoint. `namespace` is a JSON text. */
 export interface Header<P = Part> {
@@ -96,12 +96,15 @@ function threadOf(key: string): string | null {
   return rest === undefined ? null : Buffer.from(rest).toString("utf8", 0, Number(length));
 }
 
-const openHeader: Open<Header<PackedPart>, Header> = (header, part) => ({ ...header, metadata: part(header.metadata) });
+const openHeader: Unpack<Header<PackedPart>, Header> = (header, part) => ({
+  ...header,
+  metadata: part(header.metadata),
+});
 
-export const openHeaders: Open<Array<Header<PackedPart>>, Header[]> = (headers, part) =>
+export const openHeaders: Unpack<Array<Header<PackedPart>>, Header[]> = (headers, part) =>
   headers.map((header) => openHeader(header, part));
 
-export const openFound: Open<FoundId<PackedPart>, FoundId<Part>> = ({ first, later }, part) => ({
+export const openFound: Unpack<FoundId<PackedPart>, FoundId<Part>> = ({ first, later }, part) => ({
   first: first && {
     header: openHeader(first.header, part),
     parts: first.parts.map(part),

@@ -56,7 +56,7 @@ export interface GraphDefinition {
   name: string;
   nodes: GraphNode[];
   routes: Map<Source, Route[]>;
-  told: GraphTool["run"]["graph"];
+  description: GraphTool["run"]["graph"];
   /** Returns the number of a node, or undefined. */
   numberOf(name: string): number | undefined;
 }
@@ -78,12 +78,12 @@ export function readDefinition(config: GraphOutline<any> & { nodes: Record<strin
     throw rangeError(`maxSupersteps must be a whole number from 1 on, and is ${show(maxSupersteps)}`);
   const graphMemory = optional(consistencies, memory?.consistency, "memory.consistency") ?? "live";
   const read: GraphNode[] = [];
-  const told: GraphDefinition["told"]["nodes"] = [];
+  const nodeDescriptions: GraphDefinition["description"]["nodes"] = [];
   for (const [key, node] of Object.entries(nodes)) {
     const where = `nodes[${quote(key)}]`;
     const options = readNode(node, where);
     read.push({ name: nodeName(key), options, timeoutMs: readTimeLimit(options.timeoutMs, `${where}.timeoutMs`) });
-    told.push({
+    nodeDescriptions.push({
       name: key,
       effect: optional(effects, options.effectClass, `${where}.effectClass`),
       checkpoint: optional(nodePolicies, options.checkpoint, `${where}.checkpoint`),
@@ -93,46 +93,46 @@ export function readDefinition(config: GraphOutline<any> & { nodes: Record<strin
   }
   const numbers = new Map(read.map(({ name: node }, number) => [node, number]));
   const numberOf = (node: string) => numbers.get(node);
-  const known = (node: unknown, where: string): number => {
+  const numberAt = (node: unknown, where: string): number => {
     const number = typeof node === "string" ? numberOf(node) : undefined;
     if (number !== undefined) return number;
     throw typeError(`${where} must be the name of a node, and is ${shown(node)}`);
   };
   if (!Array.isArray(edges)) throw typeError(`edges must be an array, and is ${show(edges)}`);
   const routes = new Map<Source, Route[]>();
-  const statics: GraphDefinition["told"]["edges"] = [];
-  const barriers: GraphDefinition["told"]["barriers"] = [];
+  const statics: GraphDefinition["description"]["edges"] = [];
+  const barriers: GraphDefinition["description"]["barriers"] = [];
   const all: Array<readonly [unknown, unknown]> = entry === undefined ? [...edges] : [[START, entry], ...edges];
   for (const [at, edge] of all.entries()) {
     const where = `edges[${entry === undefined ? at : at - 1}]`;
     if (!Array.isArray(edge) || edge.length !== 2) throw typeError(`${where} must be a pair [from, to]`);
     const [from, to] = edge as [unknown, EdgeTarget<any>];
     if (Array.isArray(from)) {
-      const sources = from.map((source, index) => known(source, `${where}[0][${index}]`));
+      const sources = from.map((source, index) => numberAt(source, `${where}[0][${index}]`));
       if (sources.length === 0) throw typeError(`${where}[0] must name the nodes to wait for`);
-      for (const target of [to].flat()) barriers.push({ from: sources, to: known(target, `${where}[1]`) });
+      for (const target of [to].flat()) barriers.push({ from: sources, to: numberAt(target, `${where}[1]`) });
       continue;
     }
-    const source = from === START ? null : known(from, `${where}[0]`);
+    const source = from === START ? null : numberAt(from, `${where}[0]`);
     if (typeof to === "function") {
       routes.set(source, [...(routes.get(source) ?? []), to as Route]);
       continue;
     }
     for (const target of [to].flat()) {
-      if (target !== END) statics.push({ from: source, to: known(target, `${where}[1]`) });
+      if (target !== END) statics.push({ from: source, to: numberAt(target, `${where}[1]`) });
     }
   }
   if (!routes.has(null) && !statics.some(({ from }) => from === null))
     throw typeError("the graph has no first node: give entry, or an edge from START");
   const graph = {
-    nodes: told,
+    nodes: nodeDescriptions,
     edges: statics,
     barriers,
     conditional: [...routes.keys()],
     checkpoint: optional(policies, checkpoint, "checkpoint") ?? "every_node",
     maxSupersteps,
   };
-  return { name: requireId(name, "name"), nodes: read, routes, told: graph, numberOf };
+  return { name: requireId(name, "name"), nodes: read, routes, description: graph, numberOf };
 }
 
 function readNode(node: unknown, where: string): GraphNode["options"] {

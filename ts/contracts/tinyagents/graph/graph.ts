@@ -15,7 +15,7 @@ import { type GraphDefinition, readDefinition, type GraphOutline } from "./defin
 import { GraphExecution } from "./execution.js";
 import type { GraphParts, GraphPlan, GraphRunOptions } from "./plan.js";
 import { fork, getHistory, getSnapshot, type StateSnapshot, type HistoryOptions } from "./inspection.js";
-import type { Place, GraphCheckpointer } from "./recorder.js";
+import type { ThreadRef, GraphCheckpointer } from "./recorder.js";
 import { partsOf } from "./subgraph.js";
 import { tinyagents } from "../wire.js";
 import type { NodeFunction, NodeOptions, SubgraphHooks } from "./node.js";
@@ -54,7 +54,7 @@ export interface SubgraphNode<S, U> extends SubgraphHooks<S, U> {
 }
 
 type Config = CheckpointTuple<any>["config"];
-type Tell = (event: GraphEvent<any>) => void;
+type Emit = (event: GraphEvent<any>) => void;
 
 /**
  * Runs nodes in supersteps over a state, and stores a checkpoint at the boundaries.
@@ -96,9 +96,9 @@ export class Graph<S, U = Partial<S>, I = S> {
 
   /** @throws TypeError or RangeError for a wrong definition. */
   constructor(config: GraphConfig<S, U, I>) {
-    const known = Object.fromEntries(configKeys.map((key) => [key, anything]));
+    const parsers = Object.fromEntries(configKeys.map((key) => [key, anything]));
     if (config === undefined) throw typeError("Graph takes an object, and was given undefined");
-    const read = readRecord(config, "config", known) as unknown as GraphConfig<S, U, I>;
+    const read = readRecord(config, "config", parsers) as unknown as GraphConfig<S, U, I>;
     const { reducer, checkpointer, durability = "sync", input, memory, lease = false } = read;
     this.#definition = readingArgument("config", () => readDefinition(read));
     this.name = this.#definition.name;
@@ -139,7 +139,7 @@ export class Graph<S, U = Partial<S>, I = S> {
     options?: GraphRunOptions,
   ): AsyncGenerator<GraphEvent<S>, GraphResult<S>, void> {
     const given = readingArgument("options", () => ({ ...options }));
-    return yield* streamOf(given.signal, (signal, tell: Tell) => this.#run(input, { ...given, signal }, tell));
+    return yield* streamOf(given.signal, (signal, emit: Emit) => this.#run(input, { ...given, signal }, emit));
   }
 
   /**
@@ -211,11 +211,11 @@ export class Graph<S, U = Partial<S>, I = S> {
       const what = typeof asNode === "string" ? quote(asNode) : show(asNode);
       throw new ForkpointError("INVALID_ARGUMENT", `asNode must be a node of the graph, and is ${what}`);
     }
-    const place = { threadId: requireId(threadId, "threadId"), namespace: [] };
+    const thread = { threadId: requireId(threadId, "threadId"), namespace: [] };
     const mode = { kind: "update", asNode: number } as const;
-    const plan = { place, runId: newRunId(), mode, checkpointer, durability: "sync", update } as const;
+    const plan = { thread, runId: newRunId(), mode, checkpointer, durability: "sync", update } as const;
     const { checkpointId } = await this.#start(plan);
-    return { ...place, checkpointId: checkpointId! };
+    return { ...thread, checkpointId: checkpointId! };
   }
 
   /**
@@ -264,14 +264,14 @@ export class Graph<S, U = Partial<S>, I = S> {
     return this.#checkpointer;
   }
 
-  async #run(input: unknown, options: GraphRunOptions | undefined, tell?: Tell): Promise<GraphResult<S>> {
+  async #run(input: unknown, options: GraphRunOptions | undefined, emit?: Emit): Promise<GraphResult<S>> {
     const read = readRecord(options, "options", runOptions);
     const { threadId, checkpointId, namespace = [], runId = newRunId(), durability, signal, drain } = read;
     if (threadId === undefined && this.#checkpointer !== undefined)
       throw typeError("options.threadId is missing: a graph with a checkpointer needs the id of a thread");
-    const place: Place = { threadId: threadId ?? runId, namespace };
+    const thread: ThreadRef = { threadId: threadId ?? runId, namespace };
     const plan: GraphPlan = {
-      place,
+      thread,
       runId,
       checkpointer: this.#checkpointer,
       durability: durability ?? this.#durability,
@@ -283,7 +283,7 @@ export class Graph<S, U = Partial<S>, I = S> {
     };
     if (plan.mode.kind === "input" && checkpointId !== undefined)
       throw typeError("a run from options.checkpointId takes a Command or null, because its state is stored");
-    return this.#start(plan, tell);
+    return this.#start(plan, emit);
   }
 
   #continue(command: Command<any>, from: string | undefined): Pick<GraphPlan, "mode" | "update" | "goto" | "answer"> {
@@ -301,8 +301,8 @@ export class Graph<S, U = Partial<S>, I = S> {
     };
   }
 
-  async #start(plan: GraphPlan, tell?: Tell): Promise<GraphResult<S>> {
-    const { threadId, namespace } = plan.place;
+  async #start(plan: GraphPlan, emit?: Emit): Promise<GraphResult<S>> {
+    const { threadId, namespace } = plan.thread;
     const own = plan.checkpointer && handleOf(plan.checkpointer);
     const identity = own?.identity ?? plan.checkpointer ?? plan;
     const release = reserve(identity, JSON.stringify([threadId, namespace]), `thread ${quote(threadId)}`);
@@ -311,7 +311,7 @@ export class Graph<S, U = Partial<S>, I = S> {
       const ns = namespace.length === 0 ? "" : JSON.stringify(namespace);
       await lease?.take({ space: tinyagents.name, run: threadId, ns });
       const leased = lease === undefined ? plan : { ...plan, lease: lease.held, signal: lease.with(plan.signal) };
-      return await new GraphExecution(this.#parts, leased, tell, own?.format).start();
+      return await new GraphExecution(this.#parts, leased, emit, own?.format).start();
     } finally {
       await lease?.release();
       release();

@@ -4,7 +4,7 @@ import { randomUUID } from "node:crypto";
 import { ForkpointError, quote } from "../../../bridge/errors.js";
 import { type OptionParser, anything, readRecord, whole } from "../../../store/options.js";
 import { formatOf } from "../../../bridge/serializer.js";
-import type { Place, GraphCheckpointer } from "./recorder.js";
+import type { ThreadRef, GraphCheckpointer } from "./recorder.js";
 import { activationsOf, isWaiting, joinWrites, nextNodes, pendingOf } from "./tasks.js";
 import { matches } from "../threads.js";
 import type { GraphInterrupt } from "./node.js";
@@ -63,9 +63,9 @@ export async function getSnapshot<S>(
 function snapshotOf<S>({ config, checkpoint, parentConfig, pendingWrites }: CheckpointTuple<S>): StateSnapshot<S> {
   const writes = joinWrites(checkpoint.pendingWrites, pendingWrites);
   const activations = activationsOf(checkpoint, writes, formatOf("v8"));
-  const tasks = activations.map(({ node, task: id, sendArg, known }) => {
-    const { error, result } = known;
-    const waiting = isWaiting(known);
+  const tasks = activations.map(({ node, task: id, sendArg, record }) => {
+    const { error, result } = record;
+    const waiting = isWaiting(record);
     const status = result !== undefined ? "done" : waiting ? "interrupted" : error !== undefined ? "failed" : "pending";
     return {
       id,
@@ -74,7 +74,7 @@ function snapshotOf<S>({ config, checkpoint, parentConfig, pendingWrites }: Chec
       ...(sendArg !== undefined && { sendArg: sendArg.fresh() }),
       ...(result?.update !== undefined && { result: result.update.fresh() }),
       ...(status === "failed" && { error }),
-      interrupts: waiting ? known.question!.asked : [],
+      interrupts: waiting ? record.question!.asked : [],
     } as StateSnapshot<S>["tasks"][number];
   });
   const { createdAt } = checkpoint.metadata as { createdAt?: unknown };
@@ -127,9 +127,9 @@ export async function getHistory<S>(
  */
 export async function fork(
   checkpointer: GraphCheckpointer<any>,
-  from: Place,
+  from: ThreadRef,
   checkpointId: string | undefined,
-  to: Place,
+  to: ThreadRef,
   edited?: { value: unknown },
 ): Promise<CheckpointTuple<any>["config"]> {
   const tuple = await checkpointer.getTuple({ ...from, ...(checkpointId !== undefined && { checkpointId }) });
@@ -146,7 +146,7 @@ export async function fork(
       checkpointer,
       from,
       to,
-      tasks.filter(({ known }) => known.result === undefined),
+      tasks.filter(({ record }) => record.result === undefined),
     );
   const forked = { ...to, checkpointId: randomUUID() };
   await checkpointer.put({
@@ -167,8 +167,8 @@ export async function fork(
 /** Forks the subgraphs that have begun, before the checkpoint that needs them. */
 async function forkSubgraphs(
   checkpointer: GraphCheckpointer<any>,
-  from: Place,
-  to: Place,
+  from: ThreadRef,
+  to: ThreadRef,
   tasks: ReadonlyArray<{ task: string }>,
 ): Promise<void> {
   for (const { task } of tasks) {

@@ -3,7 +3,7 @@
 import { ForkpointError, show, typeError } from "../../../bridge/errors.js";
 import type { HeldLease } from "../../../store/lease.js";
 import type { GraphDefinition } from "./definition.js";
-import type { Held, Loaded, Place, GraphCheckpointer } from "./recorder.js";
+import type { BoundaryTask, Loaded, ThreadRef, GraphCheckpointer } from "./recorder.js";
 import type { GraphMode, Durability } from "./wire.js";
 import type { Namespace } from "../contract.js";
 import type { MemoryHooks } from "./node.js";
@@ -35,7 +35,7 @@ export interface GraphParts {
 
 /** How to start a run. */
 export interface GraphPlan extends Pick<GraphRunOptions, "signal" | "drain"> {
-  place: Place;
+  thread: ThreadRef;
   runId: string;
   mode: GraphMode;
   checkpointer: GraphCheckpointer<any> | undefined;
@@ -47,7 +47,7 @@ export interface GraphPlan extends Pick<GraphRunOptions, "signal" | "drain"> {
   /** The input of the mode `input`. */
   input?: unknown;
   /** The command's answer to an interrupted task. */
-  answer?: (held: Held) => unknown;
+  answer?: (task: BoundaryTask) => unknown;
   /** The nodes that the command activates. */
   goto?: unknown;
   /** The checkpoint, if it is loaded already. */
@@ -61,7 +61,6 @@ export function enter({ reducer, input: read }: GraphParts, plan: GraphPlan, cur
   return update === undefined ? current : settled(reducer(current, update), "reducer");
 }
 
-/** Folds an update into the state. */
 export function fold({ reducer }: GraphParts, state: unknown, update: unknown): unknown {
   return settled(reducer(state, update), "reducer");
 }

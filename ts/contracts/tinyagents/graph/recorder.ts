@@ -4,7 +4,7 @@ import type { HeldLease, Lease } from "../../../store/lease.js";
 import type { Format } from "../../../bridge/serializer.js";
 import {
   type Activation,
-  type Known,
+  type TaskRecord,
   activationsOf,
   isWaiting,
   joinWrites,
@@ -12,7 +12,7 @@ import {
   pendingOf,
   writesOf,
 } from "./tasks.js";
-import type { Kept } from "./values.js";
+import type { Snapshot } from "./values.js";
 import type { Boundary } from "./wire.js";
 import type {
   CheckpointConfig,
@@ -33,24 +33,23 @@ export interface GraphCheckpointer<S> {
   putWrites(config: CheckpointConfig, writes: readonly PendingWrite[], options?: { lease?: Lease }): Promise<void>;
 }
 
-/** A task of a boundary. */
-export interface Held {
+export interface BoundaryTask {
   node: number;
   name: string;
   id: string;
   /** The id of the same task in the loaded checkpoint. A task of an older checkpoint gets a new id. */
   storedId: string;
-  arg: Kept | undefined;
-  known: Known;
+  arg: Snapshot | undefined;
+  record: TaskRecord;
 }
 
 /** A boundary with its state and its tasks. */
-export interface HeldBoundary {
+export interface ReachedBoundary {
   boundary: Boundary;
-  state: Kept;
-  tasks: Held[];
+  state: Snapshot;
+  tasks: BoundaryTask[];
   /** What was known about each task when the run reached the boundary. */
-  atBoundary: Known[];
+  atBoundary: TaskRecord[];
   /** The memory at this boundary. Undefined if it is not saved. */
   memory: Promise<MemorySnapshot> | undefined;
 }
@@ -64,7 +63,7 @@ export interface Loaded {
 }
 
 /** The thread and the namespace of a run. */
-export interface Place {
+export interface ThreadRef {
   threadId: string;
   namespace: Namespace;
 }
@@ -72,15 +71,15 @@ export interface Place {
 /** Loads a checkpoint. Without an id, loads the latest of the namespace. */
 export async function loadCheckpoint(
   checkpointer: GraphCheckpointer<any>,
-  place: Place,
+  thread: ThreadRef,
   checkpointId: string | undefined,
   format: Format,
 ): Promise<Loaded | null> {
-  const tuple = await checkpointer.getTuple({ ...place, ...(checkpointId !== undefined && { checkpointId }) });
+  const tuple = await checkpointer.getTuple({ ...thread, ...(checkpointId !== undefined && { checkpointId }) });
   if (tuple === null) return null;
   const { checkpoint } = tuple;
   const latest =
-    checkpointId === undefined ? checkpoint : await checkpointer.get(place.threadId, null, place.namespace);
+    checkpointId === undefined ? checkpoint : await checkpointer.get(thread.threadId, null, thread.namespace);
   const writes = joinWrites(checkpoint.pendingWrites, tuple.pendingWrites);
   const activations = activationsOf(checkpoint, writes, format);
   return { checkpoint, activations, latest: latest?.checkpointId === checkpoint.checkpointId };
@@ -95,26 +94,26 @@ export function stepOf({ metadata }: Pick<ThreadCheckpoint<unknown>, "metadata">
 /** Stores the checkpoint of a boundary, with everything that is known about its tasks. */
 export async function putBoundary(
   checkpointer: GraphCheckpointer<any>,
-  place: Place,
-  held: HeldBoundary,
+  thread: ThreadRef,
+  reached: ReachedBoundary,
   parent: string | null,
   more: { runId: string; graph: string; createdAt: number; branches: boolean; lease: HeldLease | undefined },
 ): Promise<void> {
-  const { boundary, state, tasks } = held;
+  const { boundary, state, tasks } = reached;
   const { runId, graph, createdAt } = more;
-  const waiting = tasks.filter(({ known }) => isWaiting(known));
-  const memorySnapshot = await held.memory;
+  const waiting = tasks.filter(({ record }) => isWaiting(record));
+  const memorySnapshot = await reached.memory;
   const checkpoint: NewThreadCheckpoint<unknown> = {
-    ...place,
+    ...thread,
     checkpointId: boundary.id,
     runId,
     parentCheckpointId: parent,
     state: state.fresh(),
-    nextNodes: nextNodes(tasks.map(({ name, known }) => ({ node: name, known }))),
+    nextNodes: nextNodes(tasks.map(({ name, record }) => ({ node: name, record }))),
     completedTasks: boundary.completed,
-    pendingWrites: tasks.flatMap(({ name, id, known }) => writesOf(name, id, known)),
-    interrupts: waiting.flatMap(({ known }) =>
-      known.question!.asked.map(({ node, taskId, namespace, value }) => ({ node, taskId, namespace, value })),
+    pendingWrites: tasks.flatMap(({ name, id, record }) => writesOf(name, id, record)),
+    interrupts: waiting.flatMap(({ record }) =>
+      record.question!.asked.map(({ node, taskId, namespace, value }) => ({ node, taskId, namespace, value })),
     ),
     pendingActivations: pendingOf(tasks.map(({ name: node, id: task, arg: sendArg }) => ({ node, task, sendArg }))),
     barrierArrivals: boundary.arrivals,
@@ -128,14 +127,14 @@ export async function putBoundary(
 /** Records what is known about tasks as pending writes of their checkpoint. */
 export async function recordTasks(
   checkpointer: GraphCheckpointer<any>,
-  place: Place,
+  thread: ThreadRef,
   checkpointId: string,
-  tasks: readonly Held[],
+  tasks: readonly BoundaryTask[],
   lease: HeldLease | undefined,
 ): Promise<void> {
-  const writes = tasks.flatMap(({ name, id, known }) => writesOf(name, id, known));
+  const writes = tasks.flatMap(({ name, id, record }) => writesOf(name, id, record));
   if (writes.length === 0) return;
-  const config = { ...place, checkpointId };
+  const config = { ...thread, checkpointId };
   await (lease === undefined
     ? checkpointer.putWrites(config, writes)
     : checkpointer.putWrites(config, writes, { lease }));

@@ -3,7 +3,7 @@
 import type { Format } from "../../../bridge/serializer.js";
 import { RunDrainedError } from "../../shared/drain.js";
 import type { GraphParts, GraphPlan } from "./plan.js";
-import { type Held, type Loaded, type Place, loadCheckpoint } from "./recorder.js";
+import { type BoundaryTask, type Loaded, type ThreadRef, loadCheckpoint } from "./recorder.js";
 import { type Inner, isWaiting } from "./tasks.js";
 import { type Outcome, outcomeOf } from "./task.js";
 import type { GraphResult } from "./events.js";
@@ -16,7 +16,7 @@ export const partsOf = new WeakMap<object, GraphParts>();
 interface Inside {
   start(): Promise<GraphResult<any>>;
   /** Returns the tasks that wait for an answer. */
-  waiting(): Held[];
+  waiting(): BoundaryTask[];
 }
 
 /** A run, as the run of a subgraph in it sees it. */
@@ -31,28 +31,28 @@ interface Around {
 export async function runSubgraph(
   parent: Around,
   { subgraph, input, output }: Subgraph,
-  held: Held,
+  task: BoundaryTask,
   state: unknown,
   context: NodeContext,
 ): Promise<Outcome> {
   const { plan, format, persists } = parent;
   const checkpointer = persists ? plan.checkpointer : undefined;
-  const place: Place = { threadId: plan.place.threadId, namespace: [...plan.place.namespace, held.id] };
-  const loaded = checkpointer && (await loadCheckpoint(checkpointer, place, undefined, format));
-  const mode: Partial<GraphPlan> = loaded ? continued(held, loaded) : { mode: { kind: "input" } };
+  const thread: ThreadRef = { threadId: plan.thread.threadId, namespace: [...plan.thread.namespace, task.id] };
+  const loaded = checkpointer && (await loadCheckpoint(checkpointer, thread, undefined, format));
+  const mode: Partial<GraphPlan> = loaded ? continued(task, loaded) : { mode: { kind: "input" } };
   const given = loaded ? undefined : input === undefined ? state : await input(state, context);
   const { drain, durability, runId, lease } = plan;
-  const own = { place, runId, checkpointer, durability, signal: context.signal, lease, ...(drain && { drain }) };
+  const own = { thread, runId, checkpointer, durability, signal: context.signal, lease, ...(drain && { drain }) };
   const parts = partsOf.get(subgraph)!;
   const execution = parent.inside(parts, { ...own, input: given, ...mode } as GraphPlan);
   try {
     const { status, state: final, interrupts } = await execution.start();
     if (status === "done") {
-      return outcomeOf(output === undefined ? final : await output(final, state), held.name, format);
+      return outcomeOf(output === undefined ? final : await output(final, state), task.name, format);
     }
-    const { name: node, id: taskId, known } = held;
+    const { name: node, id: taskId, record } = task;
     const asked = interrupts.map(({ namespace, value }) => ({ node, taskId, namespace, value }));
-    return { kind: "asked", question: { index: known.answers.length, asked, inner: waitingIn(execution) } };
+    return { kind: "asked", question: { index: record.answers.length, asked, inner: waitingIn(execution) } };
   } catch (error) {
     if (error instanceof RunDrainedError) return { kind: "stopped" };
     throw error;
@@ -61,19 +61,19 @@ export async function runSubgraph(
 
 /** Returns the tasks of a suspended subgraph that wait for an answer. */
 function waitingIn(execution: Inside): Inner[] {
-  return execution.waiting().map(({ id: taskId, known }) => ({ taskId, index: known.question!.index }));
+  return execution.waiting().map(({ id: taskId, record }) => ({ taskId, index: record.question!.index }));
 }
 
 /**
  * Continues a subgraph. An answer belongs to the questions that the task had asked before. A question that the subgraph
  * has asked since then gets none.
  */
-function continued({ known }: Held, loaded: Loaded): Partial<GraphPlan> {
-  const { question, answers } = known;
+function continued({ record }: BoundaryTask, loaded: Loaded): Partial<GraphPlan> {
+  const { question, answers } = record;
   const answered = question !== undefined && answers.length === question.index + 1;
   const is = ({ taskId, index }: Inner) =>
     loaded.activations.some(
-      (one) => one.task === taskId && isWaiting(one.known) && one.known.question!.index === index,
+      (one) => one.task === taskId && isWaiting(one.record) && one.record.question!.index === index,
     );
   const tasks = answered ? (question.inner ?? []).filter(is).map(({ taskId }) => taskId) : [];
   return {

@@ -3,14 +3,14 @@
 import { ForkpointError, quote } from "../../../bridge/errors.js";
 import type { Format } from "../../../bridge/serializer.js";
 import { Command, InterruptSignal, type Send } from "../command.js";
-import type { Held } from "./recorder.js";
+import type { BoundaryTask } from "./recorder.js";
 import type { Question } from "./tasks.js";
-import { Kept } from "./values.js";
+import { Snapshot } from "./values.js";
 import type { GraphInterrupt, NodeContext, NodeFunction } from "./node.js";
 
 /** The outcome of a task. */
 export type Outcome =
-  | { kind: "done"; update: Kept | undefined; goto: Array<string | Send> }
+  | { kind: "done"; update: Snapshot | undefined; goto: Array<string | Send> }
   | { kind: "asked"; question: Question }
   | { kind: "stopped" };
 
@@ -19,12 +19,12 @@ export type CommonContext = Pick<NodeContext, "threadId" | "runId" | "namespace"
 
 /** Makes the context of a task. `asked` returns the question that the task has asked, if there is one. */
 export function makeContext(
-  held: Held,
+  task: BoundaryTask,
   attempt: number,
   common: CommonContext,
   { signal, format, canAsk }: { signal: AbortSignal; format: Format; canAsk: boolean },
 ): { context: NodeContext; asked: () => Question | undefined } {
-  const { name: node, id: taskId, arg, known } = held;
+  const { name: node, id: taskId, arg, record } = task;
   let question: Question | undefined;
   let count = 0;
   const interrupt = (value?: unknown): unknown => {
@@ -37,10 +37,10 @@ export function makeContext(
     }
     if (question !== undefined) throw new InterruptSignal(node);
     const index = count++;
-    const answer = known.answers[index];
+    const answer = record.answers[index];
     if (answer !== undefined) return answer.fresh();
-    const kept = Kept.of(value, format, "the value of an interrupt");
-    const asked: GraphInterrupt = { node, taskId, namespace: [...common.namespace], value: kept.fresh() };
+    const snapshot = Snapshot.of(value, format, "the value of an interrupt");
+    const asked: GraphInterrupt = { node, taskId, namespace: [...common.namespace], value: snapshot.fresh() };
     question = { index, asked: [asked] };
     throw new InterruptSignal(node);
   };
@@ -49,7 +49,7 @@ export function makeContext(
     node,
     taskId,
     sendArg: arg?.fresh(),
-    resume: known.answers.at(-1)?.fresh(),
+    resume: record.answers.at(-1)?.fresh(),
     interrupt: interrupt as NodeContext["interrupt"],
     signal,
     attempt,
@@ -80,7 +80,13 @@ export async function callNode(
 export function outcomeOf(result: unknown, node: string, format: Format): Outcome {
   const command = result instanceof Command ? result : undefined;
   const update = command === undefined ? result : command.update;
-  const kept =
-    update === undefined || update === null ? undefined : Kept.of(update, format, `the update of node ${quote(node)}`);
-  return { kind: "done", update: kept, goto: command === undefined ? [] : ([command.goto ?? []].flat() as string[]) };
+  const snapshot =
+    update === undefined || update === null
+      ? undefined
+      : Snapshot.of(update, format, `the update of node ${quote(node)}`);
+  return {
+    kind: "done",
+    update: snapshot,
+    goto: command === undefined ? [] : ([command.goto ?? []].flat() as string[]),
+  };
 }

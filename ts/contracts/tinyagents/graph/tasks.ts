@@ -4,7 +4,7 @@ import { messageOf } from "../../shared/failure.js";
 import type { Format } from "../../../bridge/serializer.js";
 import { END, Send } from "../command.js";
 import { ERROR, INTERRUPT, RESUME } from "../constants.js";
-import { Kept } from "./values.js";
+import { Snapshot } from "./values.js";
 import type { GraphInterrupt } from "./node.js";
 import type { PendingWrite, ThreadCheckpoint } from "../contract.js";
 
@@ -25,15 +25,15 @@ export interface Question {
 }
 
 /** What is known about a task. */
-export interface Known {
+export interface TaskRecord {
   question: Question | undefined;
-  answers: Kept[];
+  answers: Snapshot[];
   /** The result. `goto` are the nodes that the task chose, as names and Sends. */
-  result: { update: Kept | undefined; goto: Array<string | Send> } | undefined;
+  result: { update: Snapshot | undefined; goto: Array<string | Send> } | undefined;
   error: { name: string; message: string } | undefined;
 }
 
-export function nothing(): Known {
+export function nothing(): TaskRecord {
   return { question: undefined, answers: [], result: undefined, error: undefined };
 }
 
@@ -41,13 +41,12 @@ export function nothing(): Known {
 export interface Activation {
   node: string;
   task: string;
-  sendArg: Kept | undefined;
-  known: Known;
+  sendArg: Snapshot | undefined;
+  record: TaskRecord;
 }
 
-/** The pending writes of a task. */
-export function writesOf(node: string, taskId: string, known: Known): PendingWrite[] {
-  const { question, answers, result, error } = known;
+export function writesOf(node: string, taskId: string, record: TaskRecord): PendingWrite[] {
+  const { question, answers, result, error } = record;
   const write = (idx: number, channel: string, payload: unknown) => ({ node, taskId, idx, channel, payload });
   const writes: PendingWrite[] = [];
   if (question !== undefined) writes.push(write(INTERRUPT, "__interrupt__", question));
@@ -89,39 +88,39 @@ export function activationsOf(
   return listed.map((activation, index) => {
     const { node, taskId } = activation;
     const task = taskId ?? writes.find((write) => write.node === node)?.taskId ?? `${node}:${checkpointId}:${index}`;
-    const known = knownOf(
+    const record = recordOf(
       writes.filter((write) => write.taskId === task),
       format,
     );
     const inside = interrupts.find((one) => (one.taskId === undefined ? one.node === node : one.taskId === task));
-    if (inside !== undefined && known.question === undefined)
-      known.question = {
+    if (inside !== undefined && record.question === undefined)
+      record.question = {
         index: 0,
         asked: [{ namespace: checkpoint.namespace, value: undefined, ...inside, taskId: task }],
       };
-    const sendArg = "sendArg" in activation ? Kept.of(activation.sendArg, format, "sendArg") : undefined;
-    return { node, task, sendArg, known };
+    const sendArg = "sendArg" in activation ? Snapshot.of(activation.sendArg, format, "sendArg") : undefined;
+    return { node, task, sendArg, record };
   });
 }
 
-function knownOf(writes: readonly PendingWrite[], format: Format): Known {
-  const known = nothing();
+function recordOf(writes: readonly PendingWrite[], format: Format): TaskRecord {
+  const record = nothing();
   const at = (idx: number) => writes.find((write) => write.idx === idx);
   const channel = (name: string) => writes.find((write) => write.channel === name);
   const question = at(INTERRUPT);
-  if (question !== undefined) known.question = readQuestion(question);
+  if (question !== undefined) record.question = readQuestion(question);
   const answers = at(RESUME)?.payload;
-  if (Array.isArray(answers)) known.answers = answers.map((answer) => Kept.of(answer, format, "an answer"));
-  known.error = at(ERROR)?.payload as Known["error"];
-  if (channel(channels.done) === undefined) return known;
+  if (Array.isArray(answers)) record.answers = answers.map((answer) => Snapshot.of(answer, format, "an answer"));
+  record.error = at(ERROR)?.payload as TaskRecord["error"];
+  if (channel(channels.done) === undefined) return record;
   const update = channel(channels.update);
   const goto = (channel(channels.goto)?.payload ?? []) as Array<{ node: string; sendArg?: unknown }>;
-  known.result = {
-    update: update && Kept.of(update.payload, format, "an update"),
+  record.result = {
+    update: update && Snapshot.of(update.payload, format, "an update"),
     goto: goto.map((to) => ("sendArg" in to ? new Send(to.node, to.sendArg) : to.node)),
   };
-  known.error = undefined;
-  return known;
+  record.error = undefined;
+  return record;
 }
 
 function readQuestion({ node, taskId, payload }: PendingWrite): Question {
@@ -133,7 +132,7 @@ function readQuestion({ node, taskId, payload }: PendingWrite): Question {
 }
 
 /** Returns true if the task waits for an answer. */
-export function isWaiting({ question, answers, result }: Known): boolean {
+export function isWaiting({ question, answers, result }: TaskRecord): boolean {
   return result === undefined && question !== undefined && answers.length <= question.index;
 }
 
@@ -142,15 +141,17 @@ export function errorOf(thrown: unknown): { name: string; message: string } {
 }
 
 /** Returns the nodes that run next: those without a recorded result, or all if all have one. */
-export function nextNodes(tasks: ReadonlyArray<{ node: string; known: Known }>): string[] {
-  const todo = tasks.filter(({ known }) => known.result === undefined);
+export function nextNodes(tasks: ReadonlyArray<{ node: string; record: TaskRecord }>): string[] {
+  const todo = tasks.filter(({ record }) => record.result === undefined);
   return [...new Set((todo.length > 0 ? todo : tasks).map(({ node }) => node))];
 }
 
 type Pending = NonNullable<ThreadCheckpoint<unknown>["pendingActivations"]>[number];
 
 /** Returns the activations of tasks as a checkpoint holds them. */
-export function pendingOf(tasks: ReadonlyArray<{ node: string; task: string; sendArg: Kept | undefined }>): Pending[] {
+export function pendingOf(
+  tasks: ReadonlyArray<{ node: string; task: string; sendArg: Snapshot | undefined }>,
+): Pending[] {
   return tasks.map(({ node, task: taskId, sendArg }) => {
     const pending: Pending = { node, taskId };
     if (sendArg !== undefined) pending.sendArg = sendArg.fresh();

@@ -6,7 +6,7 @@ import { type Format, type Serialized, deserialize } from "../../../bridge/seria
  * A value in its serialised form. Every reader gets a copy, so tasks share no objects, and a task sees the same value
  * as after a resume.
  */
-export class Kept {
+export class Snapshot {
   readonly #stored: Serialized;
   readonly #format: Format;
 
@@ -16,9 +16,9 @@ export class Kept {
   }
 
   /** `path` names the value in error messages. */
-  static of(value: unknown, format: Format, path: string): Kept {
+  static of(value: unknown, format: Format, path: string): Snapshot {
     // A list holds the value, because a value may be anything and the serializers take objects.
-    return new Kept(format.serialize([value], path), format);
+    return new Snapshot(format.serialize([value], path), format);
   }
 
   /** Returns a fresh copy, which the receiver may change. */
