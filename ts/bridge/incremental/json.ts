@@ -4,7 +4,8 @@
  */
 
 import { type Bytes, joined } from "../bytes.js";
-import { type Grown, GrowingLists, type ItemFormat } from "./lists.js";
+import type { Grown } from "./block.js";
+import { GrowingLists, type ItemFormat } from "./lists.js";
 import { dataProperty, hasToJson } from "./leaves.js";
 
 const COMMA = Buffer.from(",");

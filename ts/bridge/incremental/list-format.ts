@@ -13,7 +13,8 @@ import type { Deserializer, Serializer } from "node:v8";
 import { type Bytes, joined } from "../bytes.js";
 import { isDense } from "../exact-json.js";
 import { OTHER, dataProperty, record } from "./leaves.js";
-import { type Grown, GrowingLists } from "./lists.js";
+import type { Grown } from "./block.js";
+import { GrowingLists } from "./lists.js";
 
 /** The most objects beside the lists that are checked. If there are more, the whole value is serialised. */
 const MOST_OBJECTS = 4_096;
