@@ -68,6 +68,10 @@ CopyProgress
 CopyResult
 };
 interface CopyOptions {
+    runs?: RunRef[];
+    space?: Space;
+    since?: number;
+    onConflict?: "fail" | "skip" | "replace";
     signal?: AbortSignal;
     onProgress?: (progress: CopyProgress) => void;
 }
@@ -82,5 +86,6 @@ interface CopyResult {
     writes: number;
     records: number;
     bytes: number;
+    skipped: number;
 }
 declare function copyStore(from: string | URL | Store, to: string | URL | Store, options?: CopyOptions): Promise<CopyResult>;
