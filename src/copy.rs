@@ -29,18 +29,19 @@ impl NativeCopy {
         to: &NativeStore,
         convert: Option<Function<Vec<SerializedValue>, Vec<SerializedValue>>>,
         tags: Vec<String>,
+        runs: Option<Vec<RunName>>,
     ) -> napi::Result<Self, &'static str> {
         let convert = convert.map(in_javascript).transpose().map_err(|error| thrown(Error::invalid(error.reason)))?;
         let begin = || {
-            let source = Place::of(&from.target, from.store())?;
-            if source.is(&Place::of(&to.target, to.store())?) {
+            if Place::of(&from.target, from.store())?.is(&Place::of(&to.target, to.store())?) {
                 return Err(Error::invalid(
                     "the source and the destination are the same store: give another destination",
                 ));
             }
+            let lineage = |RunName { space, run, ns }: RunName| contract::lineage_of(&space, &run, &ns);
             let options = CopyOptions {
-                source: source.name(),
                 left_out: &contract::NOT_COPIED,
+                lineages: runs.map(|runs| runs.into_iter().map(lineage).collect::<Result<_>>()).transpose()?,
                 page_bytes: CopyOptions::PAGE_BYTES,
             };
             let copy = Copy::new(Arc::clone(from.store()), Arc::clone(to.store()), options)?;
@@ -57,6 +58,14 @@ impl NativeCopy {
     pub fn step(&self) -> AsyncTask<Step> {
         AsyncTask::new(Step(Arc::clone(&self.0)))
     }
+}
+
+/// Names a run. The namespace is empty for contracts without namespaces.
+#[napi(object)]
+pub struct RunName {
+    pub space: String,
+    pub run: String,
+    pub ns: String,
 }
 
 /// A serialised value: the name of its serializer, and its bytes.

@@ -18,7 +18,6 @@ mod server;
 mod store;
 mod tool;
 mod values;
-mod zstd;
 
 /// The allocator is mimalloc. A listing allocates hundreds of small texts on one thread, and the C libraries of Linux
 /// do that slowly.

@@ -215,14 +215,14 @@ describe("a dangerous command", () => {
     ["prune", ["prune", "--keep-last", "1"]],
     ["vacuum", ["vacuum"]],
     ["backup --force", ["backup", "there.db", "--force"]],
-    ["import --replace", ["import", "there.jsonl", "--replace"]],
+    ["import --replace", ["import", "there", "--replace"]],
     ["copy --replace", ["copy", "--to", "there.db", "--replace"]],
   ];
 
   async function prepared() {
     const path = await withRun("one", 3);
     const cwd = join(path, "..");
-    writeFileSync(join(cwd, "there.jsonl"), await answer(["export", "--db", path]));
+    await answer(["export", "--out", "there", "--db", path], { cwd });
     await answer(["backup", "there.db", "--db", path], { cwd });
     return { path, cwd, state: () => [bytesOf(path), bytesOf(join(cwd, "there.db"))] };
   }

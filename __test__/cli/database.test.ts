@@ -19,7 +19,6 @@ const looking: string[][] = [
   ["diff", "run-1"],
   ["tail", "--no-follow"],
   ["stats"],
-  ["export"],
   ["doctor"],
   ["verify"],
 ];
@@ -141,16 +140,19 @@ describe("looking", () => {
       await json(["show", ...of]);
       await json(["get", ...of]);
     }
-    for (const args of [["stats"], ["doctor"], ["verify"], ["export", "--space", "agentos"]]) {
+    for (const args of [
+      ["stats"],
+      ["doctor"],
+      ["verify"],
+      ["export", "--space", "agentos", "--out", join(folder(), "runs")],
+    ]) {
       await answer([...args, "--db", path]);
     }
     const [{ run, space }] = runs;
     await answer(["prune", "--keep-last", "1", "--dry-run", "--db", path]);
     await answer(["rm", run, "--space", space, "--dry-run", "--db", path]);
     await answer(["vacuum", "--dry-run", "--db", path]);
-    await answer(["import", "-", "--dry-run", "--db", path], {
-      input: await answer(["export", "--db", await withRun("x", 1)]),
-    });
+    await answer(["import", await withRun("x", 1), "--dry-run", "--db", path]);
     await refused(["prune", "--keep-last", "1", "--db", path], 4);
     await refused(["rm", run, "--space", space, "--db", path], 4);
     await refused(["vacuum", "--db", path], 4);

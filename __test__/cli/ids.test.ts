@@ -114,13 +114,15 @@ describe("runs with hostile ids", () => {
     const lines = table.trimEnd().split("\n").slice(1);
     expect(lines).toHaveLength(ids.length);
     for (const [at, id] of ids.toReversed().entries()) expect(lines[at]).toContain(safeText(id).trimEnd());
-    for (const args of [["tail", "--no-follow", "-n", "100"], ["export"], ["stats"]]) {
+    for (const args of [["tail", "--no-follow", "-n", "100"], ["stats"]]) {
       const text = await answer([args[0]!, "--db", path, ...args.slice(1)]);
       expectSafe(text);
       if (args[0] === "tail") expect(text.trimEnd().split("\n")).toHaveLength(ids.length * 2);
     }
-    const exported = (await answer(["export", "--db", path])).split("\n").filter((line) => line.startsWith('{"run":'));
-    expect(exported.map((line) => JSON.parse(line).run.run).toSorted()).toEqual(ids.toSorted());
+    const out = join(folder(), "runs");
+    expectSafe(await answer(["export", "--db", path, "--out", out]));
+    const exported = (await json(["ls", "--db", out])).runs;
+    expect(exported.map(({ run }: { run: string }) => run)).toEqual(ids.toReversed());
   });
 
   test.each(Object.entries(hostile))("are found: %s", async (_, id) => {
@@ -190,7 +192,6 @@ describe("values", () => {
       const stdout = await answer([args[0]!, "--db", path, ...args.slice(1)]);
       expectSafe(stdout);
     }
-    expectSafe(await answer(["export", "--db", path]));
     // --raw gives the text itself. UTF-8 has no lone surrogates.
     const raw = await answer(["get", "hostile", "--db", path, "--raw", "--path", "scratch.list[0]"]);
     expect(raw).toBe(`${text.toWellFormed()}\n`);

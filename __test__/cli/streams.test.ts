@@ -2,21 +2,22 @@
 // @module-tag slow
 import { type ChildProcess, spawn } from "node:child_process";
 import { randomBytes } from "node:crypto";
-import { existsSync, readdirSync } from "node:fs";
+import { existsSync, readdirSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { CheckpointStore, openStore } from "forkpoint";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { checkpoint, folder, windows } from "../helpers.js";
+import { holdFile } from "../lock.js";
 import { answer, cli, filled, inTerminal, json, main, start, startProgram, withRun } from "./run.js";
 
 const linux = process.platform === "linux";
 
-/** Makes a database whose export takes a while. */
-async function large(count = 150): Promise<string> {
+/** Makes a database whose copy takes a while. */
+async function large(count = 150, bytes = 200_000): Promise<string> {
   const path = join(folder(), "agent.db");
   const store = new CheckpointStore(path, { durability: "off" });
   for (let n = 0; n < count; n++) {
-    const state = { ...checkpoint().state, scratch: { noise: randomBytes(200_000) } };
+    const state = { ...checkpoint().state, scratch: { noise: randomBytes(bytes) } };
     await store.save(checkpoint({ id: `noise ${n}`, runId: `noise-${n % 5}`, timestamp: n, state }));
   }
   await store.close();
@@ -27,30 +28,24 @@ describe.skipIf(windows)("a pipe", () => {
   const shell = (script: string, path: string) =>
     startProgram("sh", ["-c", script], { env: { NODE: process.execPath, MAIN: main, DB: path } }).ended;
 
-  test.each([
-    "export",
-    "ls --all --all-ns",
-    "show run-1",
-    "get run-1",
-    "tail",
-    "stats",
-    "export --json",
-    "show run-1 --json",
-  ])("that nobody reads any more ends %s with 0 and without a word", async (command) => {
-    const path = await filled();
-    const script = `{ "$NODE" "$MAIN" ${command} --db "$DB"; echo "code $?" >&2; } | head -c 10 > /dev/null`;
-    // What is read may fit into the pipe, and then the command ends as usual. A tail follows until nobody reads.
-    const save = command === "tail" ? keepSaving(path) : undefined;
-    const { stderr } = await shell(script, path);
-    await save?.stop();
-    expect(stderr).toBe("code 0\n");
-  });
+  test.each(["ls --all --all-ns", "show run-1", "get run-1", "tail", "stats", "show run-1 --json"])(
+    "that nobody reads any more ends %s with 0 and without a word",
+    async (command) => {
+      const path = await filled();
+      const script = `{ "$NODE" "$MAIN" ${command} --db "$DB"; echo "code $?" >&2; } | head -c 10 > /dev/null`;
+      // What is read may fit into the pipe, and then the command ends as usual. A tail follows until nobody reads.
+      const save = command === "tail" ? keepSaving(path) : undefined;
+      const { stderr } = await shell(script, path);
+      await save?.stop();
+      expect(stderr).toBe("code 0\n");
+    },
+  );
 
-  test("that nobody reads any more ends a long export", async () => {
+  test("that nobody reads any more ends a long answer", async () => {
     const path = await large(60);
-    const script = `{ "$NODE" "$MAIN" export --db "$DB"; echo "code $?" >&2; } | head -1`;
+    const script = `{ "$NODE" "$MAIN" get noise-1 --json --db "$DB"; echo "code $?" >&2; } | head -c 100`;
     const { stdout, stderr } = await shell(script, path);
-    expect(JSON.parse(stdout)).toMatchObject({ forkpoint: "export" });
+    expect(stdout).toHaveLength(100);
     expect(stderr).toBe("code 0\n");
   });
 
@@ -63,18 +58,19 @@ describe.skipIf(windows)("a pipe", () => {
 
   test.runIf(linux)("into a full device is an error", async () => {
     const path = await filled();
-    const { stdout, stderr } = await shell(`"$NODE" "$MAIN" export --db "$DB" > /dev/full; echo "code $?"`, path);
+    const { stdout, stderr } = await shell(`"$NODE" "$MAIN" get run-1 --db "$DB" > /dev/full; echo "code $?"`, path);
     expect(stdout).toBe("code 5\n");
     expect(stderr).toContain("error: ");
   });
 
   test("that is slow loses nothing", async () => {
-    const path = await filled();
-    const expected = (await answer(["export", "--db", path])).split("\n").slice(1);
-    const slow = startProgram("sh", ["-c", `"$NODE" "$MAIN" export --db "$DB" | { sleep 1; cat; }`], {
+    const path = await large(5);
+    const expected = await answer(["get", "noise-1", "--json", "--db", path]);
+    expect(expected.length).toBeGreaterThan(200_000);
+    const slow = startProgram("sh", ["-c", `"$NODE" "$MAIN" get noise-1 --json --db "$DB" | { sleep 1; cat; }`], {
       env: { NODE: process.execPath, MAIN: main, DB: path },
     });
-    expect((await slow.ended).stdout.split("\n").slice(1)).toEqual(expected);
+    expect((await slow.ended).stdout).toBe(expected);
   });
 });
 
@@ -177,22 +173,25 @@ describe.skipIf(windows)("a signal", () => {
   test.each([
     ["SIGINT", 130],
     ["SIGTERM", 143],
-  ] as const)("%s ends an export with %i, and leaves no file", async (signal, code) => {
+  ] as const)("%s ends an export with %i, and a second export goes on", async (signal, code) => {
     const path = await large();
-    const file = join(folder(), "runs.jsonl");
-    const run = start(["export", "--out", file, "--db", path]);
-    await exists(file, run.child);
+    const out = join(folder(), "runs");
+    const run = start(["export", "--out", out, "--db", path]);
+    await exists(out, run.child);
     run.child.kill(signal);
     const ended = await run.ended;
     expect(ended).toMatchObject({ code, signal: null, stdout: "" });
     expect(ended.stderr).toMatch(/stopped by/);
-    expect(existsSync(file)).toBe(false);
+    expect(await json(["export", "--out", out, "--db", path])).toMatchObject({ verified: true });
+    expect((await json(["stats", "--db", out])).checkpoints).toBe(150);
   });
 
   test("ends a command that only looks", async () => {
-    const path = await large(30);
+    const path = await large(1, 5_000_000);
     // The pipe is full, and nobody reads it.
-    const child = spawn(process.execPath, [main, "export", "--db", path], { stdio: ["ignore", "pipe", "pipe"] });
+    const child = spawn(process.execPath, [main, "get", "noise-0", "--json", "--db", path], {
+      stdio: ["ignore", "pipe", "pipe"],
+    });
     onTestFinished(() => void child.kill("SIGKILL"));
     await new Promise((resolve) => child.stdout.once("readable", resolve));
     child.kill("SIGINT");
@@ -203,18 +202,18 @@ describe.skipIf(windows)("a signal", () => {
 
   test("ends an import between two transactions: what is there is whole, and a second import goes on", async () => {
     const path = await large();
-    const file = join(folder(), "runs.jsonl");
-    await answer(["export", "--out", file, "--db", path]);
+    const out = join(folder(), "runs");
+    await answer(["export", "--out", out, "--db", path]);
     const to = join(folder(), "new.db");
-    const run = start(["import", file, "--db", to]);
+    const run = start(["import", out, "--db", to]);
     await exists(to, run.child);
     run.child.kill("SIGINT");
     const { code, stdout, stderr } = await run.ended;
     expect({ code, stdout }).toEqual({ code: 130, stdout: "" });
     expect(stderr).toMatch(/stopped by Ctrl-C/);
     expect((await json(["verify", "--db", to])).ok).toBe(true);
-    const rest = await json(["import", file, "--on-conflict", "skip", "--db", to]);
-    expect(rest.runs + rest.skipped).toBe(5);
+    const rest = await json(["import", out, "--db", to]);
+    expect(rest).toMatchObject({ runs: 5, checkpoints: 150, skipped: 0 });
     expect((await json(["stats", "--db", to])).checkpoints).toBe(150);
   });
 
@@ -241,19 +240,22 @@ describe.skipIf(windows)("a signal", () => {
   });
 
   test("that comes twice ends a command at once", async () => {
-    const path = await large();
-    const file = join(folder(), "runs.jsonl");
-    await answer(["export", "--out", file, "--db", path]);
-    // Nobody ends this stdin, so the import waits for more.
-    const child = spawn(process.execPath, [main, "import", "-", "--db", join(folder(), "new.db")], { stdio: "pipe" });
-    onTestFinished(() => void child.kill("SIGKILL"));
-    child.stdin.write('{"forkpoint":"export","version":1,"at":1}\n');
-    await exists(child.spawnargs.at(-1)!, child);
-    child.kill("SIGINT");
-    const again = setInterval(() => child.kill("SIGINT"), 100);
-    const code = await new Promise((resolve) => child.on("close", resolve));
-    clearInterval(again);
-    expect(code).toBe(130);
+    const [path, to] = [await filled(), await withRun("one", 1)];
+    // The copy waits for a lock that nobody releases.
+    const held = await holdFile(to);
+    onTestFinished(() => held.end());
+    const [module, begun] = [join(folder(), "own.mjs"), join(folder(), "begun")];
+    const own = "export const own = { name: 'own', serialize: () => '', deserialize: () => null };";
+    writeFileSync(
+      module,
+      `import { writeFileSync } from "node:fs"; writeFileSync(${JSON.stringify(begun)}, ""); ${own}`,
+    );
+    const run = start(["copy", "run-1", "--to", to, "--db", path, "--serializer", module]);
+    await exists(begun, run.child);
+    run.child.kill("SIGINT");
+    const again = setInterval(() => run.child.kill("SIGINT"), 100);
+    onTestFinished(() => clearInterval(again));
+    expect((await run.ended).code).toBe(130);
   });
 });
 

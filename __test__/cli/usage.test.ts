@@ -94,6 +94,7 @@ describe("wrong usage ends with 2 and writes nothing to stdout:", () => {
     ["a prune to no size", ["prune", "--max-bytes", "0", "--yes"], "--max-bytes"],
     ["a size with a wrong unit", ["prune", "--max-bytes", "5XB", "--yes"], "--max-bytes"],
     ["a copy to nowhere", ["copy"], "--to"],
+    ["an export to nowhere", ["export"], "--out"],
     ["a copy to a store that ends", ["copy", "--to", "memory:"], "memory:"],
     ["skipping and replacing", ["import", "x", "--replace", "--on-conflict", "skip"], "--replace"],
     ["a cursor that is none", ["ls", "--cursor", "next"], "cursor"],
@@ -159,9 +160,9 @@ test("what is not found ends with 3", async () => {
     ["rm", "no such run", "--yes"],
     ["rm", "run-1", "--checkpoint", "no such checkpoint", "--yes"],
     ["tail", "no such run"],
-    ["export", "no such run"],
+    ["export", "no such run", "--out", "nowhere"],
     ["verify", "no such run"],
-    ["import", "no such file.jsonl"],
+    ["import", "no such folder"],
   ]) {
     const error = await refused([args[0]!, "--db", path, ...args.slice(1)], 3);
     expect({ args, code: error.code }).toEqual({ args, code: "NOT_FOUND" });

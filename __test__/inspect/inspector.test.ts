@@ -12,13 +12,14 @@ import {
   type InspectorOptions,
   type RunInfo,
   type RunQuery,
+  type RunRef,
   type StoreEvent,
   openInspector,
 } from "forkpoint/inspect";
 import { Checkpointer } from "forkpoint/tinyagents";
 import { describe, expect, onTestFinished, test } from "vitest";
-import { contentOf, fill, opened } from "../contents.js";
-import { checkpoint, everyKind, folder, kinds, place, rejection as failure, run } from "../helpers.js";
+import { fill, opened } from "../contents.js";
+import { checkpoint, folder, kinds, place, rejection as failure, run } from "../helpers.js";
 
 async function inspect(target: string | Store, options?: InspectorOptions): Promise<Inspector> {
   const inspector = await openInspector(target, options);
@@ -41,19 +42,12 @@ async function allRuns(inspector: Inspector, query: RunQuery = {}): Promise<RunI
 
 const names = (runs: RunInfo[]) => runs.map(({ space, run, ns }) => [space, run, ns].join(" ").trim());
 
-async function linesOf(inspector: Inspector, options?: Parameters<Inspector["export"]>[0]): Promise<string[]> {
-  const lines: string[] = [];
-  for await (const line of inspector.export(options)) lines.push(line);
-  return lines;
+/** All checkpoints of a run, with their values. */
+async function wholeRun(inspector: Inspector, ref: RunRef): Promise<unknown[]> {
+  const { items } = await inspector.checkpoints(ref, { limit: 1000 });
+  expect(items.length).toBeGreaterThan(0);
+  return Promise.all(items.map(({ id }) => inspector.checkpoint({ ...ref, id })));
 }
-
-async function* each(lines: string[]): AsyncGenerator<string> {
-  yield* lines;
-}
-
-/** The lines of an export without the time of the export. */
-const undated = (lines: string[]) =>
-  lines.map((line) => line.replace(/^(\{"forkpoint":"export","version":1,"at":)\d+/, "$1"));
 
 describe.each(kinds)("an inspector of %s", (kind) => {
   /** A store with the data of every framework, and an inspector of it. */
@@ -279,7 +273,7 @@ describe.each(kinds)("an inspector of %s", (kind) => {
     for (const [ref, patch, read] of sources) {
       if (ref.id === "") ref.id = (await inspector.run(ref))!.latest.id;
       const source = { space: ref.space, run: ref.run };
-      const before = undated(await linesOf(inspector, { runs: [source] }));
+      const before = await wholeRun(inspector, source);
       const as = `a fork of ${ref.run} \u{1f374}`;
       const dry = await inspector.fork(ref, { patch, as }, { dryRun: true });
       expect(await inspector.run({ space: ref.space, run: dry.run })).toBeNull();
@@ -288,7 +282,7 @@ describe.each(kinds)("an inspector of %s", (kind) => {
       expect(await read(as)).toMatchObject(
         ref.space === "agentos" ? { notes: ["another"] } : ((patch as { customState?: object }).customState ?? patch),
       );
-      expect(undated(await linesOf(inspector, { runs: [source] }))).toEqual(before);
+      expect(await wholeRun(inspector, source)).toEqual(before);
       expect(await failure(inspector.fork(ref, { as }))).toMatchObject({ code: "CONFLICT" });
       expect(await failure(inspector.fork({ ...ref, id: "nothing" }))).toMatchObject({ code: "NOT_FOUND" });
     }
@@ -393,7 +387,6 @@ describe.each(kinds)("an inspector of %s", (kind) => {
     for (const call of [
       () => inspector.fork(ref),
       () => inspector.remove(ref),
-      () => inspector.import(each([])),
       () => inspector.prune({ keepLastN: 1 }),
       () => inspector.vacuum(),
     ]) {
@@ -490,79 +483,10 @@ describe.each(kinds)("an inspector of %s", (kind) => {
       () => inspector.info(),
       () => inspector.checkpoint(ref),
       () => inspector.watch(),
-      () => inspector.export(),
       () => inspector.verify(),
     ]) {
       expect(await wrong(call)).toMatchObject({ code: "CLOSED" });
     }
-  });
-});
-
-describe("an export", () => {
-  test.each(everyKind.flatMap((from) => everyKind.map((to) => [from, to] as const)))(
-    "from %s makes the same store in %s",
-    async (from, to) => {
-      const [source, target] = [await opened(place(from)), await opened(place(to))];
-      await fill(source);
-      const [reading, writing] = [await inspect(source), await inspect(target, { write: true })];
-      const lines = await linesOf(reading);
-      const { checkpoints, runs } = JSON.parse(lines.at(-1)!).done as { checkpoints: number; runs: number };
-      const progress: number[] = [];
-      const report = await writing.import(each(lines), { onProgress: (at) => progress.push(at.checkpoints) });
-      expect(report).toMatchObject({ runs, checkpoints, skipped: 0, verified: true });
-      expect(progress.at(-1)).toBe(checkpoints);
-      const shas = (all: string[]) => all.filter((line) => line.startsWith('{"end"'));
-      expect(shas(await linesOf(writing))).toEqual(shas(lines));
-      const [before, after] = [await contentOf(source), await contentOf(target)];
-      // Sessions that share messages have their own after an import.
-      for (const content of [before, after]) Object.assign(content.stats, { logicalBytes: 0, records: 0 });
-      expect(after).toEqual(before);
-      expect((await writing.verify()).findings).toEqual([]);
-      expect(await failure(writing.import(each(lines)))).toMatchObject({ code: "CONFLICT" });
-      expect(await writing.import(each(lines), { onConflict: "skip" })).toMatchObject({ runs: 0, skipped: runs });
-      expect(await writing.import(each(lines), { onConflict: "replace" })).toMatchObject({ runs, skipped: 0 });
-      expect(shas(await linesOf(writing))).toEqual(shas(lines));
-    },
-  );
-
-  test("that is torn or changed is refused, and leaves nothing of the damaged run", async () => {
-    const source = await opened("memory:");
-    await fill(source);
-    const lines = await linesOf(await inspect(source), { space: "agentos" });
-    const importing = async (changed: string[]) => {
-      const inspector = await inspect(await opened("memory:"), { write: true });
-      const thrown = await failure(inspector.import(each(changed)));
-      return { thrown, runs: (await inspector.runs()).items };
-    };
-    expect(await importing([])).toMatchObject({ thrown: { code: "CORRUPT" }, runs: [] });
-    expect((await importing(lines.slice(0, -1))).thrown).toMatchObject({ code: "CORRUPT" });
-    expect(await importing(lines.slice(0, 5))).toMatchObject({ thrown: { code: "CORRUPT" }, runs: [] });
-    expect(await importing(lines.slice(1))).toMatchObject({ thrown: { code: "CORRUPT" }, runs: [] });
-    const at = lines.findIndex((line) => line.includes("node-1"));
-    const changed = lines.with(at, lines[at]!.replace("node-1", "node-2"));
-    expect(await importing(changed)).toMatchObject({ thrown: { code: "CORRUPT" }, runs: [] });
-    expect(await importing(lines.with(3, "{"))).toMatchObject({ thrown: { code: "CORRUPT" }, runs: [] });
-    expect(await importing(lines.with(0, '{"forkpoint":"export","version":2}'))).toMatchObject({
-      thrown: { code: "UNSUPPORTED" },
-    });
-    const dry = await inspect(await opened("memory:"), { write: true });
-    expect(await dry.import(each(lines), { dryRun: true })).toMatchObject({ runs: 4 });
-    expect((await dry.runs()).items).toEqual([]);
-  });
-
-  test("without values lists the checkpoints only", async () => {
-    const source = await opened("memory:");
-    await fill(source);
-    const inspector = await inspect(source);
-    const lines = await linesOf(inspector, { values: false, runs: [{ space: "agentium", run: "w" }] });
-    expect(lines).toHaveLength(9);
-    expect(JSON.parse(lines[2]!)).toMatchObject({ checkpoint: { id: "w0", label: "s0", step: 0 } });
-    expect(lines.join("")).not.toContain('"text"');
-    const other = await inspect(await opened("memory:"), { write: true });
-    expect(await failure(other.import(each(lines)))).toMatchObject({ code: "UNSUPPORTED" });
-    expect(await failure(linesOf(inspector, { runs: [{ space: "agentium", run: "x" }] }))).toMatchObject({
-      code: "NOT_FOUND",
-    });
   });
 });
 
@@ -576,7 +500,6 @@ describe("a database that is only looked at", () => {
     const inspector = await openInspector(join(path, "agent.db"));
     const runs = await allRuns(inspector, { withStatus: true, withBytes: true });
     expect(runs).toHaveLength(30);
-    await linesOf(inspector);
     expect((await inspector.verify()).ok).toBe(true);
     expect(await inspector.forks({ space: "agentos", run: "run-1" })).toHaveLength(1);
     expect(readdirSync(path)).toEqual(["agent.db"]);

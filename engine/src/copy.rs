@@ -1,52 +1,54 @@
-//! Copies everything from one store to another, and compares both stores afterwards.
+//! Copies everything from one store to another, or some lineages, and compares both stores afterwards.
 //!
 //! A copy only uses ops and queries. So it works between any two backends. The copy repeats the history as far as it is
 //! still visible: it puts the checkpoints in save order, and creates the lineages in their order.
+//!
+//! A copy remembers nothing in the destination. It begins with a comparison: what the destination has of the source stays,
+//! and the copy goes on after it. So an interrupted copy and a second copy are the same.
 //!
 //! # Layout
 //!
 //! | module | what it does |
 //! |---|---|
-//! | `convert` | converts the serialised values of the source |
-//! | `shared` | what all stages use: both stores, the options, the counts |
+//! | `shared` | what all parts use: both stores, the options, the counts |
 //! | `side` | asks a store and waits for the answer |
-//! | `mark` | the progress mark in the destination |
+//! | `convert` | converts the serialised values of the source |
 //! | `place` | tells which stores are the same |
-//! | `page` | collects ops, and applies them together with the mark as one unit |
+//! | `items` | reads a store page by page |
+//! | `compare` | compares both stores, and finds what the destination has |
+//! | `records` | compares the records of logs |
+//! | `stages` | goes through the source, and fills the destination |
+//! | `page` | collects ops, and applies them as one unit |
 //! | `begin` | creates lineages in their order, with their groups and origins |
 //! | `logs` | brings the logs of a lineage to the state that a checkpoint names |
-//! | `stages` | goes through the source, page by page |
-//! | `verify` | reads both stores and compares them |
-//! | `earlier` | tells whether the destination has what an earlier copy has left |
 
 mod begin;
+mod compare;
 mod convert;
-mod earlier;
+mod items;
 mod logs;
-mod mark;
 mod page;
 mod place;
+mod records;
 mod shared;
 mod side;
 mod stages;
-mod verify;
 
+use std::collections::VecDeque;
 use std::sync::Arc;
 
 use serde::Serialize;
 
+use self::compare::{Comparison, There};
 pub use self::convert::{Convert, Value};
-use self::earlier::Earlier;
-use self::mark::{Mark, Stage};
 pub use self::place::Place;
-pub use self::shared::{CopyOptions, MARK_CONTRACT};
-use self::shared::{Counts, Shared, changed};
+pub use self::shared::CopyOptions;
+use self::shared::{Counts, Shared};
+pub use self::side::Name;
 use self::side::Side;
 use self::stages::Copying;
-use self::verify::Verification;
-use crate::error::{Code, Error, Result};
+use crate::error::{Error, Result};
 use crate::query::Query;
-use crate::record::{Saved, Start};
 use crate::retention::Policy;
 use crate::store::Store;
 
@@ -58,6 +60,8 @@ pub struct Progress {
     pub verifying: bool,
     /// True if everything is copied and both stores are equal.
     pub done: bool,
+    /// True if the destination had less than the source, so that it was changed.
+    pub changed: bool,
     /// The number of lineages.
     pub lineages: u64,
     /// The number of checkpoints.
@@ -76,25 +80,35 @@ pub struct Progress {
 
 /// A copy between two open stores.
 ///
-/// Each step copies or compares about one page. After an error, the next step reads the progress from the destination
-/// and goes on from there. So does another `Copy`, also in another process.
+/// Each step copies or compares about one page. After an error, the next step compares both stores again and goes on. So
+/// does another `Copy`, also in another process.
 pub struct Copy {
     shared: Shared,
+    /// What is copied, one after the other: the whole store (`None`), or lineages.
+    parts: Vec<Option<Name>>,
     state: State,
+    /// True if the destination was changed.
+    changed: bool,
     /// The checkpoints and the records of the source.
     of: Option<(u64, u64)>,
 }
 
 enum State {
     Begins,
-    /// Compares a destination that differs with the source, which may have more since an earlier copy.
-    Follows(Box<Earlier>),
-    /// Looks for lineages whose origins need care, before the copy begins. The field is the position of the last lineage.
-    Scans(Option<i64>, Box<Copying>),
-    Copies(Box<Copying>),
-    /// Compares the stores. `None`: the destination has no mark, because it had content when the copy began.
-    Verifies(Box<Verification>, Option<Box<Mark>>),
+    /// Compares the parts before anything is changed. The first field has what was found of the parts before.
+    Compares(Vec<There>, Box<Comparison>),
+    Copies(Work, Box<Copying>),
+    /// Compares a part that was copied.
+    Verifies(Work, Box<Comparison>),
     Done(Counts),
+}
+
+/// What is left to do, and what is done.
+struct Work {
+    /// The parts that the destination does not have as a whole, by their number.
+    left: VecDeque<(usize, There)>,
+    /// What is in the parts that are equal.
+    done: Counts,
 }
 
 impl Copy {
@@ -111,7 +125,15 @@ impl Copy {
             ));
         }
         let (from, to) = (Side::new(from, "the source of the copy"), Side::new(to, "the destination of the copy"));
-        Ok(Self { shared: Shared { from, to, options }, state: State::Begins, of: None })
+        let parts = options.lineages.clone();
+        let parts = parts.map_or_else(|| vec![None], |names| names.into_iter().map(Some).collect());
+        Ok(Self {
+            shared: Shared { from, to, options, only: None },
+            parts,
+            state: State::Begins,
+            changed: false,
+            of: None,
+        })
     }
 
     /// Converts the values of the source. The destination is compared with the converted values.
@@ -124,170 +146,125 @@ impl Copy {
     /// Copies or compares about one page. Blocks until this is done.
     pub fn step(&mut self) -> Result<Progress> {
         if self.of.is_none() {
-            self.of = Some(self.shared.totals()?);
+            self.of = Some(self.totals()?);
         }
         // After an error, the state stays `Begins`.
-        let state = std::mem::replace(&mut self.state, State::Begins);
-        self.state = self.shared.step(state)?;
+        self.state = match std::mem::replace(&mut self.state, State::Begins) {
+            State::Begins => {
+                self.state = self.compare(Vec::new());
+                return self.step();
+            }
+            State::Compares(mut found, mut comparison) => {
+                if comparison.step(&self.shared)? {
+                    found.push(comparison.into_found());
+                    self.compare(found)
+                } else {
+                    State::Compares(found, comparison)
+                }
+            }
+            State::Copies(work, mut copying) => {
+                if copying.step(&self.shared)? {
+                    State::Verifies(work, Box::new(Comparison::new(true)))
+                } else {
+                    State::Copies(work, copying)
+                }
+            }
+            State::Verifies(mut work, mut comparison) => {
+                if comparison.step(&self.shared)? {
+                    work.done += comparison.found().counts;
+                    self.go_on(work)
+                } else {
+                    State::Verifies(work, comparison)
+                }
+            }
+            State::Done(counts) => State::Done(counts),
+        };
         Ok(self.progress())
+    }
+
+    /// Compares the next part. After the last one, the parts are copied of which the destination lacks something.
+    fn compare(&mut self, found: Vec<There>) -> State {
+        if let Some(part) = self.parts.get(found.len()) {
+            self.shared.only.clone_from(part);
+            return State::Compares(found, Box::new(Comparison::new(false)));
+        }
+        let mut work = Work { left: VecDeque::new(), done: Counts::default() };
+        for (number, there) in found.into_iter().enumerate() {
+            if there.less {
+                work.left.push_back((number, there));
+            } else {
+                work.done += there.counts;
+            }
+        }
+        self.go_on(work)
+    }
+
+    /// Copies the next part.
+    fn go_on(&mut self, mut work: Work) -> State {
+        let Some((number, there)) = work.left.pop_front() else { return State::Done(work.done) };
+        self.shared.only.clone_from(&self.parts[number]);
+        self.changed = true;
+        State::Copies(work, Box::new(Copying::after(there)))
     }
 
     fn progress(&self) -> Progress {
         let (verifying, counts) = match &self.state {
             State::Begins => (false, Counts::default()),
-            State::Follows(earlier) => (true, earlier.mark().done),
-            State::Scans(_, copying) | State::Copies(copying) => (false, copying.counts()),
-            State::Verifies(verification, _) => (true, verification.counts),
+            State::Compares(found, comparison) => {
+                let mut counts = comparison.found().counts;
+                for there in found {
+                    counts += there.counts;
+                }
+                (comparison.found().any || found.iter().any(|there| there.any), counts)
+            }
+            State::Copies(work, copying) => (false, sum(work.done, copying.counts())),
+            State::Verifies(work, comparison) => (true, sum(work.done, comparison.found().counts)),
             State::Done(counts) => (true, *counts),
         };
         let Counts { lineages, checkpoints, writes, records, bytes } = counts;
         let (of_checkpoints, of_records) = self.of.unwrap_or_default();
         let done = matches!(self.state, State::Done(_));
-        Progress { verifying, done, lineages, checkpoints, writes, records, bytes, of_checkpoints, of_records }
-    }
-}
-
-impl Shared {
-    fn step(&self, state: State) -> Result<State> {
-        match state {
-            State::Begins => self.begin(),
-            State::Follows(mut earlier) => {
-                if !earlier.step(self)? {
-                    return Ok(State::Follows(earlier));
-                }
-                let (mark, ops) = earlier.into_parts();
-                let after = mark.existing;
-                Ok(State::Scans(after, Box::new(Copying::new(mark).beginning_with(ops))))
-            }
-            State::Scans(after, copying) => self.scan(after, copying),
-            State::Copies(mut copying) => {
-                copying.step(self)?;
-                Ok(goes_on(*copying))
-            }
-            State::Verifies(mut verification, mark) => {
-                let equal = match verification.step(self) {
-                    // The source may have more than the destination has of an earlier copy.
-                    Err(error) if mark.is_none() && error.code() == Code::Conflict => {
-                        return Ok(State::Follows(Box::new(Earlier::new(&self.options.source))));
-                    }
-                    outcome => outcome?,
-                };
-                if !equal {
-                    return Ok(State::Verifies(verification, mark));
-                }
-                if let Some(mark) = mark {
-                    self.to.apply(mark.removal())?;
-                }
-                Ok(State::Done(verification.counts))
-            }
-            State::Done(counts) => Ok(State::Done(counts)),
+        Progress {
+            verifying,
+            done,
+            changed: self.changed,
+            lineages,
+            checkpoints,
+            writes,
+            records,
+            bytes,
+            of_checkpoints,
+            of_records,
         }
     }
 
-    /// The numbers of checkpoints and records of the source.
+    /// The numbers of checkpoints and records that are to be copied.
     fn totals(&self) -> Result<(u64, u64)> {
-        let count = |contract| {
-            let stats = self.from.ask(Query::Stats { contract, largest: 0 })?.into_stats()?;
+        let Shared { from, options, .. } = &self.shared;
+        let stats = |contract| {
+            let stats = from.ask(Query::Stats { contract, largest: 0 })?.into_stats()?;
             Ok::<_, Error>((stats.checkpoints, stats.records))
         };
-        let (mut checkpoints, mut records) = count(None)?;
-        for contract in self.options.left_out {
-            let left_out = count(Some(*contract))?;
-            checkpoints = checkpoints.saturating_sub(left_out.0);
-            records = records.saturating_sub(left_out.1);
+        let (mut checkpoints, mut records) = (0, 0);
+        if options.lineages.is_none() {
+            (checkpoints, records) = stats(None)?;
+            for contract in options.left_out {
+                let left_out = stats(Some(*contract))?;
+                checkpoints = checkpoints.saturating_sub(left_out.0);
+                records = records.saturating_sub(left_out.1);
+            }
+        }
+        for (contract, lineage) in options.lineages.iter().flatten() {
+            let (contract, lineage) = (*contract, lineage.clone());
+            let logs = from.ask(Query::Logs { contract, lineage: lineage.clone() })?.into_logs()?;
+            records += logs.iter().map(|log| log.length).sum::<u64>();
+            checkpoints += from.ask(Query::Count { contract, lineage })?.into_count()?;
         }
         Ok((checkpoints, records))
     }
-
-    fn begin(&self) -> Result<State> {
-        if Mark::read(&self.from)?.is_some() {
-            let message = "the source is the destination of a copy that has not ended: finish that copy first";
-            return Err(Error::new(Code::Conflict, message));
-        }
-        match Mark::read(&self.to)? {
-            Some(mark) => {
-                self.check_same_source(&mark)?;
-                Ok(goes_on(Copying::resumed(self, mark)?))
-            }
-            None if self.is_empty()? => {
-                let copying = Copying::new(Mark::new(&self.options.source, Stage::Saves));
-                Ok(State::Scans(None, Box::new(copying)))
-            }
-            // It may be a copy that has ended.
-            None => Ok(State::Verifies(Box::new(Verification::new()), None)),
-        }
-    }
-
-    /// Checks that the begun copy is one of this source, and that the source still has what was copied last.
-    fn check_same_source(&self, mark: &Mark) -> Result<()> {
-        if mark.source != self.options.source {
-            let message = "the destination holds a begun copy of another store: finish that copy, or give an empty \
-                           destination";
-            return Err(Error::new(Code::Conflict, message));
-        }
-        if let (Some(seq), Some((contract, id))) = (mark.after, &mark.last) {
-            let query = Query::Saves { after: Some(seq - 1), bytes: 1 };
-            let found = self.from.ask(query)?.into_saves()?;
-            let named = |saved: &Saved| {
-                let header = &saved.checkpoint.header;
-                saved.seq == seq && (header.contract.0, &header.id) == (*contract, id)
-            };
-            if !found.first().is_some_and(named) {
-                return Err(changed(&format!("checkpoint {}", crate::error::quote(id))));
-            }
-        }
-        Ok(())
-    }
-
-    /// Returns true if the destination has nothing that a copy would bring.
-    fn is_empty(&self) -> Result<bool> {
-        let mut after = None;
-        loop {
-            let found = self.to.starts(after)?;
-            let Some(last) = found.last() else { break };
-            after = Some(last.position);
-            if found.iter().any(|start| !self.leaves_out(start.contract)) {
-                return Ok(false);
-            }
-        }
-        let mut after = None;
-        loop {
-            let found = self.to.ask(Query::Writes { after, bytes: self.options.page_bytes })?.into_writes()?;
-            let Some(last) = found.last() else { return Ok(true) };
-            after = Some((last.contract, last.id.clone()));
-            if found.iter().any(|written| !self.leaves_out(written.contract)) {
-                return Ok(false);
-            }
-        }
-    }
-
-    /// Looks at the origins of a page of lineages. If one of them needs it, all lineages are created before the first
-    /// checkpoint is copied: see [`begin`].
-    fn scan(&self, after: Option<i64>, copying: Box<Copying>) -> Result<State> {
-        let found = self.from.starts(after)?;
-        let Some(last) = found.last() else { return Ok(State::Copies(copying)) };
-        for start in found.iter().filter(|start| !self.leaves_out(start.contract)) {
-            if self.needs_care(start)? {
-                return Ok(State::Copies(Box::new(copying.with_care())));
-            }
-        }
-        Ok(State::Scans(Some(last.position), copying))
-    }
-
-    /// Returns true if the origin of a lineage is a later lineage, or a checkpoint that belongs to another lineage now.
-    fn needs_care(&self, start: &Start) -> Result<bool> {
-        let Some(origin) = start.first.as_ref().and_then(|first| first.origin.as_ref()) else { return Ok(false) };
-        if origin.position > start.position {
-            return Ok(true);
-        }
-        let found = self.from.lineage_of(start.contract, &origin.id)?;
-        Ok(found.is_some_and(|lineage| Some(lineage) != origin.lineage))
-    }
 }
 
-fn goes_on(copying: Copying) -> State {
-    if copying.stage() == Stage::Verify {
-        return State::Verifies(Box::new(Verification::new()), Some(Box::new(copying.into_mark())));
-    }
-    State::Copies(Box::new(copying))
+fn sum(mut counts: Counts, more: Counts) -> Counts {
+    counts += more;
+    counts
 }

@@ -138,6 +138,9 @@ pub enum Query {
         /// The maximum number of results.
         limit: usize,
     },
+    /// The lineage with this name, as [`Query::Starts`] lists it. Answers [`Answer::Starts`], with no lineage if it does not
+    /// exist.
+    Start { contract: ContractId, lineage: String },
     /// A page of the pending writes of all contracts, ordered by contract and id of the checkpoint. Includes writes to
     /// checkpoints that do not exist. Answers [`Answer::Writes`].
     Writes {

@@ -70,6 +70,10 @@ CopyProgress
 CopyResult
 };
 interface CopyOptions {
+    runs?: RunRef[];
+    space?: Space;
+    since?: number;
+    onConflict?: "fail" | "skip" | "replace";
     signal?: AbortSignal;
     onProgress?: (progress: CopyProgress) => void;
 }
@@ -84,5 +88,6 @@ interface CopyResult {
     writes: number;
     records: number;
     bytes: number;
+    skipped: number;
 }
 declare function copyStore(from: string | URL | Store, to: string | URL | Store, options?: CopyOptions): Promise<CopyResult>;

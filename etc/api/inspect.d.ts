@@ -4,7 +4,6 @@ CheckpointDetail
 CheckpointInfo
 CheckpointRef
 ForkEdit
-ImportReport
 InspectedStats
 Page
 PartInfo
@@ -18,8 +17,6 @@ Status
 StoreEvent
 StoreInfo
 WriteInfo
-compress
-decompress
 } from "./inspector.js";
 export {
 Finding

@@ -1,14 +1,9 @@
-export {
-compress
-decompress
-};
 export type {
 Change
 CheckpointDetail
 CheckpointInfo
 CheckpointRef
 ForkEdit
-ImportReport
 InspectedStats
 Inspector
 Page
@@ -65,13 +60,6 @@ interface ForkEdit {
     patch?: unknown;
     state?: unknown;
     as?: string | undefined;
-}
-interface ImportReport {
-    runs: number;
-    checkpoints: number;
-    writes: number;
-    skipped: number;
-    verified: true;
 }
 interface InspectedStats extends Omit<StoreStats, "largest" | "keptBytes"> {
     spaces: Record<string, {
@@ -209,13 +197,6 @@ declare class StoreInspector implements AsyncDisposable {
         signal?: AbortSignal | undefined;
         onProgress?: ((done: number, of: number) => void) | undefined;
     }): Promise<VerifyReport>;
-    export(options?: {
-        runs?: RunRef[] | undefined;
-        space?: Space | undefined;
-        since?: number | undefined;
-        values?: boolean | undefined;
-        signal?: AbortSignal | undefined;
-    }): AsyncIterable<string>;
     backup(path: string | URL, options?: BackupOptions): Promise<BackupResult>;
     fork(ref: CheckpointRef, edit?: ForkEdit, options?: {
         dryRun?: boolean;
@@ -223,16 +204,6 @@ declare class StoreInspector implements AsyncDisposable {
     remove(ref: RunRef, ids?: string[]): Promise<{
         removed: number;
     }>;
-    import(lines: AsyncIterable<string>, options?: {
-        onConflict?: "fail" | "skip" | "replace" | undefined;
-        dryRun?: boolean | undefined;
-        signal?: AbortSignal | undefined;
-        onProgress?: ((progress: {
-            runs: number;
-            checkpoints: number;
-            writes: number;
-        }) => void) | undefined;
-    }): Promise<ImportReport>;
     prune(options: PruneOptions & {
         space?: Space | undefined;
     }): Promise<PruneResult>;
@@ -248,5 +219,3 @@ interface WriteInfo {
     owner: string | null;
     tag: string;
 }
-declare function compress(chunks: AsyncIterable<Uint8Array> | Iterable<Uint8Array>): AsyncIterable<Uint8Array>;
-declare function decompress(chunks: AsyncIterable<Uint8Array> | Iterable<Uint8Array>): AsyncIterable<Uint8Array>;

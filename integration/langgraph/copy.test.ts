@@ -46,6 +46,29 @@ async function contentOf(saver: ForkpointSaver) {
 }
 
 describe.each(everyKind)("from %s", (from) => {
+  it.each(everyKind)(
+    "to %s by thread: a subgraph comes with its thread, and is resumed on the other side",
+    async (to) => {
+      const [source, destination] = [await store(from), await store(to)];
+      await fill(source.saver);
+      await chat(destination.saver).invoke({ messages: [], topic: "mine" }, thread("mine"));
+      const ids = ["nested", "branches", "failed", "%_'é\n"];
+      const runs = ids.map((run) => ({ space: "langgraph", run }));
+      await copyStore(source.opened, destination.opened, { runs });
+      const namespaces = (saver: ForkpointSaver) => all(saver.list(thread("nested"))).then((found) => found.length);
+      expect(await namespaces(destination.saver)).toBe(await namespaces(source.saver));
+      for (const id of ids) {
+        expect(await all(destination.saver.list(thread(id)))).toEqual(await all(source.saver.list(thread(id))));
+      }
+      for (const { saver } of [source, destination]) {
+        const inner = await nested(saver).invoke(new Command({ resume: "inside" }), thread("nested"));
+        expect(inner.notes).toEqual(["first", "inside", "last"]);
+      }
+      const { threads } = await destination.saver.listThreads();
+      expect(threads.map(({ threadId }) => threadId).toSorted()).toEqual([...ids, "mine"].toSorted());
+    },
+  );
+
   it.each(everyKind)("to %s: threads are the same, and are resumed on the other side", async (to) => {
     const [source, destination] = [await store(from), await store(to)];
     await fill(source.saver);

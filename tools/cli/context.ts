@@ -75,16 +75,6 @@ export class Context {
     return inspector;
   }
 
-  /** Opens any target to write to it, and creates it if it does not exist. */
-  async create(target: string): Promise<Inspector> {
-    const { openStore } = await import("../../ts/index.js");
-    await this.close();
-    // Every payload that another store holds must fit.
-    const store = await openStore(target, { maxPayloadBytes: 900 * 2 ** 20 });
-    this.#opened.push(store);
-    return this.inspect(store, true);
-  }
-
   /** Loads the module that looks into stores. */
   load(): Promise<Inspecting> {
     return import("../../ts/inspect/index.js");

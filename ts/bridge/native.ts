@@ -80,6 +80,13 @@ interface NativeTool {
 /** Converts serialised values. */
 export type Convert = (values: Array<{ tag: string; bytes: Uint8Array }>) => Array<{ tag: string; bytes: Uint8Array }>;
 
+/** Names a run. `ns` is empty for contracts without namespaces. */
+interface RunName {
+  space: string;
+  run: string;
+  ns: string;
+}
+
 /** A copy from one store to another. */
 interface NativeCopy {
   step(): Promise<PoolOutcome>;
@@ -90,12 +97,6 @@ interface NativeBackup {
   run(): Promise<PoolOutcome>;
   progress(): string | null;
   cancel(): void;
-}
-
-/** A stream that is compressed or decompressed. */
-interface NativeZstd {
-  push(bytes: Uint8Array): Uint8Array;
-  end(): Uint8Array;
 }
 
 interface Completions {
@@ -119,9 +120,14 @@ interface Binding {
     givePassword(request: number, password: string | null, failure: string | null): void;
   };
   NativeTool: new (contract: string, which: string) => NativeTool;
-  NativeCopy: new (from: object, to: object, convert: Convert | undefined, tags: readonly string[]) => NativeCopy;
+  NativeCopy: new (
+    from: object,
+    to: object,
+    convert: Convert | undefined,
+    tags: readonly string[],
+    runs: readonly RunName[] | undefined,
+  ) => NativeCopy;
   NativeBackup: new (store: object, to: string, overwrite: boolean) => NativeBackup;
-  NativeZstd: new (decompress: boolean) => NativeZstd;
   pathOfTarget(target: string): string | null;
   postgresSchema(schema: string | undefined, prefix: string | undefined): string;
   detach(buffer: ArrayBuffer): void;
@@ -305,9 +311,18 @@ function responseOf([response, error]: PoolOutcome): Response {
 export class Copy {
   readonly #native: NativeCopy;
 
-  /** `convert` gets the values with these tags, and returns as many values, which mean the same. */
-  constructor(from: NativeStore, to: NativeStore, convert?: Convert, tags: readonly string[] = []) {
-    this.#native = throwing(() => new binding.NativeCopy(from.handle, to.handle, convert, tags));
+  /**
+   * `convert` gets the values with these tags, and returns as many values, which mean the same. Without `runs`, everything is
+   * copied.
+   */
+  constructor(
+    from: NativeStore,
+    to: NativeStore,
+    convert: Convert | undefined,
+    tags: readonly string[],
+    runs: readonly RunName[] | undefined,
+  ) {
+    this.#native = throwing(() => new binding.NativeCopy(from.handle, to.handle, convert, tags, runs));
   }
 
   /** Copies or compares about one page, on Node's thread pool. The response is the progress. */
@@ -371,23 +386,4 @@ export function detach(buffer: ArrayBufferLike): void {
   // Skip Node's shared buffer pool, even if the values of one caller fill the pool, because Node uses the pool again.
   if (!(buffer instanceof ArrayBuffer) || buffer.byteLength === Buffer.poolSize) return;
   if (buffer.byteLength >= WORTH_DETACHING) binding.detach(buffer);
-}
-
-/** Compresses or decompresses a stream with zstd. */
-export class ZstdStream {
-  readonly #native: NativeZstd;
-
-  constructor(decompress: boolean) {
-    this.#native = throwing(() => new binding.NativeZstd(decompress));
-  }
-
-  /** Takes bytes in, and returns what is ready. Throws `CORRUPT` for bytes that cannot be decompressed. */
-  push(bytes: Uint8Array): Uint8Array {
-    return throwing(() => this.#native.push(bytes));
-  }
-
-  /** Ends the stream, and returns the rest of it. */
-  end(): Uint8Array {
-    return throwing(() => this.#native.end());
-  }
 }

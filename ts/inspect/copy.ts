@@ -1,20 +1,37 @@
-/** `copyStore`: copies everything from one store to another. */
+/** `copyStore`: copies everything from one store to another, or some runs. */
 
 import { existsSync } from "node:fs";
 import { tellFailure } from "../bridge/channels.js";
 import { ForkpointError, isOwnError, quote, readingArgument, typeError } from "../bridge/errors.js";
 import type { Engine } from "../store/engine.js";
-import { type FeedPage, inspect, openFeed, type Row } from "./wire.js";
+import { type FeedPage, inspect, type Key, openFeed, type Row } from "./wire.js";
 import { Copy, pathOfTarget } from "../bridge/native.js";
 import { type OptionParser, readRecord, readTarget } from "../store/options.js";
+import { check } from "../store/check.js";
 import { pruneOptions } from "../store/retention.js";
 import type { StoreStats } from "../store/results.js";
 import { Store, engineOf, openInBackground } from "../store/store.js";
 import { type Stored, binaryTags, storedAsText } from "../bridge/serializer.js";
 import { parse, subjectOf } from "../bridge/wire.js";
+import { type ChosenRun, choiceOptions, chosenRuns } from "./chosen-runs.js";
+import type { RunRef, Space } from "./views.js";
 
-/** Options of {@link copyStore}. */
+/** Options of {@link copyStore}. With `runs`, `space`, `since` or `onConflict`, runs are copied one after the other. */
 export interface CopyOptions {
+  /**
+   * Copies only these runs: a thread with all of its namespaces, a session with its messages. The destination may have other
+   * runs.
+   */
+  runs?: RunRef[];
+  /** Copies only runs of this contract. The destination may have other runs. */
+  space?: Space;
+  /** Copies only runs that were active at this time or later, in ms since the epoch. The destination may have other runs. */
+  since?: number;
+  /**
+   * What to do with a run that the destination has with another content. `"fail"` rejects with `CONFLICT`. `"skip"` leaves the
+   * run as it is, and goes on. `"replace"` removes it, and copies it. The destination may have other runs. Default: `"fail"`.
+   */
+  onConflict?: "fail" | "skip" | "replace";
   /**
    * Stops the copy between two pages. `copyStore` then rejects with the signal's reason. What was copied stays, and the
    * next call continues after it.
@@ -36,6 +53,8 @@ export interface CopyResult {
   records: number;
   /** The size of all these in bytes, before compression. */
   bytes: number;
+  /** The number of runs that stayed as they were in the destination, because of `onConflict: "skip"`. */
+  skipped: number;
 }
 
 /** How far {@link copyStore} is. */
@@ -52,9 +71,11 @@ export interface CopyProgress extends CopyResult {
 }
 
 /** The progress as the engine reports it: see `engine/src/copy.rs`. */
-interface Step extends CopyResult {
+interface Step extends Omit<CopyResult, "skipped"> {
   verifying: boolean;
   done: boolean;
+  /** True if the destination was changed. */
+  changed: boolean;
   ofCheckpoints: number;
   ofRecords: number;
 }
@@ -69,14 +90,21 @@ interface Side {
 /** The options of stores that `copyStore` opens: every payload that a store can hold must fit. */
 const options = { maxPayloadBytes: 900 * 2 ** 20 };
 
+const conflicts: readonly unknown[] = ["fail", "skip", "replace"];
+
 const copyOptions: { [K in keyof Required<CopyOptions>]: OptionParser<unknown> } = {
+  ...choiceOptions,
+  onConflict: (value, name) => {
+    if (!conflicts.includes(value)) throw typeError(`${name} must be one of ${conflicts.join(", ")}`);
+    return value;
+  },
   signal: pruneOptions.signal,
   onProgress: pruneOptions.onProgress,
 };
 
 /**
- * Copies everything from one store to another one, of any kind: a database, a folder of text files, a store in memory.
- * Then reads both stores and compares them.
+ * Copies everything from one store to another one, of any kind: a database, a folder of text files, a store in memory. Or
+ * copies some runs. Then reads both stores and compares them.
  *
  * The copy has all checkpoints, pending writes, logs, sessions and stored values, in the same order. Leases are left out.
  * A copy that was interrupted, even by a kill, is continued by the next call with the same stores. A copy that has ended gets
@@ -84,10 +112,11 @@ const copyOptions: { [K in keyof Required<CopyOptions>]: OptionParser<unknown> }
  * No program should write to either store during the copy.
  *
  * @param from the store to copy: a target as for {@link openStore}, or an open store.
- * @param to an empty store, or one with a copy of the same source. It has no retention limits.
+ * @param to an empty store, or one with a copy of the same source. It may have other runs if `runs`, `space`, `since` or
+ *   `onConflict` is given. It has no retention limits.
  * @throws ForkpointError `CONFLICT` if `to` holds anything else, or if a program changed what was copied: the message
- *   names the checkpoint. `NOT_FOUND` if `from` does not exist. `INVALID_ARGUMENT` if both are the same store, or if `to`
- *   has a retention limit. `CORRUPT` if the source is damaged: the message names the checkpoint. `FULL`, `BUSY`,
+ *   names the checkpoint. `NOT_FOUND` if `from` or a run does not exist. `INVALID_ARGUMENT` if both are the same store, or if
+ *   `to` has a retention limit. `CORRUPT` if the source is damaged: the message names the checkpoint. `FULL`, `BUSY`,
  *   `CLOSED`, `UNAVAILABLE` or `UNSUPPORTED` as for any call.
  * @throws TypeError for a wrong argument or option.
  * @example
@@ -95,6 +124,7 @@ const copyOptions: { [K in keyof Required<CopyOptions>]: OptionParser<unknown> }
  * import { copyStore } from "forkpoint";
  *
  * const { checkpoints } = await copyStore("agent.db", "jsonl:runs");
+ * await copyStore("agent.db", "jsonl:one", { runs: [{ space: "agentos", run: "run-1" }] });
  * ```
  */
 export async function copyStore(
@@ -104,8 +134,8 @@ export async function copyStore(
 ): Promise<CopyResult> {
   const sides: Side[] = [];
   try {
-    const { signal, onProgress } = readRecord(options, "options", copyOptions) as CopyOptions;
-    signal?.throwIfAborted();
+    const read = readRecord(options, "options", copyOptions) as ReadOptions;
+    read.signal?.throwIfAborted();
     // The destination is not opened, and so not created, if the source cannot be opened.
     const open = async (target: unknown, name: "from" | "to") => {
       const side = sideOf(target, name);
@@ -113,30 +143,113 @@ export async function copyStore(
       await engineOf(side.store).ready;
       return side.store;
     };
-    const source = await open(from, "from");
-    const destination = await open(to, "to");
-    const mark = await Mark.of(source);
-    const convert = engineOf(destination).keepsText ? (values: Stored[]) => values.map(storedAsText) : undefined;
-    const copy = new Copy(engineOf(source).native, engineOf(destination).native, convert, binaryTags);
-    for (;;) {
-      signal?.throwIfAborted();
-      const { done, verifying, ofCheckpoints, ofRecords, ...counts } = await step(copy, [source, destination]);
-      const progress: CopyProgress = {
-        phase: verifying ? "verifying" : "copying",
-        ...counts,
-        ofCheckpoints,
-        ofRecords,
-      };
-      onProgress?.(progress);
-      if (!done) continue;
-      await mark.confirm(source);
-      return counts;
-    }
+    const copying = new Copying(await open(from, "from"), await open(to, "to"), read);
+    const mark = await Mark.of(copying.from);
+    const { runs, space, since, onConflict } = read;
+    const isWhole = [runs, space, since, onConflict].every((option) => option === undefined);
+    const result = isWhole ? await copying.copy(undefined, nothing) : await copying.copyRuns();
+    await mark.confirm(copying.from);
+    return result;
   } catch (error) {
     if (isOwnError(error)) Error.captureStackTrace(error, copyStore);
     throw error;
   } finally {
     await Promise.all(sides.map(({ store, owned }) => (owned ? store.close() : undefined)));
+  }
+}
+
+type ReadOptions = Omit<CopyOptions, "runs"> & { runs?: Key[] };
+
+const nothing: CopyResult = { lineages: 0, checkpoints: 0, writes: 0, records: 0, bytes: 0, skipped: 0 };
+
+/** A copy between two open stores. */
+class Copying {
+  readonly from: Store;
+  readonly #to: Store;
+  readonly #options: ReadOptions;
+  /** The number of checkpoints of all chosen runs. */
+  #ofCheckpoints: number | undefined;
+  /** True if the last call of {@link copy} has changed the destination. */
+  #changed = false;
+  /** True if the whole source was verified. */
+  #verified = false;
+
+  constructor(from: Store, to: Store, options: ReadOptions) {
+    this.from = from;
+    this.#to = to;
+    this.#options = options;
+  }
+
+  /** Copies one run after the other. */
+  async copyRuns(): Promise<CopyResult> {
+    const chosen = await chosenRuns({ engine: engineOf(this.from) }, this.#options);
+    this.#ofCheckpoints = chosen.reduce((sum, { checkpoints }) => sum + checkpoints, 0);
+    let done = nothing;
+    for (const run of chosen) {
+      try {
+        done = await this.copy(run.keys, done);
+      } catch (error) {
+        if (!isOwnError(error) || error.code !== "CONFLICT" || this.#changed) throw error;
+        if (this.#options.onConflict === "skip") {
+          done = { ...done, skipped: done.skipped + 1 };
+        } else if (this.#options.onConflict === "replace") {
+          await this.#remove(run);
+          done = await this.copy(run.keys, done);
+        } else {
+          const { space, run: id } = run.keys[0]!;
+          const how = "skip it or replace it with onConflict, or remove it from the destination";
+          throw new ForkpointError("CONFLICT", `run ${quote(id)} of ${space}: ${error.message}: ${how}`, {
+            cause: error,
+          });
+        }
+      }
+    }
+    return done;
+  }
+
+  /** Copies everything, or what belongs to a run. `before` counts the runs that were copied before. */
+  async copy(keys: readonly Key[] | undefined, before: CopyResult): Promise<CopyResult> {
+    const { signal, onProgress } = this.#options;
+    const [from, to] = [engineOf(this.from), engineOf(this.#to)];
+    const convert = to.keepsText ? (values: Stored[]) => values.map(storedAsText) : undefined;
+    const copy = new Copy(from.native, to.native, convert, binaryTags, keys);
+    this.#changed = false;
+    for (;;) {
+      signal?.throwIfAborted();
+      const { done, verifying, changed, ofCheckpoints, ofRecords, ...counts } = await step(copy, [from, to]);
+      this.#changed = changed;
+      const result: CopyResult = {
+        lineages: before.lineages + counts.lineages,
+        checkpoints: before.checkpoints + counts.checkpoints,
+        writes: before.writes + counts.writes,
+        records: before.records + counts.records,
+        bytes: before.bytes + counts.bytes,
+        skipped: before.skipped,
+      };
+      onProgress?.({
+        phase: verifying ? "verifying" : "copying",
+        ...result,
+        ofCheckpoints: this.#ofCheckpoints ?? ofCheckpoints,
+        ofRecords: before.records + ofRecords,
+      });
+      if (done) return result;
+    }
+  }
+
+  /** Removes a run from the destination. A damaged source must not replace it, so all of the source is verified first. */
+  async #remove({ keys }: ChosenRun): Promise<void> {
+    if (!this.#verified) {
+      const { findings } = await check(engineOf(this.from), { signal: this.#options.signal }, () => false);
+      const damage = findings.find(({ severity }) => severity === "error");
+      if (damage !== undefined) {
+        const message = `the source of the copy is damaged, so nothing was replaced: ${damage.message}`;
+        throw new ForkpointError("CORRUPT", message);
+      }
+      this.#verified = true;
+    }
+    for (const of of keys) {
+      await inspect.call(engineOf(this.#to).native, "remove", { of, ids: undefined, reopen: [] });
+    }
   }
 }
 
@@ -186,8 +299,7 @@ const feed = (store: Store, after: number, newestFirst: boolean): Promise<FeedPa
   );
 
 /** Makes one step. A store that is closed meanwhile waits for the end of the step. */
-async function step(copy: Copy, stores: [from: Store, to: Store]): Promise<Step> {
-  const engines = stores.map(engineOf) as [Engine, Engine];
+async function step(copy: Copy, engines: readonly [from: Engine, to: Engine]): Promise<Step> {
   for (const { activity } of engines) activity.begin();
   try {
     return parse(await copy.step()) as Step;

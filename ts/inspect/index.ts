@@ -15,13 +15,12 @@ export interface InspectorOptions {
   serializers?: Serializer[] | undefined;
   /** How long a call waits while another process holds the database, in ms. Default: 30,000. */
   busyTimeout?: number | undefined;
-  /** Whether `fork`, `remove`, `import`, `prune` and `vacuum` may write. Default: false. */
+  /** Whether `fork`, `remove`, `prune` and `vacuum` may write. Default: false. */
   write?: boolean | undefined;
 }
 
 export { fromJsonForm, toJsonForm } from "../bridge/json-form/to-json-form.js";
 export { parseJson, safeJson, safeText } from "../bridge/json-form/json-text.js";
-export { compress, decompress } from "./zstd.js";
 export { formatPath, parsePath, valueAt, type PathStep } from "../bridge/json-form/path.js";
 
 const inspectorOptions = {
@@ -115,6 +114,5 @@ export type {
 } from "./views.js";
 export type { RunQuery } from "./runs.js";
 export type { StoreEvent } from "./watch.js";
-export type { ImportReport } from "./import.js";
 export type { ForkEdit } from "./fork.js";
 export type { Inspector } from "./inspector.js";

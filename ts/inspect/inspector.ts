@@ -9,9 +9,7 @@ import { findCheckpoint, listCheckpoints } from "./checkpoints.js";
 import { type Context, readKey, readSpace } from "./context.js";
 import { diffCheckpoints } from "./comparison.js";
 import { readDetail } from "./detail.js";
-import { exportLines } from "./export.js";
 import { fork, type ForkEdit } from "./fork.js";
-import { importLines, type ImportReport } from "./import.js";
 import { remove } from "./remove.js";
 import { findRun, listForks, listRuns, type RunQuery } from "./runs.js";
 import { infoOfStore, statsOf } from "./store-info.js";
@@ -52,7 +50,16 @@ export class StoreInspector implements AsyncDisposable {
     return this.#read((context) => infoOfStore(context));
   }
 
-  /** A page of runs. */
+  /**
+   * A page of runs.
+   * @example
+   * ```ts
+   * import { openInspector } from "forkpoint/inspect";
+   *
+   * await using inspector = await openInspector("agent.db");
+   * for (const { run, active } of (await inspector.runs()).items) console.log(run, new Date(active));
+   * ```
+   */
   runs(query?: RunQuery): Promise<Page<RunInfo>> {
     return this.#read((context) => listRuns(context, query));
   }
@@ -135,19 +142,6 @@ export class StoreInspector implements AsyncDisposable {
     return this.#read((context) => verify(context, options, () => this.#closing !== undefined));
   }
 
-  /** The lines of an export, each without its line end. */
-  export(options?: {
-    runs?: RunRef[] | undefined;
-    space?: Space | undefined;
-    since?: number | undefined;
-    /** False: no states, only what listings show. Such a file cannot be imported. Default: true. */
-    values?: boolean | undefined;
-    signal?: AbortSignal | undefined;
-  }): AsyncIterable<string> {
-    this.#throwIfClosed();
-    return exportLines(this.#context, options, () => this.#closing !== undefined);
-  }
-
   /** Copies the database into a new file, online, and verifies it: see {@link Store.backup}. */
   backup(path: string | URL, options?: BackupOptions): Promise<BackupResult> {
     return this.#read(({ engine }) => backup(engine, path, options, () => this.#closing !== undefined));
@@ -164,20 +158,6 @@ export class StoreInspector implements AsyncDisposable {
   /** Removes a run, or some of its checkpoints. */
   remove(ref: RunRef, ids?: string[]): Promise<{ removed: number }> {
     return this.#write("remove", (context) => remove(context, readKey(ref), ids));
-  }
-
-  /** Stores what an export has written. */
-  import(
-    lines: AsyncIterable<string>,
-    options?: {
-      onConflict?: "fail" | "skip" | "replace" | undefined;
-      /** Reads and checks everything, and writes nothing. */
-      dryRun?: boolean | undefined;
-      signal?: AbortSignal | undefined;
-      onProgress?: ((progress: { runs: number; checkpoints: number; writes: number }) => void) | undefined;
-    },
-  ): Promise<ImportReport> {
-    return this.#write("import", (context) => importLines(context, lines, options, () => this.#closing !== undefined));
   }
 
   /** Removes old checkpoints: see {@link Store.prune}. With a space, only those of this contract. */

@@ -6,9 +6,10 @@
 import { isDeepStrictEqual } from "node:util";
 import { ForkpointError, quote } from "../bridge/errors.js";
 import { lostInJson } from "../bridge/exact-json.js";
-import { type Mark, decodeMark, encodeMark } from "../store/mark.js";
+import { decodeMark, encodeMark } from "../store/mark.js";
 import { channelOf } from "../contracts/langgraph/values.js";
-import { langgraph, openFound } from "../contracts/langgraph/wire.js";
+import { type Found, langgraph, openFound } from "../contracts/langgraph/wire.js";
+import { type Pieces, copyWrites, putCheckpoint } from "../contracts/langgraph/writing.js";
 import type { Part } from "../bridge/wire.js";
 import { type Context, refOf } from "./context.js";
 import { readValues } from "./detail.js";
@@ -17,7 +18,8 @@ import type { Plan } from "./fork-plan.js";
 import { fromJsonForm, toJsonForm } from "../bridge/json-form/to-json-form.js";
 import { laterUuid } from "./uuid6.js";
 import { readValue } from "./values.js";
-import { type FoundStored, type Key, type Stored, inspect, openStored } from "./wire.js";
+import { newestOf, readPages } from "./rows.js";
+import type { Key } from "./wire.js";
 import type { CheckpointRef } from "./views.js";
 
 /** The rest of a checkpoint, as far as a fork changes it. */
@@ -29,53 +31,41 @@ interface Rest {
 
 export async function forkBranch(plan: Plan): Promise<CheckpointRef> {
   const { context, key, row, as, dryRun } = plan;
-  const source = await storedAt(context, key, row.id);
+  const { header } = await foundAt(context, key, row.id);
   const { parts, rest } = edit(plan);
   const id = laterUuid(row.id, Date.now());
-  const metadata = forkMetadata(context, plan);
-  const whole = { ...rest, id, ts: new Date().toISOString() };
-  const stored: Stored = {
-    ...source.stored,
-    id,
-    parent: row.id,
-    rank: Buffer.from(id).toString("hex"),
-    savedAt: Date.now(),
-  };
+  const metadata = Buffer.from(JSON.stringify(forkMetadata(context, plan)));
   const to = { ...key, run: as ?? key.run };
   if (dryRun) return { ...refOf(to), id };
-  if (as !== undefined) await copyAncestors(context, key, as, row.id);
-  const step = {
-    begins: false,
-    log: null,
-    checkpoint: {
-      stored: inRun(stored, to),
-      parts: [restPart(whole), ...parts].map(({ name, tag }) => ({ name, tag })),
-    },
-    writes: [],
-  };
-  // The mark, the tag and the metadata: see `src/contract/langgraph.rs`.
-  const mark = encodeMark({ ...(await markAt(context, key, row.id)), by: undefined, branch: true });
-  const meta = Buffer.from(`\x01${mark}\0json\0${JSON.stringify(metadata)}`);
-  const buffers = [meta, restPart(whole).bytes, ...parts.map(({ bytes }) => bytes)];
-  await inspect.call(context.engine.native, "restore", { of: to, step }, buffers);
+  if (as !== undefined) await copyAncestors(context, key, to, row.id);
+  const whole = { ...rest, id, ts: new Date().toISOString() };
+  // The branch belongs to the same program.
+  const mark = encodeMark({ ...decodeMark(header.mark), by: undefined, branch: true });
+  await put(context, to, id, row.id, {
+    parts: [restPart(whole), ...parts],
+    metadata: { tag: "json", bytes: metadata },
+    mark,
+    dependsOnParent: header.dependsOnParent,
+  });
   return { ...refOf(to), id };
 }
 
-/** The group of a checkpoint is its thread. */
-function inRun(stored: Stored, { run }: Key): Stored {
-  return { ...stored, group: `${Buffer.byteLength(run)}:${run}` };
+/** Stores a checkpoint of a thread. The pending writes of its parent stay pending. */
+async function put(
+  { engine }: Context,
+  { run: threadId, ns: namespace }: Key,
+  id: string,
+  parent: string | null,
+  pieces: Omit<Pieces, "inherit" | "like">,
+): Promise<void> {
+  const whole = { ...pieces, inherit: [], like: [] };
+  await putCheckpoint(engine.native, { threadId, namespace, id }, parent ?? undefined, whole, false, false);
 }
 
-async function storedAt({ engine }: Context, key: Key, id: string): Promise<FoundStored> {
-  const found = await inspect.find(engine.native, "stored", { of: key, id }, openStored);
-  if (found !== null) return found;
-  throw new ForkpointError("NOT_FOUND", `thread ${quote(key.run)} has no checkpoint ${quote(id)} any more`);
-}
-
-/** Reads who made a checkpoint. The branch belongs to the same program. */
-async function markAt({ engine }: Context, { run: threadId, ns: namespace }: Key, id: string): Promise<Mark> {
+async function foundAt({ engine }: Context, { run: threadId, ns: namespace }: Key, id: string): Promise<Found> {
   const found = await langgraph.find(engine.native, "get", { threadId, namespace, id }, openFound);
-  return decodeMark(found?.header.mark);
+  if (found !== null) return found;
+  throw new ForkpointError("NOT_FOUND", `thread ${quote(threadId)} has no checkpoint ${quote(id)} any more`);
 }
 
 function restPart(rest: Rest): Part {
@@ -158,7 +148,11 @@ function channelPart(channel: string, version: number, form: unknown): Part {
 }
 
 /** Copies a checkpoint with its ancestors and their writes to a new thread. */
-async function copyAncestors(context: Context, from: Key, run: string, id: string): Promise<void> {
+async function copyAncestors(context: Context, from: Key, to: Key, id: string): Promise<void> {
+  const [there] = await readPages(context, [newestOf(to)]);
+  if (there!.checkpoints > 0) {
+    throw new ForkpointError("CONFLICT", `thread ${quote(to.run)} exists already: give another name`);
+  }
   const parents = new Map<string, string | null>();
   for await (const row of everyRow(context, from)) parents.set(row.id, row.parent?.id ?? null);
   const chain: string[] = [];
@@ -166,18 +160,12 @@ async function copyAncestors(context: Context, from: Key, run: string, id: strin
     chain.push(next);
     next = parents.get(next) ?? null;
   }
-  const to = { ...from, run };
-  for (const [at, each] of chain.toReversed().entries()) {
-    const { stored, meta, parts, writes } = await storedAt(context, from, each);
+  for (const each of chain.toReversed()) {
+    const { header, parts, writes } = await foundAt(context, from, each);
+    const { parent, metadata, mark, dependsOnParent } = header;
+    await put(context, to, each, parent, { parts, metadata, mark, dependsOnParent });
     // Writes from which a checkpoint was made that is not copied are left out.
-    const kept = writes.filter(([{ owner }]) => owner === null || chain.includes(owner));
-    const step = {
-      begins: at === 0,
-      log: null,
-      checkpoint: { stored: inRun(stored, to), parts: parts.map(({ name, tag }) => ({ name, tag })) },
-      writes: kept.map(([write, { name, tag }]) => ({ checkpoint: each, write, part: { name, tag } })),
-    };
-    const buffers = [meta, ...parts, ...kept.map(([, part]) => part)].map(({ bytes }) => bytes);
-    await inspect.call(context.engine.native, "restore", { of: to, step }, buffers);
+    const kept = writes.filter(({ claimedBy }) => claimedBy === null || chain.includes(claimedBy));
+    await copyWrites(context.engine.native, { threadId: to.run, namespace: to.ns, id: each }, kept);
   }
 }

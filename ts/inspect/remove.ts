@@ -39,7 +39,7 @@ async function countOf(context: Context, key: Key): Promise<number> {
 }
 
 /** Returns the namespaces that belong to a thread, itself included. */
-export async function namespacesOf({ engine }: Context, key: Key): Promise<Key[]> {
+export async function namespacesOf({ engine }: Pick<Context, "engine">, key: Key): Promise<Key[]> {
   if (key.ns !== "" || !["langgraph", "tinyagents"].includes(key.space)) return [key];
   const keys: Key[] = [];
   let after: number | undefined;

@@ -11,7 +11,7 @@ export function newestOf({ space, run, ns }: Key): Wanted {
 }
 
 /** Reads pages of several runs from one snapshot. */
-export function readPages({ engine }: Context, pages: Wanted[]): Promise<RowPage[]> {
+export function readPages({ engine }: Pick<Context, "engine">, pages: Wanted[]): Promise<RowPage[]> {
   return pages.length === 0 ? Promise.resolve([]) : inspect.find(engine.native, "rows", { pages }, openPages);
 }
 

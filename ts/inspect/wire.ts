@@ -120,69 +120,13 @@ interface InspectCalls {
     wait: Wait | undefined;
   }): FeedPage<PackedPart>;
   read(fields: Key & { id: string }): FoundCheckpoint<PackedPart> | null;
-  stored(fields: { of: Key; id: string }): FoundStored<PackedPart> | null;
-  logs(fields: { of: Key }): Array<[log: string, length: number]>;
-  /** The pieces of a log. Two logs share their pieces of one branch up to the lower end. */
-  logRuns(fields: { of: Key; log: string; at: string | undefined }): Array<[branch: number, to: number]>;
-  records(fields: {
-    of: Key;
-    log: string;
-    at: string | undefined;
-    skip: number;
-    limit: number;
-  }): Array<[key: string | null, part: PackedPart]>;
-  /** Takes the buffers of the records, of the meta and the parts of the checkpoint, and of the writes. */
-  restore(fields: { of: Key; step: Restore }): null;
   /** Removes the whole run if `ids` is undefined. The writes to the checkpoints in `reopen` become pending again. */
   remove(fields: { of: Key; ids: string[] | undefined; reopen: string[] }): null;
 }
 
-/** The fields of a checkpoint as they are stored, apart from its parts. */
-export interface Stored {
-  id: string;
-  parent: string | null;
-  group: string;
-  label: string;
-  /** The sort key, in hexadecimal digits. */
-  rank: string;
-  savedAt: number;
-  ageOffset: number;
-  dependsOnParent: boolean;
-  exempt: boolean;
-  /** The logs that the checkpoint names, and how many of their records. */
-  logs: Array<[log: string, length: number]>;
-}
-
-/** A write, without its value. */
-export interface StoredWrite {
-  task: string;
-  index: Exact;
-  owner: string | null;
-}
-
-/** A checkpoint as it is stored. */
-export interface FoundStored<P = Part> {
-  stored: Stored;
-  meta: P;
-  parts: P[];
-  writes: Array<[StoredWrite, P]>;
-}
-
-type Name = Pick<Part, "name" | "tag">;
-
-/** A step of an import. All of it is stored, or nothing. */
-export interface Restore {
-  /** True if the run must not exist yet. */
-  begins: boolean;
-  /** A log that becomes shorter, and gets records: the key and the tag of each. */
-  log: { name: string; length: number; records: Array<[key: string | null, tag: string]> } | null;
-  checkpoint: { stored: Stored; parts: Name[] } | null;
-  writes: Array<{ checkpoint: string; write: StoredWrite; part: Name }>;
-}
-
 export const inspect = new Contract<InspectCalls>("inspect", {
   // A watch looks at the feed several times a second, so its looks are not told.
-  kinds: { feed: null, restore: "save", remove: "prune" },
+  kinds: { feed: null, remove: "prune" },
   subject: ({ of, pages, ...fields }) => {
     const { space = null, run, ns } = of ?? (pages?.length === 1 ? pages[0]! : fields);
     return { space, run, ns, id: fields.id };
@@ -202,16 +146,6 @@ export const openFeed: Unpack<FeedPage<PackedPart>, FeedPage> = (page, part) => 
   ...page,
   rows: page.rows.map((row) => openRow(row, part)),
 });
-
-export const openStored: Unpack<FoundStored<PackedPart>, FoundStored> = ({ stored, meta, parts, writes }, part) => ({
-  stored,
-  meta: part(meta),
-  parts: parts.map(part),
-  writes: writes.map(([write, packed]) => [write, part(packed)]),
-});
-
-export const openRecords: Unpack<Array<[string | null, PackedPart]>, Array<[string | null, Part]>> = (records, part) =>
-  records.map(([key, packed]) => [key, part(packed)]);
 
 export const openCheckpoint: Unpack<FoundCheckpoint<PackedPart>, FoundCheckpoint> = (
   { parts, writes, records },

@@ -1,13 +1,12 @@
-//! The calls that look into a store, for all contracts. Runs and checkpoints have the names that users know. [`transfer`]
-//! has what exports and imports need.
+//! The calls that look into a store, for all contracts. Runs and checkpoints have the names that users know.
 
+mod remove;
 mod show;
-mod transfer;
 
 use serde::{Deserialize, Serialize};
 
+use self::remove::{Key, remove};
 use self::show::{Wait, parse_place, shown_feed, shown_pages};
-use self::transfer::{Key, Restore};
 use super::call::{RawCall, Request};
 use super::entry::{Contract, Names};
 use super::helix;
@@ -36,16 +35,6 @@ enum Call {
     Rows { pages: Vec<Wanted> },
     /// What is saved, in save order.
     Feed { after: Seq, newest_first: bool, limit: usize, version: Option<i64>, wait: Option<Wait> },
-    /// A checkpoint as it is stored, for an export.
-    Stored { of: Key, id: String },
-    /// The logs of a run, and their lengths.
-    Logs { of: Key },
-    /// The pieces of a log, or of the part that a checkpoint names.
-    LogRuns { of: Key, log: String, at: Option<String> },
-    /// Records of a log, or of the part that a checkpoint names.
-    Records { of: Key, log: String, at: Option<String>, skip: u64, limit: usize },
-    /// A step of an import.
-    Restore { of: Key, step: Box<Restore> },
     /// Removes a run, or some of its checkpoints.
     Remove { of: Key, ids: Option<Vec<String>>, reopen: Vec<String> },
     /// A checkpoint with its parts and its writes. For Helix also with its messages.
@@ -78,14 +67,9 @@ enum From {
 
 /// Reads a call and returns the request to the engine.
 pub(super) fn request(call: RawCall<'_>) -> Result<Request> {
-    let (call, mut buffers) = call.read()?;
+    let (call, _) = call.read()?;
     Ok(match call {
-        Call::Stored { of, id } => transfer::stored(&of, &id)?,
-        Call::Logs { of } => transfer::logs(&of)?,
-        Call::LogRuns { of, log, at } => transfer::log_runs(&of, log, at.as_deref())?,
-        Call::Records { of, log, at, skip, limit } => transfer::records(&of, log, at.as_deref(), skip, limit)?,
-        Call::Restore { of, step } => transfer::restore(&of, *step, &mut buffers)?,
-        Call::Remove { of, ids, reopen } => transfer::remove(&of, ids, reopen)?,
+        Call::Remove { of, ids, reopen } => remove(&of, ids, reopen)?,
         Call::Spaces {} => {
             let of = |contract: &Contract| Query::Stats { contract: Some(contract.id), largest: 0 };
             Request::ask(Query::All(CONTRACTS.iter().map(of).collect()), spaces)

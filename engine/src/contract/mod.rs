@@ -30,7 +30,7 @@ use self::call::{RawCall, Request, Tool};
 pub use self::entry::{Contract, MakeTool, Names, Shown};
 pub use self::ids::MAX_ID_BYTES;
 use self::registry::named;
-pub use self::registry::{CONTRACTS, NAMES, NOT_COPIED};
+pub use self::registry::{CONTRACTS, NAMES, NOT_COPIED, lineage_of};
 use self::response::Response;
 use crate::error::{Error, Result};
 use crate::store::Store;

@@ -29,6 +29,12 @@ pub const NAMES: [(ContractId, &str); CONTRACTS.len()] = {
 /// The contracts whose data a copy of a store leaves out, because they belong to living processes.
 pub const NOT_COPIED: [ContractId; 1] = [lease::CONTRACT_ID];
 
+/// The lineage that holds a run of a contract: see [`Contract::lineage_of`].
+pub fn lineage_of(contract: &str, run: &str, ns: &str) -> Result<(ContractId, String)> {
+    let contract = named(contract)?;
+    Ok((contract.id, (contract.lineage_of)(run, ns)))
+}
+
 pub(super) fn id_of(contract: &str) -> Result<ContractId> {
     Ok(named(contract)?.id)
 }

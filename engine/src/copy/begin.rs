@@ -9,30 +9,38 @@
 //! moved to another lineage since. And the origin of a lineage that began with a log may be a later lineage. If the
 //! source has one of these cases, all lineages are created before the first checkpoint.
 
-use std::collections::{HashSet, VecDeque};
+use std::collections::HashSet;
 
+use xxhash_rust::xxh3::xxh3_128;
+
+use super::items::Items;
 use super::logs::Logs;
-use super::mark::Mark;
 use super::page::Page;
-use super::shared::{Shared, changed};
+use super::records::Compared;
+use super::shared::{Counts, Shared, changed, changed_lineage};
+use super::side::Name;
 use crate::error::{Result, quote};
 use crate::op::{Fork, LogEnd, Op};
-use crate::query::Query;
 use crate::record::{
-    Checkpoint, ContractId, FirstCheckpoint, Header, LogRun, Origin, Payload, Record, Saved, SortKey, Start,
+    Checkpoint, ContractId, FirstCheckpoint, Header, LogMark, LogRun, Origin, Payload, Record, Saved, SortKey, Start,
 };
 
 /// The log that creates a lineage whose origin does not exist yet.
-const LOG: &str = "forkpoint:copy";
+pub(super) const LOG: &str = "forkpoint:copy";
+
+/// How the id of a placeholder begins.
+const PLACEHOLDER: &str = "forkpoint:copy:";
 
 /// The lineages of the source that are not created yet, and the placeholders that are left.
 pub(super) struct Beginnings {
     /// The next lineages in their order.
-    ahead: VecDeque<Start>,
-    /// The lineages that this process has begun with placeholders.
-    placed: HashSet<i64>,
-    /// An earlier process may have begun lineages up to this position with placeholders.
-    maybe_placed: i64,
+    ahead: Items<Start, i64>,
+    /// All lineages of the source up to this position exist in the destination.
+    created: Option<i64>,
+    /// The lineages that begin with placeholders.
+    placed: HashSet<Name>,
+    /// The lineages that were created before their origins.
+    undescribed: HashSet<Name>,
 }
 
 /// How a checkpoint gets into its lineage.
@@ -47,16 +55,9 @@ pub(super) enum Entry {
 }
 
 impl Beginnings {
-    pub(super) fn new(mark: &Mark) -> Self {
-        Self { ahead: VecDeque::new(), placed: HashSet::new(), maybe_placed: mark.created }
-    }
-
-    /// The next lineage that is not created yet.
-    fn next(&mut self, shared: &Shared, mark: &Mark) -> Result<Option<&Start>> {
-        if self.ahead.is_empty() {
-            self.ahead.extend(shared.from.starts((mark.created > i64::MIN).then_some(mark.created))?);
-        }
-        Ok(self.ahead.front())
+    /// Goes on after what the destination has: see [`There`](super::compare::There).
+    pub(super) fn after(created: Option<i64>, placed: HashSet<Name>, undescribed: HashSet<Name>) -> Self {
+        Self { ahead: Items::after(created), created, placed, undescribed }
     }
 
     /// Creates the lineages before this position, with placeholders. Returns true if no more of them are left. Returns
@@ -64,26 +65,31 @@ impl Beginnings {
     pub(super) fn create_before(
         &mut self,
         shared: &Shared,
-        (page, mark, logs): (&mut Page, &mut Mark, &mut Logs),
+        (page, logs): (&mut Page, &mut Logs),
         position: i64,
     ) -> Result<bool> {
-        while self.next(shared, mark)?.is_some_and(|start| start.position < position)
-            && let Some(start) = self.ahead.pop_front()
+        while !self.ahead.is_at_end(shared, &shared.from)?
+            && self.ahead.read.front().is_some_and(|start| start.position < position)
+            && let Some(start) = self.ahead.read.pop_front()
         {
-            if !shared.leaves_out(start.contract) {
-                if begins_before_origin(&start) {
-                    page.push(placeholder_record(&start));
-                } else {
-                    self.place(shared, (page, logs), &start)?;
-                }
-                mark.done.lineages += 1;
+            if begins_before_origin(&start) {
+                page.push(placeholder_record(&start));
+                self.undescribed.insert((start.contract, start.name.clone()));
+            } else {
+                self.place(shared, (page, logs), &start)?;
             }
-            mark.created = start.position;
+            page.counts.lineages += 1;
+            self.created = Some(start.position);
             if page.is_full(shared) {
                 return Ok(false);
             }
         }
         Ok(true)
+    }
+
+    /// Returns true if no lineage waits for its origin.
+    pub(super) fn is_described(&self) -> bool {
+        self.undescribed.is_empty()
     }
 
     /// Gives a lineage its origin that was created before its origin.
@@ -93,7 +99,7 @@ impl Beginnings {
         (page, logs): (&mut Page, &mut Logs),
         start: &Start,
     ) -> Result<()> {
-        if !shared.leaves_out(start.contract) && begins_before_origin(start) {
+        if self.undescribed.remove(&(start.contract, start.name.clone())) {
             self.place(shared, (page, logs), start)?;
             let (contract, lineage, to) = (start.contract, start.name.clone(), LogEnd::Length(0));
             page.push(Op::Truncate { contract, lineage, log: LOG.to_owned(), to });
@@ -105,48 +111,48 @@ impl Beginnings {
     pub(super) fn enter(
         &mut self,
         shared: &Shared,
-        (page, mark, logs): (&mut Page, &mut Mark, &mut Logs),
+        (page, logs): (&mut Page, &mut Logs),
         saved: &Saved,
         runs: &[Vec<LogRun>],
     ) -> Result<Entry> {
-        if saved.lineage <= mark.created {
+        if self.created.is_some_and(|created| saved.lineage <= created) {
             return Ok(Entry::Put);
         }
-        if !self.create_before(shared, (&mut *page, &mut *mark, &mut *logs), saved.lineage)? {
+        if !self.create_before(shared, (&mut *page, &mut *logs), saved.lineage)? {
             return Ok(Entry::Later);
         }
-        let lineage = &saved.checkpoint.header.lineage;
-        let start = self.ahead.pop_front().filter(|start| start.position == saved.lineage);
-        let start = start.ok_or_else(|| changed(&format!("lineage {}", quote(lineage))))?;
-        let first = start.first.as_ref().ok_or_else(|| changed(&format!("lineage {}", quote(lineage))))?;
+        let changed = || changed_lineage(&saved.checkpoint.header.lineage);
+        let start = self.ahead.take(shared, &shared.from)?.filter(|start| start.position == saved.lineage);
+        let start = start.ok_or_else(changed)?;
+        let first = start.first.as_ref().ok_or_else(changed)?;
         let entry = if !begins(shared, page, &saved.checkpoint.header, first)? {
             self.place(shared, (page, logs), &start)?;
             Entry::Put
         } else if let Some(fork) = fork_of(shared, saved, first, runs)? {
             for (mark, runs) in saved.checkpoint.logs.iter().zip(runs) {
-                logs.begun(start.contract, &start.name, &mark.log, runs);
+                logs.begun(&(start.contract, start.name.clone()), &mark.log, runs);
             }
             page.push(Op::Fork(Box::new(fork)));
             Entry::Forked
         } else {
             Entry::Put
         };
-        mark.created = start.position;
-        mark.done.lineages += 1;
+        self.created = Some(start.position);
+        page.counts.lineages += 1;
         Ok(entry)
     }
 
-    /// Removes the placeholder of a lineage, if it may have one. The lineage must have something else by now.
-    pub(super) fn displace(&mut self, shared: &Shared, page: &mut Page, contract: ContractId, position: i64) {
-        if self.placed.remove(&position) || position <= self.maybe_placed {
-            page.push(Op::Remove { contract, id: placeholder_id(shared, position) });
+    /// Removes the placeholder of a lineage, if it has one. The lineage must have something else by now.
+    pub(super) fn displace(&mut self, page: &mut Page, lineage: &Name) {
+        if self.placed.remove(lineage) {
+            page.push(Op::Remove { contract: lineage.0, id: placeholder_id(&lineage.1) });
         }
     }
 
     /// Begins a lineage with a placeholder.
     fn place(&mut self, shared: &Shared, (page, logs): (&mut Page, &mut Logs), start: &Start) -> Result<()> {
-        self.placed.insert(start.position);
-        let id = placeholder_id(shared, start.position);
+        self.placed.insert((start.contract, start.name.clone()));
+        let id = placeholder_id(&start.name);
         let contract = start.contract;
         let none = FirstCheckpoint { group: String::new(), age_offset: 0, origin: None };
         let FirstCheckpoint { group, age_offset, origin } = start.first.as_ref().unwrap_or(&none);
@@ -189,7 +195,7 @@ impl Beginnings {
 }
 
 /// Returns true if a lineage was created before the lineage that it was forked from. It then began with a log.
-pub(super) fn begins_before_origin(start: &Start) -> bool {
+fn begins_before_origin(start: &Start) -> bool {
     let origin = start.first.as_ref().and_then(|first| first.origin.as_ref());
     origin.is_some_and(|origin| origin.position > start.position)
 }
@@ -211,12 +217,34 @@ fn begins(shared: &Shared, page: &Page, header: &Header, first: &FirstCheckpoint
     Ok(parent.as_ref().map(|(id, lineage)| (*id, lineage)) == origin)
 }
 
+/// Reads a checkpoint that is the origin of a lineage. If the lineage is copied alone, the destination may have another
+/// checkpoint with this id, and then this is `None`.
+fn origin_of(shared: &Shared, contract: ContractId, id: &str) -> Result<Option<Checkpoint>> {
+    let Some(source) = shared.from.get(contract, id)? else { return Ok(None) };
+    if shared.only.is_none() {
+        return Ok(Some(source));
+    }
+    if shared.to.get(contract, id)?.as_ref() != Some(&source) {
+        return Ok(None);
+    }
+    let lineage = (contract, source.header.lineage.clone());
+    for LogMark { log, .. } in &source.logs {
+        let (ours, theirs) =
+            (shared.from.log_runs(&lineage, log, Some(id))?, shared.to.log_runs(&lineage, log, Some(id))?);
+        let log = (&lineage, &**log, Some(id));
+        if !Compared::default().begins_with(shared, &mut Counts::default(), log, (&ours, &theirs))? {
+            return Ok(None);
+        }
+    }
+    Ok(Some(source))
+}
+
 /// Returns the fork that stores this checkpoint, if it is an unchanged copy of its parent. A fork shares the records of
 /// the logs and the payload with its source.
 fn fork_of(shared: &Shared, saved: &Saved, first: &FirstCheckpoint, runs: &[Vec<LogRun>]) -> Result<Option<Fork>> {
     let Checkpoint { header, payload, logs } = &saved.checkpoint;
     let Some(origin) = &first.origin else { return Ok(None) };
-    let Some(source) = shared.from.get(header.contract, &origin.id)? else { return Ok(None) };
+    let Some(source) = origin_of(shared, header.contract, &origin.id)? else { return Ok(None) };
     let copied = Header {
         lineage: header.lineage.clone(),
         id: header.id.clone(),
@@ -228,14 +256,9 @@ fn fork_of(shared: &Shared, saved: &Saved, first: &FirstCheckpoint, runs: &[Vec<
     if (&copied, &source.payload, &source.logs) != (header, payload, logs) {
         return Ok(None);
     }
-    let of = |mark: &crate::record::LogMark| Query::LogRuns {
-        contract: header.contract,
-        lineage: source.header.lineage.clone(),
-        log: mark.log.clone(),
-        at: Some(origin.id.clone()),
-    };
-    for (answer, runs) in shared.from.ask_all(logs.iter().map(of).collect())?.into_iter().zip(runs) {
-        if answer.into_log_runs()? != *runs {
+    let lineage = (header.contract, source.header.lineage.clone());
+    for (mark, runs) in logs.iter().zip(runs) {
+        if shared.from.log_runs(&lineage, &mark.log, Some(&origin.id))? != *runs {
             return Ok(None);
         }
     }
@@ -253,16 +276,14 @@ fn fork_of(shared: &Shared, saved: &Saved, first: &FirstCheckpoint, runs: &[Vec<
 /// false if a put must begin the lineage.
 fn share(shared: &Shared, (page, logs): (&mut Page, &mut Logs), start: &Start, placeholder: &Header) -> Result<bool> {
     let Some(parent) = &placeholder.parent else { return Ok(false) };
-    let Some(source) = shared.from.get(start.contract, parent)? else { return Ok(false) };
+    let Some(source) = origin_of(shared, start.contract, parent)? else { return Ok(false) };
     let fits = (&source.header.group, source.header.age_offset) == (&placeholder.group, placeholder.age_offset);
     if !fits || source.logs.iter().all(|mark| mark.length == 0) {
         return Ok(false);
     }
     for mark in &source.logs {
-        let (lineage, log, at) = (source.header.lineage.clone(), mark.log.clone(), Some(parent.clone()));
-        let query = Query::LogRuns { contract: start.contract, lineage, log, at };
-        let runs = shared.from.ask(query)?.into_log_runs()?;
-        logs.begun(start.contract, &start.name, &mark.log, &runs);
+        let runs = shared.from.log_runs(&(start.contract, source.header.lineage.clone()), &mark.log, Some(parent))?;
+        logs.begun(&(start.contract, start.name.clone()), &mark.log, &runs);
     }
     page.push(Op::Fork(Box::new(Fork {
         contract: start.contract,
@@ -279,10 +300,8 @@ fn share(shared: &Shared, (page, logs): (&mut Page, &mut Logs), start: &Start, p
 fn origin_for_a_moment(shared: &Shared, placeholder: &Header, origin: &Origin) -> Result<Header> {
     let (lineage, age_offset) = match &origin.lineage {
         Some(lineage) => {
-            let query = Query::Starts { after: Some(origin.position - 1), limit: 1 };
-            let found = shared.from.ask(query)?.into_starts()?.pop();
-            let found = found.filter(|start| start.position == origin.position);
-            let found = found.ok_or_else(|| changed(&format!("lineage {}", quote(lineage))))?;
+            let found = shared.from.start(&(placeholder.contract, lineage.clone()))?;
+            let found = found.ok_or_else(|| changed_lineage(lineage))?;
             (lineage.clone(), found.first.map_or(0, |first| first.age_offset))
         }
         // The lineage of the origin does not exist any more. Neither does this one after the unit.
@@ -292,8 +311,14 @@ fn origin_for_a_moment(shared: &Shared, placeholder: &Header, origin: &Origin) -
     Ok(Header { lineage, id, parent, group, age_offset, ..placeholder.clone() })
 }
 
-fn placeholder_id(shared: &Shared, position: i64) -> String {
-    format!("forkpoint:copy:{}:{position}", shared.options.source)
+/// The id of the placeholder of a lineage.
+pub(super) fn placeholder_id(lineage: &str) -> String {
+    format!("{PLACEHOLDER}{:032x}", xxh3_128(lineage.as_bytes()))
+}
+
+/// Returns true if this is the id of a placeholder.
+pub(super) fn is_placeholder(id: &str) -> bool {
+    id.starts_with(PLACEHOLDER)
 }
 
 fn placeholder_record(start: &Start) -> Op {

@@ -6,16 +6,14 @@
 
 use std::collections::HashMap;
 
-use super::mark::{Mark, Partial};
 use super::page::Page;
+use super::records::{begins_with, common, cut, length};
 use super::shared::{Shared, changed};
+use super::side::{Name, Side, log_runs};
 use crate::error::{Result, quote};
 use crate::op::{LogEnd, Op};
 use crate::query::{LogRange, LogSide, Of, Query};
-use crate::record::{ContractId, LogRun};
-
-/// The number of records to compare at once.
-pub(super) const RECORDS: usize = 256;
+use crate::record::{LogRun, Origin};
 
 /// The number of logs whose state is remembered. Forgetting a state costs time and shared records, and nothing else.
 const MOST_LOGS: usize = 20_000;
@@ -26,13 +24,15 @@ const MOST_CHECKPOINTS: usize = 32;
 /// The number of branches of a log that are remembered.
 const MOST_BRANCHES: usize = 1024;
 
-/// The name of a log: the contract, the lineage and the log.
-type Name = (ContractId, String, String);
+/// The name of a log: the lineage and the log.
+type LogName = (Name, String);
 
 /// What is known about the logs of the destination.
 #[derive(Default)]
 pub(super) struct Logs {
-    states: HashMap<Name, State>,
+    states: HashMap<LogName, State>,
+    /// True if the destination was not empty, so that its logs may have records that this copy has not appended.
+    existing: bool,
     /// The number of records to read at once. It follows from the size of the records that were read.
     records: usize,
 }
@@ -57,8 +57,7 @@ struct Anchor {
 
 /// The records that a log must get.
 pub(super) struct Wanted<'a> {
-    pub(super) contract: ContractId,
-    pub(super) lineage: &'a str,
+    pub(super) lineage: &'a Name,
     pub(super) log: &'a str,
     /// The checkpoint that names the records. `None`: the log has them now.
     pub(super) at: Option<&'a str>,
@@ -66,26 +65,25 @@ pub(super) struct Wanted<'a> {
 }
 
 impl Wanted<'_> {
-    fn name(&self) -> Name {
-        (self.contract, self.lineage.to_owned(), self.log.to_owned())
-    }
-
-    fn is(&self, partial: &Partial) -> bool {
-        (ContractId(partial.contract), &*partial.lineage, &*partial.log) == (self.contract, self.lineage, self.log)
-            && partial.at.as_deref() == self.at
+    fn name(&self) -> LogName {
+        (self.lineage.clone(), self.log.to_owned())
     }
 
     fn truncate(&self, to: LogEnd) -> Op {
-        let (contract, lineage, log) = self.name();
+        let ((contract, lineage), log) = self.name();
         Op::Truncate { contract, lineage, log, to }
     }
 }
 
 impl Logs {
+    pub(super) fn new(existing: bool) -> Self {
+        Self { existing, ..Self::default() }
+    }
+
     /// Remembers that a log was begun with these records.
-    pub(super) fn begun(&mut self, contract: ContractId, lineage: &str, log: &str, runs: &[LogRun]) {
+    pub(super) fn begun(&mut self, lineage: &Name, log: &str, runs: &[LogRun]) {
         let state = State { head: Some(runs.to_vec()), anchors: HashMap::new() };
-        self.states.insert((contract, lineage.to_owned(), log.to_owned()), state);
+        self.states.insert((lineage.clone(), log.to_owned()), state);
     }
 
     /// Remembers that a checkpoint of the destination names these records.
@@ -98,14 +96,9 @@ impl Logs {
     /// Adds the ops that bring a log to the wanted records. A log that only has more records at its end may stay as it is
     /// if a checkpoint names the records. Returns false if the page is full before the log has all records. Then the next
     /// page goes on with the same call.
-    pub(super) fn bring(
-        &mut self,
-        shared: &Shared,
-        (page, mark): (&mut Page, &mut Mark),
-        wanted: &Wanted<'_>,
-    ) -> Result<bool> {
+    pub(super) fn bring(&mut self, shared: &Shared, page: &mut Page, wanted: &Wanted<'_>) -> Result<bool> {
         let wanted_length = length(wanted.runs);
-        let state = self.state(shared, mark, wanted)?;
+        let state = self.state(shared, wanted)?;
         let anchor = state.best_anchor(wanted.runs);
         let anchored = anchor.as_ref().map_or(0, |(_, common)| *common);
         let from = match &state.head {
@@ -129,28 +122,18 @@ impl Logs {
                 anchored
             }
         };
-        let to = self.append(shared, page, mark, wanted, from)?;
+        let to = self.append(shared, page, wanted, from)?;
         if let Some(state) = self.states.get_mut(&wanted.name()) {
             state.head = Some(cut(wanted.runs, to));
         }
-        let (contract, lineage, log) = wanted.name();
-        let (contract, at) = (contract.0, wanted.at.map(str::to_owned));
-        mark.partial = (to < wanted_length).then_some(Partial { contract, lineage, log, at, length: to });
         Ok(to == wanted_length)
     }
 
     /// Appends the wanted records from a position on, until the page is full. Returns the position after them.
-    fn append(
-        &mut self,
-        shared: &Shared,
-        page: &mut Page,
-        mark: &mut Mark,
-        wanted: &Wanted<'_>,
-        from: u64,
-    ) -> Result<u64> {
+    fn append(&mut self, shared: &Shared, page: &mut Page, wanted: &Wanted<'_>, from: u64) -> Result<u64> {
         let mut position = from;
         while position < length(wanted.runs) && !page.is_full(shared) {
-            let (contract, lineage, log) = wanted.name();
+            let ((contract, lineage), log) = wanted.name();
             let range = LogRange {
                 contract,
                 lineage: lineage.clone(),
@@ -162,36 +145,29 @@ impl Logs {
             };
             let found = shared.from.ask(Query::Log(range))?.into_log()?.unwrap_or_default();
             if found.records.is_empty() || found.start != position {
-                return Err(changed(&format!("log {} of {}", quote(wanted.log), quote(wanted.lineage))));
+                return Err(changed(&format!("log {} of {}", quote(wanted.log), quote(&lineage))));
             }
             let size = found.records.iter().map(|record| record.bytes.len()).sum::<usize>();
             self.records = (shared.options.page_bytes / (64 + size / found.records.len())).clamp(1, 4096);
             let count = found.records.len() as u64;
-            mark.done.records += count;
-            mark.done.bytes += size as u64;
-            page.push(Op::Append {
-                contract,
-                lineage: lineage.clone(),
-                log: log.clone(),
-                records: found.records,
-                expect: Some(position),
-            });
+            page.counts.records += count;
+            page.counts.bytes += size as u64;
+            page.push(Op::Append { contract, lineage, log, records: found.records, expect: Some(position) });
             position += count;
         }
         Ok(position)
     }
 
     /// The state of a log. If it is not known, finds out what is needed to share records.
-    fn state(&mut self, shared: &Shared, mark: &mut Mark, wanted: &Wanted<'_>) -> Result<&mut State> {
+    fn state(&mut self, shared: &Shared, wanted: &Wanted<'_>) -> Result<&mut State> {
         let name = wanted.name();
         if self.states.len() > MOST_LOGS {
             self.states.clear();
         }
         if !self.states.contains_key(&name) {
-            let partial = mark.partial.take_if(|partial| wanted.is(partial));
-            let mut state = State::look_up(shared, partial, wanted)?;
-            if state.head.is_none() && mark.existing.is_some() {
-                state.head = head_of_earlier_copy(shared, wanted)?;
+            let mut state = State::look_up(shared, wanted)?;
+            if self.existing {
+                state.head = head_of(shared, wanted.lineage, wanted.log)?;
             }
             self.states.insert(name.clone(), state);
         }
@@ -199,64 +175,57 @@ impl Logs {
     }
 }
 
-/// The records that a log has of an earlier copy, as runs of the source. `None`: they are not the beginning of the log that
-/// the source has now.
-fn head_of_earlier_copy(shared: &Shared, wanted: &Wanted<'_>) -> Result<Option<Vec<LogRun>>> {
-    let (contract, lineage, log) = wanted.name();
-    let runs = Query::LogRuns { contract, lineage, log, at: None };
-    let there = length(&shared.to.ask(runs.clone())?.into_log_runs()?);
-    let runs = shared.from.ask(runs)?.into_log_runs()?;
-    let (contract, lineage, log) = wanted.name();
-    let begins = begins_with(shared, (contract, &lineage, &log), there)?;
-    Ok((there <= length(&runs) && begins).then(|| cut(&runs, there)))
+/// The records that a log of the destination has, as runs of the source. They are the first ones of the log of the source, or
+/// of what one of its checkpoints or its origin names: an interrupted copy leaves a log so. `None`: they are not.
+pub(super) fn head_of(shared: &Shared, lineage: &Name, log: &str) -> Result<Option<Vec<LogRun>>> {
+    let there = length(&shared.to.log_runs(lineage, log, None)?);
+    let runs = shared.from.log_runs(lineage, log, None)?;
+    let begins = begins_with(shared, (lineage, log, None), lineage, there.min(length(&runs)))?;
+    if begins && there <= length(&runs) {
+        return Ok(Some(cut(&runs, there)));
+    }
+    let named = named_runs(&shared.from, lineage, log, None)?.into_iter();
+    let mut candidates: Vec<(Name, String, Vec<LogRun>)> =
+        named.map(|(id, runs)| (lineage.clone(), id, runs)).collect();
+    let first = shared.from.start(lineage)?.and_then(|start| start.first);
+    if let Some(Origin { id, lineage: Some(name), .. }) = first.and_then(|first| first.origin) {
+        let origin = (lineage.0, name);
+        let runs = shared.from.log_runs(&origin, log, Some(&id))?;
+        candidates.push((origin, id, runs));
+    }
+    let mut seen: Vec<Vec<LogRun>> = Vec::new();
+    for (of, id, runs) in candidates {
+        let runs = cut(&runs, there);
+        if length(&runs) == there && !seen.contains(&runs) {
+            if begins_with(shared, (&of, log, Some(&id)), lineage, there)? {
+                return Ok(Some(runs));
+            }
+            seen.push(runs);
+        }
+    }
+    Ok(None)
 }
 
-/// Returns true if a log of the source begins with the records that the destination has.
-pub(super) fn begins_with(
-    shared: &Shared,
-    (contract, lineage, log): (ContractId, &str, &str),
-    there: u64,
-) -> Result<bool> {
-    let mut position = 0;
-    while position < there {
-        let range = LogRange {
-            contract,
-            lineage: lineage.to_owned(),
-            log: log.to_owned(),
-            at: None,
-            from: LogSide::First,
-            skip: position,
-            limit: usize::try_from(there - position).unwrap_or(RECORDS).min(RECORDS),
-        };
-        let theirs = shared.to.request(Query::Log(range.clone()));
-        let ours = shared.from.ask(Query::Log(range))?.into_log()?.unwrap_or_default().records;
-        if ours.is_empty() || ours != theirs.wait()?.into_log()?.unwrap_or_default().records {
-            return Ok(false);
-        }
-        position += ours.len() as u64;
-    }
-    Ok(true)
+/// The newest checkpoints of a lineage, and the runs of the records that each of them names.
+fn named_runs(side: &Side, lineage: &Name, log: &str, limit: Option<usize>) -> Result<Vec<(String, Vec<LogRun>)>> {
+    let (contract, of) = (lineage.0, Of::Lineage(lineage.1.clone()));
+    let found = side.ask(Query::List { contract, of, before: None, limit })?.into_headers()?;
+    let ids: Vec<String> = found.into_iter().map(|header| header.id).collect();
+    let answers = side.ask_all(ids.iter().map(|id| log_runs(lineage, log, Some(id))).collect())?;
+    ids.into_iter().zip(answers).map(|(id, runs)| Ok((id, runs.into_log_runs()?))).collect()
 }
 
 impl State {
-    fn look_up(shared: &Shared, partial: Option<Partial>, wanted: &Wanted<'_>) -> Result<Self> {
+    fn look_up(shared: &Shared, wanted: &Wanted<'_>) -> Result<Self> {
         let mut state = Self::default();
-        let (contract, lineage, log) = wanted.name();
-        if let Some(partial) = partial {
-            state.head = Some(cut(wanted.runs, partial.length));
-        }
-        let (of, limit) = (Of::Lineage(lineage.clone()), Some(MOST_CHECKPOINTS));
-        let found = shared.to.ask(Query::List { contract, of, before: None, limit })?.into_headers()?;
-        let runs =
-            |id: &String| Query::LogRuns { contract, lineage: lineage.clone(), log: log.clone(), at: Some(id.clone()) };
-        let ids: Vec<String> = found.into_iter().map(|header| header.id).collect();
-        let both = [&shared.from, &shared.to].map(|side| side.ask_all(ids.iter().map(runs).collect()));
-        let [from, to] = both;
-        for ((id, from), to) in ids.iter().zip(from?).zip(to?) {
-            let (from, to) = (from.into_log_runs()?, to.into_log_runs()?);
+        let named = named_runs(&shared.to, wanted.lineage, wanted.log, Some(MOST_CHECKPOINTS))?;
+        let queries = named.iter().map(|(id, _)| log_runs(wanted.lineage, wanted.log, Some(id)));
+        let answers = shared.from.ask_all(queries.collect())?;
+        for ((id, to), from) in named.into_iter().zip(answers) {
+            let from = from.into_log_runs()?;
             // The source may have saved the checkpoint again, with another log.
             if length(&from) == length(&to) {
-                state.anchor(id, &from);
+                state.anchor(&id, &from);
             }
         }
         Ok(state)
@@ -285,70 +254,12 @@ impl State {
     }
 }
 
-/// The number of records that two logs share from their beginning.
-pub(super) fn common(a: &[LogRun], b: &[LogRun]) -> u64 {
-    let mut shared = 0;
-    for (a, b) in a.iter().zip(b) {
-        if a.branch != b.branch {
-            break;
-        }
-        shared = a.to.min(b.to);
-        if a.to != b.to {
-            break;
-        }
-    }
-    shared
-}
-
-/// The number of records of a log.
-pub(super) fn length(runs: &[LogRun]) -> u64 {
-    runs.last().map_or(0, |run| run.to)
-}
-
-/// The first records of a log.
-fn cut(runs: &[LogRun], length: u64) -> Vec<LogRun> {
-    let mut start = 0;
-    let mut first = Vec::new();
-    for run in runs {
-        if start < length {
-            first.push(LogRun { branch: run.branch, to: run.to.min(length) });
-        }
-        start = run.to;
-    }
-    first
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
     fn runs(runs: &[(i64, u64)]) -> Vec<LogRun> {
         runs.iter().map(|(branch, to)| LogRun { branch: *branch, to: *to }).collect()
-    }
-
-    #[test]
-    fn two_logs_share_the_branches_that_both_have() {
-        let trunk = runs(&[(1, 5), (2, 9)]);
-        for (other, shared) in [
-            (&[][..], 0),
-            (&[(3, 4)], 0),
-            (&[(1, 3)], 3),
-            (&[(1, 5)], 5),
-            (&[(1, 7)], 5),
-            (&[(1, 4), (2, 9)], 4),
-            (&[(1, 5), (2, 8), (3, 9)], 8),
-            (&[(1, 5), (2, 12)], 9),
-        ] {
-            assert_eq!((common(&trunk, &runs(other)), common(&runs(other), &trunk)), (shared, shared), "{other:?}");
-        }
-    }
-
-    #[test]
-    fn the_first_records_are_those_of_the_first_runs() {
-        let trunk = runs(&[(1, 5), (2, 9)]);
-        for (length, first) in [(0, &[][..]), (4, &[(1, 4)]), (5, &[(1, 5)]), (6, &[(1, 5), (2, 6)])] {
-            assert_eq!(cut(&trunk, length), runs(first));
-        }
     }
 
     #[test]

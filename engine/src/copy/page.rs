@@ -1,19 +1,24 @@
-//! The ops of a page. They are applied together with the progress mark as one unit.
+//! The ops of a page, which are applied as one unit.
 
 use std::collections::HashMap;
 
-use super::mark::Mark;
-use super::shared::{Shared, changed};
-use crate::error::Result;
-use crate::op::Op;
-use crate::record::ContractId;
+use super::shared::{Counts, Shared, changed};
+use super::side::Name;
+use crate::error::{Code, Error, Result, quote};
+use crate::op::{Expect, Must, Op, Unit};
+use crate::record::{ContractId, Header};
 
 #[derive(Default)]
 pub(super) struct Page {
     ops: Vec<Op>,
     bytes: usize,
+    expect: Vec<Expect>,
+    /// True if an op puts a checkpoint that the destination does not have.
+    has_new: bool,
     /// The lineages of the checkpoints that the ops put.
-    lineages: HashMap<(ContractId, String), String>,
+    lineages: HashMap<Name, String>,
+    /// What all pages have copied.
+    pub(super) counts: Counts,
 }
 
 impl Page {
@@ -22,13 +27,30 @@ impl Page {
         self.ops.push(op);
     }
 
-    /// Remembers that an op of the page puts a checkpoint.
-    pub(super) fn puts(&mut self, contract: ContractId, id: &str, lineage: &str) {
-        self.lineages.insert((contract, id.to_owned()), lineage.to_owned());
-    }
-
-    pub(super) fn is_empty(&self) -> bool {
-        self.ops.is_empty()
+    /// Remembers that an op of the page puts a checkpoint. `is_new`: the destination does not have it.
+    pub(super) fn puts(&mut self, shared: &Shared, header: &Header, is_new: bool) {
+        let Header { contract, id, lineage, .. } = header;
+        let (contract, id) = (*contract, id.clone());
+        let expect = |must, message: &str| {
+            let (id, otherwise) = (id.clone(), Error::new(Code::Conflict, message));
+            Expect::Checkpoint { contract, id, must, otherwise }
+        };
+        if shared.only.is_some() {
+            let message = format!(
+                "the destination has a checkpoint {} already, in another run than {}: remove that run from the \
+                 destination, or copy to another one",
+                quote(&id),
+                quote(lineage)
+            );
+            self.expect.push(expect(Must::BelongTo(lineage.clone()), &message));
+        }
+        // Copies put checkpoints in the same order. So another copy that is ahead has put the first one of the page.
+        if is_new && !self.has_new {
+            self.has_new = true;
+            let message = "another copy to this destination is under way: wait for its end";
+            self.expect.push(expect(Must::NotBeSavedSince(i64::MIN), message));
+        }
+        self.lineages.insert((contract, id), lineage.clone());
     }
 
     /// Returns true if the page should be applied.
@@ -44,10 +66,14 @@ impl Page {
         }
     }
 
-    /// Applies the ops and the mark.
-    pub(super) fn flush(&mut self, shared: &Shared, mark: &mut Mark) -> Result<()> {
-        let Self { ops, .. } = std::mem::take(self);
-        let applied = shared.to.apply(mark.advance(ops)?)?;
+    /// Applies the ops.
+    pub(super) fn flush(&mut self, shared: &Shared) -> Result<()> {
+        if self.ops.is_empty() {
+            return Ok(());
+        }
+        let next = Self { counts: self.counts, ..Self::default() };
+        let Self { ops, expect, .. } = std::mem::replace(self, next);
+        let applied = shared.to.apply(Unit { expect, ops })?;
         if applied.appended.iter().any(|appended| !appended.left_out.is_empty()) {
             return Err(changed("a log"));
         }

@@ -3,8 +3,6 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use xxhash_rust::xxh3::xxh3_128;
-
 use crate::error::{Code, Error, Result};
 use crate::store::Store;
 use crate::target::Target;
@@ -41,17 +39,6 @@ impl Place {
             #[cfg(feature = "postgres")]
             Target::Postgres(url) => Ok(Self::Server(url.identity())),
         }
-    }
-
-    /// Names the place in the progress mark of a copy. The name shows nothing of the path.
-    pub fn name(&self) -> String {
-        let text = match self {
-            Self::Memory(address) => format!("memory {} {address}", std::process::id()),
-            Self::Path(path, _) => format!("path {}", path.display()),
-            #[cfg(feature = "postgres")]
-            Self::Server(place) => format!("server {place}"),
-        };
-        format!("{:032x}", xxh3_128(text.as_bytes()))
     }
 
     /// Returns true if both places hold the same data.

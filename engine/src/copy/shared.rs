@@ -1,21 +1,18 @@
-//! What all stages of a copy use: both stores, the options, the counts.
+//! What all parts of a copy use: both stores, the options, the counts.
 
-use serde::{Deserialize, Serialize};
+use std::ops::AddAssign;
 
-use super::side::Side;
-use crate::error::{Code, Error};
+use super::side::{Name, Side};
+use crate::error::{Code, Error, quote};
 use crate::record::ContractId;
-
-/// The contract of the progress mark. Every store may contain it, and no contract of a framework has this number.
-pub const MARK_CONTRACT: ContractId = ContractId(255);
 
 /// What a copy needs to know besides the two stores.
 #[derive(Clone, Debug)]
 pub struct CopyOptions {
-    /// Identifies the source. A begun copy is continued only from the same source.
-    pub source: String,
     /// The contracts that are not copied and not compared.
     pub left_out: &'static [ContractId],
+    /// The lineages to copy. They are compared before the first of them is changed. `None` copies the whole store.
+    pub lineages: Option<Vec<Name>>,
     /// The approximate size of a page, in bytes. A page has at least one checkpoint.
     pub page_bytes: usize,
 }
@@ -26,7 +23,7 @@ impl CopyOptions {
 }
 
 /// The numbers that a copy counts: see [`Progress`](super::Progress).
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Counts {
     pub(super) lineages: u64,
     pub(super) checkpoints: u64,
@@ -35,16 +32,28 @@ pub(super) struct Counts {
     pub(super) bytes: u64,
 }
 
-/// What all stages use.
+impl AddAssign for Counts {
+    fn add_assign(&mut self, other: Self) {
+        self.lineages += other.lineages;
+        self.checkpoints += other.checkpoints;
+        self.writes += other.writes;
+        self.records += other.records;
+        self.bytes += other.bytes;
+    }
+}
+
+/// What all parts use.
 pub(super) struct Shared {
     pub(super) from: Side,
     pub(super) to: Side,
     pub(super) options: CopyOptions,
+    /// The lineage that is copied or compared at the moment. `None`: all lineages of the store.
+    pub(super) only: Option<Name>,
 }
 
 impl Shared {
     pub(super) fn leaves_out(&self, contract: ContractId) -> bool {
-        contract == MARK_CONTRACT || self.options.left_out.contains(&contract)
+        self.options.left_out.contains(&contract)
     }
 }
 
@@ -55,4 +64,9 @@ pub(super) fn changed(what: &str) -> Error {
          destination, and copy again"
     );
     Error::new(Code::Conflict, message)
+}
+
+/// The error for a lineage that has changed behind the copy.
+pub(super) fn changed_lineage(name: &str) -> Error {
+    changed(&format!("lineage {}", quote(name)))
 }

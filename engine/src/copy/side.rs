@@ -7,12 +7,12 @@ use super::convert::Convert;
 use crate::error::{Error, Result};
 use crate::op::{Applied, Unit};
 use crate::query::{Answer, Query};
-use crate::record::{Checkpoint, ContractId, Start};
+use crate::record::{Checkpoint, ContractId, LogRun, Start};
 use crate::store::Store;
 use crate::worker::Reply;
 
-/// The number of lineages in a page.
-pub(super) const LINEAGES: usize = 256;
+/// The name of a lineage.
+pub type Name = (ContractId, String);
 
 /// A store, and what it is called in messages.
 pub(super) struct Side {
@@ -72,9 +72,15 @@ impl Side {
         received(&applied, self.what)
     }
 
-    /// The lineages after this position, in the order of their creation.
-    pub(super) fn starts(&self, after: Option<i64>) -> Result<Vec<Start>> {
-        self.ask(Query::Starts { after, limit: LINEAGES })?.into_starts()
+    /// The lineage with this name.
+    pub(super) fn start(&self, (contract, lineage): &Name) -> Result<Option<Start>> {
+        let query = Query::Start { contract: *contract, lineage: lineage.clone() };
+        Ok(self.ask(query)?.into_starts()?.pop())
+    }
+
+    /// The runs of a log: see [`Query::LogRuns`].
+    pub(super) fn log_runs(&self, lineage: &Name, log: &str, at: Option<&str>) -> Result<Vec<LogRun>> {
+        self.ask(log_runs(lineage, log, at))?.into_log_runs()
     }
 
     pub(super) fn get(&self, contract: ContractId, id: &str) -> Result<Option<Checkpoint>> {
@@ -85,6 +91,12 @@ impl Side {
     pub(super) fn lineage_of(&self, contract: ContractId, id: &str) -> Result<Option<String>> {
         Ok(self.get(contract, id)?.map(|found| found.header.lineage))
     }
+}
+
+/// Asks for the runs of a log, or of the records of it that the checkpoint `at` names.
+pub(super) fn log_runs((contract, lineage): &Name, log: &str, at: Option<&str>) -> Query {
+    let (lineage, log, at) = (lineage.clone(), log.to_owned(), at.map(str::to_owned));
+    Query::LogRuns { contract: *contract, lineage, log, at }
 }
 
 fn reply<T: Send + 'static>(sent: std::sync::mpsc::Sender<Result<T>>) -> Reply<T> {

@@ -113,14 +113,14 @@ fn a_copy_that_does_not_fit_goes_on_when_there_is_room() {
         let path = full.path.clone();
         let open = move || Ok(Box::new(open(&path, Journal::Wal, Durability::Full)?) as Box<dyn Backend>);
         let to = Arc::new(Store::with_backend(open, None, StoreOptions::default()).unwrap());
-        let options = CopyOptions { source: "a source".to_owned(), left_out: &[], page_bytes: 20_000 };
+        let options = CopyOptions { lineages: None, left_out: &[], page_bytes: 20_000 };
         let mut copy = Copy::new(from, Arc::clone(&to), options).unwrap();
         while copy.step().unwrap().checkpoints < 10 {}
         full.disk.limit(Some(full.disk.used() + 1 + limit * 1500));
         for _ in 0..2 {
             let error = loop {
                 match copy.step() {
-                    Ok(progress) => assert!(!progress.verifying, "the disk is full"),
+                    Ok(progress) => assert!(!progress.done, "the disk is full"),
                     Err(error) => break error,
                 }
             };

@@ -13,7 +13,7 @@ use forkpoint_engine::backend::jsonl::{self, Jsonl};
 use forkpoint_engine::backend::sqlite::Journal;
 use forkpoint_engine::backend::{Backend, Durability};
 use forkpoint_engine::check::FindingCode;
-use forkpoint_engine::copy::{Copy, CopyOptions, MARK_CONTRACT, Progress};
+use forkpoint_engine::copy::{Copy, CopyOptions, Progress};
 use forkpoint_engine::error::{Code, Error, Result};
 use forkpoint_engine::op::{Op, Unit};
 use forkpoint_engine::query::{ActivityOrder, Answer, LogRange, Query, Recent};
@@ -45,7 +45,7 @@ fn ask(store: &Store, query: Query) -> Answer {
 }
 
 fn options(page_bytes: usize) -> CopyOptions {
-    CopyOptions { source: "a source".to_owned(), left_out: LEFT_OUT, page_bytes }
+    CopyOptions { left_out: LEFT_OUT, lineages: None, page_bytes }
 }
 
 fn begin(from: &Arc<Store>, to: &Arc<Store>, page_bytes: usize) -> Copy {
@@ -63,7 +63,8 @@ fn run(copy: &mut Copy, mut stop: impl FnMut(&Progress) -> bool) -> Result<Progr
 }
 
 fn copy(from: &Arc<Store>, to: &Arc<Store>, page_bytes: usize) -> Result<Progress> {
-    run(&mut begin(from, to, page_bytes), |_| false)
+    let done = run(&mut begin(from, to, page_bytes), |_| false)?;
+    Ok(Progress { changed: false, ..done })
 }
 
 fn write(task: &str, index: i64, bytes: &[u8]) -> Write {
@@ -199,7 +200,7 @@ fn content(store: &Store) -> Content {
     });
     let writes = ask(store, Query::Writes { after: None, bytes: usize::MAX }).into_writes().unwrap();
     let at_0 = |lineage| Lineage { position: 0, ..lineage };
-    let recent = [CONTRACT_ID, OTHER, MARK_CONTRACT].into_iter().flat_map(|contract| {
+    let recent = [CONTRACT_ID, OTHER].into_iter().flat_map(|contract| {
         let (order, limit) = (ActivityOrder::LatestFirst, usize::MAX);
         let recent = Recent {
             contracts: vec![contract],
@@ -317,10 +318,10 @@ fn a_large_checkpoint_and_a_long_log_are_copied_in_pages() {
         let mut copy = begin(&from, &to, 1 << 20);
         done = run(&mut copy, |progress| {
             steps += 1;
-            !progress.verifying && steps % 7 == 0
+            !progress.verifying && steps % 20 == 0
         })
         .unwrap();
-        assert!(steps < 500, "{done:?}");
+        assert!(steps < 1000, "{done:?}");
     }
     assert_eq!((done.checkpoints, done.records), (2, 2000));
     let found = ask(&to, common::get_query("large")).into_checkpoint().unwrap().unwrap();
@@ -472,8 +473,9 @@ fn a_destination_that_was_used_is_not_changed_by_a_second_copy() {
         refused(copy(&from, &to, 1000), Code::Conflict, &["no earlier copy", "Nothing was copied", word]);
         assert_eq!(content(&to), before);
     }
-    // What the source has removed is not removed from the copy. Neither is what it has undone.
-    for (unit, word) in [(vec![remove("r0")], "\"r0\""), (vec![truncate("session", "messages", 1)], "\"session\"")] {
+    // What the source has removed is not removed from the copy. Neither are records that no checkpoint names.
+    let undone = vec![truncate("branch", "messages", 2)];
+    for (unit, word) in [(vec![remove("r0")], "\"r0\""), (undone, "\"branch\"")] {
         let (from, to) = (memory(), memory());
         fill(&from, units[..4].to_vec());
         copy(&from, &to, 1000).unwrap();
@@ -485,13 +487,24 @@ fn a_destination_that_was_used_is_not_changed_by_a_second_copy() {
 }
 
 #[test]
-fn a_begun_copy_is_continued_from_its_own_source_only() {
+fn a_log_that_went_back_to_what_a_checkpoint_names_goes_back_in_the_copy() {
     let (from, to) = (memory(), memory());
+    fill(&from, growth()[..4].to_vec());
+    copy(&from, &to, 1000).unwrap();
+    apply_to(&from, vec![truncate("session", "messages", 1), texts("session", "messages", &["other"])]).unwrap();
+    copy(&from, &to, 1000).unwrap();
+    assert_eq!(content(&to), content(&from));
+}
+
+#[test]
+fn a_begun_copy_is_given_to_no_other_source_and_is_no_source() {
+    let (from, to, other) = (memory(), memory(), memory());
     fill(&from, everything());
+    fill(&other, growth());
     run(&mut begin(&from, &to, 1), |progress| progress.checkpoints > 5).unwrap();
-    let another = CopyOptions { source: "another".to_owned(), ..options(1) };
-    let outcome = Copy::new(Arc::clone(&from), Arc::clone(&to), another).unwrap().step();
-    refused(outcome, Code::Conflict, &["another store", "empty destination"]);
+    let before = content(&to);
+    refused(copy(&other, &to, 1), Code::Conflict, &["no earlier copy", "empty destination"]);
+    assert_eq!(content(&to), before);
     refused(copy(&to, &memory(), 1), Code::Conflict, &["the source", "finish that copy"]);
     copy(&from, &to, 1).unwrap();
     assert_eq!(content(&to), content(&from));
@@ -510,14 +523,6 @@ fn of_two_copies_to_one_destination_one_goes_on() {
     refused(two.step(), Code::Conflict, &["another copy"]);
     run(&mut one, |_| false).unwrap();
     assert_eq!(content(&to), content(&from));
-}
-
-#[test]
-fn a_mark_of_another_version_is_not_touched() {
-    let (from, to) = (memory(), memory());
-    let mark = draft("copy", "copy").contract(MARK_CONTRACT).meta(br#"{"version":2}"#);
-    apply_to(&to, vec![mark.put()]).unwrap();
-    refused(copy(&from, &to, 1), Code::Unsupported, &["another version"]);
 }
 
 #[test]
@@ -548,21 +553,24 @@ fn a_change_behind_the_copy_is_told() {
     ] {
         let (from, to) = (memory(), memory());
         fill(&from, everything());
-        let mut copy = begin(&from, &to, 1);
-        run(&mut copy, |progress| progress.verifying).unwrap();
+        let mut first = begin(&from, &to, 1);
+        run(&mut first, |progress| progress.verifying).unwrap();
         apply_to(&from, unit.clone()).unwrap();
-        let error = refused(run(&mut copy, |_| false), Code::Conflict, &["copy again"]);
+        let error = refused(run(&mut first, |_| false), Code::Conflict, &["copy again"]);
         assert!(error.message().contains(word), "{word} in {error}");
-        // The next call tells it again.
-        refused(run(&mut begin(&from, &to, 1), |_| false), Code::Conflict, &[word]);
+        // The next call tells it again, or copies what is new.
+        match copy(&from, &to, 1) {
+            Ok(_) => assert_eq!(content(&to), content(&from)),
+            outcome => drop(refused(outcome, Code::Conflict, &[word, "no earlier copy"])),
+        }
 
         // The same change in the destination.
         let (from, to) = (memory(), memory());
         fill(&from, everything());
-        let mut copy = begin(&from, &to, 1);
-        run(&mut copy, |progress| progress.verifying).unwrap();
+        let mut first = begin(&from, &to, 1);
+        run(&mut first, |progress| progress.verifying).unwrap();
         apply_to(&to, unit).unwrap();
-        refused(run(&mut copy, |_| false), Code::Conflict, &["copy again", word]);
+        refused(run(&mut first, |_| false), Code::Conflict, &["copy again", word]);
     }
 }
 
@@ -592,7 +600,7 @@ fn the_last_checkpoint_must_still_be_there_when_a_copy_goes_on() {
     let mut ids = done.iter().map(|saved| &saved.checkpoint.header.id).filter(|id| id.starts_with("run "));
     let last = ids.next_back().unwrap();
     apply_to(&from, vec![remove(last)]).unwrap();
-    refused(copy(&from, &to, 1), Code::Conflict, &[last, "copy again"]);
+    refused(copy(&from, &to, 1), Code::Conflict, &[last, "empty destination"]);
 }
 
 #[test]
@@ -642,9 +650,9 @@ fn damage_of_the_source_is_told_and_nothing_wrong_is_copied() {
             assert!(!error.outcome_unknown());
         }
         let copied = content(&to).checkpoints;
-        for (checkpoint, records) in copied.iter().filter(|(checkpoint, _)| {
-            checkpoint.header.contract != MARK_CONTRACT && !checkpoint.header.id.starts_with("forkpoint:copy:")
-        }) {
+        for (checkpoint, records) in
+            copied.iter().filter(|(checkpoint, _)| !checkpoint.header.id.starts_with("forkpoint:copy:"))
+        {
             let original = whole.checkpoints.iter().find(|(other, _)| other.header == checkpoint.header).unwrap();
             assert_eq!((&original.0, &original.1), (checkpoint, records), "{sql}");
         }
@@ -747,4 +755,136 @@ fn a_copy_from_sqlite_to_text_files_survives_kills() {
 #[test]
 fn a_copy_from_text_files_to_sqlite_survives_kills() {
     killed_again_and_again(2, 1, 2000, false);
+}
+
+/// Copies some lineages of a contract.
+fn copy_only(from: &Arc<Store>, to: &Arc<Store>, page_bytes: usize, names: &[&str]) -> Result<Progress> {
+    let lineages = Some(names.iter().map(|name| (CONTRACT_ID, (*name).to_owned())).collect());
+    let options = CopyOptions { lineages, ..options(page_bytes) };
+    run(&mut Copy::new(Arc::clone(from), Arc::clone(to), options).unwrap(), |_| false)
+}
+
+/// The content of lineages, each without its origin.
+fn only(store: &Store, names: &[&str]) -> Vec<(Start, Vec<Log>, Vec<(Checkpoint, Vec<Vec<Record>>)>, Vec<Written>)> {
+    let Content { lineages, checkpoints, writes, .. } = content(store);
+    let named = |name: &&str| {
+        let (mut start, logs) = lineages.iter().find(|(start, _)| start.name == *name).unwrap().clone();
+        if let Some(first) = &mut start.first {
+            first.origin = None;
+        }
+        let mine = checkpoints.iter().filter(|(checkpoint, _)| checkpoint.header.lineage == *name);
+        let mine: Vec<_> = mine.cloned().collect();
+        let has = |written: &&Written| {
+            written.contract == CONTRACT_ID && mine.iter().any(|(checkpoint, _)| checkpoint.header.id == written.id)
+        };
+        (start, logs, mine.clone(), writes.iter().filter(has).cloned().collect())
+    };
+    names.iter().map(named).collect()
+}
+
+const NAMES: [&str; 8] = ["branch", "grows", "session", "other branch", "child", "only a log", "gone log", "grows too"];
+
+#[test]
+fn lineages_are_copied_into_a_store_that_holds_others() {
+    for (from, to) in (0..9).map(|n| (n % 3, n / 3)) {
+        for page_bytes in [1, 3000, 4 << 20] {
+            let folder = tempfile::tempdir().unwrap();
+            let from = open(&kinds(folder.path(), "from")[from]);
+            let to = open(&kinds(folder.path(), "to")[to]);
+            fill(&from, everything());
+            apply_to(&to, vec![texts("mine", "log", &["1"]), draft("mine", "mine").pin("log", 1).put()]).unwrap();
+            apply_to(&to, vec![writes(CONTRACT_ID, "mine", vec![write("t", 0, b"1")])]).unwrap();
+            let mine = only(&to, &["mine"]);
+            // Forks come before their origins, and after them.
+            for names in [&NAMES[..1], &NAMES[1..3], &NAMES[..]] {
+                let done = copy_only(&from, &to, page_bytes, names).unwrap();
+                assert_eq!(done.lineages, names.len() as u64);
+                assert_eq!(done.of_checkpoints, done.checkpoints);
+                assert_eq!(only(&to, names), only(&from, names));
+                let again = copy_only(&from, &to, page_bytes, names).unwrap();
+                assert_eq!(again, Progress { changed: false, ..done });
+            }
+            assert_eq!(only(&to, &["mine"]), mine);
+            let names: Vec<String> = content(&to).lineages.into_iter().map(|(start, _)| start.name).collect();
+            assert_eq!(names.len(), NAMES.len() + 1, "{names:?}");
+        }
+    }
+}
+
+#[test]
+fn a_lineage_that_was_forked_shares_its_records_with_an_origin_that_was_copied_before() {
+    let folder = tempfile::tempdir().unwrap();
+    let (from, to) = (open(&kinds(folder.path(), "from")[1]), open(&kinds(folder.path(), "to")[1]));
+    let message = |n: u64| keyed(&n.to_string(), noise(n, 200));
+    apply_to(&from, vec![append("session", "messages", (0..500).map(message).collect())]).unwrap();
+    apply_to(&from, vec![draft("session", "base").pin("messages", 500).put()]).unwrap();
+    apply_to(&from, vec![fork("base", "fork", "branch"), append("branch", "messages", vec![message(1000)])]).unwrap();
+    copy_only(&from, &to, 4 << 20, &["session", "branch"]).unwrap();
+    assert_eq!(content(&to), content(&from));
+    assert_eq!(ask(&to, Query::Stats { contract: None, largest: 0 }).into_stats().unwrap().records, 501);
+    // An origin with the same id and another content is not shared.
+    let other = memory();
+    apply_to(&other, vec![append("session", "messages", vec![message(7)])]).unwrap();
+    apply_to(&other, vec![draft("session", "base").pin("messages", 1).put()]).unwrap();
+    copy_only(&from, &other, 4 << 20, &["branch"]).unwrap();
+    assert_eq!(only(&other, &["branch"]), only(&from, &["branch"]));
+}
+
+#[test]
+fn a_lineage_is_continued_after_each_step() {
+    let mut stopped = 0;
+    for steps in 1..60 {
+        let (from, to) = (memory(), memory());
+        fill(&from, everything());
+        apply_to(&to, vec![draft("mine", "mine").put()]).unwrap();
+        let lineages = Some(NAMES.iter().map(|name| (CONTRACT_ID, (*name).to_owned())).collect());
+        let options = CopyOptions { lineages, ..options(1) };
+        let mut first = Copy::new(Arc::clone(&from), Arc::clone(&to), options).unwrap();
+        for _ in 0..steps {
+            stopped += u64::from(!first.step().unwrap().done);
+        }
+        drop(first);
+        copy_only(&from, &to, 1, &NAMES).unwrap();
+        assert_eq!(only(&to, &NAMES), only(&from, &NAMES), "after {steps} steps");
+    }
+    assert!(stopped > 1000, "{stopped}");
+}
+
+#[test]
+fn a_lineage_with_another_content_is_refused_before_anything_is_changed() {
+    let mine = draft("grows", "mine").put();
+    let changed = draft("session", "s1").saved_at(i64::MAX).pin("messages", 0).put();
+    let cut = vec![truncate("session", "messages", 1), texts("session", "messages", &["mine"])];
+    let written = writes(CONTRACT_ID, "s1", vec![write("mine", 0, b"")]);
+    for (unit, word) in [
+        (vec![mine], "\"mine\""),
+        (vec![changed], "\"s1\""),
+        (cut, "\"session\""),
+        (vec![written], "\"s1\""),
+        (vec![draft("session", "first").put()], "\"first\""),
+    ] {
+        let (from, to) = (memory(), memory());
+        fill(&from, everything());
+        copy_only(&from, &to, 1000, &["grows", "session"]).unwrap();
+        apply_to(&to, unit).unwrap();
+        let before = content(&to);
+        refused(copy_only(&from, &to, 1000, &NAMES), Code::Conflict, &["another content", "Nothing of it", word]);
+        assert_eq!(content(&to), before);
+    }
+    // A checkpoint that another lineage of the destination has is not taken away from it.
+    let (from, to) = (memory(), memory());
+    fill(&from, everything());
+    apply_to(&to, vec![draft("another", "s2").put()]).unwrap();
+    refused(copy_only(&from, &to, 1000, &["session"]), Code::Conflict, &["\"s2\"", "another run"]);
+    assert_eq!(only(&to, &["another"])[0].2.len(), 1);
+}
+
+#[test]
+fn a_lineage_that_does_not_exist_is_no_lineage() {
+    let (from, to) = (memory(), memory());
+    fill(&from, everything());
+    let done = copy_only(&from, &to, 1, &["no such lineage"]).unwrap();
+    assert_eq!(done, Progress { verifying: true, done: true, ..Progress::default() });
+    assert_eq!(copy_only(&from, &to, 1, &[]).unwrap(), done);
+    assert_eq!(content(&to).lineages.len(), 0);
 }

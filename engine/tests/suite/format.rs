@@ -115,6 +115,7 @@ fn langgraph_put(id: &str, parent: Option<&str>) -> Draft {
         saved_at: 8,
         depends_on_parent: parent.is_some(),
         only: false,
+        claims: true,
     };
     put_by(langgraph::put(put).unwrap())
 }

@@ -648,6 +648,9 @@ impl Model {
                 assert_eq!(*after, None, "positions differ between backends");
                 Answer::Starts(self.begun.iter().take(*limit).map(|begun| self.start(begun)).collect())
             }
+            Query::Start { contract, lineage } => {
+                Answer::Starts(self.begun(*contract, lineage).map(|begun| self.start(begun)).into_iter().collect())
+            }
             Query::Writes { after, bytes } => {
                 let keys: BTreeSet<_> = self.writes.iter().map(|(of, id, _)| (*of, id.clone())).collect();
                 let keys = keys.into_iter().filter(|key| after.as_ref().is_none_or(|after| key > after));
@@ -944,6 +947,7 @@ fn one_query() -> impl Strategy<Value = Query> {
         (prop::option::of((contract(), id())), 0..400_usize).prop_map(|(after, bytes)| Query::Writes { after, bytes }),
         (0..3000_usize).prop_map(|bytes| Query::Saves { after: None, bytes }),
         (0..4_usize).prop_map(|limit| Query::Starts { after: None, limit }),
+        (contract(), run()).prop_map(|(contract, lineage)| Query::Start { contract, lineage }),
         (contract(), run(), log(), prop::option::of(id()), any::<bool>(), 0..6_u64, 0..6_usize).prop_map(
             |(contract, lineage, log, at, first, skip, limit)| {
                 let from = if first { LogSide::First } else { LogSide::Last };

@@ -6,11 +6,10 @@ import { idOrNull, requireId, requireIds } from "../../store/ids.js";
 import type { NativeStore } from "../../bridge/native.js";
 import { atMost, flag, readRecord } from "../../store/options.js";
 import { betweenSteps, pruneOptions, stepOptions, throwIfStopped } from "../../store/retention.js";
-import type { CheckpointRef } from "./config.js";
 import { decodeMark, encodeMark } from "../../store/mark.js";
 import { type SaverContext, find, listed, metadataOf, refOf } from "./tuples.js";
-import { type FoundWrite, type Header, langgraph } from "./wire.js";
-import { type Pieces, putCheckpoint, putWrites } from "./writing.js";
+import { type Header, langgraph } from "./wire.js";
+import { type Pieces, copyWrites, putCheckpoint } from "./writing.js";
 
 /**
  * What `prune` removes from each namespace of a thread.
@@ -216,11 +215,6 @@ export async function copy(context: SaverContext, source: unknown, target: unkno
     await remove(context, to);
     throw error;
   }
-}
-
-async function copyWrites(native: NativeStore, checkpointRef: CheckpointRef, writes: FoundWrite[]): Promise<void> {
-  for (const { task, path = "", ...write } of writes)
-    await putWrites(native, checkpointRef, { task, path }, [write], false);
 }
 
 /** Lists the headers of a thread, or of all threads, newest id first. */

@@ -56,6 +56,7 @@ interface LanggraphCalls {
     savedAt: number;
     dependsOnParent: boolean;
     onlyChild: boolean;
+    claims: boolean;
   }): null;
   /** Takes one buffer for each of `writes`. */
   putWrites(fields: {

@@ -4,7 +4,7 @@ import type { NativeStore } from "../../bridge/native.js";
 import type { Serialized } from "../../bridge/serializer.js";
 import type { NewPart } from "../../bridge/wire.js";
 import type { CheckpointRef } from "./config.js";
-import { langgraph } from "./wire.js";
+import { type FoundWrite, langgraph } from "./wire.js";
 
 /** A checkpoint that has been serialised and can be stored. */
 export interface Pieces {
@@ -28,13 +28,17 @@ export interface IndexedWrite {
   claimedBy?: string | null;
 }
 
-/** Stores a checkpoint. With `onlyChild`, it is refused unless its parent is the latest checkpoint of the namespace. */
+/**
+ * Stores a checkpoint. With `onlyChild`, it is refused unless its parent is the latest checkpoint of the namespace. With
+ * `claims`, the pending writes of its parent count as those from which it was made.
+ */
 export function putCheckpoint(
   native: NativeStore,
   { threadId, namespace, id }: CheckpointRef,
   parent: string | undefined,
   { parts, inherit, like, metadata, mark, dependsOnParent }: Pieces,
   onlyChild = false,
+  claims = true,
 ): Promise<null> {
   const call = {
     threadId,
@@ -50,6 +54,7 @@ export function putCheckpoint(
     savedAt: Date.now(),
     dependsOnParent,
     onlyChild,
+    claims,
   };
   return langgraph.call(
     native,
@@ -86,4 +91,14 @@ export function putWrites(
   const buffers = writes.map(({ part }) => part.bytes);
   const call = { threadId, namespace, id, task, path: path || undefined, writes: told, replace };
   return langgraph.call(native, "putWrites", call, buffers);
+}
+
+/** Stores the writes of another thread's checkpoint. */
+export async function copyWrites(
+  native: NativeStore,
+  checkpointRef: CheckpointRef,
+  writes: readonly FoundWrite[],
+): Promise<void> {
+  for (const { task, path = "", ...write } of writes)
+    await putWrites(native, checkpointRef, { task, path }, [write], false);
 }

@@ -122,6 +122,10 @@ impl Reading<'_> {
             },
             Query::Saves { after, bytes } => export::saves(snapshot, *after, *bytes).map(Answer::Saves),
             Query::Starts { after, limit } => export::starts(snapshot, *after, *limit).map(Answer::Starts),
+            Query::Start { contract, lineage } => match lineage::find(snapshot, *contract, lineage)? {
+                Some(row) => export::starts(snapshot, Some(row.lin - 1), 1).map(Answer::Starts),
+                None => Ok(Answer::Starts(Vec::new())),
+            },
             Query::Writes { after, bytes } => export::writes(snapshot, after.as_ref(), *bytes).map(Answer::Writes),
             Query::LogRuns { contract, lineage, log, at } => {
                 let end = self.mark_of(*contract, lineage, log, at.as_deref())?.and_then(|mark| mark.end);

@@ -6,7 +6,7 @@ use super::contents::Contents;
 use super::maps::Tables;
 use super::row::{First, Key, LineageRow};
 use crate::error::Result;
-use crate::record::{FirstCheckpoint, Origin, Saved, Seq, Start, Written};
+use crate::record::{ContractId, FirstCheckpoint, Origin, Saved, Seq, Start, Written};
 
 impl<C: Contents> Tables<C> {
     pub(super) fn saves(&self, after: Option<Seq>, bytes: usize) -> Result<Vec<Saved>> {
@@ -25,6 +25,11 @@ impl<C: Contents> Tables<C> {
     pub(super) fn starts(&self, after: Option<i64>, limit: usize) -> Vec<Start> {
         let rows = self.lineages.range((after.map_or(Bound::Unbounded, Bound::Excluded), Bound::Unbounded));
         rows.take(limit).map(|(position, row)| self.start(*position, row)).collect()
+    }
+
+    pub(super) fn start_of(&self, contract: ContractId, name: &str) -> Vec<Start> {
+        let position = self.positions.get(&(contract, name.to_owned()));
+        position.map_or_else(Vec::new, |position| self.starts(Some(position - 1), 1))
     }
 
     fn start(&self, position: i64, row: &LineageRow) -> Start {

@@ -78,6 +78,7 @@ impl<C: Contents> Tables<C> {
             }
             Query::Saves { after, bytes } => Answer::Saves(self.saves(*after, *bytes)?),
             Query::Starts { after, limit } => Answer::Starts(self.starts(*after, *limit)),
+            Query::Start { contract, lineage } => Answer::Starts(self.start_of(*contract, lineage)),
             Query::Writes { after, bytes } => Answer::Writes(self.all_writes(after.as_ref(), *bytes)),
             Query::LogRuns { contract, lineage, log, at } => {
                 let end = self.mark_of(*contract, lineage, log, at.as_deref())?.and_then(|mark| mark.end);

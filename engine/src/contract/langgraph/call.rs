@@ -30,6 +30,7 @@ enum Call {
         saved_at: i64,
         depends_on_parent: bool,
         only_child: bool,
+        claims: bool,
     },
     /// The call has one buffer for each of `writes`.
     PutWrites {
@@ -128,6 +129,7 @@ pub(super) fn request(call: RawCall<'_>) -> Result<Request> {
             saved_at,
             depends_on_parent,
             only_child,
+            claims,
         } => {
             let mut with =
                 |names: Vec<Name>| names.into_iter().map(|name| name.with(&mut buffers)).collect::<Result<_>>();
@@ -143,6 +145,7 @@ pub(super) fn request(call: RawCall<'_>) -> Result<Request> {
                 saved_at,
                 depends_on_parent,
                 only: only_child,
+                claims,
             })?)
         }
         Call::PutWrites { thread_id: thread, namespace, id, task, path, writes, replace } => {

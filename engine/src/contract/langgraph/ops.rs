@@ -74,6 +74,8 @@ pub struct Put {
     pub depends_on_parent: bool,
     /// True if the checkpoint must be the only child of its parent: `expectedParent`.
     pub only: bool,
+    /// True if the checkpoint claims the pending writes of its parent. A branch that the inspector makes leaves them pending.
+    pub claims: bool,
 }
 
 /// `put`: stores a checkpoint and claims the pending writes of its parent. The checkpoint replaces a checkpoint with
@@ -83,7 +85,8 @@ pub struct Put {
 /// latest checkpoint, because another writer has then continued the thread. The checkpoint's id must sort after the
 /// parent's id, so that the checkpoint becomes the latest and the next writer sees it.
 pub fn put(put: Put) -> Result<Unit> {
-    let Put { checkpoint_ref, parent, parts, inherit, like, metadata, mark, saved_at, depends_on_parent, only } = put;
+    let Put { checkpoint_ref, parent, parts, inherit, like, metadata, mark, saved_at, depends_on_parent, only, claims } =
+        put;
     let key = check(&checkpoint_ref)?;
     if let Some(parent) = parent.as_ref().filter(|parent| only && **parent >= checkpoint_ref.id) {
         let message = format!(
@@ -109,7 +112,8 @@ pub fn put(put: Put) -> Result<Unit> {
         must: Must::BeSavedSince(i64::MIN),
         otherwise: Error::new(Code::NotFound, "the parent of the checkpoint is not stored any more: save all channels"),
     });
-    let claim = parent.clone().map(|id| Op::Claim { contract: CONTRACT_ID, id, claimed_by: key.clone() });
+    let claim =
+        parent.clone().filter(|_| claims).map(|id| Op::Claim { contract: CONTRACT_ID, id, claimed_by: key.clone() });
     let header = Header {
         parent,
         group: CheckpointRef::group(&checkpoint_ref.thread),
@@ -366,6 +370,7 @@ mod tests {
                 saved_at: 0,
                 depends_on_parent: false,
                 only: false,
+                claims: true,
             });
             let Some(Op::Put(draft)) = unit.unwrap().ops.into_iter().next() else { panic!("a put is one op") };
             let described = describe(&draft.header).unwrap();

@@ -33,6 +33,10 @@ fn starts(backend: &mut dyn Backend, limit: usize) -> Vec<Start> {
         if page.is_empty() {
             return all;
         }
+        for start in &page {
+            let query = Query::Start { contract: start.contract, lineage: start.name.clone() };
+            assert_eq!(backend.answer(&query).unwrap().into_starts().unwrap(), [start.clone()]);
+        }
         all.extend(page);
     }
 }

@@ -1,0 +1,91 @@
+/** What `copy`, `export` and `import` share: they copy a database, or some of its runs, to another one. */
+
+import type { Command } from "commander";
+import { parsed, spaceOption } from "./command.js";
+import type { Context } from "./context.js";
+import type { Database } from "./database.js";
+import { type RunOptions, findRun, refOf } from "./find.js";
+import { parseDuration, plural } from "./units.js";
+import type { CopyOptions, CopyProgress } from "../../ts/inspect/copy.js";
+
+/** The flags that choose runs. */
+export interface ChoiceOptions extends RunOptions {
+  /** A duration in ms. */
+  since?: number;
+}
+
+/** Adds the flags that choose runs. */
+export function choosing(command: Command): Command {
+  return command
+    .addOption(spaceOption())
+    .option("--ns <ns>", "the namespace of the runs")
+    .addOption(
+      parsed("--since <duration>", "only runs that were active in this time: 90s, 15m, 2h, 7d", parseDuration),
+    );
+}
+
+/** Returns the runs that the arguments and the flags choose. Without any, there is no choice. */
+export async function choiceOf(
+  context: Context,
+  ids: ReadonlyArray<string | undefined>,
+  options: ChoiceOptions,
+): Promise<CopyOptions> {
+  const { space, since } = options;
+  const named = ids.filter((id) => id !== undefined);
+  const runs = [];
+  if (named.length > 0) {
+    const inspector = await context.open();
+    for (const id of named) runs.push(refOf(await findRun(context, inspector, id, options)));
+    await context.close();
+  }
+  return {
+    ...(named.length > 0 && { runs }),
+    ...(space !== undefined && named.length === 0 && { space }),
+    ...(since !== undefined && { since: Date.now() - since }),
+  };
+}
+
+/** What was copied. Of a whole database: what was not there yet. */
+export interface Moved {
+  runs: number;
+  checkpoints: number;
+  writes: number;
+  /** Runs that stayed as they were. */
+  skipped: number;
+  verified: true;
+}
+
+/** Copies a database, or the chosen runs, and compares both. */
+export async function move(context: Context, from: Database, to: Database, options: CopyOptions): Promise<Moved> {
+  const { copyStore, openStore } = await import("../../ts/index.js");
+  let before: CopyProgress | undefined;
+  await using source = await openStore(from.target, { readOnly: true });
+  const all = await copyStore(source, to.target, {
+    ...options,
+    signal: context.signal,
+    onProgress: (progress) => {
+      const { phase, checkpoints, ofCheckpoints } = progress;
+      if (phase === "copying") before ??= progress;
+      context.done = `${plural(checkpoints, "checkpoint")} were ${phase === "copying" ? "copied; the next copy goes on there" : "compared"}`;
+      context.output.progress.show(phase, checkpoints, ofCheckpoints);
+    },
+  });
+  context.output.progress.clear();
+  const { lineages, checkpoints, writes, skipped } = all;
+  if (Object.keys(options).length > 0) return { runs: lineages, checkpoints, writes, skipped, verified: true };
+  // The first report of copying has what an earlier copy has done. Without one, there was nothing to copy.
+  const there = before ?? all;
+  return {
+    runs: lineages - there.lineages,
+    checkpoints: checkpoints - there.checkpoints,
+    writes: writes - there.writes,
+    skipped: there.lineages,
+    verified: true,
+  };
+}
+
+/** Says in words what was copied. */
+export function movedText({ runs, checkpoints, writes, skipped }: Moved): string {
+  const counts = `${plural(runs, "run")} with ${plural(checkpoints, "checkpoint")} and ${plural(writes, "write")}`;
+  return skipped === 0 ? counts : `${counts}, ${plural(skipped, "run")} were there already`;
+}

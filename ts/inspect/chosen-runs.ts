@@ -1,0 +1,114 @@
+/** Chooses the runs that a copy copies. */
+
+import { ForkpointError, isArray, quote, typeError } from "../bridge/errors.js";
+import { whole } from "../store/options.js";
+import { type Context, SESSIONS, isMain, readKey, readSpace } from "./context.js";
+import { namespacesOf } from "./remove.js";
+import { newestOf, readPages } from "./rows.js";
+import { contractsOf } from "./runs.js";
+import { type FoundRun, type Key, inspect } from "./wire.js";
+import type { Space } from "./views.js";
+
+/** Which runs to copy, as far as it is said. */
+export interface Choice {
+  runs?: Key[] | undefined;
+  space?: Space | undefined;
+  since?: number | undefined;
+}
+
+export const choiceOptions = {
+  runs: (value: unknown, name: string): Key[] => {
+    if (!isArray(value)) throw typeError(`${name} must be a list of runs`);
+    return value.map(readKey);
+  },
+  space: (value: unknown): Space => readSpace(value),
+  since: whole(-Number.MAX_SAFE_INTEGER, Number.MAX_SAFE_INTEGER, "milliseconds"),
+};
+
+/** A run with everything that belongs to it: all namespaces of a thread, the messages and the state of a session. */
+export interface ChosenRun {
+  keys: Key[];
+  checkpoints: number;
+  /** The save number of its first checkpoint. */
+  first: number;
+  /** When it was active last, in ms since the epoch. */
+  active: number;
+}
+
+/** The number of runs that one call lists. */
+const PAGE = 500;
+
+/** Returns the runs to copy. A run comes after the one that it was forked from. */
+export async function chosenRuns(context: Pick<Context, "engine">, choice: Choice): Promise<ChosenRun[]> {
+  const { runs, space, since = -Infinity } = choice;
+  const keys = runs === undefined ? await allKeys(context, space) : await keysOf(context, runs);
+  const groups = new Map<string, ChosenRun>();
+  for (let at = 0; at < keys.length; at += PAGE) {
+    const page = keys.slice(at, at + PAGE);
+    const newest = await readPages(context, page.map(newestOf));
+    const oldest = await readPages(
+      context,
+      page.map((key) => ({ ...newestOf(key), newestFirst: false })),
+    );
+    for (const [number, key] of page.entries()) {
+      const name = JSON.stringify(
+        isMain(key.space, null)
+          ? [key.space === SESSIONS ? "helix" : key.space, key.run, key.ns]
+          : [key.space, key.run],
+      );
+      const group = groups.get(name) ?? { keys: [], checkpoints: 0, first: Infinity, active: -Infinity };
+      groups.set(name, group);
+      group.keys.push(key);
+      group.checkpoints += newest[number]!.checkpoints;
+      group.first = Math.min(group.first, oldest[number]!.rows[0]?.seq ?? Infinity);
+      group.active = Math.max(group.active, newest[number]!.rows[0]?.savedAt ?? -Infinity);
+    }
+  }
+  const found = [...groups.values()];
+  const missing = found.find(({ checkpoints }) => checkpoints === 0)?.keys[0];
+  if (runs !== undefined && missing !== undefined) {
+    throw new ForkpointError("NOT_FOUND", `there is no run ${quote(missing.run)} in ${missing.space}: list the runs`);
+  }
+  const wanted = found.filter(
+    ({ active, keys: [key] }) => active >= since && (space === undefined || contractsOf(space).includes(key!.space)),
+  );
+  return runs === undefined ? wanted : wanted.toSorted((a, b) => a.first - b.first);
+}
+
+/** Returns what belongs to some runs, each key once. */
+async function keysOf(context: Pick<Context, "engine">, runs: readonly Key[]): Promise<Key[]> {
+  const keys = new Map<string, Key>();
+  for (const run of runs) {
+    const parts = run.space === "helix" ? [run, { ...run, space: SESSIONS }] : await namespacesOf(context, run);
+    // A thread that does not exist has no namespaces.
+    for (const key of parts.length === 0 ? [run] : parts) keys.set(JSON.stringify([key.space, key.run, key.ns]), key);
+  }
+  return [...keys.values()];
+}
+
+/** Returns what belongs to all runs, the first begun first. A run is always begun after the one that it was forked from. */
+async function allKeys({ engine }: Pick<Context, "engine">, space: Space | undefined): Promise<Key[]> {
+  const found: FoundRun[] = [];
+  for (const contract of contractsOf(space)) {
+    let before: number | undefined;
+    for (;;) {
+      const page = await inspect.call(engine.native, "began", { space: contract, group: "", before, limit: PAGE });
+      found.push(...page);
+      if (page.length < PAGE) break;
+      before = page.at(-1)!.position;
+    }
+  }
+  const sorted = found.toSorted((a, b) => a.position - b.position);
+  const keys = sorted.map((run): Key => ({ space: run.space, run: run.run, ns: run.ns ?? "" }));
+  // A session is in two contracts. The one of its checkpoints also has its messages, and comes first.
+  const seen = new Set<string>();
+  return keys.flatMap((key) => {
+    if (key.space !== "helix" && key.space !== SESSIONS) return [key];
+    if (seen.has(key.run)) return [];
+    seen.add(key.run);
+    return [
+      { ...key, space: "helix" },
+      { ...key, space: SESSIONS },
+    ];
+  });
+}
