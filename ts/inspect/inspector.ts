@@ -50,16 +50,7 @@ export class StoreInspector implements AsyncDisposable {
     return this.#read((context) => infoOfStore(context));
   }
 
-  /**
-   * A page of runs.
-   * @example
-   * ```ts
-   * import { openInspector } from "forkpoint/inspect";
-   *
-   * await using inspector = await openInspector("agent.db");
-   * for (const { run, active } of (await inspector.runs()).items) console.log(run, new Date(active));
-   * ```
-   */
+  /** A page of runs. */
   runs(query?: RunQuery): Promise<Page<RunInfo>> {
     return this.#read((context) => listRuns(context, query));
   }
@@ -214,5 +205,14 @@ export class StoreInspector implements AsyncDisposable {
   }
 }
 
-/** Looks into a store. Get one from {@link openInspector}. */
+/**
+ * Looks into a store. Get one from {@link openInspector}.
+ * @example
+ * ```ts
+ * import { openInspector } from "forkpoint/inspect";
+ *
+ * await using inspector = await openInspector("agent.db");
+ * for (const { run, active } of (await inspector.runs()).items) console.log(run, new Date(active));
+ * ```
+ */
 export interface Inspector extends StoreInspector {}
