@@ -61,5 +61,5 @@ function sizeOf(root: unknown, sizes: Sizes): number {
   return sizes.get(root)!;
 }
 
-/** So many arguments fit into a call. The others come in the next round. */
+/** Returns as many items as one call can take as arguments. The next round takes the rest. */
 const chunked = (list: object[]): object[] => list.slice(0, 10_000);

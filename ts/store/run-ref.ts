@@ -36,7 +36,7 @@ const spaces: Record<string, "none" | "text" | "list"> = {
   tinyagents: "list",
 };
 
-/** Checks a reference to a run. A store of one contract, `only`, has only runs of this contract. */
+/** Checks a reference to a run. If `only` names a contract, the run must be one of this contract. */
 export function readRun(ref: unknown, only?: string): RunKey {
   if (ref === undefined) throw typeError('run must be an object such as { space: "agentos", run: "run-1" }');
   const { space, run, ns } = readRecord(ref, "run", { space: anything, run: anything, ns: anything });

@@ -73,7 +73,7 @@ function isUsual(date: Date): boolean {
   return date.toJSON === toJSON && date.toISOString === toISOString;
 }
 
-/** Something else than data. */
+/** No data, such as a function or a proxy, or data that is too deep or too long to compare. */
 export const OTHER = 0;
 /** Data that only V8's serializer writes, such as bytes. A record does not tell whether it has changed. */
 export const SPECIAL = 1;

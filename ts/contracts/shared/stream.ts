@@ -4,8 +4,8 @@ import { readingArgument, show, typeError } from "../../bridge/errors.js";
 import { Queue } from "./queue.js";
 
 /**
- * Starts a run and yields the events that it tells. Returns what the run resolves to, and throws what it rejects with.
- * If the reader leaves the loop early, the signal that `start` gets is aborted.
+ * Starts a run and yields its events. Returns what the run resolves to, and throws what it rejects with. If the reader
+ * leaves the loop early, the signal that `start` gets is aborted.
  */
 export async function* streamOf<E, R>(
   signal: AbortSignal | undefined,

@@ -49,7 +49,8 @@ struct Guess<'a> {
     /// The lineages that the batch looks at, with the save numbers and the random numbers of the newest checkpoints that they
     /// must have.
     lineages: BTreeMap<i64, (Seq, i64)>,
-    /// The heads after the puts so far. A save number below zero is the place of a put.
+    /// The heads after the puts so far. The save number of a put is not known yet: a negative number is its place in
+    /// `puts`.
     moved: HashMap<Name, Head>,
     puts: Vec<Put>,
     ids: HashSet<Name>,

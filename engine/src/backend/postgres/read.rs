@@ -74,7 +74,7 @@ impl Reading<'_> {
             Query::Check { cursor, limit } => {
                 check::page(self.open, cursor, *limit).map(|page| Answer::Checked(Box::new(page)))
             }
-            // The server looks after its pages itself.
+            // A quick check looks at the pages of a file. The server checks its own pages.
             Query::QuickCheck => Ok(Answer::Checked(Box::default())),
             Query::Stats { contract, largest } => stats(self.open, *contract, *largest).map(Answer::Stats),
             Query::Clock => {

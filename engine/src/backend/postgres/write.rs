@@ -116,7 +116,7 @@ impl Writing<'_> {
     fn unit(&mut self, unit: &Unit) -> Result<Applied> {
         unit.expect.iter().try_for_each(|expect| self.expect(expect))?;
         let mut applied = Applied::default();
-        // Removals that follow each other are one, because each takes several round trips.
+        // Consecutive removals are made together, because each takes several round trips.
         for ops in unit.ops.chunk_by(|a, b| matches!((a, b), (Op::Remove { .. }, Op::Remove { .. }))) {
             match ops {
                 [op] => applied.appended.extend(self.op(op)?),
