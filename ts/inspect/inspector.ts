@@ -52,16 +52,7 @@ export class StoreInspector implements AsyncDisposable {
     return this.#read((context) => infoOfStore(context));
   }
 
-  /**
-   * A page of runs.
-   * @example
-   * ```ts
-   * import { openInspector } from "forkpoint/inspect";
-   *
-   * await using inspector = await openInspector("agent.db");
-   * for (const { run, active } of (await inspector.runs()).items) console.log(run, new Date(active));
-   * ```
-   */
+  /** A page of runs. */
   runs(query?: RunQuery): Promise<Page<RunInfo>> {
     return this.#read((context) => listRuns(context, query));
   }

@@ -764,10 +764,19 @@ fn copy_only(from: &Arc<Store>, to: &Arc<Store>, page_bytes: usize, names: &[&st
     run(&mut Copy::new(Arc::clone(from), Arc::clone(to), options).unwrap(), |_| false)
 }
 
-/// The content of lineages, each without its origin.
-fn only(store: &Store, names: &[&str]) -> Vec<(Start, Vec<Log>, Vec<(Checkpoint, Vec<Vec<Record>>)>, Vec<Written>)> {
+/// The content of one lineage, without its origin.
+#[derive(Debug, PartialEq)]
+struct Only {
+    start: Start,
+    logs: Vec<Log>,
+    checkpoints: Vec<(Checkpoint, Vec<Vec<Record>>)>,
+    writes: Vec<Written>,
+}
+
+/// The content of lineages.
+fn only(store: &Store, names: &[&str]) -> Vec<Only> {
     let Content { lineages, checkpoints, writes, .. } = content(store);
-    let named = |name: &&str| {
+    let of = |name: &&str| {
         let (mut start, logs) = lineages.iter().find(|(start, _)| start.name == *name).unwrap().clone();
         if let Some(first) = &mut start.first {
             first.origin = None;
@@ -777,9 +786,10 @@ fn only(store: &Store, names: &[&str]) -> Vec<(Start, Vec<Log>, Vec<(Checkpoint,
         let has = |written: &&Written| {
             written.contract == CONTRACT_ID && mine.iter().any(|(checkpoint, _)| checkpoint.header.id == written.id)
         };
-        (start, logs, mine.clone(), writes.iter().filter(has).cloned().collect())
+        let writes = writes.iter().filter(has).cloned().collect();
+        Only { start, logs, checkpoints: mine, writes }
     };
-    names.iter().map(named).collect()
+    names.iter().map(of).collect()
 }
 
 const NAMES: [&str; 8] = ["branch", "grows", "session", "other branch", "child", "only a log", "gone log", "grows too"];
@@ -876,7 +886,7 @@ fn a_lineage_with_another_content_is_refused_before_anything_is_changed() {
     fill(&from, everything());
     apply_to(&to, vec![draft("another", "s2").put()]).unwrap();
     refused(copy_only(&from, &to, 1000, &["session"]), Code::Conflict, &["\"s2\"", "another run"]);
-    assert_eq!(only(&to, &["another"])[0].2.len(), 1);
+    assert_eq!(only(&to, &["another"])[0].checkpoints.len(), 1);
 }
 
 #[test]

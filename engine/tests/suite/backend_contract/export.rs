@@ -35,7 +35,7 @@ fn starts(backend: &mut dyn Backend, limit: usize) -> Vec<Start> {
         }
         for start in &page {
             let query = Query::Start { contract: start.contract, lineage: start.name.clone() };
-            assert_eq!(backend.answer(&query).unwrap().into_starts().unwrap(), [start.clone()]);
+            assert_eq!(backend.answer(&query).unwrap().into_starts().unwrap(), std::slice::from_ref(start));
         }
         all.extend(page);
     }
