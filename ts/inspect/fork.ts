@@ -2,8 +2,8 @@
 
 import { randomUUID } from "node:crypto";
 import * as agentium from "../contracts/agentium/store.js";
-import * as agentos from "../contracts/agentos/checkpoints.js";
-import { refuseUnknown } from "../contracts/agentos/fork.js";
+import * as agentos from "../contracts/agentos/checkpoint-store.js";
+import { refuseUnknown } from "../contracts/agentos/patch.js";
 import { ForkpointError, isArray, quote, typeError } from "../bridge/errors.js";
 import { SessionStore } from "../contracts/helix/store.js";
 import { requireId } from "../store/ids.js";

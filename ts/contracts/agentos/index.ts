@@ -1,14 +1,8 @@
 /** The entry `forkpoint/agentos`. */
 
 import "../../bridge/bundled.js";
-export {
-  CheckpointStore,
-  resumePlan,
-  type RunInfo,
-  type RunsPage,
-  type ResumePlan,
-  type CheckpointStoreOptions,
-} from "./checkpoint-store.js";
+export { CheckpointStore, type RunInfo, type RunsPage, type CheckpointStoreOptions } from "./checkpoint-store.js";
+export { resumePlan, type ResumePlan } from "./resume-plan.js";
 export {
   recover,
   type WaitingNode,
@@ -17,13 +11,6 @@ export {
   type RunOutcome,
   type RecoveredRun,
 } from "./recovery.js";
-export type {
-  EffectClass,
-  DiagnosticsView,
-  StatePartitions,
-  Checkpoint,
-  CheckpointMetadata,
-  ICheckpointStore,
-} from "./contract.js";
+export type * from "./contract.js";
 export type { RunStats as CheckpointStats } from "../../store/results.js";
 export type { RecoverableGraph } from "./graph.js";

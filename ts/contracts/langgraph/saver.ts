@@ -48,7 +48,7 @@ import { encodeMark } from "../../store/mark.js";
 import { identityIn } from "./mark.js";
 import { retrying } from "./retry.js";
 import { hasStopped, status, type ThreadStatus } from "./status.js";
-import { ThreadLeases, isRun, setThreadLeases } from "./thread-leases.js";
+import { ThreadLeases, isRun, threadLeases } from "./thread-leases.js";
 import * as threads from "./threads.js";
 import { type Peer, type SaverContext, find, listed, refOf, readListing, tupleOf } from "./tuples.js";
 import { dump, trust } from "./serde.js";
@@ -108,7 +108,7 @@ export function saverOf(peer: Peer): typeof ForkpointSaver {
       this.#handle = StoreHandle.of(target, others, langgraph);
       this.#leases = new ThreadLeases(this.#handle, lease);
       setHandle(this, this.#handle);
-      setThreadLeases(this.#handle, this.#leases);
+      threadLeases.set(this.#handle, this.#leases);
     }
 
     get program(): string | undefined {

@@ -33,17 +33,8 @@ export interface ThreadWrite {
   hasStopped: () => Promise<boolean>;
 }
 
-const all = new WeakMap<StoreHandle, ThreadLeases>();
-
-/** Lets `recover` find the leases of the saver with this handle. */
-export function setThreadLeases(handle: StoreHandle, leases: ThreadLeases): void {
-  all.set(handle, leases);
-}
-
-/** Returns the leases of the saver with this handle. */
-export function threadLeasesOf(handle: StoreHandle): ThreadLeases | undefined {
-  return all.get(handle);
-}
+/** The leases of each saver, by its handle. `recover` needs them. */
+export const threadLeases = new WeakMap<StoreHandle, ThreadLeases>();
 
 export class ThreadLeases {
   readonly #handle: StoreHandle;

@@ -1,6 +1,6 @@
 /** The lease of a run of a Workflow or a Graph. It is taken when the run begins, and released when it ends. */
 
-import { ForkpointError, readingArgument } from "../../bridge/errors.js";
+import { ForkpointError } from "../../bridge/errors.js";
 import type { StoreHandle } from "../../store/handle.js";
 import type { HeldLease } from "../../store/lease.js";
 import type { RunKey } from "../../store/run-ref.js";
@@ -37,11 +37,6 @@ export class RunLease {
   async release(): Promise<void> {
     await this.#lease?.release().catch(() => {});
   }
-}
-
-/** Returns true for an object with this method, which is then a store of somebody else. */
-export function isForeign(store: unknown, method: string): boolean {
-  return readingArgument("store", () => typeof (store as Record<string, unknown> | null)?.[method] === "function");
 }
 
 /** The error for what takes leases over a store that is not of this package. */
