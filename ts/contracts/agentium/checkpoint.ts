@@ -56,7 +56,6 @@ export function storedRef(checkpoint: WorkflowCheckpoint<unknown>): StepRef {
   return { id, runId, stepIndex, stepName, age: new Date((createdAt ?? timestamp ?? 0) as number).getTime() || 0 };
 }
 
-/** Sorts stored checkpoints in the order of their run. */
 export function sorted<T extends WorkflowCheckpoint<any>>(checkpoints: Iterable<T>): T[] {
   return [...checkpoints].toSorted((a, b) => inOrder(storedRef(a), storedRef(b)));
 }

@@ -88,7 +88,6 @@ export interface EventBusEvents {
 
 type Handler = (data: any) => void;
 
-/** Events of a workflow's runs. */
 export class Events extends EventEmitter {
   /**
    * Calls the listeners of an event. A listener that throws causes an uncaught exception, as with an EventTarget, and

@@ -30,7 +30,6 @@ import type { RunOptions } from "./options.js";
 import type { EventBus, WorkflowEvent } from "./events.js";
 import type { WorkflowRunOutput } from "./contract.js";
 
-/** How to start a run. */
 export interface Plan extends RunOptions {
   kind: "run" | "resume" | "replay" | "fork";
   mode: Mode;
@@ -339,9 +338,8 @@ export class Execution {
 
   /** Calls a function of the user with the context of an attempt, within the step's time limit. */
   #attempt<T>(node: Node, attempt: number, call: (context: StepContext) => Promise<T>): Promise<T> {
-    const draining = () => this.#driver.draining;
     return within(node.timeoutMs, this.#driver, `step ${quote(node.name)}`, (signal) =>
-      call(contextOf(this.#context, { node, attempt, signal, draining })),
+      call(contextOf(this.#context, node, attempt, signal, this.#driver)),
     );
   }
 

@@ -11,7 +11,6 @@ import { type OwnStore, find, findLatest, ownStore, put, type WorkflowCheckpoint
 import type { Found } from "./wire.js";
 import type { WorkflowCheckpoint } from "./contract.js";
 
-/** The parts of a checkpoint that a run needs to continue. */
 export interface Recorded {
   id: string;
   runId: string;
@@ -20,11 +19,8 @@ export interface Recorded {
   state: Snapshot;
 }
 
-/** A checkpoint to store. */
 export interface Recording extends Recorded {
-  /** How many steps the workflow has. */
   steps: number;
-  /** True if the save also removes the run's other checkpoints of this step and of later steps. */
   rewind: boolean;
   /** The id of the checkpoint that the run was forked from. Set for the run's first checkpoint only. */
   parent: string | undefined;
@@ -32,11 +28,9 @@ export interface Recording extends Recorded {
   previous: string | null;
 }
 
-/** The interface between a run and its store. */
 export interface Recorder {
   /** Identifies the stored data. A run can be in progress only once for each identity. */
   readonly identity: unknown;
-  /** The format that turns states into bytes. */
   readonly format: Format;
   /** The lease of the run. Undefined if the workflow takes no leases. */
   readonly lease?: RunLease | undefined;

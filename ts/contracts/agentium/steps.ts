@@ -246,7 +246,6 @@ function readStep(step: unknown, where: string, stepIndex: number, path: readonl
 
 const tried = ["retryPolicy", "timeoutMs"];
 
-/** The fields of each kind of step. */
 const fields = {
   run: ["name", "run", ...tried],
   condition: ["name", "condition", "steps", ...tried],
@@ -259,7 +258,6 @@ function callable<T extends object>(step: T, key: keyof T & string, where: strin
   return step;
 }
 
-/** Calls a step's function or agent with its own draft of the state. */
 export async function callTask({ step }: Node, draft: unknown, context: StepContext): Promise<unknown> {
   return "agent" in step
     ? askAgent(step as AgentStep<any>, draft, context)

@@ -111,10 +111,8 @@ export interface WorkflowSaveOptions {
   lease?: Lease;
 }
 
-/** The parts of a store of this package that a workflow uses. */
 export interface OwnStore {
   handle: StoreHandle;
-  /** The value of the store's option `expectedParent`. */
   expectsParent: boolean;
 }
 
@@ -288,14 +286,11 @@ export function ownStore(store: object): OwnStore | undefined {
   return store instanceof ForkpointWorkflowStore ? open(store) : undefined;
 }
 
-/** A serialised checkpoint. */
 export interface Encoded {
   step: StepRef;
   state: Serialized;
   rest: Serialized;
-  /** How many steps the workflow has. Undefined means that this is not known. */
   steps: number | undefined;
-  /** The id of the checkpoint that the run was forked from. */
   parent: string | undefined;
   /**
    * The id of the run's latest checkpoint, as the caller knows it. Null means that the run must have no checkpoint.
@@ -337,7 +332,6 @@ export async function find({ native }: Engine, checkpointId: unknown): Promise<F
   return id === null ? null : agentium.find(native, "load", { checkpointId: id }, openFound);
 }
 
-/** Finds the latest checkpoint of a run. Returns null if the run has none. */
 export async function findLatest({ native }: Engine, runId: unknown): Promise<Found | null> {
   const run = idOrNull(runId, "runId");
   return run === null ? null : agentium.find(native, "latest", { runId: run }, openFound);

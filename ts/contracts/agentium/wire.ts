@@ -7,7 +7,6 @@ import { Contract, type Unpack, type PackedPart, type Part } from "../../bridge/
 import type { CheckpointSummary, StepResult } from "./contract.js";
 import type { RunStatus } from "../shared/recovery.js";
 
-/** A checkpoint as the engine returns it, not yet deserialised. */
 export interface Found<P = Part> {
   id: string;
   runId: string;
@@ -22,7 +21,6 @@ interface AgentiumCalls {
     stepIndex: number;
     stepName: string;
     createdAt: number;
-    /** How many steps the workflow has. */
     steps: number | undefined;
     parent: string | undefined;
     rewind: boolean;
@@ -62,7 +60,6 @@ export const openFound: Unpack<Found<PackedPart>, Found> = (found, part) => ({
   parts: found.parts.map(part),
 });
 
-/** A value of the storage driver, not yet deserialised. */
 export interface FoundValue<P = Part> {
   key: string;
   parts: P[];
@@ -91,7 +88,6 @@ interface Retry {
   backoffMs: number;
 }
 
-/** Describes a run of a workflow to the engine. */
 export interface RunTool {
   run: {
     /** All steps. A parent comes before its nested steps. `parent` is the index of the parent in this list. */
@@ -113,13 +109,11 @@ export interface RunTool {
   };
 }
 
-/** How a run begins. */
 export type Mode =
   | { kind: "plain" | "fresh" | "resume" }
   | { kind: "replay"; from: string }
   | { kind: "branch"; from: string; mutate: boolean };
 
-/** An event that the run reports to the state machine. */
 export type RunEvent =
   | { event: "started" | "mutated" | "stored" | "broke" | "drainRequested" | "aborted" }
   | { event: "loaded"; base: { id: string; runId: string; stepIndex: number; stepName: string } | null }
@@ -128,7 +122,6 @@ export type RunEvent =
   | { event: "waited" | "merged" | "conflicted"; step: number }
   | { event: "decided"; step: number; goOn: boolean };
 
-/** A command of the state machine to the run. */
 export type Command =
   | { command: "load"; id: string | null }
   | { command: "mutate" | "cancel" }

@@ -328,7 +328,6 @@ export function snapshot(checkpoint: Checkpoint, { format }: Engine) {
   });
 }
 
-/** Makes a fresh checkpoint from its record. */
 export function restore({ format }: Engine, { metadata, parts }: Found): Checkpoint {
   const { id, runId, timestamp } = metadata;
   const checkpoint = decodeCheckpoint<Checkpoint>(format, parts, { id, runId, timestamp });

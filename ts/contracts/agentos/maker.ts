@@ -7,9 +7,7 @@ import { type Identity, encodeMark } from "../../store/mark.js";
 /** The maker of each store, by the store's handle. `recover` needs it. */
 export const makers = new WeakMap<StoreHandle, Maker>();
 
-/** Marks the checkpoints that a store saves. */
 export class Maker {
-  /** The option `program` of the store. */
   readonly program: string | undefined;
   readonly #isLeased: boolean;
   /** What is known about graphs, by the ids that AgentOS gave them at `compile()`. Null: two graphs have the same id. */

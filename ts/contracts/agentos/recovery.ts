@@ -109,7 +109,6 @@ export type RunOutcome =
 /** What became of a run. */
 export type RecoveredRun = { runId: string } & (RunOutcome | UnrecoveredRun);
 
-/** The number of runs in a page of the listing. */
 const PAGE = 1_000;
 
 const parsers = {
@@ -163,7 +162,6 @@ export async function recover(
   const ofGraph = (graphId: string) => (maker?.program === undefined ? programOf(graphId) : {});
   const settings = settingsOf(own);
 
-  /** The runs of this graph that may need recovery. */
   async function* candidates(): AsyncGenerator<string> {
     const { idPrefix: graphIdPrefix, isParallel } = shape;
     let before: number | undefined;
@@ -218,7 +216,6 @@ interface Parts {
   lease: HeldLease;
 }
 
-/** Continues a run under its lease. */
 class Continuation {
   readonly #parts: Parts;
 
@@ -334,7 +331,6 @@ class Continuation {
   }
 }
 
-/** What AgentOS asks the human. */
 function promptOf({ nodeResults }: Checkpoint, nodeId: string): string | undefined {
   const output = nodeResults[nodeId]?.output as { prompt?: unknown } | undefined;
   return typeof output?.prompt === "string" ? output.prompt : undefined;

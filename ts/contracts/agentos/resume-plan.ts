@@ -33,7 +33,6 @@ export function resumePlan(checkpoint: Pick<Checkpoint, "nodeResults" | "visited
   return parse(planner.call(JSON.stringify(recorded))) as ResumePlan;
 }
 
-/** Returns the fields of a checkpoint that the resume planner needs. */
 function recordedIn(checkpoint: Parameters<typeof resumePlan>[0]) {
   if (typeof checkpoint !== "object" || checkpoint === null) {
     throw typeError(`checkpoint must be an object, and is ${show(checkpoint)}`);

@@ -4,7 +4,6 @@ import type { Status } from "./status.js";
 import { Contract, type Unpack, type PackedPart, type Part } from "../../bridge/wire.js";
 import type { CheckpointMetadata } from "./contract.js";
 
-/** A checkpoint as the engine returns it. */
 interface FoundCheckpoint extends CheckpointMetadata {
   status: Status | null;
   mark?: string;
@@ -27,7 +26,6 @@ export const openFound: Unpack<FoundCheckpoint, Found> = (found, part) => ({
   parts: found.parts.map(part),
 });
 
-/** A run as the engine lists it. */
 export interface FoundRun {
   cursor: string;
   checkpoints: number;
@@ -46,7 +44,6 @@ type Columns = { count: number } & {
   [K in keyof CheckpointMetadata]: CheckpointMetadata[K] | Array<CheckpointMetadata[K]>;
 };
 
-/** Turns a listing into rows. */
 export function rowsOf({ count, ...columns }: Columns): CheckpointMetadata[] {
   const each = <T>(column: T | T[]): T[] => (Array.isArray(column) ? column : Array<T>(count).fill(column));
   const runId = each(columns.runId);

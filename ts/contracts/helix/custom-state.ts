@@ -7,7 +7,6 @@ import { type Context, type Decision, type Session, listPart, update } from "./s
 import { fieldsOf } from "./values.js";
 import type { CustomStateChanges, MergeResult } from "./contract.js";
 
-/** Changes of a custom state. */
 interface Changes {
   values: Record<string, unknown>;
   /**
@@ -71,7 +70,6 @@ function merge(customState: Record<string, unknown>, { values, arrayReplacements
   return warnings;
 }
 
-/** Makes the decision that merges changes into the custom state of a session. */
 function mergeAll({ engine }: Context, { state }: Session, all: Changes[]): Decision<MergeResult> {
   const customState = (state.customState(engine.format) ?? {}) as Record<string, unknown>;
   const warnings = all.flatMap((changes) => merge(customState, changes));
@@ -83,7 +81,6 @@ export function mergeCustomState(context: Context, sessionId: string, changes: S
   return update(context, sessionId, (session) => mergeAll(context, session, [readChanges(changes, format)]));
 }
 
-/** Adds changes to those that wait. */
 export function stage(context: Context, sessionId: string, changes: Serialized): Promise<void> {
   const { engine } = context;
   return update(context, sessionId, (session) => {
@@ -92,7 +89,6 @@ export function stage(context: Context, sessionId: string, changes: Serialized):
   });
 }
 
-/** Merges all changes that wait, in the order in which they were staged. */
 export function promote(context: Context, sessionId: string): Promise<MergeResult> {
   const { engine } = context;
   return update(context, sessionId, (session) => {
@@ -103,7 +99,6 @@ export function promote(context: Context, sessionId: string): Promise<MergeResul
   });
 }
 
-/** Drops all changes that wait. */
 export function discard(context: Context, sessionId: string): Promise<void> {
   const { engine } = context;
   return update(context, sessionId, (session) => {

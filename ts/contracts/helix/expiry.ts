@@ -1,16 +1,9 @@
 /** Removes what has expired. What has expired counts nowhere, so this only frees space. */
 
 import { readRecord } from "../../store/options.js";
-import {
-  betweenSteps,
-  prune as pruneCheckpoints,
-  pruneOptions,
-  throwIfStopped,
-  type PruneOptions,
-} from "../../store/retention.js";
+import { prune as pruneCheckpoints, pruneOptions, throwIfStopped, type PruneOptions } from "../../store/retention.js";
 import type { PruneResult, PruneProgress } from "../../store/results.js";
 import { warn } from "../../bridge/warnings.js";
-import { type Cursor, storeCalls } from "../../bridge/wire.js";
 import { BATCH as PAGE, type Context, expire } from "./sessions.js";
 import { helix } from "./wire.js";
 
@@ -22,8 +15,6 @@ export interface SessionPruneResult extends Omit<PruneResult, "lineages"> {
 
 /** The shortest time between two sweeps, in ms. */
 const SHORTEST_PAUSE = 1_000;
-/** The maximum number of checkpoints that one transaction removes. */
-const BATCH = 500;
 
 /** Sweeps after writes, at most ten times in a time to live. */
 export class Sweeper {
@@ -45,7 +36,8 @@ export class Sweeper {
     const aliveSince = context.clock.aliveSince();
     try {
       await expireSessions(context, aliveSince, closing, (sessionId) => expire(context, sessionId, aliveSince));
-      await expireCheckpoints(context, aliveSince, closing);
+      const rule = { keepLastN: null, maxBytes: null, olderThan: aliveSince };
+      await pruneCheckpoints(context.engine, helix.name, rule, closing);
       this.#failures = 0;
     } catch (error) {
       if (closing()) return;
@@ -80,20 +72,6 @@ async function expireSessions(
   }
 }
 
-async function expireCheckpoints(
-  { engine: { native } }: Context,
-  savedBefore: number,
-  closing: () => boolean,
-): Promise<void> {
-  let next: Cursor | undefined;
-  do {
-    const fields = { contract: helix.name, rule: { savedBefore }, cursor: next, most: BATCH };
-    next = (await storeCalls.call(native, "prune", fields)).next ?? undefined;
-    await betweenSteps(undefined, closing);
-  } while (next !== undefined);
-}
-
-/** Removes checkpoints, and the sessions whose last write was before `olderThan`. */
 export async function prune(
   context: Context,
   options: PruneOptions<SessionPruneResult> | undefined,

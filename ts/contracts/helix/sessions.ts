@@ -10,7 +10,7 @@ import type { NewPart, Part } from "../../bridge/wire.js";
 import type { Compared, Comparison } from "./comparison.js";
 import { PAGE, pageOf } from "../../store/page.js";
 import { type Clock, sessionListOptions } from "./options.js";
-import type { Turns } from "./turns.js";
+import type { Turns } from "../shared/turns.js";
 import { type EncodedState, StoredState, partsOf, readMessages } from "./values.js";
 import { type End, type Row, helix } from "./wire.js";
 import type { AgentStatus } from "./contract.js";
@@ -38,7 +38,6 @@ export interface SessionsPage {
   cursor: string | null;
 }
 
-/** What the calls on sessions need. */
 export interface Context {
   engine: Engine;
   clock: Clock;
@@ -56,12 +55,10 @@ export class Session {
     this.#parts = parts;
   }
 
-  /** The session's document. */
   get state(): StoredState {
     return new StoredState(this.#parts, `session ${quote(this.row.id)}`);
   }
 
-  /** A list that is stored beside the document. */
   list<T>(name: ListName, { format }: Engine): T[] {
     const part = this.#parts.find((one) => one.name === name);
     if (part === undefined) return [];
@@ -74,7 +71,6 @@ export type ListName = "staging" | "runs" | "subSessions";
 
 export const bytesOf = ({ bytes }: NewPart): Bytes => bytes;
 
-/** Makes the part that stores a list. */
 export function listPart(name: ListName, list: readonly unknown[], { format }: Engine): NewPart {
   return { name, ...format.serialize(list, name) };
 }
@@ -178,7 +174,6 @@ export function update<T>(
   });
 }
 
-/** The error for a session that is not there. */
 export function notFound(sessionId: string): ForkpointError {
   const message = `session ${quote(sessionId)} not found: create it first, or check whether it has expired`;
   return new ForkpointError("NOT_FOUND", message);
@@ -205,7 +200,6 @@ export async function compare(
   return found !== null && found.savedAt >= clock.aliveSince() ? found : null;
 }
 
-/** Makes the edit that replaces a session's document. */
 export async function replaceState(context: Context, sessionId: string, encoded: EncodedState): Promise<Edit> {
   const compared = encoded.messages && (await compare(context, sessionId, encoded.messages));
   return {
@@ -227,7 +221,6 @@ export async function truncate({ engine }: Context, { row, state }: Session, len
   return { messages: { length }, parts: state.withMessages(messages ?? []) };
 }
 
-/** Makes a fresh state of a session's document. */
 export async function loadState(context: Context, sessionId: string): Promise<Record<string, unknown> | null> {
   const { engine } = context;
   for (;;) {
@@ -261,10 +254,8 @@ export async function readLog(
   return { messages, total: found.total };
 }
 
-/** The number of sessions that one query lists. */
 export const BATCH = 500;
 
-/** Lists sessions. The session that was created last comes first. */
 export async function listSessions({ engine: { native }, clock }: Context, options: unknown): Promise<SessionsPage> {
   const read = readRecord(options, "options", sessionListOptions);
   const { limit = PAGE, status: statuses, agentType: agentTypes } = read;

@@ -16,7 +16,7 @@ import { Events, type CheckpointCreatedEvent } from "./events.js";
 import { Clock, count as wholeCount, messageOptions, readSessionOptions, type SessionStoreOptions } from "./options.js";
 import * as runs from "./runs.js";
 import * as sessions from "./sessions.js";
-import { Turns } from "./turns.js";
+import { Turns } from "../shared/turns.js";
 import { encodeState, fieldsOf, packMessages, requireStatus, splitSession } from "./values.js";
 import { SESSIONS, helix } from "./wire.js";
 import type {
@@ -449,7 +449,6 @@ export class SessionStore<TState extends object = Record<string, any>>
     });
   }
 
-  /** Returns a list that is stored beside the session's document. */
   #list<T>(sessionId: unknown, name: sessions.ListName): Promise<T[]> {
     return this.#ask(sessionId, [], async (context, id) => {
       const session = await sessions.find(context, id);
@@ -457,7 +456,6 @@ export class SessionStore<TState extends object = Record<string, any>>
     });
   }
 
-  /** Runs a write on a session. */
   async #change<T>(sessionId: unknown, work: (context: sessions.Context, id: string) => Promise<T>): Promise<T> {
     const result = await this.#save((context) => work(context, requireId(sessionId, "sessionId")));
     this.#sweepIfDue();

@@ -34,12 +34,10 @@ function pack(messages: readonly Serialized[]): Packed & { bytes: Uint8Array } {
   };
 }
 
-/** Returns true if a value can be stored as a message. */
 export function isMessage(value: unknown): boolean {
   return typeof value === "object" && value !== null && !isArray(value);
 }
 
-/** Splits packed messages. */
 export function unpackMessages({ tags, lengths, bytes }: Packed & { bytes: Uint8Array }): Array<Stored> {
   let start = 0;
   return tags.map((tag, at) => {
@@ -52,7 +50,6 @@ export function unpackMessages({ tags, lengths, bytes }: Packed & { bytes: Uint8
 /** The number of messages that are deserialised before timers get a turn. */
 const TURN = 512;
 
-/** Deserialises messages. Each call returns fresh objects. */
 export async function readMessages(format: Format, messages: readonly Serialized[], what: string): Promise<object[]> {
   const read: object[] = [];
   for (const { tag, bytes } of messages) {
@@ -93,7 +90,6 @@ type Place = null | { shared: number } | Packed;
 
 /** What the part `layout` says. */
 export interface Layout {
-  /** True if the state has a field `customState`. */
   customState: boolean;
   messages: Place;
 }
@@ -110,7 +106,6 @@ export interface EncodedState {
   messages: PackedMessages | null;
 }
 
-/** Serialises a state. */
 export function encodeState(state: unknown, path: string, format: Format): EncodedState {
   const fields = fieldsOf(state, path);
   const stepCount = fields["stepCount"];
@@ -148,7 +143,6 @@ function layoutPart(layout: Layout): Part {
   return { name: "layout", tag: "json", bytes: Buffer.from(JSON.stringify(layout)) };
 }
 
-/** The parts of a state that was stored. */
 export class StoredState {
   readonly #parts: ReadonlyMap<string, Part>;
   readonly #layout: Layout;
@@ -173,12 +167,10 @@ export class StoredState {
     return messages !== null && "shared" in messages ? messages.shared : null;
   }
 
-  /** True if the state has a field `messages`. */
   get hasMessages(): boolean {
     return this.#layout.messages !== null;
   }
 
-  /** The parts of this state, to store them under another name. */
   get parts(): Part[] {
     return ["state", "customState", "layout", "messages"].flatMap((name) => this.#parts.get(name) ?? []);
   }
@@ -198,7 +190,6 @@ export class StoredState {
     return deserialize(format, tag, bytes, this.#what);
   }
 
-  /** The parts to store when `customState` changes. */
   withCustomState(customState: unknown, format: Format): NewPart[] {
     const part = { name: "customState", ...serializeObject(customState, "customState", format) };
     return this.#layout.customState ? [part] : [part, layoutPart({ ...this.#layout, customState: true })];

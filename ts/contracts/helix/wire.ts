@@ -25,7 +25,6 @@ export interface Packed {
 
 type Name = Pick<Part, "name" | "tag">;
 
-/** A checkpoint as the engine returns it. */
 export interface FoundCheckpoint<P> {
   id: string;
   sessionId: string;

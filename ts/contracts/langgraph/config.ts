@@ -4,7 +4,6 @@ import type { Config } from "@langchain/langgraph-checkpoint";
 import { ForkpointError, readingArgument, show, typeError } from "../../bridge/errors.js";
 import { requireId, splitLineage, text } from "../../store/ids.js";
 
-/** The thread, namespace and id of a checkpoint. */
 export interface CheckpointRef {
   threadId: string;
   namespace: string;
@@ -56,7 +55,6 @@ export function configOf({ threadId, namespace, id }: CheckpointRef): Config {
   return { configurable: { thread_id: threadId, checkpoint_ns: namespace, checkpoint_id: id } };
 }
 
-/** Parses a lineage's name in the engine. */
 export function lineageOf(name: string): { threadId: string; checkpointNs: string } {
   const { threadId, namespace: checkpointNs } = splitLineage(name);
   return { threadId, checkpointNs };

@@ -11,7 +11,6 @@ import { type Found, type FoundWrite, each, langgraph, openFound } from "./wire.
 
 type History = Record<string, DeltaChannelHistory>;
 
-/** The number of ancestors in a page. */
 const PAGE = 500;
 
 /**

@@ -177,7 +177,6 @@ async function* candidates(saver: ForkpointSaver, maxAgeMs: number): AsyncGenera
   }
 }
 
-/** Returns the graph itself, or the graph inside of an agent of LangChain. */
 function graphOf(agent: Agent): RecoverableThreads | undefined {
   return typeof (agent as RecoverableThreads | undefined)?.nodes === "object"
     ? (agent as RecoverableThreads)
@@ -298,7 +297,6 @@ class Recovery {
   }
 }
 
-/** Leaves out the keys whose values are undefined. */
 function definedOf<T extends object>(given: T | undefined): Partial<T> {
   return Object.fromEntries(Object.entries(given ?? {}).filter(([, value]) => value !== undefined)) as Partial<T>;
 }

@@ -53,12 +53,10 @@ export async function status(context: Context, threadId: unknown, namespace = ""
   return found && statusAt(context, found);
 }
 
-/** Where a thread stands, and who made its newest checkpoint. */
 export interface Standing extends ThreadStatus {
   mark: Mark;
 }
 
-/** Reads where a thread stands. */
 export async function standing(context: Context, threadId: string): Promise<Standing | null> {
   const thread = idOrNull(threadId, "threadId");
   const found = thread === null ? null : await outline(context, thread, "");
@@ -97,7 +95,6 @@ function outline({ native }: Pick<SaverContext, "native">, threadId: string, nam
   return langgraph.find(native, "outline", { threadId, namespace }, openFound);
 }
 
-/** What the pending writes of a checkpoint say about its tasks. */
 interface Tasks {
   /** True if a task failed and has not succeeded since. */
   failed: boolean;
@@ -190,7 +187,6 @@ export async function nextNodes({ serde }: Pick<SaverContext, "serde">, { parts 
   return [...next, ...sent];
 }
 
-/** Reads the part of a checkpoint that belongs to no channel. */
 async function restOf(
   { serde }: Pick<SaverContext, "serde">,
   { parts }: Pick<Found, "parts">,

@@ -60,7 +60,6 @@ export interface SaverPruneResult {
 /** The maximum number of checkpoints that one transaction removes. */
 const BATCH = 500;
 
-/** Removes a thread with all of its namespaces, and the writes to checkpoints that were never stored. */
 export async function remove({ native }: Pick<Engine, "native">, threadId: unknown): Promise<void> {
   const thread = idOrNull(threadId, "threadId");
   if (thread !== null) await langgraph.call(native, "deleteThread", { threadId: thread });
@@ -181,7 +180,6 @@ async function keepOnly(
   }
 }
 
-/** Copies a thread byte by byte to a new thread. The checkpoints keep their ids. */
 export async function copy(context: SaverContext, source: unknown, target: unknown): Promise<void> {
   const [from, to] = [requireId(source, "sourceThreadId"), requireId(target, "targetThreadId")];
   const { native } = context;
@@ -217,7 +215,6 @@ export async function copy(context: SaverContext, source: unknown, target: unkno
   }
 }
 
-/** Lists the headers of a thread, or of all threads, newest id first. */
 export function headers(
   context: Pick<SaverContext, "native" | "serde">,
   threadId: string | undefined,

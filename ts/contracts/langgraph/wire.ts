@@ -25,7 +25,6 @@ export interface FoundWrite<P = Part> {
   part: P;
 }
 
-/** A checkpoint with its writes. */
 export interface Found<P = Part> {
   header: Header<P>;
   parts: P[];
@@ -64,7 +63,6 @@ interface LanggraphCalls {
     namespace: string;
     id: string;
     task: string;
-    /** The path of the task in the graph. */
     path: string | undefined;
     writes: Array<{ index: number; channel: string; tag: string; claimedBy: string | undefined }>;
     replace: boolean;

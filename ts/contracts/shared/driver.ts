@@ -3,19 +3,19 @@
  * Also handles what all runs have in common: waits, aborts, drains, and the end of the run.
  */
 
-import { onDrain } from "./drain.js";
+import { type DrainController, onDrain } from "./drain.js";
 import { Tool } from "../../bridge/native.js";
 import { parse } from "../../bridge/wire.js";
 
 /** A value, or a promise of it. */
 export type MaybePromise<T> = T | Promise<T>;
 
-/** What ends a run early. */
 interface Stops {
   signal?: AbortSignal;
-  drain?: { readonly drained: boolean; waitForDrain(): Promise<void> };
+  drain?: Pick<DrainController, "drained" | "waitForDrain">;
 }
 
+/** The events that all runs have. */
 type Common = { event: "started" | "drainRequested" | "aborted" };
 
 export class Driver<Event extends { event: string }, Command, Result> {
@@ -23,7 +23,7 @@ export class Driver<Event extends { event: string }, Command, Result> {
   readonly #execute: (command: Command) => void;
   readonly #cancelled = new AbortController();
   readonly #timers = new Set<NodeJS.Timeout>();
-  /** The functions to call when the run ends. */
+  /** Called when the run ends. */
   readonly #releases: Array<() => void> = [];
   #signal: AbortSignal | undefined;
   readonly #ended = new AbortController();
@@ -41,7 +41,6 @@ export class Driver<Event extends { event: string }, Command, Result> {
     return this.#cancelled.signal;
   }
 
-  /** True if a drain was requested. */
   get draining(): boolean {
     return this.#draining;
   }
@@ -51,16 +50,12 @@ export class Driver<Event extends { event: string }, Command, Result> {
     return this.#ended.signal;
   }
 
-  /** True if the run has ended. */
   get over(): boolean {
     return this.#ended.signal.aborted;
   }
 
   /** Starts the run. `before` is called first, unless the signal is already aborted. */
-  start(
-    { signal, drain }: { signal?: AbortSignal; drain?: Parameters<typeof onDrain>[0] & { drained: boolean } },
-    before?: () => void,
-  ): Promise<Result> {
+  start({ signal, drain }: Stops, before?: () => void): Promise<Result> {
     return new Promise((resolve, reject) => {
       this.#settle = { resolve, reject };
       this.#signal = signal;
@@ -68,11 +63,10 @@ export class Driver<Event extends { event: string }, Command, Result> {
       if (signal !== undefined) this.#listenToAbort(signal);
       if (this.over) return;
       before?.();
-      this.#common("started");
+      this.on({ event: "started" });
     });
   }
 
-  /** Tells the state machine an event, and executes its commands. */
   on(event: Event | Common): void {
     if (this.over) return;
     try {
@@ -99,7 +93,6 @@ export class Driver<Event extends { event: string }, Command, Result> {
     this.#cancelled.abort(this.#signal?.aborted ? this.#signal.reason : undefined);
   }
 
-  /** Calls the function when the run ends. */
   onEnd(release: () => void): void {
     this.#releases.push(release);
   }
@@ -124,10 +117,6 @@ export class Driver<Event extends { event: string }, Command, Result> {
     this.#settle.reject(error);
   }
 
-  #common(event: Common["event"]): void {
-    this.on({ event });
-  }
-
   #endWaits(): void {
     for (const timer of this.#timers) clearTimeout(timer);
     this.#timers.clear();
@@ -136,14 +125,14 @@ export class Driver<Event extends { event: string }, Command, Result> {
   #listenToDrain(drain: NonNullable<Stops["drain"]>): void {
     const requested = () => {
       this.#draining = true;
-      this.#common("drainRequested");
+      this.on({ event: "drainRequested" });
     };
     if (drain.drained) requested();
     else this.onEnd(onDrain(drain, requested));
   }
 
   #listenToAbort(signal: AbortSignal): void {
-    const abort = () => this.#common("aborted");
+    const abort = () => this.on({ event: "aborted" });
     if (signal.aborted) return abort();
     signal.addEventListener("abort", abort, { once: true });
     this.onEnd(() => signal.removeEventListener("abort", abort));

@@ -32,7 +32,6 @@ export function encodeCheckpoint<T>(
   return { fields, state, rest: format.serialize(rest, "checkpoint") };
 }
 
-/** The states that a contract accepts: only objects, or any values. */
 export type States = "objects" | "values";
 
 /** Serialises a state. Throws if the contract does not accept the state, or the result of its toJSON. */
@@ -78,7 +77,6 @@ export function decodeCheckpoint<T extends object>(
   return Object.assign(checkpoint, fields, { state: read(format, state.tag, state.bytes, what) });
 }
 
-/** Checks and returns the two parts of a record. */
 export function stateAndRest([state, rest]: Part[], id: string): [state: Serialized, rest: Serialized] {
   if (state?.name !== "state" || rest?.name !== "rest") {
     throw new ForkpointError(

@@ -101,7 +101,6 @@ export interface RecoverReport<R> {
   checked: number;
 }
 
-/** The options that `recover` has for every framework, with their defaults. */
 export interface Settings {
   /** Undefined: not given, which means 0. */
   idleMs: number | undefined;
@@ -113,10 +112,8 @@ export interface Settings {
   onRecovered: ((run: never) => void) | undefined;
 }
 
-/** Parses a list of ids. */
 export const ids: OptionParser<string[]> = (value, name) => [...new Set(requireIds(value, name))];
 
-/** The parsers of the options that every framework has. */
 export const sharedOptions = {
   idleMs: whole(0, Number.MAX_SAFE_INTEGER, "milliseconds"),
   maxAgeMs: atMost("milliseconds"),
@@ -127,7 +124,6 @@ export const sharedOptions = {
   onRecovered: callback<(run: never) => void>,
 };
 
-/** Fills in the defaults of the options that every framework has. */
 export function settingsOf(options: Parsed<typeof sharedOptions>): Settings {
   const { idleMs, maxAgeMs, concurrency = 4, leaseTtlMs = TTL_MS, maxAttempts = 3, signal, onRecovered } = options;
   const limits = { maxAgeMs: maxAgeMs ?? Infinity, maxAttempts: maxAttempts ?? Infinity };
@@ -255,7 +251,6 @@ export interface Candidate {
 export interface Framework<T> {
   handle: StoreHandle;
   settings: Settings;
-  /** The contract. */
   space: string;
   /** How the framework calls a run. */
   noun: "run" | "thread";
@@ -271,7 +266,6 @@ export interface Framework<T> {
   work(run: string, lease: HeldLease): Promise<T>;
 }
 
-/** Recovers the runs of a framework. */
 export function recoverRuns<R, T extends object>(framework: Framework<T>): Promise<RecoverReport<R>> {
   const { handle, settings, space, noun } = framework;
   const newest = async (run: string) => {

@@ -30,7 +30,6 @@ export interface GraphThreadsPage {
   cursor: string | null;
 }
 
-/** Returns a page of threads. The thread that began last comes first. */
 export async function listWithStatus<S>(
   { native }: Engine,
   checkpointer: GraphCheckpointer<S>,

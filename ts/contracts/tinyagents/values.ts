@@ -1,18 +1,10 @@
 /** Turns checkpoints and pending writes into parts and back. */
 
-import {
-  ForkpointError,
-  isArray,
-  quote,
-  rangeError,
-  reading,
-  readingArgument,
-  show,
-  typeError,
-} from "../../bridge/errors.js";
+import { isArray, quote, rangeError, reading, readingArgument, show, typeError } from "../../bridge/errors.js";
 import { idOrNull, listOf, optionalId, requireId, requireIds } from "../../store/ids.js";
 import { type Format, type Serialized, deserialize, parseStored } from "../../bridge/serializer.js";
 import type { NewPart } from "../../bridge/wire.js";
+import { stateAndRest } from "../shared/record.js";
 import type { Found, FoundWrite, Header } from "./wire.js";
 import type { CheckpointMetadata, Namespace, PendingWrite, ThreadCheckpoint } from "./contract.js";
 
@@ -24,7 +16,6 @@ interface Listed {
   metadata: Record<string, unknown>;
 }
 
-/** A checkpoint to put, serialised. */
 export interface EncodedCheckpoint {
   threadId: string;
   id: string;
@@ -121,13 +112,11 @@ export function readNamespace(text: string): Namespace {
   return text === "" ? [] : (parseStored(text, "a namespace") as Namespace);
 }
 
-/** Reads the fields that listings show. */
 export function readListed(header: Header, format: Format): Listed {
   const { tag, bytes } = header.metadata;
   return deserialize(format, tag, bytes, `the metadata of checkpoint ${quote(header.id)}`) as Listed;
 }
 
-/** Makes the entry of a checkpoint in a listing. */
 export function metadataOf(header: Header, format: Format): CheckpointMetadata {
   const { runId, nextNodes, interrupted, metadata } = readListed(header, format);
   return {
@@ -143,13 +132,9 @@ export function metadataOf(header: Header, format: Format): CheckpointMetadata {
   };
 }
 
-/** Makes a fresh checkpoint. */
 export function decodeCheckpoint<S>({ header, parts }: Found, format: Format): ThreadCheckpoint<S> {
   const what = `checkpoint ${quote(header.id)}`;
-  const [state, rest] = parts;
-  if (state?.name !== "state" || rest?.name !== "rest") {
-    throw new ForkpointError("CORRUPT", `${what} does not consist of the parts "state" and "rest": restore a backup`);
-  }
+  const [state, rest] = stateAndRest(parts, header.id);
   const { runId, nextNodes, metadata } = readListed(header, format);
   // The fields are assigned to the object that was read, because an unknown field may have the name `__proto__`.
   const fields = deserialize(format, rest.tag, rest.bytes, what) as Record<string, unknown>;
@@ -167,14 +152,12 @@ export function decodeCheckpoint<S>({ header, parts }: Found, format: Format): T
   }) as unknown as ThreadCheckpoint<S>;
 }
 
-/** A pending write, serialised. */
 export interface EncodedWrite {
   task: string;
   index: number;
   part: NewPart;
 }
 
-/** Serialises pending writes. */
 export function encodeWrites(writes: unknown, format: Format): EncodedWrite[] {
   if (!isArray(writes)) throw typeError(`writes must be an array, and is ${show(writes)}`);
   return readingArgument("writes", () => [...writes]).map((write, at) => {
@@ -190,7 +173,6 @@ export function encodeWrites(writes: unknown, format: Format): EncodedWrite[] {
   });
 }
 
-/** Makes a fresh pending write. */
 export function decodeWrite({ task, index, part }: FoundWrite, format: Format): PendingWrite {
   const what = `a write of task ${quote(task)}`;
   const [node, channel] = parseStored(part.name, what) as [string, string];

@@ -23,7 +23,6 @@ export interface FoundWrite<P = Part> {
   part: P;
 }
 
-/** A checkpoint with its pending writes. */
 export interface Found<P = Part> {
   header: Header<P>;
   parts: P[];

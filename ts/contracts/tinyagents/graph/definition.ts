@@ -44,7 +44,6 @@ export interface GraphOutline<S> {
 type Source = number | null;
 type Route = (state: any) => unknown;
 
-/** A node, checked. */
 export interface GraphNode {
   name: string;
   options: NodeOptions<any, any> | Subgraph;
@@ -57,7 +56,6 @@ export interface GraphDefinition {
   nodes: GraphNode[];
   routes: Map<Source, Route[]>;
   description: GraphTool["run"]["graph"];
-  /** Returns the number of a node, or undefined. */
   numberOf(name: string): number | undefined;
 }
 

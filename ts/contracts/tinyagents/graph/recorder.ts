@@ -43,7 +43,6 @@ export interface BoundaryTask {
   record: TaskRecord;
 }
 
-/** A boundary with its state and its tasks. */
 export interface ReachedBoundary {
   boundary: Boundary;
   state: Snapshot;
@@ -54,21 +53,17 @@ export interface ReachedBoundary {
   memory: Promise<MemorySnapshot> | undefined;
 }
 
-/** A checkpoint, as a run needs it. */
 export interface Loaded {
   checkpoint: ThreadCheckpoint<any> & { memorySnapshot?: MemorySnapshot };
   activations: Activation[];
-  /** True if the checkpoint is the latest of its namespace. */
   latest: boolean;
 }
 
-/** The thread and the namespace of a run. */
 export interface ThreadRef {
   threadId: string;
   namespace: Namespace;
 }
 
-/** Loads a checkpoint. Without an id, loads the latest of the namespace. */
 export async function loadCheckpoint(
   checkpointer: GraphCheckpointer<any>,
   thread: ThreadRef,
