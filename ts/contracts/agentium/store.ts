@@ -8,7 +8,7 @@ import { StoreHandle } from "../../store/handle.js";
 import { idOrNull } from "../../store/ids.js";
 import { leaseOption, type Lease } from "../../store/lease.js";
 import { flag, readRecord, splitOptions, whole, type StoreOptions } from "../../store/options.js";
-import { PAGE, pageOf, pageOptions } from "../../store/page.js";
+import { pageOf, pageOptions } from "../../store/page.js";
 import type { Store } from "../../store/store.js";
 import { decodeCheckpoint, detachBuffers, encodeCheckpoint } from "../shared/record.js";
 import type { RunStatus } from "../shared/recovery.js";
@@ -344,18 +344,14 @@ function restore<TState>({ format }: Engine, found: Found | null): WorkflowCheck
 }
 
 async function runs({ native }: Engine, options: unknown): Promise<WorkflowRunsPage> {
-  const { limit = PAGE, cursor: before } = readRecord(options, "options", pageOptions);
-  // Request one run more than the page holds. If the engine returns it, there is a next page.
-  const found = await agentium.call(native, "runs", { limit: limit + 1, before });
-  const { page, cursor } = await pageOf(
-    native,
-    agentium.name,
-    { found, limit },
-    ({ runId }) => runId,
-    (entry, lease) => {
+  const { page, cursor } = await pageOf(native, readRecord(options, "options", pageOptions), {
+    space: agentium.name,
+    fetch: (before, limit) => agentium.call(native, "runs", { limit, before }),
+    runOf: ({ runId }) => runId,
+    show: (entry, lease) => {
       const { cursor: _, ...run } = entry;
       return { ...run, lease };
     },
-  );
+  });
   return { runs: page, cursor };
 }

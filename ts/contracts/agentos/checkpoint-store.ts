@@ -12,7 +12,7 @@ import { idOrNull, requireId } from "../../store/ids.js";
 import type { Lease } from "../../store/lease.js";
 import { decodeMark, encodeMark } from "../../store/mark.js";
 import { programOption, readRecord, splitOptions, text, type StoreOptions } from "../../store/options.js";
-import { PAGE, pageOf, pageOptions } from "../../store/page.js";
+import { pageOf, pageOptions } from "../../store/page.js";
 import type { Store } from "../../store/store.js";
 import { decodeCheckpoint, detachBuffers, encodeCheckpoint, stateAndRest } from "../shared/record.js";
 import type { RunStatus } from "../shared/recovery.js";
@@ -241,19 +241,16 @@ function nothingToFork(checkpointId: string): ForkpointError {
 }
 
 async function runs({ native }: Engine, options: unknown): Promise<RunsPage> {
-  const { graphIdPrefix = "", limit = PAGE, cursor: before } = readRecord(options, "options", runsOptions);
-  // Request one run more than the page holds. If the engine returns it, there is a next page.
-  const found = await agentos.call(native, "runs", { graphIdPrefix, limit: limit + 1, before });
-  const { page, cursor } = await pageOf(
-    native,
-    agentos.name,
-    { found, limit },
-    ({ latest }) => latest.runId,
-    ({ latest, status, checkpoints, forkedFrom }, lease): RunInfo => {
+  const { graphIdPrefix = "", ...range } = readRecord(options, "options", runsOptions);
+  const { page, cursor } = await pageOf(native, range, {
+    space: agentos.name,
+    fetch: (before, limit) => agentos.call(native, "runs", { graphIdPrefix, limit, before }),
+    runOf: ({ latest }) => latest.runId,
+    show: ({ latest, status, checkpoints, forkedFrom }, lease): RunInfo => {
       const { runId, graphId } = latest;
       return { runId, graphId, checkpoints, latest, status: status ?? "unknown", forkedFrom, lease };
     },
-  );
+  });
   return { runs: page, cursor };
 }
 

@@ -257,26 +257,19 @@ export async function readLog(
 export const BATCH = 500;
 
 export async function listSessions({ engine: { native }, clock }: Context, options: unknown): Promise<SessionsPage> {
-  const read = readRecord(options, "options", sessionListOptions);
-  const { limit = PAGE, status: statuses, agentType: agentTypes } = read;
+  const { status: statuses, agentType: agentTypes, ...range } = readRecord(options, "options", sessionListOptions);
+  const { limit = PAGE } = range;
   const aliveSince = clock.aliveSince();
-  const isListed = ({ savedAt, status, agentType }: Row) =>
-    savedAt >= aliveSince && (statuses?.includes(status) ?? true) && (agentTypes?.includes(agentType) ?? true);
-  const found: Array<Row & { cursor: string }> = [];
-  let before = read.cursor;
-  for (;;) {
-    // Request one session more than the page holds. If there is one, there is a next page.
-    const most = Math.max(limit + 1, statuses || agentTypes ? BATCH : 0);
-    const batch = await helix.call(native, "sessions", { before, limit: most });
-    found.push(...batch.filter(isListed));
-    if (found.length > limit || batch.length < most) break;
-    before = Number(batch.at(-1)!.cursor);
-  }
-  const { page, cursor } = await pageOf(native, helix.name, { found, limit }, ({ id }) => id, infoOf);
+  const { page, cursor } = await pageOf(native, range, {
+    space: helix.name,
+    fetch: (before, most) => helix.call(native, "sessions", { before, limit: most }),
+    picks: ({ savedAt, status, agentType }) =>
+      savedAt >= aliveSince && (statuses?.includes(status) ?? true) && (agentTypes?.includes(agentType) ?? true),
+    batch: Math.max(limit + 1, statuses || agentTypes ? BATCH : 0),
+    runOf: ({ id }) => id,
+    show: ({ id, agentType, status, stepCount, createdAt, savedAt }, lease): SessionInfo => {
+      return { sessionId: id, agentType, status, stepCount, createdAt, updatedAt: savedAt, lease };
+    },
+  });
   return { sessions: page, cursor };
-}
-
-function infoOf(row: Row, lease: LeaseHolder | null): SessionInfo {
-  const { id, agentType, status, stepCount, createdAt, savedAt } = row;
-  return { sessionId: id, agentType, status, stepCount, createdAt, updatedAt: savedAt, lease };
 }
