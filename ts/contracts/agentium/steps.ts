@@ -146,25 +146,17 @@ export interface FailedStep {
 /** A step, prepared to run. */
 export interface Node {
   name: string;
-  /**
-   * The index of the checkpointed step. For a nested step, this is the index of the top-level step that contains it.
-   */
   stepIndex: number;
-  /** The names of the steps from the checkpointed step down to this step. */
   path: readonly string[];
   kind: "task" | "condition" | "parallel";
   /** The step's own retry policy. Undefined: the workflow's. */
   retry: Required<RetryPolicy> | undefined;
-  /** The time limit of one attempt, in ms. */
   timeoutMs: number | undefined;
   step: StepDef<any>;
 }
 
-/**
- * The steps of a workflow: the list of all nodes, in which a parent comes before its nested steps, and the description
- * of the nodes for the engine.
- */
 export interface Definition {
+  /** All steps. A parent comes before its nested steps. */
   nodes: Node[];
   /** The names of the checkpointed steps, in order. */
   names: string[];

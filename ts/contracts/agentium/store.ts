@@ -278,10 +278,7 @@ const saveOptions = {
   lease: leaseOption,
 };
 
-/**
- * Returns the handle of a store of this package, or undefined for any other store. A workflow passes serialised
- * checkpoints to this handle.
- */
+/** Returns undefined for a store that is not of this package. */
 export function ownStore(store: object): OwnStore | undefined {
   return store instanceof ForkpointWorkflowStore ? open(store) : undefined;
 }
@@ -292,10 +289,6 @@ export interface Encoded {
   rest: Serialized;
   steps: number | undefined;
   parent: string | undefined;
-  /**
-   * The id of the run's latest checkpoint, as the caller knows it. Null means that the run must have no checkpoint.
-   * Undefined means that the latest checkpoint is not checked.
-   */
   expectedParent: string | null | undefined;
   /** True if the save also removes the run's other checkpoints of this step and of later steps. */
   rewind: boolean;
@@ -323,10 +316,6 @@ export async function put(
   await agentium.call(native, "save", call, [state.bytes, rest.bytes]);
 }
 
-/**
- * Finds a checkpoint by its id. Returns null if there is no such checkpoint, or if no stored checkpoint can have this
- * id.
- */
 export async function find({ native }: Engine, checkpointId: unknown): Promise<Found | null> {
   const id = idOrNull(checkpointId, "checkpointId");
   return id === null ? null : agentium.find(native, "load", { checkpointId: id }, openFound);

@@ -20,7 +20,7 @@ interface Changes {
  * Serialises changes, so that later changes of the caller's objects have no effect. `{ values, arrayReplacements }` is
  * the form that the framework passes. Any other object has the new values by their keys.
  */
-export function encodeChanges(changes: CustomStateChanges, format: Format): Serialized {
+function encodeChanges(changes: unknown, format: Format): Serialized {
   const fields = fieldsOf(changes, "changes");
   const { values, arrayReplacements } = fields;
   const isFrameworkForm =
@@ -76,15 +76,17 @@ function mergeAll({ engine }: Context, { state }: Session, all: Changes[]): Deci
   return { edit: { parts: state.withCustomState(customState, engine.format) }, result: { warnings } };
 }
 
-export function mergeCustomState(context: Context, sessionId: string, changes: Serialized): Promise<MergeResult> {
+export function mergeCustomState(context: Context, sessionId: string, changes: unknown): Promise<MergeResult> {
   const { format } = context.engine;
-  return update(context, sessionId, (session) => mergeAll(context, session, [readChanges(changes, format)]));
+  const encoded = encodeChanges(changes, format);
+  return update(context, sessionId, (session) => mergeAll(context, session, [readChanges(encoded, format)]));
 }
 
-export function stage(context: Context, sessionId: string, changes: Serialized): Promise<void> {
+export function stage(context: Context, sessionId: string, changes: unknown): Promise<void> {
   const { engine } = context;
+  const encoded = encodeChanges(changes, engine.format);
   return update(context, sessionId, (session) => {
-    const staged = [...session.list<Changes>("staging", engine), readChanges(changes, engine.format)];
+    const staged = [...session.list<Changes>("staging", engine), readChanges(encoded, engine.format)];
     return { edit: { parts: [listPart("staging", staged, engine)] }, result: undefined };
   });
 }

@@ -21,19 +21,13 @@ export class Sweeper {
   #next = Number.NEGATIVE_INFINITY;
   #failures = 0;
 
-  /** Returns true if a sweep is due now. The next one is due after a pause. */
-  due({ clock }: Context): boolean {
+  /** Removes expired sessions and checkpoints. */
+  async sweepIfDue(context: Context, closing: () => boolean): Promise<void> {
+    const { clock } = context;
     const { ttlMs } = clock;
-    if (ttlMs === null) return false;
-    const now = clock.now();
-    if (now < this.#next) return false;
-    this.#next = now + Math.max(SHORTEST_PAUSE, ttlMs / 10);
-    return true;
-  }
-
-  /** Removes expired sessions and checkpoints. Never throws. */
-  async sweep(context: Context, closing: () => boolean): Promise<void> {
-    const aliveSince = context.clock.aliveSince();
+    if (ttlMs === null || clock.now() < this.#next) return;
+    this.#next = clock.now() + Math.max(SHORTEST_PAUSE, ttlMs / 10);
+    const aliveSince = clock.aliveSince();
     try {
       await expireSessions(context, aliveSince, closing, (sessionId) => expire(context, sessionId, aliveSince));
       const rule = { keepLastN: null, maxBytes: null, olderThan: aliveSince };
@@ -50,23 +44,22 @@ export class Sweeper {
   }
 }
 
-/** Calls `remove` for each session whose last write was before `aliveSince`. Returns how many were removed. */
+/** Calls `remove` for each session whose last write was before `aliveSince`. */
 async function expireSessions(
   { engine: { native } }: Context,
   aliveSince: number,
   closing: () => boolean,
-  remove: (sessionId: string) => boolean | Promise<boolean>,
-): Promise<number> {
-  let removed = 0;
+  remove: (sessionId: string) => Promise<unknown>,
+): Promise<void> {
   let before: number | undefined;
   for (;;) {
     const page = await helix.call(native, "sessions", { before, limit: PAGE });
     for (const { id, savedAt } of page) {
       if (savedAt >= aliveSince) continue;
-      if (await remove(id)) removed += 1;
+      await remove(id);
       throwIfStopped(undefined, closing);
     }
-    if (page.length < PAGE) return removed;
+    if (page.length < PAGE) return;
     before = Number(page.at(-1)!.cursor);
     throwIfStopped(undefined, closing);
   }
@@ -96,7 +89,6 @@ export async function prune(
     const removed = dryRun || (await expire(context, sessionId, aliveSince));
     done.sessions += Number(removed);
     if (removed) onProgress?.({ ...done });
-    return removed;
   });
   return done;
 }

@@ -3,7 +3,10 @@
 import { randomInt } from "node:crypto";
 import type { Engine } from "../../store/engine.js";
 import { ForkpointError, isOvertaken, quote } from "../../bridge/errors.js";
+import { optionalId } from "../../store/ids.js";
 import { readRecord } from "../../store/options.js";
+import { stats } from "../../store/retention.js";
+import type { LineageStats, StoreStats } from "../../store/results.js";
 import { deserialize } from "../../bridge/serializer.js";
 import type { Bytes } from "../../bridge/bytes.js";
 import type { NewPart, Part } from "../../bridge/wire.js";
@@ -11,8 +14,8 @@ import type { Compared, Comparison } from "./comparison.js";
 import { PAGE, pageOf } from "../../store/page.js";
 import { type Clock, sessionListOptions } from "./options.js";
 import type { Turns } from "../shared/turns.js";
-import { type EncodedState, StoredState, partsOf, readMessages } from "./values.js";
-import { type End, type Row, helix } from "./wire.js";
+import { type EncodedState, StoredState, encodeState, fieldsOf, partsOf } from "./values.js";
+import { type End, type Row, SESSIONS, helix } from "./wire.js";
 import type { AgentStatus } from "./contract.js";
 import type { LeaseHolder } from "../../bridge/forkpoint-error.js";
 
@@ -36,6 +39,13 @@ export interface SessionsPage {
   sessions: SessionInfo[];
   /** Pass this cursor to the next call. Null means that this was the last page. */
   cursor: string | null;
+}
+
+/** Statistics of the sessions. */
+export interface SessionStats extends Omit<StoreStats, "lineages" | "largest"> {
+  sessions: number;
+  /** The sessions whose checkpoints use the most storage, the largest first. */
+  largest: Array<{ sessionId: string } & Omit<LineageStats, "lineage">>;
 }
 
 export interface Context {
@@ -200,7 +210,7 @@ export async function compare(
   return found !== null && found.savedAt >= clock.aliveSince() ? found : null;
 }
 
-export async function replaceState(context: Context, sessionId: string, encoded: EncodedState): Promise<Edit> {
+async function replaceState(context: Context, sessionId: string, encoded: EncodedState): Promise<Edit> {
   const compared = encoded.messages && (await compare(context, sessionId, encoded.messages));
   return {
     row: {
@@ -212,46 +222,37 @@ export async function replaceState(context: Context, sessionId: string, encoded:
   };
 }
 
-/** Makes the edit that keeps the first messages of a session. A document that shares more of them gets its own copy. */
-export async function truncate({ engine }: Context, { row, state }: Session, length: number): Promise<Edit> {
-  const { shared } = state;
-  if (shared === null || shared <= length) return { messages: { length } };
-  const fields = { sessionId: row.id, offset: 0, limit: shared };
-  const messages = await helix.find(engine.native, "messages", fields, (page, part) => page.messages.map(part));
-  return { messages: { length }, parts: state.withMessages(messages ?? []) };
+export function create(context: Context, id: string, options: unknown): Promise<void> {
+  const { agentType, initialState, ...others } = fieldsOf(options === undefined ? {} : options, "options");
+  const begun = { sessionId: id, agentType, status: "active", stepCount: 0 };
+  // Name the fixed fields first, so that they also come first in the state.
+  const state = { ...begun, ...others, ...begun, customState: initialState ?? {} };
+  const encoded = encodeState(state, "options", context.engine.format);
+  optionalId(agentType, "options.agentType");
+  return change(context, id, async (session) => {
+    if (session === null) return { edit: await replaceState(context, id, encoded), result: undefined };
+    throw new ForkpointError("CONFLICT", `session ${quote(id)} exists already: load it, or use another id`);
+  });
 }
 
-export async function loadState(context: Context, sessionId: string): Promise<Record<string, unknown> | null> {
-  const { engine } = context;
-  for (;;) {
-    const session = await find(context, sessionId);
-    if (session === null) return null;
-    const { row, state } = session;
-    const shared = state.shared ? await readLog(context, sessionId, 0, state.shared) : undefined;
-    if (state.shared) {
-      // The session and its messages were read one after the other. Read both again if a change came between them.
-      const now = await find(context, sessionId);
-      if (now === null || now.row.version !== row.version) continue;
-    }
-    const restored = await state.restore(engine.format, shared?.messages ?? []);
-    return Object.assign(restored, { status: row.status, stepCount: row.stepCount });
-  }
+export function saveState(context: Context, id: string, state: unknown): Promise<void> {
+  const encoded = encodeState(state, "state", context.engine.format);
+  return change(context, id, async () => ({ edit: await replaceState(context, id, encoded), result: undefined }));
 }
 
-/** Reads messages of a session. Returns null if there is no such session. */
-export async function readLog(
-  { engine, clock }: Context,
-  sessionId: string,
-  offset: number,
-  limit: number,
-): Promise<{ messages: object[]; total: number } | null> {
-  const found = await helix.find(engine.native, "messages", { sessionId, offset, limit }, (page, part) => ({
-    ...page,
-    messages: page.messages.map(part),
-  }));
-  if (found === null || found.savedAt < clock.aliveSince()) return null;
-  const messages = await readMessages(engine.format, found.messages, `a message of session ${quote(sessionId)}`);
-  return { messages, total: found.total };
+/** Sets the status if it is one of the expected ones. Undefined: whatever it is. Returns whether it was set. */
+export function setStatus(context: Context, id: string, next: string, expected?: readonly string[]): Promise<boolean> {
+  return update(context, id, ({ row }) => {
+    const holds = expected?.includes(row.status) ?? true;
+    return { edit: holds ? { row: { status: next } } : null, result: holds };
+  });
+}
+
+export function incrementStepCount(context: Context, id: string): Promise<number> {
+  return update(context, id, ({ row }) => {
+    const stepCount = row.stepCount + 1;
+    return { edit: { row: { stepCount } }, result: stepCount };
+  });
 }
 
 export const BATCH = 500;
@@ -272,4 +273,11 @@ export async function listSessions({ engine: { native }, clock }: Context, optio
     },
   });
   return { sessions: page, cursor };
+}
+
+export async function sessionStats({ engine }: Context, options: unknown): Promise<SessionStats> {
+  const { lineages: _, largest, ...rest } = await stats(engine, helix.name, options);
+  const { checkpoints: rows } = await stats(engine, SESSIONS, undefined);
+  const named = ({ lineage: sessionId, ...line }: (typeof largest)[number]) => ({ sessionId, ...line });
+  return { ...rest, sessions: rows, largest: largest.map(named) };
 }

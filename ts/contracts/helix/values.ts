@@ -13,6 +13,7 @@ import { whole } from "../../bridge/bytes.js";
 import { idOrNull, optionalId } from "../../store/ids.js";
 import { type Format, type Serialized, type Stored, deserialize, parseStored } from "../../bridge/serializer.js";
 import type { NewPart, Part } from "../../bridge/wire.js";
+import { viaToJSON } from "../shared/record.js";
 import { type PackedMessages, keptMessages } from "./kept-messages.js";
 import { count } from "./options.js";
 import type { Packed } from "./wire.js";
@@ -67,10 +68,7 @@ export function serializeObject(value: unknown, path: string, format: Format): S
 
 /** Returns an object, or the result of its toJSON. */
 function plainOf(value: unknown, path: string): [plain: object, fromToJSON: boolean] {
-  const [plain, fromToJSON] = reading(path, () => {
-    const { toJSON } = (value ?? {}) as { toJSON?: unknown };
-    return typeof toJSON === "function" ? [Reflect.apply(toJSON, value, [path]) as unknown, true] : [value, false];
-  });
+  const [plain, fromToJSON] = viaToJSON(value, path);
   if (typeof plain !== "object" || plain === null) throw typeError(`${path} must be an object, and is ${show(plain)}`);
   return [plain, fromToJSON];
 }
@@ -222,9 +220,4 @@ export function splitSession(given: readonly unknown[]): [last: unknown, session
   // A session's id that is missing by mistake must not find the checkpoints of all sessions.
   idOrNull(given[0], "sessionId");
   return [given[1], given[0]];
-}
-
-export function requireStatus(status: unknown, name: string): string {
-  if (typeof status !== "string") throw typeError(`${name} must be a string, and is ${show(status)}`);
-  return optionalId(status, name)!;
 }

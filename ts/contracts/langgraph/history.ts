@@ -2,7 +2,6 @@
 
 import type { Config, DeltaChannelHistory } from "@langchain/langgraph-checkpoint";
 import { quote } from "../../bridge/errors.js";
-import type { NativeStore } from "../../bridge/native.js";
 import { type CheckpointRef, nameInConfig, idInConfig } from "./config.js";
 import { type SaverContext, find, inOrder, refOf, writeTo } from "./tuples.js";
 import { load } from "./serde.js";
@@ -28,7 +27,8 @@ export async function* upwards(
   const seen = new Set<string>();
   let next: string | null | undefined = id;
   while (next && wanted.size > 0) {
-    const page: Found[] = await pageOf(native, { threadId, namespace, id: next }, [...wanted]);
+    const call = { checkpoint: { threadId, namespace, id: next }, channels: [...wanted], limit: PAGE };
+    const page: Found[] = await langgraph.find(native, "ancestors", call, each(openFound));
     for (const found of page) {
       const { header, parts } = found;
       if (seen.has(header.id)) return;
@@ -39,10 +39,6 @@ export async function* upwards(
     }
     if (page.length < PAGE) return;
   }
-}
-
-function pageOf(native: NativeStore, checkpoint: CheckpointRef, channels: string[]): Promise<Found[]> {
-  return langgraph.find(native, "ancestors", { checkpoint, channels, limit: PAGE }, each(openFound));
 }
 
 /**

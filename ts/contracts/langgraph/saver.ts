@@ -163,7 +163,7 @@ export function saverOf(peer: Peer): typeof ForkpointSaver {
         const encoded = encodeCheckpoint(this.serde, checkpoint, newVersions ?? {}, held);
         const dumped = Promise.all([encoded, dump(this.serde, metadata, "the metadata", held)]);
         // A checkpoint claims its parent's writes and inherits its parts, so all earlier calls must have ended.
-        const stored = this.#order.after(threadId, dumped, ([pieces, metadata]) =>
+        const stored = this.#order.after("done", threadId, dumped, ([pieces, metadata]) =>
           this.#leases.write(context, write, (native) =>
             retrying(async () => {
               const mark = namespace === "" ? encodeMark({ ...identity, ...by() }) : undefined;
@@ -208,7 +208,7 @@ export function saverOf(peer: Peer): typeof ForkpointSaver {
         const stops =
           namespace === "" && given.some(({ channel }) => channel === "__interrupt__" || channel === "__error__");
         const write = { threadId, id: checkpointRef.id, config, stops, mayBeLast: false };
-        await this.#order.behind(threadId, Promise.all(dumped), (indexed) =>
+        await this.#order.after("handed", threadId, Promise.all(dumped), (indexed) =>
           this.#leases.write(context, write, (native) =>
             retrying(() => putWrites(native, checkpointRef, { task, path }, indexed, replace)),
           ),
@@ -218,7 +218,7 @@ export function saverOf(peer: Peer): typeof ForkpointSaver {
 
     deleteThread(threadId: string): Promise<void> {
       return this.#handle.run((engine) =>
-        this.#order.after(threadId, Promise.resolve(), () => threads.remove(engine, threadId)),
+        this.#order.after("done", threadId, Promise.resolve(), () => threads.remove(engine, threadId)),
       );
     }
 
@@ -246,7 +246,7 @@ export function saverOf(peer: Peer): typeof ForkpointSaver {
 
     copyThread(sourceThreadId: string, targetThreadId: string): Promise<void> {
       return this.#read((context) =>
-        this.#order.after(targetThreadId, Promise.resolve(), () =>
+        this.#order.after("done", targetThreadId, Promise.resolve(), () =>
           threads.copy(context, sourceThreadId, targetThreadId),
         ),
       );

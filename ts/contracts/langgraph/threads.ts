@@ -65,10 +65,7 @@ export async function remove({ native }: Pick<Engine, "native">, threadId: unkno
   if (thread !== null) await langgraph.call(native, "deleteThread", { threadId: thread });
 }
 
-/**
- * Removes checkpoints of threads, one transaction after the other. A checkpoint that a kept checkpoint depends on stays
- * too. `close` waits for at most one transaction.
- */
+/** `close` waits for at most one transaction. */
 export async function prune(
   context: SaverContext,
   threadIds: unknown,
@@ -129,10 +126,7 @@ async function removeWhole(context: SaverContext, threadId: string, step: Step):
   await step({ removed, namespaces: namespaces.size }, () => remove(context, threadId));
 }
 
-/**
- * Removes the checkpoints whose metadata contains one of these `run_id`s. A checkpoint that a remaining checkpoint
- * depends on stays.
- */
+/** Removes the checkpoints whose metadata contains one of these `run_id`s. */
 export async function removeRuns(
   context: SaverContext,
   runIds: unknown,

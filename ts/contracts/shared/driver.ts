@@ -29,6 +29,8 @@ export class Driver<Event extends { event: string }, Command, Result> {
   readonly #ended = new AbortController();
   #draining = false;
   #settle!: { resolve: (result: Result) => void; reject: (error: unknown) => void };
+  /** The end of the run, once it has been started. */
+  result!: Promise<Result>;
 
   /** `machine` describes the state machine to the engine. */
   constructor(contract: string, machine: object, execute: (command: Command) => void) {
@@ -56,15 +58,17 @@ export class Driver<Event extends { event: string }, Command, Result> {
 
   /** Starts the run. `before` is called first, unless the signal is already aborted. */
   start({ signal, drain }: Stops, before?: () => void): Promise<Result> {
-    return new Promise((resolve, reject) => {
+    this.result = new Promise((resolve, reject) => {
       this.#settle = { resolve, reject };
-      this.#signal = signal;
-      if (drain !== undefined) this.#listenToDrain(drain);
-      if (signal !== undefined) this.#listenToAbort(signal);
-      if (this.over) return;
+    });
+    this.#signal = signal;
+    if (drain !== undefined) this.#listenToDrain(drain);
+    if (signal !== undefined) this.#listenToAbort(signal);
+    if (!this.over) {
       before?.();
       this.on({ event: "started" });
-    });
+    }
+    return this.result;
   }
 
   on(event: Event | Common): void {
@@ -93,27 +97,19 @@ export class Driver<Event extends { event: string }, Command, Result> {
     this.#cancelled.abort(this.#signal?.aborted ? this.#signal.reason : undefined);
   }
 
-  onEnd(release: () => void): void {
-    this.#releases.push(release);
-  }
-
-  /**
-   * Ends the run. Must be called before the caller hears of the end, because the caller may then start the same run
-   * again.
-   */
-  end(): void {
+  #end(): void {
     this.#ended.abort();
     this.#endWaits();
     for (const release of this.#releases.splice(0)) release();
   }
 
   resolve(result: Result): void {
-    this.end();
+    this.#end();
     this.#settle.resolve(result);
   }
 
   reject(error: unknown): void {
-    this.end();
+    this.#end();
     this.#settle.reject(error);
   }
 
@@ -128,13 +124,13 @@ export class Driver<Event extends { event: string }, Command, Result> {
       this.on({ event: "drainRequested" });
     };
     if (drain.drained) requested();
-    else this.onEnd(onDrain(drain, requested));
+    else this.#releases.push(onDrain(drain, requested));
   }
 
   #listenToAbort(signal: AbortSignal): void {
     const abort = () => this.on({ event: "aborted" });
     if (signal.aborted) return abort();
     signal.addEventListener("abort", abort, { once: true });
-    this.onEnd(() => signal.removeEventListener("abort", abort));
+    this.#releases.push(() => signal.removeEventListener("abort", abort));
   }
 }

@@ -36,15 +36,20 @@ export type States = "objects" | "values";
 
 /** Serialises a state. Throws if the contract does not accept the state, or the result of its toJSON. */
 export function serializeState(state: unknown, format: Format, states: States = "objects"): Serialized {
-  const [plain, fromToJSON] = reading("state", () => {
-    const { toJSON } = (state ?? {}) as { toJSON?: unknown };
-    return typeof toJSON === "function" ? [Reflect.apply(toJSON, state, ["state"]), true] : [state, false];
-  });
+  const [plain, fromToJSON] = viaToJSON(state, "state");
   if (states === "values" ? plain === undefined : typeof plain !== "object" || plain === null) {
     const wanted = states === "values" ? "a value" : "an object";
     throw typeError(`checkpoint.state must be ${wanted}, and is ${show(plain)}`);
   }
   return format.serialize(plain, "state", fromToJSON);
+}
+
+/** Returns the value, or the result of its toJSON. */
+export function viaToJSON(value: unknown, path: string): [plain: unknown, fromToJSON: boolean] {
+  return reading(path, () => {
+    const { toJSON } = (value ?? {}) as { toJSON?: unknown };
+    return typeof toJSON === "function" ? [Reflect.apply(toJSON, value, [path]), true] : [value, false];
+  });
 }
 
 /** Frees the buffers of parts that have been stored or decoded. */

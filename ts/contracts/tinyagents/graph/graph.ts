@@ -6,8 +6,7 @@ import { optionalId, requireId, requireIds } from "../../../store/ids.js";
 import { ownLeaseOption } from "../../../store/lease.js";
 import { type OptionParser, anything, oneOf, readRecord, refuseUnknown, signalOption } from "../../../store/options.js";
 import { drainOption } from "../../shared/drain.js";
-import { RunLease, noLeases } from "../../shared/run-lease.js";
-import { reserve } from "../../shared/running.js";
+import { RunLease, alone, noLeases } from "../../shared/run-lease.js";
 import { streamOf } from "../../shared/stream.js";
 import { handleOf } from "../../../store/handles.js";
 import { Command, type CommandFields } from "../command.js";
@@ -305,17 +304,12 @@ export class Graph<S, U = Partial<S>, I = S> {
     const { threadId, namespace } = plan.thread;
     const own = plan.checkpointer && handleOf(plan.checkpointer);
     const identity = own?.identity ?? plan.checkpointer ?? plan;
-    const release = reserve(identity, JSON.stringify([threadId, namespace]), `thread ${quote(threadId)}`);
     const lease = this.#leaseMs === undefined ? undefined : new RunLease(own!, this.#leaseMs);
-    try {
-      const ns = namespace.length === 0 ? "" : JSON.stringify(namespace);
-      await lease?.take({ space: tinyagents.name, run: threadId, ns });
+    const of = { space: tinyagents.name, run: threadId, ns: namespace.length === 0 ? "" : JSON.stringify(namespace) };
+    return alone(identity, of, "thread", lease, () => {
       const leased = lease === undefined ? plan : { ...plan, lease: lease.held, signal: lease.with(plan.signal) };
-      return await new GraphExecution(this.#parts, leased, emit, own?.format).start();
-    } finally {
-      await lease?.release();
-      release();
-    }
+      return new GraphExecution(this.#parts, leased, emit, own?.format).start();
+    });
   }
 }
 

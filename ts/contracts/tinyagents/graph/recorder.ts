@@ -115,7 +115,8 @@ export async function putBoundary(
     metadata: { source: boundary.origin ?? "loop", step: boundary.step, graph, createdAt },
     ...(memorySnapshot !== undefined && { memorySnapshot }),
   };
-  const options = { ...(more.branches && { expectedParent: false }), ...leased(more.lease) };
+  // A checkpointer that is not of this package gets no option that it may not know.
+  const options = { ...(more.branches && { expectedParent: false }), ...(more.lease && { lease: more.lease }) };
   await (Object.keys(options).length > 0 ? checkpointer.put(checkpoint, options) : checkpointer.put(checkpoint));
 }
 
@@ -133,9 +134,4 @@ export async function recordTasks(
   await (lease === undefined
     ? checkpointer.putWrites(config, writes)
     : checkpointer.putWrites(config, writes, { lease }));
-}
-
-/** The option of a write that carries the lease. A checkpointer that is not of this package gets none. */
-function leased(lease: HeldLease | undefined): { lease?: HeldLease } {
-  return lease === undefined ? {} : { lease };
 }
