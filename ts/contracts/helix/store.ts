@@ -12,7 +12,7 @@ import * as customState from "./custom-state.js";
 import { Sweeper, prune, type SessionPruneResult } from "./expiry.js";
 import { Events, type CheckpointCreatedEvent } from "./events.js";
 import { Clock, readSessionOptions, type SessionStoreOptions } from "./options.js";
-import * as messages from "./messages.js";
+import * as log from "./messages.js";
 import * as runs from "./runs.js";
 import * as sessions from "./sessions.js";
 import { Turns } from "../shared/turns.js";
@@ -89,7 +89,7 @@ export class SessionStore<TState extends object = Record<string, any>>
   }
 
   sessionExists(sessionId: string): Promise<boolean> {
-    return this.#ask(sessionId, false, async (context, id) => (await messages.readLog(context, id, 0, 0)) !== null);
+    return this.#ask(sessionId, false, async (context, id) => (await log.readLog(context, id, 0, 0)) !== null);
   }
 
   exists(sessionId: string): Promise<boolean> {
@@ -103,7 +103,7 @@ export class SessionStore<TState extends object = Record<string, any>>
   }
 
   loadState(sessionId: string): Promise<AgentState<TState> | null> {
-    return this.#ask(sessionId, null, messages.loadState) as Promise<AgentState<TState> | null>;
+    return this.#ask(sessionId, null, log.loadState) as Promise<AgentState<TState> | null>;
   }
 
   saveState(sessionId: string, state: AgentState<TState>): Promise<void> {
@@ -157,8 +157,8 @@ export class SessionStore<TState extends object = Record<string, any>>
     return this.#change(sessionId, customState.discard);
   }
 
-  appendMessages(sessionId: string, given: readonly Message[]): Promise<void> {
-    return this.#change(sessionId, (context, id) => messages.append(context, id, given));
+  appendMessages(sessionId: string, messages: readonly Message[]): Promise<void> {
+    return this.#change(sessionId, (context, id) => log.append(context, id, messages));
   }
 
   getMessages(
@@ -166,15 +166,15 @@ export class SessionStore<TState extends object = Record<string, any>>
     options?: { offset?: number; limit?: number; includeThinking?: boolean },
   ): Promise<MessagesPage> {
     const none = { messages: [], total: 0, hasMore: false };
-    return this.#ask(sessionId, none, async (context, id) => (await messages.page(context, id, options)) ?? none);
+    return this.#ask(sessionId, none, async (context, id) => (await log.page(context, id, options)) ?? none);
   }
 
   getMessageCount(sessionId: string): Promise<number> {
-    return this.#ask(sessionId, 0, async (context, id) => (await messages.readLog(context, id, 0, 0))?.total ?? 0);
+    return this.#ask(sessionId, 0, async (context, id) => (await log.readLog(context, id, 0, 0))?.total ?? 0);
   }
 
   truncateMessages(sessionId: string, count: number): Promise<void> {
-    return this.#change(sessionId, (context, id) => messages.truncate(context, id, count));
+    return this.#change(sessionId, (context, id) => log.truncate(context, id, count));
   }
 
   /**
