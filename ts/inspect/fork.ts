@@ -149,7 +149,7 @@ const forks = {
     const { stepIndex, steps } = row.meta as { stepIndex: number; steps: number | null };
     // The id of step N ends with N, and its index is N - 1. The state before the first step has the index -1.
     const id = stepIndex === -1 ? `${as}:initial` : `${as}:step-${stepIndex + 1}`;
-    const step = { id, runId: as, stepIndex, stepName: row.label ?? "", age: Date.now() };
+    const step = { id, runId: as, stepIndex, stepName: row.label ?? "", createdAt: Date.now() };
     const encoded = { step, state, rest: part(plan, "rest"), steps: steps ?? undefined, parent: row.id };
     if (!dryRun) await agentium.put(engine, { ...encoded, expectedParent: null, rewind: false });
     return refTo(plan, as, id);

@@ -5,17 +5,13 @@ import type { StoreHandle } from "../../store/handle.js";
 import { stateAndRest } from "../shared/record.js";
 import { RunLease } from "../shared/run-lease.js";
 import { type Format, deserialize, formatOf } from "../../bridge/serializer.js";
-import { readStepRef, sorted } from "./checkpoint.js";
+import { type StepRef, readStepRef, sorted } from "./checkpoint.js";
 import { Snapshot } from "./state.js";
 import { type OwnStore, find, findLatest, ownStore, put, type WorkflowCheckpointStore } from "./store.js";
 import type { Found } from "./wire.js";
 import type { WorkflowCheckpoint } from "./contract.js";
 
-export interface Recorded {
-  id: string;
-  runId: string;
-  stepIndex: number;
-  stepName: string;
+export interface Recorded extends Omit<StepRef, "createdAt"> {
   state: Snapshot;
 }
 
@@ -95,7 +91,7 @@ class OwnRecorder implements Recorder {
     const createdAt = Date.now();
     const rest = { id: null, runId: null, stepIndex, stepName, state: null, createdAt };
     const encoded = {
-      step: { id, runId, stepIndex, stepName, age: createdAt },
+      step: { id, runId, stepIndex, stepName, createdAt },
       state: stored,
       rest: this.format.serialize(rest, "checkpoint"),
       steps,

@@ -299,11 +299,7 @@ export async function put(
   { step, state, rest, steps, parent, expectedParent, rewind }: Encoded,
 ): Promise<void> {
   const call = {
-    id: step.id,
-    runId: step.runId,
-    stepIndex: step.stepIndex,
-    stepName: step.stepName,
-    createdAt: step.age,
+    ...step,
     steps,
     parent,
     rewind,

@@ -4,6 +4,7 @@
  */
 
 import { Contract, type Unpack, type PackedPart, type Part } from "../../bridge/wire.js";
+import type { StepRef } from "./checkpoint.js";
 import type { CheckpointSummary, StepResult } from "./contract.js";
 import type { RunStatus } from "../shared/recovery.js";
 
@@ -15,25 +16,22 @@ export interface Found<P = Part> {
 
 interface AgentiumCalls {
   /** Takes two buffers: the state, and the rest of the checkpoint. */
-  save(fields: {
-    id: string;
-    runId: string;
-    stepIndex: number;
-    stepName: string;
-    createdAt: number;
-    steps: number | undefined;
-    parent: string | undefined;
-    rewind: boolean;
-    /**
-     * If true, the engine checks the run's latest checkpoint. It must be `expectedParent`. If `expectedParent` is
-     * undefined, the run must have no checkpoint.
-     */
-    expectsParent: boolean;
-    expectedParent: string | undefined;
-    savedAt: number;
-    stateTag: string;
-    restTag: string;
-  }): null;
+  save(
+    fields: StepRef & {
+      steps: number | undefined;
+      parent: string | undefined;
+      rewind: boolean;
+      /**
+       * If true, the engine checks the run's latest checkpoint. It must be `expectedParent`. If `expectedParent` is
+       * undefined, the run must have no checkpoint.
+       */
+      expectsParent: boolean;
+      expectedParent: string | undefined;
+      savedAt: number;
+      stateTag: string;
+      restTag: string;
+    },
+  ): null;
   delete(fields: { checkpointId: string }): null;
   clear(fields: { runId: string }): null;
   load(fields: { checkpointId: string }): Found<PackedPart> | null;
@@ -116,7 +114,7 @@ export type Mode =
 
 export type RunEvent =
   | { event: "started" | "mutated" | "stored" | "broke" | "drainRequested" | "aborted" }
-  | { event: "loaded"; base: { id: string; runId: string; stepIndex: number; stepName: string } | null }
+  | { event: "loaded"; base: Omit<StepRef, "createdAt"> | null }
   | { event: "ran" | "threw"; step: number; attempt: number }
   | { event: "evaluated"; step: number; attempt: number; holds: boolean }
   | { event: "waited" | "merged" | "conflicted"; step: number }

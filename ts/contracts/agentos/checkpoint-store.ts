@@ -225,8 +225,8 @@ async function fork(engine: Engine, checkpointId: string, patchState: unknown): 
   }
   const found = await find(engine, parent);
   if (found === null) throw nothingToFork(checkpointId);
-  const { metadata, status, mark, parts } = found;
-  const { graphId, nodeId, hasMemorySnapshot } = metadata;
+  const { graphId, nodeId, hasMemorySnapshot, mark, parts } = found;
+  const status = found.status ?? undefined;
   const [state, rest] = stateAndRest(parts, parent);
   const ids = { id, runId, graphId, nodeId, parent };
   // The fork belongs to the same program, and no process works on it.
@@ -325,8 +325,7 @@ export function snapshot(checkpoint: Checkpoint, { format }: Engine) {
   });
 }
 
-export function restore({ format }: Engine, { metadata, parts }: Found): Checkpoint {
-  const { id, runId, timestamp } = metadata;
+export function restore({ format }: Engine, { id, runId, timestamp, parts }: Found): Checkpoint {
   const checkpoint = decodeCheckpoint<Checkpoint>(format, parts, { id, runId, timestamp });
   // The checkpoint does not share memory with the response's buffers, so the buffers can be freed.
   detachBuffers(...parts);
@@ -334,22 +333,8 @@ export function restore({ format }: Engine, { metadata, parts }: Found): Checkpo
 }
 
 export function put({ native }: Engine, fields: Fields, state: Serialized, rest: Serialized): Promise<null> {
-  const { id, runId, graphId, nodeId, timestamp, hasMemorySnapshot, status, expectedNewest, parent, mark } = fields;
-  const call = {
-    id,
-    runId,
-    graphId,
-    nodeId,
-    timestamp,
-    hasMemorySnapshot,
-    status: status === undefined ? 0 : statuses.indexOf(status) + 1,
-    expectedNewest,
-    parent,
-    mark,
-    savedAt: Date.now(),
-    stateTag: state.tag,
-    restTag: rest.tag,
-  };
+  const status = fields.status === undefined ? 0 : statuses.indexOf(fields.status) + 1;
+  const call = { ...fields, status, savedAt: Date.now(), stateTag: state.tag, restTag: rest.tag };
   return agentos.call(native, "save", call, [state.bytes, rest.bytes]);
 }
 

@@ -13,7 +13,6 @@ import {
   handleToRecover,
   ids,
   recoverRuns,
-  settingsOf,
   sharedOptions,
   type RecoverOptions,
   type RecoverReport,
@@ -160,7 +159,6 @@ export async function recover(
   maker?.learn(shape.id, identity);
   // The name of a graph is in its id.
   const ofGraph = (graphId: string) => (maker?.program === undefined ? programOf(graphId) : {});
-  const settings = settingsOf(own);
 
   async function* candidates(): AsyncGenerator<string> {
     const { idPrefix: graphIdPrefix, isParallel } = shape;
@@ -170,7 +168,7 @@ export async function recover(
         agentos.call(native, "runs", { graphIdPrefix, limit: PAGE, before }),
       );
       for (const { status, forkedFrom, checkpoints, mark, latest } of page) {
-        if (Date.now() - latest.timestamp > settings.maxAgeMs) continue;
+        if (Date.now() - latest.timestamp > (own.maxAgeMs ?? Infinity)) continue;
         // The status of a parallel graph is exact only together with the graph.
         const finished = status === "finished" && !isParallel;
         // Nobody knows whether the program has resumed this fork: AgentOS stores nothing when a resumed run ends.
@@ -202,8 +200,8 @@ export async function recover(
 
   const work = (runId: string, lease: HeldLease) =>
     new Continuation({ graph, shape, store, handle, identity, options: own, lease }).run(runId);
-  const named = own.runs;
-  return recoverRuns({ space: agentos.name, noun: "run", handle, settings, identity, named, candidates, look, work });
+  const framework = { space: agentos.name, noun: "run", handle, identity, options: own, named: own.runs } as const;
+  return recoverRuns({ ...framework, candidates, look, work });
 }
 
 interface Parts {

@@ -11,7 +11,6 @@ import {
   handleToRecover,
   ids,
   recoverRuns,
-  settingsOf,
   sharedOptions,
   type RecoverOptions,
   type RecoverReport,
@@ -138,7 +137,6 @@ export async function recover(
   options?: LanggraphRecoverOptions,
 ): Promise<RecoverReport<RecoveredThread>> {
   const own = readRecord(options, "options", parsers);
-  const settings = settingsOf(own);
   const inner = graphOf(graph);
   if (typeof graph?.invoke !== "function" || typeof inner?.nodes !== "object") {
     throw typeError(`graph must be a compiled graph of LangGraph or an agent of LangChain, and is ${show(graph)}`);
@@ -155,10 +153,10 @@ export async function recover(
     space: langgraph.name,
     noun: "thread",
     handle,
-    settings,
     identity,
+    options: own,
     named: own.threads,
-    candidates: () => candidates(saver, settings.maxAgeMs),
+    candidates: () => candidates(saver, own.maxAgeMs ?? Infinity),
     look: (threadId) => recovery.look(threadId),
     work: (threadId, lease) => recovery.work(threadId, lease),
   });

@@ -250,7 +250,7 @@ export interface Candidate {
 /** The part of `recover` that depends on the framework. */
 export interface Framework<T> {
   handle: StoreHandle;
-  settings: Settings;
+  options: Parsed<typeof sharedOptions>;
   space: string;
   /** How the framework calls a run. */
   noun: "run" | "thread";
@@ -267,7 +267,8 @@ export interface Framework<T> {
 }
 
 export function recoverRuns<R, T extends object>(framework: Framework<T>): Promise<RecoverReport<R>> {
-  const { handle, settings, space, noun } = framework;
+  const { handle, space, noun } = framework;
+  const settings = settingsOf(framework.options);
   const newest = async (run: string) => {
     const found = await framework.look(run);
     if (found === undefined || Date.now() - found.at < (settings.idleMs ?? 0)) return null;
@@ -294,7 +295,7 @@ async function* runsOf({
  * or nodes that the graph lacks.
  */
 function refusal(
-  { settings, noun, identity: { program, shape }, named }: Framework<unknown>,
+  { options: { idleMs }, noun, identity: { program, shape }, named }: Framework<unknown>,
   id: string,
   { mark, missing, unfinished }: Candidate,
 ): UnrecoveredRun | undefined {
@@ -333,7 +334,7 @@ function refusal(
     const message = `the command line or the studio made the newest checkpoint of ${run}: to run the branch, recover it with ${naming}`;
     return skipped("branch", message);
   }
-  const pid = unfinished && settings.idleMs === undefined ? livingProcess(mark.by ?? "") : undefined;
+  const pid = unfinished && idleMs === undefined ? livingProcess(mark.by ?? "") : undefined;
   if (pid === undefined) return undefined;
   return skipped(
     "at work",

@@ -55,7 +55,7 @@ export async function alone<T>(
   work: () => Promise<T>,
 ): Promise<T> {
   const runs = running.get(identity) ?? new Set();
-  const key = JSON.stringify([of.run, of.ns]);
+  const key = JSON.stringify(of);
   if (runs.has(key)) {
     const message = `${noun} ${quote(of.run)} is already running in this process: wait until it ends, or use another ${noun}Id`;
     throw new ForkpointError("CONFLICT", message);

@@ -9,7 +9,7 @@ import type { NativeStore } from "../../bridge/native.js";
 import { flag, object, oneOf, readRecord, whole } from "../../store/options.js";
 import { betweenSteps, stepOptions, throwIfStopped } from "../../store/retention.js";
 import { type EncodedCheckpoint, type EncodedWrite, metadataOf, namespaceOrNull, readListed } from "./values.js";
-import { type Found, type Header, openFound, openHeaders, tinyagents } from "./wire.js";
+import { type Found, type Header, type Place, openFound, openHeaders, tinyagents } from "./wire.js";
 import type { CheckpointMetadata } from "./contract.js";
 
 /** Options of `prune()`. */
@@ -83,11 +83,7 @@ function continued({ threadId, namespace, id, parent }: EncodedCheckpoint, cause
   );
 }
 
-export async function putWrites(
-  { native }: Engine,
-  place: { threadId: string; namespace: string; id: string },
-  writes: readonly EncodedWrite[],
-): Promise<void> {
+export async function putWrites({ native }: Engine, place: Place, writes: readonly EncodedWrite[]): Promise<void> {
   if (writes.length === 0) return;
   const named = writes.map(({ task, index, part: { name, tag } }) => ({ task, index, name, tag }));
   const buffers = writes.map(({ part: { bytes } }) => bytes);

@@ -5,7 +5,7 @@ import { idOrNull, listOf, optionalId, requireId, requireIds } from "../../store
 import { type Format, type Serialized, deserialize, parseStored } from "../../bridge/serializer.js";
 import type { NewPart } from "../../bridge/wire.js";
 import { stateAndRest } from "../shared/record.js";
-import type { Found, FoundWrite, Header } from "./wire.js";
+import type { Found, FoundWrite, Header, Place } from "./wire.js";
 import type { CheckpointMetadata, Namespace, PendingWrite, ThreadCheckpoint } from "./contract.js";
 
 /** The fields that listings show. They are stored beside the checkpoint, so that a listing reads no state. */
@@ -16,10 +16,7 @@ interface Listed {
   metadata: Record<string, unknown>;
 }
 
-export interface EncodedCheckpoint {
-  threadId: string;
-  id: string;
-  namespace: string;
+export interface EncodedCheckpoint extends Place {
   parent: string | undefined;
   dependsOnParent: boolean;
   parts: NewPart[];
