@@ -41,11 +41,7 @@ export async function* upwards(
   }
 }
 
-/**
- * Returns what the ancestors of a checkpoint contributed to its delta channels: the last stored value, and the writes
- * after that value, oldest first. Only writes that a checkpoint of this branch was made from are included. Writes of
- * other branches are left out (langgraphjs#2737).
- */
+/** Includes only writes that a checkpoint of this branch was made from (langgraphjs#2737). */
 export async function deltaHistory(context: SaverContext, config: Config, channels: string[]): Promise<History> {
   const open = new Set(channels);
   const writes = new Map(channels.map((channel) => [channel, [] as Array<[string, string, unknown]>]));

@@ -58,10 +58,6 @@ const BATCH = 100;
 /** The number of threads whose status is read at the same time. */
 const READS = 32;
 
-/**
- * Lists threads by their last activity: the time at which the newest checkpoint of the root namespace was saved. A page
- * goes on after the last thread of the page before it.
- */
 export async function listThreads(context: SaverContext, options: unknown): Promise<ThreadsPage> {
   const { order = "desc", withStatus = true, filter: given, ...range } = readRecord(options, "options", listOptions);
   const { native, serde } = context;
