@@ -1,7 +1,7 @@
 /** Reads the ids and the positions of workflow checkpoints. */
 
 import { ForkpointError, show, typeError } from "../../bridge/errors.js";
-import { requireId } from "../../store/ids.js";
+import { requireId, text } from "../../store/ids.js";
 import type { WorkflowCheckpoint } from "./contract.js";
 
 /** A checkpoint's ids, and its position in its run. */
@@ -23,7 +23,7 @@ export function readStepRef(checkpoint: Record<string, unknown>): StepRef {
   if (typeof stepIndex !== "number" || !Number.isFinite(stepIndex)) {
     throw typeError(`checkpoint.stepIndex must be a finite number, and is ${show(stepIndex)}`);
   }
-  if (typeof stepName !== "string") throw typeError(`checkpoint.stepName must be a string, and is ${show(stepName)}`);
+  text(stepName, "checkpoint.stepName");
   return {
     id: filled(checkpoint["id"], "checkpoint.id"),
     runId: filled(checkpoint["runId"], "checkpoint.runId"),

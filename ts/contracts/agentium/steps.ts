@@ -2,7 +2,7 @@
 
 import { quote, show, typeError } from "../../bridge/errors.js";
 import { requireId } from "../../store/ids.js";
-import { refuseUnknown } from "../../store/options.js";
+import { callback, refuseUnknown } from "../../store/options.js";
 import { readRetry } from "../shared/retry.js";
 import { readTimeLimit } from "../shared/time-limit.js";
 import { isRecord } from "./state.js";
@@ -224,16 +224,14 @@ function readStep(step: unknown, where: string, stepIndex: number, path: readonl
     retry: readRetry(retryPolicy, `${where}.retryPolicy`),
     timeoutMs: readTimeLimit(timeoutMs, `${where}.timeoutMs`),
   };
-  if (kind === "run") return { ...at, kind: "task", step: callable(step as FunctionStep<any>, "run", where) };
-  if (kind === "condition") {
-    return { ...at, kind: "condition", step: callable(step as ConditionStep<any>, "condition", where) };
+  if (kind === "run") callback(run, `${where}.run`);
+  if (kind === "condition") callback(condition, `${where}.condition`);
+  if (kind === "agent") {
+    if (typeof (agent as { run?: unknown } | null)?.run !== "function")
+      throw typeError(`${where}.agent must have a method run()`);
+    if (inputFrom !== undefined) callback(inputFrom, `${where}.inputFrom`);
   }
-  if (kind === "parallel") return { ...at, kind: "parallel", step: step as ParallelStep<any> };
-  if (typeof (agent as { run?: unknown } | null)?.run !== "function") {
-    throw typeError(`${where}.agent must have a method run()`);
-  }
-  if (inputFrom !== undefined) callable(step as AgentStep<any>, "inputFrom", where);
-  return { ...at, kind: "task", step: step as AgentStep<any> };
+  return { ...at, kind: kind === "run" || kind === "agent" ? "task" : kind, step: step as StepDef<any> };
 }
 
 const tried = ["retryPolicy", "timeoutMs"];
@@ -244,11 +242,6 @@ const fields = {
   parallel: ["name", "parallel"],
   agent: ["name", "agent", "inputFrom", ...tried],
 };
-
-function callable<T extends object>(step: T, key: keyof T & string, where: string): T {
-  if (typeof step[key] !== "function") throw typeError(`${where}.${key} must be a function, and is ${show(step[key])}`);
-  return step;
-}
 
 export async function callTask({ step }: Node, draft: unknown, context: StepContext): Promise<unknown> {
   return "agent" in step

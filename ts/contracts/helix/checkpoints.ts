@@ -11,15 +11,10 @@ import type { Compared } from "./comparison.js";
 import { checkpointListOptions, count, finite } from "./options.js";
 import { type Context, type Edit, bytesOf, change, compare, expire, listPart, newRow, notFound } from "./sessions.js";
 import { type EncodedState, StoredState, encodeState, fieldsOf, partsOf, readMessages } from "./values.js";
-import { type FoundCheckpoint, helix } from "./wire.js";
+import { type CheckpointFields, type FoundCheckpoint, helix } from "./wire.js";
 import type { Checkpoint, CheckpointMeta, CheckpointPage } from "./contract.js";
 
-export interface EncodedCheckpoint {
-  id: string;
-  sessionId: string;
-  stepCount: number;
-  timestamp: number;
-  streamSequence: number;
+export interface EncodedCheckpoint extends CheckpointFields {
   messageCount: number | undefined;
   state: EncodedState;
   /** The checkpoint without the fields above. They are stored empty to keep the order of the keys. */

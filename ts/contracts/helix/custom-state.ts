@@ -1,7 +1,7 @@
 /** Merges changes into the custom state of a session, and keeps changes that wait to be merged. */
 
-import { isArray, readingArgument, show, typeError } from "../../bridge/errors.js";
-import { refuseUnknown } from "../../store/options.js";
+import { isArray, readingArgument, show } from "../../bridge/errors.js";
+import { refuseUnknown, text } from "../../store/options.js";
 import { type Format, type Serialized, deserialize } from "../../bridge/serializer.js";
 import { type Context, type Decision, type Session, listPart, update } from "./sessions.js";
 import { fieldsOf } from "./values.js";
@@ -26,7 +26,9 @@ function encodeChanges(changes: unknown, format: Format): Serialized {
   const read: Changes = isFrameworkForm
     ? {
         values: fieldsOf(values, "changes.values"),
-        arrayReplacements: readingArgument(REPLACEMENTS, () => Array.from(arrayReplacements, key)),
+        arrayReplacements: readingArgument(REPLACEMENTS, () =>
+          Array.from(arrayReplacements, (key, at) => text(key, `${REPLACEMENTS}[${at}]`)),
+        ),
       }
     : { values: fields, arrayReplacements: null };
   return format.serialize(read, "changes");
@@ -36,13 +38,6 @@ const REPLACEMENTS = "changes.arrayReplacements";
 
 function isIterable(value: unknown): value is Iterable<unknown> {
   return typeof value === "object" && value !== null && readingArgument(REPLACEMENTS, () => Symbol.iterator in value);
-}
-
-function key(value: unknown, at: number): string {
-  if (typeof value !== "string") {
-    throw typeError(`${REPLACEMENTS}[${at}] must be a string, and is ${show(value)}`);
-  }
-  return value;
 }
 
 function readChanges({ tag, bytes }: Serialized, format: Format): Changes {

@@ -1,8 +1,9 @@
 /** Reads LangGraph's configs: thread, namespace and checkpoint id. */
 
 import type { Config } from "@langchain/langgraph-checkpoint";
-import { ForkpointError, readingArgument, show, typeError } from "../../bridge/errors.js";
+import { ForkpointError, readingArgument } from "../../bridge/errors.js";
 import { requireId, splitLineage, text } from "../../store/ids.js";
+import { flag } from "../../store/options.js";
 
 export interface CheckpointRef {
   threadId: string;
@@ -46,8 +47,7 @@ export function requireThread(config: Config, what: string): { threadId: string;
  */
 export function onlyChild(config: Config): boolean | undefined {
   const value = configured(config, "expected_parent");
-  if (value === undefined || value === null || typeof value === "boolean") return value ?? undefined;
-  throw typeError(`expected_parent must be true or false, and is ${show(value)}`);
+  return value === undefined || value === null ? undefined : flag(value, "expected_parent");
 }
 
 /** Makes the config of a checkpoint. The config has exactly three keys: the thread, the namespace and the id. */

@@ -4,6 +4,7 @@ import { isArray, quote, rangeError, reading, readingArgument, show, typeError }
 import { idOrNull, listOf, optionalId, requireId, requireIds } from "../../store/ids.js";
 import { type Format, type Serialized, deserialize, parseStored } from "../../bridge/serializer.js";
 import type { NewPart } from "../../bridge/wire.js";
+import { flag, object } from "../../store/options.js";
 import { stateAndRest } from "../shared/record.js";
 import type { Found, FoundWrite, Header, Place } from "./wire.js";
 import type { CheckpointMetadata, Namespace, PendingWrite, ThreadCheckpoint } from "./contract.js";
@@ -37,10 +38,8 @@ const blanks = [
 
 /** Serialises a checkpoint. Reads every field once, because a field may be a getter. `newId` makes a missing id. */
 export function encodeCheckpoint(checkpoint: unknown, format: Format, newId: () => string): EncodedCheckpoint {
-  if (typeof checkpoint !== "object" || checkpoint === null || isArray(checkpoint)) {
-    throw typeError(`checkpoint must be an object, and is ${show(checkpoint)}`);
-  }
-  const fields: Record<string, unknown> = reading("checkpoint", () => ({ ...checkpoint }));
+  const given = object(checkpoint, "checkpoint");
+  const fields: Record<string, unknown> = reading("checkpoint", () => ({ ...given }));
   const threadId = requireId(fields["threadId"], "checkpoint.threadId");
   const id =
     fields["checkpointId"] === undefined ? newId() : requireId(fields["checkpointId"], "checkpoint.checkpointId");
@@ -54,14 +53,9 @@ export function encodeCheckpoint(checkpoint: unknown, format: Format, newId: () 
   }
   const interrupts = (fields["interrupts"] ?? []) as unknown[];
   const interrupted = readingArgument("checkpoint.interrupts", () => interrupts.length > 0);
-  const metadata = fields["metadata"] ?? {};
-  if (typeof metadata !== "object" || isArray(metadata)) {
-    throw typeError(`checkpoint.metadata must be an object, and is ${show(metadata)}`);
-  }
-  const { dependsOnParent = false } = fields;
-  if (typeof dependsOnParent !== "boolean") {
-    throw typeError(`checkpoint.dependsOnParent must be true or false, and is ${show(dependsOnParent)}`);
-  }
+  const metadata = object(fields["metadata"] ?? {}, "checkpoint.metadata");
+  const { dependsOnParent: depends = false } = fields;
+  const dependsOnParent = flag(depends, "checkpoint.dependsOnParent");
   // A list holds the state, because a state may be anything and the serializers take objects.
   const state = format.serialize([fields["state"]], "state");
   const listed = { runId, nextNodes, interrupted, metadata };

@@ -4,7 +4,15 @@ import { randomUUID } from "node:crypto";
 import { ForkpointError, isArray, quote, readingArgument, show, typeError } from "../../../bridge/errors.js";
 import { optionalId, requireId, requireIds } from "../../../store/ids.js";
 import { ownLeaseOption } from "../../../store/lease.js";
-import { type OptionParser, anything, oneOf, readRecord, refuseUnknown, signalOption } from "../../../store/options.js";
+import {
+  type OptionParser,
+  anything,
+  callback,
+  oneOf,
+  readRecord,
+  refuseUnknown,
+  signalOption,
+} from "../../../store/options.js";
 import { drainOption } from "../../shared/drain.js";
 import { RunLease, alone, noLeases } from "../../shared/run-lease.js";
 import { streamOf } from "../../shared/stream.js";
@@ -106,9 +114,8 @@ export class Graph<S, U = Partial<S>, I = S> {
       if ("subgraph" in options && options.subgraph !== undefined && !partsOf.has(options.subgraph))
         throw typeError(`nodes[${quote(name)}].subgraph must be a Graph, and is ${show(options.subgraph)}`);
     }
-    if (typeof reducer !== "function") throw typeError(`reducer must be a function, and is ${show(reducer)}`);
-    if (input !== undefined && typeof input !== "function")
-      throw typeError(`input must be a function, and is ${show(input)}`);
+    callback(reducer, "reducer");
+    if (input !== undefined) callback(input, "input");
     this.#checkpointer = readingArgument("checkpointer", () => readCheckpointer(checkpointer));
     this.#durability = readDurability(durability, "durability");
     this.#leaseMs = ownLeaseOption(lease, "lease");
