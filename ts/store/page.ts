@@ -24,8 +24,9 @@ interface Listing<T, R> {
   space: string;
   /** Lists the entries after a cursor. */
   fetch: (after: number | undefined, limit: number) => Promise<T[]>;
-  /** Returns false for an entry to leave out. Then at least `batch` entries are fetched at once. Default: lists all. */
+  /** Returns false for an entry to leave out. Default: lists all entries. */
   picks?: ((entry: T) => boolean | Promise<boolean>) | undefined;
+  /** With `picks`: how many entries are fetched at once. */
   batch?: number;
   runOf: (entry: T) => string;
   show: (entry: T, lease: LeaseHolder | null) => R;

@@ -36,7 +36,7 @@ export class StorageBackedCheckpointStore<TState> implements WorkflowCheckpointS
   readonly keepLastN: number;
   readonly #driver: StorageDriver;
   #ready: Promise<void> | undefined;
-  /** Otherwise a save could prune while another save of the same run is incomplete. */
+  /** A run changes once at a time: otherwise a save could prune while another save of the run is incomplete. */
   readonly #turns = new Turns();
 
   /**

@@ -9,7 +9,7 @@ export {
   type CheckpointerStats,
 } from "./checkpointer.js";
 export { Command, END, START, Send, type Goto, type CommandFields } from "./command.js";
-export { ERROR, INTERRUPT, RESUME } from "./constants.js";
+export { ERROR, INTERRUPT, RESUME } from "./contract.js";
 export { Graph, type GraphConfig, type SubgraphNode } from "./graph/graph.js";
 export type * from "./contract.js";
 export type { ThreadPruneOptions } from "./threads.js";

@@ -3,10 +3,9 @@
 import { messageOf } from "../../shared/failure.js";
 import type { Format } from "../../../bridge/serializer.js";
 import { END, Send } from "../command.js";
-import { ERROR, INTERRUPT, RESUME } from "../constants.js";
 import { Snapshot } from "./values.js";
 import type { GraphInterrupt } from "./node.js";
-import type { PendingWrite, ThreadCheckpoint } from "../contract.js";
+import { ERROR, INTERRUPT, RESUME, type PendingWrite, type ThreadCheckpoint } from "../contract.js";
 
 const channels = { update: "__update__", goto: "__goto__", done: "__done__" } as const;
 
