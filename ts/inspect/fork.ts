@@ -2,8 +2,8 @@
 
 import { randomUUID } from "node:crypto";
 import * as agentium from "../contracts/agentium/store.js";
-import * as agentos from "../contracts/agentos/checkpoints.js";
-import { refuseUnknown } from "../contracts/agentos/fork.js";
+import * as agentos from "../contracts/agentos/checkpoint-store.js";
+import { refuseUnknown } from "../contracts/agentos/patch.js";
 import { ForkpointError, isArray, quote, typeError } from "../bridge/errors.js";
 import { SessionStore } from "../contracts/helix/store.js";
 import { requireId } from "../store/ids.js";
@@ -149,7 +149,7 @@ const forks = {
     const { stepIndex, steps } = row.meta as { stepIndex: number; steps: number | null };
     // The id of step N ends with N, and its index is N - 1. The state before the first step has the index -1.
     const id = stepIndex === -1 ? `${as}:initial` : `${as}:step-${stepIndex + 1}`;
-    const step = { id, runId: as, stepIndex, stepName: row.label ?? "", age: Date.now() };
+    const step = { id, runId: as, stepIndex, stepName: row.label ?? "", createdAt: Date.now() };
     const encoded = { step, state, rest: part(plan, "rest"), steps: steps ?? undefined, parent: row.id };
     if (!dryRun) await agentium.put(engine, { ...encoded, expectedParent: null, rewind: false });
     return refTo(plan, as, id);

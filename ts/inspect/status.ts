@@ -6,7 +6,7 @@ import { ForkpointError } from "../bridge/errors.js";
 import { nextNodes as langgraphNext, status as langgraphStatus } from "../contracts/langgraph/status.js";
 import { type Found, openFound as openTuple, langgraph } from "../contracts/langgraph/wire.js";
 import type { SaverContext } from "../contracts/langgraph/tuples.js";
-import { ERROR, INTERRUPT, RESUME } from "../contracts/tinyagents/constants.js";
+import { ERROR, INTERRUPT, RESUME } from "../contracts/tinyagents/contract.js";
 import type { Context } from "./context.js";
 import { readValue } from "./values.js";
 import { type FoundWrite, type Row, inspect, openCheckpoint } from "./wire.js";

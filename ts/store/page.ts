@@ -4,9 +4,9 @@ import type { LeaseHolder } from "../bridge/forkpoint-error.js";
 import { typeError } from "../bridge/errors.js";
 import type { NativeStore } from "../bridge/native.js";
 import { holdersOf } from "./lease.js";
-import { whole } from "./options.js";
+import { type Parsed, whole } from "./options.js";
 
-/** The number of entries in a page, unless the caller says another one. */
+/** Default length of a page. */
 export const PAGE = 100;
 
 /** The options of the methods that list page by page. */
@@ -19,17 +19,34 @@ export const pageOptions = {
   },
 };
 
-/**
- * Makes a page of at most `limit` entries, each with the holder of its lease. `found` has one entry more than that if
- * there is a next page. `runOf` returns the run of an entry, in the contract `space`.
- */
+/** A listing of the contract `space`. */
+interface Listing<T, R> {
+  space: string;
+  /** Lists the entries after a cursor. */
+  fetch: (after: number | undefined, limit: number) => Promise<T[]>;
+  /** Returns false for an entry to leave out. Default: lists all entries. */
+  picks?: ((entry: T) => boolean | Promise<boolean>) | undefined;
+  /** With `picks`: how many entries are fetched at once. */
+  batch?: number;
+  runOf: (entry: T) => string;
+  show: (entry: T, lease: LeaseHolder | null) => R;
+}
+
+/** Makes a page of at most `limit` entries, each with the holder of its lease. */
 export async function pageOf<T extends { cursor: string }, R>(
   native: NativeStore,
-  space: string,
-  { found, limit }: { found: T[]; limit: number },
-  runOf: (entry: T) => string,
-  show: (entry: T, lease: LeaseHolder | null) => R,
+  { limit = PAGE, cursor: start }: Parsed<typeof pageOptions>,
+  { space, fetch, picks, batch = 0, runOf, show }: Listing<T, R>,
 ): Promise<{ page: R[]; cursor: string | null }> {
+  const found: T[] = [];
+  // One entry more than the page holds tells that there is a next page.
+  const most = picks === undefined ? limit + 1 : batch;
+  for (let after = start; ;) {
+    const fetched = await fetch(after, most);
+    for (const entry of fetched) if (picks === undefined || (await picks(entry))) found.push(entry);
+    if (found.length > limit || fetched.length < most) break;
+    after = Number(fetched.at(-1)!.cursor);
+  }
   const entries = found.slice(0, limit);
   const leases = await holdersOf(native, space, entries.map(runOf));
   const page = entries.map((entry, at) => show(entry, leases[at]!));

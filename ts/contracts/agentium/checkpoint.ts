@@ -1,7 +1,7 @@
 /** Reads the ids and the positions of workflow checkpoints. */
 
 import { ForkpointError, show, typeError } from "../../bridge/errors.js";
-import { requireId } from "../../store/ids.js";
+import { requireId, text } from "../../store/ids.js";
 import type { WorkflowCheckpoint } from "./contract.js";
 
 /** A checkpoint's ids, and its position in its run. */
@@ -12,9 +12,9 @@ export interface StepRef {
   stepName: string;
   /**
    * The checkpoint's `createdAt` or, if that is missing, the framework's `timestamp`, in ms since the epoch.
-   * `keepLastN` removes the checkpoints with the smallest age value first.
+   * `keepLastN` removes the checkpoints with the smallest value first.
    */
-  age: number;
+  createdAt: number;
 }
 
 /** Checks a checkpoint's fields. The framework's `timestamp` replaces a missing `createdAt`. */
@@ -23,13 +23,13 @@ export function readStepRef(checkpoint: Record<string, unknown>): StepRef {
   if (typeof stepIndex !== "number" || !Number.isFinite(stepIndex)) {
     throw typeError(`checkpoint.stepIndex must be a finite number, and is ${show(stepIndex)}`);
   }
-  if (typeof stepName !== "string") throw typeError(`checkpoint.stepName must be a string, and is ${show(stepName)}`);
+  text(stepName, "checkpoint.stepName");
   return {
     id: filled(checkpoint["id"], "checkpoint.id"),
     runId: filled(checkpoint["runId"], "checkpoint.runId"),
     stepIndex,
     stepName: requireId(stepName, "checkpoint.stepName"),
-    age: time(checkpoint["createdAt"], "createdAt") ?? time(checkpoint["timestamp"], "timestamp") ?? Date.now(),
+    createdAt: time(checkpoint["createdAt"], "createdAt") ?? time(checkpoint["timestamp"], "timestamp") ?? Date.now(),
   };
 }
 
@@ -52,23 +52,23 @@ function time(value: unknown, field: string): number | undefined {
  */
 export function storedRef(checkpoint: WorkflowCheckpoint<unknown>): StepRef {
   const { id, runId, stepIndex, stepName } = checkpoint;
-  const { createdAt, timestamp } = checkpoint as { createdAt?: number; timestamp?: unknown };
-  return { id, runId, stepIndex, stepName, age: new Date((createdAt ?? timestamp ?? 0) as number).getTime() || 0 };
+  const { createdAt: given, timestamp } = checkpoint as { createdAt?: number; timestamp?: unknown };
+  const createdAt = new Date((given ?? timestamp ?? 0) as number).getTime() || 0;
+  return { id, runId, stepIndex, stepName, createdAt };
 }
 
-/** Sorts stored checkpoints in the order of their run. */
 export function sorted<T extends WorkflowCheckpoint<any>>(checkpoints: Iterable<T>): T[] {
   return [...checkpoints].toSorted((a, b) => inOrder(storedRef(a), storedRef(b)));
 }
 
-/** Compares two checkpoints in the order of their run: by step index, then by `age`. */
+/** Compares two checkpoints in the order of their run: by step index, then by `createdAt`. */
 export function inOrder(a: StepRef, b: StepRef): number {
-  return a.stepIndex - b.stepIndex || a.age - b.age;
+  return a.stepIndex - b.stepIndex || a.createdAt - b.createdAt;
 }
 
 /** Compares two checkpoints in the order in which `keepLastN` removes them. */
 export function oldestFirst(a: StepRef, b: StepRef): number {
-  return a.age - b.age || a.stepIndex - b.stepIndex;
+  return a.createdAt - b.createdAt || a.stepIndex - b.stepIndex;
 }
 
 export function checkpointNotFound(checkpointId: string): ForkpointError {

@@ -8,15 +8,13 @@ export type SharedContext = Pick<
   "runId" | "sessionId" | "metadata" | "dependencies" | "eventBus" | "sessionState"
 > & { workflow: string; userId: string | undefined };
 
-/** The part of a context that differs between the attempts of a run. */
-export interface Attempt {
-  node: Node;
-  attempt: number;
-  signal: AbortSignal;
-  draining: () => boolean;
-}
-
-export function contextOf(shared: SharedContext, { node, attempt, signal, draining }: Attempt): StepContext {
+export function contextOf(
+  shared: SharedContext,
+  node: Node,
+  attempt: number,
+  signal: AbortSignal,
+  run: { readonly draining: boolean },
+): StepContext {
   const { runId, sessionId, userId, metadata, dependencies, eventBus, workflow } = shared;
   const { name: stepName, stepIndex, path } = node;
   return {
@@ -33,7 +31,7 @@ export function contextOf(shared: SharedContext, { node, attempt, signal, draini
     dependencies,
     eventBus,
     get draining() {
-      return draining();
+      return run.draining;
     },
     get sessionState() {
       return shared.sessionState;

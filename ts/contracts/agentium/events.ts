@@ -88,7 +88,6 @@ export interface EventBusEvents {
 
 type Handler = (data: any) => void;
 
-/** Events of a workflow's runs. */
 export class Events extends EventEmitter {
   /**
    * Calls the listeners of an event. A listener that throws causes an uncaught exception, as with an EventTarget, and
@@ -189,11 +188,8 @@ export class EventBus {
   }
 }
 
-/** An event bus of this package, or the user's own. */
-export type AnyBus = Pick<EventBus, "emit">;
-
 /** Emits an event of a run in the shape that the framework gives it. Events that the framework lacks are left out. */
-export function forward(bus: AnyBus, event: WorkflowEvent<any>, initialState: unknown): void {
+export function forward(bus: Pick<EventBus, "emit">, event: WorkflowEvent<any>, initialState: unknown): void {
   const { type } = event;
   // The text of a state takes time to make, so it is made only if somebody may read it.
   if (bus instanceof EventBus && !listens(bus, type)) return;

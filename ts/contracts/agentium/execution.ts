@@ -8,8 +8,7 @@ import { RunDrainedError } from "../shared/drain.js";
 import { Driver } from "../shared/driver.js";
 import { ForkpointError, quote, show, typeError } from "../../bridge/errors.js";
 import { carrying } from "../shared/failure.js";
-import type { RunLease } from "../shared/run-lease.js";
-import { reserve } from "../shared/running.js";
+import { alone } from "../shared/run-lease.js";
 import { formatOf } from "../../bridge/serializer.js";
 import { within } from "../shared/time-limit.js";
 import { checkpointNotFound } from "./checkpoint.js";
@@ -30,7 +29,6 @@ import type { RunOptions } from "./options.js";
 import type { EventBus, WorkflowEvent } from "./events.js";
 import type { WorkflowRunOutput } from "./contract.js";
 
-/** How to start a run. */
 export interface Plan extends RunOptions {
   kind: "run" | "resume" | "replay" | "fork";
   mode: Mode;
@@ -59,6 +57,8 @@ export class Execution {
   /** The id of the checkpoint that this run stored last, or null if it has stored none. */
   #previous: string | null = null;
   #hostError: unknown;
+  /** A replay knows its run when it has loaded the checkpoint. It has the run for itself until this promise settles. */
+  #replay: Promise<unknown> | undefined;
 
   constructor(
     { name, eventBus }: { name: string; eventBus: EventBus },
@@ -81,25 +81,32 @@ export class Execution {
     this.#driver = new Driver(agentium.name, run, (command) => this.#do(command));
   }
 
+  /** Tells the end when the lease is released, so that a listener may start the same run again. */
   async start(): Promise<WorkflowRunOutput<any>> {
-    const { kind } = this.#plan.mode;
-    const format = this.#recorder?.format ?? formatOf("v8");
+    const isReplay = this.#plan.mode.kind === "replay";
     try {
-      // A replay reads its run id from the checkpoint, so it reserves the run after it has loaded the checkpoint.
-      if (this.#recorder !== undefined && kind !== "replay") {
-        this.#reserve();
-        if (this.#recorder.lease !== undefined) await this.#takeLease(this.#recorder.lease);
-      }
-      if (this.#fresh || kind === "resume") this.#slots.set(ENTRY, Snapshot.of(this.#plan.initialState, format));
-      return await this.#driver.start(this.#plan, () => {
-        if (this.#fresh) this.#tellStart(0);
-      });
+      const run = this.#recorder === undefined || isReplay ? this.#run() : this.#alone(() => this.#run());
+      const output = await run.finally(() => this.#replay?.catch(() => {}));
+      this.#reporter.emit({ type: "run.complete", output });
+      return output;
     } catch (error) {
-      if (this.#recorder?.lease !== undefined) await this.#recorder.lease.release();
-      this.#driver.end();
       this.#reporter.emit({ type: "run.error", error });
       throw error;
     }
+  }
+
+  async #run(): Promise<WorkflowRunOutput<any>> {
+    const format = this.#recorder?.format ?? formatOf("v8");
+    if (this.#fresh || this.#plan.mode.kind === "resume")
+      this.#slots.set(ENTRY, Snapshot.of(this.#plan.initialState, format));
+    return this.#driver.start(this.#plan, () => {
+      if (this.#fresh) this.#tellStart(0);
+    });
+  }
+
+  #alone<T>(work: () => Promise<T>): Promise<T> {
+    const { identity, lease } = this.#recorder!;
+    return alone(identity, { space: agentium.name, run: this.#runId, ns: "" }, "run", lease, work);
   }
 
   /** Sets the id of the run to replay. Without a session id, the session has the run's id, as the earlier call had. */
@@ -110,14 +117,6 @@ export class Execution {
 
   get #runId(): string {
     return this.#reporter.runId;
-  }
-
-  #reserve(): void {
-    this.#driver.onEnd(reserve(this.#recorder!.identity, this.#runId));
-  }
-
-  #takeLease(lease: RunLease): Promise<void> {
-    return lease.take({ space: agentium.name, run: this.#runId, ns: "" });
   }
 
   #do(order: Command): void {
@@ -152,7 +151,7 @@ export class Execution {
       case "cancel":
         return this.#driver.cancel();
       case "finish":
-        return this.#end(order.slot);
+        return this.#finish(order.slot);
       case "fail":
         return this.#driver.reject(this.#failure(order.why));
     }
@@ -162,17 +161,10 @@ export class Execution {
     let found: Recorded | null;
     try {
       found = id === undefined ? await this.#recorder!.latest(this.#runId) : await this.#recorder!.load(id);
-      if (this.#driver.over) return;
-      if (found !== null && this.#plan.mode.kind === "replay") {
-        this.#rename(found.runId);
-        this.#reserve();
-        const lease = this.#recorder!.lease;
-        if (lease !== undefined) await this.#takeLease(lease);
-        if (this.#driver.over) return void lease?.release();
-      }
     } catch (error) {
       return this.#broke(error);
     }
+    if (this.#driver.over) return;
     if (found === null) {
       if (this.#plan.mode.kind === "resume") {
         this.#fresh = true;
@@ -180,6 +172,16 @@ export class Execution {
       }
       return this.#driver.on({ event: "loaded", base: null });
     }
+    if (this.#plan.mode.kind !== "replay") return this.#loaded(found);
+    this.#rename(found.runId);
+    this.#replay = this.#alone(() => {
+      if (!this.#driver.over) this.#loaded(found);
+      return this.#driver.result;
+    });
+    this.#replay.catch((error) => this.#broke(error));
+  }
+
+  #loaded(found: Recorded): void {
     this.#base = found;
     this.#slots.set(ENTRY, found.state);
     this.#tellStart(found.stepIndex + 1, found.id);
@@ -287,23 +289,9 @@ export class Execution {
     this.#driver.on({ event: "merged", step: id });
   }
 
-  /** Releases the lease before anybody hears of the end, so that it can be taken then. */
-  #end(slot: number): void {
-    const lease = this.#recorder?.lease;
-    if (lease === undefined) return this.#finish(slot);
-    lease
-      .release()
-      .then(() => this.#finish(slot))
-      .catch((error: unknown) => this.#driver.reject(error));
-  }
-
   #finish(slot: number): void {
     const state = this.#slots.get(slot)!.draft();
-    const output = { runId: this.#runId, state, stepResults: this.#reporter.results, fresh: this.#fresh };
-    // A listener may start the same run again.
-    this.#driver.end();
-    this.#reporter.emit({ type: "run.complete", output });
-    this.#driver.resolve(output);
+    this.#driver.resolve({ runId: this.#runId, state, stepResults: this.#reporter.results, fresh: this.#fresh });
   }
 
   #broke(error: unknown): void {
@@ -339,9 +327,8 @@ export class Execution {
 
   /** Calls a function of the user with the context of an attempt, within the step's time limit. */
   #attempt<T>(node: Node, attempt: number, call: (context: StepContext) => Promise<T>): Promise<T> {
-    const draining = () => this.#driver.draining;
     return within(node.timeoutMs, this.#driver, `step ${quote(node.name)}`, (signal) =>
-      call(contextOf(this.#context, { node, attempt, signal, draining })),
+      call(contextOf(this.#context, node, attempt, signal, this.#driver)),
     );
   }
 

@@ -15,21 +15,8 @@ export {
 } from "./store.js";
 export type { RunStats as WorkflowCheckpointStats } from "../../store/results.js";
 export { Workflow, type WorkflowRegistry, registry } from "./workflow.js";
-export type {
-  WorkflowResult,
-  WorkflowRunOutput,
-  StepResult,
-  WorkflowCheckpoint,
-  CheckpointSummary,
-} from "./contract.js";
-export type {
-  WorkflowConfig,
-  RunOptions,
-  StartOptions,
-  RunWithCheckpointsOptions,
-  ReplayOptions,
-  ForkOptions,
-} from "./options.js";
+export type * from "./contract.js";
+export type * from "./options.js";
 export type { MaybePromise } from "../shared/driver.js";
 export type {
   RunContext,

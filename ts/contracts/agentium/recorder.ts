@@ -5,26 +5,18 @@ import type { StoreHandle } from "../../store/handle.js";
 import { stateAndRest } from "../shared/record.js";
 import { RunLease } from "../shared/run-lease.js";
 import { type Format, deserialize, formatOf } from "../../bridge/serializer.js";
-import { readStepRef, sorted } from "./checkpoint.js";
+import { type StepRef, readStepRef, sorted } from "./checkpoint.js";
 import { Snapshot } from "./state.js";
 import { type OwnStore, find, findLatest, ownStore, put, type WorkflowCheckpointStore } from "./store.js";
 import type { Found } from "./wire.js";
 import type { WorkflowCheckpoint } from "./contract.js";
 
-/** The parts of a checkpoint that a run needs to continue. */
-export interface Recorded {
-  id: string;
-  runId: string;
-  stepIndex: number;
-  stepName: string;
+export interface Recorded extends Omit<StepRef, "createdAt"> {
   state: Snapshot;
 }
 
-/** A checkpoint to store. */
 export interface Recording extends Recorded {
-  /** How many steps the workflow has. */
   steps: number;
-  /** True if the save also removes the run's other checkpoints of this step and of later steps. */
   rewind: boolean;
   /** The id of the checkpoint that the run was forked from. Set for the run's first checkpoint only. */
   parent: string | undefined;
@@ -32,11 +24,9 @@ export interface Recording extends Recorded {
   previous: string | null;
 }
 
-/** The interface between a run and its store. */
 export interface Recorder {
   /** Identifies the stored data. A run can be in progress only once for each identity. */
   readonly identity: unknown;
-  /** The format that turns states into bytes. */
   readonly format: Format;
   /** The lease of the run. Undefined if the workflow takes no leases. */
   readonly lease?: RunLease | undefined;
@@ -101,7 +91,7 @@ class OwnRecorder implements Recorder {
     const createdAt = Date.now();
     const rest = { id: null, runId: null, stepIndex, stepName, state: null, createdAt };
     const encoded = {
-      step: { id, runId, stepIndex, stepName, age: createdAt },
+      step: { id, runId, stepIndex, stepName, createdAt },
       state: stored,
       rest: this.format.serialize(rest, "checkpoint"),
       steps,

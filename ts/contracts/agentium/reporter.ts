@@ -14,7 +14,6 @@ export class Reporter {
   runId: string;
   readonly #definition: Definition;
   readonly #listener: (event: WorkflowEvent<any>) => void;
-  /** The times at which the steps began. */
   readonly #began = new Map<number, number>();
 
   constructor(definition: Definition, runId: string, listener: (event: WorkflowEvent<any>) => void) {

@@ -28,7 +28,6 @@ export class Snapshot {
     return deserializeValue(this.format, tag, bytes, "the state");
   }
 
-  /** Returns the bytes of the state in this format. */
   in(format: Format): Serialized {
     return format.tags.includes(this.#stored.tag) ? this.#stored : serializeState(this.draft(), format, "values");
   }
@@ -49,7 +48,6 @@ export function applyResult(draft: unknown, result: unknown, step: string): unkn
   return isRecord(result) ? { ...draft, ...result } : result;
 }
 
-/** Returns the state that a fork's mutator makes of a draft. */
 export function mutate(draft: unknown, mutator: (state: any) => unknown): unknown {
   const mutated = mutator(draft);
   if (isThenable(mutated)) {
@@ -66,7 +64,6 @@ export function mutate(draft: unknown, mutator: (state: any) => unknown): unknow
   return mutated;
 }
 
-/** Merges the changes that parallel branches made to a state. */
 export function mergeBranches(base: Snapshot, branches: Array<{ name: string; state: Snapshot }>): unknown {
   const from = base.draft();
   let merged = base.draft();
@@ -86,7 +83,6 @@ interface Where {
 
 const ABSENT = Symbol("absent");
 
-/** Merges two changed versions of the same value. */
 function mergeValue(base: unknown, ours: unknown, theirs: unknown, where: Where): unknown {
   if (isDeepStrictEqual(base, theirs) || isDeepStrictEqual(ours, theirs)) return ours;
   if (isDeepStrictEqual(base, ours)) return theirs;

@@ -2,7 +2,7 @@
 
 import { quote, show, typeError } from "../../bridge/errors.js";
 import { requireId } from "../../store/ids.js";
-import { refuseUnknown } from "../../store/options.js";
+import { callback, refuseUnknown } from "../../store/options.js";
 import { readRetry } from "../shared/retry.js";
 import { readTimeLimit } from "../shared/time-limit.js";
 import { isRecord } from "./state.js";
@@ -146,25 +146,17 @@ export interface FailedStep {
 /** A step, prepared to run. */
 export interface Node {
   name: string;
-  /**
-   * The index of the checkpointed step. For a nested step, this is the index of the top-level step that contains it.
-   */
   stepIndex: number;
-  /** The names of the steps from the checkpointed step down to this step. */
   path: readonly string[];
   kind: "task" | "condition" | "parallel";
   /** The step's own retry policy. Undefined: the workflow's. */
   retry: Required<RetryPolicy> | undefined;
-  /** The time limit of one attempt, in ms. */
   timeoutMs: number | undefined;
   step: StepDef<any>;
 }
 
-/**
- * The steps of a workflow: the list of all nodes, in which a parent comes before its nested steps, and the description
- * of the nodes for the engine.
- */
 export interface Definition {
+  /** All steps. A parent comes before its nested steps. */
   nodes: Node[];
   /** The names of the checkpointed steps, in order. */
   names: string[];
@@ -232,21 +224,18 @@ function readStep(step: unknown, where: string, stepIndex: number, path: readonl
     retry: readRetry(retryPolicy, `${where}.retryPolicy`),
     timeoutMs: readTimeLimit(timeoutMs, `${where}.timeoutMs`),
   };
-  if (kind === "run") return { ...at, kind: "task", step: callable(step as FunctionStep<any>, "run", where) };
-  if (kind === "condition") {
-    return { ...at, kind: "condition", step: callable(step as ConditionStep<any>, "condition", where) };
+  if (kind === "run") callback(run, `${where}.run`);
+  if (kind === "condition") callback(condition, `${where}.condition`);
+  if (kind === "agent") {
+    if (typeof (agent as { run?: unknown } | null)?.run !== "function")
+      throw typeError(`${where}.agent must have a method run()`);
+    if (inputFrom !== undefined) callback(inputFrom, `${where}.inputFrom`);
   }
-  if (kind === "parallel") return { ...at, kind: "parallel", step: step as ParallelStep<any> };
-  if (typeof (agent as { run?: unknown } | null)?.run !== "function") {
-    throw typeError(`${where}.agent must have a method run()`);
-  }
-  if (inputFrom !== undefined) callable(step as AgentStep<any>, "inputFrom", where);
-  return { ...at, kind: "task", step: step as AgentStep<any> };
+  return { ...at, kind: kind === "run" || kind === "agent" ? "task" : kind, step: step as StepDef<any> };
 }
 
 const tried = ["retryPolicy", "timeoutMs"];
 
-/** The fields of each kind of step. */
 const fields = {
   run: ["name", "run", ...tried],
   condition: ["name", "condition", "steps", ...tried],
@@ -254,12 +243,6 @@ const fields = {
   agent: ["name", "agent", "inputFrom", ...tried],
 };
 
-function callable<T extends object>(step: T, key: keyof T & string, where: string): T {
-  if (typeof step[key] !== "function") throw typeError(`${where}.${key} must be a function, and is ${show(step[key])}`);
-  return step;
-}
-
-/** Calls a step's function or agent with its own draft of the state. */
 export async function callTask({ step }: Node, draft: unknown, context: StepContext): Promise<unknown> {
   return "agent" in step
     ? askAgent(step as AgentStep<any>, draft, context)

@@ -5,6 +5,7 @@ import { idOrNull } from "../../store/ids.js";
 import { atMost, readRecord } from "../../store/options.js";
 import { copyOf } from "../../bridge/serializer.js";
 import { type StepRef, inOrder, oldestFirst, readStepRef, storedRef } from "./checkpoint.js";
+import { Turns } from "../shared/turns.js";
 import type { WorkflowCheckpointStore } from "./store.js";
 import type { StorageDriver } from "./drivers.js";
 import type { WorkflowCheckpoint } from "./contract.js";
@@ -35,8 +36,8 @@ export class StorageBackedCheckpointStore<TState> implements WorkflowCheckpointS
   readonly keepLastN: number;
   readonly #driver: StorageDriver;
   #ready: Promise<void> | undefined;
-  /** The last pending change of each run, by run id. The changes of one run are executed one after the other. */
-  readonly #changes = new Map<string, Promise<unknown>>();
+  /** A run changes once at a time: otherwise a save could prune while another save of the run is incomplete. */
+  readonly #turns = new Turns();
 
   /**
    * @param options `keepLastN`: the maximum number of checkpoints to keep for each run. The checkpoints with the
@@ -123,7 +124,7 @@ export class StorageBackedCheckpointStore<TState> implements WorkflowCheckpointS
    * @example await store.close();
    */
   async close(): Promise<void> {
-    await Promise.allSettled(this.#changes.values());
+    await this.#turns.settled();
   }
 
   /**
@@ -206,25 +207,11 @@ export class StorageBackedCheckpointStore<TState> implements WorkflowCheckpointS
     }
   }
 
-  /**
-   * Runs the change after the run's earlier changes have ended. Otherwise a save could prune while another save of the
-   * same run is incomplete.
-   */
-  async #inTurn(runId: string, change: () => Promise<void>): Promise<void> {
-    const before = this.#changes.get(runId);
-    const mine = (async () => {
-      // Ignore an error of the earlier change. The promise of that change has already reported the error to its own
-      // caller.
-      await before?.catch(() => {});
+  #inTurn(runId: string, change: () => Promise<void>): Promise<void> {
+    return this.#turns.alone(runId, async () => {
       await this.#open();
       await change();
-    })();
-    this.#changes.set(runId, mine);
-    try {
-      await mine;
-    } finally {
-      if (this.#changes.get(runId) === mine) this.#changes.delete(runId);
-    }
+    });
   }
 }
 

@@ -8,7 +8,7 @@ import { StoreHandle } from "../../store/handle.js";
 import { idOrNull } from "../../store/ids.js";
 import { leaseOption, type Lease } from "../../store/lease.js";
 import { flag, readRecord, splitOptions, whole, type StoreOptions } from "../../store/options.js";
-import { PAGE, pageOf, pageOptions } from "../../store/page.js";
+import { pageOf, pageOptions } from "../../store/page.js";
 import type { Store } from "../../store/store.js";
 import { decodeCheckpoint, detachBuffers, encodeCheckpoint } from "../shared/record.js";
 import type { RunStatus } from "../shared/recovery.js";
@@ -111,10 +111,8 @@ export interface WorkflowSaveOptions {
   lease?: Lease;
 }
 
-/** The parts of a store of this package that a workflow uses. */
 export interface OwnStore {
   handle: StoreHandle;
-  /** The value of the store's option `expectedParent`. */
   expectsParent: boolean;
 }
 
@@ -280,27 +278,17 @@ const saveOptions = {
   lease: leaseOption,
 };
 
-/**
- * Returns the handle of a store of this package, or undefined for any other store. A workflow passes serialised
- * checkpoints to this handle.
- */
+/** Returns undefined for a store that is not of this package. */
 export function ownStore(store: object): OwnStore | undefined {
   return store instanceof ForkpointWorkflowStore ? open(store) : undefined;
 }
 
-/** A serialised checkpoint. */
 export interface Encoded {
   step: StepRef;
   state: Serialized;
   rest: Serialized;
-  /** How many steps the workflow has. Undefined means that this is not known. */
   steps: number | undefined;
-  /** The id of the checkpoint that the run was forked from. */
   parent: string | undefined;
-  /**
-   * The id of the run's latest checkpoint, as the caller knows it. Null means that the run must have no checkpoint.
-   * Undefined means that the latest checkpoint is not checked.
-   */
   expectedParent: string | null | undefined;
   /** True if the save also removes the run's other checkpoints of this step and of later steps. */
   rewind: boolean;
@@ -311,11 +299,7 @@ export async function put(
   { step, state, rest, steps, parent, expectedParent, rewind }: Encoded,
 ): Promise<void> {
   const call = {
-    id: step.id,
-    runId: step.runId,
-    stepIndex: step.stepIndex,
-    stepName: step.stepName,
-    createdAt: step.age,
+    ...step,
     steps,
     parent,
     rewind,
@@ -328,16 +312,11 @@ export async function put(
   await agentium.call(native, "save", call, [state.bytes, rest.bytes]);
 }
 
-/**
- * Finds a checkpoint by its id. Returns null if there is no such checkpoint, or if no stored checkpoint can have this
- * id.
- */
 export async function find({ native }: Engine, checkpointId: unknown): Promise<Found | null> {
   const id = idOrNull(checkpointId, "checkpointId");
   return id === null ? null : agentium.find(native, "load", { checkpointId: id }, openFound);
 }
 
-/** Finds the latest checkpoint of a run. Returns null if the run has none. */
 export async function findLatest({ native }: Engine, runId: unknown): Promise<Found | null> {
   const run = idOrNull(runId, "runId");
   return run === null ? null : agentium.find(native, "latest", { runId: run }, openFound);
@@ -350,18 +329,14 @@ function restore<TState>({ format }: Engine, found: Found | null): WorkflowCheck
 }
 
 async function runs({ native }: Engine, options: unknown): Promise<WorkflowRunsPage> {
-  const { limit = PAGE, cursor: before } = readRecord(options, "options", pageOptions);
-  // Request one run more than the page holds. If the engine returns it, there is a next page.
-  const found = await agentium.call(native, "runs", { limit: limit + 1, before });
-  const { page, cursor } = await pageOf(
-    native,
-    agentium.name,
-    { found, limit },
-    ({ runId }) => runId,
-    (entry, lease) => {
+  const { page, cursor } = await pageOf(native, readRecord(options, "options", pageOptions), {
+    space: agentium.name,
+    fetch: (before, limit) => agentium.call(native, "runs", { limit, before }),
+    runOf: ({ runId }) => runId,
+    show: (entry, lease) => {
       const { cursor: _, ...run } = entry;
       return { ...run, lease };
     },
-  );
+  });
   return { runs: page, cursor };
 }

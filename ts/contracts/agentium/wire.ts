@@ -4,10 +4,10 @@
  */
 
 import { Contract, type Unpack, type PackedPart, type Part } from "../../bridge/wire.js";
+import type { StepRef } from "./checkpoint.js";
 import type { CheckpointSummary, StepResult } from "./contract.js";
 import type { RunStatus } from "../shared/recovery.js";
 
-/** A checkpoint as the engine returns it, not yet deserialised. */
 export interface Found<P = Part> {
   id: string;
   runId: string;
@@ -16,26 +16,22 @@ export interface Found<P = Part> {
 
 interface AgentiumCalls {
   /** Takes two buffers: the state, and the rest of the checkpoint. */
-  save(fields: {
-    id: string;
-    runId: string;
-    stepIndex: number;
-    stepName: string;
-    createdAt: number;
-    /** How many steps the workflow has. */
-    steps: number | undefined;
-    parent: string | undefined;
-    rewind: boolean;
-    /**
-     * If true, the engine checks the run's latest checkpoint. It must be `expectedParent`. If `expectedParent` is
-     * undefined, the run must have no checkpoint.
-     */
-    expectsParent: boolean;
-    expectedParent: string | undefined;
-    savedAt: number;
-    stateTag: string;
-    restTag: string;
-  }): null;
+  save(
+    fields: StepRef & {
+      steps: number | undefined;
+      parent: string | undefined;
+      rewind: boolean;
+      /**
+       * If true, the engine checks the run's latest checkpoint. It must be `expectedParent`. If `expectedParent` is
+       * undefined, the run must have no checkpoint.
+       */
+      expectsParent: boolean;
+      expectedParent: string | undefined;
+      savedAt: number;
+      stateTag: string;
+      restTag: string;
+    },
+  ): null;
   delete(fields: { checkpointId: string }): null;
   clear(fields: { runId: string }): null;
   load(fields: { checkpointId: string }): Found<PackedPart> | null;
@@ -62,7 +58,6 @@ export const openFound: Unpack<Found<PackedPart>, Found> = (found, part) => ({
   parts: found.parts.map(part),
 });
 
-/** A value of the storage driver, not yet deserialised. */
 export interface FoundValue<P = Part> {
   key: string;
   parts: P[];
@@ -91,7 +86,6 @@ interface Retry {
   backoffMs: number;
 }
 
-/** Describes a run of a workflow to the engine. */
 export interface RunTool {
   run: {
     /** All steps. A parent comes before its nested steps. `parent` is the index of the parent in this list. */
@@ -113,22 +107,19 @@ export interface RunTool {
   };
 }
 
-/** How a run begins. */
 export type Mode =
   | { kind: "plain" | "fresh" | "resume" }
   | { kind: "replay"; from: string }
   | { kind: "branch"; from: string; mutate: boolean };
 
-/** An event that the run reports to the state machine. */
 export type RunEvent =
   | { event: "started" | "mutated" | "stored" | "broke" | "drainRequested" | "aborted" }
-  | { event: "loaded"; base: { id: string; runId: string; stepIndex: number; stepName: string } | null }
+  | { event: "loaded"; base: Omit<StepRef, "createdAt"> | null }
   | { event: "ran" | "threw"; step: number; attempt: number }
   | { event: "evaluated"; step: number; attempt: number; holds: boolean }
   | { event: "waited" | "merged" | "conflicted"; step: number }
   | { event: "decided"; step: number; goOn: boolean };
 
-/** A command of the state machine to the run. */
 export type Command =
   | { command: "load"; id: string | null }
   | { command: "mutate" | "cancel" }

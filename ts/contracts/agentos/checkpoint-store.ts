@@ -1,24 +1,25 @@
-/** `CheckpointStore`, the class that AgentOS uses, and `resumePlan`. */
+/** `CheckpointStore`, the class that AgentOS uses. */
 
-import { quote, readingArgument, show, typeError } from "../../bridge/errors.js";
+import { randomUUID } from "node:crypto";
+import { ForkpointError, quote, rangeError, readingArgument, show, typeError } from "../../bridge/errors.js";
 import type { LeaseHolder } from "../../bridge/forkpoint-error.js";
-import { Tool } from "../../bridge/native.js";
-import { parse } from "../../bridge/wire.js";
+import type { Serialized } from "../../bridge/serializer.js";
 import { RunStore } from "../../store/contract-store.js";
 import type { Engine } from "../../store/engine.js";
 import { StoreHandle } from "../../store/handle.js";
 import { setHandle } from "../../store/handles.js";
-import { idOrNull, requireId, requireIds } from "../../store/ids.js";
+import { idOrNull, requireId } from "../../store/ids.js";
 import type { Lease } from "../../store/lease.js";
+import { decodeMark, encodeMark } from "../../store/mark.js";
 import { programOption, readRecord, splitOptions, text, type StoreOptions } from "../../store/options.js";
-import { PAGE, pageOf, pageOptions } from "../../store/page.js";
+import { pageOf, pageOptions } from "../../store/page.js";
 import type { Store } from "../../store/store.js";
-import { detachBuffers } from "../shared/record.js";
+import { decodeCheckpoint, detachBuffers, encodeCheckpoint, stateAndRest } from "../shared/record.js";
 import type { RunStatus } from "../shared/recovery.js";
-import { find, put, restore, snapshot } from "./checkpoints.js";
-import { fork } from "./fork.js";
 import { Maker } from "./maker.js";
-import { agentos, openFound, rowsOf } from "./wire.js";
+import { patched, snapshotPatch } from "./patch.js";
+import { type Status, statusOf, statuses } from "./status.js";
+import { type Found, agentos, openFound, rowsOf } from "./wire.js";
 import type { Checkpoint, CheckpointMetadata, ICheckpointStore, StatePartitions } from "./contract.js";
 
 /** A run that has checkpoints in the store. */
@@ -47,20 +48,6 @@ export interface RunsPage {
   runs: RunInfo[];
   /** Pass this cursor to the next call of `runs`. Null means that this was the last page. */
   cursor: string | null;
-}
-
-/** How a resume treats each node of a checkpoint. A node that is in none of the lists has not started and must run. */
-export interface ResumePlan {
-  /** Completed nodes. Do not run them again: the state contains their effects. */
-  completed: string[];
-  /** Nodes that routing skipped. Do not run them. */
-  skipped: string[];
-  /**
-   * Nodes with a recorded `write`, `external` or `human` result. Use `nodeResults[id].output` instead of running them.
-   */
-  replay: string[];
-  /** Nodes with a recorded `pure` or `read` result. Run them again. */
-  reexecute: string[];
 }
 
 /** The options of {@link CheckpointStore}. */
@@ -225,54 +212,46 @@ export class CheckpointStore extends RunStore implements ICheckpointStore {
   }
 }
 
+async function fork(engine: Engine, checkpointId: string, patchState: unknown): Promise<string> {
+  // Serialise the patch now, because the caller may change it while the source checkpoint is read.
+  const patch = snapshotPatch(patchState, engine);
+  const [id, runId] = [randomUUID(), randomUUID()];
+  const parent = idOrNull(checkpointId, "checkpointId");
+  if (parent === null) throw nothingToFork(checkpointId);
+  if (patch === undefined) {
+    const timestamp = Date.now();
+    await agentos.call(engine.native, "fork", { checkpointId: parent, id, runId, timestamp, savedAt: timestamp });
+    return runId;
+  }
+  const found = await find(engine, parent);
+  if (found === null) throw nothingToFork(checkpointId);
+  const { graphId, nodeId, hasMemorySnapshot, mark, parts } = found;
+  const status = found.status ?? undefined;
+  const [state, rest] = stateAndRest(parts, parent);
+  const ids = { id, runId, graphId, nodeId, parent };
+  // The fork belongs to the same program, and no process works on it.
+  const maker = { mark: encodeMark({ ...decodeMark(mark), by: undefined }) };
+  const fields = { ...ids, ...maker, timestamp: Date.now(), hasMemorySnapshot, status, expectedNewest: undefined };
+  await put(engine, fields, patched(engine.format, parent, state, patch), rest);
+  return runId;
+}
+
+function nothingToFork(checkpointId: string): ForkpointError {
+  return new ForkpointError("NOT_FOUND", `checkpoint ${quote(checkpointId)} not found: nothing to fork from`);
+}
+
 async function runs({ native }: Engine, options: unknown): Promise<RunsPage> {
-  const { graphIdPrefix = "", limit = PAGE, cursor: before } = readRecord(options, "options", runsOptions);
-  // Request one run more than the page holds. If the engine returns it, there is a next page.
-  const found = await agentos.call(native, "runs", { graphIdPrefix, limit: limit + 1, before });
-  const { page, cursor } = await pageOf(
-    native,
-    agentos.name,
-    { found, limit },
-    ({ latest }) => latest.runId,
-    ({ latest, status, checkpoints, forkedFrom }, lease): RunInfo => {
+  const { graphIdPrefix = "", ...range } = readRecord(options, "options", runsOptions);
+  const { page, cursor } = await pageOf(native, range, {
+    space: agentos.name,
+    fetch: (before, limit) => agentos.call(native, "runs", { graphIdPrefix, limit, before }),
+    runOf: ({ latest }) => latest.runId,
+    show: ({ latest, status, checkpoints, forkedFrom }, lease): RunInfo => {
       const { runId, graphId } = latest;
       return { runId, graphId, checkpoints, latest, status: status ?? "unknown", forkedFrom, lease };
     },
-  );
-  return { runs: page, cursor };
-}
-
-const planner = new Tool(agentos.name, JSON.stringify({ resumePlanner: {} }));
-
-/**
- * Sorts a checkpoint's nodes by how a resume treats them. The effect class of a node decides how a resume treats it.
- * @throws ForkpointError `INVALID_ARGUMENT` for an unknown effect class. TypeError if the checkpoint lacks one of the
- *   fields that this function reads.
- * @example const { completed, skipped, replay, reexecute } = resumePlan(checkpoint);
- */
-export function resumePlan(checkpoint: Pick<Checkpoint, "nodeResults" | "visitedNodes" | "skippedNodes">): ResumePlan {
-  const recorded = readingArgument("checkpoint", () => recordedIn(checkpoint));
-  return parse(planner.call(JSON.stringify(recorded))) as ResumePlan;
-}
-
-/** Returns the fields of a checkpoint that the resume planner needs. */
-function recordedIn(checkpoint: Parameters<typeof resumePlan>[0]) {
-  if (typeof checkpoint !== "object" || checkpoint === null) {
-    throw typeError(`checkpoint must be an object, and is ${show(checkpoint)}`);
-  }
-  const { nodeResults, visitedNodes, skippedNodes } = checkpoint;
-  if (typeof nodeResults !== "object" || nodeResults === null) {
-    throw typeError(`checkpoint.nodeResults must be an object, and is ${show(nodeResults)}`);
-  }
-  const nodes = Object.keys(nodeResults);
-  const classes = nodes.map((node) => {
-    requireId(node, "a key of checkpoint.nodeResults");
-    return requireId(nodeResults[node]?.effectClass, `checkpoint.nodeResults[${quote(node)}].effectClass`);
   });
-  const visited = requireIds(visitedNodes, "checkpoint.visitedNodes");
-  const skipped = skippedNodes === undefined ? [] : requireIds(skippedNodes, "checkpoint.skippedNodes");
-  const recorded = nodes.map((node, at) => [node, classes[at]]);
-  return { recorded, visited, skipped };
+  return { runs: page, cursor };
 }
 
 /** Lists checkpoints. The list is empty for an id that no stored checkpoint can have. */
@@ -311,3 +290,55 @@ const runsOptions = {
   },
   ...pageOptions,
 };
+
+/** The fields of a checkpoint that are stored separately from its serialised parts. */
+export interface Fields extends Omit<CheckpointMetadata, "stateSize"> {
+  status: Status | undefined;
+  /** If given, the save is refused with `CONFLICT` unless this is the id of the run's newest checkpoint. */
+  expectedNewest: string | undefined;
+  parent: string | undefined;
+  /** Who made the checkpoint: see `ts/store/mark.ts`. */
+  mark: string | undefined;
+}
+
+/**
+ * Serialises a checkpoint before `save` returns its promise. Does not change the argument and keeps no reference to it.
+ */
+export function snapshot(checkpoint: Checkpoint, { format }: Engine) {
+  return encodeCheckpoint(checkpoint, format, ["id", "runId", "timestamp"], (given): Fields => {
+    const { timestamp } = given;
+    if (typeof timestamp !== "number")
+      throw typeError(`checkpoint.timestamp must be a number, and is ${show(timestamp)}`);
+    if (!Number.isFinite(timestamp)) throw rangeError(`checkpoint.timestamp must be finite, and is ${timestamp}`);
+    return {
+      id: requireId(given["id"], "checkpoint.id"),
+      runId: requireId(given["runId"], "checkpoint.runId"),
+      graphId: requireId(given["graphId"], "checkpoint.graphId"),
+      nodeId: requireId(given["nodeId"], "checkpoint.nodeId"),
+      timestamp,
+      hasMemorySnapshot: given["memorySnapshot"] !== undefined,
+      status: statusOf(given),
+      expectedNewest: undefined,
+      parent: undefined,
+      mark: undefined,
+    };
+  });
+}
+
+export function restore({ format }: Engine, { id, runId, timestamp, parts }: Found): Checkpoint {
+  const checkpoint = decodeCheckpoint<Checkpoint>(format, parts, { id, runId, timestamp });
+  // The checkpoint does not share memory with the response's buffers, so the buffers can be freed.
+  detachBuffers(...parts);
+  return checkpoint;
+}
+
+export function put({ native }: Engine, fields: Fields, state: Serialized, rest: Serialized): Promise<null> {
+  const status = fields.status === undefined ? 0 : statuses.indexOf(fields.status) + 1;
+  const call = { ...fields, status, savedAt: Date.now(), stateTag: state.tag, restTag: rest.tag };
+  return agentos.call(native, "save", call, [state.bytes, rest.bytes]);
+}
+
+export async function find({ native }: Engine, checkpointId: string): Promise<Found | null> {
+  const id = idOrNull(checkpointId, "checkpointId");
+  return id === null ? null : agentos.find(native, "get", { checkpointId: id }, openFound);
+}

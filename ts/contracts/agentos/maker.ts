@@ -4,11 +4,10 @@ import type { StoreHandle } from "../../store/handle.js";
 import { processStamp } from "../../store/holder.js";
 import { type Identity, encodeMark } from "../../store/mark.js";
 
-const makers = new WeakMap<StoreHandle, Maker>();
+/** The maker of each store, by the store's handle. `recover` needs it. */
+export const makers = new WeakMap<StoreHandle, Maker>();
 
-/** Marks the checkpoints that a store saves. */
 export class Maker {
-  /** The option `program` of the store. */
   readonly program: string | undefined;
   readonly #isLeased: boolean;
   /** What is known about graphs, by the ids that AgentOS gave them at `compile()`. Null: two graphs have the same id. */
@@ -33,9 +32,4 @@ export class Maker {
     const identity = program === undefined ? this.#graphs.get(graphId) : { program };
     return encodeMark(this.#isLeased ? { ...identity } : { ...identity, by: processStamp() });
   }
-}
-
-/** Returns what marks the checkpoints of the store with this handle. */
-export function makerOf(handle: StoreHandle): Maker | undefined {
-  return makers.get(handle);
 }

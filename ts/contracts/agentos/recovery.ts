@@ -1,33 +1,28 @@
 /** `recover` for AgentOS: resumes crashed runs, asks for the answers that runs wait for, and stores the end of each run. */
 
 import { randomUUID } from "node:crypto";
-import { ForkpointError, quote, show, typeError } from "../../bridge/errors.js";
+import { ForkpointError, quote, show } from "../../bridge/errors.js";
 import type { StoreHandle } from "../../store/handle.js";
-import { handleOf } from "../../store/handles.js";
 import type { HeldLease } from "../../store/lease.js";
+import { decodeMark, encodeMark, type Identity } from "../../store/mark.js";
 import { callback, flag, readRecord, type Parsed } from "../../store/options.js";
 import { detachBuffers } from "../shared/record.js";
-import { isForeign, noLeases } from "../shared/run-lease.js";
 import {
-  type Settings,
+  type Candidate,
   asksForRetry,
+  handleToRecover,
   ids,
-  recoverAll,
-  settingsOf,
+  recoverRuns,
   sharedOptions,
-  underLease,
   type RecoverOptions,
   type RecoverReport,
   type UnrecoveredRun,
 } from "../shared/recovery.js";
-import { type Mark, decodeMark, encodeMark } from "../../store/mark.js";
-import { type Claimant, refusal } from "../shared/origin.js";
-import { put, restore, snapshot } from "./checkpoints.js";
-import { Graph, type Position, programOf, type RecoverableGraph } from "./graph.js";
-import { type Maker, makerOf } from "./maker.js";
+import { type CheckpointStore, put, restore, snapshot } from "./checkpoint-store.js";
+import { Graph, programOf, type RecoverableGraph } from "./graph.js";
+import { makers } from "./maker.js";
 import { agentos, openFound } from "./wire.js";
 import type { Checkpoint, StatePartitions } from "./contract.js";
-import type { CheckpointStore } from "./checkpoint-store.js";
 
 /** A human node that waits for an answer. */
 export interface WaitingNode {
@@ -113,7 +108,6 @@ export type RunOutcome =
 /** What became of a run. */
 export type RecoveredRun = { runId: string } & (RunOutcome | UnrecoveredRun);
 
-/** The number of runs in a page of the listing. */
 const PAGE = 1_000;
 
 const parsers = {
@@ -157,126 +151,82 @@ export async function recover(
   options?: AgentosRecoverOptions,
 ): Promise<RecoverReport<RecoveredRun>> {
   const own = readRecord(options, "options", parsers);
-  const settings = settingsOf(own);
-  const handle = handleOf(store);
-  if (handle === undefined && isForeign(store, "save")) throw noLeases("recover", "CheckpointStore");
-  if (handle === undefined) throw typeError(`store must be a CheckpointStore of forkpoint, and is ${show(store)}`);
-  const recovery = new Recovery({ graph, store, handle, settings, options: own });
-  return recoverAll(recovery.candidates(), settings, (runId) => recovery.recover(runId));
-}
+  const message = `store must be a CheckpointStore of forkpoint, and is ${show(store)}`;
+  const handle = handleToRecover(store, "save", { name: "CheckpointStore", message });
+  const shape = new Graph(graph);
+  const maker = makers.get(handle);
+  const identity = maker?.program === undefined ? shape.identity : { program: maker.program };
+  maker?.learn(shape.id, identity);
+  // The name of a graph is in its id.
+  const ofGraph = (graphId: string) => (maker?.program === undefined ? programOf(graphId) : {});
 
-/** A run that has something left to do: its newest checkpoint. */
-interface Unfinished {
-  checkpoint: Checkpoint;
-  mark: Mark;
-  position: Position;
-}
-
-interface Parts {
-  graph: RecoverableGraph;
-  store: CheckpointStore;
-  handle: StoreHandle;
-  settings: Settings;
-  options: Parsed<typeof parsers>;
-}
-
-class Recovery {
-  readonly #parts: Parts;
-  readonly #shape: Graph;
-  readonly #maker: Maker | undefined;
-  readonly #claimant: Claimant;
-
-  constructor(parts: Parts) {
-    const { graph, store, settings, options } = parts;
-    this.#parts = parts;
-    this.#shape = new Graph(graph);
-    this.#maker = makerOf(handleOf(store)!);
-    const program = this.#maker?.program;
-    const identity = program === undefined ? this.#shape.identity : { program };
-    this.#claimant = { identity, named: options.runs !== undefined, idleMs: settings.idleMs };
-    this.#maker?.learn(this.#shape.id, identity);
-  }
-
-  /** Returns a recovery whose own writes carry the lease. */
-  #under(lease: HeldLease): Recovery {
-    return new Recovery({ ...this.#parts, handle: this.#parts.handle.withLease(lease) });
-  }
-
-  /** The runs of this graph that may need recovery. */
-  async *candidates(): AsyncGenerator<string> {
-    if (this.#parts.options.runs !== undefined) {
-      yield* this.#parts.options.runs;
-      return;
-    }
-    const { idPrefix: graphIdPrefix, isParallel } = this.#shape;
+  async function* candidates(): AsyncGenerator<string> {
+    const { idPrefix: graphIdPrefix, isParallel } = shape;
     let before: number | undefined;
     for (;;) {
-      const page = await this.#parts.handle.run(({ native }) =>
+      const page = await handle.run(({ native }) =>
         agentos.call(native, "runs", { graphIdPrefix, limit: PAGE, before }),
       );
       for (const { status, forkedFrom, checkpoints, mark, latest } of page) {
-        const { runId, graphId } = latest;
-        if (Date.now() - latest.timestamp > this.#parts.settings.maxAgeMs) continue;
+        if (Date.now() - latest.timestamp > (own.maxAgeMs ?? Infinity)) continue;
         // The status of a parallel graph is exact only together with the graph.
         const finished = status === "finished" && !isParallel;
         // Nobody knows whether the program has resumed this fork: AgentOS stores nothing when a resumed run ends.
         const untouchedFork = forkedFrom !== null && checkpoints === 1 && decodeMark(mark).branch !== true;
-        if (finished || untouchedFork || !this.#shape.compiledAs(graphId)) continue;
-        yield runId;
+        if (finished || untouchedFork || !shape.compiledAs(latest.graphId)) continue;
+        yield latest.runId;
       }
       if (page.length < PAGE) return;
       before = Number(page.at(-1)!.cursor);
     }
   }
 
-  /** Recovers a run. Returns undefined if the run needs no recovery. */
-  async recover(runId: string): Promise<RecoveredRun | undefined> {
-    const newest = async () => {
-      const found = await this.#unfinished(runId);
-      return found === undefined ? null : (this.#refusal(found) ?? found.checkpoint.id);
-    };
-    const of = { space: agentos.name, run: runId, ns: "" };
-    const work = (lease: HeldLease) => this.#under(lease).#work(runId);
-    const ended = await underLease(this.#parts.handle, of, this.#parts.settings, newest, work);
-    return ended && { runId, ...ended };
-  }
-
-  /** Returns why a run is left alone, or undefined if it may be recovered. */
-  #refusal({ checkpoint, mark, position }: Unfinished): UnrecoveredRun | undefined {
-    const run = quote(checkpoint.runId);
-    // The name of a graph is in its id.
-    const ofGraph = this.#maker?.program === undefined ? programOf(checkpoint.graphId) : {};
-    return refusal(this.#claimant, {
-      run: `run ${run}`,
-      naming: `runs: [${run}]`,
-      mark: { ...ofGraph, ...mark },
-      missing: position.status === "other graph" ? position.node : undefined,
-      unfinished: position.status === "unfinished",
-    });
-  }
-
-  /** Returns the newest checkpoint of a run, unless the run is finished or too fresh. */
-  async #unfinished(runId: string): Promise<Unfinished | undefined> {
-    const found = await this.#parts.handle.run(async (engine) => {
-      const call = { runId, nodeId: undefined };
-      const stored = await agentos.find(engine.native, "load", call, openFound);
+  async function look(runId: string): Promise<Candidate | undefined> {
+    const found = await handle.run(async (engine) => {
+      const stored = await agentos.find(engine.native, "load", { runId, nodeId: undefined }, openFound);
       return stored && { checkpoint: restore(engine, stored), mark: decodeMark(stored.mark) };
     });
     if (found === null) {
-      if (this.#parts.options.runs === undefined) return undefined;
+      if (own.runs === undefined) return undefined;
       throw new ForkpointError("NOT_FOUND", `run ${quote(runId)} not found: nothing to recover`);
     }
-    if (Date.now() - found.checkpoint.timestamp < (this.#parts.settings.idleMs ?? 0)) return undefined;
-    const position = this.#shape.positionOf(found.checkpoint);
-    return position.status === "finished" ? undefined : { ...found, position };
+    const { id: newest, graphId, timestamp: at } = found.checkpoint;
+    const position = shape.positionOf(found.checkpoint);
+    if (position.status === "finished") return undefined;
+    const missing = position.status === "other graph" ? position.node : undefined;
+    const unfinished = position.status === "unfinished";
+    return { newest, at, mark: { ...ofGraph(graphId), ...found.mark }, missing, unfinished };
   }
 
-  async #work(runId: string): Promise<RunOutcome> {
+  const work = (runId: string, lease: HeldLease) =>
+    new Continuation({ graph, shape, store, handle, identity, options: own, lease }).run(runId);
+  const framework = { space: agentos.name, noun: "run", handle, identity, options: own, named: own.runs } as const;
+  return recoverRuns({ ...framework, candidates, look, work });
+}
+
+interface Parts {
+  graph: RecoverableGraph;
+  shape: Graph;
+  store: CheckpointStore;
+  handle: StoreHandle;
+  identity: Identity;
+  options: Parsed<typeof parsers>;
+  lease: HeldLease;
+}
+
+class Continuation {
+  readonly #parts: Parts;
+
+  constructor(parts: Parts) {
+    this.#parts = parts;
+  }
+
+  async run(runId: string): Promise<RunOutcome> {
     const retried = new Set<string>();
     let output: unknown;
     for (;;) {
       const checkpoint = await this.#latest(runId);
-      const position = this.#shape.positionOf(checkpoint);
+      const position = this.#parts.shape.positionOf(checkpoint);
       switch (position.status) {
         case "waiting": {
           const left = await this.#answer(checkpoint, position.nodes);
@@ -323,7 +273,7 @@ class Recovery {
       if (answer === undefined) left.push(nodeId);
       else given.set(nodeId, this.#checked(answer, nodeId));
     }
-    if (given.size > 0) await this.#append(checkpoint, this.#shape.answered(checkpoint, given));
+    if (given.size > 0) await this.#append(checkpoint, this.#parts.shape.answered(checkpoint, given));
     return left.length === 0 ? undefined : { outcome: "waiting", nodes: left, forks };
   }
 
@@ -331,7 +281,7 @@ class Recovery {
   #checked(answer: unknown, nodeId: string): unknown {
     const rejects = typeof answer === "object" && answer !== null && "approved" in answer && answer.approved === false;
     const effect =
-      rejects && this.#parts.options.passRejections !== true ? this.#shape.effectBehind(nodeId) : undefined;
+      rejects && this.#parts.options.passRejections !== true ? this.#parts.shape.effectBehind(nodeId) : undefined;
     if (effect === undefined) return answer;
     throw new ForkpointError(
       "INVALID_ARGUMENT",
@@ -360,9 +310,9 @@ class Recovery {
     const output = await this.#parts.graph.resume(checkpoint.runId);
     const newest = await this.#latest(checkpoint.runId);
     // AgentOS saves a checkpoint in a resumed run only if a node waits or fails. A mission also saves some on the way.
-    const { status } = this.#shape.positionOf(newest);
+    const { status } = this.#parts.shape.positionOf(newest);
     if (newest.id === checkpoint.id || status === "unfinished")
-      await this.#append(newest, this.#shape.ended(newest, output));
+      await this.#append(newest, this.#parts.shape.ended(newest, output));
     return output;
   }
 
@@ -372,14 +322,13 @@ class Recovery {
     const checkpoint: Checkpoint = { ...newest, ...change, id: randomUUID(), timestamp };
     await this.#parts.handle.save(async (engine) => {
       const { fields, state, rest } = snapshot(checkpoint, engine);
-      const mark = encodeMark(this.#claimant.identity);
+      const mark = encodeMark(this.#parts.identity);
       await put(engine, { ...fields, expectedNewest: newest.id, mark }, state, rest);
       detachBuffers(state, rest);
-    });
+    }, this.#parts.lease);
   }
 }
 
-/** What AgentOS asks the human. */
 function promptOf({ nodeResults }: Checkpoint, nodeId: string): string | undefined {
   const output = nodeResults[nodeId]?.output as { prompt?: unknown } | undefined;
   return typeof output?.prompt === "string" ? output.prompt : undefined;

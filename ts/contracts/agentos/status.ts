@@ -1,6 +1,7 @@
 /** The status of a run, as its newest checkpoint tells it. */
 
 import type { RunStatus } from "../shared/recovery.js";
+import type { Checkpoint } from "./contract.js";
 
 export type Status = Exclude<RunStatus, "unknown">;
 
@@ -8,13 +9,7 @@ export type Status = Exclude<RunStatus, "unknown">;
 export const statuses: readonly Status[] = ["waiting", "failed", "unfinished", "finished"];
 
 /** The fields of a checkpoint that tell the status. */
-export interface Progress {
-  nodeId: string;
-  nodeResults: Record<string, { effectClass: string }>;
-  visitedNodes: string[];
-  skippedNodes?: string[];
-  pendingEdges: string[];
-}
+type Progress = Pick<Checkpoint, "nodeId" | "nodeResults" | "visitedNodes" | "skippedNodes" | "pendingEdges">;
 
 /**
  * Returns the nodes that have a result but did not complete. AgentOS records the result of a human node that waits, and

@@ -4,30 +4,19 @@ import type { Status } from "./status.js";
 import { Contract, type Unpack, type PackedPart, type Part } from "../../bridge/wire.js";
 import type { CheckpointMetadata } from "./contract.js";
 
-/** A checkpoint as the engine returns it. */
-interface FoundCheckpoint extends CheckpointMetadata {
+/** A checkpoint, not yet deserialised. */
+export interface Found<P = Part> extends CheckpointMetadata {
   status: Status | null;
+  /** Who made the checkpoint: see `ts/store/mark.ts`. Missing if it has no mark. */
   mark?: string;
-  parts: PackedPart[];
+  parts: P[];
 }
 
-/** A checkpoint, not yet deserialised: its fields, and its parts as bytes. */
-export interface Found {
-  metadata: CheckpointMetadata;
-  status: Status | undefined;
-  /** Who made the checkpoint: see `ts/store/mark.ts`. Undefined if it has no mark. */
-  mark: string | undefined;
-  parts: Part[];
-}
-
-export const openFound: Unpack<FoundCheckpoint, Found> = (found, part) => ({
-  metadata: found,
-  status: found.status ?? undefined,
-  mark: found.mark,
+export const openFound: Unpack<Found<PackedPart>, Found> = (found, part) => ({
+  ...found,
   parts: found.parts.map(part),
 });
 
-/** A run as the engine lists it. */
 export interface FoundRun {
   cursor: string;
   checkpoints: number;
@@ -46,7 +35,6 @@ type Columns = { count: number } & {
   [K in keyof CheckpointMetadata]: CheckpointMetadata[K] | Array<CheckpointMetadata[K]>;
 };
 
-/** Turns a listing into rows. */
 export function rowsOf({ count, ...columns }: Columns): CheckpointMetadata[] {
   const each = <T>(column: T | T[]): T[] => (Array.isArray(column) ? column : Array<T>(count).fill(column));
   const runId = each(columns.runId);
@@ -68,28 +56,24 @@ export function rowsOf({ count, ...columns }: Columns): CheckpointMetadata[] {
 
 interface AgentosCalls {
   /** Takes two buffers: the state, and the rest of the checkpoint. */
-  save(fields: {
-    id: string;
-    runId: string;
-    graphId: string;
-    nodeId: string;
-    timestamp: number;
-    hasMemorySnapshot: boolean;
-    /** The place of the status in `statuses`, counted from 1. 0: unknown. */
-    status: number;
-    expectedNewest: string | undefined;
-    parent: string | undefined;
-    mark: string | undefined;
-    savedAt: number;
-    stateTag: string;
-    restTag: string;
-  }): null;
+  save(
+    fields: Omit<CheckpointMetadata, "stateSize"> & {
+      /** The place of the status in `statuses`, counted from 1. 0: unknown. */
+      status: number;
+      expectedNewest: string | undefined;
+      parent: string | undefined;
+      mark: string | undefined;
+      savedAt: number;
+      stateTag: string;
+      restTag: string;
+    },
+  ): null;
   /** Forks a checkpoint. `id` and `runId` are the ids of the copy. */
   fork(fields: { checkpointId: string; id: string; runId: string; timestamp: number; savedAt: number }): null;
   delete(fields: { checkpointId: string }): null;
   clear(fields: { runId: string }): null;
-  get(fields: { checkpointId: string }): FoundCheckpoint | null;
-  load(fields: { runId: string; nodeId: string | undefined }): FoundCheckpoint | null;
+  get(fields: { checkpointId: string }): Found<PackedPart> | null;
+  load(fields: { runId: string; nodeId: string | undefined }): Found<PackedPart> | null;
   /** Lists checkpoints by graph, by run or by both. One of `graphId` and `runId` may be undefined. */
   list(fields: { graphId: string | undefined; runId: string | undefined; limit: number | undefined }): Columns;
   forks(fields: { runId: string }): FoundRun[];

@@ -17,7 +17,6 @@ export interface ParsedCheckpointId {
 
 let tool: Tool | undefined;
 
-/** Calls the engine's tool for checkpoint ids. */
 function call(message: object): unknown {
   tool ??= new Tool("helix", JSON.stringify({ checkpointIds: {} }));
   return parse(tool.call(JSON.stringify(message)));

@@ -11,16 +11,10 @@ import type { Compared } from "./comparison.js";
 import { checkpointListOptions, count, finite } from "./options.js";
 import { type Context, type Edit, bytesOf, change, compare, expire, listPart, newRow, notFound } from "./sessions.js";
 import { type EncodedState, StoredState, encodeState, fieldsOf, partsOf, readMessages } from "./values.js";
-import { type FoundCheckpoint, helix } from "./wire.js";
+import { type CheckpointFields, type FoundCheckpoint, helix } from "./wire.js";
 import type { Checkpoint, CheckpointMeta, CheckpointPage } from "./contract.js";
 
-/** A checkpoint to save, serialised. */
-export interface EncodedCheckpoint {
-  id: string;
-  sessionId: string;
-  stepCount: number;
-  timestamp: number;
-  streamSequence: number;
+export interface EncodedCheckpoint extends CheckpointFields {
   messageCount: number | undefined;
   state: EncodedState;
   /** The checkpoint without the fields above. They are stored empty to keep the order of the keys. */
@@ -151,7 +145,6 @@ export async function findLatest(context: Context, sessionId: string): Promise<F
   return items[0] === undefined ? null : find(context, items[0].id, sessionId);
 }
 
-/** Makes a fresh checkpoint. */
 export async function restore({ engine: { format } }: Context, found: Found): Promise<Checkpoint<any>> {
   const { id, sessionId, stepCount, timestamp, streamSequence, messageCount } = found;
   const what = `checkpoint ${quote(id)}`;
@@ -169,7 +162,6 @@ export async function restore({ engine: { format } }: Context, found: Found): Pr
   return Object.assign(fields, known) as Checkpoint<any>;
 }
 
-/** Lists the checkpoints of a session. The checkpoint with the greatest timestamp comes first. */
 export async function list(context: Context, sessionId: unknown, options: unknown): Promise<CheckpointPage> {
   const { offset, limit, cursor: given } = readRecord(options, "options", checkpointListOptions);
   const cursor = given === undefined ? undefined : readCursor(given);
@@ -223,7 +215,6 @@ function checkpointNotFound(checkpointId: unknown, sessionId: unknown): Forkpoin
   return new ForkpointError("NOT_FOUND", message);
 }
 
-/** Takes a session back to a checkpoint: its state and its messages, in one transaction. */
 export async function rewind(context: Context, checkpointId: unknown, sessionId: unknown): Promise<Checkpoint<any>> {
   const first = await find(context, checkpointId, sessionId);
   if (first === null) throw checkpointNotFound(checkpointId, sessionId);
@@ -262,7 +253,6 @@ function editTo(
   };
 }
 
-/** Begins a new session with a copy of a checkpoint. */
 export async function branch(context: Context, checkpointId: unknown, newSessionId: string): Promise<Checkpoint<any>> {
   const { engine, clock, turns } = context;
   const source = await find(context, checkpointId);

@@ -11,7 +11,6 @@ import { helix } from "./wire.js";
 export interface Compared {
   savedAt: number;
   version: number;
-  /** How many messages the session has. */
   total: number;
   /** True if the session's messages begin with the others. */
   same: boolean;
@@ -67,14 +66,12 @@ export class Comparison {
   }
 }
 
-/** Returns true if the messages begin with the known ones. */
 function repeats(messages: PackedMessages, { count, place, digest }: Known): boolean {
   if (messages.tags.length < count) return false;
   if (place === undefined) return digestOf(messages, count) === digest;
   return isDeepStrictEqual(placeOf(messages.bytes, sum(messages.lengths.slice(0, count))), place);
 }
 
-/** Returns the digest of the first messages. */
 function digestOf(messages: PackedMessages, count: number): string {
   const { tags, lengths, bytes } = rangeOf(messages, 0, count);
   return createHash("sha256")

@@ -1,13 +1,12 @@
 /** Merges changes into the custom state of a session, and keeps changes that wait to be merged. */
 
-import { isArray, readingArgument, show, typeError } from "../../bridge/errors.js";
-import { refuseUnknown } from "../../store/options.js";
+import { isArray, readingArgument, show } from "../../bridge/errors.js";
+import { refuseUnknown, text } from "../../store/options.js";
 import { type Format, type Serialized, deserialize } from "../../bridge/serializer.js";
 import { type Context, type Decision, type Session, listPart, update } from "./sessions.js";
 import { fieldsOf } from "./values.js";
 import type { CustomStateChanges, MergeResult } from "./contract.js";
 
-/** Changes of a custom state. */
 interface Changes {
   values: Record<string, unknown>;
   /**
@@ -17,11 +16,8 @@ interface Changes {
   arrayReplacements: string[] | null;
 }
 
-/**
- * Serialises changes, so that later changes of the caller's objects have no effect. `{ values, arrayReplacements }` is
- * the form that the framework passes. Any other object has the new values by their keys.
- */
-export function encodeChanges(changes: CustomStateChanges, format: Format): Serialized {
+/** Serialises changes, so that later changes of the caller's objects have no effect. */
+function encodeChanges(changes: unknown, format: Format): Serialized {
   const fields = fieldsOf(changes, "changes");
   const { values, arrayReplacements } = fields;
   const isFrameworkForm =
@@ -30,7 +26,9 @@ export function encodeChanges(changes: CustomStateChanges, format: Format): Seri
   const read: Changes = isFrameworkForm
     ? {
         values: fieldsOf(values, "changes.values"),
-        arrayReplacements: readingArgument(REPLACEMENTS, () => Array.from(arrayReplacements, key)),
+        arrayReplacements: readingArgument(REPLACEMENTS, () =>
+          Array.from(arrayReplacements, (key, at) => text(key, `${REPLACEMENTS}[${at}]`)),
+        ),
       }
     : { values: fields, arrayReplacements: null };
   return format.serialize(read, "changes");
@@ -40,13 +38,6 @@ const REPLACEMENTS = "changes.arrayReplacements";
 
 function isIterable(value: unknown): value is Iterable<unknown> {
   return typeof value === "object" && value !== null && readingArgument(REPLACEMENTS, () => Symbol.iterator in value);
-}
-
-function key(value: unknown, at: number): string {
-  if (typeof value !== "string") {
-    throw typeError(`${REPLACEMENTS}[${at}] must be a string, and is ${show(value)}`);
-  }
-  return value;
 }
 
 function readChanges({ tag, bytes }: Serialized, format: Format): Changes {
@@ -71,28 +62,27 @@ function merge(customState: Record<string, unknown>, { values, arrayReplacements
   return warnings;
 }
 
-/** Makes the decision that merges changes into the custom state of a session. */
 function mergeAll({ engine }: Context, { state }: Session, all: Changes[]): Decision<MergeResult> {
   const customState = (state.customState(engine.format) ?? {}) as Record<string, unknown>;
   const warnings = all.flatMap((changes) => merge(customState, changes));
   return { edit: { parts: state.withCustomState(customState, engine.format) }, result: { warnings } };
 }
 
-export function mergeCustomState(context: Context, sessionId: string, changes: Serialized): Promise<MergeResult> {
+export function mergeCustomState(context: Context, sessionId: string, changes: unknown): Promise<MergeResult> {
   const { format } = context.engine;
-  return update(context, sessionId, (session) => mergeAll(context, session, [readChanges(changes, format)]));
+  const encoded = encodeChanges(changes, format);
+  return update(context, sessionId, (session) => mergeAll(context, session, [readChanges(encoded, format)]));
 }
 
-/** Adds changes to those that wait. */
-export function stage(context: Context, sessionId: string, changes: Serialized): Promise<void> {
+export function stage(context: Context, sessionId: string, changes: unknown): Promise<void> {
   const { engine } = context;
+  const encoded = encodeChanges(changes, engine.format);
   return update(context, sessionId, (session) => {
-    const staged = [...session.list<Changes>("staging", engine), readChanges(changes, engine.format)];
+    const staged = [...session.list<Changes>("staging", engine), readChanges(encoded, engine.format)];
     return { edit: { parts: [listPart("staging", staged, engine)] }, result: undefined };
   });
 }
 
-/** Merges all changes that wait, in the order in which they were staged. */
 export function promote(context: Context, sessionId: string): Promise<MergeResult> {
   const { engine } = context;
   return update(context, sessionId, (session) => {
@@ -103,7 +93,6 @@ export function promote(context: Context, sessionId: string): Promise<MergeResul
   });
 }
 
-/** Drops all changes that wait. */
 export function discard(context: Context, sessionId: string): Promise<void> {
   const { engine } = context;
   return update(context, sessionId, (session) => {

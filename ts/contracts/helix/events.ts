@@ -68,7 +68,6 @@ export class Events {
     return iterate(queue, end);
   }
 
-  /** Ends all streams. */
   close(): void {
     for (const end of this.#streams) end();
   }

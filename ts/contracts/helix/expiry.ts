@@ -1,16 +1,9 @@
 /** Removes what has expired. What has expired counts nowhere, so this only frees space. */
 
 import { readRecord } from "../../store/options.js";
-import {
-  betweenSteps,
-  prune as pruneCheckpoints,
-  pruneOptions,
-  throwIfStopped,
-  type PruneOptions,
-} from "../../store/retention.js";
+import { prune as pruneCheckpoints, pruneOptions, throwIfStopped, type PruneOptions } from "../../store/retention.js";
 import type { PruneResult, PruneProgress } from "../../store/results.js";
 import { warn } from "../../bridge/warnings.js";
-import { type Cursor, storeCalls } from "../../bridge/wire.js";
 import { BATCH as PAGE, type Context, expire } from "./sessions.js";
 import { helix } from "./wire.js";
 
@@ -22,30 +15,23 @@ export interface SessionPruneResult extends Omit<PruneResult, "lineages"> {
 
 /** The shortest time between two sweeps, in ms. */
 const SHORTEST_PAUSE = 1_000;
-/** The maximum number of checkpoints that one transaction removes. */
-const BATCH = 500;
 
 /** Sweeps after writes, at most ten times in a time to live. */
 export class Sweeper {
   #next = Number.NEGATIVE_INFINITY;
   #failures = 0;
 
-  /** Returns true if a sweep is due now. The next one is due after a pause. */
-  due({ clock }: Context): boolean {
+  /** Removes expired sessions and checkpoints. */
+  async sweepIfDue(context: Context, closing: () => boolean): Promise<void> {
+    const { clock } = context;
     const { ttlMs } = clock;
-    if (ttlMs === null) return false;
-    const now = clock.now();
-    if (now < this.#next) return false;
-    this.#next = now + Math.max(SHORTEST_PAUSE, ttlMs / 10);
-    return true;
-  }
-
-  /** Removes expired sessions and checkpoints. Never throws. */
-  async sweep(context: Context, closing: () => boolean): Promise<void> {
-    const aliveSince = context.clock.aliveSince();
+    if (ttlMs === null || clock.now() < this.#next) return;
+    this.#next = clock.now() + Math.max(SHORTEST_PAUSE, ttlMs / 10);
+    const aliveSince = clock.aliveSince();
     try {
       await expireSessions(context, aliveSince, closing, (sessionId) => expire(context, sessionId, aliveSince));
-      await expireCheckpoints(context, aliveSince, closing);
+      const rule = { keepLastN: null, maxBytes: null, olderThan: aliveSince };
+      await pruneCheckpoints(context.engine, helix.name, rule, closing);
       this.#failures = 0;
     } catch (error) {
       if (closing()) return;
@@ -58,42 +44,27 @@ export class Sweeper {
   }
 }
 
-/** Calls `remove` for each session whose last write was before `aliveSince`. Returns how many were removed. */
+/** Calls `remove` for each session whose last write was before `aliveSince`. */
 async function expireSessions(
   { engine: { native } }: Context,
   aliveSince: number,
   closing: () => boolean,
-  remove: (sessionId: string) => boolean | Promise<boolean>,
-): Promise<number> {
-  let removed = 0;
+  remove: (sessionId: string) => Promise<unknown>,
+): Promise<void> {
   let before: number | undefined;
   for (;;) {
     const page = await helix.call(native, "sessions", { before, limit: PAGE });
     for (const { id, savedAt } of page) {
       if (savedAt >= aliveSince) continue;
-      if (await remove(id)) removed += 1;
+      await remove(id);
       throwIfStopped(undefined, closing);
     }
-    if (page.length < PAGE) return removed;
+    if (page.length < PAGE) return;
     before = Number(page.at(-1)!.cursor);
     throwIfStopped(undefined, closing);
   }
 }
 
-async function expireCheckpoints(
-  { engine: { native } }: Context,
-  savedBefore: number,
-  closing: () => boolean,
-): Promise<void> {
-  let next: Cursor | undefined;
-  do {
-    const fields = { contract: helix.name, rule: { savedBefore }, cursor: next, most: BATCH };
-    next = (await storeCalls.call(native, "prune", fields)).next ?? undefined;
-    await betweenSteps(undefined, closing);
-  } while (next !== undefined);
-}
-
-/** Removes checkpoints, and the sessions whose last write was before `olderThan`. */
 export async function prune(
   context: Context,
   options: PruneOptions<SessionPruneResult> | undefined,
@@ -118,7 +89,6 @@ export async function prune(
     const removed = dryRun || (await expire(context, sessionId, aliveSince));
     done.sessions += Number(removed);
     if (removed) onProgress?.({ ...done });
-    return removed;
   });
   return done;
 }

@@ -2,26 +2,9 @@
 
 import "../../bridge/bundled.js";
 export { generateCheckpointId, parseCheckpointId, type ParsedCheckpointId } from "./checkpoint-id.js";
-export { SessionStore, type SessionStats } from "./store.js";
-export type {
-  AgentStatus,
-  Message,
-  AgentState,
-  CheckpointMeta,
-  Checkpoint,
-  NewCheckpoint,
-  CheckpointPage,
-  MessagesPage,
-  CreateSessionOptions,
-  CustomStateChanges,
-  MergeResult,
-  Run,
-  StartRun,
-  EndRun,
-  SubSessionRef,
-  SessionStateStore,
-} from "./contract.js";
-export type { SessionInfo, SessionsPage } from "./sessions.js";
+export { SessionStore } from "./store.js";
+export type * from "./contract.js";
+export type { SessionInfo, SessionStats, SessionsPage } from "./sessions.js";
 export type { CheckpointCreatedEvent } from "./events.js";
 export type { SessionPruneResult } from "./expiry.js";
 export type { SessionStoreOptions } from "./options.js";

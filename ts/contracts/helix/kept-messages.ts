@@ -50,7 +50,6 @@ export function keptMessages(messages: readonly unknown[], format: Format): Pack
 /** Where the first bytes of a value are kept. Kept bytes never change, so bytes at the same place are the same bytes. */
 export type Place = ReadonlyArray<readonly [chunk: number, start: number, length: number]>;
 
-/** Returns the place of the first bytes, or undefined if they are not kept. */
 export function placeOf(bytes: PackedMessages["bytes"], length: number): Place | undefined {
   if (!(bytes instanceof Pieces)) return undefined;
   const place: Array<readonly [number, number, number]> = [];

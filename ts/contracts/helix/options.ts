@@ -54,7 +54,6 @@ export class Clock {
     }
   }
 
-  /** The time to live, in ms. Null if sessions do not expire. */
   get ttlMs(): number | null {
     return this.#ttlMs();
   }
@@ -69,14 +68,6 @@ export class Clock {
   }
 }
 
-/** The options of a `SessionStore`, read. `ttlMs` is undefined if neither `ttlMs` nor `ttl` was given. */
-export interface SessionOptions {
-  now: () => number;
-  ttlMs: number | null | undefined;
-  /** The options of the store. Undefined if there are none. */
-  others: StoreOptions | undefined;
-}
-
 const ttlSeconds: OptionParser<number | null> = (value, name) => {
   if (value === null || value === 0 || value === Number.POSITIVE_INFINITY) return null;
   if (typeof value !== "number") throw typeError(`${name} must be a number of seconds, or null, and is ${show(value)}`);
@@ -89,8 +80,11 @@ const ttlSeconds: OptionParser<number | null> = (value, name) => {
 
 const ownOptions = { now: callback<() => number>, ttl: ttlSeconds, ttlMs: atMost("milliseconds") };
 
-/** Splits the options into those of sessions and those of the store. */
-export function readSessionOptions(options: unknown): SessionOptions {
+/**
+ * Splits the options into those of sessions and those of the store. `ttlMs` is undefined if neither `ttlMs` nor `ttl` was
+ * given.
+ */
+export function readSessionOptions(options: unknown) {
   const { own, others } = splitOptions(options, ownOptions);
   const { now = Date.now, ttl, ttlMs } = own;
   if (ttl !== undefined && ttlMs !== undefined) {

@@ -8,7 +8,6 @@ import { type Context, listPart, update } from "./sessions.js";
 import { fieldsOf } from "./values.js";
 import type { EndRun, Run, StartRun, SubSessionRef } from "./contract.js";
 
-/** Adds a run. Its status is "running" until `endRun`. */
 export async function startRun(context: Context, sessionId: string, run: StartRun = {}): Promise<Run> {
   const { engine, clock } = context;
   const fields = fieldsOf(run, "run");
@@ -70,7 +69,6 @@ function idOf(ref: unknown): string {
   return requireId(fields[field], `ref.${field}`);
 }
 
-/** Adds a reference to a sub-session. It replaces an earlier reference to the same sub-session. */
 export async function addSubSession(context: Context, sessionId: string, ref: SubSessionRef): Promise<void> {
   const { engine } = context;
   const id = idOf(ref);
@@ -84,7 +82,6 @@ export async function addSubSession(context: Context, sessionId: string, ref: Su
   });
 }
 
-/** Describes a list of statuses, of which a session must have one. */
 export function readStatuses(expected: unknown): string[] {
   const all = isArray(expected) ? readingArgument("expected", () => [...expected]) : [expected];
   return all.map((status, at) => {

@@ -3,16 +3,19 @@
 import { randomInt } from "node:crypto";
 import type { Engine } from "../../store/engine.js";
 import { ForkpointError, isOvertaken, quote } from "../../bridge/errors.js";
+import { optionalId } from "../../store/ids.js";
 import { readRecord } from "../../store/options.js";
+import { stats } from "../../store/retention.js";
+import type { LineageStats, StoreStats } from "../../store/results.js";
 import { deserialize } from "../../bridge/serializer.js";
 import type { Bytes } from "../../bridge/bytes.js";
 import type { NewPart, Part } from "../../bridge/wire.js";
 import type { Compared, Comparison } from "./comparison.js";
 import { PAGE, pageOf } from "../../store/page.js";
 import { type Clock, sessionListOptions } from "./options.js";
-import type { Turns } from "./turns.js";
-import { type EncodedState, StoredState, partsOf, readMessages } from "./values.js";
-import { type End, type Row, helix } from "./wire.js";
+import type { Turns } from "../shared/turns.js";
+import { type EncodedState, StoredState, encodeState, fieldsOf, partsOf } from "./values.js";
+import { type End, type Row, SESSIONS, helix } from "./wire.js";
 import type { AgentStatus } from "./contract.js";
 import type { LeaseHolder } from "../../bridge/forkpoint-error.js";
 
@@ -38,7 +41,13 @@ export interface SessionsPage {
   cursor: string | null;
 }
 
-/** What the calls on sessions need. */
+/** Statistics of the sessions. */
+export interface SessionStats extends Omit<StoreStats, "lineages" | "largest"> {
+  sessions: number;
+  /** The sessions whose checkpoints use the most storage, the largest first. */
+  largest: Array<{ sessionId: string } & Omit<LineageStats, "lineage">>;
+}
+
 export interface Context {
   engine: Engine;
   clock: Clock;
@@ -56,12 +65,10 @@ export class Session {
     this.#parts = parts;
   }
 
-  /** The session's document. */
   get state(): StoredState {
     return new StoredState(this.#parts, `session ${quote(this.row.id)}`);
   }
 
-  /** A list that is stored beside the document. */
   list<T>(name: ListName, { format }: Engine): T[] {
     const part = this.#parts.find((one) => one.name === name);
     if (part === undefined) return [];
@@ -74,7 +81,6 @@ export type ListName = "staging" | "runs" | "subSessions";
 
 export const bytesOf = ({ bytes }: NewPart): Bytes => bytes;
 
-/** Makes the part that stores a list. */
 export function listPart(name: ListName, list: readonly unknown[], { format }: Engine): NewPart {
   return { name, ...format.serialize(list, name) };
 }
@@ -178,7 +184,6 @@ export function update<T>(
   });
 }
 
-/** The error for a session that is not there. */
 export function notFound(sessionId: string): ForkpointError {
   const message = `session ${quote(sessionId)} not found: create it first, or check whether it has expired`;
   return new ForkpointError("NOT_FOUND", message);
@@ -205,8 +210,7 @@ export async function compare(
   return found !== null && found.savedAt >= clock.aliveSince() ? found : null;
 }
 
-/** Makes the edit that replaces a session's document. */
-export async function replaceState(context: Context, sessionId: string, encoded: EncodedState): Promise<Edit> {
+async function replaceState(context: Context, sessionId: string, encoded: EncodedState): Promise<Edit> {
   const compared = encoded.messages && (await compare(context, sessionId, encoded.messages));
   return {
     row: {
@@ -218,74 +222,62 @@ export async function replaceState(context: Context, sessionId: string, encoded:
   };
 }
 
-/** Makes the edit that keeps the first messages of a session. A document that shares more of them gets its own copy. */
-export async function truncate({ engine }: Context, { row, state }: Session, length: number): Promise<Edit> {
-  const { shared } = state;
-  if (shared === null || shared <= length) return { messages: { length } };
-  const fields = { sessionId: row.id, offset: 0, limit: shared };
-  const messages = await helix.find(engine.native, "messages", fields, (page, part) => page.messages.map(part));
-  return { messages: { length }, parts: state.withMessages(messages ?? []) };
+export function create(context: Context, id: string, options: unknown): Promise<void> {
+  const { agentType, initialState, ...others } = fieldsOf(options === undefined ? {} : options, "options");
+  const begun = { sessionId: id, agentType, status: "active", stepCount: 0 };
+  // Name the fixed fields first, so that they also come first in the state.
+  const state = { ...begun, ...others, ...begun, customState: initialState ?? {} };
+  const encoded = encodeState(state, "options", context.engine.format);
+  optionalId(agentType, "options.agentType");
+  return change(context, id, async (session) => {
+    if (session === null) return { edit: await replaceState(context, id, encoded), result: undefined };
+    throw new ForkpointError("CONFLICT", `session ${quote(id)} exists already: load it, or use another id`);
+  });
 }
 
-/** Makes a fresh state of a session's document. */
-export async function loadState(context: Context, sessionId: string): Promise<Record<string, unknown> | null> {
-  const { engine } = context;
-  for (;;) {
-    const session = await find(context, sessionId);
-    if (session === null) return null;
-    const { row, state } = session;
-    const shared = state.shared ? await readLog(context, sessionId, 0, state.shared) : undefined;
-    if (state.shared) {
-      // The session and its messages were read one after the other. Read both again if a change came between them.
-      const now = await find(context, sessionId);
-      if (now === null || now.row.version !== row.version) continue;
-    }
-    const restored = await state.restore(engine.format, shared?.messages ?? []);
-    return Object.assign(restored, { status: row.status, stepCount: row.stepCount });
-  }
+export function saveState(context: Context, id: string, state: unknown): Promise<void> {
+  const encoded = encodeState(state, "state", context.engine.format);
+  return change(context, id, async () => ({ edit: await replaceState(context, id, encoded), result: undefined }));
 }
 
-/** Reads messages of a session. Returns null if there is no such session. */
-export async function readLog(
-  { engine, clock }: Context,
-  sessionId: string,
-  offset: number,
-  limit: number,
-): Promise<{ messages: object[]; total: number } | null> {
-  const found = await helix.find(engine.native, "messages", { sessionId, offset, limit }, (page, part) => ({
-    ...page,
-    messages: page.messages.map(part),
-  }));
-  if (found === null || found.savedAt < clock.aliveSince()) return null;
-  const messages = await readMessages(engine.format, found.messages, `a message of session ${quote(sessionId)}`);
-  return { messages, total: found.total };
+/** Sets the status if it is one of the expected ones. Undefined: whatever it is. Returns whether it was set. */
+export function setStatus(context: Context, id: string, next: string, expected?: readonly string[]): Promise<boolean> {
+  return update(context, id, ({ row }) => {
+    const holds = expected?.includes(row.status) ?? true;
+    return { edit: holds ? { row: { status: next } } : null, result: holds };
+  });
 }
 
-/** The number of sessions that one query lists. */
+export function incrementStepCount(context: Context, id: string): Promise<number> {
+  return update(context, id, ({ row }) => {
+    const stepCount = row.stepCount + 1;
+    return { edit: { row: { stepCount } }, result: stepCount };
+  });
+}
+
 export const BATCH = 500;
 
-/** Lists sessions. The session that was created last comes first. */
 export async function listSessions({ engine: { native }, clock }: Context, options: unknown): Promise<SessionsPage> {
-  const read = readRecord(options, "options", sessionListOptions);
-  const { limit = PAGE, status: statuses, agentType: agentTypes } = read;
+  const { status: statuses, agentType: agentTypes, ...range } = readRecord(options, "options", sessionListOptions);
+  const { limit = PAGE } = range;
   const aliveSince = clock.aliveSince();
-  const isListed = ({ savedAt, status, agentType }: Row) =>
-    savedAt >= aliveSince && (statuses?.includes(status) ?? true) && (agentTypes?.includes(agentType) ?? true);
-  const found: Array<Row & { cursor: string }> = [];
-  let before = read.cursor;
-  for (;;) {
-    // Request one session more than the page holds. If there is one, there is a next page.
-    const most = Math.max(limit + 1, statuses || agentTypes ? BATCH : 0);
-    const batch = await helix.call(native, "sessions", { before, limit: most });
-    found.push(...batch.filter(isListed));
-    if (found.length > limit || batch.length < most) break;
-    before = Number(batch.at(-1)!.cursor);
-  }
-  const { page, cursor } = await pageOf(native, helix.name, { found, limit }, ({ id }) => id, infoOf);
+  const { page, cursor } = await pageOf(native, range, {
+    space: helix.name,
+    fetch: (before, most) => helix.call(native, "sessions", { before, limit: most }),
+    picks: ({ savedAt, status, agentType }) =>
+      savedAt >= aliveSince && (statuses?.includes(status) ?? true) && (agentTypes?.includes(agentType) ?? true),
+    batch: Math.max(limit + 1, statuses || agentTypes ? BATCH : 0),
+    runOf: ({ id }) => id,
+    show: ({ id, agentType, status, stepCount, createdAt, savedAt }, lease): SessionInfo => {
+      return { sessionId: id, agentType, status, stepCount, createdAt, updatedAt: savedAt, lease };
+    },
+  });
   return { sessions: page, cursor };
 }
 
-function infoOf(row: Row, lease: LeaseHolder | null): SessionInfo {
-  const { id, agentType, status, stepCount, createdAt, savedAt } = row;
-  return { sessionId: id, agentType, status, stepCount, createdAt, updatedAt: savedAt, lease };
+export async function sessionStats({ engine }: Context, options: unknown): Promise<SessionStats> {
+  const { lineages: _, largest, ...rest } = await stats(engine, helix.name, options);
+  const { checkpoints: rows } = await stats(engine, SESSIONS, undefined);
+  const named = ({ lineage: sessionId, ...line }: (typeof largest)[number]) => ({ sessionId, ...line });
+  return { ...rest, sessions: rows, largest: largest.map(named) };
 }

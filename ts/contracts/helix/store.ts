@@ -1,24 +1,23 @@
 /** `SessionStore`, the class that Helix uses. */
 
 import type { Engine } from "../../store/engine.js";
-import { ForkpointError, isArray, quote, readingArgument, show, typeError } from "../../bridge/errors.js";
+import { typeError } from "../../bridge/errors.js";
 import { ContractStore } from "../../store/contract-store.js";
 import { StoreHandle } from "../../store/handle.js";
-import { idOrNull, optionalId, requireId } from "../../store/ids.js";
-import { readRecord } from "../../store/options.js";
-import { stats, type PruneOptions, type StatsOptions } from "../../store/retention.js";
-import type { StoreStats, LineageStats } from "../../store/results.js";
+import { idOrNull, requireId } from "../../store/ids.js";
+import type { PruneOptions, StatsOptions } from "../../store/retention.js";
 import * as checkpoints from "./checkpoints.js";
 import { Comparison } from "./comparison.js";
 import * as customState from "./custom-state.js";
 import { Sweeper, prune, type SessionPruneResult } from "./expiry.js";
 import { Events, type CheckpointCreatedEvent } from "./events.js";
-import { Clock, count as wholeCount, messageOptions, readSessionOptions, type SessionStoreOptions } from "./options.js";
+import { Clock, readSessionOptions, type SessionStoreOptions } from "./options.js";
+import * as log from "./messages.js";
 import * as runs from "./runs.js";
 import * as sessions from "./sessions.js";
-import { Turns } from "./turns.js";
-import { encodeState, fieldsOf, packMessages, requireStatus, splitSession } from "./values.js";
-import { SESSIONS, helix } from "./wire.js";
+import { Turns } from "../shared/turns.js";
+import { splitSession } from "./values.js";
+import { helix } from "./wire.js";
 import type {
   AgentState,
   AgentStatus,
@@ -37,15 +36,7 @@ import type {
   SubSessionRef,
 } from "./contract.js";
 import type { Store } from "../../store/store.js";
-import type { SessionsPage } from "./sessions.js";
 import type { Lease } from "../../store/lease.js";
-
-/** Statistics of the sessions. */
-export interface SessionStats extends Omit<StoreStats, "lineages" | "largest"> {
-  sessions: number;
-  /** The sessions whose checkpoints use the most storage, the largest first. */
-  largest: Array<{ sessionId: string } & Omit<LineageStats, "lineage">>;
-}
 
 /**
  * Sessions of Helix agents that survive crashes.
@@ -90,31 +81,15 @@ export class SessionStore<TState extends object = Record<string, any>>
     if (!handle.owned && ttlMs !== undefined) {
       throw typeError('option "ttlMs" belongs to openStore() when the target is an open store');
     }
-    const ttl = ttlMs ?? null;
-    this.#clock = new Clock(now, () => (handle.owned ? ttl : handle.retention.ttlMs));
+    this.#clock = new Clock(now, () => (handle.owned ? (ttlMs ?? null) : handle.retention.ttlMs));
   }
 
   createSession(sessionId: string, options: CreateSessionOptions<TState>): Promise<void> {
-    return this.#save(async (context) => {
-      const id = requireId(sessionId, "sessionId");
-      const { agentType, initialState, ...others } = fieldsOf(options === undefined ? {} : options, "options");
-      const begun = { sessionId: id, agentType, status: "active", stepCount: 0 };
-      // Name the fixed fields first, so that they also come first in the state.
-      const state = { ...begun, ...others, ...begun, customState: initialState ?? {} };
-      const encoded = encodeState(state, "options", context.engine.format);
-      optionalId(agentType, "options.agentType");
-      await sessions.change(context, id, async (session) => {
-        if (session !== null) {
-          const message = `session ${quote(id)} exists already: load it, or use another id`;
-          throw new ForkpointError("CONFLICT", message);
-        }
-        return { edit: await sessions.replaceState(context, id, encoded), result: undefined };
-      });
-    });
+    return this.#change(sessionId, (context, id) => sessions.create(context, id, options));
   }
 
   sessionExists(sessionId: string): Promise<boolean> {
-    return this.#ask(sessionId, false, async (context, id) => (await sessions.readLog(context, id, 0, 0)) !== null);
+    return this.#ask(sessionId, false, async (context, id) => (await log.readLog(context, id, 0, 0)) !== null);
   }
 
   exists(sessionId: string): Promise<boolean> {
@@ -128,23 +103,16 @@ export class SessionStore<TState extends object = Record<string, any>>
   }
 
   loadState(sessionId: string): Promise<AgentState<TState> | null> {
-    return this.#ask(sessionId, null, sessions.loadState) as Promise<AgentState<TState> | null>;
+    return this.#ask(sessionId, null, log.loadState) as Promise<AgentState<TState> | null>;
   }
 
   saveState(sessionId: string, state: AgentState<TState>): Promise<void> {
-    return this.#change(sessionId, async (context, id) => {
-      const encoded = encodeState(state, "state", context.engine.format);
-      await sessions.change(context, id, async () => ({
-        edit: await sessions.replaceState(context, id, encoded),
-        result: undefined,
-      }));
-    });
+    return this.#change(sessionId, (context, id) => sessions.saveState(context, id, state));
   }
 
   updateStatus(sessionId: string, status: AgentStatus): Promise<void> {
     return this.#change(sessionId, async (context, id) => {
-      const next = requireStatus(status, "status");
-      await sessions.update(context, id, () => ({ edit: { row: { status: next } }, result: undefined }));
+      await sessions.setStatus(context, id, requireId(status, "status"));
     });
   }
 
@@ -153,35 +121,22 @@ export class SessionStore<TState extends object = Record<string, any>>
     expected: AgentStatus | readonly AgentStatus[],
     next: AgentStatus,
   ): Promise<boolean> {
-    return this.#change(sessionId, async (context, id) => {
+    return this.#change(sessionId, (context, id) => {
       const statuses = runs.readStatuses(expected);
-      const status = requireStatus(next, "next");
-      return sessions.update(context, id, ({ row }) => {
-        const holds = statuses.includes(row.status);
-        return { edit: holds ? { row: { status } } : null, result: holds };
-      });
+      return sessions.setStatus(context, id, requireId(next, "next"), statuses);
     });
   }
 
   incrementStepCount(sessionId: string): Promise<number> {
-    return this.#change(sessionId, (context, id) =>
-      sessions.update(context, id, ({ row }) => {
-        const stepCount = row.stepCount + 1;
-        return { edit: { row: { stepCount } }, result: stepCount };
-      }),
-    );
+    return this.#change(sessionId, sessions.incrementStepCount);
   }
 
   mergeCustomState(sessionId: string, changes: CustomStateChanges): Promise<MergeResult> {
-    return this.#change(sessionId, async (context, id) =>
-      customState.mergeCustomState(context, id, customState.encodeChanges(changes, context.engine.format)),
-    );
+    return this.#change(sessionId, (context, id) => customState.mergeCustomState(context, id, changes));
   }
 
   stageChanges(sessionId: string, changes: CustomStateChanges): Promise<void> {
-    return this.#change(sessionId, async (context, id) =>
-      customState.stage(context, id, customState.encodeChanges(changes, context.engine.format)),
-    );
+    return this.#change(sessionId, (context, id) => customState.stage(context, id, changes));
   }
 
   /**
@@ -203,17 +158,7 @@ export class SessionStore<TState extends object = Record<string, any>>
   }
 
   appendMessages(sessionId: string, messages: readonly Message[]): Promise<void> {
-    return this.#change(sessionId, async ({ engine, clock, turns }, id) => {
-      if (!isArray(messages)) throw typeError(`messages must be an array, and is ${show(messages)}`);
-      const given = readingArgument("messages", () => [...messages]);
-      const list = given.findIndex(isArray);
-      if (list !== -1) throw typeError(`messages[${list}] must be an object, and is an array`);
-      const { bytes, ...packed } = packMessages(given, "messages", engine.format);
-      await turns.shared(id, () => {
-        const fields = { sessionId: id, messages: packed, aliveSince: clock.aliveSince(), savedAt: clock.now() };
-        return helix.call(engine.native, "append", fields, [bytes]);
-      });
-    });
+    return this.#change(sessionId, (context, id) => log.append(context, id, messages));
   }
 
   getMessages(
@@ -221,29 +166,15 @@ export class SessionStore<TState extends object = Record<string, any>>
     options?: { offset?: number; limit?: number; includeThinking?: boolean },
   ): Promise<MessagesPage> {
     const none = { messages: [], total: 0, hasMore: false };
-    return this.#ask(sessionId, none, async (context, id) => {
-      const read = readRecord(options, "options", messageOptions);
-      const { offset = 0, limit = Number.MAX_SAFE_INTEGER, includeThinking = true } = read;
-      const found = await sessions.readLog(context, id, offset, limit);
-      if (found === null) return none;
-      const messages = found.messages as Message[];
-      if (!includeThinking) for (const message of messages) delete message["thinking"];
-      return { messages, total: found.total, hasMore: offset + messages.length < found.total };
-    });
+    return this.#ask(sessionId, none, async (context, id) => (await log.page(context, id, options)) ?? none);
   }
 
   getMessageCount(sessionId: string): Promise<number> {
-    return this.#ask(sessionId, 0, async (context, id) => (await sessions.readLog(context, id, 0, 0))?.total ?? 0);
+    return this.#ask(sessionId, 0, async (context, id) => (await log.readLog(context, id, 0, 0))?.total ?? 0);
   }
 
   truncateMessages(sessionId: string, count: number): Promise<void> {
-    return this.#change(sessionId, async (context, id) => {
-      const to = wholeCount(count, "count");
-      await sessions.update(context, id, async (session) => ({
-        edit: await sessions.truncate(context, session, to),
-        result: undefined,
-      }));
-    });
+    return this.#change(sessionId, (context, id) => log.truncate(context, id, count));
   }
 
   /**
@@ -361,7 +292,7 @@ export class SessionStore<TState extends object = Record<string, any>>
     agentType?: string | readonly string[];
     cursor?: string | null | undefined;
     limit?: number;
-  }): Promise<SessionsPage> {
+  }): Promise<sessions.SessionsPage> {
     return this.#run(async (context) => {
       await this.#turns.settled();
       return sessions.listSessions(context, options);
@@ -414,13 +345,8 @@ export class SessionStore<TState extends object = Record<string, any>>
    * Returns how many sessions, checkpoints and messages (`records`) are stored and how much storage they use.
    * @example const { sessions, checkpoints, records } = await store.stats();
    */
-  stats(options?: StatsOptions): Promise<SessionStats> {
-    return this.#run(async ({ engine }) => {
-      const { lineages: _, largest, ...rest } = await stats(engine, helix.name, options);
-      const { checkpoints: rows } = await stats(engine, SESSIONS, undefined);
-      const named = ({ lineage: sessionId, ...line }: (typeof largest)[number]) => ({ sessionId, ...line });
-      return { ...rest, sessions: rows, largest: largest.map(named) };
-    });
+  stats(options?: StatsOptions): Promise<sessions.SessionStats> {
+    return this.#run((context) => sessions.sessionStats(context, options));
   }
 
   override async close(): Promise<void> {
@@ -449,7 +375,6 @@ export class SessionStore<TState extends object = Record<string, any>>
     });
   }
 
-  /** Returns a list that is stored beside the session's document. */
   #list<T>(sessionId: unknown, name: sessions.ListName): Promise<T[]> {
     return this.#ask(sessionId, [], async (context, id) => {
       const session = await sessions.find(context, id);
@@ -457,7 +382,6 @@ export class SessionStore<TState extends object = Record<string, any>>
     });
   }
 
-  /** Runs a write on a session. */
   async #change<T>(sessionId: unknown, work: (context: sessions.Context, id: string) => Promise<T>): Promise<T> {
     const result = await this.#save((context) => work(context, requireId(sessionId, "sessionId")));
     this.#sweepIfDue();
@@ -471,8 +395,6 @@ export class SessionStore<TState extends object = Record<string, any>>
 
   #sweepIfDue(): void {
     if (this.#handle.closing) return;
-    void this.#run(async (context) => {
-      if (this.#sweeper.due(context)) await this.#sweeper.sweep(context, () => this.#handle.closing);
-    }).catch(() => {});
+    void this.#run((context) => this.#sweeper.sweepIfDue(context, () => this.#handle.closing)).catch(() => {});
   }
 }

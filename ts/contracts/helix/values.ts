@@ -13,6 +13,7 @@ import { whole } from "../../bridge/bytes.js";
 import { idOrNull, optionalId } from "../../store/ids.js";
 import { type Format, type Serialized, type Stored, deserialize, parseStored } from "../../bridge/serializer.js";
 import type { NewPart, Part } from "../../bridge/wire.js";
+import { viaToJSON } from "../shared/record.js";
 import { type PackedMessages, keptMessages } from "./kept-messages.js";
 import { count } from "./options.js";
 import type { Packed } from "./wire.js";
@@ -34,12 +35,10 @@ function pack(messages: readonly Serialized[]): Packed & { bytes: Uint8Array } {
   };
 }
 
-/** Returns true if a value can be stored as a message. */
 export function isMessage(value: unknown): boolean {
   return typeof value === "object" && value !== null && !isArray(value);
 }
 
-/** Splits packed messages. */
 export function unpackMessages({ tags, lengths, bytes }: Packed & { bytes: Uint8Array }): Array<Stored> {
   let start = 0;
   return tags.map((tag, at) => {
@@ -52,7 +51,6 @@ export function unpackMessages({ tags, lengths, bytes }: Packed & { bytes: Uint8
 /** The number of messages that are deserialised before timers get a turn. */
 const TURN = 512;
 
-/** Deserialises messages. Each call returns fresh objects. */
 export async function readMessages(format: Format, messages: readonly Serialized[], what: string): Promise<object[]> {
   const read: object[] = [];
   for (const { tag, bytes } of messages) {
@@ -70,10 +68,7 @@ export function serializeObject(value: unknown, path: string, format: Format): S
 
 /** Returns an object, or the result of its toJSON. */
 function plainOf(value: unknown, path: string): [plain: object, fromToJSON: boolean] {
-  const [plain, fromToJSON] = reading(path, () => {
-    const { toJSON } = (value ?? {}) as { toJSON?: unknown };
-    return typeof toJSON === "function" ? [Reflect.apply(toJSON, value, [path]) as unknown, true] : [value, false];
-  });
+  const [plain, fromToJSON] = viaToJSON(value, path);
   if (typeof plain !== "object" || plain === null) throw typeError(`${path} must be an object, and is ${show(plain)}`);
   return [plain, fromToJSON];
 }
@@ -93,7 +88,6 @@ type Place = null | { shared: number } | Packed;
 
 /** What the part `layout` says. */
 export interface Layout {
-  /** True if the state has a field `customState`. */
   customState: boolean;
   messages: Place;
 }
@@ -110,7 +104,6 @@ export interface EncodedState {
   messages: PackedMessages | null;
 }
 
-/** Serialises a state. */
 export function encodeState(state: unknown, path: string, format: Format): EncodedState {
   const fields = fieldsOf(state, path);
   const stepCount = fields["stepCount"];
@@ -148,7 +141,6 @@ function layoutPart(layout: Layout): Part {
   return { name: "layout", tag: "json", bytes: Buffer.from(JSON.stringify(layout)) };
 }
 
-/** The parts of a state that was stored. */
 export class StoredState {
   readonly #parts: ReadonlyMap<string, Part>;
   readonly #layout: Layout;
@@ -173,12 +165,10 @@ export class StoredState {
     return messages !== null && "shared" in messages ? messages.shared : null;
   }
 
-  /** True if the state has a field `messages`. */
   get hasMessages(): boolean {
     return this.#layout.messages !== null;
   }
 
-  /** The parts of this state, to store them under another name. */
   get parts(): Part[] {
     return ["state", "customState", "layout", "messages"].flatMap((name) => this.#parts.get(name) ?? []);
   }
@@ -198,7 +188,6 @@ export class StoredState {
     return deserialize(format, tag, bytes, this.#what);
   }
 
-  /** The parts to store when `customState` changes. */
   withCustomState(customState: unknown, format: Format): NewPart[] {
     const part = { name: "customState", ...serializeObject(customState, "customState", format) };
     return this.#layout.customState ? [part] : [part, layoutPart({ ...this.#layout, customState: true })];
@@ -231,9 +220,4 @@ export function splitSession(given: readonly unknown[]): [last: unknown, session
   // A session's id that is missing by mistake must not find the checkpoints of all sessions.
   idOrNull(given[0], "sessionId");
   return [given[1], given[0]];
-}
-
-export function requireStatus(status: unknown, name: string): string {
-  if (typeof status !== "string") throw typeError(`${name} must be a string, and is ${show(status)}`);
-  return optionalId(status, name)!;
 }

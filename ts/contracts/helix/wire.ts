@@ -25,14 +25,17 @@ export interface Packed {
 
 type Name = Pick<Part, "name" | "tag">;
 
-/** A checkpoint as the engine returns it. */
-export interface FoundCheckpoint<P> {
+/** The fields of a checkpoint that the engine knows. */
+export interface CheckpointFields {
   id: string;
   sessionId: string;
-  savedAt: number;
   stepCount: number;
   timestamp: number;
   streamSequence: number;
+}
+
+export interface FoundCheckpoint<P> extends CheckpointFields {
+  savedAt: number;
   messageCount: number;
   /** True if `branchSession` made the checkpoint. Its state is then a copy of another session's state. */
   copied: boolean;
@@ -73,23 +76,20 @@ interface HelixCalls {
     messages: Packed;
   }): { savedAt: number; version: number; total: number; same: boolean; since: boolean } | null;
   /** Takes a buffer for each part. */
-  save(fields: {
-    id: string;
-    sessionId: string;
-    timestamp: number;
-    stepCount: number;
-    streamSequence: number;
-    messageCount: number | undefined;
-    status: string | undefined;
-    sharesMessages: boolean;
-    /** The number of messages to name. Undefined names all messages. */
-    messages: number | undefined;
-    /** The version of the session in which the messages were counted. */
-    version: number | undefined;
-    touches: boolean;
-    parts: Name[];
-    savedAt: number;
-  }): null;
+  save(
+    fields: CheckpointFields & {
+      messageCount: number | undefined;
+      status: string | undefined;
+      sharesMessages: boolean;
+      /** The number of messages to name. Undefined names all messages. */
+      messages: number | undefined;
+      /** The version of the session in which the messages were counted. */
+      version: number | undefined;
+      touches: boolean;
+      parts: Name[];
+      savedAt: number;
+    },
+  ): null;
   load(fields: { checkpointId: string }): FoundCheckpoint<PackedPart> | null;
   latest(fields: { sessionId: string }): FoundCheckpoint<PackedPart> | null;
   list(fields: {

@@ -13,7 +13,6 @@ import { type SaverContext, find } from "./tuples.js";
 import { decodeCheckpoint } from "./values.js";
 import type { FoundWrite } from "./wire.js";
 
-/** The size of a thread. */
 export interface Size {
   checkpoints: number;
   writes: number;
@@ -25,7 +24,6 @@ export interface Size {
  */
 export type State = "other" | "part" | Size;
 
-/** Compares a thread of the store with the same thread of the database. */
 export async function stateOf(context: SaverContext, source: Source, threadId: string): Promise<State> {
   let stored = 0;
   for await (const _ of headers(context, threadId)) stored += 1;
@@ -44,7 +42,6 @@ export async function stateOf(context: SaverContext, source: Source, threadId: s
   return complete ? size : "part";
 }
 
-/** Adds the size of a page's part of a thread. */
 export function addSize(size: Size, { checkpoints, orphans }: SourceThread): void {
   size.checkpoints += checkpoints.length;
   for (const { writes } of [...checkpoints, ...orphans]) size.writes += writes.length;

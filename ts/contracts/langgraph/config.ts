@@ -1,10 +1,10 @@
 /** Reads LangGraph's configs: thread, namespace and checkpoint id. */
 
 import type { Config } from "@langchain/langgraph-checkpoint";
-import { ForkpointError, readingArgument, show, typeError } from "../../bridge/errors.js";
+import { ForkpointError, readingArgument } from "../../bridge/errors.js";
 import { requireId, splitLineage, text } from "../../store/ids.js";
+import { flag } from "../../store/options.js";
 
-/** The thread, namespace and id of a checkpoint. */
 export interface CheckpointRef {
   threadId: string;
   namespace: string;
@@ -47,8 +47,7 @@ export function requireThread(config: Config, what: string): { threadId: string;
  */
 export function onlyChild(config: Config): boolean | undefined {
   const value = configured(config, "expected_parent");
-  if (value === undefined || value === null || typeof value === "boolean") return value ?? undefined;
-  throw typeError(`expected_parent must be true or false, and is ${show(value)}`);
+  return value === undefined || value === null ? undefined : flag(value, "expected_parent");
 }
 
 /** Makes the config of a checkpoint. The config has exactly three keys: the thread, the namespace and the id. */
@@ -56,7 +55,6 @@ export function configOf({ threadId, namespace, id }: CheckpointRef): Config {
   return { configurable: { thread_id: threadId, checkpoint_ns: namespace, checkpoint_id: id } };
 }
 
-/** Parses a lineage's name in the engine. */
 export function lineageOf(name: string): { threadId: string; checkpointNs: string } {
   const { threadId, namespace: checkpointNs } = splitLineage(name);
   return { threadId, checkpointNs };

@@ -15,7 +15,6 @@ const KEEPS_ITS_PLACE = 128 << 10;
 
 /** Copies a thread of another saver. The pages of the thread are added one after the other. */
 export class ThreadCopy {
-  /** The number of pages so far. */
   pages = 0;
   readonly #context: SaverContext;
   readonly #source: Source;
@@ -76,7 +75,6 @@ export class ThreadCopy {
       send(putWrites(this.#context.native, checkpointRef, { task, path: "" }, all, false), stored);
   }
 
-  /** Reads what the engine must know of a checkpoint. */
   async #read(row: SourceCheckpoint): Promise<{ checkpoint: Checkpoint; parts: Pieces["parts"] }> {
     const { serde } = this.#context;
     const rest = (await load(

@@ -31,10 +31,7 @@ export function dependsOnParent(
     (unsaid && (await deltaChannelsFrom(context, parent, missing)).some((channel) => missing.includes(channel)));
 }
 
-/**
- * Returns the delta channels that the metadata names. LangGraph's loop counts the updates of each delta channel in the
- * metadata.
- */
+/** LangGraph's loop counts the updates of each delta channel in the metadata. */
 function deltaChannels(metadata: Metadata | null | undefined): string[] {
   return Object.keys((metadata?.["counters_since_delta_snapshot"] as object | undefined) ?? {});
 }

@@ -2,7 +2,6 @@
 
 import type { Config, DeltaChannelHistory } from "@langchain/langgraph-checkpoint";
 import { quote } from "../../bridge/errors.js";
-import type { NativeStore } from "../../bridge/native.js";
 import { type CheckpointRef, nameInConfig, idInConfig } from "./config.js";
 import { type SaverContext, find, inOrder, refOf, writeTo } from "./tuples.js";
 import { load } from "./serde.js";
@@ -11,7 +10,6 @@ import { type Found, type FoundWrite, each, langgraph, openFound } from "./wire.
 
 type History = Record<string, DeltaChannelHistory>;
 
-/** The number of ancestors in a page. */
 const PAGE = 500;
 
 /**
@@ -29,7 +27,8 @@ export async function* upwards(
   const seen = new Set<string>();
   let next: string | null | undefined = id;
   while (next && wanted.size > 0) {
-    const page: Found[] = await pageOf(native, { threadId, namespace, id: next }, [...wanted]);
+    const call = { checkpoint: { threadId, namespace, id: next }, channels: [...wanted], limit: PAGE };
+    const page: Found[] = await langgraph.find(native, "ancestors", call, each(openFound));
     for (const found of page) {
       const { header, parts } = found;
       if (seen.has(header.id)) return;
@@ -42,15 +41,7 @@ export async function* upwards(
   }
 }
 
-function pageOf(native: NativeStore, checkpoint: CheckpointRef, channels: string[]): Promise<Found[]> {
-  return langgraph.find(native, "ancestors", { checkpoint, channels, limit: PAGE }, each(openFound));
-}
-
-/**
- * Returns what the ancestors of a checkpoint contributed to its delta channels: the last stored value, and the writes
- * after that value, oldest first. Only writes that a checkpoint of this branch was made from are included. Writes of
- * other branches are left out (langgraphjs#2737).
- */
+/** Includes only writes that a checkpoint of this branch was made from (langgraphjs#2737). */
 export async function deltaHistory(context: SaverContext, config: Config, channels: string[]): Promise<History> {
   const open = new Set(channels);
   const writes = new Map(channels.map((channel) => [channel, [] as Array<[string, string, unknown]>]));

@@ -33,10 +33,8 @@ export interface ImportOptions {
   onProgress?: (progress: ImportProgress) => void;
 }
 
-/** The number of threads that are looked up at the same time. */
 const LOOK_UPS = 256;
 
-/** Copies a SqliteSaver's database. */
 export async function importSqliteSaver(
   context: SaverContext,
   from: unknown,
@@ -47,7 +45,6 @@ export async function importSqliteSaver(
   return importThreads(context, new SqliteSaver(path, await splitsExactly(context.serde)), read, "into another file");
 }
 
-/** Copies the tables of a PostgresSaver. */
 export async function importPostgresSaver(
   context: SaverContext,
   from: unknown,
@@ -109,7 +106,6 @@ async function importThreads(
   return done;
 }
 
-/** Returns the threads that the store has. */
 async function existing(context: SaverContext, threads: string[]): Promise<string[]> {
   const found: string[] = [];
   for (let at = 0; at < threads.length; at += LOOK_UPS) {

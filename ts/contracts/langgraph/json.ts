@@ -7,7 +7,6 @@ import { JsonWriter } from "../../bridge/incremental/json.js";
 /** LangGraph's serializer. Some versions have no synchronous method. */
 type JsonPlus = SerializerProtocol & { _dumps?(value: unknown): Uint8Array };
 
-/** The writer of each serializer. */
 const writers = new WeakMap<JsonPlus, JsonWriter>();
 
 /**
@@ -41,10 +40,8 @@ function itemToJson(item: object, serde: JsonPlus): Uint8Array | undefined {
   return bytes !== undefined && (bytes[0] === BRACE || bytes[0] === BRACKET) ? bytes : undefined;
 }
 
-/** A class of LangChain says its name. */
 type Prototype = { constructor?: { lc_name?: () => unknown } };
 
-/** The names of LangChain's classes of messages. */
 const MESSAGES = ["AIMessage", "ChatMessage", "FunctionMessage", "HumanMessage", "SystemMessage", "ToolMessage"];
 const CLASSES = new Set<unknown>(MESSAGES.flatMap((name) => [name, `${name}Chunk`]));
 /** The getters that these classes define. They read the fields only. */

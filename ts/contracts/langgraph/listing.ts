@@ -3,7 +3,7 @@
 import { ForkpointError } from "../../bridge/errors.js";
 import type { LeaseHolder } from "../../bridge/forkpoint-error.js";
 import { flag, object, oneOf, readRecord } from "../../store/options.js";
-import { PAGE, pageOf, pageOptions } from "../../store/page.js";
+import { pageOf, pageOptions } from "../../store/page.js";
 import { status, type ThreadStatus } from "./status.js";
 import { type SaverContext, filterOf, matches, metadataOf } from "./tuples.js";
 import { type FoundThread, each, langgraph, openThread } from "./wire.js";
@@ -58,33 +58,21 @@ const BATCH = 100;
 /** The number of threads whose status is read at the same time. */
 const READS = 32;
 
-/**
- * Lists threads by their last activity: the time at which the newest checkpoint of the root namespace was saved. A page
- * goes on after the last thread of the page before it.
- */
 export async function listThreads(context: SaverContext, options: unknown): Promise<ThreadsPage> {
-  const read = readRecord(options, "options", listOptions);
-  const { limit = PAGE, order = "desc", withStatus = true } = read;
-  const filter = filterOf(read.filter);
-  let after = read.cursor;
-  const found: FoundThread[] = [];
-  for (;;) {
-    const most = filter.length > 0 ? BATCH : limit + 1;
-    const call = { latestFirst: order === "desc", after, limit: most };
-    const page: FoundThread[] = await langgraph.find(context.native, "threads", call, each(openThread));
-    for (const thread of page) {
-      if (filter.length === 0 || matches(await metadataOf(context.serde, thread.latest), filter)) found.push(thread);
-    }
-    if (found.length > limit || page.length < most) break;
-    after = Number(page.at(-1)!.cursor);
-  }
-  const { page, cursor } = await pageOf(
-    context.native,
-    langgraph.name,
-    { found, limit },
-    ({ latest }) => latest.threadId,
-    (thread, lease) => ({ thread, lease }),
-  );
+  const { order = "desc", withStatus = true, filter: given, ...range } = readRecord(options, "options", listOptions);
+  const { native, serde } = context;
+  const latestFirst = order === "desc";
+  const filter = filterOf(given);
+  const picks = async ({ latest }: FoundThread) => matches(await metadataOf(serde, latest), filter);
+  const { page, cursor } = await pageOf(native, range, {
+    space: langgraph.name,
+    fetch: (after, limit): Promise<FoundThread[]> =>
+      langgraph.find(native, "threads", { latestFirst, after, limit }, each(openThread)),
+    picks: filter.length > 0 ? picks : undefined,
+    batch: BATCH,
+    runOf: ({ latest }) => latest.threadId,
+    show: (thread, lease) => ({ thread, lease }),
+  });
   const threads: ThreadsPage["threads"] = [];
   for (let at = 0; at < page.length; at += READS) {
     const some = page.slice(at, at + READS);

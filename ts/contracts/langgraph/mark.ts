@@ -24,10 +24,8 @@ export interface RecoverableThreads {
 /** The key of the identity in `configurable`. A symbol is in no JSON and no listing of keys. */
 const IDENTITY = Symbol.for("forkpoint.identity");
 
-/** The name of a graph that was given none. */
 const DEFAULT_NAME = "LangGraph";
 
-/** Returns the identity of a graph: its name or, without one, its shape. */
 export function identityOf({ name, nodes, channels }: RecoverableThreads): Identity {
   if (typeof name === "string" && name !== "" && name !== DEFAULT_NAME) return { program: name };
   return { shape: shapeOf(Object.keys(nodes), Object.keys(channels ?? {})) };
@@ -39,7 +37,6 @@ export function identify(graph: RecoverableThreads, identity: Identity): void {
   Reflect.set(graph, "config", { ...config, configurable: { ...config?.configurable, [IDENTITY]: identity } });
 }
 
-/** Returns what the config of a run says about its graph. */
 export function identityIn(config: Config): Identity {
   return readingArgument("config", () => {
     const { configurable, metadata } = config as {

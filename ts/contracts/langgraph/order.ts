@@ -1,9 +1,8 @@
-/**
- * The earlier calls of a thread. `handed` settles when the last call has been sent to the engine. `done` settles when
- * all calls have ended.
- */
+/** The earlier calls of a thread. */
 interface Tail {
+  /** Settles when the last call has been sent to the engine. */
   handed: Promise<unknown>;
+  /** Settles when all calls have ended. */
   done: Promise<unknown>;
 }
 
@@ -15,31 +14,19 @@ export class Order {
   readonly #tails = new Map<string, Tail>();
 
   /**
-   * Runs work that needs the results of all earlier calls. It starts when `prepared` is ready and those calls have
-   * ended.
+   * Runs work when `prepared` is ready and the earlier calls are `"done"` or `"handed"`. Work that needs their results waits until
+   * they are done. For other work, only the order matters.
    */
-  after<P, T>(threadId: string, prepared: Promise<P>, work: (prepared: P) => Promise<T>): Promise<T> {
-    return this.#add(threadId, prepared, work, (before) => before.done);
-  }
-
-  /**
-   * Runs work that needs no results of earlier calls but must keep the order of the calls. It starts when `prepared` is
-   * ready and the earlier calls have started.
-   */
-  behind<P, T>(threadId: string, prepared: Promise<P>, work: (prepared: P) => Promise<T>): Promise<T> {
-    return this.#add(threadId, prepared, work, (before) => before.handed);
-  }
-
-  async #add<P, T>(
+  async after<P, T>(
+    state: keyof Tail,
     threadId: string,
     prepared: Promise<P>,
     work: (prepared: P) => Promise<T>,
-    need: (before: Tail) => Promise<unknown>,
   ): Promise<T> {
     const before = this.#tails.get(threadId);
     const begun = (async () => {
       // Wait for both promises, so that neither causes an unhandled rejection.
-      const [ready] = await Promise.allSettled([prepared, before && need(before)]);
+      const [ready] = await Promise.allSettled([prepared, before?.[state]]);
       if (ready.status === "rejected") throw ready.reason;
       return { result: work(ready.value) };
     })();

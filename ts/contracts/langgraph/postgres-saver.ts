@@ -14,7 +14,6 @@ const ROWS = 128;
 /** A page ends after this number of bytes of channels and writes. */
 const PAGE_BYTES = 2 << 20;
 
-/** What is used of a connection of node-postgres. */
 interface Client {
   query(sql: string, values?: unknown[]): Promise<{ rows: any[] }>;
   release(error?: boolean): void;
@@ -22,7 +21,6 @@ interface Client {
   off(event: "error", listener: () => void): unknown;
 }
 
-/** What is used of a PostgresSaver. */
 interface PostgresSaverFields {
   pool: { connect(): Promise<Client> };
   options?: { schema?: string };
@@ -36,30 +34,9 @@ interface Row {
   parent: string | null;
   checkpoint: string;
   metadata: string;
-  /** The size in bytes of the channels and of the writes. */
   size: number;
 }
 
-interface BlobRow {
-  namespace: string;
-  channel: string;
-  version: string;
-  type: string;
-  blob: Uint8Array | null;
-}
-
-interface WriteRow {
-  thread: string;
-  namespace: string;
-  id: string;
-  task: string;
-  index: number;
-  channel: string;
-  type: string | null;
-  blob: Uint8Array;
-}
-
-/** Opens a snapshot of a PostgresSaver's tables. */
 export async function openPostgresSaver(serde: SerializerProtocol, from: unknown): Promise<PostgresSaver> {
   const { pool, schema, connects } = readingArgument("the saver to import", () => {
     const given = (typeof from === "object" && from !== null ? from : {}) as Partial<PostgresSaverFields>;
@@ -95,7 +72,6 @@ export class PostgresSaver implements Source {
     this.#schema = schema;
   }
 
-  /** Takes the snapshot. */
   async begin(): Promise<void> {
     // A connection that is lost between two queries is noticed by the next one.
     this.#client.on("error", ignore);
@@ -247,7 +223,7 @@ export class PostgresSaver implements Source {
       keys(rows),
     );
     const parts = new Map<string, Part>();
-    for (const { thread, namespace, channel, version, type, blob } of values as Array<BlobRow & { thread: string }>)
+    for (const { thread, namespace, channel, version, type, blob } of values)
       parts.set(JSON.stringify([thread, namespace, channel, version]), part(`${channel}\0${version}`, type, blob));
     const found = new Map<string, Part[]>();
     for (const { thread, namespace, id, channel, version } of named) {
@@ -268,7 +244,7 @@ export class PostgresSaver implements Source {
       keys(rows),
     );
     const found = new Map<string, SourceWrite[]>();
-    for (const { thread, namespace, id, task, index, channel, type, blob } of written as WriteRow[])
+    for (const { thread, namespace, id, task, index, channel, type, blob } of written)
       add(found, keyOf(thread, namespace, id), { task, index, part: part(channel, type ?? "json", blob) });
     return found;
   }
@@ -304,7 +280,6 @@ export class PostgresSaver implements Source {
   }
 }
 
-/** The checkpoints that `keys()` names. */
 const KEYS = "unnest($1::text[], $2::text[], $3::text[]) AS k (thread, namespace, id)";
 
 function ignore(): void {}

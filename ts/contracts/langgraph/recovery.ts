@@ -3,26 +3,22 @@
 import { isDeepStrictEqual } from "node:util";
 import { ForkpointError, quote, show, typeError } from "../../bridge/errors.js";
 import type { StoreHandle } from "../../store/handle.js";
-import { handleOf } from "../../store/handles.js";
-import { isForeign, noLeases } from "../shared/run-lease.js";
+import type { HeldLease } from "../../store/lease.js";
+import { callback, object, readRecord, type Parsed } from "../../store/options.js";
 import {
-  type Settings,
+  type Candidate,
   asksForRetry,
+  handleToRecover,
   ids,
-  recoverAll,
-  settingsOf,
+  recoverRuns,
   sharedOptions,
-  underLease,
   type RecoverOptions,
   type RecoverReport,
   type UnrecoveredRun,
 } from "../shared/recovery.js";
-import type { HeldLease } from "../../store/lease.js";
-import { callback, object, readRecord, type Parsed } from "../../store/options.js";
-import { type Claimant, refusal } from "../shared/origin.js";
 import { identify, identityOf, missingOf, type RecoverableThreads } from "./mark.js";
 import { type Standing, standing, type ThreadStatus } from "./status.js";
-import { threadLeasesOf } from "./thread-leases.js";
+import { threadLeases } from "./thread-leases.js";
 import { langgraph } from "./wire.js";
 import type { ForkpointSaver } from "./forkpoint-saver.js";
 
@@ -141,25 +137,44 @@ export async function recover(
   options?: LanggraphRecoverOptions,
 ): Promise<RecoverReport<RecoveredThread>> {
   const own = readRecord(options, "options", parsers);
-  const settings = settingsOf(own);
   const inner = graphOf(graph);
   if (typeof graph?.invoke !== "function" || typeof inner?.nodes !== "object") {
     throw typeError(`graph must be a compiled graph of LangGraph or an agent of LangChain, and is ${show(graph)}`);
   }
-  const handle = handleOf(saver);
-  if (handle === undefined && isForeign(saver, "getTuple")) throw noLeases("recover", "ForkpointSaver");
-  if (handle === undefined) throw typeError(`saver must be a ForkpointSaver, and is ${show(saver)}`);
+  const otherwise = { name: "ForkpointSaver", message: `saver must be a ForkpointSaver, and is ${show(saver)}` };
+  const handle = handleToRecover(saver, "getTuple", otherwise);
   if (inner.checkpointer !== saver) {
     throw typeError("graph was compiled with another checkpointer than saver: pass the saver that compile() got");
   }
   const identity = saver.program === undefined ? identityOf(inner) : { program: saver.program };
   identify(inner, identity);
-  const claimant = { identity, named: own.threads !== undefined, idleMs: settings.idleMs };
-  const recovery = new Recovery({ agent: graph, graph: inner, claimant, saver, handle, settings, options: own });
-  return recoverAll(recovery.candidates(), settings, (threadId) => recovery.recover(threadId));
+  const recovery = new Recovery({ agent: graph, graph: inner, saver, handle, options: own });
+  return recoverRuns({
+    space: langgraph.name,
+    noun: "thread",
+    handle,
+    identity,
+    options: own,
+    named: own.threads,
+    candidates: () => candidates(saver, own.maxAgeMs ?? Infinity),
+    look: (threadId) => recovery.look(threadId),
+    work: (threadId, lease) => recovery.work(threadId, lease),
+  });
 }
 
-/** Returns the graph itself, or the graph inside of an agent of LangChain. */
+async function* candidates(saver: ForkpointSaver, maxAgeMs: number): AsyncGenerator<string> {
+  let cursor: string | null | undefined;
+  while (cursor !== null) {
+    const page = await saver.listThreads({ limit: 1_000, cursor, withStatus: false });
+    for (const { threadId, updatedAt } of page.threads) {
+      // The threads after this one were active even earlier.
+      if (Date.now() - updatedAt > maxAgeMs) return;
+      yield threadId;
+    }
+    cursor = page.cursor;
+  }
+}
+
 function graphOf(agent: Agent): RecoverableThreads | undefined {
   return typeof (agent as RecoverableThreads | undefined)?.nodes === "object"
     ? (agent as RecoverableThreads)
@@ -174,10 +189,8 @@ interface Position extends Standing {
 interface Parts {
   agent: Agent;
   graph: RecoverableThreads;
-  claimant: Claimant;
   saver: ForkpointSaver;
   handle: StoreHandle;
-  settings: Settings;
   options: Parsed<typeof parsers>;
 }
 
@@ -188,53 +201,21 @@ class Recovery {
     this.#parts = parts;
   }
 
-  async *candidates(): AsyncGenerator<string> {
-    if (this.#parts.options.threads !== undefined) {
-      yield* this.#parts.options.threads;
-      return;
-    }
-    let cursor: string | null | undefined;
-    while (cursor !== null) {
-      const page = await this.#parts.saver.listThreads({ limit: 1_000, cursor, withStatus: false });
-      for (const { threadId, updatedAt } of page.threads) {
-        // The threads after this one were active even earlier.
-        if (Date.now() - updatedAt > this.#parts.settings.maxAgeMs) return;
-        yield threadId;
-      }
-      cursor = page.cursor;
-    }
+  async look(threadId: string): Promise<Candidate | undefined> {
+    const position = await this.#position(threadId);
+    if (position === undefined) return undefined;
+    const { checkpointId: newest, updatedAt: at, mark, status, next } = position;
+    return { newest, at, mark, missing: missingOf(this.#parts.graph.nodes, next), unfinished: status === "unfinished" };
   }
 
-  /** Recovers a thread. Returns undefined if the thread needs no recovery. */
-  async recover(threadId: string): Promise<RecoveredThread | undefined> {
-    const newest = async () => {
-      const position = await this.#position(threadId);
-      const age = Date.now() - (position?.updatedAt ?? 0);
-      if (position === undefined || age < (this.#parts.settings.idleMs ?? 0)) return null;
-      return this.#refusal(threadId, position) ?? position.checkpointId;
-    };
-    const of = { space: langgraph.name, run: threadId, ns: "" };
-    const work = async (lease: HeldLease) => {
-      const giveBack = threadLeasesOf(this.#parts.handle)?.lend(threadId, lease);
-      try {
-        return await this.#work(threadId);
-      } finally {
-        giveBack?.();
-      }
-    };
-    const ended = await underLease(this.#parts.handle, of, this.#parts.settings, newest, work);
-    return ended && { threadId, ...ended };
-  }
-
-  /** Returns why a thread is left alone, or undefined if it may be recovered. */
-  #refusal(threadId: string, { mark, status, next }: Position): UnrecoveredRun | undefined {
-    return refusal(this.#parts.claimant, {
-      run: `thread ${quote(threadId)}`,
-      naming: `threads: [${quote(threadId)}]`,
-      mark,
-      missing: missingOf(this.#parts.graph.nodes, next),
-      unfinished: status === "unfinished",
-    });
+  /** Continues a thread. The writes of the saver carry the lease meanwhile. */
+  async work(threadId: string, lease: HeldLease): Promise<ThreadOutcome> {
+    const giveBack = threadLeases.get(this.#parts.handle)?.lend(threadId, lease);
+    try {
+      return await this.#continue(threadId);
+    } finally {
+      giveBack?.();
+    }
   }
 
   /** Returns where a thread stands. Returns undefined if nothing is left to do, or if the checkpoint does not say it. */
@@ -269,7 +250,7 @@ class Recovery {
     return interruptBefore === "*" || next.some((node) => (interruptBefore ?? []).includes(node));
   }
 
-  async #work(threadId: string): Promise<ThreadOutcome> {
+  async #continue(threadId: string): Promise<ThreadOutcome> {
     let output: unknown;
     let retried = false;
     let asked: ThreadStatus["interrupts"] | undefined;
@@ -314,7 +295,6 @@ class Recovery {
   }
 }
 
-/** Leaves out the keys whose values are undefined. */
 function definedOf<T extends object>(given: T | undefined): Partial<T> {
   return Object.fromEntries(Object.entries(given ?? {}).filter(([, value]) => value !== undefined)) as Partial<T>;
 }

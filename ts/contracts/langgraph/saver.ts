@@ -47,8 +47,8 @@ import {
 import { encodeMark } from "../../store/mark.js";
 import { identityIn } from "./mark.js";
 import { retrying } from "./retry.js";
-import { hasStopped, status, type ThreadStatus } from "./status.js";
-import { ThreadLeases, isRun, setThreadLeases } from "./thread-leases.js";
+import { status, type ThreadStatus } from "./status.js";
+import { ThreadLeases, isRun, threadLeases } from "./thread-leases.js";
 import * as threads from "./threads.js";
 import { type Peer, type SaverContext, find, listed, refOf, readListing, tupleOf } from "./tuples.js";
 import { dump, trust } from "./serde.js";
@@ -75,7 +75,6 @@ const saverOptions = {
   program: programOption,
 };
 
-/** The size of a checkpoint's parts in bytes. */
 function sizeOf(found: Found | null): number {
   return found?.parts.reduce((sum, { bytes }) => sum + bytes.byteLength, 0) ?? 0;
 }
@@ -108,7 +107,7 @@ export function saverOf(peer: Peer): typeof ForkpointSaver {
       this.#handle = StoreHandle.of(target, others, langgraph);
       this.#leases = new ThreadLeases(this.#handle, lease);
       setHandle(this, this.#handle);
-      setThreadLeases(this.#handle, this.#leases);
+      threadLeases.set(this.#handle, this.#leases);
     }
 
     get program(): string | undefined {
@@ -156,13 +155,7 @@ export function saverOf(peer: Peer): typeof ForkpointSaver {
         const before = parent === undefined ? undefined : { threadId, namespace, id: parent };
         // A checkpoint of the graph itself without a node to run next may be the last.
         const mayBeLast = namespace === "" && !readingArgument("checkpoint", () => hasNext(checkpoint));
-        const write = {
-          threadId,
-          config,
-          stops: false,
-          mayBeLast,
-          hasStopped: () => hasStopped(context, threadId, id),
-        };
+        const write = { threadId, id, config, stops: false, mayBeLast };
         const identity = this.#program === undefined ? identityIn(config) : { program: this.#program };
         // A process that runs a thread under a lease is found by its lease.
         const by = () => (isRun(config) && !this.#leases.guards(threadId) ? { by: processStamp() } : {});
@@ -170,8 +163,8 @@ export function saverOf(peer: Peer): typeof ForkpointSaver {
         const encoded = encodeCheckpoint(this.serde, checkpoint, newVersions ?? {}, held);
         const dumped = Promise.all([encoded, dump(this.serde, metadata, "the metadata", held)]);
         // A checkpoint claims its parent's writes and inherits its parts, so all earlier calls must have ended.
-        const stored = this.#order.after(threadId, dumped, ([pieces, metadata]) =>
-          this.#leases.write(context.native, write, (native) =>
+        const stored = this.#order.after("done", threadId, dumped, ([pieces, metadata]) =>
+          this.#leases.write(context, write, (native) =>
             retrying(async () => {
               const mark = namespace === "" ? encodeMark({ ...identity, ...by() }) : undefined;
               const dependsOnParent = await depends(context);
@@ -214,10 +207,9 @@ export function saverOf(peer: Peer): typeof ForkpointSaver {
         const replace = given.every(({ channel }) => special(channel) !== undefined);
         const stops =
           namespace === "" && given.some(({ channel }) => channel === "__interrupt__" || channel === "__error__");
-        const stopped = () => hasStopped(context, threadId, checkpointRef.id);
-        const write = { threadId, config, stops, mayBeLast: false, hasStopped: stopped };
-        await this.#order.behind(threadId, Promise.all(dumped), (indexed) =>
-          this.#leases.write(context.native, write, (native) =>
+        const write = { threadId, id: checkpointRef.id, config, stops, mayBeLast: false };
+        await this.#order.after("handed", threadId, Promise.all(dumped), (indexed) =>
+          this.#leases.write(context, write, (native) =>
             retrying(() => putWrites(native, checkpointRef, { task, path }, indexed, replace)),
           ),
         );
@@ -226,7 +218,7 @@ export function saverOf(peer: Peer): typeof ForkpointSaver {
 
     deleteThread(threadId: string): Promise<void> {
       return this.#handle.run((engine) =>
-        this.#order.after(threadId, Promise.resolve(), () => threads.remove(engine, threadId)),
+        this.#order.after("done", threadId, Promise.resolve(), () => threads.remove(engine, threadId)),
       );
     }
 
@@ -254,7 +246,7 @@ export function saverOf(peer: Peer): typeof ForkpointSaver {
 
     copyThread(sourceThreadId: string, targetThreadId: string): Promise<void> {
       return this.#read((context) =>
-        this.#order.after(targetThreadId, Promise.resolve(), () =>
+        this.#order.after("done", targetThreadId, Promise.resolve(), () =>
           threads.copy(context, sourceThreadId, targetThreadId),
         ),
       );

@@ -56,7 +56,6 @@ async function serialize(
   return { tag, bytes };
 }
 
-/** Deserialises a value. `what` names the value in messages. */
 export async function load(serde: SerializerProtocol, stored: Stored, what: string): Promise<any> {
   try {
     return await deserialize(serde, stored);
@@ -84,7 +83,6 @@ const jsonPlus = new WeakMap<SerializerProtocol, boolean>();
 /** The tests of LangGraph's own serializers. */
 const probes = new WeakMap<SerializerProtocol, Promise<boolean>>();
 
-/** Registers a serializer that LangGraph made, not one from the user. */
 export function trust(serde: SerializerProtocol): void {
   jsonPlus.set(serde, false);
   const probed = probe(serde);

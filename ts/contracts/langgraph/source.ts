@@ -3,26 +3,18 @@
 import { Tool } from "../../bridge/native.js";
 import { type Unpack, type PackedPart, type Part, unpacked } from "../../bridge/wire.js";
 import type { CheckpointRef } from "./config.js";
-import { langgraph } from "./wire.js";
+import { type FoundWrite, type Header, langgraph } from "./wire.js";
 
 /** A checkpoint of another saver, with the writes to it. */
-export interface SourceCheckpoint<P = Part> {
-  namespace: string;
-  id: string;
-  parent: string | null;
+export interface SourceCheckpoint<P = Part> extends Pick<Header<P>, "namespace" | "id" | "parent" | "metadata"> {
   /** True if `parts` has a part for each channel. Otherwise the only part is the whole checkpoint. */
   split: boolean;
   parts: P[];
-  metadata: P;
   writes: Array<SourceWrite<P>>;
 }
 
 /** A write of another saver. The channel is the name of its part. */
-export interface SourceWrite<P = Part> {
-  task: string;
-  index: number;
-  part: P;
-}
+export type SourceWrite<P = Part> = Pick<FoundWrite<P>, "task" | "index" | "part">;
 
 /** The part of a page that belongs to a thread. */
 export interface SourceThread<P = Part> {

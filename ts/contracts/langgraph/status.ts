@@ -48,22 +48,17 @@ type Context = Pick<SaverContext, "native" | "serde">;
 
 /** Reads the status of a thread, or of one of its namespaces, from the newest checkpoint of the namespace. */
 export async function status(context: Context, threadId: unknown, namespace = ""): Promise<ThreadStatus | null> {
-  const thread = idOrNull(threadId, "threadId");
-  const found = thread === null ? null : await outline(context, thread, namespace);
+  const found = await outline(context, threadId, namespace);
   return found && statusAt(context, found);
 }
 
-/** Where a thread stands, and who made its newest checkpoint. */
 export interface Standing extends ThreadStatus {
   mark: Mark;
 }
 
-/** Reads where a thread stands. */
 export async function standing(context: Context, threadId: string): Promise<Standing | null> {
-  const thread = idOrNull(threadId, "threadId");
-  const found = thread === null ? null : await outline(context, thread, "");
-  if (found === null) return null;
-  return { ...(await statusAt(context, found)), mark: decodeMark(found.header.mark) };
+  const found = await outline(context, threadId, "");
+  return found && { ...(await statusAt(context, found)), mark: decodeMark(found.header.mark) };
 }
 
 async function statusAt(context: Context, found: Found): Promise<ThreadStatus> {
@@ -93,11 +88,11 @@ export async function hasStopped(context: SaverContext, threadId: string, id: st
   return failed || (next !== null && (next.length === 0 || (open.length > 0 && ended >= next.length)));
 }
 
-function outline({ native }: Pick<SaverContext, "native">, threadId: string, namespace: string): Promise<Found | null> {
-  return langgraph.find(native, "outline", { threadId, namespace }, openFound);
+async function outline({ native }: Context, threadId: unknown, namespace: string): Promise<Found | null> {
+  const thread = idOrNull(threadId, "threadId");
+  return thread === null ? null : langgraph.find(native, "outline", { threadId: thread, namespace }, openFound);
 }
 
-/** What the pending writes of a checkpoint say about its tasks. */
 interface Tasks {
   /** True if a task failed and has not succeeded since. */
   failed: boolean;
@@ -190,7 +185,6 @@ export async function nextNodes({ serde }: Pick<SaverContext, "serde">, { parts 
   return [...next, ...sent];
 }
 
-/** Reads the part of a checkpoint that belongs to no channel. */
 async function restOf(
   { serde }: Pick<SaverContext, "serde">,
   { parts }: Pick<Found, "parts">,

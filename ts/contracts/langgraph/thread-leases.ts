@@ -9,9 +9,10 @@ import { readingArgument } from "../../bridge/errors.js";
 import type { StoreHandle } from "../../store/handle.js";
 import { type HeldLease, fenced } from "../../store/lease.js";
 import type { NativeStore } from "../../bridge/native.js";
+import { hasStopped } from "./status.js";
+import type { SaverContext } from "./tuples.js";
 import { langgraph } from "./wire.js";
 
-/** The lease of a thread. */
 interface Held {
   lease: Promise<HeldLease>;
   /** False if `recover` holds the lease. */
@@ -21,29 +22,18 @@ interface Held {
   stops: boolean;
 }
 
-/** A write on a thread, and what it says about the run. */
-export interface ThreadWrite {
+/** A write to a checkpoint of a thread, and what it says about the run. */
+interface ThreadWrite {
   threadId: string;
+  id: string;
   config: Config;
   /** True if a task fails or asks a question with this write. */
   stops: boolean;
-  /** True if the write may be the last of its run. */
   mayBeLast: boolean;
-  /** Returns true if the run has ended or waits. Called after the write. */
-  hasStopped: () => Promise<boolean>;
 }
 
-const all = new WeakMap<StoreHandle, ThreadLeases>();
-
-/** Lets `recover` find the leases of the saver with this handle. */
-export function setThreadLeases(handle: StoreHandle, leases: ThreadLeases): void {
-  all.set(handle, leases);
-}
-
-/** Returns the leases of the saver with this handle. */
-export function threadLeasesOf(handle: StoreHandle): ThreadLeases | undefined {
-  return all.get(handle);
-}
+/** The leases of each saver, by its handle. `recover` needs them. */
+export const threadLeases = new WeakMap<StoreHandle, ThreadLeases>();
 
 export class ThreadLeases {
   readonly #handle: StoreHandle;
@@ -76,14 +66,17 @@ export class ThreadLeases {
     this.#releaseIfIdle(threadId, held);
   }
 
-  /** True if writes on the thread carry a lease. */
   guards(threadId: string): boolean {
     return this.#ttlMs !== undefined || this.#handle.isLeased || this.#threads.has(threadId);
   }
 
-  /** Runs a write under the thread's lease. */
-  async write(native: NativeStore, write: ThreadWrite, work: (native: NativeStore) => Promise<unknown>): Promise<void> {
-    const { threadId, config, stops, mayBeLast, hasStopped } = write;
+  async write(
+    context: SaverContext,
+    write: ThreadWrite,
+    work: (native: NativeStore) => Promise<unknown>,
+  ): Promise<void> {
+    const { native } = context;
+    const { threadId, id, config, stops, mayBeLast } = write;
     let held = this.#threads.get(threadId);
     if (held === undefined && this.#ttlMs === undefined) {
       await work(native);
@@ -103,7 +96,7 @@ export class ThreadLeases {
     try {
       await work(fenced(native, lease));
       held.stops ||= stops;
-      ended = inRun && (mayBeLast || held.stops) && (await hasStopped().catch(() => false));
+      ended = inRun && (mayBeLast || held.stops) && (await hasStopped(context, threadId, id).catch(() => false));
     } finally {
       // A write outside of a run holds the lease only for itself, whether it succeeds or not.
       if (held.own && this.#threads.get(threadId) === held) {

@@ -60,16 +60,12 @@ export interface SaverPruneResult {
 /** The maximum number of checkpoints that one transaction removes. */
 const BATCH = 500;
 
-/** Removes a thread with all of its namespaces, and the writes to checkpoints that were never stored. */
 export async function remove({ native }: Pick<Engine, "native">, threadId: unknown): Promise<void> {
   const thread = idOrNull(threadId, "threadId");
   if (thread !== null) await langgraph.call(native, "deleteThread", { threadId: thread });
 }
 
-/**
- * Removes checkpoints of threads, one transaction after the other. A checkpoint that a kept checkpoint depends on stays
- * too. `close` waits for at most one transaction.
- */
+/** `close` waits for at most one transaction. */
 export async function prune(
   context: SaverContext,
   threadIds: unknown,
@@ -130,10 +126,7 @@ async function removeWhole(context: SaverContext, threadId: string, step: Step):
   await step({ removed, namespaces: namespaces.size }, () => remove(context, threadId));
 }
 
-/**
- * Removes the checkpoints whose metadata contains one of these `run_id`s. A checkpoint that a remaining checkpoint
- * depends on stays.
- */
+/** Removes the checkpoints whose metadata contains one of these `run_id`s. */
 export async function removeRuns(
   context: SaverContext,
   runIds: unknown,
@@ -181,7 +174,6 @@ async function keepOnly(
   }
 }
 
-/** Copies a thread byte by byte to a new thread. The checkpoints keep their ids. */
 export async function copy(context: SaverContext, source: unknown, target: unknown): Promise<void> {
   const [from, to] = [requireId(source, "sourceThreadId"), requireId(target, "targetThreadId")];
   const { native } = context;
@@ -217,7 +209,6 @@ export async function copy(context: SaverContext, source: unknown, target: unkno
   }
 }
 
-/** Lists the headers of a thread, or of all threads, newest id first. */
 export function headers(
   context: Pick<SaverContext, "native" | "serde">,
   threadId: string | undefined,

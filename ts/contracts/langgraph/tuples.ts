@@ -18,7 +18,6 @@ import { load } from "./serde.js";
 import { decodeCheckpoint } from "./values.js";
 import { type Found, type FoundWrite, type Header, each, langgraph, openFound, openHeader } from "./wire.js";
 
-/** The number of headers in a page of a listing. */
 const PAGE = 100;
 
 /** The parts of LangGraph's package that are used at run time. */
@@ -27,7 +26,6 @@ export type Peer = Pick<
   "BaseCheckpointSaver" | "DeltaSnapshot" | "TASKS" | "WRITES_IDX_MAP" | "maxChannelVersion"
 >;
 
-/** The parts of a saver that reading and writing tuples needs. */
 export interface SaverContext {
   native: NativeStore;
   peer: Peer;
@@ -52,7 +50,6 @@ export async function find(
   return langgraph.find(native, "get", { threadId: thread, namespace: ns, id: checkpoint }, openFound);
 }
 
-/** Makes a fresh tuple from a stored checkpoint. */
 export async function tupleOf(context: SaverContext, { header, parts, writes }: Found): Promise<CheckpointTuple> {
   const { serde } = context;
   const checkpointRef = refOf(header);
@@ -76,7 +73,6 @@ export async function tupleOf(context: SaverContext, { header, parts, writes }: 
   };
 }
 
-/** Names a write in messages. */
 export function writeTo(channel: string, checkpoint: string): string {
   return `a write to channel ${quote(channel)} of ${checkpoint}`;
 }
@@ -133,7 +129,6 @@ async function migrate(
   };
 }
 
-/** The checked arguments of `list`. */
 interface Wanted {
   threadId: string | undefined;
   namespace: string | undefined;
@@ -161,7 +156,6 @@ export function readListing(config: Config, options: CheckpointListOptions | und
   };
 }
 
-/** Returns the keys and the values that a filter compares. */
 export function filterOf(filter: Record<string, unknown> | null | undefined): Array<[string, unknown]> {
   return readingArgument("filter", () => Object.entries(filter ?? {})).filter(([, value]) => value !== undefined);
 }

@@ -49,7 +49,6 @@ export async function encodeCheckpoint(
   return { parts: dumped.toSorted((a, b) => (a.name < b.name ? -1 : 1)), inherit, like: looks };
 }
 
-/** The value of a channel, and the name of its part. */
 interface ChannelValue {
   name: string;
   channel: string;
@@ -72,7 +71,6 @@ function split(checkpoint: Checkpoint, newVersions: ChannelVersions) {
   return { rest, changed, unchanged, isCopy: Object.keys(newVersions).length === 0 };
 }
 
-/** Joins a checkpoint from its parts. */
 export async function decodeCheckpoint(serde: SerializerProtocol, parts: Part[], what: string): Promise<Checkpoint> {
   let checkpoint: Checkpoint | undefined;
   const values: Array<[string, unknown]> = [];

@@ -25,7 +25,6 @@ export interface FoundWrite<P = Part> {
   part: P;
 }
 
-/** A checkpoint with its writes. */
 export interface Found<P = Part> {
   header: Header<P>;
   parts: P[];
@@ -41,34 +40,31 @@ export interface FoundThread<P = Part> {
 
 interface LanggraphCalls {
   /** Takes one buffer for each of `parts`, one for each of `like`, and one for the metadata. */
-  put(fields: {
-    threadId: string;
-    namespace: string;
-    id: string;
-    parent: string | undefined;
-    parts: Array<{ name: string; tag: string }>;
-    /** The names of the parts that are inherited from the parent. */
-    inherit: string[] | undefined;
-    /** The expected contents of inherited parts. */
-    like: Array<{ name: string; tag: string }> | undefined;
-    metadataTag: string;
-    mark: string | undefined;
-    savedAt: number;
-    dependsOnParent: boolean;
-    onlyChild: boolean;
-    claims: boolean;
-  }): null;
+  put(
+    fields: CheckpointRef & {
+      parent: string | undefined;
+      parts: Array<{ name: string; tag: string }>;
+      /** The names of the parts that are inherited from the parent. */
+      inherit: string[] | undefined;
+      /** The expected contents of inherited parts. */
+      like: Array<{ name: string; tag: string }> | undefined;
+      metadataTag: string;
+      mark: string | undefined;
+      savedAt: number;
+      dependsOnParent: boolean;
+      onlyChild: boolean;
+      claims: boolean;
+    },
+  ): null;
   /** Takes one buffer for each of `writes`. */
-  putWrites(fields: {
-    threadId: string;
-    namespace: string;
-    id: string;
-    task: string;
-    /** The path of the task in the graph. */
-    path: string | undefined;
-    writes: Array<{ index: number; channel: string; tag: string; claimedBy: string | undefined }>;
-    replace: boolean;
-  }): null;
+  putWrites(
+    fields: CheckpointRef & {
+      task: string;
+      path: string | undefined;
+      writes: Array<{ index: number; channel: string; tag: string; claimedBy: string | undefined }>;
+      replace: boolean;
+    },
+  ): null;
   /** Returns the latest checkpoint if `id` is undefined. */
   get(fields: { threadId: string; namespace: string; id: string | undefined }): Found<PackedPart> | null;
   /**

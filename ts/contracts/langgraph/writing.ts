@@ -6,17 +6,12 @@ import type { NewPart } from "../../bridge/wire.js";
 import type { CheckpointRef } from "./config.js";
 import { type FoundWrite, langgraph } from "./wire.js";
 
-/** A checkpoint that has been serialised and can be stored. */
 export interface Pieces {
   parts: NewPart[];
-  /** The names of the parts that are inherited from the parent. */
   inherit: string[];
-  /** The expected contents of inherited parts. */
   like: NewPart[];
   metadata: Serialized;
-  /** Who made the checkpoint: see `ts/store/mark.ts`. */
   mark: string | undefined;
-  /** True if the checkpoint cannot be read without its ancestors. */
   dependsOnParent: boolean;
 }
 
@@ -93,7 +88,6 @@ export function putWrites(
   return langgraph.call(native, "putWrites", call, buffers);
 }
 
-/** Stores the writes of another thread's checkpoint. */
 export async function copyWrites(
   native: NativeStore,
   checkpointRef: CheckpointRef,

@@ -17,7 +17,7 @@ let subscribers: (drain: DrainController) => Set<() => void>;
 export class DrainController {
   #drained = false;
   readonly #listeners = new Set<() => void>();
-  #waiting: { promise: Promise<void>; resolve: () => void } | undefined;
+  #waiting: Promise<void> | undefined;
 
   static {
     subscribers = (drain) => drain.#listeners;
@@ -37,7 +37,6 @@ export class DrainController {
     this.#drained = true;
     for (const listener of this.#listeners) listener();
     this.#listeners.clear();
-    this.#waiting?.resolve();
   }
 
   /**
@@ -47,8 +46,8 @@ export class DrainController {
   waitForDrain(): Promise<void> {
     if (this.#drained) return Promise.resolve();
     // All callers share one promise.
-    this.#waiting ??= withResolvers();
-    return this.#waiting.promise;
+    this.#waiting ??= new Promise((resolve) => this.#listeners.add(resolve));
+    return this.#waiting;
   }
 }
 
@@ -72,14 +71,6 @@ export function drainOption(value: unknown, name: string): Pick<DrainController,
   const { waitForDrain } = (value ?? {}) as { waitForDrain?: unknown };
   if (typeof waitForDrain === "function") return value as DrainController;
   throw typeError(`${name} must be a DrainController, and is ${show(value)}`);
-}
-
-function withResolvers(): { promise: Promise<void>; resolve: () => void } {
-  let resolve!: () => void;
-  const promise = new Promise<void>((settle) => {
-    resolve = settle;
-  });
-  return { promise, resolve };
 }
 
 /**

@@ -3,19 +3,19 @@
  * Also handles what all runs have in common: waits, aborts, drains, and the end of the run.
  */
 
-import { onDrain } from "./drain.js";
+import { type DrainController, onDrain } from "./drain.js";
 import { Tool } from "../../bridge/native.js";
 import { parse } from "../../bridge/wire.js";
 
 /** A value, or a promise of it. */
 export type MaybePromise<T> = T | Promise<T>;
 
-/** What ends a run early. */
 interface Stops {
   signal?: AbortSignal;
-  drain?: { readonly drained: boolean; waitForDrain(): Promise<void> };
+  drain?: Pick<DrainController, "drained" | "waitForDrain">;
 }
 
+/** The events that all runs have. */
 type Common = { event: "started" | "drainRequested" | "aborted" };
 
 export class Driver<Event extends { event: string }, Command, Result> {
@@ -23,12 +23,14 @@ export class Driver<Event extends { event: string }, Command, Result> {
   readonly #execute: (command: Command) => void;
   readonly #cancelled = new AbortController();
   readonly #timers = new Set<NodeJS.Timeout>();
-  /** The functions to call when the run ends. */
+  /** Called when the run ends. */
   readonly #releases: Array<() => void> = [];
   #signal: AbortSignal | undefined;
   readonly #ended = new AbortController();
   #draining = false;
   #settle!: { resolve: (result: Result) => void; reject: (error: unknown) => void };
+  /** The end of the run, once it has been started. */
+  result!: Promise<Result>;
 
   /** `machine` describes the state machine to the engine. */
   constructor(contract: string, machine: object, execute: (command: Command) => void) {
@@ -41,7 +43,6 @@ export class Driver<Event extends { event: string }, Command, Result> {
     return this.#cancelled.signal;
   }
 
-  /** True if a drain was requested. */
   get draining(): boolean {
     return this.#draining;
   }
@@ -51,28 +52,25 @@ export class Driver<Event extends { event: string }, Command, Result> {
     return this.#ended.signal;
   }
 
-  /** True if the run has ended. */
   get over(): boolean {
     return this.#ended.signal.aborted;
   }
 
   /** Starts the run. `before` is called first, unless the signal is already aborted. */
-  start(
-    { signal, drain }: { signal?: AbortSignal; drain?: Parameters<typeof onDrain>[0] & { drained: boolean } },
-    before?: () => void,
-  ): Promise<Result> {
-    return new Promise((resolve, reject) => {
+  start({ signal, drain }: Stops, before?: () => void): Promise<Result> {
+    this.result = new Promise((resolve, reject) => {
       this.#settle = { resolve, reject };
-      this.#signal = signal;
-      if (drain !== undefined) this.#listenToDrain(drain);
-      if (signal !== undefined) this.#listenToAbort(signal);
-      if (this.over) return;
-      before?.();
-      this.#common("started");
     });
+    this.#signal = signal;
+    if (drain !== undefined) this.#listenToDrain(drain);
+    if (signal !== undefined) this.#listenToAbort(signal);
+    if (!this.over) {
+      before?.();
+      this.on({ event: "started" });
+    }
+    return this.result;
   }
 
-  /** Tells the state machine an event, and executes its commands. */
   on(event: Event | Common): void {
     if (this.over) return;
     try {
@@ -99,33 +97,20 @@ export class Driver<Event extends { event: string }, Command, Result> {
     this.#cancelled.abort(this.#signal?.aborted ? this.#signal.reason : undefined);
   }
 
-  /** Calls the function when the run ends. */
-  onEnd(release: () => void): void {
-    this.#releases.push(release);
-  }
-
-  /**
-   * Ends the run. Must be called before the caller hears of the end, because the caller may then start the same run
-   * again.
-   */
-  end(): void {
+  #end(): void {
     this.#ended.abort();
     this.#endWaits();
     for (const release of this.#releases.splice(0)) release();
   }
 
   resolve(result: Result): void {
-    this.end();
+    this.#end();
     this.#settle.resolve(result);
   }
 
   reject(error: unknown): void {
-    this.end();
+    this.#end();
     this.#settle.reject(error);
-  }
-
-  #common(event: Common["event"]): void {
-    this.on({ event });
   }
 
   #endWaits(): void {
@@ -136,16 +121,16 @@ export class Driver<Event extends { event: string }, Command, Result> {
   #listenToDrain(drain: NonNullable<Stops["drain"]>): void {
     const requested = () => {
       this.#draining = true;
-      this.#common("drainRequested");
+      this.on({ event: "drainRequested" });
     };
     if (drain.drained) requested();
-    else this.onEnd(onDrain(drain, requested));
+    else this.#releases.push(onDrain(drain, requested));
   }
 
   #listenToAbort(signal: AbortSignal): void {
-    const abort = () => this.#common("aborted");
+    const abort = () => this.on({ event: "aborted" });
     if (signal.aborted) return abort();
     signal.addEventListener("abort", abort, { once: true });
-    this.onEnd(() => signal.removeEventListener("abort", abort));
+    this.#releases.push(() => signal.removeEventListener("abort", abort));
   }
 }

@@ -32,20 +32,24 @@ export function encodeCheckpoint<T>(
   return { fields, state, rest: format.serialize(rest, "checkpoint") };
 }
 
-/** The states that a contract accepts: only objects, or any values. */
 export type States = "objects" | "values";
 
 /** Serialises a state. Throws if the contract does not accept the state, or the result of its toJSON. */
 export function serializeState(state: unknown, format: Format, states: States = "objects"): Serialized {
-  const [plain, fromToJSON] = reading("state", () => {
-    const { toJSON } = (state ?? {}) as { toJSON?: unknown };
-    return typeof toJSON === "function" ? [Reflect.apply(toJSON, state, ["state"]), true] : [state, false];
-  });
+  const [plain, fromToJSON] = viaToJSON(state, "state");
   if (states === "values" ? plain === undefined : typeof plain !== "object" || plain === null) {
     const wanted = states === "values" ? "a value" : "an object";
     throw typeError(`checkpoint.state must be ${wanted}, and is ${show(plain)}`);
   }
   return format.serialize(plain, "state", fromToJSON);
+}
+
+/** Returns the value, or the result of its toJSON. */
+export function viaToJSON(value: unknown, path: string): [plain: unknown, fromToJSON: boolean] {
+  return reading(path, () => {
+    const { toJSON } = (value ?? {}) as { toJSON?: unknown };
+    return typeof toJSON === "function" ? [Reflect.apply(toJSON, value, [path]), true] : [value, false];
+  });
 }
 
 /** Frees the buffers of parts that have been stored or decoded. */
@@ -78,7 +82,6 @@ export function decodeCheckpoint<T extends object>(
   return Object.assign(checkpoint, fields, { state: read(format, state.tag, state.bytes, what) });
 }
 
-/** Checks and returns the two parts of a record. */
 export function stateAndRest([state, rest]: Part[], id: string): [state: Serialized, rest: Serialized] {
   if (state?.name !== "state" || rest?.name !== "rest") {
     throw new ForkpointError(

@@ -1,12 +1,16 @@
 /** The part of `recover` that does not depend on a framework: options, leases, and several runs at once. */
 
 import { setTimeout as delay } from "node:timers/promises";
-import { show, typeError } from "../../bridge/errors.js";
+import { ForkpointError, quote, readingArgument, show, typeError } from "../../bridge/errors.js";
 import type { StoreHandle } from "../../store/handle.js";
+import { handleOf } from "../../store/handles.js";
 import { requireIds } from "../../store/ids.js";
 import { HeldLease, TTL_MS, ttlOption } from "../../store/lease.js";
+import { livingProcess } from "../../store/holder.js";
+import type { Identity, Mark } from "../../store/mark.js";
 import { atMost, callback, signalOption, whole, type OptionParser, type Parsed } from "../../store/options.js";
 import type { RunKey } from "../../store/run-ref.js";
+import { noLeases } from "./run-lease.js";
 
 /**
  * The status of a run, as its newest checkpoint tells it. A store cannot know whether a process works on the run.
@@ -97,7 +101,6 @@ export interface RecoverReport<R> {
   checked: number;
 }
 
-/** The options that `recover` has for every framework, with their defaults. */
 export interface Settings {
   /** Undefined: not given, which means 0. */
   idleMs: number | undefined;
@@ -109,10 +112,8 @@ export interface Settings {
   onRecovered: ((run: never) => void) | undefined;
 }
 
-/** Parses a list of ids. */
 export const ids: OptionParser<string[]> = (value, name) => [...new Set(requireIds(value, name))];
 
-/** The parsers of the options that every framework has. */
 export const sharedOptions = {
   idleMs: whole(0, Number.MAX_SAFE_INTEGER, "milliseconds"),
   maxAgeMs: atMost("milliseconds"),
@@ -123,17 +124,22 @@ export const sharedOptions = {
   onRecovered: callback<(run: never) => void>,
 };
 
-/** Fills in the defaults of the options that every framework has. */
 export function settingsOf(options: Parsed<typeof sharedOptions>): Settings {
-  return {
-    idleMs: options.idleMs,
-    maxAgeMs: options.maxAgeMs ?? Infinity,
-    concurrency: options.concurrency ?? 4,
-    leaseTtlMs: options.leaseTtlMs ?? TTL_MS,
-    maxAttempts: options.maxAttempts === null ? Infinity : (options.maxAttempts ?? 3),
-    signal: options.signal,
-    onRecovered: options.onRecovered,
-  };
+  const { idleMs, maxAgeMs, concurrency = 4, leaseTtlMs = TTL_MS, maxAttempts = 3, signal, onRecovered } = options;
+  const limits = { maxAgeMs: maxAgeMs ?? Infinity, maxAttempts: maxAttempts ?? Infinity };
+  return { idleMs, concurrency, leaseTtlMs, signal, onRecovered, ...limits };
+}
+
+/** Returns the handle of a store of this package. `example` is a method that other stores of the framework have too. */
+export function handleToRecover(
+  store: unknown,
+  example: string,
+  otherwise: { name: string; message: string },
+): StoreHandle {
+  const handle = handleOf(store);
+  if (handle !== undefined) return handle;
+  const method = readingArgument("store", () => (store as Record<string, unknown> | null | undefined)?.[example]);
+  throw typeof method === "function" ? noLeases("recover", otherwise.name) : typeError(otherwise.message);
 }
 
 /** Asks whether the failed nodes of a run are to run again. */
@@ -182,15 +188,6 @@ function warnOf(error: unknown): void {
   process.emitWarning(Object.assign(new Error(message, { cause: error }), { name: "ForkpointWarning" }));
 }
 
-/** Makes the outcome of a run that is left alone. */
-export function skipped(
-  why: Extract<UnrecoveredRun, { outcome: "skipped" }>["why"],
-  program: string | undefined,
-  message: string,
-): UnrecoveredRun {
-  return { outcome: "skipped", why, program: program ?? null, message };
-}
-
 /**
  * Works on a run while no other process does, and returns what became of it. If another process holds the run's lease,
  * waits until the lease ends, and works on the run if there is something left to do. `newest` returns the id of the
@@ -234,4 +231,114 @@ export async function underLease<R>(
     if (settings.signal?.aborted === true) throw error;
     return { outcome: "error", error };
   }
+}
+
+/** A run that has something left to do, as its newest checkpoint says it. */
+export interface Candidate {
+  /** The id of the newest checkpoint. */
+  newest: string;
+  /** The time of the newest checkpoint, in ms since the epoch. */
+  at: number;
+  /** What the newest checkpoint says about its maker. */
+  mark: Mark;
+  /** A node that runs next and that the graph lacks. */
+  missing: string | undefined;
+  /** True if no node has failed and none waits. */
+  unfinished: boolean;
+}
+
+/** The part of `recover` that depends on the framework. */
+export interface Framework<T> {
+  handle: StoreHandle;
+  options: Parsed<typeof sharedOptions>;
+  space: string;
+  /** How the framework calls a run. */
+  noun: "run" | "thread";
+  /** The program, or the graph without a name, that recovers its runs. */
+  identity: Identity;
+  /** The ids of the runs that the caller has named. Undefined: all runs. */
+  named: readonly string[] | undefined;
+  /** Lists the runs that may need recovery, if the caller has named none. */
+  candidates(): AsyncIterable<string>;
+  /** Reads where a run stands. Resolves to undefined if nothing is left to do. */
+  look(run: string): Promise<Candidate | undefined>;
+  /** Continues a run. The writes must carry the lease. */
+  work(run: string, lease: HeldLease): Promise<T>;
+}
+
+export function recoverRuns<R, T extends object>(framework: Framework<T>): Promise<RecoverReport<R>> {
+  const { handle, space, noun } = framework;
+  const settings = settingsOf(framework.options);
+  const newest = async (run: string) => {
+    const found = await framework.look(run);
+    if (found === undefined || Date.now() - found.at < (settings.idleMs ?? 0)) return null;
+    return refusal(framework, run, found) ?? found.newest;
+  };
+  return recoverAll(runsOf(framework), settings, async (run) => {
+    const of = { space, run, ns: "" };
+    const work = (lease: HeldLease) => framework.work(run, lease);
+    const ended = await underLease(handle, of, settings, () => newest(run), work);
+    return ended && ({ [`${noun}Id`]: run, ...ended } as R);
+  });
+}
+
+async function* runsOf({
+  named,
+  candidates,
+}: Pick<Framework<unknown>, "named" | "candidates">): AsyncGenerator<string> {
+  yield* named ?? candidates();
+}
+
+/**
+ * Returns why a run is left alone, or undefined if it may be recovered: only a run of the same program, and only if no living
+ * process works on it. A caller who names a run has asked for it, and is refused only if the run has the name of another program,
+ * or nodes that the graph lacks.
+ */
+function refusal(
+  { options: { idleMs }, noun, identity: { program, shape }, named }: Framework<unknown>,
+  id: string,
+  { mark, missing, unfinished }: Candidate,
+): UnrecoveredRun | undefined {
+  const [run, naming] = [`${noun} ${quote(id)}`, `${noun}s: [${quote(id)}]`];
+  const own = program === undefined ? "a graph without a name" : quote(program);
+  const skipped = (why: Extract<UnrecoveredRun, { outcome: "skipped" }>["why"], message: string): UnrecoveredRun => {
+    return { outcome: "skipped", why, program: mark.program ?? null, message };
+  };
+  if (mark.program !== undefined && mark.program !== program) {
+    const message = `${run} was made by the program ${quote(mark.program)}, and this is ${own}: recover it with that program`;
+    if (named !== undefined) throw new ForkpointError("INVALID_ARGUMENT", message);
+    return skipped("other program", message);
+  }
+  if (missing !== undefined && (named !== undefined || mark.program !== undefined)) {
+    const message = `${run} cannot be recovered, because the graph has no node ${quote(missing)}: recover it with the graph that it ran on`;
+    throw new ForkpointError("INVALID_ARGUMENT", message);
+  }
+  if (named === undefined && mark.program === undefined) {
+    if (program !== undefined || mark.shape === undefined) {
+      return skipped(
+        "unknown origin",
+        `the store does not say which program made ${run}, and this is ${own}. If it is one of this program, recover it with ` +
+          `${naming}. To mark runs from their beginning, create the store with { program: ${quote(program ?? "name")} }, or call ` +
+          "recover at each start of the program, before the first run",
+      );
+    }
+    if (mark.shape !== shape) {
+      return skipped(
+        "other program",
+        `${run} ran on a graph with other names of its parts: recover it with that graph. If it is an earlier version of this ` +
+          `graph, recover it with ${naming}`,
+      );
+    }
+  }
+  if (named === undefined && mark.branch === true) {
+    const message = `the command line or the studio made the newest checkpoint of ${run}: to run the branch, recover it with ${naming}`;
+    return skipped("branch", message);
+  }
+  const pid = unfinished && idleMs === undefined ? livingProcess(mark.by ?? "") : undefined;
+  if (pid === undefined) return undefined;
+  return skipped(
+    "at work",
+    `process ${pid}, which has not ended, works on ${run} or has left it: end that process. To recover what no process works on ` +
+      "any more, give idleMs, greater than the time that a node takes",
+  );
 }

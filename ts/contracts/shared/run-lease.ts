@@ -1,10 +1,11 @@
-/** The lease of a run of a Workflow or a Graph. It is taken when the run begins, and released when it ends. */
+/** Keeps a run of a Workflow or a Graph to one call of this process and, with a lease, to one process. */
 
-import { ForkpointError, readingArgument } from "../../bridge/errors.js";
+import { ForkpointError, quote } from "../../bridge/errors.js";
 import type { StoreHandle } from "../../store/handle.js";
 import type { HeldLease } from "../../store/lease.js";
 import type { RunKey } from "../../store/run-ref.js";
 
+/** The lease of a run, which is taken when the run begins, and released when it ends. */
 export class RunLease {
   readonly #handle: StoreHandle;
   readonly #ttlMs: number;
@@ -26,22 +27,49 @@ export class RunLease {
     return signal === undefined ? this.#lost.signal : AbortSignal.any([signal, this.#lost.signal]);
   }
 
-  /** Takes the lease. Rejects with `CONFLICT` if another process holds it. */
+  /** Rejects with `CONFLICT` if another process holds the lease. */
   async take(of: RunKey): Promise<void> {
     const lease = await this.#handle.leaseOf(of, { ttlMs: this.#ttlMs });
     lease.signal.addEventListener("abort", () => this.#lost.abort(lease.signal.reason), { once: true });
     this.#lease = lease;
   }
 
-  /** Ends the lease. A lease that cannot be released expires. */
+  /** A lease that cannot be released expires. */
   async release(): Promise<void> {
     await this.#lease?.release().catch(() => {});
   }
 }
 
-/** Returns true for an object with this method, which is then a store of somebody else. */
-export function isForeign(store: unknown, method: string): boolean {
-  return readingArgument("store", () => typeof (store as Record<string, unknown> | null)?.[method] === "function");
+/** The runs that are in progress in this process, by the identity of their store. */
+const running = new Map<unknown, Set<string>>();
+
+/**
+ * Works on a run. Rejects with `CONFLICT` if this process already does, or if another process holds the run's lease. `noun` is the
+ * word for a run in the message.
+ */
+export async function alone<T>(
+  identity: unknown,
+  of: RunKey,
+  noun: "run" | "thread",
+  lease: RunLease | undefined,
+  work: () => Promise<T>,
+): Promise<T> {
+  const runs = running.get(identity) ?? new Set();
+  const key = JSON.stringify(of);
+  if (runs.has(key)) {
+    const message = `${noun} ${quote(of.run)} is already running in this process: wait until it ends, or use another ${noun}Id`;
+    throw new ForkpointError("CONFLICT", message);
+  }
+  running.set(identity, runs.add(key));
+  try {
+    // Without a lease, the work begins before this function returns.
+    if (lease !== undefined) await lease.take(of);
+    return await work();
+  } finally {
+    await lease?.release();
+    runs.delete(key);
+    if (runs.size === 0) running.delete(identity);
+  }
 }
 
 /** The error for what takes leases over a store that is not of this package. */

@@ -1,6 +1,7 @@
 /** Turns the events of a run into an async iterator. */
 
-import { readingArgument, show, typeError } from "../../bridge/errors.js";
+import { readingArgument } from "../../bridge/errors.js";
+import { signalOption } from "../../store/options.js";
 import { Queue } from "./queue.js";
 
 /**
@@ -11,10 +12,7 @@ export async function* streamOf<E, R>(
   signal: AbortSignal | undefined,
   start: (signal: AbortSignal, tell: (event: E) => void) => Promise<R>,
 ): AsyncGenerator<E, R, void> {
-  readingArgument("options.signal", () => {
-    if (signal !== undefined && !(signal instanceof AbortSignal))
-      throw typeError(`option "signal" must be an AbortSignal, and is ${show(signal)}`);
-  });
+  if (signal !== undefined) readingArgument("options.signal", () => signalOption(signal, 'option "signal"'));
   const left = new AbortController();
   const either = signal === undefined ? left.signal : AbortSignal.any([signal, left.signal]);
   const queue = new Queue<E>();

@@ -15,6 +15,13 @@ export interface CheckpointConfig {
   namespace?: Namespace;
 }
 
+/** The slot of the answer to an interrupt. */
+export const RESUME = -1 as const;
+/** The slot of a task's error. */
+export const ERROR = -2 as const;
+/** The slot of a task's interrupt. */
+export const INTERRUPT = -3 as const;
+
 /** What a task wrote before its superstep ended. */
 export interface PendingWrite {
   node: string;

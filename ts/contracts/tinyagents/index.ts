@@ -9,19 +9,9 @@ export {
   type CheckpointerStats,
 } from "./checkpointer.js";
 export { Command, END, START, Send, type Goto, type CommandFields } from "./command.js";
-export { ERROR, INTERRUPT, RESUME } from "./constants.js";
+export { ERROR, INTERRUPT, RESUME } from "./contract.js";
 export { Graph, type GraphConfig, type SubgraphNode } from "./graph/graph.js";
-export type {
-  Namespace,
-  CheckpointSource,
-  CheckpointConfig,
-  PendingWrite,
-  Interrupt,
-  ThreadCheckpoint,
-  NewThreadCheckpoint,
-  CheckpointMetadata,
-  CheckpointTuple,
-} from "./contract.js";
+export type * from "./contract.js";
 export type { ThreadPruneOptions } from "./threads.js";
 export type { GraphThreadsPage } from "./thread-list.js";
 export type { Durability } from "./graph/wire.js";

@@ -2,8 +2,7 @@
 
 import type { Engine } from "../../store/engine.js";
 import { readRecord } from "../../store/options.js";
-import { holdersOf } from "../../store/lease.js";
-import { PAGE, pageOptions } from "../../store/page.js";
+import { PAGE, pageOf, pageOptions } from "../../store/page.js";
 import { getSnapshot, type StateSnapshot } from "./graph/inspection.js";
 import { tinyagents } from "./wire.js";
 import type { RunStatus } from "../shared/recovery.js";
@@ -30,36 +29,30 @@ export interface GraphThreadsPage {
   cursor: string | null;
 }
 
-/** Returns a page of threads. The thread that began last comes first. */
 export async function listWithStatus<S>(
   { native }: Engine,
   checkpointer: GraphCheckpointer<S>,
   options: unknown,
 ): Promise<GraphThreadsPage> {
-  const { limit = PAGE, cursor: after } = readRecord(options, "options", pageOptions);
-  let before = after;
-  const found: Array<Omit<GraphThreadsPage["threads"][number], "lease">> = [];
-  const pageWith = async (cursor: string | null): Promise<GraphThreadsPage> => {
-    const leases = await holdersOf(
-      native,
-      tinyagents.name,
-      found.map(({ threadId }) => threadId),
-    );
-    return { threads: found.map((thread, at) => ({ ...thread, lease: leases[at]! })), cursor };
-  };
-  for (;;) {
-    const batch = await tinyagents.call(native, "namespaces", { before, limit: limit + 1 });
-    for (const { cursor, threadId, namespace } of batch) {
-      if (found.length === limit) return pageWith(String(before));
-      before = Number(cursor);
-      const snapshot = namespace === "" ? await getSnapshot(checkpointer, { threadId, namespace: [] }) : null;
-      // The thread may have been removed since it was listed.
-      if (snapshot === null) continue;
-      const { checkpointId } = snapshot.config;
-      found.push({ threadId, checkpointId, status: statusOf(snapshot), next: snapshot.next });
-    }
-    if (batch.length <= limit) return pageWith(null);
+  const range = readRecord(options, "options", pageOptions);
+  const { page, cursor } = await pageOf(native, range, {
+    space: tinyagents.name,
+    fetch: (before, limit) => tinyagents.call(native, "namespaces", { before, limit }),
+    // The namespace of the graph itself.
+    picks: ({ namespace }) => namespace === "",
+    batch: (range.limit ?? PAGE) + 1,
+    runOf: ({ threadId }) => threadId,
+    show: ({ threadId }, lease) => ({ threadId, lease }),
+  });
+  const threads: GraphThreadsPage["threads"] = [];
+  for (const { threadId, lease } of page) {
+    const snapshot = await getSnapshot(checkpointer, { threadId, namespace: [] });
+    // The thread may have been removed since it was listed.
+    if (snapshot === null) continue;
+    const { config, next } = snapshot;
+    threads.push({ threadId, checkpointId: config.checkpointId, status: statusOf(snapshot), next, lease });
   }
+  return { threads, cursor };
 }
 
 function statusOf<S>({ tasks, next }: StateSnapshot<S>): RunStatus {

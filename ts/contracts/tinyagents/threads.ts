@@ -9,7 +9,7 @@ import type { NativeStore } from "../../bridge/native.js";
 import { flag, object, oneOf, readRecord, whole } from "../../store/options.js";
 import { betweenSteps, stepOptions, throwIfStopped } from "../../store/retention.js";
 import { type EncodedCheckpoint, type EncodedWrite, metadataOf, namespaceOrNull, readListed } from "./values.js";
-import { type Found, type Header, openFound, openHeaders, tinyagents } from "./wire.js";
+import { type Found, type Header, type Place, openFound, openHeaders, tinyagents } from "./wire.js";
 import type { CheckpointMetadata } from "./contract.js";
 
 /** Options of `prune()`. */
@@ -32,7 +32,6 @@ export interface ThreadPruneOptions {
 /** The maximum number of checkpoints that one transaction removes or copies. */
 const BATCH = 500;
 
-/** Appends a checkpoint. */
 export async function put({ native }: Engine, encoded: EncodedCheckpoint, expectsParent: boolean): Promise<void> {
   const { threadId, id, namespace, parent, dependsOnParent, parts, metadata } = encoded;
   const fields = {
@@ -74,7 +73,6 @@ async function latestKey(native: NativeStore, threadId: string, namespace: strin
   return header?.again && header.id === id ? header.key : undefined;
 }
 
-/** Makes the error of a checkpoint whose parent is not the latest checkpoint. */
 function continued({ threadId, namespace, id, parent }: EncodedCheckpoint, cause: ForkpointError): ForkpointError {
   const place = namespace === "" ? "" : `, namespace ${namespace}`;
   const expected =
@@ -85,12 +83,7 @@ function continued({ threadId, namespace, id, parent }: EncodedCheckpoint, cause
   );
 }
 
-/** Stores pending writes. */
-export async function putWrites(
-  { native }: Engine,
-  place: { threadId: string; namespace: string; id: string },
-  writes: readonly EncodedWrite[],
-): Promise<void> {
+export async function putWrites({ native }: Engine, place: Place, writes: readonly EncodedWrite[]): Promise<void> {
   if (writes.length === 0) return;
   const named = writes.map(({ task, index, part: { name, tag } }) => ({ task, index, name, tag }));
   const buffers = writes.map(({ part: { bytes } }) => bytes);
@@ -137,7 +130,6 @@ const listOptions = {
   namespace: (value: unknown, name: string) => (value === null ? undefined : namespaceOrNull(value, name)),
 };
 
-/** Lists checkpoints without their states, in the order in which they were put. */
 export async function list(engine: Engine, threadId: unknown, options: unknown): Promise<CheckpointMetadata[]> {
   const read = readRecord(options, "options", listOptions);
   const { before, limit = Number.POSITIVE_INFINITY, filter, namespace } = read;
@@ -157,7 +149,6 @@ export async function list(engine: Engine, threadId: unknown, options: unknown):
   return listed;
 }
 
-/** Returns true if the metadata has all keys of the filter with equal values. */
 export function matches(
   { metadata }: { metadata: Record<string, unknown> },
   filter?: Record<string, unknown>,
@@ -167,10 +158,8 @@ export function matches(
   );
 }
 
-/** The number of namespaces that one query lists. */
 const PAGE = 500;
 
-/** Lists the threads that have checkpoints. The thread that began first comes first. */
 export async function listThreads({ native }: Engine): Promise<string[]> {
   const threads: string[] = [];
   let before: number | undefined;
@@ -204,20 +193,17 @@ async function remove({ native }: Engine, gone: readonly Header[]): Promise<numb
   return gone.length;
 }
 
-/** Removes the checkpoints with these ids from all namespaces of a thread. */
 export function deleteCheckpoints(engine: Engine, threadId: unknown, ids: unknown): Promise<number> {
   const wanted = new Set(listOf(idOrNull, ids, "checkpointIds"));
   return removeWhere(engine, threadId, ({ id }) => wanted.has(id));
 }
 
-/** Removes the checkpoints of a run. A checkpoint without a run is never removed. */
 export async function deleteByRun(engine: Engine, threadId: unknown, runId: unknown): Promise<number> {
   const run = idOrNull(runId, "runId");
   if (run === null) return 0;
   return removeWhere(engine, threadId, (header) => readListed(header, engine.format).runId === run);
 }
 
-/** Copies a thread to a new thread, with its ids, namespaces and writes. */
 export async function copyThread(engine: Engine, source: unknown, target: unknown): Promise<void> {
   const [from, to] = [idOrNull(source, "sourceThreadId"), requireId(target, "targetThreadId")];
   if ((await headers(engine, to)).length > 0) {
@@ -248,7 +234,6 @@ export async function copyThread(engine: Engine, source: unknown, target: unknow
 
 const threadPruneOptions = { protect: oneOf("ancestors", "dependencies"), dryRun: flag, ...stepOptions };
 
-/** Keeps the last checkpoints of each namespace, and what `protect` protects. Returns how many were removed. */
 export async function prune(
   engine: Engine,
   threadId: unknown,
@@ -273,7 +258,6 @@ export async function prune(
   return gone.length;
 }
 
-/** Returns the checkpoints of a namespace that a prune removes. */
 function beyond(oldestFirst: readonly Header[], keep: number, protect: "ancestors" | "dependencies"): Header[] {
   const byId = groups(oldestFirst, ({ id }) => id);
   const kept = new Set<Header>();

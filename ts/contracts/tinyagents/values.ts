@@ -1,19 +1,12 @@
 /** Turns checkpoints and pending writes into parts and back. */
 
-import {
-  ForkpointError,
-  isArray,
-  quote,
-  rangeError,
-  reading,
-  readingArgument,
-  show,
-  typeError,
-} from "../../bridge/errors.js";
+import { isArray, quote, rangeError, reading, readingArgument, show, typeError } from "../../bridge/errors.js";
 import { idOrNull, listOf, optionalId, requireId, requireIds } from "../../store/ids.js";
 import { type Format, type Serialized, deserialize, parseStored } from "../../bridge/serializer.js";
 import type { NewPart } from "../../bridge/wire.js";
-import type { Found, FoundWrite, Header } from "./wire.js";
+import { flag, object } from "../../store/options.js";
+import { stateAndRest } from "../shared/record.js";
+import type { Found, FoundWrite, Header, Place } from "./wire.js";
 import type { CheckpointMetadata, Namespace, PendingWrite, ThreadCheckpoint } from "./contract.js";
 
 /** The fields that listings show. They are stored beside the checkpoint, so that a listing reads no state. */
@@ -24,11 +17,7 @@ interface Listed {
   metadata: Record<string, unknown>;
 }
 
-/** A checkpoint to put, serialised. */
-export interface EncodedCheckpoint {
-  threadId: string;
-  id: string;
-  namespace: string;
+export interface EncodedCheckpoint extends Place {
   parent: string | undefined;
   dependsOnParent: boolean;
   parts: NewPart[];
@@ -49,10 +38,8 @@ const blanks = [
 
 /** Serialises a checkpoint. Reads every field once, because a field may be a getter. `newId` makes a missing id. */
 export function encodeCheckpoint(checkpoint: unknown, format: Format, newId: () => string): EncodedCheckpoint {
-  if (typeof checkpoint !== "object" || checkpoint === null || isArray(checkpoint)) {
-    throw typeError(`checkpoint must be an object, and is ${show(checkpoint)}`);
-  }
-  const fields: Record<string, unknown> = reading("checkpoint", () => ({ ...checkpoint }));
+  const given = object(checkpoint, "checkpoint");
+  const fields: Record<string, unknown> = reading("checkpoint", () => ({ ...given }));
   const threadId = requireId(fields["threadId"], "checkpoint.threadId");
   const id =
     fields["checkpointId"] === undefined ? newId() : requireId(fields["checkpointId"], "checkpoint.checkpointId");
@@ -66,14 +53,9 @@ export function encodeCheckpoint(checkpoint: unknown, format: Format, newId: () 
   }
   const interrupts = (fields["interrupts"] ?? []) as unknown[];
   const interrupted = readingArgument("checkpoint.interrupts", () => interrupts.length > 0);
-  const metadata = fields["metadata"] ?? {};
-  if (typeof metadata !== "object" || isArray(metadata)) {
-    throw typeError(`checkpoint.metadata must be an object, and is ${show(metadata)}`);
-  }
-  const { dependsOnParent = false } = fields;
-  if (typeof dependsOnParent !== "boolean") {
-    throw typeError(`checkpoint.dependsOnParent must be true or false, and is ${show(dependsOnParent)}`);
-  }
+  const metadata = object(fields["metadata"] ?? {}, "checkpoint.metadata");
+  const { dependsOnParent: depends = false } = fields;
+  const dependsOnParent = flag(depends, "checkpoint.dependsOnParent");
   // A list holds the state, because a state may be anything and the serializers take objects.
   const state = format.serialize([fields["state"]], "state");
   const listed = { runId, nextNodes, interrupted, metadata };
@@ -121,13 +103,11 @@ export function readNamespace(text: string): Namespace {
   return text === "" ? [] : (parseStored(text, "a namespace") as Namespace);
 }
 
-/** Reads the fields that listings show. */
 export function readListed(header: Header, format: Format): Listed {
   const { tag, bytes } = header.metadata;
   return deserialize(format, tag, bytes, `the metadata of checkpoint ${quote(header.id)}`) as Listed;
 }
 
-/** Makes the entry of a checkpoint in a listing. */
 export function metadataOf(header: Header, format: Format): CheckpointMetadata {
   const { runId, nextNodes, interrupted, metadata } = readListed(header, format);
   return {
@@ -143,13 +123,9 @@ export function metadataOf(header: Header, format: Format): CheckpointMetadata {
   };
 }
 
-/** Makes a fresh checkpoint. */
 export function decodeCheckpoint<S>({ header, parts }: Found, format: Format): ThreadCheckpoint<S> {
   const what = `checkpoint ${quote(header.id)}`;
-  const [state, rest] = parts;
-  if (state?.name !== "state" || rest?.name !== "rest") {
-    throw new ForkpointError("CORRUPT", `${what} does not consist of the parts "state" and "rest": restore a backup`);
-  }
+  const [state, rest] = stateAndRest(parts, header.id);
   const { runId, nextNodes, metadata } = readListed(header, format);
   // The fields are assigned to the object that was read, because an unknown field may have the name `__proto__`.
   const fields = deserialize(format, rest.tag, rest.bytes, what) as Record<string, unknown>;
@@ -167,14 +143,12 @@ export function decodeCheckpoint<S>({ header, parts }: Found, format: Format): T
   }) as unknown as ThreadCheckpoint<S>;
 }
 
-/** A pending write, serialised. */
 export interface EncodedWrite {
   task: string;
   index: number;
   part: NewPart;
 }
 
-/** Serialises pending writes. */
 export function encodeWrites(writes: unknown, format: Format): EncodedWrite[] {
   if (!isArray(writes)) throw typeError(`writes must be an array, and is ${show(writes)}`);
   return readingArgument("writes", () => [...writes]).map((write, at) => {
@@ -190,7 +164,6 @@ export function encodeWrites(writes: unknown, format: Format): EncodedWrite[] {
   });
 }
 
-/** Makes a fresh pending write. */
 export function decodeWrite({ task, index, part }: FoundWrite, format: Format): PendingWrite {
   const what = `a write of task ${quote(task)}`;
   const [node, channel] = parseStored(part.name, what) as [string, string];

@@ -2,12 +2,16 @@
 
 import { Contract, type Unpack, type PackedPart, type Part } from "../../bridge/wire.js";
 
-/** A checkpoint without its state. `key` is the engine's id of the checkpoint. `namespace` is a JSON text. */
-export interface Header<P = Part> {
-  key: string;
+/** The place of a checkpoint. `namespace` is a JSON text. */
+export interface Place {
   threadId: string;
   namespace: string;
   id: string;
+}
+
+/** A checkpoint without its state. `key` is the engine's id of the checkpoint. */
+export interface Header<P = Part> extends Place {
+  key: string;
   parent: string | null;
   metadata: P;
   savedAt: number;
@@ -23,7 +27,6 @@ export interface FoundWrite<P = Part> {
   part: P;
 }
 
-/** A checkpoint with its pending writes. */
 export interface Found<P = Part> {
   header: Header<P>;
   parts: P[];
@@ -41,28 +44,26 @@ interface FoundId<P> {
 
 interface TinyagentsCalls {
   /** Takes a buffer for each part, and one for the metadata. */
-  put(fields: {
-    threadId: string;
-    namespace: string;
-    id: string;
-    /** A unique text if the id was put before. */
-    again: string | undefined;
-    parent: string | undefined;
-    /** The key of the parent, if the parent was put again. */
-    parentKey: string | undefined;
-    parts: Array<{ name: string; tag: string }>;
-    metadataTag: string;
-    savedAt: number;
-    dependsOnParent: boolean;
-    expectsParent: boolean;
-  }): null;
+  put(
+    fields: Place & {
+      /** A unique text if the id was put before. */
+      again: string | undefined;
+      parent: string | undefined;
+      /** The key of the parent, if the parent was put again. */
+      parentKey: string | undefined;
+      parts: Array<{ name: string; tag: string }>;
+      metadataTag: string;
+      savedAt: number;
+      dependsOnParent: boolean;
+      expectsParent: boolean;
+    },
+  ): null;
   /** Takes a buffer for each write. */
-  putWrites(fields: {
-    threadId: string;
-    namespace: string;
-    id: string;
-    writes: Array<{ task: string; index: number; name: string; tag: string }>;
-  }): null;
+  putWrites(
+    fields: Place & {
+      writes: Array<{ task: string; index: number; name: string; tag: string }>;
+    },
+  ): null;
   /** Without an id, finds the checkpoint of the namespace that was put last. */
   get(fields: { threadId: string; namespace: string; id: string | undefined }): FoundId<PackedPart> | null;
   /** Finds the checkpoint of a thread that was put last, in whichever namespace. With an id, the last one of this id. */

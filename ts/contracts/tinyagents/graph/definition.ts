@@ -2,7 +2,7 @@
 
 import { ForkpointError, quote, rangeError, show, typeError } from "../../../bridge/errors.js";
 import { requireId } from "../../../store/ids.js";
-import { type OptionParser, oneOf, shown } from "../../../store/options.js";
+import { type OptionParser, callback, object, oneOf, shown } from "../../../store/options.js";
 import { readRetry } from "../../shared/retry.js";
 import { readTimeLimit } from "../../shared/time-limit.js";
 import { END, START, Send, type Goto } from "../command.js";
@@ -44,7 +44,6 @@ export interface GraphOutline<S> {
 type Source = number | null;
 type Route = (state: any) => unknown;
 
-/** A node, checked. */
 export interface GraphNode {
   name: string;
   options: NodeOptions<any, any> | Subgraph;
@@ -57,7 +56,6 @@ export interface GraphDefinition {
   nodes: GraphNode[];
   routes: Map<Source, Route[]>;
   description: GraphTool["run"]["graph"];
-  /** Returns the number of a node, or undefined. */
   numberOf(name: string): number | undefined;
 }
 
@@ -72,8 +70,7 @@ function optional<T>(parse: OptionParser<T>, value: unknown, where: string): T |
 
 export function readDefinition(config: GraphOutline<any> & { nodes: Record<string, unknown> }): GraphDefinition {
   const { nodes, edges = [], entry, name = "graph", checkpoint, maxSupersteps = 1000, memory } = config;
-  if (typeof nodes !== "object" || nodes === null || Array.isArray(nodes))
-    throw typeError(`nodes must be an object, and is ${show(nodes)}`);
+  object(nodes, "nodes");
   if (!Number.isSafeInteger(maxSupersteps) || maxSupersteps < 1)
     throw rangeError(`maxSupersteps must be a whole number from 1 on, and is ${show(maxSupersteps)}`);
   const graphMemory = optional(consistencies, memory?.consistency, "memory.consistency") ?? "live";
@@ -141,8 +138,7 @@ function readNode(node: unknown, where: string): GraphNode["options"] {
     throw typeError(`${where} must be a function or an object, and is ${show(node)}`);
   const { run, subgraph } = node as Record<string, unknown>;
   if ((run === undefined) === (subgraph === undefined)) throw typeError(`${where} must have either run or subgraph`);
-  if (run !== undefined && typeof run !== "function")
-    throw typeError(`${where}.run must be a function, and is ${show(run)}`);
+  if (run !== undefined) callback(run, `${where}.run`);
   return { ...(node as GraphNode["options"]) };
 }
 

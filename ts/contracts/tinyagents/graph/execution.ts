@@ -11,7 +11,7 @@ import { carrying } from "../../shared/failure.js";
 import { type Format, formatOf } from "../../../bridge/serializer.js";
 import { within } from "../../shared/time-limit.js";
 import { readTargets } from "./definition.js";
-import { type GraphParts, type GraphPlan, enter, fold, tooLong } from "./plan.js";
+import { type GraphParts, type GraphPlan, enter, settled } from "./plan.js";
 import {
   type BoundaryTask,
   type ReachedBoundary,
@@ -34,7 +34,6 @@ export class GraphExecution {
   readonly parts: GraphParts;
   readonly plan: GraphPlan;
   readonly format: Format;
-  /** Undefined if nobody reads the events. */
   readonly emit: ((event: EmittedEvent<any>) => void) | undefined;
   readonly #driver: Driver<GraphEvent, GraphCommand, GraphResult<any>>;
   readonly #boundaries = new Map<string, ReachedBoundary>();
@@ -42,7 +41,6 @@ export class GraphExecution {
   readonly #args = new Map<number, Snapshot>();
   #lastArg = 0;
   readonly #errors = new Map<number, unknown>();
-  /** True if the run can store checkpoints. */
   readonly persists: boolean;
   #loaded: Loaded | undefined;
   #state!: Snapshot;
@@ -119,7 +117,6 @@ export class GraphExecution {
     }
   }
 
-  /** Runs work whose failure ends the run. */
   async #host(work: () => Promise<GraphEvent>): Promise<void> {
     let event: GraphEvent;
     try {
@@ -190,7 +187,7 @@ export class GraphExecution {
       const update = record.result?.update;
       if (update === undefined) continue;
       try {
-        state = fold(this.parts, state, update.fresh());
+        state = settled(this.parts.reducer(state, update.fresh()), "reducer");
       } catch (error) {
         throw this.#named(error, name, id);
       }
@@ -333,7 +330,10 @@ export class GraphExecution {
       case "mismatch":
         return new ForkpointError("CONFLICT", why.message);
       case "limit":
-        return tooLong(why.supersteps);
+        return new ForkpointError(
+          "INVALID_ARGUMENT",
+          `the graph has not ended after ${why.supersteps} supersteps: raise maxSupersteps, or look for an endless loop`,
+        );
       case "drained":
         return new RunDrainedError(this.plan.runId);
       case "aborted":
@@ -345,12 +345,10 @@ export class GraphExecution {
     }
   }
 
-  /** Makes the run of a subgraph of this graph. */
   inside(parts: GraphParts, plan: GraphPlan): GraphExecution {
     return new GraphExecution(parts, plan, this.emit, this.format);
   }
 
-  /** Returns the tasks that wait for an answer. */
   waiting(): BoundaryTask[] {
     return this.#current?.tasks.filter(({ record }) => isWaiting(record)) ?? [];
   }

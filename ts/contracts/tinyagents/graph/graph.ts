@@ -4,10 +4,17 @@ import { randomUUID } from "node:crypto";
 import { ForkpointError, isArray, quote, readingArgument, show, typeError } from "../../../bridge/errors.js";
 import { optionalId, requireId, requireIds } from "../../../store/ids.js";
 import { ownLeaseOption } from "../../../store/lease.js";
-import { type OptionParser, anything, oneOf, readRecord, refuseUnknown, signalOption } from "../../../store/options.js";
+import {
+  type OptionParser,
+  anything,
+  callback,
+  oneOf,
+  readRecord,
+  refuseUnknown,
+  signalOption,
+} from "../../../store/options.js";
 import { drainOption } from "../../shared/drain.js";
-import { RunLease, noLeases } from "../../shared/run-lease.js";
-import { reserve } from "../../shared/running.js";
+import { RunLease, alone, noLeases } from "../../shared/run-lease.js";
 import { streamOf } from "../../shared/stream.js";
 import { handleOf } from "../../../store/handles.js";
 import { Command, type CommandFields } from "../command.js";
@@ -107,9 +114,8 @@ export class Graph<S, U = Partial<S>, I = S> {
       if ("subgraph" in options && options.subgraph !== undefined && !partsOf.has(options.subgraph))
         throw typeError(`nodes[${quote(name)}].subgraph must be a Graph, and is ${show(options.subgraph)}`);
     }
-    if (typeof reducer !== "function") throw typeError(`reducer must be a function, and is ${show(reducer)}`);
-    if (input !== undefined && typeof input !== "function")
-      throw typeError(`input must be a function, and is ${show(input)}`);
+    callback(reducer, "reducer");
+    if (input !== undefined) callback(input, "input");
     this.#checkpointer = readingArgument("checkpointer", () => readCheckpointer(checkpointer));
     this.#durability = readDurability(durability, "durability");
     this.#leaseMs = ownLeaseOption(lease, "lease");
@@ -305,17 +311,12 @@ export class Graph<S, U = Partial<S>, I = S> {
     const { threadId, namespace } = plan.thread;
     const own = plan.checkpointer && handleOf(plan.checkpointer);
     const identity = own?.identity ?? plan.checkpointer ?? plan;
-    const release = reserve(identity, JSON.stringify([threadId, namespace]), `thread ${quote(threadId)}`);
     const lease = this.#leaseMs === undefined ? undefined : new RunLease(own!, this.#leaseMs);
-    try {
-      const ns = namespace.length === 0 ? "" : JSON.stringify(namespace);
-      await lease?.take({ space: tinyagents.name, run: threadId, ns });
+    const of = { space: tinyagents.name, run: threadId, ns: namespace.length === 0 ? "" : JSON.stringify(namespace) };
+    return alone(identity, of, "thread", lease, () => {
       const leased = lease === undefined ? plan : { ...plan, lease: lease.held, signal: lease.with(plan.signal) };
-      return await new GraphExecution(this.#parts, leased, emit, own?.format).start();
-    } finally {
-      await lease?.release();
-      release();
-    }
+      return new GraphExecution(this.#parts, leased, emit, own?.format).start();
+    });
   }
 }
 

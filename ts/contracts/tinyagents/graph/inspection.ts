@@ -51,7 +51,6 @@ export interface HistoryOptions {
   namespace?: Namespace;
 }
 
-/** Returns the snapshot of a checkpoint, or null if there is none. */
 export async function getSnapshot<S>(
   checkpointer: GraphCheckpointer<S>,
   config: CheckpointConfig,
@@ -97,7 +96,6 @@ const historyOptions: Record<keyof HistoryOptions, OptionParser<unknown>> = {
   namespace: anything,
 };
 
-/** Returns the snapshots of the latest checkpoint and its ancestors, newest first. */
 export async function getHistory<S>(
   checkpointer: GraphCheckpointer<S>,
   threadId: string,

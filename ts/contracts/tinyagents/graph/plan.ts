@@ -1,6 +1,6 @@
 /** What a run is started with, and what it makes states with. */
 
-import { ForkpointError, show, typeError } from "../../../bridge/errors.js";
+import { show, typeError } from "../../../bridge/errors.js";
 import type { HeldLease } from "../../../store/lease.js";
 import type { GraphDefinition } from "./definition.js";
 import type { BoundaryTask, Loaded, ThreadRef, GraphCheckpointer } from "./recorder.js";
@@ -25,7 +25,6 @@ export interface GraphRunOptions {
   drain?: { readonly drained: boolean; waitForDrain(): Promise<void> };
 }
 
-/** A graph, as its runs see it. */
 export interface GraphParts {
   definition: GraphDefinition;
   reducer: (state: any, update: any) => any;
@@ -33,24 +32,18 @@ export interface GraphParts {
   memory: Partial<MemoryHooks> | undefined;
 }
 
-/** How to start a run. */
 export interface GraphPlan extends Pick<GraphRunOptions, "signal" | "drain"> {
   thread: ThreadRef;
   runId: string;
   mode: GraphMode;
   checkpointer: GraphCheckpointer<any> | undefined;
   durability: Durability;
-  /** The lease that the run's writes carry. */
   lease?: HeldLease | undefined;
   /** Given in the modes `continue` and `update` if the state is updated. */
   update?: unknown;
-  /** The input of the mode `input`. */
   input?: unknown;
-  /** The command's answer to an interrupted task. */
   answer?: (task: BoundaryTask) => unknown;
-  /** The nodes that the command activates. */
   goto?: unknown;
-  /** The checkpoint, if it is loaded already. */
   loaded?: Loaded;
 }
 
@@ -61,24 +54,12 @@ export function enter({ reducer, input: read }: GraphParts, plan: GraphPlan, cur
   return update === undefined ? current : settled(reducer(current, update), "reducer");
 }
 
-export function fold({ reducer }: GraphParts, state: unknown, update: unknown): unknown {
-  return settled(reducer(state, update), "reducer");
-}
-
 /** Returns the result of a synchronous function of the user. */
-function settled(value: unknown, what: string): unknown {
+export function settled(value: unknown, what: string): unknown {
   if (typeof (value as { then?: unknown } | null | undefined)?.then === "function") {
     (value as Promise<unknown>).then(undefined, () => {});
     throw typeError(`${what} must return the new state, and returned a promise: it is called synchronously`);
   }
   if (value === undefined) throw typeError(`${what} must return the new state, and returned ${show(value)}`);
   return value;
-}
-
-/** Makes the error of a run with too many supersteps. */
-export function tooLong(supersteps: number): ForkpointError {
-  return new ForkpointError(
-    "INVALID_ARGUMENT",
-    `the graph has not ended after ${supersteps} supersteps: raise maxSupersteps, or look for an endless loop`,
-  );
 }

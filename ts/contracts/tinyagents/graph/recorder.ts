@@ -43,7 +43,6 @@ export interface BoundaryTask {
   record: TaskRecord;
 }
 
-/** A boundary with its state and its tasks. */
 export interface ReachedBoundary {
   boundary: Boundary;
   state: Snapshot;
@@ -54,21 +53,17 @@ export interface ReachedBoundary {
   memory: Promise<MemorySnapshot> | undefined;
 }
 
-/** A checkpoint, as a run needs it. */
 export interface Loaded {
   checkpoint: ThreadCheckpoint<any> & { memorySnapshot?: MemorySnapshot };
   activations: Activation[];
-  /** True if the checkpoint is the latest of its namespace. */
   latest: boolean;
 }
 
-/** The thread and the namespace of a run. */
 export interface ThreadRef {
   threadId: string;
   namespace: Namespace;
 }
 
-/** Loads a checkpoint. Without an id, loads the latest of the namespace. */
 export async function loadCheckpoint(
   checkpointer: GraphCheckpointer<any>,
   thread: ThreadRef,
@@ -120,7 +115,8 @@ export async function putBoundary(
     metadata: { source: boundary.origin ?? "loop", step: boundary.step, graph, createdAt },
     ...(memorySnapshot !== undefined && { memorySnapshot }),
   };
-  const options = { ...(more.branches && { expectedParent: false }), ...leased(more.lease) };
+  // A checkpointer that is not of this package gets no option that it may not know.
+  const options = { ...(more.branches && { expectedParent: false }), ...(more.lease && { lease: more.lease }) };
   await (Object.keys(options).length > 0 ? checkpointer.put(checkpoint, options) : checkpointer.put(checkpoint));
 }
 
@@ -138,9 +134,4 @@ export async function recordTasks(
   await (lease === undefined
     ? checkpointer.putWrites(config, writes)
     : checkpointer.putWrites(config, writes, { lease }));
-}
-
-/** The option of a write that carries the lease. A checkpointer that is not of this package gets none. */
-function leased(lease: HeldLease | undefined): { lease?: HeldLease } {
-  return lease === undefined ? {} : { lease };
 }

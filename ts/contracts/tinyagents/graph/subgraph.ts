@@ -15,7 +15,6 @@ export const partsOf = new WeakMap<object, GraphParts>();
 /** A run, as the run of the graph around it sees it. */
 interface Inside {
   start(): Promise<GraphResult<any>>;
-  /** Returns the tasks that wait for an answer. */
   waiting(): BoundaryTask[];
 }
 
@@ -24,7 +23,6 @@ interface Around {
   readonly plan: GraphPlan;
   readonly format: Format;
   readonly persists: boolean;
-  /** Makes the run of a subgraph. */
   inside(parts: GraphParts, plan: GraphPlan): Inside;
 }
 
@@ -59,7 +57,6 @@ export async function runSubgraph(
   }
 }
 
-/** Returns the tasks of a suspended subgraph that wait for an answer. */
 function waitingIn(execution: Inside): Inner[] {
   return execution.waiting().map(({ id: taskId, record }) => ({ taskId, index: record.question!.index }));
 }

@@ -8,7 +8,6 @@ import type { Question } from "./tasks.js";
 import { Snapshot } from "./values.js";
 import type { GraphInterrupt, NodeContext, NodeFunction } from "./node.js";
 
-/** The outcome of a task. */
 export type Outcome =
   | { kind: "done"; update: Snapshot | undefined; goto: Array<string | Send> }
   | { kind: "asked"; question: Question }
@@ -76,7 +75,6 @@ export async function callNode(
   return question === undefined ? outcomeOf(result, context.node, format) : { kind: "asked", question };
 }
 
-/** Reads what a node returned. */
 export function outcomeOf(result: unknown, node: string, format: Format): Outcome {
   const command = result instanceof Command ? result : undefined;
   const update = command === undefined ? result : command.update;

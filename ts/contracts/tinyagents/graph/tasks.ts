@@ -3,12 +3,10 @@
 import { messageOf } from "../../shared/failure.js";
 import type { Format } from "../../../bridge/serializer.js";
 import { END, Send } from "../command.js";
-import { ERROR, INTERRUPT, RESUME } from "../constants.js";
 import { Snapshot } from "./values.js";
 import type { GraphInterrupt } from "./node.js";
-import type { PendingWrite, ThreadCheckpoint } from "../contract.js";
+import { ERROR, INTERRUPT, RESUME, type PendingWrite, type ThreadCheckpoint } from "../contract.js";
 
-/** The channels of the writes of a task. */
 const channels = { update: "__update__", goto: "__goto__", done: "__done__" } as const;
 
 /** A question that is deeper in the graph: of a task of a subgraph. `index` counts the questions of this task. */
@@ -24,7 +22,6 @@ export interface Question {
   inner?: Inner[];
 }
 
-/** What is known about a task. */
 export interface TaskRecord {
   question: Question | undefined;
   answers: Snapshot[];
@@ -37,7 +34,6 @@ export function nothing(): TaskRecord {
   return { question: undefined, answers: [], result: undefined, error: undefined };
 }
 
-/** A task of a checkpoint. */
 export interface Activation {
   node: string;
   task: string;
@@ -131,7 +127,6 @@ function readQuestion({ node, taskId, payload }: PendingWrite): Question {
   return { index, asked, ...(inner !== undefined && { inner }) };
 }
 
-/** Returns true if the task waits for an answer. */
 export function isWaiting({ question, answers, result }: TaskRecord): boolean {
   return result === undefined && question !== undefined && answers.length <= question.index;
 }
@@ -148,7 +143,6 @@ export function nextNodes(tasks: ReadonlyArray<{ node: string; record: TaskRecor
 
 type Pending = NonNullable<ThreadCheckpoint<unknown>["pendingActivations"]>[number];
 
-/** Returns the activations of tasks as a checkpoint holds them. */
 export function pendingOf(
   tasks: ReadonlyArray<{ node: string; task: string; sendArg: Snapshot | undefined }>,
 ): Pending[] {

@@ -40,7 +40,6 @@ export interface GraphTool {
   };
 }
 
-/** What a run does. */
 export type GraphMode =
   | { kind: "input" }
   | { kind: "continue"; from: string | undefined; update: boolean; goto: Target[]; answers: Answers }
@@ -49,7 +48,6 @@ export type GraphMode =
 /** The interrupted tasks that get the command's answer. */
 export type Answers = "none" | "all" | { tasks: string[] };
 
-/** What a checkpoint holds about one of its activations. */
 export interface StoredTask {
   node: string;
   task: string;
@@ -59,7 +57,6 @@ export interface StoredTask {
   answers: number;
 }
 
-/** The checkpoint from which a run continues. */
 export interface Base {
   id: string;
   step: number;
@@ -68,7 +65,6 @@ export interface Base {
   arrivals: Array<{ node: string; arrived: string[] }>;
 }
 
-/** An event that the run reports to the state machine. */
 export type GraphEvent =
   | { event: "started" | "broke" | "drainRequested" | "aborted" }
   | { event: "loaded"; base: Base | null }
@@ -89,7 +85,6 @@ export interface Boundary {
   memory: "live" | "snapshot" | "journaled";
 }
 
-/** A command of the state machine to the run. */
 export type GraphCommand =
   | { command: "load"; id: string | null }
   | { command: "enter" | "commit"; routes: Array<number | null> }

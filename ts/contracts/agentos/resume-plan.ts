@@ -1,0 +1,53 @@
+/** `resumePlan`: how a resume treats the nodes of a checkpoint. */
+
+import { quote, readingArgument, show, typeError } from "../../bridge/errors.js";
+import { Tool } from "../../bridge/native.js";
+import { parse } from "../../bridge/wire.js";
+import { requireId, requireIds } from "../../store/ids.js";
+import type { Checkpoint } from "./contract.js";
+
+/** How a resume treats each node of a checkpoint. A node that is in none of the lists has not started and must run. */
+export interface ResumePlan {
+  /** Completed nodes. Do not run them again: the state contains their effects. */
+  completed: string[];
+  /** Nodes that routing skipped. Do not run them. */
+  skipped: string[];
+  /**
+   * Nodes with a recorded `write`, `external` or `human` result. Use `nodeResults[id].output` instead of running them.
+   */
+  replay: string[];
+  /** Nodes with a recorded `pure` or `read` result. Run them again. */
+  reexecute: string[];
+}
+
+const planner = new Tool("agentos", JSON.stringify({ resumePlanner: {} }));
+
+/**
+ * Sorts a checkpoint's nodes by how a resume treats them. The effect class of a node decides how a resume treats it.
+ * @throws ForkpointError `INVALID_ARGUMENT` for an unknown effect class. TypeError if the checkpoint lacks one of the
+ *   fields that this function reads.
+ * @example const { completed, skipped, replay, reexecute } = resumePlan(checkpoint);
+ */
+export function resumePlan(checkpoint: Pick<Checkpoint, "nodeResults" | "visitedNodes" | "skippedNodes">): ResumePlan {
+  const recorded = readingArgument("checkpoint", () => recordedIn(checkpoint));
+  return parse(planner.call(JSON.stringify(recorded))) as ResumePlan;
+}
+
+function recordedIn(checkpoint: Parameters<typeof resumePlan>[0]) {
+  if (typeof checkpoint !== "object" || checkpoint === null) {
+    throw typeError(`checkpoint must be an object, and is ${show(checkpoint)}`);
+  }
+  const { nodeResults, visitedNodes, skippedNodes } = checkpoint;
+  if (typeof nodeResults !== "object" || nodeResults === null) {
+    throw typeError(`checkpoint.nodeResults must be an object, and is ${show(nodeResults)}`);
+  }
+  const nodes = Object.keys(nodeResults);
+  const classes = nodes.map((node) => {
+    requireId(node, "a key of checkpoint.nodeResults");
+    return requireId(nodeResults[node]?.effectClass, `checkpoint.nodeResults[${quote(node)}].effectClass`);
+  });
+  const visited = requireIds(visitedNodes, "checkpoint.visitedNodes");
+  const skipped = skippedNodes === undefined ? [] : requireIds(skippedNodes, "checkpoint.skippedNodes");
+  const recorded = nodes.map((node, at) => [node, classes[at]]);
+  return { recorded, visited, skipped };
+}
