@@ -49,9 +49,9 @@ export function stepsTo(place: Place | null): Step[] {
   return steps.toReversed();
 }
 
-/** Returns the place that steps from the root lead to. */
-export function placeOf(steps: readonly Step[]): Place | null {
-  return steps.reduce<Place | null>((parent, step) => ({ parent, step }), null);
+/** Returns the place that steps from another one lead to. */
+export function placeOf(steps: readonly Step[], from: Place | null = null): Place | null {
+  return steps.reduce((parent, step) => ({ parent, step }), from);
 }
 
 export function isRecord(form: unknown): form is Record<string, unknown> {
