@@ -7,7 +7,7 @@
 import { loadAddon } from "./addon.js";
 import { type Bytes, Pieces } from "./bytes.js";
 import { chunkOf } from "./chunk.js";
-import { type Failure, causeOf, errorOf, throwing } from "./failure.js";
+import { type Failure, causeOf, errorOf, throwing } from "./errors.js";
 import { warn } from "./warnings.js";
 import type { CallSubject } from "./channels.js";
 
@@ -80,8 +80,8 @@ interface NativeTool {
 /** Converts serialised values. */
 export type Convert = (values: Array<{ tag: string; bytes: Uint8Array }>) => Array<{ tag: string; bytes: Uint8Array }>;
 
-/** Names a run. `ns` is empty for contracts without namespaces. */
-interface RunName {
+/** A run of the contract `space`. `ns` is empty for the thread itself, and for contracts without namespaces. */
+export interface RunKey {
   space: string;
   run: string;
   ns: string;
@@ -125,7 +125,7 @@ interface Binding {
     to: object,
     convert: Convert | undefined,
     tags: readonly string[],
-    runs: readonly RunName[] | undefined,
+    runs: readonly RunKey[] | undefined,
   ) => NativeCopy;
   NativeBackup: new (store: object, to: string, overwrite: boolean) => NativeBackup;
   pathOfTarget(target: string): string | null;
@@ -320,7 +320,7 @@ export class Copy {
     to: NativeStore,
     convert: Convert | undefined,
     tags: readonly string[],
-    runs: readonly RunName[] | undefined,
+    runs: readonly RunKey[] | undefined,
   ) {
     this.#native = throwing(() => new binding.NativeCopy(from.handle, to.handle, convert, tags, runs));
   }

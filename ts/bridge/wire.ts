@@ -126,12 +126,14 @@ export class Contract<C extends Calls<C>> {
     buffers: Bytes[] = none,
   ): Promise<Result<C, K>> {
     const kind = this.#kindOf(call);
-    if (!isWatched(kind)) return this.#untraced(store, call, fields, buffers);
-    const bytes = kind === "save" && buffers.length > 0 ? sizeOf(buffers) : null;
+    const read = parse as (response: Response) => Result<C, K>;
+    if (!isWatched(kind)) return this.#send(store, call, fields, buffers, read);
+    const sizes = kind === "save" ? buffers.map(({ byteLength }) => byteLength) : [];
+    const bytes = sizes.length === 0 ? null : sizes.reduce((sum, each) => sum + each);
     const context = this.#context(store, call, fields, bytes);
     if (kind !== "save") {
       const outcomeOf = (result: Result<C, K>) => ({ result: this.#counted(call, result, fields) });
-      return traced(kind, context, () => this.#untraced(store, call, fields, buffers), outcomeOf);
+      return traced(kind, context, () => this.#send(store, call, fields, buffers, read), outcomeOf);
     }
     let cost: Cost | undefined;
     // All calls that save respond with null, unless they are measured.
@@ -146,16 +148,6 @@ export class Contract<C extends Calls<C>> {
       () => this.#send(store, call, measured, buffers, unpack),
       () => ({ ...cost }),
     );
-  }
-
-  /** `call` without the channels. */
-  #untraced<K extends keyof C & string>(
-    store: NativeStore,
-    call: K,
-    fields: Fields<C, K>,
-    buffers: Bytes[],
-  ): Promise<Result<C, K>> {
-    return this.#send(store, call, fields, buffers, parse as (response: Response) => Result<C, K>);
   }
 
   #send<K extends keyof C & string>(
@@ -249,10 +241,6 @@ export class Contract<C extends Calls<C>> {
 export function subjectOf(store: NativeStore, operation: string, subject: Subject): CallSubject {
   const { space = null, run = null, ns = null, id = null } = subject;
   return { operation, space, run, ns, id, target: store.databasePath ?? "memory:", backend: store.backend };
-}
-
-function sizeOf(buffers: Bytes[]): number {
-  return buffers.reduce((sum, { byteLength }) => sum + byteLength, 0);
 }
 
 function same(one: string[], other: string[]): boolean {

@@ -13,14 +13,24 @@ import { type Pieces, copyWrites, putCheckpoint } from "../contracts/langgraph/w
 import type { Part } from "../bridge/wire.js";
 import { type Context, refOf } from "./context.js";
 import { readValues } from "./detail.js";
-import { everyRow } from "./every-row.js";
-import type { Plan } from "./fork-plan.js";
 import { fromJsonForm, toJsonForm } from "../bridge/json-form/to-json-form.js";
 import { laterUuid } from "./uuid6.js";
 import { readValue } from "./values.js";
-import { newestOf, readPages } from "./rows.js";
-import type { Key } from "./wire.js";
+import { everyRow, newestOf, readPages } from "./rows.js";
+import type { FoundCheckpoint, Key, Row } from "./wire.js";
 import type { CheckpointRef } from "./views.js";
+
+/** A fork that is about to be stored. */
+export interface Plan {
+  context: Context;
+  key: Key;
+  row: Row;
+  found: FoundCheckpoint;
+  /** Returns the edited state, or undefined if it stays as it is. */
+  edit: (state: unknown) => { form: unknown } | undefined;
+  as: string | undefined;
+  dryRun: boolean;
+}
 
 /** The rest of a checkpoint, as far as a fork changes it. */
 interface Rest {

@@ -4,8 +4,7 @@ import { ForkpointError, isArray, quote, typeError } from "../bridge/errors.js";
 import { requireId } from "../store/ids.js";
 import { findCheckpoint } from "./checkpoints.js";
 import type { Context } from "./context.js";
-import { everyRow } from "./every-row.js";
-import { newestOf, readLineups } from "./rows.js";
+import { everyRow, newestOf, readLineups } from "./rows.js";
 import { type Key, inspect } from "./wire.js";
 
 /** Removes a run, or some of its checkpoints. */

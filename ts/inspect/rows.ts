@@ -15,6 +15,20 @@ export function readPages({ engine }: Pick<Context, "engine">, pages: Wanted[]):
   return pages.length === 0 ? Promise.resolve([]) : inspect.find(engine.native, "rows", { pages }, openPages);
 }
 
+/** The number of checkpoints that one call lists. */
+const PAGE = 500;
+
+/** Lists all checkpoints of a run, the oldest first. */
+export async function* everyRow(context: Context, key: Key): AsyncGenerator<Row> {
+  let from: Wanted["from"] = "end";
+  for (;;) {
+    const [page] = await readPages(context, [{ ...key, from, newestFirst: false, limit: PAGE, sums: false }]);
+    yield* page!.rows;
+    if (page!.rows.length < PAGE) return;
+    from = { after: page!.rows.at(-1)!.place };
+  }
+}
+
 /**
  * Shows a checkpoint. `before` is the one before it in the run, which counts as the parent if the contract stores no
  * parents.

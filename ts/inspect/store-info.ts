@@ -3,6 +3,7 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { readRecord, whole } from "../store/options.js";
+import { sizesOf } from "../store/retention.js";
 import { storeCalls } from "../bridge/wire.js";
 import { type Context, SESSIONS, SPACES, refOf } from "./context.js";
 import { type FoundSpace, inspect } from "./wire.js";
@@ -56,21 +57,13 @@ export async function statsOf(context: Context, given: unknown): Promise<Inspect
   const found = await storeCalls.call(native, "stats", { contract: undefined, largest });
   const spaces: InspectedStats["spaces"] = {};
   for (const { space, ...sizes } of await spacesOf(context)) spaces[space] = sizes;
-  const { logicalBytes, storedBytes, fileBytes, logBytes, freeBytes } = found;
   return {
-    checkpoints: found.checkpoints,
-    lineages: found.lineages,
-    logicalBytes,
-    storedBytes,
-    ratio: storedBytes === 0 ? 1 : logicalBytes / storedBytes,
-    ...(fileBytes !== null && { fileBytes }),
-    records: found.records,
-    recordBytes: found.recordBytes,
+    ...sizesOf(found),
     largest: found.largest
       .filter(isShown)
       .map((of) => Object.assign(of, refOf({ space: of.space!, run: of.run ?? of.lineage, ns: of.ns }))),
     spaces,
-    walBytes: logBytes,
-    freeBytes,
+    walBytes: found.logBytes,
+    freeBytes: found.freeBytes,
   };
 }

@@ -1,14 +1,10 @@
 /** Declares the engine's calls that look into a store. See `src/contract/inspect.rs`. */
 
 import { Contract, type Exact, type Unpack, type PackedPart, type Part } from "../bridge/wire.js";
+import type { RunKey as Key } from "../bridge/native.js";
 import type { Status } from "./views.js";
 
-/** Names a run. `ns` is empty for contracts without namespaces. */
-export interface Key {
-  space: string;
-  run: string;
-  ns: string;
-}
+export type { Key };
 
 /** A run in a listing. The next page continues from `position`. */
 export interface FoundRun {

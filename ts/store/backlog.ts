@@ -1,7 +1,30 @@
-/** Limits the memory of the snapshots that are not stored yet. */
+/** What a store still does: its operations in progress, and the snapshots that are not stored yet. */
 
 import { ForkpointError } from "../bridge/errors.js";
 import type { Format } from "../bridge/serializer.js";
+
+/** Counts the operations in progress, so that `close` can wait until they end. One operation may make several calls. */
+export class Activity {
+  #count = 0;
+  #waiting: Array<() => void> = [];
+
+  begin(): void {
+    this.#count += 1;
+  }
+
+  end(): void {
+    this.#count -= 1;
+    if (this.#count > 0) return;
+    const waiting = this.#waiting;
+    this.#waiting = [];
+    for (const resolve of waiting) resolve();
+  }
+
+  /** Resolves when no operation is in progress. */
+  idle(): Promise<void> {
+    return this.#count === 0 ? Promise.resolve() : new Promise((resolve) => this.#waiting.push(resolve));
+  }
+}
 
 /** About how much memory a call takes besides its snapshot. */
 const CALL_BYTES = 1_024;

@@ -1,7 +1,6 @@
 /** The store behind the object of a contract: its own, or one that others use too. */
 
-import { Activity } from "./activity.js";
-import type { Held } from "./backlog.js";
+import { Activity, type Held } from "./backlog.js";
 import { tellFailure, tellRefusal } from "../bridge/channels.js";
 import { check, type CheckOptions } from "./check.js";
 import type { Engine } from "./engine.js";
@@ -10,7 +9,8 @@ import { HeldLease, fenced, leaseOption, releaseAll, takeLease, type LeaseOption
 import type { Retention, StoreOptions } from "./options.js";
 import { prune, stats, vacuum, type PruneOptions, type StatsOptions } from "./retention.js";
 import type { PruneProgress, RunPruneResult, StoreStats } from "./results.js";
-import { type RunKey, readRun, type RunRef } from "./run-ref.js";
+import type { RunKey } from "../bridge/native.js";
+import { readRun, type RunRef } from "./run-ref.js";
 import type { Format } from "../bridge/serializer.js";
 import { Store, engineOf, openInBackground } from "./store.js";
 import { subjectOf, type VerifyReport } from "../bridge/wire.js";

@@ -9,9 +9,8 @@ import { randomUUID } from "node:crypto";
 import { performance } from "node:perf_hooks";
 import { ForkpointError, isOvertaken, quote, show, typeError } from "../bridge/errors.js";
 import { hasEnded, thisProcess } from "./holder.js";
-import type { Fence, NativeStore } from "../bridge/native.js";
+import type { Fence, NativeStore, RunKey } from "../bridge/native.js";
 import { type OptionParser, readRecord, signalOption, whole } from "./options.js";
-import type { RunKey } from "./run-ref.js";
 import { Contract as Calls } from "../bridge/wire.js";
 import type { LeaseHolder } from "../bridge/forkpoint-error.js";
 

@@ -14,7 +14,7 @@ import {
   signalOption,
   whole,
 } from "./options.js";
-import { type Cursor, type Pruned, type Rule, storeCalls } from "../bridge/wire.js";
+import { type Cursor, type FoundStats, type Pruned, type Rule, storeCalls } from "../bridge/wire.js";
 
 /**
  * The checkpoints to remove. Each rule applies independently of the others. A rule that is left out uses the value that
@@ -122,17 +122,14 @@ export async function prune<R = PruneProgress>(
 export async function stats({ native }: Engine, contract: string | undefined, options: unknown): Promise<StoreStats> {
   const { largest = 0 } = readRecord(options, "options", statsOptions);
   const found = await storeCalls.call(native, "stats", { contract, largest });
-  const { logicalBytes, storedBytes, fileBytes, checkpoints, lineages, records, recordBytes } = found;
-  const lines = found.largest.map((of) => ({
-    lineage: of.lineage,
-    checkpoints: of.checkpoints,
-    logicalBytes: of.logicalBytes,
-    storedBytes: of.storedBytes,
-  }));
-  const counts = { checkpoints, lineages, records, recordBytes };
-  const ratio = storedBytes === 0 ? 1 : logicalBytes / storedBytes;
-  const file = typeof fileBytes === "number" ? { fileBytes } : {};
-  return { ...counts, logicalBytes, storedBytes, ratio, ...file, keptBytes: keptBytes(), largest: lines };
+  const lines = found.largest.map(({ space: _, run: _run, ns: _ns, ...line }) => line);
+  return { ...sizesOf(found), keptBytes: keptBytes(), largest: lines };
+}
+
+/** Returns what all statistics of a store have in common. */
+export function sizesOf({ largest: _, logBytes: _log, freeBytes: _free, fileBytes, ...sizes }: FoundStats) {
+  const ratio = sizes.storedBytes === 0 ? 1 : sizes.logicalBytes / sizes.storedBytes;
+  return { ...sizes, ratio, ...(fileBytes !== null && { fileBytes }) };
 }
 
 const statsOptions = { largest: whole(0, MOST_LARGEST, "entries") };

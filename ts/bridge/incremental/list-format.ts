@@ -39,12 +39,9 @@ export class ListWriter {
     this.#lists = new GrowingLists({ render: (item) => this.#piece((v8) => v8.writeValue(item)), keepsIdentity: true });
   }
 
-  /**
-   * Returns the bytes of a value. Returns undefined if it must be serialised as a whole, or if `unless` returns true for a
-   * value with lists that may grow.
-   */
-  serialize(value: unknown, unless?: (value: unknown) => boolean): Bytes | undefined {
-    if (!this.#lists.leadsToList(value) || unless?.(value)) return undefined;
+  /** Returns the bytes of a value. Returns undefined if it must be serialised as a whole. */
+  serialize(value: unknown): Bytes | undefined {
+    if (!this.#lists.leadsToList(value)) return undefined;
     return this.#lists.save(() => {
       const beside = new Beside(this.#lists);
       const copy = beside.copy(value, []);

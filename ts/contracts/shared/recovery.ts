@@ -6,7 +6,7 @@ import type { StoreHandle } from "../../store/handle.js";
 import { requireIds } from "../../store/ids.js";
 import { HeldLease, TTL_MS, ttlOption } from "../../store/lease.js";
 import { atMost, callback, signalOption, whole, type OptionParser, type Parsed } from "../../store/options.js";
-import type { RunKey } from "../../store/run-ref.js";
+import type { RunKey } from "../../bridge/native.js";
 
 /**
  * The status of a run, as its newest checkpoint tells it. A store cannot know whether a process works on the run.

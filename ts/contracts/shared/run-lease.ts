@@ -3,7 +3,7 @@
 import { ForkpointError, readingArgument } from "../../bridge/errors.js";
 import type { StoreHandle } from "../../store/handle.js";
 import type { HeldLease } from "../../store/lease.js";
-import type { RunKey } from "../../store/run-ref.js";
+import type { RunKey } from "../../bridge/native.js";
 
 export class RunLease {
   readonly #handle: StoreHandle;
