@@ -11,7 +11,6 @@ export type InvalidArgumentError = (TypeError | RangeError) & {
 
 export { type ErrorCode, ForkpointError, type LeaseHolder, isArray, show, typeError } from "./forkpoint-error.js";
 
-/** The codes of all errors. */
 export const codes: Record<ErrorCode, true> = {
   NOT_FOUND: true,
   INVALID_ARGUMENT: true,
@@ -53,7 +52,6 @@ export function isForkpointError(error: unknown): error is ForkpointError | Inva
   return name === "ForkpointError" && typeof code === "string" && Object.hasOwn(codes, code);
 }
 
-/** Makes the RangeError for a number that is out of range. */
 export function rangeError(message: string): RangeError {
   return Object.assign(new RangeError(message), { code: "INVALID_ARGUMENT", retryable: false });
 }

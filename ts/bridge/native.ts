@@ -30,7 +30,6 @@ export interface Fence {
 
 type Backend = CallSubject["backend"];
 
-/** A store in the addon. */
 export interface NativeStore {
   /**
    * The absolute path of the database file or folder. Two stores with the same path hold the same checkpoints. Null for
@@ -38,7 +37,6 @@ export interface NativeStore {
    */
   readonly databasePath: string | null;
   readonly backend: Backend;
-  /** The addon's own object. */
   readonly handle: object;
   /** The lease that writing calls carry. Undefined: none. */
   readonly fence?: Fence;
@@ -51,7 +49,6 @@ export interface NativeStore {
   ) => Response | Failure | undefined;
 }
 
-/** The checked options of a store. */
 export interface NativeOptions {
   durability: string;
   busyTimeout: number;
@@ -63,7 +60,6 @@ export interface NativeOptions {
   maxBytes: number | undefined;
 }
 
-/** The options of a store on a Postgres server. */
 export interface ServerOptions {
   schema?: string;
   prefix?: string;
@@ -77,7 +73,6 @@ interface NativeTool {
   callOnPool(call: string): Promise<PoolOutcome>;
 }
 
-/** Converts serialised values. */
 export type Convert = (values: Array<{ tag: string; bytes: Uint8Array }>) => Array<{ tag: string; bytes: Uint8Array }>;
 
 /** A run of the contract `space`. `ns` is empty for the thread itself, and for contracts without namespaces. */
@@ -87,12 +82,10 @@ export interface RunKey {
   ns: string;
 }
 
-/** A copy from one store to another. */
 interface NativeCopy {
   step(): Promise<PoolOutcome>;
 }
 
-/** A backup of a store. */
 interface NativeBackup {
   run(): Promise<PoolOutcome>;
   progress(): string | null;
@@ -292,7 +285,6 @@ function messageOf(error: unknown): string {
   }
 }
 
-/** Returns the SQL that makes the tables on a Postgres server. */
 export function postgresSql(schema: string | undefined, prefix: string | undefined): string {
   return throwing(() => binding.postgresSchema(schema, prefix));
 }
@@ -307,7 +299,6 @@ function responseOf([response, error]: PoolOutcome): Response {
   return response;
 }
 
-/** A copy from one open store to another one. */
 export class Copy {
   readonly #native: NativeCopy;
 
@@ -331,7 +322,6 @@ export class Copy {
   }
 }
 
-/** A backup of a store into a file. */
 export class Backup {
   readonly #native: NativeBackup;
 
@@ -355,7 +345,6 @@ export class Backup {
   }
 }
 
-/** The part of a contract that needs no store. */
 export class Tool {
   readonly #native: NativeTool;
 
@@ -364,12 +353,10 @@ export class Tool {
     this.#native = throwing(() => new binding.NativeTool(contract, which));
   }
 
-  /** Runs a call synchronously. */
   call(call: string): Response {
     return throwing(() => this.#native.call(call));
   }
 
-  /** Runs a call on Node's thread pool. */
   async callOnPool(call: string): Promise<Response> {
     return responseOf(await this.#native.callOnPool(call));
   }

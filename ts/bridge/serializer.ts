@@ -151,7 +151,6 @@ const readable = (format: Format): Format => (hasV8 ? format : { ...format, dese
 /** The format of the default serializer. */
 const v8Format = hasV8 ? cloneFormat : textFormat;
 
-/** The formats by the names that records carry. */
 const builtIn = new Map(
   [readable(cloneFormat), readable(listsFormat), textFormat, jsonFormat].map((format) => [format.name, format]),
 );
@@ -164,7 +163,6 @@ function hasV8Serializer(): boolean {
   }
 }
 
-/** Returns the built-in format that records name so. */
 export function builtInFormat(name: string): Format | undefined {
   return builtIn.get(name);
 }
@@ -273,7 +271,6 @@ function notWhatWasStored(tag: string, value: unknown, what: string): ForkpointE
   );
 }
 
-/** Parses a JSON text that this package stored. */
 export function parseStored(text: string, what: string): unknown {
   try {
     return JSON.parse(text);

@@ -37,7 +37,6 @@ export function isPlainData(value: unknown): boolean {
   return new Walk(false).isData(value, 0);
 }
 
-/** Walks through a value once. */
 class Walk {
   /** True if only a value that JSON stores is data. */
   readonly #small: boolean;

@@ -63,7 +63,6 @@ export interface Part extends Stored {
  */
 export type Exact = number | string;
 
-/** A named part to store. */
 export interface NewPart extends Serialized {
   name: string;
 }
@@ -295,7 +294,6 @@ export interface Pruned {
   next: Cursor | null;
 }
 
-/** The engine's statistics of a store. */
 export interface FoundStats {
   checkpoints: number;
   lineages: number;

@@ -27,7 +27,6 @@ const pageOptions = {
 /** Marks the place of the current state of a Helix session. */
 const CURRENT = "current";
 
-/** Lists the checkpoints of a run. */
 export async function listCheckpoints(context: Context, key: Key, query: unknown): Promise<Page<CheckpointInfo>> {
   const { limit = PAGE, cursor, order } = readRecord(query, "query", pageOptions);
   const newestFirst = order === "desc";

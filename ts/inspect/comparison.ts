@@ -16,7 +16,6 @@ const diffOptions = {
   limit: whole(1, 1_000_000, "changes"),
 };
 
-/** Returns the changes from one checkpoint to another. */
 export async function diffCheckpoints(
   context: Context,
   from: unknown,

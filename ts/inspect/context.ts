@@ -41,10 +41,8 @@ export function shownNs(space: string, ns: string | null): string | null {
   return WITH_NAMESPACES.has(space) || space === "storage" ? (ns ?? "") : null;
 }
 
-/** Checks the name of a space. */
 export const readSpace = (space: unknown, what = "space"): Space => oneOf(...SPACES)(space, what);
 
-/** Checks a reference to a run. */
 export function readKey(ref: unknown): Key {
   if (typeof ref !== "object" || ref === null || isArray(ref)) {
     throw typeError(`a run must be an object such as { space: "langgraph", run: "thread-1" }, and is ${show(ref)}`);

@@ -69,7 +69,6 @@ function pairs(set: unknown, name: string): Array<[string, unknown]> {
   throw typeError(`${name} must be a list of pairs of a path and a value`);
 }
 
-/** Edits nothing. */
 const unchanged: Plan["edit"] = () => undefined;
 
 function editor({ set, patch, state }: ForkEdit): Plan["edit"] {

@@ -213,13 +213,6 @@ function formsOf({ step, steps, key, value }: Item, path: readonly Step[], offse
 
 type Slot = [into: object, key: Step];
 
-function addPair(to: unknown[], { name }: Item, parts: readonly unknown[]): Slot[] {
-  const pair = [name, null];
-  to.push(pair);
-  const value: Slot = [pair, 1];
-  return parts.length === 1 ? [value] : [[pair, 0], value];
-}
-
 /** Returns an empty container of the same kind, to which items can be added, and in the end what was left out. */
 function openedForm(
   form: object,
@@ -229,35 +222,22 @@ function openedForm(
   const list: unknown[] = [];
   const pairs: unknown[] = [];
   const record = {};
-  const addItem = (): Slot[] => [[list, list.push(null) - 1]];
+  const isRecord = kind === "Error" || (kind === "Object" && rest === null && typeOf(form) === undefined);
   const withRest = (items: unknown[]) => (rest === null ? items : [...items, rest]);
-  switch (kind) {
-    case "Object":
-      if (rest === null && typeOf(form) === undefined) {
-        return { add: ({ name }) => [[record, name!]], finish: () => record };
-      }
-      return {
-        add: (item, parts) => addPair(pairs, item, parts),
-        finish: () => ({ $type: kind, value: withRest(pairs) }),
-      };
-    case "Map":
-      return {
-        add: (item, parts) => addPair(pairs, item, parts),
-        finish: () => ({ $type: kind, value: withRest(pairs) }),
-      };
-    case "Error":
-      return {
-        add: ({ name }) => [[record, name!]],
-        finish: () => ({ $type: kind, value: record, ...(rest === null ? {} : { more: rest }) }),
-      };
-    case "List":
-      return { add: addItem, finish: () => withRest(list) };
-    case "Set":
-      return { add: addItem, finish: () => ({ $type: kind, value: withRest(list) }) };
-    case "Array":
-      return {
-        add: (item, parts) => (item.name === null ? addItem() : addPair(pairs, item, parts)),
-        finish: () => ({ ...form, value: withRest(list), properties: pairs }),
-      };
-  }
+  return {
+    add({ name }, parts) {
+      if (isRecord) return [[record, name!]];
+      if (name === null && kind !== "Map") return [[list, list.push(null) - 1]];
+      const pair = [name, null];
+      pairs.push(pair);
+      const value: Slot = [pair, 1];
+      return parts.length === 1 ? [value] : [[pair, 0], value];
+    },
+    finish() {
+      if (kind === "List") return withRest(list);
+      if (kind === "Array") return { ...form, value: withRest(list), properties: pairs };
+      if (kind === "Error") return { $type: kind, value: record, ...(rest === null ? {} : { more: rest }) };
+      return isRecord ? record : { $type: kind, value: withRest(kind === "Set" ? list : pairs) };
+    },
+  };
 }

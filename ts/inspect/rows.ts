@@ -2,7 +2,7 @@
 
 import { type Context, ORDERED, SESSIONS, refOf, shownNs } from "./context.js";
 import { readValue } from "./values.js";
-import { type Key, type Row, type RowPage, type Wanted, inspect, openPages } from "./wire.js";
+import { type FoundRun, type Key, type Row, type RowPage, type Wanted, inspect, openPages } from "./wire.js";
 import type { CheckpointInfo } from "./views.js";
 
 /** Asks for the newest checkpoint of a run, and so for the number of its checkpoints. */
@@ -13,6 +13,20 @@ export function newestOf({ space, run, ns }: Key): Wanted {
 /** Reads pages of several runs from one snapshot. */
 export function readPages({ engine }: Pick<Context, "engine">, pages: Wanted[]): Promise<RowPage[]> {
   return pages.length === 0 ? Promise.resolve([]) : inspect.find(engine.native, "rows", { pages }, openPages);
+}
+
+/** Lists the runs of some contracts whose name contains a text, in pages of `limit`: the one that was active last first. */
+export async function* recentRuns(
+  { engine }: Pick<Context, "engine">,
+  fields: { spaces: string[]; matching: string; after?: number | undefined; limit: number },
+): AsyncGenerator<FoundRun[]> {
+  let { after } = fields;
+  for (;;) {
+    const found = await inspect.call(engine.native, "recent", { ...fields, after });
+    if (found.length > 0) yield found;
+    if (found.length < fields.limit) return;
+    after = found.at(-1)!.position;
+  }
 }
 
 /** The number of checkpoints that one call lists. */

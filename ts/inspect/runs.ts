@@ -6,7 +6,7 @@ import { flag, oneOf, readRecord, text, whole } from "../store/options.js";
 import { storeCalls } from "../bridge/wire.js";
 import { cursorOption, limitOption } from "./checkpoints.js";
 import { type Context, SESSIONS, SPACES, isMain, readSpace, refOf, shownNs } from "./context.js";
-import { type Lineup, infoOf, readLineups } from "./rows.js";
+import { type Lineup, infoOf, readLineups, recentRuns } from "./rows.js";
 import { readStatus } from "./status.js";
 import { type FoundRun, type Key, inspect } from "./wire.js";
 import type { Page, RunInfo, Space, Status } from "./views.js";
@@ -106,16 +106,10 @@ function batchSize({ match, status, group, since, ns, allNs }: RunQuery, limit: 
 
 const sources = { active: byActivity, began: byBeginning, size: bySize };
 
-async function* byActivity({ engine }: Context, query: RunQuery, limit: number): AsyncGenerator<FoundRun[]> {
-  const size = batchSize(query, limit);
-  const fields = { spaces: contractsOf(query.space), matching: query.match ?? "" };
-  let after = query.cursor === undefined ? undefined : Number(query.cursor);
-  for (;;) {
-    const found = await inspect.call(engine.native, "recent", { ...fields, after, limit: size });
-    if (found.length > 0) yield found;
-    if (found.length < size) return;
-    after = found.at(-1)!.position;
-  }
+function byActivity(context: Context, query: RunQuery, limit: number): AsyncGenerator<FoundRun[]> {
+  const after = query.cursor === undefined ? undefined : Number(query.cursor);
+  const fields = { spaces: contractsOf(query.space), matching: query.match ?? "", after };
+  return recentRuns(context, { ...fields, limit: batchSize(query, limit) });
 }
 
 /** Merges the lists of all contracts. Positions count over all contracts. */

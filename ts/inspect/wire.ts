@@ -41,7 +41,6 @@ export interface Row<P = Part> {
   place: string;
 }
 
-/** A page of the checkpoints of a run. */
 export interface RowPage<P = Part> {
   /** The number of all checkpoints of the run. */
   checkpoints: number;
@@ -67,7 +66,6 @@ export interface Wait {
   upTo: Exact;
 }
 
-/** What was saved. */
 export interface FeedPage<P = Part> {
   rows: Array<Row<P>>;
   next: number;
@@ -77,7 +75,6 @@ export interface FeedPage<P = Part> {
   version: number | null;
 }
 
-/** A write of a checkpoint. */
 export interface FoundWrite<P = Part> {
   task: string;
   index: number;
@@ -93,7 +90,6 @@ export interface FoundCheckpoint<P = Part> {
   records: P[] | null;
 }
 
-/** How much a contract holds. */
 export interface FoundSpace {
   space: string;
   runs: number;

@@ -56,7 +56,6 @@ const SAVES = Array.from({ length: 11 }, (_, power) => 2 ** power);
 /** From 256 bytes to 64 MiB. */
 const BYTES = Array.from({ length: 10 }, (_, power) => 256 * 4 ** power);
 
-/** Makes the metrics with a provider. */
 function metricsOf(provider: MeterProvider) {
   const meter = provider.getMeter(...scope);
   const histogram = (name: string, unit: string, description: string, explicitBucketBoundaries: number[]): Histogram =>
@@ -193,7 +192,6 @@ const provider =
 
 const instrumentOptions = { tracerProvider: provider("getTracer"), meterProvider: provider("getMeter") };
 
-/** The recorders that are subscribed. */
 const recorders = new Set<Recorder>();
 
 /**

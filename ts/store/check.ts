@@ -20,7 +20,6 @@ export interface CheckOptions {
 /** The number of rows in a page. Between two pages, the check tests whether its signal was aborted. */
 const PAGE = 1000;
 
-/** Verifies everything that is stored, page by page. */
 export async function check({ native }: Engine, options: unknown, closing: () => boolean): Promise<VerifyReport> {
   const { signal, onProgress } = readRecord(options, "options", stepOptions) as CheckOptions;
   const report: VerifyReport = {

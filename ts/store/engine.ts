@@ -1,5 +1,3 @@
-/** The type `Engine`: an open store, behind its public classes. */
-
 import type { Activity, Backlog } from "./backlog.js";
 import type { HeldLease } from "./lease.js";
 import type { NativeStore } from "../bridge/native.js";

@@ -82,17 +82,14 @@ export class StoreHandle {
     return this.#owned;
   }
 
-  /** True if all writes carry a lease. */
   get isLeased(): boolean {
     return this.#lease !== null;
   }
 
-  /** The retention limits that the store was opened with. */
   get retention(): Retention {
     return engineOf(this.#store).retention;
   }
 
-  /** The format that turns values into bytes. */
   get format(): Format {
     return engineOf(this.#store).format;
   }
@@ -181,7 +178,6 @@ export class StoreHandle {
     }
   }
 
-  /** Takes the lease of a run of this contract. */
   lease(run: RunRef, options?: LeaseOptions): Promise<HeldLease> {
     return this.leasing((engine, own) => takeLease(engine, readRun(run, this.#contract), options, own));
   }
@@ -201,7 +197,6 @@ export class StoreHandle {
     return this.run((engine) => prune(engine, this.#contract, options, () => this.closing, prunedRuns));
   }
 
-  /** In the result, a lineage is called a run, because the contract uses that name. */
   stats(options: StatsOptions | undefined) {
     return this.run(async (engine) => inRuns(await stats(engine, this.#contract, options)));
   }

@@ -9,7 +9,6 @@ import { whole } from "./options.js";
 /** The number of entries in a page, unless the caller says another one. */
 export const PAGE = 100;
 
-/** The options of the methods that list page by page. */
 export const pageOptions = {
   limit: whole(1, 100_000, "entries"),
   cursor: (value: unknown, name: string) => {

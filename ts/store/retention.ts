@@ -61,8 +61,6 @@ export interface StatsOptions {
 
 /** The maximum number of checkpoints that one transaction removes. A save waits for at most one transaction. */
 const BATCH = 500;
-/** The maximum number of lineages that `stats()` lists. */
-const MOST_LARGEST = 1000;
 
 /** Throws if the operation should stop because the store is being closed or the signal has aborted. */
 export function throwIfStopped(signal: AbortSignal | undefined, closing: () => boolean): void {
@@ -118,23 +116,21 @@ export async function prune<R = PruneProgress>(
   return shown(done);
 }
 
-/** Returns how much the store holds. */
 export async function stats({ native }: Engine, contract: string | undefined, options: unknown): Promise<StoreStats> {
   const { largest = 0 } = readRecord(options, "options", statsOptions);
   const found = await storeCalls.call(native, "stats", { contract, largest });
-  const lines = found.largest.map(({ space: _, run: _run, ns: _ns, ...line }) => line);
+  const lines = found.largest.map(({ space: _space, run: _run, ns: _ns, ...line }) => line);
   return { ...sizesOf(found), keptBytes: keptBytes(), largest: lines };
 }
 
 /** Returns what all statistics of a store have in common. */
-export function sizesOf({ largest: _, logBytes: _log, freeBytes: _free, fileBytes, ...sizes }: FoundStats) {
+export function sizesOf({ largest: _largest, logBytes: _log, freeBytes: _free, fileBytes, ...sizes }: FoundStats) {
   const ratio = sizes.storedBytes === 0 ? 1 : sizes.logicalBytes / sizes.storedBytes;
   return { ...sizes, ratio, ...(fileBytes !== null && { fileBytes }) };
 }
 
-const statsOptions = { largest: whole(0, MOST_LARGEST, "entries") };
+const statsOptions = { largest: whole(0, 1000, "entries") };
 
-/** Gives the space of removed checkpoints back to the file system. */
 export async function vacuum({ native }: Engine): Promise<void> {
   await storeCalls.call(native, "vacuum", {});
 }

@@ -54,7 +54,6 @@ export type Fault<Method extends string = string> = FaultyCalls<Method> &
 export type Action =
   { kind: "reject"; error: (place: string) => Error } | { kind: "delay"; ms: number } | { kind: "kill" };
 
-/** A checked fault. */
 export interface FaultRule {
   on: readonly string[];
   /** The numbers of the calls, counted from 1. Undefined means every call. */
@@ -85,7 +84,6 @@ function reject(value: unknown, name: string): Error | FaultError {
   return { code, ...options };
 }
 
-/** Parses one method name or a list of them. */
 export const methods: OptionParser<readonly string[]> = (value, name) => {
   const names: unknown[] = Array.isArray(value) ? value : [value];
   if (names.length === 0) throw typeError(`${name} must name at least one method`);
@@ -107,7 +105,6 @@ const actions = { reject, delayMs: whole(0, LONGEST_DELAY_MS, "milliseconds"), k
 
 const fields = { ...callFields, ...actions };
 
-/** Checks the faults of `withFaults`. */
 export function readFaults(faults: unknown): FaultRule[] {
   if (!Array.isArray(faults)) throw typeError(`faults must be an array, and is ${show(faults)}`);
   return faults.map((fault, at) => readFault(fault as Fault, `fault ${at + 1}`));

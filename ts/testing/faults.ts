@@ -9,7 +9,6 @@ import { type FaultRule, readFaults, type Fault, type AsyncMethod } from "./faul
 import { listed } from "./report.js";
 import { faultsOfRunner, recordInRunner } from "./runner-link.js";
 
-/** A rule and the number of calls that it has counted. */
 interface Counter {
   rule: FaultRule;
   calls: number;

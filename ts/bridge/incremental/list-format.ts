@@ -28,7 +28,6 @@ interface PlacedList {
   grown: Grown;
 }
 
-/** Serialises values that contain lists that grow. */
 export class ListWriter {
   readonly #make: () => Serializer;
   readonly #lists: GrowingLists;
@@ -100,7 +99,6 @@ function inside(object: unknown, key: string): unknown {
   return (object as Record<string, unknown>)[key];
 }
 
-/** What is beside the lists. */
 class Beside {
   readonly placed: PlacedList[] = [];
   readonly #lists: GrowingLists;

@@ -152,7 +152,6 @@ function named(name: string, value: unknown, step: Step = name): Item {
   return { step, steps: [step], name, value };
 }
 
-/** Lists what is in a container, in order. */
 export function* itemsOf(form: object, kind: Container): Generator<Item> {
   const typed = form as Record<string, unknown>;
   switch (kind) {
@@ -174,7 +173,6 @@ export function* itemsOf(form: object, kind: Container): Generator<Item> {
   }
 }
 
-/** Makes the form of an object. */
 export function objectForm(entries: readonly Entry[]): Record<string, unknown> {
   if (entries.some(([key]) => key === "$type")) return { $type: "Object", value: entries };
   const form = {};
@@ -182,5 +180,4 @@ export function objectForm(entries: readonly Entry[]): Record<string, unknown> {
   return form;
 }
 
-/** The form of an element that a list does not have. */
 export const hole = (): unknown => ({ $type: "Hole" });

@@ -106,7 +106,6 @@ export function formatPath(path: ReadonlyArray<string | number>): string {
   return text;
 }
 
-/** Describes a place for a message. */
 export function showPlace(path: Place | null | readonly PathStep[]): string {
   const steps = path === null || "step" in path ? stepsTo(path) : path;
   if (steps.length === 0) return "the value";
