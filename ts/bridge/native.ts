@@ -67,12 +67,6 @@ export interface ServerOptions {
   password?: () => string | Promise<string>;
 }
 
-/** The part of a contract that needs no store: a state machine, or the reader of another store's file. */
-interface NativeTool {
-  call(call: string): Response;
-  callOnPool(call: string): Promise<PoolOutcome>;
-}
-
 export type Convert = (values: Array<{ tag: string; bytes: Uint8Array }>) => Array<{ tag: string; bytes: Uint8Array }>;
 
 /** A run of the contract `space`. `ns` is empty for the thread itself, and for contracts without namespaces. */
@@ -80,16 +74,6 @@ export interface RunKey {
   space: string;
   run: string;
   ns: string;
-}
-
-interface NativeCopy {
-  step(): Promise<PoolOutcome>;
-}
-
-interface NativeBackup {
-  run(): Promise<PoolOutcome>;
-  progress(): string | null;
-  cancel(): void;
 }
 
 interface Completions {
@@ -112,15 +96,30 @@ interface Binding {
     calls(): NativeStore["call"];
     givePassword(request: number, password: string | null, failure: string | null): void;
   };
-  NativeTool: new (contract: string, which: string) => NativeTool;
+  /** The part of a contract that needs no store: a state machine, or the reader of another store's file. */
+  NativeTool: new (
+    contract: string,
+    which: string,
+  ) => {
+    call(call: string): Response;
+    callOnPool(call: string): Promise<PoolOutcome>;
+  };
   NativeCopy: new (
     from: object,
     to: object,
     convert: Convert | undefined,
     tags: readonly string[],
     runs: readonly RunKey[] | undefined,
-  ) => NativeCopy;
-  NativeBackup: new (store: object, to: string, overwrite: boolean) => NativeBackup;
+  ) => { step(): Promise<PoolOutcome> };
+  NativeBackup: new (
+    store: object,
+    to: string,
+    overwrite: boolean,
+  ) => {
+    run(): Promise<PoolOutcome>;
+    progress(): string | null;
+    cancel(): void;
+  };
   pathOfTarget(target: string): string | null;
   postgresSchema(schema: string | undefined, prefix: string | undefined): string;
   detach(buffer: ArrayBuffer): void;
@@ -300,7 +299,7 @@ function responseOf([response, error]: PoolOutcome): Response {
 }
 
 export class Copy {
-  readonly #native: NativeCopy;
+  readonly #native: InstanceType<Binding["NativeCopy"]>;
 
   /**
    * `convert` gets the values with these tags, and returns as many values, which mean the same. Without `runs`, everything is
@@ -323,7 +322,7 @@ export class Copy {
 }
 
 export class Backup {
-  readonly #native: NativeBackup;
+  readonly #native: InstanceType<Binding["NativeBackup"]>;
 
   constructor(of: NativeStore, to: string, overwrite: boolean) {
     this.#native = throwing(() => new binding.NativeBackup(of.handle, to, overwrite));
@@ -346,7 +345,7 @@ export class Backup {
 }
 
 export class Tool {
-  readonly #native: NativeTool;
+  readonly #native: InstanceType<Binding["NativeTool"]>;
 
   /** `which` is JSON text. Every call is JSON text too. */
   constructor(contract: string, which: string) {

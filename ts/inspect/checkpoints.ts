@@ -57,17 +57,11 @@ async function rowBefore(context: Context, key: Key, row: Row | undefined): Prom
   return (await readPages(context, [wanted]))[0]!.rows[0];
 }
 
-/** Which checkpoint of a run to find: by id, by place, or the newest. */
-export interface Which {
-  id?: string | undefined;
-  step?: number | undefined;
-}
-
-/** Finds a checkpoint. Null: there is none. */
+/** Finds a checkpoint of a run: by id, by place, or the newest. Null: there is none. */
 export async function findCheckpoint(
   context: Context,
   key: Key,
-  { id, step }: Which,
+  { id, step }: { id?: string | undefined; step?: number | undefined },
 ): Promise<{ row: Row; info: CheckpointInfo } | null> {
   // A value of a storage driver has the id of its run.
   if (key.space === "storage" && id !== undefined && id !== key.run) return null;

@@ -26,8 +26,8 @@ export interface Plan {
   key: Key;
   row: Row;
   found: FoundCheckpoint;
-  /** Returns the edited state, or undefined if it stays as it is. */
-  edit: (state: unknown) => { form: unknown } | undefined;
+  /** Returns the form of the edited state. Undefined: it stays as it is. */
+  edit: ((state: unknown) => unknown) | undefined;
   as: string | undefined;
   dryRun: boolean;
 }
@@ -104,10 +104,9 @@ function edit({ context, row, found, edit: change }: Plan): { parts: Part[]; res
   }
   const rest = read.value as Rest;
   const parts = found.parts.filter((each) => each !== restStored);
+  if (change === undefined) return { parts, rest };
   const { state } = readValues(context, row, found);
-  const changed = change(state);
-  if (changed === undefined) return { parts, rest };
-  const [before, after] = [toJsonForm(state) as Record<string, unknown>, changed.form];
+  const [before, after] = [toJsonForm(state) as Record<string, unknown>, change(state)];
   if (typeof after !== "object" || after === null || Array.isArray(after)) {
     throw new ForkpointError("INVALID_ARGUMENT", "the state of a graph is an object with a key for each channel");
   }

@@ -48,12 +48,9 @@ export async function* everyRow(context: Context, key: Key): AsyncGenerator<Row>
  * parents.
  */
 export function infoOf(context: Context, row: Row, before: Pick<Row, "id"> | undefined): CheckpointInfo {
-  const { space, run, ns } = refOf(row);
   const { label, meta } = describe(context, row);
   return {
-    space,
-    run,
-    ns,
+    ...refOf(row),
     id: row.id,
     seq: row.seq,
     step: row.step,

@@ -218,19 +218,17 @@ async function runInfo(
   const rows = current === undefined ? page.rows : [current, ...page.rows];
   const [newest, before] = rows as [Lineup["page"]["rows"][0], Lineup["page"]["rows"][0] | undefined];
   const latest = infoOf(context, newest, before);
-  const { space, run, ns } = refOf(newest);
+  const ref = refOf(newest);
   const { origin, sums } = page;
   const found = withStatus ? await readStatus(context, newest) : null;
   return {
-    space,
-    run,
-    ns,
+    ...ref,
     group: newest.group,
     checkpoints: total,
     began: sums === null ? null : page.rows.length > 0 ? sums.began : newest.savedAt,
     active: newest.savedAt,
     latest,
-    forkedFrom: origin && { space, run: origin.run ?? run, ns: shownNs(space, origin.ns), id: origin.id },
+    forkedFrom: origin && { ...ref, run: origin.run ?? ref.run, ns: shownNs(ref.space, origin.ns), id: origin.id },
     status: found?.status ?? null,
     statusWhy: found?.why ?? null,
     bytes: withBytes && sums !== null ? { logical: sums.logical, stored: sums.stored } : null,

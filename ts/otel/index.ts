@@ -89,17 +89,13 @@ class Recorder {
   readonly #tracer;
   readonly #metrics;
   readonly #calls = new WeakMap<CallContext, { span: Span; began: number }>();
-  readonly #subscribers = Object.entries(channels).map(([name, { start, asyncEnd }]) => {
-    const kind = name as Kind;
-    return [
-      { channel: start, hear: (context: unknown) => this.#begin(kind, context as CallContext) },
-      { channel: asyncEnd, hear: (context: unknown) => this.#end(kind, context as CallContext) },
-    ];
-  });
-  readonly #corrupt = (failure: unknown) => {
-    const { space } = failure as CallFailure;
-    this.#metrics().corrupt.add(1, known({ "forkpoint.space": space }));
-  };
+  readonly #subscribers = [
+    ...Object.entries(channels).flatMap(([name, { start, asyncEnd }]) => [
+      { channel: start, hear: (context: unknown) => this.#begin(name as Kind, context as CallContext) },
+      { channel: asyncEnd, hear: (context: unknown) => this.#end(name as Kind, context as CallContext) },
+    ]),
+    { channel: failures.CORRUPT, hear: (failure: unknown) => this.#fail(failure as CallFailure) },
+  ];
 
   constructor({ tracerProvider, meterProvider }: InstrumentOptions) {
     this.tracerProvider = tracerProvider;
@@ -112,13 +108,15 @@ class Recorder {
   }
 
   subscribe(): void {
-    for (const { channel, hear } of this.#subscribers.flat()) channel.subscribe(hear);
-    failures.CORRUPT.subscribe(this.#corrupt);
+    for (const { channel, hear } of this.#subscribers) channel.subscribe(hear);
   }
 
   unsubscribe(): void {
-    for (const { channel, hear } of this.#subscribers.flat()) channel.unsubscribe(hear);
-    failures.CORRUPT.unsubscribe(this.#corrupt);
+    for (const { channel, hear } of this.#subscribers) channel.unsubscribe(hear);
+  }
+
+  #fail({ space }: CallFailure): void {
+    this.#metrics().corrupt.add(1, known({ "forkpoint.space": space }));
   }
 
   #begin(kind: Kind, context: CallContext): void {

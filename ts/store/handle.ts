@@ -21,7 +21,8 @@ import { subjectOf, type VerifyReport } from "../bridge/wire.js";
  */
 export class StoreHandle {
   readonly #store: Store;
-  readonly #owned: boolean;
+  /** True if this handle opened its store. False if the store is shared. */
+  readonly owned: boolean;
   readonly #contract: string;
   readonly #activity = new Activity();
   /** The lease that all writes carry. Null: none. */
@@ -43,10 +44,10 @@ export class StoreHandle {
       if (options !== undefined)
         throw typeError("the target is an open store, which has its own options: pass the options to openStore()");
       this.#store = target as Store;
-      this.#owned = false;
+      this.owned = false;
     } else {
       this.#store = openInBackground(target as string | URL, options);
-      this.#owned = true;
+      this.owned = true;
     }
   }
 
@@ -75,11 +76,6 @@ export class StoreHandle {
    */
   get identity(): unknown {
     return engineOf(this.#store).native.databasePath ?? this.#store;
-  }
-
-  /** True if this handle opened its store. False if the store is shared. */
-  get owned(): boolean {
-    return this.#owned;
   }
 
   get isLeased(): boolean {
@@ -218,7 +214,7 @@ export class StoreHandle {
   async #close(): Promise<void> {
     await this.#activity.idle();
     await releaseAll(this.#leases);
-    if (this.#owned) await this.#store.close();
+    if (this.owned) await this.#store.close();
   }
 }
 

@@ -62,10 +62,11 @@ export interface StatsOptions {
 /** The maximum number of checkpoints that one transaction removes. A save waits for at most one transaction. */
 const BATCH = 500;
 
+const REMOVAL = "the removal ended: the remaining checkpoints stay";
+
 /** Throws if the operation should stop because the store is being closed or the signal has aborted. */
-export function throwIfStopped(signal: AbortSignal | undefined, closing: () => boolean): void {
-  if (closing())
-    throw new ForkpointError("CLOSED", "the store was closed before the removal ended: the remaining checkpoints stay");
+export function throwIfStopped(signal: AbortSignal | undefined, closing: () => boolean, why = REMOVAL): void {
+  if (closing()) throw new ForkpointError("CLOSED", `the store was closed before ${why}`);
   signal?.throwIfAborted();
 }
 
@@ -73,9 +74,13 @@ export function throwIfStopped(signal: AbortSignal | undefined, closing: () => b
  * Lets the event loop turn, then throws if the operation should stop. Without this turn, a store that answers
  * immediately would give the caller no chance to abort.
  */
-export async function betweenSteps(signal: AbortSignal | undefined, closing: () => boolean): Promise<void> {
+export async function betweenSteps(
+  signal: AbortSignal | undefined,
+  closing: () => boolean,
+  why = REMOVAL,
+): Promise<void> {
   await new Promise((resolve) => setImmediate(resolve));
-  throwIfStopped(signal, closing);
+  throwIfStopped(signal, closing, why);
 }
 
 /**

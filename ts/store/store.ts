@@ -146,12 +146,7 @@ export class Store implements AsyncDisposable {
   lease(run: RunRef, options?: LeaseOptions): Promise<Lease> {
     return this.#run(async () => {
       const engine = engineOf(this);
-      engine.activity.begin();
-      try {
-        return await takeLease(engine, readRun(run), options, engine.leases);
-      } finally {
-        engine.activity.end();
-      }
+      return engine.activity.during(() => takeLease(engine, readRun(run), options, engine.leases));
     });
   }
 
