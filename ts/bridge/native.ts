@@ -7,7 +7,7 @@
 import { loadAddon } from "./addon.js";
 import { type Bytes, Pieces } from "./bytes.js";
 import { chunkOf } from "./chunk.js";
-import { type Failure, causeOf, errorOf, throwing } from "./errors.js";
+import { type Failure, causeOf, errorOf, messageOf, throwing } from "./errors.js";
 import { warn } from "./warnings.js";
 import type { CallSubject } from "./channels.js";
 
@@ -166,7 +166,15 @@ function look(): void {
 }
 
 function settle(callId: number, response: Response, error: Failure | null | undefined): void {
-  if (callId === WARNING && error) return sweepFails(error, response as string);
+  if (callId === WARNING && error) {
+    // A failure in the background belongs to no call, so no promise can reject with it. The response is the target.
+    return warn(
+      "FORKPOINT_SWEEP_FAILS",
+      error.message,
+      response as string,
+      error.cause ? causeOf(error.cause) : undefined,
+    );
+  }
   const waiting = pending.get(callId);
   if (waiting === undefined) return;
   pending.delete(callId);
@@ -176,11 +184,6 @@ function settle(callId: number, response: Response, error: Failure | null | unde
   } catch (thrown) {
     waiting.reject(thrown);
   }
-}
-
-/** Warns of a failure in the background. Such a failure belongs to no call, so no promise can reject with it. */
-function sweepFails({ message, cause }: Failure, target: string): void {
-  warn("FORKPOINT_SWEEP_FAILS", message, target, cause ? causeOf(cause) : undefined);
 }
 
 /**
@@ -273,15 +276,6 @@ async function passwordFrom(password: () => unknown): Promise<string> {
   const text = await password();
   if (typeof text === "string") return text;
   throw new TypeError("it returned no string");
-}
-
-/** Returns the message of an error that the user's code has thrown. */
-function messageOf(error: unknown): string {
-  try {
-    return error instanceof Error ? error.message : String(error);
-  } catch {
-    return "it threw a value that has no text";
-  }
 }
 
 export function postgresSql(schema: string | undefined, prefix: string | undefined): string {

@@ -160,7 +160,9 @@ class Copy {
     // `#keep` records the copy for further references to the same object. The result of a toJSON is not recorded: if
     // the same object also appears elsewhere, its own toJSON must be called for that reference.
     const keep = <T extends object>(copy: T): T => (fromToJSON ? copy : this.#keep(value, copy));
-    if (Array.isArray(value)) return this.#properties(value, keep(emptyArray(value.length)));
+    // The array begins with holes only.
+    if (Array.isArray(value))
+      return this.#properties(value, keep(Object.assign([] as unknown[], { length: value.length })));
     if (!types.isProxy(value)) {
       if (types.isMap(value)) return this.#map(value);
       if (types.isSet(value)) return this.#set(value);
@@ -250,13 +252,6 @@ class Copy {
     }, this.#root);
     return path.length > 400 ? `${path.slice(0, 200)} ... ${path.slice(-200)}` : path;
   }
-}
-
-/** Makes an array of this length that has only holes. */
-function emptyArray(length: number): unknown[] {
-  const array: unknown[] = [];
-  array.length = length;
-  return array;
 }
 
 /** Returns true if structured clone keeps the type of this object. */

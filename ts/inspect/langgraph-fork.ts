@@ -51,8 +51,9 @@ export async function forkBranch(plan: Plan): Promise<CheckpointRef> {
   const whole = { ...rest, id, ts: new Date().toISOString() };
   // The branch belongs to the same program.
   const mark = encodeMark({ ...decodeMark(header.mark), by: undefined, branch: true });
+  const restPart = { name: "", tag: "json", bytes: Buffer.from(JSON.stringify(whole)) };
   await put(context, to, id, row.id, {
-    parts: [restPart(whole), ...parts],
+    parts: [restPart, ...parts],
     metadata: { tag: "json", bytes: metadata },
     mark,
     dependsOnParent: header.dependsOnParent,
@@ -76,10 +77,6 @@ async function foundAt({ engine }: Context, { run: threadId, ns: namespace }: Ke
   const found = await langgraph.find(engine.native, "get", { threadId, namespace, id }, openFound);
   if (found !== null) return found;
   throw new ForkpointError("NOT_FOUND", `thread ${quote(threadId)} has no checkpoint ${quote(id)} any more`);
-}
-
-function restPart(rest: Rest): Part {
-  return { name: "", tag: "json", bytes: Buffer.from(JSON.stringify(rest)) };
 }
 
 /** Returns the metadata of the fork, as `graph.updateState` would write it. */

@@ -10,7 +10,10 @@ import { type Key, inspect } from "./wire.js";
 export async function remove(context: Context, key: Key, given: unknown): Promise<{ removed: number }> {
   const { native } = context.engine;
   if (given === undefined) {
-    const removed = await countOf(context, key);
+    // A thread is removed with the namespaces of its subgraphs.
+    const keys = await namespacesOf(context, key);
+    const lineups = await readLineups(context, keys.map(newestOf));
+    const removed = lineups.reduce((sum, { total }) => sum + total, 0);
     await inspect.call(native, "remove", { of: key, ids: undefined, reopen: [] });
     return { removed };
   }
@@ -26,14 +29,6 @@ export async function remove(context: Context, key: Key, given: unknown): Promis
   const reopen = key.space === "langgraph" ? await childless(context, key, ids) : [];
   await inspect.call(native, "remove", { of: key, ids: [...ids], reopen });
   return { removed: ids.size };
-}
-
-/** Counts the checkpoints of a run. A thread is removed with the namespaces of its subgraphs. */
-async function countOf(context: Context, key: Key): Promise<number> {
-  const keys = await namespacesOf(context, key);
-  const wanted = keys.map(newestOf);
-  const lineups = await readLineups(context, wanted);
-  return lineups.reduce((sum, { total }) => sum + total, 0);
 }
 
 /** Returns the namespaces that belong to a thread, itself included. */

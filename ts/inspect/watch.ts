@@ -82,7 +82,8 @@ export async function* watch(
       if (stopped()) return;
       yield event;
     }
-    if (found.rows.length < PAGE && !(await paused(pause, signal))) return;
+    // An abort ends the pause, and then the loop.
+    if (found.rows.length < PAGE) await sleep(pause, undefined, signal && { signal }).catch(() => {});
   }
 }
 
@@ -127,11 +128,6 @@ class Seen {
 }
 
 const identityOf = ({ space, run, ns, id, savedAt }: Row) => JSON.stringify([space, run, ns, id, savedAt]);
-
-/** Waits. Returns false if the signal has aborted meanwhile. */
-function paused(ms: number, signal: AbortSignal | undefined): Promise<boolean> {
-  return sleep(ms, true, signal && { signal }).catch(() => false);
-}
 
 /** `before` is the page that was read last. */
 function look(
