@@ -25,6 +25,9 @@ export const SPACES = ["agentos", "agentium", "storage", "langgraph", "tinyagent
 /** The contract that holds the current state of each Helix session. */
 export const SESSIONS = "helix-sessions";
 
+/** Returns the space in which people see a contract. */
+export const spaceOf = (contract: string): string => (contract === SESSIONS ? "helix" : contract);
+
 /** The contracts that store no parent: the checkpoint before one is its parent. */
 export const ORDERED: ReadonlySet<string> = new Set(["agentos", "agentium", "helix", SESSIONS]);
 
@@ -57,5 +60,5 @@ export function refOf({ space, run, ns }: { space: string; run: string; ns: stri
   run: string;
   ns: string | null;
 } {
-  return { space: space === SESSIONS ? "helix" : space, run, ns: shownNs(space, ns) };
+  return { space: spaceOf(space), run, ns: shownNs(space, ns) };
 }

@@ -5,7 +5,7 @@ import { holdersOf } from "../store/lease.js";
 import { flag, oneOf, readRecord, text, whole } from "../store/options.js";
 import { storeCalls } from "../bridge/wire.js";
 import { cursorOption, limitOption } from "./checkpoints.js";
-import { type Context, SESSIONS, SPACES, isMain, readSpace, refOf, shownNs } from "./context.js";
+import { type Context, SESSIONS, SPACES, isMain, readSpace, refOf, shownNs, spaceOf } from "./context.js";
 import { type Lineup, infoOf, readLineups, recentRuns } from "./rows.js";
 import { readStatus } from "./status.js";
 import { type FoundRun, type Key, inspect } from "./wire.js";
@@ -155,7 +155,7 @@ async function* bySize(context: Context, query: RunQuery): AsyncGenerator<FoundR
   const seen = new Set<string>();
   const once = sorted.filter(({ space, run, ns }) => {
     if (run === null) return false;
-    const name = JSON.stringify([space === SESSIONS ? "helix" : space, run, ns]);
+    const name = JSON.stringify([spaceOf(space ?? ""), run, ns]);
     return !seen.has(name) && seen.add(name);
   });
   const runs = once.map(({ space, run, ns }, position) => ({ position, space: space!, run: run!, ns }));
@@ -164,11 +164,7 @@ async function* bySize(context: Context, query: RunQuery): AsyncGenerator<FoundR
 
 /** Shows runs. A run that does not exist any more becomes null, and so does a run that is in the list twice. */
 async function showAll(context: Context, runs: readonly FoundRun[], options: RunQuery): Promise<Array<RunInfo | null>> {
-  const keys = runs.map(({ space, run, ns }): Key => ({
-    space: space === SESSIONS ? "helix" : space,
-    run,
-    ns: ns ?? "",
-  }));
+  const keys = runs.map(({ space, run, ns }): Key => ({ space: spaceOf(space), run, ns: ns ?? "" }));
   const sums = options.withBytes === true;
   const lineups = await readLineups(
     context,

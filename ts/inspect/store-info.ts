@@ -5,8 +5,8 @@ import { join } from "node:path";
 import { readRecord, whole } from "../store/options.js";
 import { sizesOf } from "../store/retention.js";
 import { storeCalls } from "../bridge/wire.js";
-import { type Context, SESSIONS, SPACES, refOf } from "./context.js";
-import { type FoundSpace, inspect } from "./wire.js";
+import { type Context, SESSIONS, SPACES, refOf, spaceOf } from "./context.js";
+import { inspect } from "./wire.js";
 import type { InspectedStats, StoreInfo } from "./views.js";
 
 type SpaceStats = StoreInfo["spaces"][number];
@@ -14,19 +14,16 @@ type SpaceStats = StoreInfo["spaces"][number];
 /** Adds up the contracts of each space. A space without runs is left out. */
 async function spacesOf({ engine }: Context): Promise<SpaceStats[]> {
   const found = await inspect.call(engine.native, "spaces", {});
-  const named = (name: string): FoundSpace | undefined => found.find(({ space }) => space === name);
-  const spaces = SPACES.map((space): SpaceStats => {
-    const { runs = 0, checkpoints = 0, logicalBytes = 0, storedBytes = 0 } = named(space) ?? {};
-    if (space !== "helix") return { space, runs, checkpoints, logicalBytes, storedBytes };
-    // Each session has one row, whether or not it has checkpoints.
-    const rows = named(SESSIONS);
-    return {
-      space,
-      runs: Math.max(runs, rows?.runs ?? 0),
-      checkpoints: checkpoints + (rows?.checkpoints ?? 0),
-      logicalBytes: logicalBytes + (rows?.logicalBytes ?? 0),
-      storedBytes: storedBytes + (rows?.storedBytes ?? 0),
-    };
+  const spaces = SPACES.map((space) => {
+    const sum: SpaceStats = { space, runs: 0, checkpoints: 0, logicalBytes: 0, storedBytes: 0 };
+    for (const part of found.filter((each) => spaceOf(each.space) === space)) {
+      // A session is in both contracts of Helix: with its checkpoints, if it has some, and with its current state.
+      sum.runs = Math.max(sum.runs, part.runs);
+      sum.checkpoints += part.checkpoints;
+      sum.logicalBytes += part.logicalBytes;
+      sum.storedBytes += part.storedBytes;
+    }
+    return sum;
   });
   return spaces.filter(({ runs }) => runs > 0);
 }

@@ -2,7 +2,7 @@
 
 import { Contract, type Exact, type Unpack, type PackedPart, type Part } from "../bridge/wire.js";
 import type { RunKey as Key } from "../bridge/native.js";
-import type { Status } from "./views.js";
+import type { Status, StoreInfo } from "./views.js";
 
 export type { Key };
 
@@ -90,16 +90,8 @@ export interface FoundCheckpoint<P = Part> {
   records: P[] | null;
 }
 
-export interface FoundSpace {
-  space: string;
-  runs: number;
-  checkpoints: number;
-  logicalBytes: number;
-  storedBytes: number;
-}
-
 interface InspectCalls {
-  spaces(fields: {}): FoundSpace[];
+  spaces(fields: {}): StoreInfo["spaces"];
   recent(fields: { spaces: string[]; matching: string; after: number | undefined; limit: number }): FoundRun[];
   began(fields: { space: string; group: string; before: number | undefined; limit: number }): FoundRun[];
   forks(fields: Key): FoundRun[];

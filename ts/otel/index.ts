@@ -6,14 +6,7 @@
 import "../bridge/bundled.js";
 import type { Attributes, Histogram, MeterProvider, MetricOptions, Span, TracerProvider } from "@opentelemetry/api";
 import { performance } from "node:perf_hooks";
-import {
-  type Kind,
-  channels,
-  failures,
-  type CallContext,
-  type CallFailure,
-  type CallSubject,
-} from "../bridge/channels.js";
+import { type Kind, channels, failures, type CallContext, type CallFailure } from "../bridge/channels.js";
 import { ForkpointError, isForkpointError, messageOf, show, typeError } from "../bridge/errors.js";
 import { type OptionParser, readRecord } from "../store/options.js";
 
@@ -40,14 +33,6 @@ function loadApi(): typeof import("@opentelemetry/api") {
 
 /** The name and the version under which spans and metrics are recorded. */
 const scope = ["forkpoint", (require("../../package.json") as { version: string }).version] as const;
-
-/** The names of `db.system.name`. OpenTelemetry knows the first two. */
-const systems: Record<CallSubject["backend"], string> = {
-  sqlite: "sqlite",
-  postgres: "postgresql",
-  jsonl: "jsonl",
-  memory: "memory",
-};
 
 /** The buckets that OpenTelemetry's conventions want for the duration of a call, in seconds. */
 const SECONDS = [0.001, 0.005, 0.01, 0.05, 0.1, 0.5, 1, 5, 10];
@@ -158,7 +143,9 @@ class Recorder {
 }
 
 function callOf({ backend, operation }: CallContext): Attributes {
-  return { "db.system.name": systems[backend], "db.operation.name": operation };
+  // OpenTelemetry's own name of Postgres.
+  const system = backend === "postgres" ? "postgresql" : backend;
+  return { "db.system.name": system, "db.operation.name": operation };
 }
 
 /** Returns the address of a server, from the target of a store. Several servers are one text without ports. */

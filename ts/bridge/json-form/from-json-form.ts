@@ -15,40 +15,9 @@ import {
 import { Walker, showPlace, stepsOfRef } from "./path.js";
 import { safeJson } from "./json-text.js";
 
-const views = new Set([
-  "Int8Array",
-  "Uint8Array",
-  "Uint8ClampedArray",
-  "Int16Array",
-  "Uint16Array",
-  "Int32Array",
-  "Uint32Array",
-  "Float16Array",
-  "Float32Array",
-  "Float64Array",
-  "BigInt64Array",
-  "BigUint64Array",
-  "DataView",
-]);
-
-const errors: Record<string, ErrorConstructor> = {
-  __proto__: null as never,
-  Error,
-  EvalError,
-  RangeError,
-  ReferenceError,
-  SyntaxError,
-  TypeError,
-  URIError,
-};
-
-const numbers: Record<string, number> = {
-  __proto__: null as never,
-  NaN: Number.NaN,
-  Infinity: Number.POSITIVE_INFINITY,
-  "-Infinity": Number.NEGATIVE_INFINITY,
-  "-0": -0,
-};
+const VIEW = /^(?:(?:Int|Uint)(?:8|16|32)|Uint8Clamped|Float(?:16|32|64)|Big(?:Int|Uint)64)Array$|^DataView$/;
+const ERROR = /^(?:Eval|Range|Reference|Syntax|Type|URI)?Error$/;
+const NUMBER = /^(?:NaN|-?Infinity|-0)$/;
 
 /** A date without a time is in UTC. A time needs its zone, so that the value does not depend on this machine's. */
 const DATE = /^(\d{4}|[+-]\d{6})-\d\d-\d\d(T\d\d:\d\d(:\d\d(\.\d{1,3})?)?(Z|[+-]\d\d:\d\d))?$/;
@@ -219,7 +188,9 @@ export class FormReader {
 
   #error(form: Record<string, unknown>): Error {
     const { name } = form["value"] as { name?: unknown };
-    const error = new ((typeof name === "string" ? errors[name] : undefined) ?? Error)();
+    const Class =
+      typeof name === "string" && ERROR.test(name) ? (Reflect.get(globalThis, name) as ErrorConstructor) : Error;
+    const error = new Class();
     // The stack of this place says nothing. The form has the error's own, or none.
     delete (error as { stack?: unknown }).stack;
     return error;
@@ -231,7 +202,7 @@ export class FormReader {
       case "Undefined":
         return undefined;
       case "Number":
-        if (typeof value === "string" && value in numbers) return numbers[value];
+        if (typeof value === "string" && NUMBER.test(value)) return Number(value);
         break;
       case "BigInt":
         if (typeof value === "string" && /^-?\d+$/.test(value)) return BigInt(value);
@@ -314,7 +285,7 @@ function bytesOf({ view, value }: Record<string, unknown>, place: Place | null):
   const { buffer } = new Uint8Array(read);
   if (view === "ArrayBuffer") return buffer;
   if (view === "Buffer") return Buffer.from(buffer);
-  const View: unknown = typeof view === "string" && views.has(view) ? Reflect.get(globalThis, view) : undefined;
+  const View: unknown = typeof view === "string" && VIEW.test(view) ? Reflect.get(globalThis, view) : undefined;
   if (View === undefined) throw unsupported(place, "the view of these Bytes is not known here");
   try {
     return new (View as new (buffer: ArrayBuffer) => ArrayBufferView)(buffer);
