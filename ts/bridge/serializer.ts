@@ -187,14 +187,11 @@ export function storedAsText(stored: Stored): Stored {
 
 /** Returns the format for the `serializer` option. */
 export function formatOf(option: "v8" | "json" | Serializer): Format {
-  if (typeof option === "string") {
-    const format = option === "v8" ? v8Format : option === "json" ? jsonFormat : undefined;
-    if (format === undefined)
-      throw typeError(`option "serializer" must be "v8", "json" or an object, and is ${JSON.stringify(option)}`);
-    return format;
-  }
+  if (option === "v8") return v8Format;
+  if (option === "json") return jsonFormat;
   if (typeof option !== "object" || option === null) {
-    throw typeError(`option "serializer" must be "v8", "json" or an object, and is ${show(option)}`);
+    const shown = typeof option === "string" ? JSON.stringify(option) : show(option);
+    throw typeError(`option "serializer" must be "v8", "json" or an object, and is ${shown}`);
   }
   const { name } = option;
   if (typeof name !== "string" || name === "" || name.length > 64 || !name.isWellFormed()) {

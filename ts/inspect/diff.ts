@@ -52,14 +52,10 @@ export function diffValues(
 }
 
 function changeOf(part: Change["part"], task: Exclude<Task, { op: "compare" }>): Change {
-  switch (task.op) {
-    case "add":
-      return { part, op: "add", path: stepsTo(task.to), after: task.after };
-    case "remove":
-      return { part, op: "remove", path: stepsTo(task.at), before: task.before };
-    case "replace":
-      return { part, op: "replace", path: stepsTo(task.to), before: task.before, after: task.after };
-  }
+  const path = stepsTo(task.op === "remove" ? task.at : task.to);
+  const before = task.op === "add" ? {} : { before: task.before };
+  const after = task.op === "remove" ? {} : { after: task.after };
+  return { part, op: task.op, path, ...before, ...after };
 }
 
 class Differ {

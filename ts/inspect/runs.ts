@@ -198,8 +198,7 @@ async function holders({ engine }: Context, keys: readonly Key[]): Promise<Array
   for (const space of new Set(keys.map((key) => key.space))) {
     const runs = keys.filter((key) => key.space === space && key.ns === "").map(({ run }) => run);
     const found = await holdersOf(engine.native, space, runs);
-    for (const [at, holder] of found.entries())
-      leases.set(JSON.stringify([space, runs[at]]), holder && { holder: holder.holder, until: holder.until });
+    for (const [at, holder] of found.entries()) leases.set(JSON.stringify([space, runs[at]]), holder);
   }
   return keys.map(({ space, run, ns }) => (ns === "" ? (leases.get(JSON.stringify([space, run])) ?? null) : null));
 }

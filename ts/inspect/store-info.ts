@@ -1,7 +1,5 @@
 /** Says what a store is, and how much is in it. */
 
-import { readFileSync } from "node:fs";
-import { join } from "node:path";
 import { readRecord, whole } from "../store/options.js";
 import { sizesOf } from "../store/retention.js";
 import { storeCalls } from "../bridge/wire.js";
@@ -31,14 +29,8 @@ async function spacesOf({ engine }: Context): Promise<SpaceStats[]> {
 export async function infoOfStore(context: Context): Promise<StoreInfo> {
   const { target, write, engine } = context;
   const { backend } = engine.native;
-  return { version: version(), target, backend, write, spaces: await spacesOf(context) };
-}
-
-let known: string | undefined;
-
-function version(): string {
-  known ??= (JSON.parse(readFileSync(join(__dirname, "../../package.json"), "utf8")) as { version: string }).version;
-  return known;
+  const { version } = require("../../package.json") as { version: string };
+  return { version, target, backend, write, spaces: await spacesOf(context) };
 }
 
 const statsOptions = { largest: whole(0, 1000, "entries") };
