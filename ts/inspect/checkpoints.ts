@@ -7,7 +7,7 @@ import { infoOf, isOrdered, readLineups, readPages } from "./rows.js";
 import type { Key, Row, Wanted } from "./wire.js";
 import type { CheckpointInfo, Page } from "./views.js";
 
-/** The length of a page, unless the caller gives one, and the greatest that a caller may give. */
+/** Default and maximum page length. */
 const [PAGE, MOST] = [100, 1000];
 
 export const limitOption = whole(1, MOST, "entries");
