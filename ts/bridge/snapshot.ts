@@ -98,7 +98,7 @@ class Walk {
 
   #isPlainObject(object: object, depth: number): boolean {
     for (const key in object) {
-      if (!this.#hasText(key === "__proto__" ? Number.POSITIVE_INFINITY : key.length)) return false;
+      if (this.#small && !this.#hasText(key === "__proto__" ? Number.POSITIVE_INFINITY : key.length)) return false;
       const property = Object.getOwnPropertyDescriptor(object, key);
       if (property === undefined || property.get !== undefined || property.set !== undefined) return false;
       if (!this.isData(property.value, depth)) return false;
