@@ -3,7 +3,7 @@ import { runInNewContext } from "node:vm";
 import { isDeepStrictEqual } from "node:util";
 import { ForkpointError } from "forkpoint";
 import { describe, expect, test } from "vitest";
-import { Opaque, fromJsonForm, toJsonForm } from "../../ts/bridge/json-form/to-json-form.js";
+import { fromJsonForm, opaque, toJsonForm } from "../../ts/bridge/json-form/to-json-form.js";
 import { random, randomValue, same } from "./random.js";
 
 const shared = { n: 1 };
@@ -165,7 +165,7 @@ describe("the form of", () => {
   });
 
   test("an opaque value is its tag, its size and how it begins, and has no way back", () => {
-    const form = toJsonForm({ "my key": [new Opaque("msgpack", new Uint8Array(3_000).fill(1))] });
+    const form = toJsonForm({ "my key": [opaque("msgpack", new Uint8Array(3_000).fill(1))] });
     const base64 = Buffer.alloc(1_024, 1).toString("base64");
     expect(form).toEqual({ "my key": [{ $type: "Opaque", tag: "msgpack", bytes: 3_000, base64 }] });
     expect(() => fromJsonForm(form)).toThrow(expect.objectContaining({ code: "UNSUPPORTED" }) as Error);

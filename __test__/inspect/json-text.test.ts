@@ -276,23 +276,20 @@ describe("safe text", () => {
   });
 });
 
-test.each([
-  "bridge/json-form/json-text",
-  "bridge/json-form/path",
-  "bridge/json-form/form",
-  "inspect/diff",
-  "inspect/edit",
-])("%s can be bundled for a page: it needs no module of Node", async (name) => {
-  const entry = fileURLToPath(new URL(`../../ts/${name}.ts`, import.meta.url));
-  const { metafile } = await build({
-    entryPoints: [entry],
-    bundle: true,
-    platform: "browser",
-    write: false,
-    metafile: true,
-    logLevel: "silent",
-  });
-  expect(Object.keys(metafile.inputs).filter((input) => !/ts\/(inspect|bridge\/json-form)\//.test(input))).toEqual(
-    name.endsWith("form") || name.endsWith("diff") ? [] : [expect.stringContaining("ts/bridge/forkpoint-error.ts")],
-  );
-});
+test.each(["bridge/json-form/json-text", "bridge/json-form/path", "bridge/json-form/form", "inspect/diff"])(
+  "%s can be bundled for a page: it needs no module of Node",
+  async (name) => {
+    const entry = fileURLToPath(new URL(`../../ts/${name}.ts`, import.meta.url));
+    const { metafile } = await build({
+      entryPoints: [entry],
+      bundle: true,
+      platform: "browser",
+      write: false,
+      metafile: true,
+      logLevel: "silent",
+    });
+    expect(Object.keys(metafile.inputs).filter((input) => !/ts\/(inspect|bridge\/json-form)\//.test(input))).toEqual(
+      name.endsWith("form") || name.endsWith("diff") ? [] : [expect.stringContaining("ts/bridge/forkpoint-error.ts")],
+    );
+  },
+);

@@ -2,9 +2,8 @@
 
 import type { IncomingMessage } from "node:http";
 import { diffValues } from "../../ts/inspect/diff.js";
-import { mergePatch, setAt } from "../../ts/inspect/edit.js";
+import { edited } from "../../ts/inspect/edit.js";
 import { parseJson } from "../../ts/bridge/json-form/json-text.js";
-import { parsePath } from "../../ts/bridge/json-form/path.js";
 import { MAX_CHANGES, shortChanges } from "./answers.js";
 import { refuseUnknown } from "../../ts/store/options.js";
 import { MAX_BODY, tooLarge } from "./gate.js";
@@ -51,12 +50,10 @@ async function fork(inspector: Inspector, fields: Fields): Promise<{ status: num
 async function changesOf(
   inspector: Inspector,
   from: CheckpointRef,
-  { set = [], patch, state }: ForkEdit,
+  { set, patch, state }: ForkEdit,
 ): Promise<ReturnType<typeof shortChanges>> {
   const before = (await inspector.checkpoint(from))?.state;
-  let after = state === undefined ? before : state;
-  for (const [path, value] of set) after = setAt(after, parsePath(path), value);
-  if (patch !== undefined) after = mergePatch(after, patch);
+  const after = edited(state === undefined ? before : state, { set, patch });
   const { changes, truncated } = diffValues("state", before, after, MAX_CHANGES);
   const short = shortChanges(changes, MAX_CHANGES);
   return { changes: short.changes, truncated: truncated || short.truncated };

@@ -1,6 +1,4 @@
-/** Returns a function's prototype by the name of a built-in class of this realm. */
-const prototypeHere = (name: string): object | undefined =>
-  (globalThis as unknown as Record<string, { prototype?: object } | undefined>)[name]?.prototype;
+const here = globalThis as unknown as Record<string, { prototype?: object } | undefined>;
 
 /**
  * Gives objects of Node's main realm the prototypes of this realm. V8's deserializer makes its objects in the main realm.
@@ -14,7 +12,7 @@ export function adopt<T>(value: T): T {
   add(value);
   // The loop also visits what is added while it runs.
   for (const object of found) {
-    const prototype = prototypeHere((Object.getPrototypeOf(object) as object).constructor.name);
+    const prototype = here[(Object.getPrototypeOf(object) as object).constructor.name]?.prototype;
     if (prototype !== undefined) Object.setPrototypeOf(object, prototype);
     if (object instanceof Map) for (const entry of object) entry.forEach(add);
     else if (object instanceof Set) object.forEach(add);

@@ -1,5 +1,3 @@
-/** Serialised bytes, which may consist of several pieces. */
-
 /**
  * Bytes in several pieces. Most pieces are bytes of an earlier save that are kept, so that a save need not copy them. The
  * bytes of a piece never change.
@@ -23,7 +21,6 @@ export class Pieces {
 
 export type Bytes = Uint8Array | Pieces;
 
-/** Returns the bytes in one piece. */
 export function whole(bytes: Bytes): Uint8Array {
   return bytes instanceof Pieces ? bytes.whole : bytes;
 }
@@ -44,7 +41,6 @@ export function rangeOfBytes(bytes: Bytes, start: number, end: number): Bytes {
 /** The number of bytes from which on pieces are handed to the engine one by one. Fewer bytes are copied faster. */
 const WORTH_PIECES = 64 << 10;
 
-/** Makes bytes of pieces. */
 export function joined(pieces: readonly Uint8Array[], byteLength: number): Bytes {
   return byteLength < WORTH_PIECES ? Buffer.concat(pieces, byteLength) : new Pieces(pieces, byteLength);
 }

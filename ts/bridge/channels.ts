@@ -100,7 +100,6 @@ export interface CallFailure extends CallSubject {
   error: ForkpointError;
 }
 
-/** The tracing channel of a call. */
 export type Kind = TracingChannelName extends `forkpoint:${infer K}` ? K : never;
 
 const tracing = <K extends Kind>(kind: K) => tracingChannel<unknown, CallContext>(`forkpoint:${kind}`);
@@ -112,7 +111,6 @@ export const channels: Record<Kind, ReturnType<typeof tracing>> = {
   prune: tracing("prune"),
 };
 
-/** The channels of failures, by the code of the error. */
 export const failures = {
   BUSY: channel("forkpoint:busy" satisfies FailureChannelName),
   CORRUPT: channel("forkpoint:corrupt" satisfies FailureChannelName),
@@ -135,7 +133,6 @@ function hasSubscribers(kind: Kind): boolean {
   );
 }
 
-/** What a save has cost. */
 export type Cost = Pick<CallContext, "storedBytes" | "queueMs" | "commitMs" | "batch">;
 
 /** What is known of a call when it has succeeded. */

@@ -9,10 +9,8 @@ export interface ChunkKeeper {
 
 let lastSerial = 0;
 
-/** The chunk of each buffer. */
 const chunks = new WeakMap<ArrayBufferLike, Chunk>();
 
-/** Returns the chunk that bytes lie in. */
 export function chunkOf({ buffer }: Uint8Array): Chunk | undefined {
   return chunks.get(buffer);
 }
@@ -31,7 +29,6 @@ export class Chunk {
     chunks.set(this.bytes.buffer, this);
   }
 
-  /** The number of bytes that are free. */
   get free(): number {
     return this.bytes.length - this.#used;
   }

@@ -11,7 +11,6 @@ export type InvalidArgumentError = (TypeError | RangeError) & {
 
 export { type ErrorCode, ForkpointError, type LeaseHolder, isArray, show, typeError } from "./forkpoint-error.js";
 
-/** The codes of all errors. */
 export const codes: Record<ErrorCode, true> = {
   NOT_FOUND: true,
   INVALID_ARGUMENT: true,
@@ -53,7 +52,6 @@ export function isForkpointError(error: unknown): error is ForkpointError | Inva
   return name === "ForkpointError" && typeof code === "string" && Object.hasOwn(codes, code);
 }
 
-/** Makes the RangeError for a number that is out of range. */
 export function rangeError(message: string): RangeError {
   return Object.assign(new RangeError(message), { code: "INVALID_ARGUMENT", retryable: false });
 }
@@ -125,4 +123,38 @@ export function messageOf(thrown: unknown): string {
 /** Quotes an id for a message and shortens a long one. */
 export function quote(id: string): string {
   return JSON.stringify(id.length > 100 ? `${id.slice(0, 100)}...` : id);
+}
+
+/** A failure, as the addon reports it. */
+export interface Failure {
+  code: ErrorCode;
+  message: string;
+  retryable: boolean;
+  outcomeUnknown: boolean;
+  cause?: { message: string; code?: string | null; errno?: number | null } | null;
+}
+
+export function errorOf({ code, message, retryable, outcomeUnknown, cause }: Failure): ForkpointError {
+  return new ForkpointError(code, message, {
+    retryable,
+    ...(outcomeUnknown && { outcome: "unknown" as const }),
+    ...(cause && { cause: causeOf(cause) }),
+  });
+}
+
+export function causeOf({ message, code, errno }: NonNullable<Failure["cause"]>): Error {
+  const cause = Object.assign(new Error(message), code != null && { code }, errno != null && { errno });
+  // This error was not thrown in JavaScript, so it has no stack.
+  cause.stack = String(cause);
+  return cause;
+}
+
+/** Runs a synchronous call of the addon and turns the error that it throws into a ForkpointError. */
+export function throwing<T>(run: () => T): T {
+  try {
+    return run();
+  } catch (error) {
+    const thrown = error as { code: ErrorCode; message: string; failure?: Failure };
+    throw thrown.failure ? errorOf(thrown.failure) : new ForkpointError(thrown.code, thrown.message);
+  }
 }

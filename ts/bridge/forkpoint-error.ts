@@ -77,7 +77,6 @@ export class ForkpointError extends Error {
   }
 }
 
-/** Makes the TypeError for an argument of a wrong type. */
 export function typeError(message: string): TypeError {
   return Object.assign(new TypeError(message), { code: "INVALID_ARGUMENT", retryable: false });
 }

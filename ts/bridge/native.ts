@@ -7,7 +7,7 @@
 import { loadAddon } from "./addon.js";
 import { type Bytes, Pieces } from "./bytes.js";
 import { chunkOf } from "./chunk.js";
-import { type Failure, causeOf, errorOf, throwing } from "./failure.js";
+import { type Failure, causeOf, errorOf, messageOf, throwing } from "./errors.js";
 import { warn } from "./warnings.js";
 import type { CallSubject } from "./channels.js";
 
@@ -30,7 +30,6 @@ export interface Fence {
 
 type Backend = CallSubject["backend"];
 
-/** A store in the addon. */
 export interface NativeStore {
   /**
    * The absolute path of the database file or folder. Two stores with the same path hold the same checkpoints. Null for
@@ -38,7 +37,6 @@ export interface NativeStore {
    */
   readonly databasePath: string | null;
   readonly backend: Backend;
-  /** The addon's own object. */
   readonly handle: object;
   /** The lease that writing calls carry. Undefined: none. */
   readonly fence?: Fence;
@@ -51,7 +49,6 @@ export interface NativeStore {
   ) => Response | Failure | undefined;
 }
 
-/** The checked options of a store. */
 export interface NativeOptions {
   durability: string;
   busyTimeout: number;
@@ -63,7 +60,6 @@ export interface NativeOptions {
   maxBytes: number | undefined;
 }
 
-/** The options of a store on a Postgres server. */
 export interface ServerOptions {
   schema?: string;
   prefix?: string;
@@ -71,32 +67,13 @@ export interface ServerOptions {
   password?: () => string | Promise<string>;
 }
 
-/** The part of a contract that needs no store: a state machine, or the reader of another store's file. */
-interface NativeTool {
-  call(call: string): Response;
-  callOnPool(call: string): Promise<PoolOutcome>;
-}
-
-/** Converts serialised values. */
 export type Convert = (values: Array<{ tag: string; bytes: Uint8Array }>) => Array<{ tag: string; bytes: Uint8Array }>;
 
-/** Names a run. `ns` is empty for contracts without namespaces. */
-interface RunName {
+/** A run of the contract `space`. `ns` is empty for the thread itself, and for contracts without namespaces. */
+export interface RunKey {
   space: string;
   run: string;
   ns: string;
-}
-
-/** A copy from one store to another. */
-interface NativeCopy {
-  step(): Promise<PoolOutcome>;
-}
-
-/** A backup of a store. */
-interface NativeBackup {
-  run(): Promise<PoolOutcome>;
-  progress(): string | null;
-  cancel(): void;
 }
 
 interface Completions {
@@ -119,15 +96,30 @@ interface Binding {
     calls(): NativeStore["call"];
     givePassword(request: number, password: string | null, failure: string | null): void;
   };
-  NativeTool: new (contract: string, which: string) => NativeTool;
+  /** The part of a contract that needs no store: a state machine, or the reader of another store's file. */
+  NativeTool: new (
+    contract: string,
+    which: string,
+  ) => {
+    call(call: string): Response;
+    callOnPool(call: string): Promise<PoolOutcome>;
+  };
   NativeCopy: new (
     from: object,
     to: object,
     convert: Convert | undefined,
     tags: readonly string[],
-    runs: readonly RunName[] | undefined,
-  ) => NativeCopy;
-  NativeBackup: new (store: object, to: string, overwrite: boolean) => NativeBackup;
+    runs: readonly RunKey[] | undefined,
+  ) => { step(): Promise<PoolOutcome> };
+  NativeBackup: new (
+    store: object,
+    to: string,
+    overwrite: boolean,
+  ) => {
+    run(): Promise<PoolOutcome>;
+    progress(): string | null;
+    cancel(): void;
+  };
   pathOfTarget(target: string): string | null;
   postgresSchema(schema: string | undefined, prefix: string | undefined): string;
   detach(buffer: ArrayBuffer): void;
@@ -174,7 +166,15 @@ function look(): void {
 }
 
 function settle(callId: number, response: Response, error: Failure | null | undefined): void {
-  if (callId === WARNING && error) return sweepFails(error, response as string);
+  if (callId === WARNING && error) {
+    // A failure in the background belongs to no call, so no promise can reject with it. The response is the target.
+    return warn(
+      "FORKPOINT_SWEEP_FAILS",
+      error.message,
+      response as string,
+      error.cause ? causeOf(error.cause) : undefined,
+    );
+  }
   const waiting = pending.get(callId);
   if (waiting === undefined) return;
   pending.delete(callId);
@@ -184,11 +184,6 @@ function settle(callId: number, response: Response, error: Failure | null | unde
   } catch (thrown) {
     waiting.reject(thrown);
   }
-}
-
-/** Warns of a failure in the background. Such a failure belongs to no call, so no promise can reject with it. */
-function sweepFails({ message, cause }: Failure, target: string): void {
-  warn("FORKPOINT_SWEEP_FAILS", message, target, cause ? causeOf(cause) : undefined);
 }
 
 /**
@@ -283,16 +278,6 @@ async function passwordFrom(password: () => unknown): Promise<string> {
   throw new TypeError("it returned no string");
 }
 
-/** Returns the message of an error that the user's code has thrown. */
-function messageOf(error: unknown): string {
-  try {
-    return error instanceof Error ? error.message : String(error);
-  } catch {
-    return "it threw a value that has no text";
-  }
-}
-
-/** Returns the SQL that makes the tables on a Postgres server. */
 export function postgresSql(schema: string | undefined, prefix: string | undefined): string {
   return throwing(() => binding.postgresSchema(schema, prefix));
 }
@@ -307,9 +292,8 @@ function responseOf([response, error]: PoolOutcome): Response {
   return response;
 }
 
-/** A copy from one open store to another one. */
 export class Copy {
-  readonly #native: NativeCopy;
+  readonly #native: InstanceType<Binding["NativeCopy"]>;
 
   /**
    * `convert` gets the values with these tags, and returns as many values, which mean the same. Without `runs`, everything is
@@ -320,7 +304,7 @@ export class Copy {
     to: NativeStore,
     convert: Convert | undefined,
     tags: readonly string[],
-    runs: readonly RunName[] | undefined,
+    runs: readonly RunKey[] | undefined,
   ) {
     this.#native = throwing(() => new binding.NativeCopy(from.handle, to.handle, convert, tags, runs));
   }
@@ -331,9 +315,8 @@ export class Copy {
   }
 }
 
-/** A backup of a store into a file. */
 export class Backup {
-  readonly #native: NativeBackup;
+  readonly #native: InstanceType<Binding["NativeBackup"]>;
 
   constructor(of: NativeStore, to: string, overwrite: boolean) {
     this.#native = throwing(() => new binding.NativeBackup(of.handle, to, overwrite));
@@ -355,21 +338,18 @@ export class Backup {
   }
 }
 
-/** The part of a contract that needs no store. */
 export class Tool {
-  readonly #native: NativeTool;
+  readonly #native: InstanceType<Binding["NativeTool"]>;
 
   /** `which` is JSON text. Every call is JSON text too. */
   constructor(contract: string, which: string) {
     this.#native = throwing(() => new binding.NativeTool(contract, which));
   }
 
-  /** Runs a call synchronously. */
   call(call: string): Response {
     return throwing(() => this.#native.call(call));
   }
 
-  /** Runs a call on Node's thread pool. */
   async callOnPool(call: string): Promise<Response> {
     return responseOf(await this.#native.callOnPool(call));
   }

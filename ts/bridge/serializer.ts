@@ -10,7 +10,7 @@ import { ForkpointError, isOwnError, messageOf, refusal, show, textOf, typeError
 import { JsonWriter } from "./incremental/json.js";
 import { ListWriter, readLists } from "./incremental/list-format.js";
 import { fromJsonForm, toJsonForm } from "./json-form/to-json-form.js";
-import { isSmallJson, kindOf, plainCopy } from "./snapshot.js";
+import { isPlainData, isSmallJson, plainCopy } from "./snapshot.js";
 
 /**
  * Turns values into bytes and back, synchronously.
@@ -64,11 +64,10 @@ const cloneFormat: Format = {
     // Most states are plain data, which is serialised directly. Everything else is first copied into a form that V8 can
     // serialise.
     try {
-      const put = listWriter.serialize(value, isSmallJson);
+      if (isSmallJson(value)) return { tag: "json", bytes: Buffer.from(JSON.stringify(value)) };
+      const put = listWriter.serialize(value);
       if (put !== undefined) return { tag: "lists", bytes: put };
-      const kind = kindOf(value);
-      if (kind === "json") return { tag: "json", bytes: Buffer.from(JSON.stringify(value)) };
-      if (kind === "v8") return { tag: "v8", bytes: write(value) };
+      if (isPlainData(value)) return { tag: "v8", bytes: write(value) };
     } catch {
       // The value is a proxy, or is nested too deeply for V8. The copy handles such a value or reports its path in an
       // error.
@@ -152,7 +151,6 @@ const readable = (format: Format): Format => (hasV8 ? format : { ...format, dese
 /** The format of the default serializer. */
 const v8Format = hasV8 ? cloneFormat : textFormat;
 
-/** The formats by the names that records carry. */
 const builtIn = new Map(
   [readable(cloneFormat), readable(listsFormat), textFormat, jsonFormat].map((format) => [format.name, format]),
 );
@@ -165,7 +163,6 @@ function hasV8Serializer(): boolean {
   }
 }
 
-/** Returns the built-in format that records name so. */
 export function builtInFormat(name: string): Format | undefined {
   return builtIn.get(name);
 }
@@ -190,14 +187,11 @@ export function storedAsText(stored: Stored): Stored {
 
 /** Returns the format for the `serializer` option. */
 export function formatOf(option: "v8" | "json" | Serializer): Format {
-  if (typeof option === "string") {
-    const format = option === "v8" ? v8Format : option === "json" ? jsonFormat : undefined;
-    if (format === undefined)
-      throw typeError(`option "serializer" must be "v8", "json" or an object, and is ${JSON.stringify(option)}`);
-    return format;
-  }
+  if (option === "v8") return v8Format;
+  if (option === "json") return jsonFormat;
   if (typeof option !== "object" || option === null) {
-    throw typeError(`option "serializer" must be "v8", "json" or an object, and is ${show(option)}`);
+    const shown = typeof option === "string" ? JSON.stringify(option) : show(option);
+    throw typeError(`option "serializer" must be "v8", "json" or an object, and is ${shown}`);
   }
   const { name } = option;
   if (typeof name !== "string" || name === "" || name.length > 64 || !name.isWellFormed()) {
@@ -246,19 +240,15 @@ export function deserializeValue(storeFormat: Format, tag: string, bytes: Bytes,
       `${what} was written by the serializer "${tag}": open the store with that serializer to read it`,
     );
   }
-  const value = reading(format, whole(bytes), what);
-  if (value === undefined) throw notWhatWasStored(tag, value, what);
-  return value;
-}
-
-/** Deserialises a value. If the serializer cannot read it, the error names the value. */
-function reading(format: Format, bytes: Uint8Array, what: string): unknown {
+  let value: unknown;
   try {
-    return format.deserialize(bytes);
+    value = format.deserialize(whole(bytes));
   } catch (error) {
     if (isOwnError(error)) throw error;
     throw notReadable(format.name, what, error);
   }
+  if (value === undefined) throw notWhatWasStored(tag, value, what);
+  return value;
 }
 
 /** Makes the error for stored bytes that their serializer does not read. */
@@ -278,7 +268,6 @@ function notWhatWasStored(tag: string, value: unknown, what: string): ForkpointE
   );
 }
 
-/** Parses a JSON text that this package stored. */
 export function parseStored(text: string, what: string): unknown {
   try {
     return JSON.parse(text);

@@ -22,47 +22,39 @@ const SMALL_VALUES = 256;
 const SMALL_TEXT = 2_048;
 
 /**
- * Which serializer can store a value without a copy. `json`: the value is small, and JSON stores it exactly as structured
- * clone would. For small values, setting up V8's serializer takes longer than writing JSON. `v8`: the value is plain data
- * without getters, because a getter would be called twice. `copy`: neither of them, or in doubt.
+ * Returns true if a value is small, and JSON stores it exactly as structured clone would. For small values, setting up V8's
+ * serializer takes longer than writing JSON. Looks only at as much of a large value as a small one may have.
  */
-export type Kind = "json" | "v8" | "copy";
-
-/** Returns the kind of a value. Does not change the value and calls none of its functions, except a proxy's traps. */
-export function kindOf(value: unknown): Kind {
-  const walk = new Walk(false);
-  if (!walk.isData(value, 0)) return "copy";
-  return walk.isSmall ? "json" : "v8";
-}
-
-/** Returns true if the value's kind is `json`. Looks only at as much of a large value as a small one may have. */
 export function isSmallJson(value: unknown): boolean {
-  const walk = new Walk(true);
-  return walk.isData(value, 0) && walk.isSmall;
+  return new Walk(true).isData(value, 0);
 }
 
-/** Walks through a value once. */
+/**
+ * Returns true if V8's serializer can store a value without a copy: plain data without getters, because a getter would be
+ * called twice. Returns false in doubt. Does not change the value and calls none of its functions, except a proxy's traps.
+ */
+export function isPlainData(value: unknown): boolean {
+  return new Walk(false).isData(value, 0);
+}
+
 class Walk {
-  /** True as long as JSON can store what was met so far. */
-  isSmall = true;
-  /** True if the walk ends as soon as JSON cannot store the value. */
-  readonly #endsEarly: boolean;
+  /** True if only a value that JSON stores is data. */
+  readonly #small: boolean;
   #values = SMALL_VALUES;
   #text = SMALL_TEXT;
   readonly #seen = new Set<object>();
 
-  constructor(endsEarly: boolean) {
-    this.#endsEarly = endsEarly;
+  constructor(small: boolean) {
+    this.#small = small;
   }
 
-  /** Returns false if the value must be copied, or if the walk ends early. */
   isData(value: unknown, depth: number): boolean {
-    if (this.isSmall && --this.#values < 0 && this.#isLarge()) return false;
+    if (this.#small && --this.#values < 0) return false;
     switch (typeof value) {
       case "string":
         return this.#hasText(value.length);
       case "number":
-        return (Number.isFinite(value) && !Object.is(value, -0)) || !this.#isLarge();
+        return !this.#small || (Number.isFinite(value) && !Object.is(value, -0));
       case "boolean":
         return true;
       case "object":
@@ -71,32 +63,24 @@ class Walk {
       case "symbol":
         return false;
       default:
-        return !this.#isLarge();
+        return !this.#small;
     }
   }
 
-  /** Notes that JSON cannot store the value. Returns true if the walk ends. */
-  #isLarge(): boolean {
-    this.isSmall = false;
-    return this.#endsEarly;
-  }
-
   #hasText(length: number): boolean {
-    if (!this.isSmall) return true;
-    this.#text -= length;
-    return this.#text >= 0 || !this.#isLarge();
+    return !this.#small || (this.#text -= length) >= 0;
   }
 
   #isObject(value: object, depth: number): boolean {
-    if (this.isSmall) {
+    if (this.#small) {
       // If a value refers to the same object twice, structured clone keeps one object, but JSON would store two.
-      if ((this.#seen.has(value) || types.isProxy(value)) && this.#isLarge()) return false;
+      if (this.#seen.has(value) || types.isProxy(value)) return false;
       this.#seen.add(value);
     }
     if (Array.isArray(value)) return this.#isArray(value, depth);
     const prototype: unknown = Object.getPrototypeOf(value);
     if (prototype === Object.prototype || prototype === null) return this.#isPlainObject(value, depth);
-    if (this.#isLarge()) return false;
+    if (this.#small) return false;
     if (prototype === Uint8Array.prototype || prototype === Buffer.prototype) {
       return !types.isSharedArrayBuffer((value as Uint8Array).buffer);
     }
@@ -105,17 +89,16 @@ class Walk {
 
   #isArray(array: unknown[], depth: number): boolean {
     const { length } = array;
-    if (length > CHECK_LENGTH) return false;
+    if (length > (this.#small ? SMALL_VALUES : CHECK_LENGTH)) return false;
     // JSON loses an array's named properties, and turns a hole into null.
-    const isJson = !this.isSmall || (length <= SMALL_VALUES && Object.keys(array).length === length);
-    if (!isJson && this.#isLarge()) return false;
+    if (this.#small && Object.keys(array).length !== length) return false;
     for (let i = 0; i < length; i++) if (!this.isData(array[i], depth)) return false;
     return true;
   }
 
   #isPlainObject(object: object, depth: number): boolean {
     for (const key in object) {
-      if (this.isSmall && !this.#hasText(key === "__proto__" ? Number.POSITIVE_INFINITY : key.length)) return false;
+      if (this.#small && !this.#hasText(key === "__proto__" ? Number.POSITIVE_INFINITY : key.length)) return false;
       const property = Object.getOwnPropertyDescriptor(object, key);
       if (property === undefined || property.get !== undefined || property.set !== undefined) return false;
       if (!this.isData(property.value, depth)) return false;
@@ -177,7 +160,9 @@ class Copy {
     // `#keep` records the copy for further references to the same object. The result of a toJSON is not recorded: if
     // the same object also appears elsewhere, its own toJSON must be called for that reference.
     const keep = <T extends object>(copy: T): T => (fromToJSON ? copy : this.#keep(value, copy));
-    if (Array.isArray(value)) return this.#properties(value, keep(emptyArray(value.length)));
+    // The array begins with holes only.
+    if (Array.isArray(value))
+      return this.#properties(value, keep(Object.assign([] as unknown[], { length: value.length })));
     if (!types.isProxy(value)) {
       if (types.isMap(value)) return this.#map(value);
       if (types.isSet(value)) return this.#set(value);
@@ -267,13 +252,6 @@ class Copy {
     }, this.#root);
     return path.length > 400 ? `${path.slice(0, 200)} ... ${path.slice(-200)}` : path;
   }
-}
-
-/** Makes an array of this length that has only holes. */
-function emptyArray(length: number): unknown[] {
-  const array: unknown[] = [];
-  array.length = length;
-  return array;
 }
 
 /** Returns true if structured clone keeps the type of this object. */

@@ -63,7 +63,6 @@ export interface Part extends Stored {
  */
 export type Exact = number | string;
 
-/** A named part to store. */
 export interface NewPart extends Serialized {
   name: string;
 }
@@ -126,12 +125,14 @@ export class Contract<C extends Calls<C>> {
     buffers: Bytes[] = none,
   ): Promise<Result<C, K>> {
     const kind = this.#kindOf(call);
-    if (!isWatched(kind)) return this.#untraced(store, call, fields, buffers);
-    const bytes = kind === "save" && buffers.length > 0 ? sizeOf(buffers) : null;
+    const read = parse as (response: Response) => Result<C, K>;
+    if (!isWatched(kind)) return this.#send(store, call, fields, buffers, read);
+    const sizes = kind === "save" ? buffers.map(({ byteLength }) => byteLength) : [];
+    const bytes = sizes.length === 0 ? null : sizes.reduce((sum, each) => sum + each);
     const context = this.#context(store, call, fields, bytes);
     if (kind !== "save") {
       const outcomeOf = (result: Result<C, K>) => ({ result: this.#counted(call, result, fields) });
-      return traced(kind, context, () => this.#untraced(store, call, fields, buffers), outcomeOf);
+      return traced(kind, context, () => this.#send(store, call, fields, buffers, read), outcomeOf);
     }
     let cost: Cost | undefined;
     // All calls that save respond with null, unless they are measured.
@@ -146,16 +147,6 @@ export class Contract<C extends Calls<C>> {
       () => this.#send(store, call, measured, buffers, unpack),
       () => ({ ...cost }),
     );
-  }
-
-  /** `call` without the channels. */
-  #untraced<K extends keyof C & string>(
-    store: NativeStore,
-    call: K,
-    fields: Fields<C, K>,
-    buffers: Bytes[],
-  ): Promise<Result<C, K>> {
-    return this.#send(store, call, fields, buffers, parse as (response: Response) => Result<C, K>);
   }
 
   #send<K extends keyof C & string>(
@@ -251,10 +242,6 @@ export function subjectOf(store: NativeStore, operation: string, subject: Subjec
   return { operation, space, run, ns, id, target: store.databasePath ?? "memory:", backend: store.backend };
 }
 
-function sizeOf(buffers: Bytes[]): number {
-  return buffers.reduce((sum, { byteLength }) => sum + byteLength, 0);
-}
-
 function same(one: string[], other: string[]): boolean {
   if (one.length !== other.length) return false;
   for (let at = 0; at < one.length; at++) if (one[at] !== other[at]) return false;
@@ -307,7 +294,6 @@ export interface Pruned {
   next: Cursor | null;
 }
 
-/** The engine's statistics of a store. */
 export interface FoundStats {
   checkpoints: number;
   lineages: number;

@@ -7,7 +7,7 @@ import { infoOf, isOrdered, readLineups, readPages } from "./rows.js";
 import type { Key, Row, Wanted } from "./wire.js";
 import type { CheckpointInfo, Page } from "./views.js";
 
-/** The length of a page, unless the caller gives one, and the greatest that a caller may give. */
+/** Default and maximum page length. */
 const [PAGE, MOST] = [100, 1000];
 
 export const limitOption = whole(1, MOST, "entries");
@@ -27,7 +27,6 @@ const pageOptions = {
 /** Marks the place of the current state of a Helix session. */
 const CURRENT = "current";
 
-/** Lists the checkpoints of a run. */
 export async function listCheckpoints(context: Context, key: Key, query: unknown): Promise<Page<CheckpointInfo>> {
   const { limit = PAGE, cursor, order } = readRecord(query, "query", pageOptions);
   const newestFirst = order === "desc";
@@ -58,17 +57,11 @@ async function rowBefore(context: Context, key: Key, row: Row | undefined): Prom
   return (await readPages(context, [wanted]))[0]!.rows[0];
 }
 
-/** Which checkpoint of a run to find: by id, by place, or the newest. */
-export interface Which {
-  id?: string | undefined;
-  step?: number | undefined;
-}
-
-/** Finds a checkpoint. Null: there is none. */
+/** Finds a checkpoint of a run: by id, by place, or the newest. Null: there is none. */
 export async function findCheckpoint(
   context: Context,
   key: Key,
-  { id, step }: Which,
+  { id, step }: { id?: string | undefined; step?: number | undefined },
 ): Promise<{ row: Row; info: CheckpointInfo } | null> {
   // A value of a storage driver has the id of its run.
   if (key.space === "storage" && id !== undefined && id !== key.run) return null;

@@ -16,7 +16,6 @@ const diffOptions = {
   limit: whole(1, 1_000_000, "changes"),
 };
 
-/** Returns the changes from one checkpoint to another. */
 export async function diffCheckpoints(
   context: Context,
   from: unknown,
@@ -38,13 +37,7 @@ export async function diffCheckpoints(
 /** Returns a part. From nothing, everything was added. */
 function valueOf(detail: CheckpointDetail | null, part: Change["part"]): unknown {
   if (part !== "writes") return detail === null || detail[part] === null ? {} : detail[part];
-  return (detail?.writes ?? []).map(({ task, index, channel, value, owner }) => ({
-    task,
-    index,
-    channel,
-    value,
-    owner,
-  }));
+  return (detail?.writes ?? []).map(({ tag: _tag, ...write }) => write);
 }
 
 async function required(context: Context, ref: unknown): Promise<CheckpointDetail> {

@@ -25,6 +25,9 @@ export const SPACES = ["agentos", "agentium", "storage", "langgraph", "tinyagent
 /** The contract that holds the current state of each Helix session. */
 export const SESSIONS = "helix-sessions";
 
+/** Returns the space in which people see a contract. */
+export const spaceOf = (contract: string): string => (contract === SESSIONS ? "helix" : contract);
+
 /** The contracts that store no parent: the checkpoint before one is its parent. */
 export const ORDERED: ReadonlySet<string> = new Set(["agentos", "agentium", "helix", SESSIONS]);
 
@@ -41,10 +44,8 @@ export function shownNs(space: string, ns: string | null): string | null {
   return WITH_NAMESPACES.has(space) || space === "storage" ? (ns ?? "") : null;
 }
 
-/** Checks the name of a space. */
 export const readSpace = (space: unknown, what = "space"): Space => oneOf(...SPACES)(space, what);
 
-/** Checks a reference to a run. */
 export function readKey(ref: unknown): Key {
   if (typeof ref !== "object" || ref === null || isArray(ref)) {
     throw typeError(`a run must be an object such as { space: "langgraph", run: "thread-1" }, and is ${show(ref)}`);
@@ -59,5 +60,5 @@ export function refOf({ space, run, ns }: { space: string; run: string; ns: stri
   run: string;
   ns: string | null;
 } {
-  return { space: space === SESSIONS ? "helix" : space, run, ns: shownNs(space, ns) };
+  return { space: spaceOf(space), run, ns: shownNs(space, ns) };
 }

@@ -36,7 +36,6 @@ export async function readDetail(
   };
 }
 
-/** Reads the parts of a checkpoint. */
 export function readFound({ engine }: Context, row: Row): Promise<FoundCheckpoint | null> {
   return inspect.find(engine.native, "read", keyOf(row), openCheckpoint);
 }
@@ -62,7 +61,6 @@ class Parts {
   }
 }
 
-/** Turns the parts of a checkpoint into its values. */
 export function readValues(context: Context, row: Row, found: FoundCheckpoint): Values {
   const parts = new Parts(context);
   const [state, rest] = readers[row.space as keyof typeof readers]?.(parts, row, found) ?? unnamed(parts, row, found);

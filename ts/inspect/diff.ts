@@ -4,11 +4,11 @@ import { type Aligned, align } from "./alignment.js";
 import { Numbering } from "./equality.js";
 import {
   type Container,
-  type Pair,
+  type Item,
   type Place,
-  type Step,
   containerOf,
-  entriesOf,
+  itemsOf,
+  placeOf,
   stepsTo,
 } from "../bridge/json-form/form.js";
 import type { Change } from "./views.js";
@@ -52,22 +52,10 @@ export function diffValues(
 }
 
 function changeOf(part: Change["part"], task: Exclude<Task, { op: "compare" }>): Change {
-  switch (task.op) {
-    case "add":
-      return { part, op: "add", path: stepsTo(task.to), after: task.after };
-    case "remove":
-      return { part, op: "remove", path: stepsTo(task.at), before: task.before };
-    case "replace":
-      return { part, op: "replace", path: stepsTo(task.to), before: task.before, after: task.after };
-  }
-}
-
-/** An entry of an object or a Map: what it is shown as, its value, and the steps to each of them. */
-interface Keyed {
-  entry: unknown;
-  entrySteps: Step[];
-  value: unknown;
-  valueSteps: Step[];
+  const path = stepsTo(task.op === "remove" ? task.at : task.to);
+  const before = task.op === "add" ? {} : { before: task.before };
+  const after = task.op === "remove" ? {} : { after: task.after };
+  return { part, op: task.op, path, ...before, ...after };
 }
 
 class Differ {
@@ -88,16 +76,9 @@ class Differ {
 
   /** Returns what is to do for what is inside two values that differ, in order. */
   inside(before: unknown, after: unknown, at: Place | null, to: Place | null): Task[] {
-    switch (containerOf(before)) {
-      case "List":
-        return this.#lists(before as unknown[], after as unknown[], at, to);
-      case "Set":
-        return this.#sets(before as SetForm, after as SetForm, at, to);
-      case "Map":
-        return this.#keyed(this.#pairs(before as MapForm), this.#pairs(after as MapForm), at, to);
-      default:
-        return this.#keyed(entries(before as object), entries(after as object), at, to);
-    }
+    return Array.isArray(before)
+      ? this.#lists(before, after as unknown[], at, to)
+      : this.#keyed(before as object, after as object, at, to);
   }
 
   #lists(before: unknown[], after: unknown[], at: Place | null, to: Place | null): Task[] {
@@ -112,77 +93,47 @@ class Differ {
     return tasks;
   }
 
-  #sets({ value: before }: SetForm, { value: after }: SetForm, at: Place | null, to: Place | null): Task[] {
-    return this.#keyed(this.#items(before), this.#items(after), at, to);
-  }
-
-  /** Returns the items of a Set by their value. */
-  #items(items: readonly unknown[]): Map<string, Keyed> {
-    return this.#named(items, (i) => ({ entry: items[i], entrySteps: [i], value: items[i], valueSteps: [i] }));
-  }
-
-  /** Returns the entries of a Map by their key. The steps to an entry whose key is no text are its place. */
-  #pairs({ value: pairs }: MapForm): Map<string, Keyed> {
-    const keys = pairs.map(([key]) => key);
-    return this.#named(keys, (i) => {
-      const [key, value] = pairs[i]!;
-      return typeof key === "string"
-        ? { entry: value, entrySteps: [key], value, valueSteps: [key] }
-        : { entry: pairs[i], entrySteps: [i], value, valueSteps: [i, 1] };
-    });
-  }
-
-  /**
-   * Returns something for each form, by a name. Equal forms have equal names in two containers, but not in one: a Map or a
-   * Set may have two objects that are equal.
-   */
-  #named(forms: readonly unknown[], make: (index: number) => Keyed): Map<string, Keyed> {
-    const counts = new Map<number, number>();
-    const named = new Map<string, Keyed>();
-    for (const [i, form] of forms.entries()) {
-      const number = this.#numbering.of(form);
-      const count = counts.get(number) ?? 0;
-      counts.set(number, count + 1);
-      named.set(`${number}/${count}`, make(i));
-    }
-    return named;
-  }
-
-  #keyed(before: Map<string, Keyed>, after: Map<string, Keyed>, at: Place | null, to: Place | null): Task[] {
+  /** Items of objects, Errors and Maps belong together by their key, those of Sets by their value. */
+  #keyed(before: object, after: object, at: Place | null, to: Place | null): Task[] {
     const tasks: Task[] = [];
-    for (const [key, old] of before) {
-      const now = after.get(key);
-      if (now === undefined) tasks.push({ op: "remove", before: old.entry, at: placeOf(at, old.entrySteps) });
+    const [items, itemsAfter] = [this.#named(before), this.#named(after)];
+    for (const [name, old] of items) {
+      const now = itemsAfter.get(name);
+      if (now === undefined)
+        tasks.push({ op: "remove", before: entryOf(old, before), at: { parent: at, step: old.step } });
       else if (!this.equal(old.value, now.value)) {
-        const [from, place] = [placeOf(at, old.valueSteps), placeOf(to, now.valueSteps)];
-        tasks.push(this.between(old.value, now.value, from, place));
+        tasks.push(this.between(old.value, now.value, placeOf(old.steps, at), placeOf(now.steps, to)));
       }
     }
-    for (const [key, now] of after) {
-      if (!before.has(key)) tasks.push({ op: "add", after: now.entry, to: placeOf(to, now.entrySteps) });
+    for (const [name, now] of itemsAfter) {
+      if (!items.has(name)) tasks.push({ op: "add", after: entryOf(now, after), to: { parent: to, step: now.step } });
     }
     return tasks;
   }
+
+  /**
+   * Returns the items of a container by names. Items that belong together have equal names in two containers, but not in
+   * one: a Map or a Set may have two objects that are equal.
+   */
+  #named(form: object): Map<string, Item> {
+    const counts = new Map<number, number>();
+    const named = new Map<string, Item>();
+    for (const item of itemsOf(form, containerOf(form)!)) {
+      if (item.name !== null) named.set(`"${item.name}`, item);
+      else {
+        const number = this.#numbering.of(item.key === undefined ? item.value : item.key);
+        const count = counts.get(number) ?? 0;
+        counts.set(number, count + 1);
+        named.set(`${number}/${count}`, item);
+      }
+    }
+    return named;
+  }
 }
 
-interface MapForm {
-  value: Pair[];
-}
-
-interface SetForm {
-  value: unknown[];
-}
-
-function entries(form: object): Map<string, Keyed> {
-  return new Map(
-    entriesOf(form as Record<string, unknown>).map(([key, value]) => {
-      return [key, { entry: value, entrySteps: [key], value, valueSteps: [key] }];
-    }),
-  );
-}
-
-function placeOf(parent: Place | null, steps: readonly Step[]): Place | null {
-  return steps.reduce<Place | null>((place, step) => ({ parent: place, step }), parent);
+/** What an item is shown as: its value, or the whole entry of a Map whose key is no text. */
+function entryOf({ key, value, step }: Item, form: object): unknown {
+  return key === undefined ? value : (form as { value: unknown[] }).value[step as number];
 }
 
 /**

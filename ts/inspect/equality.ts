@@ -3,29 +3,21 @@
 import { type Pair, containerOf, entriesOf } from "../bridge/json-form/form.js";
 
 /** A form that is being numbered. Its number is made of its kind and of the numbers of what is inside. */
-class Task {
-  readonly form: object;
-  readonly kind: string;
-  readonly inside: readonly unknown[];
+interface Task {
+  form: object;
+  kind: string;
+  inside: readonly unknown[];
   /** The length of the groups whose order does not matter: 2 for keys with their values. 0: order matters. */
-  readonly group: 0 | 1 | 2;
-  readonly numbers: number[] = [];
+  group: 0 | 1 | 2;
+  numbers: number[];
+}
 
-  constructor(form: object, kind: string, inside: readonly unknown[], group: 0 | 1 | 2) {
-    this.form = form;
-    this.kind = kind;
-    this.inside = inside;
-    this.group = group;
-  }
-
-  text(): string {
-    const { numbers, group } = this;
-    if (group === 1) return numbers.toSorted((a, b) => a - b).join();
-    if (group === 0 || isSorted(numbers)) return numbers.join();
-    const pairs: Array<[key: number, value: number]> = [];
-    for (let i = 0; i < numbers.length; i += 2) pairs.push([numbers[i]!, numbers[i + 1]!]);
-    return pairs.toSorted((a, b) => a[0] - b[0]).join();
-  }
+function textOf({ numbers, group }: Task): string {
+  if (group === 1) return numbers.toSorted((a, b) => a - b).join();
+  if (group === 0 || isSorted(numbers)) return numbers.join();
+  const pairs: Array<[key: number, value: number]> = [];
+  for (let i = 0; i < numbers.length; i += 2) pairs.push([numbers[i]!, numbers[i + 1]!]);
+  return pairs.toSorted((a, b) => a[0] - b[0]).join();
 }
 
 /**
@@ -55,7 +47,7 @@ export class Numbering {
       }
       if (numbers.length < inside.length) tasks.push(taskOf(inside[numbers.length] as object));
       else {
-        this.#numbers.set(task.form, this.#number(task.kind + task.text()));
+        this.#numbers.set(task.form, this.#number(task.kind + textOf(task)));
         tasks.pop();
       }
     }
@@ -82,21 +74,25 @@ export class Numbering {
 
 const isZero = (value: unknown): boolean => value === 0;
 
+function begin(form: object, kind: string, inside: readonly unknown[], group: Task["group"]): Task {
+  return { form, kind, inside, group, numbers: [] };
+}
+
 function taskOf(form: object): Task {
   const kind = containerOf(form);
   switch (kind) {
     case "List":
-      return new Task(form, "[", form as unknown[], 0);
+      return begin(form, "[", form as unknown[], 0);
     case "Object":
     case "Error":
-      return new Task(form, kind, flat(entriesOf(form as Record<string, unknown>)), 2);
+      return begin(form, kind, flat(entriesOf(form as Record<string, unknown>)), 2);
     case "Map":
-      return new Task(form, kind, flat((form as { value: Pair[] }).value), 2);
+      return begin(form, kind, flat((form as { value: Pair[] }).value), 2);
     case "Set":
-      return new Task(form, kind, (form as { value: unknown[] }).value, 1);
+      return begin(form, kind, (form as { value: unknown[] }).value, 1);
     default:
       // All other types are compared as the JSON that they are.
-      return new Task(form, "$", flat(Object.entries(form)), 2);
+      return begin(form, "$", flat(Object.entries(form)), 2);
   }
 }
 

@@ -16,8 +16,7 @@ import { findCheckpoint } from "./checkpoints.js";
 import { type Context, SESSIONS, readKey, refOf } from "./context.js";
 import { readFound, readValues } from "./detail.js";
 import { fromJsonForm, toJsonForm } from "../bridge/json-form/to-json-form.js";
-import type { Plan } from "./fork-plan.js";
-import { forkBranch } from "./langgraph-fork.js";
+import { type Plan, forkBranch } from "./langgraph-fork.js";
 import { edited as editedForm } from "./edit.js";
 import { parsePath } from "../bridge/json-form/path.js";
 import { newestOf, readLineups } from "./rows.js";
@@ -70,29 +69,23 @@ function pairs(set: unknown, name: string): Array<[string, unknown]> {
   throw typeError(`${name} must be a list of pairs of a path and a value`);
 }
 
-/** Edits nothing. */
-const unchanged: Plan["edit"] = () => undefined;
-
 function editor({ set, patch, state }: ForkEdit): Plan["edit"] {
   const places = (set ?? []).map(([path, value]) => [parsePath(path), value] as const);
-  if (state === undefined && places.length === 0 && patch === undefined) return unchanged;
-  return (before) => {
-    const form = state === undefined ? toJsonForm(before) : state;
-    return { form: editedForm(form, { set: places, patch }) };
-  };
+  if (state === undefined && places.length === 0 && patch === undefined) return undefined;
+  return (before) => editedForm(state === undefined ? toJsonForm(before) : state, { set: places, patch });
 }
 
 /** Returns the edited state as a value, or undefined if it stays as it is. Refuses what could not be read back. */
 function edited({ context, row, found, edit }: Plan): { value: unknown } | undefined {
+  if (edit === undefined) return undefined;
   const { state, parts } = readValues(context, row, found);
   const unreadable = parts.find(({ name, readable }) => !readable && name === "state");
   // Nothing can be said about a path in a state that cannot be read.
-  if (unreadable !== undefined && edit !== unchanged) {
+  if (unreadable !== undefined) {
     const message = `the state was written by the serializer ${quote(unreadable.tag)}, which is not known here: give it with "serializers"`;
     throw new ForkpointError("UNSUPPORTED", message);
   }
-  const changed = edit(state);
-  return changed && { value: fromJsonForm(changed.form) };
+  return { value: fromJsonForm(edit(state)) };
 }
 
 function part({ found }: Plan, name: string) {

@@ -184,13 +184,7 @@ export class StoreInspector implements AsyncDisposable {
     try {
       this.#throwIfClosed();
       // `close` of the store waits for operations in progress.
-      const { activity } = this.#context.engine;
-      activity.begin();
-      try {
-        return await work(this.#context);
-      } finally {
-        activity.end();
-      }
+      return await this.#context.engine.activity.during(() => work(this.#context));
     } catch (error) {
       if (isOwnError(error)) Error.captureStackTrace(error, this.#read);
       throw error;

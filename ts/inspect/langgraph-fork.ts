@@ -13,14 +13,24 @@ import { type Pieces, copyWrites, putCheckpoint } from "../contracts/langgraph/w
 import type { Part } from "../bridge/wire.js";
 import { type Context, refOf } from "./context.js";
 import { readValues } from "./detail.js";
-import { everyRow } from "./every-row.js";
-import type { Plan } from "./fork-plan.js";
 import { fromJsonForm, toJsonForm } from "../bridge/json-form/to-json-form.js";
 import { laterUuid } from "./uuid6.js";
 import { readValue } from "./values.js";
-import { newestOf, readPages } from "./rows.js";
-import type { Key } from "./wire.js";
+import { everyRow, newestOf, readPages } from "./rows.js";
+import type { FoundCheckpoint, Key, Row } from "./wire.js";
 import type { CheckpointRef } from "./views.js";
+
+/** A fork that is about to be stored. */
+export interface Plan {
+  context: Context;
+  key: Key;
+  row: Row;
+  found: FoundCheckpoint;
+  /** Returns the form of the edited state. Undefined: it stays as it is. */
+  edit: ((state: unknown) => unknown) | undefined;
+  as: string | undefined;
+  dryRun: boolean;
+}
 
 /** The rest of a checkpoint, as far as a fork changes it. */
 interface Rest {
@@ -41,8 +51,9 @@ export async function forkBranch(plan: Plan): Promise<CheckpointRef> {
   const whole = { ...rest, id, ts: new Date().toISOString() };
   // The branch belongs to the same program.
   const mark = encodeMark({ ...decodeMark(header.mark), by: undefined, branch: true });
+  const restPart = { name: "", tag: "json", bytes: Buffer.from(JSON.stringify(whole)) };
   await put(context, to, id, row.id, {
-    parts: [restPart(whole), ...parts],
+    parts: [restPart, ...parts],
     metadata: { tag: "json", bytes: metadata },
     mark,
     dependsOnParent: header.dependsOnParent,
@@ -68,10 +79,6 @@ async function foundAt({ engine }: Context, { run: threadId, ns: namespace }: Ke
   throw new ForkpointError("NOT_FOUND", `thread ${quote(threadId)} has no checkpoint ${quote(id)} any more`);
 }
 
-function restPart(rest: Rest): Part {
-  return { name: "", tag: "json", bytes: Buffer.from(JSON.stringify(rest)) };
-}
-
 /** Returns the metadata of the fork, as `graph.updateState` would write it. */
 function forkMetadata(context: Context, { row }: Plan): Record<string, unknown> {
   const read = row.metadata === null ? null : readValue(context, row.metadata).value;
@@ -94,10 +101,9 @@ function edit({ context, row, found, edit: change }: Plan): { parts: Part[]; res
   }
   const rest = read.value as Rest;
   const parts = found.parts.filter((each) => each !== restStored);
+  if (change === undefined) return { parts, rest };
   const { state } = readValues(context, row, found);
-  const changed = change(state);
-  if (changed === undefined) return { parts, rest };
-  const [before, after] = [toJsonForm(state) as Record<string, unknown>, changed.form];
+  const [before, after] = [toJsonForm(state) as Record<string, unknown>, change(state)];
   if (typeof after !== "object" || after === null || Array.isArray(after)) {
     throw new ForkpointError("INVALID_ARGUMENT", "the state of a graph is an object with a key for each channel");
   }

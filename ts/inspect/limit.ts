@@ -101,15 +101,11 @@ function locate(root: unknown, steps: readonly PathStep[]): Located | undefined 
 }
 
 class Limiter {
-  readonly #depth: number;
-  readonly #items: number;
-  readonly #textBytes: number;
+  readonly #limits;
   #left: number;
 
   constructor({ depth = 3, items = 200, textBytes = 65_536, bytes = 524_288 }: Limits) {
-    this.#depth = depth;
-    this.#items = items;
-    this.#textBytes = textBytes;
+    this.#limits = { depth, items, textBytes };
     this.#left = bytes;
   }
 
@@ -124,7 +120,7 @@ class Limiter {
       kind === null ? [] : [{ form: form as object, kind, path, offset, depth: 0, size, into: out, key: 0 }];
     // The loop also visits what is added while it runs.
     for (const each of closed) {
-      if (each.depth < this.#depth) for (const inner of this.#open(each)) closed.push(inner);
+      if (each.depth < this.#limits.depth) for (const inner of this.#open(each)) closed.push(inner);
     }
     return out[0];
   }
@@ -139,7 +135,7 @@ class Limiter {
     const before = room;
     const shown: Array<{ item: Item; forms: Located[]; parts: Shown[] }> = [];
     for (const item of itemsOf(form, kind)) {
-      if (shown.length === this.#items) break;
+      if (shown.length === this.#limits.items) break;
       const forms = formsOf(item, path, offset);
       const parts = forms.map((each) => this.#shown(each.form, each.path));
       const around = AROUND_ITEM + (item.name === null ? 0 : sizeOf(item.name));
@@ -177,17 +173,17 @@ class Limiter {
       return { form: closed, size: sizeOf(closed), kind };
     }
     const size = sizeOf(form);
-    if (size <= this.#textBytes) return { form, size, kind: null };
+    if (size <= this.#limits.textBytes) return { form, size, kind: null };
     const closed = more(path, size, String(typeOf(form)));
     return { form: closed, size: sizeOf(closed), kind: null };
   }
 
   #text(text: string, path: readonly Step[]): Shown {
-    const size = text.length > this.#textBytes ? Number.POSITIVE_INFINITY : sizeOf(text);
-    if (size <= this.#textBytes) return { form: text, size, kind: null };
+    const size = text.length > this.#limits.textBytes ? Number.POSITIVE_INFINITY : sizeOf(text);
+    if (size <= this.#limits.textBytes) return { form: text, size, kind: null };
     // Not between the halves of a character.
     const end = /[\ud800-\udbff]$/.test(text.slice(0, SHOWN_TEXT)) ? SHOWN_TEXT - 1 : SHOWN_TEXT;
-    const begin = text.slice(0, Math.min(end, this.#textBytes));
+    const begin = text.slice(0, Math.min(end, this.#limits.textBytes));
     const cut = { ...more(path, text.length - begin.length, "Text"), text: begin };
     return { form: cut, size: sizeOf(cut), kind: null };
   }
@@ -213,13 +209,6 @@ function formsOf({ step, steps, key, value }: Item, path: readonly Step[], offse
 
 type Slot = [into: object, key: Step];
 
-function addPair(to: unknown[], { name }: Item, parts: readonly unknown[]): Slot[] {
-  const pair = [name, null];
-  to.push(pair);
-  const value: Slot = [pair, 1];
-  return parts.length === 1 ? [value] : [[pair, 0], value];
-}
-
 /** Returns an empty container of the same kind, to which items can be added, and in the end what was left out. */
 function openedForm(
   form: object,
@@ -229,35 +218,22 @@ function openedForm(
   const list: unknown[] = [];
   const pairs: unknown[] = [];
   const record = {};
-  const addItem = (): Slot[] => [[list, list.push(null) - 1]];
+  const isRecord = kind === "Error" || (kind === "Object" && rest === null && typeOf(form) === undefined);
   const withRest = (items: unknown[]) => (rest === null ? items : [...items, rest]);
-  switch (kind) {
-    case "Object":
-      if (rest === null && typeOf(form) === undefined) {
-        return { add: ({ name }) => [[record, name!]], finish: () => record };
-      }
-      return {
-        add: (item, parts) => addPair(pairs, item, parts),
-        finish: () => ({ $type: kind, value: withRest(pairs) }),
-      };
-    case "Map":
-      return {
-        add: (item, parts) => addPair(pairs, item, parts),
-        finish: () => ({ $type: kind, value: withRest(pairs) }),
-      };
-    case "Error":
-      return {
-        add: ({ name }) => [[record, name!]],
-        finish: () => ({ $type: kind, value: record, ...(rest === null ? {} : { more: rest }) }),
-      };
-    case "List":
-      return { add: addItem, finish: () => withRest(list) };
-    case "Set":
-      return { add: addItem, finish: () => ({ $type: kind, value: withRest(list) }) };
-    case "Array":
-      return {
-        add: (item, parts) => (item.name === null ? addItem() : addPair(pairs, item, parts)),
-        finish: () => ({ ...form, value: withRest(list), properties: pairs }),
-      };
-  }
+  return {
+    add({ name }, parts) {
+      if (isRecord) return [[record, name!]];
+      if (name === null && kind !== "Map") return [[list, list.push(null) - 1]];
+      const pair = [name, null];
+      pairs.push(pair);
+      const value: Slot = [pair, 1];
+      return parts.length === 1 ? [value] : [[pair, 0], value];
+    },
+    finish() {
+      if (kind === "List") return withRest(list);
+      if (kind === "Array") return { ...form, value: withRest(list), properties: pairs };
+      if (kind === "Error") return { $type: kind, value: record, ...(rest === null ? {} : { more: rest }) };
+      return isRecord ? record : { $type: kind, value: withRest(kind === "Set" ? list : pairs) };
+    },
+  };
 }

@@ -4,15 +4,16 @@ import { ForkpointError, isArray, quote, typeError } from "../bridge/errors.js";
 import { requireId } from "../store/ids.js";
 import { findCheckpoint } from "./checkpoints.js";
 import type { Context } from "./context.js";
-import { everyRow } from "./every-row.js";
-import { newestOf, readLineups } from "./rows.js";
+import { everyRow, newestOf, readLineups, recentRuns } from "./rows.js";
 import { type Key, inspect } from "./wire.js";
 
-/** Removes a run, or some of its checkpoints. */
 export async function remove(context: Context, key: Key, given: unknown): Promise<{ removed: number }> {
   const { native } = context.engine;
   if (given === undefined) {
-    const removed = await countOf(context, key);
+    // A thread is removed with the namespaces of its subgraphs.
+    const keys = await namespacesOf(context, key);
+    const lineups = await readLineups(context, keys.map(newestOf));
+    const removed = lineups.reduce((sum, { total }) => sum + total, 0);
     await inspect.call(native, "remove", { of: key, ids: undefined, reopen: [] });
     return { removed };
   }
@@ -30,26 +31,14 @@ export async function remove(context: Context, key: Key, given: unknown): Promis
   return { removed: ids.size };
 }
 
-/** Counts the checkpoints of a run. A thread is removed with the namespaces of its subgraphs. */
-async function countOf(context: Context, key: Key): Promise<number> {
-  const keys = await namespacesOf(context, key);
-  const wanted = keys.map(newestOf);
-  const lineups = await readLineups(context, wanted);
-  return lineups.reduce((sum, { total }) => sum + total, 0);
-}
-
 /** Returns the namespaces that belong to a thread, itself included. */
-export async function namespacesOf({ engine }: Pick<Context, "engine">, key: Key): Promise<Key[]> {
+export async function namespacesOf(context: Pick<Context, "engine">, key: Key): Promise<Key[]> {
   if (key.ns !== "" || !["langgraph", "tinyagents"].includes(key.space)) return [key];
   const keys: Key[] = [];
-  let after: number | undefined;
-  for (;;) {
-    const fields = { spaces: [key.space], matching: key.run, after, limit: 500 };
-    const found = await inspect.call(engine.native, "recent", fields);
+  for await (const found of recentRuns(context, { spaces: [key.space], matching: key.run, limit: 500 })) {
     for (const { run, ns } of found) if (run === key.run) keys.push({ ...key, ns: ns ?? "" });
-    if (found.length < 500) return keys;
-    after = found.at(-1)!.position;
   }
+  return keys;
 }
 
 /** Returns the checkpoints that stay and lose their last child. */

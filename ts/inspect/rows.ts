@@ -2,7 +2,7 @@
 
 import { type Context, ORDERED, SESSIONS, refOf, shownNs } from "./context.js";
 import { readValue } from "./values.js";
-import { type Key, type Row, type RowPage, type Wanted, inspect, openPages } from "./wire.js";
+import { type FoundRun, type Key, type Row, type RowPage, type Wanted, inspect, openPages } from "./wire.js";
 import type { CheckpointInfo } from "./views.js";
 
 /** Asks for the newest checkpoint of a run, and so for the number of its checkpoints. */
@@ -15,17 +15,42 @@ export function readPages({ engine }: Pick<Context, "engine">, pages: Wanted[]):
   return pages.length === 0 ? Promise.resolve([]) : inspect.find(engine.native, "rows", { pages }, openPages);
 }
 
+/** Lists the runs of some contracts whose name contains a text, in pages of `limit`: the one that was active last first. */
+export async function* recentRuns(
+  { engine }: Pick<Context, "engine">,
+  fields: { spaces: string[]; matching: string; after?: number | undefined; limit: number },
+): AsyncGenerator<FoundRun[]> {
+  let { after } = fields;
+  for (;;) {
+    const found = await inspect.call(engine.native, "recent", { ...fields, after });
+    if (found.length > 0) yield found;
+    if (found.length < fields.limit) return;
+    after = found.at(-1)!.position;
+  }
+}
+
+/** The number of checkpoints that one call lists. */
+const PAGE = 500;
+
+/** Lists all checkpoints of a run, the oldest first. */
+export async function* everyRow(context: Context, key: Key): AsyncGenerator<Row> {
+  let from: Wanted["from"] = "end";
+  for (;;) {
+    const [page] = await readPages(context, [{ ...key, from, newestFirst: false, limit: PAGE, sums: false }]);
+    yield* page!.rows;
+    if (page!.rows.length < PAGE) return;
+    from = { after: page!.rows.at(-1)!.place };
+  }
+}
+
 /**
  * Shows a checkpoint. `before` is the one before it in the run, which counts as the parent if the contract stores no
  * parents.
  */
 export function infoOf(context: Context, row: Row, before: Pick<Row, "id"> | undefined): CheckpointInfo {
-  const { space, run, ns } = refOf(row);
   const { label, meta } = describe(context, row);
   return {
-    space,
-    run,
-    ns,
+    ...refOf(row),
     id: row.id,
     seq: row.seq,
     step: row.step,

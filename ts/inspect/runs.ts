@@ -5,8 +5,8 @@ import { holdersOf } from "../store/lease.js";
 import { flag, oneOf, readRecord, text, whole } from "../store/options.js";
 import { storeCalls } from "../bridge/wire.js";
 import { cursorOption, limitOption } from "./checkpoints.js";
-import { type Context, SESSIONS, SPACES, isMain, readSpace, refOf, shownNs } from "./context.js";
-import { type Lineup, infoOf, readLineups } from "./rows.js";
+import { type Context, SESSIONS, SPACES, isMain, readSpace, refOf, shownNs, spaceOf } from "./context.js";
+import { type Lineup, infoOf, readLineups, recentRuns } from "./rows.js";
 import { readStatus } from "./status.js";
 import { type FoundRun, type Key, inspect } from "./wire.js";
 import type { Page, RunInfo, Space, Status } from "./views.js";
@@ -106,16 +106,10 @@ function batchSize({ match, status, group, since, ns, allNs }: RunQuery, limit: 
 
 const sources = { active: byActivity, began: byBeginning, size: bySize };
 
-async function* byActivity({ engine }: Context, query: RunQuery, limit: number): AsyncGenerator<FoundRun[]> {
-  const size = batchSize(query, limit);
-  const fields = { spaces: contractsOf(query.space), matching: query.match ?? "" };
-  let after = query.cursor === undefined ? undefined : Number(query.cursor);
-  for (;;) {
-    const found = await inspect.call(engine.native, "recent", { ...fields, after, limit: size });
-    if (found.length > 0) yield found;
-    if (found.length < size) return;
-    after = found.at(-1)!.position;
-  }
+function byActivity(context: Context, query: RunQuery, limit: number): AsyncGenerator<FoundRun[]> {
+  const after = query.cursor === undefined ? undefined : Number(query.cursor);
+  const fields = { spaces: contractsOf(query.space), matching: query.match ?? "", after };
+  return recentRuns(context, { ...fields, limit: batchSize(query, limit) });
 }
 
 /** Merges the lists of all contracts. Positions count over all contracts. */
@@ -161,7 +155,7 @@ async function* bySize(context: Context, query: RunQuery): AsyncGenerator<FoundR
   const seen = new Set<string>();
   const once = sorted.filter(({ space, run, ns }) => {
     if (run === null) return false;
-    const name = JSON.stringify([space === SESSIONS ? "helix" : space, run, ns]);
+    const name = JSON.stringify([spaceOf(space ?? ""), run, ns]);
     return !seen.has(name) && seen.add(name);
   });
   const runs = once.map(({ space, run, ns }, position) => ({ position, space: space!, run: run!, ns }));
@@ -170,11 +164,7 @@ async function* bySize(context: Context, query: RunQuery): AsyncGenerator<FoundR
 
 /** Shows runs. A run that does not exist any more becomes null, and so does a run that is in the list twice. */
 async function showAll(context: Context, runs: readonly FoundRun[], options: RunQuery): Promise<Array<RunInfo | null>> {
-  const keys = runs.map(({ space, run, ns }): Key => ({
-    space: space === SESSIONS ? "helix" : space,
-    run,
-    ns: ns ?? "",
-  }));
+  const keys = runs.map(({ space, run, ns }): Key => ({ space: spaceOf(space), run, ns: ns ?? "" }));
   const sums = options.withBytes === true;
   const lineups = await readLineups(
     context,
@@ -208,8 +198,7 @@ async function holders({ engine }: Context, keys: readonly Key[]): Promise<Array
   for (const space of new Set(keys.map((key) => key.space))) {
     const runs = keys.filter((key) => key.space === space && key.ns === "").map(({ run }) => run);
     const found = await holdersOf(engine.native, space, runs);
-    for (const [at, holder] of found.entries())
-      leases.set(JSON.stringify([space, runs[at]]), holder && { holder: holder.holder, until: holder.until });
+    for (const [at, holder] of found.entries()) leases.set(JSON.stringify([space, runs[at]]), holder);
   }
   return keys.map(({ space, run, ns }) => (ns === "" ? (leases.get(JSON.stringify([space, run])) ?? null) : null));
 }
@@ -224,19 +213,17 @@ async function runInfo(
   const rows = current === undefined ? page.rows : [current, ...page.rows];
   const [newest, before] = rows as [Lineup["page"]["rows"][0], Lineup["page"]["rows"][0] | undefined];
   const latest = infoOf(context, newest, before);
-  const { space, run, ns } = refOf(newest);
+  const ref = refOf(newest);
   const { origin, sums } = page;
   const found = withStatus ? await readStatus(context, newest) : null;
   return {
-    space,
-    run,
-    ns,
+    ...ref,
     group: newest.group,
     checkpoints: total,
     began: sums === null ? null : page.rows.length > 0 ? sums.began : newest.savedAt,
     active: newest.savedAt,
     latest,
-    forkedFrom: origin && { space, run: origin.run ?? run, ns: shownNs(space, origin.ns), id: origin.id },
+    forkedFrom: origin && { ...ref, run: origin.run ?? ref.run, ns: shownNs(ref.space, origin.ns), id: origin.id },
     status: found?.status ?? null,
     statusWhy: found?.why ?? null,
     bytes: withBytes && sums !== null ? { logical: sums.logical, stored: sums.stored } : null,

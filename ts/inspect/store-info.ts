@@ -1,11 +1,10 @@
 /** Says what a store is, and how much is in it. */
 
-import { readFileSync } from "node:fs";
-import { join } from "node:path";
 import { readRecord, whole } from "../store/options.js";
+import { sizesOf } from "../store/retention.js";
 import { storeCalls } from "../bridge/wire.js";
-import { type Context, SESSIONS, SPACES, refOf } from "./context.js";
-import { type FoundSpace, inspect } from "./wire.js";
+import { type Context, SESSIONS, SPACES, refOf, spaceOf } from "./context.js";
+import { inspect } from "./wire.js";
 import type { InspectedStats, StoreInfo } from "./views.js";
 
 type SpaceStats = StoreInfo["spaces"][number];
@@ -13,19 +12,16 @@ type SpaceStats = StoreInfo["spaces"][number];
 /** Adds up the contracts of each space. A space without runs is left out. */
 async function spacesOf({ engine }: Context): Promise<SpaceStats[]> {
   const found = await inspect.call(engine.native, "spaces", {});
-  const named = (name: string): FoundSpace | undefined => found.find(({ space }) => space === name);
-  const spaces = SPACES.map((space): SpaceStats => {
-    const { runs = 0, checkpoints = 0, logicalBytes = 0, storedBytes = 0 } = named(space) ?? {};
-    if (space !== "helix") return { space, runs, checkpoints, logicalBytes, storedBytes };
-    // Each session has one row, whether or not it has checkpoints.
-    const rows = named(SESSIONS);
-    return {
-      space,
-      runs: Math.max(runs, rows?.runs ?? 0),
-      checkpoints: checkpoints + (rows?.checkpoints ?? 0),
-      logicalBytes: logicalBytes + (rows?.logicalBytes ?? 0),
-      storedBytes: storedBytes + (rows?.storedBytes ?? 0),
-    };
+  const spaces = SPACES.map((space) => {
+    const sum: SpaceStats = { space, runs: 0, checkpoints: 0, logicalBytes: 0, storedBytes: 0 };
+    for (const part of found.filter((each) => spaceOf(each.space) === space)) {
+      // A session is in both contracts of Helix: with its checkpoints, if it has some, and with its current state.
+      sum.runs = Math.max(sum.runs, part.runs);
+      sum.checkpoints += part.checkpoints;
+      sum.logicalBytes += part.logicalBytes;
+      sum.storedBytes += part.storedBytes;
+    }
+    return sum;
   });
   return spaces.filter(({ runs }) => runs > 0);
 }
@@ -33,14 +29,8 @@ async function spacesOf({ engine }: Context): Promise<SpaceStats[]> {
 export async function infoOfStore(context: Context): Promise<StoreInfo> {
   const { target, write, engine } = context;
   const { backend } = engine.native;
-  return { version: version(), target, backend, write, spaces: await spacesOf(context) };
-}
-
-let known: string | undefined;
-
-function version(): string {
-  known ??= (JSON.parse(readFileSync(join(__dirname, "../../package.json"), "utf8")) as { version: string }).version;
-  return known;
+  const { version } = require("../../package.json") as { version: string };
+  return { version, target, backend, write, spaces: await spacesOf(context) };
 }
 
 const statsOptions = { largest: whole(0, 1000, "entries") };
@@ -56,21 +46,13 @@ export async function statsOf(context: Context, given: unknown): Promise<Inspect
   const found = await storeCalls.call(native, "stats", { contract: undefined, largest });
   const spaces: InspectedStats["spaces"] = {};
   for (const { space, ...sizes } of await spacesOf(context)) spaces[space] = sizes;
-  const { logicalBytes, storedBytes, fileBytes, logBytes, freeBytes } = found;
   return {
-    checkpoints: found.checkpoints,
-    lineages: found.lineages,
-    logicalBytes,
-    storedBytes,
-    ratio: storedBytes === 0 ? 1 : logicalBytes / storedBytes,
-    ...(fileBytes !== null && { fileBytes }),
-    records: found.records,
-    recordBytes: found.recordBytes,
+    ...sizesOf(found),
     largest: found.largest
       .filter(isShown)
       .map((of) => Object.assign(of, refOf({ space: of.space!, run: of.run ?? of.lineage, ns: of.ns }))),
     spaces,
-    walBytes: logBytes,
-    freeBytes,
+    walBytes: found.logBytes,
+    freeBytes: found.freeBytes,
   };
 }

@@ -2,9 +2,9 @@
 
 import { type Stored, builtInFormat } from "../bridge/serializer.js";
 import type { Context } from "./context.js";
-import { Opaque } from "../bridge/json-form/to-json-form.js";
+import { opaque } from "../bridge/json-form/to-json-form.js";
 
-/** A value that was read. An unreadable one is an {@link Opaque}. */
+/** A value that was read. Of one that is not readable, only the form is known. */
 export interface Read {
   value: unknown;
   readable: boolean;
@@ -22,5 +22,5 @@ export function readValue({ formats }: Pick<Context, "formats">, { tag, bytes }:
   } catch {
     // Bytes of another program, or of a newer version. They are shown as they are.
   }
-  return { value: new Opaque(tag, bytes), readable: false };
+  return { value: opaque(tag, bytes), readable: false };
 }

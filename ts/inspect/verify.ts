@@ -6,7 +6,7 @@ import { isArray, typeError } from "../bridge/errors.js";
 import { flag, readRecord } from "../store/options.js";
 import { stepOptions } from "../store/retention.js";
 import { storeCalls, type Finding, type VerifyReport } from "../bridge/wire.js";
-import { type Context, SESSIONS, readKey, shownNs } from "./context.js";
+import { type Context, SESSIONS, readKey, shownNs, spaceOf } from "./context.js";
 import type { Key } from "./wire.js";
 
 const verifyOptions = {
@@ -35,7 +35,7 @@ function isAbout({ ref }: Finding, runs: readonly Key[]): boolean {
   const about = ref?.run ?? (ref?.space === SESSIONS ? ref.id : null);
   if (ref === null || about === null) return true;
   return runs.some(({ space, run, ns }) => {
-    if (about !== run || (ref.space !== null && (ref.space === SESSIONS ? "helix" : ref.space) !== space)) return false;
+    if (about !== run || (ref.space !== null && spaceOf(ref.space) !== space)) return false;
     const wholeThread = ns === "" && space !== "storage";
     return wholeThread || ref.ns === null || (shownNs(space, ref.ns) ?? "") === ns;
   });

@@ -32,7 +32,6 @@ const watchOptions = {
   signal: signalOption,
 };
 
-/** Yields what is saved. */
 export async function* watch(
   context: Context,
   given: unknown,
@@ -53,19 +52,17 @@ export async function* watch(
   if (last > 0 && page !== undefined) {
     const rows = await lastSaved(context, last, isWanted);
     // The loop yields what was saved meanwhile.
-    for (const event of await eventsOf(
+    yield* await eventsOf(
       context,
       rows.filter(({ seq }) => seq <= after),
-    ))
-      yield event;
+    );
   }
   while (!stopped()) {
-    const { version, wait }: Partial<FeedPage> = page ?? {};
     // The last checkpoint that was seen is read again: another one in its place shows that the database went back.
     const anchored = seen.has(after);
     const from = anchored ? after - 1 : after;
-    const found = await look(context, { after: from, newestFirst: false, limit: PAGE, version, wait });
-    const isUnchanged = found.version !== null && found.version === version;
+    const found = await look(context, { after: from, newestFirst: false, limit: PAGE }, page);
+    const isUnchanged = found.version !== null && found.version === page?.version;
     const rows = found.rows.filter((row) => !seen.is(row));
     const isGone = anchored && !isUnchanged && rows.length === found.rows.length;
     if (isGone || isRemoval(page, found, rows.length, counted)) {
@@ -85,7 +82,8 @@ export async function* watch(
       if (stopped()) return;
       yield event;
     }
-    if (found.rows.length < PAGE && !(await paused(pause, signal))) return;
+    // An abort ends the pause, and then the loop.
+    if (found.rows.length < PAGE) await sleep(pause, undefined, signal && { signal }).catch(() => {});
   }
 }
 
@@ -131,26 +129,13 @@ class Seen {
 
 const identityOf = ({ space, run, ns, id, savedAt }: Row) => JSON.stringify([space, run, ns, id, savedAt]);
 
-/** Waits. Returns false if the signal has aborted meanwhile. */
-function paused(ms: number, signal: AbortSignal | undefined): Promise<boolean> {
-  return sleep(ms, true, signal && { signal }).catch(() => false);
-}
-
+/** `before` is the page that was read last. */
 function look(
   { engine }: Context,
-  {
-    version,
-    wait,
-    ...fields
-  }: Pick<FeedPage, never> & {
-    after: number;
-    newestFirst: boolean;
-    limit: number;
-    version?: number | null | undefined;
-    wait?: FeedPage["wait"] | undefined;
-  },
+  fields: { after: number; newestFirst: boolean; limit: number },
+  before?: FeedPage,
 ): Promise<FeedPage> {
-  const known = { version: version ?? undefined, wait: wait ?? undefined };
+  const known = { version: before?.version ?? undefined, wait: before?.wait ?? undefined };
   return inspect.find(engine.native, "feed", { ...fields, ...known }, openFeed);
 }
 
@@ -170,7 +155,6 @@ async function lastSaved(context: Context, count: number, isWanted: (row: Row) =
   }
 }
 
-/** Shows saved checkpoints. */
 async function eventsOf(context: Context, rows: readonly Row[]): Promise<StoreEvent[]> {
   const shown = await Promise.all(rows.map((row) => showSaved(context, row)));
   return shown.map((checkpoint, at) => ({ type: "saved", seq: rows[at]!.seq, checkpoint }));

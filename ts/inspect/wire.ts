@@ -1,14 +1,10 @@
 /** Declares the engine's calls that look into a store. See `src/contract/inspect.rs`. */
 
 import { Contract, type Exact, type Unpack, type PackedPart, type Part } from "../bridge/wire.js";
-import type { Status } from "./views.js";
+import type { RunKey as Key } from "../bridge/native.js";
+import type { Status, StoreInfo } from "./views.js";
 
-/** Names a run. `ns` is empty for contracts without namespaces. */
-export interface Key {
-  space: string;
-  run: string;
-  ns: string;
-}
+export type { Key };
 
 /** A run in a listing. The next page continues from `position`. */
 export interface FoundRun {
@@ -45,7 +41,6 @@ export interface Row<P = Part> {
   place: string;
 }
 
-/** A page of the checkpoints of a run. */
 export interface RowPage<P = Part> {
   /** The number of all checkpoints of the run. */
   checkpoints: number;
@@ -71,7 +66,6 @@ export interface Wait {
   upTo: Exact;
 }
 
-/** What was saved. */
 export interface FeedPage<P = Part> {
   rows: Array<Row<P>>;
   next: number;
@@ -81,7 +75,6 @@ export interface FeedPage<P = Part> {
   version: number | null;
 }
 
-/** A write of a checkpoint. */
 export interface FoundWrite<P = Part> {
   task: string;
   index: number;
@@ -97,17 +90,8 @@ export interface FoundCheckpoint<P = Part> {
   records: P[] | null;
 }
 
-/** How much a contract holds. */
-export interface FoundSpace {
-  space: string;
-  runs: number;
-  checkpoints: number;
-  logicalBytes: number;
-  storedBytes: number;
-}
-
 interface InspectCalls {
-  spaces(fields: {}): FoundSpace[];
+  spaces(fields: {}): StoreInfo["spaces"];
   recent(fields: { spaces: string[]; matching: string; after: number | undefined; limit: number }): FoundRun[];
   began(fields: { space: string; group: string; before: number | undefined; limit: number }): FoundRun[];
   forks(fields: Key): FoundRun[];

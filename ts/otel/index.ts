@@ -6,14 +6,7 @@
 import "../bridge/bundled.js";
 import type { Attributes, Histogram, MeterProvider, MetricOptions, Span, TracerProvider } from "@opentelemetry/api";
 import { performance } from "node:perf_hooks";
-import {
-  type Kind,
-  channels,
-  failures,
-  type CallContext,
-  type CallFailure,
-  type CallSubject,
-} from "../bridge/channels.js";
+import { type Kind, channels, failures, type CallContext, type CallFailure } from "../bridge/channels.js";
 import { ForkpointError, isForkpointError, messageOf, show, typeError } from "../bridge/errors.js";
 import { type OptionParser, readRecord } from "../store/options.js";
 
@@ -41,14 +34,6 @@ function loadApi(): typeof import("@opentelemetry/api") {
 /** The name and the version under which spans and metrics are recorded. */
 const scope = ["forkpoint", (require("../../package.json") as { version: string }).version] as const;
 
-/** The names of `db.system.name`. OpenTelemetry knows the first two. */
-const systems: Record<CallSubject["backend"], string> = {
-  sqlite: "sqlite",
-  postgres: "postgresql",
-  jsonl: "jsonl",
-  memory: "memory",
-};
-
 /** The buckets that OpenTelemetry's conventions want for the duration of a call, in seconds. */
 const SECONDS = [0.001, 0.005, 0.01, 0.05, 0.1, 0.5, 1, 5, 10];
 /** From 1 to 1,024 saves. */
@@ -56,7 +41,6 @@ const SAVES = Array.from({ length: 11 }, (_, power) => 2 ** power);
 /** From 256 bytes to 64 MiB. */
 const BYTES = Array.from({ length: 10 }, (_, power) => 256 * 4 ** power);
 
-/** Makes the metrics with a provider. */
 function metricsOf(provider: MeterProvider) {
   const meter = provider.getMeter(...scope);
   const histogram = (name: string, unit: string, description: string, explicitBucketBoundaries: number[]): Histogram =>
@@ -90,17 +74,13 @@ class Recorder {
   readonly #tracer;
   readonly #metrics;
   readonly #calls = new WeakMap<CallContext, { span: Span; began: number }>();
-  readonly #subscribers = Object.entries(channels).map(([name, { start, asyncEnd }]) => {
-    const kind = name as Kind;
-    return [
-      { channel: start, hear: (context: unknown) => this.#begin(kind, context as CallContext) },
-      { channel: asyncEnd, hear: (context: unknown) => this.#end(kind, context as CallContext) },
-    ];
-  });
-  readonly #corrupt = (failure: unknown) => {
-    const { space } = failure as CallFailure;
-    this.#metrics().corrupt.add(1, known({ "forkpoint.space": space }));
-  };
+  readonly #subscribers = [
+    ...Object.entries(channels).flatMap(([name, { start, asyncEnd }]) => [
+      { channel: start, hear: (context: unknown) => this.#begin(name as Kind, context as CallContext) },
+      { channel: asyncEnd, hear: (context: unknown) => this.#end(name as Kind, context as CallContext) },
+    ]),
+    { channel: failures.CORRUPT, hear: (failure: unknown) => this.#fail(failure as CallFailure) },
+  ];
 
   constructor({ tracerProvider, meterProvider }: InstrumentOptions) {
     this.tracerProvider = tracerProvider;
@@ -113,13 +93,15 @@ class Recorder {
   }
 
   subscribe(): void {
-    for (const { channel, hear } of this.#subscribers.flat()) channel.subscribe(hear);
-    failures.CORRUPT.subscribe(this.#corrupt);
+    for (const { channel, hear } of this.#subscribers) channel.subscribe(hear);
   }
 
   unsubscribe(): void {
-    for (const { channel, hear } of this.#subscribers.flat()) channel.unsubscribe(hear);
-    failures.CORRUPT.unsubscribe(this.#corrupt);
+    for (const { channel, hear } of this.#subscribers) channel.unsubscribe(hear);
+  }
+
+  #fail({ space }: CallFailure): void {
+    this.#metrics().corrupt.add(1, known({ "forkpoint.space": space }));
   }
 
   #begin(kind: Kind, context: CallContext): void {
@@ -161,7 +143,9 @@ class Recorder {
 }
 
 function callOf({ backend, operation }: CallContext): Attributes {
-  return { "db.system.name": systems[backend], "db.operation.name": operation };
+  // OpenTelemetry's own name of Postgres.
+  const system = backend === "postgres" ? "postgresql" : backend;
+  return { "db.system.name": system, "db.operation.name": operation };
 }
 
 /** Returns the address of a server, from the target of a store. Several servers are one text without ports. */
@@ -193,7 +177,6 @@ const provider =
 
 const instrumentOptions = { tracerProvider: provider("getTracer"), meterProvider: provider("getMeter") };
 
-/** The recorders that are subscribed. */
 const recorders = new Set<Recorder>();
 
 /**

@@ -1,7 +1,39 @@
-/** Limits the memory of the snapshots that are not stored yet. */
+/** What a store still does: its operations in progress, and the snapshots that are not stored yet. */
 
 import { ForkpointError } from "../bridge/errors.js";
 import type { Format } from "../bridge/serializer.js";
+
+/** Counts the operations in progress, so that `close` can wait until they end. One operation may make several calls. */
+export class Activity {
+  #count = 0;
+  #waiting: Array<() => void> = [];
+
+  begin(): void {
+    this.#count += 1;
+  }
+
+  end(): void {
+    this.#count -= 1;
+    if (this.#count > 0) return;
+    const waiting = this.#waiting;
+    this.#waiting = [];
+    for (const resolve of waiting) resolve();
+  }
+
+  async during<T>(work: () => Promise<T>): Promise<T> {
+    this.begin();
+    try {
+      return await work();
+    } finally {
+      this.end();
+    }
+  }
+
+  /** Resolves when no operation is in progress. */
+  idle(): Promise<void> {
+    return this.#count === 0 ? Promise.resolve() : new Promise((resolve) => this.#waiting.push(resolve));
+  }
+}
 
 /** About how much memory a call takes besides its snapshot. */
 const CALL_BYTES = 1_024;
@@ -12,7 +44,8 @@ const CALL_BYTES = 1_024;
  */
 export class Backlog {
   readonly #most: number;
-  #bytes = 0;
+  /** The bytes that wait. */
+  bytes = 0;
 
   constructor(maxQueueBytes: number) {
     this.#most = maxQueueBytes;
@@ -20,21 +53,16 @@ export class Backlog {
 
   /** Admits a save, before its snapshot is taken. An empty backlog admits every save. Throws `BUSY` if it is full. */
   admit(): Held {
-    if (this.#bytes >= this.#most) {
+    if (this.bytes >= this.#most) {
       throw new ForkpointError(
         "BUSY",
-        `the store waits to write ${this.#bytes} bytes, and its maxQueueBytes is ${this.#most}. Nothing of this call was ` +
+        `the store waits to write ${this.bytes} bytes, and its maxQueueBytes is ${this.#most}. Nothing of this call was ` +
           "stored. Await earlier saves and call again, or open the store with a higher maxQueueBytes",
       );
     }
     const held = new Held(this);
     held.add(CALL_BYTES);
     return held;
-  }
-
-  /** Counts bytes that wait. A negative number counts bytes that wait no longer. */
-  count(bytes: number): void {
-    this.#bytes += bytes;
   }
 }
 
@@ -50,12 +78,12 @@ export class Held {
   /** Counts bytes of the save's snapshot. */
   add(bytes: number): void {
     this.#bytes += bytes;
-    this.#backlog.count(bytes);
+    this.#backlog.bytes += bytes;
   }
 
   /** Called when the save has ended, whatever became of it. */
   release(): void {
-    this.#backlog.count(-this.#bytes);
+    this.#backlog.bytes -= this.#bytes;
     this.#bytes = 0;
   }
 

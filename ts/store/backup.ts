@@ -71,28 +71,28 @@ export async function backup(
   const work = new Backup(native, path, overwrite);
   let last: string | null = null;
   let thrown: { reason: unknown } | undefined;
-  const look = () => {
-    if (thrown === undefined && signal?.aborted) thrown = { reason: signal.reason };
-    if (thrown === undefined && closing()) {
-      thrown = { reason: new ForkpointError("CLOSED", "the store was closed before the backup ended") };
-    }
+  const report = () => {
     const progress = work.progress();
-    if (thrown === undefined && progress !== null && progress !== last) {
-      last = progress;
-      try {
-        onProgress?.(parse(progress) as BackupProgress);
-      } catch (error) {
-        thrown = { reason: error };
-      }
+    if (progress === null || progress === last) return;
+    last = progress;
+    onProgress?.(parse(progress) as BackupProgress);
+  };
+  const look = () => {
+    if (thrown !== undefined) return;
+    try {
+      signal?.throwIfAborted();
+      if (closing()) throw new ForkpointError("CLOSED", "the store was closed before the backup ended");
+      report();
+    } catch (reason) {
+      thrown = { reason };
+      work.cancel();
     }
-    if (thrown !== undefined) work.cancel();
   };
   const timer = setInterval(look, INTERVAL);
   activity.begin();
   try {
     const result = parse(await work.run()) as BackupResult;
-    const progress = work.progress();
-    if (progress !== null && progress !== last) onProgress?.(parse(progress) as BackupProgress);
+    report();
     return result;
   } catch (error) {
     tellFailure(error, subjectOf(native, "backup", {}));

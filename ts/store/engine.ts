@@ -1,7 +1,4 @@
-/** The type `Engine`: an open store, behind its public classes. */
-
-import type { Activity } from "./activity.js";
-import type { Backlog } from "./backlog.js";
+import type { Activity, Backlog } from "./backlog.js";
 import type { HeldLease } from "./lease.js";
 import type { NativeStore } from "../bridge/native.js";
 import type { Retention } from "./options.js";

@@ -1,7 +1,6 @@
 /** The store behind the object of a contract: its own, or one that others use too. */
 
-import { Activity } from "./activity.js";
-import type { Held } from "./backlog.js";
+import { Activity, type Held } from "./backlog.js";
 import { tellFailure, tellRefusal } from "../bridge/channels.js";
 import { check, type CheckOptions } from "./check.js";
 import type { Engine } from "./engine.js";
@@ -10,7 +9,8 @@ import { HeldLease, fenced, leaseOption, releaseAll, takeLease, type LeaseOption
 import type { Retention, StoreOptions } from "./options.js";
 import { prune, stats, vacuum, type PruneOptions, type StatsOptions } from "./retention.js";
 import type { PruneProgress, RunPruneResult, StoreStats } from "./results.js";
-import { type RunKey, readRun, type RunRef } from "./run-ref.js";
+import type { RunKey } from "../bridge/native.js";
+import { readRun, type RunRef } from "./run-ref.js";
 import type { Format } from "../bridge/serializer.js";
 import { Store, engineOf, openInBackground } from "./store.js";
 import { subjectOf, type VerifyReport } from "../bridge/wire.js";
@@ -21,7 +21,8 @@ import { subjectOf, type VerifyReport } from "../bridge/wire.js";
  */
 export class StoreHandle {
   readonly #store: Store;
-  readonly #owned: boolean;
+  /** True if this handle opened its store. False if the store is shared. */
+  readonly owned: boolean;
   readonly #contract: string;
   readonly #activity = new Activity();
   /** The lease that all writes carry. Null: none. */
@@ -43,10 +44,10 @@ export class StoreHandle {
       if (options !== undefined)
         throw typeError("the target is an open store, which has its own options: pass the options to openStore()");
       this.#store = target as Store;
-      this.#owned = false;
+      this.owned = false;
     } else {
       this.#store = openInBackground(target as string | URL, options);
-      this.#owned = true;
+      this.owned = true;
     }
   }
 
@@ -77,22 +78,14 @@ export class StoreHandle {
     return engineOf(this.#store).native.databasePath ?? this.#store;
   }
 
-  /** True if this handle opened its store. False if the store is shared. */
-  get owned(): boolean {
-    return this.#owned;
-  }
-
-  /** True if all writes carry a lease. */
   get isLeased(): boolean {
     return this.#lease !== null;
   }
 
-  /** The retention limits that the store was opened with. */
   get retention(): Retention {
     return engineOf(this.#store).retention;
   }
 
-  /** The format that turns values into bytes. */
   get format(): Format {
     return engineOf(this.#store).format;
   }
@@ -181,7 +174,6 @@ export class StoreHandle {
     }
   }
 
-  /** Takes the lease of a run of this contract. */
   lease(run: RunRef, options?: LeaseOptions): Promise<HeldLease> {
     return this.leasing((engine, own) => takeLease(engine, readRun(run, this.#contract), options, own));
   }
@@ -201,7 +193,6 @@ export class StoreHandle {
     return this.run((engine) => prune(engine, this.#contract, options, () => this.closing, prunedRuns));
   }
 
-  /** In the result, a lineage is called a run, because the contract uses that name. */
   stats(options: StatsOptions | undefined) {
     return this.run(async (engine) => inRuns(await stats(engine, this.#contract, options)));
   }
@@ -223,7 +214,7 @@ export class StoreHandle {
   async #close(): Promise<void> {
     await this.#activity.idle();
     await releaseAll(this.#leases);
-    if (this.#owned) await this.#store.close();
+    if (this.owned) await this.#store.close();
   }
 }
 

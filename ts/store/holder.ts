@@ -24,7 +24,6 @@ function processNamespace(): string {
   }
 }
 
-/** Names this process. */
 export function thisProcess(): string {
   return `process ${process.pid} on ${machine()}`;
 }

@@ -1,8 +1,5 @@
-/** Checks ids. */
-
 import { ForkpointError, isArray, readingArgument, show, typeError } from "../bridge/errors.js";
 
-/** Checks a text. */
 export function text(value: unknown, what: string): string {
   if (typeof value !== "string") throw typeError(`${what} must be a string, and is ${show(value)}`);
   return value;
@@ -24,7 +21,6 @@ export function idOrNull(given: unknown, what: string): string | null {
   return id.isWellFormed() ? id : null;
 }
 
-/** Checks an id that may be missing. */
 export function optionalId(id: unknown, what: string): string | undefined {
   return id === undefined || id === null ? undefined : requireId(id, what);
 }
@@ -35,7 +31,6 @@ export function listOf<T>(check: (item: unknown, what: string) => T, list: unkno
   return readingArgument(what, () => [...list]).map((item, at) => check(item, `${what}[${at}]`));
 }
 
-/** Checks a list of ids before a write. */
 export const requireIds = (ids: unknown, what: string): string[] => listOf(requireId, ids, what);
 
 /**

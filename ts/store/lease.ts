@@ -9,9 +9,8 @@ import { randomUUID } from "node:crypto";
 import { performance } from "node:perf_hooks";
 import { ForkpointError, isOvertaken, quote, show, typeError } from "../bridge/errors.js";
 import { hasEnded, thisProcess } from "./holder.js";
-import type { Fence, NativeStore } from "../bridge/native.js";
+import type { Fence, NativeStore, RunKey } from "../bridge/native.js";
 import { type OptionParser, readRecord, signalOption, whole } from "./options.js";
-import type { RunKey } from "./run-ref.js";
 import { Contract as Calls } from "../bridge/wire.js";
 import type { LeaseHolder } from "../bridge/forkpoint-error.js";
 
@@ -60,7 +59,6 @@ export interface Lease extends AsyncDisposable, LeaseHolder {
   [Symbol.asyncDispose](): Promise<void>;
 }
 
-/** The default of `ttlMs`. */
 export const TTL_MS = 30_000;
 
 interface Holding extends LeaseHolder {
@@ -118,8 +116,6 @@ interface Leasing {
   readonly leases: Set<HeldLease>;
 }
 
-let made = false;
-
 export class HeldLease implements Lease, Fence {
   readonly token: number;
   readonly holder: string;
@@ -141,7 +137,6 @@ export class HeldLease implements Lease, Fence {
   #successor: LeaseHolder | null = null;
 
   private constructor(native: NativeStore, of: RunKey, found: Found, began: number, lists: Array<Set<HeldLease>>) {
-    if (!made) throw typeError("Lease has no public constructor: use store.lease()");
     const { id, token, savedAt, until, valid: _, ...holding } = found;
     this.token = token;
     this.holder = holding.holder;
@@ -193,12 +188,7 @@ export class HeldLease implements Lease, Fence {
       });
       // The lease may have expired and have been taken since.
       if (lease?.id !== id) continue;
-      made = true;
-      try {
-        return new HeldLease(native, of, lease, began, [leases, own]);
-      } finally {
-        made = false;
-      }
+      return new HeldLease(native, of, lease, began, [leases, own]);
     }
   }
 
@@ -375,7 +365,6 @@ export const ttlOption: OptionParser<number> = whole(100, 2 ** 31 - 1, "millisec
 
 const leaseOptions = { ttlMs: ttlOption, signal: signalOption };
 
-/** Parses a lease that the user passes to a save. */
 export const leaseOption: OptionParser<HeldLease> = (value, name) => {
   if (HeldLease.is(value)) return value;
   throw typeError(`${name} must be a lease from store.lease(), and is ${show(value)}`);

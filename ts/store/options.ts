@@ -128,19 +128,16 @@ const renamed: Record<string, string> = { busyTimeout: "busyTimeoutMs", ttl: "tt
 /** Accepts any value. The caller checks it. */
 export const anything = (value: unknown): unknown => value;
 
-/** Parses true or false. */
 export const flag: OptionParser<boolean> = (value, name) => {
   if (typeof value !== "boolean") throw typeError(`${name} must be true or false, and is ${show(value)}`);
   return value;
 };
 
-/** Parses a function. */
 export function callback<F extends (...given: never[]) => unknown>(value: unknown, name: string): F {
   if (typeof value !== "function") throw typeError(`${name} must be a function, and is ${show(value)}`);
   return value as F;
 }
 
-/** Parses one of a few words. */
 export function oneOf<T extends string>(...words: T[]): OptionParser<T> {
   return (value, name) => {
     if (words.includes(value as T)) return value as T;
@@ -158,7 +155,6 @@ export function shown(value: unknown): string {
   return typeof value === "string" ? quote(value) : show(value);
 }
 
-/** Parses an object that is no list. */
 export function object(value: unknown, name: string): Record<string, unknown> {
   if (typeof value === "object" && value !== null && !isArray(value)) return value as Record<string, unknown>;
   throw typeError(`${name} must be an object, and is ${show(value)}`);
@@ -320,16 +316,14 @@ function readText(target: unknown): string {
 
 /** Returns the path of a file that is given as a path or URL. */
 export function pathOf(file: unknown, what: string): string {
-  return readingArgument(what, () => readPath(file, what));
-}
-
-function readPath(file: unknown, what: string): string {
-  if (typeof file === "string" && file !== "") {
-    if (!file.includes("\0") && file.isWellFormed()) return file;
-    throw typeError(`${what} contains a NUL character or an unpaired surrogate, which a path cannot contain`);
-  }
-  if (file instanceof URL) return pathOfUrl(file, what);
-  throw typeError(`${what} must be the path of a file or a file: URL, and is ${show(file)}`);
+  return readingArgument(what, () => {
+    if (typeof file === "string" && file !== "") {
+      if (!file.includes("\0") && file.isWellFormed()) return file;
+      throw typeError(`${what} contains a NUL character or an unpaired surrogate, which a path cannot contain`);
+    }
+    if (file instanceof URL) return pathOfUrl(file, what);
+    throw typeError(`${what} must be the path of a file or a file: URL, and is ${show(file)}`);
+  });
 }
 
 function pathOfUrl(url: string | URL, what: string): string {

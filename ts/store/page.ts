@@ -9,7 +9,6 @@ import { type Parsed, whole } from "./options.js";
 /** Default length of a page. */
 export const PAGE = 100;
 
-/** The options of the methods that list page by page. */
 export const pageOptions = {
   limit: whole(1, 100_000, "entries"),
   cursor: (value: unknown, name: string) => {

@@ -14,7 +14,7 @@ import {
   signalOption,
   whole,
 } from "./options.js";
-import { type Cursor, type Pruned, type Rule, storeCalls } from "../bridge/wire.js";
+import { type Cursor, type FoundStats, type Pruned, type Rule, storeCalls } from "../bridge/wire.js";
 
 /**
  * The checkpoints to remove. Each rule applies independently of the others. A rule that is left out uses the value that
@@ -61,13 +61,12 @@ export interface StatsOptions {
 
 /** The maximum number of checkpoints that one transaction removes. A save waits for at most one transaction. */
 const BATCH = 500;
-/** The maximum number of lineages that `stats()` lists. */
-const MOST_LARGEST = 1000;
+
+const REMOVAL = "the removal ended: the remaining checkpoints stay";
 
 /** Throws if the operation should stop because the store is being closed or the signal has aborted. */
-export function throwIfStopped(signal: AbortSignal | undefined, closing: () => boolean): void {
-  if (closing())
-    throw new ForkpointError("CLOSED", "the store was closed before the removal ended: the remaining checkpoints stay");
+export function throwIfStopped(signal: AbortSignal | undefined, closing: () => boolean, why = REMOVAL): void {
+  if (closing()) throw new ForkpointError("CLOSED", `the store was closed before ${why}`);
   signal?.throwIfAborted();
 }
 
@@ -75,9 +74,13 @@ export function throwIfStopped(signal: AbortSignal | undefined, closing: () => b
  * Lets the event loop turn, then throws if the operation should stop. Without this turn, a store that answers
  * immediately would give the caller no chance to abort.
  */
-export async function betweenSteps(signal: AbortSignal | undefined, closing: () => boolean): Promise<void> {
+export async function betweenSteps(
+  signal: AbortSignal | undefined,
+  closing: () => boolean,
+  why = REMOVAL,
+): Promise<void> {
   await new Promise((resolve) => setImmediate(resolve));
-  throwIfStopped(signal, closing);
+  throwIfStopped(signal, closing, why);
 }
 
 /**
@@ -118,26 +121,21 @@ export async function prune<R = PruneProgress>(
   return shown(done);
 }
 
-/** Returns how much the store holds. */
 export async function stats({ native }: Engine, contract: string | undefined, options: unknown): Promise<StoreStats> {
   const { largest = 0 } = readRecord(options, "options", statsOptions);
   const found = await storeCalls.call(native, "stats", { contract, largest });
-  const { logicalBytes, storedBytes, fileBytes, checkpoints, lineages, records, recordBytes } = found;
-  const lines = found.largest.map((of) => ({
-    lineage: of.lineage,
-    checkpoints: of.checkpoints,
-    logicalBytes: of.logicalBytes,
-    storedBytes: of.storedBytes,
-  }));
-  const counts = { checkpoints, lineages, records, recordBytes };
-  const ratio = storedBytes === 0 ? 1 : logicalBytes / storedBytes;
-  const file = typeof fileBytes === "number" ? { fileBytes } : {};
-  return { ...counts, logicalBytes, storedBytes, ratio, ...file, keptBytes: keptBytes(), largest: lines };
+  const lines = found.largest.map(({ space: _space, run: _run, ns: _ns, ...line }) => line);
+  return { ...sizesOf(found), keptBytes: keptBytes(), largest: lines };
 }
 
-const statsOptions = { largest: whole(0, MOST_LARGEST, "entries") };
+/** Returns what all statistics of a store have in common. */
+export function sizesOf({ largest: _largest, logBytes: _log, freeBytes: _free, fileBytes, ...sizes }: FoundStats) {
+  const ratio = sizes.storedBytes === 0 ? 1 : sizes.logicalBytes / sizes.storedBytes;
+  return { ...sizes, ratio, ...(fileBytes !== null && { fileBytes }) };
+}
 
-/** Gives the space of removed checkpoints back to the file system. */
+const statsOptions = { largest: whole(0, 1000, "entries") };
+
 export async function vacuum({ native }: Engine): Promise<void> {
   await storeCalls.call(native, "vacuum", {});
 }

@@ -1,6 +1,7 @@
 /** References to runs, as users give them. */
 
 import { quote, typeError } from "../bridge/errors.js";
+import type { RunKey } from "../bridge/native.js";
 import { requireId, requireIds } from "./ids.js";
 import { anything, readRecord, shown } from "./options.js";
 
@@ -18,13 +19,6 @@ export interface RunRef {
    * contracts have no namespaces.
    */
   ns?: string | readonly string[] | undefined;
-}
-
-/** A run of the contract `space`. `ns` is empty for the thread itself, and for contracts without namespaces. */
-export interface RunKey {
-  space: string;
-  run: string;
-  ns: string;
 }
 
 /** The contracts whose runs can be leased, and what a namespace of a thread is in each. */

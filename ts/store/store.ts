@@ -1,7 +1,6 @@
 /** `openStore` and `Store`, which several contracts can use together. */
 
-import { Activity } from "./activity.js";
-import { Backlog } from "./backlog.js";
+import { Activity, Backlog } from "./backlog.js";
 import { backup, type BackupOptions, type BackupResult } from "./backup.js";
 import { check, type CheckOptions } from "./check.js";
 import type { Engine } from "./engine.js";
@@ -18,8 +17,10 @@ import { storeCalls, type VerifyReport } from "../bridge/wire.js";
 
 const PRIVATE = Symbol("openStore");
 
-let engines: (store: Store) => Engine;
-let make: (target: string | URL, options: StoreOptions | undefined) => Store;
+/** Returns the engine of an open store. Throws `CLOSED` if the store is closed. */
+export let engineOf: (store: Store) => Engine;
+/** Makes a store that opens in the background. */
+export let openInBackground: (target: string | URL, options?: StoreOptions) => Store;
 
 /**
  * An open store, to be shared by several contract objects. Get one from {@link openStore}.
@@ -67,8 +68,8 @@ export class Store implements AsyncDisposable {
   }
 
   static {
-    make = (target, options) => new Store(PRIVATE, target, options);
-    engines = (store) => {
+    openInBackground = (target, options) => new Store(PRIVATE, target, options);
+    engineOf = (store) => {
       if (store.#closing !== undefined)
         throw new ForkpointError("CLOSED", "the store is closed: open a new one to go on");
       return store.#engine;
@@ -145,12 +146,7 @@ export class Store implements AsyncDisposable {
   lease(run: RunRef, options?: LeaseOptions): Promise<Lease> {
     return this.#run(async () => {
       const engine = engineOf(this);
-      engine.activity.begin();
-      try {
-        return await takeLease(engine, readRun(run), options, engine.leases);
-      } finally {
-        engine.activity.end();
-      }
+      return engine.activity.during(() => takeLease(engine, readRun(run), options, engine.leases));
     });
   }
 
@@ -187,16 +183,6 @@ export class Store implements AsyncDisposable {
       throw error;
     }
   }
-}
-
-/** Makes a store that opens in the background. */
-export function openInBackground(target: string | URL, options?: StoreOptions): Store {
-  return make(target, options);
-}
-
-/** Returns the engine of an open store. Throws `CLOSED` if the store is closed. */
-export function engineOf(store: Store): Engine {
-  return engines(store);
 }
 
 /**

@@ -51,16 +51,15 @@ export type Fault<Method extends string = string> = FaultyCalls<Method> &
     | { kill: true; when?: "before" | "after"; reject?: never; delayMs?: never }
   );
 
-export type Action =
-  { kind: "reject"; error: (place: string) => Error } | { kind: "delay"; ms: number } | { kind: "kill" };
-
-/** A checked fault. */
 export interface FaultRule {
   on: readonly string[];
   /** The numbers of the calls, counted from 1. Undefined means every call. */
   nth: readonly number[] | undefined;
   when: "before" | "after";
-  action: Action;
+  /** Makes the error with which the calls reject. */
+  error?: (place: string) => Error;
+  delayMs?: number;
+  kill?: boolean;
 }
 
 const LONGEST_DELAY_MS = 2 ** 31 - 1;
@@ -85,7 +84,6 @@ function reject(value: unknown, name: string): Error | FaultError {
   return { code, ...options };
 }
 
-/** Parses one method name or a list of them. */
 export const methods: OptionParser<readonly string[]> = (value, name) => {
   const names: unknown[] = Array.isArray(value) ? value : [value];
   if (names.length === 0) throw typeError(`${name} must name at least one method`);
@@ -100,14 +98,10 @@ function numbers(value: unknown, name: string): readonly number[] {
   return value.map((one) => number(one, name));
 }
 
-/** The fields of a fault. A kill of the runner has the first three too. */
-export const callFields = { on: methods, nth: numbers, when: oneOf("before", "after") };
-
 const actions = { reject, delayMs: whole(0, LONGEST_DELAY_MS, "milliseconds"), kill: yes };
 
-const fields = { ...callFields, ...actions };
+const fields = { on: methods, nth: numbers, when: oneOf("before", "after"), ...actions };
 
-/** Checks the faults of `withFaults`. */
 export function readFaults(faults: unknown): FaultRule[] {
   if (!Array.isArray(faults)) throw typeError(`faults must be an array, and is ${show(faults)}`);
   return faults.map((fault, at) => readFault(fault as Fault, `fault ${at + 1}`));
@@ -124,9 +118,9 @@ function readFault(fault: Fault, what: string): FaultRule {
   if (delayMs !== undefined && read.when !== undefined) {
     throw typeError(`${what} has delayMs, which takes no "when": the call begins at once, and its result comes later`);
   }
-  if (read.kill !== undefined) return { on, nth, when, action: { kind: "kill" } };
-  if (delayMs !== undefined) return { on, nth, when, action: { kind: "delay", ms: delayMs } };
-  return { on, nth, when, action: { kind: "reject", error: errorMaker(read.reject!, when) } };
+  const rule = { on, nth, when };
+  if (read.kill !== undefined) return { ...rule, kill: true };
+  return delayMs === undefined ? { ...rule, error: errorMaker(read.reject!, when) } : { ...rule, delayMs };
 }
 
 function errorMaker(given: Error | FaultError, when: FaultRule["when"]): (place: string) => Error {

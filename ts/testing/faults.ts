@@ -9,7 +9,6 @@ import { type FaultRule, readFaults, type Fault, type AsyncMethod } from "./faul
 import { listed } from "./report.js";
 import { faultsOfRunner, recordInRunner } from "./runner-link.js";
 
-/** A rule and the number of calls that it has counted. */
 interface Counter {
   rule: FaultRule;
   calls: number;
@@ -136,13 +135,13 @@ function disturbanceOf(counters: Counter[]): Disturbance | undefined {
   let hit: Disturbance | undefined;
   for (const counter of counters) {
     counter.calls += 1;
-    const { on, nth, when, action } = counter.rule;
+    const { on, nth, when, error, delayMs = 0, kill } = counter.rule;
     if (nth !== undefined && !nth.includes(counter.calls)) continue;
     const place = `call ${counter.calls} of ${listed(on)}`;
     hit ??= { place, killBefore: false, killAfter: false, errorBefore: undefined, errorAfter: undefined, delayMs: 0 };
-    if (action.kind === "delay") hit.delayMs += action.ms;
-    else if (action.kind === "kill") hit[when === "before" ? "killBefore" : "killAfter"] = true;
-    else hit[when === "before" ? "errorBefore" : "errorAfter"] ??= action.error(place);
+    hit.delayMs += delayMs;
+    if (kill) hit[when === "before" ? "killBefore" : "killAfter"] = true;
+    if (error) hit[when === "before" ? "errorBefore" : "errorAfter"] ??= error(place);
   }
   return hit;
 }

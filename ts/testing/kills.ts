@@ -232,19 +232,10 @@ async function inFolder<T>(given: string | undefined, run: (cwd: string) => Prom
   }
 }
 
-function startOf(program: unknown, options: KillOptions | KillEverywhereOptions | object, cwd: string): Start {
-  const { args, nodeArgs, env, signal, timeoutMs = 30_000 } = options as KillEverywhereOptions;
+function startOf(program: unknown, options: ProgramOptions, cwd: string): Start {
   const path = pathOf(program, "the program");
   if (statSync(path, { throwIfNoEntry: false })?.isFile() !== true) throw typeError(`there is no program at ${path}`);
-  return {
-    program: path,
-    cwd,
-    timeoutMs,
-    ...(args && { args }),
-    ...(nodeArgs && { nodeArgs }),
-    ...(env && { env }),
-    ...(signal && { signal }),
-  };
+  return { program: path, cwd, timeoutMs: options.timeoutMs ?? 30_000, options };
 }
 
 function pathOf(value: unknown, name: string): string {

@@ -61,11 +61,11 @@ export interface Attempt {
 /** How long the runner waits for the rest of the output of a program that has ended, in ms. */
 const PIPES_MS = 2_000;
 
-/** How the runner starts a program. */
-export interface Start extends Omit<ProgramOptions, "timeoutMs"> {
+export interface Start {
   program: string;
   cwd: string;
   timeoutMs: number;
+  options: ProgramOptions;
 }
 
 /** An attempt, and what the runner must know of it. */
@@ -88,7 +88,8 @@ export async function runProgram(start: Start, moment: KillMoment | null): Promi
 }
 
 async function runIn(folder: string, start: Start, moment: KillMoment | null): Promise<Ended> {
-  const { program, cwd, args = [], nodeArgs = [], env = {}, timeoutMs, signal } = start;
+  const { program, cwd, timeoutMs, options } = start;
+  const { args = [], nodeArgs = [], env = {}, signal } = options;
   const record = join(folder, "record");
   const link: RunnerLink = { faults: faultsOf(moment), record };
   const began = performance.now();

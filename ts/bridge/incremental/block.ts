@@ -110,7 +110,6 @@ export class Grown {
     this.push(this.block, this.block.objects.length - 1);
   }
 
-  /** Returns the list with its pieces. */
   finish(): Grown {
     this.#makePieces();
     if (this.runs.length <= MOST_PIECES) return this;

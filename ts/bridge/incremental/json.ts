@@ -10,7 +10,6 @@ import { dataProperty, hasToJson } from "./leaves.js";
 
 const COMMA = Buffer.from(",");
 
-/** Serialises values that contain lists that grow. */
 export class JsonWriter {
   readonly #lists: GrowingLists;
   readonly #mayStringify: (value: unknown) => boolean;

@@ -28,7 +28,6 @@ interface PlacedList {
   grown: Grown;
 }
 
-/** Serialises values that contain lists that grow. */
 export class ListWriter {
   readonly #make: () => Serializer;
   readonly #lists: GrowingLists;
@@ -39,12 +38,9 @@ export class ListWriter {
     this.#lists = new GrowingLists({ render: (item) => this.#piece((v8) => v8.writeValue(item)), keepsIdentity: true });
   }
 
-  /**
-   * Returns the bytes of a value. Returns undefined if it must be serialised as a whole, or if `unless` returns true for a
-   * value with lists that may grow.
-   */
-  serialize(value: unknown, unless?: (value: unknown) => boolean): Bytes | undefined {
-    if (!this.#lists.leadsToList(value) || unless?.(value)) return undefined;
+  /** Returns the bytes of a value. Returns undefined if it must be serialised as a whole. */
+  serialize(value: unknown): Bytes | undefined {
+    if (!this.#lists.leadsToList(value)) return undefined;
     return this.#lists.save(() => {
       const beside = new Beside(this.#lists);
       const copy = beside.copy(value, []);
@@ -103,7 +99,6 @@ function inside(object: unknown, key: string): unknown {
   return (object as Record<string, unknown>)[key];
 }
 
-/** What is beside the lists. */
 class Beside {
   readonly placed: PlacedList[] = [];
   readonly #lists: GrowingLists;

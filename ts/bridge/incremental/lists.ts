@@ -42,7 +42,6 @@ const MOST_SKIPPED = 64;
 let isSaving = false;
 let lastSave = 0;
 
-/** The lists of one format. */
 export class GrowingLists {
   readonly #format: ItemFormat;
   /** Each list, by its items. */
@@ -270,7 +269,6 @@ class KeptList {
     this.#holding?.set(0, []);
   }
 
-  /** Gives up the bytes. */
   release(): void {
     this.grown = undefined;
   }

@@ -49,6 +49,11 @@ export function stepsTo(place: Place | null): Step[] {
   return steps.toReversed();
 }
 
+/** Returns the place that steps from another one lead to. */
+export function placeOf(steps: readonly Step[], from: Place | null = null): Place | null {
+  return steps.reduce((parent, step) => ({ parent, step }), from);
+}
+
 export function isRecord(form: unknown): form is Record<string, unknown> {
   return typeof form === "object" && form !== null && !Array.isArray(form);
 }
@@ -147,7 +152,6 @@ function named(name: string, value: unknown, step: Step = name): Item {
   return { step, steps: [step], name, value };
 }
 
-/** Lists what is in a container, in order. */
 export function* itemsOf(form: object, kind: Container): Generator<Item> {
   const typed = form as Record<string, unknown>;
   switch (kind) {
@@ -169,7 +173,6 @@ export function* itemsOf(form: object, kind: Container): Generator<Item> {
   }
 }
 
-/** Makes the form of an object. */
 export function objectForm(entries: readonly Entry[]): Record<string, unknown> {
   if (entries.some(([key]) => key === "$type")) return { $type: "Object", value: entries };
   const form = {};
@@ -177,73 +180,4 @@ export function objectForm(entries: readonly Entry[]): Record<string, unknown> {
   return form;
 }
 
-/** The form of an element that a list does not have. */
 export const hole = (): unknown => ({ $type: "Hole" });
-
-/** A form inside another, where it stands in the copy of that other, and its place. */
-export interface Inside {
-  form: unknown;
-  into: object;
-  key: Step;
-  place: Place | null;
-}
-
-/**
- * Copies a container without what is inside, and lists what is inside in order. The caller sets each `key` of `into`.
- */
-export function opened(kind: Container, form: object, place: Place | null): { copy: unknown; inside: Inside[] } {
-  const inside: Inside[] = [];
-  const at = (step: Step): Place => ({ parent: place, step });
-  const list = (items: readonly unknown[]): unknown[] => {
-    const into: unknown[] = [];
-    for (let i = 0; i < items.length; i++) inside.push({ form: items[i], into, key: i, place: at(i) });
-    return into;
-  };
-  const record = (from: object): object => {
-    const into = {};
-    // The keys get their order here, because what is inside is set later and in any order.
-    for (const [key, each] of Object.entries(from)) {
-      setKey(into, key, null);
-      inside.push({ form: each, into, key, place: at(key) });
-    }
-    return into;
-  };
-  const entries = (pairs: readonly Entry[], step: (key: string) => Step = (key) => key): Entry[] =>
-    pairs.map(([key, each]) => {
-      const into: Entry = [key, null];
-      inside.push({ form: each, into, key: 1, place: at(step(key)) });
-      return into;
-    });
-  const pairs = (from: readonly Pair[]): Pair[] =>
-    from.map(([key, each], i) => {
-      const into: Pair = [key, null];
-      if (typeof key === "string") {
-        inside.push({ form: each, into, key: 1, place: at(key) });
-      } else {
-        const entry = at(i);
-        inside.push({ form: key, into, key: 0, place: { parent: entry, step: 0 } });
-        inside.push({ form: each, into, key: 1, place: { parent: entry, step: 1 } });
-      }
-      return into;
-    });
-  if (kind === "List") return { copy: list(form as unknown[]), inside };
-  const typed = form as Record<string, unknown>;
-  if (!Object.hasOwn(typed, "$type")) return { copy: record(typed), inside };
-  switch (kind) {
-    case "Object":
-      return { copy: { $type: kind, value: entries(typed["value"] as Entry[]) }, inside };
-    case "Map":
-      return { copy: { $type: kind, value: pairs(typed["value"] as Pair[]) }, inside };
-    case "Set":
-      return { copy: { $type: kind, value: list(typed["value"] as unknown[]) }, inside };
-    case "Error":
-      return { copy: { $type: kind, value: record(typed["value"] as object) }, inside };
-    case "Array": {
-      const { value, length, properties } = form as ArrayForm;
-      return {
-        copy: { $type: kind, value: list(value), length, properties: entries(properties, stepOfProperty) },
-        inside,
-      };
-    }
-  }
-}

@@ -1,44 +1,23 @@
 /** Makes values of their JSON form. `form.ts` describes the form. */
 
 import { ForkpointError } from "../errors.js";
-import { type ArrayForm, type Pair, type Place, type Step, containerOf, entriesOf, setKey, typeOf } from "./form.js";
+import {
+  type ArrayForm,
+  type Pair,
+  type Place,
+  type Step,
+  containerOf,
+  entriesOf,
+  placeOf,
+  setKey,
+  typeOf,
+} from "./form.js";
 import { Walker, showPlace, stepsOfRef } from "./path.js";
 import { safeJson } from "./json-text.js";
 
-const views = new Set([
-  "Int8Array",
-  "Uint8Array",
-  "Uint8ClampedArray",
-  "Int16Array",
-  "Uint16Array",
-  "Int32Array",
-  "Uint32Array",
-  "Float16Array",
-  "Float32Array",
-  "Float64Array",
-  "BigInt64Array",
-  "BigUint64Array",
-  "DataView",
-]);
-
-const errors: Record<string, ErrorConstructor> = {
-  __proto__: null as never,
-  Error,
-  EvalError,
-  RangeError,
-  ReferenceError,
-  SyntaxError,
-  TypeError,
-  URIError,
-};
-
-const numbers: Record<string, number> = {
-  __proto__: null as never,
-  NaN: Number.NaN,
-  Infinity: Number.POSITIVE_INFINITY,
-  "-Infinity": Number.NEGATIVE_INFINITY,
-  "-0": -0,
-};
+const VIEW = /^(?:(?:Int|Uint)(?:8|16|32)|Uint8Clamped|Float(?:16|32|64)|Big(?:Int|Uint)64)Array$|^DataView$/;
+const ERROR = /^(?:Eval|Range|Reference|Syntax|Type|URI)?Error$/;
+const NUMBER = /^(?:NaN|-?Infinity|-0)$/;
 
 /** A date without a time is in UTC. A time needs its zone, so that the value does not depend on this machine's. */
 const DATE = /^(\d{4}|[+-]\d{6})-\d\d-\d\d(T\d\d:\d\d(:\d\d(\.\d{1,3})?)?(Z|[+-]\d\d:\d\d))?$/;
@@ -50,7 +29,28 @@ const DATE = /^(\d{4}|[+-]\d{6})-\d\d-\d\d(T\d\d:\d\d(:\d\d(\.\d{1,3})?)?(Z|[+-]
  * @example fromJsonForm({ $type: "Date", value: "2026-01-01T00:00:00.000Z" }); // a Date
  */
 export function fromJsonForm(form: unknown): unknown {
-  return new FormReader(form).read();
+  return readForm(form, false);
+}
+
+/** Reads a whole form. `keepsOpaque`: what nobody here can read is an {@link Opaque}, and no error. */
+export function readForm(root: unknown, keepsOpaque: boolean): unknown {
+  const walker = new Walker(root);
+  const reader: FormReader = new FormReader((steps) => {
+    const form = walker.target(steps);
+    return form && reader.begin(form, placeOf(steps));
+  }, keepsOpaque);
+  const value = reader.begin(root, null);
+  reader.fill();
+  return value;
+}
+
+/** A value whose bytes nobody here can read, by its form. */
+export class Opaque {
+  readonly form: object;
+
+  constructor(form: object) {
+    this.form = form;
+  }
 }
 
 /** A container that was made and is still empty. */
@@ -61,22 +61,31 @@ interface Task {
 }
 
 /** Makes each object when it is first met, and fills it later. So depth, order and cycles of references do not matter. */
-class FormReader {
-  readonly #root: unknown;
-  readonly #walker: Walker;
+export class FormReader {
+  readonly #follow: (steps: readonly Step[]) => unknown;
+  readonly #keepsOpaque: boolean;
+  readonly #forms: Map<unknown, object> | undefined;
   /** The values of forms. A form that stands at two places is one value. */
   readonly #values = new Map<object, unknown>();
   readonly #tasks: Task[] = [];
 
-  constructor(root: unknown) {
-    this.#root = root;
-    this.#walker = new Walker(root);
+  /**
+   * `follow` returns the object that the path of a `Ref` leads to, or undefined if there is none. `forms` gets the form of
+   * each container that is made.
+   */
+  constructor(follow: (steps: readonly Step[]) => unknown, keepsOpaque: boolean, forms?: Map<unknown, object>) {
+    this.#follow = follow;
+    this.#keepsOpaque = keepsOpaque;
+    this.#forms = forms;
   }
 
-  read(): unknown {
-    const value = this.#value(this.#root, null, undefined);
+  /** Returns the value of a form. Its containers are empty until `fill`. */
+  begin(form: unknown, place: Place | null): unknown {
+    return this.#value(form, place, undefined);
+  }
+
+  fill(): void {
     for (let task = this.#tasks.pop(); task !== undefined; task = this.#tasks.pop()) this.#fill(task);
-    return value;
   }
 
   /** Returns the value of a form at a step within a place. Without a step, the place is that of the form. */
@@ -101,22 +110,21 @@ class FormReader {
   }
 
   #ref(ref: Record<string, unknown>, place: Place | null): unknown {
-    const form = this.#walker.target(ref);
+    const steps = stepsOfRef(ref);
+    const value = steps === null ? undefined : this.#follow(steps);
+    if (typeof value === "object") return value;
     const path = ref["value"];
     const shown =
       typeof path === "string" ? safeJson(path.length > 400 ? `${path.slice(0, 400)}...` : path) : "no text";
-    if (form === undefined) throw malformed(place, `its Ref leads to nothing: the path is ${shown}`);
-    let target: Place | null = null;
-    for (const each of stepsOfRef(path as string)!) target = { parent: target, step: each };
-    const value = this.#value(form, target, undefined);
-    if (typeof value !== "object") throw malformed(place, `its Ref leads to a ${typeof value}: the path is ${shown}`);
-    return value;
+    const where = value === undefined ? "nothing" : `a ${typeof value}`;
+    throw malformed(place, `its Ref leads to ${where}: the path is ${shown}`);
   }
 
   /** Makes a value. A container is still empty. */
   #made(form: object, place: Place | null): unknown {
     const later = <T extends object>(value: T): T => {
       this.#tasks.push({ form, value, place });
+      this.#forms?.set(value, form);
       return value;
     };
     switch (containerOf(form)) {
@@ -163,7 +171,7 @@ class FormReader {
       }
     } else if (value instanceof Error) {
       for (const [key, each] of entriesOf(form as Record<string, unknown>))
-        this.#errorProperty(value, key, each, place);
+        setErrorProperty(value, key, this.#value(each, place, key));
     } else {
       for (const [key, each] of entriesOf(form as Record<string, unknown>)) {
         setKey(value, key, this.#value(each, place, key));
@@ -180,17 +188,12 @@ class FormReader {
 
   #error(form: Record<string, unknown>): Error {
     const { name } = form["value"] as { name?: unknown };
-    const error = new ((typeof name === "string" ? errors[name] : undefined) ?? Error)();
+    const Class =
+      typeof name === "string" && ERROR.test(name) ? (Reflect.get(globalThis, name) as ErrorConstructor) : Error;
+    const error = new Class();
     // The stack of this place says nothing. The form has the error's own, or none.
     delete (error as { stack?: unknown }).stack;
     return error;
-  }
-
-  #errorProperty(error: Error, key: string, form: unknown, place: Place | null): void {
-    const value = this.#value(form, place, key);
-    if (key === "name" && error.name === value) return;
-    const enumerable = !["name", "message", "stack", "cause"].includes(key);
-    Object.defineProperty(error, key, { value, enumerable, writable: true, configurable: true });
   }
 
   #leaf(form: Record<string, unknown>, place: Place | null): unknown {
@@ -199,7 +202,7 @@ class FormReader {
       case "Undefined":
         return undefined;
       case "Number":
-        if (typeof value === "string" && value in numbers) return numbers[value];
+        if (typeof value === "string" && NUMBER.test(value)) return Number(value);
         break;
       case "BigInt":
         if (typeof value === "string" && /^-?\d+$/.test(value)) return BigInt(value);
@@ -219,6 +222,7 @@ class FormReader {
       case "Hole":
         throw malformed(place, "only a list has holes");
       case "Opaque":
+        if (this.#keepsOpaque) return new Opaque(form);
         throw unsupported(
           place,
           `it was written by the serializer ${safeJson(form["tag"] ?? null)}, which is not known here`,
@@ -243,6 +247,13 @@ class FormReader {
 
 function within(parent: Place | null, step: Step | undefined): Place | null {
   return step === undefined ? parent : { parent, step };
+}
+
+/** Sets a property as it is in an error that was thrown. */
+export function setErrorProperty(error: Error, key: string, value: unknown): void {
+  if (key === "name" && error.name === value) return;
+  const enumerable = !["name", "message", "stack", "cause"].includes(key);
+  Object.defineProperty(error, key, { value, enumerable, writable: true, configurable: true });
 }
 
 function dateOf(text: unknown, place: Place | null): Date {
@@ -274,7 +285,7 @@ function bytesOf({ view, value }: Record<string, unknown>, place: Place | null):
   const { buffer } = new Uint8Array(read);
   if (view === "ArrayBuffer") return buffer;
   if (view === "Buffer") return Buffer.from(buffer);
-  const View: unknown = typeof view === "string" && views.has(view) ? Reflect.get(globalThis, view) : undefined;
+  const View: unknown = typeof view === "string" && VIEW.test(view) ? Reflect.get(globalThis, view) : undefined;
   if (View === undefined) throw unsupported(place, "the view of these Bytes is not known here");
   try {
     return new (View as new (buffer: ArrayBuffer) => ArrayBufferView)(buffer);
@@ -283,7 +294,7 @@ function bytesOf({ view, value }: Record<string, unknown>, place: Place | null):
   }
 }
 
-function malformed(place: Place | null, why: string, cause?: unknown): ForkpointError {
+export function malformed(place: Place | null, why: string, cause?: unknown): ForkpointError {
   const message = `${showPlace(place)} cannot be read from its JSON form: ${why}`;
   return new ForkpointError("INVALID_ARGUMENT", message, cause === undefined ? {} : { cause });
 }

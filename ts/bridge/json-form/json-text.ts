@@ -104,7 +104,9 @@ export function parseJson(text: string): unknown {
   try {
     return JSON.parse(text) as unknown;
   } catch (error) {
-    const [at, expected] = new Scan(text).firstError() ?? [text.length, String(error)];
+    const scan = new Scan(text);
+    const expected = scan.firstError() ?? String(error);
+    const { at } = scan;
     const before = text.slice(0, at).split(/\r\n|\r|\n/);
     const [line, column] = [before.length, before.at(-1)!.length + 1];
     const found = at < text.length ? safeJson(String.fromCodePoint(text.codePointAt(at)!)) : "the end of the text";
@@ -113,111 +115,96 @@ export function parseJson(text: string): unknown {
   }
 }
 
-type Failure = [at: number, expected: string];
-
 /** What may stand in a string: characters, and escapes. */
 const CHARACTERS = /[ !#-[\]-\uffff]+/y;
 const ESCAPE = /\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4})/y;
+const SPACE = /[ \t\n\r]*/y;
 const WORDS: Record<string, string> = { t: "true", f: "false", n: "null" };
 
-/** Finds the first character with which a text cannot be JSON any more. */
+/** Goes through a text, up to the first character with which it cannot be JSON any more. */
 class Scan {
   readonly #text: string;
-  #at = 0;
-  #failure: Failure | undefined;
+  at = 0;
 
   constructor(text: string) {
     this.#text = text;
   }
 
-  /** Returns undefined if the text is JSON. */
-  firstError(): Failure | undefined {
+  /** Returns what is expected where the text is wrong. Undefined: the text is JSON. */
+  firstError(): string | undefined {
     /** The brackets that close what is open. */
     const closing: Array<"]" | "}"> = [];
     let expected: "value" | "first item" | "first key" | "key" | "more" = "value";
     for (;;) {
-      this.#take(/[ \t\n\r]*/y);
-      const character = this.#text[this.#at];
+      this.#take(SPACE);
+      const character = this.#text[this.at];
       const close = closing.at(-1);
       if (expected === "more") {
-        if (close === undefined) return character === undefined ? undefined : [this.#at, "the end of the text"];
+        if (close === undefined) return character === undefined ? undefined : "the end of the text";
         if (character === ",") expected = close === "}" ? "key" : "value";
         else if (character === close) closing.pop();
-        else return [this.#at, `"," or "${close}"`];
-        this.#at += 1;
+        else return `"," or "${close}"`;
+        this.at += 1;
       } else if (close === character && (expected === "first item" || expected === "first key")) {
         closing.pop();
-        this.#at += 1;
+        this.at += 1;
         expected = "more";
       } else if (expected === "first key" || expected === "key") {
-        if (character !== '"') return [this.#at, `a key in double quotes${expected === "key" ? "" : ' or "}"'}`];
-        this.#string();
-        if (this.#failure !== undefined) return this.#failure;
-        this.#take(/[ \t\n\r]*/y);
-        if (this.#text[this.#at] !== ":") return [this.#at, '":"'];
-        this.#at += 1;
+        if (character !== '"') return `a key in double quotes${expected === "key" ? "" : ' or "}"'}`;
+        const wrong = this.#string();
+        if (wrong !== undefined) return wrong;
+        this.#take(SPACE);
+        if (!this.#take(/:/y)) return '":"';
         expected = "value";
       } else if (character === "{" || character === "[") {
         closing.push(character === "{" ? "}" : "]");
-        this.#at += 1;
+        this.at += 1;
         expected = character === "{" ? "first key" : "first item";
       } else {
-        this.#leaf(character, expected === "first item" ? 'a value or "]"' : "a value");
-        if (this.#failure !== undefined) return this.#failure;
+        const wrong = this.#leaf(character, expected === "first item" ? 'a value or "]"' : "a value");
+        if (wrong !== undefined) return wrong;
         expected = "more";
       }
     }
   }
 
-  #leaf(character: string | undefined, expected: string): void {
-    const word = character === undefined ? undefined : WORDS[character];
-    if (character === '"') this.#string();
-    else if (word !== undefined) this.#word(word);
-    else if (character === "-" || isDigit(character)) this.#number();
-    else this.#fail(expected);
-  }
-
-  #word(word: string): void {
+  #leaf(character = "", expected: string): string | undefined {
+    if (character === '"') return this.#string();
+    const word = WORDS[character];
+    if (word === undefined) return /[-\d]/.test(character) ? this.#number() : expected;
     for (const letter of word) {
-      if (this.#text[this.#at] !== letter) return this.#fail(word);
-      this.#at += 1;
+      if (this.#text[this.at] !== letter) return word;
+      this.at += 1;
     }
+    return undefined;
   }
 
-  #number(): void {
-    if (this.#take(/-?0/y)) {
-      if (isDigit(this.#text[this.#at])) return this.#fail("no digit after a leading 0");
-    } else if (!this.#take(/-?\d+/y)) {
+  #number(): string | undefined {
+    if (this.#take(/-?0(?=\d)/y)) return "no digit after a leading 0";
+    if (!this.#take(/-?\d+/y)) {
       this.#take(/-/y);
-      return this.#fail("a digit");
+      return "a digit";
     }
-    if (!this.#take(/\.\d+/y) && this.#take(/\./y)) return this.#fail("a digit");
-    if (!this.#take(/e[+-]?\d+/iy) && this.#take(/e[+-]?/iy)) return this.#fail("a digit");
+    if (!this.#take(/\.\d+/y) && this.#take(/\./y)) return "a digit";
+    return !this.#take(/e[+-]?\d+/iy) && this.#take(/e[+-]?/iy) ? "a digit" : undefined;
   }
 
-  #string(): void {
-    this.#at += 1;
+  #string(): string | undefined {
+    this.at += 1;
     while (this.#take(CHARACTERS) || this.#take(ESCAPE));
-    if (this.#take(/"/y)) return;
-    if (this.#take(/\\u[0-9a-fA-F]{0,3}/y)) this.#fail('4 hexadecimal digits after "\\u"');
-    else if (this.#take(/\\/y)) this.#fail('one of " \\ / b f n r t u after "\\"');
-    else if (this.#at === this.#text.length) this.#fail("a closing quote");
-    else this.#fail("a closing quote, or an escape such as \\n instead of a control character");
+    if (this.#take(/"/y)) return undefined;
+    if (this.#take(/\\u[0-9a-fA-F]{0,3}/y)) return '4 hexadecimal digits after "\\u"';
+    if (this.#take(/\\/y)) return 'one of " \\ / b f n r t u after "\\"';
+    return this.at === this.#text.length
+      ? "a closing quote"
+      : "a closing quote, or an escape such as \\n instead of a control character";
   }
 
   /** Goes past what a sticky expression matches. Returns false if it does not match here. */
   #take(expression: RegExp): boolean {
-    expression.lastIndex = this.#at;
+    expression.lastIndex = this.at;
     const isThere = expression.test(this.#text);
-    if (isThere) this.#at = expression.lastIndex;
+    if (isThere) this.at = expression.lastIndex;
     return isThere;
   }
-
-  #fail(expected: string): void {
-    this.#failure = [this.#at, expected];
-  }
-}
-
-function isDigit(character: string | undefined): boolean {
-  return character !== undefined && character >= "0" && character <= "9";
 }

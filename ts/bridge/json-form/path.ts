@@ -106,7 +106,6 @@ export function formatPath(path: ReadonlyArray<string | number>): string {
   return text;
 }
 
-/** Describes a place for a message. */
 export function showPlace(path: Place | null | readonly PathStep[]): string {
   const steps = path === null || "step" in path ? stepsTo(path) : path;
   if (steps.length === 0) return "the value";
@@ -181,30 +180,25 @@ export class Walker {
     return at === undefined ? undefined : pairs[at];
   }
 
-  /** Returns the value that a `Ref` stands for. Undefined: it leads to nothing, or to another `Ref`. */
-  target(ref: Record<string, unknown>): object | undefined {
-    const { value } = ref;
-    if (typeof value !== "string") return undefined;
-    const steps = stepsOfRef(value);
-    if (steps === null) return undefined;
-    let form = this.#root;
-    for (const step of steps) {
-      form = this.inside(form, step);
-      if (form === undefined) return undefined;
-    }
+  /** Returns the form that steps lead to. Undefined: they lead to nothing that a `Ref` may stand for. */
+  target(steps: readonly Step[], from: unknown = this.#root): object | undefined {
+    let form = from;
+    for (const step of steps) form = this.inside(form, step);
     return typeof form === "object" && form !== null && typeOf(form) !== "Ref" ? form : undefined;
   }
 
   /** Returns what a `Ref` stands for, and any other form as it is. */
   followed(form: unknown): unknown {
-    return typeOf(form) === "Ref" ? this.target(form as Record<string, unknown>) : form;
+    if (typeOf(form) !== "Ref") return form;
+    const steps = stepsOfRef(form as object);
+    return steps === null ? undefined : this.target(steps);
   }
 }
 
 /** Returns the steps of a `Ref`. Null: its path is wrong. */
-export function stepsOfRef(text: string): Step[] | null {
+export function stepsOfRef({ value }: { value?: unknown }): Step[] | null {
   try {
-    const steps = parsePath(text);
+    const steps = parsePath(value as string);
     return steps.every((step) => typeof step !== "object") ? steps : null;
   } catch {
     return null;

@@ -3,20 +3,10 @@
 import { types } from "node:util";
 import { ForkpointError, isOwnError, textOf } from "../errors.js";
 import { type Entry, type Pair, type Place, hole, objectForm, setKey, stepOfProperty, stepsTo } from "./form.js";
+import { Opaque } from "./from-json-form.js";
 import { formatPath, showPlace } from "./path.js";
 
 export { fromJsonForm } from "./from-json-form.js";
-
-/** Bytes that nobody here can read. `toJsonForm` writes their tag, their size and how they begin. */
-export class Opaque {
-  readonly tag: string;
-  readonly bytes: Uint8Array;
-
-  constructor(tag: string, bytes: Uint8Array) {
-    this.tag = tag;
-    this.bytes = bytes;
-  }
-}
 
 /** How many bytes of an opaque value are shown. */
 const SHOWN_BYTES = 1_024;
@@ -88,7 +78,7 @@ class FormWriter {
   }
 
   #form(value: object, place: Place | null): unknown {
-    if (value instanceof Opaque) return opaqueForm(value);
+    if (value instanceof Opaque) return value.form;
     if (this.#places.has(value)) return { $type: "Ref", value: this.#pathOf(value) };
     this.#places.set(value, place);
     if (Array.isArray(value)) return this.#list(value, place);
@@ -231,8 +221,10 @@ function bytesForm(bytes: ArrayBufferView | ArrayBuffer): unknown {
   return { $type: "Bytes", view, value: base64(bytes) };
 }
 
-function opaqueForm({ tag, bytes }: Opaque): unknown {
-  return { $type: "Opaque", tag, bytes: bytes.byteLength, base64: base64(bytes.subarray(0, SHOWN_BYTES)) };
+/** Makes a value of bytes that nobody here can read. Its form has their tag, their size and how they begin. */
+export function opaque(tag: string, bytes: Uint8Array): Opaque {
+  const begin = base64(bytes.subarray(0, SHOWN_BYTES));
+  return new Opaque({ $type: "Opaque", tag, bytes: bytes.byteLength, base64: begin });
 }
 
 function unreadable(place: Place | null, why: string, cause?: unknown): ForkpointError {

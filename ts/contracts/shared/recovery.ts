@@ -9,7 +9,7 @@ import { HeldLease, TTL_MS, ttlOption } from "../../store/lease.js";
 import { livingProcess } from "../../store/holder.js";
 import type { Identity, Mark } from "../../store/mark.js";
 import { atMost, callback, signalOption, whole, type OptionParser, type Parsed } from "../../store/options.js";
-import type { RunKey } from "../../store/run-ref.js";
+import type { RunKey } from "../../bridge/native.js";
 import { noLeases } from "./run-lease.js";
 
 /**

@@ -3,7 +3,7 @@
 import { ForkpointError, quote } from "../../bridge/errors.js";
 import type { StoreHandle } from "../../store/handle.js";
 import type { HeldLease } from "../../store/lease.js";
-import type { RunKey } from "../../store/run-ref.js";
+import type { RunKey } from "../../bridge/native.js";
 
 /** The lease of a run, which is taken when the run begins, and released when it ends. */
 export class RunLease {
