@@ -42,11 +42,7 @@ async function run(context: Context, { force = false, yes = false }: Options, fi
     },
   });
   output.progress.clear();
-  if (output.json) {
-    output.printJson(result);
-    return;
-  }
   const { path, checkpoints, bytes } = result;
   const what = `${plural(checkpoints, "checkpoint")}, ${size(bytes)}, verified`;
-  output.print(`${output.style("green", "✓ wrote")} ${safeText(path)}: ${what}`);
+  output.answer(result, () => [`${output.style("green", "✓ wrote")} ${safeText(path)}: ${what}`]);
 }

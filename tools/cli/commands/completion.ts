@@ -9,7 +9,6 @@ import { safeText } from "../../../ts/bridge/json-form/json-text.js";
 
 const shells = ["bash", "zsh", "fish", "powershell"] as const;
 
-/** The number of runs that are offered. */
 const OFFERED = 100;
 
 const help = `
@@ -33,7 +32,6 @@ export const complete = (program: Command) =>
     process.exit(0);
   });
 
-/** Makes the completions of a program. */
 function tree(program: Command, runs: string[]): RootCommand {
   const root = new RootCommand();
   addOptions(root, program);
@@ -85,7 +83,6 @@ async function runIds(program: Command, words: string[]): Promise<string[]> {
   }
 }
 
-/** The database that the words name. */
 function dbOf(words: string[]): { db?: string } {
   const at = words.findLastIndex((word) => word === "--db" || word === "-d");
   const joined = words.findLast((word) => word.startsWith("--db="));

@@ -50,8 +50,7 @@ async function run(context: Context, options: Options, folder = ""): Promise<voi
     if (code !== "CONFLICT" || onConflict !== "fail") throw error;
     throw new ForkpointError(code, `${message}. The flags are --on-conflict skip and --replace`, { cause: error });
   });
-  if (output.json) return output.printJson(moved);
-  output.print(`${output.style("green", "✓ stored")} ${movedText(moved)}; both are equal`);
+  output.answer(moved, () => [`${output.style("green", "✓ stored")} ${movedText(moved)}; both are equal`]);
 }
 
 /** Verifies a folder, and says how many of its runs are new. */
@@ -68,7 +67,6 @@ async function wouldImport(context: Context, from: Database): Promise<void> {
     report.checkpoints += run.checkpoints;
     if (destination !== undefined && (await destination.run(refOf(run))) !== null) report.there += 1;
   }
-  if (output.json) return output.printJson(report);
   const what = `${plural(report.runs, "run")} with ${plural(report.checkpoints, "checkpoint")}`;
-  output.print(`would compare and store ${what}; there already: ${report.there}`);
+  output.answer(report, () => [`would compare and store ${what}; there already: ${report.there}`]);
 }

@@ -74,15 +74,11 @@ function what({ removed, bytes, lineages }: PruneResult): string {
 
 function print({ output }: Context, result: PruneResult, dryRun: boolean): void {
   const { removed, bytes, lineages } = result;
-  if (output.json) {
-    output.printJson({ dryRun, removed, bytes, lineages });
-    return;
-  }
   const emptied = lineages === 0 ? "" : `, ${plural(lineages, "run")} emptied`;
   const checkpoints = plural(removed, "checkpoint");
-  output.print(
+  output.answer({ dryRun, removed, bytes, lineages }, () => [
     dryRun
       ? `would remove ${checkpoints}, and free at most ${size(bytes)}${emptied}`
       : `${output.style("green", "✓ removed")} ${checkpoints}, ${size(bytes)} freed${emptied}`,
-  );
+  ]);
 }
