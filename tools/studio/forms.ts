@@ -24,6 +24,12 @@ export interface More {
   bytes?: number;
 }
 
+/** A place in a value whose key or text has what is searched for. */
+export interface Match {
+  path: Step[];
+  value: unknown;
+}
+
 export function moreOf(form: unknown): More | null {
   return typeOf(form) === "More" ? (form as More) : null;
 }

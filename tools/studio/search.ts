@@ -3,13 +3,7 @@
 import { typeOf } from "../../ts/bridge/json-form/form.js";
 import { limitedJsonForm } from "../../ts/inspect/limit.js";
 import { fitting } from "./answers.js";
-import { type Step, insideOf } from "./forms.js";
-
-/** A place in a value whose key or text has what is searched for. */
-export interface Match {
-  path: Step[];
-  value: unknown;
-}
+import { type Match, type Step, insideOf } from "./forms.js";
 
 /** The most matches in an answer. */
 const MAX_MATCHES = 200;

@@ -1,6 +1,7 @@
 // Asks the studio's server.
 
 import { credentials } from "./access.js";
+import type { Match } from "../forms.js";
 import type {
   Change,
   CheckpointDetail,
@@ -12,19 +13,7 @@ import type {
   StoreInfo,
 } from "../../../ts/inspect/views.js";
 
-export type {
-  Change,
-  CheckpointDetail,
-  CheckpointInfo,
-  CheckpointRef,
-  InspectedStats,
-  RunInfo,
-  RunRef,
-  SavedPerHour,
-  Status,
-  StoreInfo,
-  WriteInfo,
-} from "../../../ts/inspect/views.js";
+export type * from "../../../ts/inspect/views.js";
 
 /** An answer that is an error. `OFFLINE`: there was no answer. */
 export class Trouble extends Error {
@@ -105,7 +94,6 @@ export interface RunPage {
   run: RunInfo;
   checkpoints: CheckpointInfo[];
   forks: RunInfo[];
-  moreForks: number;
   cursor: string | null;
 }
 
@@ -118,12 +106,6 @@ export interface Difference {
   to: CheckpointInfo;
   changes: Change[];
   truncated: boolean;
-}
-
-/** A place in a state that a search has found. */
-export interface Match {
-  path: (string | number)[];
-  value: unknown;
 }
 
 export interface Forked {

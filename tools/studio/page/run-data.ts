@@ -1,10 +1,18 @@
 // A run: what is known of it, its checkpoints from the newest on, and the one that is looked at.
 import { batch, computed, effect, signal } from "@preact/signals";
-import { type CheckpointInfo, type Detail, type RunInfo, type RunRef, type Trouble, api, troubleOf } from "./api.js";
+import {
+  type CheckpointInfo,
+  type Detail,
+  type RunInfo,
+  type RunPage,
+  type RunRef,
+  type Trouble,
+  api,
+  troubleOf,
+} from "./api.js";
 import { type Heard, listen } from "./events.js";
 import { type Layout, layOut } from "./lanes.js";
 import { address, change } from "./route.js";
-import { keyOf } from "./ui.js";
 
 /** The first page fills the screen. */
 const FIRST_PAGE = 60;
@@ -22,7 +30,6 @@ export class RunView {
   readonly info = signal<RunInfo | null>(null);
   readonly steps = signal<readonly CheckpointInfo[]>([]);
   readonly forks = signal<readonly RunInfo[]>([]);
-  readonly moreForks = signal(0);
   readonly cursor = signal<string | null>(null);
   readonly loading = signal(true);
   readonly trouble = signal<Trouble | null>(null);
@@ -161,10 +168,9 @@ export class RunView {
     }
   }
 
-  #take({ run, forks, moreForks }: { run: RunInfo; forks: RunInfo[]; moreForks: number }): void {
+  #take({ run, forks }: RunPage): void {
     this.info.value = run;
     this.forks.value = forks.filter(({ forkedFrom }) => forkedFrom !== null);
-    this.moreForks.value = moreForks;
   }
 
   #hear(heard: Heard): void {
@@ -253,5 +259,3 @@ export class RunView {
 export function refOf(parameters: Record<string, string>): RunRef {
   return { space: parameters["space"] ?? "", run: parameters["run"] ?? "", ns: parameters["ns"] ?? null };
 }
-
-export { keyOf };
