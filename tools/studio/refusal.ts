@@ -22,7 +22,6 @@ export function forbidden(): Refusal {
   return new Refusal(403, "FORBIDDEN", "forbidden");
 }
 
-/** Makes the refusal of a wrong parameter or body. */
 export function invalid(message: string): Refusal {
   return new Refusal(400, "INVALID_ARGUMENT", message);
 }

@@ -20,7 +20,6 @@ import { search } from "./search.js";
 import type { CheckpointRef, RunInfo, RunRef } from "../../ts/inspect/views.js";
 import type { Inspector } from "../../ts/inspect/inspector.js";
 
-/** Answers a request that reads. */
 export type Route = (inspector: Inspector, query: Query) => Promise<unknown>;
 
 /** The routes that answer with JSON, by their path below `/api/v1/`. */
@@ -128,7 +127,6 @@ async function checkpoint(inspector: Inspector, query: Query): Promise<unknown> 
   return short;
 }
 
-/** Finds a text in a part of a checkpoint. */
 async function searched(inspector: Inspector, query: Query): Promise<unknown> {
   const text = query.needed("text");
   if (text === "") throw invalid('the parameter "text" is empty');

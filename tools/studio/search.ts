@@ -5,7 +5,6 @@ import { limitedJsonForm } from "../../ts/inspect/limit.js";
 import { fitting } from "./answers.js";
 import { type Match, type Step, insideOf } from "./forms.js";
 
-/** The most matches in an answer. */
 const MAX_MATCHES = 200;
 
 /** Deeper values are not searched. A path that leads to them could not be shown. */

@@ -76,7 +76,6 @@ const signs = { add: "+", remove: "−", replace: "~" };
 const words = { add: "added", remove: "removed", replace: "changed" };
 const partNames = { state: "State", rest: "Other fields", writes: "Writes" };
 
-/** The rows of a difference, by part. */
 export function Changes({ changes, isCut }: { changes: readonly Change[]; isCut: boolean }) {
   const most = useSignal(SHOWN);
   if (changes.length === 0) {

@@ -242,7 +242,6 @@ export class RunView {
     if (step !== undefined) this.look(step.id, true);
   }
 
-  /** Looks at a checkpoint. */
   look(id: string, replace = false): void {
     change({ at: id, vs: null }, replace);
   }

@@ -90,7 +90,6 @@ export async function load(asked: Filter): Promise<void> {
 
 export const reload = (): Promise<void> => load(filter);
 
-/** Appends the next page. */
 export async function loadMore(): Promise<void> {
   if (loading.value || cursor.value === null) return;
   await ask({ limit: PAGE, cursor: cursor.value }, (runs) => {
