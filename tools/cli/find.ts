@@ -83,17 +83,13 @@ function onlyRun(id: string, runs: RunInfo[]): RunInfo {
 }
 
 function notFound(context: Context, id: string, { space, ns }: RunOptions, begun: number): ForkpointError {
-  const where = [space === undefined ? "" : ` in ${space}`, ns === undefined ? "" : ` in namespace ${quote(ns)}`].join(
-    "",
-  );
+  const inNamespace = ns === undefined ? "" : ` in namespace ${quote(ns)}`;
+  const where = `${space === undefined ? "" : ` in ${space}`}${inNamespace} in ${quote(context.database.shown)}`;
   const how =
     begun > 0
       ? `${begun} ids begin so, but the beginning of an id needs ${SHORTEST} characters or more`
       : "`forkpoint ls` lists the runs";
-  return new ForkpointError(
-    "NOT_FOUND",
-    `there is no run ${quote(id)}${where} in ${quote(context.database.shown)}: ${how}`,
-  );
+  return new ForkpointError("NOT_FOUND", `there is no run ${quote(id)}${where}: ${how}`);
 }
 
 /** The checkpoint that the arguments name. */

@@ -22,7 +22,9 @@ export function drawTree(checkpoints: CheckpointInfo[], forks: RunInfo[], style:
     const from = fork.forkedFrom?.id;
     forksOf.set(from, [...(forksOf.get(from) ?? []), fork]);
   }
-  const columns = columnsOf(checkpoints);
+  const stepWidth = String(checkpoints.at(-1)?.step ?? 0).length;
+  const widest = checkpoints.reduce((most, { label }) => Math.max(most, width(safeText(label ?? ""))), 0);
+  const labelWidth = Math.min(LONGEST_LABEL, widest);
   const lanes = new Lanes(style);
   const lines: string[] = [];
   const add = (row: string, text: string, time: string) => {
@@ -36,7 +38,7 @@ export function drawTree(checkpoints: CheckpointInfo[], forks: RunInfo[], style:
       add(lanes.fork(each.id, lane, tip), forkText(fork, style), "");
     }
     lines.push(...lanes.join(each.id, lane, tip));
-    add(lanes.row(lane, "*"), checkpointText(each, columns, style), localTime(each.savedAt));
+    add(lanes.row(lane, "*"), checkpointText(each, stepWidth, labelWidth, style), localTime(each.savedAt));
     left.delete(each.id);
     const { parent } = each;
     lanes.leave(lane, parent !== null && parent.run === each.run && left.has(parent.id) ? parent.id : undefined);
@@ -124,19 +126,9 @@ function colorOf(lane: number): Format {
   return colors[lane % colors.length]!;
 }
 
-interface Columns {
-  step: number;
-  label: number;
-}
-
-function columnsOf(checkpoints: CheckpointInfo[]): Columns {
-  const label = checkpoints.reduce((most, { label }) => Math.max(most, width(safeText(label ?? ""))), 0);
-  return { step: String(checkpoints.at(-1)?.step ?? 0).length, label: Math.min(LONGEST_LABEL, label) };
-}
-
-function checkpointText({ step, label, id }: CheckpointInfo, columns: Columns, style: Style): string {
-  const parts = [pad(String(step), columns.step, "right"), style("bold", safeText(id))];
-  if (columns.label > 0) parts.splice(1, 0, pad(safeText(label ?? ""), columns.label));
+function checkpointText({ step, label, id }: CheckpointInfo, stepWidth: number, labelWidth: number, style: Style) {
+  const parts = [pad(String(step), stepWidth, "right"), style("bold", safeText(id))];
+  if (labelWidth > 0) parts.splice(1, 0, pad(safeText(label ?? ""), labelWidth));
   return parts.join("  ");
 }
 

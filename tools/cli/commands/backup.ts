@@ -1,5 +1,3 @@
-/** `forkpoint backup`: copies the database into a file, online. */
-
 import { existsSync } from "node:fs";
 import { quote } from "../../../ts/bridge/errors.js";
 import { safeText } from "../../../ts/bridge/json-form/json-text.js";

@@ -1,5 +1,3 @@
-/** `forkpoint copy`: copies a database, or some of its runs, to another place or another kind of store. */
-
 import { quote } from "../../../ts/bridge/errors.js";
 import { safeText } from "../../../ts/bridge/json-form/json-text.js";
 import { command, runsArgument } from "../command.js";

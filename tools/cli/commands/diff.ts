@@ -1,5 +1,3 @@
-/** `forkpoint diff`: what differs between two checkpoints. */
-
 import { Option } from "commander";
 import { command, parsed, repeated, runArgument, spaceOption, wholeFrom } from "../command.js";
 import type { Context } from "../context.js";

@@ -1,5 +1,3 @@
-/** `forkpoint export`: copies runs to a folder of JSON Lines. */
-
 import { resolve } from "node:path";
 import { safeText } from "../../../ts/bridge/json-form/json-text.js";
 import { command, runsArgument } from "../command.js";

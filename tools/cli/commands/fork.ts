@@ -1,5 +1,3 @@
-/** `forkpoint fork`: goes on elsewhere, with another state. */
-
 import { safeText } from "../../../ts/bridge/json-form/json-text.js";
 import { command, parsed, repeated, runArgument, spaceOption, wholeFrom } from "../command.js";
 import type { Context } from "../context.js";

@@ -1,5 +1,3 @@
-/** `forkpoint get`: a checkpoint and its values. */
-
 import { Option } from "commander";
 import { quote, ForkpointError } from "../../../ts/bridge/errors.js";
 import { safeText } from "../../../ts/bridge/json-form/json-text.js";

@@ -1,5 +1,3 @@
-/** `forkpoint import`: copies the runs of a folder that `export` has written, or of another database. */
-
 import { Option } from "commander";
 import { ForkpointError, quote } from "../../../ts/bridge/errors.js";
 import { command } from "../command.js";

@@ -1,5 +1,3 @@
-/** `forkpoint ls`: the runs of a database. */
-
 import { Option } from "commander";
 import { safeText } from "../../../ts/bridge/json-form/json-text.js";
 import { command, parsed, spaceOption, wholeFrom } from "../command.js";
@@ -9,7 +7,6 @@ import { readListing } from "../pages.js";
 import { statusCell, statusNames } from "../style.js";
 import { type Column, table } from "../table.js";
 import { ago, number, parseDuration, size } from "../units.js";
-import type { Inspector } from "../../../ts/inspect/inspector.js";
 import type { RunInfo, Status } from "../../../ts/inspect/views.js";
 import type { RunQuery } from "../../../ts/inspect/runs.js";
 
@@ -65,7 +62,10 @@ async function list(context: Context, options: Options): Promise<void> {
   const { items: runs, cursor: next } = await readListing(read, { limit: all ? undefined : (limit ?? LIMIT), cursor });
   const { output } = context;
   output.answer({ runs, cursor: next }, () => runTable(runs, context));
-  if (runs.length === 0 && !output.json) context.note(await nothing(inspector, context));
+  if (runs.length === 0 && !output.json) {
+    const { spaces } = await inspector.info();
+    context.note(spaces.length === 0 ? `${safeText(context.database.shown)} holds no runs yet` : "no run fits");
+  }
   if (next !== null) output.hint(`there are more: --all, or --cursor ${next}`);
 }
 
@@ -87,9 +87,3 @@ const columns: Array<Column<RunInfo>> = [
 ];
 
 export const runTable = (runs: RunInfo[], { output }: Context): string[] => table(columns, runs, output);
-
-async function nothing(inspector: Inspector, { database }: Context): Promise<string> {
-  const { spaces } = await inspector.info();
-  const shown = safeText(database.shown);
-  return spaces.length === 0 ? `${shown} holds no runs yet` : "no run fits";
-}

@@ -1,5 +1,3 @@
-/** `forkpoint show`: a run, its checkpoints, and the runs forked from it. */
-
 import { safeText } from "../../../ts/bridge/json-form/json-text.js";
 import { command, parsed, runArgument, spaceOption, wholeFrom } from "../command.js";
 import type { Context } from "../context.js";

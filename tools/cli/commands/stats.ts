@@ -1,5 +1,3 @@
-/** `forkpoint stats`: how much is stored. */
-
 import { safeText } from "../../../ts/bridge/json-form/json-text.js";
 import { command } from "../command.js";
 import type { Output } from "../output.js";

@@ -1,5 +1,3 @@
-/** `forkpoint tail`: what is saved, as it is saved. */
-
 import { safeJson, safeText } from "../../../ts/bridge/json-form/json-text.js";
 import { command, parsed, runArgument, spaceOption, wholeFrom } from "../command.js";
 import type { Context } from "../context.js";

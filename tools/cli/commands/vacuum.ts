@@ -1,5 +1,3 @@
-/** `forkpoint vacuum`: gives free room back to the file system. */
-
 import { safeText } from "../../../ts/bridge/json-form/json-text.js";
 import { command, dangerous } from "../command.js";
 import { type DangerousOptions, confirm } from "../confirm.js";

@@ -1,5 +1,3 @@
-/** `forkpoint verify`: reads everything that is stored and compares it with its checksums. */
-
 import { safeText } from "../../../ts/bridge/json-form/json-text.js";
 import { command, runsArgument, spaceOption } from "../command.js";
 import type { Context } from "../context.js";

@@ -75,16 +75,6 @@ async function get<T>(route: string, parameters: Parameters = {}, signal?: Abort
   return (await request(route, parameters, signal === undefined ? {} : { signal })).json() as Promise<T>;
 }
 
-async function post<T>(route: string, fields: unknown, signal?: AbortSignal): Promise<T> {
-  const init: RequestInit = {
-    method: "POST",
-    headers: { "Content-Type": "application/json" },
-    body: JSON.stringify(fields),
-  };
-  if (signal !== undefined) init.signal = signal;
-  return (await request(route, {}, init)).json() as Promise<T>;
-}
-
 export interface RunsPage {
   runs: RunInfo[];
   cursor: string | null;
@@ -117,10 +107,6 @@ export interface Forked {
   truncated?: boolean;
 }
 
-export interface Hours {
-  hours: SavedPerHour[];
-}
-
 const named = ({ space, run, ns }: RunRef): Parameters => ({ space, run, ns });
 
 export const api = {
@@ -147,7 +133,10 @@ export const api = {
     get<Difference>("diff", { ...named(ref), from, to }, signal),
   raw: async (ref: RunRef, id: string) => (await request("raw", { ...named(ref), id })).text(),
   stats: () => get<InspectedStats>("stats"),
-  activity: () => get<Hours>("activity"),
-  fork: (ref: RunRef, id: string, edit: Record<string, unknown>, signal?: AbortSignal) =>
-    post<Forked>("fork", { ...named(ref), ns: ref.ns ?? null, id, ...edit }, signal),
+  activity: async () => (await get<{ hours: SavedPerHour[] }>("activity")).hours,
+  fork: async (ref: RunRef, id: string, edit: Record<string, unknown>, signal: AbortSignal | null) => {
+    const body = JSON.stringify({ ...named(ref), ns: ref.ns ?? null, id, ...edit });
+    const headers = { "Content-Type": "application/json" };
+    return (await request("fork", {}, { method: "POST", headers, body, signal })).json() as Promise<Forked>;
+  },
 };

@@ -48,7 +48,7 @@ export function ForkDialog({ of, from, close, done }: ForkProps) {
       return null;
     }
   };
-  const send = (made: Edit, dryRun: boolean, signal?: AbortSignal) =>
+  const send = (made: Edit, dryRun: boolean, signal: AbortSignal | null) =>
     api.fork(of, from.id, { ...made, ...(as.value !== "" && { as: as.value }), ...(dryRun && { dryRun }) }, signal);
   const look = (signal: AbortSignal) => {
     const made = edit();
@@ -65,7 +65,7 @@ export function ForkDialog({ of, from, close, done }: ForkProps) {
     if (made === null || sending.value) return;
     sending.value = true;
     try {
-      const forked = await send(made, false);
+      const forked = await send(made, false, null);
       close();
       done();
       go(addressOfRun(forked, forked.id));

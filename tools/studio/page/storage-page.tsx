@@ -3,7 +3,7 @@ import { useSignal } from "@preact/signals";
 import type { ComponentChildren } from "preact";
 import { useEffect } from "preact/hooks";
 import { useAnswer } from "./answer.js";
-import { type Hours, type InspectedStats, api } from "./api.js";
+import { type InspectedStats, type SavedPerHour, api } from "./api.js";
 import { HoursChart } from "./chart.js";
 import { listenAfter } from "./events.js";
 import { bytes, count, counted } from "./format.js";
@@ -173,7 +173,7 @@ function Spaces({ stats }: { stats: InspectedStats }) {
   );
 }
 
-function Day({ hours: { hours } }: { hours: Hours }) {
+function Day({ hours }: { hours: readonly SavedPerHour[] }) {
   const total = hours.reduce((sum, { saved }) => sum + saved, 0);
   return (
     <>
