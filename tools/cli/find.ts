@@ -4,6 +4,7 @@ import { ForkpointError, quote } from "../../ts/bridge/errors.js";
 import type { Context } from "./context.js";
 import { UsageError, describe } from "./errors.js";
 import { checkpointsOf, runsOf } from "./pages.js";
+import type { Which } from "../../ts/inspect/checkpoints.js";
 import type { CheckpointDetail, CheckpointInfo, RunInfo, RunRef } from "../../ts/inspect/views.js";
 import type { Inspector } from "../../ts/inspect/inspector.js";
 
@@ -92,15 +93,7 @@ function notFound(context: Context, id: string, { space, ns }: RunOptions, begun
   return new ForkpointError("NOT_FOUND", `there is no run ${quote(id)}${where}: ${how}`);
 }
 
-/** The checkpoint that the arguments name. */
-export interface Which {
-  /** The id, or how it begins. */
-  id?: string | undefined;
-  /** The place in the run. Negative: from the end. */
-  step?: number | undefined;
-}
-
-/** Reads a checkpoint of a run with its values: the newest if none is named. */
+/** Reads a checkpoint of a run with its values: by its id or how that begins, by its place, or the newest. */
 export async function readCheckpoint(inspector: Inspector, run: RunInfo, which: Which): Promise<CheckpointDetail> {
   const ref = refOf(run);
   if (which.id !== undefined && which.step !== undefined) {

@@ -1,5 +1,6 @@
 /** Draws which checkpoint came from which, as `git log --graph` does: the newest first, a lane for each branch. */
 
+import { stripVTControlCharacters } from "node:util";
 import { safeText } from "../../ts/bridge/json-form/json-text.js";
 import { type Format, type Style, statusCell } from "./style.js";
 import { pad, width } from "./table.js";
@@ -29,7 +30,7 @@ export function drawTree(checkpoints: CheckpointInfo[], forks: RunInfo[], style:
   const lines: string[] = [];
   const add = (row: string, text: string, time: string) => {
     const line = `${row} ${text}`;
-    const fits = plainWidth(line) + 2 + time.length <= most;
+    const fits = width(stripVTControlCharacters(line)) + 2 + time.length <= most;
     lines.push(fits && time !== "" ? `${line}  ${style("dim", time)}` : line);
   };
   for (const each of checkpoints.toReversed()) {
@@ -136,10 +137,4 @@ function forkText({ run, space, status, active }: RunInfo, style: Style): string
   const cell = statusCell(status ?? "unknown");
   const shown = status === null ? [] : [style(cell.format, cell.text)];
   return [style("bold", safeText(run)), ...shown, style("dim", `${safeText(space)}, active ${ago(active)}`)].join("  ");
-}
-
-/** The width of a text without its colours. All other control characters were escaped before. */
-function plainWidth(text: string): number {
-  // oxlint-disable-next-line no-control-regex
-  return width(text.replaceAll(/\u001b\[\d+m/g, ""));
 }

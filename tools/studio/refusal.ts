@@ -40,8 +40,7 @@ export function answerOf(error: unknown): { status: number; headers: Record<stri
     return { status, headers, body: bodyOf(code, message, false) };
   }
   if (isForkpointError(error)) {
-    const { code, message } = error;
-    const retryable = "retryable" in error && error.retryable === true;
+    const { code, message, retryable } = error;
     return { status: statuses[code] ?? 500, headers: {}, body: bodyOf(code, message, retryable) };
   }
   const message = `${STATUS_CODES[500]}: ${messageOf(error)}`;

@@ -88,7 +88,7 @@ export function ForkDialog({ of, from, close, done }: ForkProps) {
               ? "A new branch in this thread begins with the state below. What is there stays as it is."
               : "A new run begins with the state below. This run stays as it is."}
           </p>
-          <div class="fork-columns">
+          <div class="fork-columns grow">
             <div class="fork-text stack">
               <Editor text={original.value.raw} error={error.value} onText={(value) => (text.value = value)} />
               {error.value !== null && (

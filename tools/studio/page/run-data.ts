@@ -116,9 +116,7 @@ export class RunView {
   async load(): Promise<void> {
     this.#asking.abort();
     this.#asking = new AbortController();
-    const { signal: own } = this.#asking;
-    this.loading.value = true;
-    try {
+    await this.#whileLoading(async (own) => {
       const page = await api.run(this.ref, null, FIRST_PAGE, own);
       batch(() => {
         this.#take(page);
@@ -128,6 +126,14 @@ export class RunView {
         this.loading.value = page.cursor !== null;
       });
       await this.#loadRest(own);
+    });
+  }
+
+  async #whileLoading(load: (own: AbortSignal) => Promise<void>): Promise<void> {
+    const { signal: own } = this.#asking;
+    this.loading.value = true;
+    try {
+      await load(own);
     } catch (error) {
       if (own.aborted) return;
       const trouble = troubleOf(error);
@@ -157,15 +163,7 @@ export class RunView {
   /** Loads the next page of a run that is too long to be loaded whole. */
   async loadMore(): Promise<void> {
     if (this.loading.value || this.cursor.value === null) return;
-    this.loading.value = true;
-    const { signal: own } = this.#asking;
-    try {
-      await this.#loadRest(own, this.steps.value.length + 1);
-    } catch (error) {
-      if (own.aborted) return;
-      this.trouble.value = troubleOf(error);
-      this.loading.value = false;
-    }
+    await this.#whileLoading((own) => this.#loadRest(own, this.steps.value.length + 1));
   }
 
   #take({ run, forks }: RunPage): void {

@@ -67,7 +67,7 @@ function Run({ of }: { of: RunRef }) {
       data-at={address.value.parameters["at"] === undefined ? "no" : "yes"}
     >
       <Head view={view} write={write} openFork={openFork} />
-      <div class="columns">
+      <div class="columns grow">
         <section class="panel stack steps" aria-label="Timeline">
           {view.trouble.value !== null && <ErrorBox trouble={view.trouble.value} retry={() => void view.load()} />}
           <Growth steps={view.steps.value} current={current} look={(id) => view.look(id)} />

@@ -38,7 +38,7 @@ export function StoragePage() {
     Escape: () => go(backToRuns()),
   });
   return (
-    <main class="storage scroll" aria-labelledby="page-title" data-testid="storage">
+    <main class="storage tiles scroll" aria-labelledby="page-title" data-testid="storage">
       <h1 id="page-title">Storage</h1>
       {shown !== null && <ErrorBox trouble={shown} retry={again} />}
       {shown === null && stats.value === null && <Skeleton rows={8} />}

@@ -94,7 +94,7 @@ export function VirtualList<Item>(props: VirtualProps<Item>) {
       {...others}
     >
       <div class="virtual-space" style={{ height: `${items.length * rowHeight}px` }}>
-        <div class="virtual-rows" style={{ transform: `translateY(${start * rowHeight}px)` }}>
+        <div style={{ transform: `translateY(${start * rowHeight}px)` }}>
           {ground?.(start, end)}
           {items.slice(start, end).map((item, at) => (
             <Fragment key={keyOf(item)}>{row(item, rowProps(start + at), start + at)}</Fragment>
