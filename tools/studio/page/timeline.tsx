@@ -29,11 +29,8 @@ export function Timeline({ view, openState }: { view: RunView; openState: () => 
   });
   const keyOf = (row: Row): string => {
     if (row.kind === "step") return steps[row.index]!.id;
-    return row.kind === "fork"
-      ? `f${keyOfRun(view.forks.value[row.index]!)}`
-      : row.kind === "forks"
-        ? `m${row.of}`
-        : "o";
+    if (row.kind === "fork") return `f${keyOfRun(view.forks.value[row.index]!)}`;
+    return row.kind === "forks" ? `m${row.of}` : "o";
   };
   const largest = useMemo(() => steps.reduce((most, { bytes: { logical } }) => Math.max(most, logical), 1), [steps]);
   const timeOf = useMemo(() => new Map(steps.map(({ id, savedAt }) => [id, savedAt])), [steps]);
