@@ -43,7 +43,7 @@ export function dangerous(command: Command): Command {
   return command.option("-y, --yes", "does not ask").option("--dry-run", "says what would be done, and does nothing");
 }
 
-export const spaces = ["agentos", "agentium", "storage", "langgraph", "tinyagents", "helix"];
+const spaces = ["agentos", "agentium", "storage", "langgraph", "tinyagents", "helix"];
 
 export function spaceOption(): Option {
   return new Option("--space <space>", "the contract").choices(spaces);
