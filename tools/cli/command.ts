@@ -27,27 +27,24 @@ export function command<Options>(
   });
 }
 
-/** Adds the flags that every command has. */
 export function withCommonOptions(command: Command): Command {
   return command
     .option("-d, --db <path or url>", "the database (default: FORKPOINT_URL, or the only one in this directory)")
     .option("--json", "one JSON document on one line")
     .addOption(new Option("--color <when>", "colours (default: auto)").choices(["auto", "always", "never"]))
-    .addOption(
-      new Option("--serializer <module>", "a module that exports a serializer of yours; it is run").argParser(
-        (value: string, before: string[] | undefined) => [...(before ?? []), value],
-      ),
-    );
+    .option("--serializer <module>", "a module that exports a serializer of yours; it is run", repeated);
 }
+
+/** Collects the values of an option that may be given several times. */
+export const repeated = (value: string, before: string[] = []): string[] => [...before, value];
 
 /** Adds the flags of the commands that ask before they do something. */
 export function dangerous(command: Command): Command {
   return command.option("-y, --yes", "does not ask").option("--dry-run", "says what would be done, and does nothing");
 }
 
-export const spaces = ["agentos", "agentium", "storage", "langgraph", "tinyagents", "helix"];
+const spaces = ["agentos", "agentium", "storage", "langgraph", "tinyagents", "helix"];
 
-/** An option that names a space. */
 export function spaceOption(): Option {
   return new Option("--space <space>", "the contract").choices(spaces);
 }
@@ -80,7 +77,6 @@ export function runArgument(required = true): Argument {
   return new Argument(required ? "<run>" : "[run]", "the id of a run, or how the id begins (4 characters or more)");
 }
 
-/** Any number of runs. */
 export function runsArgument(): Argument {
   return new Argument("[run...]", "the ids of runs, or how they begin (4 characters or more; default: all)");
 }

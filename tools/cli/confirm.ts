@@ -5,7 +5,6 @@ import type { Context } from "./context.js";
 import { NotConfirmedError, StoppedError } from "./errors.js";
 import { plain } from "./style.js";
 
-/** The flags of the commands that ask. */
 export interface DangerousOptions {
   yes?: boolean;
   dryRun?: boolean;

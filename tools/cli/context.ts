@@ -4,19 +4,15 @@ import { type Database, chooseDatabase, refuseMissing } from "./database.js";
 import type { Output } from "./output.js";
 import { loadSerializers } from "./serializers.js";
 import { redact } from "./secrets.js";
-import type { Serializer } from "../../ts/bridge/serializer.js";
 import type { Inspector } from "../../ts/inspect/inspector.js";
+import type { Store } from "../../ts/store/store.js";
 
-/** The flags of every command. */
 export interface CommonOptions {
   db?: string;
   json?: boolean;
   color?: "auto" | "always" | "never";
   serializer?: string[];
 }
-
-/** The module that looks into stores. It loads the addon, so commands that need none do not load it. */
-export type Inspecting = typeof import("../../ts/inspect/index.js");
 
 export class Context {
   readonly output: Output;
@@ -34,7 +30,6 @@ export class Context {
     this.signal = signal;
   }
 
-  /** The database that the command works on. */
   get database(): Database {
     if (this.#database === undefined) {
       this.#database = chooseDatabase(this.#options.db);
@@ -68,20 +63,13 @@ export class Context {
   }
 
   /** Opens any target. It is closed when the command ends. */
-  async inspect(target: Parameters<Inspecting["openInspector"]>[0], write = false): Promise<Inspector> {
-    const { openInspector } = await this.load();
-    const inspector = await openInspector(target, { write, serializers: await this.#serializers() });
+  async inspect(target: string | Store, write = false): Promise<Inspector> {
+    // This loads the addon, so commands that open nothing do not load it.
+    const { openInspector } = await import("../../ts/inspect/index.js");
+    const serializers = await loadSerializers(this.#options.serializer ?? []);
+    const inspector = await openInspector(target, { write, serializers });
     this.#opened.push(inspector);
     return inspector;
-  }
-
-  /** Loads the module that looks into stores. */
-  load(): Promise<Inspecting> {
-    return import("../../ts/inspect/index.js");
-  }
-
-  #serializers(): Promise<Serializer[]> {
-    return loadSerializers(this.#options.serializer ?? []);
   }
 
   /** Writes a remark for the user. */
@@ -89,7 +77,6 @@ export class Context {
     this.output.note(this.output.noteStyle("dim", redact(text)));
   }
 
-  /** Closes what was opened. */
   async close(): Promise<void> {
     const opened = this.#opened;
     this.#opened = [];

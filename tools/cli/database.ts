@@ -25,7 +25,6 @@ const APPLICATION_ID = { offset: 68, value: 0x466b7074 };
 const ORDER = "order.jsonl";
 const ORDER_BEGIN = '{"forkpoint":"jsonl"';
 
-/** Returns the database for a command. */
 export function chooseDatabase(given: string | undefined): Database {
   if (given === "") throw new UsageError("--db is empty: give the path or URL of a database");
   const named = given ?? process.env["FORKPOINT_URL"] ?? "";
@@ -38,7 +37,6 @@ export function chooseDatabase(given: string | undefined): Database {
   throw new UsageError(`there are ${found.length} databases in this directory: ${how}${names}`);
 }
 
-/** Returns the database that a path or a URL names. */
 export function databaseAt(named: string): Database {
   learnSecrets(named);
   if (/^memory:/i.test(named)) {
@@ -49,10 +47,9 @@ export function databaseAt(named: string): Database {
 }
 
 /** Throws `NOT_FOUND` if a target has a path where nothing is. Commands that write must not create a database. */
-export function refuseMissing({ target, shown }: Database): void {
-  const path = pathOf(target);
-  if (path === null || existsSync(path)) return;
-  throw new ForkpointError("NOT_FOUND", `there is no database at ${quote(shown)}: check the path`);
+export function refuseMissing(database: Database): void {
+  if (!isMissing(database)) return;
+  throw new ForkpointError("NOT_FOUND", `there is no database at ${quote(database.shown)}: check the path`);
 }
 
 /** Returns true if there is nothing yet at the path of a target. A server is always there. */

@@ -15,7 +15,6 @@ export const exitCodes = {
   SIGTERM: 143,
 } as const;
 
-/** The signals that end a command. */
 export type EndingSignal = "SIGINT" | "SIGTERM";
 
 /** A wrong flag, argument, JSON text or path. */
@@ -28,7 +27,6 @@ export class NotConfirmedError extends Error {
   readonly code = "NOT_CONFIRMED";
 }
 
-/** The command was stopped by a signal. */
 export class StoppedError extends Error {
   readonly code = "STOPPED";
   readonly signal: EndingSignal;
@@ -42,7 +40,6 @@ export class StoppedError extends Error {
 /** Nobody reads the output any more. */
 export class BrokenPipeError extends Error {}
 
-/** An error as the command line shows it. */
 export interface Shown {
   code: ErrorCode | "USAGE" | "NOT_CONFIRMED" | "STOPPED" | "INTERNAL";
   message: string;
@@ -57,7 +54,6 @@ const systemCodes: Record<string, ErrorCode> = {
   EDQUOT: "FULL",
 };
 
-/** Describes an error for the user. */
 export function describe(error: unknown): Shown {
   if (error instanceof UsageError || error instanceof NotConfirmedError || error instanceof StoppedError) {
     return { code: error.code, message: error.message, retryable: false };
@@ -72,14 +68,7 @@ export function describe(error: unknown): Shown {
 
 export function exitCodeOf(error: unknown): number {
   if (error instanceof StoppedError) return exitCodes[error.signal];
-  switch (describe(error).code) {
-    case "USAGE":
-      return exitCodes.usage;
-    case "NOT_FOUND":
-      return exitCodes.notFound;
-    case "NOT_CONFIRMED":
-      return exitCodes.notConfirmed;
-    default:
-      return exitCodes.refused;
-  }
+  const { usage, notFound, notConfirmed, refused } = exitCodes;
+  const ofCodes: Record<string, number> = { USAGE: usage, NOT_FOUND: notFound, NOT_CONFIRMED: notConfirmed };
+  return ofCodes[describe(error).code] ?? refused;
 }

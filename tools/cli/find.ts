@@ -4,19 +4,18 @@ import { ForkpointError, quote } from "../../ts/bridge/errors.js";
 import type { Context } from "./context.js";
 import { UsageError, describe } from "./errors.js";
 import { checkpointsOf, runsOf } from "./pages.js";
+import type { Which } from "../../ts/inspect/checkpoints.js";
 import type { CheckpointDetail, CheckpointInfo, RunInfo, RunRef } from "../../ts/inspect/views.js";
 import type { Inspector } from "../../ts/inspect/inspector.js";
 
 /** The least length of the beginning of an id. */
 const SHORTEST = 4;
 
-/** Returns true if a text is long enough to be the beginning of an id. */
 const isLongEnough = (text: string) => [...text].length >= SHORTEST;
 
 /** The number of ids that a message lists. */
 const LISTED = 10;
 
-/** The flags that say where a run is. */
 export interface RunOptions {
   space?: string;
   ns?: string;
@@ -34,6 +33,17 @@ export async function findRun(context: Context, inspector: Inspector, id: string
   if (found.same.length > 0) return onlyRun(id, found.same);
   if (isLongEnough(id) && found.begun.length > 0) return onlyRun(id, found.begun);
   throw notFound(context, id, where, found.begun.length);
+}
+
+export async function findRuns(
+  context: Context,
+  inspector: Inspector,
+  ids: ReadonlyArray<string | undefined>,
+  where: RunOptions,
+): Promise<RunRef[]> {
+  const runs = [];
+  for (const id of ids) if (id !== undefined) runs.push(refOf(await findRun(context, inspector, id, where)));
+  return runs;
 }
 
 function filterOf({ space, ns }: RunOptions) {
@@ -74,59 +84,38 @@ function onlyRun(id: string, runs: RunInfo[]): RunInfo {
 }
 
 function notFound(context: Context, id: string, { space, ns }: RunOptions, begun: number): ForkpointError {
-  const where = [space === undefined ? "" : ` in ${space}`, ns === undefined ? "" : ` in namespace ${quote(ns)}`].join(
-    "",
-  );
+  const inNamespace = ns === undefined ? "" : ` in namespace ${quote(ns)}`;
+  const where = `${space === undefined ? "" : ` in ${space}`}${inNamespace} in ${quote(context.database.shown)}`;
   const how =
     begun > 0
       ? `${begun} ids begin so, but the beginning of an id needs ${SHORTEST} characters or more`
       : "`forkpoint ls` lists the runs";
-  return new ForkpointError(
-    "NOT_FOUND",
-    `there is no run ${quote(id)}${where} in ${quote(context.database.shown)}: ${how}`,
-  );
+  return new ForkpointError("NOT_FOUND", `there is no run ${quote(id)}${where}: ${how}`);
 }
 
-/** The checkpoint that the arguments name. */
-export interface Which {
-  /** The id, or how it begins. */
-  id?: string | undefined;
-  /** The place in the run. Negative: from the end. */
-  step?: number | undefined;
-}
-
-/** Reads a checkpoint of a run with its values: the newest if none is named. */
+/** Reads a checkpoint of a run with its values: by its id or how that begins, by its place, or the newest. */
 export async function readCheckpoint(inspector: Inspector, run: RunInfo, which: Which): Promise<CheckpointDetail> {
   const ref = refOf(run);
   if (which.id !== undefined && which.step !== undefined) {
     throw new UsageError("give the id of a checkpoint or --step, not both");
   }
+  const found = await inspector.checkpoint({ ...ref, ...which });
+  if (found !== null) return found;
   if (which.step !== undefined) {
-    const found = await inspector.checkpoint({ ...ref, step: which.step });
-    if (found !== null) return found;
     const of = run.checkpoints === 1 ? "its only step is 0" : `its steps are 0 to ${run.checkpoints - 1}`;
     throw new ForkpointError("NOT_FOUND", `run ${quote(run.run)} has no step ${which.step}: ${of}`);
   }
-  const id = which.id ?? run.latest.id;
-  const exact = await inspector.checkpoint({ ...ref, id });
-  if (exact !== null) return exact;
-  const { id: found } =
-    which.id === undefined ? await newest(inspector, run) : await findCheckpoint(inspector, run, id);
-  const begun = await inspector.checkpoint({ ...ref, id: found });
+  if (which.id === undefined) throw new ForkpointError("NOT_FOUND", `run ${quote(run.run)} was removed meanwhile`);
+  const { id } = await findCheckpoint(inspector, run, which.id);
+  const begun = await inspector.checkpoint({ ...ref, id });
   if (begun !== null) return begun;
-  throw noCheckpoint(run, id);
-}
-
-/** The newest checkpoint, after somebody has removed the one that was. */
-async function newest(inspector: Inspector, run: RunInfo): Promise<CheckpointInfo> {
-  for await (const checkpoint of checkpointsOf(inspector, refOf(run), { order: "desc", limit: 1 })) return checkpoint;
-  throw new ForkpointError("NOT_FOUND", `run ${quote(run.run)} was removed meanwhile`);
+  throw noCheckpoint(run, which.id);
 }
 
 /** Finds a checkpoint of a run without reading its values, which may be damaged. */
 export async function findCheckpoint(inspector: Inspector, run: RunInfo, id: string): Promise<CheckpointInfo> {
   const begun: CheckpointInfo[] = [];
-  for await (const checkpoint of checkpointsOf(inspector, refOf(run), { order: "desc" })) {
+  for await (const checkpoint of checkpointsOf(inspector, refOf(run))) {
     if (checkpoint.id === id) return checkpoint;
     if (isLongEnough(id) && checkpoint.id.startsWith(id)) begun.push(checkpoint);
   }

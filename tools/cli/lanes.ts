@@ -1,5 +1,6 @@
 /** Draws which checkpoint came from which, as `git log --graph` does: the newest first, a lane for each branch. */
 
+import { stripVTControlCharacters } from "node:util";
 import { safeText } from "../../ts/bridge/json-form/json-text.js";
 import { type Format, type Style, statusCell } from "./style.js";
 import { pad, width } from "./table.js";
@@ -22,12 +23,14 @@ export function drawTree(checkpoints: CheckpointInfo[], forks: RunInfo[], style:
     const from = fork.forkedFrom?.id;
     forksOf.set(from, [...(forksOf.get(from) ?? []), fork]);
   }
-  const columns = columnsOf(checkpoints);
+  const stepWidth = String(checkpoints.at(-1)?.step ?? 0).length;
+  const widest = checkpoints.reduce((most, { label }) => Math.max(most, width(safeText(label ?? ""))), 0);
+  const labelWidth = Math.min(LONGEST_LABEL, widest);
   const lanes = new Lanes(style);
   const lines: string[] = [];
   const add = (row: string, text: string, time: string) => {
     const line = `${row} ${text}`;
-    const fits = plainWidth(line) + 2 + time.length <= most;
+    const fits = width(stripVTControlCharacters(line)) + 2 + time.length <= most;
     lines.push(fits && time !== "" ? `${line}  ${style("dim", time)}` : line);
   };
   for (const each of checkpoints.toReversed()) {
@@ -36,7 +39,7 @@ export function drawTree(checkpoints: CheckpointInfo[], forks: RunInfo[], style:
       add(lanes.fork(each.id, lane, tip), forkText(fork, style), "");
     }
     lines.push(...lanes.join(each.id, lane, tip));
-    add(lanes.row(lane, "*"), checkpointText(each, columns, style), localTime(each.savedAt));
+    add(lanes.row(lane, "*"), checkpointText(each, stepWidth, labelWidth, style), localTime(each.savedAt));
     left.delete(each.id);
     const { parent } = each;
     lanes.leave(lane, parent !== null && parent.run === each.run && left.has(parent.id) ? parent.id : undefined);
@@ -124,19 +127,9 @@ function colorOf(lane: number): Format {
   return colors[lane % colors.length]!;
 }
 
-interface Columns {
-  step: number;
-  label: number;
-}
-
-function columnsOf(checkpoints: CheckpointInfo[]): Columns {
-  const label = checkpoints.reduce((most, { label }) => Math.max(most, width(safeText(label ?? ""))), 0);
-  return { step: String(checkpoints.at(-1)?.step ?? 0).length, label: Math.min(LONGEST_LABEL, label) };
-}
-
-function checkpointText({ step, label, id }: CheckpointInfo, columns: Columns, style: Style): string {
-  const parts = [pad(String(step), columns.step, "right"), style("bold", safeText(id))];
-  if (columns.label > 0) parts.splice(1, 0, pad(safeText(label ?? ""), columns.label));
+function checkpointText({ step, label, id }: CheckpointInfo, stepWidth: number, labelWidth: number, style: Style) {
+  const parts = [pad(String(step), stepWidth, "right"), style("bold", safeText(id))];
+  if (labelWidth > 0) parts.splice(1, 0, pad(safeText(label ?? ""), labelWidth));
   return parts.join("  ");
 }
 
@@ -144,10 +137,4 @@ function forkText({ run, space, status, active }: RunInfo, style: Style): string
   const cell = statusCell(status ?? "unknown");
   const shown = status === null ? [] : [style(cell.format, cell.text)];
   return [style("bold", safeText(run)), ...shown, style("dim", `${safeText(space)}, active ${ago(active)}`)].join("  ");
-}
-
-/** The width of a text without its colours. All other control characters were escaped before. */
-function plainWidth(text: string): number {
-  // oxlint-disable-next-line no-control-regex
-  return width(text.replaceAll(/\u001b\[\d+m/g, ""));
 }

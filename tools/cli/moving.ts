@@ -4,17 +4,15 @@ import type { Command } from "commander";
 import { parsed, spaceOption } from "./command.js";
 import type { Context } from "./context.js";
 import type { Database } from "./database.js";
-import { type RunOptions, findRun, refOf } from "./find.js";
+import { type RunOptions, findRuns } from "./find.js";
 import { parseDuration, plural } from "./units.js";
 import type { CopyOptions, CopyProgress } from "../../ts/inspect/copy.js";
 
-/** The flags that choose runs. */
 export interface ChoiceOptions extends RunOptions {
   /** A duration in ms. */
   since?: number;
 }
 
-/** Adds the flags that choose runs. */
 export function choosing(command: Command): Command {
   return command
     .addOption(spaceOption())
@@ -31,18 +29,11 @@ export async function choiceOf(
   options: ChoiceOptions,
 ): Promise<CopyOptions> {
   const { space, since } = options;
-  const named = ids.filter((id) => id !== undefined);
-  const runs = [];
-  if (named.length > 0) {
-    const inspector = await context.open();
-    for (const id of named) runs.push(refOf(await findRun(context, inspector, id, options)));
-    await context.close();
-  }
-  return {
-    ...(named.length > 0 && { runs }),
-    ...(space !== undefined && named.length === 0 && { space }),
-    ...(since !== undefined && { since: Date.now() - since }),
-  };
+  const active = since === undefined ? {} : { since: Date.now() - since };
+  if (ids.length === 0) return space === undefined ? active : { ...active, space };
+  const runs = await findRuns(context, await context.open(), ids, options);
+  await context.close();
+  return { ...active, runs };
 }
 
 /** What was copied. Of a whole database: what was not there yet. */
@@ -84,7 +75,6 @@ export async function move(context: Context, from: Database, to: Database, optio
   };
 }
 
-/** Says in words what was copied. */
 export function movedText({ runs, checkpoints, writes, skipped }: Moved): string {
   const counts = `${plural(runs, "run")} with ${plural(checkpoints, "checkpoint")} and ${plural(writes, "write")}`;
   return skipped === 0 ? counts : `${counts}, ${plural(skipped, "run")} were there already`;

@@ -51,6 +51,12 @@ export class Output {
     this.print(safeJson(value));
   }
 
+  /** Keeps the answer: with `--json` as JSON, else as lines. */
+  answer(value: unknown, lines: () => readonly string[] | Generator<string>): void {
+    if (this.json) this.printJson(value);
+    else for (const line of lines()) this.print(line);
+  }
+
   /** Writes a part of the answer. It may wait for a while, so that much text takes few writes. */
   async stream(text: string): Promise<void> {
     this.#batch += text;
@@ -80,9 +86,9 @@ export class Output {
     if (!this.json) this.#showNotes();
   }
 
-  /** Keeps a line for stderr that follows the answer. */
+  /** Keeps a line for stderr that follows the answer. With `--json`, there is none. */
   hint(text: string): void {
-    this.#hints.push(this.noteStyle("dim", redact(text)));
+    if (!this.json) this.#hints.push(this.noteStyle("dim", redact(text)));
   }
 
   /** Writes the whole answer, and what follows it. */

@@ -9,55 +9,40 @@ import type { RunQuery } from "../../ts/inspect/runs.js";
 const LONGEST = 1000;
 
 /** How much of a listing to read. */
-export interface Part {
+interface Part {
   /** How many entries. Default: all. */
   limit?: number | undefined;
   cursor?: string | undefined;
 }
 
-/** A listing that was read, and the cursor of what follows. */
-export interface Listing<T> {
-  items: T[];
-  cursor: string | null;
-}
+type Read<T> = (limit: number, cursor: string | null) => Promise<Page<T>>;
 
-/** Yields the runs of a query. */
-export function runsOf(inspector: Inspector, query: Omit<RunQuery, "limit" | "cursor">): AsyncGenerator<RunInfo> {
-  return entries((limit, cursor) => inspector.runs({ ...query, limit, cursor }), {});
-}
-
-/** Yields the checkpoints of a run. */
-export function checkpointsOf(
+export async function* runsOf(
   inspector: Inspector,
-  ref: RunRef,
-  { order = "asc", ...part }: Part & { order?: "asc" | "desc" } = {},
-): AsyncGenerator<CheckpointInfo> {
-  return entries((limit, cursor) => inspector.checkpoints(ref, { limit, cursor, order }), part);
+  query: Omit<RunQuery, "limit" | "cursor">,
+): AsyncGenerator<RunInfo> {
+  const read: Read<RunInfo> = (limit, cursor) => inspector.runs({ ...query, limit, cursor });
+  for await (const { items } of pages(read, {})) yield* items;
 }
 
-/** Reads a part of a listing. */
-export async function readListing<T>(
-  read: (limit: number, cursor: string | null) => Promise<Page<T>>,
-  part: Part,
-): Promise<Listing<T>> {
-  const items: T[] = [];
-  let end: string | null = null;
-  for await (const page of pages(read, part)) {
-    items.push(...page.items);
-    end = page.cursor;
+/** Yields the checkpoints of a run, the newest first. */
+export async function* checkpointsOf(inspector: Inspector, ref: RunRef): AsyncGenerator<CheckpointInfo> {
+  const read: Read<CheckpointInfo> = (limit, cursor) => inspector.checkpoints(ref, { limit, cursor, order: "desc" });
+  for await (const { items } of pages(read, {})) yield* items;
+}
+
+/** Reads a part of a listing. Returns it with the cursor of what follows. */
+export async function readListing<T>(read: Read<T>, part: Part): Promise<Page<T>> {
+  const listing: Page<T> = { items: [], cursor: null };
+  for await (const { items, cursor } of pages(read, part)) {
+    listing.items.push(...items);
+    listing.cursor = cursor;
   }
-  return { items, cursor: end };
-}
-
-async function* entries<T>(
-  read: (limit: number, cursor: string | null) => Promise<Page<T>>,
-  part: Part,
-): AsyncGenerator<T> {
-  for await (const { items } of pages(read, part)) yield* items;
+  return listing;
 }
 
 async function* pages<T>(
-  read: (limit: number, cursor: string | null) => Promise<Page<T>>,
+  read: Read<T>,
   { limit = Number.POSITIVE_INFINITY, cursor: given }: Part,
 ): AsyncGenerator<Page<T>> {
   let [left, cursor] = [limit, given ?? null];

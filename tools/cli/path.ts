@@ -1,17 +1,16 @@
 /** Reads the arguments that are paths and JSON texts. What is wrong with them is wrong usage. */
 
 import { readFile } from "node:fs/promises";
-import type { Inspecting } from "./context.js";
+import { parseJson } from "../../ts/bridge/json-form/json-text.js";
+import { type PathStep, parsePath } from "../../ts/bridge/json-form/path.js";
 import { UsageError, describe } from "./errors.js";
-import type { PathStep } from "../../ts/bridge/json-form/path.js";
 
-/** Reads a path expression. */
-export function readPath(text: string, parsePath: Inspecting["parsePath"]): PathStep[] {
+export function readPath(text: string): PathStep[] {
   return asUsage("", () => parsePath(text));
 }
 
-/** Reads JSON. `what` names the argument in the message. */
-export function readJson(text: string, what: string, parseJson: Inspecting["parseJson"]): unknown {
+/** `what` names the argument in the message. */
+function readJson(text: string, what: string): unknown {
   return asUsage(`${what}: `, () => parseJson(text));
 }
 
@@ -25,24 +24,24 @@ function asUsage<T>(prefix: string, read: () => T): T {
 }
 
 /** Splits `<path>=<json>` at the first `=` that ends a path. A key in quotes may contain one. */
-export function readSetting(text: string, { parsePath, parseJson }: Inspecting): [path: string, value: unknown] {
+export function readSetting(text: string): [path: string, value: unknown] {
   let first: unknown;
   for (let at = text.indexOf("="); at >= 0; at = text.indexOf("=", at + 1)) {
     const path = text.slice(0, at);
     try {
-      readPath(path, parsePath);
+      readPath(path);
     } catch (error) {
       first ??= error;
       continue;
     }
-    return [path, readJson(text.slice(at + 1), `--set ${path}`, parseJson)];
+    return [path, readJson(text.slice(at + 1), `--set ${path}`)];
   }
   throw first ?? new UsageError(`--set: expected <path>=<json>, and found ${JSON.stringify(text)}`);
 }
 
 /** Reads the patch of `--patch`: JSON, `@` and a file, or `-` for stdin. */
-export async function readPatch(text: string, { parseJson }: Inspecting): Promise<unknown> {
-  const patch = readJson(await sourceOf(text), "--patch", parseJson);
+export async function readPatch(text: string): Promise<unknown> {
+  const patch = readJson(await sourceOf(text), "--patch");
   if (typeof patch === "object" && patch !== null && !Array.isArray(patch)) return patch;
   throw new UsageError("--patch: expected a JSON object with the keys to change; null removes a key");
 }

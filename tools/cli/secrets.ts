@@ -26,7 +26,6 @@ export function learnSecrets(target: string): void {
   }
 }
 
-/** Returns a text without passwords. */
 export function redact(text: string): string {
   let shown = text;
   for (const secret of known) if (secret.length >= 4) shown = shown.replaceAll(secret, stars);

@@ -3,23 +3,19 @@
 import { styleText } from "node:util";
 import type { Status } from "../../ts/inspect/views.js";
 
-/** The formats that the command line uses. */
 export type Format = "bold" | "dim" | "red" | "green" | "yellow" | "blue" | "magenta" | "cyan";
 
 /** Returns a text with a format, or the text alone if there is no colour. */
 export type Style = (format: Format | undefined, text: string) => string;
 
-/** When there is colour. */
 export type ColorMode = "auto" | "always" | "never";
 
-/** The style without colour. */
 export const plain: Style = (_, text) => text;
 
 const coloured: Style = (format, text) =>
   // The text has its format even if this stream is no terminal: the caller has decided that.
   format === undefined || text === "" ? text : styleText(format, text, { validateStream: false });
 
-/** Makes the style of a stream. */
 export function styleFor(stream: { isTTY?: boolean }, mode: ColorMode): Style {
   return hasColor(stream, mode) ? coloured : plain;
 }
@@ -40,7 +36,6 @@ const statuses: Record<Status, { sign: string; format: Format }> = {
   unknown: { sign: "·", format: "dim" },
 };
 
-/** The statuses, for a filter. */
 export const statusNames = Object.keys(statuses) as Status[];
 
 /** Returns the sign and the word of a status, and their colour. */

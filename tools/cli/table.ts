@@ -1,23 +1,20 @@
 /** Tables whose columns are aligned, in a terminal of any width. */
 
 import stringWidth from "string-width";
+import { safeText } from "../../ts/bridge/json-form/json-text.js";
 import type { Format, Style } from "./style.js";
 
-/** A column of a table. */
-export interface Column {
+/** A column of a table, whose rows are made of the entries of a list. */
+export interface Column<Entry> {
   title: string;
+  /** Control characters are escaped. */
+  cell: (entry: Entry) => { text: string; format?: Format | undefined };
   /** Numbers are aligned at their end. */
   align?: "right";
   /** Columns with a higher number are left out first if the terminal is too narrow. Missing: the column always stays. */
   drop?: number;
   /** The width to which the column may be cut. Missing: its texts are never cut, for example because they are ids. */
   least?: number;
-}
-
-/** A text of a table. The text has no control characters. */
-export interface Cell {
-  text: string;
-  format?: Format | undefined;
 }
 
 const gap = 2;
@@ -39,7 +36,6 @@ export function cut(text: string, most: number): string {
   return most < 1 ? "" : `${kept}…`;
 }
 
-/** Pads a text to a width. */
 export function pad(text: string, to: number, align?: "right"): string {
   const space = " ".repeat(Math.max(0, to - width(text)));
   return align === "right" ? space + text : text + space;
@@ -47,15 +43,20 @@ export function pad(text: string, to: number, align?: "right"): string {
 
 /**
  * Returns the lines of a table. `most` is the width of the terminal: Infinity if the output is none. Columns without a
- * text are left out.
+ * text are left out. Without an entry there is no line.
  */
-export function table(columns: Column[], rows: Cell[][], style: Style, most: number): string[] {
-  const used = columns.map((column, at) => ({
-    ...column,
-    at,
-    width: rows.reduce((most, row) => Math.max(most, width(row[at]?.text ?? "")), width(column.title)),
-  }));
-  let shown = used.filter(({ at }) => rows.some((row) => (row[at]?.text ?? "") !== ""));
+export function table<Entry>(
+  columns: ReadonlyArray<Column<Entry>>,
+  entries: readonly Entry[],
+  { style, width: most }: { style: Style; width: number },
+): string[] {
+  if (entries.length === 0) return [];
+  const filled = columns.map(({ title, cell, ...column }) => {
+    const cells = entries.map(cell).map(({ text, format }) => ({ text: safeText(text), format }));
+    const widest = cells.reduce((most, { text }) => Math.max(most, width(text)), width(title));
+    return { ...column, cells: [{ text: title, format: "dim" as const }, ...cells], width: widest };
+  });
+  let shown = filled.filter(({ cells }) => cells.slice(1).some(({ text }) => text !== ""));
   const total = () => shown.reduce((sum, column) => sum + column.width + gap, -gap);
   while (total() > most) {
     const last = shown.reduce((worst, column) => ((column.drop ?? 0) > (worst.drop ?? 0) ? column : worst), shown[0]!);
@@ -67,16 +68,12 @@ export function table(columns: Column[], rows: Cell[][], style: Style, most: num
       column.width = Math.max(Math.min(column.least, column.width), column.width - (total() - most));
     }
   }
-  const line = (cells: Array<Cell | undefined>) =>
-    shown
-      .map(({ at, width, align }, place) => {
-        const { text = "", format } = cells[at] ?? {};
-        const fits = cut(text, width);
-        const padded = place === shown.length - 1 && align === undefined ? fits : pad(fits, width, align);
-        return style(format, padded);
-      })
-      .join(" ".repeat(gap))
-      .trimEnd();
-  const title = columns.map(({ title }) => ({ text: title, format: "dim" as const }));
-  return [line(title), ...rows.map(line)];
+  return Array.from({ length: entries.length + 1 }, (_, at) => {
+    const line = shown.map(({ cells, width, align }, place) => {
+      const { text, format } = cells[at]!;
+      const fits = cut(text, width);
+      return style(format, place === shown.length - 1 && align === undefined ? fits : pad(fits, width, align));
+    });
+    return line.join(" ".repeat(gap)).trimEnd();
+  });
 }

@@ -49,12 +49,7 @@ function begin(value: object): Open {
   return { keys: Object.keys(value), values: Object.values(value), next: 0 };
 }
 
-/** Returns a value in one line. Undefined: it is a list or an object with a longer text. */
-export function oneLine(value: unknown, style: Style, most: number): string | undefined {
-  return inOneLine(value, most, style)?.text;
-}
-
-/** `length` is the length of the text without colours. */
+/** Returns a value in one line, and its length without colours. Undefined: it is a list or an object that is longer. */
 function inOneLine(value: unknown, most: number, style: Style): { text: string; length: number } | undefined {
   if (typeof value !== "object" || value === null) {
     const text = scalar(value);
@@ -89,11 +84,11 @@ function formatOf(value: unknown): Format | undefined {
 
 /** Returns a value in one line that is cut to a length, for a list of differences. */
 export function excerpt(value: unknown, style: Style, most: number): string {
-  const whole = oneLine(value, style, most);
   if (typeof value === "string" && value.length > most) {
     return style("green", `${safeJson(value.slice(0, most - 1).toWellFormed()).slice(0, -1)}…"`);
   }
-  if (whole !== undefined) return whole;
+  const whole = inOneLine(value, most, style);
+  if (whole !== undefined) return whole.text;
   const count = Array.isArray(value) ? value.length : Object.keys(value as object).length;
   if (Array.isArray(value)) return `[${style("dim", `${count} item${count === 1 ? "" : "s"}`)}]`;
   const names = Object.keys(value as object).map((key) => safeJson(key));

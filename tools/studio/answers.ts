@@ -5,10 +5,9 @@ import { parsePath, valueAt } from "../../ts/bridge/json-form/path.js";
 import { addSizes } from "./sizes.js";
 import type { Change, CheckpointDetail, CheckpointInfo, RunInfo, WriteInfo } from "../../ts/inspect/views.js";
 
-/** The largest answer, in bytes. */
+/** In bytes. */
 export const MAX_ANSWER = 512 * 2 ** 10;
 
-/** The most changes in an answer. */
 export const MAX_CHANGES = 2_000;
 
 /** How deep the value of a pending write is shown. A page shows it whole. */

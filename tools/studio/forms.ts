@@ -24,6 +24,12 @@ export interface More {
   bytes?: number;
 }
 
+/** A place in a value whose key or text has what is searched for. */
+export interface Match {
+  path: Step[];
+  value: unknown;
+}
+
 export function moreOf(form: unknown): More | null {
   return typeOf(form) === "More" ? (form as More) : null;
 }
@@ -62,4 +68,41 @@ function withoutRest(form: unknown, depth: number): [whole: unknown, rest: More 
   if (!Array.isArray(value)) return [form, null];
   const rest = moreOf(value.at(-1));
   return rest !== null && rest.path.length === depth ? [{ ...form, value: value.slice(0, -1) }, rest] : [form, null];
+}
+
+export const isObject = (value: unknown): value is object => typeof value === "object" && value !== null;
+
+const leafSize = (form: unknown): number => (typeof form === "string" ? form.length + 2 : String(form).length);
+
+/** The sizes of containers, so that each is measured once. */
+const sizes = new WeakMap<object, number>();
+
+/** How many items one call can take as arguments. */
+const MOST_ARGUMENTS = 10_000;
+
+/** The size of the JSON of a form, nearly: its characters, with what is left out. A form may be deeper than the stack. */
+export function sizeOf(root: unknown): number {
+  if (!isObject(root)) return leafSize(root);
+  const stack: object[] = [root];
+  while (stack.length > 0) {
+    const form = stack.at(-1)!;
+    const more = moreOf(form);
+    const values: unknown[] = more === null && !sizes.has(form) ? Object.values(form) : [];
+    const open = values.filter((value): value is object => isObject(value) && !sizes.has(value));
+    if (open.length > 0) {
+      // The next round takes the rest.
+      stack.push(...open.slice(0, MOST_ARGUMENTS));
+      continue;
+    }
+    stack.pop();
+    if (sizes.has(form)) continue;
+    const keys = Array.isArray(form) ? [] : Object.keys(form);
+    const names = keys.reduce((sum, key) => sum + key.length + 3, 0);
+    const inside = values.reduce<number>(
+      (sum, value) => sum + 1 + (isObject(value) ? sizes.get(value)! : leafSize(value)),
+      0,
+    );
+    sizes.set(form, more === null ? 2 + names + inside : (more.bytes ?? 0));
+  }
+  return sizes.get(root)!;
 }

@@ -13,7 +13,6 @@ export interface Gate {
   hosts: readonly string[];
   /** The schemes that `Origin` may have. */
   schemes: readonly string[];
-  /** Decides on a request under `/api/`. */
   authorize: (request: IncomingMessage) => boolean | Promise<boolean>;
   /** Whether requests may write. */
   write: boolean;

@@ -4,7 +4,6 @@ import { quote } from "../../ts/bridge/errors.js";
 import { invalid } from "./refusal.js";
 import type { RunRef } from "../../ts/inspect/views.js";
 
-/** The parameters of a request. */
 export class Query {
   readonly #given: URLSearchParams;
 

@@ -22,7 +22,6 @@ export function forbidden(): Refusal {
   return new Refusal(403, "FORBIDDEN", "forbidden");
 }
 
-/** Makes the refusal of a wrong parameter or body. */
 export function invalid(message: string): Refusal {
   return new Refusal(400, "INVALID_ARGUMENT", message);
 }
@@ -41,8 +40,7 @@ export function answerOf(error: unknown): { status: number; headers: Record<stri
     return { status, headers, body: bodyOf(code, message, false) };
   }
   if (isForkpointError(error)) {
-    const { code, message } = error;
-    const retryable = "retryable" in error && error.retryable === true;
+    const { code, message, retryable } = error;
     return { status: statuses[code] ?? 500, headers: {}, body: bodyOf(code, message, retryable) };
   }
   const message = `${STATUS_CODES[500]}: ${messageOf(error)}`;

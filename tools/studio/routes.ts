@@ -17,11 +17,10 @@ import {
 import type { Query } from "./query.js";
 import { Refusal, invalid } from "./refusal.js";
 import { search } from "./search.js";
-import type { CheckpointRef, RunInfo, RunRef } from "../../ts/inspect/views.js";
+import type { RunInfo, RunRef } from "../../ts/inspect/views.js";
 import type { Inspector } from "../../ts/inspect/inspector.js";
 
-/** Answers a request that reads. */
-export type Route = (inspector: Inspector, query: Query) => Promise<unknown>;
+type Route = (inspector: Inspector, query: Query) => Promise<unknown>;
 
 /** The routes that answer with JSON, by their path below `/api/v1/`. */
 export const routes: Record<string, Route> = {
@@ -128,7 +127,6 @@ async function checkpoint(inspector: Inspector, query: Query): Promise<unknown> 
   return short;
 }
 
-/** Finds a text in a part of a checkpoint. */
 async function searched(inspector: Inspector, query: Query): Promise<unknown> {
   const text = query.needed("text");
   if (text === "") throw invalid('the parameter "text" is empty');
@@ -193,7 +191,7 @@ async function diff(inspector: Inspector, query: Query): Promise<unknown> {
   const before = from === null ? null : await inspector.checkpoint(from);
   if (from !== null && before === null && from !== to.parent) await found(inspector, from);
   const options = { limit: MAX_CHANGES + 1, ...(part !== undefined && { parts: [part] }) };
-  const { changes, truncated } = await inspector.diff(refOf(before?.checkpoint), refOf(to), options);
+  const { changes, truncated } = await inspector.diff(before && before.checkpoint, to, options);
   const short = shortChanges(changes, MAX_CHANGES);
   return {
     from: before === null ? null : shortCheckpoint(before.checkpoint),
@@ -201,10 +199,4 @@ async function diff(inspector: Inspector, query: Query): Promise<unknown> {
     changes: short.changes,
     truncated: truncated || short.truncated,
   };
-}
-
-function refOf(ref: CheckpointRef): CheckpointRef;
-function refOf(ref: CheckpointRef | undefined): CheckpointRef | null;
-function refOf(ref: CheckpointRef | undefined): CheckpointRef | null {
-  return ref === undefined ? null : { space: ref.space, run: ref.run, ns: ref.ns, id: ref.id };
 }

@@ -3,15 +3,8 @@
 import { typeOf } from "../../ts/bridge/json-form/form.js";
 import { limitedJsonForm } from "../../ts/inspect/limit.js";
 import { fitting } from "./answers.js";
-import { type Step, insideOf } from "./forms.js";
+import { type Match, type Step, insideOf } from "./forms.js";
 
-/** A place in a value whose key or text has what is searched for. */
-export interface Match {
-  path: Step[];
-  value: unknown;
-}
-
-/** The most matches in an answer. */
 const MAX_MATCHES = 200;
 
 /** Deeper values are not searched. A path that leads to them could not be shown. */

@@ -20,7 +20,6 @@ export interface Studio {
   /** The address of the page, with the token. */
   url: string;
   port: number;
-  write: boolean;
   /** Ends all connections. The inspector stays open. */
   close(): Promise<void>;
 }
@@ -66,7 +65,7 @@ export async function startStudio(
     })();
     return closed;
   };
-  return { url: `http://${ADDRESS}:${port}/#token=${token}`, port, write, close };
+  return { url: `http://${ADDRESS}:${port}/#token=${token}`, port, close };
 }
 
 /** The names of this machine that a browser may have used. It leaves out the port of the scheme. */

@@ -14,7 +14,6 @@ import type { Inspector } from "../../ts/inspect/inspector.js";
 
 type Fields = Record<string, unknown>;
 
-/** Answers a request that writes. */
 export type WriteRoute = (inspector: Inspector, fields: Fields) => Promise<{ status: number; body: unknown }>;
 
 /** The routes that write, by their path below `/api/v1/`. */

@@ -1,9 +1,9 @@
 // Tests the rows of the tree of a state: what is open, what an answer has left out, and what a search has found.
 import { describe, expect, test } from "vitest";
 import { toJsonForm } from "forkpoint/inspect";
-import { insideOf } from "../../../tools/studio/forms.js";
+import { insideOf, sizeOf } from "../../../tools/studio/forms.js";
 import { addSizes } from "../../../tools/studio/sizes.js";
-import { type TreeView, firstOpen, foundRows, joined, rowsOf, sizeOf } from "../../../tools/studio/page/tree.js";
+import { type TreeView, firstOpen, foundRows, joined, rowsOf } from "../../../tools/studio/page/tree.js";
 import { limitedJsonForm } from "../../../ts/inspect/limit.js";
 
 const view = (open: string[] = [], loaded: TreeView["loaded"] = new Map()): TreeView => ({

@@ -1,5 +1,3 @@
-/** `forkpoint backup`: copies the database into a file, online. */
-
 import { existsSync } from "node:fs";
 import { quote } from "../../../ts/bridge/errors.js";
 import { safeText } from "../../../ts/bridge/json-form/json-text.js";
@@ -42,11 +40,7 @@ async function run(context: Context, { force = false, yes = false }: Options, fi
     },
   });
   output.progress.clear();
-  if (output.json) {
-    output.printJson(result);
-    return;
-  }
   const { path, checkpoints, bytes } = result;
   const what = `${plural(checkpoints, "checkpoint")}, ${size(bytes)}, verified`;
-  output.print(`${output.style("green", "✓ wrote")} ${safeText(path)}: ${what}`);
+  output.answer(result, () => [`${output.style("green", "✓ wrote")} ${safeText(path)}: ${what}`]);
 }

@@ -2,14 +2,12 @@
 
 import { RootCommand, script } from "@bomb.sh/tab";
 import { Argument, Command } from "commander";
-import { spaces } from "../command.js";
 import { Context } from "../context.js";
 import { Output } from "../output.js";
 import { safeText } from "../../../ts/bridge/json-form/json-text.js";
 
 const shells = ["bash", "zsh", "fish", "powershell"] as const;
 
-/** The number of runs that are offered. */
 const OFFERED = 100;
 
 const help = `
@@ -33,7 +31,6 @@ export const complete = (program: Command) =>
     process.exit(0);
   });
 
-/** Makes the completions of a program. */
 function tree(program: Command, runs: string[]): RootCommand {
   const root = new RootCommand();
   addOptions(root, program);
@@ -49,19 +46,13 @@ function tree(program: Command, runs: string[]): RootCommand {
 }
 
 function addOptions(to: ReturnType<RootCommand["command"]>, command: Command): void {
-  for (const { long, short, required, optional, argChoices, description } of command
-    .createHelp()
-    .visibleOptions(command)) {
-    if (long === undefined || long === null) continue;
-    const name = long.slice(2);
-    const alias = short?.slice(1);
-    if (!required && !optional) {
-      if (alias === undefined) to.option(name, description);
-      else to.option(name, description, alias);
-      continue;
-    }
-    const offered = name === "space" ? spaces : (argChoices ?? []);
-    to.option(name, description, (offer) => offered.forEach((each) => offer(each, "")), alias);
+  const options = command.createHelp().visibleOptions(command);
+  for (const { long, short, required, optional, argChoices = [], description } of options) {
+    if (!long) continue;
+    const [name, alias] = [long.slice(2), short?.slice(1)];
+    if (required || optional)
+      to.option(name, description, (offer) => argChoices.forEach((each) => offer(each, "")), alias);
+    else to.option(name, description, alias);
   }
 }
 
@@ -85,7 +76,6 @@ async function runIds(program: Command, words: string[]): Promise<string[]> {
   }
 }
 
-/** The database that the words name. */
 function dbOf(words: string[]): { db?: string } {
   const at = words.findLastIndex((word) => word === "--db" || word === "-d");
   const joined = words.findLast((word) => word.startsWith("--db="));

@@ -1,5 +1,3 @@
-/** `forkpoint copy`: copies a database, or some of its runs, to another place or another kind of store. */
-
 import { quote } from "../../../ts/bridge/errors.js";
 import { safeText } from "../../../ts/bridge/json-form/json-text.js";
 import { command, runsArgument } from "../command.js";
@@ -33,10 +31,6 @@ async function run(context: Context, options: Options, ...ids: Array<string | un
   if (replace) await confirm(context, `this replaces runs of ${quote(destination.shown)}`, { yes });
   const choice = await choiceOf(context, ids, options);
   const moved = await move(context, database, destination, { ...choice, ...(replace && { onConflict: "replace" }) });
-  if (output.json) {
-    output.printJson(moved);
-    return;
-  }
-  const where = `to ${safeText(destination.shown)}`;
-  output.print(`${output.style("green", "✓ copied")} ${movedText(moved)} ${where}; both are equal`);
+  const what = `${movedText(moved)} to ${safeText(destination.shown)}; both are equal`;
+  output.answer(moved, () => [`${output.style("green", "✓ copied")} ${what}`]);
 }

@@ -1,7 +1,5 @@
-/** `forkpoint diff`: what differs between two checkpoints. */
-
 import { Option } from "commander";
-import { command, parsed, runArgument, spaceOption, wholeFrom } from "../command.js";
+import { command, parsed, repeated, runArgument, spaceOption, wholeFrom } from "../command.js";
 import type { Context } from "../context.js";
 import { UsageError, exitCodes } from "../errors.js";
 import { type RunOptions, findRun, readCheckpoint } from "../find.js";
@@ -12,7 +10,8 @@ import { plural } from "../units.js";
 import { excerpt } from "../value-text.js";
 import { headline } from "./get.js";
 import { safeText } from "../../../ts/bridge/json-form/json-text.js";
-import type { Change, CheckpointInfo, CheckpointRef, RunInfo } from "../../../ts/inspect/views.js";
+import { formatPath } from "../../../ts/bridge/json-form/path.js";
+import type { Change, CheckpointInfo, RunInfo } from "../../../ts/inspect/views.js";
 import type { Inspector } from "../../../ts/inspect/inspector.js";
 
 interface Options extends RunOptions {
@@ -38,7 +37,7 @@ export const diff = () =>
     .addOption(
       new Option("--part <part>", "only this part; repeatable")
         .choices(["state", "rest", "writes"])
-        .argParser((value: string, before: string[] | undefined) => [...(before ?? []), partOf(value)]),
+        .argParser((value: string, before?: string[]) => repeated(partOf(value), before)),
     )
     .option("--exit-code", "ends with 1 if there is a difference")
     .addOption(spaceOption())
@@ -66,20 +65,12 @@ async function compare(
   }
   const { changes, truncated } = await inspector.diff(before, after, part === undefined ? {} : { parts: part });
   const { output } = context;
-  if (output.json) {
-    output.printJson({ from: before, to: after, changes, truncated });
-  } else {
-    const { formatPath } = await context.load();
-    for (const line of report(before, after, changes, output, formatPath)) output.print(line);
-    if (truncated)
-      output.hint("there are more changes than are shown: compare one --part, or two values that `get --path` prints");
-  }
+  output.answer({ from: before, to: after, changes, truncated }, () => report(before, after, changes, output));
+  if (truncated)
+    output.hint("there are more changes than are shown: compare one --part, or two values that `get --path` prints");
   return options.exitCode === true && changes.length > 0 ? exitCodes.no : undefined;
 }
 
-type Sides = [before: CheckpointInfo | null, after: CheckpointInfo];
-
-/** Returns the two checkpoints to compare. */
 async function sides(
   inspector: Inspector,
   run: RunInfo,
@@ -87,7 +78,7 @@ async function sides(
   { step, fromStep, toStep, toRun }: Options,
   from: string | undefined,
   to: string | undefined,
-): Promise<Sides> {
+): Promise<[before: CheckpointInfo | null, after: CheckpointInfo]> {
   if (step !== undefined && [from, to, fromStep, toStep, toRun].some((each) => each !== undefined)) {
     throw new UsageError("--step compares a checkpoint with its parent: give it alone");
   }
@@ -101,12 +92,9 @@ async function sides(
     to !== undefined || fromStep !== undefined || toRun !== undefined || (from !== undefined && toStep !== undefined);
   if (two) return [await read(run, from, fromStep), await read(other, to, toStep)];
   const after = await read(run, from, step ?? toStep);
-  return [after.parent === null ? null : await parentOf(inspector, after.parent), after];
-}
-
-/** The parent may be a checkpoint of another run. */
-async function parentOf(inspector: Inspector, { space, run, ns, id }: CheckpointRef): Promise<CheckpointInfo | null> {
-  return (await inspector.checkpoint({ space, run, ns, id }))?.checkpoint ?? null;
+  if (after.parent === null) return [null, after];
+  // The parent may be a checkpoint of another run.
+  return [(await inspector.checkpoint(after.parent))?.checkpoint ?? null, after];
 }
 
 const ops: Record<Change["op"], { sign: string; word: string; format: Format }> = {
@@ -123,7 +111,6 @@ function* report(
   after: CheckpointInfo,
   changes: Change[],
   output: Output,
-  formatPath: (path: ReadonlyArray<string | number>) => string,
 ): Generator<string> {
   const { style } = output;
   yield `${style("dim", "from")}  ${before === null ? style("dim", "nothing") : headline(before, output)}`;

@@ -1,5 +1,3 @@
-/** `forkpoint doctor`: a quick look at the place and the health of a database. */
-
 import { safeText } from "../../../ts/bridge/json-form/json-text.js";
 import { command } from "../command.js";
 import { exitCodes } from "../errors.js";

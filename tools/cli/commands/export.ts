@@ -1,5 +1,3 @@
-/** `forkpoint export`: copies runs to a folder of JSON Lines. */
-
 import { resolve } from "node:path";
 import { safeText } from "../../../ts/bridge/json-form/json-text.js";
 import { command, runsArgument } from "../command.js";
@@ -24,9 +22,6 @@ async function run(context: Context, options: Options, ...ids: Array<string | un
   const path = resolve(options.out);
   const choice = await choiceOf(context, ids, options);
   const moved = await move(context, database, { target: `jsonl:${path}`, shown: path, guessed: false }, choice);
-  if (output.json) {
-    output.printJson({ ...moved, path });
-    return;
-  }
-  output.print(`${output.style("green", "✓ wrote")} ${safeText(path)}: ${movedText(moved)}; both are equal`);
+  const what = `${safeText(path)}: ${movedText(moved)}; both are equal`;
+  output.answer({ ...moved, path }, () => [`${output.style("green", "✓ wrote")} ${what}`]);
 }

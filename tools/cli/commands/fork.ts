@@ -1,7 +1,5 @@
-/** `forkpoint fork`: goes on elsewhere, with another state. */
-
 import { safeText } from "../../../ts/bridge/json-form/json-text.js";
-import { command, parsed, runArgument, spaceOption, wholeFrom } from "../command.js";
+import { command, parsed, repeated, runArgument, spaceOption, wholeFrom } from "../command.js";
 import type { Context } from "../context.js";
 import { type RunOptions, findRun, readCheckpoint, refOf } from "../find.js";
 import { readPatch, readSetting } from "../path.js";
@@ -29,11 +27,7 @@ export const fork = () =>
     .addArgument(runArgument())
     .argument("[checkpoint]", "the id of a checkpoint, or how it begins (default: the newest)")
     .addOption(parsed("--step <n>", "the place in the run, from 0; negative: from the end", wholeFrom(-Infinity)))
-    .addOption(
-      parsed("--set <path>=<json>", "sets the value at a path; repeatable", (text) => text).argParser(
-        (value: string, before: string[] | undefined) => [...(before ?? []), value],
-      ),
-    )
+    .option("--set <path>=<json>", "sets the value at a path; repeatable", repeated)
     .option("--patch <json|@file|->", "changes the state as a JSON merge patch (RFC 7396) says; -: reads it from stdin")
     .option("--as <run id>", "the id of the new run (default: a new one)")
     .option("--dry-run", "checks everything, and writes nothing")
@@ -43,9 +37,8 @@ export const fork = () =>
 
 async function run(context: Context, options: Options, id?: string, checkpoint?: string): Promise<void> {
   const { dryRun = false, as } = options;
-  const inspecting = await context.load();
-  const edit: ForkEdit = { set: options.set?.map((text) => readSetting(text, inspecting)), as };
-  if (options.patch !== undefined) edit.patch = await readPatch(options.patch, inspecting);
+  const edit: ForkEdit = { set: options.set?.map(readSetting), as };
+  if (options.patch !== undefined) edit.patch = await readPatch(options.patch);
   const inspector = dryRun ? await context.openForDryRun() : await context.open({ write: true });
   const found = await findRun(context, inspector, id!, options);
   const source = (await readCheckpoint(inspector, found, { id: checkpoint, step: options.step })).checkpoint;
@@ -53,14 +46,12 @@ async function run(context: Context, options: Options, id?: string, checkpoint?:
   context.signal.throwIfAborted();
   const made = await inspector.fork(from, edit, { dryRun });
   const { output } = context;
-  if (output.json) {
-    const { space, run, ns = null, id } = made;
-    output.printJson({ space, run, ns, id, from: { ...from, ns: from.ns ?? null }, dryRun });
-    return;
-  }
-  const { style } = output;
-  const [to, at] = [style("bold", safeText(made.run)), style("bold", safeText(made.id))];
-  const source_ = `checkpoint ${safeText(from.id)} of ${safeText(from.run)}`;
-  output.print(`${dryRun ? "would fork" : style("green", "✓ forked")} ${source_} to ${at} of ${to}`);
+  const { space, run, ns = null, id: newId } = made;
+  output.answer({ space, run, ns, id: newId, from: { ...from, ns: from.ns ?? null }, dryRun }, () => {
+    const { style } = output;
+    const [to, at] = [style("bold", safeText(run)), style("bold", safeText(newId))];
+    const source = `checkpoint ${safeText(from.id)} of ${safeText(from.run)}`;
+    return [`${dryRun ? "would fork" : style("green", "✓ forked")} ${source} to ${at} of ${to}`];
+  });
   if (!dryRun) output.hint("your program goes on with it by its id: the guide of its framework has the call");
 }

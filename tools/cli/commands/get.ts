@@ -1,8 +1,7 @@
-/** `forkpoint get`: a checkpoint and its values. */
-
 import { Option } from "commander";
 import { quote, ForkpointError } from "../../../ts/bridge/errors.js";
 import { safeText } from "../../../ts/bridge/json-form/json-text.js";
+import { valueAt } from "../../../ts/bridge/json-form/path.js";
 import { command, parsed, runArgument, spaceOption, wholeFrom } from "../command.js";
 import type { Context } from "../context.js";
 import { UsageError } from "../errors.js";
@@ -10,10 +9,10 @@ import { type RunOptions, findRun, readCheckpoint } from "../find.js";
 import type { Output } from "../output.js";
 import { readPath } from "../path.js";
 import { plain } from "../style.js";
-import { type Cell, table } from "../table.js";
+import { type Column, table } from "../table.js";
 import { ago, localTime, size } from "../units.js";
 import { excerpt, prettyJson } from "../value-text.js";
-import type { Change, CheckpointDetail, CheckpointInfo } from "../../../ts/inspect/views.js";
+import type { Change, CheckpointDetail, CheckpointInfo, WriteInfo } from "../../../ts/inspect/views.js";
 
 interface Options extends RunOptions {
   step?: number;
@@ -36,22 +35,20 @@ export const get = () =>
 async function print(context: Context, options: Options, id?: string, checkpoint?: string): Promise<void> {
   const { path, raw = false, part } = options;
   if (raw && context.output.json) throw new UsageError("give --raw or --json, not both");
-  const inspecting = await context.load();
-  const steps = path === undefined ? undefined : readPath(path, inspecting.parsePath);
+  const steps = path === undefined ? undefined : readPath(path);
   const inspector = await context.open();
   const run = await findRun(context, inspector, id!, options);
   const detail = await readCheckpoint(inspector, run, { id: checkpoint, step: options.step });
   const { output } = context;
   if (steps !== undefined || raw) {
     const whole = detail[part ?? "state"];
-    const value = steps === undefined ? whole : inspecting.valueAt(whole, steps);
+    const value = steps === undefined ? whole : valueAt(whole, steps);
     if (value === undefined) throw nothingThere(path!, part ?? "state", detail);
     return raw ? printRaw(output, value) : printValue(output, value);
   }
   if (output.json) {
     const { checkpoint } = detail;
-    output.printJson(part === undefined ? detail : { checkpoint, [part]: detail[part] });
-    return;
+    return output.printJson(part === undefined ? detail : { checkpoint, [part]: detail[part] });
   }
   await printParts(output, detail, part);
 }
@@ -68,20 +65,14 @@ function nothingThere(path: string, part: string, { checkpoint, parts }: Checkpo
 
 /** Prints a text or bytes as they are, and any other value as JSON. */
 async function printRaw(output: Output, value: unknown): Promise<void> {
-  if (typeof value === "string") {
-    await output.stream(`${value}\n`);
-    return;
-  }
+  if (typeof value === "string") return output.stream(`${value}\n`);
   const { $type, value: inner } = (value ?? {}) as { $type?: unknown; value?: unknown };
   if ($type === "Bytes" && typeof inner === "string") return output.raw(Buffer.from(inner, "base64"));
   return printValue(output, value);
 }
 
 async function printValue(output: Output, value: unknown): Promise<void> {
-  if (output.json) {
-    output.printJson(value);
-    return;
-  }
+  if (output.json) return output.printJson(value);
   for (const piece of prettyJson(value, output.style)) await output.stream(piece);
   await output.stream("\n");
 }
@@ -101,7 +92,7 @@ async function printParts(output: Output, detail: CheckpointDetail, part: Change
   }
   if (part === "writes" || (part === undefined && writes.length > 0)) {
     await title("writes");
-    for (const line of writeTable(writes, output)) await output.stream(`${line}\n`);
+    for (const line of table(writeColumns, writes, output)) await output.stream(`${line}\n`);
     if (writes.length === 0) await output.stream(`${style("dim", "none")}\n`);
   }
   if (part === undefined && next !== null) {
@@ -124,20 +115,14 @@ export function headline(checkpoint: CheckpointInfo, { style }: Output): string 
   return [...facts, size(bytes.logical)].join(style("dim", " · "));
 }
 
-function writeTable(writes: CheckpointDetail["writes"], { style, width }: Output): string[] {
-  const columns = [
-    { title: "TASK", drop: 2 },
-    { title: "INDEX", align: "right" as const, drop: 3 },
-    { title: "CHANNEL" },
-    { title: "STATE", drop: 1 },
-    { title: "VALUE" },
-  ];
-  const rows = writes.map((write): Cell[] => [
-    { text: safeText(write.task), format: "dim" },
-    { text: String(write.index), format: "dim" },
-    { text: safeText(write.channel) },
-    write.owner === null ? { text: "pending", format: "yellow" } : { text: "done", format: "dim" },
-    { text: excerpt(write.value, plain, 100) },
-  ]);
-  return rows.length === 0 ? [] : table(columns, rows, style, width);
-}
+const writeColumns: Array<Column<WriteInfo>> = [
+  { title: "TASK", drop: 2, cell: ({ task }) => ({ text: task, format: "dim" }) },
+  { title: "INDEX", align: "right", drop: 3, cell: ({ index }) => ({ text: String(index), format: "dim" }) },
+  { title: "CHANNEL", cell: ({ channel }) => ({ text: channel }) },
+  {
+    title: "STATE",
+    drop: 1,
+    cell: ({ owner }) => (owner === null ? { text: "pending", format: "yellow" } : { text: "done", format: "dim" }),
+  },
+  { title: "VALUE", cell: ({ value }) => ({ text: excerpt(value, plain, 100) }) },
+];

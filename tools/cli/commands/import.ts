@@ -1,5 +1,3 @@
-/** `forkpoint import`: copies the runs of a folder that `export` has written, or of another database. */
-
 import { Option } from "commander";
 import { ForkpointError, quote } from "../../../ts/bridge/errors.js";
 import { command } from "../command.js";
@@ -50,8 +48,7 @@ async function run(context: Context, options: Options, folder = ""): Promise<voi
     if (code !== "CONFLICT" || onConflict !== "fail") throw error;
     throw new ForkpointError(code, `${message}. The flags are --on-conflict skip and --replace`, { cause: error });
   });
-  if (output.json) return output.printJson(moved);
-  output.print(`${output.style("green", "✓ stored")} ${movedText(moved)}; both are equal`);
+  output.answer(moved, () => [`${output.style("green", "✓ stored")} ${movedText(moved)}; both are equal`]);
 }
 
 /** Verifies a folder, and says how many of its runs are new. */
@@ -68,7 +65,6 @@ async function wouldImport(context: Context, from: Database): Promise<void> {
     report.checkpoints += run.checkpoints;
     if (destination !== undefined && (await destination.run(refOf(run))) !== null) report.there += 1;
   }
-  if (output.json) return output.printJson(report);
   const what = `${plural(report.runs, "run")} with ${plural(report.checkpoints, "checkpoint")}`;
-  output.print(`would compare and store ${what}; there already: ${report.there}`);
+  output.answer(report, () => [`would compare and store ${what}; there already: ${report.there}`]);
 }

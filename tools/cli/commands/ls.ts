@@ -1,5 +1,3 @@
-/** `forkpoint ls`: the runs of a database. */
-
 import { Option } from "commander";
 import { safeText } from "../../../ts/bridge/json-form/json-text.js";
 import { command, parsed, spaceOption, wholeFrom } from "../command.js";
@@ -7,9 +5,8 @@ import type { Context } from "../context.js";
 import { UsageError } from "../errors.js";
 import { readListing } from "../pages.js";
 import { statusCell, statusNames } from "../style.js";
-import { type Cell, type Column, table } from "../table.js";
+import { type Column, table } from "../table.js";
 import { ago, number, parseDuration, size } from "../units.js";
-import type { Inspector } from "../../../ts/inspect/inspector.js";
 import type { RunInfo, Status } from "../../../ts/inspect/views.js";
 import type { RunQuery } from "../../../ts/inspect/runs.js";
 
@@ -64,47 +61,29 @@ async function list(context: Context, options: Options): Promise<void> {
   const read = (limit: number, cursor: string | null) => inspector.runs({ ...query, limit, cursor });
   const { items: runs, cursor: next } = await readListing(read, { limit: all ? undefined : (limit ?? LIMIT), cursor });
   const { output } = context;
-  if (output.json) {
-    output.printJson({ runs, cursor: next });
-    return;
+  output.answer({ runs, cursor: next }, () => runTable(runs, context));
+  if (runs.length === 0 && !output.json) {
+    const { spaces } = await inspector.info();
+    context.note(spaces.length === 0 ? `${safeText(context.database.shown)} holds no runs yet` : "no run fits");
   }
-  for (const line of runTable(runs, context)) output.print(line);
-  if (runs.length === 0) context.note(await nothing(inspector, context));
   if (next !== null) output.hint(`there are more: --all, or --cursor ${next}`);
 }
 
-const columns: Column[] = [
-  { title: "STATUS" },
-  { title: "RUN" },
-  { title: "NAMESPACE", drop: 1 },
-  { title: "SPACE", drop: 2 },
-  { title: "GROUP", drop: 6, least: 12 },
-  { title: "STEPS", align: "right", drop: 3 },
-  { title: "LAST STEP", drop: 4, least: 8 },
-  { title: "ACTIVE", drop: 1 },
-  { title: "SIZE", align: "right", drop: 5 },
+const columns: Array<Column<RunInfo>> = [
+  { title: "STATUS", cell: ({ status }) => (status === null ? { text: "" } : statusCell(status)) },
+  { title: "RUN", cell: ({ run }) => ({ text: run, format: "bold" }) },
+  { title: "NAMESPACE", drop: 1, cell: ({ ns }) => ({ text: ns ?? "" }) },
+  { title: "SPACE", drop: 2, cell: ({ space }) => ({ text: space, format: "dim" }) },
+  { title: "GROUP", drop: 6, least: 12, cell: ({ group }) => ({ text: group ?? "", format: "dim" }) },
+  { title: "STEPS", align: "right", drop: 3, cell: ({ checkpoints }) => ({ text: number(checkpoints) }) },
+  { title: "LAST STEP", drop: 4, least: 8, cell: ({ latest }) => ({ text: latest.label ?? "" }) },
+  { title: "ACTIVE", drop: 1, cell: ({ active }) => ({ text: ago(active) }) },
+  {
+    title: "SIZE",
+    align: "right",
+    drop: 5,
+    cell: ({ bytes }) => ({ text: bytes === null ? "" : size(bytes.logical), format: "dim" }),
+  },
 ];
 
-/** Returns the lines of a table of runs. */
-export function runTable(runs: RunInfo[], { output }: Context): string[] {
-  if (runs.length === 0) return [];
-  const now = Date.now();
-  const rows = runs.map((run): Cell[] => [
-    run.status === null ? { text: "" } : statusCell(run.status),
-    { text: safeText(run.run), format: "bold" },
-    { text: safeText(run.ns ?? "") },
-    { text: safeText(run.space), format: "dim" },
-    { text: safeText(run.group ?? ""), format: "dim" },
-    { text: number(run.checkpoints) },
-    { text: safeText(run.latest.label ?? "") },
-    { text: ago(run.active, now) },
-    { text: run.bytes === null ? "" : size(run.bytes.logical), format: "dim" },
-  ]);
-  return table(columns, rows, output.style, output.width);
-}
-
-async function nothing(inspector: Inspector, { database }: Context): Promise<string> {
-  const { spaces } = await inspector.info();
-  const shown = safeText(database.shown);
-  return spaces.length === 0 ? `${shown} holds no runs yet` : "no run fits";
-}
+export const runTable = (runs: RunInfo[], { output }: Context): string[] => table(columns, runs, output);

@@ -1,11 +1,8 @@
-/** `forkpoint prune`: removes old checkpoints. */
-
 import { command, dangerous, parsed, spaceOption, wholeFrom } from "../command.js";
 import { type DangerousOptions, confirm } from "../confirm.js";
 import type { Context } from "../context.js";
 import { UsageError } from "../errors.js";
 import { localTime, parseDuration, parseSize, plural, size } from "../units.js";
-import type { Inspector } from "../../../ts/inspect/inspector.js";
 import type { PruneResult } from "../../../ts/store/results.js";
 
 interface Options extends DangerousOptions {
@@ -49,15 +46,7 @@ async function run(context: Context, options: Options): Promise<void> {
     await confirm(context, `this removes ${what(would)}${when}`, options);
   }
   const inspector = await context.open({ write: true });
-  print(context, await remove(context, inspector, rules), false);
-}
-
-function remove(
-  context: Context,
-  inspector: Inspector,
-  rules: Parameters<Inspector["prune"]>[0],
-): Promise<PruneResult> {
-  return inspector.prune({
+  const result = await inspector.prune({
     ...rules,
     signal: context.signal,
     onProgress: ({ removed }) => {
@@ -65,6 +54,7 @@ function remove(
       context.output.progress.show(`${plural(removed, "checkpoint")} removed`);
     },
   });
+  print(context, result, false);
 }
 
 function what({ removed, bytes, lineages }: PruneResult): string {
@@ -74,15 +64,11 @@ function what({ removed, bytes, lineages }: PruneResult): string {
 
 function print({ output }: Context, result: PruneResult, dryRun: boolean): void {
   const { removed, bytes, lineages } = result;
-  if (output.json) {
-    output.printJson({ dryRun, removed, bytes, lineages });
-    return;
-  }
   const emptied = lineages === 0 ? "" : `, ${plural(lineages, "run")} emptied`;
   const checkpoints = plural(removed, "checkpoint");
-  output.print(
+  output.answer({ dryRun, removed, bytes, lineages }, () => [
     dryRun
       ? `would remove ${checkpoints}, and free at most ${size(bytes)}${emptied}`
       : `${output.style("green", "✓ removed")} ${checkpoints}, ${size(bytes)} freed${emptied}`,
-  );
+  ]);
 }

@@ -1,14 +1,12 @@
-/** `forkpoint rm`: removes a run, or some of its checkpoints. */
-
 import { safeText } from "../../../ts/bridge/json-form/json-text.js";
-import { command, dangerous, parsed, runArgument, spaceOption } from "../command.js";
+import { command, dangerous, repeated, runArgument, spaceOption } from "../command.js";
 import { type DangerousOptions, confirm } from "../confirm.js";
 import type { Context } from "../context.js";
 import { type RunOptions, findCheckpoint, findRun, refOf } from "../find.js";
 import { runsOf } from "../pages.js";
 import { plural } from "../units.js";
 import type { Inspector } from "../../../ts/inspect/inspector.js";
-import type { RunInfo, RunRef } from "../../../ts/inspect/views.js";
+import type { RunInfo } from "../../../ts/inspect/views.js";
 
 interface Options extends RunOptions, DangerousOptions {
   checkpoint?: string[];
@@ -18,11 +16,7 @@ export const rm = () =>
   dangerous(
     command<Options>("rm", "removes a run, or some of its checkpoints", run, "itself")
       .addArgument(runArgument())
-      .addOption(
-        parsed("--checkpoint <id>", "only this checkpoint; repeatable", (text) => text).argParser(
-          (value: string, before: string[] | undefined) => [...(before ?? []), value],
-        ),
-      )
+      .option("--checkpoint <id>", "only this checkpoint; repeatable", repeated)
       .addOption(spaceOption())
       .option("--ns <ns>", "the namespace of the run"),
   );
@@ -39,19 +33,12 @@ async function run(context: Context, options: Options, id?: string): Promise<voi
     ids === undefined ? `${of} with ${plural(count, "checkpoint")}` : `${plural(count, "checkpoint")} of ${of}`;
   if (!dryRun) await confirm(context, `this removes ${what}`, options);
   context.signal.throwIfAborted();
-  const { removed } = dryRun ? { removed: count } : await remove(context, refOf(found), ids);
-  if (output.json) {
-    output.printJson({ dryRun, removed });
-    return;
-  }
-  output.print(
+  const { removed } = dryRun
+    ? { removed: count }
+    : await (await context.open({ write: true })).remove(refOf(found), ids);
+  output.answer({ dryRun, removed }, () => [
     dryRun ? `would remove ${what}` : `${output.style("green", "✓ removed")} ${plural(removed, "checkpoint")} of ${of}`,
-  );
-}
-
-async function remove(context: Context, ref: RunRef, ids: string[] | undefined): Promise<{ removed: number }> {
-  const inspector = await context.open({ write: true });
-  return inspector.remove(ref, ids);
+  ]);
 }
 
 async function idsOf(inspector: Inspector, found: RunInfo, named: string[]): Promise<Set<string>> {

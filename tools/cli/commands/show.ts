@@ -1,5 +1,3 @@
-/** `forkpoint show`: a run, its checkpoints, and the runs forked from it. */
-
 import { safeText } from "../../../ts/bridge/json-form/json-text.js";
 import { command, parsed, runArgument, spaceOption, wholeFrom } from "../command.js";
 import type { Context } from "../context.js";
@@ -8,7 +6,7 @@ import { type RunOptions, findRun, refOf } from "../find.js";
 import { drawTree } from "../lanes.js";
 import { readListing } from "../pages.js";
 import { statusCell } from "../style.js";
-import { type Cell, table } from "../table.js";
+import { type Column, table } from "../table.js";
 import { ago, localTime, number, plural, size } from "../units.js";
 import { runTable } from "./ls.js";
 import type { CheckpointInfo, RunInfo } from "../../../ts/inspect/views.js";
@@ -47,10 +45,8 @@ async function showRun(context: Context, options: Options, id?: string): Promise
   const forks = await inspector.forks(ref);
   const { output } = context;
   if (output.json) {
-    const { safeJson } = await context.load();
     // The cursor of the last checkpoints leads to older ones, which no flag asks for.
-    output.print(safeJson({ run, checkpoints, forks, cursor: last === undefined ? next : null }));
-    return;
+    return output.printJson({ run, checkpoints, forks, cursor: last === undefined ? next : null });
   }
   for (const line of head(run, context)) output.print(line);
   output.print("");
@@ -72,7 +68,6 @@ async function withItsStatus(inspector: Inspector, fork: RunInfo): Promise<RunIn
   return fork.status === null ? ((await inspector.run(refOf(fork), { withStatus: true })) ?? fork) : fork;
 }
 
-/** The lines that say what a run is. */
 function head(run: RunInfo, { output }: Context): string[] {
   const { style } = output;
   const now = Date.now();
@@ -99,29 +94,20 @@ function head(run: RunInfo, { output }: Context): string[] {
 
 function checkpointTable(checkpoints: CheckpointInfo[], { output }: Context): string[] {
   const before = new Map(checkpoints.map((each, at) => [each, checkpoints[at - 1]]));
-  const rows = checkpoints.map((each): Cell[] => [
-    { text: number(each.step) },
-    { text: safeText(each.label ?? "") },
-    { text: safeText(each.id), format: "bold" },
-    { text: parentText(each, before.get(each)), format: "dim" },
-    { text: localTime(each.savedAt), format: "dim" },
-    { text: size(each.bytes.logical) },
-    { text: size(each.bytes.stored), format: "dim" },
-  ]);
-  const columns = [
-    { title: "STEP", align: "right" as const },
-    { title: "LABEL", drop: 4, least: 8 },
-    { title: "CHECKPOINT" },
-    { title: "PARENT", drop: 1 },
-    { title: "SAVED", drop: 2 },
-    { title: "SIZE", align: "right" as const, drop: 3 },
-    { title: "STORED", align: "right" as const, drop: 5 },
+  const columns: Array<Column<CheckpointInfo>> = [
+    { title: "STEP", align: "right", cell: ({ step }) => ({ text: number(step) }) },
+    { title: "LABEL", drop: 4, least: 8, cell: ({ label }) => ({ text: label ?? "" }) },
+    { title: "CHECKPOINT", cell: ({ id }) => ({ text: id, format: "bold" }) },
+    { title: "PARENT", drop: 1, cell: (each) => ({ text: parentText(each, before.get(each)), format: "dim" }) },
+    { title: "SAVED", drop: 2, cell: ({ savedAt }) => ({ text: localTime(savedAt), format: "dim" }) },
+    { title: "SIZE", align: "right", drop: 3, cell: ({ bytes }) => ({ text: size(bytes.logical) }) },
+    { title: "STORED", align: "right", drop: 5, cell: ({ bytes }) => ({ text: size(bytes.stored), format: "dim" }) },
   ];
-  return rows.length === 0 ? [] : table(columns, rows, output.style, output.width);
+  return table(columns, checkpoints, output);
 }
 
 /** The parent, if it is not the checkpoint above. */
 function parentText({ parent, run }: CheckpointInfo, above: CheckpointInfo | undefined): string {
   if (parent === null || (above !== undefined && parent.run === run && parent.id === above.id)) return "";
-  return parent.run === run ? safeText(parent.id) : `${safeText(parent.id)} of ${safeText(parent.run)}`;
+  return parent.run === run ? parent.id : `${parent.id} of ${parent.run}`;
 }

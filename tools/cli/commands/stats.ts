@@ -1,10 +1,7 @@
-/** `forkpoint stats`: how much is stored. */
-
 import { safeText } from "../../../ts/bridge/json-form/json-text.js";
 import { command } from "../command.js";
-import type { Context } from "../context.js";
 import type { Output } from "../output.js";
-import { type Cell, table } from "../table.js";
+import { type Column, table } from "../table.js";
 import { number, plural, size } from "../units.js";
 import type { InspectedStats } from "../../../ts/inspect/views.js";
 
@@ -13,20 +10,17 @@ export const stats = () =>
     const inspector = await context.open();
     const found = await inspector.stats();
     const { output } = context;
-    if (output.json) {
-      output.printJson(found);
-      return;
-    }
+    if (output.json) return output.printJson(found);
     const { target, backend } = await inspector.info();
-    for (const line of report(`${safeText(target)} (${backend})`, found, context)) output.print(line);
+    for (const line of report(`${safeText(target)} (${backend})`, found, output)) output.print(line);
   });
 
-function* report(title: string, found: InspectedStats, { output }: Context): Generator<string> {
+function* report(title: string, found: InspectedStats, output: Output): Generator<string> {
   const { style } = output;
   yield style("bold", title);
   yield "";
-  const spaces = Object.entries(found.spaces);
-  const runs = spaces.reduce((sum, [, each]) => sum + each.runs, 0);
+  const spaces = Object.entries(found.spaces).map(([space, stored]) => Object.assign({ space }, stored));
+  const runs = spaces.reduce((sum, each) => sum + each.runs, 0);
   const fact = (name: string, value: string, more = "") =>
     `${style("dim", name.padEnd(10))}${value}${more === "" ? "" : style("dim", `  ${more}`)}`;
   yield fact("stored", `${plural(found.checkpoints, "checkpoint")} of ${plural(runs, "run")}`);
@@ -41,50 +35,30 @@ function* report(title: string, found: InspectedStats, { output }: Context): Gen
   if (found.walBytes !== null) yield fact("write log", size(found.walBytes));
   if (spaces.length > 0) {
     yield "";
-    yield* spaceTable(spaces, output);
+    yield* table(spaceColumns, spaces, output);
   }
   if (found.largest.length > 0) {
     yield "";
-    yield* largestTable(found.largest, output);
+    yield* table(runColumns, found.largest, output);
   }
 }
 
-function spaceTable(spaces: Array<[string, InspectedStats["spaces"][string]]>, { style, width }: Output): string[] {
-  const rows = spaces.map(([space, each]): Cell[] => [
-    { text: safeText(space), format: "bold" },
-    { text: number(each.runs) },
-    { text: number(each.checkpoints) },
-    { text: size(each.logicalBytes) },
-    { text: size(each.storedBytes), format: "dim" },
-  ]);
-  const right = { align: "right" as const };
-  const columns = [
-    { title: "SPACE" },
-    { title: "RUNS", ...right, drop: 1 },
-    { title: "CHECKPOINTS", ...right, drop: 2 },
-    { title: "SIZE", ...right, drop: 3 },
-    { title: "STORED", ...right, drop: 4 },
-  ];
-  return table(columns, rows, style, width);
-}
+/** The columns that both tables have. */
+const sizes: Array<Column<Pick<InspectedStats["spaces"][string], "checkpoints" | "logicalBytes" | "storedBytes">>> = [
+  { title: "CHECKPOINTS", align: "right", drop: 2, cell: ({ checkpoints }) => ({ text: number(checkpoints) }) },
+  { title: "SIZE", align: "right", drop: 3, cell: ({ logicalBytes }) => ({ text: size(logicalBytes) }) },
+  { title: "STORED", align: "right", drop: 5, cell: ({ storedBytes }) => ({ text: size(storedBytes), format: "dim" }) },
+];
 
-function largestTable(largest: InspectedStats["largest"], { style, width }: Output): string[] {
-  const rows = largest.map((each): Cell[] => [
-    { text: safeText(each.run), format: "bold" },
-    { text: safeText(each.ns ?? "") },
-    { text: safeText(each.space), format: "dim" },
-    { text: number(each.checkpoints) },
-    { text: size(each.logicalBytes) },
-    { text: size(each.storedBytes), format: "dim" },
-  ]);
-  const right = { align: "right" as const };
-  const columns = [
-    { title: "LARGEST RUN" },
-    { title: "NAMESPACE", drop: 4 },
-    { title: "SPACE", drop: 1 },
-    { title: "CHECKPOINTS", ...right, drop: 2 },
-    { title: "SIZE", ...right, drop: 3 },
-    { title: "STORED", ...right, drop: 5 },
-  ];
-  return table(columns, rows, style, width);
-}
+const spaceColumns: Array<Column<InspectedStats["spaces"][string] & { space: string }>> = [
+  { title: "SPACE", cell: ({ space }) => ({ text: space, format: "bold" }) },
+  { title: "RUNS", align: "right", drop: 1, cell: ({ runs }) => ({ text: number(runs) }) },
+  ...sizes,
+];
+
+const runColumns: Array<Column<InspectedStats["largest"][number]>> = [
+  { title: "LARGEST RUN", cell: ({ run }) => ({ text: run, format: "bold" }) },
+  { title: "NAMESPACE", drop: 4, cell: ({ ns }) => ({ text: ns ?? "" }) },
+  { title: "SPACE", drop: 1, cell: ({ space }) => ({ text: space, format: "dim" }) },
+  ...sizes,
+];

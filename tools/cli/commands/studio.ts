@@ -1,5 +1,3 @@
-/** `forkpoint studio`: serves the page that shows the database. */
-
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { command, parsed } from "../command.js";

@@ -1,5 +1,3 @@
-/** `forkpoint tail`: what is saved, as it is saved. */
-
 import { safeJson, safeText } from "../../../ts/bridge/json-form/json-text.js";
 import { command, parsed, runArgument, spaceOption, wholeFrom } from "../command.js";
 import type { Context } from "../context.js";
@@ -47,11 +45,8 @@ function sinceOf(text: string): Since {
   return { time: Date.now() - parseDuration(text) };
 }
 
-/** What to watch. */
-interface Scope {
-  space?: string | undefined;
-  run?: string | undefined;
-}
+/** What to watch, and where to begin. */
+type Watched = NonNullable<Parameters<Inspector["watch"]>[0]>;
 
 async function print(context: Context, options: Options, id?: string): Promise<number> {
   const { lines, follow, since, space, ns } = options;
@@ -59,12 +54,17 @@ async function print(context: Context, options: Options, id?: string): Promise<n
   const inspector = await context.open();
   const { signal, output } = context;
   const found = id === undefined ? undefined : await findRun(context, inspector, id, options);
-  const scope: Scope = found === undefined ? { space } : { space: found.space, run: found.run };
-  const begin: Begin = since === undefined ? { last: lines ?? LINES } : await beginAt(inspector, scope, since);
+  const scope: Watched = found === undefined ? { space } : { space: found.space, run: found.run };
+  const begin: Watched = since === undefined ? { last: lines ?? LINES } : await beginAt(inspector, scope, since);
   // Without a stream that goes on, the end is what is saved last now.
   let end = follow ? Number.POSITIVE_INFINITY : await lastSeq(inspector, scope, signal);
   if ((begin.last === 0 && !follow) || (begin.since ?? -1) >= end || end < 0) return exitCodes.done;
-  const show = printer(output);
+  // The first lines are aligned with later ones, if their texts are not longer than usual.
+  const widths = [19, 8, 16, 6, 8];
+  const show = async (event: StoreEvent) => {
+    await output.stream(`${output.json ? safeJson(event) : lineOf(event, output, widths)}\n`);
+    await output.flush();
+  };
   let last = -1;
   try {
     for await (const event of inspector.watch({ ...scope, ...begin, signal })) {
@@ -83,7 +83,7 @@ async function print(context: Context, options: Options, id?: string): Promise<n
 }
 
 /** The position of the last save of a scope. -1: there is none. */
-async function lastSeq(inspector: Inspector, { space, run }: Scope, signal: AbortSignal): Promise<number> {
+async function lastSeq(inspector: Inspector, { space, run }: Watched, signal: AbortSignal): Promise<number> {
   const { spaces } = await inspector.info();
   if (!spaces.some((each) => space === undefined || each.space === space)) return -1;
   for await (const event of inspector.watch({ space, run, last: 1, signal })) {
@@ -92,18 +92,12 @@ async function lastSeq(inspector: Inspector, { space, run }: Scope, signal: Abor
   return -1;
 }
 
-/** Where a watch begins: with the last saves, or after a position. */
-interface Begin {
-  last?: number;
-  since?: number;
-}
-
-async function beginAt(inspector: Inspector, { space, run }: Scope, since: Since): Promise<Begin> {
+async function beginAt(inspector: Inspector, { space, run }: Watched, since: Since): Promise<Watched> {
   if ("seq" in since) return { since: since.seq };
   let first: number | undefined;
   for await (const each of runsOf(inspector, { space, since: since.time, match: run, allNs: true })) {
     if (run !== undefined && each.run !== run) continue;
-    for await (const { savedAt, seq } of checkpointsOf(inspector, refOf(each), { order: "desc" })) {
+    for await (const { savedAt, seq } of checkpointsOf(inspector, refOf(each))) {
       if (savedAt < since.time) break;
       first = Math.min(first ?? seq, seq);
     }
@@ -111,16 +105,7 @@ async function beginAt(inspector: Inspector, { space, run }: Scope, since: Since
   return first === undefined ? { last: 0 } : { since: first - 1 };
 }
 
-/** Returns a function that prints an event. Columns grow with their texts. */
-function printer(output: Output): (event: StoreEvent) => Promise<void> {
-  // The first lines are aligned with later ones, if their texts are not longer than usual.
-  const widths = [19, 8, 16, 6, 8];
-  return async (event) => {
-    await output.stream(`${output.json ? safeJson(event) : lineOf(event, output, widths)}\n`);
-    await output.flush();
-  };
-}
-
+/** The columns grow with their texts. */
 function lineOf(event: StoreEvent, { style }: Output, widths: number[]): string {
   if (event.type === "changed") return style("dim", "something was removed");
   const { space, run, id, step, label, savedAt, bytes } = event.checkpoint;
@@ -128,9 +113,9 @@ function lineOf(event: StoreEvent, { style }: Output, widths: number[]): string 
     { text: localTime(savedAt), format: "dim" as const },
     { text: safeText(space), format: "dim" as const },
     { text: safeText(run), format: "bold" as const },
-    { text: `step ${step}`, format: undefined },
-    { text: safeText(label ?? ""), format: undefined },
-    { text: safeText(id), format: undefined },
+    { text: `step ${step}` },
+    { text: safeText(label ?? "") },
+    { text: safeText(id) },
     { text: size(bytes.logical), format: "dim" as const },
   ];
   const texts = cells.map(({ text, format }, at) => {

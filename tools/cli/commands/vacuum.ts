@@ -1,5 +1,3 @@
-/** `forkpoint vacuum`: gives free room back to the file system. */
-
 import { safeText } from "../../../ts/bridge/json-form/json-text.js";
 import { command, dangerous } from "../command.js";
 import { type DangerousOptions, confirm } from "../confirm.js";
@@ -25,13 +23,9 @@ async function run(context: Context, options: DangerousOptions): Promise<void> {
     after = (await writer.stats({ largest: 0 })).fileBytes ?? 0;
     output.progress.clear();
   }
-  if (output.json) {
-    output.printJson(dryRun ? { before, after, dryRun } : { before, after });
-    return;
-  }
-  output.print(
+  output.answer(dryRun ? { before, after, dryRun } : { before, after }, () => [
     dryRun
       ? `would give back about ${size(before - after)} of ${size(before)}`
       : `${output.style("green", "✓ done")} ${size(before)} before, ${size(after)} after`,
-  );
+  ]);
 }

@@ -1,10 +1,8 @@
-/** `forkpoint verify`: reads everything that is stored and compares it with its checksums. */
-
 import { safeText } from "../../../ts/bridge/json-form/json-text.js";
 import { command, runsArgument, spaceOption } from "../command.js";
 import type { Context } from "../context.js";
 import { exitCodes } from "../errors.js";
-import { type RunOptions, findRun, refOf } from "../find.js";
+import { type RunOptions, findRuns } from "../find.js";
 import { findingLines } from "../findings.js";
 import { shellWord } from "../shell.js";
 import { number, plural } from "../units.js";
@@ -32,11 +30,9 @@ export const verify = () =>
 async function run(context: Context, options: Options, ...ids: Array<string | undefined>): Promise<number | void> {
   const inspector = await context.open();
   const { output, signal } = context;
-  const named = ids.filter((id) => id !== undefined);
-  const runs = [];
-  for (const id of named) runs.push(refOf(await findRun(context, inspector, id, options)));
+  const runs = await findRuns(context, inspector, ids, options);
   const report = await inspector.verify({
-    ...(named.length > 0 && { runs }),
+    runs: runs.length === 0 ? undefined : runs,
     signal,
     onProgress: (done, of) => {
       context.done = `${number(done)} of about ${plural(of, "row")} were verified`;
@@ -45,11 +41,7 @@ async function run(context: Context, options: Options, ...ids: Array<string | un
   });
   output.progress.clear();
   const plan = options.repairPlan === true ? repairsFor(report.findings, context.database.shown) : undefined;
-  if (output.json) {
-    output.printJson(plan === undefined ? report : { ...report, plan });
-  } else {
-    for (const line of lines(report, plan, named.length, context)) output.print(line);
-  }
+  output.answer(plan === undefined ? report : { ...report, plan }, () => lines(report, plan, runs.length, context));
   return report.ok ? undefined : exitCodes.no;
 }
 
@@ -78,20 +70,12 @@ function repairsFor(findings: Finding[], database: string): Repair[] {
   const steps = new Map<string, Repair>();
   for (const { code, severity, remedy, ref } of findings) {
     if (severity !== "error") continue;
-    const removes = code === "CORRUPT" && ref?.run != null && ref.id != null;
-    const where = removes ? [`--space ${shellWord(ref.space ?? "")}`, ref.ns ? `--ns ${shellWord(ref.ns)}` : ""] : [];
-    const command = removes
-      ? [
-          "forkpoint rm",
-          `--db ${shellWord(database)}`,
-          ...where,
-          `--checkpoint ${shellWord(ref.id!)}`,
-          "--",
-          shellWord(ref.run!),
-        ]
-          .filter((word) => word !== "")
-          .join(" ")
-      : null;
+    let command = null;
+    if (code === "CORRUPT" && ref?.run != null && ref.id != null) {
+      const where = `--db ${shellWord(database)} --space ${shellWord(ref.space ?? "")}`;
+      const ns = ref.ns ? ` --ns ${shellWord(ref.ns)}` : "";
+      command = `forkpoint rm ${where}${ns} --checkpoint ${shellWord(ref.id)} -- ${shellWord(ref.run)}`;
+    }
     steps.set(`${remedy}\0${command}`, { code, remedy, command });
   }
   return [...steps.values()];

@@ -1,6 +1,7 @@
 // Asks the studio's server.
 
 import { credentials } from "./access.js";
+import type { Match } from "../forms.js";
 import type {
   Change,
   CheckpointDetail,
@@ -12,19 +13,7 @@ import type {
   StoreInfo,
 } from "../../../ts/inspect/views.js";
 
-export type {
-  Change,
-  CheckpointDetail,
-  CheckpointInfo,
-  CheckpointRef,
-  InspectedStats,
-  RunInfo,
-  RunRef,
-  SavedPerHour,
-  Status,
-  StoreInfo,
-  WriteInfo,
-} from "../../../ts/inspect/views.js";
+export type * from "../../../ts/inspect/views.js";
 
 /** An answer that is an error. `OFFLINE`: there was no answer. */
 export class Trouble extends Error {
@@ -86,16 +75,6 @@ async function get<T>(route: string, parameters: Parameters = {}, signal?: Abort
   return (await request(route, parameters, signal === undefined ? {} : { signal })).json() as Promise<T>;
 }
 
-async function post<T>(route: string, fields: unknown, signal?: AbortSignal): Promise<T> {
-  const init: RequestInit = {
-    method: "POST",
-    headers: { "Content-Type": "application/json" },
-    body: JSON.stringify(fields),
-  };
-  if (signal !== undefined) init.signal = signal;
-  return (await request(route, {}, init)).json() as Promise<T>;
-}
-
 export interface RunsPage {
   runs: RunInfo[];
   cursor: string | null;
@@ -105,7 +84,6 @@ export interface RunPage {
   run: RunInfo;
   checkpoints: CheckpointInfo[];
   forks: RunInfo[];
-  moreForks: number;
   cursor: string | null;
 }
 
@@ -120,12 +98,6 @@ export interface Difference {
   truncated: boolean;
 }
 
-/** A place in a state that a search has found. */
-export interface Match {
-  path: (string | number)[];
-  value: unknown;
-}
-
 export interface Forked {
   space: string;
   run: string;
@@ -133,10 +105,6 @@ export interface Forked {
   id: string;
   changes?: Change[];
   truncated?: boolean;
-}
-
-export interface Hours {
-  hours: SavedPerHour[];
 }
 
 const named = ({ space, run, ns }: RunRef): Parameters => ({ space, run, ns });
@@ -165,7 +133,10 @@ export const api = {
     get<Difference>("diff", { ...named(ref), from, to }, signal),
   raw: async (ref: RunRef, id: string) => (await request("raw", { ...named(ref), id })).text(),
   stats: () => get<InspectedStats>("stats"),
-  activity: () => get<Hours>("activity"),
-  fork: (ref: RunRef, id: string, edit: Record<string, unknown>, signal?: AbortSignal) =>
-    post<Forked>("fork", { ...named(ref), ns: ref.ns ?? null, id, ...edit }, signal),
+  activity: async () => (await get<{ hours: SavedPerHour[] }>("activity")).hours,
+  fork: async (ref: RunRef, id: string, edit: Record<string, unknown>, signal: AbortSignal | null) => {
+    const body = JSON.stringify({ ...named(ref), ns: ref.ns ?? null, id, ...edit });
+    const headers = { "Content-Type": "application/json" };
+    return (await request("fork", {}, { method: "POST", headers, body, signal })).json() as Promise<Forked>;
+  },
 };

@@ -9,23 +9,16 @@ const HEIGHT = 56;
 /** The most points of a curve. More could not be seen. */
 const POINTS = 300;
 
-interface Point {
-  id: string;
-  step: number;
-  logical: number;
-  stored: number;
-}
-
 /** Returns at most `POINTS` checkpoints in the order of their steps. Of those left out, the largest one stands in. */
-export function pointsOf(steps: readonly CheckpointInfo[]): Point[] {
+function pointsOf(steps: readonly CheckpointInfo[]): CheckpointInfo[] {
   const per = Math.max(1, Math.ceil(steps.length / POINTS));
-  const points: Point[] = [];
+  const points: CheckpointInfo[] = [];
   for (let index = steps.length - 1; index >= 0; index -= per) {
     let most = steps[index]!;
     for (let each = index; each > Math.max(-1, index - per); each--) {
       if (steps[each]!.bytes.logical > most.bytes.logical) most = steps[each]!;
     }
-    points.push({ id: most.id, step: most.step, logical: most.bytes.logical, stored: most.bytes.stored });
+    points.push(most);
   }
   return points;
 }
@@ -40,13 +33,13 @@ interface GrowthProps {
 export function Growth({ steps, current, look }: GrowthProps) {
   const points = useMemo(() => pointsOf(steps), [steps]);
   if (points.length < 2) return null;
-  const peak = Math.max(1, ...points.map(({ logical }) => logical));
+  const peak = Math.max(1, ...points.map((point) => point.bytes.logical));
   const x = (index: number): number => (index / (points.length - 1)) * WIDTH;
   const y = (size: number): number => HEIGHT - 2 - (size / peak) * (HEIGHT - 8);
   const line = points.map(
-    ({ logical }, index) => `${index === 0 ? "M" : "L"}${x(index).toFixed(1)} ${y(logical).toFixed(1)}`,
+    (point, index) => `${index === 0 ? "M" : "L"}${x(index).toFixed(1)} ${y(point.bytes.logical).toFixed(1)}`,
   );
-  const stored = points.map(({ stored: size }, index) => `L${x(index).toFixed(1)} ${y(size).toFixed(1)}`);
+  const stored = points.map((point, index) => `L${x(index).toFixed(1)} ${y(point.bytes.stored).toFixed(1)}`);
   const marked = current === null ? -1 : points.findLastIndex(({ step }) => step <= current.step);
   const newest = steps[0]!;
   const total = steps.reduce((sum, each) => sum + each.bytes.stored, 0);

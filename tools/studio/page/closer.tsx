@@ -19,20 +19,10 @@ export function Closer({ view, id, part, row, close }: CloserProps) {
   const path = formatPath(row.path);
   const text = wholeText(row.value);
   const isCut = moreOf(row.value) !== null;
-  const whole = () => request("raw", { space: view.space, run: view.run, ns: view.ns, id, part, path });
-  const copyValue = async () => {
+  /** Reads the value whole, because what is shown may be cut. */
+  const withWhole = async (use: (whole: Response) => Promise<void>) => {
     try {
-      // What is shown may be cut, so the value is read whole. A text is copied without its quotes.
-      const json = await (await whole()).text();
-      const value: unknown = JSON.parse(json);
-      await copy(typeof value === "string" ? value : json, "the value");
-    } catch (error) {
-      say(troubleOf(error).message);
-    }
-  };
-  const download = async () => {
-    try {
-      save(await (await whole()).blob(), "value.json");
+      await use(await request("raw", { space: view.space, run: view.run, ns: view.ns, id, part, path }));
     } catch (error) {
       say(troubleOf(error).message);
     }
@@ -47,10 +37,10 @@ export function Closer({ view, id, part, row, close }: CloserProps) {
         <Button kind="quiet" icon="copy" onClick={() => void copy(path, "the path")}>
           Path
         </Button>
-        <Button kind="quiet" icon="copy" onClick={() => void copyValue()}>
+        <Button kind="quiet" icon="copy" onClick={() => void withWhole(copyValue)}>
           Value
         </Button>
-        <Button kind="quiet" icon="down" name="Download the value" onClick={() => void download()} />
+        <Button kind="quiet" icon="down" name="Download the value" onClick={() => void withWhole(download)} />
         <Button kind="quiet" icon="close" name="Close" onClick={close} />
       </header>
       {text !== null && (
@@ -63,11 +53,18 @@ export function Closer({ view, id, part, row, close }: CloserProps) {
   );
 }
 
-/** Offers a file to the user. */
-export function save(blob: Blob, name: string): void {
+async function copyValue(whole: Response): Promise<void> {
+  const json = await whole.text();
+  const value: unknown = JSON.parse(json);
+  // A text is copied without its quotes.
+  await copy(typeof value === "string" ? value : json, "the value");
+}
+
+/** Offers the value to the user as a file. */
+async function download(whole: Response): Promise<void> {
   const link = document.createElement("a");
-  link.href = URL.createObjectURL(blob);
-  link.download = name;
+  link.href = URL.createObjectURL(await whole.blob());
+  link.download = "value.json";
   link.click();
   setTimeout(() => URL.revokeObjectURL(link.href), 10_000);
 }

@@ -1,8 +1,8 @@
 // What has changed from one checkpoint to another.
 import { useSignal } from "@preact/signals";
-import { useEffect } from "preact/hooks";
 import { formatPath } from "../../../ts/bridge/json-form/path.js";
-import { type Change, type Detail, type Difference, type Trouble, api, troubleOf } from "./api.js";
+import { useAnswer } from "./answer.js";
+import { type Change, type Detail, type Difference, api } from "./api.js";
 import { count, counted, shown } from "./format.js";
 import { Icon } from "./icons.js";
 import { address, change } from "./route.js";
@@ -17,27 +17,16 @@ const SHOWN = 100;
 export function DiffView({ view, detail }: { view: RunView; detail: Detail }) {
   const { id, seq } = detail.checkpoint;
   const vs = address.value.parameters["vs"] ?? null;
-  const found = useSignal<Difference | null>(null);
-  const trouble = useSignal<Trouble | null>(null);
-  const again = useSignal(0);
-  useEffect(() => {
-    const own = new AbortController();
-    api.diff(view.ref, vs, id, own.signal).then(
-      (difference) => {
-        found.value = difference;
-        trouble.value = null;
-        news.value = counted(difference.changes.length, "change");
-      },
-      (error: unknown) => {
-        if (!own.signal.aborted) trouble.value = troubleOf(error);
-      },
-    );
-    return () => own.abort();
-  }, [id, seq, vs, again.value]);
-  const difference = found.value;
+  const ask = async (signal: AbortSignal) => {
+    const difference = await api.diff(view.ref, vs, id, signal);
+    news.value = counted(difference.changes.length, "change");
+    return difference;
+  };
+  const { answer, trouble, again } = useAnswer(ask, [id, seq, vs]);
+  const difference = answer.value;
   return (
     <div class="diff scroll" data-testid="diff" aria-label="Changes" role="region" tabIndex={0}>
-      {trouble.value !== null && <ErrorBox trouble={trouble.value} retry={() => (again.value += 1)} />}
+      {trouble.value !== null && <ErrorBox trouble={trouble.value} retry={again} />}
       {trouble.value === null && (difference === null || difference.to.id !== id) && <Skeleton rows={5} />}
       {trouble.value === null && difference !== null && difference.to.id === id && (
         <>
@@ -87,7 +76,6 @@ const signs = { add: "+", remove: "−", replace: "~" };
 const words = { add: "added", remove: "removed", replace: "changed" };
 const partNames = { state: "State", rest: "Other fields", writes: "Writes" };
 
-/** The rows of a difference, by part. */
 export function Changes({ changes, isCut }: { changes: readonly Change[]; isCut: boolean }) {
   const most = useSignal(SHOWN);
   if (changes.length === 0) {

@@ -17,6 +17,21 @@ export function listen(listener: (heard: Heard) => void): () => void {
   return () => void listeners.delete(listener);
 }
 
+/** Calls the listener once for all that is heard within a time in ms, at its end. Returns a function that ends it. */
+export function listenAfter(pause: number, listener: () => void): () => void {
+  let waiting: ReturnType<typeof setTimeout> | undefined;
+  const end = listen(() => {
+    waiting ??= setTimeout(() => {
+      waiting = undefined;
+      listener();
+    }, pause);
+  });
+  return () => {
+    clearTimeout(waiting);
+    end();
+  };
+}
+
 function tell(heard: Heard): void {
   for (const listener of listeners) listener(heard);
 }

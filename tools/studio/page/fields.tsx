@@ -51,7 +51,6 @@ interface ChoiceProps {
   onChoice: (value: string) => void;
 }
 
-/** A field in which one of some values is chosen. */
 export function Choice({ name, value, options, testId, onChoice }: ChoiceProps) {
   return (
     <label class="field row">

@@ -1,8 +1,9 @@
 // Goes on elsewhere with another state: the state as text, checked as one types, and the changes before they are made.
 import { useSignal } from "@preact/signals";
-import { useEffect, useRef } from "preact/hooks";
+import { useEffect } from "preact/hooks";
 import { parseJson } from "../../../ts/bridge/json-form/json-text.js";
-import { type CheckpointInfo, type Forked, type RunRef, type Trouble, api, troubleOf } from "./api.js";
+import { useAnswer } from "./answer.js";
+import { type CheckpointInfo, type RunRef, api, troubleOf } from "./api.js";
 import { Changes } from "./diff-view.js";
 import { Dialog } from "./dialog.js";
 import { type Edit, editOf } from "./edit.js";
@@ -23,72 +24,48 @@ interface ForkProps {
 }
 
 export function ForkDialog({ of, from, close, done }: ForkProps) {
-  const original = useSignal<string | null>(null);
   const text = useSignal("");
   const as = useSignal("");
-  const trouble = useSignal<Trouble | null>(null);
   const error = useSignal<JsonError | null>(null);
-  const refused = useSignal<Trouble | null>(null);
-  const preview = useSignal<Forked | null>(null);
   const sending = useSignal(false);
-  const before = useRef<unknown>(undefined);
-
-  const load = () => {
-    trouble.value = null;
-    api.raw(of, from.id).then(
-      (raw) => {
-        before.current = JSON.parse(raw);
-        original.value = raw.trimEnd();
-        text.value = original.value;
-      },
-      (reason: unknown) => (trouble.value = troubleOf(reason)),
-    );
+  const load = async () => {
+    const raw = (await api.raw(of, from.id)).trimEnd();
+    text.value = raw;
+    return { raw, before: JSON.parse(raw) as unknown };
   };
-  useEffect(load, []);
+  const { answer: original, trouble, again } = useAnswer(load, []);
 
   const edit = (): Edit | null => {
     if (original.value === null) return null;
-    if (text.value === original.value) return {};
+    const { raw, before } = original.value;
+    error.value = null;
+    if (text.value === raw) return {};
     try {
-      const edited = parseJson(text.value);
-      error.value = null;
-      return editOf(before.current, edited);
+      return editOf(before, parseJson(text.value));
     } catch (reason) {
       const { message, line, column } = reason as JsonError;
       error.value = { message, line, column };
       return null;
     }
   };
+  const send = (made: Edit, dryRun: boolean, signal: AbortSignal | null) =>
+    api.fork(of, from.id, { ...made, ...(as.value !== "" && { as: as.value }), ...(dryRun && { dryRun }) }, signal);
+  const look = (signal: AbortSignal) => {
+    const made = edit();
+    return made === null ? undefined : send(made, true, signal);
+  };
+  const { answer: preview, trouble: refused } = useAnswer(look, [text.value, original.value, as.value], PAUSE);
+  // A short text is checked at once. A long one is checked when one stops typing.
   useEffect(() => {
-    if (original.value === null) return undefined;
-    if (text.value === original.value) error.value = null;
-    const own = new AbortController();
-    const look = async () => {
-      const made = edit();
-      if (made === null) return;
-      try {
-        const fields = { ...made, ...(as.value !== "" && { as: as.value }), dryRun: true };
-        preview.value = await api.fork(of, from.id, fields, own.signal);
-        refused.value = null;
-      } catch (reason) {
-        if (!own.signal.aborted) refused.value = troubleOf(reason);
-      }
-    };
-    // A short text is checked at once. A long one is checked when one stops typing.
     if (text.value.length < 200_000) edit();
-    const timer = setTimeout(() => void look(), PAUSE);
-    return () => {
-      clearTimeout(timer);
-      own.abort();
-    };
-  }, [text.value, original.value, as.value]);
+  }, [text.value, original.value]);
 
   const submit = async () => {
     const made = edit();
     if (made === null || sending.value) return;
     sending.value = true;
     try {
-      const forked = await api.fork(of, from.id, { ...made, ...(as.value !== "" && { as: as.value }) });
+      const forked = await send(made, false, null);
       close();
       done();
       go(addressOfRun(forked, forked.id));
@@ -102,7 +79,7 @@ export function ForkDialog({ of, from, close, done }: ForkProps) {
   const inThread = of.space === "langgraph" && as.value === "";
   return (
     <Dialog title={`Fork from step ${count(from.step)}`} testId="fork-dialog" kind="fork" close={close}>
-      {trouble.value !== null && <ErrorBox trouble={trouble.value} retry={load} />}
+      {trouble.value !== null && <ErrorBox trouble={trouble.value} retry={again} />}
       {trouble.value === null && original.value === null && <Skeleton rows={10} />}
       {original.value !== null && (
         <>
@@ -111,9 +88,9 @@ export function ForkDialog({ of, from, close, done }: ForkProps) {
               ? "A new branch in this thread begins with the state below. What is there stays as it is."
               : "A new run begins with the state below. This run stays as it is."}
           </p>
-          <div class="fork-columns">
+          <div class="fork-columns grow">
             <div class="fork-text stack">
-              <Editor text={original.value} error={error.value} onText={(value) => (text.value = value)} />
+              <Editor text={original.value.raw} error={error.value} onText={(value) => (text.value = value)} />
               {error.value !== null && (
                 <p class="part failed tone ground small wrap" role="alert" data-testid="fork-error">
                   {shown(error.value.message)}

@@ -68,9 +68,7 @@ const secondOnly = new Intl.DateTimeFormat(undefined, {
 
 /** Writes a time in full, in local time. A time that no calendar has is written as its number. */
 export const at = (ms: number): string => (Math.abs(ms) <= 8.64e15 ? moment.format(ms) : String(ms));
-/** Writes the hour and the minute of a time. */
 export const hour = (ms: number): string => hourOnly.format(ms);
-/** Writes the time of day. */
 export const clock = (ms: number): string => (Math.abs(ms) <= 8.64e15 ? secondOnly.format(ms) : "");
 
 /** Writes a stored text so that it is seen and not acted on, cut at a length. */

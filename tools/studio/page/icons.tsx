@@ -4,7 +4,6 @@ const paths = {
   again: "M13 8a5 5 0 1 1-1.6-3.7M13 2.5v3h-3",
   alert: "M8 5.5v3.5M8 11.2v.3M8 2 1.8 13.2h12.4z",
   back: "M9.5 3.5 5 8l4.5 4.5",
-  chart: "M2.5 13.5h11M4.5 11V8M8 11V4M11.5 11V6.5",
   check: "M3.5 8.5l3 3 6-7",
   close: "M4 4l8 8M12 4l-8 8",
   copy: "M5.5 5.5v-3h8v8h-3M2.5 5.5h8v8h-8z",

@@ -9,7 +9,6 @@ const MARGIN = 14;
 
 const x = (lane: number): number => MARGIN + Math.min(lane, MAX_LANES - 1) * LANE;
 
-/** The width of all lanes. */
 export const widthOf = (lanes: number): number => MARGIN * 2 + (Math.min(lanes, MAX_LANES) - 1) * LANE;
 
 interface LanesProps {

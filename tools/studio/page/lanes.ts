@@ -9,7 +9,6 @@ export interface Step {
   origin: boolean;
 }
 
-/** A row of the timeline. */
 export type Row =
   /** `index`: the place in the list of checkpoints. */
   | { kind: "step"; index: number; lane: number }
@@ -38,9 +37,7 @@ export interface Edge {
 export interface Layout {
   rows: Row[];
   edges: Edge[];
-  /** The number of lanes. */
   lanes: number;
-  /** The row of each checkpoint. */
   rowOf: Map<string, number>;
 }
 
@@ -149,7 +146,6 @@ function grouped(texts: readonly string[]): Map<string, number[]> {
   return groups;
 }
 
-/** Returns the edges that are seen between two rows. */
 export function edgesBetween(edges: readonly Edge[], start: number, end: number): Edge[] {
   return edges.filter(({ from, to }) => from < end && to >= start);
 }

@@ -1,5 +1,5 @@
 // The address of what the page shows: a page by name, and its parameters, in the part of the URL behind "#".
-import { signal } from "@preact/signals";
+import { effect, signal } from "@preact/signals";
 import type { RunRef } from "./api.js";
 
 export interface Address {
@@ -82,6 +82,15 @@ export function change(parameters: Record<string, string | null>, replace = fals
   }
   go({ page: address.value.page, parameters: next }, replace);
 }
+
+let lastRuns: Address = { page: "runs", parameters: {} };
+
+effect(() => {
+  if (address.value.page === "runs") lastRuns = address.value;
+});
+
+/** Returns the address of the list of runs as it was left, with its filters. */
+export const backToRuns = (): Address => lastRuns;
 
 /** Returns the address of a run, or of one of its checkpoints. */
 export function addressOfRun({ space, run, ns }: RunRef, id?: string): Address {

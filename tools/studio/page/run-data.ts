@@ -1,10 +1,18 @@
 // A run: what is known of it, its checkpoints from the newest on, and the one that is looked at.
 import { batch, computed, effect, signal } from "@preact/signals";
-import { type CheckpointInfo, type Detail, type RunInfo, type RunRef, type Trouble, api, troubleOf } from "./api.js";
+import {
+  type CheckpointInfo,
+  type Detail,
+  type RunInfo,
+  type RunPage,
+  type RunRef,
+  type Trouble,
+  api,
+  troubleOf,
+} from "./api.js";
 import { type Heard, listen } from "./events.js";
 import { type Layout, layOut } from "./lanes.js";
 import { address, change } from "./route.js";
-import { keyOf } from "./ui.js";
 
 /** The first page fills the screen. */
 const FIRST_PAGE = 60;
@@ -22,7 +30,6 @@ export class RunView {
   readonly info = signal<RunInfo | null>(null);
   readonly steps = signal<readonly CheckpointInfo[]>([]);
   readonly forks = signal<readonly RunInfo[]>([]);
-  readonly moreForks = signal(0);
   readonly cursor = signal<string | null>(null);
   readonly loading = signal(true);
   readonly trouble = signal<Trouble | null>(null);
@@ -109,9 +116,7 @@ export class RunView {
   async load(): Promise<void> {
     this.#asking.abort();
     this.#asking = new AbortController();
-    const { signal: own } = this.#asking;
-    this.loading.value = true;
-    try {
+    await this.#whileLoading(async (own) => {
       const page = await api.run(this.ref, null, FIRST_PAGE, own);
       batch(() => {
         this.#take(page);
@@ -121,6 +126,14 @@ export class RunView {
         this.loading.value = page.cursor !== null;
       });
       await this.#loadRest(own);
+    });
+  }
+
+  async #whileLoading(load: (own: AbortSignal) => Promise<void>): Promise<void> {
+    const { signal: own } = this.#asking;
+    this.loading.value = true;
+    try {
+      await load(own);
     } catch (error) {
       if (own.aborted) return;
       const trouble = troubleOf(error);
@@ -150,21 +163,12 @@ export class RunView {
   /** Loads the next page of a run that is too long to be loaded whole. */
   async loadMore(): Promise<void> {
     if (this.loading.value || this.cursor.value === null) return;
-    this.loading.value = true;
-    const { signal: own } = this.#asking;
-    try {
-      await this.#loadRest(own, this.steps.value.length + 1);
-    } catch (error) {
-      if (own.aborted) return;
-      this.trouble.value = troubleOf(error);
-      this.loading.value = false;
-    }
+    await this.#whileLoading((own) => this.#loadRest(own, this.steps.value.length + 1));
   }
 
-  #take({ run, forks, moreForks }: { run: RunInfo; forks: RunInfo[]; moreForks: number }): void {
+  #take({ run, forks }: RunPage): void {
     this.info.value = run;
     this.forks.value = forks.filter(({ forkedFrom }) => forkedFrom !== null);
-    this.moreForks.value = moreForks;
   }
 
   #hear(heard: Heard): void {
@@ -236,7 +240,6 @@ export class RunView {
     if (step !== undefined) this.look(step.id, true);
   }
 
-  /** Looks at a checkpoint. */
   look(id: string, replace = false): void {
     change({ at: id, vs: null }, replace);
   }
@@ -253,5 +256,3 @@ export class RunView {
 export function refOf(parameters: Record<string, string>): RunRef {
   return { space: parameters["space"] ?? "", run: parameters["run"] ?? "", ns: parameters["ns"] ?? null };
 }
-
-export { keyOf };

@@ -1,6 +1,7 @@
 // A run: its head, its timeline, and the checkpoint that is looked at.
 import { type ReadonlySignal, effect, useSignal } from "@preact/signals";
 import { useEffect, useMemo, useRef } from "preact/hooks";
+import { useAnswer } from "./answer.js";
 import { type RunInfo, type RunRef, api } from "./api.js";
 import { Growth } from "./chart.js";
 import { CheckpointPane } from "./checkpoint-pane.js";
@@ -9,9 +10,8 @@ import { Choice } from "./fields.js";
 import { ForkDialog } from "./fork-dialog.js";
 import { ago, at, bytes, counted, duration, shown } from "./format.js";
 import { useKeys } from "./keys.js";
-import { address, addressOfRun, change, formatAddress, go, linkToRun } from "./route.js";
+import { address, addressOfRun, backToRuns, change, formatAddress, go, linkToRun } from "./route.js";
 import { RunView, refOf } from "./run-data.js";
-import { backToRuns } from "./runs-address.js";
 import { store } from "./store.js";
 import { Timeline } from "./timeline.js";
 import { Button, ErrorBox, Id, SpaceMark, StatusMark, copy, keyOf, say } from "./ui.js";
@@ -67,7 +67,7 @@ function Run({ of }: { of: RunRef }) {
       data-at={address.value.parameters["at"] === undefined ? "no" : "yes"}
     >
       <Head view={view} write={write} openFork={openFork} />
-      <div class="columns">
+      <div class="columns grow">
         <section class="panel stack steps" aria-label="Timeline">
           {view.trouble.value !== null && <ErrorBox trouble={view.trouble.value} retry={() => void view.load()} />}
           <Growth steps={view.steps.value} current={current} look={(id) => view.look(id)} />
@@ -178,23 +178,16 @@ function Facts({ info }: { info: RunInfo }) {
 
 /** The graphs inside of a thread, where there are some. */
 function Namespaces({ of }: { of: RunRef }) {
-  const names = useSignal<string[]>([]);
-  useEffect(() => {
-    if (of.space !== "langgraph" && of.space !== "tinyagents") return undefined;
-    const own = new AbortController();
-    api
-      .namespaces(of, own.signal)
-      .then(({ runs }) => (names.value = runs.filter(({ run }) => run === of.run).map(({ ns }) => ns ?? "")))
-      // Without the names, the run is shown as it is.
-      .catch(() => {});
-    return () => own.abort();
-  }, []);
-  if (names.value.length < 2) return null;
+  const hasSeveral = of.space === "langgraph" || of.space === "tinyagents";
+  // Without an answer, the run is shown as it is.
+  const { answer } = useAnswer((signal) => (hasSeveral ? api.namespaces(of, signal) : undefined), []);
+  const names = (answer.value?.runs ?? []).filter(({ run }) => run === of.run).map(({ ns }) => ns ?? "");
+  if (names.length < 2) return null;
   return (
     <Choice
       name="Graph"
       value={of.ns ?? ""}
-      options={names.value.toSorted().map((ns) => [ns, ns === "" ? "the graph itself" : shown(ns, 60)])}
+      options={names.toSorted().map((ns) => [ns, ns === "" ? "the graph itself" : shown(ns, 60)])}
       onChoice={(ns) => go(addressOfRun({ ...of, ns }))}
     />
   );

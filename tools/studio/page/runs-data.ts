@@ -53,27 +53,19 @@ const queryOf = ({ space, status, match, sort, nested }: Filter) => ({
 
 const listed = (info: RunInfo): ListedRun => ({ key: keyOf(info), info, fresh: false, moved: 0 });
 
-/** Shows the runs of a filter, from the first page on. */
-export async function load(asked: Filter): Promise<void> {
-  if (JSON.stringify(asked) !== JSON.stringify(filter)) stale.value = true;
-  filter = asked;
-  asking.abort();
-  asking = new AbortController();
+/** Asks for a page of the list. An answer that comes after another question is dropped. */
+async function ask(query: { limit: number; cursor?: string }, take: (page: RunInfo[]) => void): Promise<void> {
   const { signal: own } = asking;
   loading.value = true;
   try {
-    const page = await api.runs({ ...queryOf(asked), limit: FIRST_PAGE }, own);
+    const page = await api.runs({ ...queryOf(filter), ...query }, own);
     if (own.aborted) return;
-    const known = new Map(rows.value.map((row) => [row.key, row]));
-    rows.value = page.runs.map((info) => {
-      const before = known.get(keyOf(info));
-      return before?.fresh && before.info.latest.seq === info.latest.seq ? before : listed(info);
-    });
+    take(page.runs);
     cursor.value = page.cursor;
     trouble.value = null;
   } catch (error) {
     if (own.aborted) return;
-    rows.value = [];
+    if (query.cursor === undefined) rows.value = [];
     cursor.value = null;
     trouble.value = troubleOf(error);
   }
@@ -81,40 +73,43 @@ export async function load(asked: Filter): Promise<void> {
   loading.value = false;
 }
 
+/** Shows the runs of a filter, from the first page on. */
+export async function load(asked: Filter): Promise<void> {
+  if (JSON.stringify(asked) !== JSON.stringify(filter)) stale.value = true;
+  filter = asked;
+  asking.abort();
+  asking = new AbortController();
+  await ask({ limit: FIRST_PAGE }, (runs) => {
+    const known = new Map(rows.value.map((row) => [row.key, row]));
+    rows.value = runs.map((info) => {
+      const before = known.get(keyOf(info));
+      return before?.fresh && before.info.latest.seq === info.latest.seq ? before : listed(info);
+    });
+  });
+}
+
 export const reload = (): Promise<void> => load(filter);
 
-/** Appends the next page. */
 export async function loadMore(): Promise<void> {
   if (loading.value || cursor.value === null) return;
-  const { signal: own } = asking;
-  loading.value = true;
-  try {
-    const page = await api.runs({ ...queryOf(filter), limit: PAGE, cursor: cursor.value }, own);
-    if (own.aborted) return;
+  await ask({ limit: PAGE, cursor: cursor.value }, (runs) => {
     // A run that was active meanwhile is listed already.
     const known = new Set(rows.value.map(({ key }) => key));
-    const next = page.runs.map(listed).filter(({ key }) => !known.has(key));
-    rows.value = [...rows.value, ...next];
-    cursor.value = page.cursor;
-  } catch (error) {
-    if (own.aborted) return;
-    trouble.value = troubleOf(error);
-    cursor.value = null;
-  }
-  loading.value = false;
+    rows.value = [...rows.value, ...runs.map(listed).filter(({ key }) => !known.has(key))];
+  });
 }
 
 const wanted = new Map<string, RunRef>();
 let timer: ReturnType<typeof setTimeout> | undefined;
 
-function ask(key: string, ref: RunRef, wait: number): void {
+function want(key: string, ref: RunRef, wait: number): void {
   wanted.set(key, ref);
   timer ??= setTimeout(() => void answer(), wait);
 }
 
 /** Asks for the status and the size of the rows that are seen. */
 export function look(start: number, end: number): void {
-  for (const { key, info, fresh } of rows.value.slice(start, end)) if (!fresh) ask(key, info, 20);
+  for (const { key, info, fresh } of rows.value.slice(start, end)) if (!fresh) want(key, info, 20);
 }
 
 /** Takes in what was saved. */
@@ -124,8 +119,9 @@ export function hear(heard: Heard): void {
     return;
   }
   const { space, run, ns } = heard.checkpoint;
+  const ref = { space, run, ns };
   // Several steps of a run within this time are one change of its row.
-  if (matches({ space, run, ns })) ask(keyOf({ space, run, ns }), { space, run, ns }, 150);
+  if (matches(ref)) want(keyOf(ref), ref, 150);
 }
 
 function matches({ space, run, ns }: RunRef): boolean {
@@ -162,13 +158,8 @@ function take(batch: ReadonlyArray<[string, RunRef]>, infos: ReadonlyArray<RunIn
       continue;
     }
     const row = { key, info, fresh: true, moved: before?.moved ?? 0 };
-    const isNewer = before === undefined || info.active > before.info.active;
-    if (
-      isNewer &&
-      filter.sort !== "size" &&
-      (filter.sort !== "began" || before === undefined) &&
-      info.active >= newest
-    ) {
+    const isNewer = before === undefined || (info.active > before.info.active && filter.sort !== "began");
+    if (isNewer && filter.sort !== "size" && info.active >= newest) {
       next.delete(key);
       moved.push({ ...row, moved: Date.now() });
     } else if (before !== undefined) next.set(key, row);

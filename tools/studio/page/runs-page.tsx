@@ -1,6 +1,6 @@
 // The list of runs.
 import { useComputed, useSignalEffect } from "@preact/signals";
-import { useCallback, useEffect, useMemo, useRef } from "preact/hooks";
+import { useEffect, useRef } from "preact/hooks";
 import { now } from "./clock.js";
 import type { Status } from "./api.js";
 import { listen } from "./events.js";
@@ -12,7 +12,7 @@ import { address, addressOfRun, change, go } from "./route.js";
 import * as list from "./runs-data.js";
 import { store } from "./store.js";
 import { Empty, ErrorBox, Id, Size, Skeleton, SpaceMark, StatusMark, news } from "./ui.js";
-import { VirtualList } from "./virtual.js";
+import { type RowProps, VirtualList } from "./virtual.js";
 
 const ROW = 44;
 
@@ -140,21 +140,6 @@ function Rows() {
     ...listKeys(move, rows.length),
     Enter: () => open(current),
   });
-  const keys = useMemo(
-    () => ({
-      at: (index: number) => rows[index]?.key,
-      indexOf: (key: string) => rows.findIndex((row) => row.key === key),
-    }),
-    [rows],
-  );
-  const onWindow = useCallback(
-    (start: number, end: number) => {
-      list.look(start, end);
-      if (end > list.rows.value.length - 30) void list.loadMore();
-    },
-    // The rows may be others in the same window.
-    [rows],
-  );
   const largest = Math.max(1, ...rows.slice(0, 2_000).map(({ info }) => info.bytes?.stored ?? 0));
   return (
     <div class="panel list stack grow" aria-busy={list.stale.value}>
@@ -170,60 +155,48 @@ function Rows() {
       <VirtualList
         role="listbox"
         aria-label="Runs"
-        aria-activedescendant={current === -1 ? undefined : `run-${current}`}
         testId="runs-list"
-        count={rows.length}
+        items={rows}
+        keyOf={({ key }) => key}
         rowHeight={ROW}
         current={current}
-        currentKey={list.selected.value}
-        keys={keys}
-        onWindow={onWindow}
+        name="run"
+        keepsPlace
+        onWindow={(start, end) => {
+          list.look(start, end);
+          if (end > list.rows.value.length - 30) void list.loadMore();
+        }}
         tail={list.cursor.value !== null && <Skeleton rows={2} />}
-      >
-        {(start, end) =>
-          rows
-            .slice(start, end)
-            .map((row, index) => (
-              <Row
-                key={row.key}
-                row={row}
-                index={start + index}
-                count={list.cursor.value === null ? rows.length : -1}
-                isCurrent={start + index === current}
-                largest={largest}
-                open={open}
-              />
-            ))
-        }
-      </VirtualList>
+        row={(row, own, index) => (
+          <Row
+            {...own}
+            aria-setsize={list.cursor.value === null ? rows.length : -1}
+            row={row}
+            largest={largest}
+            onClick={() => open(index)}
+          />
+        )}
+      />
     </div>
   );
 }
 
-interface RowProps {
+interface ListedProps extends RowProps {
   row: list.ListedRun;
-  index: number;
-  count: number;
-  isCurrent: boolean;
   largest: number;
-  open: (index: number) => void;
+  onClick: () => void;
 }
 
-function Row({ row: { info, moved }, index, count: all, isCurrent, largest, open }: RowProps) {
+function Row({ row: { info, moved }, largest, ...own }: ListedProps) {
   const { space, run, ns, group, latest, forkedFrom } = info;
   return (
     <div
-      id={`run-${index}`}
+      {...own}
       class={`run-row line ${Date.now() - moved < 1_400 ? "moved" : ""}`}
-      role="option"
-      aria-selected={isCurrent}
-      aria-posinset={index + 1}
-      aria-setsize={all}
       data-testid="run-row"
       data-space={space}
       data-run={run}
       data-status={info.status ?? ""}
-      onClick={() => open(index)}
     >
       <StatusMark status={info.status} />
       <span class="name row">

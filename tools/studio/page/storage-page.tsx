@@ -2,46 +2,28 @@
 import { useSignal } from "@preact/signals";
 import type { ComponentChildren } from "preact";
 import { useEffect } from "preact/hooks";
-import { type Hours, type InspectedStats, type Trouble, api, troubleOf } from "./api.js";
+import { useAnswer } from "./answer.js";
+import { type InspectedStats, type SavedPerHour, api } from "./api.js";
 import { HoursChart } from "./chart.js";
-import { listen } from "./events.js";
+import { listenAfter } from "./events.js";
 import { bytes, count, counted } from "./format.js";
 import { useKeys } from "./keys.js";
-import { addressOfRun, go, linkToRun } from "./route.js";
-import { backToRuns } from "./runs-address.js";
+import { addressOfRun, backToRuns, go, linkToRun } from "./route.js";
 import { Bar, Empty, ErrorBox, Id, Size, Skeleton, SpaceMark } from "./ui.js";
 
 /** How long to wait after a save before the numbers are read again, in ms. */
 const PAUSE = 2_000;
 
 export function StoragePage() {
-  const stats = useSignal<InspectedStats | null>(null);
-  const hours = useSignal<Hours | null>(null);
-  const trouble = useSignal<Trouble | null>(null);
+  const { answer: stats, trouble, again } = useAnswer(api.stats, []);
+  // The numbers come first: to count the hours takes longer.
+  const { answer: hours, trouble: noHours } = useAnswer(
+    () => (stats.value === null ? undefined : api.activity()),
+    [stats.value],
+  );
+  const shown = trouble.value ?? noHours.value;
   const chosen = useSignal(-1);
-  const load = async () => {
-    try {
-      stats.value = await api.stats();
-      trouble.value = null;
-      hours.value = await api.activity();
-    } catch (error) {
-      trouble.value = troubleOf(error);
-    }
-  };
-  useEffect(() => {
-    void load();
-    let waiting: ReturnType<typeof setTimeout> | undefined;
-    const end = listen(() => {
-      waiting ??= setTimeout(() => {
-        waiting = undefined;
-        void load();
-      }, PAUSE);
-    });
-    return () => {
-      clearTimeout(waiting);
-      end();
-    };
-  }, []);
+  useEffect(() => listenAfter(PAUSE, again), []);
   const largest = stats.value?.largest ?? [];
   const move = (by: number) => (chosen.value = Math.max(0, Math.min(largest.length - 1, chosen.value + by)));
   useKeys({
@@ -56,10 +38,10 @@ export function StoragePage() {
     Escape: () => go(backToRuns()),
   });
   return (
-    <main class="storage scroll" aria-labelledby="page-title" data-testid="storage">
+    <main class="storage tiles scroll" aria-labelledby="page-title" data-testid="storage">
       <h1 id="page-title">Storage</h1>
-      {trouble.value !== null && <ErrorBox trouble={trouble.value} retry={() => void load()} />}
-      {trouble.value === null && stats.value === null && <Skeleton rows={8} />}
+      {shown !== null && <ErrorBox trouble={shown} retry={again} />}
+      {shown === null && stats.value === null && <Skeleton rows={8} />}
       {stats.value !== null && stats.value.checkpoints === 0 && (
         <Empty title="Nothing is saved yet">
           <p>The numbers appear here with the first checkpoint.</p>
@@ -191,7 +173,7 @@ function Spaces({ stats }: { stats: InspectedStats }) {
   );
 }
 
-function Day({ hours: { hours } }: { hours: Hours }) {
+function Day({ hours }: { hours: readonly SavedPerHour[] }) {
   const total = hours.reduce((sum, { saved }) => sum + saved, 0);
   return (
     <>

@@ -1,7 +1,7 @@
 // What the store is: read once, and again when something was saved.
 import { signal } from "@preact/signals";
 import { type StoreInfo, type Trouble, api, troubleOf } from "./api.js";
-import { listen } from "./events.js";
+import { listenAfter } from "./events.js";
 
 export const store = signal<StoreInfo | null>(null);
 export const storeTrouble = signal<Trouble | null>(null);
@@ -15,11 +15,4 @@ export async function readStore(): Promise<void> {
   }
 }
 
-let waiting: ReturnType<typeof setTimeout> | undefined;
-
-listen(() => {
-  waiting ??= setTimeout(() => {
-    waiting = undefined;
-    void readStore();
-  }, 3_000);
-});
+listenAfter(3_000, () => void readStore());

@@ -9,8 +9,8 @@ import { Lanes, widthOf } from "./lanes-view.js";
 import type { Row } from "./lanes.js";
 import { address, addressOfRun, go } from "./route.js";
 import type { RunView } from "./run-data.js";
-import { Bar, Empty, Id, Skeleton, StatusMark } from "./ui.js";
-import { VirtualList } from "./virtual.js";
+import { Bar, Empty, Id, Skeleton, StatusMark, keyOf as keyOfRun } from "./ui.js";
+import { type RowProps, VirtualList } from "./virtual.js";
 
 const ROW = 36;
 
@@ -27,13 +27,11 @@ export function Timeline({ view, openState }: { view: RunView; openState: () => 
     "]": () => view.move(-1),
     Enter: openState,
   });
-  const keys = useMemo(
-    () => ({
-      at: (index: number) => keyOfRow(rows[index], steps),
-      indexOf: (key: string) => rowOf.get(key) ?? -1,
-    }),
-    [rows, rowOf, steps],
-  );
+  const keyOf = (row: Row): string => {
+    if (row.kind === "step") return steps[row.index]!.id;
+    if (row.kind === "fork") return `f${keyOfRun(view.forks.value[row.index]!)}`;
+    return row.kind === "forks" ? `m${row.of}` : "o";
+  };
   const largest = useMemo(() => steps.reduce((most, { bytes: { logical } }) => Math.max(most, logical), 1), [steps]);
   const timeOf = useMemo(() => new Map(steps.map(({ id, savedAt }) => [id, savedAt])), [steps]);
   if (steps.length === 0) {
@@ -43,63 +41,41 @@ export function Timeline({ view, openState }: { view: RunView; openState: () => 
     <VirtualList
       role="listbox"
       aria-label="Checkpoints, the newest first"
-      aria-activedescendant={currentRow === -1 ? undefined : `step-${currentRow}`}
       testId="timeline"
-      count={rows.length}
+      items={rows}
+      keyOf={keyOf}
       rowHeight={ROW}
       current={currentRow}
-      currentKey={current?.id ?? null}
-      keys={keys}
+      name="step"
+      keepsPlace
       style={{ "--lanes": `${widthOf(layout.lanes)}px` }}
       onWindow={(_, end) => {
         if (end > rows.length - 40) void view.loadMore();
       }}
       tail={view.loading.value && <Skeleton rows={2} />}
-    >
-      {(start, end) => (
-        <>
-          <Lanes layout={layout} rowHeight={ROW} start={start} end={end} current={currentRow} other={other} />
-          {rows.slice(start, end).map((row, index) => {
-            const at = start + index;
-            const own: RowProps = {
-              id: `step-${at}`,
-              role: "option",
-              "aria-posinset": at + 1,
-              "aria-setsize": rows.length,
-            };
-            if (row.kind === "fork")
-              return <ForkRow key={`f${row.index}`} {...own} run={view.forks.value[row.index]!} />;
-            if (row.kind === "forks") return <MoreForksRow key={`m${row.of}`} {...own} row={row} view={view} />;
-            if (row.kind === "origin") return <OriginRow key="origin" {...own} from={steps.at(-1)!.parent!} />;
-            const step = steps[row.index]!;
-            return (
-              <StepRow
-                key={step.id}
-                {...own}
-                step={step}
-                lane={row.lane}
-                since={step.parent === null ? undefined : timeOf.get(step.parent.id)}
-                largest={largest}
-                isCurrent={at === currentRow}
-                isOther={at === other}
-                view={view}
-              />
-            );
-          })}
-        </>
+      ground={(start, end) => (
+        <Lanes layout={layout} rowHeight={ROW} start={start} end={end} current={currentRow} other={other} />
       )}
-    </VirtualList>
+      row={(row, own, index) => {
+        if (row.kind === "fork") return <ForkRow {...own} run={view.forks.value[row.index]!} />;
+        if (row.kind === "forks") return <MoreForksRow {...own} row={row} view={view} />;
+        if (row.kind === "origin") return <OriginRow {...own} from={steps.at(-1)!.parent!} />;
+        const step = steps[row.index]!;
+        const since = step.parent === null ? undefined : timeOf.get(step.parent.id);
+        return (
+          <StepRow
+            {...own}
+            step={step}
+            lane={row.lane}
+            since={since}
+            largest={largest}
+            isOther={index === other}
+            view={view}
+          />
+        );
+      }}
+    />
   );
-}
-
-const keyOfRow = (row: Row | undefined, steps: readonly CheckpointInfo[]): string | undefined =>
-  row?.kind === "step" ? steps[row.index]?.id : undefined;
-
-interface RowProps {
-  id: string;
-  role: "option";
-  "aria-posinset": number;
-  "aria-setsize": number;
 }
 
 interface StepRowProps extends RowProps {
@@ -108,18 +84,16 @@ interface StepRowProps extends RowProps {
   /** When the parent was saved. */
   since: number | undefined;
   largest: number;
-  isCurrent: boolean;
   isOther: boolean;
   view: RunView;
 }
 
-function StepRow({ step, lane, since, largest, isCurrent, isOther, view, ...own }: StepRowProps) {
+function StepRow({ step, lane, since, largest, isOther, view, ...own }: StepRowProps) {
   const { id, label, bytes: size, savedAt } = step;
   return (
     <div
       {...own}
       class={`step-row line ${isOther ? "other" : ""}`}
-      aria-selected={isCurrent}
       data-testid="step-row"
       data-id={id}
       data-step={step.step}
@@ -151,7 +125,7 @@ interface LinkRowProps extends RowProps {
 /** A row that is no checkpoint. */
 function LinkRow({ leads = true, children, ...own }: LinkRowProps) {
   return (
-    <div {...own} class="step-row line row soft" aria-selected={false}>
+    <div {...own} class="step-row line row soft">
       <span class="grow row">
         <Icon name="fork" class="dim" />
         {children}

@@ -3,6 +3,7 @@ import { bytes, count, shown } from "./format.js";
 import { Icon } from "./icons.js";
 import type { TreeRow } from "./tree.js";
 import { Bar } from "./ui.js";
+import type { RowProps } from "./virtual.js";
 import { Value } from "./value.js";
 
 /** From this size on, in bytes, a row shows how large it is. */
@@ -11,26 +12,24 @@ const SHOWN_SIZE = 64;
 /** Deep rows are not indented further. */
 const MAX_DEPTH = 24;
 
-interface RowProps {
-  id?: string;
+interface TreeRowProps extends Partial<RowProps> {
   row: TreeRow;
-  isChosen: boolean;
   act: (row: TreeRow) => void;
 }
 
-export function TreeRowView({ id, row, isChosen, act }: RowProps) {
+export function TreeRowView({ row, act, ...own }: TreeRowProps) {
   const { depth, step, state, more } = row;
   const isOpen = state === "leaf" ? undefined : state === "open";
   return (
     <div
-      id={id}
+      aria-selected={false}
+      {...own}
       class="tree-row line row mono"
       role="treeitem"
       aria-level={depth}
       aria-expanded={isOpen}
       aria-posinset={row.at}
       aria-setsize={row.of}
-      aria-selected={isChosen}
       data-testid={more === undefined ? "tree-row" : "tree-more"}
       data-path={row.id}
       style={{ "--depth": String(Math.min(depth, MAX_DEPTH) - 1) }}

@@ -1,9 +1,10 @@
 // The tree of a state: virtual, opened by level, with sizes, a search, and a closer look at the chosen value.
 import { type Signal, useSignal } from "@preact/signals";
-import { useEffect, useLayoutEffect, useMemo } from "preact/hooks";
+import { useLayoutEffect, useMemo } from "preact/hooks";
 import { formatPath } from "../../../ts/bridge/json-form/path.js";
 import { insideOf, moreOf } from "../forms.js";
-import { type Match, type RunRef, type Trouble, api, troubleOf } from "./api.js";
+import { useAnswer } from "./answer.js";
+import { type RunRef, api, troubleOf } from "./api.js";
 import { SearchField } from "./fields.js";
 import { counted } from "./format.js";
 import { type Loaded, type TreeRow, firstOpen, foundRows, joined, rowsOf } from "./tree.js";
@@ -13,6 +14,16 @@ import { Closer } from "./closer.js";
 import { VirtualList } from "./virtual.js";
 
 const ROW = 26;
+
+/** By how many rows a key moves. */
+const moves: Record<string, number> = {
+  ArrowDown: 1,
+  ArrowUp: -1,
+  PageDown: 15,
+  PageUp: -15,
+  Home: -Infinity,
+  End: Infinity,
+};
 
 /** How many entries of a long container are loaded at once. */
 const ENTRIES = 200;
@@ -28,33 +39,18 @@ export interface TreeProps {
 
 export function Tree({ view, id, part, form, open }: TreeProps) {
   const loaded = useSignal<ReadonlyMap<string, Loaded>>(new Map());
-  const trouble = useSignal<Trouble | null>(null);
   const chosen = useSignal<string | null>(null);
   const text = useSignal("");
-  const found = useSignal<{ matches: Match[]; truncated: boolean } | null>(null);
+  const asked = text.value.trim();
+  const search = async (signal: AbortSignal) => {
+    if (asked === "") return null;
+    const matches = await api.search(view, id, part, asked, signal);
+    news.value = `${counted(matches.matches.length, "match")} found`;
+    return matches;
+  };
+  const { answer: found, trouble } = useAnswer(search, [asked, id, part, form], asked === "" ? 0 : 120);
 
   useLayoutEffect(() => void (loaded.value = new Map()), [form]);
-  useEffect(() => {
-    const asked = text.value.trim();
-    if (asked === "") {
-      found.value = null;
-      return undefined;
-    }
-    const own = new AbortController();
-    const search = async () => {
-      try {
-        found.value = await api.search(view, id, part, asked, own.signal);
-        news.value = `${counted(found.value.matches.length, "match")} found`;
-      } catch (error) {
-        if (!own.signal.aborted) trouble.value = troubleOf(error);
-      }
-    };
-    const timer = setTimeout(() => void search(), 120);
-    return () => {
-      clearTimeout(timer);
-      own.abort();
-    };
-  }, [text.value, id, part, form]);
 
   const opened = useMemo(() => open.value ?? firstOpen(form, 30), [form, open.value]);
   const rows = useMemo(
@@ -94,6 +90,27 @@ export function Tree({ view, id, part, form, open }: TreeProps) {
     else if (row.state !== "leaf" && found.value === null) setOpen(row, row.state === "closed");
   };
 
+  /** The keys of the ARIA tree pattern. */
+  const followKeys = (event: KeyboardEvent): void => {
+    if (event.ctrlKey || event.metaKey || event.altKey) return;
+    const row = rows[index];
+    const to = (at: number) => (chosen.value = rows[Math.max(0, Math.min(rows.length - 1, at))]?.id ?? null);
+    if (Object.hasOwn(moves, event.key)) to(index + moves[event.key]!);
+    else if (event.key === "ArrowRight") {
+      if (row?.state === "closed") setOpen(row, true);
+      else if (row?.state === "open") to(index + 1);
+    } else if (event.key === "ArrowLeft") {
+      if (row?.state === "open") setOpen(row, false);
+      else if (row !== undefined) {
+        const parent = rows.findLastIndex((each, at) => at < index && each.depth < row.depth);
+        if (parent !== -1) to(parent);
+      }
+    } else if (event.key === "Enter" || event.key === " ") {
+      if (row !== undefined) act(row);
+    } else return;
+    event.preventDefault();
+  };
+
   return (
     <div class="tree stack grow">
       <div class="tree-tools row small">
@@ -114,34 +131,21 @@ export function Tree({ view, id, part, form, open }: TreeProps) {
       {trouble.value !== null && <ErrorBox trouble={trouble.value} />}
       {insideOf(form, 0) === null ? (
         <ul role="tree" aria-label={part} data-testid="state-tree">
-          <TreeRowView row={singleOf(form)} isChosen={false} act={() => {}} />
+          <TreeRowView row={singleOf(form)} act={() => {}} />
         </ul>
       ) : (
         <VirtualList
           role="tree"
           aria-label={part === "state" ? "State" : "Other fields"}
-          aria-activedescendant={index === -1 ? undefined : `row-${part}-${index}`}
           testId={part === "state" ? "state-tree" : "rest-tree"}
-          count={rows.length}
+          items={rows}
+          keyOf={(row) => row.id}
           rowHeight={ROW}
           current={index}
-          currentKey={chosen.value}
-          onKeyDown={(event) => followTreeKeys(event, rows, index, chosen, setOpen, act)}
-        >
-          {(start, end) =>
-            rows
-              .slice(start, end)
-              .map((row, at) => (
-                <TreeRowView
-                  key={row.id}
-                  id={`row-${part}-${start + at}`}
-                  row={row}
-                  isChosen={start + at === index}
-                  act={act}
-                />
-              ))
-          }
-        </VirtualList>
+          name={`row-${part}`}
+          onKeyDown={followKeys}
+          row={(row, own) => <TreeRowView {...own} row={row} act={act} />}
+        />
       )}
       {rows.length === 0 && insideOf(form, 0) !== null && (
         <p class="note dim">{found.value === null ? "Empty" : "Nothing in this state has this text."}</p>
@@ -167,58 +171,4 @@ function parentOf(root: unknown, rows: readonly TreeRow[], key: string): Loaded 
 /** The row of a state that has nothing inside. */
 function singleOf(form: unknown): TreeRow {
   return { id: "", path: [], depth: 1, step: "", value: form, state: "leaf", at: 1, of: 1, size: 0, share: 0 };
-}
-
-/** The keys of the ARIA tree pattern. */
-function followTreeKeys(
-  event: KeyboardEvent,
-  rows: readonly TreeRow[],
-  index: number,
-  chosen: Signal<string | null>,
-  setOpen: (row: TreeRow, isOpen: boolean) => void,
-  act: (row: TreeRow) => void,
-): void {
-  if (event.ctrlKey || event.metaKey || event.altKey) return;
-  const row = rows[index];
-  const to = (at: number) => {
-    chosen.value = rows[Math.max(0, Math.min(rows.length - 1, at))]?.id ?? null;
-  };
-  switch (event.key) {
-    case "ArrowDown":
-      to(index + 1);
-      break;
-    case "ArrowUp":
-      to(index - 1);
-      break;
-    case "PageDown":
-      to(index + 15);
-      break;
-    case "PageUp":
-      to(index - 15);
-      break;
-    case "Home":
-      to(0);
-      break;
-    case "End":
-      to(rows.length - 1);
-      break;
-    case "ArrowRight":
-      if (row?.state === "closed") setOpen(row, true);
-      else if (row?.state === "open") to(index + 1);
-      break;
-    case "ArrowLeft":
-      if (row?.state === "open") setOpen(row, false);
-      else if (row !== undefined) {
-        const parent = rows.findLastIndex((each, at) => at < index && each.depth < row.depth);
-        if (parent !== -1) to(parent);
-      }
-      break;
-    case "Enter":
-    case " ":
-      if (row !== undefined) act(row);
-      break;
-    default:
-      return;
-  }
-  event.preventDefault();
 }

@@ -1,24 +1,6 @@
 // The rows of a tree of values, which are in the JSON form that `ts/bridge/json-form/form.ts` describes.
 import { formatPath } from "../../../ts/bridge/json-form/path.js";
-import { type Inside, type Item, type More, type Step, insideOf, moreOf } from "../forms.js";
-
-/** The size of a value as JSON text, with what is left out. A value that was cut is not deep. */
-export function sizeOf(form: unknown): number {
-  if (typeof form === "string") return form.length + 2;
-  if (typeof form !== "object" || form === null) return String(form).length;
-  const known = sizes.get(form);
-  if (known !== undefined) return known;
-  const more = moreOf(form);
-  let size = more === null ? 2 : (more.bytes ?? 0);
-  if (more === null) {
-    if (Array.isArray(form)) for (const each of form) size += sizeOf(each) + 1;
-    else for (const [key, each] of Object.entries(form)) size += key.length + sizeOf(each) + 4;
-  }
-  sizes.set(form, size);
-  return size;
-}
-
-const sizes = new WeakMap<object, number>();
+import { type Inside, type Item, type More, type Step, insideOf, moreOf, sizeOf } from "../forms.js";
 
 export interface TreeRow {
   /** The path as text: it names the row. */

@@ -10,13 +10,13 @@ import { Icon, type IconName } from "./icons.js";
 export const news = signal("");
 
 /** A short message at the edge of the page. */
-export const toast = signal<{ text: string; testId?: string; at: number } | null>(null);
+export const toast = signal<{ text: string; testId: string | undefined } | null>(null);
 
 let hiding: ReturnType<typeof setTimeout> | undefined;
 
 export function say(text: string, testId?: string): void {
   news.value = text;
-  toast.value = testId === undefined ? { text, at: Date.now() } : { text, testId, at: Date.now() };
+  toast.value = { text, testId };
   clearTimeout(hiding);
   hiding = setTimeout(() => (toast.value = null), 6_000);
 }

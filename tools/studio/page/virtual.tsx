@@ -1,43 +1,58 @@
 // A long list of rows of one height, of which only the visible ones are in the document.
 import { useSignal } from "@preact/signals";
-import type { ComponentChildren, JSX } from "preact";
+import { type ComponentChildren, Fragment, type JSX } from "preact";
 import { useEffect, useLayoutEffect, useRef } from "preact/hooks";
 import { scrollTo, windowOf } from "./window.js";
 
-interface VirtualProps extends Omit<JSX.IntrinsicElements["div"], "children"> {
-  count: number;
+/** What the element of each row gets. */
+export interface RowProps {
+  id: string;
+  role: "option" | "treeitem";
+  "aria-selected": boolean;
+  "aria-posinset": number;
+  "aria-setsize": number;
+}
+
+interface VirtualProps<Item> extends Omit<JSX.IntrinsicElements["div"], "children" | "role" | "name"> {
+  role: "listbox" | "tree";
+  items: readonly Item[];
+  keyOf: (item: Item) => string;
   rowHeight: number;
-  /** The row that is made visible when `currentKey` changes. -1: none. */
-  current?: number;
-  currentKey?: string | null;
-  /** Names rows, so that what one looks at stays in its place when rows come in above it. */
-  keys?: { at(index: number): string | undefined; indexOf(key: string): number };
-  /** Draws the rows from `start` to before `end`. */
-  children: (start: number, end: number) => ComponentChildren;
-  /** Called with the window when it has changed. */
+  /** The row that is chosen. It is made visible when it becomes another item. -1: none. */
+  current: number;
+  /** How the ids of the rows begin. */
+  name: string;
+  /** Whether what one looks at stays in its place when rows come in above it. */
+  keepsPlace?: boolean;
+  row: (item: Item, own: RowProps, index: number) => ComponentChildren;
+  /** Draws what stands behind the rows from `start` to before `end`. */
+  ground?: (start: number, end: number) => ComponentChildren;
+  /** Called with the window when it has changed, or what is in it. */
   onWindow?: (start: number, end: number) => void;
-  testId?: string;
-  /** What stands behind the last row. */
+  testId: string;
+  /** What stands after the last row. */
   tail?: ComponentChildren;
 }
 
 const ALL = Number.MAX_SAFE_INTEGER;
 
-export function VirtualList(props: VirtualProps) {
-  const { count, rowHeight, current = -1, currentKey, keys, children, onWindow, testId, tail, ...others } = props;
+export function VirtualList<Item>(props: VirtualProps<Item>) {
+  const { items, keyOf, rowHeight, current, name, keepsPlace, row, ground, onWindow, testId, tail, ...others } = props;
   const own = useRef<HTMLDivElement>(null);
   const anchor = useRef<string | undefined>(undefined);
   // The first guess is a window of a usual height, so that the first paint has rows.
   const seen = useSignal(windowOf(0, 900, rowHeight, ALL));
+  const keyAt = (index: number) => (items[index] === undefined ? undefined : keyOf(items[index]));
   const look = () => {
     const box = own.current;
     if (box === null) return;
     const next = windowOf(box.scrollTop, box.clientHeight, rowHeight, ALL);
     if (next.start !== seen.value.start || next.end !== seen.value.end) seen.value = next;
-    anchor.current = box.scrollTop < rowHeight ? undefined : keys?.at(Math.floor(box.scrollTop / rowHeight));
+    const isHeld = keepsPlace === true && box.scrollTop >= rowHeight;
+    anchor.current = isHeld ? keyAt(Math.floor(box.scrollTop / rowHeight)) : undefined;
   };
-  const start = Math.min(seen.value.start, count);
-  const end = Math.min(seen.value.end, count);
+  const start = Math.min(seen.value.start, items.length);
+  const end = Math.min(seen.value.end, items.length);
 
   useLayoutEffect(() => {
     const observer = new ResizeObserver(look);
@@ -46,25 +61,44 @@ export function VirtualList(props: VirtualProps) {
   }, []);
   useLayoutEffect(() => {
     const box = own.current!;
-    const now = anchor.current === undefined ? -1 : (keys?.indexOf(anchor.current) ?? -1);
+    const now = anchor.current === undefined ? -1 : items.findIndex((item) => keyOf(item) === anchor.current);
     const before = Math.floor(box.scrollTop / rowHeight);
     if (now >= 0 && now !== before) box.scrollTop += (now - before) * rowHeight;
     look();
-  }, [keys, count, rowHeight]);
+  }, [items, rowHeight]);
   useLayoutEffect(() => {
     const box = own.current!;
     if (current < 0) return;
     const top = scrollTo(current, box.scrollTop, box.clientHeight, rowHeight);
     if (top !== box.scrollTop) box.scrollTop = top;
     look();
-  }, [currentKey, current < 0]);
-  useEffect(() => onWindow?.(start, end), [start, end, onWindow]);
+  }, [keyAt(current)]);
+  useEffect(() => onWindow?.(start, end), [start, end, items]);
 
+  const role = others.role === "tree" ? "treeitem" : "option";
+  const rowProps = (index: number): RowProps => ({
+    id: `${name}-${index}`,
+    role,
+    "aria-selected": index === current,
+    "aria-posinset": index + 1,
+    "aria-setsize": items.length,
+  });
   return (
-    <div ref={own} class="virtual scroll" data-testid={testId} tabIndex={0} onScroll={look} {...others}>
-      <div class="virtual-space" style={{ height: `${count * rowHeight}px` }}>
-        <div class="virtual-rows" style={{ transform: `translateY(${start * rowHeight}px)` }}>
-          {children(start, end)}
+    <div
+      ref={own}
+      class="virtual scroll"
+      data-testid={testId}
+      tabIndex={0}
+      aria-activedescendant={current === -1 ? undefined : `${name}-${current}`}
+      onScroll={look}
+      {...others}
+    >
+      <div class="virtual-space" style={{ height: `${items.length * rowHeight}px` }}>
+        <div style={{ transform: `translateY(${start * rowHeight}px)` }}>
+          {ground?.(start, end)}
+          {items.slice(start, end).map((item, at) => (
+            <Fragment key={keyOf(item)}>{row(item, rowProps(start + at), start + at)}</Fragment>
+          ))}
         </div>
       </div>
       {tail}

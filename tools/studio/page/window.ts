@@ -1,20 +1,13 @@
 // The part of a long list that is in the document. All rows have the same height.
 
-export interface Window {
-  /** The first row. */
-  start: number;
-  /** The row after the last one. */
-  end: number;
-}
-
 /** How many rows beyond the visible ones are in the document, so that a fast wheel shows no gap. */
 const SPARE = 8;
 
 /** The window moves by this many rows at once, so that most scroll events change nothing. */
 const STRIDE = 4;
 
-/** Returns the rows that have to be in the document. */
-export function windowOf(scrollTop: number, height: number, rowHeight: number, count: number): Window {
+/** Returns the rows that have to be in the document: from `start` to before `end`. */
+export function windowOf(scrollTop: number, height: number, rowHeight: number, count: number) {
   const first = Math.floor(Math.max(0, scrollTop) / rowHeight);
   const last = Math.ceil((Math.max(0, scrollTop) + height) / rowHeight);
   const start = Math.floor(Math.max(0, first - SPARE) / STRIDE) * STRIDE;

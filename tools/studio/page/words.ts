@@ -1,12 +1,5 @@
 // What differs between two texts, as far as an eye needs it: their equal beginnings and ends are taken off, by word.
 
-export interface ChangedWords {
-  head: string;
-  removed: string;
-  added: string;
-  tail: string;
-}
-
 /** How much of what is equal is shown on either side. */
 const AROUND = 60;
 
@@ -16,7 +9,7 @@ const LONG = 40;
 const isSpace = (character: string | undefined): boolean => character === undefined || /\s/.test(character);
 
 /** Returns the part of two texts that differs, with a little of what is around it. */
-export function changedWords(before: string, after: string): ChangedWords {
+export function changedWords(before: string, after: string) {
   const most = Math.min(before.length, after.length);
   let start = 0;
   while (start < most && before[start] === after[start]) start += 1;

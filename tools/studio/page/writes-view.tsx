@@ -5,7 +5,6 @@ import { Icon, type IconName } from "./icons.js";
 import { insideOf, moreOf } from "../forms.js";
 import { Value, textOf } from "./value.js";
 
-/** How many writes are shown. */
 const SHOWN = 50;
 
 /** What the channels of the frameworks mean, whose names are not said by anyone who reads them first. */

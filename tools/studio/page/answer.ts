@@ -1,0 +1,44 @@
+// Asks the server from a component.
+import { type Signal, useSignal } from "@preact/signals";
+import { useEffect } from "preact/hooks";
+import { type Trouble, troubleOf } from "./api.js";
+
+export interface Answer<T> {
+  /** Null: there is no answer yet. */
+  answer: Signal<T | null>;
+  trouble: Signal<Trouble | null>;
+  again: () => void;
+}
+
+/**
+ * Asks when what it needs changes, after a pause in ms. The next question ends the one before. The last answer stays until
+ * there is another one, also if `ask` returns undefined because there is nothing to ask.
+ */
+export function useAnswer<T>(
+  ask: (signal: AbortSignal) => Promise<T | null> | undefined,
+  needs: readonly unknown[],
+  pause = 0,
+): Answer<T> {
+  const answer = useSignal<T | null>(null);
+  const trouble = useSignal<Trouble | null>(null);
+  const asked = useSignal(0);
+  useEffect(() => {
+    const own = new AbortController();
+    const question = async () => {
+      try {
+        const found = await ask(own.signal);
+        if (found === undefined || own.signal.aborted) return;
+        answer.value = found;
+        trouble.value = null;
+      } catch (error) {
+        if (!own.signal.aborted) trouble.value = troubleOf(error);
+      }
+    };
+    const timer = pause === 0 ? void question() : setTimeout(() => void question(), pause);
+    return () => {
+      clearTimeout(timer);
+      own.abort();
+    };
+  }, [...needs, asked.value]);
+  return { answer, trouble, again: () => (asked.value += 1) };
+}
