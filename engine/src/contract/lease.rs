@@ -16,22 +16,14 @@ use super::entry::{Contract, Names, Shown};
 use super::fields::exact;
 use super::ids::{check_id, damaged};
 use super::response::Response;
-use super::thread::{self, ThreadNamespace};
+use super::thread;
 use crate::error::{Code, Error, Result, quote};
 use crate::op::{Expect, Must, Op, Unit};
 use crate::query::{Of, Query};
 use crate::record::{ContractId, Header};
 
-pub const CONTRACT: Contract = Contract {
-    name: "lease",
-    id: CONTRACT_ID,
-    request,
-    tool: None,
-    name_of,
-    lineage_of: Names::same_lineage,
-    id_of: Names::same_id,
-    show: |_| Ok(Shown::default()),
-};
+pub const CONTRACT: Contract =
+    Contract { name_of, ..Contract::new("lease", CONTRACT_ID, request, |_| Ok(Shown::default())) };
 pub const CONTRACT_ID: ContractId = ContractId(8);
 
 /// Identifies a run of any contract.
@@ -260,7 +252,7 @@ fn put(of: &Run, id: String, holding: &Holding, saved_at: i64) -> Result<Op> {
 fn name_of(lineage: Option<String>, id: Option<String>) -> Names {
     let of = lineage.map(|lineage| match lineage.split_once('\0') {
         Some((space, of)) if space.ends_with(NAMESPACE) => match thread::split(of) {
-            Some(ThreadNamespace { thread, namespace }) => (thread, Some(namespace)),
+            Some((thread, namespace)) => (thread.to_owned(), Some(namespace.to_owned())),
             None => (of.to_owned(), None),
         },
         Some((_, run)) => (run.to_owned(), None),

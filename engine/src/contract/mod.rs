@@ -26,36 +26,93 @@ mod store;
 pub mod thread;
 pub mod tinyagents;
 
-use self::call::{RawCall, Request, Tool};
-pub use self::entry::{Contract, MakeTool, Names, Shown};
+use std::time::{Duration, Instant};
+
+use serde::Serialize;
+
+use self::call::{RawCall, Request, Tool, read_json};
+pub use self::entry::{Contract, MakeTool, Names, Shown, Status};
+use self::fields::{FENCE, MEASURE, Value};
 pub use self::ids::MAX_ID_BYTES;
 use self::registry::named;
 pub use self::registry::{CONTRACTS, NAMES, NOT_COPIED, lineage_of};
 use self::response::Response;
 use crate::error::{Error, Result};
+use crate::op::Applied;
+use crate::record::Notice;
 use crate::store::Store;
 use crate::worker::Reply;
 
 /// Runs a call of a contract, or of the store itself (`"store"`). Replies with the response. `None` becomes null.
 pub fn run(store: &Store, call: RawCall<'_>, reply: Reply<Option<Response>>) {
-    let measure = call.is_measured();
+    let measure = call.common(MEASURE) == Some(&Value::Bool(true));
     match request(call) {
-        Ok(request) => request.run(store, measure, reply),
+        Ok(Request::Apply(unit)) if measure => {
+            let queued = Instant::now();
+            store.apply(unit, then(reply, move |applied| Response::json(&Cost::new(queued, &applied)).map(Some)));
+        }
+        Ok(Request::Apply(unit)) => store.apply(unit, then(reply, |_: Applied| Ok(None))),
+        Ok(Request::Ask(query, respond)) => store.ask(query, then(reply, respond)),
+        Ok(Request::Prune(prune)) => store.prune(prune, then(reply, |pruned| Response::json(&pruned).map(Some))),
+        Ok(Request::Check(cursor, limit, respond)) => store.check(cursor, limit, then(reply, respond)),
+        Ok(Request::Vacuum) => store.vacuum(then(reply, |()| Ok(None))),
+        Ok(Request::Ready) => {
+            store.ready(then(reply, |notice: Option<Notice>| notice.as_ref().map(Response::json).transpose()));
+        }
+        Ok(Request::Close) => store.close(then(reply, |()| Ok(None))),
         Err(error) => reply.send(Err(error)),
     }
 }
 
 fn request(call: RawCall<'_>) -> Result<Request> {
-    let fence: Option<lease::Fence> = call.fence()?;
-    let request = match call.contract() {
+    let fence = match call.common(FENCE) {
+        Some(Value::Text(fence)) => Some(read_json::<lease::Fence>(fence)?),
+        _ => None,
+    };
+    let mut request = match call.contract() {
         store::NAME => store::request(call),
         inspect::NAME => inspect::request(call),
         contract => (named(contract)?.request)(call),
     }?;
-    Ok(match fence {
-        Some(fence) => request.on_condition(fence.into()),
-        None => request,
-    })
+    if let (Request::Apply(unit), Some(fence)) = (&mut request, fence) {
+        unit.expect.insert(0, fence.into());
+    }
+    Ok(request)
+}
+
+/// A reply that converts its outcome with `respond` and passes the result to `reply`.
+fn then<T: 'static>(
+    reply: Reply<Option<Response>>,
+    respond: impl FnOnce(T) -> Result<Option<Response>> + Send + 'static,
+) -> Reply<T> {
+    Reply::new(move |outcome: Result<T>| reply.send(outcome.and_then(respond)))
+}
+
+/// What a unit has cost.
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Cost {
+    /// See [`Applied::stored_bytes`].
+    stored_bytes: Option<u64>,
+    /// The time in the queue, in ms.
+    queue_ms: Option<f64>,
+    /// The time until the batch was durable, in ms.
+    commit_ms: Option<f64>,
+    /// The number of units in the batch.
+    batch: Option<usize>,
+}
+
+impl Cost {
+    /// The cost of a unit that was queued at the time `queued`.
+    fn new(queued: Instant, applied: &Applied) -> Self {
+        let ms = |time: Duration| time.as_secs_f64() * 1000.0;
+        Self {
+            stored_bytes: applied.stored_bytes,
+            queue_ms: applied.commit.map(|commit| ms(commit.began.saturating_duration_since(queued))),
+            commit_ms: applied.commit.map(|commit| ms(commit.took)),
+            batch: applied.commit.map(|commit| commit.units),
+        }
+    }
 }
 
 /// Makes a tool of a contract, which works without a store. `which` selects the tool, in JSON.
@@ -71,7 +128,7 @@ mod tests {
     use std::collections::HashSet;
     use std::sync::mpsc;
 
-    use super::fields::{Shape, Value};
+    use super::fields::Shape;
     use super::*;
     use crate::error::Code;
     use crate::store::Options;

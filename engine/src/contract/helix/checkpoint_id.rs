@@ -9,21 +9,20 @@ use crate::error::Result;
 
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
-pub struct CheckpointId<'a> {
+struct CheckpointId<'a> {
     /// The version of the form. It is always 1.
-    pub version: u32,
+    version: u32,
     /// The id of the session. It may itself look like the end of a checkpoint id.
-    pub session_id: &'a str,
-    /// The number of steps.
-    pub step_count: f64,
+    session_id: &'a str,
+    step_count: f64,
     /// The time in ms since the epoch.
-    pub timestamp: f64,
+    timestamp: f64,
     /// Six hexadecimal digits.
-    pub random: &'a str,
+    random: &'a str,
 }
 
 /// Makes a new id. The last six digits are random.
-pub fn generate(session_id: &str, step_count: u64, timestamp: u64) -> String {
+fn generate(session_id: &str, step_count: u64, timestamp: u64) -> String {
     let [a, b, c, ..] = Uuid::new_v4().into_bytes();
     format!("cpv1-{session_id}-s{step_count}-t{timestamp}-{a:02x}{b:02x}{c:02x}")
 }
@@ -32,7 +31,7 @@ pub fn generate(session_id: &str, step_count: u64, timestamp: u64) -> String {
 ///
 /// The parts are found from the end of the text, because a session id may contain anything. The result is that of the
 /// regular expression `/^cpv1-([\s\S]+)-s(\d+)-t(\d+)-([0-9a-f]{6})$/`.
-pub fn parse(id: &str) -> Option<CheckpointId<'_>> {
+fn parse(id: &str) -> Option<CheckpointId<'_>> {
     let rest = id.strip_prefix("cpv1-")?;
     let (rest, random) = rest.rsplit_once('-')?;
     let is_hex = random.len() == 6 && random.bytes().all(|byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f'));
