@@ -92,4 +92,4 @@ pub struct Names {
 }
 
 /// Makes a tool. The argument selects the tool, in JSON.
-pub type MakeTool = fn(&str) -> Result<Box<dyn Tool>>;
+pub(super) type MakeTool = fn(&str) -> Result<Box<dyn Tool>>;

@@ -31,7 +31,7 @@ use std::time::{Duration, Instant};
 use serde::Serialize;
 
 use self::call::{RawCall, Request, Tool, read_json};
-pub use self::entry::{Contract, MakeTool, Names, Shown, Status};
+pub use self::entry::{Contract, Names, Shown, Status};
 use self::fields::{FENCE, MEASURE, Value};
 pub use self::ids::MAX_ID_BYTES;
 use self::registry::named;
@@ -120,87 +120,5 @@ pub fn tool(contract: &str, which: &str) -> Result<Box<dyn Tool>> {
     match named(contract)?.tool {
         Some(make) => make(which),
         None => Err(Error::invalid(format!("the contract {contract:?} has no tools: please report this"))),
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use std::collections::HashSet;
-    use std::sync::mpsc;
-
-    use super::fields::Shape;
-    use super::*;
-    use crate::error::Code;
-    use crate::store::Options;
-    use crate::target::Target;
-
-    fn call(store: &Store, contract: &str, call: &str, fields: &[(&str, &str)], buffers: usize) -> Result<String> {
-        let names = fields.iter().map(|(name, _)| (*name).to_owned()).collect();
-        let shape = Shape { contract: contract.to_owned(), call: call.to_owned(), names };
-        let value = |text: &str| match text.parse() {
-            Ok(number) => Value::Number(number),
-            Err(_) => Value::Text(text.to_owned()),
-        };
-        let values = fields.iter().map(|(_, text)| value(text)).collect();
-        let (sent, replies) = mpsc::channel();
-        let reply = Reply::new(move |outcome| sent.send(outcome).unwrap());
-        run(store, RawCall::new(&shape, values, vec![b"bytes"[..].into(); buffers]), reply);
-        Ok(replies.recv().unwrap()?.map_or_else(String::new, |response| response.text))
-    }
-
-    #[test]
-    fn a_call_with_a_fence_writes_only_while_the_lease_is_held() {
-        let store = Store::open(&Target::Memory, Options::default()).unwrap();
-        let of = r#"{"space":"agentos","run":"r","ns":""}"#;
-        let holding = r#"{"holder":"h","until":9,"from":null,"attempts":1}"#;
-        let take = [("of", of), ("id", "one"), ("holding", holding), ("savedAt", "1")];
-        call(&store, "lease", "take", &take, 0).unwrap();
-        let fence = format!(r#"{{"of":{of},"id":"one"}}"#);
-        let key = [("fence", &*fence), ("key", "k"), ("namespace", "n")];
-        let set = [&key[..], &[("tag", "json"), ("savedAt", "5")]].concat();
-        call(&store, "storage", "set", &set, 1).unwrap();
-        assert!(call(&store, "lease", "read", &[("of", of)], 0).unwrap().contains(r#""id":"one","token":1,"#));
-        call(&store, "lease", "release", &[("id", "one")], 0).unwrap();
-        for (name, fields, buffers) in [("set", &set[..], 1), ("delete", &key[..], 0)] {
-            let error = call(&store, "storage", name, fields, buffers).unwrap_err();
-            assert_eq!(error.code(), Code::Conflict);
-            assert!(error.message().contains("the lease of run \"r\" was lost"), "{error}");
-        }
-        // A call that only reads needs no lease.
-        assert!(call(&store, "storage", "get", &key, 0).unwrap().contains(r#""key":"k""#));
-        let damaged = [&[("fence", "{}")], &set[1..]].concat();
-        assert_eq!(call(&store, "storage", "set", &damaged, 1).unwrap_err().code(), Code::InvalidArgument);
-    }
-
-    #[test]
-    fn no_two_contracts_share_a_name_or_an_id() {
-        let names: HashSet<_> =
-            CONTRACTS.iter().map(|contract| contract.name).chain([store::NAME, inspect::NAME]).collect();
-        let contracts: HashSet<_> = CONTRACTS.iter().map(|contract| contract.id).collect();
-        assert_eq!((names.len(), contracts.len()), (CONTRACTS.len() + 2, CONTRACTS.len()));
-    }
-
-    #[test]
-    fn a_call_is_named_by_its_contract_and_so_are_its_fields() {
-        let store = Store::open(&Target::Memory, Options::default()).unwrap();
-        let key = [("key", "k"), ("namespace", "n")];
-        let set = [&key[..], &[("tag", "json"), ("savedAt", "5")]].concat();
-        assert_eq!(call(&store, "storage", "set", &set, 1).unwrap(), "");
-        let found = call(&store, "storage", "get", &key, 0).unwrap();
-        assert_eq!(found, r#"{"key":"k","parts":[["value","json",0,0,5]]}"#);
-        let stats = [("contract", "storage"), ("largest", "0")];
-        assert!(call(&store, "store", "stats", &stats, 0).unwrap().contains(r#""checkpoints":1,"#));
-        for (contract, name, fields, buffers, why) in [
-            ("storage", "set", &set[..], 0, "buffers"),
-            ("storage", "set", &set[1..], 1, "`key`"),
-            ("storage", "get", &set[..], 0, "`tag`"),
-            ("storage", "put", &set[..], 1, "`put`"),
-            ("other", "get", &key[..], 0, "\"other\""),
-            ("store", "stats", &[("contract", "other"), ("largest", "0")], 0, "\"other\""),
-        ] {
-            let error = call(&store, contract, name, fields, buffers).unwrap_err();
-            assert_eq!(error.code(), Code::InvalidArgument);
-            assert!(error.message().contains(why), "{error}");
-        }
     }
 }

@@ -3,8 +3,8 @@
 //! A lineage is a namespace of a thread. All sort keys are empty, so the checkpoints of a lineage are in save order. The
 //! label of a checkpoint is its `checkpointId`.
 //!
-//! A checkpoint is never replaced. The first checkpoint of an id has the store's id [`thread::key`]. Each later one has a store's
-//! id of its own and the group [`thread::key`]. Pending writes belong to the key, whether or not the checkpoint exists.
+//! A checkpoint is never replaced. The first checkpoint of an id has the store's id `thread::key`. Each later one has a store's
+//! id of its own and the group `thread::key`. Pending writes belong to the key, whether or not the checkpoint exists.
 
 mod call;
 pub mod graph;

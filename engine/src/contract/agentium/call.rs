@@ -55,11 +55,13 @@ pub(super) fn request(call: RawCall<'_>) -> Result<Request> {
         Call::Latest { run_id } => Request::ask(Query::Newest { contract, lineage: run_id, label: None }, found),
         Call::List { run_id } => {
             let query = Query::Whole { contract, of: Of::Lineage(run_id), prefix: Vec::new() };
-            Request::ask(query, |answer| Response::list(answer.into_checkpoints()?, entry))
+            Request::ask(query, |answer| {
+                Response::list(answer.into_checkpoints()?, |found, response| Ok(entry(found, response)))
+            })
         }
         Call::Timeline { run_id } => {
             let query = Query::List { contract, of: Of::Lineage(run_id), before: None, limit: None };
-            Request::ask(query, |answer| Response::list(answer.into_headers()?, |header, _| step(header).map(summary)))
+            Request::ask(query, |answer| Response::list(answer.into_headers()?, |header, _| step(header)))
         }
         Call::Runs { limit, before } => {
             Request::ask(Query::Lineages { contract, group_prefix: String::new(), before, limit }, run_list)
@@ -75,28 +77,12 @@ struct Found {
     parts: Vec<PackedPart>,
 }
 
-fn entry(Checkpoint { header, payload, .. }: Checkpoint, response: &mut ResponseBuilder) -> Result<Found> {
-    Ok(Found { id: header.id, run_id: header.lineage, parts: response.parts(payload) })
+fn entry(Checkpoint { header, payload, .. }: Checkpoint, response: &mut ResponseBuilder) -> Found {
+    Found { id: header.id, run_id: header.lineage, parts: response.parts(payload) }
 }
 
 fn found(answer: Answer) -> Result<Option<Response>> {
-    Response::one(answer.into_checkpoint()?, |found, response| entry(*found, response))
-}
-
-/// A step in a listing of its run.
-#[derive(Serialize)]
-#[serde(rename_all = "camelCase")]
-struct Summary {
-    id: String,
-    step_index: f64,
-    step_name: String,
-    created_at: f64,
-    state_size: u64,
-}
-
-fn summary(step: Step) -> Summary {
-    let Step { id, step_index, step_name, created_at, state_size, .. } = step;
-    Summary { id, step_index, step_name, created_at, state_size }
+    Response::one(answer.into_checkpoint()?, |found, response| Ok(entry(*found, response)))
 }
 
 fn run_list(answer: Answer) -> Result<Option<Response>> {
@@ -107,14 +93,14 @@ fn run_list(answer: Answer) -> Result<Option<Response>> {
         cursor: String,
         run_id: String,
         checkpoints: u64,
-        latest: Summary,
+        latest: Step,
         status: Status,
     }
     Response::list(answer.into_lineages()?, |run, _| {
         let run_id = run.newest.lineage.clone();
         let latest = step(run.newest)?;
         let status = latest.status();
-        let (cursor, latest) = (run.position.to_string(), summary(latest));
+        let cursor = run.position.to_string();
         Ok(FoundRun { cursor, run_id, checkpoints: run.checkpoints, latest, status })
     })
 }

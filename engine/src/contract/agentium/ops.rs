@@ -7,7 +7,7 @@ use crate::contract::ids::{MAX_ID_BYTES, check_id, damaged};
 use crate::error::{Error, Result};
 use crate::op::{Expect, Op, Unit};
 use crate::record::{ContractId, Header, SortKey};
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 use serde_json::json;
 
 pub const CONTRACT_ID: ContractId = ContractId(2);
@@ -22,16 +22,20 @@ pub const STATE: &str = "state";
 pub const REST: &str = "rest";
 
 /// The fields of a checkpoint that listings show without reading its payload.
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+#[expect(clippy::struct_field_names, reason = "the names of the contract")]
 pub(super) struct Step {
-    pub(super) id: String,
+    id: String,
     /// `stepIndex`: any finite number. -1 stands for the state before the first step.
-    pub(super) step_index: f64,
-    pub(super) step_name: String,
+    step_index: f64,
+    step_name: String,
     /// `createdAt`, in ms since the epoch. If it is missing, this is the framework's `timestamp`.
-    pub(super) created_at: f64,
+    created_at: f64,
     /// The serialized size of `state` alone, in bytes.
-    pub(super) state_size: u64,
+    state_size: u64,
     /// How many steps the workflow had when it stored the checkpoint. `None` if the writer did not say it.
+    #[serde(skip)]
     steps: Option<u32>,
 }
 

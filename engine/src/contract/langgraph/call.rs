@@ -128,7 +128,9 @@ pub(super) fn request(call: RawCall<'_>) -> Result<Request> {
             };
             let before = before.map(|id| SortKey(id.into_bytes()));
             let query = Query::List { contract, of, before, limit: Some(limit) };
-            Request::ask(query, |answer| Response::list(answer.into_headers()?, header))
+            Request::ask(query, |answer| {
+                Response::list(answer.into_headers()?, |found, response| header(&found, response))
+            })
         }
         Call::Threads { latest_first, after, limit } => {
             let order = if latest_first { ActivityOrder::LatestFirst } else { ActivityOrder::EarliestFirst };
@@ -160,8 +162,8 @@ struct Listed {
     depends_on_parent: bool,
 }
 
-fn header(header: Header, response: &mut ResponseBuilder) -> Result<Listed> {
-    let (metadata, mark) = read_meta(&header)?;
+fn header(header: &Header, response: &mut ResponseBuilder) -> Result<Listed> {
+    let (metadata, mark) = read_meta(header)?;
     let of = thread::split_key(&header.id).ok_or_else(|| damaged(&header.id))?;
     let parent = match &header.parent {
         Some(key) => Some(thread::split_key(key).ok_or_else(|| damaged(&header.id))?.id),
@@ -200,7 +202,7 @@ struct Found {
 }
 
 fn tuple(Tuple { checkpoint, writes }: Tuple, response: &mut ResponseBuilder) -> Result<Found> {
-    let header = header(checkpoint.header, response)?;
+    let header = header(&checkpoint.header, response)?;
     let parts = response.parts(checkpoint.payload);
     let write = |(write, path): (record::Write, Option<String>)| FoundWrite {
         task: write.task,
@@ -221,7 +223,7 @@ fn thread_list(answer: Answer) -> Result<Option<Response>> {
         latest: Listed,
     }
     Response::list(answer.into_recent()?, |Active { seq, lineage }, response| {
-        let latest = header(lineage.newest, response)?;
+        let latest = header(&lineage.newest, response)?;
         Ok(FoundThread { cursor: seq.to_string(), checkpoints: lineage.checkpoints, latest })
     })
 }

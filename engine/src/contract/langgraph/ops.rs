@@ -183,19 +183,3 @@ pub(super) fn outline(mut tuple: Tuple) -> Tuple {
     }
     tuple
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_checkpoint_with_a_mark_and_one_without_are_read_back() {
-        let metadata =
-            Part { name: String::new(), tag: "json".to_owned(), bytes: b"{\"a\":\"\0\x01\"}".to_vec().into() };
-        for mark in [None, Some(String::new()), Some("{\"program\":\"\u{e9}\"}".to_owned())] {
-            let meta = meta_of(mark.as_deref(), &metadata).unwrap();
-            let header = Header { meta, ..Header::new(CONTRACT_ID, "l", "id") };
-            assert_eq!(read_meta(&header), Ok((metadata.clone(), mark)));
-        }
-    }
-}

@@ -45,27 +45,3 @@ impl Tool for Run {
         Response::json(&self.on(event))
     }
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::error::Code;
-
-    const GRAPH: &str = r#"{"nodes":[{"name":"a","effect":null,"checkpoint":null}],"edges":[{"from":null,"to":0}],
-        "barriers":[],"conditional":[null],"maxSupersteps":9}"#;
-
-    fn run(mode: &str) -> Result<Box<dyn Tool>> {
-        let options = format!(r#"{{"mode":{mode},"durability":"sync","persist":false,"prefix":"p"}}"#);
-        tool(&format!(r#"{{"run":{{"graph":{GRAPH},"options":{options}}}}}"#))
-    }
-
-    #[test]
-    fn a_node_outside_the_graph_is_refused() {
-        let mut machine = run(r#"{"kind":"input"}"#).unwrap();
-        machine.call(r#"{"event":"started"}"#).unwrap();
-        let made = |node: u32| format!(r#"{{"event":"made","routes":[[{{"node":{node},"arg":null}}]]}}"#);
-        assert_eq!(machine.call(&made(1)).err().map(|error| error.code()), Some(Code::InvalidArgument));
-        machine.call(&made(0)).unwrap();
-        assert_eq!(run(r#"{"kind":"update","asNode":1}"#).err().map(|error| error.code()), Some(Code::InvalidArgument));
-    }
-}
