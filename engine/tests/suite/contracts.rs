@@ -78,7 +78,7 @@ fn a_call_is_named_by_its_contract_and_so_are_its_fields() {
     for (contract, name, fields, buffers, why) in [
         ("storage", "set", &set, 0, "buffers"),
         ("storage", "set", &with(&more, &json!({ "namespace": "n" })), 1, "`key`"),
-        ("storage", "get", &set, 0, "`tag`"),
+        ("storage", "get", &with(&key, &json!({ "tag": "json" })), 0, "`tag`"),
         ("storage", "put", &set, 1, "`put`"),
         ("agentos", "save", &set, 2, "`key`"),
         ("agentos", "save", &json!({ "id": "1" }), 2, "`runId`"),
