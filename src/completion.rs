@@ -124,9 +124,16 @@ impl CompletionQueue {
         shape.ok_or_else(|| napi::Error::from_reason("a call has no shape"))
     }
 
-    fn stores(&self) -> Vec<Arc<Store>> {
+    /// Ends all stores of this environment. They first learn of it, so that they share one deadline.
+    fn end(&self, end: impl Fn(&Store)) {
         let stores = self.stores.lock().unwrap_or_else(PoisonError::into_inner);
-        stores.iter().filter_map(Weak::upgrade).collect()
+        let stores: Vec<_> = stores.iter().filter_map(Weak::upgrade).collect();
+        for store in &stores {
+            store.ending();
+        }
+        for store in &stores {
+            end(store);
+        }
     }
 }
 
@@ -158,13 +165,7 @@ impl Completions {
         // Node calls the hook when the event loop is empty and when a worker is terminated. On process.exit(), `drain`
         // is called instead.
         env.add_env_cleanup_hook(Arc::clone(&queue), |queue| {
-            let stores = queue.stores();
-            for store in &stores {
-                store.ending();
-            }
-            for store in &stores {
-                store.shutdown();
-            }
+            queue.end(Store::shutdown);
             queue.chunks.clear();
             queue.tell_what_failed();
         })?;
@@ -212,13 +213,7 @@ impl Completions {
     /// calls that are left share one deadline for their locks. Writes to the standard error what failed.
     #[napi]
     pub fn drain(&self) {
-        let stores = self.queue.stores();
-        for store in &stores {
-            store.ending();
-        }
-        for store in &stores {
-            store.drain();
-        }
+        self.queue.end(Store::drain);
         self.queue.tell_what_failed();
     }
 }

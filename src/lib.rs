@@ -14,6 +14,7 @@ mod chunks;
 mod completion;
 mod copy;
 mod options;
+mod pool;
 mod server;
 mod store;
 mod tool;

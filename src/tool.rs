@@ -2,11 +2,11 @@
 
 use std::sync::{Arc, Mutex, PoisonError};
 
-use napi::bindgen_prelude::{AsyncTask, Either3, Null};
-use napi::{Env, Task};
+use napi::bindgen_prelude::AsyncTask;
 use napi_derive::napi;
 
-use crate::values::{Failure, Value, thrown, value};
+use crate::pool::{Work, on_pool};
+use crate::values::{Value, thrown, value};
 use forkpoint_engine::contract;
 use forkpoint_engine::contract::call::Tool;
 use forkpoint_engine::contract::response::Response;
@@ -34,36 +34,12 @@ impl NativeTool {
 
     /// Runs a call on a thread of Node's thread pool. The calls of one tool run one at a time.
     #[napi]
-    pub fn call_on_pool(&self, call: String) -> AsyncTask<PoolCall> {
-        AsyncTask::new(PoolCall { tool: Arc::clone(&self.0), call })
+    pub fn call_on_pool(&self, call: String) -> AsyncTask<Work> {
+        let tool = Arc::clone(&self.0);
+        on_pool(move || run(&tool, &call))
     }
 }
 
 fn run(tool: &Shared, call: &str) -> Result<Response> {
     tool.lock().unwrap_or_else(PoisonError::into_inner).call(call)
-}
-
-pub struct PoolCall {
-    tool: Shared,
-    call: String,
-}
-
-/// The outcome of a call on the thread pool: the value or the error.
-#[napi(array, object_from_js = false)]
-pub struct PoolOutcome(pub Value, pub Option<Failure>);
-
-impl Task for PoolCall {
-    type Output = Result<Response>;
-    type JsValue = PoolOutcome;
-
-    fn compute(&mut self) -> napi::Result<Self::Output> {
-        Ok(run(&self.tool, &self.call))
-    }
-
-    fn resolve(&mut self, _: Env, outcome: Self::Output) -> napi::Result<Self::JsValue> {
-        Ok(match outcome {
-            Ok(response) => PoolOutcome(value(Some(response)), None),
-            Err(error) => PoolOutcome(Either3::A(Null), Some(error.into())),
-        })
-    }
 }

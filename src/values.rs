@@ -119,10 +119,8 @@ pub struct Settled(pub u32, pub Value, pub Option<Failure>);
 
 impl Settled {
     pub fn new(call_id: u32, outcome: Result<Option<Response>>) -> Self {
-        match outcome {
-            Ok(response) => Self(call_id, value(response), None),
-            Err(error) => Self(call_id, Either3::A(Null), Some(error.into())),
-        }
+        let (value, failure) = settled(outcome);
+        Self(call_id, value, failure)
     }
 
     /// A warning about the store at `target`.
@@ -144,6 +142,14 @@ pub fn value(response: Option<Response>) -> Value {
         None => Either3::A(Null),
         Some(Response { text, buffers }) if buffers.is_empty() => Either3::B(text),
         Some(Response { text, buffers }) => Either3::C(TextAndBuffers(text, buffers.into_iter().map(Blob).collect())),
+    }
+}
+
+/// Converts an outcome for JavaScript: the value or the error.
+pub fn settled(outcome: Result<Option<Response>>) -> (Value, Option<Failure>) {
+    match outcome {
+        Ok(response) => (value(response), None),
+        Err(error) => (Either3::A(Null), Some(error.into())),
     }
 }
 

@@ -4,6 +4,7 @@
 use std::time::{Duration, Instant};
 
 use bytes::Bytes;
+use serde::Deserialize;
 
 use crate::error::{Code, Error, Result, quote};
 use crate::record::{Checkpoint, ContractId, Draft, Header, Part, Payload, Record, SortKey, Write};
@@ -202,7 +203,8 @@ impl Fork {
 }
 
 /// The end of a log after [`Op::Truncate`].
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "camelCase")]
 pub enum LogEnd {
     /// The log ends after this number of records. A shorter log stays unchanged.
     Length(u64),

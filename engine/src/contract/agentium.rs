@@ -11,19 +11,8 @@ mod ops;
 pub mod storage;
 pub mod workflow;
 
-use self::ops::show;
-pub use self::ops::{
-    CONTRACT_ID, REST, STATE, Save, Status, Step, clear, delete, latest, list, load, runs, save, step, timeline,
-};
-use super::entry::{Contract, Names};
+pub use self::ops::{CONTRACT_ID, REST, STATE, Save, save};
+use super::entry::Contract;
 
-pub const CONTRACT: Contract = Contract {
-    name: "agentium",
-    id: CONTRACT_ID,
-    request: call::request,
-    tool: Some(workflow::call::tool),
-    name_of: Names::same,
-    lineage_of: Names::same_lineage,
-    id_of: Names::same_id,
-    show,
-};
+pub const CONTRACT: Contract =
+    Contract { tool: Some(workflow::tool), ..Contract::new("agentium", CONTRACT_ID, call::request, ops::show) };

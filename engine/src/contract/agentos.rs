@@ -9,22 +9,10 @@
 mod call;
 mod meta;
 mod ops;
+mod resume;
 
-pub use self::meta::Status;
-use self::ops::show;
-pub use self::ops::{
-    CONTRACT_ID, Metadata, REST, ResumePlan, STATE, Save, clear, delete, fork, forks, get, list, load, mark, metadata,
-    resume_plan, runs, save, status,
-};
-use super::entry::{Contract, Names};
+pub use self::ops::{CONTRACT_ID, Metadata, REST, STATE, Save, fork, metadata, save};
+use super::entry::Contract;
 
-pub const CONTRACT: Contract = Contract {
-    name: "agentos",
-    id: CONTRACT_ID,
-    request: call::request,
-    tool: Some(call::tool),
-    name_of: Names::same,
-    lineage_of: Names::same_lineage,
-    id_of: Names::same_id,
-    show,
-};
+pub const CONTRACT: Contract =
+    Contract { tool: Some(resume::tool), ..Contract::new("agentos", CONTRACT_ID, call::request, ops::show) };

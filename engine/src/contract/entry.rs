@@ -1,5 +1,7 @@
 //! A contract in the list of contracts, and the names that its users know.
 
+use serde::Serialize;
+
 use super::call::{RawCall, Request, Tool};
 use crate::error::Result;
 use crate::record::{ContractId, Header, Part};
@@ -27,6 +29,41 @@ pub struct Contract {
     pub show: fn(&Header) -> Result<Shown>,
 }
 
+impl Contract {
+    /// A contract without tools that uses the engine's names unchanged.
+    pub(super) const fn new(
+        name: &'static str,
+        id: ContractId,
+        request: fn(RawCall<'_>) -> Result<Request>,
+        show: fn(&Header) -> Result<Shown>,
+    ) -> Self {
+        Self {
+            name,
+            id,
+            request,
+            tool: None,
+            name_of: |lineage, id| Names { run: lineage, ns: None, id },
+            lineage_of: |run, _| run.to_owned(),
+            id_of: |_, _, id| id.to_owned(),
+            show,
+        }
+    }
+}
+
+/// How far a run is, as a checkpoint tells it. A store cannot know whether a process works on the run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub enum Status {
+    /// A human has to answer first.
+    Waiting = 1,
+    Failed = 2,
+    /// Some nodes or steps are left to run.
+    Unfinished = 3,
+    Finished = 4,
+    /// The checkpoint does not tell it.
+    Unknown = 5,
+}
+
 /// The fields of a checkpoint that people see without a look at its payload.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Shown {
@@ -41,7 +78,7 @@ pub struct Shown {
     /// The same, if only the contract's serializer can read it.
     pub serialized: Option<Part>,
     /// The status of a run whose newest checkpoint this is.
-    pub status: Option<&'static str>,
+    pub status: Option<Status>,
 }
 
 /// The names that the framework's users know: of the run, its namespace and the checkpoint.
@@ -54,22 +91,5 @@ pub struct Names {
     pub id: Option<String>,
 }
 
-impl Names {
-    /// The value of `lineage_of` for a contract that uses the engine's names unchanged.
-    pub(super) fn same_lineage(run: &str, _: &str) -> String {
-        run.to_owned()
-    }
-
-    /// The value of `id_of` for a contract that uses the engine's names unchanged.
-    pub(super) fn same_id(_: &str, _: &str, id: &str) -> String {
-        id.to_owned()
-    }
-
-    /// The value of `name_of` for a contract that uses the engine's names unchanged.
-    pub(super) fn same(lineage: Option<String>, id: Option<String>) -> Self {
-        Self { run: lineage, ns: None, id }
-    }
-}
-
 /// Makes a tool. The argument selects the tool, in JSON.
-pub type MakeTool = fn(&str) -> Result<Box<dyn Tool>>;
+pub(super) type MakeTool = fn(&str) -> Result<Box<dyn Tool>>;

@@ -49,6 +49,14 @@ pub(super) struct Fields<'a> {
     pub(super) values: Vec<Value>,
 }
 
+impl<'a> Fields<'a> {
+    /// The fields of the contract.
+    fn entries<'de>(self) -> MapDeserializer<'de, impl Iterator<Item = (&'a str, Value)>, Error> {
+        let fields = self.shape.names.iter().map(String::as_str).zip(self.values);
+        MapDeserializer::new(fields.filter(|(name, _)| ![FENCE, MEASURE].contains(name)))
+    }
+}
+
 impl<'de> Deserializer<'de> for Fields<'_> {
     type Error = Error;
 
@@ -79,8 +87,8 @@ impl<'de> VariantAccess<'de> for Fields<'_> {
         Err(Error::custom("a call has named fields"))
     }
 
-    fn newtype_variant_seed<T: DeserializeSeed<'de>>(self, _: T) -> Result<T::Value, Error> {
-        Err(Error::custom("a call has named fields"))
+    fn newtype_variant_seed<T: DeserializeSeed<'de>>(self, seed: T) -> Result<T::Value, Error> {
+        seed.deserialize(self.entries())
     }
 
     fn tuple_variant<V: Visitor<'de>>(self, _: usize, _: V) -> Result<V::Value, Error> {
@@ -88,8 +96,7 @@ impl<'de> VariantAccess<'de> for Fields<'_> {
     }
 
     fn struct_variant<V: Visitor<'de>>(self, _: &'static [&'static str], visitor: V) -> Result<V::Value, Error> {
-        let fields = self.shape.names.iter().map(String::as_str).zip(self.values);
-        visitor.visit_map(MapDeserializer::new(fields.filter(|(name, _)| ![FENCE, MEASURE].contains(name))))
+        visitor.visit_map(self.entries())
     }
 }
 

@@ -9,12 +9,12 @@ use self::remove::{Key, remove};
 use self::show::{Wait, parse_place, shown_feed, shown_pages};
 use super::call::{RawCall, Request};
 use super::entry::{Contract, Names};
-use super::helix;
-use super::registry::{CONTRACTS, contract_of, id_of, named};
-use super::response::{PackedPart, Response, ResponseBuilder};
+use super::registry::{CONTRACTS, contract_of, named};
+use super::response::{PackedPart, Response};
+use super::{helix, langgraph};
 use crate::error::{Error, Result};
 use crate::query::{ActivityOrder, Answer, Feed, LogRange, LogSide, Pick, Query, Recent, RowOrder, Rows, RowsFrom};
-use crate::record::{ContractId, FeedWait, LogPage, Part, Seq, Stats, Tuple};
+use crate::record::{ContractId, FeedWait, Seq, Stats, Tuple};
 
 /// Calls of the inspector use this name in place of a contract's name.
 pub(super) const NAME: &str = "inspect";
@@ -75,7 +75,7 @@ pub(super) fn request(call: RawCall<'_>) -> Result<Request> {
             Request::ask(Query::All(CONTRACTS.iter().map(of).collect()), spaces)
         }
         Call::Recent { spaces, matching, after, limit } => {
-            let contracts = spaces.iter().map(|space| id_of(space)).collect::<Result<_>>()?;
+            let contracts = spaces.iter().map(|space| Ok(named(space)?.id)).collect::<Result<_>>()?;
             let order = ActivityOrder::LatestFirst;
             let recent = Recent { contracts, named_as_group: false, matching, order, after, limit };
             Request::ask(Query::Recent(recent), |answer| {
@@ -217,24 +217,20 @@ fn found(contract: &Contract, lineage: &str, answer: Answer) -> Result<Option<Re
     let tuple = answers.next().map(Answer::into_tuple).transpose()?.flatten();
     let records = answers.next().map(Answer::into_log).transpose()?.flatten();
     // A checkpoint of another run with the same id is not the one that was asked for.
-    let Some(tuple) = tuple.filter(|tuple| tuple.checkpoint.header.lineage == lineage) else { return Ok(None) };
-    let Tuple { checkpoint, writes } = *tuple;
-    let mut response = ResponseBuilder::default();
-    let parts = response.parts(checkpoint.payload);
-    let writes = if contract.id == super::langgraph::CONTRACT_ID {
-        super::langgraph::take_paths(writes)
-    } else {
-        writes.into_iter().map(|write| (write, None)).collect()
-    };
-    let writes = writes.into_iter().map(|(write, path)| {
-        let claimed_by = write.claimed_by.map(|key| (contract.name_of)(None, Some(key.clone())).id.unwrap_or(key));
-        FoundWrite { task: write.task, index: write.index, claimed_by, path, part: response.part(write.part) }
-    });
-    let writes = writes.collect();
-    let records = records.map(|LogPage { records, .. }| {
-        let part =
-            |record: crate::record::Record| Part { name: String::new(), tag: record.tag, bytes: record.bytes.into() };
-        records.into_iter().map(|record| response.part(part(record))).collect()
-    });
-    response.finish(&Found { parts, writes, records }).map(Some)
+    let tuple = tuple.filter(|tuple| tuple.checkpoint.header.lineage == lineage);
+    Response::one(tuple, |tuple, response| {
+        let Tuple { checkpoint, writes } = *tuple;
+        let parts = response.parts(checkpoint.payload);
+        let writes = if contract.id == langgraph::CONTRACT_ID {
+            langgraph::take_paths(writes)
+        } else {
+            writes.into_iter().map(|write| (write, None)).collect()
+        };
+        let writes = writes.into_iter().map(|(write, path)| {
+            let claimed_by = write.claimed_by.map(|key| (contract.name_of)(None, Some(key.clone())).id.unwrap_or(key));
+            FoundWrite { task: write.task, index: write.index, claimed_by, path, part: response.part(write.part) }
+        });
+        let writes = writes.collect();
+        Ok(Found { parts, writes, records: records.map(|page| response.records(page.records)) })
+    })
 }

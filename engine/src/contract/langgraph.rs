@@ -15,21 +15,14 @@ mod call;
 pub mod import;
 mod ops;
 
-pub use self::ops::{
-    CONTRACT_ID, CheckpointRef, Described, Put, ancestors, claimed_id, delete, delete_thread, describe, get_tuple,
-    list, outline, put, put_writes, take_paths, threads,
-};
-use self::ops::{name_of, show};
+pub use self::ops::{CONTRACT_ID, Put, put, take_paths};
 use super::entry::Contract;
 use super::thread;
 
 pub const CONTRACT: Contract = Contract {
-    name: "langgraph",
-    id: CONTRACT_ID,
-    request: call::request,
     tool: Some(import::tool),
-    name_of,
+    name_of: thread::name_of,
     lineage_of: thread::lineage,
     id_of: thread::key,
-    show,
+    ..Contract::new("langgraph", CONTRACT_ID, call::request, ops::show)
 };

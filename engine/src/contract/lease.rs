@@ -16,22 +16,14 @@ use super::entry::{Contract, Names, Shown};
 use super::fields::exact;
 use super::ids::{check_id, damaged};
 use super::response::Response;
-use super::thread::{self, ThreadNamespace};
+use super::thread;
 use crate::error::{Code, Error, Result, quote};
 use crate::op::{Expect, Must, Op, Unit};
 use crate::query::{Of, Query};
 use crate::record::{ContractId, Header};
 
-pub const CONTRACT: Contract = Contract {
-    name: "lease",
-    id: CONTRACT_ID,
-    request,
-    tool: None,
-    name_of,
-    lineage_of: Names::same_lineage,
-    id_of: Names::same_id,
-    show: |_| Ok(Shown::default()),
-};
+pub const CONTRACT: Contract =
+    Contract { name_of, ..Contract::new("lease", CONTRACT_ID, request, |_| Ok(Shown::default())) };
 pub const CONTRACT_ID: ContractId = ContractId(8);
 
 /// Identifies a run of any contract.
@@ -219,7 +211,7 @@ fn holding_in(id: &str, meta: &[u8]) -> Result<Holding> {
 }
 
 /// Takes the lease of a run that has no lease, or whose lease `expired` has expired.
-pub fn take(of: &Run, id: String, expired: Option<Expired>, holding: &Holding, saved_at: i64) -> Result<Unit> {
+fn take(of: &Run, id: String, expired: Option<Expired>, holding: &Holding, saved_at: i64) -> Result<Unit> {
     let newest = expired.as_ref().map(|expired| expired.id.clone());
     let mut unit = Unit::from(vec![put(of, id.clone(), holding, saved_at)?]);
     unit.expect.push(Expect::Newest { contract: CONTRACT_ID, lineage: of.lineage()?, newest, or: id });
@@ -237,7 +229,7 @@ pub fn take(of: &Run, id: String, expired: Option<Expired>, holding: &Holding, s
 }
 
 /// Extends a lease.
-pub fn renew(of: &Run, id: String, holding: &Holding, saved_at: i64) -> Result<Unit> {
+fn renew(of: &Run, id: String, holding: &Holding, saved_at: i64) -> Result<Unit> {
     let mut unit = Unit::from(vec![put(of, id.clone(), holding, saved_at)?]);
     unit.expect.push(Fence { of: of.clone(), id }.into());
     Ok(unit)
@@ -260,7 +252,7 @@ fn put(of: &Run, id: String, holding: &Holding, saved_at: i64) -> Result<Op> {
 fn name_of(lineage: Option<String>, id: Option<String>) -> Names {
     let of = lineage.map(|lineage| match lineage.split_once('\0') {
         Some((space, of)) if space.ends_with(NAMESPACE) => match thread::split(of) {
-            Some(ThreadNamespace { thread, namespace }) => (thread, Some(namespace)),
+            Some((thread, namespace)) => (thread.to_owned(), Some(namespace.to_owned())),
             None => (of.to_owned(), None),
         },
         Some((_, run)) => (run.to_owned(), None),
@@ -268,76 +260,4 @@ fn name_of(lineage: Option<String>, id: Option<String>) -> Names {
     });
     let (run, ns) = of.map_or((None, None), |(run, ns)| (Some(run), ns));
     Names { run, ns, id }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::backend::Backend;
-    use crate::backend::memory::Memory;
-
-    fn run() -> Run {
-        Run { space: "agentos".to_owned(), run: "run\0with NUL".to_owned(), ns: String::new() }
-    }
-
-    fn holding(until: i64) -> Holding {
-        Holding { holder: "a process".to_owned(), until, from: None, attempts: 1 }
-    }
-
-    fn apply(backend: &mut Memory, unit: Unit) -> Result<()> {
-        backend.apply(&[unit]).remove(0).map(|_| ())
-    }
-
-    fn held(backend: &mut Memory) -> Option<String> {
-        let query = Query::Newest { contract: CONTRACT_ID, lineage: run().lineage().unwrap(), label: None };
-        let found = backend.answer(&query).unwrap().into_checkpoint().unwrap()?;
-        Some(found.header.id)
-    }
-
-    #[test]
-    fn one_of_two_takes_a_lease_and_the_loser_is_told() {
-        let mut backend = Memory::default();
-        apply(&mut backend, take(&run(), "one".to_owned(), None, &holding(10), 0).unwrap()).unwrap();
-        let error = apply(&mut backend, take(&run(), "two".to_owned(), None, &holding(10), 0).unwrap()).unwrap_err();
-        assert_eq!(error.code(), Code::Conflict);
-        assert_eq!(held(&mut backend).as_deref(), Some("one"));
-    }
-
-    #[test]
-    fn an_expired_lease_is_replaced_once_and_its_holder_cannot_renew_it() {
-        let mut backend = Memory::default();
-        apply(&mut backend, take(&run(), "one".to_owned(), None, &holding(10), 0).unwrap()).unwrap();
-        apply(&mut backend, renew(&run(), "one".to_owned(), &holding(20), 1).unwrap()).unwrap();
-        let expired = |saved_at| Some(Expired { id: "one".to_owned(), saved_at });
-        let mut conflict = |unit: Result<Unit>| {
-            let error = apply(&mut backend, unit.unwrap()).unwrap_err();
-            assert_eq!(error.code(), Code::Conflict);
-        };
-        // The lease was read before it was renewed.
-        conflict(take(&run(), "early".to_owned(), expired(0), &holding(30), 2));
-        apply(&mut backend, take(&run(), "two".to_owned(), expired(1), &holding(30), 2).unwrap()).unwrap();
-        let mut conflict = |unit: Result<Unit>| {
-            let error = apply(&mut backend, unit.unwrap()).unwrap_err();
-            assert_eq!(error.code(), Code::Conflict);
-        };
-        conflict(take(&run(), "three".to_owned(), expired(1), &holding(30), 2));
-        conflict(renew(&run(), "one".to_owned(), &holding(40), 3));
-        assert_eq!(held(&mut backend).as_deref(), Some("two"));
-    }
-
-    #[test]
-    fn a_lease_from_the_future_is_not_valid() {
-        assert!(is_valid(0, 30, 29) && !is_valid(0, 30, 30));
-        assert!(is_valid(1_000, 1_030, 990), "another machine's clock may be a little ahead");
-        assert!(!is_valid(1_000, 1_030, 900));
-    }
-
-    #[test]
-    fn a_lease_has_the_name_of_its_run_and_of_its_namespace() {
-        let read_back = |of: &Run| name_of(Some(of.lineage().unwrap()), Some("id".to_owned()));
-        let names = Names { run: Some(run().run), ns: None, id: Some("id".to_owned()) };
-        assert_eq!(read_back(&run()), names);
-        let inner = Run { ns: "a|b:1".to_owned(), ..run() };
-        assert_eq!(read_back(&inner), Names { ns: Some(inner.ns.clone()), ..names });
-    }
 }

@@ -26,36 +26,93 @@ mod store;
 pub mod thread;
 pub mod tinyagents;
 
-use self::call::{RawCall, Request, Tool};
-pub use self::entry::{Contract, MakeTool, Names, Shown};
+use std::time::{Duration, Instant};
+
+use serde::Serialize;
+
+use self::call::{RawCall, Request, Tool, read_json};
+pub use self::entry::{Contract, Names, Shown, Status};
+use self::fields::{FENCE, MEASURE, Value};
 pub use self::ids::MAX_ID_BYTES;
 use self::registry::named;
 pub use self::registry::{CONTRACTS, NAMES, NOT_COPIED, lineage_of};
 use self::response::Response;
 use crate::error::{Error, Result};
+use crate::op::Applied;
+use crate::record::Notice;
 use crate::store::Store;
 use crate::worker::Reply;
 
 /// Runs a call of a contract, or of the store itself (`"store"`). Replies with the response. `None` becomes null.
 pub fn run(store: &Store, call: RawCall<'_>, reply: Reply<Option<Response>>) {
-    let measure = call.is_measured();
+    let measure = call.common(MEASURE) == Some(&Value::Bool(true));
     match request(call) {
-        Ok(request) => request.run(store, measure, reply),
+        Ok(Request::Apply(unit)) if measure => {
+            let queued = Instant::now();
+            store.apply(unit, then(reply, move |applied| Response::json(&Cost::new(queued, &applied)).map(Some)));
+        }
+        Ok(Request::Apply(unit)) => store.apply(unit, then(reply, |_: Applied| Ok(None))),
+        Ok(Request::Ask(query, respond)) => store.ask(query, then(reply, respond)),
+        Ok(Request::Prune(prune)) => store.prune(prune, then(reply, |pruned| Response::json(&pruned).map(Some))),
+        Ok(Request::Check(cursor, limit, respond)) => store.check(cursor, limit, then(reply, respond)),
+        Ok(Request::Vacuum) => store.vacuum(then(reply, |()| Ok(None))),
+        Ok(Request::Ready) => {
+            store.ready(then(reply, |notice: Option<Notice>| notice.as_ref().map(Response::json).transpose()));
+        }
+        Ok(Request::Close) => store.close(then(reply, |()| Ok(None))),
         Err(error) => reply.send(Err(error)),
     }
 }
 
 fn request(call: RawCall<'_>) -> Result<Request> {
-    let fence: Option<lease::Fence> = call.fence()?;
-    let request = match call.contract() {
+    let fence = match call.common(FENCE) {
+        Some(Value::Text(fence)) => Some(read_json::<lease::Fence>(fence)?),
+        _ => None,
+    };
+    let mut request = match call.contract() {
         store::NAME => store::request(call),
         inspect::NAME => inspect::request(call),
         contract => (named(contract)?.request)(call),
     }?;
-    Ok(match fence {
-        Some(fence) => request.on_condition(fence.into()),
-        None => request,
-    })
+    if let (Request::Apply(unit), Some(fence)) = (&mut request, fence) {
+        unit.expect.insert(0, fence.into());
+    }
+    Ok(request)
+}
+
+/// A reply that converts its outcome with `respond` and passes the result to `reply`.
+fn then<T: 'static>(
+    reply: Reply<Option<Response>>,
+    respond: impl FnOnce(T) -> Result<Option<Response>> + Send + 'static,
+) -> Reply<T> {
+    Reply::new(move |outcome: Result<T>| reply.send(outcome.and_then(respond)))
+}
+
+/// What a unit has cost.
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Cost {
+    /// See [`Applied::stored_bytes`].
+    stored_bytes: Option<u64>,
+    /// The time in the queue, in ms.
+    queue_ms: Option<f64>,
+    /// The time until the batch was durable, in ms.
+    commit_ms: Option<f64>,
+    /// The number of units in the batch.
+    batch: Option<usize>,
+}
+
+impl Cost {
+    /// The cost of a unit that was queued at the time `queued`.
+    fn new(queued: Instant, applied: &Applied) -> Self {
+        let ms = |time: Duration| time.as_secs_f64() * 1000.0;
+        Self {
+            stored_bytes: applied.stored_bytes,
+            queue_ms: applied.commit.map(|commit| ms(commit.began.saturating_duration_since(queued))),
+            commit_ms: applied.commit.map(|commit| ms(commit.took)),
+            batch: applied.commit.map(|commit| commit.units),
+        }
+    }
 }
 
 /// Makes a tool of a contract, which works without a store. `which` selects the tool, in JSON.
@@ -63,87 +120,5 @@ pub fn tool(contract: &str, which: &str) -> Result<Box<dyn Tool>> {
     match named(contract)?.tool {
         Some(make) => make(which),
         None => Err(Error::invalid(format!("the contract {contract:?} has no tools: please report this"))),
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use std::collections::HashSet;
-    use std::sync::mpsc;
-
-    use super::fields::{Shape, Value};
-    use super::*;
-    use crate::error::Code;
-    use crate::store::Options;
-    use crate::target::Target;
-
-    fn call(store: &Store, contract: &str, call: &str, fields: &[(&str, &str)], buffers: usize) -> Result<String> {
-        let names = fields.iter().map(|(name, _)| (*name).to_owned()).collect();
-        let shape = Shape { contract: contract.to_owned(), call: call.to_owned(), names };
-        let value = |text: &str| match text.parse() {
-            Ok(number) => Value::Number(number),
-            Err(_) => Value::Text(text.to_owned()),
-        };
-        let values = fields.iter().map(|(_, text)| value(text)).collect();
-        let (sent, replies) = mpsc::channel();
-        let reply = Reply::new(move |outcome| sent.send(outcome).unwrap());
-        run(store, RawCall::new(&shape, values, vec![b"bytes"[..].into(); buffers]), reply);
-        Ok(replies.recv().unwrap()?.map_or_else(String::new, |response| response.text))
-    }
-
-    #[test]
-    fn a_call_with_a_fence_writes_only_while_the_lease_is_held() {
-        let store = Store::open(&Target::Memory, Options::default()).unwrap();
-        let of = r#"{"space":"agentos","run":"r","ns":""}"#;
-        let holding = r#"{"holder":"h","until":9,"from":null,"attempts":1}"#;
-        let take = [("of", of), ("id", "one"), ("holding", holding), ("savedAt", "1")];
-        call(&store, "lease", "take", &take, 0).unwrap();
-        let fence = format!(r#"{{"of":{of},"id":"one"}}"#);
-        let key = [("fence", &*fence), ("key", "k"), ("namespace", "n")];
-        let set = [&key[..], &[("tag", "json"), ("savedAt", "5")]].concat();
-        call(&store, "storage", "set", &set, 1).unwrap();
-        assert!(call(&store, "lease", "read", &[("of", of)], 0).unwrap().contains(r#""id":"one","token":1,"#));
-        call(&store, "lease", "release", &[("id", "one")], 0).unwrap();
-        for (name, fields, buffers) in [("set", &set[..], 1), ("delete", &key[..], 0)] {
-            let error = call(&store, "storage", name, fields, buffers).unwrap_err();
-            assert_eq!(error.code(), Code::Conflict);
-            assert!(error.message().contains("the lease of run \"r\" was lost"), "{error}");
-        }
-        // A call that only reads needs no lease.
-        assert!(call(&store, "storage", "get", &key, 0).unwrap().contains(r#""key":"k""#));
-        let damaged = [&[("fence", "{}")], &set[1..]].concat();
-        assert_eq!(call(&store, "storage", "set", &damaged, 1).unwrap_err().code(), Code::InvalidArgument);
-    }
-
-    #[test]
-    fn no_two_contracts_share_a_name_or_an_id() {
-        let names: HashSet<_> =
-            CONTRACTS.iter().map(|contract| contract.name).chain([store::NAME, inspect::NAME]).collect();
-        let contracts: HashSet<_> = CONTRACTS.iter().map(|contract| contract.id).collect();
-        assert_eq!((names.len(), contracts.len()), (CONTRACTS.len() + 2, CONTRACTS.len()));
-    }
-
-    #[test]
-    fn a_call_is_named_by_its_contract_and_so_are_its_fields() {
-        let store = Store::open(&Target::Memory, Options::default()).unwrap();
-        let key = [("key", "k"), ("namespace", "n")];
-        let set = [&key[..], &[("tag", "json"), ("savedAt", "5")]].concat();
-        assert_eq!(call(&store, "storage", "set", &set, 1).unwrap(), "");
-        let found = call(&store, "storage", "get", &key, 0).unwrap();
-        assert_eq!(found, r#"{"key":"k","parts":[["value","json",0,0,5]]}"#);
-        let stats = [("contract", "storage"), ("largest", "0")];
-        assert!(call(&store, "store", "stats", &stats, 0).unwrap().contains(r#""checkpoints":1,"#));
-        for (contract, name, fields, buffers, why) in [
-            ("storage", "set", &set[..], 0, "buffers"),
-            ("storage", "set", &set[1..], 1, "`key`"),
-            ("storage", "get", &set[..], 0, "`tag`"),
-            ("storage", "put", &set[..], 1, "`put`"),
-            ("other", "get", &key[..], 0, "\"other\""),
-            ("store", "stats", &[("contract", "other"), ("largest", "0")], 0, "\"other\""),
-        ] {
-            let error = call(&store, contract, name, fields, buffers).unwrap_err();
-            assert_eq!(error.code(), Code::InvalidArgument);
-            assert!(error.message().contains(why), "{error}");
-        }
     }
 }

@@ -35,10 +35,6 @@ pub fn lineage_of(contract: &str, run: &str, ns: &str) -> Result<(ContractId, St
     Ok((contract.id, (contract.lineage_of)(run, ns)))
 }
 
-pub(super) fn id_of(contract: &str) -> Result<ContractId> {
-    Ok(named(contract)?.id)
-}
-
 pub(super) fn contract_of(id: ContractId) -> Option<&'static Contract> {
     const { &CONTRACTS }.iter().find(|contract| contract.id == id)
 }

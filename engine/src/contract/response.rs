@@ -11,7 +11,7 @@ use serde::Serialize;
 use serde_json::ser::{CompactFormatter, Formatter};
 
 use crate::error::{Code, Error, Result};
-use crate::record::{Part, Payload};
+use crate::record::{Part, Payload, Record};
 
 /// The response to a call.
 ///
@@ -29,6 +29,27 @@ impl Response {
     /// A response without parts.
     pub fn json(value: &impl Serialize) -> Result<Self> {
         ResponseBuilder::default().finish(value)
+    }
+
+    /// The response to a call that reads one item. `show` adds the parts of the item. Null if there is no item.
+    pub(crate) fn one<I, T: Serialize>(
+        item: Option<I>,
+        show: impl FnOnce(I, &mut ResponseBuilder) -> Result<T>,
+    ) -> Result<Option<Self>> {
+        let Some(item) = item else { return Ok(None) };
+        let mut response = ResponseBuilder::default();
+        let shown = show(item, &mut response)?;
+        response.finish(&shown).map(Some)
+    }
+
+    /// The response to a call that lists items. `show` adds the parts of an item.
+    pub(crate) fn list<I, T: Serialize>(
+        items: Vec<I>,
+        mut show: impl FnMut(I, &mut ResponseBuilder) -> Result<T>,
+    ) -> Result<Option<Self>> {
+        Self::one(Some(items), |items, response| {
+            items.into_iter().map(|item| show(item, response)).collect::<Result<Vec<_>>>()
+        })
     }
 }
 
@@ -67,6 +88,12 @@ impl ResponseBuilder {
     /// Adds all parts of a payload.
     pub(crate) fn parts(&mut self, payload: Payload) -> Vec<PackedPart> {
         payload.parts.into_iter().map(|part| self.part(part)).collect()
+    }
+
+    /// Adds the records of a log. They have no names.
+    pub(crate) fn records(&mut self, records: Vec<Record>) -> Vec<PackedPart> {
+        let part = |Record { tag, bytes, .. }| Part { name: String::new(), tag, bytes: bytes.into() };
+        records.into_iter().map(|record| self.part(part(record))).collect()
     }
 
     /// Builds the response. `value` contains the [`PackedPart`]s of the parts that were added.
@@ -117,29 +144,5 @@ impl Formatter for Exact {
             return write!(writer, "\"{value}\"");
         }
         CompactFormatter.write_u64(writer, value)
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn an_integer_that_a_double_cannot_hold_is_a_text() {
-        const SAFE: i64 = 9_007_199_254_740_991;
-        let whole = (SAFE, -SAFE, u64::MAX, i64::MIN, i64::MAX, SAFE + 1, -SAFE - 1);
-        let text = Response::json(&(whole, usize::MAX, 0.5, [1_u8], "text")).unwrap().text;
-        let expected = concat!(
-            "[[9007199254740991,-9007199254740991,\"18446744073709551615\",\"-9223372036854775808\",",
-            "\"9223372036854775807\",\"9007199254740992\",\"-9007199254740992\"],",
-            "\"18446744073709551615\",0.5,[1],\"text\"]"
-        );
-        assert_eq!(text, expected);
-        // The shape of a value that `serde_json` builds first is the same.
-        let built = serde_json::json!({ "a": i64::MIN, "b": u64::MAX, "c": 1 });
-        assert_eq!(
-            Response::json(&built).unwrap().text,
-            r#"{"a":"-9223372036854775808","b":"18446744073709551615","c":1}"#
-        );
     }
 }

@@ -21,16 +21,3 @@ impl Retry {
         (self.backoff_ms * 2f64.powi(i32::try_from(attempt).unwrap_or(i32::MAX))).min(Self::LONGEST_MS)
     }
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn waits_double_and_end() {
-        let retry = Retry { max_retries: 100, backoff_ms: 10.0 };
-        let waits = [0, 1, 2, 3, u32::MAX].map(|attempt| retry.wait_ms(attempt).to_bits());
-        assert_eq!(waits, [10.0, 20.0, 40.0, 80.0, Retry::LONGEST_MS].map(f64::to_bits));
-        assert_eq!(Retry::default().wait_ms(50).to_bits(), 0);
-    }
-}

@@ -5,7 +5,7 @@ use serde_json::json;
 
 use super::call::{RawCall, Request};
 use super::entry::Names;
-use super::registry::{contract_of, id_of};
+use super::registry::{contract_of, named};
 use super::response::Response;
 use crate::check::{CheckCursor, CheckPage, Counted, Finding};
 use crate::error::Result;
@@ -69,7 +69,7 @@ pub(super) fn request(call: RawCall<'_>) -> Result<Request> {
 }
 
 fn optional_id(contract: Option<String>) -> Result<Option<ContractId>> {
-    contract.map(|name| id_of(&name)).transpose()
+    contract.map(|name| Ok(named(&name)?.id)).transpose()
 }
 
 fn respond(value: &impl Serialize) -> Result<Option<Response>> {

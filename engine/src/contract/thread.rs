@@ -1,24 +1,43 @@
-//! The names of threads and their namespaces, for the contracts that have both.
+//! Threads, their namespaces and their checkpoints, for the contracts that have them. The empty namespace of a thread
+//! belongs to the graph itself.
 
-use serde::{Deserialize, Serialize};
+use serde::Deserialize;
 
-/// A namespace of a thread. The empty namespace belongs to the graph itself.
-#[derive(Clone, Debug, PartialEq, Eq, Deserialize, Serialize)]
-pub struct ThreadNamespace {
+use super::entry::Names;
+use super::ids::check_id;
+use crate::error::{Error, Result};
+use crate::op::{Op, Unit};
+use crate::record::{ContractId, Part};
+
+/// Identifies a checkpoint in a namespace of a thread.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+pub struct CheckpointRef {
     #[serde(rename = "threadId")]
     pub thread: String,
     pub namespace: String,
+    pub id: String,
 }
 
-impl ThreadNamespace {
-    /// Returns the lineage of the namespace.
-    pub(crate) fn lineage(&self) -> String {
-        lineage(&self.thread, &self.namespace)
+impl CheckpointRef {
+    /// Returns the store's id of the checkpoint. No two checkpoints of a contract have the same.
+    pub(crate) fn key(&self) -> String {
+        key(&self.thread, &self.namespace, &self.id)
     }
 
-    /// Returns the store's id of a checkpoint in the namespace. No two checkpoints of a contract have the same.
-    pub(crate) fn key(&self, id: &str) -> String {
-        key(&self.thread, &self.namespace, id)
+    /// Returns the store's id of the checkpoint. Refuses ids that are empty, and a store's id with more than `most` bytes.
+    /// `names` are the framework's names of the thread, the namespace and the id.
+    pub(super) fn checked_key(&self, names: [&str; 3], most: usize) -> Result<String> {
+        let [thread, namespace, id] = names;
+        check_id(thread, &self.thread)?;
+        check_id(id, &self.id)?;
+        let key = self.key();
+        if key.len() > most {
+            return Err(Error::invalid(format!(
+                "{thread}, {namespace} and {id} have {} bytes together, and may have at most {most}: give shorter ones",
+                key.len()
+            )));
+        }
+        Ok(key)
     }
 }
 
@@ -37,22 +56,51 @@ pub(crate) fn key(thread: &str, namespace: &str, id: &str) -> String {
     format!("{}{}:{namespace}{id}", prefix(thread), namespace.len())
 }
 
-/// Takes a lineage apart.
-pub(crate) fn split(lineage: &str) -> Option<ThreadNamespace> {
-    let (thread, namespace) = split_text(lineage)?;
-    Some(ThreadNamespace { thread, namespace })
+/// Takes a lineage apart: the thread and the namespace. Also takes apart any text that begins with the length of a name,
+/// a colon and the name.
+pub(crate) fn split(lineage: &str) -> Option<(&str, &str)> {
+    let (length, rest) = lineage.split_once(':')?;
+    rest.split_at_checked(length.parse().ok()?)
 }
 
-/// Takes a key apart: the namespace, and the id of the checkpoint.
-pub(crate) fn split_key(key: &str) -> Option<(ThreadNamespace, String)> {
-    let (thread, rest) = split_text(key)?;
-    let (namespace, id) = split_text(&rest)?;
-    Some((ThreadNamespace { thread, namespace }, id))
+/// Takes a key apart.
+pub(crate) fn split_key(key: &str) -> Option<CheckpointRef> {
+    let (thread, rest) = split(key)?;
+    let (namespace, id) = split(rest)?;
+    Some(CheckpointRef { thread: thread.to_owned(), namespace: namespace.to_owned(), id: id.to_owned() })
 }
 
-/// Splits a text that begins with the length of a name, a colon and the name.
-fn split_text(text: &str) -> Option<(String, String)> {
-    let (length, rest) = text.split_once(':')?;
-    let length = length.parse().ok()?;
-    Some((rest.get(..length)?.to_owned(), rest.get(length..)?.to_owned()))
+/// Converts the store's lineage and id into the thread, the namespace and the checkpoint id.
+#[expect(clippy::needless_pass_by_value, reason = "the shape that every contract has")]
+pub(super) fn name_of(lineage: Option<String>, id: Option<String>) -> Names {
+    if let Some(CheckpointRef { thread, namespace, id }) = id.as_deref().and_then(split_key) {
+        return Names { run: Some(thread), ns: Some(namespace), id: Some(id) };
+    }
+    let (run, ns) = lineage.as_deref().and_then(split).unzip();
+    Names { run: run.map(str::to_owned), ns: ns.map(str::to_owned), id }
+}
+
+/// Removes a thread with all of its namespaces. Also removes the writes to checkpoints that were never put.
+pub(super) fn remove(contract: ContractId, thread: &str) -> Unit {
+    let prefix = prefix(thread);
+    vec![Op::RemoveLineages { contract, prefix: prefix.clone() }, Op::RemoveWrites { contract, prefix }].into()
+}
+
+/// Makes the meta of a checkpoint with metadata of its framework: the serializer's tag, a NUL, and the serialized bytes.
+pub(super) fn meta(metadata: &Part) -> Vec<u8> {
+    [metadata.tag.as_bytes(), &[0], &metadata.bytes].concat()
+}
+
+/// Reads what [`meta`] has made.
+pub(super) fn read_meta(mut meta: &[u8]) -> Option<Part> {
+    let tag = take_text(&mut meta)?.to_owned();
+    Some(Part { name: String::new(), tag, bytes: meta.to_vec().into() })
+}
+
+/// Takes the text before the first NUL off the bytes.
+pub(super) fn take_text<'a>(bytes: &mut &'a [u8]) -> Option<&'a str> {
+    let end = bytes.iter().position(|byte| *byte == 0)?;
+    let text = std::str::from_utf8(&bytes[..end]).ok()?;
+    *bytes = &bytes[end + 1..];
+    Some(text)
 }

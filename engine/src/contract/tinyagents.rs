@@ -3,27 +3,21 @@
 //! A lineage is a namespace of a thread. All sort keys are empty, so the checkpoints of a lineage are in save order. The
 //! label of a checkpoint is its `checkpointId`.
 //!
-//! A checkpoint is never replaced. The first checkpoint of an id has the store's id [`Place::key`]. Each later one has a store's
-//! id of its own and the group [`Place::key`]. Pending writes belong to the key, whether or not the checkpoint exists.
+//! A checkpoint is never replaced. The first checkpoint of an id has the store's id `thread::key`. Each later one has a store's
+//! id of its own and the group `thread::key`. Pending writes belong to the key, whether or not the checkpoint exists.
 
 mod call;
 pub mod graph;
 mod ops;
 
-pub use self::ops::{
-    CONTRACT_ID, Place, Put, delete, delete_thread, get, latest, list, load, namespaces, put, put_writes,
-};
-use self::ops::{name_of, show};
+pub use self::ops::CONTRACT_ID;
 use super::entry::Contract;
 use super::thread;
 
 pub const CONTRACT: Contract = Contract {
-    name: "tinyagents",
-    id: CONTRACT_ID,
-    request: call::request,
-    tool: Some(graph::call::tool),
-    name_of,
+    tool: Some(graph::tool),
+    name_of: ops::name_of,
     lineage_of: thread::lineage,
     id_of: thread::key,
-    show,
+    ..Contract::new("tinyagents", CONTRACT_ID, call::request, ops::show)
 };

@@ -15,7 +15,8 @@ use forkpoint_engine::backend::Backend;
 use forkpoint_engine::backend::sqlite::{Journal, Options, Sqlite};
 use forkpoint_engine::check::CheckCursor;
 use forkpoint_engine::codec::envelope;
-use forkpoint_engine::contract::{agentium, agentos, langgraph};
+use forkpoint_engine::contract::call::PartName;
+use forkpoint_engine::contract::{Status, agentium, agentos, langgraph};
 use forkpoint_engine::error::Code;
 use forkpoint_engine::op::{Op, Unit};
 use forkpoint_engine::query::{Of, Pick, Query};
@@ -41,27 +42,22 @@ const V8_REST: &str = "ff0f6f220269643022076772617068496422056772617068220572756
 const OTHER: ContractId = ContractId(7);
 
 fn agentos_save(run: &str, id: &str, timestamp: f64, parent: Option<&str>, state: Part, rest: Part) -> Draft {
-    let metadata = agentos::Metadata {
+    let save = agentos::Save {
         id: id.to_owned(),
         run_id: run.to_owned(),
         graph_id: "graph".to_owned(),
         node_id: if rest.tag == "v8" { "ask" } else { "answer" }.to_owned(),
         timestamp,
-        state_size: 0,
         has_memory_snapshot: rest.tag == "v8",
-    };
-    let unit = agentos::save(agentos::Save {
-        metadata,
-        status: (rest.tag == "v8").then_some(agentos::Status::Failed),
+        status: if rest.tag == "v8" { Status::Failed as u8 } else { 0 },
         expected_newest: None,
         parent: parent.map(str::to_owned),
         mark: None,
-        state,
-        rest,
         saved_at: 1_700_000_000_123,
-    })
-    .unwrap();
-    put_by(unit)
+        state_tag: state.tag,
+        rest_tag: rest.tag,
+    };
+    put_by(agentos::save(save, &mut vec![state.bytes, rest.bytes].into()).unwrap())
 }
 
 /// Returns the checkpoint that a unit puts.
@@ -76,48 +72,45 @@ fn put_by(unit: Unit) -> Draft {
 
 /// A step of an Agentium run. The last bytes of its sort key are its age.
 fn agentium_save(step_index: f64) -> Draft {
-    let step = agentium::Step {
+    let save = agentium::Save {
         id: format!("step {step_index}"),
         run_id: "workflow".to_owned(),
         step_index,
         step_name: "schätzen".to_owned(),
         created_at: 1_700_000_000_000.0 - step_index,
-        state_size: 0,
         steps: None,
+        parent: None,
+        rewind: false,
+        expects_parent: false,
+        expected_parent: None,
+        saved_at: 7,
+        state_tag: "json".to_owned(),
+        rest_tag: "json".to_owned(),
     };
-    let (state, rest) = (part("state", "json", "{\"n\":1}"), part("rest", "json", "{}"));
-    put_by(
-        agentium::save(agentium::Save {
-            step,
-            parent: None,
-            rewind: false,
-            expected_parent: None,
-            state,
-            rest,
-            saved_at: 7,
-        })
-        .unwrap(),
-    )
+    let buffers = ["{\"n\":1}", "{}"].map(|text| part("", "json", text).bytes);
+    put_by(agentium::save(save, &mut buffers.to_vec().into()).unwrap())
 }
 
 /// A LangGraph checkpoint. A checkpoint with a parent depends on the parent.
 fn langgraph_put(id: &str, parent: Option<&str>) -> Draft {
-    let checkpoint_ref =
-        langgraph::CheckpointRef { thread: "thread".to_owned(), namespace: "ns".to_owned(), id: id.to_owned() };
+    let name = |name: &str| PartName { name: name.to_owned(), tag: "json".to_owned() };
     let put = langgraph::Put {
-        checkpoint_ref,
+        thread_id: "thread".to_owned(),
+        namespace: "ns".to_owned(),
+        id: id.to_owned(),
         parent: parent.map(str::to_owned),
-        parts: vec![part("", "json", "{\"v\":4}"), part("messages\u{0}1", "json", "[]")],
-        inherit: Vec::new(),
-        like: Vec::new(),
-        metadata: ("json".to_owned(), b"{\"step\":0}".to_vec()),
+        parts: vec![name(""), name("messages\u{0}1")],
+        inherit: None,
+        like: None,
+        metadata_tag: "json".to_owned(),
         mark: None,
         saved_at: 8,
         depends_on_parent: parent.is_some(),
-        only: false,
+        only_child: false,
         claims: true,
     };
-    put_by(langgraph::put(put).unwrap())
+    let buffers = ["{\"v\":4}", "[]", "{\"step\":0}"].map(|text| part("", "json", text).bytes);
+    put_by(langgraph::put(put, &mut buffers.to_vec().into()).unwrap())
 }
 
 /// The id of the checkpoint that has the pending writes of [`writes`].

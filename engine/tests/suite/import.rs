@@ -7,8 +7,9 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::{env, fs};
 
-use forkpoint_engine::contract::langgraph::import::SqliteSaver;
+use forkpoint_engine::contract::langgraph::import::{SqliteSaver, split};
 use forkpoint_engine::error::Code;
+use forkpoint_engine::record::Part;
 use rusqlite::Connection;
 
 const TABLES: &str = "
@@ -246,4 +247,48 @@ fn threads_are_listed_by_their_last_checkpoint() {
     }
     writing.execute("INSERT INTO writes VALUES ('only writes', '', '9', 't', 0, 'c', 'json', '1')", []).unwrap();
     assert_eq!(SqliteSaver::new(&path).threads().unwrap(), ["inner", "only writes", "early", "late"]);
+}
+
+/// The names and the texts of the parts of a checkpoint.
+fn texts(checkpoint: &str) -> Option<Vec<(String, String)>> {
+    let text = |part: Part| (part.name, String::from_utf8(part.bytes.to_vec()).unwrap());
+    split(checkpoint.as_bytes()).map(|parts| parts.into_iter().map(text).collect())
+}
+
+#[test]
+fn values_keep_their_bytes() {
+    let checkpoint = r#"{"v":4,"id":"1","channel_values":{"b":[1, "\ud800"],"a":{"lc":2}},"channel_versions":{"a":7,"b":"0.é"},"x":"é"}"#;
+    let named = |name: &str, text: &str| (name.to_owned(), text.to_owned());
+    let expected = vec![
+        named("", r#"{"v":4,"id":"1","channel_versions":{"a":7,"b":"0.é"},"x":"é"}"#),
+        named("a\u{0}7", r#"{"lc":2}"#),
+        named("b\u{0}0.é", r#"[1, "\ud800"]"#),
+    ];
+    assert_eq!(texts(checkpoint), Some(expected));
+    let unversioned = r#"{"channel_values":{"a":1},"channel_versions":{}}"#;
+    assert_eq!(texts(unversioned).unwrap()[1], named("a\u{0}0", "1"));
+    assert_eq!(texts(r#"{"channel_versions":{}}"#).unwrap().len(), 1);
+}
+
+#[test]
+fn what_is_unusual_is_left_to_the_serializer() {
+    for checkpoint in [
+        "",
+        "[]",
+        "null",
+        r#"{"channel_values":{}}"#,
+        r#"{"channel_versions":[]}"#,
+        r#"{"channel_versions":{},"channel_values":[]}"#,
+        r#"{"channel_versions":{"a":1.5},"channel_values":{"a":1}}"#,
+        r#"{"channel_versions":{"a":1e3},"channel_values":{"a":1}}"#,
+        r#"{"channel_versions":{"a":-1},"channel_values":{"a":1}}"#,
+        r#"{"channel_versions":{"a":null},"channel_values":{"a":1}}"#,
+        r#"{"channel_versions":{},"channel_versions":{}}"#,
+        r#"{"channel_versions":{},"channel_values":{"\ud800":1}}"#,
+        r#"{"channel_versions":{},"__proto__":1}"#,
+        r#"{"channel_versions":{}} x"#,
+    ] {
+        assert_eq!(texts(checkpoint), None, "{checkpoint}");
+    }
+    assert_eq!(split(b"{\"channel_versions\":{},\"x\":\"\xff\"}").map(|parts| parts.len()), None);
 }

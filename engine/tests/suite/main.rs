@@ -6,6 +6,7 @@ mod backend_contract;
 mod check;
 mod codec;
 mod common;
+mod contracts;
 mod copy;
 mod damage;
 mod format;

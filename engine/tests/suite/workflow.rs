@@ -429,6 +429,44 @@ fn a_shorter_definition_is_noticed() {
 }
 
 #[test]
+fn a_checkpoint_fits_if_its_step_has_the_same_name() {
+    let definition = Arc::new(definition(&[Tree::Task, Tree::Task], Retry::default()));
+    let why = |step_index, name: &str, force| {
+        let base = Base { id: "c".to_owned(), run_id: "r".to_owned(), step_index, step_name: name.to_owned() };
+        let options = Options { run_id: "r".to_owned(), mode: Mode::Resume, force, on_error: OnError::Fail };
+        let mut run = Run::new(Arc::clone(&definition), options);
+        run.on(Event::Started);
+        match run.on(Event::Loaded { base: Some(base) }).pop() {
+            Some(Command::Fail { why: Reason::Mismatch { message } }) => message,
+            _ => String::new(),
+        }
+    };
+    assert_eq!([why(-1, "initial", false), why(1, "s1", false)], ["", ""]);
+    assert!(why(1, "s0", false).contains("is now called \"s1\""));
+    assert!(why(2, "s2", false).contains("now has 2 steps"));
+    assert_eq!([why(1, "s0", true), why(i64::MAX, "s2", true)], ["", ""]);
+    assert!(why(-2, "x", true).contains("the lowest possible step index is -1"));
+}
+
+#[test]
+fn a_task_cannot_contain_steps() {
+    let step = |kind, parent| Step { name: "s".to_owned(), kind, parent, retry: None };
+    assert!(Definition::new(vec![step(Kind::Task, None), step(Kind::Task, Some(0))], Retry::default()).is_err());
+    assert!(Definition::new(vec![step(Kind::Task, Some(0))], Retry::default()).is_err());
+    let steps = vec![step(Kind::Parallel, None), step(Kind::Task, Some(0)), step(Kind::Task, None)];
+    let definition = Definition::new(steps, Retry::default()).unwrap();
+    assert_eq!((definition.top, definition.nodes[0].children.clone()), (vec![0, 2], vec![1]));
+}
+
+#[test]
+fn waits_double_and_end() {
+    let retry = Retry { max_retries: 100, backoff_ms: 10.0 };
+    let waits = [0, 1, 2, 3, u32::MAX].map(|attempt| retry.wait_ms(attempt).to_bits());
+    assert_eq!(waits, [10.0, 20.0, 40.0, 80.0, 2_147_483_647.0].map(f64::to_bits));
+    assert_eq!(Retry::default().wait_ms(50).to_bits(), 0);
+}
+
+#[test]
 fn retries_wait_longer_each_time_and_then_the_step_has_failed() {
     let mut run = begun(&tasks(1, Retry { max_retries: 2, backoff_ms: 10.0 }), OnError::Fail);
     assert_eq!(run.on(Event::Threw { step: 0, attempt: 0 }), [Command::Wait { step: 0, attempt: 0, ms: 10.0 }]);

@@ -2,38 +2,20 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::ops::{REST, STATE, Save, Status, Step, clear, delete, latest, list, load, runs, save, step, timeline};
+use super::ops::{CONTRACT_ID, Save, Step, save, step};
 use crate::contract::call::{RawCall, Request};
+use crate::contract::entry::Status;
 use crate::contract::response::{PackedPart, Response, ResponseBuilder};
 use crate::error::Result;
-use crate::query::Answer;
-use crate::record::{Checkpoint, Part};
+use crate::op::Op;
+use crate::query::{Answer, Of, Query};
+use crate::record::{Checkpoint, SortKey};
 
 /// The calls, as `ts/contracts/agentium/wire.ts` declares them.
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase", rename_all_fields = "camelCase", deny_unknown_fields)]
 enum Call {
-    /// The buffers are the state, then the rest of the checkpoint.
-    Save {
-        id: String,
-        run_id: String,
-        step_index: f64,
-        step_name: String,
-        created_at: f64,
-        /// How many steps the workflow has.
-        #[serde(default)]
-        steps: Option<u32>,
-        parent: Option<String>,
-        rewind: bool,
-        /// True if the store must check that `expected_parent` is the run's latest checkpoint. If `expected_parent` is
-        /// null, the run must have no checkpoint.
-        #[serde(default)]
-        expects_parent: bool,
-        expected_parent: Option<String>,
-        saved_at: i64,
-        state_tag: String,
-        rest_tag: String,
-    },
+    Save(Save),
     Delete {
         checkpoint_id: String,
     },
@@ -49,6 +31,7 @@ enum Call {
     List {
         run_id: String,
     },
+    /// Lists the steps of a run without their payloads. The last step comes first.
     Timeline {
         run_id: String,
     },
@@ -61,37 +44,28 @@ enum Call {
 
 pub(super) fn request(call: RawCall<'_>) -> Result<Request> {
     let (call, mut buffers) = call.read()?;
+    let contract = CONTRACT_ID;
     Ok(match call {
-        Call::Save {
-            id,
-            run_id,
-            step_index,
-            step_name,
-            created_at,
-            steps,
-            parent,
-            rewind,
-            expects_parent,
-            expected_parent,
-            saved_at,
-            state_tag,
-            rest_tag,
-        } => Request::Apply(save(Save {
-            step: Step { id, run_id, step_index, step_name, created_at, state_size: 0, steps },
-            parent,
-            rewind,
-            expected_parent: expects_parent.then_some(expected_parent),
-            state: Part { name: STATE.to_owned(), tag: state_tag, bytes: buffers.take()? },
-            rest: Part { name: REST.to_owned(), tag: rest_tag, bytes: buffers.take()? },
-            saved_at,
-        })?),
-        Call::Delete { checkpoint_id } => Request::Apply(delete(checkpoint_id)),
-        Call::Clear { run_id } => Request::Apply(clear(run_id)),
-        Call::Load { checkpoint_id } => Request::ask(load(checkpoint_id), found),
-        Call::Latest { run_id } => Request::ask(latest(run_id), found),
-        Call::List { run_id } => Request::ask(list(run_id), all),
-        Call::Timeline { run_id } => Request::ask(timeline(run_id), summaries),
-        Call::Runs { limit, before } => Request::ask(runs(before, limit), run_list),
+        Call::Save(given) => Request::Apply(save(given, &mut buffers)?),
+        Call::Delete { checkpoint_id } => Request::Apply(vec![Op::Remove { contract, id: checkpoint_id }].into()),
+        Call::Clear { run_id } => {
+            Request::Apply(vec![Op::RemoveFrom { contract, lineage: run_id, sort_key: SortKey::default() }].into())
+        }
+        Call::Load { checkpoint_id } => Request::ask(Query::Get { contract, id: checkpoint_id }, found),
+        Call::Latest { run_id } => Request::ask(Query::Newest { contract, lineage: run_id, label: None }, found),
+        Call::List { run_id } => {
+            let query = Query::Whole { contract, of: Of::Lineage(run_id), prefix: Vec::new() };
+            Request::ask(query, |answer| {
+                Response::list(answer.into_checkpoints()?, |found, response| Ok(entry(found, response)))
+            })
+        }
+        Call::Timeline { run_id } => {
+            let query = Query::List { contract, of: Of::Lineage(run_id), before: None, limit: None };
+            Request::ask(query, |answer| Response::list(answer.into_headers()?, |header, _| step(header)))
+        }
+        Call::Runs { limit, before } => {
+            Request::ask(Query::Lineages { contract, group_prefix: String::new(), before, limit }, run_list)
+        }
     })
 }
 
@@ -108,37 +82,7 @@ fn entry(Checkpoint { header, payload, .. }: Checkpoint, response: &mut Response
 }
 
 fn found(answer: Answer) -> Result<Option<Response>> {
-    let Some(found) = answer.into_checkpoint()? else { return Ok(None) };
-    let mut response = ResponseBuilder::default();
-    let found = entry(*found, &mut response);
-    response.finish(&found).map(Some)
-}
-
-fn all(answer: Answer) -> Result<Option<Response>> {
-    let mut response = ResponseBuilder::default();
-    let found: Vec<_> = answer.into_checkpoints()?.into_iter().map(|found| entry(found, &mut response)).collect();
-    response.finish(&found).map(Some)
-}
-
-/// A step in a listing of its run.
-#[derive(Serialize)]
-#[serde(rename_all = "camelCase")]
-struct Summary {
-    id: String,
-    step_index: f64,
-    step_name: String,
-    created_at: f64,
-    state_size: u64,
-}
-
-fn summary(step: Step) -> Summary {
-    let Step { id, step_index, step_name, created_at, state_size, .. } = step;
-    Summary { id, step_index, step_name, created_at, state_size }
-}
-
-fn summaries(answer: Answer) -> Result<Option<Response>> {
-    let summaries = answer.into_headers()?.into_iter().map(|header| step(header).map(summary));
-    Response::json(&summaries.collect::<Result<Vec<_>>>()?).map(Some)
+    Response::one(answer.into_checkpoint()?, |found, response| Ok(entry(*found, response)))
 }
 
 fn run_list(answer: Answer) -> Result<Option<Response>> {
@@ -149,15 +93,14 @@ fn run_list(answer: Answer) -> Result<Option<Response>> {
         cursor: String,
         run_id: String,
         checkpoints: u64,
-        latest: Summary,
+        latest: Step,
         status: Status,
     }
-    let runs = answer.into_lineages()?.into_iter().map(|run| {
+    Response::list(answer.into_lineages()?, |run, _| {
         let run_id = run.newest.lineage.clone();
         let latest = step(run.newest)?;
         let status = latest.status();
-        let (cursor, latest) = (run.position.to_string(), summary(latest));
+        let cursor = run.position.to_string();
         Ok(FoundRun { cursor, run_id, checkpoints: run.checkpoints, latest, status })
-    });
-    Response::json(&runs.collect::<Result<Vec<_>>>()?).map(Some)
+    })
 }

@@ -24,33 +24,3 @@ pub(super) fn decode(meta: &[u8]) -> Option<(u64, Option<u32>, String)> {
     };
     Some((size & !HAS_STEPS, steps, String::from_utf8(name.to_vec()).ok()?))
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn what_is_encoded_is_decoded() {
-        for steps in [None, Some(0), Some(u32::MAX)] {
-            for name in ["", "schätzen", "\0\u{ff}"] {
-                assert_eq!(decode(&encode(70_000, steps, name)), Some((70_000, steps, name.to_owned())));
-            }
-        }
-    }
-
-    #[test]
-    fn a_checkpoint_without_the_number_of_steps_is_read() {
-        let old = [&5u64.to_le_bytes(), &b"name"[..]].concat();
-        assert_eq!(decode(&old), Some((5, None, "name".to_owned())));
-        assert_eq!(encode(5, None, "name"), old);
-    }
-
-    #[test]
-    fn damage_is_found() {
-        let whole = encode(5, Some(3), "");
-        for length in 0..whole.len() {
-            assert_eq!(decode(&whole[..length]), None);
-        }
-        assert_eq!(decode(&encode(5, None, "").into_iter().chain([0xff]).collect::<Vec<_>>()), None);
-    }
-}

@@ -11,29 +11,25 @@ use crate::contract::entry::{Contract, Names, Shown};
 use crate::contract::ids::check_id;
 use crate::contract::response::{PackedPart, Response, ResponseBuilder};
 use crate::error::{Code, Error, Result};
-use crate::op::{Op, Unit};
-use crate::query::{Answer, Of, Query};
-use crate::record::{Checkpoint, ContractId, Header, Part, SortKey};
+use crate::op::Op;
+use crate::query::{Of, Query};
+use crate::record::{Checkpoint, ContractId, Header, SortKey};
 
 pub const CONTRACT: Contract = Contract {
-    name: "storage",
-    id: CONTRACT_ID,
-    request,
-    tool: None,
     name_of,
     lineage_of: |key, namespace| id(namespace, key),
     id_of: |key, namespace, _| id(namespace, key),
-    show: |_| Ok(Shown::default()),
+    ..Contract::new("storage", CONTRACT_ID, request, |_| Ok(Shown::default()))
 };
 pub const CONTRACT_ID: ContractId = ContractId(3);
 /// The part that holds the value.
-pub const VALUE: &str = "value";
+const VALUE: &str = "value";
 
 /// The calls, as `ts/contracts/agentium/wire.ts` declares them.
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase", rename_all_fields = "camelCase", deny_unknown_fields)]
 enum Call {
-    /// The only buffer is the value.
+    /// Stores a value, which is the only buffer. It replaces an earlier value with the same key.
     Set {
         namespace: String,
         key: String,
@@ -48,6 +44,7 @@ enum Call {
         namespace: String,
         key: String,
     },
+    /// Reads the values of all keys with this prefix, in the order of the keys' bytes.
     List {
         namespace: String,
         prefix: String,
@@ -56,14 +53,27 @@ enum Call {
 
 fn request(call: RawCall<'_>) -> Result<Request> {
     let (call, mut buffers) = call.read()?;
+    let contract = CONTRACT_ID;
     Ok(match call {
         Call::Set { namespace, key, saved_at, tag } => {
-            let value = Part { name: VALUE.to_owned(), tag, bytes: buffers.take()? };
-            Request::Apply(set(&namespace, key, value, saved_at)?)
+            let id = id(&namespace, &key);
+            check_id("the namespace and the key together", &id)?;
+            let sort_key = SortKey(key.into_bytes());
+            let header = Header { sort_key, saved_at, ..Header::new(contract, id.clone(), id) };
+            Request::Apply(vec![Op::put(header, vec![buffers.part(VALUE, tag)?])].into())
         }
-        Call::Delete { namespace, key } => Request::Apply(delete(&namespace, &key)),
-        Call::Get { namespace, key } => Request::ask(get(&namespace, &key), found),
-        Call::List { namespace, prefix } => Request::ask(list(&namespace, &prefix), all),
+        Call::Delete { namespace, key } => {
+            Request::Apply(vec![Op::Remove { contract, id: id(&namespace, &key) }].into())
+        }
+        Call::Get { namespace, key } => Request::ask(Query::Get { contract, id: id(&namespace, &key) }, |answer| {
+            Response::one(answer.into_checkpoint()?, |found, response| entry(*found, response))
+        }),
+        Call::List { namespace, prefix } => {
+            // The name of a lineage is the id of its only checkpoint. So the index of lineage names finds the values.
+            let of = Of::Lineages(id(&namespace, &prefix));
+            let query = Query::Whole { contract, of, prefix: Vec::new() };
+            Request::ask(query, |answer| Response::list(answer.into_checkpoints()?, entry))
+        }
     })
 }
 
@@ -74,21 +84,12 @@ struct Found {
 }
 
 fn entry(found: Checkpoint, response: &mut ResponseBuilder) -> Result<Found> {
-    Ok(Found { key: key(found.header)?, parts: response.parts(found.payload) })
-}
-
-fn found(answer: Answer) -> Result<Option<Response>> {
-    let Some(found) = answer.into_checkpoint()? else { return Ok(None) };
-    let mut response = ResponseBuilder::default();
-    let found = entry(*found, &mut response)?;
-    response.finish(&found).map(Some)
-}
-
-fn all(answer: Answer) -> Result<Option<Response>> {
-    let mut response = ResponseBuilder::default();
-    let found = answer.into_checkpoints()?.into_iter().map(|found| entry(found, &mut response));
-    let found = found.collect::<Result<Vec<_>>>()?;
-    response.finish(&found).map(Some)
+    let Header { id, sort_key, .. } = found.header;
+    let key = String::from_utf8(sort_key.0).map_err(|_| {
+        let message = format!("the stored key of value {id:?} is damaged; restore the file from a backup");
+        Error::new(Code::Corrupt, message)
+    })?;
+    Ok(Found { key, parts: response.parts(found.payload) })
 }
 
 /// Returns the store's id of a value. Each pair of namespace and key has its own id.
@@ -108,36 +109,4 @@ fn name_of(lineage: Option<String>, id: Option<String>) -> Names {
         Some((namespace, key)) => Names { id: id.map(|_| key.clone()), run: Some(key), ns: Some(namespace) },
         None => Names { run: lineage, ns: None, id },
     }
-}
-
-/// `set`: stores a value. It replaces an earlier value with the same key.
-pub fn set(namespace: &str, key: String, value: Part, saved_at: i64) -> Result<Unit> {
-    let id = id(namespace, &key);
-    check_id("the namespace and the key together", &id)?;
-    let header = Header { sort_key: SortKey(key.into_bytes()), saved_at, ..Header::new(CONTRACT_ID, id.clone(), id) };
-    Ok(vec![Op::put(header, vec![value])].into())
-}
-
-/// `get`: reads a value.
-pub fn get(namespace: &str, key: &str) -> Query {
-    Query::Get { contract: CONTRACT_ID, id: id(namespace, key) }
-}
-
-/// `delete`: removes a value.
-pub fn delete(namespace: &str, key: &str) -> Unit {
-    vec![Op::Remove { contract: CONTRACT_ID, id: id(namespace, key) }].into()
-}
-
-/// `list`: reads the values of all keys with this prefix, in the order of the keys' bytes.
-pub fn list(namespace: &str, prefix: &str) -> Query {
-    // The name of a lineage is the id of its only checkpoint. So the index of lineage names finds the values.
-    Query::Whole { contract: CONTRACT_ID, of: Of::Lineages(id(namespace, prefix)), prefix: Vec::new() }
-}
-
-/// Reads the key of a value from its header.
-pub fn key(header: Header) -> Result<String> {
-    String::from_utf8(header.sort_key.0).map_err(|_| {
-        let message = format!("the stored key of value {:?} is damaged; restore the file from a backup", header.id);
-        Error::new(Code::Corrupt, message)
-    })
 }

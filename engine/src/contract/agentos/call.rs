@@ -2,38 +2,21 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::meta::Status;
-use super::ops::{
-    Metadata, REST, STATE, Save, clear, delete, fork, forks, get, list, load, mark, metadata, resume_plan, runs, save,
-    status,
-};
-use crate::contract::call::{RawCall, Request, Tool, read_json};
-use crate::contract::response::{PackedPart, Response, ResponseBuilder};
+use super::meta;
+use super::ops::{CONTRACT_ID, Metadata, Save, fork, metadata, save};
+use crate::contract::call::{RawCall, Request};
+use crate::contract::entry::Status;
+use crate::contract::response::{PackedPart, Response};
 use crate::error::Result;
-use crate::query::{Answer, Of};
-use crate::record::Part;
+use crate::op::Op;
+use crate::query::{Answer, Of, Query};
+use crate::record::{Checkpoint, SortKey};
 
 /// The calls, as `ts/contracts/agentos/wire.ts` declares them.
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase", rename_all_fields = "camelCase", deny_unknown_fields)]
 enum Call {
-    /// The buffers are the state, then the rest of the checkpoint.
-    Save {
-        id: String,
-        run_id: String,
-        graph_id: String,
-        node_id: String,
-        timestamp: f64,
-        has_memory_snapshot: bool,
-        /// The number of a [`Status`]. 0: unknown.
-        status: u8,
-        expected_newest: Option<String>,
-        parent: Option<String>,
-        mark: Option<String>,
-        saved_at: i64,
-        state_tag: String,
-        rest_tag: String,
-    },
+    Save(Save),
     /// A fork without a patch. The engine makes the copy. `id` and `run_id` are the ids of the copy.
     Fork {
         checkpoint_id: String,
@@ -75,48 +58,32 @@ enum Call {
 
 pub(super) fn request(call: RawCall<'_>) -> Result<Request> {
     let (call, mut buffers) = call.read()?;
+    let contract = CONTRACT_ID;
     Ok(match call {
-        Call::Save {
-            id,
-            run_id,
-            graph_id,
-            node_id,
-            timestamp,
-            has_memory_snapshot,
-            status,
-            expected_newest,
-            parent,
-            mark,
-            saved_at,
-            state_tag,
-            rest_tag,
-        } => Request::Apply(save(Save {
-            metadata: Metadata { id, run_id, graph_id, node_id, timestamp, state_size: 0, has_memory_snapshot },
-            status: Status::numbered(status),
-            expected_newest,
-            parent,
-            mark,
-            state: Part { name: STATE.to_owned(), tag: state_tag, bytes: buffers.take()? },
-            rest: Part { name: REST.to_owned(), tag: rest_tag, bytes: buffers.take()? },
-            saved_at,
-        })?),
+        Call::Save(given) => Request::Apply(save(given, &mut buffers)?),
         Call::Fork { checkpoint_id, id, run_id, timestamp, saved_at } => {
             Request::Apply(fork(checkpoint_id, id, run_id, timestamp, saved_at)?)
         }
-        Call::Delete { checkpoint_id } => Request::Apply(delete(checkpoint_id)),
-        Call::Clear { run_id } => Request::Apply(clear(run_id)),
-        Call::Get { checkpoint_id } => Request::ask(get(checkpoint_id), found),
-        Call::Load { run_id, node_id } => Request::ask(load(run_id, node_id), found),
+        Call::Delete { checkpoint_id } => Request::Apply(vec![Op::Remove { contract, id: checkpoint_id }].into()),
+        Call::Clear { run_id } => {
+            Request::Apply(vec![Op::RemoveFrom { contract, lineage: run_id, sort_key: SortKey::default() }].into())
+        }
+        Call::Get { checkpoint_id } => Request::ask(Query::Get { contract, id: checkpoint_id }, found),
+        Call::Load { run_id, node_id } => {
+            Request::ask(Query::Newest { contract, lineage: run_id, label: node_id }, found)
+        }
         Call::List { graph_id, run_id, limit } => {
             let of = match (graph_id, run_id) {
                 (Some(group), Some(lineage)) => Of::LineageInGroup { lineage, group },
                 (Some(group), None) => Of::Group(group),
                 (None, run_id) => Of::Lineage(run_id.unwrap_or_default()),
             };
-            Request::ask(list(of, limit), listed)
+            Request::ask(Query::List { contract, of, before: None, limit }, listed)
         }
-        Call::Forks { run_id } => Request::ask(forks(run_id), run_list),
-        Call::Runs { graph_id_prefix, limit, before } => Request::ask(runs(graph_id_prefix, before, limit), run_list),
+        Call::Forks { run_id } => Request::ask(Query::Forks { contract, lineage: run_id }, run_list),
+        Call::Runs { graph_id_prefix, limit, before } => {
+            Request::ask(Query::Lineages { contract, group_prefix: graph_id_prefix, before, limit }, run_list)
+        }
     })
 }
 
@@ -130,12 +97,11 @@ fn found(answer: Answer) -> Result<Option<Response>> {
         mark: Option<String>,
         parts: Vec<PackedPart>,
     }
-    let Some(checkpoint) = answer.into_checkpoint()? else { return Ok(None) };
-    let mut response = ResponseBuilder::default();
-    let parts = response.parts(checkpoint.payload);
-    let status = status(&checkpoint.header);
-    let mark = mark(&checkpoint.header);
-    response.finish(&Found { metadata: metadata(checkpoint.header)?, status, mark, parts }).map(Some)
+    Response::one(answer.into_checkpoint()?, |checkpoint, response| {
+        let Checkpoint { header, payload, .. } = *checkpoint;
+        let (status, mark) = (meta::status(&header.meta), meta::mark(&header.meta));
+        Ok(Found { metadata: metadata(header)?, status, mark, parts: response.parts(payload) })
+    })
 }
 
 /// A listing as columns. JavaScript reads columns in half the time that it needs for a list with one object for each
@@ -200,39 +166,9 @@ fn run_list(answer: Answer) -> Result<Option<Response>> {
         #[serde(skip_serializing_if = "Option::is_none")]
         mark: Option<String>,
     }
-    let runs = answer.into_lineages()?.into_iter().map(|run| {
-        let status = status(&run.newest);
-        let mark = mark(&run.newest);
+    Response::list(answer.into_lineages()?, |run, _| {
+        let (status, mark) = (meta::status(&run.newest.meta), meta::mark(&run.newest.meta));
         let (cursor, checkpoints, forked_from) = (run.position.to_string(), run.checkpoints, run.origin);
         Ok(FoundRun { cursor, checkpoints, latest: metadata(run.newest)?, status, forked_from, mark })
-    });
-    Response::json(&runs.collect::<Result<Vec<_>>>()?).map(Some)
-}
-
-/// The tool that makes a resume plan for the nodes of a checkpoint.
-struct ResumePlanner;
-
-pub(super) fn tool(which: &str) -> Result<Box<dyn Tool>> {
-    #[derive(Deserialize)]
-    #[serde(rename_all = "camelCase")]
-    enum Which {
-        ResumePlanner {},
-    }
-    let Which::ResumePlanner {} = read_json(which)?;
-    Ok(Box::new(ResumePlanner))
-}
-
-impl Tool for ResumePlanner {
-    fn call(&mut self, call: &str) -> Result<Response> {
-        /// The nodes of a checkpoint. `recorded` is a list of pairs of a node and its effect class.
-        #[derive(Deserialize)]
-        #[serde(deny_unknown_fields)]
-        struct Nodes {
-            recorded: Vec<(String, String)>,
-            visited: Vec<String>,
-            skipped: Vec<String>,
-        }
-        let Nodes { recorded, visited, skipped } = read_json(call)?;
-        Response::json(&resume_plan(recorded, visited, skipped)?)
-    }
+    })
 }

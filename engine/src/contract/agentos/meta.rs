@@ -2,29 +2,13 @@
 //!
 //! The timestamp is in the sort key and not in the meta. So a fork has the same meta as its source.
 
-use serde::Serialize;
+use crate::contract::entry::Status;
 
-/// How far a run is, as its newest checkpoint tells it. A store cannot know whether a process works on the run.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "camelCase")]
-pub enum Status {
-    /// A human node has no answer yet.
-    Waiting = 1,
-    /// A node has failed.
-    Failed = 2,
-    /// Nodes are left to run.
-    Unfinished = 3,
-    /// No node is left to run.
-    Finished = 4,
-}
-
-impl Status {
-    /// Returns the status with this number. 0 and unknown numbers: `None`.
-    pub fn numbered(number: u8) -> Option<Self> {
-        [Self::Waiting, Self::Failed, Self::Unfinished, Self::Finished]
-            .into_iter()
-            .find(|status| *status as u8 == number)
-    }
+/// Returns the status with this number. 0 and unknown numbers: `None`.
+pub(super) fn numbered(number: u8) -> Option<Status> {
+    [Status::Waiting, Status::Failed, Status::Unfinished, Status::Finished]
+        .into_iter()
+        .find(|status| *status as u8 == number)
 }
 
 const MEMORY_SNAPSHOT: u8 = 1;
@@ -47,13 +31,15 @@ pub(super) fn encode(
     [&state_size.to_le_bytes()[..], &[flags], mark.unwrap_or_default().as_bytes()].concat()
 }
 
+/// Returns what a checkpoint says about who made it.
 pub(super) fn mark(meta: &[u8]) -> Option<String> {
     let mark = meta.get(9..).filter(|mark| !mark.is_empty())?;
     String::from_utf8(mark.to_vec()).ok()
 }
 
+/// Returns the status of the run at a checkpoint. `None`: the checkpoint does not tell it.
 pub(super) fn status(meta: &[u8]) -> Option<Status> {
-    Status::numbered(meta.get(8)? >> STATUS & 7)
+    numbered(meta.get(8)? >> STATUS & 7)
 }
 
 pub(super) fn decode(meta: &[u8]) -> Option<(u64, bool, bool)> {

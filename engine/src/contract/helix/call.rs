@@ -1,42 +1,24 @@
 //! The calls of Helix' session store, and their responses.
 
-use bytes::Bytes;
 use serde::{Deserialize, Serialize};
 
 use super::list::{Cursor, Listing, list};
-use super::meta::{CheckpointMeta, SessionMeta, read_meta};
+use super::meta::{Session, read_meta};
 use super::ops::{
-    Branch, CONTRACT_ID, Change, MESSAGES, Save, Session, append, branch, change, checkpoint, delete, expire, messages,
-    save, session, sessions,
+    Branch, CONTRACT_ID, Change, MESSAGES, SESSIONS_ID, Save, append, branch, change, delete, expire, messages, save,
 };
 use crate::contract::call::{Buffers, RawCall, Request};
 use crate::contract::response::{PackedPart, Response, ResponseBuilder};
 use crate::error::{Error, Result};
-use crate::op::LogEnd;
 use crate::query::{Answer, LogRange, Of, Pick, Query};
-use crate::record::{Checkpoint, Header, LogPage, Logged, Part, Record};
+use crate::record::{Checkpoint, LogPage, Logged, Record};
 
 /// The calls, as `ts/contracts/helix/wire.ts` declares them. A session is alive if its last write was at or after `alive_since`.
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase", rename_all_fields = "camelCase", deny_unknown_fields)]
 enum Call {
-    /// Creates or changes a session. The call has one buffer for each of `parts`.
-    Change {
-        session: Row,
-        /// If given, the session must not be alive since this time.
-        begins: Option<i64>,
-        parts: Vec<Name>,
-        messages: Option<End>,
-    },
-    /// Creates a session from a checkpoint. The call has one buffer for each of `parts`.
-    Branch {
-        session: Row,
-        alive_since: i64,
-        parts: Vec<Name>,
-        checkpoint_id: String,
-        copy_id: String,
-        timestamp: f64,
-    },
+    Change(Change),
+    Branch(Branch),
     /// The buffer holds all messages, one after the other.
     Append {
         session_id: String,
@@ -75,22 +57,7 @@ enum Call {
         since: Option<Since>,
         messages: Packed,
     },
-    /// The call has one buffer for each of `parts`.
-    Save {
-        id: String,
-        session_id: String,
-        timestamp: f64,
-        step_count: f64,
-        stream_sequence: f64,
-        message_count: Option<f64>,
-        status: Option<String>,
-        shares_messages: bool,
-        messages: Option<u64>,
-        version: Option<u64>,
-        touches: bool,
-        parts: Vec<Name>,
-        saved_at: i64,
-    },
+    Save(Save),
     Load {
         checkpoint_id: String,
     },
@@ -107,49 +74,6 @@ enum Call {
         cursor_id: Option<String>,
         cursor_timestamp: Option<f64>,
     },
-}
-
-#[derive(Deserialize)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
-struct Row {
-    id: String,
-    version: u64,
-    saved_at: i64,
-    agent_type: String,
-    status: String,
-    step_count: f64,
-    created_at: f64,
-}
-
-impl From<Row> for Session {
-    fn from(row: Row) -> Self {
-        let Row { id, version, saved_at, agent_type, status, step_count, created_at } = row;
-        Self { id, version, saved_at, meta: SessionMeta { agent_type, status, step_count, created_at } }
-    }
-}
-
-/// The new end of a session's messages.
-#[derive(Deserialize)]
-#[serde(rename_all = "camelCase")]
-enum End {
-    Length(u64),
-    Checkpoint(String),
-}
-
-impl From<End> for LogEnd {
-    fn from(end: End) -> Self {
-        match end {
-            End::Length(length) => Self::Length(length),
-            End::Checkpoint(id) => Self::Checkpoint(id),
-        }
-    }
-}
-
-/// The name and the tag of a part.
-#[derive(Deserialize)]
-struct Name {
-    name: String,
-    tag: String,
 }
 
 /// The tags and the lengths of messages in one buffer.
@@ -171,32 +95,24 @@ impl Packed {
     }
 }
 
-fn parts(names: Vec<Name>, buffers: &mut Buffers) -> Result<Vec<Part>> {
-    names.into_iter().map(|Name { name, tag }| Ok(Part { name, tag, bytes: buffers.take()? })).collect()
-}
-
 pub(super) fn request(call: RawCall<'_>) -> Result<Request> {
     let (call, mut buffers) = call.read()?;
     let buffers = &mut buffers;
     Ok(match call {
-        Call::Change { session, begins, parts: names, messages } => Request::Apply(change(Change {
-            session: session.into(),
-            begins,
-            parts: parts(names, buffers)?,
-            messages: messages.map(LogEnd::from),
-        })?),
-        Call::Branch { session, alive_since, parts: names, checkpoint_id, copy_id, timestamp } => {
-            let parts = parts(names, buffers)?;
-            let begin = Change { session: session.into(), begins: Some(alive_since), parts, messages: None };
-            Request::Apply(branch(Branch { checkpoint_id, copy_id, timestamp }, begin)?)
-        }
+        Call::Change(given) => Request::Apply(change(given, buffers)?),
+        Call::Branch(given) => Request::Apply(branch(given, buffers)?),
         Call::Append { session_id, messages, alive_since, saved_at } => {
             Request::Apply(append(session_id, messages.records(buffers)?, alive_since, saved_at)?)
         }
         Call::Delete { session_id } => Request::Apply(delete(session_id)),
         Call::Expire { session_id, alive_since } => Request::Apply(expire(session_id, alive_since)),
-        Call::Session { session_id } => Request::ask(session(session_id), found_session),
-        Call::Sessions { before, limit } => Request::ask(sessions(before, limit), session_list),
+        Call::Session { session_id } => {
+            Request::ask(Query::Tuple { contract: SESSIONS_ID, pick: Pick::Id(session_id) }, found_session)
+        }
+        Call::Sessions { before, limit } => {
+            let group_prefix = String::new();
+            Request::ask(Query::Lineages { contract: SESSIONS_ID, group_prefix, before, limit }, session_list)
+        }
         Call::Messages { session_id, offset, limit } => {
             Request::ask(messages(session_id, offset, limit), found_messages)
         }
@@ -206,27 +122,9 @@ pub(super) fn request(call: RawCall<'_>) -> Result<Request> {
             let query = Query::All(vec![messages(session_id, offset, given.len()), Query::All(named)]);
             Request::ask(query, move |answer| compared(answer, offset, since.as_ref(), &given))
         }
-        Call::Save {
-            id,
-            session_id,
-            timestamp,
-            step_count,
-            stream_sequence,
-            message_count,
-            status,
-            shares_messages,
-            messages,
-            version,
-            touches,
-            parts: names,
-            saved_at,
-        } => {
-            let meta = CheckpointMeta { step_count, stream_sequence, message_count, status, shares_messages };
-            let parts = parts(names, buffers)?;
-            Request::Apply(save(Save { id, session_id, timestamp, meta, messages, version, touches, parts, saved_at })?)
-        }
-        Call::Load { checkpoint_id } => Request::ask(checkpoint(Pick::Id(checkpoint_id)), found_checkpoint),
-        Call::Latest { session_id } => Request::ask(checkpoint(Pick::Newest(session_id)), found_checkpoint),
+        Call::Save(given) => Request::Apply(save(given, buffers)?),
+        Call::Load { checkpoint_id } => checkpoint(Pick::Id(checkpoint_id)),
+        Call::Latest { session_id } => checkpoint(Pick::Newest(session_id)),
         Call::List { session_id, alive_since, offset, limit, cursor_id, cursor_timestamp } => {
             let cursor = cursor_id.zip(cursor_timestamp).map(|(id, timestamp)| Cursor { id, timestamp });
             list(&session_id, Listing { alive_since, offset, limit, cursor })
@@ -234,41 +132,30 @@ pub(super) fn request(call: RawCall<'_>) -> Result<Request> {
     })
 }
 
-/// A session in a response. `cursor` is the position from which the next page of a listing continues.
-#[derive(Serialize)]
-#[serde(rename_all = "camelCase")]
-struct FoundSession {
-    #[serde(skip_serializing_if = "Option::is_none")]
-    cursor: Option<String>,
-    id: String,
-    version: u64,
-    saved_at: i64,
-    agent_type: String,
-    status: String,
-    step_count: f64,
-    created_at: f64,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    parts: Option<Vec<PackedPart>>,
-}
-
-fn shown(header: Header, cursor: Option<i64>, parts: Option<Vec<PackedPart>>) -> Result<FoundSession> {
-    let Session { id, version, saved_at, meta } = Session::read(header)?;
-    let SessionMeta { agent_type, status, step_count, created_at } = meta;
-    let cursor = cursor.map(|position| position.to_string());
-    Ok(FoundSession { cursor, id, version, saved_at, agent_type, status, step_count, created_at, parts })
-}
-
 fn found_session(answer: Answer) -> Result<Option<Response>> {
-    let Some(found) = answer.into_tuple()? else { return Ok(None) };
-    let mut response = ResponseBuilder::default();
-    let parts = found.writes.into_iter().map(|write| response.part(write.part)).collect();
-    let session = shown(found.checkpoint.header, None, Some(parts))?;
-    response.finish(&session).map(Some)
+    #[derive(Serialize)]
+    struct Found {
+        #[serde(flatten)]
+        session: Session,
+        parts: Vec<PackedPart>,
+    }
+    Response::one(answer.into_tuple()?, |found, response| {
+        let parts = found.writes.into_iter().map(|write| response.part(write.part)).collect();
+        Ok(Found { session: Session::read(found.checkpoint.header)?, parts })
+    })
 }
 
 fn session_list(answer: Answer) -> Result<Option<Response>> {
-    let found = answer.into_lineages()?.into_iter().map(|found| shown(found.newest, Some(found.position), None));
-    Response::json(&found.collect::<Result<Vec<_>>>()?).map(Some)
+    /// `cursor` is the position from which the next page continues.
+    #[derive(Serialize)]
+    struct Listed {
+        cursor: String,
+        #[serde(flatten)]
+        session: Session,
+    }
+    Response::list(answer.into_lineages()?, |found, _| {
+        Ok(Listed { cursor: found.position.to_string(), session: Session::read(found.newest)? })
+    })
 }
 
 /// Splits the answer to [`messages`].
@@ -289,14 +176,8 @@ fn found_messages(answer: Answer) -> Result<Option<Response>> {
     }
     let (Some(session), page) = row_and_log(answer)? else { return Ok(None) };
     let mut response = ResponseBuilder::default();
-    let messages = packed(page.records, &mut response);
+    let messages = response.records(page.records);
     response.finish(&Found { saved_at: session.saved_at, total: page.length, messages }).map(Some)
-}
-
-fn packed(records: Vec<Record>, response: &mut ResponseBuilder) -> Vec<PackedPart> {
-    let part =
-        |Record { tag, bytes, .. }: Record| response.part(Part { name: String::new(), tag, bytes: bytes.into() });
-    records.into_iter().map(part).collect()
 }
 
 /// A checkpoint, as the store that saved it knows it.
@@ -342,10 +223,15 @@ fn compared(answer: Answer, offset: u64, since: Option<&Since>, given: &[Record]
     let [session, named] = answer.into_all()?;
     let (Some(session), page) = row_and_log(session)? else { return Ok(None) };
     let since = since.map_or(Ok(true), |since| since.holds(named, offset))?;
-    let content = |record: &Record| -> (String, Bytes) { (record.tag.clone(), record.bytes.clone()) };
-    let same = page.records.iter().map(content).eq(given.iter().map(content));
+    // Neither side has keys.
+    let same = page.records == given;
     let Session { saved_at, version, .. } = session;
     Response::json(&Compared { saved_at, version, total: page.length, same, since }).map(Some)
+}
+
+/// Reads a checkpoint with its messages.
+fn checkpoint(pick: Pick) -> Request {
+    Request::ask(Query::Logged { contract: CONTRACT_ID, pick, log: MESSAGES.to_owned() }, found_checkpoint)
 }
 
 fn found_checkpoint(answer: Answer) -> Result<Option<Response>> {
@@ -365,25 +251,24 @@ fn found_checkpoint(answer: Answer) -> Result<Option<Response>> {
         parts: Vec<PackedPart>,
         messages: Option<Vec<PackedPart>>,
     }
-    let Some(found) = answer.into_logged()? else { return Ok(None) };
-    let Logged { checkpoint: Checkpoint { header, payload, logs }, records } = *found;
-    let (meta, timestamp) = read_meta(&header)?;
-    let mut response = ResponseBuilder::default();
-    let parts = response.parts(payload);
-    let messages = meta.shares_messages.then(|| packed(records, &mut response));
-    #[expect(clippy::cast_precision_loss, reason = "no log has 2^53 records")]
-    let named = logs.first().map_or(0.0, |log| log.length as f64);
-    let found = Found {
-        id: header.id,
-        session_id: header.lineage,
-        saved_at: header.saved_at,
-        step_count: meta.step_count,
-        timestamp,
-        stream_sequence: meta.stream_sequence,
-        message_count: meta.message_count.unwrap_or(named),
-        copied: header.parent.is_some(),
-        parts,
-        messages,
-    };
-    response.finish(&found).map(Some)
+    Response::one(answer.into_logged()?, |found, response| {
+        let Logged { checkpoint: Checkpoint { header, payload, logs }, records } = *found;
+        let (meta, timestamp) = read_meta(&header)?;
+        let parts = response.parts(payload);
+        let messages = meta.shares_messages.then(|| response.records(records));
+        #[expect(clippy::cast_precision_loss, reason = "no log has 2^53 records")]
+        let named = logs.first().map_or(0.0, |log| log.length as f64);
+        Ok(Found {
+            id: header.id,
+            session_id: header.lineage,
+            saved_at: header.saved_at,
+            step_count: meta.step_count,
+            timestamp,
+            stream_sequence: meta.stream_sequence,
+            message_count: meta.message_count.unwrap_or(named),
+            copied: header.parent.is_some(),
+            parts,
+            messages,
+        })
+    })
 }

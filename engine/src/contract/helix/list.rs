@@ -3,11 +3,11 @@
 use serde::Serialize;
 
 use super::meta::read_meta;
-use super::ops::checkpoints;
+use super::ops::CONTRACT_ID;
 use crate::contract::call::Request;
 use crate::contract::response::Response;
 use crate::error::Result;
-use crate::query::Answer;
+use crate::query::{Answer, Of, Query};
 use crate::record::{Header, SortKey};
 
 /// The checkpoint after which a listing continues.
@@ -35,7 +35,10 @@ pub(super) fn list(session_id: &str, listing: Listing) -> Request {
     };
     // The total counts the whole session, so expired checkpoints are counted by listing all of them.
     let before = if alive_since.is_none() { before } else { None };
-    Request::ask(checkpoints(session_id, before, enough), move |answer| summaries(answer, listing))
+    let count = Query::Count { contract: CONTRACT_ID, lineage: session_id.to_owned() };
+    let of = Of::Lineage(session_id.to_owned());
+    let list = Query::List { contract: CONTRACT_ID, of, before, limit: enough };
+    Request::ask(Query::All(vec![count, list]), move |answer| summaries(answer, listing))
 }
 
 fn summaries(answer: Answer, listing: Listing) -> Result<Option<Response>> {

@@ -1,24 +1,25 @@
 //! The content of [`Header::meta`] of checkpoints and of sessions' rows.
 
+use serde::{Deserialize, Serialize};
 use serde_json::json;
 
-use crate::contract::entry::Shown;
+use crate::contract::entry::{Shown, Status};
 use crate::contract::ids::damaged;
 use crate::error::Result;
-use crate::record::Header;
+use crate::record::{Header, SortKey};
 
 /// The fields of a checkpoint that listings show, and how its messages are stored.
 #[derive(Clone, Debug, PartialEq)]
-pub struct CheckpointMeta {
-    pub step_count: f64,
-    pub stream_sequence: f64,
+pub(super) struct CheckpointMeta {
+    pub(super) step_count: f64,
+    pub(super) stream_sequence: f64,
     /// `messageCount`, if the caller gave it. Otherwise it is the number of messages that the checkpoint names.
-    pub message_count: Option<f64>,
+    pub(super) message_count: Option<f64>,
     /// `state.status`. `None` if the state has none.
-    pub status: Option<String>,
+    pub(super) status: Option<String>,
     /// True if `state.messages` are the messages that the checkpoint names. Otherwise the payload holds them, if the
     /// state has any.
-    pub shares_messages: bool,
+    pub(super) shares_messages: bool,
 }
 
 const SHARES_MESSAGES: u8 = 1;
@@ -55,19 +56,32 @@ impl CheckpointMeta {
     }
 }
 
-/// The fields of a session that listings show.
-#[derive(Clone, Debug, PartialEq)]
-pub struct SessionMeta {
-    pub agent_type: String,
-    pub status: String,
-    pub step_count: f64,
+/// A session's row.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub(super) struct Session {
+    pub(super) id: String,
+    /// The number of the row's version. The first version is random, so that a session that was deleted and created
+    /// again has another one.
+    pub(super) version: u64,
+    /// The time of the session's last write, in ms since the epoch.
+    pub(super) saved_at: i64,
+    pub(super) agent_type: String,
+    pub(super) status: String,
+    pub(super) step_count: f64,
     /// The time at which the session was created, in ms since the epoch.
-    pub created_at: f64,
+    pub(super) created_at: f64,
 }
 
-impl SessionMeta {
-    /// The numbers are stored as 8 bytes each, little endian. The length of the status and the two texts follow.
-    pub(super) fn encode(&self) -> Vec<u8> {
+impl Session {
+    /// The sort key of a row with this version.
+    pub(super) fn sort_key(version: u64) -> SortKey {
+        SortKey(version.to_be_bytes().to_vec())
+    }
+
+    /// Makes the meta of the row. The numbers are stored as 8 bytes each, little endian. The length of the status and the
+    /// two texts follow.
+    pub(super) fn meta(&self) -> Vec<u8> {
         let mut bytes = Vec::with_capacity(20 + self.status.len() + self.agent_type.len());
         bytes.extend(self.step_count.to_le_bytes());
         bytes.extend(self.created_at.to_le_bytes());
@@ -78,13 +92,21 @@ impl SessionMeta {
         bytes
     }
 
-    pub(super) fn decode(bytes: &[u8]) -> Option<Self> {
-        let (step_count, rest) = number(bytes)?;
-        let (created_at, rest) = number(rest)?;
-        let (length, rest) = rest.split_first_chunk()?;
-        let (status, agent_type) = rest.split_at_checked(usize::try_from(u32::from_le_bytes(*length)).ok()?)?;
-        let text = |bytes: &[u8]| String::from_utf8(bytes.to_vec()).ok();
-        Some(Self { agent_type: text(agent_type)?, status: text(status)?, step_count, created_at })
+    /// Reads a row.
+    pub(super) fn read(header: Header) -> Result<Self> {
+        let read = || {
+            let version = u64::from_be_bytes(header.sort_key.0[..].try_into().ok()?);
+            let (step_count, rest) = number(&header.meta)?;
+            let (created_at, rest) = number(rest)?;
+            let (length, rest) = rest.split_first_chunk()?;
+            let (status, agent_type) = rest.split_at_checked(usize::try_from(u32::from_le_bytes(*length)).ok()?)?;
+            let text = |bytes: &[u8]| String::from_utf8(bytes.to_vec()).ok();
+            let (agent_type, status) = (text(agent_type)?, text(status)?);
+            let (id, saved_at) = (String::new(), header.saved_at);
+            Some(Self { id, version, saved_at, agent_type, status, step_count, created_at })
+        };
+        let session = read().ok_or_else(|| damaged(&header.id))?;
+        Ok(Self { id: header.id, ..session })
     }
 }
 
@@ -97,13 +119,13 @@ pub(super) fn read_meta(header: &Header) -> Result<(CheckpointMeta, f64)> {
 }
 
 /// The status that all contracts share, of a status in Helix' words.
-fn common_status(status: &str) -> &'static str {
+fn common_status(status: &str) -> Status {
     match status {
-        "interrupted" | "paused" => "waiting",
-        "failed" => "failed",
-        "active" | "running" => "unfinished",
-        "completed" => "finished",
-        _ => "unknown",
+        "interrupted" | "paused" => Status::Waiting,
+        "failed" => Status::Failed,
+        "active" | "running" => Status::Unfinished,
+        "completed" => Status::Finished,
+        _ => Status::Unknown,
     }
 }
 
@@ -114,59 +136,18 @@ pub(super) fn show_checkpoint(header: &Header) -> Result<Shown> {
     let fields = json!({ "stepCount": step_count, "streamSequence": stream_sequence, "messageCount": message_count });
     let common = common_status(status.as_deref().unwrap_or_default());
     let at = Some(timestamp);
-    Ok(Shown { label: status, group: None, at, meta: Some(fields), serialized: None, status: Some(common) })
+    Ok(Shown { label: status, at, meta: Some(fields), status: Some(common), ..Shown::default() })
 }
 
 /// Reads the fields of a session's row that people see.
 pub(super) fn show_session(header: &Header) -> Result<Shown> {
-    let Some(meta) = SessionMeta::decode(&header.meta) else { return Err(damaged(&header.id)) };
-    let SessionMeta { agent_type, status, step_count, created_at } = meta;
+    let Session { agent_type, status, step_count, created_at, .. } = Session::read(header.clone())?;
     let fields = json!({ "agentType": agent_type, "stepCount": step_count, "createdAt": created_at });
     let common = Some(common_status(&status));
-    Ok(Shown { label: Some(status), group: None, at: None, meta: Some(fields), serialized: None, status: common })
+    Ok(Shown { label: Some(status), meta: Some(fields), status: common, ..Shown::default() })
 }
 
 fn number(bytes: &[u8]) -> Option<(f64, &[u8])> {
     let (number, rest) = bytes.split_first_chunk()?;
     Some((f64::from_le_bytes(*number), rest))
-}
-
-#[cfg(test)]
-mod tests {
-    use proptest::prelude::*;
-
-    use super::*;
-
-    proptest! {
-        #[test]
-        fn a_checkpoint_s_fields_come_back(
-            (step_count, stream_sequence) in (any::<u32>(), any::<u32>()),
-            message_count in prop::option::of(any::<u32>()),
-            status in prop::option::of(".*"),
-            shares_messages in any::<bool>(),
-        ) {
-            let meta = CheckpointMeta {
-                step_count: step_count.into(),
-                stream_sequence: stream_sequence.into(),
-                message_count: message_count.map(f64::from),
-                status,
-                shares_messages,
-            };
-            prop_assert_eq!(CheckpointMeta::decode(&meta.encode()), Some(meta));
-        }
-
-        #[test]
-        fn a_session_s_fields_come_back(status in ".*", agent_type in ".*", step_count in any::<u32>(), at in any::<u32>()) {
-            let meta = SessionMeta { agent_type, status, step_count: step_count.into(), created_at: at.into() };
-            prop_assert_eq!(SessionMeta::decode(&meta.encode()), Some(meta));
-        }
-
-        #[test]
-        fn any_bytes_are_read_or_refused(bytes in prop::collection::vec(any::<u8>(), 0..60)) {
-            if let Some(meta) = SessionMeta::decode(&bytes) {
-                prop_assert_eq!(SessionMeta::decode(&meta.encode()).map(|meta| meta.status), Some(meta.status));
-            }
-            let _ = CheckpointMeta::decode(&bytes);
-        }
-    }
 }

@@ -1,10 +1,13 @@
 //! The units and queries of sessions and their checkpoints.
 
-use super::meta::{CheckpointMeta, SessionMeta};
-use crate::contract::ids::{MAX_ID_BYTES, check_id, damaged};
+use serde::Deserialize;
+
+use super::meta::{CheckpointMeta, Session};
+use crate::contract::call::{Buffers, PartName};
+use crate::contract::ids::{MAX_ID_BYTES, check_id};
 use crate::error::{Code, Error, Result, quote};
 use crate::op::{Expect, Fork, LogEnd, Must, Op, Unit};
-use crate::query::{LogRange, LogSide, Of, Pick, Query};
+use crate::query::{LogRange, LogSide, Of, Query};
 use crate::record::{Checkpoint, ContractId, Draft, Header, LogPin, Part, Payload, Record, SortKey, Write};
 
 pub const CONTRACT_ID: ContractId = ContractId(5);
@@ -14,48 +17,25 @@ pub const SESSIONS_ID: ContractId = ContractId(6);
 /// The log that holds a session's messages.
 pub const MESSAGES: &str = "messages";
 
-/// A session's row, as it is stored.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Session {
-    pub id: String,
-    /// The number of the row's version. The first version is random, so that a session that was deleted and created
-    /// again has another one.
-    pub version: u64,
-    /// The time of the session's last write, in ms since the epoch.
-    pub saved_at: i64,
-    /// The fields that listings show.
-    pub meta: SessionMeta,
-}
-
-impl Session {
-    /// Reads a row.
-    pub fn read(header: Header) -> Result<Self> {
-        let version = <[u8; 8]>::try_from(&header.sort_key.0[..]).map(u64::from_be_bytes);
-        match (version, SessionMeta::decode(&header.meta)) {
-            (Ok(version), Some(meta)) => Ok(Self { id: header.id, version, saved_at: header.saved_at, meta }),
-            _ => Err(damaged(&header.id)),
-        }
-    }
-}
-
-#[derive(Clone, Debug)]
-pub struct Change {
+/// Creates or changes a session. The call has one buffer for each of `parts`.
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub(super) struct Change {
     /// The session's new row. Its version is the version that the change stores.
-    pub session: Session,
+    pub(super) session: Session,
     /// If given, the session must not be alive since this time, and begins with this change. Otherwise the session must
     /// have the version before the new one.
-    pub begins: Option<i64>,
+    pub(super) begins: Option<i64>,
     /// The parts of the state to store. The name of a part is its place in the state. The other parts stay.
-    pub parts: Vec<Part>,
+    pub(super) parts: Vec<PartName>,
     /// The new end of the messages.
-    pub messages: Option<LogEnd>,
+    pub(super) messages: Option<LogEnd>,
 }
 
-/// Creates or changes a session.
-pub fn change(change: Change) -> Result<Unit> {
+pub(super) fn change(change: Change, buffers: &mut Buffers) -> Result<Unit> {
     let Change { session, begins, parts, messages } = change;
     check_id("sessionId", &session.id)?;
-    for (what, text) in [("agentType", &session.meta.agent_type), ("status", &session.meta.status)] {
+    for (what, text) in [("agentType", &session.agent_type), ("status", &session.status)] {
         if text.len() > MAX_ID_BYTES {
             return Err(Error::invalid(format!(
                 "session {}: {what} has {} bytes, and may have at most {MAX_ID_BYTES}: give a shorter one",
@@ -64,11 +44,11 @@ pub fn change(change: Change) -> Result<Unit> {
             )));
         }
     }
-    let sort_key = |version: u64| SortKey(version.to_be_bytes().to_vec());
+    let parts = buffers.parts(parts)?;
     let (must, why) = match begins {
         Some(alive_since) => (Must::NotBeSavedSince(alive_since), "exists already: use another id, or load it"),
         None => (
-            Must::HaveSortKey(sort_key(session.version.wrapping_sub(1))),
+            Must::HaveSortKey(Session::sort_key(session.version.wrapping_sub(1))),
             "was changed by another writer: load it again and decide again",
         ),
     };
@@ -94,11 +74,11 @@ pub fn change(change: Change) -> Result<Unit> {
 
 fn put_row(session: &Session) -> Op {
     let header = Header {
-        sort_key: SortKey(session.version.to_be_bytes().to_vec()),
+        sort_key: Session::sort_key(session.version),
         saved_at: session.saved_at,
         // Retention cannot know that the messages go together with the row. See `expire`.
         exempt: true,
-        meta: session.meta.encode(),
+        meta: session.meta(),
         ..Header::new(SESSIONS_ID, session.id.clone(), session.id.clone())
     };
     Op::put(header, Vec::new())
@@ -114,7 +94,7 @@ fn expect(session_id: &str, must: Must, code: Code, why: &str) -> Expect {
 }
 
 /// Appends messages to a session. The session must be alive.
-pub fn append(session_id: String, records: Vec<Record>, alive_since: i64, saved_at: i64) -> Result<Unit> {
+pub(super) fn append(session_id: String, records: Vec<Record>, alive_since: i64, saved_at: i64) -> Result<Unit> {
     check_id("sessionId", &session_id)?;
     let alive = expect(
         &session_id,
@@ -144,34 +124,40 @@ pub fn delete(session_id: String) -> Unit {
 }
 
 /// Removes a session that is not alive, as [`delete`] does. Fails with [`Code::Conflict`] if the session is alive.
-pub fn expire(session_id: String, alive_since: i64) -> Unit {
+pub(super) fn expire(session_id: String, alive_since: i64) -> Unit {
     let expired = expect(&session_id, Must::NotBeSavedSince(alive_since), Code::Conflict, "is alive");
     Unit { expect: vec![expired], ..delete(session_id) }
 }
 
-#[derive(Clone, Debug)]
-pub struct Save {
-    pub id: String,
+/// The call has one buffer for each of `parts`.
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub(super) struct Save {
+    id: String,
     /// The session that the checkpoint belongs to. It need not exist.
-    pub session_id: String,
-    /// The checkpoint's `timestamp`.
-    pub timestamp: f64,
-    /// The fields that listings show, and the fields that say how the messages are stored.
-    pub meta: CheckpointMeta,
+    session_id: String,
+    timestamp: f64,
+    step_count: f64,
+    stream_sequence: f64,
+    message_count: Option<f64>,
+    status: Option<String>,
+    shares_messages: bool,
     /// The number of messages that the checkpoint names. `None` names all messages that the session has.
-    pub messages: Option<u64>,
+    messages: Option<u64>,
     /// The version of the session that `messages` was counted in. `None` expects nothing.
-    pub version: Option<u64>,
+    version: Option<u64>,
     /// True if the save refreshes the session. A session that is not alive must not be refreshed.
-    pub touches: bool,
-    pub parts: Vec<Part>,
+    touches: bool,
+    parts: Vec<PartName>,
     /// The time at which the store received the checkpoint, in ms since the epoch.
-    pub saved_at: i64,
+    saved_at: i64,
 }
 
 /// `saveCheckpoint`: stores a checkpoint, and replaces a checkpoint of the session with the same id.
-pub fn save(save: Save) -> Result<Unit> {
-    let Save { id, session_id, timestamp, meta, messages, version, touches, parts, saved_at } = save;
+pub(super) fn save(save: Save, buffers: &mut Buffers) -> Result<Unit> {
+    let Save { id, session_id, timestamp, messages, version, touches, parts, saved_at, .. } = save;
+    let Save { step_count, stream_sequence, message_count, status, shares_messages, .. } = save;
+    let meta = CheckpointMeta { step_count, stream_sequence, message_count, status, shares_messages };
     check_id("checkpoint.id", &id)?;
     check_id("checkpoint.sessionId", &session_id)?;
     let otherwise = Error::new(
@@ -181,7 +167,7 @@ pub fn save(save: Save) -> Result<Unit> {
     let must = Must::BelongTo(session_id.clone());
     let mut conditions = vec![Expect::Checkpoint { contract: CONTRACT_ID, id: id.clone(), must, otherwise }];
     if let Some(version) = version {
-        let must = Must::HaveSortKey(SortKey(version.to_be_bytes().to_vec()));
+        let must = Must::HaveSortKey(Session::sort_key(version));
         conditions.push(expect(&session_id, must, Code::Conflict, "was changed by another writer: try again"));
     }
     let header = Header {
@@ -190,53 +176,48 @@ pub fn save(save: Save) -> Result<Unit> {
         meta: meta.encode(),
         ..Header::new(CONTRACT_ID, session_id.clone(), id)
     };
-    let mut draft = Draft::from(Checkpoint { header, payload: Payload { parts }, logs: Vec::new() });
+    let mut draft =
+        Draft::from(Checkpoint { header, payload: Payload { parts: buffers.parts(parts)? }, logs: Vec::new() });
     draft.logs = vec![LogPin { log: MESSAGES.to_owned(), length: messages }];
     let touch = touches.then_some(Op::Touch { contract: SESSIONS_ID, id: session_id, saved_at });
     Ok(Unit { expect: conditions, ops: [Op::Put(Box::new(draft))].into_iter().chain(touch).collect() })
 }
 
-/// A copy of a checkpoint that begins a new session.
-#[derive(Clone, Debug)]
-pub struct Branch {
+/// Begins a new session with a copy of a checkpoint. The new session has the messages that the checkpoint names. The call
+/// has one buffer for each of `parts`.
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub(super) struct Branch {
+    session: Session,
+    /// The session must not be alive since this time.
+    alive_since: i64,
+    parts: Vec<PartName>,
     /// The id of the checkpoint to copy.
-    pub checkpoint_id: String,
+    checkpoint_id: String,
     /// The id of the copy.
-    pub copy_id: String,
-    pub timestamp: f64,
+    copy_id: String,
+    timestamp: f64,
 }
 
-/// Begins a new session with a copy of a checkpoint. The new session has the messages that the checkpoint names.
-/// `begin` is the change that creates the session.
-pub fn branch(branch: Branch, begin: Change) -> Result<Unit> {
-    let Branch { checkpoint_id, copy_id, timestamp } = branch;
+pub(super) fn branch(branch: Branch, buffers: &mut Buffers) -> Result<Unit> {
+    let Branch { session, alive_since, parts, checkpoint_id, copy_id, timestamp } = branch;
     check_id("checkpoint.id", &copy_id)?;
     let fork = Fork {
         contract: CONTRACT_ID,
         source: checkpoint_id,
         id: copy_id,
-        lineage: begin.session.id.clone(),
+        lineage: session.id.clone(),
         sort_key: SortKey::from_f64(timestamp),
-        saved_at: begin.session.saved_at,
+        saved_at: session.saved_at,
     };
-    let mut unit = change(begin)?;
+    let mut unit = change(Change { session, begins: Some(alive_since), parts, messages: None }, buffers)?;
     unit.ops.push(Op::Fork(Box::new(fork)));
     Ok(unit)
 }
 
-/// Reads the row of a session and the parts of its state.
-pub fn session(session_id: String) -> Query {
-    Query::Tuple { contract: SESSIONS_ID, pick: Pick::Id(session_id) }
-}
-
-/// Lists the rows of sessions. The session that was created last comes first.
-pub fn sessions(before: Option<i64>, limit: usize) -> Query {
-    Query::Lineages { contract: SESSIONS_ID, group_prefix: String::new(), before, limit }
-}
-
 /// Reads messages of a session, and the session's row. The answer is [`Answer::All`](crate::query::Answer::All) of the
 /// row's header and the log.
-pub fn messages(session_id: String, offset: u64, limit: usize) -> Query {
+pub(super) fn messages(session_id: String, offset: u64, limit: usize) -> Query {
     let row = Query::List { contract: SESSIONS_ID, of: Of::Lineage(session_id.clone()), before: None, limit: Some(1) };
     let log = Query::Log(LogRange {
         contract: CONTRACT_ID,
@@ -248,17 +229,4 @@ pub fn messages(session_id: String, offset: u64, limit: usize) -> Query {
         limit,
     });
     Query::All(vec![row, log])
-}
-
-/// Reads a checkpoint with its messages.
-pub fn checkpoint(pick: Pick) -> Query {
-    Query::Logged { contract: CONTRACT_ID, pick, log: MESSAGES.to_owned() }
-}
-
-/// Lists the checkpoints of a session and counts them. The checkpoint with the greatest timestamp comes first. The
-/// answer is [`Answer::All`](crate::query::Answer::All) of a number and of headers.
-pub fn checkpoints(session_id: &str, before: Option<SortKey>, limit: Option<usize>) -> Query {
-    let of = Of::Lineage(session_id.to_owned());
-    let count = Query::Count { contract: CONTRACT_ID, lineage: session_id.to_owned() };
-    Query::All(vec![count, Query::List { contract: CONTRACT_ID, of, before, limit }])
 }

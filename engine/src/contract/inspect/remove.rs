@@ -4,7 +4,7 @@ use serde::Deserialize;
 
 use super::super::call::Request;
 use super::super::registry::named;
-use super::super::{helix, langgraph, tinyagents};
+use super::super::{helix, langgraph, thread, tinyagents};
 use crate::error::Result;
 use crate::op::Op;
 use crate::record::SortKey;
@@ -23,8 +23,9 @@ pub(super) fn remove(key: &Key, ids: Option<Vec<String>>, reopen: Vec<String>) -
     let Some(ids) = ids else {
         return Ok(Request::Apply(match contract.id {
             helix::CONTRACT_ID => helix::delete(key.run.clone()),
-            langgraph::CONTRACT_ID if key.ns.is_empty() => langgraph::delete_thread(&key.run),
-            tinyagents::CONTRACT_ID if key.ns.is_empty() => tinyagents::delete_thread(&key.run),
+            langgraph::CONTRACT_ID | tinyagents::CONTRACT_ID if key.ns.is_empty() => {
+                thread::remove(contract.id, &key.run)
+            }
             _ => {
                 let (contract, lineage) = (contract.id, (contract.lineage_of)(&key.run, &key.ns));
                 vec![Op::RemoveFrom { contract, lineage, sort_key: SortKey::default() }].into()

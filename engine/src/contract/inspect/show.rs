@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::contract::entry::{Names, Shown};
+use crate::contract::entry::{Names, Shown, Status};
 use crate::contract::fields::exact;
 use crate::contract::registry::contract_of;
 use crate::contract::response::{PackedPart, Response, ResponseBuilder};
@@ -39,7 +39,7 @@ struct ShownRow {
     logical: u64,
     stored: u64,
     chain: u64,
-    status: Option<&'static str>,
+    status: Option<Status>,
     meta: Option<serde_json::Value>,
     metadata: Option<PackedPart>,
     depends_on_parent: bool,
@@ -64,7 +64,7 @@ fn shown(row: Listed, origin: Option<&Parent>, response: &mut ResponseBuilder) -
         (contract.show)(&header).unwrap_or_default();
     let Names { run, ns, id } = (contract.name_of)(Some(header.lineage.clone()), Some(header.id.clone()));
     // A checkpoint that was put again has an id of its own.
-    let id = if contract.id == tinyagents::CONTRACT_ID { thread::split_key(&header.id).map(|(_, id)| id) } else { id };
+    let id = if contract.id == tinyagents::CONTRACT_ID { thread::split_key(&header.id).map(|of| of.id) } else { id };
     let parent = header.parent.map(|parent| {
         let Names { run: _, ns: _, id } = (contract.name_of)(None, Some(parent.clone()));
         let id = id.unwrap_or(parent);

@@ -2,36 +2,21 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::ops::{
-    CheckpointRef, Described, Put, ancestors, claimed_id, delete, delete_thread, describe, get_tuple, list, outline,
-    put, put_writes, take_paths, threads,
-};
+use super::ops::{CONTRACT_ID, Put, outline, put, put_writes, read_meta, take_paths};
 use crate::contract::call::{Buffers, RawCall, Request};
+use crate::contract::ids::damaged;
 use crate::contract::response::{PackedPart, Response, ResponseBuilder};
+use crate::contract::thread::{self, CheckpointRef};
 use crate::error::Result;
-use crate::query::{ActivityOrder, Answer};
-use crate::record::{self, Active, Header, Part, Tuple};
+use crate::op::Op;
+use crate::query::{ActivityOrder, Ancestors, Answer, Of, Pick, Query, Recent};
+use crate::record::{self, Active, Header, SortKey, Tuple};
 
 /// The calls, as `ts/contracts/langgraph/wire.ts` declares them.
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase", rename_all_fields = "camelCase", deny_unknown_fields)]
 enum Call {
-    /// The buffers are: one for each of `parts`, one for each of `like`, one for the metadata.
-    Put {
-        thread_id: String,
-        namespace: String,
-        id: String,
-        parent: Option<String>,
-        parts: Vec<Name>,
-        inherit: Option<Vec<String>>,
-        like: Option<Vec<Name>>,
-        metadata_tag: String,
-        mark: Option<String>,
-        saved_at: i64,
-        depends_on_parent: bool,
-        only_child: bool,
-        claims: bool,
-    },
+    Put(Put),
     /// The call has one buffer for each of `writes`.
     PutWrites {
         thread_id: String,
@@ -54,24 +39,28 @@ enum Call {
         thread_id: String,
         namespace: String,
     },
-    /// Reads a page of a checkpoint and its ancestors, with the values and the writes of the given channels.
+    /// Reads a page of a checkpoint and its ancestors. The checkpoint comes first. The page ends when the value of each
+    /// channel has been found. Each checkpoint of the page contains only the values and the writes of these channels.
     Ancestors {
         checkpoint: CheckpointRef,
         channels: Vec<String>,
         limit: usize,
     },
+    /// Lists the checkpoints of a namespace, of a thread, or of all threads. The newest id comes first.
     List {
         thread_id: Option<String>,
         namespace: Option<String>,
         before: Option<String>,
         limit: usize,
     },
-    /// `after` is the cursor of the last thread on the previous page.
+    /// Lists the threads that have a checkpoint in their root namespace, by their last activity. `after` is the cursor of
+    /// the last thread on the previous page.
     Threads {
         latest_first: bool,
         after: Option<i64>,
         limit: usize,
     },
+    /// Removes a thread. Also removes the thread's writes to checkpoints that were never put.
     DeleteThread {
         thread_id: String,
     },
@@ -80,19 +69,6 @@ enum Call {
         remove: Vec<CheckpointRef>,
         reopen: Vec<CheckpointRef>,
     },
-}
-
-/// The name and the tag of a part. A buffer of the call contains the bytes of the part.
-#[derive(Deserialize)]
-struct Name {
-    name: String,
-    tag: String,
-}
-
-impl Name {
-    fn with(self, buffers: &mut Buffers) -> Result<Part> {
-        Ok(Part { name: self.name, tag: self.tag, bytes: buffers.take()? })
-    }
 }
 
 /// A write. A buffer of the call contains the value of the write. `claimed_by` is set only if a claimed write is
@@ -108,63 +84,66 @@ struct Write {
 
 impl Write {
     fn with(self, task: &str, buffers: &mut Buffers) -> Result<record::Write> {
-        let part = Part { name: self.channel, tag: self.tag, bytes: buffers.take()? };
+        let part = buffers.part(self.channel, self.tag)?;
         Ok(record::Write { task: task.to_owned(), index: self.index, claimed_by: self.claimed_by, part })
     }
 }
 
 pub(super) fn request(call: RawCall<'_>) -> Result<Request> {
     let (call, mut buffers) = call.read()?;
+    let contract = CONTRACT_ID;
     Ok(match call {
-        Call::Put {
-            thread_id: thread,
-            namespace,
-            id,
-            parent,
-            parts,
-            inherit,
-            like,
-            metadata_tag,
-            mark,
-            saved_at,
-            depends_on_parent,
-            only_child,
-            claims,
-        } => {
-            let mut with =
-                |names: Vec<Name>| names.into_iter().map(|name| name.with(&mut buffers)).collect::<Result<_>>();
-            let (parts, like) = (with(parts)?, with(like.unwrap_or_default())?);
-            Request::Apply(put(Put {
-                checkpoint_ref: CheckpointRef { thread, namespace, id },
-                parent,
-                parts,
-                inherit: inherit.unwrap_or_default(),
-                like,
-                metadata: (metadata_tag, buffers.take()?.to_vec()),
-                mark,
-                saved_at,
-                depends_on_parent,
-                only: only_child,
-                claims,
-            })?)
-        }
+        Call::Put(given) => Request::Apply(put(given, &mut buffers)?),
         Call::PutWrites { thread_id: thread, namespace, id, task, path, writes, replace } => {
             let writes = writes.into_iter().map(|write| write.with(&task, &mut buffers)).collect::<Result<_>>()?;
-            let checkpoint_ref = CheckpointRef { thread, namespace, id };
-            Request::Apply(put_writes(&checkpoint_ref, writes, path.unwrap_or_default(), replace)?)
+            let of = CheckpointRef { thread, namespace, id };
+            Request::Apply(put_writes(&of, writes, path.unwrap_or_default(), replace)?)
         }
-        Call::Get { thread_id, namespace, id } => Request::ask(get_tuple(thread_id, namespace, id), found),
-        Call::Outline { thread_id, namespace } => Request::ask(get_tuple(thread_id, namespace, None), outlined),
-        Call::Ancestors { checkpoint, channels, limit } => Request::ask(ancestors(&checkpoint, channels, limit), all),
+        Call::Get { thread_id, namespace, id } => {
+            let pick = match id {
+                Some(id) => Pick::Id(thread::key(&thread_id, &namespace, &id)),
+                None => Pick::Newest(thread::lineage(&thread_id, &namespace)),
+            };
+            Request::ask(Query::Tuple { contract, pick }, |answer| {
+                Response::one(answer.into_tuple()?, |found, response| tuple(*found, response))
+            })
+        }
+        Call::Outline { thread_id, namespace } => {
+            let pick = Pick::Newest(thread::lineage(&thread_id, &namespace));
+            Request::ask(Query::Tuple { contract, pick }, |answer| {
+                Response::one(answer.into_tuple()?, |found, response| tuple(outline(*found), response))
+            })
+        }
+        Call::Ancestors { checkpoint, channels, limit } => {
+            // The paths of the tasks have an empty name.
+            let writes = channels.iter().cloned().chain([String::new()]).collect();
+            let ancestors = Ancestors { contract, id: checkpoint.key(), stems: channels, writes, limit };
+            Request::ask(Query::Ancestors(ancestors), |answer| Response::list(answer.into_tuples()?, tuple))
+        }
         Call::List { thread_id, namespace, before, limit } => {
-            Request::ask(list(thread_id, namespace, before, limit), listed)
+            let of = match (thread_id, namespace) {
+                (Some(thread), Some(namespace)) => Of::Lineage(thread::lineage(&thread, &namespace)),
+                (Some(thread), None) => Of::Lineages(thread::prefix(&thread)),
+                (None, _) => Of::Contract,
+            };
+            let before = before.map(|id| SortKey(id.into_bytes()));
+            let query = Query::List { contract, of, before, limit: Some(limit) };
+            Request::ask(query, |answer| {
+                Response::list(answer.into_headers()?, |found, response| header(&found, response))
+            })
         }
         Call::Threads { latest_first, after, limit } => {
             let order = if latest_first { ActivityOrder::LatestFirst } else { ActivityOrder::EarliestFirst };
-            Request::ask(threads(order, after, limit), thread_list)
+            let (contracts, matching) = (vec![contract], String::new());
+            let recent = Recent { contracts, named_as_group: true, matching, order, after, limit };
+            Request::ask(Query::Recent(recent), thread_list)
         }
-        Call::DeleteThread { thread_id } => Request::Apply(delete_thread(&thread_id)),
-        Call::Delete { remove, reopen } => Request::Apply(delete(remove, reopen)),
+        Call::DeleteThread { thread_id } => Request::Apply(thread::remove(contract, &thread_id)),
+        Call::Delete { remove, reopen } => {
+            let removed = remove.iter().map(|of| Op::Remove { contract, id: of.key() });
+            let reopened = reopen.iter().map(|of| Op::Reopen { contract, id: of.key() });
+            Request::Apply(removed.chain(reopened).collect::<Vec<_>>().into())
+        }
     })
 }
 
@@ -184,16 +163,21 @@ struct Listed {
 }
 
 fn header(header: &Header, response: &mut ResponseBuilder) -> Result<Listed> {
-    let Described { checkpoint_ref, parent, metadata: (tag, bytes), mark, depends_on_parent } = describe(header)?;
+    let (metadata, mark) = read_meta(header)?;
+    let of = thread::split_key(&header.id).ok_or_else(|| damaged(&header.id))?;
+    let parent = match &header.parent {
+        Some(key) => Some(thread::split_key(key).ok_or_else(|| damaged(&header.id))?.id),
+        None => None,
+    };
     Ok(Listed {
-        thread_id: checkpoint_ref.thread,
-        namespace: checkpoint_ref.namespace,
-        id: checkpoint_ref.id,
+        thread_id: of.thread,
+        namespace: of.namespace,
+        id: of.id,
         parent,
-        metadata: response.part(Part { name: String::new(), tag, bytes: bytes.into() }),
+        metadata: response.part(metadata),
         mark,
         saved_at: header.saved_at,
-        depends_on_parent,
+        depends_on_parent: header.depends_on_parent,
     })
 }
 
@@ -218,45 +202,16 @@ struct Found {
 }
 
 fn tuple(Tuple { checkpoint, writes }: Tuple, response: &mut ResponseBuilder) -> Result<Found> {
-    let checkpoint_ref = describe(&checkpoint.header)?.checkpoint_ref;
     let header = header(&checkpoint.header, response)?;
     let parts = response.parts(checkpoint.payload);
     let write = |(write, path): (record::Write, Option<String>)| FoundWrite {
         task: write.task,
         index: write.index,
-        claimed_by: write.claimed_by.and_then(|key| claimed_id(&checkpoint_ref, &key)),
+        claimed_by: write.claimed_by.and_then(|key| Some(thread::split_key(&key)?.id)),
         path,
         part: response.part(write.part),
     };
     Ok(Found { header, parts, writes: take_paths(writes).into_iter().map(write).collect() })
-}
-
-fn found(answer: Answer) -> Result<Option<Response>> {
-    answer.into_tuple()?.map(|found| one(*found)).transpose()
-}
-
-fn outlined(answer: Answer) -> Result<Option<Response>> {
-    answer.into_tuple()?.map(|found| one(outline(*found))).transpose()
-}
-
-fn one(found: Tuple) -> Result<Response> {
-    let mut response = ResponseBuilder::default();
-    let found = tuple(found, &mut response)?;
-    response.finish(&found)
-}
-
-fn all(answer: Answer) -> Result<Option<Response>> {
-    let mut response = ResponseBuilder::default();
-    let found = answer.into_tuples()?.into_iter().map(|found| tuple(found, &mut response));
-    let found = found.collect::<Result<Vec<_>>>()?;
-    response.finish(&found).map(Some)
-}
-
-fn listed(answer: Answer) -> Result<Option<Response>> {
-    let mut response = ResponseBuilder::default();
-    let found = answer.into_headers()?.into_iter().map(|found| header(&found, &mut response));
-    let found = found.collect::<Result<Vec<_>>>()?;
-    response.finish(&found).map(Some)
 }
 
 fn thread_list(answer: Answer) -> Result<Option<Response>> {
@@ -267,11 +222,8 @@ fn thread_list(answer: Answer) -> Result<Option<Response>> {
         checkpoints: u64,
         latest: Listed,
     }
-    let mut response = ResponseBuilder::default();
-    let threads = answer.into_recent()?.into_iter().map(|Active { seq, lineage }| {
-        let latest = header(&lineage.newest, &mut response)?;
+    Response::list(answer.into_recent()?, |Active { seq, lineage }, response| {
+        let latest = header(&lineage.newest, response)?;
         Ok(FoundThread { cursor: seq.to_string(), checkpoints: lineage.checkpoints, latest })
-    });
-    let threads = threads.collect::<Result<Vec<_>>>()?;
-    response.finish(&threads).map(Some)
+    })
 }

@@ -2,33 +2,21 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::ops::{Place, Put, delete, delete_thread, get, latest, list, load, metadata, namespaces, put, put_writes};
+use super::ops::{CONTRACT_ID, Put, metadata, put, put_writes};
 use crate::contract::call::{Buffers, RawCall, Request};
 use crate::contract::ids::damaged;
 use crate::contract::response::{PackedPart, Response, ResponseBuilder};
-use crate::contract::thread::{self, ThreadNamespace};
+use crate::contract::thread::{self, CheckpointRef};
 use crate::error::Result;
-use crate::query::Answer;
-use crate::record::{self, Header, Part, Tuple};
+use crate::op::Op;
+use crate::query::{Answer, Of, Pick, Query};
+use crate::record::{self, Header, Tuple};
 
 /// The calls, as `ts/contracts/tinyagents/wire.ts` declares them. A namespace is a JSON text.
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase", rename_all_fields = "camelCase", deny_unknown_fields)]
 enum Call {
-    /// The call has one buffer for each of `parts`, and one for the metadata.
-    Put {
-        thread_id: String,
-        namespace: String,
-        id: String,
-        again: Option<String>,
-        parent: Option<String>,
-        parent_key: Option<String>,
-        parts: Vec<Name>,
-        metadata_tag: String,
-        saved_at: i64,
-        depends_on_parent: bool,
-        expects_parent: bool,
-    },
+    Put(Put),
     /// The call has one buffer for each of `writes`.
     PutWrites {
         thread_id: String,
@@ -70,13 +58,6 @@ enum Call {
     },
 }
 
-/// The name and the tag of a part. A buffer of the call contains the bytes of the part.
-#[derive(Deserialize)]
-struct Name {
-    name: String,
-    tag: String,
-}
-
 /// A write. A buffer of the call contains the value of the write.
 #[derive(Deserialize)]
 struct GivenWrite {
@@ -89,63 +70,53 @@ struct GivenWrite {
 
 impl GivenWrite {
     fn with(self, buffers: &mut Buffers) -> Result<record::Write> {
-        let part = Part { name: self.name, tag: self.tag, bytes: buffers.take()? };
+        let part = buffers.part(self.name, self.tag)?;
         Ok(record::Write { task: self.task, index: self.index, claimed_by: None, part })
     }
 }
 
 pub(super) fn request(call: RawCall<'_>) -> Result<Request> {
     let (call, mut buffers) = call.read()?;
+    let contract = CONTRACT_ID;
     Ok(match call {
-        Call::Put {
-            thread_id: thread,
-            namespace,
-            id,
-            again,
-            parent,
-            parent_key,
-            parts,
-            metadata_tag,
-            saved_at,
-            depends_on_parent,
-            expects_parent,
-        } => {
-            let part = |Name { name, tag }| Ok(Part { name, tag, bytes: buffers.take()? });
-            let parts = parts.into_iter().map(part).collect::<Result<_>>()?;
-            Request::Apply(put(Put {
-                place: Place { of: ThreadNamespace { thread, namespace }, id },
-                again,
-                parent,
-                parent_key,
-                parts,
-                metadata: (metadata_tag, buffers.take()?.to_vec()),
-                saved_at,
-                depends_on_parent,
-                expects_parent,
-            })?)
-        }
+        Call::Put(given) => Request::Apply(put(given, &mut buffers)?),
         Call::PutWrites { thread_id: thread, namespace, id, writes } => {
             let writes = writes.into_iter().map(|write| write.with(&mut buffers)).collect::<Result<Vec<_>>>()?;
             let (once, replacing) = writes.into_iter().partition(|write| write.index >= 0);
-            Request::Apply(put_writes(&Place { of: ThreadNamespace { thread, namespace }, id }, once, replacing)?)
+            Request::Apply(put_writes(&CheckpointRef { thread, namespace, id }, once, replacing)?)
         }
-        Call::Get { thread_id: thread, namespace, id } => {
-            let of = ThreadNamespace { thread, namespace };
-            match id {
-                Some(id) => Request::ask(get(&Place { of, id }), with_later),
-                None => Request::ask(latest(&of), found),
-            }
+        Call::Get { thread_id, namespace, id: Some(id) } => {
+            let key = thread::key(&thread_id, &namespace, &id);
+            let first = Query::Tuple { contract, pick: Pick::Id(key.clone()) };
+            let later = Query::List { contract, of: Of::Group(key), before: None, limit: Some(1) };
+            Request::ask(Query::All(vec![first, later]), with_later)
+        }
+        Call::Get { thread_id, namespace, id: None } => {
+            let pick = Pick::Newest(thread::lineage(&thread_id, &namespace));
+            Request::ask(Query::Tuple { contract, pick }, found)
         }
         Call::Locate { thread_id, id } => {
             // Ids have no index across namespaces, so the headers of the thread are read.
-            let limit = id.is_none().then_some(1);
-            Request::ask(list(&thread_id, None, limit), move |answer| located(answer, id.as_deref()))
+            let of = Of::Lineages(thread::prefix(&thread_id));
+            let query = Query::List { contract, of, before: None, limit: id.is_none().then_some(1) };
+            Request::ask(query, move |answer| located(answer, id.as_deref()))
         }
-        Call::Load { key } => Request::ask(load(key), found),
-        Call::List { thread_id, namespace } => Request::ask(list(&thread_id, namespace, None), listed),
-        Call::Namespaces { before, limit } => Request::ask(namespaces(before, limit), namespace_list),
-        Call::DeleteThread { thread_id } => Request::Apply(delete_thread(&thread_id)),
-        Call::Delete { keys } => Request::Apply(delete(keys)),
+        Call::Load { key } => Request::ask(Query::Tuple { contract, pick: Pick::Id(key) }, found),
+        Call::List { thread_id, namespace } => {
+            let of = match namespace {
+                Some(namespace) => Of::Lineage(thread::lineage(&thread_id, &namespace)),
+                None => Of::Lineages(thread::prefix(&thread_id)),
+            };
+            let query = Query::List { contract, of, before: None, limit: None };
+            Request::ask(query, |answer| Response::list(answer.into_headers()?, shown))
+        }
+        Call::Namespaces { before, limit } => {
+            Request::ask(Query::Lineages { contract, group_prefix: String::new(), before, limit }, namespace_list)
+        }
+        Call::DeleteThread { thread_id } => Request::Apply(thread::remove(contract, &thread_id)),
+        Call::Delete { keys } => {
+            Request::Apply(keys.into_iter().map(|id| Op::Remove { contract, id }).collect::<Vec<_>>().into())
+        }
     })
 }
 
@@ -167,16 +138,16 @@ struct Listed {
 
 fn shown(header: Header, response: &mut ResponseBuilder) -> Result<Listed> {
     let damaged = || damaged(&header.id);
-    let of = thread::split(&header.lineage).ok_or_else(damaged)?;
+    let (thread, namespace) = thread::split(&header.lineage).ok_or_else(damaged)?;
     let parent = match &header.parent {
-        Some(key) => Some(thread::split_key(key).ok_or_else(damaged)?.1),
+        Some(key) => Some(thread::split_key(key).ok_or_else(damaged)?.id),
         None => None,
     };
     Ok(Listed {
         metadata: response.part(metadata(&header)?),
         key: header.id,
-        thread_id: of.thread,
-        namespace: of.namespace,
+        thread_id: thread.to_owned(),
+        namespace: namespace.to_owned(),
         id: header.label,
         parent,
         saved_at: header.saved_at,
@@ -216,10 +187,9 @@ fn tuple(Tuple { checkpoint, writes }: Tuple, response: &mut ResponseBuilder) ->
 }
 
 fn found(answer: Answer) -> Result<Option<Response>> {
-    let Some(found) = answer.into_tuple()? else { return Ok(None) };
-    let mut response = ResponseBuilder::default();
-    let first = Some(tuple(*found, &mut response)?);
-    response.finish(&FoundId { first, later: None }).map(Some)
+    Response::one(answer.into_tuple()?, |found, response| {
+        Ok(FoundId { first: Some(tuple(*found, response)?), later: None })
+    })
 }
 
 fn with_later(answer: Answer) -> Result<Option<Response>> {
@@ -236,13 +206,6 @@ fn with_later(answer: Answer) -> Result<Option<Response>> {
     response.finish(&FoundId { first, later }).map(Some)
 }
 
-fn listed(answer: Answer) -> Result<Option<Response>> {
-    let mut response = ResponseBuilder::default();
-    let found = answer.into_headers()?.into_iter().map(|header| shown(header, &mut response));
-    let found = found.collect::<Result<Vec<_>>>()?;
-    response.finish(&found).map(Some)
-}
-
 /// Finds the checkpoint that was put last among headers, the newest first.
 fn located(answer: Answer, id: Option<&str>) -> Result<Option<Response>> {
     #[derive(Serialize)]
@@ -252,21 +215,22 @@ fn located(answer: Answer, id: Option<&str>) -> Result<Option<Response>> {
     }
     let mut headers = answer.into_headers()?.into_iter();
     let Some(header) = headers.find(|header| id.is_none_or(|id| id == header.label)) else { return Ok(None) };
-    let of = thread::split(&header.lineage).ok_or_else(|| damaged(&header.id))?;
-    Response::json(&Located { namespace: of.namespace, id: header.label }).map(Some)
+    let (_, namespace) = thread::split(&header.lineage).ok_or_else(|| damaged(&header.id))?;
+    Response::json(&Located { namespace: namespace.to_owned(), id: header.label }).map(Some)
 }
 
 fn namespace_list(answer: Answer) -> Result<Option<Response>> {
     /// A namespace of a thread. `cursor` is the position from which the next page of the listing continues.
     #[derive(Serialize)]
+    #[serde(rename_all = "camelCase")]
     struct Listed {
         cursor: String,
-        #[serde(flatten)]
-        of: ThreadNamespace,
+        thread_id: String,
+        namespace: String,
     }
-    let found = answer.into_lineages()?.into_iter().map(|found| {
-        let of = thread::split(&found.newest.lineage).ok_or_else(|| damaged(&found.newest.id))?;
-        Ok(Listed { cursor: found.position.to_string(), of })
-    });
-    Response::json(&found.collect::<Result<Vec<_>>>()?).map(Some)
+    Response::list(answer.into_lineages()?, |found, _| {
+        let (thread, namespace) = thread::split(&found.newest.lineage).ok_or_else(|| damaged(&found.newest.id))?;
+        let (thread_id, namespace) = (thread.to_owned(), namespace.to_owned());
+        Ok(Listed { cursor: found.position.to_string(), thread_id, namespace })
+    })
 }

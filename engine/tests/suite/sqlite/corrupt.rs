@@ -143,29 +143,36 @@ fn damaged_meta_is_told_by_the_row_and_by_the_contract_that_reads_it() {
     let path = folder.path().join("damaged.db");
     let mut backend = open(&path);
     let save = agentos::Save {
-        metadata: agentos::Metadata {
-            id: VICTIM.to_owned(),
-            run_id: "run".to_owned(),
-            graph_id: "graph".to_owned(),
-            node_id: "node".to_owned(),
-            timestamp: 1.5,
-            state_size: 0,
-            has_memory_snapshot: true,
-        },
+        id: VICTIM.to_owned(),
+        run_id: "run".to_owned(),
+        graph_id: "graph".to_owned(),
+        node_id: "node".to_owned(),
+        timestamp: 1.5,
+        has_memory_snapshot: true,
         saved_at: 0,
-        status: None,
+        status: 0,
         expected_newest: None,
         parent: None,
         mark: None,
-        state: part("state", "json", "{}"),
-        rest: part("rest", "json", "{}"),
+        state_tag: "json".to_owned(),
+        rest_tag: "json".to_owned(),
     };
-    let expected = agentos::Metadata { state_size: 2, ..save.metadata.clone() };
-    common::apply(&mut backend, agentos::save(save).unwrap()).unwrap();
-    let list = agentos::list(lineage("run"), None);
+    let expected = agentos::Metadata {
+        id: VICTIM.to_owned(),
+        run_id: "run".to_owned(),
+        graph_id: "graph".to_owned(),
+        node_id: "node".to_owned(),
+        timestamp: 1.5,
+        state_size: 2,
+        has_memory_snapshot: true,
+    };
+    let buffers = vec![part("", "json", "{}").bytes; 2];
+    common::apply(&mut backend, agentos::save(save, &mut buffers.into()).unwrap()).unwrap();
+    let list = Query::List { contract: agentos::CONTRACT_ID, of: lineage("run"), before: None, limit: None };
     let read = |backend: &mut Sqlite| agentos::metadata(backend.answer(&list)?.into_headers()?.remove(0));
     assert_eq!(read(&mut backend), Ok(expected));
-    let saved = backend.answer(&agentos::get(VICTIM.to_owned())).unwrap().into_checkpoint().unwrap().unwrap();
+    let get = Query::Get { contract: agentos::CONTRACT_ID, id: VICTIM.to_owned() };
+    let saved = backend.answer(&get).unwrap().into_checkpoint().unwrap().unwrap();
     let hand = Connection::open(&path).unwrap();
     for length in [0, 1, 8, 10, 16, 18, 1000] {
         // The test changes `meta` in the row. The row's checksum then does not match.

@@ -87,26 +87,3 @@ impl Definition {
         self.top.get(index).and_then(|node| self.nodes.get(*node)).map(|node| node.step.name.as_str())
     }
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_task_cannot_contain_steps() {
-        let step = |kind, parent| Step { name: "s".to_owned(), kind, parent, retry: None };
-        assert!(Definition::new(vec![step(Kind::Task, None), step(Kind::Task, Some(0))], Retry::default()).is_err());
-        assert!(Definition::new(vec![step(Kind::Task, Some(0))], Retry::default()).is_err());
-        let steps = vec![step(Kind::Parallel, None), step(Kind::Task, Some(0)), step(Kind::Task, None)];
-        let definition = Definition::new(steps, Retry::default()).unwrap();
-        assert_eq!((definition.top, definition.nodes[0].children.clone()), (vec![0, 2], vec![1]));
-    }
-
-    #[test]
-    fn a_steps_own_retry_rule_counts() {
-        let step = |retry| Step { name: "s".to_owned(), kind: Kind::Task, parent: None, retry };
-        let [own, common] = [2, 5].map(|max_retries| Retry { max_retries, backoff_ms: 1.0 });
-        let definition = Definition::new(vec![step(Some(own)), step(None)], common).unwrap();
-        assert_eq!([definition.retry_of(0), definition.retry_of(1)], [own, common]);
-    }
-}

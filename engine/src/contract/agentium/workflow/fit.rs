@@ -35,26 +35,3 @@ pub(super) fn check(definition: &Definition, base: &Base, force: bool) -> Result
 pub(super) fn after(step_index: i64) -> usize {
     usize::try_from(step_index.saturating_add(1)).unwrap_or(0)
 }
-
-#[cfg(test)]
-mod tests {
-    use super::super::definition::{Kind, Step};
-    use super::*;
-    use crate::contract::retry::Retry;
-
-    #[test]
-    fn a_checkpoint_fits_if_its_step_has_the_same_name() {
-        let step = |name: &str| Step { name: name.to_owned(), kind: Kind::Task, parent: None, retry: None };
-        let definition = Definition::new(vec![step("a"), step("b")], Retry::default()).unwrap();
-        let fits = |step_index, name: &str, force| {
-            let base = Base { id: "c".to_owned(), run_id: "r".to_owned(), step_index, step_name: name.to_owned() };
-            check(&definition, &base, force)
-        };
-        assert!(fits(-1, "initial", false).is_ok());
-        assert!(fits(1, "b", false).is_ok());
-        assert!(fits(1, "a", false).unwrap_err().contains("is now called \"b\""));
-        assert!(fits(2, "c", false).unwrap_err().contains("now has 2 steps"));
-        assert!(fits(1, "a", true).is_ok() && fits(i64::MAX, "c", true).is_ok());
-        assert!(fits(-2, "x", true).is_err());
-    }
-}

@@ -5,8 +5,39 @@
 //! all decisions. So a workflow behaves in the same way on every store, and a test can simulate a crash between any two
 //! commands.
 
-pub(super) mod call;
 pub mod definition;
 mod fit;
 pub mod protocol;
 pub mod run;
+
+use std::sync::Arc;
+
+use serde::Deserialize;
+
+use self::definition::{Definition, Step};
+use self::protocol::Options;
+use self::run::Run;
+use crate::contract::call::{Tool, read_json};
+use crate::contract::response::Response;
+use crate::contract::retry::Retry;
+use crate::error::Result;
+
+/// The tools of the contract, as `ts/contracts/agentium/wire.ts` declares them.
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+enum Which {
+    Run { steps: Vec<Step>, retry: Retry, options: Options },
+}
+
+pub(super) fn tool(which: &str) -> Result<Box<dyn Tool>> {
+    let Which::Run { steps, retry, options } = read_json(which)?;
+    let definition = Definition::new(steps, retry)?;
+    Ok(Box::new(Run::new(Arc::new(definition), options)))
+}
+
+/// Each call passes an event and returns commands.
+impl Tool for Run {
+    fn call(&mut self, event: &str) -> Result<Response> {
+        Response::json(&self.on(read_json(event)?))
+    }
+}

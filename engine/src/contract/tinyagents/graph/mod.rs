@@ -5,10 +5,43 @@
 //! which tasks run, what is stored and when, and how a run continues after a crash. So a graph behaves in the same way
 //! with every checkpointer, and a test can simulate a crash between any two commands.
 
-pub(super) mod call;
 pub mod definition;
 mod frontier;
 pub mod protocol;
 pub mod run;
 mod tasks;
 mod writer;
+
+use std::sync::Arc;
+
+use serde::Deserialize;
+
+use self::definition::Definition;
+use self::protocol::{Event, Options};
+use self::run::Run;
+use crate::contract::call::{Tool, read_json};
+use crate::contract::response::Response;
+use crate::error::Result;
+
+/// The tools of the contract, as `ts/contracts/tinyagents/graph/wire.ts` declares them.
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+enum Which {
+    Run { graph: Definition, options: Options },
+}
+
+pub(super) fn tool(which: &str) -> Result<Box<dyn Tool>> {
+    let Which::Run { graph, options } = read_json(which)?;
+    let graph = graph.check()?;
+    graph.check_nodes(options.mode.nodes())?;
+    Ok(Box::new(Run::new(Arc::new(graph), options)))
+}
+
+/// Each call passes an event and returns commands.
+impl Tool for Run {
+    fn call(&mut self, event: &str) -> Result<Response> {
+        let event: Event = read_json(event)?;
+        self.definition().check_nodes(event.nodes())?;
+        Response::json(&self.on(event))
+    }
+}

@@ -1,0 +1,446 @@
+//! Tests contracts through their calls and their tools, as JavaScript uses them, on a store in memory.
+
+use std::collections::HashSet;
+
+use crate::common;
+use forkpoint_engine::contract::call::RawCall;
+use forkpoint_engine::contract::fields::{Shape, Value};
+use forkpoint_engine::contract::response::Response;
+use forkpoint_engine::contract::{self, CONTRACTS, Contract, Names, Status};
+use forkpoint_engine::error::{Code, Error, Result};
+use forkpoint_engine::op::{Op, Unit};
+use forkpoint_engine::record::{Header, SortKey};
+use forkpoint_engine::store::{Options, Store};
+use forkpoint_engine::target::Target;
+use proptest::prelude::*;
+use serde_json::json;
+
+type Json = serde_json::Value;
+
+fn store() -> Store {
+    Store::open(&Target::Memory, Options::default()).unwrap()
+}
+
+/// Runs a call. Each buffer has the text `bytes`. Lists and objects are sent as JSON text.
+fn call(store: &Store, contract: &str, call: &str, fields: &Json, buffers: usize) -> Result<Json> {
+    let fields = fields.as_object().unwrap();
+    let shape = Shape { contract: contract.to_owned(), call: call.to_owned(), names: fields.keys().cloned().collect() };
+    let value = |value: &Json| match value {
+        Json::Null => Value::Null,
+        Json::Bool(value) => Value::Bool(*value),
+        Json::Number(value) => Value::Number(value.as_f64().unwrap()),
+        Json::String(value) => Value::Text(value.clone()),
+        other => Value::Text(other.to_string()),
+    };
+    let raw = RawCall::new(&shape, fields.values().map(value).collect(), vec![b"bytes"[..].into(); buffers]);
+    let response = common::call(|reply| contract::run(store, raw, reply))?;
+    Ok(response.map_or(Json::Null, |response| serde_json::from_str(&response.text).unwrap()))
+}
+
+/// Adds fields to others.
+fn with(fields: &Json, more: &Json) -> Json {
+    let entries = [fields, more].into_iter().flat_map(|fields| fields.as_object().unwrap().clone());
+    Json::Object(entries.collect())
+}
+
+/// Makes a tool and runs one call of it.
+fn tool(contract: &str, which: &str, call: &Json) -> Result<Json> {
+    let response = contract::tool(contract, which)?.call(&call.to_string())?;
+    Ok(serde_json::from_str(&response.text).unwrap())
+}
+
+fn named(name: &str) -> &'static Contract {
+    const { &CONTRACTS }.iter().find(|contract| contract.name == name).unwrap()
+}
+
+fn code<T>(outcome: Result<T>) -> Option<Code> {
+    outcome.err().map(|error| error.code())
+}
+
+#[test]
+fn no_two_contracts_share_a_name_or_an_id() {
+    let names: HashSet<_> = CONTRACTS.iter().map(|contract| contract.name).chain(["store", "inspect"]).collect();
+    let ids: HashSet<_> = CONTRACTS.iter().map(|contract| contract.id).collect();
+    assert_eq!((names.len(), ids.len()), (CONTRACTS.len() + 2, CONTRACTS.len()));
+}
+
+#[test]
+fn a_call_is_named_by_its_contract_and_so_are_its_fields() {
+    let store = store();
+    let key = json!({ "key": "k", "namespace": "n" });
+    let more = json!({ "tag": "json", "savedAt": 5 });
+    let set = with(&key, &more);
+    assert_eq!(call(&store, "storage", "set", &set, 1).unwrap(), Json::Null);
+    let found = json!({ "key": "k", "parts": [["value", "json", 0, 0, 5]] });
+    assert_eq!(call(&store, "storage", "get", &key, 0).unwrap(), found);
+    let stats = call(&store, "store", "stats", &json!({ "contract": "storage", "largest": 0 }), 0).unwrap();
+    assert_eq!(stats["checkpoints"], 1);
+    for (contract, name, fields, buffers, why) in [
+        ("storage", "set", &set, 0, "buffers"),
+        ("storage", "set", &with(&more, &json!({ "namespace": "n" })), 1, "`key`"),
+        ("storage", "get", &with(&key, &json!({ "tag": "json" })), 0, "`tag`"),
+        ("storage", "put", &set, 1, "`put`"),
+        ("agentos", "save", &set, 2, "`key`"),
+        ("agentos", "save", &json!({ "id": "1" }), 2, "`runId`"),
+        ("other", "get", &key, 0, "\"other\""),
+        ("store", "stats", &json!({ "contract": "other", "largest": 0 }), 0, "\"other\""),
+    ] {
+        let error = call(&store, contract, name, fields, buffers).unwrap_err();
+        assert_eq!(error.code(), Code::InvalidArgument);
+        assert!(error.message().contains(why), "{error}");
+    }
+}
+
+#[test]
+fn an_integer_that_a_double_cannot_hold_is_a_text_in_a_response() {
+    const SAFE: i64 = 9_007_199_254_740_991;
+    let whole = (SAFE, -SAFE, u64::MAX, i64::MIN, i64::MAX, SAFE + 1, -SAFE - 1);
+    let text = Response::json(&(whole, usize::MAX, 0.5, [1_u8], "text")).unwrap().text;
+    let expected = concat!(
+        "[[9007199254740991,-9007199254740991,\"18446744073709551615\",\"-9223372036854775808\",",
+        "\"9223372036854775807\",\"9007199254740992\",\"-9007199254740992\"],",
+        "\"18446744073709551615\",0.5,[1],\"text\"]"
+    );
+    assert_eq!(text, expected);
+    // The shape of a value that `serde_json` builds first is the same.
+    let built = json!({ "a": i64::MIN, "b": u64::MAX, "c": 1 });
+    let expected = r#"{"a":"-9223372036854775808","b":"18446744073709551615","c":1}"#;
+    assert_eq!(Response::json(&built).unwrap().text, expected);
+}
+
+/// The fields with which a lease of a run is taken.
+fn take(of: &Json, id: &str, saved_at: i64, until: i64) -> Json {
+    let holding = json!({ "holder": "a process", "until": until, "from": null, "attempts": 1 });
+    json!({ "of": of, "id": id, "holding": holding, "savedAt": saved_at })
+}
+
+#[test]
+fn a_call_with_a_fence_writes_only_while_the_lease_is_held() {
+    let store = store();
+    let of = json!({ "space": "agentos", "run": "r", "ns": "" });
+    call(&store, "lease", "take", &take(&of, "one", 1, 9), 0).unwrap();
+    let key = json!({ "fence": { "of": of, "id": "one" }, "key": "k", "namespace": "n" });
+    let set = with(&key, &json!({ "tag": "json", "savedAt": 5 }));
+    call(&store, "storage", "set", &set, 1).unwrap();
+    let lease = call(&store, "lease", "read", &json!({ "of": of }), 0).unwrap()["lease"].clone();
+    assert_eq!((&lease["id"], &lease["token"]), (&json!("one"), &json!(1)));
+    call(&store, "lease", "release", &json!({ "id": "one" }), 0).unwrap();
+    for (name, fields, buffers) in [("set", &set, 1), ("delete", &key, 0)] {
+        let error = call(&store, "storage", name, fields, buffers).unwrap_err();
+        assert_eq!(error.code(), Code::Conflict);
+        assert!(error.message().contains("the lease of run \"r\" was lost"), "{error}");
+    }
+    // A call that only reads needs no lease.
+    assert_eq!(call(&store, "storage", "get", &key, 0).unwrap()["key"], "k");
+    let damaged = with(&set, &json!({ "fence": {} }));
+    assert_eq!(code(call(&store, "storage", "set", &damaged, 1)), Some(Code::InvalidArgument));
+}
+
+#[test]
+fn one_of_two_takes_a_lease_and_the_loser_is_told() {
+    let store = store();
+    let of = json!({ "space": "agentos", "run": "run\0with NUL" });
+    call(&store, "lease", "take", &take(&of, "one", 0, 10), 0).unwrap();
+    assert_eq!(code(call(&store, "lease", "take", &take(&of, "two", 0, 10), 0)), Some(Code::Conflict));
+    assert_eq!(call(&store, "lease", "read", &json!({ "of": of }), 0).unwrap()["lease"]["id"], "one");
+}
+
+#[test]
+fn an_expired_lease_is_replaced_once_and_its_holder_cannot_renew_it() {
+    let store = store();
+    let of = json!({ "space": "agentos", "run": "r" });
+    let replace = |id: &str, taken_at: i64| {
+        with(&take(&of, id, 2, 30), &json!({ "expired": { "id": "one", "savedAt": taken_at } }))
+    };
+    call(&store, "lease", "take", &take(&of, "one", 0, 10), 0).unwrap();
+    call(&store, "lease", "renew", &take(&of, "one", 1, 20), 0).unwrap();
+    // The lease was read before it was renewed.
+    assert_eq!(code(call(&store, "lease", "take", &replace("early", 0), 0)), Some(Code::Conflict));
+    call(&store, "lease", "take", &replace("two", 1), 0).unwrap();
+    assert_eq!(code(call(&store, "lease", "take", &replace("three", 1), 0)), Some(Code::Conflict));
+    assert_eq!(code(call(&store, "lease", "renew", &take(&of, "one", 3, 40), 0)), Some(Code::Conflict));
+    assert_eq!(call(&store, "lease", "read", &json!({ "of": of }), 0).unwrap()["lease"]["id"], "two");
+}
+
+#[test]
+fn a_lease_that_has_expired_or_is_from_the_future_is_not_valid() {
+    let store = store();
+    let now = call(&store, "lease", "clock", &json!({}), 0).unwrap().as_i64().unwrap();
+    for (run, saved_at, until, valid) in [
+        ("valid", now - 1_000, now + 60_000, true),
+        ("expired", now - 1_000, now, false),
+        ("a machine whose clock is a little ahead", now + 30_000, now + 90_000, true),
+        ("the future", now + 600_000, now + 660_000, false),
+    ] {
+        let of = json!({ "space": "agentos", "run": run });
+        call(&store, "lease", "take", &take(&of, run, saved_at, until), 0).unwrap();
+        assert_eq!(call(&store, "lease", "read", &json!({ "of": of }), 0).unwrap()["lease"]["valid"], valid, "{run}");
+    }
+}
+
+#[test]
+fn a_lease_has_the_name_of_its_run_and_of_its_namespace() {
+    let store = store();
+    for (run, ns) in [("run\0with NUL", ""), ("run\0with NUL", "a|b:1")] {
+        let of = json!({ "space": "agentos", "run": run, "ns": ns });
+        call(&store, "lease", "take", &take(&of, &format!("id {ns}"), 0, 10), 0).unwrap();
+    }
+    let recent = json!({ "spaces": ["lease"], "matching": "", "limit": 9 });
+    let found = call(&store, "inspect", "recent", &recent, 0).unwrap();
+    let names: Vec<_> = found.as_array().unwrap().iter().map(|run| (&run["run"], &run["ns"])).collect();
+    assert_eq!(names, [(&json!("run\0with NUL"), &json!("a|b:1")), (&json!("run\0with NUL"), &Json::Null)]);
+}
+
+#[test]
+fn no_two_places_of_threads_are_one_and_each_comes_back() {
+    let parts = ["", "a", "1:a", "a:1", "1:", "|", "é"];
+    for contract in ["langgraph", "tinyagents"].map(named) {
+        let mut seen = HashSet::new();
+        for place in 0..parts.len().pow(3) {
+            let [thread, namespace, id] = [1, 7, 49].map(|digit| parts[place / digit % parts.len()]);
+            let (key, lineage) = ((contract.id_of)(thread, namespace, id), (contract.lineage_of)(thread, namespace));
+            assert!(seen.insert(key.clone()), "{key:?}");
+            let names = |id| Names { run: Some(thread.to_owned()), ns: Some(namespace.to_owned()), id };
+            assert_eq!((contract.name_of)(Some(lineage.clone()), Some(key.clone())), names(Some(id.to_owned())));
+            assert_eq!((contract.name_of)(None, Some(key)), names(Some(id.to_owned())));
+            assert_eq!((contract.name_of)(Some(lineage), None), names(None));
+        }
+        let other = Names { run: None, ns: None, id: Some("9:x".to_owned()) };
+        assert_eq!((contract.name_of)(None, Some("9:x".to_owned())), other);
+    }
+}
+
+#[test]
+fn agentos_keeps_the_status_beside_the_other_flags() {
+    let store = store();
+    for status in [0, Status::Waiting as u8, Status::Failed as u8, Status::Unfinished as u8, Status::Finished as u8] {
+        let mark = (status > 0).then_some("{\"program\":\"\u{e9}\"}");
+        let save = json!({
+            "id": "1", "runId": "r", "graphId": "g", "nodeId": "n", "timestamp": -0.0, "hasMemorySnapshot": true,
+            "status": status, "mark": mark, "savedAt": 1, "stateTag": "json", "restTag": "json",
+        });
+        call(&store, "agentos", "save", &save, 2).unwrap();
+        let found = call(&store, "agentos", "get", &json!({ "checkpointId": "1" }), 0).unwrap();
+        let names = [None, Some("waiting"), Some("failed"), Some("unfinished"), Some("finished")];
+        assert_eq!(found["status"].as_str(), names[usize::from(status)]);
+        assert_eq!(found["mark"].as_str(), mark);
+        assert!(found["timestamp"].as_f64().unwrap().is_sign_negative());
+        assert_eq!((&found["stateSize"], &found["hasMemorySnapshot"]), (&json!(5), &json!(true)));
+    }
+}
+
+#[test]
+fn recorded_effects_are_replayed_once_and_the_others_run_again() {
+    let plan = |recorded: Json, visited: Json, skipped: Json| {
+        let nodes = json!({ "recorded": recorded, "visited": visited, "skipped": skipped });
+        tool("agentos", r#"{"resumePlanner":{}}"#, &nodes)
+    };
+    let recorded = json!(["pure", "read", "write", "external", "human"].map(|class| [class, class]));
+    assert_eq!(
+        plan(recorded.clone(), json!(["start", "start"]), json!(["start", "other"])).unwrap(),
+        json!({
+            "completed": ["start"],
+            "skipped": ["other"],
+            "replay": ["write", "external", "human"],
+            "reexecute": ["pure", "read"],
+        })
+    );
+    let some = plan(recorded, json!(["write"]), json!(["human"])).unwrap();
+    assert_eq!((&some["replay"], &some["reexecute"]), (&json!(["external"]), &json!(["pure", "read"])));
+    // An unknown effect is refused and not guessed.
+    let error: Error = plan(json!([["node", "Write"]]), json!(["node"]), json!([])).unwrap_err();
+    assert_eq!(error.code(), Code::InvalidArgument);
+    assert!(error.message().contains("\"node\""), "{error}");
+}
+
+fn agentium_save(run: &str, step_index: f64, step_name: &str, steps: Option<u32>) -> Json {
+    json!({
+        "id": format!("{run} {step_index}"), "runId": run, "stepIndex": step_index, "stepName": step_name, "createdAt": 0,
+        "steps": steps, "rewind": false, "savedAt": 1, "stateTag": "json", "restTag": "json",
+    })
+}
+
+#[test]
+fn an_agentium_run_is_finished_when_all_of_its_steps_are_stored() {
+    for (index, steps, status) in [
+        (2.0, None, "unknown"),
+        (-1.0, Some(3), "unfinished"),
+        (1.0, Some(3), "unfinished"),
+        (2.0, Some(3), "finished"),
+        (7.0, Some(3), "finished"),
+        (-1.0, Some(0), "finished"),
+        (-1.0, Some(u32::MAX), "unfinished"),
+    ] {
+        for name in ["", "schätzen", "\0\u{ff}"] {
+            let store = store();
+            call(&store, "agentium", "save", &agentium_save("r", index, name, steps), 2).unwrap();
+            let runs = call(&store, "agentium", "runs", &json!({ "limit": 1 }), 0).unwrap();
+            assert_eq!(runs[0]["status"], status, "{index} of {steps:?}");
+            let expected = json!({ "id": format!("r {index}"), "stepIndex": index, "stepName": name, "createdAt": 0.0, "stateSize": 5 });
+            assert_eq!(runs[0]["latest"], expected);
+        }
+    }
+}
+
+#[test]
+fn damaged_fields_of_an_agentium_checkpoint_are_found() {
+    let size = 5_u64.to_le_bytes();
+    let counted = (5_u64 | 1 << 63).to_le_bytes();
+    let whole = [&counted, &3_u32.to_le_bytes()[..]].concat();
+    let damaged = (0..whole.len()).map(|length| (whole[..length].to_vec(), false));
+    let others =
+        [(whole.clone(), true), ([&size, &b"name"[..]].concat(), true), ([&size, &[0xff][..]].concat(), false)];
+    for (meta, readable) in damaged.chain(others) {
+        let store = store();
+        let sort_key = SortKey::from_f64(0.0).then(&SortKey::from_f64(0.0));
+        let header = Header { sort_key, meta: meta.clone(), ..Header::new(named("agentium").id, "r", "1") };
+        common::call(|reply| store.apply(Unit::from(vec![Op::put(header, Vec::new())]), reply)).unwrap();
+        let timeline = call(&store, "agentium", "timeline", &json!({ "runId": "r" }), 0);
+        assert_eq!(code(timeline), (!readable).then_some(Code::Corrupt), "{meta:?}");
+    }
+}
+
+#[test]
+fn a_langgraph_checkpoint_with_a_mark_and_one_without_are_read_back() {
+    let store = store();
+    for mark in [None, Some(""), Some("{\"program\":\"\u{e9}\"}")] {
+        let put = json!({
+            "threadId": "t", "namespace": "", "id": "1", "parts": [], "metadataTag": "json", "mark": mark, "savedAt": 0,
+            "dependsOnParent": false, "onlyChild": false, "claims": true,
+        });
+        call(&store, "langgraph", "put", &put, 1).unwrap();
+        let found = call(&store, "langgraph", "get", &json!({ "threadId": "t", "namespace": "" }), 0).unwrap();
+        assert_eq!(found["header"]["mark"].as_str(), mark);
+        assert_eq!(found["header"]["metadata"], json!(["", "json", 0, 0, 5]));
+    }
+}
+
+#[test]
+fn a_graph_refuses_a_node_that_it_does_not_have() {
+    let made = |mode: Json| {
+        let graph = json!({
+            "nodes": [{ "name": "a", "effect": null, "checkpoint": null }], "edges": [{ "from": null, "to": 0 }],
+            "barriers": [], "conditional": [null], "maxSupersteps": 9,
+        });
+        let options = json!({ "mode": mode, "durability": "sync", "persist": false, "prefix": "p" });
+        contract::tool("tinyagents", &json!({ "run": { "graph": graph, "options": options } }).to_string())
+    };
+    let mut machine = made(json!({ "kind": "input" })).unwrap();
+    machine.call(r#"{"event":"started"}"#).unwrap();
+    let routes = |node: u32| json!({ "event": "made", "routes": [[{ "node": node, "arg": null }]] }).to_string();
+    assert_eq!(code(machine.call(&routes(1))), Some(Code::InvalidArgument));
+    machine.call(&routes(0)).unwrap();
+    assert_eq!(code(made(json!({ "kind": "update", "asNode": 1 }))), Some(Code::InvalidArgument));
+}
+
+const CHECKPOINT_IDS: &str = r#"{"checkpointIds":{}}"#;
+
+fn checkpoint_ids(call: &Json) -> Json {
+    tool("helix", CHECKPOINT_IDS, call).unwrap()
+}
+
+#[test]
+fn a_helix_checkpoint_id_is_taken_apart_and_other_texts_are_not() {
+    let parsed = checkpoint_ids(&json!({ "parse": { "id": "cpv1-session-123-s5-t1703123456789-a1b2c3" } }));
+    let expected = json!({
+        "version": 1, "sessionId": "session-123", "stepCount": 5.0, "timestamp": 1_703_123_456_789.0, "random": "a1b2c3",
+    });
+    assert_eq!(parsed, expected);
+    for text in [
+        "",
+        "cpv1-",
+        "cpv1--s1-t1-a1b2c3",
+        "cpv2-s-s1-t1-a1b2c3",
+        "xcpv1-s-s1-t1-a1b2c3",
+        "cpv1-s-s1-t1-a1b2c",
+        "cpv1-s-s1-t1-a1b2c3d",
+        "cpv1-s-s1-t1-A1B2C3",
+        "cpv1-s-s1-t1-a1b2c3\n",
+        "cpv1-s-s-t1-a1b2c3",
+        "cpv1-s-s1-t-a1b2c3",
+        "cpv1-s-s-1-t1-a1b2c3",
+        "cpv1-s-s1-t1-1-a1b2c3",
+        "cpv1-s-s1.5-t1-a1b2c3",
+        "cpv1-s-s+1-t1-a1b2c3",
+        "cpv1-s-s1-t1e3-a1b2c3",
+        "cpv1-s-s\u{0661}-t1-a1b2c3",
+        "cpv1-s-t1-s1-a1b2c3",
+    ] {
+        assert_eq!(checkpoint_ids(&json!({ "parse": { "id": text } })), Json::Null, "{text:?}");
+    }
+}
+
+proptest! {
+    #[test]
+    fn any_session_id_comes_back_from_a_helix_checkpoint_id(
+        session_id in r"([\PC\n-]|-s5|-t1|-a1b2c3|cpv1-){1,12}",
+        step_count in 0..1_u64 << 53,
+        timestamp in 0..1_u64 << 53,
+    ) {
+        let given = json!({ "sessionId": session_id, "stepCount": step_count, "timestamp": timestamp });
+        let id = checkpoint_ids(&json!({ "generate": given }));
+        let parse = json!({ "parse": { "id": id } });
+        let parsed = checkpoint_ids(&parse);
+        prop_assert_eq!((parsed["sessionId"].as_str(), &parsed["version"]), (Some(&*session_id), &json!(1)));
+        // The test's parser of JSON rounds some large numbers.
+        let text = contract::tool("helix", CHECKPOINT_IDS).unwrap().call(&parse.to_string()).unwrap().text;
+        prop_assert!(text.contains(&format!("\"stepCount\":{step_count}.0,\"timestamp\":{timestamp}.0")), "{}", text);
+        let random = parsed["random"].as_str().unwrap();
+        prop_assert!(id.as_str().unwrap().ends_with(random) && random.len() == 6);
+    }
+
+    #[test]
+    fn the_fields_of_a_helix_checkpoint_come_back(
+        (step_count, stream_sequence) in (any::<u32>(), any::<u32>()),
+        message_count in prop::option::of(any::<u32>()),
+        status in prop::option::of(".*"),
+        shares_messages in any::<bool>(),
+    ) {
+        let store = store();
+        let save = json!({
+            "id": "1", "sessionId": "s", "timestamp": 0.5, "stepCount": step_count, "streamSequence": stream_sequence,
+            "messageCount": message_count, "status": status, "sharesMessages": shares_messages, "touches": false,
+            "parts": [], "savedAt": 1,
+        });
+        call(&store, "helix", "save", &save, 0).unwrap();
+        let found = call(&store, "helix", "load", &json!({ "checkpointId": "1" }), 0).unwrap();
+        let numbers = ["stepCount", "streamSequence", "messageCount", "timestamp"].map(|name| found[name].as_f64());
+        let expected = [step_count, stream_sequence, message_count.unwrap_or(0)].map(|number| Some(f64::from(number)));
+        prop_assert_eq!(&numbers[..3], &expected[..]);
+        prop_assert_eq!(numbers[3], Some(0.5));
+        prop_assert_eq!(found["messages"].is_array(), shares_messages);
+        let page = call(&store, "helix", "list", &json!({ "sessionId": "s", "offset": 0 }), 0).unwrap();
+        prop_assert_eq!(page["items"][0]["status"].as_str(), status.as_deref());
+    }
+
+    #[test]
+    fn the_row_of_a_helix_session_comes_back(
+        (status, agent_type) in (".*", ".*"),
+        (step_count, created_at) in (any::<u32>(), any::<u32>()),
+        version in 0..1_u64 << 53,
+    ) {
+        let store = store();
+        let session = json!({
+            "id": "s", "version": version, "savedAt": 1, "agentType": agent_type, "status": status,
+            "stepCount": f64::from(step_count), "createdAt": f64::from(created_at),
+        });
+        call(&store, "helix", "change", &json!({ "session": session, "begins": 0, "parts": [] }), 0).unwrap();
+        let found = call(&store, "helix", "session", &json!({ "sessionId": "s" }), 0).unwrap();
+        prop_assert_eq!(found, with(&session, &json!({ "parts": [] })));
+    }
+
+    #[test]
+    fn any_bytes_in_the_headers_of_helix_are_read_or_refused(meta in prop::collection::vec(any::<u8>(), 0..60)) {
+        let store = store();
+        let put = |contract: &str, sort_key: SortKey| {
+            let header = Header { sort_key, meta: meta.clone(), ..Header::new(named(contract).id, "s", "s") };
+            common::call(|reply| store.apply(Unit::from(vec![Op::put(header, Vec::new())]), reply)).unwrap();
+        };
+        put("helix", SortKey::from_f64(0.0));
+        put("helix-sessions", SortKey(vec![0; 8]));
+        for (name, field) in [("load", "checkpointId"), ("session", "sessionId")] {
+            let found = call(&store, "helix", name, &json!({ field: "s" }), 0);
+            prop_assert!(code(found).is_none_or(|code| code == Code::Corrupt));
+        }
+    }
+}
