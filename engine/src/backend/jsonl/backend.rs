@@ -108,7 +108,7 @@ impl Jsonl {
         let Some(mut index) = self.index.take() else { return Err(Error::poisoned()) };
         let done = work(&mut index);
         let changes = std::mem::take(&mut index.tables.changes);
-        let plan = plan(&index, self.names, changes);
+        let plan = plan(&mut index, self.names, changes);
         self.grown.extend(plan.drafts.keys());
         index.commit(self.durability, plan)?;
         self.index = Some(index);

@@ -24,10 +24,12 @@ impl Index {
             return Ok(());
         }
         let (commit, end) = self.write(durability, &plan.drafts, &plan.removed)?;
-        let removed: Vec<_> = plan.removed.iter().map(|file| self.tables.contents.path(*file)).collect();
         self.known.accept(commit, end);
-        self.settle(plan);
-        self.delete(&removed);
+        for file in plan.removed {
+            let path = self.tables.contents.path(file);
+            self.forget(file);
+            self.delete(&path);
+        }
         Ok(())
     }
 
@@ -54,7 +56,7 @@ impl Index {
         let last = Last {
             seq: self.tables.last_seq,
             lineage: self.tables.last_position,
-            branch: self.tables.logs.last_branch,
+            branch: self.tables.last_branch,
             file: self.known.last.file.max(newest),
         };
         let files = drafts.values().filter(|draft| !removed.contains(&draft.before.file)).map(Draft::after).collect();
@@ -71,7 +73,7 @@ impl Index {
         let contents = &self.tables.contents;
         let path = contents.folder.join(&draft.before.path);
         let cannot = |error| failed(error, &format!("\"{}\" cannot be written", path.display()));
-        if draft.new.is_some() {
+        if draft.is_new() {
             if let Some(folder) = path.parent() {
                 match create_folder(folder) {
                     Ok(()) if sync => sync_folder(&contents.folder).map_err(cannot)?,
@@ -85,7 +87,7 @@ impl Index {
                 _ => {}
             }
             let mut file = create(&path).map_err(cannot)?;
-            return file.write_all(draft.text.as_bytes()).map_err(cannot);
+            return file.write_all(&draft.text).map_err(cannot);
         }
         let write = |mut file: &fs::File| {
             let length = file.metadata()?.len();
@@ -97,7 +99,7 @@ impl Index {
                 file.set_len(draft.before.length)?;
             }
             file.seek(SeekFrom::Start(draft.before.length))?;
-            file.write_all(draft.text.as_bytes())?;
+            file.write_all(&draft.text)?;
             Ok(true)
         };
         contents.close_if_replaced(draft.before.file);
@@ -118,7 +120,7 @@ impl Index {
         let old = self.known.unsynced.iter().filter(|file| !drafts.contains_key(file));
         for file in old.chain(drafts.keys()).filter(|file| !removed.contains(file)) {
             let (path, is_new) = match drafts.get(file) {
-                Some(draft) => (draft.before.path.clone(), draft.new.is_some()),
+                Some(draft) => (draft.before.path.clone(), draft.is_new()),
                 None => (contents.path(*file), true),
             };
             let path = contents.folder.join(path);
@@ -139,10 +141,8 @@ impl Index {
         Ok(())
     }
 
-    /// Deletes files that were removed. A file that cannot be deleted now is deleted by a later vacuum or opening.
-    pub(super) fn delete(&self, paths: &[String]) {
-        for path in paths {
-            let _ = fs::remove_file(self.tables.contents.folder.join(path));
-        }
+    /// Deletes a file that was removed. If it cannot be deleted now, a later vacuum or opening deletes it.
+    pub(super) fn delete(&self, path: &str) {
+        let _ = fs::remove_file(self.tables.contents.folder.join(path));
     }
 }

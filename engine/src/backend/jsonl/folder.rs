@@ -20,11 +20,6 @@ const MAGIC: &str = "{\"forkpoint\":\"jsonl\",\"version\":";
 /// The version of the files that this build reads and writes.
 pub(super) const VERSION: u32 = 3;
 
-/// The beginning of the first line of a commit log.
-pub(super) fn begin_order(out: &mut String) {
-    out.extend([MAGIC, &VERSION.to_string(), ","]);
-}
-
 /// Checks the folder, and creates it and its lock file if they do not exist. Returns the path of the folder and of
 /// its lock file. A folder that belongs to others is not changed.
 pub(super) fn prepare(path: &Path) -> Result<(PathBuf, PathBuf)> {

@@ -9,7 +9,7 @@ use std::path::Path;
 
 use serde::{Deserialize, Serialize};
 
-use super::folder::{self, NEW_ORDER, OLD_ORDER, ORDER};
+use super::folder::{NEW_ORDER, OLD_ORDER, ORDER, VERSION};
 use super::line::{self, At, END, Sum};
 use crate::backend::disk::{create, failed, sync_folder};
 use crate::error::{Code, Error, Result};
@@ -95,9 +95,14 @@ pub(super) struct Commit {
     pub(super) removed: Vec<u64>,
 }
 
-/// The first line, behind the name of the format and its version.
+/// The first line.
 #[derive(Debug, Deserialize, Serialize)]
 struct First {
+    /// The name of the format. It and the version were checked when the folder was opened.
+    #[serde(skip_deserializing)]
+    forkpoint: &'static str,
+    #[serde(skip_deserializing)]
+    version: u32,
     epoch: u64,
     /// The sum of the last line of the log before.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -195,7 +200,8 @@ impl Known {
         let end = all.iter().position(|byte| *byte == b'\n').ok_or_else(|| damaged(1, "it is not complete"))?;
         let verified = line::verify(&all[..end], At::first(0));
         let read = verified.and_then(|(text, sum)| Ok((line::parse::<First>(text)?, sum)));
-        let (First { epoch, after, commit, last, files }, sum) = read.map_err(|error| damaged(1, error.message()))?;
+        let (First { epoch, after, commit, last, files, .. }, sum) =
+            read.map_err(|error| damaged(1, error.message()))?;
         let files = files.into_iter().map(|entry| (entry.file, entry)).collect();
         let first = end as u64 + 1;
         let known = Self { epoch, length: first, lines: 1, sum, first, commit, last, files, ..Self::default() };
@@ -247,8 +253,8 @@ impl Known {
     ///
     /// If the line cannot be written, it is taken back. `Err((error, true))` says that this is not certain.
     pub(super) fn append(&self, folder: &Path, commit: &Commit, sync: bool) -> Result<OrderEnd, (Error, bool)> {
-        let mut text = object(commit);
-        let sum = line::seal(&mut text, 0, At { file: 0, line: self.lines + 1, before: self.sum });
+        let mut text = Vec::new();
+        let sum = line::push(&mut text, commit, At { file: 0, line: self.lines + 1, before: self.sum });
         let cannot = |error| failed(error, &format!("{ORDER} cannot be written"));
         let path = folder.join(ORDER);
         let mut file = File::options().read(true).write(true).open(path).map_err(|error| (cannot(error), false))?;
@@ -262,7 +268,7 @@ impl Known {
                 file.set_len(self.length)?;
             }
             file.seek(SeekFrom::Start(self.length))?;
-            file.write_all(text.as_bytes())
+            file.write_all(&text)
         };
         if let Err(error) = write(&mut file) {
             let undone = file.set_len(self.length);
@@ -292,11 +298,11 @@ impl Known {
     pub(super) fn rewrite(&self, folder: &Path, sync: bool) -> Result<Self> {
         let epoch = self.epoch + 1;
         let files = self.files.values().cloned().collect();
-        let mut text = String::new();
-        folder::begin_order(&mut text);
         let after = (self.lines > 0).then_some(self.sum);
-        text.push_str(&object(&First { epoch, after, commit: self.commit, last: self.last, files })[1..]);
-        let sum = line::seal(&mut text, 0, At::first(0));
+        let (forkpoint, version) = ("jsonl", VERSION);
+        let first = First { forkpoint, version, epoch, after, commit: self.commit, last: self.last, files };
+        let mut text = Vec::new();
+        let sum = line::push(&mut text, &first, At::first(0));
         let write = || {
             let new = folder.join(NEW_ORDER);
             if let Err(error) = fs::remove_file(&new)
@@ -305,7 +311,7 @@ impl Known {
                 return Err(error);
             }
             let mut file = create(&new)?;
-            file.write_all(text.as_bytes())?;
+            file.write_all(&text)?;
             if sync {
                 file.sync_all()?;
             }
@@ -329,14 +335,6 @@ impl Known {
             ..self.clone()
         })
     }
-}
-
-/// The JSON of an object, without its closing brace.
-fn object(fields: &impl Serialize) -> String {
-    // The types of the log can all be written as JSON.
-    let mut text = serde_json::to_string(fields).unwrap_or_default();
-    text.pop();
-    text
 }
 
 fn open(folder: &Path) -> Result<File> {

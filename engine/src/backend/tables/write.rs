@@ -5,14 +5,14 @@ use std::sync::Arc;
 
 use super::contents::Contents;
 use super::maps::Tables;
-use super::row::{First, Row, Stored, TaskRow};
+use super::row::{First, Row, TaskRow};
 use crate::backend::inherit;
 use crate::backend::logs::{self, LogName, Mark};
 use crate::backend::writes;
 use crate::codec::frame;
 use crate::error::Result;
 use crate::op::{Applied, Fork, LogEnd, Op, Subject, Unit};
-use crate::record::{ContractId, Draft, Header, Seq, SortKey, Write};
+use crate::record::{ContractId, Draft, Header, Payload, Seq, SortKey, Write};
 use crate::retention::Ledger;
 
 impl<C: Contents> Tables<C> {
@@ -25,7 +25,7 @@ impl<C: Contents> Tables<C> {
                 }
                 Subject::Id(contract, id) => self.find(contract, id),
             };
-            expect.check(found.map(|row| &row.checkpoint.header))?;
+            expect.check(found.map(|row| &row.header))?;
         }
         // If the only op of a unit is a put or a write and the op fails, it has changed nothing. So such a unit needs
         // no undo list.
@@ -124,12 +124,12 @@ impl<C: Contents> Tables<C> {
             .lineage_row(header.contract, &header.lineage)
             .into_iter()
             .flat_map(|lineage_row| lineage_row.order.iter().rev());
-        let newest = newest.filter_map(|(_, seq)| Some(self.contents.load(&self.rows.get(seq)?.checkpoint.payload)));
+        let newest = newest.filter_map(|(_, seq)| Some(self.contents.load(&self.rows.get(seq)?.payload)));
         let parent = parent.filter(|_| !draft.inherit.is_empty());
-        let parent = parent.map(|row| self.contents.load(&row.checkpoint.payload)).transpose()?;
+        let parent = parent.map(|row| self.contents.load(&row.payload)).transpose()?;
         let payload = inherit::resolve(draft, parent, newest)?;
         let bytes = frame::length(&payload) as u64;
-        self.insert(header.clone(), (self.contents.keep(payload), bytes), marks)?;
+        self.insert(header.clone(), payload, bytes, marks)?;
         Ok(bytes)
     }
 
@@ -148,26 +148,24 @@ impl<C: Contents> Tables<C> {
         let Fork { contract, source: from, id, lineage, .. } = fork;
         let Some(source) = self.find(*contract, from) else { return Err(fork.no_source()) };
         if let Some(copy) = self.find(*contract, id) {
-            let header = &copy.checkpoint.header;
+            let header = &copy.header;
             fork.check_sent_again(&header.lineage, header.parent.as_deref())?;
             return Ok(0);
         }
         if self.lineage_row(*contract, lineage).is_some() {
             return Err(fork.lineage_taken());
         }
-        let Row { checkpoint, marks, bytes, .. } = source.clone();
+        let source = Arc::clone(source);
         // The copy is stored by itself, so it needs the payload and not its place.
-        let payload = self.contents.keep(self.contents.load(&checkpoint.payload)?);
-        let header = fork.header(&checkpoint.header);
-        self.insert(header, (payload, bytes), marks.to_vec())?;
+        let payload = self.contents.load(&source.payload)?;
+        self.insert(fork.header(&source.header), payload, source.bytes, source.marks.clone())?;
         let lin = self.position(*contract, lineage);
-        logs::fork(self, lin, &marks)?;
-        Ok(bytes)
+        logs::fork(self, lin, &source.marks)?;
+        Ok(source.bytes)
     }
 
-    /// Stores a checkpoint, and replaces the checkpoint with the same id. `payload` is the payload and the size of its
-    /// frame in bytes.
-    fn insert(&mut self, header: Header, payload: (C::Payload, u64), marks: Vec<Mark>) -> Result<()> {
+    /// Stores a checkpoint, and replaces the checkpoint with the same id. `bytes` is the size of the payload's frame.
+    fn insert(&mut self, header: Header, payload: Payload, bytes: u64, marks: Vec<Mark>) -> Result<()> {
         // Find or create the lineage before the replaced checkpoint is removed. Otherwise replacing a lineage's only
         // checkpoint would remove the lineage.
         let lineage = self.position(header.contract, &header.lineage);
@@ -182,10 +180,7 @@ impl<C: Contents> Tables<C> {
         logs::hold(self, seq, &marks)?;
         let replaced = self.ids.get(&(header.contract, header.id.clone())).copied();
         let replaced = replaced.and_then(|seq| Some((seq, self.remove_row(seq)?)));
-        let (payload, bytes) = payload;
-        let shown = marks.iter().map(Mark::shown).collect();
-        let checkpoint = Arc::new(Stored { header, payload, logs: shown });
-        self.insert_row(seq, Row { checkpoint, marks: marks.into(), lineage, bytes });
+        self.insert_row(seq, Arc::new(Row { header, payload: payload.into(), marks, lineage, bytes }));
         if let Some((seq, row)) = replaced {
             logs::release(self, [(seq, &*row.marks)])?;
             self.end_if_empty(row.lineage);
@@ -202,12 +197,10 @@ impl<C: Contents> Tables<C> {
                 lin
             }
             LogEnd::Checkpoint(id) => {
-                let row = self.find(contract, id).filter(|row| row.checkpoint.header.lineage == lineage);
-                let Some(Row { marks, lineage: lin, .. }) = row.cloned() else {
-                    return Err(logs::no_such_checkpoint(lineage, log, id));
-                };
-                logs::rewind(self, of(lin), id, &marks)?;
-                lin
+                let row = self.find(contract, id).filter(|row| row.header.lineage == lineage);
+                let Some(row) = row.cloned() else { return Err(logs::no_such_checkpoint(lineage, log, id)) };
+                logs::rewind(self, of(row.lineage), id, &row.marks)?;
+                row.lineage
             }
         };
         self.end_if_empty(lin);
@@ -236,10 +229,10 @@ impl<C: Contents> Tables<C> {
 
     fn touch(&mut self, contract: ContractId, id: &str, saved_at: i64) {
         let Some(seq) = self.ids.get(&(contract, id.to_owned())).copied() else { return };
-        if self.rows.get(&seq).is_some_and(|row| row.checkpoint.header.saved_at < saved_at)
+        if self.rows.get(&seq).is_some_and(|row| row.header.saved_at < saved_at)
             && let Some(mut row) = self.remove_row(seq)
         {
-            Arc::make_mut(&mut row.checkpoint).header.saved_at = saved_at;
+            Arc::make_mut(&mut row).header.saved_at = saved_at;
             self.insert_row(seq, row);
         }
     }
@@ -277,7 +270,7 @@ impl<C: Contents> Tables<C> {
         let (mut bytes, mut gone) = (0, Vec::with_capacity(victims.len()));
         for seq in victims {
             let Some(row) = self.remove_row(*seq) else { continue };
-            let header = &row.checkpoint.header;
+            let header = &row.header;
             bytes += i64::try_from(row.bytes).unwrap_or(i64::MAX);
             let key = (header.contract, header.id.clone());
             if self.writes.contains_key(&key) {
