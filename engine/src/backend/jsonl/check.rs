@@ -5,7 +5,7 @@ use super::files::{Files, KeptPayload, KeptRecord, Place};
 use super::index::{self, Index};
 use super::line::{self, At, END, Sum, unreadable};
 use super::lock;
-use super::order::{Known, News};
+use super::order::Known;
 use super::records::{self, Line};
 use crate::check::{CheckCursor, CheckPage, Finding, FindingCode, Severity};
 use crate::error::{Code, Error, Result};
@@ -57,9 +57,8 @@ impl Jsonl {
         if let (None, Some(index)) = (&damage, &self.index) {
             return Ok(Check::new(&index.known, &index.tables.contents, Some(index)).page(cursor, limit));
         }
-        let known = match Known::default().news(&self.folder) {
-            Ok(News::Anew { known, .. }) => known,
-            Ok(News::Commits(_)) => Known::default(),
+        let known = match Known::load(&self.folder) {
+            Ok(known) => known,
             Err(error) if error.code() == Code::Corrupt => {
                 return Ok(CheckPage { findings: vec![finding(None, error.message())], ..CheckPage::default() });
             }

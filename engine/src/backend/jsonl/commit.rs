@@ -6,7 +6,7 @@ use std::io::{ErrorKind, Seek, SeekFrom, Write};
 
 use super::folder::create_folder;
 use super::index::Index;
-use super::order::{Commit, Last, OrderEnd};
+use super::order::{Commit, Last};
 use super::plan::{Draft, Plan};
 use crate::backend::disk::{create, failed, sync_folder};
 use crate::error::{Code, Error, Result};
@@ -23,8 +23,8 @@ impl Index {
         if plan.drafts.is_empty() && plan.removed.is_empty() {
             return Ok(());
         }
-        let (commit, end) = self.write(durability, &plan.drafts, &plan.removed)?;
-        self.known.accept(commit, end);
+        let commit = self.write(durability, &plan.drafts, &plan.removed)?;
+        self.known.accept(commit);
         for file in plan.removed {
             let path = self.tables.contents.path(file);
             self.forget(file);
@@ -33,13 +33,13 @@ impl Index {
         Ok(())
     }
 
-    /// Writes files and the line that commits them. Returns the commit, and the end of the commit log.
+    /// Writes files and the line that commits them.
     pub(super) fn write(
         &self,
         durability: Durability,
         drafts: &BTreeMap<u64, Draft>,
         removed: &BTreeSet<u64>,
-    ) -> Result<(Commit, OrderEnd)> {
+    ) -> Result<Commit> {
         // An unsynced commit may be lost. If it removes a file, the commits before it need the file again.
         let sync = match durability {
             Durability::Full => true,
@@ -61,12 +61,10 @@ impl Index {
         };
         let files = drafts.values().filter(|draft| !removed.contains(&draft.before.file)).map(Draft::after).collect();
         let removed = removed.iter().copied().collect();
-        let commit = Commit { number: self.known.commit + 1, synced: sync, last, files, removed };
-        match self.known.append(&self.tables.contents.folder, &commit, sync) {
-            Ok(end) => Ok((commit, end)),
-            Err((error, true)) => Err(error.with_outcome_unknown()),
-            Err((error, false)) => Err(error),
-        }
+        let number = self.known.commit + 1;
+        let mut commit = Commit { number, synced: sync, last, files, removed, end: Default::default() };
+        self.known.append(&self.tables.contents.folder, &mut commit)?;
+        Ok(commit)
     }
 
     fn write_draft(&self, draft: &Draft, sync: bool) -> Result<()> {
@@ -119,11 +117,8 @@ impl Index {
         let mut folders = BTreeSet::new();
         let old = self.known.unsynced.iter().filter(|file| !drafts.contains_key(file));
         for file in old.chain(drafts.keys()).filter(|file| !removed.contains(file)) {
-            let (path, is_new) = match drafts.get(file) {
-                Some(draft) => (draft.before.path.clone(), draft.is_new()),
-                None => (contents.path(*file), true),
-            };
-            let path = contents.folder.join(path);
+            let path = contents.folder.join(contents.path(*file));
+            let is_new = drafts.get(file).is_none_or(Draft::is_new);
             let cannot = |error| failed(error, &format!("\"{}\" cannot be synced", path.display()));
             if is_new {
                 fs::File::options().write(true).open(&path).and_then(|file| file.sync_all()).map_err(cannot)?;

@@ -8,7 +8,6 @@ use super::backend::Jsonl;
 use super::folder::OLD_ORDER;
 use super::index::{Index, Source};
 use super::line::{self, At};
-use super::lock;
 use super::names::{self, Names};
 use super::plan::Draft;
 use super::records::{self, Checkpointed, Line, LogEnd, Named, Recorded, TaskWrites};
@@ -24,43 +23,35 @@ const WORTH: u64 = 64 << 10;
 
 impl Jsonl {
     /// Writes those of these files anew in which most lines have become needless.
-    pub(super) fn compact_some(&mut self, grown: &[u64]) -> Result<bool> {
-        let Some(index) = &mut self.index else { return Ok(false) };
+    pub(super) fn compact_some(&mut self, grown: &[u64]) -> Result<()> {
+        let Some(index) = &mut self.index else { return Ok(()) };
         let files: Vec<u64> = grown.iter().copied().filter(|file| index.is_worth_it(*file)).collect();
         if files.is_empty() && !index.known.is_long() {
-            return Ok(false);
+            return Ok(());
         }
-        let _held = self.lock.wait(lock::Kind::Exclusive)?;
-        self.refresh_to_write()?;
-        let Some(mut index) = self.index.take() else { return Ok(false) };
-        for file in files {
-            index.compact(file, self.names, self.durability)?;
-        }
-        if index.known.is_long() {
-            index.rewrite_order(self.durability)?;
-        }
-        self.index = Some(index);
-        Ok(false)
+        let (names, durability) = (self.names, self.durability);
+        self.change(|index| {
+            files.into_iter().try_for_each(|file| index.compact(file, names, durability))?;
+            if index.known.is_long() { index.rewrite_order(durability) } else { Ok(()) }
+        })
     }
 
     /// Writes all files anew that have a needless line.
     pub(super) fn compact_all(&mut self) -> Result<()> {
-        let _held = self.lock.wait(lock::Kind::Exclusive)?;
-        self.refresh_to_write()?;
-        let Some(mut index) = self.index.take() else { return Ok(()) };
-        let files: Vec<u64> = index.sources.keys().copied().collect();
-        for file in files {
-            let lines = index.known.files.get(&file).map_or(0, |entry| entry.lines);
-            if index.live_lines(file) < lines {
-                index.compact(file, self.names, self.durability)?;
+        let (names, durability) = (self.names, self.durability);
+        self.change(|index| {
+            let files: Vec<u64> = index.sources.keys().copied().collect();
+            for file in files {
+                let lines = index.known.files.get(&file).map_or(0, |entry| entry.lines);
+                if index.live_lines(file) < lines {
+                    index.compact(file, names, durability)?;
+                }
             }
-        }
-        index.rewrite_order(self.durability)?;
-        // The old log names files that were removed.
-        index.delete(OLD_ORDER);
-        index.tidy()?;
-        self.index = Some(index);
-        Ok(())
+            index.rewrite_order(durability)?;
+            // The old log names files that were removed.
+            index.delete(OLD_ORDER);
+            index.tidy()
+        })
     }
 }
 
@@ -177,9 +168,8 @@ impl Index {
     /// Writes the commit log anew.
     fn rewrite_order(&mut self, durability: Durability) -> Result<()> {
         if durability != Durability::Off {
-            self.write(Durability::Full, &BTreeMap::new(), &BTreeSet::new()).map(|(commit, end)| {
-                self.known.accept(commit, end);
-            })?;
+            let commit = self.write(Durability::Full, &BTreeMap::new(), &BTreeSet::new())?;
+            self.known.accept(commit);
         }
         self.known = self.known.rewrite(&self.tables.contents.folder, durability != Durability::Off)?;
         Ok(())

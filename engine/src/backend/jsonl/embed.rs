@@ -1,10 +1,8 @@
 //! Values in lines. JSON text is embedded as it is, byte for byte. Every other value is stored as base64.
 
-use std::borrow::Cow;
-
 use base64::display::Base64Display;
 use base64::prelude::{BASE64_STANDARD, Engine as _};
-use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use serde_json::value::RawValue;
 
 use super::line::unreadable;
@@ -15,19 +13,26 @@ use crate::error::Result;
 const DEEPEST: usize = 100;
 
 /// Bytes that are stored as base64.
-#[derive(Debug)]
-pub(super) struct Base64<'a>(Cow<'a, [u8]>);
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Base64<'a> {
+    /// The bytes, to be written.
+    Bytes(&'a [u8]),
+    /// The base64 that was read.
+    Text(&'a str),
+}
 
 impl Serialize for Base64<'_> {
     fn serialize<S: Serializer>(&self, to: S) -> std::result::Result<S::Ok, S::Error> {
-        to.collect_str(&Base64Display::new(&self.0, &BASE64_STANDARD))
+        match self {
+            Self::Bytes(bytes) => to.collect_str(&Base64Display::new(bytes, &BASE64_STANDARD)),
+            Self::Text(text) => to.serialize_str(text),
+        }
     }
 }
 
-impl<'de> Deserialize<'de> for Base64<'_> {
+impl<'de: 'a, 'a> Deserialize<'de> for Base64<'a> {
     fn deserialize<D: Deserializer<'de>>(from: D) -> std::result::Result<Self, D::Error> {
-        let bytes = BASE64_STANDARD.decode(<&str>::deserialize(from)?).map_err(de::Error::custom)?;
-        Ok(Self(bytes.into()))
+        <&str>::deserialize(from).map(Self::Text)
     }
 }
 
@@ -38,7 +43,7 @@ pub(super) type Fields<'a> = (Option<&'a RawValue>, Option<Base64<'a>>);
 pub(super) fn fields(bytes: &[u8]) -> Fields<'_> {
     match as_json(bytes) {
         Some(json) => (Some(json), None),
-        None => (None, Some(Base64(bytes.into()))),
+        None => (None, Some(Base64::Bytes(bytes))),
     }
 }
 
@@ -46,7 +51,7 @@ pub(super) fn fields(bytes: &[u8]) -> Fields<'_> {
 pub(super) fn bytes(fields: Fields<'_>) -> Result<Vec<u8>> {
     match fields {
         (Some(json), None) => Ok(json.get().as_bytes().to_vec()),
-        (None, Some(Base64(bytes))) => Ok(bytes.into_owned()),
+        (None, Some(Base64::Text(text))) => BASE64_STANDARD.decode(text).map_err(|_| unreadable()),
         _ => Err(unreadable()),
     }
 }
@@ -86,6 +91,7 @@ mod tests {
     struct Value<'a> {
         #[serde(borrow, default, deserialize_with = "some", skip_serializing_if = "Option::is_none")]
         value: Option<&'a RawValue>,
+        #[serde(borrow)]
         base64: Option<Base64<'a>>,
     }
 

@@ -8,7 +8,7 @@ use serde_json::value::RawValue;
 
 use super::files::{Files, KeptRecord, Place};
 use super::line::{At, Sum, unreadable};
-use super::order::{Commit, Entry, Known, News, OrderEnd};
+use super::order::{Commit, Entry, Known, News};
 use super::records::{self, Line};
 use crate::backend::logs::{Branch, BranchId, End, LogRows, Mark};
 use crate::backend::tables::{First, Tables};
@@ -73,18 +73,18 @@ impl Index {
     }
 
     /// Goes on to the state after these commits.
-    pub(super) fn advance(&mut self, commits: Vec<(Commit, OrderEnd)>) -> Result<()> {
+    pub(super) fn advance(&mut self, commits: Vec<Commit>) -> Result<()> {
         if commits.is_empty() {
             return Ok(());
         }
         let mut changed = BTreeMap::new();
-        for (commit, _) in &commits {
+        for commit in &commits {
             changed.extend(commit.files.iter().map(|entry| (entry.file, Some(entry.clone()))));
             changed.extend(commit.removed.iter().map(|file| (*file, None)));
         }
         self.change(&changed)?;
-        for (commit, end) in commits {
-            self.known.accept(commit, end);
+        for commit in commits {
+            self.known.accept(commit);
         }
         self.count_on();
         Ok(())
@@ -239,7 +239,9 @@ impl Index {
     fn end(&mut self, position: i64) {
         let rows = self.tables.lineages.get(&position).into_iter().flat_map(|row| &row.order);
         let seqs: Vec<Seq> = rows.map(|(_, seq)| *seq).collect();
-        seqs.into_iter().for_each(|seq| self.remove_row(seq));
+        for seq in seqs {
+            self.remove_row(seq);
+        }
         for (log, _) in self.tables.heads(position).into_iter().flatten() {
             self.tables.replace_head(position, log, None);
         }

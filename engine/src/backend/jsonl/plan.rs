@@ -1,14 +1,15 @@
 //! Plans the lines of a batch: from the changes that the tables list to the bytes that files get.
 
 use std::borrow::Cow;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
+use std::collections::btree_map::{BTreeMap, Entry};
 use std::sync::Arc;
 
 use super::files::{KeptPayload, KeptRecord, Place};
 use super::index::{Index, Source};
 use super::line::{self, At, Sum};
 use super::names::{self, Names};
-use super::order::{Entry, Known};
+use super::order::{self, Known};
 use super::records::{Checkpointed, Line, LogEnd, Recorded, TaskWrites};
 use super::touch::Touch;
 use crate::backend::logs::{BranchId, LogRows};
@@ -19,7 +20,7 @@ use crate::record::ContractId;
 #[derive(Debug)]
 pub(super) struct Draft {
     /// The file as it was committed before. A new file has no lines.
-    pub(super) before: Entry,
+    pub(super) before: order::Entry,
     pub(super) text: Vec<u8>,
     lines: u64,
     /// The sum of the last line.
@@ -27,7 +28,7 @@ pub(super) struct Draft {
 }
 
 impl Draft {
-    pub(super) fn new(before: Entry) -> Self {
+    pub(super) fn new(before: order::Entry) -> Self {
         Self { sum: before.sum, before, text: Vec::new(), lines: 0 }
     }
 
@@ -37,9 +38,9 @@ impl Draft {
     }
 
     /// The file with its new lines.
-    pub(super) fn after(&self) -> Entry {
-        let Entry { file, path, length, lines, .. } = self.before.clone();
-        Entry { file, path, length: length + self.text.len() as u64, lines: lines + self.lines, sum: self.sum }
+    pub(super) fn after(&self) -> order::Entry {
+        let order::Entry { file, path, length, lines, .. } = self.before.clone();
+        order::Entry { file, path, length: length + self.text.len() as u64, lines: lines + self.lines, sum: self.sum }
     }
 
     /// Adds a line.
@@ -66,10 +67,11 @@ impl Plan {
         if self.removed.contains(&file) {
             return None;
         }
-        if !self.drafts.contains_key(&file) {
-            self.drafts.insert(file, Draft::new(known.files.get(&file)?.clone()));
-        }
-        Some(self.drafts.get_mut(&file)?.push(line))
+        let draft = match self.drafts.entry(file) {
+            Entry::Occupied(found) => found.into_mut(),
+            Entry::Vacant(free) => free.insert(Draft::new(known.files.get(&file)?.clone())),
+        };
+        Some(draft.push(line))
     }
 
     /// Adds the records of a branch at position `from` and after it. Records that are not new are in the file already.
@@ -120,8 +122,8 @@ struct Planner<'a> {
 impl Planner<'_> {
     fn lineages(&mut self, touch: &Touch) {
         let last = self.index.known.last;
-        let homes = touch.homes.iter().filter(|(id, _)| self.index.lives(**id));
-        let homed: BTreeSet<i64> = homes.map(|(_, (lineage, _))| *lineage).collect();
+        let created = touch.homes.iter().filter(|(id, _)| self.index.lives(**id));
+        let homed: BTreeSet<i64> = created.map(|(_, (lineage, _))| *lineage).collect();
         // A file whose lineage has ended goes when its last branch goes.
         let emptied = touch.branches.iter().filter(|id| **id <= last.branch && !self.index.lives(**id));
         for (file, _) in emptied.filter_map(|id| self.index.homes.get(id)) {
@@ -292,6 +294,6 @@ impl Index {
         let mut paths = (1..).map(|generation| names::path(&folder, stem, generation));
         let path = paths.find(|path| !self.tables.contents.has_path(path)).unwrap_or_default();
         self.tables.contents.add(file, &path);
-        Draft::new(Entry { file, path, length: 0, lines: 0, sum: Sum::default() })
+        Draft::new(order::Entry { file, path, length: 0, lines: 0, sum: Sum::default() })
     }
 }

@@ -159,7 +159,7 @@ pub(super) struct Checkpointed<'a, P> {
     exempt: bool,
     #[serde(borrow, default, deserialize_with = "some", skip_serializing_if = "Option::is_none")]
     meta: Option<&'a RawValue>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(borrow, default, skip_serializing_if = "Option::is_none")]
     meta_base64: Option<Base64<'a>>,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     logs: Vec<LogEnd<'a>>,
@@ -187,7 +187,7 @@ pub(super) struct Named<'a> {
     tag: Cow<'a, str>,
     #[serde(borrow, default, deserialize_with = "some", skip_serializing_if = "Option::is_none")]
     value: Option<&'a RawValue>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(borrow, default, skip_serializing_if = "Option::is_none")]
     base64: Option<Base64<'a>>,
 }
 
@@ -279,7 +279,7 @@ pub(super) struct Recorded<'a> {
     tag: Cow<'a, str>,
     #[serde(borrow, default, deserialize_with = "some", skip_serializing_if = "Option::is_none")]
     value: Option<&'a RawValue>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(borrow, default, skip_serializing_if = "Option::is_none")]
     base64: Option<Base64<'a>>,
 }
 
@@ -344,9 +344,6 @@ fn to_hex(bytes: &[u8]) -> String {
 }
 
 fn from_hex(text: &str) -> Option<Vec<u8>> {
-    let digit = |byte: u8| char::from(byte).to_digit(16).and_then(|digit| u8::try_from(digit).ok());
-    if !text.len().is_multiple_of(2) {
-        return None;
-    }
-    text.as_bytes().chunks(2).map(|pair| Some(digit(pair[0])? << 4 | digit(pair[1])?)).collect()
+    let byte = |at| u8::from_str_radix(text.get(at..at + 2)?, 16).ok();
+    (0..text.len()).step_by(2).map(byte).collect()
 }

@@ -31,7 +31,7 @@ pub(crate) struct Tables<C: Contents> {
     pub(crate) last_branch: BranchId,
     /// The undo list of the current unit, in the order of the changes. `None` if the unit cannot fail after its first
     /// change.
-    undo: Option<Changes<C>>,
+    pub(super) undo: Option<Changes<C>>,
     /// The changes of the units that were applied, in their order, if [`Contents::LISTS_CHANGES`].
     pub(crate) changes: Changes<C>,
 }
@@ -85,22 +85,9 @@ impl<C: Contents> Tables<C> {
         }
     }
 
-    /// Begins a unit. If `undo` is true, the changes are recorded so that [`Tables::roll_back`] can undo them.
-    pub(crate) fn begin(&mut self, undo: bool) {
-        self.undo = (undo || C::LISTS_CHANGES).then(Vec::new);
-    }
-
-    /// Ends a unit and keeps its changes.
-    pub(crate) fn commit(&mut self) {
-        let changes = self.undo.take();
-        if C::LISTS_CHANGES {
-            self.changes.extend(changes.into_iter().flatten());
-        }
-    }
-
-    /// Undoes the changes of the unit. Numbers that the unit used are not used again.
-    pub(crate) fn roll_back(&mut self) {
-        for change in self.undo.take().into_iter().flatten().rev() {
+    /// Undoes the changes of a unit. Numbers that the unit used are not used again.
+    pub(super) fn roll_back(&mut self, changes: Changes<C>) {
+        for change in changes.into_iter().rev() {
             match change {
                 Undo::Insert(seq) => drop(self.remove_row(seq)),
                 Undo::Remove(seq, row) => self.insert_row(seq, row),
@@ -123,7 +110,7 @@ impl<C: Contents> Tables<C> {
     }
 
     /// Records how to undo a change, if the unit needs an undo list.
-    pub(crate) fn remember(&mut self, change: impl FnOnce() -> Undo<C::Payload, C::Record>) {
+    pub(super) fn remember(&mut self, change: impl FnOnce() -> Undo<C::Payload, C::Record>) {
         if let Some(undo) = &mut self.undo {
             undo.push(change());
         }

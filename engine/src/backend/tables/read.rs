@@ -26,13 +26,10 @@ impl<C: Contents> Tables<C> {
         };
         Ok(match query {
             Query::Get { contract, id } => whole(self.find(*contract, id))?,
-            Query::Newest { contract, lineage, label } => {
-                let lineage_row = self.lineage_row(*contract, lineage);
-                let order = lineage_row.and_then(|lineage_row| match label {
-                    Some(label) => lineage_row.labels.get(label),
-                    None => Some(&lineage_row.order),
-                });
-                whole(self.newest(order))?
+            Query::Newest { contract, lineage, label: None } => whole(self.newest_of(*contract, lineage))?,
+            Query::Newest { contract, lineage, label: Some(label) } => {
+                let row = self.lineage_row(*contract, lineage);
+                whole(self.newest(row.and_then(|row| row.labels.get(label))))?
             }
             Query::Tuple { contract, pick } => Answer::Tuple(self.tuple(*contract, pick)?),
             Query::Ancestors(wanted) => {
@@ -102,7 +99,12 @@ impl<C: Contents> Tables<C> {
         self.lineages.get(position)
     }
 
-    pub(crate) fn newest(&self, order: Option<&Ordered>) -> Option<&Arc<Row<C::Payload>>> {
+    /// Returns the newest checkpoint of a lineage.
+    pub(super) fn newest_of(&self, contract: ContractId, lineage: &str) -> Option<&Arc<Row<C::Payload>>> {
+        self.newest(self.lineage_row(contract, lineage).map(|row| &row.order))
+    }
+
+    fn newest(&self, order: Option<&Ordered>) -> Option<&Arc<Row<C::Payload>>> {
         order?.last().and_then(|(_, seq)| self.rows.get(seq))
     }
 
@@ -123,9 +125,7 @@ impl<C: Contents> Tables<C> {
     fn pick(&self, contract: ContractId, pick: &Pick) -> Option<&Arc<Row<C::Payload>>> {
         match pick {
             Pick::Id(id) => self.find(contract, id),
-            Pick::Newest(lineage) => {
-                self.newest(self.lineage_row(contract, lineage).map(|lineage_row| &lineage_row.order))
-            }
+            Pick::Newest(lineage) => self.newest_of(contract, lineage),
         }
     }
 
