@@ -81,33 +81,3 @@ fn depth(text: &[u8]) -> usize {
     }
     deepest
 }
-
-#[cfg(test)]
-mod tests {
-    use super::super::records::some;
-    use super::*;
-
-    #[derive(Deserialize, Serialize)]
-    struct Value<'a> {
-        #[serde(borrow, default, deserialize_with = "some", skip_serializing_if = "Option::is_none")]
-        value: Option<&'a RawValue>,
-        #[serde(borrow)]
-        base64: Option<Base64<'a>>,
-    }
-
-    #[test]
-    fn json_is_embedded_where_that_is_exact() {
-        let deep = |levels| "[".repeat(levels) + &"]".repeat(levels);
-        let json = ["null", "{\"a\": 1e400,  \"a\":[\"\\ud800 \u{2028}\\\"[\"]}", "\"\"", "-0", "1.0", &deep(100)];
-        let others = [&b""[..], b" 1", b"1 ", b"[1,\n2]", b"{", b"\xff", b"1 2", &deep(101).into_bytes()];
-        for (bytes, embedded) in
-            json.iter().map(|text| (text.as_bytes(), true)).chain(others.map(|bytes| (bytes, false)))
-        {
-            let (value, base64) = fields(bytes);
-            let line = serde_json::to_string(&Value { value, base64 }).unwrap();
-            assert_eq!(line.contains("\"value\":"), embedded, "{line}");
-            let Value { value, base64 } = serde_json::from_str(&line).unwrap();
-            assert_eq!(super::bytes((value, base64)).unwrap(), bytes);
-        }
-    }
-}

@@ -120,29 +120,3 @@ pub(super) fn parse<'a, T: Deserialize<'a>>(text: &'a str) -> Result<T> {
 pub(super) fn unreadable() -> Error {
     Error::new(Code::Corrupt, "the line does not say what it should")
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    const AT: At = At { file: 3, line: 9, before: Sum(7) };
-
-    #[test]
-    fn a_line_is_whole_at_its_place_only() {
-        let mut line = Vec::new();
-        push(&mut line, &serde_json::json!({ "ended": true }), AT);
-        line.pop();
-        assert_eq!(verify(&line, AT).unwrap().0, "{\"ended\":true,\"sum\":\"eb99b7397e162ab9\"}");
-        for at in [At { line: 8, ..AT }, At { file: 2, ..AT }, At { before: Sum(6), ..AT }] {
-            assert_eq!(verify(&line, at).unwrap_err().code(), Code::Corrupt);
-        }
-        for at in 0..line.len() {
-            for flip in [1, 0x20, 0x80] {
-                let mut damaged = line.clone();
-                damaged[at] ^= flip;
-                assert_eq!(verify(&damaged, AT).unwrap_err().code(), Code::Corrupt);
-            }
-            assert_eq!(verify(&line[..at], AT).unwrap_err().code(), Code::Corrupt);
-        }
-    }
-}
