@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use serde_json::value::RawValue;
 
-use super::files::{Files, KeptRecord, Place};
+use super::files::{Files, KeptPayload, KeptRecord, Place};
 use super::line::{At, Sum, unreadable};
 use super::order::{Commit, Entry, Known, News};
 use super::records::{self, Line};
@@ -164,7 +164,7 @@ impl Index {
             }
             Line::Checkpoint(checkpoint) => {
                 let seq = checkpoint.seq;
-                let row = checkpoint.row(contract, (position, name), place)?;
+                let row = checkpoint.row(contract, (position, name), KeptPayload::At(place))?;
                 row.marks.iter().filter_map(|mark| mark.end).for_each(|end| self.tables.count(end));
                 self.tables.insert_row(seq, row);
             }

@@ -14,7 +14,6 @@ use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::value::RawValue;
 
 use super::embed::{self, Base64};
-use super::files::{KeptPayload, Place};
 use super::line::{self, At, Sum, unreadable};
 use crate::backend::logs::{BranchId, End, Mark};
 use crate::backend::tables::{First, Row, TaskRow};
@@ -216,7 +215,7 @@ impl<'a> Named<'a> {
 }
 
 impl<'a> Checkpointed<'a, Vec<Named<'a>>> {
-    pub(super) fn new(seq: Seq, row: &'a Row<KeptPayload>, payload: &'a Payload) -> Self {
+    pub(super) fn new<K>(seq: Seq, row: &'a Row<K>, payload: &'a Payload) -> Self {
         let Row { header, marks, bytes, .. } = row;
         let (meta, meta_base64) = embed::fields(&header.meta);
         Self {
@@ -244,8 +243,8 @@ impl<'a> Checkpointed<'a, Vec<Named<'a>>> {
 }
 
 impl<P> Checkpointed<'_, P> {
-    /// The checkpoint as the tables have it. Its parts stay at their place.
-    pub(super) fn row(self, contract: ContractId, lineage: (i64, &str), place: Place) -> Result<Arc<Row<KeptPayload>>> {
+    /// The checkpoint as the tables have it, with the place of its parts.
+    pub(super) fn row<K>(self, contract: ContractId, lineage: (i64, &str), payload: K) -> Result<Arc<Row<K>>> {
         let header = Header {
             contract,
             lineage: lineage.1.to_owned(),
@@ -261,7 +260,6 @@ impl<P> Checkpointed<'_, P> {
             meta: embed::bytes((self.meta, self.meta_base64))?,
         };
         let marks = self.logs.into_iter().map(Mark::from).collect();
-        let payload = KeptPayload::At(place);
         Ok(Arc::new(Row { header, payload, marks, lineage: lineage.0, bytes: self.bytes }))
     }
 }
