@@ -217,14 +217,13 @@ fn move_head(rows: &mut impl LogRows, of: LogName<'_>, end: Option<End>) -> Resu
     free(rows, head.into_iter().map(|head| head.branch))
 }
 
-/// Removes all logs of a lineage. Returns true if the lineage had logs.
-pub(crate) fn remove_all(rows: &mut impl LogRows, lin: i64) -> Result<bool> {
+/// Removes all logs of a lineage.
+pub(crate) fn remove_all(rows: &mut impl LogRows, lin: i64) -> Result<()> {
     let heads = rows.heads(lin)?;
     for (log, _) in &heads {
         rows.remove_head(lin, log)?;
     }
-    free(rows, heads.iter().map(|(_, head)| head.branch))?;
-    Ok(!heads.is_empty())
+    free(rows, heads.iter().map(|(_, head)| head.branch))
 }
 
 /// Returns the marks of a new checkpoint. `lin` is the number of the checkpoint's lineage, or `None` if the lineage
@@ -331,7 +330,9 @@ struct Run {
 fn runs(rows: &impl LogRows, end: Option<End>, from: u64) -> Result<Vec<Run>> {
     let (mut runs, mut next) = (Vec::new(), end);
     while let Some(End { branch, length }) = next.filter(|end| end.length > from) {
-        let found = known(rows, branch)?;
+        let Some(found) = rows.branch(branch)? else {
+            return Err(corrupt(&format!("branch {branch} of it is missing")));
+        };
         // Each step must reach a branch with a lower start position. Otherwise the loop might never end.
         if found.start() >= length {
             return Err(corrupt("one of its branches begins after the end of the log"));
@@ -369,10 +370,6 @@ fn free(rows: &mut impl LogRows, branches: impl IntoIterator<Item = BranchId>) -
         }
     }
     Ok(())
-}
-
-fn known(rows: &impl LogRows, id: BranchId) -> Result<Branch> {
-    rows.branch(id)?.ok_or_else(|| corrupt(&format!("branch {id} of it is missing")))
 }
 
 fn length(end: Option<End>) -> u64 {

@@ -27,18 +27,10 @@ pub(crate) trait Payloads {
 /// together, the delta is not stored as a keyframe.
 pub(crate) fn remove(payloads: &mut impl Payloads, victims: &[Seq]) -> Result<i64> {
     let going: HashSet<Seq> = victims.iter().copied().collect();
-    // Delete the payloads only after all dependants are stored again, because a dependant is read through its base.
-    let grown = rebase_dependants(payloads, victims, &going)?;
-    Ok(payloads.delete(victims, &going)? - grown)
-}
-
-/// Stores the deltas against these payloads as keyframes. Returns the number of bytes by which their stored size grows.
-fn rebase_dependants(payloads: &mut impl Payloads, bases: &[Seq], going: &HashSet<Seq>) -> Result<i64> {
-    let mut grown = 0;
-    let mut bases = bases.to_vec();
-    let mut seen = HashSet::new();
+    let (mut grown, mut seen) = (0, HashSet::new());
+    let mut bases = victims.to_vec();
     while !bases.is_empty() {
-        for dependant in payloads.dependants(&std::mem::take(&mut bases), going)? {
+        for dependant in payloads.dependants(&std::mem::take(&mut bases), &going)? {
             if !seen.insert(dependant) {
                 continue;
             }
@@ -51,5 +43,6 @@ fn rebase_dependants(payloads: &mut impl Payloads, bases: &[Seq], going: &HashSe
             }
         }
     }
-    Ok(grown)
+    // Delete the payloads only after all dependants are stored again, because a dependant is read through its base.
+    Ok(payloads.delete(victims, &going)? - grown)
 }

@@ -2,7 +2,6 @@
 //! and logs that queries search. [`Contents`] says where the payloads and the records themselves are. An undo list
 //! reverts the changes of a unit that fails.
 
-mod branches;
 mod catalog;
 mod contents;
 mod export;
@@ -15,4 +14,4 @@ mod write;
 
 pub(crate) use self::contents::{Contents, Held, InMemory};
 pub(crate) use self::maps::{Tables, Undo};
-pub(crate) use self::row::{First, Key, Row, Stored, TaskRow};
+pub(crate) use self::row::{BranchRow, First, Key, Row, TaskRow};

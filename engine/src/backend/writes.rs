@@ -102,53 +102,6 @@ mod tests {
 
     use super::*;
 
-    fn write(task: &str, index: i64, claimed_by: Option<&str>, bytes: &'static str) -> Write {
-        let part = Part { name: "a channel".to_owned(), tag: "t".to_owned(), bytes: bytes.into() };
-        Write { task: task.to_owned(), index, claimed_by: claimed_by.map(str::to_owned), part }
-    }
-
-    fn shown(held: &[(i64, Part)]) -> Vec<(i64, &[u8])> {
-        held.iter().map(|(index, part)| (*index, &*part.bytes)).collect()
-    }
-
-    #[test]
-    fn a_row_comes_back_from_its_envelope() {
-        let writes = [write("t", -1, None, "a"), write("t", 7, None, "b"), write("t", -1, None, "c")];
-        let held = open("id", "t", encode(&writes, false).unwrap().into()).unwrap();
-        assert_eq!(held, merge(Vec::new(), &writes, false));
-        assert_eq!(shown(&held), [(-1, &b"a"[..]), (7, b"b")]);
-        let held = merge(held, &writes, true);
-        assert_eq!(shown(&held), [(-1, &b"c"[..]), (7, b"b")]);
-        let error = open("id", "t", vec![1, 2, 3]).unwrap_err();
-        assert!(error.code() == Code::Corrupt && error.message().contains("\"id\""), "{error}");
-    }
-
-    #[test]
-    fn only_what_one_task_writes_unclaimed_is_encoded_early() {
-        assert_eq!(encode(&[], true), None);
-        assert_eq!(encode(&[write("t", 0, None, "a"), write("u", 0, None, "b")], true), None);
-        assert_eq!(encode(&[write("t", 0, Some("x"), "a")], true), None);
-    }
-
-    #[test]
-    fn claimed_writes_get_rows_of_their_own_before_the_others() {
-        let writes = [
-            write("t", 0, None, "a"),
-            write("t", 0, Some("x"), "b"),
-            write("t", 1, Some("x"), "c"),
-            write("u", 0, None, "d"),
-            write("t", 1, None, "e"),
-        ];
-        let rows: Vec<_> = by_task(&writes).iter().map(|row| (row.task, row.claimed_by, row.writes.len())).collect();
-        assert_eq!(rows, [("t", Some("x"), 2), ("t", None, 2), ("u", None, 1)]);
-    }
-
-    #[test]
-    fn a_release_leaves_the_last_write_of_each_place() {
-        let writes = vec![write("t", 0, Some("x"), "a"), write("u", 0, Some("x"), "b"), write("t", 0, Some("y"), "c")];
-        assert_eq!(reopen(writes), [write("t", 0, None, "c"), write("u", 0, None, "b")]);
-    }
-
     proptest! {
         #[test]
         fn any_envelope_is_writes_or_an_error(

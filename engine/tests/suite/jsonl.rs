@@ -276,6 +276,26 @@ fn a_line_that_was_changed_by_hand_is_named() {
 }
 
 #[test]
+fn a_line_is_whole_at_its_place_only() {
+    let (_parent, folder) = place();
+    common::save(&mut open(&folder), [draft("a", "a1"), draft("b", "b1")]);
+    let [a, b] = ["agents/a.jsonl", "agents/b.jsonl"].map(|path| folder.join(path));
+    let (of_a, of_b) = (fs::read(&a).unwrap(), fs::read(&b).unwrap());
+    for at in 0..of_a.len() {
+        for flip in [1, 0x20, 0x80] {
+            let mut changed = of_a.clone();
+            changed[at] ^= flip;
+            fs::write(&a, changed).unwrap();
+            damaged(&folder);
+        }
+    }
+    assert_eq!(of_a.len(), of_b.len());
+    fs::write(&a, of_b).unwrap();
+    fs::write(&b, of_a).unwrap();
+    damaged(&folder);
+}
+
+#[test]
 fn an_open_store_reports_damage_where_it_reads() {
     let (_parent, folder) = place();
     let mut store = open(&folder);
@@ -401,6 +421,11 @@ fn any_name_has_a_safe_file() {
         "a\\b",
         "C:\\x",
         " ",
+        ".hidden",
+        "-rf",
+        "com1",
+        "nul.",
+        "console",
     ];
     let all: Vec<&str> = given.into_iter().chain(long.iter().map(String::as_str)).chain(common::HOSTILE).collect();
     let mut store = open(&folder);
@@ -421,7 +446,14 @@ fn any_name_has_a_safe_file() {
     assert_eq!(files.len(), expected.len() + 2);
     let without_case: BTreeSet<String> = files.keys().map(|path| path.to_lowercase()).collect();
     assert_eq!(without_case.len(), files.len(), "names differ where case is ignored");
-    assert!(files.keys().all(|path| path.is_ascii() && path.len() < 140));
+    for stem in files.keys().filter_map(|path| path.strip_prefix("agents/")?.strip_suffix(".jsonl")) {
+        assert!(!stem.starts_with(['.', '-', '@']) && stem.len() < 130, "{stem}");
+        assert!(!["con", "prn", "aux", "nul", "com1"].contains(&stem.split('.').next().unwrap()), "{stem}");
+        assert!(stem.bytes().all(|byte| b"abcdefghijklmnopqrstuvwxyz0123456789._-%~".contains(&byte)), "{stem}");
+    }
+    for path in ["agents/run.jsonl", "agents/%2e.%2f..%2fx.jsonl", "agents/console.jsonl"] {
+        assert!(files.contains_key(path), "{path}");
+    }
 }
 
 #[test]
@@ -463,6 +495,25 @@ fn every_line_is_json_that_a_person_can_read() {
     }
     assert_eq!((checkpoints, records, written), (1, 1, 1));
     assert!(fs::read_to_string(folder.join("agents/run-1.jsonl")).unwrap().contains(state), "byte for byte");
+    assert_eq!(get(&mut open(&folder), "a1").unwrap(), saved.0);
+}
+
+#[test]
+fn a_value_is_embedded_where_that_is_exact() {
+    let (_parent, folder) = place();
+    let deep = |levels| "[".repeat(levels) + &"]".repeat(levels);
+    let json = ["null", "{\"a\": 1e400,  \"a\":[\"\\ud800 \u{2028}\\\"[\"]}", "\"\"", "-0", "1.0", &deep(100)];
+    let deeper = deep(101);
+    let others = [&b""[..], b" 1", b"1 ", b"[1,\n2]", b"{", b"\xff", b"1 2", deeper.as_bytes()];
+    let values = json.iter().map(|text| text.as_bytes()).chain(others);
+    let parts = values.enumerate().map(|(at, bytes)| part(&format!("{at:02}"), "t", bytes.to_vec())).collect();
+    let saved = draft("run-1", "a1").parts(parts);
+    common::save(&mut open(&folder), [saved.clone()]);
+    let text = fs::read_to_string(folder.join("agents/run-1.jsonl")).unwrap();
+    for text_of_value in json {
+        assert!(text.contains(&format!("\"value\":{text_of_value}}}")), "{text_of_value}");
+    }
+    assert_eq!(text.matches("\"base64\":").count(), others.len());
     assert_eq!(get(&mut open(&folder), "a1").unwrap(), saved.0);
 }
 

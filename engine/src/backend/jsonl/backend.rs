@@ -19,7 +19,7 @@ use crate::op::{Applied, Unit};
 use crate::options::{Durability, Options as StoreOptions};
 use crate::query::{Answer, Query};
 use crate::record::Notice;
-use crate::retention::{self, Ledger, Prune, Pruned};
+use crate::retention::{Prune, Pruned};
 
 /// The number of times that a query begins anew because another process has written a file anew.
 const ATTEMPTS: usize = 10;
@@ -47,10 +47,9 @@ impl Jsonl {
     }
 
     fn open_folder(options: &Options) -> Result<Self> {
-        let (folder, lock) =
-            if options.read_only { folder::find(&options.path)? } else { folder::prepare(&options.path)? };
+        let folder = if options.read_only { folder::find(&options.path)? } else { folder::prepare(&options.path)? };
         let mut opened = Self {
-            lock: Lock::open(lock, options.read_only, options.busy_timeout)?,
+            lock: Lock::open(folder.join(folder::LOCK), options.read_only, options.busy_timeout)?,
             folder,
             durability: options.durability,
             names: options.names,
@@ -101,18 +100,31 @@ impl Jsonl {
         Ok(index)
     }
 
-    /// Changes the store. Either all changes of `work` are committed, or none.
-    fn write<T>(&mut self, work: impl FnOnce(&mut Index) -> T) -> Result<T> {
+    /// Changes the folder under an exclusive lock, with an index that shows all earlier changes. After an error, the folder
+    /// is read again.
+    pub(super) fn change<T>(&mut self, work: impl FnOnce(&mut Index) -> Result<T>) -> Result<T> {
         let _held = self.lock.wait(Kind::Exclusive)?;
         self.refresh_to_write()?;
         let Some(mut index) = self.index.take() else { return Err(Error::poisoned()) };
-        let done = work(&mut index);
-        let changes = std::mem::take(&mut index.tables.changes);
-        let plan = plan(&index, self.names, changes);
-        self.grown.extend(plan.drafts.keys());
-        index.commit(self.durability, plan)?;
+        let done = work(&mut index)?;
         self.index = Some(index);
         Ok(done)
+    }
+
+    /// Changes the store. Either all changes of `work` are committed, or none.
+    fn write<T>(&mut self, work: impl FnOnce(&mut Index) -> T) -> Result<T> {
+        let (names, durability) = (self.names, self.durability);
+        let mut grown = std::mem::take(&mut self.grown);
+        let done = self.change(|index| {
+            let done = work(index);
+            let changes = std::mem::take(&mut index.tables.changes);
+            let plan = plan(index, names, changes);
+            grown.extend(plan.drafts.keys());
+            index.commit(durability, plan)?;
+            Ok(done)
+        });
+        self.grown = grown;
+        done
     }
 
     /// The index, with everything that was committed before the call.
@@ -187,16 +199,12 @@ impl Backend for Jsonl {
     }
 
     fn prune(&mut self, prune: &Prune) -> Result<Pruned> {
-        self.write(|index| {
-            let plan = retention::plan(&index.tables, prune, &mut Ledger::default())?;
-            let (bytes, lineages) = index.tables.alone(|tables| tables.remove_all(&plan.victims))?;
-            Ok(plan.done(bytes, lineages))
-        })?
+        self.write(|index| index.tables.prune(prune))?
     }
 
     fn sweep(&mut self) -> Result<bool> {
         let grown = std::mem::take(&mut self.grown);
-        self.compact_some(&grown)
+        self.compact_some(&grown).map(|()| false)
     }
 
     fn vacuum(&mut self) -> Result<()> {

@@ -1,16 +1,17 @@
 //! Verifies all lines of a store, also if some of them are damaged.
 
-use super::any_line::Line;
 use super::backend::Jsonl;
-use super::delta::{Delta, Source};
 use super::files::{Files, KeptPayload, KeptRecord, Place};
-use super::index::Index;
-use super::line::{self, At, END, Sum};
+use super::index::{self, Index};
+use super::line::{self, At, END, Sum, unreadable};
 use super::lock;
-use super::order::{Known, News};
-use super::records::{Checkpointed, Recorded};
+use super::order::Known;
+use super::records::{self, Line};
 use crate::check::{CheckCursor, CheckPage, Finding, FindingCode, Severity};
 use crate::error::{Code, Error, Result};
+use crate::record::ContractId;
+
+const REMEDY: &str = "restore the folder from a backup, or from version control";
 
 /// The position of a check: the next line.
 #[derive(Clone, Copy, Debug, Default)]
@@ -56,9 +57,8 @@ impl Jsonl {
         if let (None, Some(index)) = (&damage, &self.index) {
             return Ok(Check::new(&index.known, &index.tables.contents, Some(index)).page(cursor, limit));
         }
-        let known = match Known::default().news(&self.folder) {
-            Ok(News::Anew { known, .. }) => known,
-            Ok(News::Commits(_)) => Known::default(),
+        let known = match Known::load(&self.folder) {
+            Ok(known) => known,
             Err(error) if error.code() == Code::Corrupt => {
                 return Ok(CheckPage { findings: vec![finding(None, error.message())], ..CheckPage::default() });
             }
@@ -135,65 +135,72 @@ impl<'a> Check<'a> {
         end.and_then(|end| line::stored_sum(&end)).unwrap_or_default()
     }
 
-    /// What a file holds, if the check goes on in the middle of it.
+    /// The contract of a file and its lineage, if the check goes on in the middle of the file.
     fn source(&self, file: u64, cursor: Cursor) -> Option<Source> {
         if cursor.line == 0 {
             return None;
         }
-        let known = self.index.and_then(|index| index.sources.get(&file)).map(|known| known.source.clone());
-        known.or_else(|| {
-            let length = self.known.files.get(&file)?.length;
-            let bytes = self.files.read(file, 0, length).ok()?;
-            let first = bytes.split(|byte| *byte == b'\n').next()?;
-            Delta::default().open(first, At::first(file)).ok().map(|(source, _)| source)
-        })
+        let known = self.index.and_then(|index| index.sources.get(&file));
+        if let Some(index::Source { contract, lineage, .. }) = known {
+            return Some((*contract, lineage.as_ref().map(|(_, name)| name.clone())));
+        }
+        let bytes = self.files.read(file, 0, self.known.files.get(&file)?.length).ok()?;
+        let first = bytes.split(|byte| *byte == b'\n').next()?;
+        source_of(&records::read(first, At::first(file)).ok()?.0)
     }
 
     /// Verifies a line with all that it holds, and counts it.
     fn line(&mut self, source: &mut Option<Source>, text: &[u8], place: Place) -> Result<()> {
+        let line: Line<'_> = records::read(text, place.at)?.0;
         if place.at.line == 1 {
-            *source = Some(Delta::default().open(text, place.at)?.0);
-            return Ok(());
-        }
-        let Line { checkpoint, record, writes, .. } = line::parse(line::verify(text, place.at)?.0)?;
-        if let Some(source) = source {
-            Delta::default().add(source, text, place)?;
+            *source = source_of(&line);
+            return if source.is_some() { Ok(()) } else { Err(unreadable()) };
         }
         let counted = &mut self.page.counted;
-        if let Some(checkpoint) = checkpoint {
-            Checkpointed::payload(&checkpoint)?;
-            let row = self.index.and_then(|index| index.tables.rows.get(&checkpoint.seq));
-            if row.is_some_and(|row| matches!(row.checkpoint.payload, KeptPayload::At(at) if at == place)) {
-                (counted.checkpoints, counted.payloads) = (counted.checkpoints + 1, counted.payloads + 1);
+        match line {
+            Line::Checkpoint(checkpoint) => {
+                let row = self.index.and_then(|index| index.tables.rows.get(&checkpoint.seq));
+                checkpoint.payload()?;
+                if row.is_some_and(|row| matches!(row.payload, KeptPayload::At(at) if at == place)) {
+                    (counted.checkpoints, counted.payloads) = (counted.checkpoints + 1, counted.payloads + 1);
+                }
             }
-        } else if let Some(record) = record {
-            let (branch, at) = (record.branch, record.at);
-            Recorded::record(record)?;
-            let stored = self.index.and_then(|index| index.tables.logs.branches.get(&branch));
-            let kept = stored
-                .and_then(|stored| stored.records.get(usize::try_from(at.checked_sub(stored.branch.start())?).ok()?));
-            if matches!(kept, Some(KeptRecord::At { place: at, .. }) if *at == place) {
-                counted.records += 1;
+            Line::Record(record) => {
+                let row = self.index.and_then(|index| index.tables.branches.get(&record.branch));
+                let kept = row
+                    .and_then(|row| row.records.get(usize::try_from(record.at.checked_sub(row.branch.start())?).ok()?));
+                record.record()?;
+                if matches!(kept, Some(KeptRecord::At { place: at, .. }) if *at == place) {
+                    counted.records += 1;
+                }
             }
-        } else if writes.is_some() {
-            counted.writes += 1;
+            Line::Writes(writes) => {
+                writes.into_row()?;
+                counted.writes += 1;
+            }
+            _ => {}
         }
         Ok(())
     }
 }
 
+/// The contract of a file, and the name of its lineage if it has one.
+type Source = (ContractId, Option<String>);
+
+/// What the first line of a file says.
+fn source_of(line: &Line<'_>) -> Option<Source> {
+    match line {
+        Line::Lineage { contract, name, .. } => Some((ContractId(*contract), Some(name.clone().into_owned()))),
+        Line::PendingWrites { contract, .. } => Some((ContractId(*contract), None)),
+        _ => None,
+    }
+}
+
 fn finding(source: Option<&Source>, message: &str) -> Finding {
-    let lineage = source.and_then(|source| match &source.kind {
-        super::delta::Kind::Lineage(_, name) => Some(name.clone()),
-        super::delta::Kind::Writes => None,
-    });
+    let (contract, lineage) = source.cloned().unzip();
     Finding {
-        code: FindingCode::Corrupt,
-        severity: Severity::Error,
-        message: message.to_owned(),
-        remedy: "restore the folder from a backup, or from version control",
-        contract: source.map(|source| source.contract),
-        lineage,
-        id: None,
+        contract,
+        lineage: lineage.flatten(),
+        ..Finding::new(FindingCode::Corrupt, Severity::Error, message, REMEDY)
     }
 }

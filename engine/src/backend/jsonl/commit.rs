@@ -6,7 +6,7 @@ use std::io::{ErrorKind, Seek, SeekFrom, Write};
 
 use super::folder::create_folder;
 use super::index::Index;
-use super::order::{Commit, Last, OrderEnd};
+use super::order::{Commit, Last};
 use super::plan::{Draft, Plan};
 use crate::backend::disk::{create, failed, sync_folder};
 use crate::error::{Code, Error, Result};
@@ -23,21 +23,23 @@ impl Index {
         if plan.drafts.is_empty() && plan.removed.is_empty() {
             return Ok(());
         }
-        let (commit, end) = self.write(durability, &plan.drafts, &plan.removed)?;
-        let removed: Vec<_> = plan.removed.iter().map(|file| self.tables.contents.path(*file)).collect();
-        self.known.accept(commit, end);
-        self.settle(plan);
-        self.delete(&removed);
+        let commit = self.write(durability, &plan.drafts, &plan.removed)?;
+        self.known.accept(commit);
+        for file in plan.removed {
+            let path = self.tables.contents.path(file);
+            self.forget(file);
+            self.delete(&path);
+        }
         Ok(())
     }
 
-    /// Writes files and the line that commits them. Returns the commit, and the end of the commit log.
+    /// Writes files and the line that commits them.
     pub(super) fn write(
         &self,
         durability: Durability,
         drafts: &BTreeMap<u64, Draft>,
         removed: &BTreeSet<u64>,
-    ) -> Result<(Commit, OrderEnd)> {
+    ) -> Result<Commit> {
         // An unsynced commit may be lost. If it removes a file, the commits before it need the file again.
         let sync = match durability {
             Durability::Full => true,
@@ -54,24 +56,22 @@ impl Index {
         let last = Last {
             seq: self.tables.last_seq,
             lineage: self.tables.last_position,
-            branch: self.tables.logs.last_branch,
+            branch: self.tables.last_branch,
             file: self.known.last.file.max(newest),
         };
         let files = drafts.values().filter(|draft| !removed.contains(&draft.before.file)).map(Draft::after).collect();
         let removed = removed.iter().copied().collect();
-        let commit = Commit { number: self.known.commit + 1, synced: sync, last, files, removed };
-        match self.known.append(&self.tables.contents.folder, &commit, sync) {
-            Ok(end) => Ok((commit, end)),
-            Err((error, true)) => Err(error.with_outcome_unknown()),
-            Err((error, false)) => Err(error),
-        }
+        let number = self.known.commit + 1;
+        let mut commit = Commit { number, synced: sync, last, files, removed, end: Default::default() };
+        self.known.append(&self.tables.contents.folder, &mut commit)?;
+        Ok(commit)
     }
 
     fn write_draft(&self, draft: &Draft, sync: bool) -> Result<()> {
         let contents = &self.tables.contents;
         let path = contents.folder.join(&draft.before.path);
         let cannot = |error| failed(error, &format!("\"{}\" cannot be written", path.display()));
-        if draft.new.is_some() {
+        if draft.is_new() {
             if let Some(folder) = path.parent() {
                 match create_folder(folder) {
                     Ok(()) if sync => sync_folder(&contents.folder).map_err(cannot)?,
@@ -85,7 +85,7 @@ impl Index {
                 _ => {}
             }
             let mut file = create(&path).map_err(cannot)?;
-            return file.write_all(draft.text.as_bytes()).map_err(cannot);
+            return file.write_all(&draft.text).map_err(cannot);
         }
         let write = |mut file: &fs::File| {
             let length = file.metadata()?.len();
@@ -97,7 +97,7 @@ impl Index {
                 file.set_len(draft.before.length)?;
             }
             file.seek(SeekFrom::Start(draft.before.length))?;
-            file.write_all(draft.text.as_bytes())?;
+            file.write_all(&draft.text)?;
             Ok(true)
         };
         contents.close_if_replaced(draft.before.file);
@@ -117,11 +117,8 @@ impl Index {
         let mut folders = BTreeSet::new();
         let old = self.known.unsynced.iter().filter(|file| !drafts.contains_key(file));
         for file in old.chain(drafts.keys()).filter(|file| !removed.contains(file)) {
-            let (path, is_new) = match drafts.get(file) {
-                Some(draft) => (draft.before.path.clone(), draft.new.is_some()),
-                None => (contents.path(*file), true),
-            };
-            let path = contents.folder.join(path);
+            let path = contents.folder.join(contents.path(*file));
+            let is_new = drafts.get(file).is_none_or(Draft::is_new);
             let cannot = |error| failed(error, &format!("\"{}\" cannot be synced", path.display()));
             if is_new {
                 fs::File::options().write(true).open(&path).and_then(|file| file.sync_all()).map_err(cannot)?;
@@ -139,10 +136,8 @@ impl Index {
         Ok(())
     }
 
-    /// Deletes files that were removed. A file that cannot be deleted now is deleted by a later vacuum or opening.
-    pub(super) fn delete(&self, paths: &[String]) {
-        for path in paths {
-            let _ = fs::remove_file(self.tables.contents.folder.join(path));
-        }
+    /// Deletes a file that was removed. If it cannot be deleted now, a later vacuum or opening deletes it.
+    pub(super) fn delete(&self, path: &str) {
+        let _ = fs::remove_file(self.tables.contents.folder.join(path));
     }
 }

@@ -6,9 +6,8 @@ use std::fs::File;
 use std::io::{ErrorKind, Read, Seek, SeekFrom};
 use std::path::PathBuf;
 
-use super::any_line::Line;
-use super::line::{self, At};
-use super::records::{Checkpointed, Recorded, unreadable};
+use super::line::{At, unreadable};
+use super::records::{self, Line, Named};
 use crate::backend::disk::{FileId, failed};
 use crate::backend::tables::{Contents, Held};
 use crate::error::{Code, Error, Result};
@@ -56,6 +55,18 @@ pub(super) enum KeptRecord {
     At { place: Place, key: Option<Box<str>>, size: u64 },
 }
 
+impl From<Payload> for KeptPayload {
+    fn from(payload: Payload) -> Self {
+        Self::Fresh(payload)
+    }
+}
+
+impl From<Record> for KeptRecord {
+    fn from(record: Record) -> Self {
+        Self::Fresh(record)
+    }
+}
+
 impl Held for KeptRecord {
     fn key(&self) -> Option<&str> {
         match self {
@@ -78,34 +89,31 @@ impl Contents for Files {
 
     const LISTS_CHANGES: bool = true;
 
-    fn keep(&self, payload: Payload) -> KeptPayload {
-        KeptPayload::Fresh(payload)
-    }
-
     fn load(&self, payload: &KeptPayload) -> Result<Payload> {
         match payload {
             KeptPayload::Fresh(payload) => Ok(payload.clone()),
             KeptPayload::At(place) => {
                 let bytes = self.read(place.at.file, place.from, place.length)?;
-                let read = || read_payload(&bytes, place.at);
+                let read = || match records::read(&bytes, place.at)?.0 {
+                    Line::Checkpoint(checkpoint) => checkpoint.payload(),
+                    _ => Err(unreadable()),
+                };
                 read().map_err(|error| self.at(place.at, &error))
             }
         }
-    }
-
-    fn keep_record(&self, record: &Record) -> KeptRecord {
-        KeptRecord::Fresh(record.clone())
     }
 
     fn load_records(&self, records: &[KeptRecord]) -> Result<Vec<Record>> {
         let mut found = Vec::with_capacity(records.len());
         let mut rest = records;
         while let Some(first) = rest.first() {
-            let KeptRecord::At { place: first, .. } = first else {
-                let KeptRecord::Fresh(record) = first else { unreachable!("a record has one of two kinds") };
-                found.push(record.clone());
-                rest = &rest[1..];
-                continue;
+            let first = match first {
+                KeptRecord::At { place, .. } => place,
+                KeptRecord::Fresh(record) => {
+                    found.push(record.clone());
+                    rest = &rest[1..];
+                    continue;
+                }
             };
             // Lines that follow each other are read together.
             let mut places = vec![*first];
@@ -227,12 +235,9 @@ impl Files {
     }
 }
 
-fn read_payload(bytes: &[u8], at: At) -> Result<Payload> {
-    let Line { checkpoint, .. } = line::parse(line::verify(bytes, at)?.0)?;
-    checkpoint.as_ref().ok_or_else(unreadable).and_then(Checkpointed::payload)
-}
-
 fn read_record(bytes: &[u8], at: At) -> Result<Record> {
-    let Line { record, .. } = line::parse(line::verify(bytes, at)?.0)?;
-    record.ok_or_else(unreadable).and_then(Recorded::record)
+    match records::read::<Vec<Named<'_>>>(bytes, at)?.0 {
+        Line::Record(record) => record.record(),
+        _ => Err(unreadable()),
+    }
 }

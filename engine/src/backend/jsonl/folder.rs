@@ -13,21 +13,16 @@ pub(super) const ORDER: &str = "order.jsonl";
 pub(super) const NEW_ORDER: &str = "order.jsonl.new";
 /// The commit log before the current one.
 pub(super) const OLD_ORDER: &str = "order.jsonl.old";
-const LOCK: &str = "forkpoint.lock";
+pub(super) const LOCK: &str = "forkpoint.lock";
 
 /// The beginning of the first line of a commit log, without the version.
 const MAGIC: &str = "{\"forkpoint\":\"jsonl\",\"version\":";
 /// The version of the files that this build reads and writes.
 pub(super) const VERSION: u32 = 3;
 
-/// The beginning of the first line of a commit log.
-pub(super) fn begin_order(out: &mut String) {
-    out.extend([MAGIC, &VERSION.to_string(), ","]);
-}
-
-/// Checks the folder, and creates it and its lock file if they do not exist. Returns the path of the folder and of
-/// its lock file. A folder that belongs to others is not changed.
-pub(super) fn prepare(path: &Path) -> Result<(PathBuf, PathBuf)> {
+/// Checks the folder, and creates it if it does not exist. Returns its path. A folder that belongs to others is not
+/// changed.
+pub(super) fn prepare(path: &Path) -> Result<PathBuf> {
     let Some(name) = path.file_name() else {
         return Err(Error::invalid("the path has no name at its end: give the path of a folder"));
     };
@@ -46,20 +41,18 @@ pub(super) fn prepare(path: &Path) -> Result<(PathBuf, PathBuf)> {
         return Err(Error::invalid("the path names something that is not a folder: give the path of a folder"));
     }
     refuse_others(&path)?;
-    let lock = path.join(LOCK);
-    Ok((path, lock))
+    Ok(path)
 }
 
-/// Finds a folder that is only looked at. Returns its path and the path of its lock file.
-pub(super) fn find(path: &Path) -> Result<(PathBuf, PathBuf)> {
+/// Finds a folder that is only looked at. Returns its path.
+pub(super) fn find(path: &Path) -> Result<PathBuf> {
     let missing = |error: std::io::Error| match error.kind() {
         ErrorKind::NotFound => Error::new(Code::NotFound, "there is no such folder of Forkpoint: check the path"),
         _ => failed(error, "the folder cannot be read"),
     };
     let path = fs::canonicalize(path).map_err(missing)?;
     check_magic(File::open(path.join(ORDER)).map_err(missing)?, path.join(LOCK).exists())?;
-    let lock = path.join(LOCK);
-    Ok((path, lock))
+    Ok(path)
 }
 
 /// Creates a folder that only the owner can use.

@@ -4,12 +4,14 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::path::Path;
 use std::sync::Arc;
 
-use super::delta::{Delta, Grown, Kind, NewBranch, Source, Written};
-use super::files::{Files, Place};
-use super::line::{At, Sum};
-use super::order::{Commit, Entry, Known, News, OrderEnd};
-use crate::backend::logs::{BranchId, LogRows};
-use crate::backend::tables::Tables;
+use serde_json::value::RawValue;
+
+use super::files::{Files, KeptPayload, KeptRecord, Place};
+use super::line::{At, Sum, unreadable};
+use super::order::{Commit, Entry, Known, News};
+use super::records::{self, Line};
+use crate::backend::logs::{Branch, BranchId, End, LogRows, Mark};
+use crate::backend::tables::{First, Tables};
 use crate::error::{Code, Error, Result};
 use crate::record::{ContractId, Seq};
 
@@ -17,7 +19,7 @@ use crate::record::{ContractId, Seq};
 pub(super) struct Index {
     pub(super) tables: Tables<Files>,
     pub(super) known: Known,
-    pub(super) sources: BTreeMap<u64, SourceFile>,
+    pub(super) sources: BTreeMap<u64, Source>,
     /// The files of the lineages that there are, by position.
     pub(super) lineages: HashMap<i64, u64>,
     /// The files with pending writes.
@@ -28,8 +30,10 @@ pub(super) struct Index {
 
 /// A file with data.
 #[derive(Debug)]
-pub(super) struct SourceFile {
-    pub(super) source: Source,
+pub(super) struct Source {
+    pub(super) contract: ContractId,
+    /// The position and the name of the file's lineage. `None`: the file holds the pending writes of the contract.
+    pub(super) lineage: Option<(i64, String)>,
     /// The branches whose records are in the file.
     pub(super) branches: BTreeSet<BranchId>,
     /// The file is looked at again for compaction when it has this number of lines.
@@ -69,18 +73,18 @@ impl Index {
     }
 
     /// Goes on to the state after these commits.
-    pub(super) fn advance(&mut self, commits: Vec<(Commit, OrderEnd)>) -> Result<()> {
+    pub(super) fn advance(&mut self, commits: Vec<Commit>) -> Result<()> {
         if commits.is_empty() {
             return Ok(());
         }
         let mut changed = BTreeMap::new();
-        for (commit, _) in &commits {
+        for commit in &commits {
             changed.extend(commit.files.iter().map(|entry| (entry.file, Some(entry.clone()))));
             changed.extend(commit.removed.iter().map(|file| (*file, None)));
         }
         self.change(&changed)?;
-        for (commit, end) in commits {
-            self.known.accept(commit, end);
+        for commit in commits {
+            self.known.accept(commit);
         }
         self.count_on();
         Ok(())
@@ -90,173 +94,186 @@ impl Index {
     fn count_on(&mut self) {
         let last = self.known.last;
         (self.tables.last_seq, self.tables.last_position) = (last.seq, last.lineage);
-        self.tables.logs.last_branch = last.branch;
+        self.tables.last_branch = last.branch;
     }
 
     /// Reads the new lines of files. `None` is a file that was removed.
+    ///
+    /// The order of files has no meaning, but removed files come first: another file may hold what was in them.
     fn change(&mut self, changed: &BTreeMap<u64, Option<Entry>>) -> Result<()> {
-        let gone = changed.iter().filter(|(_, entry)| entry.is_none()).map(|(file, _)| *file);
-        let gone: Vec<u64> = gone.filter(|file| self.known.files.contains_key(file)).collect();
-        for file in &gone {
-            self.tables.contents.forget(*file);
-        }
-        let (mut delta, mut opened) = (Delta::default(), Vec::new());
-        for entry in changed.values().flatten() {
-            let before = self.known.files.get(&entry.file).cloned();
-            if before.as_ref().is_some_and(|before| before.length > entry.length) {
-                let message = format!("{}: the commit log says that it became shorter", entry.path);
-                return Err(Error::new(Code::Corrupt, format!("{message}; restore the folder from a backup")));
-            }
-            self.read(&mut delta, &mut opened, before.as_ref(), entry)?;
-        }
-        self.apply(delta, &gone);
-        for (file, source) in opened {
-            if source.kind == Kind::Writes {
-                self.writes.insert(source.contract, file);
-            }
-        }
-        Ok(())
+        let gone = changed.iter().filter(|(_, entry)| entry.is_none());
+        gone.for_each(|(file, _)| self.forget(*file));
+        changed.values().flatten().try_for_each(|entry| self.read(entry))
     }
 
     /// Reads the new lines of a file.
-    fn read(
-        &mut self,
-        delta: &mut Delta,
-        opened: &mut Vec<(u64, Source)>,
-        before: Option<&Entry>,
-        entry: &Entry,
-    ) -> Result<()> {
+    fn read(&mut self, entry: &Entry) -> Result<()> {
         let file = entry.file;
-        let (mut from, line, sum) =
-            before.map_or((0, 0, Sum::default()), |before| (before.length, before.lines, before.sum));
+        let (mut from, line, before) = self
+            .known
+            .files
+            .get(&file)
+            .map_or((0, 0, Sum::default()), |before| (before.length, before.lines, before.sum));
+        let damaged =
+            |why: String| Error::new(Code::Corrupt, format!("{}: {why}; restore the folder from a backup", entry.path));
+        let Some(length) = entry.length.checked_sub(from) else {
+            return Err(damaged("the commit log says that it became shorter".to_owned()));
+        };
         self.tables.contents.add(file, &entry.path);
-        let bytes = self.tables.contents.read_new(file, from, entry.length - from)?;
-        let mut at = At { file, line, before: sum };
-        let mut source = self.sources.get(&file).map(|known| known.source.clone());
+        let bytes = self.tables.contents.read_new(file, from, length)?;
+        let mut at = At { file, line, before };
         for text in bytes.split_inclusive(|byte| *byte == b'\n') {
             at.line += 1;
             let text = text.strip_suffix(b"\n").unwrap_or(text);
             let length = text.len() as u64;
-            let place = Place { at, from, length };
-            let read = match &source {
-                Some(source) => delta.add(source, text, place),
-                None => delta.open(text, at).map(|(found, sum)| {
-                    opened.push((file, found.clone()));
-                    let known = SourceFile { source: found.clone(), branches: BTreeSet::new(), look_at: 0 };
-                    self.sources.insert(file, known);
-                    source = Some(found);
-                    sum
-                }),
-            };
+            let read = records::read(text, at)
+                .and_then(|(line, sum)| self.apply(line, Place { at, from, length }).map(|()| sum));
             at.before = read.map_err(|error| self.tables.contents.at(at, &error))?;
             from += length + 1;
         }
         if (at.line, at.before, from) != (entry.lines, entry.sum, entry.length) {
-            let message = format!("{}: it does not have the {} lines that were committed", entry.path, entry.lines);
-            return Err(Error::new(Code::Corrupt, format!("{message}; restore the folder from a backup")));
+            return Err(damaged(format!("it does not have the {} lines that were committed", entry.lines)));
         }
         Ok(())
     }
 
-    fn apply(&mut self, delta: Delta, gone: &[u64]) {
-        let Delta { begun, mut ended, firsts, rows, mut removed, touched, branches, grown, .. } = delta;
-        let mut removed_branches = delta.removed_branches;
-        for file in gone {
-            let Some(SourceFile { source, branches: homed, .. }) = self.sources.remove(file) else { continue };
-            match source.kind {
-                Kind::Lineage(position, _) => {
-                    if self.lineages.get(&position) == Some(file) {
-                        ended.insert(position);
+    /// Brings the index to the state after a line.
+    fn apply(&mut self, line: Line<'_, &RawValue>, place: Place) -> Result<()> {
+        let file = place.at.file;
+        let Some(Source { contract, lineage, .. }) = self.sources.get(&file) else {
+            return match line {
+                Line::Lineage { contract, name, position, file: of } if of == file => {
+                    let contract = ContractId(contract);
+                    self.tables.begin_line(position, contract, name.clone().into_owned());
+                    self.begin(file, contract, Some((position, name.into_owned())));
+                    Ok(())
+                }
+                Line::PendingWrites { contract, file: of } if of == file => {
+                    self.begin(file, ContractId(contract), None);
+                    Ok(())
+                }
+                _ => Err(unreadable()),
+            };
+        };
+        let contract = *contract;
+        let Some((position, name)) = lineage else { return self.apply_writes(contract, line) };
+        let position = *position;
+        match line {
+            Line::Begin { group, forked_from, age_offset } => {
+                self.tables.set_first(position, First { group: group.into_owned(), origin: forked_from, age_offset });
+            }
+            Line::Checkpoint(checkpoint) => {
+                let seq = checkpoint.seq;
+                let row = checkpoint.row(contract, (position, name), KeptPayload::At(place))?;
+                row.marks.iter().filter_map(|mark| mark.end).for_each(|end| self.tables.count(end));
+                self.tables.insert_row(seq, row);
+            }
+            Line::Removed { seq, .. } => self.remove_row(seq),
+            Line::Touched { seq, saved_at, .. } => {
+                if let Some(row) = self.tables.rows.get_mut(&seq) {
+                    Arc::make_mut(row).header.saved_at = saved_at;
+                }
+            }
+            Line::Head(head) => {
+                let Mark { log, end } = head.into();
+                self.tables.replace_head(position, log, end);
+            }
+            Line::Branch { id, log, parent } => {
+                let parent = parent.map(|(branch, length)| End { branch, length });
+                self.tables.insert_branch(id, Branch { contract, parent });
+                self.home(id, file, log.into_owned());
+            }
+            Line::Record(record) => {
+                let row = self.tables.branches.get(&record.branch).ok_or_else(unreadable)?;
+                if row.branch.start() + row.records.len() as u64 != record.at {
+                    return Err(unreadable());
+                }
+                let kept = KeptRecord::At { place, key: record.key.as_deref().map(Into::into), size: record.size };
+                self.tables.push_records(record.branch, record.at, [kept]);
+            }
+            Line::Cut { branch, from } => self.tables.cut_records(branch, from),
+            Line::BranchRemoved(id) => {
+                self.tables.delete_branch(id);
+                self.forget_branch(id);
+            }
+            Line::Ended(_) => self.end(position),
+            _ => return Err(unreadable()),
+        }
+        Ok(())
+    }
+
+    fn apply_writes(&mut self, contract: ContractId, line: Line<'_, &RawValue>) -> Result<()> {
+        match line {
+            Line::Writes(writes) => {
+                let (id, at, row) = (writes.checkpoint.clone().into_owned(), writes.row, writes.into_row()?);
+                self.tables.change_writes((contract, id), |rows| match rows.get_mut(at) {
+                    Some(held) => *held = row,
+                    None => rows.push(row),
+                });
+            }
+            Line::Claimed { checkpoint, row, by } => {
+                self.tables.change_writes((contract, checkpoint.into_owned()), |rows| {
+                    if let Some(row) = rows.get_mut(row) {
+                        row.claimed_by = Some(by.into_owned());
                     }
-                }
-                Kind::Writes => {
-                    self.writes.remove(&source.contract);
-                    self.tables.writes.retain(|(contract, _), _| *contract != source.contract);
-                }
+                });
             }
-            // A file that is written anew has its branches again.
-            removed_branches.extend(homed.into_iter().filter(|id| !branches.contains_key(id)));
-        }
-        self.add_branches(branches);
-        for (branch, grown) in grown {
-            match grown {
-                Grown::Cut(from) => drop(self.tables.logs.cut(branch, from)),
-                Grown::Push(at, record) => self.tables.logs.push(branch, at, vec![record]),
+            Line::Unwritten { checkpoint } => {
+                self.tables.change_writes((contract, checkpoint.into_owned()), Vec::clear);
             }
+            _ => return Err(unreadable()),
         }
-        for position in &ended {
-            if let Some(row) = self.tables.lineages.get(position) {
-                removed.extend(row.order.iter().map(|(_, seq)| *seq));
-            }
-        }
-        for seq in removed {
+        Ok(())
+    }
+
+    /// Adds a file with data. The tables have its lineage already.
+    pub(super) fn begin(&mut self, file: u64, contract: ContractId, lineage: Option<(i64, String)>) {
+        match &lineage {
+            Some((position, _)) => self.lineages.insert(*position, file),
+            None => self.writes.insert(contract, file),
+        };
+        self.sources.insert(file, Source { contract, lineage, branches: BTreeSet::new(), look_at: 0 });
+    }
+
+    /// A lineage has ended. Nothing of it is left but records that others share.
+    fn end(&mut self, position: i64) {
+        let rows = self.tables.lineages.get(&position).into_iter().flat_map(|row| &row.order);
+        let seqs: Vec<Seq> = rows.map(|(_, seq)| *seq).collect();
+        for seq in seqs {
             self.remove_row(seq);
         }
-        for position in ended {
-            let heads: Vec<String> = self.tables.heads(position).into_iter().flatten().map(|(log, _)| log).collect();
-            for log in heads {
-                self.tables.logs.replace_head(position, &log, None);
-            }
-            self.tables.remove_line(position);
-            self.lineages.remove(&position);
+        for (log, _) in self.tables.heads(position).into_iter().flatten() {
+            self.tables.replace_head(position, log, None);
         }
-        for (position, (contract, name, file)) in begun {
-            self.tables.begin_line(position, contract, name);
-            self.lineages.insert(position, file);
-        }
-        for (position, first) in firsts {
-            self.tables.set_first(position, first);
-        }
-        for ((position, log), end) in delta.heads {
-            self.tables.logs.replace_head(position, &log, end);
-        }
-        for (seq, row) in rows {
-            row.marks.iter().filter_map(|mark| mark.end).for_each(|end| self.tables.logs.hold(end));
-            self.tables.insert_row(seq, row);
-        }
-        for (seq, saved_at) in touched {
-            if let Some(row) = self.tables.rows.get_mut(&seq) {
-                Arc::make_mut(&mut row.checkpoint).header.saved_at = saved_at;
-            }
-        }
-        for id in removed_branches {
-            self.tables.logs.remove_branch(id);
-            self.forget_branch(id);
-        }
-        for (contract, id, written) in delta.writes {
-            self.tables.change_writes((contract, id), |rows| match written {
-                Written::Row(at, row) if at < rows.len() => rows[at] = row,
-                Written::Row(_, row) => rows.push(row),
-                Written::Claimed(at, by) => {
-                    if let Some(row) = rows.get_mut(at) {
-                        row.claimed_by = Some(by);
-                    }
-                }
-                Written::Cleared => rows.clear(),
-            });
-        }
+        self.tables.remove_line(position);
+        self.lineages.remove(&position);
     }
 
     fn remove_row(&mut self, seq: Seq) {
         let Some(row) = self.tables.remove_row(seq) else { return };
-        row.marks.iter().filter_map(|mark| mark.end).for_each(|end| self.tables.logs.let_go(end));
+        row.marks.iter().filter_map(|mark| mark.end).for_each(|end| self.tables.uncount(end));
     }
 
-    /// Adds branches. A branch that is there gets its records again, at their new places.
-    fn add_branches(&mut self, branches: BTreeMap<BranchId, NewBranch>) {
-        let new = branches.iter().filter(|(id, _)| !self.tables.logs.branches.contains_key(id));
-        let new: Vec<_> = new.map(|(id, new)| (*id, new.branch)).collect();
-        self.tables.logs.insert_branches(&new);
-        for (id, NewBranch { branch, file, log, records }) in branches {
-            self.tables.logs.cut(id, branch.start());
-            self.tables.logs.push(id, branch.start(), records);
-            self.home(id, file, log);
+    /// Forgets a file that was removed, with all that is in it.
+    pub(super) fn forget(&mut self, file: u64) {
+        self.tables.contents.forget(file);
+        let Some(Source { contract, lineage, branches, .. }) = self.sources.remove(&file) else { return };
+        match lineage {
+            Some((position, _)) if self.lineages.get(&position) == Some(&file) => self.end(position),
+            Some(_) => {}
+            None => {
+                self.writes.remove(&contract);
+                self.tables.writes.retain(|(of, _), _| *of != contract);
+            }
+        }
+        for id in branches {
+            self.tables.delete_branch(id);
+            self.homes.remove(&id);
         }
     }
 
     /// Notes in which file a branch is.
     pub(super) fn home(&mut self, id: BranchId, file: u64, log: String) {
-        self.forget_branch(id);
         self.homes.insert(id, (file, log));
         if let Some(source) = self.sources.get_mut(&file) {
             source.branches.insert(id);

@@ -12,12 +12,10 @@
 //! - A line states what is so after it. So the order of lines in different files has no meaning, and a file can be
 //!   written anew with only what is still so.
 
-mod any_line;
 mod backend;
 mod check;
 mod commit;
 mod compact;
-mod delta;
 mod embed;
 mod files;
 mod folder;

@@ -74,34 +74,3 @@ pub(super) fn path(folder: &str, stem: &str, generation: u64) -> String {
 
 /// The stem of the file that holds the pending writes of a contract.
 pub(super) const WRITES: &str = "@writes";
-
-#[cfg(test)]
-mod tests {
-    use std::collections::HashSet;
-
-    use super::*;
-
-    #[test]
-    fn names_are_safe_and_differ() {
-        let long = ["x".repeat(300), "x".repeat(301), "é".repeat(2048), "X".repeat(4096), "a".repeat(101)];
-        let names = [
-            "", "run-1", "Run-1", "RUN-1", "../../x", "..", ".", ".hidden", "-rf", "CON", "con", "aux.txt", "com1",
-            "a/b", "a\\b", "C:\\CON", "\0", "a\0", "a\nb", " ", "a ", "a.", "a..", "🜁", "é", "e\u{301}", "%", "%2f",
-            "~", "@writes", "run-1@2", "nul.", "console",
-        ];
-        let mut seen = HashSet::new();
-        for name in names.into_iter().chain(long.iter().map(String::as_str)) {
-            let stem = stem(name);
-            assert!(stem.len() <= LONGEST && !stem.is_empty(), "{stem}");
-            assert!(!stem.starts_with(['.', '-', '@']) && !is_device(&stem), "{stem}");
-            assert!(stem.bytes().all(|byte| b"abcdefghijklmnopqrstuvwxyz0123456789._-%~".contains(&byte)), "{stem}");
-            assert!(seen.insert(stem.to_lowercase()), "{stem}");
-        }
-        assert_eq!(stem("run-1"), "run-1");
-        assert_eq!(stem("../../x"), "%2e.%2f..%2fx");
-        assert_eq!(path("agents", "run-1", 1), "agents/run-1.jsonl");
-        assert_eq!(path("agents", "run-1", 3), "agents/run-1@3.jsonl");
-        assert_eq!(folder(&[(ContractId(7), "agents")], ContractId(7)), "agents");
-        assert_eq!(folder(&[], ContractId(7)), "contract-7");
-    }
-}

@@ -9,7 +9,7 @@ use std::path::Path;
 
 use serde::{Deserialize, Serialize};
 
-use super::folder::{self, NEW_ORDER, OLD_ORDER, ORDER};
+use super::folder::{NEW_ORDER, OLD_ORDER, ORDER, VERSION};
 use super::line::{self, At, END, Sum};
 use crate::backend::disk::{create, failed, sync_folder};
 use crate::error::{Code, Error, Result};
@@ -50,8 +50,7 @@ pub(super) struct Last {
 /// What was written to the log.
 #[derive(Debug)]
 pub(super) enum News {
-    /// These commits. Each comes with the end of the log after it.
-    Commits(Vec<(Commit, OrderEnd)>),
+    Commits(Vec<Commit>),
     /// The log is another one: it was written anew or replaced, or it is read for the first time.
     Anew {
         known: Known,
@@ -59,13 +58,6 @@ pub(super) enum News {
         /// older version of the folder may have been put back.
         follows: bool,
     },
-}
-
-/// An end of the log: its length in bytes, and the sum of its last line.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct OrderEnd {
-    length: u64,
-    sum: Sum,
 }
 
 /// A file of the store.
@@ -93,11 +85,19 @@ pub(super) struct Commit {
     pub(super) files: Vec<Entry>,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub(super) removed: Vec<u64>,
+    /// The length of the log after this line, in bytes, and the sum of the line.
+    #[serde(skip)]
+    pub(super) end: (u64, Sum),
 }
 
-/// The first line, behind the name of the format and its version.
+/// The first line.
 #[derive(Debug, Deserialize, Serialize)]
 struct First {
+    /// The name of the format. It and the version were checked when the folder was opened.
+    #[serde(skip_deserializing)]
+    forkpoint: &'static str,
+    #[serde(skip_deserializing)]
+    version: u32,
     epoch: u64,
     /// The sum of the last line of the log before.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -111,10 +111,10 @@ struct First {
 const SYNCED: &[u8] = b"\"synced\":true";
 
 impl Known {
-    /// Adds a commit. `end` is the end of the log after it.
-    pub(super) fn accept(&mut self, commit: Commit, end: OrderEnd) {
-        (self.commit, self.last) = (commit.number, commit.last);
-        (self.length, self.sum, self.lines) = (end.length, end.sum, self.lines + 1);
+    /// Adds a commit.
+    pub(super) fn accept(&mut self, commit: Commit) {
+        (self.commit, self.last, self.lines) = (commit.number, commit.last, self.lines + 1);
+        (self.length, self.sum) = commit.end;
         if commit.synced {
             (self.unsynced, self.unsynced_commits) = (BTreeSet::new(), 0);
         } else {
@@ -155,29 +155,40 @@ impl Known {
         has_sum(file, self.length, self.sum)
     }
 
+    /// Reads the whole log.
+    pub(super) fn load(folder: &Path) -> Result<Self> {
+        Self::read(folder, &mut open(folder)?).map(|(known, _)| known)
+    }
+
     /// Reads the lines that were written since. The caller has the lock.
     pub(super) fn news(&self, folder: &Path) -> Result<News> {
         let mut file = open(folder)?;
         if self.begins(&mut file).map_err(cannot_read)? {
             return Ok(News::Commits(self.commits(&tail(&mut file, self.length)?)?));
         }
-        let all = tail(&mut file, 0)?;
-        let (mut known, after, rest) = Self::first(&all)?;
+        let (known, after) = Self::read(folder, &mut file)?;
         let follows = after.is_some_and(|after| self.is_in_log_before(folder, after));
+        Ok(News::Anew { known, follows })
+    }
+
+    /// Reads the whole log. Also returns the sum of the last line of the log before, if there was one.
+    fn read(folder: &Path, file: &mut File) -> Result<(Self, Option<Sum>)> {
+        let all = tail(file, 0)?;
+        let (mut known, after, rest) = Self::first(&all)?;
         let commits = known.commits(rest)?;
         // A power failure may have taken bytes of commits that were not synced. Such a commit did not happen, and
         // neither did those after it.
-        let synced = commits.iter().rposition(|(commit, _)| commit.synced).map_or(0, |last| last + 1);
-        let removed: BTreeSet<u64> = commits.iter().flat_map(|(commit, _)| &commit.removed).copied().collect();
+        let synced = commits.iter().rposition(|commit| commit.synced).map_or(0, |last| last + 1);
+        let removed: BTreeSet<u64> = commits.iter().flat_map(|commit| &commit.removed).copied().collect();
         let count = commits.len();
-        for (at, (commit, end)) in commits.into_iter().enumerate() {
+        for (at, commit) in commits.into_iter().enumerate() {
             if at >= synced && !known.is_whole(folder, &commit, &removed)? {
                 known.lost = (count - at) as u64;
                 break;
             }
-            known.accept(commit, end);
+            known.accept(commit);
         }
-        Ok(News::Anew { known, follows })
+        Ok((known, after))
     }
 
     /// Returns true if the log before this one ended with the line whose sum is `after`, and began with what is known.
@@ -195,15 +206,16 @@ impl Known {
         let end = all.iter().position(|byte| *byte == b'\n').ok_or_else(|| damaged(1, "it is not complete"))?;
         let verified = line::verify(&all[..end], At::first(0));
         let read = verified.and_then(|(text, sum)| Ok((line::parse::<First>(text)?, sum)));
-        let (First { epoch, after, commit, last, files }, sum) = read.map_err(|error| damaged(1, error.message()))?;
+        let (First { epoch, after, commit, last, files, .. }, sum) =
+            read.map_err(|error| damaged(1, error.message()))?;
         let files = files.into_iter().map(|entry| (entry.file, entry)).collect();
         let first = end as u64 + 1;
         let known = Self { epoch, length: first, lines: 1, sum, first, commit, last, files, ..Self::default() };
         Ok((known, after, &all[end + 1..]))
     }
 
-    /// Parses the lines that follow those that are known. Each commit comes with the end of the log after it.
-    fn commits(&self, mut rest: &[u8]) -> Result<Vec<(Commit, OrderEnd)>> {
+    /// Parses the lines that follow those that are known.
+    fn commits(&self, mut rest: &[u8]) -> Result<Vec<Commit>> {
         let (mut found, mut length) = (Vec::new(), self.length);
         let mut at = At { file: 0, line: self.lines, before: self.sum };
         while !rest.is_empty() {
@@ -220,7 +232,7 @@ impl Known {
             };
             length += end as u64 + 1;
             (rest, at.before) = (after, sum);
-            found.push((commit, OrderEnd { length, sum }));
+            found.push(Commit { end: (length, sum), ..commit });
         }
         Ok(found)
     }
@@ -243,37 +255,39 @@ impl Known {
         Ok(true)
     }
 
-    /// Appends a commit. The caller has the lock and has read all earlier commits. Returns the end of the log.
+    /// Appends a commit, and sets its end. The caller has the lock and has read all earlier commits.
     ///
-    /// If the line cannot be written, it is taken back. `Err((error, true))` says that this is not certain.
-    pub(super) fn append(&self, folder: &Path, commit: &Commit, sync: bool) -> Result<OrderEnd, (Error, bool)> {
-        let mut text = object(commit);
-        let sum = line::seal(&mut text, 0, At { file: 0, line: self.lines + 1, before: self.sum });
+    /// If the line cannot be written, it is taken back. If that is not certain, the outcome is unknown.
+    pub(super) fn append(&self, folder: &Path, commit: &mut Commit) -> Result<()> {
+        let mut text = Vec::new();
+        let sum = line::push(&mut text, commit, At { file: 0, line: self.lines + 1, before: self.sum });
         let cannot = |error| failed(error, &format!("{ORDER} cannot be written"));
-        let path = folder.join(ORDER);
-        let mut file = File::options().read(true).write(true).open(path).map_err(|error| (cannot(error), false))?;
-        if !self.begins(&mut file).map_err(|error| (cannot(error), false))? {
+        let mut file = File::options().read(true).write(true).open(folder.join(ORDER)).map_err(cannot)?;
+        if !self.begins(&mut file).map_err(cannot)? {
             // Programs that restore a folder do not take the lock.
             let message = format!("{ORDER} was replaced while a batch was committed: try again");
-            return Err((Error::new(Code::Busy, message), false));
+            return Err(Error::new(Code::Busy, message));
         }
         let write = |file: &mut File| {
             if file.metadata()?.len() > self.length {
                 file.set_len(self.length)?;
             }
             file.seek(SeekFrom::Start(self.length))?;
-            file.write_all(text.as_bytes())
+            file.write_all(&text)
         };
         if let Err(error) = write(&mut file) {
-            let undone = file.set_len(self.length);
-            return Err((cannot(error), undone.is_err()));
+            let error = cannot(error);
+            return Err(if file.set_len(self.length).is_err() { error.with_outcome_unknown() } else { error });
         }
-        if sync && let Err(error) = file.sync_data() {
+        if commit.synced
+            && let Err(error) = file.sync_data()
+        {
             // The line may be on the disk whatever is done now.
             let _ = file.set_len(self.length);
-            return Err((cannot(error), true));
+            return Err(cannot(error).with_outcome_unknown());
         }
-        Ok(OrderEnd { length: self.length + text.len() as u64, sum })
+        commit.end = (self.length + text.len() as u64, sum);
+        Ok(())
     }
 
     /// Cuts off what was not committed: a part of a line, or commits that a power failure has taken. The caller has an
@@ -292,11 +306,11 @@ impl Known {
     pub(super) fn rewrite(&self, folder: &Path, sync: bool) -> Result<Self> {
         let epoch = self.epoch + 1;
         let files = self.files.values().cloned().collect();
-        let mut text = String::new();
-        folder::begin_order(&mut text);
         let after = (self.lines > 0).then_some(self.sum);
-        text.push_str(&object(&First { epoch, after, commit: self.commit, last: self.last, files })[1..]);
-        let sum = line::seal(&mut text, 0, At::first(0));
+        let (forkpoint, version) = ("jsonl", VERSION);
+        let first = First { forkpoint, version, epoch, after, commit: self.commit, last: self.last, files };
+        let mut text = Vec::new();
+        let sum = line::push(&mut text, &first, At::first(0));
         let write = || {
             let new = folder.join(NEW_ORDER);
             if let Err(error) = fs::remove_file(&new)
@@ -305,7 +319,7 @@ impl Known {
                 return Err(error);
             }
             let mut file = create(&new)?;
-            file.write_all(text.as_bytes())?;
+            file.write_all(&text)?;
             if sync {
                 file.sync_all()?;
             }
@@ -329,14 +343,6 @@ impl Known {
             ..self.clone()
         })
     }
-}
-
-/// The JSON of an object, without its closing brace.
-fn object(fields: &impl Serialize) -> String {
-    // The types of the log can all be written as JSON.
-    let mut text = serde_json::to_string(fields).unwrap_or_default();
-    text.pop();
-    text
 }
 
 fn open(folder: &Path) -> Result<File> {

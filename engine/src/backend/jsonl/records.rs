@@ -3,388 +3,345 @@
 //! A line states what is so after it, and never a difference to what was before. So the order of lines in different
 //! files has no meaning.
 
-use std::fmt::Write as _;
+use std::borrow::Cow;
+use std::fmt::{self, Write as _};
+use std::marker::PhantomData;
+use std::sync::Arc;
 
-use serde::{Deserialize, Serialize};
+use serde::de::value::MapAccessDeserializer;
+use serde::de::{MapAccess, Visitor};
+use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::value::RawValue;
 
-use super::embed;
-use super::line::some;
-use crate::backend::logs::{Branch, BranchId, End, Mark};
-use crate::backend::tables::{First, TaskRow};
-use crate::error::{Code, Error, Result};
+use super::embed::{self, Base64};
+use super::line::{self, At, Sum, unreadable};
+use crate::backend::logs::{BranchId, End, Mark};
+use crate::backend::tables::{First, Row, TaskRow};
+use crate::error::Result;
 use crate::record::{ContractId, Header, Part, Payload, Record, Seq, SortKey};
 
-/// The first line of a lineage's file.
+/// A line of a file with data, without its sum. `P` is the form of a checkpoint's parts.
 #[derive(Debug, Deserialize, Serialize)]
-#[serde(deny_unknown_fields)]
-pub(super) struct Lineage {
-    pub(super) contract: u8,
-    pub(super) name: String,
-    pub(super) position: i64,
-    pub(super) file: u64,
+#[serde(rename_all = "camelCase", rename_all_fields = "camelCase", deny_unknown_fields)]
+pub(super) enum Line<'a, P = Vec<Named<'a>>> {
+    /// The first line of a lineage's file.
+    Lineage {
+        contract: u8,
+        name: Cow<'a, str>,
+        position: i64,
+        file: u64,
+    },
+    /// The first line of the file with the pending writes of a contract.
+    PendingWrites {
+        contract: u8,
+        file: u64,
+    },
+    /// The fields that the lineage takes from its first checkpoint.
+    Begin {
+        group: Cow<'a, str>,
+        /// The checkpoint that the lineage was forked from, and the position of the checkpoint's lineage.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        forked_from: Option<(String, i64)>,
+        age_offset: u8,
+    },
+    /// The lineage has ended. The file stays, because other lineages share its records.
+    Ended(bool),
+    #[serde(borrow)]
+    Checkpoint(Checkpointed<'a, P>),
+    /// A checkpoint was removed.
+    Removed {
+        seq: Seq,
+        id: Cow<'a, str>,
+    },
+    /// The save time of a checkpoint was set.
+    Touched {
+        seq: Seq,
+        id: Cow<'a, str>,
+        saved_at: i64,
+    },
+    /// A branch of log records was created, for this log. It continues after the end `parent`: a branch and a length.
+    Branch {
+        id: BranchId,
+        log: Cow<'a, str>,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        parent: Option<(BranchId, u64)>,
+    },
+    BranchRemoved(BranchId),
+    #[serde(borrow)]
+    Record(Recorded<'a>),
+    /// The records of a branch from a position on were removed.
+    Cut {
+        branch: BranchId,
+        from: u64,
+    },
+    /// The end of a log.
+    Head(LogEnd<'a>),
+    #[serde(borrow)]
+    Writes(TaskWrites<'a>),
+    /// A row of pending writes was claimed.
+    Claimed {
+        checkpoint: Cow<'a, str>,
+        row: usize,
+        by: Cow<'a, str>,
+    },
+    /// The pending writes of a checkpoint were removed.
+    Unwritten {
+        checkpoint: Cow<'a, str>,
+    },
 }
 
-/// The first line of the file with the pending writes of a contract.
-#[derive(Debug, Deserialize, Serialize)]
-#[serde(deny_unknown_fields)]
-pub(super) struct PendingWrites {
-    pub(super) contract: u8,
-    pub(super) file: u64,
-}
+impl<'a> Line<'a> {
+    pub(super) fn begin(First { group, origin, age_offset }: &'a First) -> Self {
+        Self::Begin { group: group.into(), forked_from: origin.clone(), age_offset: *age_offset }
+    }
 
-/// What a lineage takes from its first checkpoint.
-#[derive(Debug, Deserialize, Serialize)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
-pub(super) struct Begin {
-    group: String,
-    /// The checkpoint that the lineage was forked from, and the position of the checkpoint's lineage.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    forked_from: Option<(String, i64)>,
-    age_offset: u8,
-}
-
-impl From<&First> for Begin {
-    fn from(first: &First) -> Self {
-        let First { group, origin, age_offset } = first.clone();
-        Self { group, forked_from: origin, age_offset }
+    pub(super) fn branch(id: BranchId, log: &'a str, parent: Option<End>) -> Self {
+        Self::Branch { id, log: log.into(), parent: parent.map(|end| (end.branch, end.length)) }
     }
 }
 
-impl From<Begin> for First {
-    fn from(Begin { group, forked_from, age_offset }: Begin) -> Self {
-        Self { group, origin: forked_from, age_offset }
+/// A line with its sum, as it is parsed.
+struct Summed<'a, P>(Line<'a, P>);
+
+impl<'de: 'a, 'a, P: Deserialize<'de>> Deserialize<'de> for Summed<'a, P> {
+    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
+        struct Fields<'a, P>(PhantomData<Line<'a, P>>);
+
+        impl<'de: 'a, 'a, P: Deserialize<'de>> Visitor<'de> for Fields<'a, P> {
+            type Value = Summed<'a, P>;
+
+            fn expecting(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+                out.write_str("a line")
+            }
+
+            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Self::Value, A::Error> {
+                let line = Line::deserialize(MapAccessDeserializer::new(&mut map))?;
+                map.next_entry::<&str, Sum>()?;
+                Ok(Summed(line))
+            }
+        }
+
+        from.deserialize_map(Fields(PhantomData))
     }
 }
 
-/// A checkpoint. The parts are read on demand.
-#[derive(Debug, Deserialize)]
+/// Parses a line with its sum, which is not verified.
+pub(super) fn parse<'a, P: Deserialize<'a>>(text: &'a str) -> Result<Line<'a, P>> {
+    line::parse::<Summed<'a, P>>(text).map(|Summed(line)| line)
+}
+
+/// Verifies and parses a line without its end. Also returns its sum.
+pub(super) fn read<'a, P: Deserialize<'a>>(bytes: &'a [u8], at: At) -> Result<(Line<'a, P>, Sum)> {
+    let (text, sum) = line::verify(bytes, at)?;
+    Ok((parse(text)?, sum))
+}
+
+/// A checkpoint.
+#[derive(Debug, Deserialize, Serialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
-pub(super) struct Checkpointed<'a> {
+pub(super) struct Checkpointed<'a, P> {
     pub(super) seq: Seq,
-    id: String,
-    parent: Option<String>,
-    #[serde(default)]
-    group: String,
-    #[serde(default)]
-    label: String,
+    id: Cow<'a, str>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    parent: Option<Cow<'a, str>>,
+    #[serde(default, skip_serializing_if = "is_default")]
+    group: Cow<'a, str>,
+    #[serde(default, skip_serializing_if = "is_default")]
+    label: Cow<'a, str>,
     sort_key: String,
     saved_at: i64,
-    #[serde(default)]
+    #[serde(default, skip_serializing_if = "is_default")]
     age_offset: u8,
-    #[serde(default)]
+    #[serde(default, skip_serializing_if = "is_default")]
     depends_on_parent: bool,
-    #[serde(default)]
+    #[serde(default, skip_serializing_if = "is_default")]
     exempt: bool,
-    #[serde(borrow, default, deserialize_with = "some")]
+    #[serde(borrow, default, deserialize_with = "some", skip_serializing_if = "Option::is_none")]
     meta: Option<&'a RawValue>,
-    meta_base64: Option<String>,
-    #[serde(default)]
-    logs: Vec<Marked>,
-    pub(super) bytes: u64,
-    #[serde(borrow)]
-    parts: &'a RawValue,
+    #[serde(borrow, default, skip_serializing_if = "Option::is_none")]
+    meta_base64: Option<Base64<'a>>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    logs: Vec<LogEnd<'a>>,
+    bytes: u64,
+    parts: P,
 }
 
-/// The mark of a checkpoint in a log. Without a branch, the log had no records.
+/// A log and its end. Without a branch, the log has no records.
 #[derive(Debug, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
-struct Marked {
-    log: String,
+pub(super) struct LogEnd<'a> {
+    log: Cow<'a, str>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     branch: Option<BranchId>,
     length: u64,
 }
 
-/// A part, a write or a record: its fields beside the value.
-#[derive(Debug, Deserialize)]
+/// A part or a write.
+#[derive(Debug, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
-struct Named<'a> {
-    name: String,
+pub(super) struct Named<'a> {
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     index: Option<i64>,
-    tag: String,
-    #[serde(borrow, default, deserialize_with = "some")]
+    name: Cow<'a, str>,
+    tag: Cow<'a, str>,
+    #[serde(borrow, default, deserialize_with = "some", skip_serializing_if = "Option::is_none")]
     value: Option<&'a RawValue>,
-    base64: Option<String>,
+    #[serde(borrow, default, skip_serializing_if = "Option::is_none")]
+    base64: Option<Base64<'a>>,
 }
 
-impl Checkpointed<'_> {
-    /// The checkpoint without its payload, and its marks.
-    pub(super) fn split(&self, contract: ContractId, lineage: &str) -> Result<(Header, Vec<Mark>)> {
-        let meta = embed::bytes(self.meta, self.meta_base64.as_deref()).ok_or_else(unreadable)?;
+impl<'a> LogEnd<'a> {
+    pub(super) fn new(log: &'a str, end: Option<End>) -> Self {
+        Self { log: log.into(), branch: end.map(|end| end.branch), length: end.map_or(0, |end| end.length) }
+    }
+}
+
+impl From<LogEnd<'_>> for Mark {
+    fn from(LogEnd { log, branch, length }: LogEnd<'_>) -> Self {
+        Self { log: log.into_owned(), end: branch.map(|branch| End { branch, length }) }
+    }
+}
+
+impl<'a> Named<'a> {
+    fn new(index: Option<i64>, Part { name, tag, bytes }: &'a Part) -> Self {
+        let (value, base64) = embed::fields(bytes);
+        Self { index, name: name.into(), tag: tag.into(), value, base64 }
+    }
+
+    fn part(self) -> Result<Part> {
+        let bytes = embed::bytes((self.value, self.base64))?.into();
+        Ok(Part { name: self.name.into_owned(), tag: self.tag.into_owned(), bytes })
+    }
+}
+
+impl<'a> Checkpointed<'a, Vec<Named<'a>>> {
+    pub(super) fn new<K>(seq: Seq, row: &'a Row<K>, payload: &'a Payload) -> Self {
+        let Row { header, marks, bytes, .. } = row;
+        let (meta, meta_base64) = embed::fields(&header.meta);
+        Self {
+            seq,
+            id: (&header.id).into(),
+            parent: header.parent.as_deref().map(Cow::from),
+            group: (&header.group).into(),
+            label: (&header.label).into(),
+            sort_key: to_hex(&header.sort_key.0),
+            saved_at: header.saved_at,
+            age_offset: header.age_offset,
+            depends_on_parent: header.depends_on_parent,
+            exempt: header.exempt,
+            meta,
+            meta_base64,
+            logs: marks.iter().map(|mark| LogEnd::new(&mark.log, mark.end)).collect(),
+            bytes: *bytes,
+            parts: payload.parts.iter().map(|part| Named::new(None, part)).collect(),
+        }
+    }
+
+    pub(super) fn payload(self) -> Result<Payload> {
+        Ok(Payload { parts: self.parts.into_iter().map(Named::part).collect::<Result<_>>()? })
+    }
+}
+
+impl<P> Checkpointed<'_, P> {
+    /// The checkpoint as the tables have it, with the place of its parts.
+    pub(super) fn row<K>(self, contract: ContractId, lineage: (i64, &str), payload: K) -> Result<Arc<Row<K>>> {
         let header = Header {
             contract,
-            lineage: lineage.to_owned(),
-            id: self.id.clone(),
-            parent: self.parent.clone(),
-            group: self.group.clone(),
-            label: self.label.clone(),
+            lineage: lineage.1.to_owned(),
+            id: self.id.into_owned(),
+            parent: self.parent.map(Cow::into_owned),
+            group: self.group.into_owned(),
+            label: self.label.into_owned(),
             sort_key: SortKey(from_hex(&self.sort_key).ok_or_else(unreadable)?),
             saved_at: self.saved_at,
             age_offset: self.age_offset,
             depends_on_parent: self.depends_on_parent,
             exempt: self.exempt,
-            meta,
+            meta: embed::bytes((self.meta, self.meta_base64))?,
         };
-        let mark = |Marked { log, branch, length }: &Marked| Mark {
-            log: log.clone(),
-            end: branch.map(|branch| End { branch, length: *length }),
-        };
-        Ok((header, self.logs.iter().map(mark).collect()))
-    }
-
-    pub(super) fn payload(&self) -> Result<Payload> {
-        let parts: Vec<Named<'_>> = super::line::parse(self.parts.get())?;
-        let part = |Named { name, index: _, tag, value, base64 }: Named<'_>| {
-            let bytes = embed::bytes(value, base64.as_deref()).ok_or_else(unreadable)?;
-            Ok(Part { name, tag, bytes: bytes.into() })
-        };
-        Ok(Payload { parts: parts.into_iter().map(part).collect::<Result<_>>()? })
-    }
-}
-
-/// Appends a checkpoint's line, without its end.
-pub(super) fn push_checkpoint(
-    out: &mut String,
-    seq: Seq,
-    header: &Header,
-    marks: &[Mark],
-    bytes: u64,
-    payload: &Payload,
-) {
-    let Header { id, parent, group, label, sort_key, saved_at, age_offset, depends_on_parent, exempt, meta, .. } =
-        header;
-    push(out, format_args!("{{\"checkpoint\":{{\"seq\":{seq},\"id\":"));
-    embed::push_text(out, id);
-    for (name, text) in [("parent", parent.as_ref()), ("group", Some(group)), ("label", Some(label))] {
-        if let Some(text) = text.filter(|text| name == "parent" || !text.is_empty()) {
-            push(out, format_args!(",\"{name}\":"));
-            embed::push_text(out, text);
-        }
-    }
-    out.push_str(",\"sortKey\":\"");
-    sort_key.0.iter().for_each(|byte| push(out, format_args!("{byte:02x}")));
-    push(out, format_args!("\",\"savedAt\":{saved_at}"));
-    if *age_offset != 0 {
-        push(out, format_args!(",\"ageOffset\":{age_offset}"));
-    }
-    for (name, is) in [("dependsOnParent", *depends_on_parent), ("exempt", *exempt)] {
-        if is {
-            push(out, format_args!(",\"{name}\":true"));
-        }
-    }
-    out.push(',');
-    embed::push_named(out, ["meta", "metaBase64"], meta);
-    if !marks.is_empty() {
-        let shown = |mark: &Mark| {
-            let Mark { log, end } = mark.clone();
-            Marked { log, branch: end.map(|end| end.branch), length: end.map_or(0, |end| end.length) }
-        };
-        push_json(out, ",\"logs\":", &marks.iter().map(shown).collect::<Vec<_>>());
-    }
-    push(out, format_args!(",\"bytes\":{bytes},\"parts\":["));
-    for (at, Part { name, tag, bytes }) in payload.parts.iter().enumerate() {
-        out.push_str(if at == 0 { "{\"name\":" } else { ",{\"name\":" });
-        embed::push_text(out, name);
-        out.push(',');
-        embed::push(out, tag, bytes);
-        out.push('}');
-    }
-    out.push_str("]}");
-}
-
-/// A checkpoint was removed.
-#[derive(Debug, Deserialize, Serialize)]
-#[serde(deny_unknown_fields)]
-pub(super) struct Removed {
-    pub(super) seq: Seq,
-    pub(super) id: String,
-}
-
-/// The save time of a checkpoint was set.
-#[derive(Debug, Deserialize, Serialize)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
-pub(super) struct Touched {
-    pub(super) seq: Seq,
-    pub(super) id: String,
-    pub(super) saved_at: i64,
-}
-
-/// A branch of log records was created.
-#[derive(Debug, Deserialize, Serialize)]
-#[serde(deny_unknown_fields)]
-pub(super) struct Branched {
-    pub(super) id: BranchId,
-    /// The name of the log that the branch was created for.
-    pub(super) log: String,
-    /// The branch and the length of the end after which this branch continues.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    parent: Option<(BranchId, u64)>,
-}
-
-impl Branched {
-    pub(super) fn new(id: BranchId, log: &str, branch: Branch) -> Self {
-        Self { id, log: log.to_owned(), parent: branch.parent.map(|end| (end.branch, end.length)) }
-    }
-
-    pub(super) fn branch(&self, contract: ContractId) -> Branch {
-        Branch { contract, parent: self.parent.map(|(branch, length)| End { branch, length }) }
-    }
-}
-
-/// The records of a branch from a position on were removed.
-#[derive(Debug, Deserialize, Serialize)]
-#[serde(deny_unknown_fields)]
-pub(super) struct Cut {
-    pub(super) branch: BranchId,
-    pub(super) from: u64,
-}
-
-/// The end of a log. Without an end, the log has no records.
-#[derive(Debug, Deserialize, Serialize)]
-#[serde(deny_unknown_fields)]
-pub(super) struct Head {
-    pub(super) log: String,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    branch: Option<BranchId>,
-    length: u64,
-}
-
-impl Head {
-    pub(super) fn new(log: &str, end: Option<End>) -> Self {
-        let length = end.map_or(0, |end| end.length);
-        Self { log: log.to_owned(), branch: end.map(|end| end.branch), length }
-    }
-
-    pub(super) fn end(&self) -> Option<End> {
-        self.branch.map(|branch| End { branch, length: self.length })
+        let marks = self.logs.into_iter().map(Mark::from).collect();
+        Ok(Arc::new(Row { header, payload, marks, lineage: lineage.0, bytes: self.bytes }))
     }
 }
 
 /// A record of a log.
-#[derive(Debug, Deserialize)]
+#[derive(Debug, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Recorded<'a> {
     pub(super) branch: BranchId,
-    #[serde(rename = "log")]
-    _log: String,
+    log: Cow<'a, str>,
     pub(super) at: u64,
-    pub(super) key: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) key: Option<Cow<'a, str>>,
     pub(super) size: u64,
-    tag: String,
-    #[serde(borrow, default, deserialize_with = "some")]
+    tag: Cow<'a, str>,
+    #[serde(borrow, default, deserialize_with = "some", skip_serializing_if = "Option::is_none")]
     value: Option<&'a RawValue>,
-    base64: Option<String>,
+    #[serde(borrow, default, skip_serializing_if = "Option::is_none")]
+    base64: Option<Base64<'a>>,
 }
 
-impl Recorded<'_> {
+impl<'a> Recorded<'a> {
+    pub(super) fn new(branch: BranchId, log: &'a str, at: u64, record: &'a Record) -> Self {
+        let Record { key, tag, bytes } = record;
+        let (value, base64) = embed::fields(bytes);
+        let (key, size) = (key.as_deref().map(Cow::from), bytes.len() as u64);
+        Self { branch, log: log.into(), at, key, size, tag: tag.into(), value, base64 }
+    }
+
     pub(super) fn record(self) -> Result<Record> {
-        let bytes = embed::bytes(self.value, self.base64.as_deref()).ok_or_else(unreadable)?;
-        Ok(Record { key: self.key, tag: self.tag, bytes: bytes.into() })
+        let bytes = embed::bytes((self.value, self.base64))?.into();
+        Ok(Record { key: self.key.map(Cow::into_owned), tag: self.tag.into_owned(), bytes })
     }
-}
-
-/// Appends a record's line, without its end.
-pub(super) fn push_record(out: &mut String, branch: BranchId, log: &str, at: u64, record: &Record) {
-    push(out, format_args!("{{\"record\":{{\"branch\":{branch},\"log\":"));
-    embed::push_text(out, log);
-    push(out, format_args!(",\"at\":{at},"));
-    if let Some(key) = &record.key {
-        out.push_str("\"key\":");
-        embed::push_text(out, key);
-        out.push(',');
-    }
-    push(out, format_args!("\"size\":{},", record.bytes.len()));
-    embed::push(out, &record.tag, &record.bytes);
-    out.push('}');
 }
 
 /// A row of the pending writes of a checkpoint.
-#[derive(Debug, Deserialize)]
+#[derive(Debug, Deserialize, Serialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub(super) struct TaskWrites<'a> {
-    pub(super) checkpoint: String,
+    pub(super) checkpoint: Cow<'a, str>,
     /// The index of the row among the rows of the checkpoint.
     pub(super) row: usize,
-    task: String,
-    claimed_by: Option<String>,
+    task: Cow<'a, str>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    claimed_by: Option<Cow<'a, str>>,
     #[serde(borrow)]
     writes: Vec<Named<'a>>,
 }
 
-impl TaskWrites<'_> {
+impl<'a> TaskWrites<'a> {
+    pub(super) fn new(checkpoint: &'a str, row: usize, TaskRow { task, claimed_by, parts }: &'a TaskRow) -> Self {
+        let writes = parts.iter().map(|(index, part)| Named::new(Some(*index), part)).collect();
+        let (task, claimed_by) = (task.into(), claimed_by.as_deref().map(Cow::from));
+        Self { checkpoint: checkpoint.into(), row, task, claimed_by, writes }
+    }
+
     pub(super) fn into_row(self) -> Result<TaskRow> {
-        let part = |Named { name, index, tag, value, base64 }: Named<'_>| {
-            let bytes = embed::bytes(value, base64.as_deref()).ok_or_else(unreadable)?;
-            Ok((index.ok_or_else(unreadable)?, Part { name, tag, bytes: bytes.into() }))
-        };
+        let part = |named: Named<'_>| Ok((named.index.ok_or_else(unreadable)?, named.part()?));
         let parts = self.writes.into_iter().map(part).collect::<Result<_>>()?;
-        Ok(TaskRow { task: self.task, claimed_by: self.claimed_by, parts })
+        Ok(TaskRow { task: self.task.into_owned(), claimed_by: self.claimed_by.map(Cow::into_owned), parts })
     }
 }
 
-/// Appends the line of a row of pending writes, without its end.
-pub(super) fn push_writes(out: &mut String, checkpoint: &str, at: usize, row: &TaskRow) {
-    out.push_str("{\"writes\":{\"checkpoint\":");
-    embed::push_text(out, checkpoint);
-    push(out, format_args!(",\"row\":{at},\"task\":"));
-    embed::push_text(out, &row.task);
-    if let Some(claimed_by) = &row.claimed_by {
-        out.push_str(",\"claimedBy\":");
-        embed::push_text(out, claimed_by);
+/// Reads a field that is present as `Some`, also if its value is null.
+pub(super) fn some<'de: 'a, 'a, D: Deserializer<'de>>(from: D) -> Result<Option<&'a RawValue>, D::Error> {
+    <&RawValue>::deserialize(from).map(Some)
+}
+
+fn is_default<T: Default + PartialEq>(value: &T) -> bool {
+    *value == T::default()
+}
+
+fn to_hex(bytes: &[u8]) -> String {
+    let mut out = String::with_capacity(2 * bytes.len());
+    for byte in bytes {
+        // Writing to a text does not fail.
+        let _ = write!(out, "{byte:02x}");
     }
-    out.push_str(",\"writes\":[");
-    for (nth, (index, Part { name, tag, bytes })) in row.parts.iter().enumerate() {
-        push(out, format_args!("{}{{\"index\":{index},\"name\":", if nth == 0 { "" } else { "," }));
-        embed::push_text(out, name);
-        out.push(',');
-        embed::push(out, tag, bytes);
-        out.push('}');
-    }
-    out.push_str("]}");
-}
-
-/// A row of pending writes was claimed.
-#[derive(Debug, Deserialize, Serialize)]
-#[serde(deny_unknown_fields)]
-pub(super) struct Claimed {
-    pub(super) checkpoint: String,
-    pub(super) row: usize,
-    pub(super) by: String,
-}
-
-/// The pending writes of a checkpoint were removed.
-#[derive(Debug, Deserialize, Serialize)]
-#[serde(deny_unknown_fields)]
-pub(super) struct Unwritten {
-    pub(super) checkpoint: String,
-}
-
-/// Appends a line of this kind, without its end.
-pub(super) fn push_line(out: &mut String, kind: &str, fields: &impl Serialize) {
-    push(out, format_args!("{{\"{kind}\":"));
-    push_json(out, "", fields);
-}
-
-fn push_json(out: &mut String, before: &str, value: &impl Serialize) {
-    out.push_str(before);
-    // The types of lines can all be written as JSON.
-    out.push_str(&serde_json::to_string(value).unwrap_or_default());
-}
-
-fn push(out: &mut String, text: std::fmt::Arguments<'_>) {
-    // Writing to a text does not fail.
-    let _ = out.write_fmt(text);
+    out
 }
 
 fn from_hex(text: &str) -> Option<Vec<u8>> {
-    let digit = |byte: u8| char::from(byte).to_digit(16).and_then(|digit| u8::try_from(digit).ok());
-    if !text.len().is_multiple_of(2) {
-        return None;
-    }
-    text.as_bytes().chunks(2).map(|pair| Some(digit(pair[0])? << 4 | digit(pair[1])?)).collect()
-}
-
-pub(super) fn unreadable() -> Error {
-    Error::new(Code::Corrupt, "the line does not say what it should")
+    let byte = |at| u8::from_str_radix(text.get(at..at + 2)?, 16).ok();
+    (0..text.len()).step_by(2).map(byte).collect()
 }

@@ -8,20 +8,24 @@ use crate::backend::logs::BranchId;
 use crate::backend::tables::{Key, TaskRow, Undo};
 use crate::record::{ContractId, Seq};
 
-/// What happened to the items of each kind. An item is listed by its number. The flag says whether the item was there
-/// before the batch.
+/// The numbers of what the batch added, changed or removed. A number up to [`Known::last`](super::order::Known) was
+/// there before the batch.
 #[derive(Debug, Default)]
 pub(super) struct Touch {
-    pub(super) rows: BTreeMap<Seq, (bool, i64, String)>,
-    /// Each with its contract and name.
-    pub(super) lineages: BTreeMap<i64, (bool, ContractId, String)>,
+    /// The checkpoints. One that was removed comes with its lineage and its id.
+    pub(super) rows: BTreeMap<Seq, (i64, String)>,
+    /// The lineages, with their contracts and names.
+    pub(super) lineages: BTreeMap<i64, (ContractId, String)>,
     pub(super) firsts: BTreeSet<i64>,
-    pub(super) branches: BTreeMap<BranchId, bool>,
+    pub(super) branches: BTreeSet<BranchId>,
     /// The lineage and the log that a new branch was created for.
     pub(super) homes: BTreeMap<BranchId, (i64, String)>,
+    /// The position from which on the records of a branch are new.
     pub(super) pushed: BTreeMap<BranchId, u64>,
-    pub(super) cut: BTreeMap<BranchId, u64>,
+    /// The branches that have lost records.
+    pub(super) cut: BTreeSet<BranchId>,
     pub(super) heads: BTreeSet<(i64, String)>,
+    /// The rows of pending writes before the batch.
     pub(super) writes: BTreeMap<Key, Vec<TaskRow>>,
 }
 
@@ -32,24 +36,14 @@ impl Touch {
         let mut created = None;
         for change in changes {
             match change {
-                Undo::Insert(seq) => {
-                    let row = index.tables.rows.get(&seq).map(|row| (row.lineage, row.checkpoint.header.id.clone()));
-                    let (lineage, id) = row.unwrap_or_default();
-                    touch.rows.entry(seq).or_insert((false, lineage, id));
-                }
-                Undo::Remove(seq, row) => {
-                    touch.rows.entry(seq).or_insert((true, row.lineage, row.checkpoint.header.id.clone()));
-                }
+                Undo::Insert(seq) => drop(touch.rows.entry(seq).or_default()),
+                Undo::Remove(seq, row) => drop(touch.rows.insert(seq, (row.lineage, row.header.id.clone()))),
                 Undo::Begin(position) => {
-                    let row = index.tables.lineages.get(&position);
-                    let (contract, name) =
-                        row.map_or((ContractId(0), String::new()), |row| (row.contract, row.name.clone()));
-                    touch.lineages.entry(position).or_insert((false, contract, name));
+                    if let Some(row) = index.tables.lineages.get(&position) {
+                        touch.lineages.insert(position, (row.contract, row.name.clone()));
+                    }
                 }
-                Undo::End(position, row) => {
-                    let lineage = touch.lineages.entry(position).or_insert((true, row.contract, String::new()));
-                    (lineage.1, lineage.2) = (row.contract, row.name);
-                }
+                Undo::End(position, row) => drop(touch.lineages.insert(position, (row.contract, row.name))),
                 Undo::First(position, _) => drop(touch.firsts.insert(position)),
                 Undo::Writes(key, before) => drop(touch.writes.entry(key).or_insert(before.unwrap_or_default())),
                 Undo::Head(lineage, log, _) => {
@@ -61,18 +55,15 @@ impl Touch {
                 }
                 Undo::CreateBranch(id) => {
                     created = Some(id);
-                    touch.branches.entry(id).or_insert(false);
+                    touch.branches.insert(id);
                 }
-                Undo::RemoveBranch(id, _) => drop(touch.branches.entry(id).or_insert(true)),
-                Undo::Push(id, at) => {
+                Undo::RemoveBranch(id, _) => drop(touch.branches.insert(id)),
+                Undo::Push(id, at) | Undo::Cut(id, at, _) => {
+                    if matches!(change, Undo::Cut(..)) {
+                        touch.cut.insert(id);
+                    }
                     let least = touch.pushed.entry(id).or_insert(at);
                     *least = at.min(*least);
-                }
-                Undo::Cut(id, from, _) => {
-                    for cut in [&mut touch.cut, &mut touch.pushed] {
-                        let least = cut.entry(id).or_insert(from);
-                        *least = from.min(*least);
-                    }
                 }
                 Undo::Hold(_) | Undo::LetGo(_) => {}
             }

@@ -16,7 +16,7 @@ impl<C: Contents> Tables<C> {
 impl<C: Contents> Catalog for Tables<C> {
     fn saved_after(&self, contract: Option<ContractId>, after: Seq, most: usize) -> Result<Vec<Entry>> {
         let of = |row: &Row<C::Payload>| {
-            let header = &row.checkpoint.header;
+            let header = &row.header;
             !header.exempt && contract.is_none_or(|contract| header.contract == contract)
         };
         let rows = self.rows.range(after.saturating_add(1)..).filter(|(_, row)| of(row)).take(most);
@@ -61,10 +61,8 @@ impl<C: Contents> Catalog for Tables<C> {
         for parent in parents {
             let Some(row) = self.rows.get(parent) else { continue };
             let lineage_row = self.lineages.get(&row.lineage);
-            let entries = lineage_row
-                .and_then(|lineage_row| lineage_row.dependents.get(&row.checkpoint.header.id))
-                .into_iter()
-                .flatten();
+            let entries =
+                lineage_row.and_then(|lineage_row| lineage_row.dependents.get(&row.header.id)).into_iter().flatten();
             found.extend(entries.filter_map(|(_, seq)| Some((*parent, self.rows.get(seq)?.entry(*seq)))));
         }
         Ok(found)
@@ -80,7 +78,8 @@ impl<C: Contents> Catalog for Tables<C> {
     }
 
     fn total(&self, contract: Option<ContractId>, _: u64) -> Result<Option<u64>> {
-        let of = |row: &&Row<C::Payload>| contract.is_none_or(|contract| row.checkpoint.header.contract == contract);
+        let of =
+            |row: &&std::sync::Arc<Row<C::Payload>>| contract.is_none_or(|contract| row.header.contract == contract);
         Ok(Some(self.rows.values().filter(of).map(|row| row.bytes).sum()))
     }
 }

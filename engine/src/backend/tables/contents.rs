@@ -8,18 +8,14 @@ use crate::record::{Payload, Record};
 /// The contents of checkpoints and records. The tables hold everything else themselves.
 pub(crate) trait Contents {
     /// A payload, or the place of a payload.
-    type Payload: Clone + Debug;
+    type Payload: Clone + Debug + From<Payload>;
     /// A record, or the place of a record.
-    type Record: Held;
+    type Record: Held + From<Record>;
 
     /// True if [`Tables`](super::Tables) lists the changes of each unit, because the backend stores them.
     const LISTS_CHANGES: bool;
 
-    /// Takes a new payload.
-    fn keep(&self, payload: Payload) -> Self::Payload;
     fn load(&self, payload: &Self::Payload) -> Result<Payload>;
-    /// Takes a new record.
-    fn keep_record(&self, record: &Record) -> Self::Record;
     /// Reads consecutive records of a branch.
     fn load_records(&self, records: &[Self::Record]) -> Result<Vec<Record>>;
 }
@@ -51,16 +47,8 @@ impl Contents for InMemory {
 
     const LISTS_CHANGES: bool = false;
 
-    fn keep(&self, payload: Payload) -> Payload {
-        payload
-    }
-
     fn load(&self, payload: &Payload) -> Result<Payload> {
         Ok(payload.clone())
-    }
-
-    fn keep_record(&self, record: &Record) -> Record {
-        record.clone()
     }
 
     fn load_records(&self, records: &[Record]) -> Result<Vec<Record>> {

@@ -1,98 +1,176 @@
-//! Stores branches of log records as vectors. Each branch stores the number of ends at each of its positions.
+//! Stores branches of log records as vectors, and counts the ends at each place of a branch.
 
-use super::contents::Contents;
+use std::collections::HashMap;
+
+use super::contents::{Contents, Held};
 use super::maps::{Tables, Undo};
+use super::row::BranchRow;
 use crate::backend::logs::{Branch, BranchId, End, LogRows};
 use crate::error::Result;
-use crate::record::{Record, Seq};
+use crate::record::{ContractId, Record, Seq};
 
 impl<C: Contents> LogRows for Tables<C> {
     fn head(&self, lin: i64, log: &str) -> Result<Option<End>> {
-        Ok(self.logs.heads.get(&(lin, log.to_owned())).copied())
+        Ok(self.heads.get(&(lin, log.to_owned())).copied())
     }
 
     fn heads(&self, lin: i64) -> Result<Vec<(String, End)>> {
-        let heads = self.logs.heads.range((lin, String::new())..).take_while(|((of, _), _)| *of == lin);
+        let heads = self.heads.range((lin, String::new())..).take_while(|((of, _), _)| *of == lin);
         Ok(heads.map(|((_, log), end)| (log.clone(), *end)).collect())
     }
 
     fn set_head(&mut self, lin: i64, log: &str, end: End) -> Result<()> {
-        let before = self.logs.replace_head(lin, log, Some(end));
-        self.remember(|| Undo::Head(lin, log.to_owned(), before));
+        self.replace_head(lin, log.to_owned(), Some(end));
         Ok(())
     }
 
     fn remove_head(&mut self, lin: i64, log: &str) -> Result<()> {
-        let before = self.logs.replace_head(lin, log, None);
-        self.remember(|| Undo::Head(lin, log.to_owned(), before));
+        self.replace_head(lin, log.to_owned(), None);
         Ok(())
     }
 
     fn branch(&self, id: BranchId) -> Result<Option<Branch>> {
-        Ok(self.logs.branches.get(&id).map(|stored| stored.branch))
+        Ok(self.branches.get(&id).map(|row| row.branch))
     }
 
     fn create_branch(&mut self, branch: Branch) -> Result<BranchId> {
-        self.logs.last_branch += 1;
-        let id = self.logs.last_branch;
-        self.logs.insert_branch(id, branch);
-        self.remember(|| Undo::CreateBranch(id));
-        Ok(id)
+        self.last_branch += 1;
+        self.insert_branch(self.last_branch, branch);
+        Ok(self.last_branch)
     }
 
     fn remove_branch(&mut self, id: BranchId) -> Result<()> {
-        if let Some(branch) = self.logs.remove_branch(id) {
-            self.remember(|| Undo::RemoveBranch(id, branch));
-        }
+        self.delete_branch(id);
         Ok(())
     }
 
     fn needed(&self, id: BranchId) -> Result<Option<u64>> {
-        let last = self.logs.branches.get(&id).and_then(|stored| stored.ends.last_key_value());
-        Ok(last.map(|(length, _)| *length))
+        let last = self.ends.range((id, 0)..=(id, u64::MAX)).next_back();
+        Ok(last.map(|((_, length), _)| *length))
     }
 
     fn tip(&self, id: BranchId) -> Result<Option<u64>> {
-        let stored = self.logs.branches.get(&id).filter(|stored| !stored.records.is_empty());
-        Ok(stored.map(|stored| stored.branch.start() + stored.records.len() as u64))
+        let row = self.branches.get(&id).filter(|row| !row.records.is_empty());
+        Ok(row.map(|row| row.branch.start() + row.records.len() as u64))
     }
 
     fn push(&mut self, id: BranchId, at: u64, records: &[&Record]) -> Result<()> {
-        let kept = records.iter().map(|record| self.contents.keep_record(record)).collect();
-        self.logs.push(id, at, kept);
-        self.remember(|| Undo::Push(id, at));
+        self.push_records(id, at, records.iter().map(|record| (*record).clone().into()));
         Ok(())
     }
 
     fn cut(&mut self, id: BranchId, from: u64) -> Result<()> {
-        let records = self.logs.cut(id, from);
-        if !records.is_empty() {
-            self.remember(|| Undo::Cut(id, from, records));
-        }
+        self.cut_records(id, from);
         Ok(())
     }
 
     fn read(&self, id: BranchId, from: u64, to: u64) -> Result<Vec<Record>> {
-        let Some(stored) = self.logs.branches.get(&id) else { return Ok(Vec::new()) };
-        let at = |position: u64| usize::try_from(position.saturating_sub(stored.branch.start())).unwrap_or(usize::MAX);
-        let to = at(to).min(stored.records.len());
-        self.contents.load_records(stored.records.get(at(from)..to).unwrap_or_default())
+        let Some(row) = self.branches.get(&id) else { return Ok(Vec::new()) };
+        let at = |position: u64| usize::try_from(position.saturating_sub(row.branch.start())).unwrap_or(usize::MAX);
+        let to = at(to).min(row.records.len());
+        self.contents.load_records(row.records.get(at(from)..to).unwrap_or_default())
     }
 
     fn has_key(&self, id: BranchId, below: u64, key: &str) -> Result<bool> {
-        let position = self.logs.branches.get(&id).and_then(|stored| stored.keys.get(key));
+        let position = self.branches.get(&id).and_then(|row| row.keys.get(key));
         Ok(position.is_some_and(|position| *position < below))
     }
 
     fn hold(&mut self, _: Seq, end: End) -> Result<()> {
-        self.logs.hold(end);
+        self.count(end);
         self.remember(|| Undo::Hold(end));
         Ok(())
     }
 
     fn let_go(&mut self, _: Seq, end: End) -> Result<()> {
-        self.logs.let_go(end);
+        self.uncount(end);
         self.remember(|| Undo::LetGo(end));
         Ok(())
+    }
+}
+
+impl<C: Contents> Tables<C> {
+    /// Returns true if a lineage has logs.
+    pub(super) fn has_logs(&self, lin: i64) -> bool {
+        self.heads.range((lin, String::new())..).next().is_some_and(|((of, _), _)| *of == lin)
+    }
+
+    /// Returns the number of records and their total size in bytes.
+    pub(super) fn count_records(&self, contract: Option<ContractId>) -> (u64, u64) {
+        let of = |row: &&BranchRow<C::Record>| contract.is_none_or(|contract| row.branch.contract == contract);
+        let records = self.branches.values().filter(of).flat_map(|row| &row.records);
+        records.fold((0, 0), |(records, bytes), record| (records + 1, bytes + record.size()))
+    }
+
+    /// Sets or removes the end of a log.
+    pub(crate) fn replace_head(&mut self, lin: i64, log: String, end: Option<End>) {
+        let key = (lin, log);
+        let before = match end {
+            Some(end) => self.heads.insert(key.clone(), end),
+            None => self.heads.remove(&key),
+        };
+        if let Some(end) = end {
+            self.count(end);
+        }
+        if let Some(before) = before {
+            self.uncount(before);
+        }
+        self.remember(|| Undo::Head(lin, key.1, before));
+    }
+
+    /// Adds a branch without records.
+    pub(crate) fn insert_branch(&mut self, id: BranchId, branch: Branch) {
+        self.branches.insert(id, BranchRow { branch, records: Vec::new(), keys: HashMap::new() });
+        if let Some(parent) = branch.parent {
+            self.count(parent);
+        }
+        self.remember(|| Undo::CreateBranch(id));
+    }
+
+    pub(crate) fn delete_branch(&mut self, id: BranchId) {
+        let Some(BranchRow { branch, .. }) = self.branches.remove(&id) else { return };
+        if let Some(parent) = branch.parent {
+            self.uncount(parent);
+        }
+        self.remember(|| Undo::RemoveBranch(id, branch));
+    }
+
+    pub(crate) fn push_records(&mut self, id: BranchId, at: u64, records: impl IntoIterator<Item = C::Record>) {
+        let Some(row) = self.branches.get_mut(&id) else { return };
+        for (position, record) in (at..).zip(records) {
+            if let Some(key) = record.key() {
+                row.keys.insert(key.to_owned(), position);
+            }
+            row.records.push(record);
+        }
+        self.remember(|| Undo::Push(id, at));
+    }
+
+    pub(crate) fn cut_records(&mut self, id: BranchId, from: u64) {
+        let Some(row) = self.branches.get_mut(&id) else { return };
+        let kept = from.saturating_sub(row.branch.start());
+        let kept = usize::try_from(kept).unwrap_or(usize::MAX).min(row.records.len());
+        let cut = row.records.split_off(kept);
+        for key in cut.iter().filter_map(Held::key) {
+            row.keys.remove(key);
+        }
+        if !cut.is_empty() {
+            self.remember(|| Undo::Cut(id, from, cut));
+        }
+    }
+
+    /// Counts an end. Its branch may be added later.
+    pub(crate) fn count(&mut self, end: End) {
+        *self.ends.entry((end.branch, end.length)).or_default() += 1;
+    }
+
+    pub(crate) fn uncount(&mut self, end: End) {
+        let key = (end.branch, end.length);
+        if let Some(count) = self.ends.get_mut(&key) {
+            *count -= 1;
+            if *count == 0 {
+                self.ends.remove(&key);
+            }
+        }
     }
 }

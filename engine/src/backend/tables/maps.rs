@@ -2,11 +2,11 @@
 
 use std::collections::{BTreeMap, HashMap};
 use std::hash::Hash;
+use std::sync::Arc;
 
-use super::branches::Logs;
 use super::contents::Contents;
-use super::row::{First, Key, LineageRow, Ordered, Row, Stored, TaskRow};
-use crate::backend::logs::{Branch, BranchId, End};
+use super::row::{BranchRow, First, Key, LineageRow, Ordered, Row, TaskRow};
+use crate::backend::logs::{Branch, BranchId, End, Mark};
 use crate::error::Result;
 use crate::record::{Checkpoint, ContractId, Seq, SortKey};
 
@@ -14,19 +14,24 @@ use crate::record::{Checkpoint, ContractId, Seq, SortKey};
 #[derive(Debug)]
 pub(crate) struct Tables<C: Contents> {
     pub(crate) contents: C,
-    pub(crate) rows: BTreeMap<Seq, Row<C::Payload>>,
+    pub(crate) rows: BTreeMap<Seq, Arc<Row<C::Payload>>>,
     pub(crate) ids: HashMap<Key, Seq>,
     pub(crate) positions: HashMap<Key, i64>,
     /// The lineages by position. Positions follow the order in which the lineages were created.
     pub(crate) lineages: BTreeMap<i64, LineageRow>,
     pub(crate) groups: HashMap<Key, Ordered>,
     pub(crate) writes: BTreeMap<Key, Vec<TaskRow>>,
-    pub(crate) logs: Logs<C::Record>,
+    /// The ends of the logs, by lineage and name.
+    pub(super) heads: BTreeMap<(i64, String), End>,
+    pub(crate) branches: BTreeMap<BranchId, BranchRow<C::Record>>,
+    /// The number of ends at each place of a branch: ends of logs, marks of checkpoints and parents of branches.
+    pub(super) ends: BTreeMap<(BranchId, u64), usize>,
     pub(crate) last_seq: Seq,
     pub(crate) last_position: i64,
+    pub(crate) last_branch: BranchId,
     /// The undo list of the current unit, in the order of the changes. `None` if the unit cannot fail after its first
     /// change.
-    undo: Option<Changes<C>>,
+    pub(super) undo: Option<Changes<C>>,
     /// The changes of the units that were applied, in their order, if [`Contents::LISTS_CHANGES`].
     pub(crate) changes: Changes<C>,
 }
@@ -38,7 +43,7 @@ pub(crate) type Changes<C> = Vec<Undo<<C as Contents>::Payload, <C as Contents>:
 #[derive(Debug)]
 pub(crate) enum Undo<P, R> {
     Insert(Seq),
-    Remove(Seq, Row<P>),
+    Remove(Seq, Arc<Row<P>>),
     Begin(i64),
     End(i64, LineageRow),
     First(i64, First),
@@ -69,60 +74,55 @@ impl<C: Contents> Tables<C> {
             lineages: BTreeMap::new(),
             groups: HashMap::new(),
             writes: BTreeMap::new(),
-            logs: Logs::default(),
+            heads: BTreeMap::new(),
+            branches: BTreeMap::new(),
+            ends: BTreeMap::new(),
             last_seq: 0,
             last_position: 0,
+            last_branch: 0,
             undo: None,
             changes: Vec::new(),
         }
     }
 
-    /// Begins a unit. If `undo` is true, the changes are recorded so that [`Tables::roll_back`] can undo them.
-    pub(crate) fn begin(&mut self, undo: bool) {
-        self.undo = (undo || C::LISTS_CHANGES).then(Vec::new);
-    }
-
-    /// Ends a unit and keeps its changes.
-    pub(crate) fn commit(&mut self) {
-        let changes = self.undo.take();
-        if C::LISTS_CHANGES {
-            self.changes.extend(changes.into_iter().flatten());
-        }
-    }
-
-    /// Undoes the changes of the unit. Numbers that the unit used are not used again.
-    pub(crate) fn roll_back(&mut self) {
-        for change in self.undo.take().into_iter().flatten().rev() {
+    /// Undoes the changes of a unit. Numbers that the unit used are not used again.
+    pub(super) fn roll_back(&mut self, changes: Changes<C>) {
+        for change in changes.into_iter().rev() {
             match change {
                 Undo::Insert(seq) => drop(self.remove_row(seq)),
                 Undo::Remove(seq, row) => self.insert_row(seq, row),
                 Undo::Begin(position) => self.remove_line(position),
                 Undo::End(position, lineage_row) => self.insert_line(position, lineage_row),
                 Undo::First(position, first) => self.set_first(position, first),
-                Undo::Writes(key, rows) => drop(self.replace_writes(key, rows)),
-                Undo::Head(lin, log, end) => drop(self.logs.replace_head(lin, &log, end)),
-                Undo::CreateBranch(id) => drop(self.logs.remove_branch(id)),
-                Undo::RemoveBranch(id, branch) => self.logs.insert_branch(id, branch),
-                Undo::Push(id, at) => drop(self.logs.cut(id, at)),
-                Undo::Cut(id, at, records) => self.logs.push(id, at, records),
-                Undo::Hold(end) => self.logs.let_go(end),
-                Undo::LetGo(end) => self.logs.hold(end),
+                Undo::Writes(key, rows) => drop(match rows {
+                    Some(rows) => self.writes.insert(key, rows),
+                    None => self.writes.remove(&key),
+                }),
+                Undo::Head(lin, log, end) => self.replace_head(lin, log, end),
+                Undo::CreateBranch(id) => self.delete_branch(id),
+                Undo::RemoveBranch(id, branch) => self.insert_branch(id, branch),
+                Undo::Push(id, at) => self.cut_records(id, at),
+                Undo::Cut(id, at, records) => self.push_records(id, at, records),
+                Undo::Hold(end) => self.uncount(end),
+                Undo::LetGo(end) => self.count(end),
             }
         }
     }
 
     /// Records how to undo a change, if the unit needs an undo list.
-    pub(crate) fn remember(&mut self, change: impl FnOnce() -> Undo<C::Payload, C::Record>) {
+    pub(super) fn remember(&mut self, change: impl FnOnce() -> Undo<C::Payload, C::Record>) {
         if let Some(undo) = &mut self.undo {
             undo.push(change());
         }
     }
 
     /// Adds a checkpoint. Its lineage must exist, and its id must be free.
-    pub(crate) fn insert_row(&mut self, seq: Seq, row: Row<C::Payload>) {
-        let header = &row.checkpoint.header;
+    pub(crate) fn insert_row(&mut self, seq: Seq, row: Arc<Row<C::Payload>>) {
+        let header = &row.header;
         let entry = (header.sort_key.clone(), seq);
-        self.ids.insert((header.contract, header.id.clone()), seq);
+        // Lines of several files are read in any order, so a newer checkpoint may have taken the id already.
+        let newest = self.ids.entry((header.contract, header.id.clone())).or_insert(seq);
+        *newest = seq.max(*newest);
         if !header.group.is_empty() {
             self.groups.entry((header.contract, header.group.clone())).or_default().insert(entry.clone());
         }
@@ -140,16 +140,16 @@ impl<C: Contents> Tables<C> {
     }
 
     pub(crate) fn whole_row(&self, row: &Row<C::Payload>) -> Result<Checkpoint> {
-        let Stored { header, payload, logs } = &*row.checkpoint;
-        Ok(Checkpoint { header: header.clone(), payload: self.contents.load(payload)?, logs: logs.clone() })
+        let logs = row.marks.iter().map(Mark::shown).collect();
+        Ok(Checkpoint { header: row.header.clone(), payload: self.contents.load(&row.payload)?, logs })
     }
 
     /// Removes a checkpoint. Its writes and its lineage stay.
-    pub(crate) fn remove_row(&mut self, seq: Seq) -> Option<Row<C::Payload>> {
+    pub(crate) fn remove_row(&mut self, seq: Seq) -> Option<Arc<Row<C::Payload>>> {
         let row = self.rows.remove(&seq)?;
-        let header = &row.checkpoint.header;
+        let header = &row.header;
         let entry = (header.sort_key.clone(), seq);
-        self.ids.remove(&(header.contract, header.id.clone()));
+        remove_if(&mut self.ids, &(header.contract, header.id.clone()), seq);
         forget(&mut self.groups, &(header.contract, header.group.clone()), &entry);
         if let Some(lineage_row) = self.lineages.get_mut(&row.lineage) {
             lineage_row.order.remove(&entry);
@@ -158,7 +158,7 @@ impl<C: Contents> Tables<C> {
                 forget(&mut lineage_row.dependents, parent, &entry);
             }
         }
-        self.remember(|| Undo::Remove(seq, row.clone()));
+        self.remember(|| Undo::Remove(seq, Arc::clone(&row)));
         Some(row)
     }
 
@@ -182,20 +182,22 @@ impl<C: Contents> Tables<C> {
     /// Removes a lineage that has neither checkpoints nor logs.
     pub(crate) fn end_if_empty(&mut self, position: i64) {
         let empty = self.lineages.get(&position).is_some_and(|lineage_row| lineage_row.order.is_empty());
-        if empty && !self.logs.any(position) {
+        if empty && !self.has_logs(position) {
             self.remove_line(position);
         }
     }
 
     fn insert_line(&mut self, position: i64, lineage_row: LineageRow) {
-        self.positions.insert((lineage_row.contract, lineage_row.name.clone()), position);
+        // As with ids, a newer lineage may have taken the name already.
+        let newest = self.positions.entry((lineage_row.contract, lineage_row.name.clone())).or_insert(position);
+        *newest = position.max(*newest);
         self.lineages.insert(position, lineage_row);
         self.remember(|| Undo::Begin(position));
     }
 
     pub(crate) fn remove_line(&mut self, position: i64) {
         let Some(lineage_row) = self.lineages.remove(&position) else { return };
-        self.positions.remove(&(lineage_row.contract, lineage_row.name.clone()));
+        remove_if(&mut self.positions, &(lineage_row.contract, lineage_row.name.clone()), position);
         self.remember(|| Undo::End(position, lineage_row));
     }
 
@@ -220,12 +222,12 @@ impl<C: Contents> Tables<C> {
             self.remember(|| Undo::Writes(key, before));
         }
     }
+}
 
-    fn replace_writes(&mut self, key: Key, rows: Option<Vec<TaskRow>>) -> Option<Vec<TaskRow>> {
-        match rows {
-            Some(rows) => self.writes.insert(key, rows),
-            None => self.writes.remove(&key),
-        }
+/// Removes a key that has this value.
+fn remove_if(map: &mut HashMap<Key, i64>, key: &Key, value: i64) {
+    if map.get(key) == Some(&value) {
+        map.remove(key);
     }
 }
 

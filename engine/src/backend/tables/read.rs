@@ -2,6 +2,7 @@
 
 use std::borrow::Cow;
 use std::ops::Bound;
+use std::sync::Arc;
 
 use super::contents::Contents;
 use super::maps::Tables;
@@ -19,19 +20,16 @@ use crate::retention;
 
 impl<C: Contents> Tables<C> {
     pub(crate) fn answer(&self, query: &Query) -> Result<Answer> {
-        let whole = |row: Option<&Row<C::Payload>>| {
+        let whole = |row: Option<&Arc<Row<C::Payload>>>| {
             let found = row.map(|row| self.whole_row(row)).transpose()?;
             Ok::<_, Error>(Answer::Checkpoint(found.map(Box::new)))
         };
         Ok(match query {
             Query::Get { contract, id } => whole(self.find(*contract, id))?,
-            Query::Newest { contract, lineage, label } => {
-                let lineage_row = self.lineage_row(*contract, lineage);
-                let order = lineage_row.and_then(|lineage_row| match label {
-                    Some(label) => lineage_row.labels.get(label),
-                    None => Some(&lineage_row.order),
-                });
-                whole(self.newest(order))?
+            Query::Newest { contract, lineage, label: None } => whole(self.newest_of(*contract, lineage))?,
+            Query::Newest { contract, lineage, label: Some(label) } => {
+                let row = self.lineage_row(*contract, lineage);
+                whole(self.newest(row.and_then(|row| row.labels.get(label))))?
             }
             Query::Tuple { contract, pick } => Answer::Tuple(self.tuple(*contract, pick)?),
             Query::Ancestors(wanted) => {
@@ -67,7 +65,7 @@ impl<C: Contents> Tables<C> {
             Query::Log(range) => Answer::Log(self.log(range)?),
             Query::Logged { contract, pick, log } => {
                 let Some(row) = self.pick(*contract, pick) else { return Ok(Answer::Logged(None)) };
-                let header = &row.checkpoint.header;
+                let header = &row.header;
                 let page = self.log(&LogRange::kept(*contract, &header.lineage, log, &header.id))?;
                 let records = page.unwrap_or_default().records;
                 Answer::Logged(Some(Box::new(Logged { checkpoint: self.whole_row(row)?, records })))
@@ -92,7 +90,7 @@ impl<C: Contents> Tables<C> {
         })
     }
 
-    pub(crate) fn find(&self, contract: ContractId, id: &str) -> Option<&Row<C::Payload>> {
+    pub(crate) fn find(&self, contract: ContractId, id: &str) -> Option<&Arc<Row<C::Payload>>> {
         self.ids.get(&(contract, id.to_owned())).and_then(|seq| self.rows.get(seq))
     }
 
@@ -101,7 +99,12 @@ impl<C: Contents> Tables<C> {
         self.lineages.get(position)
     }
 
-    pub(crate) fn newest(&self, order: Option<&Ordered>) -> Option<&Row<C::Payload>> {
+    /// Returns the newest checkpoint of a lineage.
+    pub(super) fn newest_of(&self, contract: ContractId, lineage: &str) -> Option<&Arc<Row<C::Payload>>> {
+        self.newest(self.lineage_row(contract, lineage).map(|row| &row.order))
+    }
+
+    fn newest(&self, order: Option<&Ordered>) -> Option<&Arc<Row<C::Payload>>> {
         order?.last().and_then(|(_, seq)| self.rows.get(seq))
     }
 
@@ -119,18 +122,16 @@ impl<C: Contents> Tables<C> {
         found
     }
 
-    fn pick(&self, contract: ContractId, pick: &Pick) -> Option<&Row<C::Payload>> {
+    fn pick(&self, contract: ContractId, pick: &Pick) -> Option<&Arc<Row<C::Payload>>> {
         match pick {
             Pick::Id(id) => self.find(contract, id),
-            Pick::Newest(lineage) => {
-                self.newest(self.lineage_row(contract, lineage).map(|lineage_row| &lineage_row.order))
-            }
+            Pick::Newest(lineage) => self.newest_of(contract, lineage),
         }
     }
 
     fn tuple(&self, contract: ContractId, pick: &Pick) -> Result<Option<Box<Tuple>>> {
         let Some(row) = self.pick(contract, pick) else { return Ok(None) };
-        let writes = self.writes_to(contract, &row.checkpoint.header.id);
+        let writes = self.writes_to(contract, &row.header.id);
         Ok(Some(Box::new(Tuple { checkpoint: self.whole_row(row)?, writes })))
     }
 
@@ -144,7 +145,7 @@ impl<C: Contents> Tables<C> {
     /// does not name the log.
     fn mark_of(&self, contract: ContractId, lineage: &str, log: &str, at: Option<&str>) -> Result<Option<Mark>> {
         if let Some(id) = at {
-            let row = self.find(contract, id).filter(|row| row.checkpoint.header.lineage == lineage);
+            let row = self.find(contract, id).filter(|row| row.header.lineage == lineage);
             return Ok(row.and_then(|row| row.marks.iter().find(|mark| mark.log == log)).cloned());
         }
         let lin = self.positions.get(&(contract, lineage.to_owned()));
@@ -185,7 +186,7 @@ impl<C: Contents> Tables<C> {
             .range((Bound::Unbounded, end))
             .rev()
             .filter_map(|(_, seq)| self.rows.get(seq))
-            .map(|row| &row.checkpoint.header)
+            .map(|row| &row.header)
             .filter(|header| group.is_none_or(|group| header.group == *group && !group.is_empty()))
             .take(limit.unwrap_or(usize::MAX))
             .cloned()
@@ -198,7 +199,7 @@ impl<C: Contents> Tables<C> {
             .range((SortKey(prefix.to_vec()), Seq::MIN)..)
             .take_while(|(sort_key, _)| sort_key.0.starts_with(prefix))
             .filter_map(|(_, seq)| self.rows.get(seq))
-            .filter(|row| group.is_none_or(|group| row.checkpoint.header.group == *group && !group.is_empty()))
+            .filter(|row| group.is_none_or(|group| row.header.group == *group && !group.is_empty()))
             .map(|row| self.whole_row(row))
             .collect()
     }
@@ -216,13 +217,13 @@ impl<C: Contents> Tables<C> {
 
     /// A lineage for a listing. Returns `None` if the lineage has no checkpoint.
     fn shown(&self, position: i64, lineage_row: &LineageRow) -> Option<Lineage> {
-        let newest = self.newest(Some(&lineage_row.order))?.checkpoint.header.clone();
+        let newest = self.newest(Some(&lineage_row.order))?.header.clone();
         let origin = lineage_row.first.origin.as_ref().map(|(id, _)| id.clone());
         Some(Lineage { position, checkpoints: lineage_row.order.len() as u64, newest, origin })
     }
 
     fn recent(&self, recent: &Recent) -> Vec<Active> {
-        let listed = |(seq, row): (&Seq, &Row<C::Payload>)| {
+        let listed = |(seq, row): (&Seq, &Arc<Row<C::Payload>>)| {
             let lineage_row = self.lineages.get(&row.lineage)?;
             let wanted = recent.contracts.contains(&lineage_row.contract)
                 && (!recent.named_as_group || lineage_row.name == lineage_row.first.group)
@@ -246,7 +247,7 @@ impl<C: Contents> Tables<C> {
     }
 
     fn stats(&self, contract: Option<ContractId>, largest: usize) -> Stats {
-        let (records, record_bytes) = self.logs.count(contract);
+        let (records, record_bytes) = self.count_records(contract);
         let mut stats = Stats { records, record_bytes, ..Stats::default() };
         for lineage_row in self
             .lineages
@@ -276,7 +277,7 @@ impl<C: Contents> Tables<C> {
     fn check(&self) -> CheckPage {
         let checkpoints = self.rows.len() as u64;
         let writes = self.writes.values().map(|rows| rows.len() as u64).sum();
-        let counted = Counted { checkpoints, payloads: checkpoints, writes, records: self.logs.count(None).0 };
+        let counted = Counted { checkpoints, payloads: checkpoints, writes, records: self.count_records(None).0 };
         let rows = checkpoints + writes + counted.records;
         CheckPage { counted, done: rows, of: rows, ..CheckPage::default() }
     }

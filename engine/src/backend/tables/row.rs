@@ -1,10 +1,9 @@
 //! The rows of the tables.
 
 use std::collections::{BTreeSet, HashMap};
-use std::sync::Arc;
 
-use crate::backend::logs::Mark;
-use crate::record::{ContractId, Header, LogMark, Part, Seq, SortKey};
+use crate::backend::logs::{Branch, Mark};
+use crate::record::{ContractId, Header, Part, Seq, SortKey};
 use crate::retention::Entry;
 
 /// Checkpoints ordered by sort key and then by save number. Reversed iteration yields the newest checkpoint first.
@@ -13,28 +12,21 @@ pub(crate) type Ordered = BTreeSet<(SortKey, Seq)>;
 /// A contract, and an id or a name within it.
 pub(crate) type Key = (ContractId, String);
 
-/// A stored checkpoint.
+/// A stored checkpoint, with its payload or the place of its payload.
 #[derive(Clone, Debug)]
 pub(crate) struct Row<P> {
-    pub(crate) checkpoint: Arc<Stored<P>>,
-    pub(crate) marks: Arc<[Mark]>,
+    pub(crate) header: Header,
+    pub(crate) payload: P,
+    pub(crate) marks: Vec<Mark>,
     /// The position of the lineage.
     pub(crate) lineage: i64,
     /// The size of the framed payload, in bytes.
     pub(crate) bytes: u64,
 }
 
-/// A checkpoint with its payload, or with the place of its payload.
-#[derive(Clone, Debug)]
-pub(crate) struct Stored<P> {
-    pub(crate) header: Header,
-    pub(crate) payload: P,
-    pub(crate) logs: Vec<LogMark>,
-}
-
 impl<P> Row<P> {
     pub(crate) fn entry(&self, seq: Seq) -> Entry {
-        Entry { seq, lineage: self.lineage, saved_at: self.checkpoint.header.saved_at }
+        Entry { seq, lineage: self.lineage, saved_at: self.header.saved_at }
     }
 }
 
@@ -59,6 +51,16 @@ pub(crate) struct First {
     /// checkpoint, and the position of the checkpoint's lineage.
     pub(crate) origin: Option<(String, i64)>,
     pub(crate) age_offset: u8,
+}
+
+/// A branch of log records.
+#[derive(Debug)]
+pub(crate) struct BranchRow<R> {
+    pub(crate) branch: Branch,
+    /// The records of the branch. The first record has the position [`Branch::start`].
+    pub(crate) records: Vec<R>,
+    /// The position of each record that has a key, by key.
+    pub(super) keys: HashMap<String, u64>,
 }
 
 /// A row of pending writes. All writes in the row are from the same task and belong to the same checkpoint.

@@ -1,5 +1,7 @@
 //! Lists checkpoints without their payloads.
 
+use std::sync::Arc;
+
 use super::contents::Contents;
 use super::maps::Tables;
 use super::row::{LineageRow, Row};
@@ -26,8 +28,8 @@ impl<C: Contents> Lineup for Of<'_, C> {
     fn place(&self, id: &str) -> Result<Option<(SortKey, Seq)>> {
         let seq = self.tables.ids.get(&(self.lineage.contract, id.to_owned()));
         let found = seq.and_then(|seq| Some((*seq, self.tables.rows.get(seq)?)));
-        let ours = found.filter(|(_, row)| row.checkpoint.header.lineage == self.lineage.name);
-        Ok(ours.map(|(seq, row)| (row.checkpoint.header.sort_key.clone(), seq)))
+        let ours = found.filter(|(_, row)| row.header.lineage == self.lineage.name);
+        Ok(ours.map(|(seq, row)| (row.header.sort_key.clone(), seq)))
     }
 
     fn rows(&self, order: RowOrder, skip: u64, limit: usize) -> Result<Vec<Listed>> {
@@ -43,7 +45,7 @@ impl<C: Contents> Lineup for Of<'_, C> {
 }
 
 fn listed<P>(seq: Seq, row: &Row<P>) -> Listed {
-    let header = row.checkpoint.header.clone();
+    let header = row.header.clone();
     Listed { seq, step: 0, header, logical_bytes: row.bytes, stored_bytes: row.bytes, chain: 0 }
 }
 
@@ -59,16 +61,16 @@ impl<C: Contents> Tables<C> {
             let rows = lineage.order.iter().filter_map(|(_, seq)| Some((*seq, self.rows.get(seq)?)));
             let bytes = rows.clone().map(|(_, row)| row.bytes).sum();
             let first = rows.min_by_key(|(seq, _)| *seq);
-            let began = first.map_or(0, |(_, row)| row.checkpoint.header.saved_at);
+            let began = first.map_or(0, |(_, row)| row.header.saved_at);
             RowSums { logical_bytes: bytes, stored_bytes: bytes, began }
         });
         Ok(RowPage { checkpoints, origin, rows, sums })
     }
 
     pub(super) fn feed(&self, feed: &Feed) -> Result<FeedPage> {
-        let step = |(seq, row): (&Seq, &Row<C::Payload>)| {
+        let step = |(seq, row): (&Seq, &Arc<Row<C::Payload>>)| {
             let Some(lineage) = self.lineages.get(&row.lineage) else { return Ok(listed(*seq, row)) };
-            let step = Of { tables: self, lineage }.before(&row.checkpoint.header.sort_key, *seq)?;
+            let step = Of { tables: self, lineage }.before(&row.header.sort_key, *seq)?;
             Ok(Listed { step, ..listed(*seq, row) })
         };
         let rows = self.rows.range(feed.after.saturating_add(1)..);

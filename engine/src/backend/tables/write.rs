@@ -5,47 +5,52 @@ use std::sync::Arc;
 
 use super::contents::Contents;
 use super::maps::Tables;
-use super::row::{First, Row, Stored, TaskRow};
+use super::row::{First, Row, TaskRow};
 use crate::backend::inherit;
 use crate::backend::logs::{self, LogName, Mark};
 use crate::backend::writes;
 use crate::codec::frame;
 use crate::error::Result;
 use crate::op::{Applied, Fork, LogEnd, Op, Subject, Unit};
-use crate::record::{ContractId, Draft, Header, Seq, SortKey, Write};
-use crate::retention::Ledger;
+use crate::record::{ContractId, Draft, Header, Payload, Seq, Write};
+use crate::retention::{self, Ledger, Prune, Pruned};
 
 impl<C: Contents> Tables<C> {
     /// Applies all changes of a unit, or none.
     pub(crate) fn unit(&mut self, unit: &Unit) -> Result<Applied> {
         for expect in &unit.expect {
             let found = match expect.subject() {
-                Subject::Newest(contract, lineage) => {
-                    self.newest(self.lineage_row(contract, lineage).map(|lineage_row| &lineage_row.order))
-                }
+                Subject::Newest(contract, lineage) => self.newest_of(contract, lineage),
                 Subject::Id(contract, id) => self.find(contract, id),
             };
-            expect.check(found.map(|row| &row.checkpoint.header))?;
+            expect.check(found.map(|row| &row.header))?;
         }
         // If the only op of a unit is a put or a write and the op fails, it has changed nothing. So such a unit needs
         // no undo list.
-        self.begin(!matches!(&unit.ops[..], [] | [Op::Put(_) | Op::Write { .. }]));
-        let mut applied = Applied::default();
-        let done = unit.ops.iter().try_for_each(|op| self.op(op, &mut applied));
-        match done {
-            Ok(()) => self.commit(),
-            Err(_) => self.roll_back(),
-        }
-        done.map(|()| applied)
+        let undo = !matches!(&unit.ops[..], [] | [Op::Put(_) | Op::Write { .. }]);
+        self.all_or_none(undo, |tables| {
+            let mut applied = Applied::default();
+            unit.ops.iter().try_for_each(|op| tables.op(op, &mut applied))?;
+            Ok(applied)
+        })
     }
 
-    /// Makes changes that are no unit. Makes all of them, or none.
-    pub(crate) fn alone<T>(&mut self, work: impl FnOnce(&mut Self) -> Result<T>) -> Result<T> {
-        self.begin(true);
+    /// Removes the checkpoints that a rule selects.
+    pub(crate) fn prune(&mut self, prune: &Prune) -> Result<Pruned> {
+        let plan = retention::plan(self, prune, &mut Ledger::default())?;
+        let (bytes, lineages) = self.all_or_none(true, |tables| tables.remove_all(&plan.victims))?;
+        Ok(plan.done(bytes, lineages))
+    }
+
+    /// Makes all changes of `work`, or none. If `undo` is false, `work` changes nothing when it fails.
+    fn all_or_none<T>(&mut self, undo: bool, work: impl FnOnce(&mut Self) -> Result<T>) -> Result<T> {
+        self.undo = (undo || C::LISTS_CHANGES).then(Vec::new);
         let done = work(self);
+        let changes = self.undo.take().unwrap_or_default();
         match done {
-            Ok(_) => self.commit(),
-            Err(_) => self.roll_back(),
+            Ok(_) if C::LISTS_CHANGES => self.changes.extend(changes),
+            Ok(_) => {}
+            Err(_) => self.roll_back(changes),
         }
         done
     }
@@ -55,36 +60,32 @@ impl<C: Contents> Tables<C> {
             Op::Put(draft) => {
                 let put = self.put(draft);
                 applied.stored(put.map_err(|error| error.context(&format!("checkpoint {:?}", draft.header.id)))?);
-                Ok(())
             }
-            Op::Fork(fork) => {
-                applied.stored(self.fork(fork)?);
-                Ok(())
+            Op::Fork(fork) => applied.stored(self.fork(fork)?),
+            Op::Remove { contract, id } => {
+                let found = self.ids.get(&(*contract, id.clone())).copied();
+                self.remove_all(&Vec::from_iter(found))?;
             }
-            Op::Remove { contract, id } => self.remove(*contract, id),
-            Op::Touch { contract, id, saved_at } => {
-                self.touch(*contract, id, *saved_at);
-                Ok(())
+            Op::Touch { contract, id, saved_at } => self.touch(*contract, id, *saved_at),
+            Op::RemoveFrom { contract, lineage, sort_key } => {
+                let row = self.lineage_row(*contract, lineage);
+                let entries = row.map(|row| row.order.range((sort_key.clone(), Seq::MIN)..));
+                let victims: Vec<Seq> = entries.into_iter().flatten().map(|(_, seq)| *seq).collect();
+                self.remove_all(&victims)?;
             }
-            Op::RemoveFrom { contract, lineage, sort_key } => self.remove_from(*contract, lineage, sort_key),
-            Op::RemoveLineages { contract, prefix } => self.remove_lineages(*contract, prefix),
-            Op::Write { contract, id, writes, replace, .. } => {
-                self.write(*contract, id, writes, *replace);
-                Ok(())
-            }
+            Op::RemoveLineages { contract, prefix } => self.remove_lineages(*contract, prefix)?,
+            Op::Write { contract, id, writes, replace, .. } => self.write(*contract, id, writes, *replace),
             Op::Claim { contract, id, claimed_by } => {
                 self.change_writes((*contract, id.clone()), |rows| {
                     for row in rows {
                         row.claimed_by.get_or_insert_with(|| claimed_by.clone());
                     }
                 });
-                Ok(())
             }
             Op::Reopen { contract, id } => {
                 let left = writes::reopen(self.writes_to(*contract, id));
                 self.change_writes((*contract, id.clone()), Vec::clear);
                 self.write(*contract, id, &left, false);
-                Ok(())
             }
             Op::RemoveWrites { contract, prefix } => {
                 let keys = self.writes.range((*contract, prefix.clone())..).map(|(key, _)| key);
@@ -93,24 +94,27 @@ impl<C: Contents> Tables<C> {
                 for key in found {
                     self.change_writes(key, Vec::clear);
                 }
-                Ok(())
             }
             Op::Append { contract, lineage, log, records, expect } => {
                 let lin = self.position(*contract, lineage);
                 let of = LogName { contract: *contract, lin, lineage, log };
                 applied.appended.push(logs::append(self, of, records, *expect)?);
                 self.end_if_empty(lin);
-                Ok(())
             }
-            Op::Truncate { contract, lineage, log, to } => self.truncate(*contract, lineage, log, to),
+            Op::Truncate { contract, lineage, log, to } => self.truncate(*contract, lineage, log, to)?,
             Op::RemoveLogs { contract, lineage } => {
                 let Some(lin) = self.positions.get(&(*contract, lineage.clone())).copied() else { return Ok(()) };
                 logs::remove_all(self, lin)?;
                 self.end_if_empty(lin);
-                Ok(())
             }
-            Op::KeepLast { contract, lineage, keep, pinned } => self.keep_last(*contract, lineage, *keep, pinned),
+            Op::KeepLast { contract, lineage, keep, pinned } => {
+                let Some(position) = self.positions.get(&(*contract, lineage.clone())) else { return Ok(()) };
+                let pinned = self.ids.get(&(*contract, pinned.clone())).copied();
+                let victims = Ledger::default().beyond(self, *position, *keep, pinned, usize::MAX)?;
+                self.remove_all(&victims.iter().map(|entry| entry.seq).collect::<Vec<_>>())?;
+            }
         }
+        Ok(())
     }
 
     /// Stores a checkpoint. Returns the size of its frame in bytes.
@@ -124,12 +128,12 @@ impl<C: Contents> Tables<C> {
             .lineage_row(header.contract, &header.lineage)
             .into_iter()
             .flat_map(|lineage_row| lineage_row.order.iter().rev());
-        let newest = newest.filter_map(|(_, seq)| Some(self.contents.load(&self.rows.get(seq)?.checkpoint.payload)));
+        let newest = newest.filter_map(|(_, seq)| Some(self.contents.load(&self.rows.get(seq)?.payload)));
         let parent = parent.filter(|_| !draft.inherit.is_empty());
-        let parent = parent.map(|row| self.contents.load(&row.checkpoint.payload)).transpose()?;
+        let parent = parent.map(|row| self.contents.load(&row.payload)).transpose()?;
         let payload = inherit::resolve(draft, parent, newest)?;
         let bytes = frame::length(&payload) as u64;
-        self.insert(header.clone(), (self.contents.keep(payload), bytes), marks)?;
+        self.insert(header.clone(), payload, bytes, marks)?;
         Ok(bytes)
     }
 
@@ -148,26 +152,24 @@ impl<C: Contents> Tables<C> {
         let Fork { contract, source: from, id, lineage, .. } = fork;
         let Some(source) = self.find(*contract, from) else { return Err(fork.no_source()) };
         if let Some(copy) = self.find(*contract, id) {
-            let header = &copy.checkpoint.header;
+            let header = &copy.header;
             fork.check_sent_again(&header.lineage, header.parent.as_deref())?;
             return Ok(0);
         }
         if self.lineage_row(*contract, lineage).is_some() {
             return Err(fork.lineage_taken());
         }
-        let Row { checkpoint, marks, bytes, .. } = source.clone();
+        let source = Arc::clone(source);
         // The copy is stored by itself, so it needs the payload and not its place.
-        let payload = self.contents.keep(self.contents.load(&checkpoint.payload)?);
-        let header = fork.header(&checkpoint.header);
-        self.insert(header, (payload, bytes), marks.to_vec())?;
+        let payload = self.contents.load(&source.payload)?;
+        self.insert(fork.header(&source.header), payload, source.bytes, source.marks.clone())?;
         let lin = self.position(*contract, lineage);
-        logs::fork(self, lin, &marks)?;
-        Ok(bytes)
+        logs::fork(self, lin, &source.marks)?;
+        Ok(source.bytes)
     }
 
-    /// Stores a checkpoint, and replaces the checkpoint with the same id. `payload` is the payload and the size of its
-    /// frame in bytes.
-    fn insert(&mut self, header: Header, payload: (C::Payload, u64), marks: Vec<Mark>) -> Result<()> {
+    /// Stores a checkpoint, and replaces the checkpoint with the same id. `bytes` is the size of the payload's frame.
+    fn insert(&mut self, header: Header, payload: Payload, bytes: u64, marks: Vec<Mark>) -> Result<()> {
         // Find or create the lineage before the replaced checkpoint is removed. Otherwise replacing a lineage's only
         // checkpoint would remove the lineage.
         let lineage = self.position(header.contract, &header.lineage);
@@ -182,10 +184,7 @@ impl<C: Contents> Tables<C> {
         logs::hold(self, seq, &marks)?;
         let replaced = self.ids.get(&(header.contract, header.id.clone())).copied();
         let replaced = replaced.and_then(|seq| Some((seq, self.remove_row(seq)?)));
-        let (payload, bytes) = payload;
-        let shown = marks.iter().map(Mark::shown).collect();
-        let checkpoint = Arc::new(Stored { header, payload, logs: shown });
-        self.insert_row(seq, Row { checkpoint, marks: marks.into(), lineage, bytes });
+        self.insert_row(seq, Arc::new(Row { header, payload: payload.into(), marks, lineage, bytes }));
         if let Some((seq, row)) = replaced {
             logs::release(self, [(seq, &*row.marks)])?;
             self.end_if_empty(row.lineage);
@@ -202,12 +201,10 @@ impl<C: Contents> Tables<C> {
                 lin
             }
             LogEnd::Checkpoint(id) => {
-                let row = self.find(contract, id).filter(|row| row.checkpoint.header.lineage == lineage);
-                let Some(Row { marks, lineage: lin, .. }) = row.cloned() else {
-                    return Err(logs::no_such_checkpoint(lineage, log, id));
-                };
-                logs::rewind(self, of(lin), id, &marks)?;
-                lin
+                let row = self.find(contract, id).filter(|row| row.header.lineage == lineage);
+                let Some(row) = row.cloned() else { return Err(logs::no_such_checkpoint(lineage, log, id)) };
+                logs::rewind(self, of(row.lineage), id, &row.marks)?;
+                row.lineage
             }
         };
         self.end_if_empty(lin);
@@ -236,25 +233,12 @@ impl<C: Contents> Tables<C> {
 
     fn touch(&mut self, contract: ContractId, id: &str, saved_at: i64) {
         let Some(seq) = self.ids.get(&(contract, id.to_owned())).copied() else { return };
-        if self.rows.get(&seq).is_some_and(|row| row.checkpoint.header.saved_at < saved_at)
+        if self.rows.get(&seq).is_some_and(|row| row.header.saved_at < saved_at)
             && let Some(mut row) = self.remove_row(seq)
         {
-            Arc::make_mut(&mut row.checkpoint).header.saved_at = saved_at;
+            Arc::make_mut(&mut row).header.saved_at = saved_at;
             self.insert_row(seq, row);
         }
-    }
-
-    fn remove(&mut self, contract: ContractId, id: &str) -> Result<()> {
-        let found = self.ids.get(&(contract, id.to_owned())).copied();
-        self.remove_all(&Vec::from_iter(found)).map(drop)
-    }
-
-    fn remove_from(&mut self, contract: ContractId, lineage: &str, sort_key: &SortKey) -> Result<()> {
-        let entries = self
-            .lineage_row(contract, lineage)
-            .map(|lineage_row| lineage_row.order.range((sort_key.clone(), Seq::MIN)..));
-        let victims: Vec<Seq> = entries.into_iter().flatten().map(|(_, seq)| *seq).collect();
-        self.remove_all(&victims).map(drop)
     }
 
     fn remove_lineages(&mut self, contract: ContractId, prefix: &str) -> Result<()> {
@@ -273,11 +257,11 @@ impl<C: Contents> Tables<C> {
 
     /// Removes checkpoints. Returns the total size of their payloads in bytes, and the number of lineages that now
     /// have no checkpoints.
-    pub(crate) fn remove_all(&mut self, victims: &[Seq]) -> Result<(i64, u64)> {
+    fn remove_all(&mut self, victims: &[Seq]) -> Result<(i64, u64)> {
         let (mut bytes, mut gone) = (0, Vec::with_capacity(victims.len()));
         for seq in victims {
             let Some(row) = self.remove_row(*seq) else { continue };
-            let header = &row.checkpoint.header;
+            let header = &row.header;
             bytes += i64::try_from(row.bytes).unwrap_or(i64::MAX);
             let key = (header.contract, header.id.clone());
             if self.writes.contains_key(&key) {
@@ -292,12 +276,5 @@ impl<C: Contents> Tables<C> {
             self.end_if_empty(lineage);
         }
         Ok((bytes, ended))
-    }
-
-    fn keep_last(&mut self, contract: ContractId, lineage: &str, keep: u64, pinned: &str) -> Result<()> {
-        let Some(position) = self.positions.get(&(contract, lineage.to_owned())) else { return Ok(()) };
-        let pinned = self.ids.get(&(contract, pinned.to_owned())).copied();
-        let victims = Ledger::default().beyond(self, *position, keep, pinned, usize::MAX)?;
-        self.remove_all(&victims.iter().map(|entry| entry.seq).collect::<Vec<_>>()).map(drop)
     }
 }
