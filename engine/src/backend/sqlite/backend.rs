@@ -8,7 +8,6 @@ use rusqlite::Connection;
 use rusqlite::config::DbConfig;
 
 use super::connection::{connect, set_journal};
-use super::error::from_sqlite;
 use super::identity::{Claim, Watch, one_copy_at_a_time};
 use super::options::{Journal, Options};
 use super::raw::{RawPayloads, compress};
@@ -119,11 +118,12 @@ impl Sqlite {
     fn prepare(connection: &mut Connection, journal: Journal, synchronous: &str, busy_timeout: Duration) -> Result<()> {
         let state = schema::inspect(connection)?;
         set_journal(connection, journal, busy_timeout)?;
-        connection.pragma_update(None, "synchronous", synchronous).map_err(from_sqlite)?;
+        connection.pragma_update(None, "synchronous", synchronous)?;
         if state != schema::State::Ready {
             schema::create(connection)?;
         }
-        connection.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, false).map_err(from_sqlite).map(drop)
+        connection.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, false)?;
+        Ok(())
     }
 
     /// Connects to the file. Refuses a database of another program or of a newer version, before anything can change
@@ -276,9 +276,7 @@ impl Sqlite {
 
     fn fold_totals(&mut self) -> Result<()> {
         if self.uncounted >= totals::WORTH_FOLDING {
-            if totals::worth_folding(&self.connection)? {
-                write::fold_totals(&mut self.connection)?;
-            }
+            totals::fold(&mut self.connection)?;
             self.uncounted = 0;
         }
         Ok(())
@@ -290,14 +288,12 @@ impl Sqlite {
 
     /// Returns the value of a pragma as text, for tests and diagnosis.
     pub fn pragma(&self, name: &str) -> Result<String> {
-        self.connection
-            .pragma_query_value(None, name, |row| row.get::<_, rusqlite::types::Value>(0))
-            .map(|value| match value {
-                rusqlite::types::Value::Integer(number) => number.to_string(),
-                rusqlite::types::Value::Text(text) => text,
-                other => format!("{other:?}"),
-            })
-            .map_err(from_sqlite)
+        let value = self.connection.pragma_query_value(None, name, |row| row.get::<_, rusqlite::types::Value>(0))?;
+        Ok(match value {
+            rusqlite::types::Value::Integer(number) => number.to_string(),
+            rusqlite::types::Value::Text(text) => text,
+            other => format!("{other:?}"),
+        })
     }
 }
 
@@ -351,8 +347,7 @@ impl Backend for Sqlite {
         if let Some(checkpointer) = &mut self.checkpointer {
             checkpointer.stop();
         }
-        self.call(|backend| retention::vacuum(&backend.connection))
-            .map_err(|error| from_sqlite(error).context("vacuum"))
+        self.call(|backend| retention::vacuum(&backend.connection)).map_err(|error| error.context("vacuum"))
     }
 
     fn notice(&self) -> Option<&Notice> {

@@ -10,10 +10,9 @@ use bytes::Bytes;
 use rusqlite::{Connection, MAIN_DB, ffi, params};
 
 use super::chain::{self, Chain};
-use super::error::from_sqlite;
 use super::row::{self, HeaderRow};
 use super::setting;
-use super::statement::{execute, one};
+use super::statement::{execute, first, one};
 use super::totals::Totals;
 use crate::backend::chain::{Link, rebuild};
 use crate::backend::header::flags_and_sum;
@@ -212,7 +211,7 @@ impl rebase::Payloads for Payloads<'_> {
     }
 
     fn describe(&self, seq: Seq) -> String {
-        let id = one(self.connection, "SELECT id FROM checkpoint WHERE seq = ?", [seq], |row| row.get::<_, String>(0));
+        let id: Result<Option<String>> = one(self.connection, "SELECT id FROM checkpoint WHERE seq = ?", [seq], first);
         id.ok().flatten().map_or_else(|| format!("row {seq}"), |id| format!("checkpoint {id:?}"))
     }
 
@@ -291,7 +290,7 @@ pub(super) fn sum(connection: &Connection, seq: Seq) -> Result<Option<u64>> {
         Ok(length) => Ok(envelope::sum(&head[..length])),
         // SQLite gives this code if the row is missing, and if the column has another type.
         Err(rusqlite::Error::SqliteFailure(error, _)) if error.extended_code == ffi::SQLITE_ERROR => Ok(None),
-        Err(error) => Err(from_sqlite(error)),
+        Err(error) => Err(error.into()),
     }
 }
 

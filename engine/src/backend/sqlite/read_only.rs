@@ -4,7 +4,6 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use super::error::from_sqlite;
 use super::file::beside;
 use super::identity::{Watch, is_open_here, unless_open_here};
 use super::read;
@@ -89,7 +88,7 @@ impl ReadOnly {
         }
         database.connection().set_prepared_statement_cache_capacity(64);
         let query_only = database.connection().execute_batch("PRAGMA query_only = 1; PRAGMA temp_store = MEMORY");
-        query_only.map_err(from_sqlite)?;
+        query_only?;
         Ok((database, Watch::new(&self.path)))
     }
 

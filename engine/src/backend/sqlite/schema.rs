@@ -9,8 +9,7 @@
 
 use rusqlite::{Connection, TransactionBehavior};
 
-use super::error::from_sqlite;
-use super::statement::one;
+use super::statement::exists;
 use crate::error::{Code, Error, Result};
 
 /// "Fkpt" in ASCII: the `PRAGMA application_id` of a Forkpoint database.
@@ -96,15 +95,14 @@ impl LateIndex {
 
     /// Returns true if the file has the index.
     pub(super) fn exists(self, connection: &Connection) -> Result<bool> {
-        let sql = "SELECT 1 FROM sqlite_schema WHERE name = ?";
-        Ok(one(connection, sql, [self.name()], |_| Ok(()))?.is_some())
+        exists(connection, "SELECT 1 FROM sqlite_schema WHERE name = ?", [self.name()])
     }
 
     /// Builds the index if it does not exist. Saves wait during the build, which takes about one second for a million
     /// rows.
     pub(super) fn build(self, connection: &Connection) -> Result<()> {
         let sql = format!("CREATE INDEX IF NOT EXISTS {} ON {}", self.name(), self.rows());
-        connection.execute_batch(&sql).map_err(from_sqlite)
+        Ok(connection.execute_batch(&sql)?)
     }
 }
 
@@ -133,10 +131,10 @@ pub(super) fn create(connection: &mut Connection) -> Result<()> {
 }
 
 fn inspect_for(connection: &Connection, steps: &[&[&str]]) -> Result<State> {
-    let number = |sql: &str| connection.query_row(sql, [], |row| row.get::<_, i32>(0)).map_err(from_sqlite);
+    let number = |sql: &str| connection.query_row(sql, [], |row| row.get::<_, i32>(0));
     // Read everything in one snapshot, because another process may be creating the tables.
     let snapshot = connection.is_autocommit().then(|| connection.unchecked_transaction()).transpose();
-    let _snapshot = snapshot.map_err(from_sqlite)?;
+    let _snapshot = snapshot?;
     let (id, version) = (number("PRAGMA application_id")?, number("PRAGMA user_version")?);
     match (id, usize::try_from(version)) {
         (APPLICATION_ID, Ok(version)) if version == steps.len() => Ok(State::Ready),
@@ -158,16 +156,16 @@ fn inspect_for(connection: &Connection, steps: &[&[&str]]) -> Result<State> {
 }
 
 fn create_for(connection: &mut Connection, steps: &[&[&str]]) -> Result<()> {
-    let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate).map_err(from_sqlite)?;
+    let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
     if let State::Lacks(from) = inspect_for(&transaction, steps)? {
         for sql in steps[from..].iter().copied().flatten() {
-            transaction.execute_batch(sql).map_err(from_sqlite)?;
+            transaction.execute_batch(sql)?;
         }
         let version = i64::try_from(steps.len()).unwrap_or(i64::MAX);
-        transaction.pragma_update(None, "application_id", APPLICATION_ID).map_err(from_sqlite)?;
-        transaction.pragma_update(None, "user_version", version).map_err(from_sqlite)?;
+        transaction.pragma_update(None, "application_id", APPLICATION_ID)?;
+        transaction.pragma_update(None, "user_version", version)?;
     }
-    transaction.commit().map_err(from_sqlite)
+    Ok(transaction.commit()?)
 }
 
 #[cfg(test)]
