@@ -16,7 +16,6 @@ use super::log_check;
 use super::logs::present;
 use super::quick_check::damaged_pages;
 use super::row::HeaderRow;
-use super::schema::LateIndex;
 use super::totals::Totals;
 use super::{setting, statement};
 use crate::backend::log_findings::{After, LogTable};
@@ -71,7 +70,7 @@ pub(super) fn page(connection: &Connection, cursor: &CheckCursor, limit: usize) 
     let limit = limit.max(1);
     // Do not use the store's cache, so that the check reads the payloads from the database.
     let cache = PayloadCache::new(CACHE_BYTES);
-    let mut check = Check { connection, cache, lists: HashMap::new(), late: Vec::new(), page: CheckPage::default() };
+    let mut check = Check { connection, cache, lists: HashMap::new(), page: CheckPage::default() };
     let after = position.after[0];
     let last = match position.stage {
         Stage::File => {
@@ -100,8 +99,6 @@ struct Check<'a> {
     cache: PayloadCache,
     /// The dependants of each base whose list was read. `None` if the list is damaged or the base does not exist.
     lists: HashMap<Seq, Option<HashSet<Seq>>>,
-    /// Whether the file has an index, for each late index that the check has looked for.
-    late: Vec<(LateIndex, bool)>,
     page: CheckPage,
 }
 

@@ -8,6 +8,7 @@ use crate::error::{Cause, Code, Error};
 impl From<rusqlite::Error> for Error {
     /// Keeps the original error as the cause.
     fn from(error: rusqlite::Error) -> Self {
+        let number = error.sqlite_error().map(|error| error.extended_code);
         let code = match error.sqlite_error_code() {
             Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked) => Code::Busy,
             Some(ErrorCode::DiskFull) => Code::Full,
@@ -18,11 +19,11 @@ impl From<rusqlite::Error> for Error {
                 Code::Corrupt
             }
             // The file ends before a page that it should have.
-            Some(ErrorCode::SystemIoFailure) if is_cut(&error) => Code::Corrupt,
+            Some(ErrorCode::SystemIoFailure) if number == Some(ffi::SQLITE_IOERR_SHORT_READ) => Code::Corrupt,
             Some(ErrorCode::TooBig) => Code::InvalidArgument,
             // All statements are fixed, so a table or a column can only be missing if another program has changed the
             // file.
-            Some(_) if lacks_table(&error) => Code::Corrupt,
+            Some(_) if number == Some(ffi::SQLITE_ERROR) && lacks_table(&error) => Code::Corrupt,
             // All other codes come from the file system or from SQLite itself.
             Some(_) => Code::Unavailable,
         };
@@ -37,8 +38,12 @@ impl From<rusqlite::Error> for Error {
             (_, Some(ErrorCode::SystemIoFailure)) => "; check the device and its file system, then try again",
             _ => "",
         };
-        let lasting = lasts(&error);
-        let number = error.sqlite_error().map(|error| error.extended_code);
+        // These errors happen again until somebody changes a permission or the path.
+        let lasting = matches!(error.sqlite_error_code(), Some(ErrorCode::ReadOnly | ErrorCode::PermissionDenied))
+            || matches!(
+                number,
+                Some(ffi::SQLITE_CANTOPEN_ISDIR | ffi::SQLITE_CANTOPEN_FULLPATH | ffi::SQLITE_CANTOPEN_SYMLINK)
+            );
         let name = number.and_then(name);
         let message = match name {
             Some(name) => format!("SQLite: {error} ({name}){remedy}"),
@@ -55,31 +60,11 @@ impl From<FromSqlError> for Error {
     }
 }
 
-/// Returns true if a read has found the end of the file.
-fn is_cut(error: &rusqlite::Error) -> bool {
-    error.sqlite_error().is_some_and(|error| error.extended_code == ffi::SQLITE_IOERR_SHORT_READ)
-}
-
 /// Returns true if a statement names a table or a column that the database does not have.
 fn lacks_table(error: &rusqlite::Error) -> bool {
     // SQLite has no code of its own for this error.
-    error.sqlite_error().is_some_and(|error| error.extended_code == ffi::SQLITE_ERROR) && {
-        let text = error.to_string();
-        ["no such table", "no such column", "no such index", "has no column named"]
-            .iter()
-            .any(|part| text.contains(part))
-    }
-}
-
-/// Returns true if the error happens again until somebody changes a permission or the path.
-fn lasts(error: &rusqlite::Error) -> bool {
-    matches!(error.sqlite_error_code(), Some(ErrorCode::ReadOnly | ErrorCode::PermissionDenied))
-        || error.sqlite_error().is_some_and(|error| {
-            matches!(
-                error.extended_code,
-                ffi::SQLITE_CANTOPEN_ISDIR | ffi::SQLITE_CANTOPEN_FULLPATH | ffi::SQLITE_CANTOPEN_SYMLINK
-            )
-        })
+    let text = error.to_string();
+    ["no such table", "no such column", "no such index", "has no column named"].iter().any(|part| text.contains(part))
 }
 
 /// Converts an error of a failed COMMIT. If the code is busy, locked or full, nothing was committed. For any other

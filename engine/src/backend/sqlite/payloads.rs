@@ -18,7 +18,8 @@ use crate::backend::chain::{Link, rebuild};
 use crate::backend::header::flags_and_sum;
 use crate::backend::logs::Mark;
 use crate::backend::marks::decode_marks;
-use crate::backend::rebase;
+use crate::backend::number::signed;
+use crate::backend::rebase::{self, Payloads as _};
 use crate::cache::{CachedPayload, LineageTip, NewEntry, PayloadCache};
 use crate::codec::plan::{Base, Effort, Row, plan};
 use crate::codec::{envelope, frame};
@@ -87,9 +88,9 @@ impl<'a> Payloads<'a> {
             Some(base) => chain::link(self.connection, base, seq)?,
             None => None,
         };
-        let size = length(raw.len());
+        let size = signed(raw.len() as u64);
         let Row { base, depth, budget, body } = row;
-        if self.effort == Effort::Quick && Row::is_raw(base, size, length(body.len())) {
+        if self.effort == Effort::Quick && Row::is_raw(base, size, signed(body.len() as u64)) {
             self.raw.first.get_or_insert(seq);
             self.raw.bytes += body.len() as u64;
         }
@@ -159,13 +160,8 @@ impl<'a> Payloads<'a> {
 
     /// Loads the payload of a stored checkpoint and splits it into its parts.
     pub(super) fn parts(&self, row: &HeaderRow) -> Result<Payload> {
-        let split = rebase::Payloads::load(self, row.seq).and_then(|payload| frame::split(&payload.raw));
+        let split = self.load(row.seq).and_then(|payload| frame::split(&payload.raw));
         split.map_err(|error| error.context(&format!("checkpoint {:?}", row.header.id)))
-    }
-
-    /// Loads the raw payload with the save number, including payloads that this transaction has stored.
-    pub(super) fn load(&self, seq: Seq) -> Result<CachedPayload> {
-        rebase::Payloads::load(self, seq)
     }
 
     /// Returns the running totals so that the caller can correct them. The first call reads them from the database.
@@ -229,7 +225,7 @@ impl rebase::Payloads for Payloads<'_> {
             Err(_) => Chain::damaged_keyframe(&chain),
         };
         self.execute("UPDATE checkpoint SET chain = ?, body = ? WHERE seq = ?", params![chain, &row.body[..], seq])?;
-        let grown = length(row.body.len()) - before;
+        let grown = signed(row.body.len() as u64) - before;
         self.totals()?.rewritten(contract, seq, grown);
         Ok(grown)
     }
@@ -258,11 +254,6 @@ impl Payloads<'_> {
         self.totals()?.removed(contract, seq, size, bytes);
         Ok(bytes)
     }
-}
-
-fn length(bytes: usize) -> i64 {
-    // No payload has 2^63 bytes, so the fallback value is never used.
-    i64::try_from(bytes).unwrap_or(i64::MAX)
 }
 
 /// The checkpoint of a row: loads the payload and decodes the marks of logs.

@@ -13,7 +13,7 @@ use crate::backend::interface::{Backend, read_only};
 use crate::cache::PayloadCache;
 use crate::error::{Code, Error, Result};
 use crate::op::{Applied, Unit};
-use crate::query::{Answer, Query};
+use crate::query::{Answer, Feed, Query};
 use crate::retention::{Prune, Pruned};
 
 /// How often a query begins anew because the files have changed meanwhile.
@@ -95,22 +95,16 @@ impl ReadOnly {
     fn answer_once(&mut self, query: &Query) -> Result<Answer> {
         self.refresh()?;
         let Some((database, _)) = &self.opened else { return Err(Error::poisoned()) };
+        let Query::Feed(feed) = query else {
+            return read::answer_unchanged(database.connection(), &self.cache, query);
+        };
         // A version belongs to a connection.
         let opened = self.times << 32;
-        let asked = match query {
-            Query::Feed(feed) => {
-                let version = feed.version.map(|version| version - opened);
-                Query::Feed(crate::query::Feed { version, ..feed.clone() })
-            }
-            other => other.clone(),
-        };
-        Ok(match read::answer_unchanged(database.connection(), &self.cache, &asked)? {
-            Answer::Feed(mut page) => {
-                page.version = page.version.map(|version| version + opened);
-                Answer::Feed(page)
-            }
-            other => other,
-        })
+        let feed = Feed { version: feed.version.map(|version| version - opened), ..feed.clone() };
+        let answer = read::answer_unchanged(database.connection(), &self.cache, &Query::Feed(feed))?;
+        let mut page = answer.into_feed()?;
+        page.version = page.version.map(|version| version + opened);
+        Ok(Answer::Feed(page))
     }
 }
 

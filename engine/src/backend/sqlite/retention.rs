@@ -62,12 +62,6 @@ impl SqliteCatalog<'_> {
         };
         entries.into_iter().filter_map(|index_entry| read(index_entry).transpose()).collect()
     }
-
-    /// Returns the stored size of a payload, in bytes. SQLite reads the length from the row's header without reading
-    /// the body.
-    fn bytes(&self, seq: Seq) -> Result<u64> {
-        self.number("SELECT length(body) FROM checkpoint WHERE seq = ?", [seq])
-    }
 }
 
 impl Catalog for SqliteCatalog<'_> {
@@ -76,12 +70,12 @@ impl Catalog for SqliteCatalog<'_> {
             None => {
                 let sql =
                     "SELECT seq, lin, saved_at FROM checkpoint WHERE seq > ? AND flags & 2 = 0 ORDER BY seq LIMIT ?";
-                all(self.0, sql, params![after, limit(most)], entry)?
+                all(self.0, sql, params![after, signed(most as u64)], entry)?
             }
             Some(contract) => {
                 let sql = "SELECT seq, lin, saved_at FROM checkpoint CROSS JOIN lineage USING (lin)
                            WHERE seq > ? AND flags & 2 = 0 AND contract = ? ORDER BY seq LIMIT ?";
-                all(self.0, sql, params![after, contract.0, limit(most)], entry)?
+                all(self.0, sql, params![after, contract.0, signed(most as u64)], entry)?
             }
         };
         in_order(after, entries.iter().map(|entry| entry.seq))?;
@@ -90,7 +84,7 @@ impl Catalog for SqliteCatalog<'_> {
 
     fn lineages_after(&self, contract: Option<ContractId>, after: i64, most: usize) -> Result<Vec<i64>> {
         let sql = "SELECT lin FROM lineage WHERE lin > ?1 AND (?2 IS NULL OR contract = ?2) ORDER BY lin LIMIT ?3";
-        let most = limit(most);
+        let most = signed(most as u64);
         let lineages = all(self.0, sql, params![after, contract.map(|contract| contract.0), most], first)?;
         in_order(after, lineages.iter().copied())?;
         Ok(lineages)
@@ -104,8 +98,8 @@ impl Catalog for SqliteCatalog<'_> {
         let oldest = |(lin, most): &(i64, usize)| {
             let offset = "SELECT age_offset FROM lineage WHERE lin = ?";
             let entries = match one(self.0, offset, [lin], first::<u8>)?.unwrap_or(0) {
-                0 => all(self.0, OLDEST, params![lin, limit(*most)], index_entry),
-                offset => all(self.0, OLDEST_BY_AGE, params![lin, offset, limit(*most)], index_entry),
+                0 => all(self.0, OLDEST, params![lin, signed(*most as u64)], index_entry),
+                offset => all(self.0, OLDEST_BY_AGE, params![lin, offset, signed(*most as u64)], index_entry),
             };
             self.entries(*lin, entries?)
         };
@@ -114,7 +108,7 @@ impl Catalog for SqliteCatalog<'_> {
 
     fn newest_of(&self, lineages: &[(i64, usize)]) -> Result<Vec<Vec<Entry>>> {
         let newest = |(lin, most): &(i64, usize)| {
-            self.entries(*lin, all(self.0, NEWEST, params![lin, limit(*most)], index_entry)?)
+            self.entries(*lin, all(self.0, NEWEST, params![lin, signed(*most as u64)], index_entry)?)
         };
         lineages.iter().map(newest).collect()
     }
@@ -149,10 +143,12 @@ impl Catalog for SqliteCatalog<'_> {
     }
 
     fn deltas_of(&self, bases: &[Seq]) -> Result<Vec<(Seq, Seq, u64)>> {
+        // SQLite reads the length from the row's header without reading the body.
+        let sql = "SELECT length(body) FROM checkpoint WHERE seq = ?";
         let mut found = Vec::new();
         for base in bases {
             for delta in dependants(self.0, *base)? {
-                found.push((*base, delta, self.bytes(delta)?));
+                found.push((*base, delta, self.number(sql, [delta])?));
             }
         }
         Ok(found)
@@ -196,10 +192,6 @@ fn in_order(after: i64, numbers: impl Iterator<Item = i64>) -> Result<()> {
         before = number;
     }
     Ok(())
-}
-
-fn limit(most: usize) -> i64 {
-    signed(most as u64)
 }
 
 pub(super) fn pragma(connection: &Connection, name: &str) -> Result<u64> {

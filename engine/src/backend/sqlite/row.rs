@@ -97,20 +97,18 @@ pub(super) fn newest(
     name: &str,
     label: Option<&str>,
 ) -> Result<Option<HeaderRow>> {
-    const FROM: &str = concat!(
+    // An empty label means that the checkpoint has no label, so a lookup by an empty label matches nothing.
+    let sql = concat!(
         "SELECT ",
         columns_of_one!(),
         " FROM lineage AS n INDEXED BY lineage_name
          CROSS JOIN checkpoint AS i INDEXED BY checkpoint_lineage ON i.lin = n.lin
          LEFT JOIN checkpoint AS c ON c.seq = i.seq LEFT JOIN lineage AS l ON l.lin = c.lin
-         WHERE n.contract = ?1 AND n.name = ?2 AND "
+         WHERE n.contract = ?1 AND n.name = ?2 AND (?3 IS NULL OR i.label = ?3 AND i.label <> '')
+         ORDER BY i.sort_key DESC, i.seq DESC LIMIT 1"
     );
-    const LAST: &str = " ORDER BY i.sort_key DESC, i.seq DESC LIMIT 1";
     let what = || format!("lineage {name:?}");
-    // An empty label means that the checkpoint has no label, so a lookup by an empty label matches nothing.
-    let with = if label.is_some() { "i.label = ?3 AND i.label <> ''" } else { "?3 IS NULL" };
-    let rows = found(connection, &[FROM, with, LAST].concat(), params![contract.0, name, label])
-        .map_err(|error| error.context(&what()))?;
+    let rows = found(connection, sql, params![contract.0, name, label]).map_err(|error| error.context(&what()))?;
     let fits = |header: &Header| {
         (header.contract, &*header.lineage) == (contract, name) && label.is_none_or(|label| header.label == label)
     };

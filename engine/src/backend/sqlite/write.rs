@@ -17,6 +17,7 @@ use crate::backend::batch::Failure;
 use crate::backend::inherit;
 use crate::backend::logs::{self as log, LogName, Mark};
 use crate::backend::marks::{decode_marks, encode_marks};
+use crate::backend::rebase::Payloads as _;
 use crate::cache::PayloadCache;
 use crate::codec::frame;
 use crate::codec::plan::Effort;

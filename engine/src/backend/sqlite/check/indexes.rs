@@ -32,7 +32,7 @@ impl Check<'_> {
         let next = next.max(0);
         let at = usize::try_from(next).unwrap_or(usize::MAX);
         let Some((table, rows, entries, late)) = INDEXES.get(at) else { return Ok(None) };
-        if late.map_or(Ok(true), |index| self.has(index))? {
+        if late.map_or(Ok(true), |index| index.exists(self.connection))? {
             let entries = format!("{table} INDEXED BY {entries}");
             let count =
                 |from: &str| statement::number(self.connection, &format!("SELECT count(*) FROM {from}"), [i64::MIN]);
@@ -48,15 +48,5 @@ impl Check<'_> {
             }
         }
         Ok(Some([next + 1, 0, 0]))
-    }
-
-    /// Returns true if the file has the index. The result is kept for the rest of the page.
-    pub(super) fn has(&mut self, index: LateIndex) -> Result<bool> {
-        if let Some((_, exists)) = self.late.iter().find(|(known, _)| *known == index) {
-            return Ok(*exists);
-        }
-        let exists = index.exists(self.connection)?;
-        self.late.push((index, exists));
-        Ok(exists)
     }
 }

@@ -26,7 +26,7 @@ impl Check<'_> {
             self.find(FindingCode::Index, about(), message, REBUILD);
         }
         if let Some(origin) = &row.origin
-            && self.has(LateIndex::Forks)?
+            && LateIndex::Forks.exists(self.connection)?
             && !leads(lineage::began_from(self.connection, origin.lin).map(|found| found.contains(&lin)))?
         {
             let message = format!("lineage {:?}: the index of forks does not lead to its row", row.name);
@@ -86,7 +86,7 @@ impl Check<'_> {
         let group = "SELECT count(*) FROM checkpoint INDEXED BY checkpoint_group
                      WHERE grp = ?1 AND grp <> '' AND sort_key = ?2 AND seq = ?3";
         if !header.group.is_empty()
-            && self.has(LateIndex::Groups)?
+            && LateIndex::Groups.exists(self.connection)?
             && !self.has_entry(group, params![header.group, header.sort_key.0, seq])?
         {
             self.find_at(FindingCode::Index, row, "the index of its group does not lead to its row", REBUILD);
