@@ -244,42 +244,9 @@ impl Sqlite {
         }
         // The b-trees may need some pages more than the data.
         let needed = 2 * unit.ops.iter().map(Op::weight).sum::<usize>() + (32 << 10);
-        let number = |name| self.connection.pragma_query_value(None, name, |row| row.get::<_, i64>(0));
+        let number = |name| retention::pragma(&self.connection, name);
         let free = number("freelist_count").and_then(|count| Ok(count * number("page_size")?)).unwrap_or(0);
-        usize::try_from(free).is_ok_and(|free| free >= needed)
-    }
-
-    /// Compresses some of the raw payloads: see [`Backend::rest`].
-    fn compress_some(&mut self, wanted: &dyn Fn() -> bool) -> Result<bool> {
-        if !self.raw.may_be_left() || self.reserve.lacks() {
-            return Ok(false);
-        }
-        self.watch.look()?;
-        // Never wait for another process: it writes, so the database is not idle.
-        let left =
-            self.call(|all| vfs::within(Duration::ZERO, || compress(&mut all.connection, &all.cache, wanted)))?;
-        if let Some(checkpointer) = &mut self.checkpointer {
-            checkpointer.copy_when_due(&self.connection);
-        }
-        self.reserve.keep();
-        if !left {
-            self.raw.none_left();
-        }
-        Ok(left)
-    }
-
-    /// Compresses all raw payloads, within the call that is under way.
-    fn compress_all(&mut self) -> Result<()> {
-        while compress(&mut self.connection, &self.cache, &|| false)? {}
-        Ok(())
-    }
-
-    fn fold_totals(&mut self) -> Result<()> {
-        if self.uncounted >= totals::WORTH_FOLDING {
-            totals::fold(&mut self.connection)?;
-            self.uncounted = 0;
-        }
-        Ok(())
+        free >= needed as u64
     }
 
     pub fn journal(&self) -> Journal {
@@ -318,18 +285,38 @@ impl Backend for Sqlite {
                 && prune.cursor == Cursor::default()
             {
                 // What only waits to be compressed must not count against the limit.
-                backend.compress_all()?;
+                while compress(&mut backend.connection, &backend.cache, &|| false)? {}
             }
             backend.prune_or_make_room(prune)
         })
     }
 
     fn rest(&mut self, wanted: &dyn Fn() -> bool) -> Result<bool> {
-        self.compress_some(wanted)
+        if !self.raw.may_be_left || self.reserve.lacks() {
+            return Ok(false);
+        }
+        self.watch.look()?;
+        // Never wait for another process: it writes, so the database is not idle.
+        let left =
+            self.call(|all| vfs::within(Duration::ZERO, || compress(&mut all.connection, &all.cache, wanted)))?;
+        if let Some(checkpointer) = &mut self.checkpointer {
+            checkpointer.copy_when_due(&self.connection);
+        }
+        self.reserve.keep();
+        if !left {
+            self.raw.none_left();
+        }
+        Ok(left)
     }
 
     fn sweep(&mut self) -> Result<bool> {
-        self.call(Self::fold_totals).map(|()| false)
+        self.call(|backend| {
+            if backend.uncounted >= totals::WORTH_FOLDING {
+                totals::fold(&mut backend.connection)?;
+                backend.uncounted = 0;
+            }
+            Ok(false)
+        })
     }
 
     fn close(&mut self) -> Result<()> {

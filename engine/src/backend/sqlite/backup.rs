@@ -15,6 +15,7 @@ use serde::Serialize;
 use super::backend::Sqlite;
 use super::options::{Journal, Options};
 use super::quick_check::damaged_pages;
+use super::retention::pragma;
 use super::{file, vfs};
 use crate::backend::disk::{create, failed, folder_of, sync_folder};
 use crate::backend::interface::Backend;
@@ -100,12 +101,11 @@ fn refuse_taken(to: &Path, source: &Path, overwrite: bool) -> Result<()> {
         return Err(Error::invalid("the backup would replace the database itself: give another path"));
     }
     for suffix in ["-wal", "-journal"] {
-        let beside = file::beside(to, suffix);
-        if fs::symlink_metadata(&beside).is_ok() {
+        if file::has(to, suffix) {
             return conflict(format!(
                 "\"{}\" belongs to a database that is open or was not closed, and would damage the backup: give another path, \
                  or close the database first",
-                beside.display()
+                file::beside(to, suffix).display()
             ));
         }
     }
@@ -169,7 +169,7 @@ fn copy(options: &Options, to: &Path, watch: &mut dyn FnMut(Progress) -> Result<
     let mut target = Connection::open_with_flags_and_vfs(to, flags, vfs::name())?;
     // The file is synced at the end. Nobody uses it before.
     target.execute_batch("PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF")?;
-    let page_size: u32 = source.connection.pragma_query_value(None, "page_size", |row| row.get(0))?;
+    let page_size = pragma(&source.connection, "page_size")?;
     // With one snapshot for all steps, a save between two steps does not make the copy begin again.
     let take_snapshot = || source.connection.execute_batch("BEGIN; SELECT 1 FROM sqlite_schema LIMIT 1");
     // With a rollback journal, a snapshot keeps others from saving. So it is only taken if the copy has begun again often.
@@ -182,7 +182,7 @@ fn copy(options: &Options, to: &Path, watch: &mut dyn FnMut(Progress) -> Result<
     loop {
         let step = backup.step(PAGES)?;
         let pages = backup.progress();
-        let count = |pages: i32| u64::try_from(pages).unwrap_or(0) * u64::from(page_size);
+        let count = |pages: i32| u64::try_from(pages).unwrap_or(0) * page_size;
         let of = count(pages.pagecount);
         let done = of.saturating_sub(count(pages.remaining));
         watch(Progress { phase: Phase::Copying, done, of })?;

@@ -36,21 +36,18 @@ pub(super) fn starts(connection: &Connection, after: Option<i64>, limit: usize) 
         "SELECT lin, EXISTS (SELECT 1 FROM checkpoint INDEXED BY checkpoint_lineage WHERE checkpoint.lin = lineage.lin)
                FROM lineage NOT INDEXED WHERE lin > ? ORDER BY lin LIMIT ?";
     all(connection, sql, params![after.unwrap_or(i64::MIN), signed(limit as u64)], |row| {
-        start(connection, row.get(0)?, row.get(1)?)
+        let (lin, has_checkpoints) = (row.get(0)?, row.get(1)?);
+        let row = lineage::read(connection, lin)?.ok_or_else(|| index_damaged(&format!("lineage number {lin}")))?;
+        let origin = match row.origin.filter(|_| has_checkpoints) {
+            Some(OriginRow { id, lin }) => {
+                let lineage = lineage::read(connection, lin)?.map(|row| row.name);
+                Some(Origin { id, position: lin, lineage })
+            }
+            None => None,
+        };
+        let first = FirstCheckpoint { group: row.group, age_offset: row.age_offset, origin };
+        Ok(Start { position: lin, contract: row.contract, name: row.name, first: has_checkpoints.then_some(first) })
     })
-}
-
-fn start(connection: &Connection, lin: i64, has_checkpoints: bool) -> Result<Start> {
-    let row = lineage::read(connection, lin)?.ok_or_else(|| index_damaged(&format!("lineage number {lin}")))?;
-    let origin = match row.origin.filter(|_| has_checkpoints) {
-        Some(OriginRow { id, lin }) => {
-            let lineage = lineage::read(connection, lin)?.map(|row| row.name);
-            Some(Origin { id, position: lin, lineage })
-        }
-        None => None,
-    };
-    let first = FirstCheckpoint { group: row.group, age_offset: row.age_offset, origin };
-    Ok(Start { position: lin, contract: row.contract, name: row.name, first: has_checkpoints.then_some(first) })
 }
 
 pub(super) fn writes(

@@ -153,15 +153,11 @@ fn walked(rows: &[HeaderRow], walk: &Walk<'_>) -> bool {
 fn in_order(mut found: Vec<HeaderRow>, walk: &Walk<'_>) -> Vec<HeaderRow> {
     match walk {
         Walk::Newest { limit, .. } => {
-            if !found.is_sorted_by(|a, b| order(a) >= order(b)) {
-                found.sort_by(|a, b| order(b).cmp(&order(a)));
-            }
+            found.sort_by(|a, b| order(b).cmp(&order(a)));
             found.truncate(*limit);
         }
         Walk::Oldest { prefix } => {
-            if !found.is_sorted_by(|a, b| order(a) <= order(b)) {
-                found.sort_by(|a, b| order(a).cmp(&order(b)));
-            }
+            found.sort_by(|a, b| order(a).cmp(&order(b)));
             // All sort keys that share a prefix are adjacent.
             found.truncate(found.partition_point(|row| row.header.sort_key.0.starts_with(prefix)));
         }

@@ -110,9 +110,7 @@ fn number(bytes: &[u8], at: usize) -> u32 {
 }
 
 fn eight(bytes: &[u8], at: usize) -> [u8; 8] {
-    let mut eight = [0; 8];
-    eight.copy_from_slice(&bytes[at..at + 8]);
-    eight
+    bytes[at..].first_chunk().copied().unwrap_or_default()
 }
 
 fn read_header(log: &Path) -> IoResult<[u8; HEADER]> {

@@ -131,12 +131,7 @@ impl<'a> Logs<'a> {
 
     /// Runs a statement that removes rows, unless there are no tables and so no rows.
     fn delete(&self, sql: &str, params: impl Params) -> Result<()> {
-        if self.present()? { self.execute(sql, params).map(drop) } else { Ok(()) }
-    }
-
-    /// Runs a statement. Returns the number of rows that it changed.
-    fn execute(&self, sql: &str, params: impl Params) -> Result<usize> {
-        execute(self.connection, sql, params)
+        if self.present()? { execute(self.connection, sql, params).map(drop) } else { Ok(()) }
     }
 }
 
@@ -156,11 +151,11 @@ impl LogRows for Logs<'_> {
         // An append usually stays in the same branch. This update does not change the column `branch`, so SQLite need
         // not write to the index by branch.
         let sql = "UPDATE log SET length = ?, sum = ? WHERE lin = ? AND name = ? AND branch = ?";
-        if self.execute(sql, params![length, sum, lin, log, branch])? == 0 {
+        if execute(self.connection, sql, params![length, sum, lin, log, branch])? == 0 {
             let sql = "INSERT INTO log (lin, name, branch, length, sum) VALUES (?, ?, ?, ?, ?)
                        ON CONFLICT (lin, name) DO UPDATE
                        SET branch = excluded.branch, length = excluded.length, sum = excluded.sum";
-            self.execute(sql, params![lin, log, branch, length, sum])?;
+            execute(self.connection, sql, params![lin, log, branch, length, sum])?;
         }
         Ok(())
     }
@@ -187,7 +182,7 @@ impl LogRows for Logs<'_> {
         let (parent, start) = (branch.parent.map(|parent| parent.branch), signed(branch.start()));
         let sum = branch_sum(id, contract, parent, start);
         let sql = "INSERT INTO log_branch (branch, contract, parent, start, sum) VALUES (?, ?, ?, ?, ?)";
-        self.execute(sql, params![id, contract, parent, start, sum])?;
+        execute(self.connection, sql, params![id, contract, parent, start, sum])?;
         Ok(id)
     }
 
@@ -254,7 +249,7 @@ impl LogRows for Logs<'_> {
 
     fn hold(&mut self, seq: Seq, end: End) -> Result<()> {
         let sql = "INSERT OR IGNORE INTO log_mark (branch, length, seq) VALUES (?, ?, ?)";
-        self.execute(sql, params![end.branch, signed(end.length), seq]).map(drop)
+        execute(self.connection, sql, params![end.branch, signed(end.length), seq]).map(drop)
     }
 
     fn let_go(&mut self, seq: Seq, end: End) -> Result<()> {

@@ -97,7 +97,8 @@ impl<'a> Payloads<'a> {
         let chain = Chain { base, depth, budget, size, first_dependant: None, next_sibling };
         let (flags, sum) = flags_and_sum(seq, header, logs.as_deref());
         let Header { contract, id, parent, group, label, sort_key, saved_at, meta, .. } = header;
-        self.execute(
+        execute(
+            self.connection,
             "INSERT INTO checkpoint
                (seq, lin, id_hash, saved_at, flags, chain, sum, id, parent, grp, label, sort_key, meta, logs, body)
              VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
@@ -185,10 +186,6 @@ impl<'a> Payloads<'a> {
         Ok((self.stored.into_values().collect(), self.raw.bytes))
     }
 
-    fn execute(&self, sql: &str, params: impl rusqlite::Params) -> Result<()> {
-        execute(self.connection, sql, params).map(drop)
-    }
-
     /// The contract of a row, its column `chain`, and the stored size of its payload in bytes.
     fn sizes(&self, seq: Seq) -> Result<Option<(ContractId, Vec<u8>, i64)>> {
         let sql = "SELECT coalesce(contract, 0), chain, length(body)
@@ -224,7 +221,11 @@ impl rebase::Payloads for Payloads<'_> {
             Ok(chain) => Chain { base: None, depth: 0, budget: row.budget, next_sibling: None, ..chain }.encode(seq),
             Err(_) => Chain::damaged_keyframe(&chain),
         };
-        self.execute("UPDATE checkpoint SET chain = ?, body = ? WHERE seq = ?", params![chain, &row.body[..], seq])?;
+        execute(
+            self.connection,
+            "UPDATE checkpoint SET chain = ?, body = ? WHERE seq = ?",
+            params![chain, &row.body[..], seq],
+        )?;
         let grown = signed(row.body.len() as u64) - before;
         self.totals()?.rewritten(contract, seq, grown);
         Ok(grown)
@@ -249,7 +250,7 @@ impl Payloads<'_> {
         {
             chain::unlink(self.connection, base, going)?;
         }
-        self.execute("DELETE FROM checkpoint WHERE seq = ?", params![seq])?;
+        execute(self.connection, "DELETE FROM checkpoint WHERE seq = ?", params![seq])?;
         self.stored.remove(&seq);
         self.totals()?.removed(contract, seq, size, bytes);
         Ok(bytes)

@@ -7,7 +7,7 @@ use std::time::Duration;
 use rusqlite::{Connection, ErrorCode};
 
 use super::file;
-use crate::check::{CheckPage, Counted, Finding, FindingCode, Severity};
+use crate::check::{CheckPage, Finding, FindingCode, Severity};
 use crate::error::{Code, Error, Result};
 
 /// How long the pages are looked at.
@@ -24,7 +24,7 @@ pub(super) fn quick_check(connection: &Connection) -> Result<CheckPage> {
     if let Some(path) = connection.path().filter(|path| !path.is_empty()) {
         findings.extend(place(Path::new(path)));
     }
-    Ok(CheckPage { counted: Counted::default(), findings, ..CheckPage::default() })
+    Ok(CheckPage { findings, ..CheckPage::default() })
 }
 
 fn pages(connection: &Connection) -> Result<Vec<Finding>> {

@@ -38,7 +38,7 @@ pub(super) struct RawPayloads {
     /// The size of the raw payloads that this connection has stored since none was left, in bytes.
     bytes: u64,
     /// False if none is left. A connection that was just opened does not know.
-    may_be_left: bool,
+    pub(super) may_be_left: bool,
 }
 
 impl RawPayloads {
@@ -50,11 +50,6 @@ impl RawPayloads {
     /// Decides how much time a batch takes for its payloads.
     pub(super) fn effort(&self, units: usize) -> Effort {
         if self.allowed && units >= MANY && self.bytes < MOST_BYTES { Effort::Quick } else { Effort::Full }
-    }
-
-    /// Returns true if payloads may wait to be compressed.
-    pub(super) fn may_be_left(&self) -> bool {
-        self.may_be_left
     }
 
     /// Called when no payload waits any more.

@@ -77,13 +77,13 @@ impl Reading<'_> {
             Query::All(queries) => {
                 queries.iter().map(|query| self.answer(query)).collect::<Result<_>>().map(Answer::All)
             }
-            Query::Count { contract, lineage } => match lineage::find(snapshot, *contract, lineage)? {
-                Some(row) => SqliteCatalog(snapshot).count(row.lin).map(Answer::Count),
-                None => Ok(Answer::Count(0)),
-            },
-            Query::Get { contract, id } => self.get(*contract, id).map(|found| Answer::Checkpoint(found.map(Box::new))),
+            Query::Count { contract, lineage } => {
+                let found = lineage::find(snapshot, *contract, lineage)?;
+                Ok(Answer::Count(found.map_or(Ok(0), |row| SqliteCatalog(snapshot).count(row.lin))?))
+            }
+            Query::Get { contract, id } => Ok(Answer::Checkpoint(self.get(*contract, id)?.map(Box::new))),
             Query::Newest { contract, lineage, label } => {
-                self.newest(*contract, lineage, label.as_deref()).map(|found| Answer::Checkpoint(found.map(Box::new)))
+                Ok(Answer::Checkpoint(self.newest(*contract, lineage, label.as_deref())?.map(Box::new)))
             }
             Query::Tuple { contract, pick } => {
                 let checkpoint = self.pick(*contract, pick)?;
@@ -114,10 +114,11 @@ impl Reading<'_> {
                 let records = page.unwrap_or_default().records;
                 Ok(Answer::Logged(Some(Box::new(Logged { checkpoint, records }))))
             }
-            Query::Logs { contract, lineage } => match lineage::find(snapshot, *contract, lineage)? {
-                Some(row) => log::list(&Logs::new(snapshot), row.lin).map(Answer::Logs),
-                None => Ok(Answer::Logs(Vec::new())),
-            },
+            Query::Logs { contract, lineage } => {
+                let found = lineage::find(snapshot, *contract, lineage)?;
+                let logs = found.map(|row| log::list(&Logs::new(snapshot), row.lin)).transpose()?;
+                Ok(Answer::Logs(logs.unwrap_or_default()))
+            }
             Query::Saves { after, bytes } => export::saves(snapshot, *after, *bytes).map(Answer::Saves),
             Query::Starts { after, limit } => export::starts(snapshot, *after, *limit).map(Answer::Starts),
             Query::Start { contract, lineage } => match lineage::find(snapshot, *contract, lineage)? {

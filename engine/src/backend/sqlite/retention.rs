@@ -66,18 +66,17 @@ impl SqliteCatalog<'_> {
 
 impl Catalog for SqliteCatalog<'_> {
     fn saved_after(&self, contract: Option<ContractId>, after: Seq, most: usize) -> Result<Vec<Entry>> {
-        let entries = match contract {
+        let sql = match contract {
             None => {
-                let sql =
-                    "SELECT seq, lin, saved_at FROM checkpoint WHERE seq > ? AND flags & 2 = 0 ORDER BY seq LIMIT ?";
-                all(self.0, sql, params![after, signed(most as u64)], entry)?
+                "SELECT seq, lin, saved_at FROM checkpoint WHERE seq > ? AND flags & 2 = 0 AND ? IS NULL ORDER BY seq LIMIT ?"
             }
-            Some(contract) => {
-                let sql = "SELECT seq, lin, saved_at FROM checkpoint CROSS JOIN lineage USING (lin)
-                           WHERE seq > ? AND flags & 2 = 0 AND contract = ? ORDER BY seq LIMIT ?";
-                all(self.0, sql, params![after, contract.0, signed(most as u64)], entry)?
+            Some(_) => {
+                "SELECT seq, lin, saved_at FROM checkpoint CROSS JOIN lineage USING (lin)
+                 WHERE seq > ? AND flags & 2 = 0 AND contract = ? ORDER BY seq LIMIT ?"
             }
         };
+        let of = params![after, contract.map(|contract| contract.0), signed(most as u64)];
+        let entries = all(self.0, sql, of, entry)?;
         in_order(after, entries.iter().map(|entry| entry.seq))?;
         Ok(entries)
     }

@@ -149,12 +149,15 @@ pub(super) fn indexed_rows(
 /// `id_hash`, because the contract and the id determine `id_hash`.
 fn verified(row: &Row<'_>, lineage: Option<(ContractId, String, u8)>, hash: Option<i64>) -> Result<HeaderRow> {
     let (seq, lin, flags, logs) = (row.get(0)?, row.get(1)?, row.get::<_, i64>(3)?, row.get::<_, Option<Vec<u8>>>(11)?);
-    let has_lineage = lineage.is_some();
-    let (contract, lineage, age_offset) = lineage.unwrap_or((ContractId(0), String::new(), 0));
+    let id: String = row.get(5)?;
+    let Some((contract, lineage, age_offset)) = lineage else {
+        let message = format!("checkpoint {id:?}: the row of its lineage is missing: restore a backup");
+        return Err(Error::new(Code::Corrupt, message));
+    };
     let header = Header {
         contract,
         lineage,
-        id: row.get(5)?,
+        id,
         parent: row.get(6)?,
         group: row.get(7)?,
         label: row.get(8)?,
@@ -166,10 +169,6 @@ fn verified(row: &Row<'_>, lineage: Option<(ContractId, String, u8)>, hash: Opti
         meta: row.get(10)?,
     };
     let id = &header.id;
-    if !has_lineage {
-        let message = format!("checkpoint {id:?}: the row of its lineage is missing: restore a backup");
-        return Err(Error::new(Code::Corrupt, message));
-    }
     let computed = flags_and_sum(seq, &header, logs.as_deref());
     if (i64::from(computed.0), computed.1) != (flags, row.get(4)?)
         || hash.is_some_and(|hash| id_hash(contract, id) != hash)

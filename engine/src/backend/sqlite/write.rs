@@ -301,7 +301,7 @@ impl<'a> Writing<'a> {
             (LogEnd::Length(_), None) => Ok(()),
             (LogEnd::Length(length), Some(row)) => {
                 log::truncate(&mut self.logs, of(row.lin), *length)?;
-                self.end_lineage_if_empty(&row).map(drop)
+                self.end_lineage_if_empty(&row)
             }
             (LogEnd::Checkpoint(id), row) => {
                 let found = row::by_id(self.transaction, contract, id)?;

@@ -1,6 +1,8 @@
 //! The rows of pending writes. Each row contains one envelope with writes of one task to one checkpoint. A read returns
 //! the writes exactly as they were written, or fails with `CORRUPT`.
 
+use std::borrow::Cow;
+
 use rusqlite::{Connection, params};
 
 use super::row::index_damaged;
@@ -118,38 +120,27 @@ pub(super) fn add(
                 rows(connection, contract, id)?.into_iter().find(|row| row.claimed.is_none() && row.task == group.task)
             }
         };
-        match (held, encoded) {
-            (Some(row), _) => {
-                let body = seal(merge(row.open(connection)?, group.writes, replace));
-                execute(connection, "UPDATE write SET body = ? WHERE num = ?", params![body, row.num])?;
-            }
-            (None, Some(body)) => insert(connection, contract, id, group.task, group.claimed_by, body)?,
-            (None, None) => {
-                let parts = match group.claimed_by {
-                    // Claimed writes are copies of existing writes. Store them unchanged, without merging.
-                    Some(_) => group.writes.iter().map(|write| (write.index, write.part.clone())).collect(),
-                    None => merge(Vec::new(), group.writes, replace),
-                };
-                insert(connection, contract, id, group.task, group.claimed_by, &seal(parts))?;
-            }
+        if let Some(row) = held {
+            let body = seal(merge(row.open(connection)?, group.writes, replace));
+            execute(connection, "UPDATE write SET body = ? WHERE num = ?", params![body, row.num])?;
+            continue;
         }
+        let (task, claimed) = (group.task, group.claimed_by);
+        let body = match (encoded, claimed) {
+            (Some(body), _) => Cow::Borrowed(body),
+            // Claimed writes are copies of existing writes. Store them unchanged, without merging.
+            (None, Some(_)) => {
+                seal(group.writes.iter().map(|write| (write.index, write.part.clone())).collect()).into()
+            }
+            (None, None) => seal(merge(Vec::new(), group.writes, replace)).into(),
+        };
+        let num = number(connection, "SELECT coalesce(max(num), 0) FROM write", [])? + 1;
+        let sql = "INSERT INTO write (num, contract, id, task, sum, claimed, claim_sum, body)
+                   VALUES (?, ?, ?, ?, ?, ?, ?, ?)";
+        let sums = (sum(num, contract, id, task), claim_sum(num, claimed));
+        execute(connection, sql, params![num, contract.0, id, task, sums.0, claimed, sums.1, body])?;
     }
     Ok(())
-}
-
-fn insert(
-    connection: &Connection,
-    contract: ContractId,
-    id: &str,
-    task: &str,
-    claimed: Option<&str>,
-    body: &[u8],
-) -> Result<()> {
-    let num = number(connection, "SELECT coalesce(max(num), 0) FROM write", [])? + 1;
-    let sql =
-        "INSERT INTO write (num, contract, id, task, sum, claimed, claim_sum, body) VALUES (?, ?, ?, ?, ?, ?, ?, ?)";
-    let sums = (sum(num, contract, id, task), claim_sum(num, claimed));
-    execute(connection, sql, params![num, contract.0, id, task, sums.0, claimed, sums.1, body]).map(drop)
 }
 
 /// Marks all unclaimed writes of the checkpoint `id` as claimed by the checkpoint `claimed_by`.
