@@ -41,11 +41,11 @@ pub(super) fn get(connection: &Connection, name: &str) -> Result<Option<Vec<u8>>
     }
     let found: Option<Vec<u8>> = one(connection, "SELECT value FROM setting WHERE name = ?", [name], first)?;
     let Some(mut value) = found else { return Ok(None) };
-    let damaged =
-        || Error::new(Code::Corrupt, format!("setting {name:?} does not match its checksum: restore a backup"));
-    let at = value.len().checked_sub(8).ok_or_else(damaged)?;
-    let stored = value.split_off(at);
-    if sum(name, &value) == stored[..] { Ok(Some(value)) } else { Err(damaged()) }
+    if value.split_last_chunk().is_some_and(|(value, stored)| sum(name, value) == *stored) {
+        value.truncate(value.len() - 8);
+        return Ok(Some(value));
+    }
+    Err(Error::new(Code::Corrupt, format!("setting {name:?} does not match its checksum: restore a backup")))
 }
 
 /// Verifies the checksums of all values.

@@ -9,10 +9,11 @@ use std::path::{Path, PathBuf};
 use std::thread::{Builder, JoinHandle};
 use std::time::Duration;
 
-use rusqlite::Connection;
+use rusqlite::{Connection, Row};
 
 use super::connection::connect;
 use super::options::Journal;
+use super::statement::one;
 use super::{locks, vfs};
 use crate::error::Result;
 
@@ -92,10 +93,6 @@ fn copy(path: &Path, synchronous: &str, busy_timeout: Duration) -> Result<()> {
 
 /// Returns the number of WAL pages that are not in the database file yet. Returns `None` if the pragma fails.
 fn waiting(connection: &Connection) -> Option<i64> {
-    connection
-        .prepare_cached("PRAGMA wal_checkpoint(NOOP)")
-        .and_then(|mut statement| {
-            statement.query_row([], |row| Ok(row.get::<_, i64>("log")? - row.get::<_, i64>("checkpointed")?))
-        })
-        .ok()
+    let read = |row: &Row<'_>| Ok(row.get::<_, i64>("log")? - row.get::<_, i64>("checkpointed")?);
+    one(connection, "PRAGMA wal_checkpoint(NOOP)", [], read).ok().flatten()
 }

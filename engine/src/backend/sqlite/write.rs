@@ -37,8 +37,8 @@ pub(super) fn transaction(
     batch: &[Unit],
     effort: Effort,
 ) -> Result<(Vec<Applied>, u64), Failure> {
-    let whole = |error: rusqlite::Error| Failure::Whole(error.into());
-    let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate).map_err(whole)?;
+    let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate);
+    let transaction = transaction.map_err(|error| Failure::Whole(error.into()))?;
     let mut writing = Writing::begin(&transaction, cache, effort).map_err(Failure::Whole)?;
     let applied = batch.iter().map(|unit| writing.unit(unit).map_err(Failure::Unit)).collect::<Result<_, _>>()?;
     let (stored, raw_bytes) = writing.payloads.finish().map_err(Failure::Whole)?;
