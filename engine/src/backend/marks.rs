@@ -152,6 +152,27 @@ mod tests {
         }
 
         #[test]
+        fn a_record_comes_back(key in prop::option::of(".{0,8}"), tag in ".{0,4}", bytes in bytes()) {
+            let record = Record { key: key.clone(), tag, bytes: bytes.into() };
+            prop_assert_eq!(open_record(key, &seal_record(&record), "a record").unwrap(), record);
+        }
+
+        #[test]
+        fn any_envelope_is_a_record_or_an_error(body in bytes(), sealed: bool) {
+            if let Err(error) = open_record(None, &if sealed { envelope::seal(&body) } else { body }, "a record") {
+                prop_assert!(matches!(error.code(), Code::Corrupt | Code::Unsupported), "{error}");
+            }
+        }
+
+        #[test]
+        fn any_row_of_a_log_is_an_end_or_an_error((lin, branch, length) in any::<(i64, i64, i64)>(), name in ".{0,8}") {
+            match open_head(lin, &name, branch, length, head_sum(lin, &name, branch, length)) {
+                Ok(end) => prop_assert_eq!((end.branch, end.length), (branch, length.unsigned_abs())),
+                Err(error) => prop_assert_eq!((error.code(), length < 1), (Code::Corrupt, true)),
+            }
+        }
+
+        #[test]
         fn a_cut_is_an_error(marks in marks(), cut in any::<prop::sample::Index>()) {
             if let Some(whole) = encode_marks(&marks) {
                 prop_assert!(decode_marks(Some(&whole[..cut.index(whole.len())])).is_err());

@@ -182,6 +182,76 @@ fn an_index_that_lacks_a_row_is_named() {
     }
 }
 
+/// Makes a database with three branches, two logs and one checkpoint that names a log.
+fn logged(folder: &Path) -> std::path::PathBuf {
+    let path = folder.join("logged.db");
+    let mut backend = open(&path);
+    let backend = &mut backend;
+    let record = |number: u8| common::keyed(&number.to_string(), vec![number]);
+    apply(backend, vec![common::append("run", "log", vec![record(0), record(1), record(2)])]).unwrap();
+    save(backend, [draft("run", "a").pin_live("log")]);
+    let shortened = vec![common::truncate("run", "log", 1), common::append("run", "log", vec![record(3)])];
+    apply(backend, shortened).unwrap();
+    apply(backend, vec![common::append("run", "other", vec![record(4)])]).unwrap();
+    assert_eq!(check(backend, 2).0.findings, []);
+    path
+}
+
+/// Checks in pages of two rows. Returns the findings as text.
+fn said(path: &Path) -> Vec<String> {
+    let findings = check(&mut open(path), 2).0.findings;
+    let shown = |finding: Finding| format!("{} {}: {}", finding.code.name(), finding.severity.name(), finding.message);
+    findings.into_iter().map(shown).collect()
+}
+
+#[test]
+fn what_is_damaged_in_a_log_is_named() {
+    for (change, code, named) in [
+        ("UPDATE record SET body = x'00' WHERE num = 2", "CORRUPT error", "the record at 1 of branch 1"),
+        ("UPDATE record SET key = 'x' WHERE num = 2", "CORRUPT error", "the record at 1 of branch 1"),
+        ("DELETE FROM record WHERE num = 2", "ORPHAN error", "records of branch 1 are missing"),
+        ("DELETE FROM record WHERE num = 3", "ORPHAN error", "the last records of branch 1"),
+        ("DELETE FROM log_branch WHERE branch = 1", "ORPHAN error", "branch 1 of branch 2 is missing"),
+        ("DELETE FROM log_branch WHERE branch = 2", "ORPHAN error", "branch 2 of log \"log\" is missing"),
+        ("UPDATE log_branch SET start = 2 WHERE branch = 2", "CORRUPT error", "branch 2"),
+        ("UPDATE log SET length = 1 WHERE name = 'log'", "CORRUPT error", "log \"log\""),
+        ("DELETE FROM log WHERE name = 'other'", "ORPHAN warning", "branch 3"),
+        ("DELETE FROM lineage", "ORPHAN error", "the lineage of log \"log\""),
+        ("DELETE FROM log_mark", "INDEX error", "log \"log\" of the checkpoint"),
+        ("INSERT INTO log_mark VALUES (1, 2, 9)", "ORPHAN warning", "no checkpoint"),
+    ] {
+        let folder = tempfile::tempdir().unwrap();
+        let path = logged(folder.path());
+        Connection::open(&path).unwrap().execute_batch(change).unwrap();
+        let said = said(&path);
+        assert!(said.iter().any(|said| said.starts_with(code) && said.contains(named)), "{change}: {said:#?}");
+    }
+}
+
+#[test]
+fn an_index_of_logs_that_has_lost_its_rows_is_named() {
+    for (index, named) in [
+        ("record_pos", "by its position"),
+        ("record_key", "by its key"),
+        ("log_name", "by its name"),
+        ("log_head", "by its branch"),
+        ("log_branch_parent", "by its parent"),
+    ] {
+        let folder = tempfile::tempdir().unwrap();
+        let path = logged(folder.path());
+        let hand = Connection::open(&path).unwrap();
+        // Replaces the index with an empty index, and restores the original SQL of the index in the schema.
+        let sql: String =
+            hand.query_row("SELECT sql FROM sqlite_schema WHERE name = ?", [index], |row| row.get(0)).unwrap();
+        let empty = sql.split(" WHERE ").next().unwrap().to_owned() + " WHERE 0";
+        hand.execute_batch(&format!("DROP INDEX {index}; {empty}; PRAGMA writable_schema = ON")).unwrap();
+        hand.execute("UPDATE sqlite_schema SET sql = ? WHERE name = ?", [&*sql, index]).unwrap();
+        drop(hand);
+        let said = said(&path);
+        assert!(said.iter().any(|said| said.starts_with("INDEX error") && said.contains(named)), "{index}: {said:#?}");
+    }
+}
+
 #[test]
 fn a_long_check_is_bounded_pages_and_ends() {
     let folder = tempfile::tempdir().unwrap();

@@ -8,7 +8,6 @@ use rusqlite::Connection;
 use rusqlite::config::DbConfig;
 
 use super::connection::{connect, set_journal};
-use super::error::from_sqlite;
 use super::identity::{Claim, Watch, one_copy_at_a_time};
 use super::options::{Journal, Options};
 use super::raw::{RawPayloads, compress};
@@ -119,11 +118,12 @@ impl Sqlite {
     fn prepare(connection: &mut Connection, journal: Journal, synchronous: &str, busy_timeout: Duration) -> Result<()> {
         let state = schema::inspect(connection)?;
         set_journal(connection, journal, busy_timeout)?;
-        connection.pragma_update(None, "synchronous", synchronous).map_err(from_sqlite)?;
+        connection.pragma_update(None, "synchronous", synchronous)?;
         if state != schema::State::Ready {
             schema::create(connection)?;
         }
-        connection.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, false).map_err(from_sqlite).map(drop)
+        connection.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, false)?;
+        Ok(())
     }
 
     /// Connects to the file. Refuses a database of another program or of a newer version, before anything can change
@@ -244,44 +244,9 @@ impl Sqlite {
         }
         // The b-trees may need some pages more than the data.
         let needed = 2 * unit.ops.iter().map(Op::weight).sum::<usize>() + (32 << 10);
-        let number = |name| self.connection.pragma_query_value(None, name, |row| row.get::<_, i64>(0));
+        let number = |name| retention::pragma(&self.connection, name);
         let free = number("freelist_count").and_then(|count| Ok(count * number("page_size")?)).unwrap_or(0);
-        usize::try_from(free).is_ok_and(|free| free >= needed)
-    }
-
-    /// Compresses some of the raw payloads: see [`Backend::rest`].
-    fn compress_some(&mut self, wanted: &dyn Fn() -> bool) -> Result<bool> {
-        if !self.raw.may_be_left() || self.reserve.lacks() {
-            return Ok(false);
-        }
-        self.watch.look()?;
-        // Never wait for another process: it writes, so the database is not idle.
-        let left =
-            self.call(|all| vfs::within(Duration::ZERO, || compress(&mut all.connection, &all.cache, wanted)))?;
-        if let Some(checkpointer) = &mut self.checkpointer {
-            checkpointer.copy_when_due(&self.connection);
-        }
-        self.reserve.keep();
-        if !left {
-            self.raw.none_left();
-        }
-        Ok(left)
-    }
-
-    /// Compresses all raw payloads, within the call that is under way.
-    fn compress_all(&mut self) -> Result<()> {
-        while compress(&mut self.connection, &self.cache, &|| false)? {}
-        Ok(())
-    }
-
-    fn fold_totals(&mut self) -> Result<()> {
-        if self.uncounted >= totals::WORTH_FOLDING {
-            if totals::worth_folding(&self.connection)? {
-                write::fold_totals(&mut self.connection)?;
-            }
-            self.uncounted = 0;
-        }
-        Ok(())
+        free >= needed as u64
     }
 
     pub fn journal(&self) -> Journal {
@@ -290,14 +255,12 @@ impl Sqlite {
 
     /// Returns the value of a pragma as text, for tests and diagnosis.
     pub fn pragma(&self, name: &str) -> Result<String> {
-        self.connection
-            .pragma_query_value(None, name, |row| row.get::<_, rusqlite::types::Value>(0))
-            .map(|value| match value {
-                rusqlite::types::Value::Integer(number) => number.to_string(),
-                rusqlite::types::Value::Text(text) => text,
-                other => format!("{other:?}"),
-            })
-            .map_err(from_sqlite)
+        let value = self.connection.pragma_query_value(None, name, |row| row.get::<_, rusqlite::types::Value>(0))?;
+        Ok(match value {
+            rusqlite::types::Value::Integer(number) => number.to_string(),
+            rusqlite::types::Value::Text(text) => text,
+            other => format!("{other:?}"),
+        })
     }
 }
 
@@ -322,18 +285,38 @@ impl Backend for Sqlite {
                 && prune.cursor == Cursor::default()
             {
                 // What only waits to be compressed must not count against the limit.
-                backend.compress_all()?;
+                while compress(&mut backend.connection, &backend.cache, &|| false)? {}
             }
             backend.prune_or_make_room(prune)
         })
     }
 
     fn rest(&mut self, wanted: &dyn Fn() -> bool) -> Result<bool> {
-        self.compress_some(wanted)
+        if !self.raw.may_be_left || self.reserve.lacks() {
+            return Ok(false);
+        }
+        self.watch.look()?;
+        // Never wait for another process: it writes, so the database is not idle.
+        let left =
+            self.call(|all| vfs::within(Duration::ZERO, || compress(&mut all.connection, &all.cache, wanted)))?;
+        if let Some(checkpointer) = &mut self.checkpointer {
+            checkpointer.copy_when_due(&self.connection);
+        }
+        self.reserve.keep();
+        if !left {
+            self.raw.none_left();
+        }
+        Ok(left)
     }
 
     fn sweep(&mut self) -> Result<bool> {
-        self.call(Self::fold_totals).map(|()| false)
+        self.call(|backend| {
+            if backend.uncounted >= totals::WORTH_FOLDING {
+                totals::fold(&mut backend.connection)?;
+                backend.uncounted = 0;
+            }
+            Ok(false)
+        })
     }
 
     fn close(&mut self) -> Result<()> {
@@ -351,8 +334,7 @@ impl Backend for Sqlite {
         if let Some(checkpointer) = &mut self.checkpointer {
             checkpointer.stop();
         }
-        self.call(|backend| retention::vacuum(&backend.connection))
-            .map_err(|error| from_sqlite(error).context("vacuum"))
+        self.call(|backend| retention::vacuum(&backend.connection)).map_err(|error| error.context("vacuum"))
     }
 
     fn notice(&self) -> Option<&Notice> {

@@ -13,8 +13,9 @@ use rusqlite::{Connection, OpenFlags};
 use serde::Serialize;
 
 use super::backend::Sqlite;
-use super::error::from_sqlite;
 use super::options::{Journal, Options};
+use super::quick_check::damaged_pages;
+use super::retention::pragma;
 use super::{file, vfs};
 use crate::backend::disk::{create, failed, folder_of, sync_folder};
 use crate::backend::interface::Backend;
@@ -100,12 +101,11 @@ fn refuse_taken(to: &Path, source: &Path, overwrite: bool) -> Result<()> {
         return Err(Error::invalid("the backup would replace the database itself: give another path"));
     }
     for suffix in ["-wal", "-journal"] {
-        let beside = file::beside(to, suffix);
-        if fs::symlink_metadata(&beside).is_ok() {
+        if file::has(to, suffix) {
             return conflict(format!(
                 "\"{}\" belongs to a database that is open or was not closed, and would damage the backup: give another path, \
                  or close the database first",
-                beside.display()
+                file::beside(to, suffix).display()
             ));
         }
     }
@@ -166,25 +166,23 @@ impl Drop for Part {
 fn copy(options: &Options, to: &Path, watch: &mut dyn FnMut(Progress) -> Result<()>) -> Result<()> {
     let source = Sqlite::open(&Options { cache_bytes: 0, ..options.clone() })?;
     let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX | OpenFlags::SQLITE_OPEN_NOFOLLOW;
-    let mut target = Connection::open_with_flags_and_vfs(to, flags, vfs::name()).map_err(from_sqlite)?;
+    let mut target = Connection::open_with_flags_and_vfs(to, flags, vfs::name())?;
     // The file is synced at the end. Nobody uses it before.
-    target.execute_batch("PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF").map_err(from_sqlite)?;
-    let page_size: u32 =
-        source.connection.pragma_query_value(None, "page_size", |row| row.get(0)).map_err(from_sqlite)?;
+    target.execute_batch("PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF")?;
+    let page_size = pragma(&source.connection, "page_size")?;
     // With one snapshot for all steps, a save between two steps does not make the copy begin again.
-    let take_snapshot =
-        || source.connection.execute_batch("BEGIN; SELECT 1 FROM sqlite_schema LIMIT 1").map_err(from_sqlite);
+    let take_snapshot = || source.connection.execute_batch("BEGIN; SELECT 1 FROM sqlite_schema LIMIT 1");
     // With a rollback journal, a snapshot keeps others from saving. So it is only taken if the copy has begun again often.
     let mut tries = if source.journal() == Journal::Wal { 0 } else { TRIES };
     if tries == 0 {
         take_snapshot()?;
     }
     let (mut last, mut before) = (Instant::now(), 0);
-    let backup = Backup::new(&source.connection, &mut target).map_err(from_sqlite)?;
+    let backup = Backup::new(&source.connection, &mut target)?;
     loop {
-        let step = backup.step(PAGES).map_err(from_sqlite)?;
+        let step = backup.step(PAGES)?;
         let pages = backup.progress();
-        let count = |pages: i32| u64::try_from(pages).unwrap_or(0) * u64::from(page_size);
+        let count = |pages: i32| u64::try_from(pages).unwrap_or(0) * page_size;
         let of = count(pages.pagecount);
         let done = of.saturating_sub(count(pages.remaining));
         watch(Progress { phase: Phase::Copying, done, of })?;
@@ -212,10 +210,8 @@ fn verify(path: &Path, watch: &mut dyn FnMut(Progress) -> Result<()>) -> Result<
         let message = format!("the database is damaged, so there is no backup: {what}. Run check() on it");
         Error::new(Code::Corrupt, message)
     };
-    let quick = copy.connection.query_row("PRAGMA quick_check(1)", [], |row| row.get::<_, String>(0));
-    let quick = quick.map_err(from_sqlite)?;
-    if quick != "ok" {
-        return Err(damaged(&quick));
+    if let Some(damage) = damaged_pages(&copy.connection, 1)?.first() {
+        return Err(damaged(damage));
     }
     let (mut checkpoints, mut next) = (0, Some(CheckCursor::default()));
     while let Some(cursor) = next {

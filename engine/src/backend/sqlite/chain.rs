@@ -9,8 +9,7 @@ use std::collections::HashSet;
 
 use rusqlite::{Connection, params};
 
-use super::error::from_sqlite;
-use super::statement::{execute, one};
+use super::statement::{each, execute, first, one};
 use crate::codec::checksum::Sum;
 use crate::error::{Code, Error, Result};
 use crate::record::Seq;
@@ -57,6 +56,12 @@ impl Chain {
         Ok((base != 0).then_some(base))
     }
 
+    /// The size of the raw payload in bytes. Counts a damaged row as size 0: statistics must not fail because of it, and
+    /// a check reports the damage.
+    pub(super) fn size_of(seq: Seq, column: &[u8]) -> i64 {
+        Self::decode(seq, column).map_or(0, |chain| chain.size)
+    }
+
     /// Converts a damaged column to the column of a keyframe: removes the base and leaves the other fields unchanged.
     /// The checksum of the column still does not match, because the list of dependants is unknown. [`dependants`] then
     /// searches all rows.
@@ -95,7 +100,7 @@ fn damaged(seq: Seq) -> Error {
 /// Reads and verifies the column `chain` of row `seq`. Returns `None` if the row does not exist.
 pub(super) fn read(connection: &Connection, seq: Seq) -> Result<Option<Chain>> {
     let sql = "SELECT chain FROM checkpoint WHERE seq = ?";
-    let column: Option<Vec<u8>> = one(connection, sql, [seq], |row| row.get(0))?;
+    let column: Option<Vec<u8>> = one(connection, sql, [seq], first)?;
     column.map(|column| Chain::decode(seq, &column)).transpose()
 }
 
@@ -140,21 +145,18 @@ pub(super) fn listed(connection: &Connection, base: Seq) -> Result<Vec<(Seq, Cha
 }
 
 fn searched(connection: &Connection, base: Seq) -> Result<Vec<Seq>> {
-    let mut statement = connection
-        .prepare_cached("SELECT seq, chain FROM checkpoint WHERE seq > ? ORDER BY seq DESC")
-        .map_err(from_sqlite)?;
-    let mut rows = statement.query([base]).map_err(from_sqlite)?;
+    let sql = "SELECT seq, chain FROM checkpoint WHERE seq > ? ORDER BY seq DESC";
     let mut found = Vec::new();
-    while let Some(row) = rows.next().map_err(from_sqlite)? {
-        let seq: Seq = row.get(0).map_err(from_sqlite)?;
-        let column = row.get_ref(1).map_err(from_sqlite)?;
+    each(connection, sql, [base], |row| {
+        let seq = row.get(0)?;
         // Skip a row if its column is so damaged that the base cannot be read. The payload of such a row cannot be read
         // either.
-        let named = column.as_blob().ok().and_then(|column| Chain::named_base(seq, column).ok().flatten());
+        let named = row.get_ref(1)?.as_blob().ok().and_then(|column| Chain::named_base(seq, column).ok().flatten());
         if named == Some(base) {
             found.push(seq);
         }
-    }
+        Ok(())
+    })?;
     Ok(found)
 }
 
@@ -204,11 +206,11 @@ fn relist(connection: &Connection, base: Seq, going: &HashSet<Seq>) -> Result<()
 /// Finds the base whose list contains `dependant`, for a dependant whose own column is damaged. Searches all rows for a
 /// link to `dependant`.
 pub(super) fn listed_under(connection: &Connection, dependant: Seq) -> Result<Option<Seq>> {
-    let mut statement = connection.prepare_cached("SELECT seq, chain FROM checkpoint").map_err(from_sqlite)?;
-    let mut rows = statement.query([]).map_err(from_sqlite)?;
-    while let Some(row) = rows.next().map_err(from_sqlite)? {
-        let seq: Seq = row.get(0).map_err(from_sqlite)?;
-        let column = row.get_ref(1).map_err(from_sqlite)?;
+    let mut statement = connection.prepare_cached("SELECT seq, chain FROM checkpoint")?;
+    let mut rows = statement.query([])?;
+    while let Some(row) = rows.next()? {
+        let seq: Seq = row.get(0)?;
+        let column = row.get_ref(1)?;
         let Some(chain) = column.as_blob().ok().and_then(|column| Chain::decode(seq, column).ok()) else { continue };
         if chain.first_dependant == Some(dependant) {
             return Ok(Some(seq));
@@ -218,46 +220,4 @@ pub(super) fn listed_under(connection: &Connection, dependant: Seq) -> Result<Op
         }
     }
     Ok(None)
-}
-
-#[cfg(test)]
-mod tests {
-    use proptest::prelude::*;
-
-    use super::*;
-
-    fn chain() -> impl Strategy<Value = Chain> {
-        let named = || any::<Option<Seq>>().prop_map(|seq| seq.filter(|seq| *seq != 0));
-        let numbers = any::<(i64, i64, i64)>();
-        (named(), numbers, named(), named()).prop_map(|(base, (depth, budget, size), first_dependant, next_sibling)| {
-            Chain { base, depth, budget, size, first_dependant, next_sibling }
-        })
-    }
-
-    proptest! {
-        #[test]
-        fn a_column_comes_back(seq: Seq, chain in chain()) {
-            let column = chain.encode(seq);
-            prop_assert_eq!(Chain::named_base(seq, &column).unwrap(), chain.base);
-            prop_assert_eq!(Chain::decode(seq, &column).unwrap(), chain);
-        }
-
-        #[test]
-        fn a_damaged_column_is_an_error(seq: Seq, other: Seq, chain in chain(), at in 0..SIZE, bits in 1..=255_u8) {
-            let mut column = chain.encode(seq);
-            prop_assert!(seq == other || Chain::decode(other, &column).is_err(), "the column of another row");
-            column[at] ^= bits;
-            prop_assert_eq!(Chain::decode(seq, &column).unwrap_err().code(), Code::Corrupt);
-            // The column of a keyframe contains no base.
-            let keyframe = Chain::damaged_keyframe(&column);
-            prop_assert_eq!(Chain::named_base(seq, &keyframe).unwrap(), None);
-        }
-
-        #[test]
-        fn any_bytes_are_an_error(seq: Seq, column in prop::collection::vec(any::<u8>(), 0..70)) {
-            prop_assert_eq!(Chain::decode(seq, &column).unwrap_err().code(), Code::Corrupt);
-            prop_assert_eq!(Chain::named_base(seq, &column).is_ok(), column.len() == SIZE);
-            prop_assert_eq!(Chain::named_base(seq, &Chain::damaged_keyframe(&column)).unwrap(), None);
-        }
-    }
 }

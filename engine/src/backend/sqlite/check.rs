@@ -12,18 +12,18 @@ use std::collections::{HashMap, HashSet};
 
 use rusqlite::{Connection, Params, params};
 
-use super::error::from_sqlite;
 use super::log_check;
 use super::logs::present;
+use super::quick_check::damaged_pages;
 use super::row::HeaderRow;
-use super::schema::LateIndex;
 use super::totals::Totals;
 use super::{setting, statement};
 use crate::backend::log_findings::{After, LogTable};
+use crate::backend::number::signed;
 use crate::backend::stages::Position;
 use crate::cache::PayloadCache;
 use crate::check::{About, CheckCursor, CheckPage, Finding, FindingCode, Severity};
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::record::Seq;
 
 /// The size in bytes of the payload cache for one page. A page rebuilds the payloads in save order, and most payloads
@@ -70,17 +70,17 @@ pub(super) fn page(connection: &Connection, cursor: &CheckCursor, limit: usize) 
     let limit = limit.max(1);
     // Do not use the store's cache, so that the check reads the payloads from the database.
     let cache = PayloadCache::new(CACHE_BYTES);
-    let mut check = Check { connection, cache, lists: HashMap::new(), late: Vec::new(), page: CheckPage::default() };
+    let mut check = Check { connection, cache, lists: HashMap::new(), page: CheckPage::default() };
     let after = position.after[0];
     let last = match position.stage {
         Stage::File => {
             check.file()?;
             None
         }
-        Stage::Indexes => number(check.index(after)?),
-        Stage::Lineages => number(check.each("lineage", "lin", after, limit, Check::lineage)?),
-        Stage::Checkpoints => number(check.each("checkpoint", "seq", after, limit, Check::checkpoint)?),
-        Stage::Writes => number(check.each("write", "num", after, limit, Check::write)?),
+        Stage::Indexes => check.index(after)?,
+        Stage::Lineages => check.each("lineage", "lin", after, limit, Check::lineage)?,
+        Stage::Checkpoints => check.each("checkpoint", "seq", after, limit, Check::checkpoint)?,
+        Stage::Writes => check.each("write", "num", after, limit, Check::write)?,
         Stage::Logs(table) => check.logs(*table, position.after, limit)?,
     };
     Ok(position.complete(check.page, last))
@@ -93,25 +93,18 @@ fn count_rows(connection: &Connection) -> Result<i64> {
     statement::number(connection, &format!("{sql}{records}"), [])
 }
 
-/// Converts a row number to a position. The table must have row numbers.
-fn number(last: Option<i64>) -> Option<After> {
-    last.map(|last| [last, 0, 0])
-}
-
 /// The check of one page.
 struct Check<'a> {
     connection: &'a Connection,
     cache: PayloadCache,
     /// The dependants of each base whose list was read. `None` if the list is damaged or the base does not exist.
     lists: HashMap<Seq, Option<HashSet<Seq>>>,
-    /// Whether the file has an index, for each late index that the check has looked for.
-    late: Vec<(LateIndex, bool)>,
     page: CheckPage,
 }
 
 impl Check<'_> {
-    /// Calls `look` for the next rows of a table, ordered by number. Returns the greatest row number of the page, or
-    /// `None` at the end of the table.
+    /// Calls `look` for the next rows of a table, ordered by number. Returns the position after the greatest row number
+    /// of the page, or `None` at the end of the table.
     fn each(
         &mut self,
         table: &str,
@@ -119,20 +112,13 @@ impl Check<'_> {
         after: i64,
         limit: usize,
         look: impl Fn(&mut Self, i64) -> Result<()>,
-    ) -> Result<Option<i64>> {
+    ) -> Result<Option<After>> {
         let sql = format!("SELECT {number} FROM {table} NOT INDEXED WHERE {number} > ? ORDER BY {number} LIMIT ?");
-        let mut statement = self.connection.prepare_cached(&sql).map_err(from_sqlite)?;
-        let most = i64::try_from(limit).unwrap_or(i64::MAX);
         let mut numbers: Vec<i64> = Vec::new();
-        let mut rows = statement.query(params![after, most]).map_err(from_sqlite)?;
-        let end = loop {
-            match rows.next().and_then(|row| row.map(|row| row.get(0)).transpose()) {
-                Ok(Some(number)) => numbers.push(number),
-                Ok(None) => break Ok(()),
-                Err(error) => break Err(from_sqlite(error)),
-            }
-        };
-        drop(rows);
+        let end = statement::each(self.connection, &sql, params![after, signed(limit as u64)], |row| {
+            numbers.push(row.get(0)?);
+            Ok(())
+        });
         for number in &numbers {
             look(self, *number)?;
         }
@@ -140,76 +126,66 @@ impl Check<'_> {
             // The table is damaged here, and the rows after this point cannot be reached.
             Err(error) if error.is_damage() => {
                 let message = format!("the rest of a table cannot be read: {}", error.message());
-                self.find(FindingCode::Corrupt, message, RESTORE);
+                self.find(FindingCode::Corrupt, About::default(), message, RESTORE);
                 Ok(None)
             }
             Err(error) => Err(error),
             // In a damaged table the last number may not be the greatest. Continuing from the greatest number always
             // moves forward, so the check ends.
-            Ok(()) => Ok(numbers.iter().copied().max().filter(|greatest| numbers.len() == limit && *greatest > after)),
+            Ok(()) => {
+                let greatest = numbers.iter().copied().max();
+                let next = greatest.filter(|greatest| numbers.len() == limit && *greatest > after);
+                Ok(next.map(|greatest| [greatest, 0, 0]))
+            }
         }
     }
 
-    fn find(&mut self, code: FindingCode, message: String, remedy: &'static str) {
-        self.find_of(code, About::default(), message, remedy);
+    fn find(&mut self, code: FindingCode, about: About, message: String, remedy: &'static str) {
+        // Users may remove a checkpoint by its id, and this removal may leave an orphan.
+        let severity = if code == FindingCode::Orphan { Severity::Warning } else { Severity::Error };
+        self.page.findings.push(Finding::new(code, severity, message, remedy).about(about));
     }
 
     /// Adds a finding about a checkpoint.
     fn find_at(&mut self, code: FindingCode, row: &HeaderRow, message: &str, remedy: &'static str) {
         let message = format!("checkpoint {:?}: {message}", row.header.id);
-        self.find_of(code, About::from(&row.header), message, remedy);
-    }
-
-    fn find_of(&mut self, code: FindingCode, about: About, message: String, remedy: &'static str) {
-        self.page.findings.push(Finding::new(code, Severity::Error, message, remedy).about(about));
+        self.find(code, About::from(&row.header), message, remedy);
     }
 
     /// If the result is an error that means damage, adds a finding and returns `None`. Returns any other error.
-    fn damage<T>(&mut self, found: Result<T>) -> Result<Option<T>> {
-        self.damage_of(found, About::default)
-    }
-
-    /// Does the same as [`Check::damage`], and says what the finding is about.
-    fn damage_of<T>(&mut self, found: Result<T>, about: impl FnOnce() -> About) -> Result<Option<T>> {
+    fn damage<T>(&mut self, found: Result<T>, about: impl FnOnce() -> About) -> Result<Option<T>> {
         match found {
             Ok(found) => Ok(Some(found)),
             Err(error) if error.is_damage() => {
-                self.find_of(FindingCode::Corrupt, about(), error.message().to_owned(), RESTORE);
+                self.find(FindingCode::Corrupt, about(), error.message().to_owned(), RESTORE);
                 Ok(None)
             }
             Err(error) => Err(error),
         }
     }
 
-    fn number(&self, sql: &str, params: impl Params) -> Result<i64> {
-        statement::number(self.connection, sql, params)
-    }
-
     /// Returns true if an index has exactly one entry for a row. A damaged index is treated as having no entry.
     fn has_entry(&self, sql: &str, params: impl Params) -> Result<bool> {
-        leads(self.number(sql, params).map(|entries| entries == 1))
+        leads(statement::number(self.connection, sql, params).map(|entries| entries == 1))
     }
 
     /// Checks the structure of the file, the settings and the running totals.
     fn file(&mut self) -> Result<()> {
-        let lines: Result<Vec<String>> = self
-            .connection
-            .prepare("PRAGMA quick_check(20)")
-            .and_then(|mut statement| statement.query_map([], |row| row.get(0))?.collect())
-            .map_err(from_sqlite);
-        for line in self.damage(lines)?.into_iter().flatten().filter(|line| line != "ok") {
-            self.find(FindingCode::Corrupt, format!("the file's structure is damaged: {line}"), RESTORE);
+        let lines = damaged_pages(self.connection, 20).map_err(Error::from);
+        for line in self.damage(lines, About::default)?.into_iter().flatten() {
+            let message = format!("the file's structure is damaged: {line}");
+            self.find(FindingCode::Corrupt, About::default(), message, RESTORE);
         }
         let settings = setting::verify_all(self.connection);
-        self.damage(settings)?;
+        self.damage(settings, About::default)?;
         let totals = Totals::read(self.connection);
-        self.damage(totals).map(drop)
+        self.damage(totals, About::default).map(drop)
     }
 
     /// Checks one page of a log table.
     fn logs(&mut self, table: LogTable, after: After, limit: usize) -> Result<Option<After>> {
         let found = log_check::page(self.connection, table, after, limit);
-        let Some(checked) = self.damage(found)? else { return Ok(None) };
+        let Some(checked) = self.damage(found, About::default)? else { return Ok(None) };
         if table == LogTable::Records {
             self.page.counted.records += checked.rows;
         }

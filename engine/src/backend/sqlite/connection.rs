@@ -6,7 +6,6 @@ use std::time::{Duration, Instant};
 use rusqlite::config::DbConfig;
 use rusqlite::{Connection, OpenFlags};
 
-use super::error::from_sqlite;
 use super::options::Journal;
 use super::{locks, vfs};
 use crate::error::{Code, Error, Result};
@@ -15,11 +14,12 @@ pub(super) fn connect(path: &Path, busy_timeout: Duration) -> Result<Connection>
     // NO_MUTEX is safe because only one thread at a time uses a connection. Without the URI flag, SQLite takes every
     // path literally.
     let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX | OpenFlags::SQLITE_OPEN_NOFOLLOW;
-    let connection = Connection::open_with_flags_and_vfs(path, flags, vfs::name()).map_err(from_sqlite)?;
+    let connection = Connection::open_with_flags_and_vfs(path, flags, vfs::name())?;
     let configured = configure(&connection, busy_timeout);
     // Also if this failed: closing a connection does not give back the locks of its failed unlocks.
     locks::release(&connection, Journal::Wal);
-    configured.map(|()| connection).map_err(from_sqlite)
+    configured?;
+    Ok(connection)
 }
 
 fn configure(connection: &Connection, busy_timeout: Duration) -> rusqlite::Result<()> {
@@ -49,7 +49,7 @@ pub(super) fn set_journal(connection: &Connection, journal: Journal, busy_timeou
     loop {
         let outcome = connection
             .pragma_update_and_check(None, "journal_mode", name, |row| row.get::<_, String>(0))
-            .map_err(from_sqlite);
+            .map_err(Error::from);
         match outcome {
             Ok(mode) if mode == name => break,
             Ok(mode) => {
@@ -65,5 +65,5 @@ pub(super) fn set_journal(connection: &Connection, journal: Journal, busy_timeou
         }
     }
     // After a burst of writes, SQLite truncates the journal file to this many bytes.
-    connection.pragma_update(None, "journal_size_limit", 64 << 20).map_err(from_sqlite)
+    Ok(connection.pragma_update(None, "journal_size_limit", 64 << 20)?)
 }

@@ -1,75 +1,70 @@
 //! Converts errors of `SQLite` to an [`Error`] with a code and a remedy.
 
+use rusqlite::types::FromSqlError;
 use rusqlite::{ErrorCode, ffi};
 
 use crate::error::{Cause, Code, Error};
 
-/// Converts an error of `SQLite` to an [`Error`]. The original error is kept as the cause.
-pub(crate) fn from_sqlite(error: rusqlite::Error) -> Error {
-    let code = match error.sqlite_error_code() {
-        Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked) => Code::Busy,
-        Some(ErrorCode::DiskFull) => Code::Full,
-        // An error without a code is a failed conversion: a column has an unexpected type, so the row is damaged. A
-        // constraint fails only if an index or a table is damaged: the index or the table contains a row that a lookup
-        // does not find.
-        Some(ErrorCode::DatabaseCorrupt | ErrorCode::NotADatabase | ErrorCode::ConstraintViolation) | None => {
-            Code::Corrupt
-        }
-        // The file ends before a page that it should have.
-        Some(ErrorCode::SystemIoFailure) if is_cut(&error) => Code::Corrupt,
-        Some(ErrorCode::TooBig) => Code::InvalidArgument,
-        // All statements are fixed, so a table or a column can only be missing if another program has changed the file.
-        Some(_) if lacks_table(&error) => Code::Corrupt,
-        // All other codes come from the file system or from SQLite itself.
-        Some(_) => Code::Unavailable,
-    };
-    let remedy = match (code, error.sqlite_error_code()) {
-        (Code::Busy, _) => "; another process held the database for longer than the busy timeout: try again",
-        (Code::Full, _) => "; make room on the device and save again",
-        (Code::Corrupt, _) => "; if this is a forkpoint database, restore it from a backup",
-        (Code::InvalidArgument, _) => "; keep less in one checkpoint",
-        (_, Some(ErrorCode::ReadOnly | ErrorCode::CannotOpen | ErrorCode::PermissionDenied)) => {
-            "; check that this process may write the file and its directory"
-        }
-        (_, Some(ErrorCode::SystemIoFailure)) => "; check the device and its file system, then try again",
-        _ => "",
-    };
-    let lasting = lasts(&error);
-    let number = error.sqlite_error().map(|error| error.extended_code);
-    let name = number.and_then(name);
-    let message = match name {
-        Some(name) => format!("SQLite: {error} ({name}){remedy}"),
-        None => format!("SQLite: {error}{remedy}"),
-    };
-    let error = Error::new(code, message).with_cause(Cause::new(error, name, number));
-    if lasting { error.lasting() } else { error }
+impl From<rusqlite::Error> for Error {
+    /// Keeps the original error as the cause.
+    fn from(error: rusqlite::Error) -> Self {
+        let number = error.sqlite_error().map(|error| error.extended_code);
+        let code = match error.sqlite_error_code() {
+            Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked) => Code::Busy,
+            Some(ErrorCode::DiskFull) => Code::Full,
+            // An error without a code is a failed conversion: a column has an unexpected type, so the row is damaged. A
+            // constraint fails only if an index or a table is damaged: the index or the table contains a row that a
+            // lookup does not find.
+            Some(ErrorCode::DatabaseCorrupt | ErrorCode::NotADatabase | ErrorCode::ConstraintViolation) | None => {
+                Code::Corrupt
+            }
+            // The file ends before a page that it should have.
+            Some(ErrorCode::SystemIoFailure) if number == Some(ffi::SQLITE_IOERR_SHORT_READ) => Code::Corrupt,
+            Some(ErrorCode::TooBig) => Code::InvalidArgument,
+            // All statements are fixed, so a table or a column can only be missing if another program has changed the
+            // file.
+            Some(_) if number == Some(ffi::SQLITE_ERROR) && lacks_table(&error) => Code::Corrupt,
+            // All other codes come from the file system or from SQLite itself.
+            Some(_) => Code::Unavailable,
+        };
+        let remedy = match (code, error.sqlite_error_code()) {
+            (Code::Busy, _) => "; another process held the database for longer than the busy timeout: try again",
+            (Code::Full, _) => "; make room on the device and save again",
+            (Code::Corrupt, _) => "; if this is a forkpoint database, restore it from a backup",
+            (Code::InvalidArgument, _) => "; keep less in one checkpoint",
+            (_, Some(ErrorCode::ReadOnly | ErrorCode::CannotOpen | ErrorCode::PermissionDenied)) => {
+                "; check that this process may write the file and its directory"
+            }
+            (_, Some(ErrorCode::SystemIoFailure)) => "; check the device and its file system, then try again",
+            _ => "",
+        };
+        // These errors happen again until somebody changes a permission or the path.
+        let lasting = matches!(error.sqlite_error_code(), Some(ErrorCode::ReadOnly | ErrorCode::PermissionDenied))
+            || matches!(
+                number,
+                Some(ffi::SQLITE_CANTOPEN_ISDIR | ffi::SQLITE_CANTOPEN_FULLPATH | ffi::SQLITE_CANTOPEN_SYMLINK)
+            );
+        let name = number.and_then(name);
+        let message = match name {
+            Some(name) => format!("SQLite: {error} ({name}){remedy}"),
+            None => format!("SQLite: {error}{remedy}"),
+        };
+        let error = Error::new(code, message).with_cause(Cause::new(error, name, number));
+        if lasting { error.lasting() } else { error }
+    }
 }
 
-/// Returns true if a read has found the end of the file.
-fn is_cut(error: &rusqlite::Error) -> bool {
-    error.sqlite_error().is_some_and(|error| error.extended_code == ffi::SQLITE_IOERR_SHORT_READ)
+impl From<FromSqlError> for Error {
+    fn from(error: FromSqlError) -> Self {
+        rusqlite::Error::from(error).into()
+    }
 }
 
 /// Returns true if a statement names a table or a column that the database does not have.
 fn lacks_table(error: &rusqlite::Error) -> bool {
     // SQLite has no code of its own for this error.
-    error.sqlite_error().is_some_and(|error| error.extended_code == ffi::SQLITE_ERROR) && {
-        let text = error.to_string();
-        ["no such table", "no such column", "no such index", "has no column named"]
-            .iter()
-            .any(|part| text.contains(part))
-    }
-}
-
-/// Returns true if the error happens again until somebody changes a permission or the path.
-fn lasts(error: &rusqlite::Error) -> bool {
-    matches!(error.sqlite_error_code(), Some(ErrorCode::ReadOnly | ErrorCode::PermissionDenied))
-        || error.sqlite_error().is_some_and(|error| {
-            matches!(
-                error.extended_code,
-                ffi::SQLITE_CANTOPEN_ISDIR | ffi::SQLITE_CANTOPEN_FULLPATH | ffi::SQLITE_CANTOPEN_SYMLINK
-            )
-        })
+    let text = error.to_string();
+    ["no such table", "no such column", "no such index", "has no column named"].iter().any(|part| text.contains(part))
 }
 
 /// Converts an error of a failed COMMIT. If the code is busy, locked or full, nothing was committed. For any other
@@ -79,7 +74,7 @@ pub(super) fn from_commit(error: rusqlite::Error) -> Error {
         error.sqlite_error_code(),
         Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked | ErrorCode::DiskFull)
     );
-    let error = from_sqlite(error);
+    let error = Error::from(error);
     if certain { error } else { error.with_outcome_unknown() }
 }
 
@@ -132,7 +127,7 @@ mod tests {
     use super::*;
 
     fn of(number: i32) -> Error {
-        from_sqlite(rusqlite::Error::SqliteFailure(ffi::Error::new(number), None))
+        Error::from(rusqlite::Error::SqliteFailure(ffi::Error::new(number), None))
     }
 
     #[test]
@@ -189,11 +184,11 @@ mod tests {
         let connection = rusqlite::Connection::open_in_memory().unwrap();
         connection.execute_batch("CREATE TABLE checkpoint (seq INTEGER)").unwrap();
         for sql in ["SELECT 1 FROM lineage", "SELECT id FROM checkpoint", "INSERT INTO checkpoint (id) VALUES (1)"] {
-            let error = from_sqlite(connection.prepare(sql).map(drop).unwrap_err());
+            let error = Error::from(connection.prepare(sql).map(drop).unwrap_err());
             assert_eq!((error.code(), error.retryable()), (Code::Corrupt, false), "{error}");
             assert!(error.message().contains("restore it from a backup"), "{error}");
         }
-        let error = from_sqlite(connection.execute_batch("COMMIT").unwrap_err());
+        let error = Error::from(connection.execute_batch("COMMIT").unwrap_err());
         assert_eq!(error.code(), Code::Unavailable, "another error with the same number: {error}");
     }
 
@@ -208,7 +203,7 @@ mod tests {
 
     #[test]
     fn a_row_that_does_not_convert_has_a_cause_without_a_code() {
-        let error = from_sqlite(rusqlite::Error::InvalidColumnIndex(3));
+        let error = Error::from(rusqlite::Error::InvalidColumnIndex(3));
         let cause = error.cause().unwrap();
         assert_eq!((error.code(), cause.code(), cause.number()), (Code::Corrupt, None, None));
     }

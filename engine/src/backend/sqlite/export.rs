@@ -2,10 +2,11 @@
 
 use rusqlite::{Connection, params};
 
-use super::error::from_sqlite;
 use super::lineage::{self, Origin as OriginRow};
 use super::row::{self, index_damaged};
+use super::statement::all;
 use super::{payloads, writes as pending};
+use crate::backend::number::signed;
 use crate::cache::PayloadCache;
 use crate::error::Result;
 use crate::record::{ContractId, FirstCheckpoint, Origin, Saved, Seq, Start, Written};
@@ -15,13 +16,13 @@ pub(super) fn saves(connection: &Connection, after: Option<Seq>, bytes: usize) -
     // that its savers need.
     let cache = PayloadCache::new(usize::MAX);
     let sql = "SELECT seq FROM checkpoint NOT INDEXED WHERE seq > ? ORDER BY seq";
-    let mut statement = connection.prepare_cached(sql).map_err(from_sqlite)?;
-    let mut rows = statement.query([after.unwrap_or(Seq::MIN)]).map_err(from_sqlite)?;
+    let mut statement = connection.prepare_cached(sql)?;
+    let mut rows = statement.query([after.unwrap_or(Seq::MIN)])?;
     let (mut found, mut size) = (Vec::new(), 0);
     while size < bytes.max(1)
-        && let Some(row) = rows.next().map_err(from_sqlite)?
+        && let Some(row) = rows.next()?
     {
-        let seq = row.get(0).map_err(from_sqlite)?;
+        let seq = row.get(0)?;
         let row = row::read(connection, seq)?.ok_or_else(|| index_damaged("a page of checkpoints"))?;
         let saved = Saved { seq, lineage: row.lin, checkpoint: payloads::checkpoint(connection, &cache, row)? };
         size += saved.weight();
@@ -34,29 +35,19 @@ pub(super) fn starts(connection: &Connection, after: Option<i64>, limit: usize) 
     let sql =
         "SELECT lin, EXISTS (SELECT 1 FROM checkpoint INDEXED BY checkpoint_lineage WHERE checkpoint.lin = lineage.lin)
                FROM lineage NOT INDEXED WHERE lin > ? ORDER BY lin LIMIT ?";
-    let mut statement = connection.prepare_cached(sql).map_err(from_sqlite)?;
-    let limit = i64::try_from(limit).unwrap_or(i64::MAX);
-    let mut rows = statement.query(params![after.unwrap_or(i64::MIN), limit]).map_err(from_sqlite)?;
-    let mut found = Vec::new();
-    while let Some(row) = rows.next().map_err(from_sqlite)? {
-        let (lin, has_checkpoints): (i64, bool) =
-            row.get(0).and_then(|lin| Ok((lin, row.get(1)?))).map_err(from_sqlite)?;
-        found.push(start(connection, lin, has_checkpoints)?);
-    }
-    Ok(found)
-}
-
-fn start(connection: &Connection, lin: i64, has_checkpoints: bool) -> Result<Start> {
-    let row = lineage::read(connection, lin)?.ok_or_else(|| index_damaged(&format!("lineage number {lin}")))?;
-    let origin = match row.origin.filter(|_| has_checkpoints) {
-        Some(OriginRow { id, lin }) => {
-            let lineage = lineage::read(connection, lin)?.map(|row| row.name);
-            Some(Origin { id, position: lin, lineage })
-        }
-        None => None,
-    };
-    let first = FirstCheckpoint { group: row.group, age_offset: row.age_offset, origin };
-    Ok(Start { position: lin, contract: row.contract, name: row.name, first: has_checkpoints.then_some(first) })
+    all(connection, sql, params![after.unwrap_or(i64::MIN), signed(limit as u64)], |row| {
+        let (lin, has_checkpoints) = (row.get(0)?, row.get(1)?);
+        let row = lineage::read(connection, lin)?.ok_or_else(|| index_damaged(&format!("lineage number {lin}")))?;
+        let origin = match row.origin.filter(|_| has_checkpoints) {
+            Some(OriginRow { id, lin }) => {
+                let lineage = lineage::read(connection, lin)?.map(|row| row.name);
+                Some(Origin { id, position: lin, lineage })
+            }
+            None => None,
+        };
+        let first = FirstCheckpoint { group: row.group, age_offset: row.age_offset, origin };
+        Ok(Start { position: lin, contract: row.contract, name: row.name, first: has_checkpoints.then_some(first) })
+    })
 }
 
 pub(super) fn writes(
@@ -67,16 +58,13 @@ pub(super) fn writes(
     let sql = "SELECT DISTINCT contract, id FROM write INDEXED BY write_id WHERE (contract, id) > (?, ?)
                ORDER BY contract, id";
     let (contract, id) = after.map_or((-1, ""), |(contract, id)| (i64::from(contract.0), id));
-    let mut statement = connection.prepare_cached(sql).map_err(from_sqlite)?;
-    let mut rows = statement.query(params![contract, id]).map_err(from_sqlite)?;
+    let mut statement = connection.prepare_cached(sql)?;
+    let mut rows = statement.query(params![contract, id])?;
     let (mut found, mut size) = (Vec::new(), 0);
     while size < bytes.max(1)
-        && let Some(row) = rows.next().map_err(from_sqlite)?
+        && let Some(row) = rows.next()?
     {
-        let (contract, id) = row
-            .get(0)
-            .and_then(|contract| Ok((ContractId(contract), row.get::<_, String>(1)?)))
-            .map_err(from_sqlite)?;
+        let (contract, id) = (ContractId(row.get(0)?), row.get::<_, String>(1)?);
         let writes = pending::of(connection, contract, &id)?;
         let written = Written { contract, id, writes };
         size += written.weight();

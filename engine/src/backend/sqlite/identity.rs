@@ -135,9 +135,7 @@ impl Claim {
         open.entry(id).or_insert_with(|| (path.to_owned(), 0)).1 += 1;
         Ok(Self(Some(id)))
     }
-}
 
-impl Claim {
     /// [`unless_open_here`], for the connection that has this claim and has not opened the file yet.
     pub(super) fn if_only<T>(&self, work: impl FnOnce() -> T) -> Option<T> {
         let open = open_files();

@@ -2,10 +2,9 @@
 
 use rusqlite::{Connection, params};
 
-use super::error::from_sqlite;
 use super::schema::LateIndex;
 use super::setting;
-use super::statement::{all, execute, number, one};
+use super::statement::{all, execute, first, number, one};
 use crate::codec::checksum::Sum;
 use crate::error::{Code, Error, Result};
 use crate::record::{ContractId, Header};
@@ -33,6 +32,13 @@ pub(super) struct Origin {
 }
 
 impl LineageRow {
+    /// The row of a lineage, from the header of its first checkpoint.
+    fn new(lin: i64, header: &Header, origin: Option<Origin>) -> Self {
+        let Header { contract, lineage, group, age_offset, .. } = header;
+        let (name, group) = (lineage.clone(), group.clone());
+        Self { lin, contract: *contract, name, group, age_offset: *age_offset, origin }
+    }
+
     fn sum(&self) -> i64 {
         let Self { lin, contract, name, group, age_offset, origin } = self;
         let sum = Sum::new().int(*lin).int(contract.0.into()).text(name).text(group).int((*age_offset).into());
@@ -45,26 +51,18 @@ impl LineageRow {
 /// Reads the lineage with the number `lin` and verifies its checksum.
 pub(super) fn read(connection: &Connection, lin: i64) -> Result<Option<LineageRow>> {
     let sql = "SELECT contract, name, grp, age_offset, origin, origin_lin, sum FROM lineage WHERE lin = ?";
-    let read = |row: &rusqlite::Row<'_>| {
-        let origin: Option<(String, i64)> = row.get::<_, Option<String>>(4)?.zip(row.get::<_, Option<i64>>(5)?);
-        let lineage = LineageRow {
-            lin,
-            contract: ContractId(row.get(0)?),
-            name: row.get(1)?,
-            group: row.get(2)?,
-            age_offset: row.get(3)?,
-            origin: origin.map(|(id, lin)| Origin { id, lin }),
-        };
-        Ok((lineage, row.get::<_, i64>(6)?))
-    };
-    match one(connection, sql, [lin], read)? {
-        Some((lineage, sum)) if lineage.sum() != sum => {
-            let message =
-                format!("lineage {:?}: its row {lin} does not match its checksum: restore a backup", lineage.name);
-            Err(Error::new(Code::Corrupt, message))
+    one(connection, sql, [lin], |row| {
+        let origin = row.get::<_, Option<String>>(4)?.zip(row.get(5)?).map(|(id, lin)| Origin { id, lin });
+        let contract = ContractId(row.get(0)?);
+        let (name, group, age_offset) = (row.get(1)?, row.get(2)?, row.get(3)?);
+        let lineage = LineageRow { lin, contract, name, group, age_offset, origin };
+        if lineage.sum() == row.get::<_, i64>(6)? {
+            return Ok(lineage);
         }
-        found => Ok(found.map(|(lineage, _)| lineage)),
-    }
+        let message =
+            format!("lineage {:?}: its row {lin} does not match its checksum: restore a backup", lineage.name);
+        Err(Error::new(Code::Corrupt, message))
+    })
 }
 
 /// Finds a lineage by its name and verifies the row of the lineage.
@@ -82,19 +80,19 @@ pub(super) fn find(connection: &Connection, contract: ContractId, name: &str) ->
 /// Finds the number of a lineage in the index of names. The row of the lineage is not read.
 pub(super) fn indexed(connection: &Connection, contract: ContractId, name: &str) -> Result<Option<i64>> {
     let sql = "SELECT lin FROM lineage INDEXED BY lineage_name WHERE contract = ? AND name = ?";
-    one(connection, sql, params![contract.0, name], |row| row.get(0))
+    one(connection, sql, params![contract.0, name], first)
 }
 
 /// Returns the lineages whose names begin with `prefix`, ordered by name.
 pub(super) fn with_prefix(connection: &Connection, contract: ContractId, prefix: &str) -> Result<Vec<LineageRow>> {
     let sql = "SELECT lin, name FROM lineage INDEXED BY lineage_name WHERE contract = ? AND name >= ? ORDER BY name";
-    let mut statement = connection.prepare_cached(sql).map_err(from_sqlite)?;
-    let mut rows = statement.query(params![contract.0, prefix]).map_err(from_sqlite)?;
+    let mut statement = connection.prepare_cached(sql)?;
+    let mut rows = statement.query(params![contract.0, prefix])?;
     let mut found = Vec::new();
-    while let Some(row) = rows.next().map_err(from_sqlite)? {
+    while let Some(row) = rows.next()? {
         // Compare the prefix here, because SQL would treat the prefix as a pattern. Names with the same prefix are
         // adjacent in this order.
-        let (lin, name): (i64, String) = row.get(0).and_then(|lin| Ok((lin, row.get(1)?))).map_err(from_sqlite)?;
+        let (lin, name): (i64, String) = (row.get(0)?, row.get(1)?);
         if !name.starts_with(prefix) {
             break;
         }
@@ -117,14 +115,13 @@ pub(super) fn began_from(connection: &Connection, origin: i64) -> Result<Vec<i64
     } else {
         "SELECT lin FROM lineage NOT INDEXED WHERE origin_lin = ? ORDER BY lin DESC"
     };
-    all(connection, sql, [origin], |row| row.get(0))
+    all(connection, sql, [origin], first)
 }
 
 /// Inserts a new lineage, from the header of its first checkpoint.
 pub(super) fn begin(connection: &Connection, header: &Header, origin: Option<Origin>) -> Result<LineageRow> {
-    let Header { contract, lineage, group, age_offset, .. } = header;
-    let (lin, name, group) = (next(connection)?, lineage.clone(), group.clone());
-    insert(connection, LineageRow { lin, contract: *contract, name, group, age_offset: *age_offset, origin })
+    let lin = next(connection)?;
+    insert(connection, LineageRow::new(lin, header, origin))
 }
 
 /// Replaces the row of a lineage that had only logs. Called when the first checkpoint of the lineage is saved. The new
@@ -136,9 +133,7 @@ pub(super) fn describe(
     origin: Option<Origin>,
 ) -> Result<LineageRow> {
     execute(connection, "DELETE FROM lineage WHERE lin = ?", [lin])?;
-    let Header { contract, lineage, group, age_offset, .. } = header;
-    let (name, group) = (lineage.clone(), group.clone());
-    insert(connection, LineageRow { lin, contract: *contract, name, group, age_offset: *age_offset, origin })
+    insert(connection, LineageRow::new(lin, header, origin))
 }
 
 /// Inserts a new lineage that has a log but no checkpoint yet.

@@ -1,22 +1,14 @@
-//! Lists the checkpoints of a lineage, a group or a contract in order. The result is a list of index entries or of
-//! verified rows.
+//! Lists the checkpoints of a lineage, a group or a contract in order.
 
-use rusqlite::{Connection, Params, ToSql, params};
+use rusqlite::{Connection, params};
 
 use super::lineage;
 use super::row::{self, HeaderRow};
 use super::schema::LateIndex;
-use super::statement::all;
+use super::statement::{all, first, one};
 use crate::error::Result;
 use crate::query::Of;
 use crate::record::{ContractId, Header, Seq, SortKey};
-
-/// An entry of an index of checkpoints. The row of the checkpoint is not read.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct IndexEntry {
-    pub sort_key: SortKey,
-    pub seq: Seq,
-}
 
 /// The direction and the bounds of a listing.
 pub(super) enum Walk<'a> {
@@ -71,23 +63,6 @@ fn sources<'a>(connection: &Connection, contract: ContractId, of: &'a Of) -> Res
 /// The initial capacity of a listing, in rows. Most listings have at most this many rows.
 const PAGE: usize = 128;
 
-/// Returns the index entries of a listing, in the order of the walk. The rows are not read.
-pub(super) fn entries_of(
-    connection: &Connection,
-    contract: ContractId,
-    of: &Of,
-    walk: &Walk<'_>,
-) -> Result<Vec<IndexEntry>> {
-    let mut all = Vec::new();
-    for source in sources(connection, contract, of)? {
-        select(&source, walk, |sql, params| {
-            all.extend(entries(connection, sql, params)?);
-            Ok(())
-        })?;
-    }
-    Ok(in_order(all, walk, |entry| (&entry.sort_key, entry.seq)))
-}
-
 /// Returns the verified rows of a listing, in the order of the walk.
 ///
 /// # Errors
@@ -124,18 +99,28 @@ fn rows_of(
         Walk::Newest { limit, .. } => Vec::with_capacity((*limit).min(PAGE)),
         Walk::Oldest { .. } => Vec::new(),
     };
-    for source in sources {
+    let (bound, end, direction, limit) = match walk {
+        Walk::Newest { before: Some(before), limit } => (Some(&before.0[..]), "sort_key < ?2", "DESC", Some(*limit)),
+        Walk::Newest { before: None, limit } => (None, "?2 IS NULL", "DESC", Some(*limit)),
+        Walk::Oldest { prefix } => (Some(*prefix), "sort_key >= ?2", "ASC", None),
+    };
+    // A negative limit means no limit. The statement always has a LIMIT: without it, SQLite would not keep the order
+    // when this statement is a subquery.
+    let limit = limit.and_then(|limit| i64::try_from(limit).ok()).unwrap_or(-1);
+    for Source { from, one, group } in sources {
         let before = all.len();
-        select(&source, walk, |sql, params| {
-            row::indexed_rows(connection, sql, params, &mut all).map_err(|error| error.context(&describe(of)))
-        })?;
+        let sql = format!(
+            "SELECT sort_key, seq FROM {from} AND {end} ORDER BY sort_key {direction}, seq {direction} LIMIT ?3"
+        );
+        row::indexed_rows(connection, &sql, params![one, bound, limit, group], &mut all)
+            .map_err(|error| error.context(&describe(of)))?;
         // Check the order with the sort keys in the rows. If the key in an index entry is damaged, the entry leads to
         // a row that is not in this order.
         if !walked(&all[before..], walk) {
             return Err(row::index_damaged(&describe(of)));
         }
     }
-    let rows = in_order(all, walk, order);
+    let rows = in_order(all, walk);
     // The rows are sorted, so two copies of the same row are adjacent.
     let twice = rows.windows(2).any(|pair| pair[0].seq == pair[1].seq);
     // Skip rows of other contracts here. A source may include such rows, and the caller checks the contract.
@@ -164,72 +149,53 @@ fn walked(rows: &[HeaderRow], walk: &Walk<'_>) -> bool {
     }
 }
 
-/// Sorts the items of several sources into the order of the walk, and drops the items outside the bounds of the walk.
-fn in_order<T>(mut found: Vec<T>, walk: &Walk<'_>, key: impl Fn(&T) -> (&SortKey, Seq)) -> Vec<T> {
+/// Sorts the rows of several sources into the order of the walk, and drops the rows outside the bounds of the walk.
+fn in_order(mut found: Vec<HeaderRow>, walk: &Walk<'_>) -> Vec<HeaderRow> {
     match walk {
         Walk::Newest { limit, .. } => {
-            if !found.is_sorted_by(|a, b| key(a) >= key(b)) {
-                found.sort_by(|a, b| key(b).cmp(&key(a)));
-            }
+            found.sort_by(|a, b| order(b).cmp(&order(a)));
             found.truncate(*limit);
         }
         Walk::Oldest { prefix } => {
-            if !found.is_sorted_by(|a, b| key(a) <= key(b)) {
-                found.sort_by(|a, b| key(a).cmp(&key(b)));
-            }
+            found.sort_by(|a, b| order(a).cmp(&order(b)));
             // All sort keys that share a prefix are adjacent.
-            found.truncate(found.partition_point(|one| key(one).0.0.starts_with(prefix)));
+            found.truncate(found.partition_point(|row| row.header.sort_key.0.starts_with(prefix)));
         }
     }
     found
 }
 
-/// Returns the newest index entry of a lineage. If `label` is given, only checkpoints with this label are considered.
-pub(super) fn newest(connection: &Connection, lin: i64, label: Option<&str>) -> Result<Option<IndexEntry>> {
-    let sql = match label {
-        None => {
-            "SELECT sort_key, seq FROM checkpoint INDEXED BY checkpoint_lineage
-                 WHERE lin = ?1 AND ?2 IS NULL ORDER BY sort_key DESC, seq DESC LIMIT 1"
-        }
-        // An empty label means that the checkpoint has no label, so a lookup by an empty label matches nothing.
-        Some(_) => {
-            "SELECT sort_key, seq FROM checkpoint INDEXED BY checkpoint_lineage
-                    WHERE lin = ?1 AND label = ?2 AND label <> '' ORDER BY sort_key DESC, seq DESC LIMIT 1"
-        }
-    };
-    Ok(entries(connection, sql, params![lin, label])?.pop())
+/// Returns the save number of the newest checkpoint of a lineage. The row is not read.
+pub(super) fn newest(connection: &Connection, lin: i64) -> Result<Option<Seq>> {
+    let sql = "SELECT seq FROM checkpoint INDEXED BY checkpoint_lineage
+               WHERE lin = ? ORDER BY sort_key DESC, seq DESC LIMIT 1";
+    one(connection, sql, [lin], first)
 }
 
-/// Builds the statement for a source and a walk, and runs it. The statement selects `sort_key` and `seq`. `?2` is the
-/// bound of the walk, and `?3` is its limit.
-fn select(source: &Source<'_>, walk: &Walk<'_>, run: impl FnOnce(&str, &[&dyn ToSql]) -> Result<()>) -> Result<()> {
-    let Source { from, one, group } = source;
-    let (bound, end, order, limit) = match walk {
-        Walk::Newest { before: Some(before), limit } => (Some(&before.0[..]), "sort_key < ?2", "DESC", Some(*limit)),
-        Walk::Newest { before: None, limit } => (None, "?2 IS NULL", "DESC", Some(*limit)),
-        Walk::Oldest { prefix } => (Some(*prefix), "sort_key >= ?2", "ASC", None),
-    };
-    // A negative limit means no limit. The statement always has a LIMIT: without it, SQLite would not keep the order
-    // when this statement is a subquery.
-    let limit = limit.and_then(|limit| i64::try_from(limit).ok()).unwrap_or(-1);
-    let sql = format!("SELECT sort_key, seq FROM {from} AND {end} ORDER BY sort_key {order}, seq {order} LIMIT ?3");
-    run(&sql, params![one, bound, limit, group])
-}
-
-fn entries(connection: &Connection, sql: &str, params: impl Params) -> Result<Vec<IndexEntry>> {
-    let read = |row: &rusqlite::Row<'_>| Ok(IndexEntry { sort_key: SortKey(row.get(0)?), seq: row.get(1)? });
-    all(connection, sql, params, read)
-}
-
-/// Reads and verifies the row of an index entry.
+/// Returns the verified rows of a lineage, the newest first. Each row is read when it is asked for.
 ///
 /// # Errors
 ///
-/// `CORRUPT` if the row does not match the entry or the query.
-pub(super) fn row_at(connection: &Connection, contract: ContractId, of: &Of, entry: &IndexEntry) -> Result<HeaderRow> {
-    let row = row::read(connection, entry.seq).map_err(|error| error.context(&describe(of)))?;
-    row.filter(|row| row.header.sort_key == entry.sort_key && fits(contract, of, &row.header))
-        .ok_or_else(|| row::index_damaged(&describe(of)))
+/// `CORRUPT` if a row does not match its index entry or the lineage.
+pub(super) fn newest_first<'a>(
+    connection: &'a Connection,
+    contract: ContractId,
+    lineage: &'a str,
+) -> Result<impl Iterator<Item = Result<HeaderRow>> + 'a> {
+    let sql = "SELECT sort_key, seq FROM checkpoint INDEXED BY checkpoint_lineage
+               WHERE lin = ? ORDER BY sort_key DESC, seq DESC";
+    let entries = match lineage::find(connection, contract, lineage)? {
+        Some(found) => all(connection, sql, [found.lin], |row| Ok((SortKey(row.get(0)?), row.get(1)?)))?,
+        None => Vec::new(),
+    };
+    Ok(entries.into_iter().map(move |(sort_key, seq)| {
+        let what = || format!("lineage {lineage:?}");
+        row::read(connection, seq)
+            .map_err(|error| error.context(&what()))?
+            .filter(|row| row.header.sort_key == sort_key)
+            .filter(|row| (row.header.contract, &*row.header.lineage) == (contract, lineage))
+            .ok_or_else(|| row::index_damaged(&what()))
+    }))
 }
 
 fn fits(contract: ContractId, of: &Of, header: &Header) -> bool {
@@ -254,6 +220,6 @@ fn describe(of: &Of) -> String {
 
 /// Returns the save numbers of a lineage's checkpoints whose sort key is equal to or greater than `sort_key`.
 pub(super) fn from_sort_key(connection: &Connection, lin: i64, sort_key: &SortKey) -> Result<Vec<Seq>> {
-    let sql = "SELECT sort_key, seq FROM checkpoint INDEXED BY checkpoint_lineage WHERE lin = ? AND sort_key >= ?";
-    Ok(entries(connection, sql, params![lin, sort_key.0])?.into_iter().map(|entry| entry.seq).collect())
+    let sql = "SELECT seq FROM checkpoint INDEXED BY checkpoint_lineage WHERE lin = ? AND sort_key >= ?";
+    all(connection, sql, params![lin, sort_key.0], first)
 }

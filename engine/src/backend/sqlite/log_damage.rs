@@ -19,6 +19,7 @@ use std::fs::{File, OpenOptions};
 use std::io::{BufReader, ErrorKind, Read, Result as IoResult};
 use std::path::Path;
 
+use super::file::beside;
 use crate::backend::disk::failed;
 use crate::error::{Code, Error, Result};
 
@@ -30,8 +31,7 @@ const MAGIC: u32 = 0x377f_0682;
 /// Syncs the log of the database. Fails with `CORRUPT` if the log has a damaged frame before its last commit. Changes
 /// nothing.
 pub(super) fn refuse(database: &Path) -> Result<()> {
-    let mut log = database.as_os_str().to_owned();
-    log.push("-wal");
+    let log = beside(database, "-wal");
     // No lock is on the log itself, so closing it drops none.
     match OpenOptions::new().read(true).write(true).open(&log) {
         Ok(file) => file.sync_all().map_err(|error| failed(error, "the write-ahead log cannot be synced"))?,
@@ -40,10 +40,10 @@ pub(super) fn refuse(database: &Path) -> Result<()> {
     // If the log cannot be read, SQLite reports it. If another process keeps starting the log again, the log is in use
     // and needs no recovery.
     for _ in 0..3 {
-        match look(Path::new(&log)) {
-            Ok(Found::Damage { frame }) => return Err(damaged(Path::new(&log), frame)),
-            Ok(Found::Changed) => {}
-            Ok(Found::Nothing) | Err(_) => break,
+        let Ok(Some((header, frame))) = look(&log) else { break };
+        // If the header has changed, another process has started the log again during the look.
+        if read_header(&log).is_ok_and(|now| now == header) {
+            return Err(damaged(&log, frame));
         }
     }
     Ok(())
@@ -57,17 +57,6 @@ fn damaged(log: &Path, frame: u64) -> Error {
         log.display()
     );
     Error::new(Code::Corrupt, message)
-}
-
-#[derive(Debug, PartialEq, Eq)]
-enum Found {
-    Nothing,
-    /// The number of the first damaged frame. The first frame has the number 1. The header has the number 0.
-    Damage {
-        frame: u64,
-    },
-    /// Another process has started the log again during the look.
-    Changed,
 }
 
 /// The fields of a log's header.
@@ -121,27 +110,23 @@ fn number(bytes: &[u8], at: usize) -> u32 {
 }
 
 fn eight(bytes: &[u8], at: usize) -> [u8; 8] {
-    let mut eight = [0; 8];
-    eight.copy_from_slice(&bytes[at..at + 8]);
-    eight
+    bytes[at..].first_chunk().copied().unwrap_or_default()
 }
 
-fn header(log: &Path) -> IoResult<[u8; HEADER]> {
+fn read_header(log: &Path) -> IoResult<[u8; HEADER]> {
     let mut bytes = [0; HEADER];
     File::open(log)?.read_exact(&mut bytes)?;
     Ok(bytes)
 }
 
-fn look(log: &Path) -> IoResult<Found> {
+/// Returns the header and the number of the first damaged frame. The first frame has the number 1, and the header has the
+/// number 0. Returns `None` if nothing is damaged.
+fn look(log: &Path) -> IoResult<Option<([u8; HEADER], u64)>> {
     let mut file = BufReader::with_capacity(1 << 16, File::open(log)?);
     let mut bytes = [0; HEADER];
     file.read_exact(&mut bytes)?;
-    let Some(header_now) = Header::parse(&bytes) else { return Ok(Found::Nothing) };
-    let damage = scan(&mut file, &header_now)?;
-    if damage.is_some() && header(log)? != bytes {
-        return Ok(Found::Changed);
-    }
-    Ok(damage.map_or(Found::Nothing, |frame| Found::Damage { frame }))
+    let Some(header) = Header::parse(&bytes) else { return Ok(None) };
+    Ok(scan(&mut file, &header)?.map(|frame| (bytes, frame)))
 }
 
 /// Returns the first wrong frame if a later frame goes on from a commit that is not before the wrong frame.

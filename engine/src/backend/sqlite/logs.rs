@@ -10,11 +10,10 @@ use std::cell::OnceCell;
 
 use rusqlite::{Connection, Params, Row, params};
 
-use super::error::from_sqlite;
-use super::log_rows::{Head, Stored, branch_sum, key_hash, misled, verify_branch};
-use super::statement::{all, execute, number, one};
+use super::log_rows::{branch, branch_sum, head, key_hash, misled, place, record};
+use super::statement::{all, execute, exists, first, number, one};
 use crate::backend::logs::{Branch, BranchId, End, LogRows};
-use crate::backend::marks::{head_sum, open_place, record_sum, seal_record};
+use crate::backend::marks::{head_sum, open_place, open_record, record_sum, seal_record};
 use crate::backend::number::signed;
 use crate::error::Result;
 use crate::record::{ContractId, Record, Seq};
@@ -121,12 +120,7 @@ impl<'a> Logs<'a> {
     }
 
     /// Returns the first row. Returns `None` if there is no row or the file has no tables of logs.
-    fn one<T>(
-        &self,
-        sql: &str,
-        params: impl Params,
-        read: impl FnOnce(&Row<'_>) -> rusqlite::Result<T>,
-    ) -> Result<Option<T>> {
+    fn one<T>(&self, sql: &str, params: impl Params, read: impl FnOnce(&Row<'_>) -> Result<T>) -> Result<Option<T>> {
         if self.present()? { one(self.connection, sql, params, read) } else { Ok(None) }
     }
 
@@ -137,28 +131,18 @@ impl<'a> Logs<'a> {
 
     /// Runs a statement that removes rows, unless there are no tables and so no rows.
     fn delete(&self, sql: &str, params: impl Params) -> Result<()> {
-        if self.present()? { self.execute(sql, params).map(drop) } else { Ok(()) }
-    }
-
-    /// Runs a statement. Returns the number of rows that it changed.
-    fn execute(&self, sql: &str, params: impl Params) -> Result<usize> {
-        execute(self.connection, sql, params)
+        if self.present()? { execute(self.connection, sql, params).map(drop) } else { Ok(()) }
     }
 }
 
 impl LogRows for Logs<'_> {
     fn head(&self, lin: i64, log: &str) -> Result<Option<End>> {
-        let Some(head) = self.one(HEAD, params![lin, log], Head::read)? else { return Ok(None) };
-        let (name, end) = head.verify(lin)?;
+        let Some((name, end)) = self.one(HEAD, params![lin, log], |row| head(row, lin))? else { return Ok(None) };
         if name == log { Ok(Some(end)) } else { Err(misled(&format!("log {log:?}"))) }
     }
 
     fn heads(&self, lin: i64) -> Result<Vec<(String, End)>> {
-        if !self.present()? {
-            return Ok(Vec::new());
-        }
-        let found = all(self.connection, HEADS, [lin], Head::read)?;
-        found.into_iter().map(|head| head.verify(lin)).collect()
+        if self.present()? { all(self.connection, HEADS, [lin], |row| head(row, lin)) } else { Ok(Vec::new()) }
     }
 
     fn set_head(&mut self, lin: i64, log: &str, end: End) -> Result<()> {
@@ -167,11 +151,11 @@ impl LogRows for Logs<'_> {
         // An append usually stays in the same branch. This update does not change the column `branch`, so SQLite need
         // not write to the index by branch.
         let sql = "UPDATE log SET length = ?, sum = ? WHERE lin = ? AND name = ? AND branch = ?";
-        if self.execute(sql, params![length, sum, lin, log, branch])? == 0 {
+        if execute(self.connection, sql, params![length, sum, lin, log, branch])? == 0 {
             let sql = "INSERT INTO log (lin, name, branch, length, sum) VALUES (?, ?, ?, ?, ?)
                        ON CONFLICT (lin, name) DO UPDATE
                        SET branch = excluded.branch, length = excluded.length, sum = excluded.sum";
-            self.execute(sql, params![lin, log, branch, length, sum])?;
+            execute(self.connection, sql, params![lin, log, branch, length, sum])?;
         }
         Ok(())
     }
@@ -182,25 +166,23 @@ impl LogRows for Logs<'_> {
 
     fn branch(&self, id: BranchId) -> Result<Option<Branch>> {
         let sql = "SELECT contract, parent, start, sum FROM log_branch WHERE branch = ?";
-        let read = |row: &Row<'_>| Ok((row.get(0)?, row.get(1)?, row.get(2)?, row.get(3)?));
-        let Some((contract, parent, start, sum)) = self.one(sql, [id], read)? else { return Ok(None) };
-        verify_branch(id, contract, parent, start, sum).map(Some)
+        self.one(sql, [id], |row| branch(row, id))
     }
 
     fn create_branch(&mut self, branch: Branch) -> Result<BranchId> {
         if !self.present()? {
-            self.connection.execute_batch(TABLES).map_err(from_sqlite)?;
+            self.connection.execute_batch(TABLES)?;
             self.present = OnceCell::from(true);
         }
         // Choose the number here and not in SQLite, because the checksum of the row includes the number.
         let sql = "SELECT max(coalesce((SELECT seq FROM sqlite_sequence WHERE name = 'log_branch'), 0),
                               coalesce((SELECT max(branch) FROM log_branch), 0))";
-        let last: i64 = self.one(sql, [], |row| row.get(0))?.unwrap_or_default();
+        let last: i64 = self.one(sql, [], first)?.unwrap_or_default();
         let (id, contract) = (last + 1, i64::from(branch.contract.0));
         let (parent, start) = (branch.parent.map(|parent| parent.branch), signed(branch.start()));
         let sum = branch_sum(id, contract, parent, start);
         let sql = "INSERT INTO log_branch (branch, contract, parent, start, sum) VALUES (?, ?, ?, ?, ?)";
-        self.execute(sql, params![id, contract, parent, start, sum])?;
+        execute(self.connection, sql, params![id, contract, parent, start, sum])?;
         Ok(id)
     }
 
@@ -209,24 +191,24 @@ impl LogRows for Logs<'_> {
     }
 
     fn needed(&self, id: BranchId) -> Result<Option<u64>> {
-        let length = self.one(NEEDED, [id], |row| row.get(0))?.unwrap_or_default();
+        let length = self.one(NEEDED, [id], first)?.unwrap_or_default();
         Ok(Some(open_place(length)?).filter(|length| *length > 0))
     }
 
     fn tip(&self, id: BranchId) -> Result<Option<u64>> {
-        let last = self.one(TIP, [id], |row| row.get(0))?;
+        let last = self.one(TIP, [id], first)?;
         last.map(|last| Ok(open_place(last)? + 1)).transpose()
     }
 
     fn push(&mut self, id: BranchId, at: u64, records: &[&Record]) -> Result<()> {
         let sql = "INSERT INTO record (branch, pos, key_hash, key, sum, body) VALUES (?, ?, ?, ?, ?, ?)";
-        let mut statement = self.connection.prepare_cached(sql).map_err(from_sqlite)?;
+        let mut statement = self.connection.prepare_cached(sql)?;
         for (position, record) in (signed(at)..).zip(records) {
             let key = record.key.as_deref();
             let body = seal_record(record);
             let sum = record_sum(id, position, key, &body);
             let row = params![id, position, key.map(key_hash), key, sum, body];
-            statement.execute(row).map_err(from_sqlite)?;
+            statement.execute(row)?;
         }
         Ok(())
     }
@@ -241,29 +223,24 @@ impl LogRows for Logs<'_> {
     }
 
     fn read(&self, id: BranchId, from: u64, to: u64) -> Result<Vec<Record>> {
-        let mut statement = self.connection.prepare_cached(READ).map_err(from_sqlite)?;
-        let mut rows = statement.query(params![id, signed(from), signed(to)]).map_err(from_sqlite)?;
-        let mut found = Vec::new();
-        while let Some(row) = rows.next().map_err(from_sqlite)? {
-            let (stored, position) =
-                Stored::read(row).and_then(|stored| Ok((stored, row.get::<_, i64>(7)?))).map_err(from_sqlite)?;
-            found.push(stored.verify(id, position)?.record()?);
-        }
-        Ok(found)
+        all(self.connection, READ, params![id, signed(from), signed(to)], |row| {
+            let position = row.get(7)?;
+            let (key, body) = record(row, id, position)?;
+            open_record(key, &body, &place(id, position))
+        })
     }
 
     fn has_key(&self, id: BranchId, below: u64, key: &str) -> Result<bool> {
         let hash = key_hash(key);
-        let mut statement = self.connection.prepare_cached(HAS_KEY).map_err(from_sqlite)?;
-        let mut rows = statement.query(params![id, hash]).map_err(from_sqlite)?;
-        while let Some(row) = rows.next().map_err(from_sqlite)? {
-            let stored = Stored::read(row).map_err(from_sqlite)?;
-            let position = stored.position;
-            let stored = stored.verify(id, position)?;
-            if stored.key_hash != Some(hash) {
+        let mut statement = self.connection.prepare_cached(HAS_KEY)?;
+        let mut rows = statement.query(params![id, hash])?;
+        while let Some(row) = rows.next()? {
+            let position = row.get(2)?;
+            let (found, _) = record(row, id, position)?;
+            if row.get::<_, Option<i64>>(3)? != Some(hash) {
                 return Err(misled(&format!("key {key:?}")));
             }
-            if stored.key.as_deref() == Some(key) && position < signed(below) {
+            if found.as_deref() == Some(key) && position < signed(below) {
                 return Ok(true);
             }
         }
@@ -272,7 +249,7 @@ impl LogRows for Logs<'_> {
 
     fn hold(&mut self, seq: Seq, end: End) -> Result<()> {
         let sql = "INSERT OR IGNORE INTO log_mark (branch, length, seq) VALUES (?, ?, ?)";
-        self.execute(sql, params![end.branch, signed(end.length), seq]).map(drop)
+        execute(self.connection, sql, params![end.branch, signed(end.length), seq]).map(drop)
     }
 
     fn let_go(&mut self, seq: Seq, end: End) -> Result<()> {
@@ -283,7 +260,7 @@ impl LogRows for Logs<'_> {
 
 /// Returns true if the file has the tables of logs. The first log creates them.
 pub(super) fn present(connection: &Connection) -> Result<bool> {
-    Ok(one(connection, PRESENT, [], |_| Ok(()))?.is_some())
+    exists(connection, PRESENT, [])
 }
 
 /// Returns the greatest number of a record. 0: there are no records.
@@ -292,25 +269,4 @@ pub(super) fn last_record(connection: &Connection) -> Result<i64> {
         return Ok(0);
     }
     number(connection, "SELECT coalesce(max(num), 0) FROM record", [])
-}
-
-/// Calls `tell` for each record with a number above `num`, in ascending order. The arguments are the record's number,
-/// its contract and the size of its envelope in bytes.
-pub(super) fn each_record_after(
-    connection: &Connection,
-    num: i64,
-    mut tell: impl FnMut(i64, ContractId, i64),
-) -> Result<()> {
-    if !present(connection)? {
-        return Ok(());
-    }
-    let sql = "SELECT num, contract, length(body) FROM record CROSS JOIN log_branch USING (branch) WHERE num > ? ORDER BY num";
-    let mut statement = connection.prepare_cached(sql).map_err(from_sqlite)?;
-    let mut rows = statement.query([num]).map_err(from_sqlite)?;
-    while let Some(row) = rows.next().map_err(from_sqlite)? {
-        let read = || Ok((row.get(0)?, ContractId(row.get(1)?), row.get(2)?));
-        let (num, contract, bytes) = read().map_err(from_sqlite)?;
-        tell(num, contract, bytes);
-    }
-    Ok(())
 }

@@ -42,6 +42,5 @@ mod writes;
 
 pub use self::backend::Sqlite;
 pub(crate) use self::backend::opener;
-pub(crate) use self::error::from_sqlite;
 pub use self::options::{Journal, Options};
 pub use self::read_only::ReadOnly;

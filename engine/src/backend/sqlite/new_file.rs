@@ -7,7 +7,7 @@
 use std::fs::{self, File};
 use std::path::Path;
 
-use super::file::{beside, peek};
+use super::file::{beside, has, peek};
 use super::identity::Claim;
 use super::read_only::missing_log;
 use super::schema::{self, State};
@@ -19,7 +19,7 @@ const MARKER: &str = "-new";
 /// Begins to make the tables of a file that has none. Returns a notice if the tables are in a log that is missing.
 pub(super) fn begin(path: &Path, claim: &Claim) -> Option<Notice> {
     // The tables are in the log, or another process writes them there now.
-    if exists(path, "-wal") {
+    if has(path, "-wal") {
         return None;
     }
     let lacks_log = claim.if_only(|| missing_log(path)).flatten().filter(|_| !is_new(path));
@@ -35,16 +35,12 @@ pub(super) fn begin(path: &Path, claim: &Claim) -> Option<Notice> {
 /// Returns true if another process is making the tables, was killed meanwhile, or has made them just now.
 fn is_new(path: &Path) -> bool {
     // The order matters. Once the marker is gone the tables are in the log, and once the log is gone they are in the file.
-    exists(path, MARKER)
-        || exists(path, "-wal")
+    has(path, MARKER)
+        || has(path, "-wal")
         || !matches!(peek(path).map(|file| schema::inspect(&file)), Ok(Ok(State::Lacks(0))))
 }
 
 /// Ends what [`begin`] of this process, or of one that was killed, has begun: the tables are there.
 pub(super) fn end(path: &Path) {
     let _ = fs::remove_file(beside(path, MARKER));
-}
-
-fn exists(path: &Path, suffix: &str) -> bool {
-    fs::symlink_metadata(beside(path, suffix)).is_ok()
 }

@@ -10,16 +10,16 @@ use bytes::Bytes;
 use rusqlite::{Connection, MAIN_DB, ffi, params};
 
 use super::chain::{self, Chain};
-use super::error::from_sqlite;
 use super::row::{self, HeaderRow};
 use super::setting;
-use super::statement::{execute, one};
+use super::statement::{execute, first, one};
 use super::totals::Totals;
 use crate::backend::chain::{Link, rebuild};
 use crate::backend::header::flags_and_sum;
 use crate::backend::logs::Mark;
 use crate::backend::marks::decode_marks;
-use crate::backend::rebase;
+use crate::backend::number::signed;
+use crate::backend::rebase::{self, Payloads as _};
 use crate::cache::{CachedPayload, LineageTip, NewEntry, PayloadCache};
 use crate::codec::plan::{Base, Effort, Row, plan};
 use crate::codec::{envelope, frame};
@@ -88,16 +88,17 @@ impl<'a> Payloads<'a> {
             Some(base) => chain::link(self.connection, base, seq)?,
             None => None,
         };
-        let size = length(raw.len());
+        let size = signed(raw.len() as u64);
         let Row { base, depth, budget, body } = row;
-        if self.effort == Effort::Quick && Row::is_raw(base, size, length(body.len())) {
+        if self.effort == Effort::Quick && Row::is_raw(base, size, signed(body.len() as u64)) {
             self.raw.first.get_or_insert(seq);
             self.raw.bytes += body.len() as u64;
         }
         let chain = Chain { base, depth, budget, size, first_dependant: None, next_sibling };
         let (flags, sum) = flags_and_sum(seq, header, logs.as_deref());
         let Header { contract, id, parent, group, label, sort_key, saved_at, meta, .. } = header;
-        self.execute(
+        execute(
+            self.connection,
             "INSERT INTO checkpoint
                (seq, lin, id_hash, saved_at, flags, chain, sum, id, parent, grp, label, sort_key, meta, logs, body)
              VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
@@ -160,13 +161,8 @@ impl<'a> Payloads<'a> {
 
     /// Loads the payload of a stored checkpoint and splits it into its parts.
     pub(super) fn parts(&self, row: &HeaderRow) -> Result<Payload> {
-        let split = rebase::Payloads::load(self, row.seq).and_then(|payload| frame::split(&payload.raw));
+        let split = self.load(row.seq).and_then(|payload| frame::split(&payload.raw));
         split.map_err(|error| error.context(&format!("checkpoint {:?}", row.header.id)))
-    }
-
-    /// Loads the raw payload with the save number, including payloads that this transaction has stored.
-    pub(super) fn load(&self, seq: Seq) -> Result<CachedPayload> {
-        rebase::Payloads::load(self, seq)
     }
 
     /// Returns the running totals so that the caller can correct them. The first call reads them from the database.
@@ -190,10 +186,6 @@ impl<'a> Payloads<'a> {
         Ok((self.stored.into_values().collect(), self.raw.bytes))
     }
 
-    fn execute(&self, sql: &str, params: impl rusqlite::Params) -> Result<()> {
-        execute(self.connection, sql, params).map(drop)
-    }
-
     /// The contract of a row, its column `chain`, and the stored size of its payload in bytes.
     fn sizes(&self, seq: Seq) -> Result<Option<(ContractId, Vec<u8>, i64)>> {
         let sql = "SELECT coalesce(contract, 0), chain, length(body)
@@ -212,7 +204,7 @@ impl rebase::Payloads for Payloads<'_> {
     }
 
     fn describe(&self, seq: Seq) -> String {
-        let id = one(self.connection, "SELECT id FROM checkpoint WHERE seq = ?", [seq], |row| row.get::<_, String>(0));
+        let id: Result<Option<String>> = one(self.connection, "SELECT id FROM checkpoint WHERE seq = ?", [seq], first);
         id.ok().flatten().map_or_else(|| format!("row {seq}"), |id| format!("checkpoint {id:?}"))
     }
 
@@ -229,8 +221,12 @@ impl rebase::Payloads for Payloads<'_> {
             Ok(chain) => Chain { base: None, depth: 0, budget: row.budget, next_sibling: None, ..chain }.encode(seq),
             Err(_) => Chain::damaged_keyframe(&chain),
         };
-        self.execute("UPDATE checkpoint SET chain = ?, body = ? WHERE seq = ?", params![chain, &row.body[..], seq])?;
-        let grown = length(row.body.len()) - before;
+        execute(
+            self.connection,
+            "UPDATE checkpoint SET chain = ?, body = ? WHERE seq = ?",
+            params![chain, &row.body[..], seq],
+        )?;
+        let grown = signed(row.body.len() as u64) - before;
         self.totals()?.rewritten(contract, seq, grown);
         Ok(grown)
     }
@@ -254,16 +250,11 @@ impl Payloads<'_> {
         {
             chain::unlink(self.connection, base, going)?;
         }
-        self.execute("DELETE FROM checkpoint WHERE seq = ?", params![seq])?;
+        execute(self.connection, "DELETE FROM checkpoint WHERE seq = ?", params![seq])?;
         self.stored.remove(&seq);
         self.totals()?.removed(contract, seq, size, bytes);
         Ok(bytes)
     }
-}
-
-fn length(bytes: usize) -> i64 {
-    // No payload has 2^63 bytes, so the fallback value is never used.
-    i64::try_from(bytes).unwrap_or(i64::MAX)
 }
 
 /// The checkpoint of a row: loads the payload and decodes the marks of logs.
@@ -291,7 +282,7 @@ pub(super) fn sum(connection: &Connection, seq: Seq) -> Result<Option<u64>> {
         Ok(length) => Ok(envelope::sum(&head[..length])),
         // SQLite gives this code if the row is missing, and if the column has another type.
         Err(rusqlite::Error::SqliteFailure(error, _)) if error.extended_code == ffi::SQLITE_ERROR => Ok(None),
-        Err(error) => Err(from_sqlite(error)),
+        Err(error) => Err(error.into()),
     }
 }
 

@@ -6,10 +6,9 @@ use std::time::Duration;
 
 use rusqlite::{Connection, ErrorCode};
 
-use super::error::from_sqlite;
 use super::file;
-use crate::check::{CheckPage, Counted, Finding, FindingCode, Severity};
-use crate::error::Result;
+use crate::check::{CheckPage, Finding, FindingCode, Severity};
+use crate::error::{Code, Error, Result};
 
 /// How long the pages are looked at.
 const PATIENCE: Duration = Duration::from_secs(1);
@@ -25,7 +24,7 @@ pub(super) fn quick_check(connection: &Connection) -> Result<CheckPage> {
     if let Some(path) = connection.path().filter(|path| !path.is_empty()) {
         findings.extend(place(Path::new(path)));
     }
-    Ok(CheckPage { counted: Counted::default(), findings, ..CheckPage::default() })
+    Ok(CheckPage { findings, ..CheckPage::default() })
 }
 
 fn pages(connection: &Connection) -> Result<Vec<Finding>> {
@@ -36,16 +35,12 @@ fn pages(connection: &Connection) -> Result<Vec<Finding>> {
             interrupt.interrupt();
         }
     });
-    let found = connection.prepare(&format!("PRAGMA quick_check({MOST})")).and_then(|mut statement| {
-        let rows = statement.query_map([], |row| row.get::<_, String>(0))?;
-        rows.collect::<rusqlite::Result<Vec<_>>>()
-    });
+    let found = damaged_pages(connection, MOST);
     drop(done);
     let _ = timer.join();
     match found {
         Ok(lines) => Ok(lines
             .into_iter()
-            .filter(|line| line != "ok")
             .map(|line| {
                 let remedy = "Restore the file from a backup. verify() says which checkpoints can still be read";
                 Finding::new(FindingCode::Corrupt, Severity::Error, line, remedy)
@@ -55,14 +50,21 @@ fn pages(connection: &Connection) -> Result<Vec<Finding>> {
             let message = "the database is too large to look at all of its pages in a second".to_owned();
             Ok(vec![Finding::new(FindingCode::Time, Severity::Note, message, "verify() looks at everything")])
         }
-        Err(error) => match from_sqlite(error) {
-            error if error.code() == crate::error::Code::Corrupt => {
+        Err(error) => match Error::from(error) {
+            error if error.code() == Code::Corrupt => {
                 let remedy = "Restore the file from a backup";
                 Ok(vec![Finding::new(FindingCode::Corrupt, Severity::Error, error.message(), remedy)])
             }
             error => Err(error),
         },
     }
+}
+
+/// Returns the problems in the structure of the file, at most `most` of them.
+pub(super) fn damaged_pages(connection: &Connection, most: usize) -> rusqlite::Result<Vec<String>> {
+    let mut statement = connection.prepare(&format!("PRAGMA quick_check({most})"))?;
+    let lines = statement.query_map([], |row| row.get::<_, String>(0))?;
+    lines.filter(|line| !line.as_ref().is_ok_and(|line| line == "ok")).collect()
 }
 
 fn place(path: &Path) -> Vec<Finding> {

@@ -10,7 +10,7 @@
 use rusqlite::{Connection, TransactionBehavior};
 
 use super::chain::Chain;
-use super::error::{from_commit, from_sqlite};
+use super::error::from_commit;
 use super::payloads::Payloads;
 use super::setting;
 use crate::backend::rebase::Payloads as _;
@@ -38,7 +38,7 @@ pub(super) struct RawPayloads {
     /// The size of the raw payloads that this connection has stored since none was left, in bytes.
     bytes: u64,
     /// False if none is left. A connection that was just opened does not know.
-    may_be_left: bool,
+    pub(super) may_be_left: bool,
 }
 
 impl RawPayloads {
@@ -50,11 +50,6 @@ impl RawPayloads {
     /// Decides how much time a batch takes for its payloads.
     pub(super) fn effort(&self, units: usize) -> Effort {
         if self.allowed && units >= MANY && self.bytes < MOST_BYTES { Effort::Quick } else { Effort::Full }
-    }
-
-    /// Returns true if payloads may wait to be compressed.
-    pub(super) fn may_be_left(&self) -> bool {
-        self.may_be_left
     }
 
     /// Called when no payload waits any more.
@@ -77,9 +72,10 @@ pub(super) fn compress(connection: &mut Connection, cache: &PayloadCache, wanted
     if setting::raw_from(connection)?.is_none() {
         return Ok(false);
     }
-    let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate).map_err(from_sqlite)?;
+    let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
     let Some(from) = setting::raw_from(&transaction)? else { return Ok(false) };
-    let Found { raw, next } = find(&transaction, from)?;
+    let mut raw = Vec::new();
+    let next = find(&transaction, from, &mut raw)?;
     let mut payloads = Payloads::new(&transaction, cache, Effort::Full);
     for (seq, body) in raw {
         if wanted() {
@@ -98,34 +94,25 @@ pub(super) fn compress(connection: &mut Connection, cache: &PayloadCache, wanted
     Ok(next.is_some())
 }
 
-/// A part of the raw payloads.
-#[derive(Debug, Default)]
-struct Found {
-    /// The payloads with their bodies.
-    raw: Vec<(Seq, Vec<u8>)>,
-    /// The number from which more may follow. `None`: there are no more.
-    next: Option<Seq>,
-}
-
-/// Finds the next raw payloads.
-fn find(connection: &Connection, from: Seq) -> Result<Found> {
+/// Adds the next raw payloads with their bodies to `found`. Returns the number from which more may follow. `None`: there
+/// are no more.
+fn find(connection: &Connection, from: Seq, found: &mut Vec<(Seq, Vec<u8>)>) -> Result<Option<Seq>> {
     // SQLite reads the length of a body without reading the body.
     let sql = "SELECT seq, chain, length(body) FROM checkpoint WHERE seq >= ? ORDER BY seq";
-    let mut statement = connection.prepare_cached(sql).map_err(from_sqlite)?;
-    let mut body = connection.prepare_cached("SELECT body FROM checkpoint WHERE seq = ?").map_err(from_sqlite)?;
-    let mut rows = statement.query([from]).map_err(from_sqlite)?;
-    let (mut found, mut looked) = (Found::default(), 0);
-    while let Some(row) = rows.next().map_err(from_sqlite)? {
-        let read = || Ok((row.get(0)?, row.get_ref(1)?.as_blob()?, row.get(2)?));
-        let (seq, chain, stored): (Seq, &[u8], i64) = read().map_err(from_sqlite)?;
+    let mut statement = connection.prepare_cached(sql)?;
+    let mut body = connection.prepare_cached("SELECT body FROM checkpoint WHERE seq = ?")?;
+    let mut rows = statement.query([from])?;
+    let mut looked = 0;
+    while let Some(row) = rows.next()? {
+        let (seq, stored) = (row.get(0)?, row.get(2)?);
         looked += 1;
-        if Chain::decode(seq, chain).is_ok_and(|chain| Row::is_raw(chain.base, chain.size, stored)) {
-            found.raw.push((seq, body.query_row([seq], |row| row.get(0)).map_err(from_sqlite)?));
+        let chain = Chain::decode(seq, row.get_ref(1)?.as_blob()?);
+        if chain.is_ok_and(|chain| Row::is_raw(chain.base, chain.size, stored)) {
+            found.push((seq, body.query_row([seq], |row| row.get(0))?));
         }
-        if found.raw.len() == STEP || looked == LOOK {
-            found.next = Some(seq + 1);
-            break;
+        if found.len() == STEP || looked == LOOK {
+            return Ok(Some(seq + 1));
         }
     }
-    Ok(found)
+    Ok(None)
 }

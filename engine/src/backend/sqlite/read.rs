@@ -3,7 +3,6 @@
 
 use rusqlite::{Connection, params};
 
-use super::error::from_sqlite;
 use super::lineage::{self, LineageRow};
 use super::listing::{self, Walk};
 use super::logs::Logs;
@@ -23,15 +22,14 @@ use crate::record::{Active, Checkpoint, ContractId, Lineage, LogPage, Logged, Tu
 use crate::retention::preview;
 
 pub(super) fn answer(connection: &Connection, cache: &PayloadCache, query: &Query) -> Result<Answer> {
-    let begin = || connection.unchecked_transaction().map_err(from_sqlite);
-    let mut snapshot = begin()?;
+    let mut snapshot = connection.unchecked_transaction()?;
     for index in [LateIndex::Groups, LateIndex::Forks] {
         if needs(query, index) && !index.exists(&snapshot)? {
             // Building the index writes to the database. So end the snapshot before the build and begin a new snapshot
             // afterwards.
             drop(snapshot);
             index.build(connection)?;
-            snapshot = begin()?;
+            snapshot = connection.unchecked_transaction()?;
         }
     }
     Reading { connection: &snapshot, cache }.answer(query)
@@ -40,7 +38,7 @@ pub(super) fn answer(connection: &Connection, cache: &PayloadCache, query: &Quer
 /// Answers a query of a database that must not be changed. If the query needs an index that does not exist, it reads more
 /// rows instead.
 pub(super) fn answer_unchanged(connection: &Connection, cache: &PayloadCache, query: &Query) -> Result<Answer> {
-    let snapshot = connection.unchecked_transaction().map_err(from_sqlite)?;
+    let snapshot = connection.unchecked_transaction()?;
     Reading { connection: &snapshot, cache }.answer(query)
 }
 
@@ -79,13 +77,13 @@ impl Reading<'_> {
             Query::All(queries) => {
                 queries.iter().map(|query| self.answer(query)).collect::<Result<_>>().map(Answer::All)
             }
-            Query::Count { contract, lineage } => match lineage::find(snapshot, *contract, lineage)? {
-                Some(row) => SqliteCatalog(snapshot).count(row.lin).map(Answer::Count),
-                None => Ok(Answer::Count(0)),
-            },
-            Query::Get { contract, id } => self.get(*contract, id).map(|found| Answer::Checkpoint(found.map(Box::new))),
+            Query::Count { contract, lineage } => {
+                let found = lineage::find(snapshot, *contract, lineage)?;
+                Ok(Answer::Count(found.map_or(Ok(0), |row| SqliteCatalog(snapshot).count(row.lin))?))
+            }
+            Query::Get { contract, id } => Ok(Answer::Checkpoint(self.get(*contract, id)?.map(Box::new))),
             Query::Newest { contract, lineage, label } => {
-                self.newest(*contract, lineage, label.as_deref()).map(|found| Answer::Checkpoint(found.map(Box::new)))
+                Ok(Answer::Checkpoint(self.newest(*contract, lineage, label.as_deref())?.map(Box::new)))
             }
             Query::Tuple { contract, pick } => {
                 let checkpoint = self.pick(*contract, pick)?;
@@ -97,7 +95,7 @@ impl Reading<'_> {
             }
             Query::List { contract, of, before, limit } => {
                 let walk = Walk::Newest { before: before.as_ref(), limit: limit.unwrap_or(usize::MAX) };
-                let rows = self.rows(*contract, of, &walk)?;
+                let rows = listing::rows(snapshot, *contract, of, &walk)?;
                 Ok(Answer::Headers(rows.into_iter().map(|row| row.header).collect()))
             }
             Query::Whole { contract, of, prefix } => self.whole(*contract, of, prefix).map(Answer::Checkpoints),
@@ -116,10 +114,11 @@ impl Reading<'_> {
                 let records = page.unwrap_or_default().records;
                 Ok(Answer::Logged(Some(Box::new(Logged { checkpoint, records }))))
             }
-            Query::Logs { contract, lineage } => match lineage::find(snapshot, *contract, lineage)? {
-                Some(row) => log::list(&Logs::new(snapshot), row.lin).map(Answer::Logs),
-                None => Ok(Answer::Logs(Vec::new())),
-            },
+            Query::Logs { contract, lineage } => {
+                let found = lineage::find(snapshot, *contract, lineage)?;
+                let logs = found.map(|row| log::list(&Logs::new(snapshot), row.lin)).transpose()?;
+                Ok(Answer::Logs(logs.unwrap_or_default()))
+            }
             Query::Saves { after, bytes } => export::saves(snapshot, *after, *bytes).map(Answer::Saves),
             Query::Starts { after, limit } => export::starts(snapshot, *after, *limit).map(Answer::Starts),
             Query::Start { contract, lineage } => match lineage::find(snapshot, *contract, lineage)? {
@@ -167,15 +166,11 @@ impl Reading<'_> {
         Ok(Some(Tuple { checkpoint, writes }))
     }
 
-    fn rows(&self, contract: ContractId, of: &Of, walk: &Walk<'_>) -> Result<Vec<HeaderRow>> {
-        listing::rows(self.connection, contract, of, walk)
-    }
-
     fn whole(&self, contract: ContractId, of: &Of, prefix: &[u8]) -> Result<Vec<Checkpoint>> {
         // A payload is usually a delta against the previous payload, so cache all payloads of this answer. The answer
         // contains the payloads anyway, so the cache takes no extra memory.
         let cache = PayloadCache::new(usize::MAX);
-        let rows = self.rows(contract, of, &Walk::Oldest { prefix })?;
+        let rows = listing::rows(self.connection, contract, of, &Walk::Oldest { prefix })?;
         rows.into_iter().map(|row| payloads::checkpoint(self.connection, &cache, row)).collect()
     }
 
@@ -187,16 +182,16 @@ impl Reading<'_> {
         limit: usize,
     ) -> Result<Vec<Lineage>> {
         let sql = "SELECT lin, grp FROM lineage NOT INDEXED WHERE lin < ? AND contract = ? ORDER BY lin DESC";
-        let mut walk = self.connection.prepare_cached(sql).map_err(from_sqlite)?;
-        let mut rows = walk.query(params![before.unwrap_or(i64::MAX), contract.0]).map_err(from_sqlite)?;
+        let mut walk = self.connection.prepare_cached(sql)?;
+        let mut rows = walk.query(params![before.unwrap_or(i64::MAX), contract.0])?;
         let mut found = Vec::new();
         while found.len() < limit
-            && let Some(row) = rows.next().map_err(from_sqlite)?
+            && let Some(row) = rows.next()?
         {
             // Compare the prefix in Rust. In SQL, a pattern has wildcards, and the text functions stop at a NUL.
-            let group = row.get_ref(1).and_then(|group| Ok(group.as_bytes()?)).map_err(from_sqlite)?;
+            let group = row.get_ref(1)?.as_bytes()?;
             if group.starts_with(group_prefix.as_bytes()) {
-                let lin = row.get(0).map_err(from_sqlite)?;
+                let lin = row.get(0)?;
                 // Read the row again by its number and verify the row. A damaged number leads to another row, or to a
                 // row that is already in the result.
                 let listed = lineage::read(self.connection, lin)?

@@ -4,7 +4,6 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use super::error::from_sqlite;
 use super::file::beside;
 use super::identity::{Watch, is_open_here, unless_open_here};
 use super::read;
@@ -14,7 +13,7 @@ use crate::backend::interface::{Backend, read_only};
 use crate::cache::PayloadCache;
 use crate::error::{Code, Error, Result};
 use crate::op::{Applied, Unit};
-use crate::query::{Answer, Query};
+use crate::query::{Answer, Feed, Query};
 use crate::retention::{Prune, Pruned};
 
 /// How often a query begins anew because the files have changed meanwhile.
@@ -89,29 +88,23 @@ impl ReadOnly {
         }
         database.connection().set_prepared_statement_cache_capacity(64);
         let query_only = database.connection().execute_batch("PRAGMA query_only = 1; PRAGMA temp_store = MEMORY");
-        query_only.map_err(from_sqlite)?;
+        query_only?;
         Ok((database, Watch::new(&self.path)))
     }
 
     fn answer_once(&mut self, query: &Query) -> Result<Answer> {
         self.refresh()?;
         let Some((database, _)) = &self.opened else { return Err(Error::poisoned()) };
+        let Query::Feed(feed) = query else {
+            return read::answer_unchanged(database.connection(), &self.cache, query);
+        };
         // A version belongs to a connection.
         let opened = self.times << 32;
-        let asked = match query {
-            Query::Feed(feed) => {
-                let version = feed.version.map(|version| version - opened);
-                Query::Feed(crate::query::Feed { version, ..feed.clone() })
-            }
-            other => other.clone(),
-        };
-        Ok(match read::answer_unchanged(database.connection(), &self.cache, &asked)? {
-            Answer::Feed(mut page) => {
-                page.version = page.version.map(|version| version + opened);
-                Answer::Feed(page)
-            }
-            other => other,
-        })
+        let feed = Feed { version: feed.version.map(|version| version - opened), ..feed.clone() };
+        let answer = read::answer_unchanged(database.connection(), &self.cache, &Query::Feed(feed))?;
+        let mut page = answer.into_feed()?;
+        page.version = page.version.map(|version| version + opened);
+        Ok(Answer::Feed(page))
     }
 }
 

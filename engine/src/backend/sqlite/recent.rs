@@ -10,11 +10,10 @@ use std::collections::hash_map::Entry;
 
 use rusqlite::Connection;
 
-use super::error::from_sqlite;
 use super::lineage::{self, LineageRow};
 use super::listing;
 use super::row::index_damaged;
-use super::statement::{all as all_rows, number};
+use super::statement::{all as all_rows, first, number};
 use crate::error::Result;
 use crate::query::{ActivityOrder, Recent};
 use crate::record::{ContractId, Seq};
@@ -42,14 +41,14 @@ fn walk(connection: &Connection, recent: &Recent) -> Result<Option<Vec<(Seq, Lin
         ActivityOrder::LatestFirst => Seq::MAX,
         ActivityOrder::EarliestFirst => Seq::MIN,
     });
-    let mut statement = connection.prepare_cached(sql).map_err(from_sqlite)?;
-    let mut rows = statement.query([from]).map_err(from_sqlite)?;
+    let mut statement = connection.prepare_cached(sql)?;
+    let mut rows = statement.query([from])?;
     // The newest checkpoint of each lineage that was met. `None`: the lineage is not wanted.
     let mut met: HashMap<i64, Option<(Seq, LineageRow)>> = HashMap::new();
     let mut found = Vec::new();
     let (mut visited, mut most) = (0, AT_LEAST);
     while found.len() < recent.limit
-        && let Some(row) = rows.next().map_err(from_sqlite)?
+        && let Some(row) = rows.next()?
     {
         if visited >= most {
             most = count(connection, &recent.contracts)?;
@@ -58,7 +57,7 @@ fn walk(connection: &Connection, recent: &Recent) -> Result<Option<Vec<(Seq, Lin
             }
         }
         visited += 1;
-        let (seq, lin): (Seq, i64) = row.get(0).and_then(|seq| Ok((seq, row.get(1)?))).map_err(from_sqlite)?;
+        let (seq, lin): (Seq, i64) = (row.get(0)?, row.get(1)?);
         let known = match met.entry(lin) {
             Entry::Occupied(known) => known.into_mut(),
             Entry::Vacant(unmet) => unmet.insert(newest(connection, recent, lin)?),
@@ -75,7 +74,7 @@ fn all(connection: &Connection, recent: &Recent) -> Result<Vec<(Seq, LineageRow)
     let mut found = Vec::new();
     for contract in &recent.contracts {
         let sql = "SELECT lin FROM lineage INDEXED BY lineage_name WHERE contract = ?";
-        for lin in all_rows(connection, sql, [contract.0], |row| row.get::<_, i64>(0))? {
+        for lin in all_rows(connection, sql, [contract.0], first)? {
             found.extend(newest(connection, recent, lin)?.filter(|(seq, _)| recent.reaches(*seq)));
         }
     }
@@ -99,7 +98,7 @@ fn newest(connection: &Connection, recent: &Recent, lin: i64) -> Result<Option<(
     if !wanted(&row) {
         return Ok(None);
     }
-    Ok(listing::newest(connection, lin, None)?.map(|entry| (entry.seq, row)))
+    Ok(listing::newest(connection, lin)?.map(|seq| (seq, row)))
 }
 
 /// Counts the lineages of the contracts.

@@ -3,9 +3,8 @@
 use rusqlite::{Connection, Params, Row, params};
 
 use super::chain::{Chain, dependants};
-use super::error::from_sqlite;
-use super::statement::{all, one};
-use crate::backend::number::signed;
+use super::statement::{all, first, number, one};
+use crate::backend::number::{signed, unsigned};
 use crate::error::{Code, Error, Result};
 use crate::record::{ContractId, Seq};
 use crate::retention::{Catalog, Entry, Stored};
@@ -34,7 +33,7 @@ pub(super) struct SqliteCatalog<'a>(pub(super) &'a Connection);
 
 impl SqliteCatalog<'_> {
     fn number(&self, sql: &str, params: impl Params) -> Result<u64> {
-        Ok(one(self.0, sql, params, |row| unsigned(row, 0))?.unwrap_or(0))
+        Ok(unsigned(number(self.0, sql, params)?))
     }
 
     /// The number of checkpoints of a lineage.
@@ -63,36 +62,29 @@ impl SqliteCatalog<'_> {
         };
         entries.into_iter().filter_map(|index_entry| read(index_entry).transpose()).collect()
     }
-
-    /// Returns the stored size of a payload, in bytes. SQLite reads the length from the row's header without reading
-    /// the body.
-    fn bytes(&self, seq: Seq) -> Result<u64> {
-        self.number("SELECT length(body) FROM checkpoint WHERE seq = ?", [seq])
-    }
 }
 
 impl Catalog for SqliteCatalog<'_> {
     fn saved_after(&self, contract: Option<ContractId>, after: Seq, most: usize) -> Result<Vec<Entry>> {
-        let entries = match contract {
+        let sql = match contract {
             None => {
-                let sql =
-                    "SELECT seq, lin, saved_at FROM checkpoint WHERE seq > ? AND flags & 2 = 0 ORDER BY seq LIMIT ?";
-                all(self.0, sql, params![after, limit(most)], entry)?
+                "SELECT seq, lin, saved_at FROM checkpoint WHERE seq > ? AND flags & 2 = 0 AND ? IS NULL ORDER BY seq LIMIT ?"
             }
-            Some(contract) => {
-                let sql = "SELECT seq, lin, saved_at FROM checkpoint CROSS JOIN lineage USING (lin)
-                           WHERE seq > ? AND flags & 2 = 0 AND contract = ? ORDER BY seq LIMIT ?";
-                all(self.0, sql, params![after, contract.0, limit(most)], entry)?
+            Some(_) => {
+                "SELECT seq, lin, saved_at FROM checkpoint CROSS JOIN lineage USING (lin)
+                 WHERE seq > ? AND flags & 2 = 0 AND contract = ? ORDER BY seq LIMIT ?"
             }
         };
+        let of = params![after, contract.map(|contract| contract.0), signed(most as u64)];
+        let entries = all(self.0, sql, of, entry)?;
         in_order(after, entries.iter().map(|entry| entry.seq))?;
         Ok(entries)
     }
 
     fn lineages_after(&self, contract: Option<ContractId>, after: i64, most: usize) -> Result<Vec<i64>> {
         let sql = "SELECT lin FROM lineage WHERE lin > ?1 AND (?2 IS NULL OR contract = ?2) ORDER BY lin LIMIT ?3";
-        let most = limit(most);
-        let lineages = all(self.0, sql, params![after, contract.map(|contract| contract.0), most], |row| row.get(0))?;
+        let most = signed(most as u64);
+        let lineages = all(self.0, sql, params![after, contract.map(|contract| contract.0), most], first)?;
         in_order(after, lineages.iter().copied())?;
         Ok(lineages)
     }
@@ -104,9 +96,9 @@ impl Catalog for SqliteCatalog<'_> {
     fn oldest_of(&self, lineages: &[(i64, usize)]) -> Result<Vec<Vec<Entry>>> {
         let oldest = |(lin, most): &(i64, usize)| {
             let offset = "SELECT age_offset FROM lineage WHERE lin = ?";
-            let entries = match one(self.0, offset, [lin], |row| row.get::<_, u8>(0))?.unwrap_or(0) {
-                0 => all(self.0, OLDEST, params![lin, limit(*most)], index_entry),
-                offset => all(self.0, OLDEST_BY_AGE, params![lin, offset, limit(*most)], index_entry),
+            let entries = match one(self.0, offset, [lin], first::<u8>)?.unwrap_or(0) {
+                0 => all(self.0, OLDEST, params![lin, signed(*most as u64)], index_entry),
+                offset => all(self.0, OLDEST_BY_AGE, params![lin, offset, signed(*most as u64)], index_entry),
             };
             self.entries(*lin, entries?)
         };
@@ -115,7 +107,7 @@ impl Catalog for SqliteCatalog<'_> {
 
     fn newest_of(&self, lineages: &[(i64, usize)]) -> Result<Vec<Vec<Entry>>> {
         let newest = |(lin, most): &(i64, usize)| {
-            self.entries(*lin, all(self.0, NEWEST, params![lin, limit(*most)], index_entry)?)
+            self.entries(*lin, all(self.0, NEWEST, params![lin, signed(*most as u64)], index_entry)?)
         };
         lineages.iter().map(newest).collect()
     }
@@ -143,17 +135,19 @@ impl Catalog for SqliteCatalog<'_> {
             // The base is only used to count bytes. So ignore a damaged column, because the damage must not stop a
             // retention rule.
             let base = |column: &[u8]| Chain::named_base(*seq, column).unwrap_or_default();
-            let row = one(self.0, sql, [seq], |row| Ok((base(row.get_ref(0)?.as_blob()?), unsigned(row, 1)?)))?;
+            let row = one(self.0, sql, [seq], |row| Ok((base(row.get_ref(0)?.as_blob()?), unsigned(row.get(1)?))))?;
             found.extend(row.map(|(base, bytes)| (*seq, Stored { base, bytes })));
         }
         Ok(found)
     }
 
     fn deltas_of(&self, bases: &[Seq]) -> Result<Vec<(Seq, Seq, u64)>> {
+        // SQLite reads the length from the row's header without reading the body.
+        let sql = "SELECT length(body) FROM checkpoint WHERE seq = ?";
         let mut found = Vec::new();
         for base in bases {
             for delta in dependants(self.0, *base)? {
-                found.push((*base, delta, self.bytes(delta)?));
+                found.push((*base, delta, self.number(sql, [delta])?));
             }
         }
         Ok(found)
@@ -162,7 +156,7 @@ impl Catalog for SqliteCatalog<'_> {
     fn total(&self, contract: Option<ContractId>, limit: u64) -> Result<Option<u64>> {
         // The size of the pages in use is known without reading rows, and the sum of the payload sizes is never greater
         // than this size. If this size is within the limit, do not compute the sum, because the sum reads every row.
-        if bytes_in_use(self.0).map_err(from_sqlite)? <= limit {
+        if bytes_in_use(self.0)? <= limit {
             return Ok(None);
         }
         match contract {
@@ -176,12 +170,12 @@ impl Catalog for SqliteCatalog<'_> {
     }
 }
 
-fn entry(row: &Row<'_>) -> rusqlite::Result<Entry> {
+fn entry(row: &Row<'_>) -> Result<Entry> {
     Ok(Entry { seq: row.get(0)?, lineage: row.get(1)?, saved_at: row.get(2)? })
 }
 
 /// Reads an index entry of a checkpoint: its save number and its sort key.
-fn index_entry(row: &Row<'_>) -> rusqlite::Result<(Seq, Vec<u8>)> {
+fn index_entry(row: &Row<'_>) -> Result<(Seq, Vec<u8>)> {
     Ok((row.get(0)?, row.get(1)?))
 }
 
@@ -199,28 +193,18 @@ fn in_order(after: i64, numbers: impl Iterator<Item = i64>) -> Result<()> {
     Ok(())
 }
 
-fn limit(most: usize) -> i64 {
-    signed(most as u64)
-}
-
-fn unsigned(row: &Row<'_>, column: usize) -> rusqlite::Result<u64> {
-    // The values are counts and lengths. A damaged file may contain a negative value: count it as 0 instead of
-    // panicking.
-    Ok(u64::try_from(row.get::<_, i64>(column)?).unwrap_or(0))
-}
-
-pub(super) fn pragma(connection: &Connection, name: &str) -> rusqlite::Result<u64> {
-    connection.pragma_query_value(None, name, |row| unsigned(row, 0))
+pub(super) fn pragma(connection: &Connection, name: &str) -> Result<u64> {
+    Ok(unsigned(connection.pragma_query_value(None, name, |row| row.get(0))?))
 }
 
 /// The size of the database in bytes, without its free pages.
-fn bytes_in_use(connection: &Connection) -> rusqlite::Result<u64> {
+fn bytes_in_use(connection: &Connection) -> Result<u64> {
     let pages = pragma(connection, "page_count")?.saturating_sub(pragma(connection, "freelist_count")?);
     Ok(pages * pragma(connection, "page_size")?)
 }
 
 /// Rewrites the database without its free pages.
-pub(super) fn vacuum(connection: &Connection) -> rusqlite::Result<()> {
+pub(super) fn vacuum(connection: &Connection) -> Result<()> {
     // VACUUM makes a temporary copy as large as the database, so keep the copy in a file and not in memory.
     connection.execute_batch("PRAGMA temp_store = FILE")?;
     let vacuumed = connection.execute_batch("VACUUM");
@@ -228,5 +212,5 @@ pub(super) fn vacuum(connection: &Connection) -> rusqlite::Result<()> {
     vacuumed?;
     // The file shrinks when the WAL is copied to the file. If readers prevent the copying now, a later checkpoint of
     // the WAL copies the rest.
-    connection.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |_| Ok(()))
+    Ok(connection.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |_| Ok(()))?)
 }

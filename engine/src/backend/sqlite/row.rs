@@ -11,15 +11,14 @@ use rusqlite::types::ValueRef;
 use rusqlite::{Connection, Params, Row, params};
 use xxhash_rust::xxh3::xxh3_64;
 
-use super::error::from_sqlite;
 use super::lineage::{self, LineageRow};
-use super::statement::{all, execute, one};
+use super::statement::{all, each, execute, first, one};
 use crate::backend::header::{DEPENDS_ON_PARENT, EXEMPT, flags_and_sum};
 use crate::check::About;
 use crate::error::{Code, Error, Result};
 use crate::record::{ContractId, Header, Seq, SortKey};
 
-/// The columns that [`Found::read`] reads, in this order. A listing selects only these columns, because each further
+/// The columns that [`verified`] reads, in this order. A listing selects only these columns, because each further
 /// column costs as much time as looking up the row.
 macro_rules! columns {
     () => {
@@ -78,27 +77,16 @@ pub(super) fn read(connection: &Connection, seq: Seq) -> Result<Option<HeaderRow
 /// Reads and verifies the rows that a statement finds. The statement selects the columns of [`columns_of_one`]. An
 /// item is `None` if an index entry leads to no row.
 fn found(connection: &Connection, sql: &str, params: impl Params) -> Result<Vec<Option<HeaderRow>>> {
-    let mut statement = connection.prepare_cached(sql).map_err(from_sqlite)?;
-    let mut rows = statement.query(params).map_err(from_sqlite)?;
-    let mut all = Vec::new();
-    while let Some(row) = rows.next().map_err(from_sqlite)? {
-        let read = || -> rusqlite::Result<Option<(Found, i64)>> {
-            if row.get_ref(0)? == ValueRef::Null {
-                return Ok(None);
-            }
-            let named = match row.get_ref(13)? {
-                ValueRef::Null => None,
-                _ => Some(Named { contract: ContractId(row.get(13)?), name: row.get(14)?, age_offset: row.get(15)? }),
-            };
-            Ok(Some((Found::read(row, named.as_ref())?, row.get(12)?)))
-        };
-        let row = match read().map_err(from_sqlite)? {
-            Some((found, hash)) => Some(found.verify(Some(hash))?),
+    all(connection, sql, params, |row| {
+        if row.get_ref(0)? == ValueRef::Null {
+            return Ok(None);
+        }
+        let lineage = match row.get::<_, Option<u8>>(13)? {
+            Some(contract) => Some((ContractId(contract), row.get(14)?, row.get(15)?)),
             None => None,
         };
-        all.push(row);
-    }
-    Ok(all)
+        verified(row, lineage, Some(row.get(12)?)).map(Some)
+    })
 }
 
 /// Returns the newest row of a lineage. If `label` is given, only checkpoints with this label are considered. One
@@ -109,20 +97,18 @@ pub(super) fn newest(
     name: &str,
     label: Option<&str>,
 ) -> Result<Option<HeaderRow>> {
-    const FROM: &str = concat!(
+    // An empty label means that the checkpoint has no label, so a lookup by an empty label matches nothing.
+    let sql = concat!(
         "SELECT ",
         columns_of_one!(),
         " FROM lineage AS n INDEXED BY lineage_name
          CROSS JOIN checkpoint AS i INDEXED BY checkpoint_lineage ON i.lin = n.lin
          LEFT JOIN checkpoint AS c ON c.seq = i.seq LEFT JOIN lineage AS l ON l.lin = c.lin
-         WHERE n.contract = ?1 AND n.name = ?2 AND "
+         WHERE n.contract = ?1 AND n.name = ?2 AND (?3 IS NULL OR i.label = ?3 AND i.label <> '')
+         ORDER BY i.sort_key DESC, i.seq DESC LIMIT 1"
     );
-    const LAST: &str = " ORDER BY i.sort_key DESC, i.seq DESC LIMIT 1";
     let what = || format!("lineage {name:?}");
-    // An empty label means that the checkpoint has no label, so a lookup by an empty label matches nothing.
-    let with = if label.is_some() { "i.label = ?3 AND i.label <> ''" } else { "?3 IS NULL" };
-    let rows = found(connection, &[FROM, with, LAST].concat(), params![contract.0, name, label])
-        .map_err(|error| error.context(&what()))?;
+    let rows = found(connection, sql, params![contract.0, name, label]).map_err(|error| error.context(&what()))?;
     let fits = |header: &Header| {
         (header.contract, &*header.lineage) == (contract, name) && label.is_none_or(|label| header.label == label)
     };
@@ -142,85 +128,55 @@ pub(super) fn indexed_rows(
     found: &mut Vec<HeaderRow>,
 ) -> Result<()> {
     let sql = format!("SELECT {} FROM ({from}) AS i LEFT JOIN checkpoint AS c ON c.seq = i.seq", columns!());
-    let mut statement = connection.prepare_cached(&sql).map_err(from_sqlite)?;
-    let mut rows = statement.query(params).map_err(from_sqlite)?;
-    let mut lineages: HashMap<i64, Option<Named>> = HashMap::new();
-    while let Some(row) = rows.next().map_err(from_sqlite)? {
-        let lin: Option<i64> = row.get(1).map_err(from_sqlite)?;
+    let mut lineages: HashMap<i64, Option<LineageRow>> = HashMap::new();
+    each(connection, &sql, params, |row| {
+        let lin: Option<i64> = row.get(1)?;
         let lineage = match lineages.entry(lin.ok_or_else(|| index_damaged("a listing"))?) {
             Entry::Occupied(known) => known.into_mut(),
             Entry::Vacant(new) => {
                 let read = lineage::read(connection, *new.key())?;
-                new.insert(read.map(|LineageRow { contract, name, age_offset, .. }| Named {
-                    contract,
-                    name,
-                    age_offset,
-                }))
+                new.insert(read)
             }
         };
-        found.push(Found::read(row, lineage.as_ref()).map_err(from_sqlite)?.verify(None)?);
-    }
-    Ok(())
+        let lineage = lineage.as_ref().map(|lineage| (lineage.contract, lineage.name.clone(), lineage.age_offset));
+        found.push(verified(row, lineage, None)?);
+        Ok(())
+    })
 }
 
-/// The columns of a lineage's row that are part of the header of each checkpoint of the lineage.
-struct Named {
-    contract: ContractId,
-    name: String,
-    age_offset: u8,
-}
-
-/// A checkpoint row that is not verified yet.
-struct Found {
-    row: HeaderRow,
-    flags: i64,
-    sum: i64,
-    /// True if the lineage of the row exists.
-    has_lineage: bool,
-}
-
-impl Found {
-    fn read(row: &Row<'_>, lineage: Option<&Named>) -> rusqlite::Result<Self> {
-        let flags: i64 = row.get(3)?;
-        let header = Header {
-            contract: lineage.map_or(ContractId(0), |lineage| lineage.contract),
-            lineage: lineage.map(|lineage| lineage.name.clone()).unwrap_or_default(),
-            id: row.get(5)?,
-            parent: row.get(6)?,
-            group: row.get(7)?,
-            label: row.get(8)?,
-            sort_key: SortKey(row.get(9)?),
-            saved_at: row.get(2)?,
-            age_offset: lineage.map_or(0, |lineage| lineage.age_offset),
-            depends_on_parent: flags & i64::from(DEPENDS_ON_PARENT) != 0,
-            exempt: flags & i64::from(EXEMPT) != 0,
-            meta: row.get(10)?,
-        };
-        Ok(Self {
-            row: HeaderRow { seq: row.get(0)?, lin: row.get(1)?, header, logs: row.get(11)? },
-            flags,
-            sum: row.get(4)?,
-            has_lineage: lineage.is_some(),
-        })
+/// Reads a row, and verifies its lineage and its checksum. `lineage` are the fields of the header that stand in the
+/// lineage's row. If `hash` is given, verifies that the column `id_hash` matches it. The checksum does not include
+/// `id_hash`, because the contract and the id determine `id_hash`.
+fn verified(row: &Row<'_>, lineage: Option<(ContractId, String, u8)>, hash: Option<i64>) -> Result<HeaderRow> {
+    let (seq, lin, flags, logs) = (row.get(0)?, row.get(1)?, row.get::<_, i64>(3)?, row.get::<_, Option<Vec<u8>>>(11)?);
+    let id: String = row.get(5)?;
+    let Some((contract, lineage, age_offset)) = lineage else {
+        let message = format!("checkpoint {id:?}: the row of its lineage is missing: restore a backup");
+        return Err(Error::new(Code::Corrupt, message));
+    };
+    let header = Header {
+        contract,
+        lineage,
+        id,
+        parent: row.get(6)?,
+        group: row.get(7)?,
+        label: row.get(8)?,
+        sort_key: SortKey(row.get(9)?),
+        saved_at: row.get(2)?,
+        age_offset,
+        depends_on_parent: flags & i64::from(DEPENDS_ON_PARENT) != 0,
+        exempt: flags & i64::from(EXEMPT) != 0,
+        meta: row.get(10)?,
+    };
+    let id = &header.id;
+    let computed = flags_and_sum(seq, &header, logs.as_deref());
+    if (i64::from(computed.0), computed.1) != (flags, row.get(4)?)
+        || hash.is_some_and(|hash| id_hash(contract, id) != hash)
+    {
+        let message = format!("checkpoint {id:?}: its row {seq} does not match its checksum: restore a backup");
+        return Err(Error::new(Code::Corrupt, message));
     }
-
-    /// Verifies the lineage and the checksum. If `hash` is given, verifies that the column `id_hash` matches it. The
-    /// checksum does not include `id_hash`, because the contract and the id determine `id_hash`.
-    fn verify(self, hash: Option<i64>) -> Result<HeaderRow> {
-        let Self { row, flags, sum, has_lineage } = self;
-        let (id, contract, seq) = (&row.header.id, row.header.contract, row.seq);
-        if !has_lineage {
-            let message = format!("checkpoint {id:?}: the row of its lineage is missing: restore a backup");
-            return Err(Error::new(Code::Corrupt, message));
-        }
-        let computed = flags_and_sum(seq, &row.header, row.logs.as_deref());
-        if (i64::from(computed.0), computed.1) != (flags, sum) || hash.is_some_and(|hash| id_hash(contract, id) != hash)
-        {
-            let message = format!("checkpoint {id:?}: its row {seq} does not match its checksum: restore a backup");
-            return Err(Error::new(Code::Corrupt, message));
-        }
-        Ok(row)
-    }
+    Ok(HeaderRow { seq, lin, header, logs })
 }
 
 /// Identifies a damaged row as far as possible. Returns the contract and the lineage's name if the row of the lineage
@@ -239,7 +195,7 @@ pub(super) fn claims(connection: &Connection, seq: Seq) -> About {
 /// the same hash.
 pub(super) fn indexed(connection: &Connection, contract: ContractId, id: &str) -> Result<Vec<Seq>> {
     let sql = "SELECT seq FROM checkpoint INDEXED BY checkpoint_id WHERE id_hash = ? ORDER BY seq DESC";
-    all(connection, sql, [id_hash(contract, id)], |row| row.get(0))
+    all(connection, sql, [id_hash(contract, id)], first)
 }
 
 /// The verified row of the checkpoint with the id. One statement looks up the hash and the row.
@@ -291,5 +247,5 @@ pub(super) fn damaged_by_id(connection: &Connection, contract: ContractId, id: &
 
 /// Returns the number of a row's lineage. The row is not verified.
 pub(super) fn lineage_of(connection: &Connection, seq: Seq) -> Result<Option<i64>> {
-    one(connection, "SELECT lin FROM checkpoint WHERE seq = ?", [seq], |row| row.get(0))
+    one(connection, "SELECT lin FROM checkpoint WHERE seq = ?", [seq], first)
 }

@@ -3,11 +3,10 @@
 use rusqlite::{Connection, params};
 
 use super::chain;
-use super::error::from_sqlite;
 use super::lineage::{self, LineageRow};
 use super::retention::SqliteCatalog;
 use super::row::{self, index_damaged};
-use super::statement::{all, number};
+use super::statement::{all, each, first, number};
 use super::totals::Totals;
 use crate::backend::number::{signed, unsigned};
 use crate::backend::rows::{Lineup, page};
@@ -49,7 +48,7 @@ impl Lineup for Of<'_> {
             }
         };
         let bounds = params![self.lineage.lin, signed(limit as u64), signed(skip)];
-        let found = all(self.connection, sql, bounds, |row| row.get::<_, Seq>(0))?;
+        let found: Vec<Seq> = all(self.connection, sql, bounds, first)?;
         let rows = found.into_iter().map(|seq| listed(self.connection, seq));
         let rows = rows.collect::<Result<Vec<_>>>()?;
         let of = |(row, lin): &(Listed, i64)| *lin == self.lineage.lin && row.header.lineage == self.lineage.name;
@@ -85,25 +84,22 @@ pub(super) fn rows(connection: &Connection, wanted: &Rows) -> Result<RowPage> {
 
 fn sums(connection: &Connection, lin: i64) -> Result<RowSums> {
     let sql = "SELECT seq, chain, length(body), saved_at FROM checkpoint INDEXED BY checkpoint_lineage WHERE lin = ?";
-    let mut statement = connection.prepare_cached(sql).map_err(from_sqlite)?;
-    let mut rows = statement.query([lin]).map_err(from_sqlite)?;
-    let (mut sums, mut first) = (RowSums::default(), Seq::MAX);
-    while let Some(row) = rows.next().map_err(from_sqlite)? {
-        let read = || Ok((row.get(0)?, row.get_ref(1)?.as_blob()?, row.get(2)?, row.get(3)?));
-        let (seq, column, stored, saved_at): (Seq, &[u8], i64, i64) = read().map_err(from_sqlite)?;
-        // A damaged row counts as size 0, as it does in statistics.
-        sums.logical_bytes += chain::Chain::decode(seq, column).map_or(0, |chain| unsigned(chain.size));
-        sums.stored_bytes += unsigned(stored);
-        if seq < first {
-            (first, sums.began) = (seq, saved_at);
+    let (mut sums, mut oldest) = (RowSums::default(), Seq::MAX);
+    each(connection, sql, [lin], |row| {
+        let seq = row.get(0)?;
+        sums.logical_bytes += unsigned(chain::Chain::size_of(seq, row.get_ref(1)?.as_blob()?));
+        sums.stored_bytes += unsigned(row.get(2)?);
+        if seq < oldest {
+            (oldest, sums.began) = (seq, row.get(3)?);
         }
-    }
+        Ok(())
+    })?;
     Ok(sums)
 }
 
 pub(super) fn feed(connection: &Connection, feed: &Feed) -> Result<FeedPage> {
     // The first number grows with the commits of others, and the second one with the changes through this connection.
-    let others: i64 = connection.pragma_query_value(None, "data_version", |row| row.get(0)).map_err(from_sqlite)?;
+    let others: i64 = connection.pragma_query_value(None, "data_version", |row| row.get(0))?;
     let version = others.saturating_add_unsigned(connection.total_changes());
     if feed.version == Some(version) {
         return Ok(FeedPage { next: feed.after, version: Some(version), ..FeedPage::default() });
@@ -113,7 +109,7 @@ pub(super) fn feed(connection: &Connection, feed: &Feed) -> Result<FeedPage> {
         RowOrder::NewestFirst => "SELECT seq FROM checkpoint NOT INDEXED WHERE seq > ? ORDER BY seq DESC LIMIT ?",
     };
     let limit = signed(feed.limit as u64);
-    let found = all(connection, sql, params![feed.after, limit], |row| row.get::<_, Seq>(0))?;
+    let found: Vec<Seq> = all(connection, sql, params![feed.after, limit], first)?;
     let rows = found.iter().map(|seq| {
         let (mut row, lin) = listed(connection, *seq)?;
         let lineage = lineage::read(connection, lin)?.ok_or_else(|| index_damaged(&format!("lineage number {lin}")))?;

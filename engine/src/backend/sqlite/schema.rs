@@ -9,8 +9,7 @@
 
 use rusqlite::{Connection, TransactionBehavior};
 
-use super::error::from_sqlite;
-use super::statement::one;
+use super::statement::exists;
 use crate::error::{Code, Error, Result};
 
 /// "Fkpt" in ASCII: the `PRAGMA application_id` of a Forkpoint database.
@@ -18,7 +17,7 @@ pub(super) const APPLICATION_ID: i32 = 0x466b_7074;
 
 /// The SQL statements of each schema version. The statements of a version upgrade a file from the previous version.
 /// `PRAGMA user_version` is the number of versions that were applied to the file.
-const STEPS: &[&[&str]] = &[&[VERSION_1]];
+const STEPS: &[&str] = &[VERSION_1];
 
 /// The tables of version 1, without those that are created when they are needed: the tables of logs (`logs.rs`) and of
 /// settings (`setting.rs`).
@@ -80,31 +79,24 @@ pub(super) enum LateIndex {
 }
 
 impl LateIndex {
-    fn name(self) -> &'static str {
+    /// The name of the index, and the rows that it has.
+    fn name_and_rows(self) -> (&'static str, &'static str) {
         match self {
-            Self::Groups => "checkpoint_group",
-            Self::Forks => "lineage_origin",
-        }
-    }
-
-    fn rows(self) -> &'static str {
-        match self {
-            Self::Groups => "checkpoint (grp, sort_key) WHERE grp <> ''",
-            Self::Forks => "lineage (origin_lin) WHERE origin_lin IS NOT NULL",
+            Self::Groups => ("checkpoint_group", "checkpoint (grp, sort_key) WHERE grp <> ''"),
+            Self::Forks => ("lineage_origin", "lineage (origin_lin) WHERE origin_lin IS NOT NULL"),
         }
     }
 
     /// Returns true if the file has the index.
     pub(super) fn exists(self, connection: &Connection) -> Result<bool> {
-        let sql = "SELECT 1 FROM sqlite_schema WHERE name = ?";
-        Ok(one(connection, sql, [self.name()], |_| Ok(()))?.is_some())
+        exists(connection, "SELECT 1 FROM sqlite_schema WHERE name = ?", [self.name_and_rows().0])
     }
 
     /// Builds the index if it does not exist. Saves wait during the build, which takes about one second for a million
     /// rows.
     pub(super) fn build(self, connection: &Connection) -> Result<()> {
-        let sql = format!("CREATE INDEX IF NOT EXISTS {} ON {}", self.name(), self.rows());
-        connection.execute_batch(&sql).map_err(from_sqlite)
+        let (name, rows) = self.name_and_rows();
+        Ok(connection.execute_batch(&format!("CREATE INDEX IF NOT EXISTS {name} ON {rows}"))?)
     }
 }
 
@@ -132,11 +124,11 @@ pub(super) fn create(connection: &mut Connection) -> Result<()> {
     create_for(connection, STEPS)
 }
 
-fn inspect_for(connection: &Connection, steps: &[&[&str]]) -> Result<State> {
-    let number = |sql: &str| connection.query_row(sql, [], |row| row.get::<_, i32>(0)).map_err(from_sqlite);
+fn inspect_for(connection: &Connection, steps: &[&str]) -> Result<State> {
+    let number = |sql: &str| connection.query_row(sql, [], |row| row.get::<_, i32>(0));
     // Read everything in one snapshot, because another process may be creating the tables.
     let snapshot = connection.is_autocommit().then(|| connection.unchecked_transaction()).transpose();
-    let _snapshot = snapshot.map_err(from_sqlite)?;
+    let _snapshot = snapshot?;
     let (id, version) = (number("PRAGMA application_id")?, number("PRAGMA user_version")?);
     match (id, usize::try_from(version)) {
         (APPLICATION_ID, Ok(version)) if version == steps.len() => Ok(State::Ready),
@@ -157,17 +149,17 @@ fn inspect_for(connection: &Connection, steps: &[&[&str]]) -> Result<State> {
     }
 }
 
-fn create_for(connection: &mut Connection, steps: &[&[&str]]) -> Result<()> {
-    let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate).map_err(from_sqlite)?;
+fn create_for(connection: &mut Connection, steps: &[&str]) -> Result<()> {
+    let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
     if let State::Lacks(from) = inspect_for(&transaction, steps)? {
-        for sql in steps[from..].iter().copied().flatten() {
-            transaction.execute_batch(sql).map_err(from_sqlite)?;
+        for sql in &steps[from..] {
+            transaction.execute_batch(sql)?;
         }
         let version = i64::try_from(steps.len()).unwrap_or(i64::MAX);
-        transaction.pragma_update(None, "application_id", APPLICATION_ID).map_err(from_sqlite)?;
-        transaction.pragma_update(None, "user_version", version).map_err(from_sqlite)?;
+        transaction.pragma_update(None, "application_id", APPLICATION_ID)?;
+        transaction.pragma_update(None, "user_version", version)?;
     }
-    transaction.commit().map_err(from_sqlite)
+    Ok(transaction.commit()?)
 }
 
 #[cfg(test)]
@@ -175,8 +167,8 @@ mod tests {
     use super::*;
 
     /// The steps of a made-up next schema version.
-    const NEXT: &[&[&str]] =
-        &[STEPS[0], &["CREATE TABLE lease (name TEXT PRIMARY KEY) STRICT", "INSERT INTO lease VALUES ('a')"]];
+    const NEXT: &[&str] =
+        &[STEPS[0], "CREATE TABLE lease (name TEXT PRIMARY KEY) STRICT; INSERT INTO lease VALUES ('a')"];
 
     #[test]
     fn a_file_of_this_version_becomes_one_of_the_next_once() {

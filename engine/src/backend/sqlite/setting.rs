@@ -2,7 +2,7 @@
 
 use rusqlite::{Connection, params};
 
-use super::statement::{self, all, execute, one};
+use super::statement::{self, all, execute, exists, first, one};
 use crate::codec::checksum::Sum;
 use crate::error::{Code, Error, Result};
 use crate::record::Seq;
@@ -27,7 +27,7 @@ CREATE TABLE IF NOT EXISTS setting (
 const PRESENT: &str = "SELECT 1 FROM sqlite_schema WHERE name = 'setting' OR tbl_name = 'setting' LIMIT 1";
 
 fn present(connection: &Connection) -> Result<bool> {
-    Ok(one(connection, PRESENT, [], |_| Ok(()))?.is_some())
+    exists(connection, PRESENT, [])
 }
 
 fn sum(name: &str, value: &[u8]) -> [u8; 8] {
@@ -39,13 +39,13 @@ pub(super) fn get(connection: &Connection, name: &str) -> Result<Option<Vec<u8>>
     if !present(connection)? {
         return Ok(None);
     }
-    let found = one(connection, "SELECT value FROM setting WHERE name = ?", [name], |row| row.get::<_, Vec<u8>>(0))?;
+    let found: Option<Vec<u8>> = one(connection, "SELECT value FROM setting WHERE name = ?", [name], first)?;
     let Some(mut value) = found else { return Ok(None) };
-    let damaged =
-        || Error::new(Code::Corrupt, format!("setting {name:?} does not match its checksum: restore a backup"));
-    let at = value.len().checked_sub(8).ok_or_else(damaged)?;
-    let stored = value.split_off(at);
-    if sum(name, &value) == stored[..] { Ok(Some(value)) } else { Err(damaged()) }
+    if value.split_last_chunk().is_some_and(|(value, stored)| sum(name, value) == *stored) {
+        value.truncate(value.len() - 8);
+        return Ok(Some(value));
+    }
+    Err(Error::new(Code::Corrupt, format!("setting {name:?} does not match its checksum: restore a backup")))
 }
 
 /// Verifies the checksums of all values.
@@ -53,7 +53,7 @@ pub(super) fn verify_all(connection: &Connection) -> Result<()> {
     if !present(connection)? {
         return Ok(());
     }
-    let names: Vec<String> = all(connection, "SELECT name FROM setting", [], |row| row.get(0))?;
+    let names: Vec<String> = all(connection, "SELECT name FROM setting", [], first)?;
     for name in names {
         if get(connection, &name)?.is_none() {
             let message = format!("setting {name:?} is in its table, but its index does not find it: restore a backup");

@@ -1,8 +1,8 @@
 //! Runs statements. The connection caches the prepared statement.
 
-use rusqlite::{Connection, OptionalExtension, Params, Row};
+use rusqlite::types::FromSql;
+use rusqlite::{Connection, Params, Row};
 
-use super::error::from_sqlite;
 use crate::error::Result;
 
 /// Returns the first row, or `None` if the statement returns no row.
@@ -10,10 +10,24 @@ pub(super) fn one<T>(
     connection: &Connection,
     sql: &str,
     params: impl Params,
-    read: impl FnOnce(&Row<'_>) -> rusqlite::Result<T>,
+    read: impl FnOnce(&Row<'_>) -> Result<T>,
 ) -> Result<Option<T>> {
-    let found = connection.prepare_cached(sql).and_then(|mut statement| statement.query_row(params, read).optional());
-    found.map_err(from_sqlite)
+    connection.prepare_cached(sql)?.query(params)?.next()?.map(read).transpose()
+}
+
+/// Calls `read` with each row, in the statement's order.
+pub(super) fn each(
+    connection: &Connection,
+    sql: &str,
+    params: impl Params,
+    mut read: impl FnMut(&Row<'_>) -> Result<()>,
+) -> Result<()> {
+    let mut statement = connection.prepare_cached(sql)?;
+    let mut rows = statement.query(params)?;
+    while let Some(row) = rows.next()? {
+        read(row)?;
+    }
+    Ok(())
 }
 
 /// Returns all rows, in the statement's order.
@@ -21,18 +35,32 @@ pub(super) fn all<T>(
     connection: &Connection,
     sql: &str,
     params: impl Params,
-    read: impl FnMut(&Row<'_>) -> rusqlite::Result<T>,
+    mut read: impl FnMut(&Row<'_>) -> Result<T>,
 ) -> Result<Vec<T>> {
-    let found = connection.prepare_cached(sql).and_then(|mut statement| statement.query_map(params, read)?.collect());
-    found.map_err(from_sqlite)
+    let mut found = Vec::new();
+    each(connection, sql, params, |row| {
+        found.push(read(row)?);
+        Ok(())
+    })?;
+    Ok(found)
+}
+
+/// Reads the first column.
+pub(super) fn first<T: FromSql>(row: &Row<'_>) -> Result<T> {
+    Ok(row.get(0)?)
 }
 
 /// Returns the number in the only row. Returns 0 if the statement returns no row.
 pub(super) fn number(connection: &Connection, sql: &str, params: impl Params) -> Result<i64> {
-    Ok(one(connection, sql, params, |row| row.get(0))?.unwrap_or(0))
+    Ok(one(connection, sql, params, first)?.unwrap_or(0))
+}
+
+/// Returns true if the statement returns a row.
+pub(super) fn exists(connection: &Connection, sql: &str, params: impl Params) -> Result<bool> {
+    Ok(one(connection, sql, params, |_| Ok(()))?.is_some())
 }
 
 /// Runs a statement that returns no rows. Returns the number of rows that it changed.
 pub(super) fn execute(connection: &Connection, sql: &str, params: impl Params) -> Result<usize> {
-    connection.prepare_cached(sql).and_then(|mut statement| statement.execute(params)).map_err(from_sqlite)
+    Ok(connection.prepare_cached(sql)?.execute(params)?)
 }

@@ -6,24 +6,23 @@ use std::collections::HashMap;
 use rusqlite::Connection;
 
 use super::chain::Chain;
-use super::error::from_sqlite;
 use super::lineage;
 use super::retention::pragma;
+use super::statement::each;
 use super::totals::Totals;
 use crate::backend::number::unsigned;
 use crate::error::Result;
-use crate::record::{ContractId, LineageStats, Seq, Stats};
+use crate::record::{ContractId, LineageStats, Stats};
 
 /// Computes [`Stats`]. The totals come from the running totals. At most `most` lineages are listed: finding them takes time
 /// in proportion to the number of checkpoints.
 pub(super) fn stats(connection: &Connection, contract: Option<ContractId>, most: usize) -> Result<Stats> {
     let totals = Totals::now(connection)?;
-    let pages = |name| pragma(connection, name).map_err(from_sqlite);
-    let page_size = pages("page_size")?;
+    let page_size = pragma(connection, "page_size")?;
     let mut stats = Stats {
-        file_bytes: Some(pages("page_count")? * page_size),
+        file_bytes: Some(pragma(connection, "page_count")? * page_size),
         log_bytes: log_bytes(connection),
-        free_bytes: Some(pages("freelist_count")? * page_size),
+        free_bytes: Some(pragma(connection, "freelist_count")? * page_size),
         ..Stats::default()
     };
     for (number, counts) in &totals.contracts {
@@ -59,18 +58,14 @@ struct Size {
 /// have the same order in the file.
 fn list_largest(connection: &Connection, contract: Option<ContractId>, most: usize, stats: &mut Stats) -> Result<()> {
     let sql = "SELECT lin, seq, chain, length(body) FROM checkpoint NOT INDEXED";
-    let mut statement = connection.prepare_cached(sql).map_err(from_sqlite)?;
-    let mut rows = statement.query([]).map_err(from_sqlite)?;
     let mut sizes: HashMap<i64, Size> = HashMap::new();
-    while let Some(row) = rows.next().map_err(from_sqlite)? {
-        let read = || Ok((row.get(0)?, row.get(1)?, row.get_ref(2)?.as_blob()?, row.get(3)?));
-        let (lin, seq, chain, stored): (i64, Seq, &[u8], i64) = read().map_err(from_sqlite)?;
-        let size = sizes.entry(lin).or_default();
+    each(connection, sql, [], |row| {
+        let size = sizes.entry(row.get(0)?).or_default();
         size.checkpoints += 1;
-        // A damaged row counts as size 0, in the same way as in the running totals.
-        size.logical_bytes += Chain::decode(seq, chain).map_or(0, |chain| unsigned(chain.size));
-        size.stored_bytes += unsigned(stored);
-    }
+        size.logical_bytes += unsigned(Chain::size_of(row.get(1)?, row.get_ref(2)?.as_blob()?));
+        size.stored_bytes += unsigned(row.get(3)?);
+        Ok(())
+    })?;
     let mut sizes: Vec<(i64, Size)> = sizes.into_iter().collect();
     sizes.sort_unstable_by_key(|(_, size)| Reverse(size.stored_bytes));
     for (lin, Size { checkpoints, logical_bytes, stored_bytes }) in sizes {

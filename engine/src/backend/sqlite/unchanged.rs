@@ -18,7 +18,6 @@ use std::time::{Duration, SystemTime};
 
 use rusqlite::{Connection, ErrorCode, OpenFlags};
 
-use super::error::from_sqlite;
 use super::file::beside;
 use super::identity::unless_open_here;
 use crate::error::{Code, Error, Result};
@@ -39,7 +38,7 @@ impl Unchanged {
         let shared = || connect(&format!("file:{}", escaped(path)), busy_timeout);
         // A database that this process has open has all files that a reader needs.
         unless_open_here(path, || Self::open_by_files(path, busy_timeout, shared))
-            .unwrap_or_else(|| Ok(Self { connection: shared().map_err(from_sqlite)?, stamp: None, _copy: None }))
+            .unwrap_or_else(|| Ok(Self { connection: shared()?, stamp: None, _copy: None }))
     }
 
     /// Opens a database that this process does not have open. `shared` opens it as SQLite reads a shared file.
@@ -57,13 +56,13 @@ impl Unchanged {
         }
         if is_wal(path) && !has_index {
             let uri = format!("file:{}?immutable=1", escaped(path));
-            let connection = connect(&uri, busy_timeout).map_err(from_sqlite)?;
+            let connection = connect(&uri, busy_timeout)?;
             return Ok(Self { connection, stamp: Some(stamp), _copy: None });
         }
         match shared() {
             Ok(connection) => Ok(Self { connection, stamp: None, _copy: None }),
             Err(error) if needs_to_write(&error) => Self::copied(path, stamp),
-            Err(error) => Err(from_sqlite(error)),
+            Err(error) => Err(error.into()),
         }
     }
 
@@ -98,7 +97,7 @@ impl Unchanged {
             std::io::copy(&mut from, &mut to).map_err(unreadable)?;
         }
         let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
-        let connection = Connection::open_with_flags(&copy, flags).map_err(from_sqlite)?;
+        let connection = Connection::open_with_flags(&copy, flags)?;
         Ok(Self { connection, stamp: Some(stamp), _copy: Some(folder) })
     }
 }

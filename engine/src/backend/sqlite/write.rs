@@ -5,24 +5,24 @@ mod remove;
 use bytes::Bytes;
 use rusqlite::{Connection, Transaction, TransactionBehavior};
 
-use super::error::{from_commit, from_sqlite};
+use super::error::from_commit;
 use super::lineage::{self, LineageRow, Origin};
-use super::listing::{self, IndexEntry, Walk};
+use super::listing;
 use super::logs::Logs;
 use super::payloads::{New, Payloads};
 use super::retention::SqliteCatalog;
 use super::row::{self, HeaderRow};
-use super::{setting, totals, writes};
+use super::{setting, writes};
 use crate::backend::batch::Failure;
 use crate::backend::inherit;
 use crate::backend::logs::{self as log, LogName, Mark};
 use crate::backend::marks::{decode_marks, encode_marks};
+use crate::backend::rebase::Payloads as _;
 use crate::cache::PayloadCache;
 use crate::codec::frame;
 use crate::codec::plan::Effort;
 use crate::error::{Code, Result};
 use crate::op::{Appended, Applied, Expect, Fork, LogEnd, Op, Subject, Unit};
-use crate::query::Of;
 use crate::record::{ContractId, Draft, Encoded, Header, Record, Seq};
 use crate::retention::{Ledger, Prune, Pruned, Rule, plan};
 
@@ -37,8 +37,8 @@ pub(super) fn transaction(
     batch: &[Unit],
     effort: Effort,
 ) -> Result<(Vec<Applied>, u64), Failure> {
-    let whole = |error| Failure::Whole(from_sqlite(error));
-    let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate).map_err(whole)?;
+    let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate);
+    let transaction = transaction.map_err(|error| Failure::Whole(error.into()))?;
     let mut writing = Writing::begin(&transaction, cache, effort).map_err(Failure::Whole)?;
     let applied = batch.iter().map(|unit| writing.unit(unit).map_err(Failure::Unit)).collect::<Result<_, _>>()?;
     let (stored, raw_bytes) = writing.payloads.finish().map_err(Failure::Whole)?;
@@ -51,7 +51,7 @@ pub(super) fn transaction(
 
 /// Removes one batch of the checkpoints that a retention rule selects, in one transaction.
 pub(super) fn prune(connection: &mut Connection, cache: &PayloadCache, prune: &Prune) -> Result<Pruned> {
-    let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate).map_err(from_sqlite)?;
+    let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
     let mut writing = Writing::begin(&transaction, cache, Effort::Full)?;
     let mut plan = plan(&SqliteCatalog(&transaction), prune, &mut Ledger::default())?;
     if let Rule::SavedBefore(_) = prune.rule {
@@ -71,13 +71,6 @@ pub(super) fn prune(connection: &mut Connection, cache: &PayloadCache, prune: &P
     writing.payloads.finish()?;
     transaction.commit().map_err(from_commit)?;
     Ok(plan.done(bytes, lineages))
-}
-
-/// Adds the rows that were saved since the last fold to the stored running totals.
-pub(super) fn fold_totals(connection: &mut Connection) -> Result<()> {
-    let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate).map_err(from_sqlite)?;
-    totals::fold(&transaction)?;
-    transaction.commit().map_err(from_commit)
 }
 
 /// An open write transaction.
@@ -204,24 +197,13 @@ impl<'a> Writing<'a> {
         }
         let header = &draft.header;
         let parent = parent.map(|parent| self.payloads.parts(parent)).transpose()?;
-        let of = Of::Lineage(header.lineage.clone());
-        let mut rest: Option<std::vec::IntoIter<IndexEntry>> = None;
-        let newest_first = std::iter::from_fn(|| {
-            let entries = match &mut rest {
-                Some(entries) => entries,
-                // Read the index only if the parent lacks a part.
-                empty => {
-                    let walk = Walk::Newest { before: None, limit: usize::MAX };
-                    match listing::entries_of(self.transaction, header.contract, &of, &walk) {
-                        Ok(entries) => empty.insert(entries.into_iter()),
-                        Err(error) => return Some(Err(error)),
-                    }
-                }
-            };
-            let entry = entries.next()?;
-            let row = listing::row_at(self.transaction, header.contract, &of, &entry);
-            Some(row.and_then(|row| self.payloads.parts(&row)))
-        });
+        let lacks = |name: &String| parent.as_ref().is_none_or(|parent| parent.part(name).is_none());
+        let others = if draft.inherit.iter().any(lacks) {
+            Some(listing::newest_first(self.transaction, header.contract, &header.lineage)?)
+        } else {
+            None
+        };
+        let newest_first = others.into_iter().flatten().map(|row| self.payloads.parts(&row?));
         Ok(frame::join(&inherit::resolve(draft, parent, newest_first)?))
     }
 
@@ -231,7 +213,7 @@ impl<'a> Writing<'a> {
         // a lineage would create the lineage again.
         let origin = || parent.as_ref().map(|parent| Origin { id: parent.header.id.clone(), lin: parent.lin });
         let lineage = match known {
-            Some(lineage) if listing::newest(self.transaction, lineage.lin, None)?.is_none() => {
+            Some(lineage) if listing::newest(self.transaction, lineage.lin)?.is_none() => {
                 // The lineage has only logs so far. Set its fields from the header of its first checkpoint.
                 lineage::describe(self.transaction, lineage.lin, header, origin())?
             }
@@ -251,7 +233,7 @@ impl<'a> Writing<'a> {
         if let Some(old) = &replaced {
             self.delete(&[old.seq], std::slice::from_ref(old))?;
         }
-        let newest = listing::newest(self.transaction, lineage.lin, None)?.map(|entry| entry.seq);
+        let newest = listing::newest(self.transaction, lineage.lin)?;
         let parent = parent.map(|parent| parent.seq).filter(|seq| replaced.as_ref().is_none_or(|old| old.seq != *seq));
         self.last_seq += 1;
         let seq = self.last_seq;
@@ -319,7 +301,7 @@ impl<'a> Writing<'a> {
             (LogEnd::Length(_), None) => Ok(()),
             (LogEnd::Length(length), Some(row)) => {
                 log::truncate(&mut self.logs, of(row.lin), *length)?;
-                self.end_lineage_if_empty(&row).map(drop)
+                self.end_lineage_if_empty(&row)
             }
             (LogEnd::Checkpoint(id), row) => {
                 let found = row::by_id(self.transaction, contract, id)?;

@@ -1,11 +1,12 @@
 //! The rows of pending writes. Each row contains one envelope with writes of one task to one checkpoint. A read returns
 //! the writes exactly as they were written, or fails with `CORRUPT`.
 
+use std::borrow::Cow;
+
 use rusqlite::{Connection, params};
 
-use super::error::from_sqlite;
 use super::row::index_damaged;
-use super::statement::{all, execute, number, one};
+use super::statement::{all, execute, first, number, one};
 use crate::backend::writes::{by_task, merge, open, reopen as unclaimed, seal};
 use crate::check::About;
 use crate::codec::checksum::Sum;
@@ -27,7 +28,7 @@ impl WriteRow {
     /// Reads the body of the row and returns the writes of the task. Each item holds the index and the part of a
     /// write.
     pub(super) fn open(&self, connection: &Connection) -> Result<Vec<(i64, Part)>> {
-        let body = one(connection, "SELECT body FROM write WHERE num = ?", [self.num], |row| row.get::<_, Vec<u8>>(0))?;
+        let body = one(connection, "SELECT body FROM write WHERE num = ?", [self.num], first)?;
         open(&self.id, &self.task, body.unwrap_or_default())
     }
 }
@@ -43,47 +44,37 @@ fn claim_sum(num: i64, claimed: Option<&str>) -> i64 {
 /// Reads the row with the number `num` and verifies its checksums.
 pub(super) fn read(connection: &Connection, num: i64) -> Result<Option<WriteRow>> {
     let sql = "SELECT contract, id, task, claimed, sum, claim_sum FROM write WHERE num = ?";
-    let read = |row: &rusqlite::Row<'_>| {
-        let written = WriteRow {
-            num,
-            contract: ContractId(row.get(0)?),
-            id: row.get(1)?,
-            task: row.get(2)?,
-            claimed: row.get(3)?,
-        };
-        Ok((written, row.get::<_, i64>(4)?, row.get::<_, i64>(5)?))
-    };
-    let Some((row, stored, claimed)) = one(connection, sql, [num], read)? else { return Ok(None) };
-    let whole =
-        sum(num, row.contract, &row.id, &row.task) == stored && claim_sum(num, row.claimed.as_deref()) == claimed;
-    if whole {
-        return Ok(Some(row));
-    }
-    let message = format!(
-        "the writes of task {:?} to {:?}: their row {num} does not match its checksum: restore a backup",
-        row.task, row.id
-    );
-    Err(Error::new(Code::Corrupt, message))
+    one(connection, sql, [num], |row| {
+        let (contract, id, task, claimed) = (ContractId(row.get(0)?), row.get(1)?, row.get(2)?, row.get(3)?);
+        let found = WriteRow { num, contract, id, task, claimed };
+        let sums = (sum(num, contract, &found.id, &found.task), claim_sum(num, found.claimed.as_deref()));
+        if sums == (row.get(4)?, row.get(5)?) {
+            return Ok(found);
+        }
+        let message = format!(
+            "the writes of task {:?} to {:?}: their row {num} does not match its checksum: restore a backup",
+            found.task, found.id
+        );
+        Err(Error::new(Code::Corrupt, message))
+    })
 }
 
 /// Identifies a damaged row. If only the claim is damaged, returns the contract and the checkpoint's id. Otherwise
 /// returns no contract and no id.
 pub(super) fn claims(connection: &Connection, num: i64) -> About {
     let sql = "SELECT contract, id, task, sum FROM write WHERE num = ?";
-    let read = |row: &rusqlite::Row<'_>| Ok((ContractId(row.get(0)?), row.get(1)?, row.get(2)?, row.get(3)?));
-    let found: Result<Option<(ContractId, String, String, i64)>> = one(connection, sql, [num], read);
-    match found {
-        Ok(Some((contract, id, task, stored))) if sum(num, contract, &id, &task) == stored => {
-            About { contract: Some(contract), lineage: None, id: Some(id) }
-        }
-        _ => About::default(),
-    }
+    let found = one(connection, sql, [num], |row| {
+        let (contract, id, task) = (ContractId(row.get(0)?), row.get::<_, String>(1)?, row.get::<_, String>(2)?);
+        let is_whole = sum(num, contract, &id, &task) == row.get::<_, i64>(3)?;
+        Ok(is_whole.then_some(About { contract: Some(contract), lineage: None, id: Some(id) }))
+    });
+    found.ok().flatten().flatten().unwrap_or_default()
 }
 
 /// Returns the row numbers that the index contains for a checkpoint, in the order of insertion.
 pub(super) fn indexed(connection: &Connection, contract: ContractId, id: &str) -> Result<Vec<i64>> {
     let sql = "SELECT num FROM write INDEXED BY write_id WHERE contract = ? AND id = ? ORDER BY num";
-    all(connection, sql, params![contract.0, id], |row| row.get(0))
+    all(connection, sql, params![contract.0, id], first)
 }
 
 fn rows(connection: &Connection, contract: ContractId, id: &str) -> Result<Vec<WriteRow>> {
@@ -129,39 +120,27 @@ pub(super) fn add(
                 rows(connection, contract, id)?.into_iter().find(|row| row.claimed.is_none() && row.task == group.task)
             }
         };
-        match (held, encoded) {
-            (Some(row), _) => {
-                let body = seal(merge(row.open(connection)?, group.writes, replace));
-                execute(connection, "UPDATE write SET body = ? WHERE num = ?", params![body, row.num])?;
-            }
-            (None, Some(body)) => insert(connection, contract, id, group.task, group.claimed_by, body)?,
-            // Claimed writes are copies of existing writes. Store them unchanged, without merging.
-            (None, None) if group.claimed_by.is_some() => {
-                let parts = group.writes.iter().map(|write| (write.index, write.part.clone())).collect();
-                insert(connection, contract, id, group.task, group.claimed_by, &seal(parts))?;
-            }
-            (None, None) => {
-                let body = seal(merge(Vec::new(), group.writes, replace));
-                insert(connection, contract, id, group.task, group.claimed_by, &body)?;
-            }
+        if let Some(row) = held {
+            let body = seal(merge(row.open(connection)?, group.writes, replace));
+            execute(connection, "UPDATE write SET body = ? WHERE num = ?", params![body, row.num])?;
+            continue;
         }
+        let (task, claimed) = (group.task, group.claimed_by);
+        let body = match (encoded, claimed) {
+            (Some(body), _) => Cow::Borrowed(body),
+            // Claimed writes are copies of existing writes. Store them unchanged, without merging.
+            (None, Some(_)) => {
+                seal(group.writes.iter().map(|write| (write.index, write.part.clone())).collect()).into()
+            }
+            (None, None) => seal(merge(Vec::new(), group.writes, replace)).into(),
+        };
+        let num = number(connection, "SELECT coalesce(max(num), 0) FROM write", [])? + 1;
+        let sql = "INSERT INTO write (num, contract, id, task, sum, claimed, claim_sum, body)
+                   VALUES (?, ?, ?, ?, ?, ?, ?, ?)";
+        let sums = (sum(num, contract, id, task), claim_sum(num, claimed));
+        execute(connection, sql, params![num, contract.0, id, task, sums.0, claimed, sums.1, body])?;
     }
     Ok(())
-}
-
-fn insert(
-    connection: &Connection,
-    contract: ContractId,
-    id: &str,
-    task: &str,
-    claimed: Option<&str>,
-    body: &[u8],
-) -> Result<()> {
-    let num = number(connection, "SELECT coalesce(max(num), 0) FROM write", [])? + 1;
-    let sql =
-        "INSERT INTO write (num, contract, id, task, sum, claimed, claim_sum, body) VALUES (?, ?, ?, ?, ?, ?, ?, ?)";
-    let sums = (sum(num, contract, id, task), claim_sum(num, claimed));
-    execute(connection, sql, params![num, contract.0, id, task, sums.0, claimed, sums.1, body]).map(drop)
 }
 
 /// Marks all unclaimed writes of the checkpoint `id` as claimed by the checkpoint `claimed_by`.
@@ -188,22 +167,17 @@ pub(super) fn remove(connection: &Connection, contract: ContractId, id: &str) ->
 /// Removes all writes of the checkpoints whose ids begin with `prefix`.
 pub(super) fn remove_prefix(connection: &Connection, contract: ContractId, prefix: &str) -> Result<()> {
     let sql = "SELECT DISTINCT id FROM write WHERE contract = ? AND id >= ? ORDER BY id";
-    let found: Vec<String> = connection
-        .prepare_cached(sql)
-        .and_then(|mut statement| {
-            let mut rows = statement.query(params![contract.0, prefix])?;
-            let mut found = Vec::new();
-            // Compare the prefix here, because SQL would treat the prefix as a pattern. Ids with the same prefix are
-            // adjacent.
-            while let Some(row) = rows.next()? {
-                let id: String = row.get(0)?;
-                if !id.starts_with(prefix) {
-                    break;
-                }
-                found.push(id);
-            }
-            Ok(found)
-        })
-        .map_err(from_sqlite)?;
+    let mut statement = connection.prepare_cached(sql)?;
+    let mut rows = statement.query(params![contract.0, prefix])?;
+    let mut found: Vec<String> = Vec::new();
+    while let Some(row) = rows.next()? {
+        let id: String = row.get(0)?;
+        // Compare the prefix here, because SQL would treat the prefix as a pattern. Ids with the same prefix are
+        // adjacent.
+        if !id.starts_with(prefix) {
+            break;
+        }
+        found.push(id);
+    }
     found.iter().try_for_each(|id| remove(connection, contract, id))
 }

@@ -250,7 +250,7 @@ fn a_row_that_an_index_has_and_the_table_has_not_is_corrupt_and_not_absent() {
     drop((backend, hand));
     let path = folder.path().join("damaged.db");
     // The test hides the indexes from SQLite and then deletes the row. So the index entries of the row stay.
-    without_indexes(&path, &format!("DELETE FROM checkpoint WHERE seq = {seq}"));
+    without_indexes(&path, "checkpoint", &format!("DELETE FROM checkpoint WHERE seq = {seq}"));
     let mut backend = open(&path);
     let error = try_get(&mut backend, VICTIM).unwrap_err();
     assert_eq!(error.code(), Code::Corrupt);
@@ -264,15 +264,16 @@ fn a_row_that_an_index_has_and_the_table_has_not_is_corrupt_and_not_absent() {
     assert_eq!(get(&mut backend, "after"), Some(draft("run", "after").0));
 }
 
-/// Changes rows of the table `checkpoint` without updating the table's indexes.
-fn without_indexes(path: &Path, sql: &str) {
+/// Changes rows of a table without updating the table's indexes.
+fn without_indexes(path: &Path, table: &str, sql: &str) {
     let hand = Connection::open(path).unwrap();
-    let taken =
-        "CREATE TEMP TABLE taken AS SELECT * FROM main.sqlite_schema WHERE type = 'index' AND tbl_name = 'checkpoint';
-                 PRAGMA writable_schema = ON;
-                 DELETE FROM main.sqlite_schema WHERE type = 'index' AND tbl_name = 'checkpoint';
-                 PRAGMA writable_schema = RESET;";
-    hand.execute_batch(taken).unwrap();
+    let taken = format!(
+        "CREATE TEMP TABLE taken AS SELECT * FROM main.sqlite_schema WHERE type = 'index' AND tbl_name = '{table}';
+         PRAGMA writable_schema = ON;
+         DELETE FROM main.sqlite_schema WHERE type = 'index' AND tbl_name = '{table}';
+         PRAGMA writable_schema = RESET;"
+    );
+    hand.execute_batch(&taken).unwrap();
     hand.execute_batch(sql).unwrap();
     let given_back = "PRAGMA writable_schema = ON;
                       INSERT INTO main.sqlite_schema SELECT * FROM taken;
@@ -293,7 +294,7 @@ fn an_index_that_leads_to_another_row_never_gives_another_checkpoint() {
     drop(hand);
     let path = folder.path().join("damaged.db");
     let back = "UPDATE checkpoint SET id_hash = (SELECT id_hash FROM sound WHERE id = checkpoint.id); DROP TABLE sound";
-    without_indexes(&path, back);
+    without_indexes(&path, "checkpoint", back);
     let mut backend = open(&path);
 
     for id in [VICTIM, "before"] {
@@ -330,13 +331,89 @@ fn an_index_of_ids_that_differs_from_its_table_never_gives_another_checkpoint() 
         save(&mut open(&path), [draft("run", id).parts(vec![part("state", "test", noise(1, 3000))])]);
     }
     // Swaps the two rows. The index entries do not change.
-    without_indexes(&path, "UPDATE checkpoint SET seq = seq + 100; UPDATE checkpoint SET seq = 104 - seq");
+    without_indexes(
+        &path,
+        "checkpoint",
+        "UPDATE checkpoint SET seq = seq + 100; UPDATE checkpoint SET seq = 104 - seq",
+    );
     let mut backend = open(&path);
     for id in names {
         assert_eq!(try_get(&mut backend, id).unwrap_err().code(), Code::Corrupt, "{id}");
     }
     let newest = backend.answer(&newest_query("run", None));
     assert_eq!(newest.unwrap_err().code(), Code::Corrupt);
+}
+
+/// Makes a database with two logs. The first one has three records.
+fn logs(folder: &Path) -> PathBuf {
+    let path = folder.join("logs.db");
+    let records = |numbers: std::ops::Range<u64>| {
+        numbers.map(|number| common::keyed(&format!("key {number}"), noise(number, 40))).collect()
+    };
+    let unit = vec![common::append("run", "log", records(0..3)), common::append("run", "other", records(3..4))];
+    common::apply(&mut open(&path), unit).unwrap();
+    path
+}
+
+fn read_log(path: &Path) -> Result<usize, Error> {
+    let page = open(path).answer(&Query::Log(common::log_range("run", "log", None)))?.into_log()?;
+    Ok(page.unwrap().records.len())
+}
+
+#[test]
+fn any_changed_column_of_a_log_is_corrupt() {
+    let changes = [
+        "UPDATE record SET body = (SELECT body FROM record WHERE num = 3) WHERE num = 2",
+        "UPDATE record SET key = 'other', key_hash = 5 WHERE num = 2",
+        "UPDATE record SET key_hash = key_hash + 1 WHERE num = 2",
+        "UPDATE record SET key = NULL, key_hash = NULL WHERE num = 2",
+        "UPDATE record SET sum = sum + 1 WHERE num = 2",
+        "UPDATE record SET pos = pos + 10 WHERE num = 2",
+        "UPDATE record SET branch = 9 WHERE num = 2",
+        "DELETE FROM record WHERE num = 2",
+        "DELETE FROM record WHERE num = 3",
+        "UPDATE log SET length = 2 WHERE name = 'log'",
+        "UPDATE log SET length = 4 WHERE name = 'log'",
+        "UPDATE log SET branch = 9 WHERE name = 'log'",
+        "UPDATE log SET sum = 0 WHERE name = 'log'",
+        "UPDATE log_branch SET start = 1 WHERE branch = 1",
+        "UPDATE log_branch SET contract = 2 WHERE branch = 1",
+        "UPDATE log_branch SET parent = 1, start = 2 WHERE branch = 1",
+        "DELETE FROM log_branch WHERE branch = 1",
+    ];
+    for change in changes {
+        let folder = tempfile::tempdir().unwrap();
+        let path = logs(folder.path());
+        assert_eq!(read_log(&path).unwrap(), 3);
+        assert_eq!(Connection::open(&path).unwrap().execute(change, []).unwrap(), 1, "{change}");
+        let error = read_log(&path).expect_err(change);
+        assert_eq!(error.code(), Code::Corrupt, "{change}");
+        assert!(error.message().contains("\"log\""), "{error}");
+    }
+}
+
+#[test]
+fn a_damaged_index_of_a_log_is_corrupt_and_never_another_record() {
+    let swap = "UPDATE record SET pos = -1 WHERE num = 2; UPDATE record SET pos = 1 WHERE num = 3;
+                UPDATE record SET pos = 2 WHERE num = 2";
+    let hash = "UPDATE record SET key_hash = 5 WHERE num = 2";
+    let names = "UPDATE log SET name = 'x' WHERE name = 'log'; UPDATE log SET name = 'log' WHERE name = 'other'";
+    for (table, change) in [("record", swap), ("record", hash), ("log", names)] {
+        let folder = tempfile::tempdir().unwrap();
+        let path = logs(folder.path());
+        without_indexes(&path, table, change);
+        let append = common::append("run", "log", vec![common::keyed("key 1", "again")]);
+        let appended = common::apply(&mut open(&path), vec![append]);
+        let error = read_log(&path).map(drop).and(appended.map(drop)).expect_err(change);
+        assert_eq!(error.code(), Code::Corrupt, "{change}");
+        // A cut through a damaged index removes only records that match the cut.
+        if change == swap {
+            common::apply(&mut open(&path), vec![common::truncate("run", "log", 1)]).unwrap();
+            let count = "SELECT count(*) FROM record";
+            let left: i64 = Connection::open(&path).unwrap().query_row(count, [], |row| row.get(0)).unwrap();
+            assert_eq!(left, 4);
+        }
+    }
 }
 
 /// Checkpoints whose payloads are deltas against each other.

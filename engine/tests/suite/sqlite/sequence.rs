@@ -3,9 +3,9 @@
 
 use std::collections::HashSet;
 
-use crate::common::{apply, draft, remove, save, sqlite};
-use forkpoint_engine::backend::Durability;
+use crate::common::{apply, draft, fork, remove, save, sqlite, texts, truncate};
 use forkpoint_engine::backend::sqlite::Journal;
+use forkpoint_engine::backend::{Backend, Durability};
 
 #[test]
 fn no_number_is_given_out_twice() {
@@ -43,5 +43,24 @@ fn no_number_is_given_out_twice() {
             }
         }
         std::mem::swap(&mut one, &mut two);
+    }
+}
+
+#[test]
+fn the_number_of_a_branch_is_not_given_out_twice() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("branches.db");
+    let mut greatest = 0;
+    for round in 0..4 {
+        let mut backend = sqlite(&path, Journal::Wal, Durability::Off).unwrap();
+        apply(&mut backend, vec![texts("run", "log", &["record"])]).unwrap();
+        let hand = rusqlite::Connection::open(&path).unwrap();
+        let branch: i64 = hand.query_row("SELECT branch FROM log_branch", [], |row| row.get(0)).unwrap();
+        assert!(branch > greatest, "round {round}: {branch} after {greatest}");
+        greatest = branch;
+        apply(&mut backend, vec![truncate("run", "log", 0)]).unwrap();
+        // The unit creates a branch, and is then rolled back.
+        apply(&mut backend, vec![texts("run", "log", &["record"]), fork("no source", "copy", "forked")]).unwrap_err();
+        backend.vacuum().unwrap();
     }
 }

@@ -11,7 +11,7 @@ use crate::backend::sqlite::logs::Logs;
 use crate::backend::sqlite::row::{self, HeaderRow};
 use crate::backend::sqlite::schema::LateIndex;
 use crate::backend::sqlite::{chain, lineage, listing, log_check, payloads, writes};
-use crate::check::{About, FindingCode, Severity};
+use crate::check::{About, FindingCode};
 use crate::codec::frame;
 use crate::error::Result;
 use crate::record::Seq;
@@ -19,25 +19,24 @@ use crate::record::Seq;
 impl Check<'_> {
     pub(super) fn lineage(&mut self, lin: i64) -> Result<()> {
         let found = lineage::read(self.connection, lin);
-        let Some(row) = self.damage(found)?.flatten() else { return Ok(()) };
+        let Some(row) = self.damage(found, About::default)?.flatten() else { return Ok(()) };
         let about = || About { contract: Some(row.contract), lineage: Some(row.name.clone()), id: None };
         if !leads(lineage::indexed(self.connection, row.contract, &row.name).map(|found| found == Some(lin)))? {
             let message = format!("lineage {:?}: the index of names does not lead to its row", row.name);
-            self.find_of(FindingCode::Index, about(), message, REBUILD);
+            self.find(FindingCode::Index, about(), message, REBUILD);
         }
         if let Some(origin) = &row.origin
-            && self.has(LateIndex::Forks)?
+            && LateIndex::Forks.exists(self.connection)?
             && !leads(lineage::began_from(self.connection, origin.lin).map(|found| found.contains(&lin)))?
         {
             let message = format!("lineage {:?}: the index of forks does not lead to its row", row.name);
-            self.find_of(FindingCode::Index, about(), message, REBUILD);
+            self.find(FindingCode::Index, about(), message, REBUILD);
         }
-        let used = listing::newest(self.connection, lin, None)
+        let used = listing::newest(self.connection, lin)
             .and_then(|newest| Ok(newest.is_some() || !list(&Logs::new(self.connection), lin)?.is_empty()));
-        if self.damage_of(used, about)? == Some(false) {
+        if self.damage(used, about)? == Some(false) {
             let message = format!("lineage {:?} has neither a checkpoint nor a log", row.name);
-            self.find_of(FindingCode::Orphan, about(), message, HARMLESS);
-            self.page.findings.last_mut().into_iter().for_each(|finding| finding.severity = Severity::Warning);
+            self.find(FindingCode::Orphan, about(), message, HARMLESS);
         }
         Ok(())
     }
@@ -46,7 +45,7 @@ impl Check<'_> {
         self.page.counted.checkpoints += 1;
         let found = row::read(self.connection, seq);
         let connection = self.connection;
-        let Some(row) = self.damage_of(found, || row::claims(connection, seq))?.flatten() else { return Ok(()) };
+        let Some(row) = self.damage(found, || row::claims(connection, seq))?.flatten() else { return Ok(()) };
         self.entries(&row)?;
         self.parent(&row)?;
         let marks = decode_marks(row.logs.as_deref())
@@ -87,7 +86,7 @@ impl Check<'_> {
         let group = "SELECT count(*) FROM checkpoint INDEXED BY checkpoint_group
                      WHERE grp = ?1 AND grp <> '' AND sort_key = ?2 AND seq = ?3";
         if !header.group.is_empty()
-            && self.has(LateIndex::Groups)?
+            && LateIndex::Groups.exists(self.connection)?
             && !self.has_entry(group, params![header.group, header.sort_key.0, seq])?
         {
             self.find_at(FindingCode::Index, row, "the index of its group does not lead to its row", REBUILD);
@@ -113,15 +112,8 @@ impl Check<'_> {
         };
         match found {
             Ok(None) => {
-                // This finding is only a warning: users may remove a parent by its id, and this removal leaves the
-                // child without its parent.
-                self.find_at(
-                    FindingCode::Orphan,
-                    row,
-                    "its parent is missing, and it cannot be read without the parent",
-                    RESTORE,
-                );
-                self.page.findings.last_mut().into_iter().for_each(|finding| finding.severity = Severity::Warning);
+                let message = "its parent is missing, and it cannot be read without the parent";
+                self.find_at(FindingCode::Orphan, row, message, RESTORE);
                 Ok(())
             }
             // A damaged parent is reported when the parent itself is checked.
@@ -167,14 +159,14 @@ impl Check<'_> {
         self.page.counted.writes += 1;
         let found = writes::read(self.connection, num);
         let connection = self.connection;
-        let Some(row) = self.damage_of(found, || writes::claims(connection, num))?.flatten() else { return Ok(()) };
+        let Some(row) = self.damage(found, || writes::claims(connection, num))?.flatten() else { return Ok(()) };
         let about = || About { contract: Some(row.contract), lineage: None, id: Some(row.id.clone()) };
         let opened = row.open(self.connection);
-        self.damage_of(opened, about)?;
+        self.damage(opened, about)?;
         if !leads(writes::indexed(self.connection, row.contract, &row.id).map(|found| found.contains(&num)))? {
             let message =
                 format!("the writes of task {:?} to {:?}: the index does not lead to their row", row.task, row.id);
-            self.find_of(FindingCode::Index, about(), message, REBUILD);
+            self.find(FindingCode::Index, about(), message, REBUILD);
         }
         Ok(())
     }

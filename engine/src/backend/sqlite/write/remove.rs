@@ -114,7 +114,7 @@ impl Writing<'_> {
     pub(super) fn end_lineages(&mut self, lineages: impl IntoIterator<Item = i64>) -> Result<u64> {
         let mut emptied = 0;
         for lin in lineages {
-            emptied += u64::from(listing::newest(self.transaction, lin, None)?.is_none());
+            emptied += u64::from(listing::newest(self.transaction, lin)?.is_none());
             if let Some(row) = lineage::read(self.transaction, lin)? {
                 self.end_lineage_if_empty(&row)?;
             }
@@ -122,13 +122,12 @@ impl Writing<'_> {
         Ok(emptied)
     }
 
-    /// Removes the row of a lineage that has neither checkpoints nor logs. Returns true if the row was removed.
-    pub(super) fn end_lineage_if_empty(&mut self, row: &LineageRow) -> Result<bool> {
-        let empty = listing::newest(self.transaction, row.lin, None)?.is_none() && !self.logs.any(row.lin)?;
-        if empty {
+    /// Removes the row of a lineage that has neither checkpoints nor logs.
+    pub(super) fn end_lineage_if_empty(&mut self, row: &LineageRow) -> Result<()> {
+        if listing::newest(self.transaction, row.lin)?.is_none() && !self.logs.any(row.lin)? {
             lineage::end(self.transaction, row.lin)?;
             self.payloads.totals()?.ended(row.contract, row.lin);
         }
-        Ok(empty)
+        Ok(())
     }
 }

@@ -1,6 +1,5 @@
 //! Reads the tables of a `SqliteSaver`.
 
-use crate::backend::sqlite::from_sqlite;
 use crate::backend::sqlite::unchanged::Unchanged;
 use crate::error::{Code, Error, Result};
 use rusqlite::types::ValueRef;
@@ -162,7 +161,7 @@ fn is_known(connection: &Connection) -> rusqlite::Result<bool> {
 }
 
 fn failed(path: &Path, error: rusqlite::Error) -> Error {
-    from_sqlite(error).context(&format!("cannot read \"{}\"", path.display()))
+    Error::from(error).context(&format!("cannot read \"{}\"", path.display()))
 }
 
 /// Adds the thread to the error.
