@@ -1,7 +1,6 @@
 //! Verifies what is stored: each row by its checksum, and each payload by rebuilding it. Postgres itself verifies its
 //! indexes and pages, if the cluster has data checksums.
 
-use super::key::key;
 use super::log_check;
 use super::row::{self, HeaderRow, columns};
 use super::transaction::Transaction;
@@ -137,14 +136,10 @@ impl Check<'_> {
 
     fn writes(&mut self, after: i64, limit: i64) -> Result<Option<i64>> {
         // The writes to a checkpoint are verified together, at the first of them.
-        const SQL: &str = concat!(
-            "SELECT num, contract, id, NOT EXISTS (SELECT FROM @write AS e WHERE e.contract = w.contract AND ",
-            key!("e.id"),
-            " = ",
-            key!("w.id"),
-            " AND e.id = w.id AND e.num < w.num) FROM @write AS w WHERE num > $1 ORDER BY num LIMIT $2"
-        );
-        let rows = self.open.query(SQL, values![after, limit])?;
+        let sql = "SELECT num, contract, id, NOT EXISTS (
+                     SELECT FROM @write AS e WHERE e.contract = w.contract AND sha256(e.id) = sha256(w.id) AND e.id = w.id AND e.num < w.num)
+                   FROM @write AS w WHERE num > $1 ORDER BY num LIMIT $2";
+        let rows = self.open.query(sql, values![after, limit])?;
         for row in &rows {
             self.page.counted.writes += 1;
             if !row.get::<_, bool>(3) {

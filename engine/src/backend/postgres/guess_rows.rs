@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use bytes::Bytes;
 
 use super::heads::Head;
-use super::key::{Name, key, number};
+use super::key::{Name, number};
 use super::value::{Value, values};
 use crate::cache::CachedPayload;
 use crate::codec::plan::Row;
@@ -26,11 +26,8 @@ macro_rules! store {
                    ORDER BY substr(c.sort_key, 1, 1000) DESC, c.sort_key DESC, c.seq DESC LIMIT 1) AS newest
                  WHERE newest.seq = head.seq AND newest.call = head.call))
                AND NOT EXISTS (
-                 SELECT FROM unnest($3, $4) AS given(contract, id) JOIN @checkpoint AS c ON c.contract = given.contract AND ",
-            key!("c.id"),
-            " = ",
-            key!("given.id"),
-            " AND c.id = given.id) AS is_right
+                 SELECT FROM unnest($3, $4) AS given(contract, id) JOIN @checkpoint AS c
+                   ON c.contract = given.contract AND sha256(c.id) = sha256(given.id) AND c.id = given.id) AS is_right
              ), put AS (
                SELECT nextval('@save_order') AS seq, given.*
                FROM unnest($3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18) WITH ORDINALITY
@@ -59,30 +56,22 @@ pub(super) const STORE: &str = store!();
 
 /// As [`STORE`]. If the guess is right, claims pending writes too. Most saves claim the writes of their parent, and one
 /// statement is shorter than two.
-pub(super) const STORE_AND_CLAIM: &str = store!(concat!(
+pub(super) const STORE_AND_CLAIM: &str = store!(
     ", claims AS (
        SELECT given.*, nextval('@claim_order') AS claim
        FROM unnest($21, $22, $23, $24) AS given(contract, id, claimed_by, claim_sum) WHERE (SELECT is_right FROM guess)
      ), claimed AS (
        UPDATE @write AS w SET claimed = claims.claimed_by, claim_sum = claims.claim_sum, claim = claims.claim FROM claims
-       WHERE w.contract = claims.contract AND ",
-    key!("w.id"),
-    " = ",
-    key!("claims.id"),
-    " AND w.id = claims.id AND w.claimed IS NULL
+       WHERE w.contract = claims.contract AND sha256(w.id) = sha256(claims.id) AND w.id = claims.id AND w.claimed IS NULL
      )"
-));
+);
 
 /// True if this batch stored its checkpoints, or has none.
 macro_rules! was_right {
     () => {
-        concat!(
-            "(octet_length($1) = 0 OR EXISTS (SELECT 1 FROM @checkpoint AS c WHERE c.contract = $2 AND ",
-            key!("c.id"),
-            " = ",
-            key!("$1"),
-            " AND c.id = $1 AND c.call = $3))"
-        )
+        "(octet_length($1) = 0 OR EXISTS (
+           SELECT 1 FROM @checkpoint AS c
+           WHERE c.contract = $2 AND sha256(c.id) = sha256($1) AND c.id = $1 AND c.call = $3))"
     };
 }
 
@@ -101,11 +90,8 @@ pub(super) const CLAIMS: &str = concat!(
        SELECT contract, id, claimed_by, claim_sum, nextval('@claim_order') AS claim
        FROM unnest($4, $5, $6, $7) AS u(contract, id, claimed_by, claim_sum) WHERE ",
     was_right!(),
-    ") UPDATE @write AS w SET claimed = u.claimed_by, claim_sum = u.claim_sum, claim = u.claim FROM claims AS u WHERE w.contract = u.contract AND ",
-    key!("w.id"),
-    " = ",
-    key!("u.id"),
-    " AND w.id = u.id AND w.claimed IS NULL"
+    ") UPDATE @write AS w SET claimed = u.claimed_by, claim_sum = u.claim_sum, claim = u.claim FROM claims AS u
+       WHERE w.contract = u.contract AND sha256(w.id) = sha256(u.id) AND w.id = u.id AND w.claimed IS NULL"
 );
 
 /// The rows of a put, but for its save number.

@@ -5,7 +5,7 @@ use std::cell::RefCell;
 use std::collections::HashMap;
 
 use super::heads::Head;
-use super::key::{self, Name, key, name, number};
+use super::key::{self, Name, name, number};
 use super::lineage::{self, LineageRow};
 use super::row::{self, HeaderRow};
 use super::transaction::Transaction;
@@ -34,11 +34,8 @@ pub(super) struct Known {
 pub(super) const ROWS: &str = concat!(
     "SELECT ",
     row::columns_with_sum!(),
-    " FROM unnest($1, $2) AS w(contract, id) JOIN @checkpoint AS c ON c.contract = w.contract AND ",
-    key!("c.id"),
-    " = ",
-    key!("w.id"),
-    " AND c.id = w.id LEFT JOIN @lineage AS l USING (lin)"
+    " FROM unnest($1, $2) AS w(contract, id)
+     JOIN @checkpoint AS c ON c.contract = w.contract AND sha256(c.id) = sha256(w.id) AND c.id = w.id LEFT JOIN @lineage AS l USING (lin)"
 );
 
 /// Reads several lineages, each with its newest checkpoint.
@@ -46,11 +43,8 @@ pub(super) const LINEAGES: &str = concat!(
     "SELECT ",
     row::columns!(),
     ", p.depth, p.budget, l.lin, l.contract, l.origin, l.origin_lin, l.age_offset, substr(p.body, 1, 9)
-     FROM unnest($1, $2) AS w(contract, name) JOIN @lineage AS l ON l.contract = w.contract AND ",
-    key!("l.name"),
-    " = ",
-    key!("w.name"),
-    " AND l.name = w.name LEFT JOIN LATERAL (
+     FROM unnest($1, $2) AS w(contract, name)
+     JOIN @lineage AS l ON l.contract = w.contract AND sha256(l.name) = sha256(w.name) AND l.name = w.name LEFT JOIN LATERAL (
        SELECT n.* FROM @checkpoint AS n WHERE n.lin = l.lin
        ORDER BY substr(n.sort_key, 1, 1000) DESC, n.sort_key DESC, n.seq DESC LIMIT 1) AS c ON true
      LEFT JOIN @payload AS p ON p.seq = c.seq"

@@ -2,7 +2,7 @@
 
 use tokio_postgres::Row;
 
-use super::key::{key, number};
+use super::key::number;
 use super::row;
 use super::transaction::Transaction;
 use super::value::values;
@@ -49,11 +49,7 @@ pub(super) fn find(open: &Transaction<'_>, contract: ContractId, name: &str) -> 
     const SQL: &str = concat!(
         "SELECT ",
         columns!(),
-        " FROM @lineage WHERE contract = $1 AND ",
-        key!("name"),
-        " = ",
-        key!("$2"),
-        " AND name = $2"
+        " FROM @lineage WHERE contract = $1 AND sha256(name) = sha256($2) AND name = $2"
     );
     open.one(SQL, values![number(contract), name])?.as_ref().map(LineageRow::read).transpose()
 }

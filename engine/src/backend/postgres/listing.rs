@@ -2,7 +2,7 @@
 
 use tokio_postgres::Row;
 
-use super::key::{key, number};
+use super::key::number;
 use super::lineage::{self, LineageRow};
 use super::row::{self, HeaderRow, columns, columns_with_sum};
 use super::transaction::Transaction;
@@ -49,24 +49,14 @@ macro_rules! of_lineages {
 }
 macro_rules! of_lineage {
     () => {
-        concat!(
-            "@lineage AS l JOIN @checkpoint AS c USING (lin) WHERE l.contract = $3 AND ",
-            key!("l.name"),
-            " = ",
-            key!("$4"),
-            " AND l.name = $4"
-        )
+        "@lineage AS l JOIN @checkpoint AS c USING (lin)
+         WHERE l.contract = $3 AND sha256(l.name) = sha256($4) AND l.name = $4"
     };
 }
 macro_rules! of_group {
     () => {
-        concat!(
-            "@checkpoint AS c LEFT JOIN @lineage AS l USING (lin) WHERE c.contract = $3 AND ",
-            key!("c.grp"),
-            " = ",
-            key!("$4"),
-            " AND c.grp = $4 AND c.grp <> ''"
-        )
+        "@checkpoint AS c LEFT JOIN @lineage AS l USING (lin)
+         WHERE c.contract = $3 AND sha256(c.grp) = sha256($4) AND c.grp = $4 AND c.grp <> ''"
     };
 }
 macro_rules! of_both {

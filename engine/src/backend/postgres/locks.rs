@@ -6,7 +6,7 @@
 
 use std::collections::{BTreeSet, HashSet};
 
-use super::key::{Name, key, name};
+use super::key::{Name, name};
 use super::known::{Known, LINEAGES, ROWS, SEQS};
 use super::transaction::Transaction;
 use super::value::values;
@@ -106,35 +106,23 @@ fn columns(names: impl IntoIterator<Item = Name>) -> (Vec<i16>, Vec<Vec<u8>>) {
     names.into_iter().unzip()
 }
 
-const MAKE: &str = concat!(
-    "INSERT INTO @lineage (lin, contract, name, grp, age_offset)
+const MAKE: &str = "INSERT INTO @lineage (lin, contract, name, grp, age_offset)
        SELECT lin, contract, name, '', 0 FROM (
          SELECT nextval('@lineage_order') AS lin, contract, name FROM (
            SELECT w.contract, w.name FROM unnest($1, $2) WITH ORDINALITY AS w(contract, name, place)
-           WHERE NOT EXISTS (SELECT 1 FROM @lineage AS l WHERE l.contract = w.contract AND ",
-    key!("l.name"),
-    " = ",
-    key!("w.name"),
-    " AND l.name = w.name) ORDER BY w.place OFFSET 0) AS missing OFFSET 0) AS numbered
-       ORDER BY contract, name ON CONFLICT DO NOTHING RETURNING lin"
-);
+           WHERE NOT EXISTS (
+             SELECT 1 FROM @lineage AS l WHERE l.contract = w.contract AND sha256(l.name) = sha256(w.name) AND l.name = w.name)
+           ORDER BY w.place OFFSET 0) AS missing OFFSET 0) AS numbered
+       ORDER BY contract, name ON CONFLICT DO NOTHING RETURNING lin";
 
-const LOCK: &str = concat!(
-    "SELECT l.lin, l.contract, l.name FROM @lineage AS l WHERE l.lin IN (
-       SELECT k.lin FROM unnest($1, $2) AS w(contract, name) JOIN @lineage AS k ON k.contract = w.contract AND ",
-    key!("k.name"),
-    " = ",
-    key!("w.name"),
-    " AND k.name = w.name
-       UNION SELECT c.lin FROM unnest($3, $4) AS w(contract, id) JOIN @checkpoint AS c ON c.contract = w.contract AND ",
-    key!("c.id"),
-    " = ",
-    key!("w.id"),
-    " AND c.id = w.id
+const LOCK: &str = "SELECT l.lin, l.contract, l.name FROM @lineage AS l WHERE l.lin IN (
+       SELECT k.lin FROM unnest($1, $2) AS w(contract, name) JOIN @lineage AS k
+         ON k.contract = w.contract AND sha256(k.name) = sha256(w.name) AND k.name = w.name
+       UNION SELECT c.lin FROM unnest($3, $4) AS w(contract, id) JOIN @checkpoint AS c
+         ON c.contract = w.contract AND sha256(c.id) = sha256(w.id) AND c.id = w.id
        UNION SELECT k.lin FROM unnest($5, $6) AS w(contract, prefix) JOIN @lineage AS k
          ON k.contract = w.contract AND substr(k.name, 1, octet_length(w.prefix)) = w.prefix)
-     ORDER BY l.lin FOR NO KEY UPDATE"
-);
+     ORDER BY l.lin FOR NO KEY UPDATE";
 
 /// What [`lock`] returns.
 pub(super) struct Locked {

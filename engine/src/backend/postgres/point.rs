@@ -4,7 +4,7 @@
 use tokio_postgres::Row;
 
 use super::checkpoint::whole;
-use super::key::{key, number};
+use super::key::number;
 use super::payloads::{self, Held, chain};
 use super::row::{HeaderRow, columns_with_sum, select_by_id, select_labelled, select_newest};
 use super::session::Session;
@@ -27,11 +27,8 @@ macro_rules! writes_to {
             write_columns!(),
             " FROM (",
             $found,
-            ") AS found JOIN @write AS w ON w.contract = $1 AND ",
-            key!("w.id"),
-            " = ",
-            key!("found.id"),
-            " AND w.id = found.id ORDER BY w.num"
+            ") AS found JOIN @write AS w ON w.contract = $1 AND sha256(w.id) = sha256(found.id) AND w.id = found.id
+             ORDER BY w.num"
         )
     };
 }

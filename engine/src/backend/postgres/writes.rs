@@ -3,7 +3,7 @@
 
 use tokio_postgres::Row;
 
-use super::key::{key, number};
+use super::key::number;
 use super::row;
 use super::transaction::Transaction;
 use super::value::values;
@@ -42,7 +42,7 @@ pub(super) use columns;
 
 macro_rules! of_id {
     () => {
-        concat!("contract = $1 AND ", key!("id"), " = ", key!("$2"), " AND id = $2")
+        "contract = $1 AND sha256(id) = sha256($2) AND id = $2"
     };
 }
 
