@@ -75,29 +75,6 @@ pub(super) fn with_prefix(open: &Transaction<'_>, contract: ContractId, prefix: 
     read_all(&open.query(SQL, values![number(contract), prefix])?)
 }
 
-/// The lineages that were forked from this one, the latest first.
-pub(super) fn forks(open: &Transaction<'_>, lin: i64) -> Result<Vec<LineageRow>> {
-    const SQL: &str = concat!("SELECT ", columns!(), " FROM @lineage WHERE origin_lin = $1 ORDER BY lin DESC");
-    read_all(&open.query(SQL, values![lin])?)
-}
-
-/// A page of the lineages whose groups begin with a prefix, the latest first.
-pub(super) fn page(
-    open: &Transaction<'_>,
-    contract: ContractId,
-    group_prefix: &str,
-    before: i64,
-    limit: usize,
-) -> Result<Vec<LineageRow>> {
-    const SQL: &str = concat!(
-        "SELECT ",
-        columns!(),
-        " FROM @lineage AS l WHERE contract = $1 AND substr(grp, 1, octet_length($2)) = $2 AND lin < $3
-           AND EXISTS (SELECT 1 FROM @checkpoint AS c WHERE c.lin = l.lin) ORDER BY lin DESC LIMIT $4"
-    );
-    read_all(&open.query(SQL, values![number(contract), group_prefix, before, row::limit(limit)])?)
-}
-
 /// Sets the fields that a lineage takes from its first checkpoint.
 pub(super) fn describe(open: &Transaction<'_>, lin: i64, header: &Header, origin: Option<(String, i64)>) {
     let (origin, origin_lin) = origin.unzip();

@@ -3,13 +3,13 @@
 use tokio_postgres::Row;
 
 use super::key::number;
-use super::lineage::{self, LineageRow};
 use super::row::{self, HeaderRow, columns, columns_with_sum};
 use super::transaction::Transaction;
 use super::value::{Value, values};
+use crate::backend::number::unsigned;
 use crate::error::Result;
 use crate::query::{ActivityOrder, Of, Recent};
-use crate::record::{ContractId, Seq, SortKey};
+use crate::record::{Active, ContractId, Lineage, Seq, SortKey};
 
 macro_rules! newest_first {
     ($($from:tt)*) => {
@@ -120,33 +120,74 @@ pub(super) fn from_sort_key(open: &Transaction<'_>, lin: i64, sort_key: &SortKey
     Ok(row::numbers(&open.query(sql, values![lin, &sort_key.0[..]])?))
 }
 
-/// The lineages of a listing by activity, and the save numbers of their newest checkpoints.
-pub(super) fn recent(open: &Transaction<'_>, recent: &Recent) -> Result<Vec<(Seq, LineageRow)>> {
+/// Lists lineages with their newest headers and their numbers of checkpoints. The condition selects from the lineages `l` that
+/// have checkpoints. The newest of them has the save number `n.seq`.
+macro_rules! lineages {
+    ($condition:expr, $order:literal) => {
+        concat!(
+            "SELECT ",
+            columns!(),
+            ", l.origin, (SELECT count(*) FROM @checkpoint AS o WHERE o.lin = l.lin)
+             FROM (
+               SELECT l.lin, n.seq FROM @lineage AS l CROSS JOIN LATERAL (
+                 SELECT c.seq FROM @checkpoint AS c WHERE c.lin = l.lin
+                 ORDER BY substr(c.sort_key, 1, 1000) DESC, c.sort_key DESC, c.seq DESC LIMIT 1) AS n
+               WHERE ",
+            $condition,
+            ") AS wanted JOIN @lineage AS l USING (lin) JOIN @checkpoint AS c USING (seq) ORDER BY ",
+            $order
+        )
+    };
+}
+
+fn lineage(row: &Row) -> Result<Lineage> {
+    let HeaderRow { lin, header, .. } = HeaderRow::read(row)?;
+    Ok(Lineage { position: lin, checkpoints: unsigned(row.get(17)), newest: header, origin: row::opt_text(row, 16)? })
+}
+
+/// A page of the lineages whose groups begin with a prefix, the latest first.
+pub(super) fn lineages(
+    open: &Transaction<'_>,
+    contract: ContractId,
+    group_prefix: &str,
+    before: Option<i64>,
+    limit: usize,
+) -> Result<Vec<Lineage>> {
+    const SQL: &str = lineages!(
+        "l.contract = $1 AND substr(l.grp, 1, octet_length($2)) = $2 AND ($3::bigint IS NULL OR l.lin < $3) ORDER BY l.lin DESC LIMIT $4",
+        "l.lin DESC"
+    );
+    open.query(SQL, values![number(contract), group_prefix, before, row::limit(limit)])?.iter().map(lineage).collect()
+}
+
+/// The lineages that were forked from this one, the latest first.
+pub(super) fn forks(open: &Transaction<'_>, lin: i64) -> Result<Vec<Lineage>> {
+    open.query(lineages!("l.origin_lin = $1", "l.lin DESC"), values![lin])?.iter().map(lineage).collect()
+}
+
+/// The lineages of a listing by activity.
+pub(super) fn recent(open: &Transaction<'_>, recent: &Recent) -> Result<Vec<Active>> {
     macro_rules! by_activity {
         ($bound:literal, $order:literal) => {
-            concat!(
-                "SELECT n.seq, l.lin FROM @lineage AS l CROSS JOIN LATERAL (
-                   SELECT c.seq FROM @checkpoint AS c WHERE c.lin = l.lin
-                   ORDER BY substr(c.sort_key, 1, 1000) DESC, c.sort_key DESC, c.seq DESC LIMIT 1) AS n
-                 WHERE l.contract = ANY($1) AND (NOT $2 OR l.name = l.grp) AND position($5 IN l.name) > 0 AND ($3::bigint IS NULL OR n.seq ",
-                $bound,
-                " $3) ORDER BY n.seq ",
-                $order,
-                " LIMIT $4"
+            lineages!(
+                concat!(
+                    "l.contract = ANY($1) AND (NOT $2 OR l.name = l.grp) AND position($5 IN l.name) > 0
+                     AND ($3::bigint IS NULL OR n.seq ",
+                    $bound,
+                    " $3) ORDER BY ",
+                    $order,
+                    " LIMIT $4"
+                ),
+                $order
             )
         };
     }
     let sql = match recent.order {
-        ActivityOrder::LatestFirst => by_activity!("<", "DESC"),
-        ActivityOrder::EarliestFirst => by_activity!(">", "ASC"),
+        ActivityOrder::LatestFirst => by_activity!("<", "seq DESC"),
+        ActivityOrder::EarliestFirst => by_activity!(">", "seq"),
     };
     let contracts: Vec<i16> = recent.contracts.iter().copied().map(number).collect();
     let matching = recent.matching.as_str();
     let given = values![contracts, recent.named_as_group, recent.after, row::limit(recent.limit), matching];
-    let mut found = Vec::new();
-    for row in open.query(sql, given)? {
-        let lineage = lineage::read(open, row.get(1))?;
-        found.extend(lineage.map(|lineage| (row.get(0), lineage)));
-    }
-    Ok(found)
+    open.query(sql, given)?.iter().map(|row| Ok(Active { seq: row.get(0), lineage: lineage(row)? })).collect()
 }

@@ -1,6 +1,6 @@
 //! Answers queries, each from one snapshot.
 
-use super::lineage::{self, LineageRow};
+use super::lineage;
 use super::logs::Logs;
 use super::point::Point;
 use super::retention::PostgresCatalog;
@@ -14,8 +14,8 @@ use crate::backend::logs::{self as log, LogRows, Mark};
 use crate::backend::marks::decode_marks;
 use crate::cache::PayloadCache;
 use crate::error::{Error, Result};
-use crate::query::{Answer, LogRange, Of, Pick, Query, Recent};
-use crate::record::{Active, Checkpoint, ContractId, Lineage, LogPage, Logged, Tuple};
+use crate::query::{Answer, LogRange, Of, Pick, Query};
+use crate::record::{Checkpoint, ContractId, LogPage, Logged, Tuple};
 use crate::retention::preview;
 
 /// Reads from one snapshot of the database.
@@ -49,14 +49,13 @@ impl Reading<'_> {
             }
             Query::Whole { contract, of, prefix } => self.whole(*contract, of, prefix).map(Answer::Checkpoints),
             Query::Lineages { contract, group_prefix, before, limit } => {
-                let before = before.unwrap_or(i64::MAX);
-                self.shown_all(lineage::page(self.open, *contract, group_prefix, before, *limit)?).map(Answer::Lineages)
+                listing::lineages(self.open, *contract, group_prefix, *before, *limit).map(Answer::Lineages)
             }
-            Query::Recent(recent) => self.recent(recent).map(Answer::Recent),
+            Query::Recent(recent) => listing::recent(self.open, recent).map(Answer::Recent),
             Query::Rows(wanted) => rows::rows(self.open, wanted).map(Answer::Rows),
             Query::Feed(feed) => rows::feed(self.open, feed).map(Answer::Feed),
             Query::Forks { contract, lineage } => match lineage::find(self.open, *contract, lineage)? {
-                Some(origin) => self.shown_all(lineage::forks(self.open, origin.lin)?).map(Answer::Lineages),
+                Some(origin) => listing::forks(self.open, origin.lin).map(Answer::Lineages),
                 None => Ok(Answer::Lineages(Vec::new())),
             },
             Query::Log(range) => self.log(range).map(Answer::Log),
@@ -122,31 +121,6 @@ impl Reading<'_> {
 
     fn whole(&self, contract: ContractId, of: &Of, prefix: &[u8]) -> Result<Vec<Checkpoint>> {
         checkpoint::load_all(self.open, self.cache, &listing::oldest(self.open, contract, of, prefix)?)
-    }
-
-    fn recent(&self, wanted: &Recent) -> Result<Vec<Active>> {
-        let mut found = Vec::new();
-        for (seq, row) in listing::recent(self.open, wanted)? {
-            found.extend(self.shown(row)?.map(|lineage| Active { seq, lineage }));
-        }
-        Ok(found)
-    }
-
-    fn shown_all(&self, rows: Vec<LineageRow>) -> Result<Vec<Lineage>> {
-        let mut found = Vec::with_capacity(rows.len());
-        for row in rows {
-            found.extend(self.shown(row)?);
-        }
-        Ok(found)
-    }
-
-    /// A lineage with its newest header and its number of checkpoints, for a listing. Returns `None` if the lineage has
-    /// no checkpoint.
-    fn shown(&self, row: LineageRow) -> Result<Option<Lineage>> {
-        let Some(newest) = row::newest(self.open, row.contract, &row.name)? else { return Ok(None) };
-        let checkpoints = lineage::count(self.open, row.lin)?;
-        let origin = row.origin.map(|(id, _)| id);
-        Ok(Some(Lineage { position: row.lin, checkpoints, newest: newest.header, origin }))
     }
 
     fn log(&self, range: &LogRange) -> Result<Option<LogPage>> {
