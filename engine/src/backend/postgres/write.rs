@@ -18,6 +18,7 @@ use super::row::{self, HeaderRow};
 use super::session::Session;
 use super::transaction::Transaction;
 use super::value::values;
+use super::writes::Claims;
 use super::{listing, writes};
 use crate::backend::batch::Failure;
 use crate::backend::header::flags_and_sum;
@@ -206,7 +207,11 @@ impl Writing<'_> {
             Op::Write { contract, id, writes, replace, encoded } => {
                 writes::add(open, self.call, (*contract, id), writes, *replace, encoded.as_deref());
             }
-            Op::Claim { contract, id, claimed_by } => writes::claim(open, *contract, id, claimed_by),
+            Op::Claim { contract, id, claimed_by } => {
+                let mut claims = Claims::default();
+                claims.add(*contract, id, claimed_by);
+                claims.store(open, values!["", 0_i16, self.call]);
+            }
             Op::Reopen { contract, id } => writes::reopen(open, self.call, *contract, id)?,
             Op::RemoveWrites { contract, prefix } => writes::remove_prefix(open, *contract, prefix),
             Op::KeepLast { contract, lineage, keep, pinned } => {
