@@ -12,7 +12,7 @@ use napi_derive::napi;
 
 use crate::options::NativeOptions;
 use crate::values::thrown;
-use forkpoint_engine::backend::postgres::{self, password};
+use forkpoint_engine::backend::postgres::{self, url};
 use forkpoint_engine::error::{Code, Error, Result};
 use forkpoint_engine::target::Target;
 
@@ -92,7 +92,7 @@ pub fn set_options(target: &mut Target, options: &NativeOptions, passwords: Opti
         migrate.as_deref().map_or(Ok(()), |migrate| url.set_migrate(migrate))?;
         if let Some(passwords) = passwords.cloned() {
             let ask = move |patience| passwords.ask(patience);
-            url.ask = Some(password::Ask(Arc::new(ask)));
+            url.ask = Some(url::Ask(Arc::new(ask)));
         }
         return Ok(());
     }

@@ -35,9 +35,7 @@ impl Reading<'_> {
                 None => Ok(Answer::Count(0)),
             },
             Query::Get { .. } | Query::Newest { .. } | Query::Tuple { .. } => {
-                let point = Point::of(query, self.cache).ok_or_else(Error::poisoned)?;
-                point.ask(self.open);
-                point.answer(self.cache, &self.open.last()?)
+                Point::of(query, self.cache).ok_or_else(Error::poisoned)?.answer(self.open, self.cache)
             }
             Query::Ancestors(walk) => {
                 let get = |id: &str| self.tuple(walk.contract, self.get(walk.contract, id)?);

@@ -130,8 +130,7 @@ impl Transaction<'_> {
     }
 
     fn end(&self) -> Result<Vec<Vec<Row>>> {
-        self.waiting.borrow_mut().push(Statement { text: "COMMIT".into(), values: None });
-        self.ended.set(true);
+        self.end_with_next();
         self.flush()
     }
 }

@@ -3,14 +3,15 @@
 //! The driver parses it. This module refuses what could put a password into a message, and takes out the options that the
 //! driver does not know.
 
+use std::fmt;
 use std::net::IpAddr;
 use std::path::PathBuf;
+use std::sync::Arc;
 use std::time::Duration;
 
 use tokio_postgres::Config;
 use tokio_postgres::config::{Host, TargetSessionAttrs};
 
-use super::password::Ask;
 use crate::error::{Code, Error, Result};
 
 /// How the connection is encrypted, and what of the server's certificate is verified.
@@ -27,6 +28,24 @@ pub enum SslMode {
     /// Encrypts, and verifies who signed the certificate and that it has the name of the host.
     VerifyFull,
 }
+
+/// Asks the user's program for a password. It may wait for as long as the parameter says.
+#[derive(Clone)]
+pub struct Ask(pub Arc<dyn Fn(Duration) -> Result<String> + Send + Sync>);
+
+impl fmt::Debug for Ask {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("…")
+    }
+}
+
+impl PartialEq for Ask {
+    fn eq(&self, other: &Self) -> bool {
+        Arc::ptr_eq(&self.0, &other.0)
+    }
+}
+
+impl Eq for Ask {}
 
 /// A server, or several servers that fail over to each other.
 #[derive(Clone, Debug, PartialEq, Eq)]
