@@ -1,5 +1,6 @@
 //! The backend: each call takes as few round trips as it can, and is tried again while that may help.
 
+use std::cell::{Cell, RefCell};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -28,7 +29,6 @@ use crate::record::Notice;
 use crate::retention::{Prune, Pruned};
 
 /// One connection to a server.
-#[derive(Debug)]
 pub struct Postgres {
     session: Session,
     memory: Memory,
@@ -57,7 +57,7 @@ impl Postgres {
         let hosts = u32::try_from(url.hosts.len()).unwrap_or(u32::MAX);
         let patience = busy_timeout.min(PATIENCE_AT_OPEN.saturating_mul(hosts));
         let session = Session::new(connector, Names::of(url), patience, Arc::clone(&closing))?;
-        let memory = Memory::new(cache);
+        let memory = Memory { cache, heads: RefCell::default(), noted: Cell::new(0) };
         let mut backend = Self { session, memory, notice: None, closing, gave_up: false };
         let server = backend.call(|backend| schema::prepare(&backend.session, url.migrates, options.read_only))?;
         backend.session.set_durability(options.durability, server.commits_early);

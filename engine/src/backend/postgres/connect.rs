@@ -107,7 +107,6 @@ impl Connector {
         })
     }
 
-    /// Returns true if there is more than one host.
     pub(super) fn has_others(&self) -> bool {
         self.hosts.len() > 1
     }

@@ -117,22 +117,14 @@ pub(super) fn store(session: &Session, memory: &Memory, batch: Batch<'_>) -> Res
     }
     let seqs = answers.get(at).map(|rows| row::numbers(rows)).unwrap_or_default();
     if seqs.len() != puts.len() {
-        for unit in units {
-            forget(heads, unit);
+        // Others have written the lineages, so nothing is assumed about them until the next look at the database.
+        for Head { header, .. } in puts.iter().map(|put| &put.head) {
+            heads.doubt(header.contract, &header.lineage);
         }
         return Ok(None);
     }
     learn(cache, heads, puts, &seqs);
     Ok(Some(applied))
-}
-
-/// Others have written the lineages of the unit, so nothing is assumed about them until the next look at the database.
-fn forget(heads: &mut Heads, unit: &Unit) {
-    for op in &unit.ops {
-        if let Op::Put(draft) = op {
-            heads.doubt(draft.header.contract, &draft.header.lineage);
-        }
-    }
 }
 
 /// Remembers what was stored.

@@ -10,7 +10,6 @@ use crate::cache::CachedPayload;
 use crate::codec::plan::Row;
 use crate::record::Seq;
 
-/// Locks lineages by number.
 pub(super) const LOCK: &str = "SELECT lin FROM @lineage WHERE lin = ANY($1) ORDER BY lin FOR NO KEY UPDATE";
 
 /// The text of [`STORE`] and [`STORE_AND_CLAIM`]. `guess` has a row that says whether the guess is right, and `put` the new

@@ -12,7 +12,7 @@ use super::transaction::Transaction;
 use super::value::values;
 use crate::error::{Code, Error, Result};
 use crate::op::{Expect, LogEnd, Op, Unit};
-use crate::record::{ContractId, Seq};
+use crate::record::ContractId;
 
 /// What a batch changes.
 #[derive(Debug, Default)]
@@ -124,15 +124,12 @@ const LOCK: &str = "SELECT l.lin, l.contract, l.name FROM @lineage AS l WHERE l.
          ON k.contract = w.contract AND substr(k.name, 1, octet_length(w.prefix)) = w.prefix)
      ORDER BY l.lin FOR NO KEY UPDATE";
 
-/// What [`lock`] returns.
 pub(super) struct Locked {
     pub(super) lins: HashSet<i64>,
     /// The rows that the batch needs.
     pub(super) known: Known,
     /// The lineages that were made for the batch.
     pub(super) made: BTreeSet<i64>,
-    /// The newest checkpoints of the lineages that the batch needs: save numbers and random numbers.
-    pub(super) newest: Vec<(Name, Option<(Seq, i64)>)>,
 }
 
 /// Locks what the batch changes, and reads the rows that it needs.
@@ -160,7 +157,5 @@ pub(super) fn lock(open: &Transaction<'_>, wanted: &Wanted) -> Result<Locked> {
         return Err(Error::new(Code::Busy, "a lineage has ended meanwhile: try again"));
     }
     let made = made.iter().map(|row| row.get(0)).collect();
-    let place = |row: &tokio_postgres::Row| row.get::<_, Option<Seq>>(0).zip(row.get(3));
-    let newest = lineages.iter().map(|row| ((row.get(19), row.get(14)), place(row))).collect();
-    Ok(Locked { lins, known: Known::new(all(), &rows, &lineages, &seqs)?, made, newest })
+    Ok(Locked { lins, known: Known::new(all(), &rows, &lineages, &seqs)?, made })
 }

@@ -42,7 +42,6 @@ const MOST_LINKS: usize = 1000;
 /// them.
 const MOST_HELD: usize = 32;
 
-/// A payload to store.
 pub(super) struct New<'a> {
     pub(super) seq: Seq,
     pub(super) call: i64,

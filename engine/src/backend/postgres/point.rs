@@ -82,7 +82,6 @@ impl Point {
         Some(Self { contract, statements, values, held, tuple })
     }
 
-    /// Reads the checkpoint.
     pub(super) fn answer(&self, open: &Transaction<'_>, cache: &PayloadCache) -> Result<Answer> {
         let [row, chain, _] = self.statements;
         open.later(row, self.values.clone());

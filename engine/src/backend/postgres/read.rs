@@ -14,8 +14,8 @@ use crate::backend::logs::{self as log, LogRows, Mark};
 use crate::backend::marks::decode_marks;
 use crate::cache::PayloadCache;
 use crate::error::{Error, Result};
-use crate::query::{Answer, LogRange, Of, Pick, Query};
-use crate::record::{Checkpoint, ContractId, LogPage, Logged, Tuple};
+use crate::query::{Answer, LogRange, Pick, Query};
+use crate::record::{ContractId, LogPage, Logged, Tuple};
 use crate::retention::preview;
 
 /// Reads from one snapshot of the database.
@@ -37,15 +37,15 @@ impl Reading<'_> {
             Query::Get { .. } | Query::Newest { .. } | Query::Tuple { .. } => {
                 Point::of(query, self.cache).ok_or_else(Error::poisoned)?.answer(self.open, self.cache)
             }
-            Query::Ancestors(walk) => {
-                let get = |id: &str| self.tuple(walk.contract, self.get(walk.contract, id)?);
-                ancestors::walk(walk, get).map(Answer::Tuples)
-            }
+            Query::Ancestors(walk) => ancestors::walk(walk, |id| self.tuple(walk.contract, id)).map(Answer::Tuples),
             Query::List { contract, of, before, limit } => {
                 let rows = listing::newest(self.open, *contract, of, before.as_ref(), limit.unwrap_or(usize::MAX))?;
                 Ok(Answer::Headers(rows.into_iter().map(|row| row.header).collect()))
             }
-            Query::Whole { contract, of, prefix } => self.whole(*contract, of, prefix).map(Answer::Checkpoints),
+            Query::Whole { contract, of, prefix } => {
+                let rows = listing::oldest(self.open, *contract, of, prefix)?;
+                checkpoint::load_all(self.open, self.cache, &rows).map(Answer::Checkpoints)
+            }
             Query::Lineages { contract, group_prefix, before, limit } => {
                 listing::lineages(self.open, *contract, group_prefix, *before, *limit).map(Answer::Lineages)
             }
@@ -58,7 +58,12 @@ impl Reading<'_> {
             },
             Query::Log(range) => self.log(range).map(Answer::Log),
             Query::Logged { contract, pick, log } => {
-                let Some(checkpoint) = self.pick(*contract, pick)? else { return Ok(Answer::Logged(None)) };
+                let row = match pick {
+                    Pick::Id(id) => row::by_id(self.open, *contract, id)?,
+                    Pick::Newest(lineage) => row::newest(self.open, *contract, lineage)?,
+                };
+                let Some(row) = row else { return Ok(Answer::Logged(None)) };
+                let checkpoint = checkpoint::load(self.open, self.cache, row)?;
                 let header = &checkpoint.header;
                 let page = self.log(&LogRange::kept(*contract, &header.lineage, log, &header.id))?;
                 let records = page.unwrap_or_default().records;
@@ -95,30 +100,11 @@ impl Reading<'_> {
         }
     }
 
-    fn get(&self, contract: ContractId, id: &str) -> Result<Option<Checkpoint>> {
-        let row = row::by_id(self.open, contract, id)?;
-        row.map(|row| checkpoint::load(self.open, self.cache, row)).transpose()
-    }
-
-    fn pick(&self, contract: ContractId, pick: &Pick) -> Result<Option<Checkpoint>> {
-        match pick {
-            Pick::Id(id) => self.get(contract, id),
-            Pick::Newest(lineage) => {
-                let row = row::newest(self.open, contract, lineage)?;
-                row.map(|row| checkpoint::load(self.open, self.cache, row)).transpose()
-            }
-        }
-    }
-
-    /// Converts a checkpoint to a tuple: adds the pending writes of the checkpoint.
-    fn tuple(&self, contract: ContractId, checkpoint: Option<Checkpoint>) -> Result<Option<Tuple>> {
-        let Some(checkpoint) = checkpoint else { return Ok(None) };
-        let writes = writes::of(self.open, contract, &checkpoint.header.id)?;
-        Ok(Some(Tuple { checkpoint, writes }))
-    }
-
-    fn whole(&self, contract: ContractId, of: &Of, prefix: &[u8]) -> Result<Vec<Checkpoint>> {
-        checkpoint::load_all(self.open, self.cache, &listing::oldest(self.open, contract, of, prefix)?)
+    /// A checkpoint with its pending writes.
+    fn tuple(&self, contract: ContractId, id: &str) -> Result<Option<Tuple>> {
+        let Some(row) = row::by_id(self.open, contract, id)? else { return Ok(None) };
+        let checkpoint = checkpoint::load(self.open, self.cache, row)?;
+        Ok(Some(Tuple { checkpoint, writes: writes::of(self.open, contract, id)? }))
     }
 
     fn log(&self, range: &LogRange) -> Result<Option<LogPage>> {

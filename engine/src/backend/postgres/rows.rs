@@ -10,7 +10,6 @@ use crate::error::Result;
 use crate::query::{Feed, RowOrder, Rows};
 use crate::record::{FeedPage, FeedWait, Listed, RowPage, RowSums, Seq, SortKey};
 
-/// The checkpoints of a lineage.
 struct Of<'a> {
     open: &'a Transaction<'a>,
     lineage: &'a LineageRow,
@@ -23,7 +22,6 @@ macro_rules! sized {
     };
 }
 
-/// The checkpoints of a lineage with their sizes.
 macro_rules! of_lineage {
     () => {
         " FROM @checkpoint AS c LEFT JOIN @lineage AS l USING (lin) LEFT JOIN @payload AS p ON p.seq = c.seq WHERE c.lin = $1 "

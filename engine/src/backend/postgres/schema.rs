@@ -123,12 +123,6 @@ struct Found {
     others: bool,
 }
 
-/// The statements that make the tables, for people who run them with another role.
-pub(super) fn script(names: &Names) -> String {
-    let statements = format!("CREATE SCHEMA IF NOT EXISTS @@;{TABLES}");
-    statements.trim_end().split_inclusive(';').map(|statement| names.fill(statement) + "\n").collect()
-}
-
 /// Makes the tables if they are missing, unless `migrates` is false, or the database is only looked at.
 ///
 /// # Errors
@@ -200,7 +194,6 @@ impl Found {
     }
 }
 
-/// Checks the version of the tables.
 fn is_usable(session: &Session) -> Result<()> {
     let names = session.names();
     let found = session.query("SELECT name, value FROM @setting", values![])?;
@@ -226,7 +219,9 @@ fn unsupported(names: &Names, why: &str) -> Error {
 /// `INVALID_ARGUMENT` if a name is not valid.
 pub fn schema_script(schema: Option<&str>, prefix: Option<&str>) -> Result<String> {
     let mut url = Url::parse("//localhost")?;
-    schema.map_or(Ok(()), |schema| url.set_schema(schema))?;
-    prefix.map_or(Ok(()), |prefix| url.set_prefix(prefix))?;
-    Ok(script(&Names::of(&url)))
+    schema.map_or(Ok(()), |schema| url.set("schema", schema))?;
+    prefix.map_or(Ok(()), |prefix| url.set("prefix", prefix))?;
+    let names = Names::of(&url);
+    let statements = format!("CREATE SCHEMA IF NOT EXISTS @@;{TABLES}");
+    Ok(statements.trim_end().split_inclusive(';').map(|statement| names.fill(statement) + "\n").collect())
 }

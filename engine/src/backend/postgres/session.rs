@@ -83,12 +83,6 @@ pub(super) struct Session {
     closing_since: Cell<Option<Instant>>,
 }
 
-impl std::fmt::Debug for Session {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Session").field("names", &self.names).finish_non_exhaustive()
-    }
-}
-
 impl Session {
     pub(super) fn new(
         connector: Arc<Connector>,
@@ -121,7 +115,6 @@ impl Session {
         &self.names
     }
 
-    /// Sets how long one call may take.
     pub(super) fn set_patience(&self, patience: Duration) {
         self.patience.set(patience);
     }

@@ -108,7 +108,6 @@ impl Transaction<'_> {
         self.ending.set(true);
     }
 
-    /// The number of statements that wait.
     pub(super) fn count(&self) -> usize {
         self.waiting.borrow().len()
     }

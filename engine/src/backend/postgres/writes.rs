@@ -27,7 +27,6 @@ fn sum(contract: ContractId, id: &str, task: &str, replaces: bool) -> i64 {
     Sum::new().int(contract.0.into()).text(id).text(task).int(replaces.into()).finish()
 }
 
-/// The checksum of a claim.
 fn claim_sum(contract: ContractId, id: &str, claimed_by: &str) -> i64 {
     Sum::new().text("claim").int(contract.0.into()).text(id).text(claimed_by).finish()
 }
