@@ -62,7 +62,7 @@ impl Postgres {
         let server = backend.call(|backend| schema::prepare(&backend.session, url.migrates, options.read_only))?;
         backend.session.set_durability(options.durability, server.commits_early);
         backend.notice = notice(url, options, &server);
-        backend.session.set_patience(busy_timeout);
+        backend.session.patience.set(busy_timeout);
         Ok(backend)
     }
 

@@ -12,7 +12,7 @@ use super::batch::{Batch, Memory};
 use super::guess_rows::{LOCK, Put, STORE, STORE_AND_CLAIM, columns};
 use super::heads::{Head, Heads};
 use super::key::{self, Name, number};
-use super::payloads::{length, tip};
+use super::payloads::tip;
 use super::row;
 use super::session::Session;
 use super::transaction::Transaction;
@@ -20,6 +20,7 @@ use super::value::values;
 use super::writes::{Claims, Rows};
 use crate::backend::header::flags_and_sum;
 use crate::backend::inherit::resolve_from_parent;
+use crate::backend::number::signed;
 use crate::cache::{CachedPayload, NewEntry, PayloadCache};
 use crate::codec::frame;
 use crate::codec::plan::{Base, Effort, plan};
@@ -242,7 +243,7 @@ impl Guess<'_> {
         if row.body.len() > LARGEST {
             return Err(NoGuess);
         }
-        let place = -(length(self.puts.len()) + 1);
+        let place = -(signed(self.puts.len() as u64) + 1);
         let base = Base { key: row.key(place), depth: row.depth, budget: row.budget };
         let (flags, sum) = flags_and_sum(self.call, header, None);
         let mut known = header.clone();

@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 
 use super::heads::Head;
 use super::key::number;
-use super::payloads::length;
 use super::value::{Value, values};
+use crate::backend::number::signed;
 use crate::cache::CachedPayload;
 use crate::codec::plan::Row;
 use crate::record::Seq;
@@ -101,7 +101,7 @@ pub(super) fn columns(heads: &BTreeMap<i64, (Seq, i64)>, puts: &[Put], call: i64
         each(puts, |put| put.row.base.unwrap_or(0)),
         each(puts, |put| put.row.depth),
         each(puts, |put| put.row.budget),
-        each(puts, |put| length(put.payload.raw.len())),
+        each(puts, |put| signed(put.payload.raw.len() as u64)),
         each(puts, |put| put.row.body.to_vec()),
         call,
         heads.values().map(|(_, call)| *call).collect::<Vec<_>>(),

@@ -11,29 +11,28 @@ use crate::error::Result;
 use crate::query::{ActivityOrder, Of, Recent};
 use crate::record::{Active, ContractId, Lineage, Seq, SortKey};
 
-macro_rules! newest_first {
-    ($($from:tt)*) => {
-        concat!(
-            "SELECT ",
-            columns!(),
-            " FROM ",
-            $($from)*,
-            " AND ($1::bytea IS NULL OR c.sort_key < $1)
-             ORDER BY substr(c.sort_key, 1, 1000) DESC, c.sort_key DESC, c.seq DESC LIMIT $2"
-        )
-    };
-}
-
-macro_rules! oldest_first {
-    ($($from:tt)*) => {
-        concat!(
-            "SELECT ",
-            columns_with_sum!(),
-            " FROM ",
-            $($from)*,
-            " AND substr(c.sort_key, 1, octet_length($1::bytea)) = $1 AND $2::bigint IS NULL
-             ORDER BY substr(c.sort_key, 1, 1000), c.sort_key, c.seq"
-        )
+/// The statements of a listing: the newest first with a sort key below `$1`, and the oldest first with sort keys that begin with
+/// `$1` and with the checksums of their payloads.
+macro_rules! both_orders {
+    ($from:expr) => {
+        [
+            concat!(
+                "SELECT ",
+                columns!(),
+                " FROM ",
+                $from,
+                " AND ($1::bytea IS NULL OR c.sort_key < $1)
+                 ORDER BY substr(c.sort_key, 1, 1000) DESC, c.sort_key DESC, c.seq DESC LIMIT $2"
+            ),
+            concat!(
+                "SELECT ",
+                columns_with_sum!(),
+                " FROM ",
+                $from,
+                " AND substr(c.sort_key, 1, octet_length($1::bytea)) = $1 AND $2::bigint IS NULL
+                 ORDER BY substr(c.sort_key, 1, 1000), c.sort_key, c.seq"
+            ),
+        ]
     };
 }
 
@@ -65,6 +64,26 @@ macro_rules! of_both {
     };
 }
 
+fn statements(of: &Of) -> [&'static str; 2] {
+    match of {
+        Of::Contract => both_orders!(of_contract!()),
+        Of::Lineage(_) => both_orders!(of_lineage!()),
+        Of::Lineages(_) => both_orders!(of_lineages!()),
+        Of::Group(_) => both_orders!(of_group!()),
+        Of::LineageInGroup { .. } => both_orders!(of_both!()),
+    }
+}
+
+fn parameters(contract: ContractId, of: &Of, bound: Value, limit: Value) -> Vec<Value> {
+    let mut given = vec![bound, limit, number(contract).into()];
+    match of {
+        Of::Contract => {}
+        Of::Lineage(name) | Of::Lineages(name) | Of::Group(name) => given.push(name.into()),
+        Of::LineageInGroup { lineage, group } => given.extend([lineage.into(), group.into()]),
+    }
+    given
+}
+
 /// The rows of a listing, the newest first, with a sort key below `before`.
 pub(super) fn newest(
     open: &Transaction<'_>,
@@ -73,45 +92,17 @@ pub(super) fn newest(
     before: Option<&SortKey>,
     limit: usize,
 ) -> Result<Vec<HeaderRow>> {
-    let sql = match of {
-        Of::Contract => newest_first!(of_contract!()),
-        Of::Lineage(_) => newest_first!(of_lineage!()),
-        Of::Lineages(_) => newest_first!(of_lineages!()),
-        Of::Group(_) => newest_first!(of_group!()),
-        Of::LineageInGroup { .. } => newest_first!(of_both!()),
-    };
-    let found = rows(open, sql, contract, of, before.map(|before| &before.0[..]).into(), row::limit(limit))?;
+    let [newest_first, _] = statements(of);
+    let before = before.map(|before| &before.0[..]).into();
+    let found = open.query(newest_first, parameters(contract, of, before, row::limit(limit)))?;
     found.iter().map(HeaderRow::read).collect()
 }
 
 /// The rows of a listing whose sort keys begin with `prefix`, the oldest first, with the checksums of their payloads.
 pub(super) fn oldest(open: &Transaction<'_>, contract: ContractId, of: &Of, prefix: &[u8]) -> Result<Vec<HeaderRow>> {
-    let sql = match of {
-        Of::Contract => oldest_first!(of_contract!()),
-        Of::Lineage(_) => oldest_first!(of_lineage!()),
-        Of::Lineages(_) => oldest_first!(of_lineages!()),
-        Of::Group(_) => oldest_first!(of_group!()),
-        Of::LineageInGroup { .. } => oldest_first!(of_both!()),
-    };
-    let found = rows(open, sql, contract, of, prefix.into(), row::limit(usize::MAX))?;
+    let [_, oldest_first] = statements(of);
+    let found = open.query(oldest_first, parameters(contract, of, prefix.into(), row::limit(usize::MAX)))?;
     found.iter().map(HeaderRow::read_with_sum).collect()
-}
-
-fn rows(
-    open: &Transaction<'_>,
-    sql: &'static str,
-    contract: ContractId,
-    of: &Of,
-    bound: Value,
-    limit: Value,
-) -> Result<Vec<Row>> {
-    let mut given = vec![bound, limit, number(contract).into()];
-    match of {
-        Of::Contract => {}
-        Of::Lineage(name) | Of::Lineages(name) | Of::Group(name) => given.push(name.into()),
-        Of::LineageInGroup { lineage, group } => given.extend([lineage.into(), group.into()]),
-    }
-    open.query(sql, given)
 }
 
 /// The save numbers of a lineage's checkpoints whose sort key is equal to or greater than `sort_key`.

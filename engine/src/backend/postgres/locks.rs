@@ -9,7 +9,7 @@ use std::collections::{BTreeSet, HashSet};
 use super::key::{Name, name};
 use super::known::{Known, LINEAGES, ROWS, SEQS};
 use super::transaction::Transaction;
-use super::value::values;
+use super::value::{Value, values};
 use crate::error::{Code, Error, Result};
 use crate::op::{Expect, LogEnd, Op, Unit};
 use crate::record::ContractId;
@@ -102,8 +102,9 @@ impl Wanted {
     }
 }
 
-fn columns(names: impl IntoIterator<Item = Name>) -> (Vec<i16>, Vec<Vec<u8>>) {
-    names.into_iter().unzip()
+fn columns<'a>(names: impl IntoIterator<Item = &'a Name>) -> Vec<Value> {
+    let (contracts, names): (Vec<i16>, Vec<Vec<u8>>) = names.into_iter().cloned().unzip();
+    values![contracts, names]
 }
 
 const MAKE: &str = "INSERT INTO @lineage (lin, contract, name, grp, age_offset)
@@ -134,17 +135,12 @@ pub(super) struct Locked {
 
 /// Locks what the batch changes, and reads the rows that it needs.
 pub(super) fn lock(open: &Transaction<'_>, wanted: &Wanted) -> Result<Locked> {
-    let made = columns(wanted.made.iter().cloned());
-    let known = columns(wanted.known.iter().cloned());
-    let ids = columns(wanted.ids.iter().cloned());
-    let prefixes = columns(wanted.prefixes.iter().cloned());
-    let all = || wanted.ids.union(&wanted.read).cloned();
-    let read = columns(all());
-    open.later(MAKE, values![made.0, made.1]);
-    open.later(LOCK, values![known.0.clone(), known.1.clone(), ids.0, ids.1, prefixes.0, prefixes.1]);
+    let locked = [columns(&wanted.known), columns(&wanted.ids), columns(&wanted.prefixes)];
+    open.later(MAKE, columns(&wanted.made));
+    open.later(LOCK, locked.into_iter().flatten().collect());
     // These statements see what was committed before the locks were given.
-    open.later(ROWS, values![read.0, read.1]);
-    open.later(LINEAGES, values![known.0, known.1]);
+    open.later(ROWS, columns(wanted.ids.union(&wanted.read)));
+    open.later(LINEAGES, columns(&wanted.known));
     open.later(SEQS, values![wanted.puts]);
     let [made, locked, rows, lineages, seqs] = open.last::<5>()?;
     let lins: HashSet<i64> = locked.iter().map(|row| row.get(0)).collect();
@@ -157,5 +153,5 @@ pub(super) fn lock(open: &Transaction<'_>, wanted: &Wanted) -> Result<Locked> {
         return Err(Error::new(Code::Busy, "a lineage has ended meanwhile: try again"));
     }
     let made = made.iter().map(|row| row.get(0)).collect();
-    Ok(Locked { lins, known: Known::new(all(), &rows, &lineages, &seqs)?, made })
+    Ok(Locked { lins, known: Known::new(wanted.ids.union(&wanted.read).cloned(), &rows, &lineages, &seqs)?, made })
 }

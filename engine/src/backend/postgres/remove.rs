@@ -10,6 +10,7 @@ use super::value::values;
 use super::write::Writing;
 use crate::backend::logs::{self as log, Mark};
 use crate::backend::marks::decode_marks;
+use crate::backend::rebase;
 use crate::error::Result;
 use crate::op::Op;
 use crate::record::{ContractId, Seq};
@@ -74,7 +75,7 @@ impl Writing<'_> {
         if victims.is_empty() {
             return Ok((0, Vec::new()));
         }
-        let bytes = self.payloads.remove(victims)?;
+        let bytes = rebase::remove(&mut self.payloads, victims)?;
         let gone = self
             .open
             .query("DELETE FROM @checkpoint WHERE seq = ANY($1) RETURNING seq, lin, logs", values![victims.to_vec()])?;

@@ -66,7 +66,7 @@ pub(super) struct Session {
     used: Cell<Instant>,
     /// True if the state of the connection is not known any more.
     pub(super) broken: Cell<bool>,
-    names: Names,
+    pub(super) names: Names,
     /// The statements with the names of the tables filled in, by the address of the template.
     texts: RefCell<HashMap<(usize, usize), Arc<str>>>,
     durability: Cell<Durability>,
@@ -74,7 +74,7 @@ pub(super) struct Session {
     /// yet, because the store is being opened.
     commits_early: Cell<Option<bool>>,
     /// How long one call may take.
-    patience: Cell<Duration>,
+    pub(super) patience: Cell<Duration>,
     /// When the current call began.
     begun: Cell<Instant>,
     /// Set when the store is being closed.
@@ -109,14 +109,6 @@ impl Session {
             closing,
             closing_since: Cell::new(None),
         })
-    }
-
-    pub(super) fn names(&self) -> &Names {
-        &self.names
-    }
-
-    pub(super) fn set_patience(&self, patience: Duration) {
-        self.patience.set(patience);
     }
 
     /// Sets what commits must survive. `commits_early` is the setting of the current connection.

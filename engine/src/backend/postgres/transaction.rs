@@ -118,17 +118,13 @@ impl Transaction<'_> {
     ///
     /// If the connection is lost meanwhile, the outcome is unknown. If there was no connection, nothing was sent.
     pub(super) fn commit(self) -> Result<Vec<Vec<Row>>> {
-        self.end().map_err(|error| {
+        self.finish().map_err(|error| {
             if self.sent.get() && self.session.broken.get() { error.with_outcome_unknown() } else { error }
         })
     }
 
     /// Sends the statements that wait and ends a transaction that changes nothing. Returns the rows of each statement.
-    pub(super) fn finish(self) -> Result<Vec<Vec<Row>>> {
-        self.end()
-    }
-
-    fn end(&self) -> Result<Vec<Vec<Row>>> {
+    pub(super) fn finish(&self) -> Result<Vec<Vec<Row>>> {
         self.end_with_next();
         self.flush()
     }

@@ -122,7 +122,7 @@ impl Writing<'_> {
                 removals => self.remove(removals)?,
             }
         }
-        applied.stored_bytes = self.payloads.take_stored_bytes();
+        applied.stored_bytes = self.payloads.stored_bytes.take();
         Ok(applied)
     }
 
