@@ -13,13 +13,16 @@ use crate::check::{About, Finding};
 use crate::error::Result;
 use crate::record::ContractId;
 
+/// Checks a row. Returns its key.
+type CheckRow = fn(&Row) -> Result<(After, Vec<Finding>)>;
+
 /// Checks at most about `limit` rows, beginning after the key `after`.
 pub(super) fn page(open: &Transaction<'_>, table: LogTable, after: After, limit: i64) -> Result<Checked> {
-    let (sql, check): (&'static str, fn(&Row) -> Result<(After, Vec<Finding>)>) = match table {
+    let (sql, check): (&'static str, CheckRow) = match table {
         LogTable::Records => (RECORDS, record),
         LogTable::Branches => (BRANCHES, branch),
         LogTable::Logs => (HEADS, head),
-        LogTable::Marks => (MARKS, mark),
+        LogTable::Marks => (MARKS, |row| Ok(mark(row))),
     };
     let mut checked = Checked::default();
     for row in open.query(sql, values![after[0], after[1], limit])? {
@@ -75,7 +78,9 @@ fn branch(row: &Row) -> Result<(After, Vec<Finding>)> {
     if let Some(Branch { contract, parent }) = found {
         findings.extend(parent.and_then(|end| lacks(row, 5, end, &format!("branch {id}"))));
         findings.extend(of_branch(id, row.get(3), (row.get(7), row.get(8), row.get(9)), row.get(10)));
-        findings.iter_mut().for_each(|finding| finding.contract = Some(contract));
+        for finding in &mut findings {
+            finding.contract = Some(contract);
+        }
     }
     Ok(([id, 0, 0], findings))
 }
@@ -118,9 +123,9 @@ const MARKS: &str = "SELECT m.branch, m.length, m.seq, c.logs FROM
     JOIN @log_mark AS m USING (branch, length) LEFT JOIN @checkpoint AS c ON c.seq = m.seq
     ORDER BY m.branch, m.length, m.seq";
 
-fn mark(row: &Row) -> Result<(After, Vec<Finding>)> {
+fn mark(row: &Row) -> (After, Vec<Finding>) {
     let (branch, length): (i64, i64) = (row.get(0), row.get(1));
-    Ok(([branch, length, 0], Vec::from_iter(of_mark(branch, length, row.get(3)))))
+    ([branch, length, 0], Vec::from_iter(of_mark(branch, length, row.get(3))))
 }
 
 /// Checks the marks of a checkpoint: what they name is there, and is held for the checkpoint.

@@ -112,10 +112,15 @@ pub(super) struct Server {
     pub(super) is_durable: bool,
     /// True if the role's commits are acknowledged before the server, or one of its synchronous replicas, has synced them.
     pub(super) commits_early: bool,
-    has_schema: bool,
-    has_settings: bool,
+}
+
+/// What the database has of the schema.
+struct Found {
+    server: Server,
+    schema: bool,
+    settings: bool,
     /// True if the schema has tables of any kind.
-    has_tables: bool,
+    others: bool,
 }
 
 /// Makes the tables if they are missing, unless `migrates` is false, or the database is only looked at.
@@ -125,10 +130,10 @@ pub(super) struct Server {
 /// `NOT_FOUND` if the tables are missing in a database that is only looked at. `UNSUPPORTED` if the schema is of a newer version, or if it is another program's, or if the server is too old.
 pub(super) fn prepare(session: &Session, migrates: bool, read_only: bool) -> Result<Server> {
     let names = &session.names;
-    let server = Server::read(session, &session.query(LOOK, looked_for(names))?)?;
-    if server.has_settings {
+    let found = Found::read(session, &session.query(LOOK, looked_for(names))?)?;
+    if found.settings {
         is_usable(session)?;
-        return Ok(server);
+        return Ok(found.server);
     }
     if read_only {
         let message =
@@ -147,22 +152,22 @@ pub(super) fn prepare(session: &Session, migrates: bool, read_only: bool) -> Res
     open.script(&format!("SELECT pg_advisory_xact_lock(hashtext('forkpoint {}'))", names.schema));
     // Another worker may have made the tables meanwhile.
     let rows = open.query(LOOK, looked_for(names))?;
-    let now = Server::read(session, &rows)?;
-    if !now.has_settings {
-        if now.has_tables && names.prefix.is_empty() {
+    let now = Found::read(session, &rows)?;
+    if !now.settings {
+        if now.others && names.prefix.is_empty() {
             return Err(unsupported(
                 names,
                 "it has tables of another program: give another \"schema\", or a \"prefix\"",
             ));
         }
-        if !now.has_schema {
+        if !now.schema {
             open.script(&names.fill("CREATE SCHEMA @@"));
         }
         open.script(&names.fill(TABLES));
     }
     open.finish()?;
     is_usable(session)?;
-    Ok(server)
+    Ok(found.server)
 }
 
 /// Parameters: the names of the schema and of the table of settings.
@@ -175,7 +180,7 @@ fn looked_for(names: &Names) -> Vec<Value> {
     vec![Value::Text(format!("\"{}\"", names.schema)), Value::Text(names.table("setting"))]
 }
 
-impl Server {
+impl Found {
     fn read(session: &Session, rows: &[Row]) -> Result<Self> {
         let Some(row) = rows.first() else { return Err(session.lost()) };
         let version = row.get::<_, i32>(0) / 10_000;
@@ -184,13 +189,8 @@ impl Server {
                 format!("the Postgres server has version {version}: Forkpoint needs version {OLDEST_SERVER} or later");
             return Err(Error::new(Code::Unsupported, message).lasting());
         }
-        Ok(Self {
-            is_durable: row.get(1),
-            commits_early: row.get(2),
-            has_schema: row.get(3),
-            has_settings: row.get(4),
-            has_tables: row.get(5),
-        })
+        let server = Server { is_durable: row.get(1), commits_early: row.get(2) };
+        Ok(Self { server, schema: row.get(3), settings: row.get(4), others: row.get(5) })
     }
 }
 
