@@ -12,7 +12,7 @@ use napi_derive::napi;
 
 use crate::options::NativeOptions;
 use crate::values::thrown;
-use forkpoint_engine::backend::postgres::{self, password};
+use forkpoint_engine::backend::postgres::{self, url};
 use forkpoint_engine::error::{Code, Error, Result};
 use forkpoint_engine::target::Target;
 
@@ -87,12 +87,12 @@ impl Passwords {
 pub fn set_options(target: &mut Target, options: &NativeOptions, passwords: Option<&Passwords>) -> Result<()> {
     let NativeOptions { schema, prefix, migrate, .. } = options;
     if let Target::Postgres(url) = target {
-        schema.as_deref().map_or(Ok(()), |schema| url.set_schema(schema))?;
-        prefix.as_deref().map_or(Ok(()), |prefix| url.set_prefix(prefix))?;
-        migrate.as_deref().map_or(Ok(()), |migrate| url.set_migrate(migrate))?;
+        for (key, given) in [("schema", schema), ("prefix", prefix), ("migrate", migrate)] {
+            given.as_deref().map_or(Ok(()), |value| url.set(key, value))?;
+        }
         if let Some(passwords) = passwords.cloned() {
             let ask = move |patience| passwords.ask(patience);
-            url.ask = Some(password::Ask(Arc::new(ask)));
+            url.ask = Some(url::Ask(Arc::new(ask)));
         }
         return Ok(());
     }

@@ -57,8 +57,8 @@ fn text_files(durability: Durability) -> Place {
 
 #[cfg(all(feature = "postgres", unix))]
 fn server() -> Option<Place> {
-    let options = common::postgres::server()?.options();
-    Some(Place { open: Box::new(move || Box::new(Postgres::open(&options).unwrap())), _folder: None })
+    let (url, options) = common::postgres::server()?.options();
+    Some(Place { open: Box::new(move || Box::new(Postgres::open(&url, &options).unwrap())), _folder: None })
 }
 
 /// Makes one test for each kind of backend and each behaviour.

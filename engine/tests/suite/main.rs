@@ -14,6 +14,8 @@ mod graph;
 mod import;
 mod jsonl;
 mod model;
+#[cfg(feature = "postgres")]
+mod postgres;
 mod read_only;
 mod retention;
 mod sqlite;

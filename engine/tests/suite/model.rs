@@ -1359,9 +1359,9 @@ proptest! {
     #[test]
     fn a_server_answers_as_the_model(steps in steps()) {
         if let Some(server) = common::postgres::server() {
-            let options = server.options();
+            let (url, options) = server.options();
             // A fork copies the records of its source.
-            check_from(Model::default(), Records::Any, &steps, || Some(Box::new(Postgres::open(&options).unwrap())))?;
+            check_from(Model::default(), Records::Any, &steps, || Some(Box::new(Postgres::open(&url, &options).unwrap())))?;
         }
     }
 

@@ -1,5 +1,6 @@
 //! The backend: each call takes as few round trips as it can, and is tried again while that may help.
 
+use std::cell::{Cell, RefCell};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -7,7 +8,6 @@ use super::batch::{Batch, Memory, Sent};
 use super::connect::Connector;
 use super::error::worth_another_try;
 use super::names::Names;
-use super::options::Options;
 use super::point::{self, Point};
 use super::read::Reading;
 use super::schema::{self, Server};
@@ -23,13 +23,12 @@ use crate::cache::PayloadCache;
 use crate::deadline::Deadline;
 use crate::error::{Code, Error, Result};
 use crate::op::{Applied, Unit};
-use crate::options::{Durability, Options as StoreOptions};
+use crate::options::{Durability, Options};
 use crate::query::{Answer, Query};
 use crate::record::Notice;
 use crate::retention::{Prune, Pruned};
 
 /// One connection to a server.
-#[derive(Debug)]
 pub struct Postgres {
     session: Session,
     memory: Memory,
@@ -46,24 +45,24 @@ const PATIENCE_AT_OPEN: Duration = Duration::from_secs(5);
 
 impl Postgres {
     /// Connects to the server, and makes the tables if they are missing.
-    pub fn open(options: &Options) -> Result<Self> {
-        Self::open_with(options, PayloadCache::new(options.cache_bytes), Arc::default())
+    pub fn open(url: &Url, options: &Options) -> Result<Self> {
+        Self::open_with(url, options, PayloadCache::new(options.cache_bytes), Arc::default())
     }
 
     /// Connects to the server with a payload cache that other connections to the same tables share. `closing` is set when
     /// the store is being closed.
-    fn open_with(options: &Options, cache: PayloadCache, closing: Arc<Deadline>) -> Result<Self> {
-        let connector = Arc::new(Connector::new(&options.url)?);
-        let hosts = u32::try_from(options.url.hosts.len()).unwrap_or(u32::MAX);
-        let patience = options.busy_timeout.min(PATIENCE_AT_OPEN.saturating_mul(hosts));
-        let session = Session::new(connector, Names::of(&options.url), patience, Arc::clone(&closing))?;
-        let memory = Memory::new(cache);
+    fn open_with(url: &Url, options: &Options, cache: PayloadCache, closing: Arc<Deadline>) -> Result<Self> {
+        let connector = Arc::new(Connector::new(url)?);
+        let busy_timeout = closing.limit(options.busy_timeout);
+        let hosts = u32::try_from(url.hosts.len()).unwrap_or(u32::MAX);
+        let patience = busy_timeout.min(PATIENCE_AT_OPEN.saturating_mul(hosts));
+        let session = Session::new(connector, Names::of(url), patience, Arc::clone(&closing))?;
+        let memory = Memory { cache, heads: RefCell::default(), noted: Cell::new(0) };
         let mut backend = Self { session, memory, notice: None, closing, gave_up: false };
-        let server =
-            backend.call(|backend| schema::prepare(&backend.session, options.url.migrates, options.read_only))?;
+        let server = backend.call(|backend| schema::prepare(&backend.session, url.migrates, options.read_only))?;
         backend.session.set_durability(options.durability, server.commits_early);
-        backend.notice = notice(options, &server);
-        backend.session.set_patience(options.busy_timeout);
+        backend.notice = notice(url, options, &server);
+        backend.session.patience.set(busy_timeout);
         Ok(backend)
     }
 
@@ -132,15 +131,15 @@ fn spread(time: Duration) -> Duration {
 }
 
 /// What the user should know about the server.
-fn notice(options: &Options, server: &Server) -> Option<Notice> {
-    let place = options.url.place();
+fn notice(url: &Url, options: &Options, server: &Server) -> Option<Notice> {
+    let place = url.place();
     if options.durability == Durability::Full && !server.is_durable {
         let message = format!(
             "{place} has fsync or full_page_writes off: a crash of its machine may lose or damage what was saved; turn them on"
         );
         return Some(Notice { code: "FORKPOINT_SERVER_NOT_DURABLE", message });
     }
-    if !options.url.is_local() && matches!(options.url.ssl(), SslMode::Require | SslMode::Prefer) {
+    if !url.is_local() && matches!(url.ssl(), SslMode::Require | SslMode::Prefer) {
         let message = format!(
             "the certificate of {place} is not checked, so another machine could pretend to be it: use sslmode=verify-full"
         );
@@ -156,17 +155,16 @@ impl Backend for Postgres {
 
     fn answer(&mut self, query: &Query) -> Result<Answer> {
         self.call(|backend| {
-            if let Some(point) = Point::of(query, &backend.memory.cache) {
-                return point::answer(&backend.session, &backend.memory.cache, &point);
-            }
             let open = Transaction::read(&backend.session);
+            if Point::is(query) {
+                open.end_with_next();
+            }
             Reading { open: &open, cache: &backend.memory.cache }.answer(query)
         })
     }
 
     fn answer_all(&mut self, queries: &[Query], tell: &mut dyn FnMut(Result<Answer>)) {
-        let is_point = |query: &Query| matches!(query, Query::Get { .. } | Query::Newest { .. } | Query::Tuple { .. });
-        for queries in queries.chunk_by(|a, b| is_point(a) && is_point(b)) {
+        for queries in queries.chunk_by(|a, b| Point::is(a) && Point::is(b)) {
             if queries.len() == 1 {
                 tell(self.answer(&queries[0]));
                 continue;
@@ -189,12 +187,8 @@ impl Backend for Postgres {
 
     fn vacuum(&mut self) -> Result<()> {
         self.call(|backend| {
-            for table in
-                ["batch", "lineage", "checkpoint", "payload", "write", "log", "log_branch", "record", "log_mark"]
-            {
-                backend.session.run(&format!("VACUUM @{table}"))?;
-            }
-            Ok(())
+            let text = "VACUUM @batch, @lineage, @checkpoint, @payload, @write, @log, @log_branch, @record, @log_mark";
+            backend.session.run(text)
         })
     }
 
@@ -208,20 +202,12 @@ impl Backend for Postgres {
 }
 
 /// What a store needs to use a server.
-pub(crate) fn opener(url: &Url, options: &StoreOptions, deadline: &Arc<Deadline>) -> Opener {
-    let postgres = Options {
-        durability: options.durability,
-        busy_timeout: options.busy_timeout,
-        cache_bytes: options.cache_bytes,
-        read_only: options.read_only,
-        ..Options::new(url.clone())
-    };
-    let cache = PayloadCache::new(postgres.cache_bytes);
+pub(crate) fn opener(url: &Url, options: &Options, deadline: &Arc<Deadline>) -> Opener {
+    let cache = PayloadCache::new(options.cache_bytes);
     let pre_encoder = Arc::new(PreEncoder::new(cache.clone()));
-    let deadline = Arc::clone(deadline);
+    let (url, options, deadline) = (url.clone(), options.clone(), Arc::clone(deadline));
     let open = move || {
-        let postgres = Options { busy_timeout: deadline.limit(postgres.busy_timeout), ..postgres.clone() };
-        let backend = Postgres::open_with(&postgres, cache.clone(), Arc::clone(&deadline))?;
+        let backend = Postgres::open_with(&url, &options, cache.clone(), Arc::clone(&deadline))?;
         Ok(Box::new(backend) as Box<dyn Backend>)
     };
     Opener { open: Arc::new(open), pre_encoder: Some(pre_encoder) }

@@ -48,7 +48,6 @@ impl<'a> Batch<'a> {
 }
 
 /// What a store remembers of the database.
-#[derive(Debug)]
 pub(super) struct Memory {
     pub(super) cache: PayloadCache,
     pub(super) heads: RefCell<Heads>,
@@ -57,10 +56,6 @@ pub(super) struct Memory {
 }
 
 impl Memory {
-    pub(super) fn new(cache: PayloadCache) -> Self {
-        Self { cache, heads: RefCell::default(), noted: Cell::new(0) }
-    }
-
     /// Notes the batch, so that a later attempt learns whether this one was committed. The note of the batch before is not
     /// needed any more. The first note also removes those of programs that have ended.
     pub(super) fn note(&self, open: &Transaction<'_>, call: i64) {

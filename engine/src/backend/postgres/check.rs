@@ -1,13 +1,14 @@
 //! Verifies what is stored: each row by its checksum, and each payload by rebuilding it. Postgres itself verifies its
 //! indexes and pages, if the cluster has data checksums.
 
-use super::key::key;
+use tokio_postgres::Row;
+
 use super::log_check;
 use super::row::{self, HeaderRow, columns};
 use super::transaction::Transaction;
 use super::value::values;
 use super::{payloads, writes};
-use crate::backend::log_findings::LogTable;
+use crate::backend::log_findings::{After, LogTable};
 use crate::backend::marks::decode_marks;
 use crate::backend::number::signed;
 use crate::backend::stages::Position;
@@ -49,9 +50,9 @@ pub(super) fn page(open: &Transaction<'_>, cursor: &CheckCursor, limit: usize) -
     let limit = i64::try_from(limit.max(1)).unwrap_or(i64::MAX);
     let mut check = Check { open, page: CheckPage::default() };
     let last = match *position.stage {
-        Stage::Checkpoints => check.checkpoints(after[0], limit)?.map(|last| [last, 0, 0]),
-        Stage::Payloads => check.payloads(after[0], limit)?.map(|last| [last, 0, 0]),
-        Stage::Writes => check.writes(after[0], limit)?.map(|last| [last, 0, 0]),
+        Stage::Checkpoints => check.checkpoints(after[0], limit)?,
+        Stage::Payloads => check.payloads(after[0], limit)?,
+        Stage::Writes => check.writes(after[0], limit)?,
         Stage::Logs(table) => {
             let checked = log_check::page(open, table, after, limit)?;
             if table == LogTable::Records {
@@ -62,6 +63,11 @@ pub(super) fn page(open: &Transaction<'_>, cursor: &CheckCursor, limit: usize) -
         }
     };
     Ok(position.complete(check.page, last))
+}
+
+/// The key of the last row of a page, if the stage may have more rows.
+fn last(rows: &[Row], limit: i64) -> Option<After> {
+    rows.last().filter(|_| signed(rows.len() as u64) >= limit).map(|row| [row.get(0), 0, 0])
 }
 
 struct Check<'a> {
@@ -86,7 +92,7 @@ impl Check<'_> {
         }
     }
 
-    fn checkpoints(&mut self, after: i64, limit: i64) -> Result<Option<i64>> {
+    fn checkpoints(&mut self, after: i64, limit: i64) -> Result<Option<After>> {
         const SQL: &str = concat!(
             "SELECT ",
             columns!(),
@@ -113,11 +119,11 @@ impl Check<'_> {
                 self.page.findings.extend(log_check::marks_of(self.open, &found, &marks)?);
             }
         }
-        Ok(if signed(rows.len() as u64) < limit { None } else { rows.last().map(|row| row.get(0)) })
+        Ok(last(&rows, limit))
     }
 
     /// Finds payloads without a checkpoint, and deltas without a base.
-    fn payloads(&mut self, after: i64, limit: i64) -> Result<Option<i64>> {
+    fn payloads(&mut self, after: i64, limit: i64) -> Result<Option<After>> {
         let sql = "SELECT p.seq, c.seq IS NOT NULL, p.base IS NULL OR b.seq IS NOT NULL FROM
                      (SELECT seq, base FROM @payload WHERE seq > $1 ORDER BY seq LIMIT $2) AS p
                    LEFT JOIN @checkpoint AS c ON c.seq = p.seq LEFT JOIN @payload AS b ON b.seq = p.base ORDER BY p.seq";
@@ -132,19 +138,15 @@ impl Check<'_> {
                 self.find(FindingCode::Orphan, message, About::default());
             }
         }
-        Ok(if signed(rows.len() as u64) < limit { None } else { rows.last().map(|row| row.get(0)) })
+        Ok(last(&rows, limit))
     }
 
-    fn writes(&mut self, after: i64, limit: i64) -> Result<Option<i64>> {
+    fn writes(&mut self, after: i64, limit: i64) -> Result<Option<After>> {
         // The writes to a checkpoint are verified together, at the first of them.
-        const SQL: &str = concat!(
-            "SELECT num, contract, id, NOT EXISTS (SELECT FROM @write AS e WHERE e.contract = w.contract AND ",
-            key!("e.id"),
-            " = ",
-            key!("w.id"),
-            " AND e.id = w.id AND e.num < w.num) FROM @write AS w WHERE num > $1 ORDER BY num LIMIT $2"
-        );
-        let rows = self.open.query(SQL, values![after, limit])?;
+        let sql = "SELECT num, contract, id, NOT EXISTS (
+                     SELECT FROM @write AS e WHERE e.contract = w.contract AND sha256(e.id) = sha256(w.id) AND e.id = w.id AND e.num < w.num)
+                   FROM @write AS w WHERE num > $1 ORDER BY num LIMIT $2";
+        let rows = self.open.query(sql, values![after, limit])?;
         for row in &rows {
             self.page.counted.writes += 1;
             if !row.get::<_, bool>(3) {
@@ -155,6 +157,6 @@ impl Check<'_> {
             let found = writes::of(self.open, contract, &id);
             self.damage(found, || About { contract: Some(contract), id: Some(id), ..About::default() })?;
         }
-        Ok(if signed(rows.len() as u64) < limit { None } else { rows.last().map(|row| row.get(0)) })
+        Ok(last(&rows, limit))
     }
 }

@@ -1,22 +1,20 @@
 //! Opens connections to a server.
 
 use std::borrow::Cow;
-use std::net::IpAddr;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
 use tokio::net::lookup_host;
 use tokio::task::JoinHandle;
 use tokio::time::timeout;
-use tokio_postgres::config::{LoadBalanceHosts, SslMode as Encryption};
-use tokio_postgres::{CancelToken, Client, Config, NoTls};
+use tokio_postgres::config::{Host, LoadBalanceHosts, SslMode as Encryption};
+use tokio_postgres::{CancelToken, Client, Config};
 use tokio_postgres_rustls::MakeRustlsConnect;
 
-use super::error::{Place, late, unreachable};
+use super::error::{late, unreachable};
 use super::passfile;
-use super::password::Ask;
 use super::tls::client_config;
-use super::url::{SslMode, Url};
+use super::url::{Ask, SslMode, Url};
 use crate::error::{Error, Result};
 
 /// A connection, and the task that reads and writes it.
@@ -33,38 +31,29 @@ impl Drop for Connected {
     }
 }
 
-/// A host of the URL.
-struct Host {
-    config: Config,
-    /// The name and the port, if the addresses of the name are not known yet.
-    name: Option<(String, u16)>,
-}
-
-impl Host {
-    /// Looks up the addresses of the host. Returns a configuration for each of them.
-    async fn addresses(&self) -> Vec<Config> {
-        let found = match &self.name {
-            Some((name, port)) => lookup_host((&**name, *port)).await.ok(),
-            None => None,
-        };
-        let mut configs: Vec<Config> = Vec::new();
-        for address in found.into_iter().flatten() {
-            let mut config = self.config.clone();
+/// Looks up the addresses of a host. Returns a configuration for each of them.
+async fn addresses(host: &Config) -> Vec<Config> {
+    let found = match (host.get_hostaddrs(), host.get_hosts(), host.get_ports()) {
+        ([], [Host::Tcp(name)], [port]) => lookup_host((&**name, *port)).await.ok(),
+        _ => None,
+    };
+    let configs: Vec<Config> = found
+        .into_iter()
+        .flatten()
+        .map(|address| {
+            let mut config = host.clone();
             config.hostaddr(address.ip());
-            configs.push(config);
-        }
-        if configs.is_empty() {
-            // The driver tells what is wrong with the name.
-            configs.push(self.config.clone());
-        }
-        configs
-    }
+            config
+        })
+        .collect();
+    // The driver tells what is wrong with the name.
+    if configs.is_empty() { vec![host.clone()] } else { configs }
 }
 
 /// Opens connections to one URL.
 pub(super) struct Connector {
     /// The hosts, in the order of the URL.
-    hosts: Vec<Host>,
+    hosts: Vec<Config>,
     /// The host that is tried first: the last one that accepted a connection.
     first: AtomicUsize,
     /// True if the hosts are tried in a random order.
@@ -73,8 +62,9 @@ pub(super) struct Connector {
     timeout: Duration,
     /// Asks for the password at each connect.
     ask: Option<Ask>,
-    tls: Option<MakeRustlsConnect>,
-    place: Place,
+    tls: MakeRustlsConnect,
+    /// The hosts and the database, for messages.
+    place: String,
 }
 
 impl Connector {
@@ -98,19 +88,13 @@ impl Connector {
             SslMode::Prefer => Encryption::Prefer,
             SslMode::Require | SslMode::VerifyCa | SslMode::VerifyFull => Encryption::Require,
         });
-        let tls = match url.ssl() {
-            SslMode::Disable => None,
-            mode => Some(MakeRustlsConnect::new(client_config(mode, url)?)),
-        };
         let host = |(at, (host, port)): (usize, &(String, u16))| {
             let mut config = config.clone();
             config.host(host).port(*port);
-            let address = url.addresses.get(at);
-            if let Some(address) = address {
+            if let Some(address) = url.addresses.get(at) {
                 config.hostaddr(*address);
             }
-            let is_known = address.is_some() || host.starts_with('/') || host.parse::<IpAddr>().is_ok();
-            Host { config, name: (!is_known).then(|| (host.clone(), *port)) }
+            config
         };
         Ok(Self {
             hosts: url.hosts.iter().enumerate().map(host).collect(),
@@ -118,12 +102,11 @@ impl Connector {
             balance: url.config.get_load_balance_hosts() == LoadBalanceHosts::Random,
             timeout: url.connect_timeout,
             ask: url.ask.clone(),
-            tls,
-            place: Place(url.place()),
+            tls: MakeRustlsConnect::new(client_config(url)?),
+            place: url.place(),
         })
     }
 
-    /// Returns true if there is more than one host.
     pub(super) fn has_others(&self) -> bool {
         self.hosts.len() > 1
     }
@@ -133,7 +116,7 @@ impl Connector {
         self.first.fetch_add(1, Ordering::Relaxed);
     }
 
-    pub(super) fn place(&self) -> &Place {
+    pub(super) fn place(&self) -> &str {
         &self.place
     }
 
@@ -149,7 +132,7 @@ impl Connector {
             let at = first.wrapping_add(place) % all;
             let end = Instant::now() + share(patience.saturating_sub(begun.elapsed()), all - place);
             let left = || end.saturating_duration_since(Instant::now());
-            let Ok(mut addresses) = timeout(self.timeout.min(left()), self.hosts[at].addresses()).await else {
+            let Ok(mut addresses) = timeout(self.timeout.min(left()), addresses(&self.hosts[at])).await else {
                 failed.get_or_insert_with(|| late(&self.place));
                 continue;
             };
@@ -189,25 +172,14 @@ impl Connector {
         if let Some(password) = password {
             config.to_mut().password(password);
         }
-        match &self.tls {
-            None => {
-                let (client, connection) = config.connect(NoTls).await?;
-                Ok(Connected { client, task: tokio::spawn(async { drop(connection.await) }) })
-            }
-            Some(tls) => {
-                let (client, connection) = config.connect(tls.clone()).await?;
-                Ok(Connected { client, task: tokio::spawn(async { drop(connection.await) }) })
-            }
-        }
+        let (client, connection) = config.connect(self.tls.clone()).await?;
+        Ok(Connected { client, task: tokio::spawn(async { drop(connection.await) }) })
     }
 
     /// Asks the server to give up the statement of a connection.
     pub(super) async fn cancel(&self, token: CancelToken) {
         // The server's answer is not known either way.
-        let _ = match &self.tls {
-            None => token.cancel_query(NoTls).await,
-            Some(tls) => token.cancel_query(tls.clone()).await,
-        };
+        let _ = token.cancel_query(self.tls.clone()).await;
     }
 }
 

@@ -9,27 +9,17 @@ use tokio_postgres::error::SqlState;
 
 use crate::error::{Code, Error};
 
-/// The host and the database, for messages.
-#[derive(Clone, Debug)]
-pub(super) struct Place(pub(super) String);
-
-impl std::fmt::Display for Place {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str(&self.0)
-    }
-}
-
-pub(super) fn lost(place: &Place) -> Error {
+pub(super) fn lost(place: &str) -> Error {
     Error::new(Code::Unavailable, format!("the connection to {place} was lost"))
 }
 
 /// The error for a server that did not answer in time.
-pub(super) fn late(place: &Place) -> Error {
+pub(super) fn late(place: &str) -> Error {
     Error::new(Code::Unavailable, format!("{place} did not answer before the busy timeout"))
 }
 
 /// The error of a failed connection attempt.
-pub(super) fn unreachable(error: &tokio_postgres::Error, place: &Place) -> Error {
+pub(super) fn unreachable(error: &tokio_postgres::Error, place: &str) -> Error {
     if let Some(told) = error.as_db_error() {
         // Only the URL's `options` can cause these errors of a login, and the server's message repeats them.
         if let state @ ("42601" | "42704" | "22023") = told.code().code() {
@@ -59,7 +49,7 @@ pub(super) fn unreachable(error: &tokio_postgres::Error, place: &Place) -> Error
     if is_certificate || is_setting { refused.lasting() } else { refused }
 }
 
-pub(super) fn from_server(error: &tokio_postgres::Error, place: &Place) -> Error {
+pub(super) fn from_server(error: &tokio_postgres::Error, place: &str) -> Error {
     let Some(told) = error.as_db_error() else {
         return lost(place);
     };

@@ -9,27 +9,24 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 use bytes::Bytes;
 
 use super::batch::{Batch, Memory};
-use super::guess_rows::{
-    CLAIMS, Claim, LOCK, Put, STORE, STORE_AND_CLAIM, WRITES, WriteRow, claim_columns, columns, write_columns,
-};
+use super::guess_rows::{LOCK, Put, STORE, STORE_AND_CLAIM, columns};
 use super::heads::{Head, Heads};
 use super::key::{self, Name, number};
-use super::payloads::{length, tip};
+use super::payloads::tip;
 use super::row;
 use super::session::Session;
 use super::transaction::Transaction;
 use super::value::values;
-
-use super::writes;
+use super::writes::{Claims, Rows};
 use crate::backend::header::flags_and_sum;
 use crate::backend::inherit::resolve_from_parent;
-use crate::backend::writes::{by_task, merge, seal};
+use crate::backend::number::signed;
 use crate::cache::{CachedPayload, NewEntry, PayloadCache};
 use crate::codec::frame;
 use crate::codec::plan::{Base, Effort, plan};
 use crate::error::{Code, Error, Result};
 use crate::op::{Applied, Expect, Must, Op, Unit};
-use crate::record::{ContractId, Draft, PayloadKey, Seq, Write};
+use crate::record::{ContractId, Draft, PayloadKey, Seq};
 
 /// A payload of more bytes is not guessed, because it would travel twice after a wrong guess.
 const LARGEST: usize = 16 << 20;
@@ -37,8 +34,8 @@ const LARGEST: usize = 16 << 20;
 /// Writes and claims that the same two statements store: first the writes, then the claims.
 #[derive(Default)]
 struct Stage {
-    writes: Vec<WriteRow>,
-    claims: Vec<Claim>,
+    writes: Rows,
+    claims: Claims,
 }
 
 /// What a batch stores if the guess is right.
@@ -97,7 +94,7 @@ pub(super) fn store(session: &Session, memory: &Memory, batch: Batch<'_>) -> Res
         // Claims that come after writes of the batch need a statement of their own.
         match stages.first_mut().filter(|stage| stage.writes.is_empty() && !stage.claims.is_empty()) {
             Some(stage) => {
-                values.extend(claim_columns(std::mem::take(&mut stage.claims)));
+                values.extend(std::mem::take(&mut stage.claims).into_values());
                 open.later(STORE_AND_CLAIM, values);
             }
             None => open.later(STORE, values),
@@ -109,14 +106,10 @@ pub(super) fn store(session: &Session, memory: &Memory, batch: Batch<'_>) -> Res
     };
     for Stage { writes, claims } in stages {
         if !writes.is_empty() {
-            let mut values = was_right();
-            values.extend(write_columns(writes));
-            open.later(WRITES, values);
+            writes.store(&open, was_right());
         }
         if !claims.is_empty() {
-            let mut values = was_right();
-            values.extend(claim_columns(claims));
-            open.later(CLAIMS, values);
+            claims.store(&open, was_right());
         }
     }
     let answers = open.commit()?;
@@ -125,22 +118,14 @@ pub(super) fn store(session: &Session, memory: &Memory, batch: Batch<'_>) -> Res
     }
     let seqs = answers.get(at).map(|rows| row::numbers(rows)).unwrap_or_default();
     if seqs.len() != puts.len() {
-        for unit in units {
-            forget(heads, unit);
+        // Others have written the lineages, so nothing is assumed about them until the next look at the database.
+        for Head { header, .. } in puts.iter().map(|put| &put.head) {
+            heads.doubt(header.contract, &header.lineage);
         }
         return Ok(None);
     }
     learn(cache, heads, puts, &seqs);
     Ok(Some(applied))
-}
-
-/// Others have written the lineages of the unit, so nothing is assumed about them until the next look at the database.
-fn forget(heads: &mut Heads, unit: &Unit) {
-    for op in &unit.ops {
-        if let Op::Put(draft) = op {
-            heads.doubt(draft.header.contract, &draft.header.lineage);
-        }
-    }
 }
 
 /// Remembers what was stored.
@@ -176,11 +161,11 @@ impl Guess<'_> {
                 Ok(())
             }
             Op::Write { contract, id, writes, replace, encoded } => {
-                self.write(*contract, id, writes, *replace, encoded.as_deref());
+                self.stage(*contract, id, false).writes.add(*contract, id, writes, *replace, encoded.as_deref());
                 Ok(())
             }
             Op::Claim { contract, id, claimed_by } => {
-                self.claim(*contract, id, claimed_by);
+                self.stage(*contract, id, true).claims.add(*contract, id, claimed_by);
                 Ok(())
             }
             _ => Err(NoGuess),
@@ -258,32 +243,20 @@ impl Guess<'_> {
         if row.body.len() > LARGEST {
             return Err(NoGuess);
         }
-        let place = -(length(self.puts.len()) + 1);
+        let place = -(signed(self.puts.len() as u64) + 1);
         let base = Base { key: row.key(place), depth: row.depth, budget: row.budget };
         let (flags, sum) = flags_and_sum(self.call, header, None);
         let mut known = header.clone();
-        let meta = Bytes::from(std::mem::take(&mut known.meta));
+        let meta = std::mem::take(&mut known.meta);
         let new = Head { lin: head.lin, call: self.call, header: known, base };
         if new.header.sort_key >= head.header.sort_key {
             self.moved.insert(key::name(header.contract, &header.lineage), new.clone());
         } else {
             self.moved.entry(key::name(header.contract, &header.lineage)).or_insert(head.clone());
         }
-        let parent = header.parent.as_ref().map(|parent| Bytes::copy_from_slice(parent.as_bytes()));
-        let size = length(raw.len());
         let stored = row.body.len() as u64;
         let payload = CachedPayload { raw, misses };
-        self.puts.push(Put {
-            head: new,
-            parent,
-            meta,
-            flags,
-            sum,
-            size,
-            row,
-            payload,
-            supersedes: Some(head.base.key.seq),
-        });
+        self.puts.push(Put { head: new, meta, flags, sum, row, payload, supersedes: Some(head.base.key.seq) });
         Ok(stored)
     }
 
@@ -295,46 +268,12 @@ impl Guess<'_> {
         self.puts.get(usize::try_from(-key.seq - 1).ok()?).map(|put| put.payload.clone())
     }
 
-    fn write(&mut self, contract: ContractId, id: &str, added: &[Write], replace: bool, encoded: Option<&[u8]>) {
-        let name = key::name(contract, id);
-        // A write that follows a claim is not claimed, so it comes after the claim's statement.
-        let at = self.last.get(&name).map_or(0, |(stage, claims)| stage + usize::from(*claims));
-        let stage = self.stage(at);
-        for group in by_task(added) {
-            stage.writes.push(WriteRow {
-                contract: name.0,
-                id: name.1.clone(),
-                task: group.task.as_bytes().to_vec(),
-                replaces: replace,
-                claimed: group.claimed_by.map(|by| by.as_bytes().to_vec()),
-                claim_sum: group.claimed_by.map(|by| writes::claim_sum(contract, id, by)),
-                sum: writes::sum(contract, id, group.task, replace),
-                body: match (encoded, group.claimed_by) {
-                    (Some(body), _) => body.to_vec(),
-                    (None, Some(_)) => {
-                        seal(group.writes.iter().map(|write| (write.index, write.part.clone())).collect())
-                    }
-                    (None, None) => seal(merge(Vec::new(), group.writes, replace)),
-                },
-            });
-        }
-        self.last.insert(name, (at, false));
-    }
-
-    fn claim(&mut self, contract: ContractId, id: &str, claimed_by: &str) {
-        let name = key::name(contract, id);
-        // One statement claims the writes of an id once.
-        let at = self.last.get(&name).map_or(0, |(stage, claims)| stage + usize::from(*claims));
-        let claim = Claim {
-            of: name.clone(),
-            claimed_by: claimed_by.as_bytes().to_vec(),
-            sum: writes::claim_sum(contract, id, claimed_by),
-        };
-        self.stage(at).claims.push(claim);
-        self.last.insert(name, (at, true));
-    }
-
-    fn stage(&mut self, at: usize) -> &mut Stage {
+    /// The stage that takes a write to the checkpoint `id`, or a claim of its writes. A write that follows a claim is not
+    /// claimed, and one statement claims the writes of an id once: so both come after the statement of an earlier claim.
+    fn stage(&mut self, contract: ContractId, id: &str, claims: bool) -> &mut Stage {
+        let last = self.last.entry(key::name(contract, id)).or_insert((0, false));
+        let at = last.0 + usize::from(last.1);
+        *last = (at, claims);
         if self.stages.len() <= at {
             self.stages.resize_with(at + 1, Stage::default);
         }

@@ -5,7 +5,7 @@ use std::collections::{HashMap, HashSet};
 
 use super::key::{Name, name};
 use crate::codec::plan::Base;
-use crate::record::{ContractId, Header, Seq};
+use crate::record::{ContractId, Header};
 
 /// How many lineages are remembered. All of them are forgotten when there are more.
 const MOST: usize = 16_384;
@@ -48,9 +48,9 @@ impl Heads {
 
     /// Learns the head that the database had when the lineage was locked. If it is not the remembered one, others write
     /// the lineage too.
-    pub(super) fn compare(&mut self, lineage: &Name, newest: Option<(Seq, i64)>) {
+    pub(super) fn compare(&mut self, lineage: &Name, newest: Option<&Head>) {
         let Some(head) = self.by_lineage.get(lineage) else { return };
-        if Some((head.base.key.seq, head.call)) == newest {
+        if newest.is_some_and(|newest| (newest.base.key.seq, newest.call) == (head.base.key.seq, head.call)) {
             self.shared.remove(lineage);
         } else {
             self.shared.insert(lineage.clone());

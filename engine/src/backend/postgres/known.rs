@@ -4,8 +4,10 @@
 use std::cell::RefCell;
 use std::collections::HashMap;
 
-use super::heads::Head;
-use super::key::{self, Name, key, name, number};
+use tokio_postgres::Row;
+
+use super::heads::{Head, Heads};
+use super::key::{self, Name, name, number};
 use super::lineage::{self, LineageRow};
 use super::row::{self, HeaderRow};
 use super::transaction::Transaction;
@@ -14,19 +16,12 @@ use crate::codec::plan::Base;
 use crate::error::{Code, Error, Result};
 use crate::record::{ContractId, Header, PayloadKey, Seq};
 
-/// The newest checkpoint of a lineage.
-#[derive(Clone, Debug)]
-pub(super) struct Newest {
-    pub(super) row: HeaderRow,
-    pub(super) base: Base,
-}
-
 /// The rows that a transaction has read. A row that is not here is read when it is needed.
 #[derive(Debug, Default)]
 pub(super) struct Known {
     rows: RefCell<HashMap<Name, Option<HeaderRow>>>,
     lineages: RefCell<HashMap<Name, LineageRow>>,
-    newest: RefCell<HashMap<i64, Option<Newest>>>,
+    newest: RefCell<HashMap<i64, Option<Head>>>,
     seqs: RefCell<std::vec::IntoIter<Seq>>,
 }
 
@@ -34,23 +29,18 @@ pub(super) struct Known {
 pub(super) const ROWS: &str = concat!(
     "SELECT ",
     row::columns_with_sum!(),
-    " FROM unnest($1, $2) AS w(contract, id) JOIN @checkpoint AS c ON c.contract = w.contract AND ",
-    key!("c.id"),
-    " = ",
-    key!("w.id"),
-    " AND c.id = w.id LEFT JOIN @lineage AS l USING (lin)"
+    " FROM unnest($1, $2) AS w(contract, id)
+     JOIN @checkpoint AS c ON c.contract = w.contract AND sha256(c.id) = sha256(w.id) AND c.id = w.id LEFT JOIN @lineage AS l USING (lin)"
 );
 
 /// Reads several lineages, each with its newest checkpoint.
 pub(super) const LINEAGES: &str = concat!(
     "SELECT ",
     row::columns!(),
-    ", p.depth, p.budget, l.lin, l.contract, l.origin, l.origin_lin, l.age_offset, substr(p.body, 1, 9)
-     FROM unnest($1, $2) AS w(contract, name) JOIN @lineage AS l ON l.contract = w.contract AND ",
-    key!("l.name"),
-    " = ",
-    key!("w.name"),
-    " AND l.name = w.name LEFT JOIN LATERAL (
+    ", p.depth, p.budget, substr(p.body, 1, 9), ",
+    lineage::columns!(),
+    " FROM unnest($1, $2) AS w(contract, name)
+     JOIN @lineage AS l ON l.contract = w.contract AND sha256(l.name) = sha256(w.name) AND l.name = w.name LEFT JOIN LATERAL (
        SELECT n.* FROM @checkpoint AS n WHERE n.lin = l.lin
        ORDER BY substr(n.sort_key, 1, 1000) DESC, n.sort_key DESC, n.seq DESC LIMIT 1) AS c ON true
      LEFT JOIN @payload AS p ON p.seq = c.seq"
@@ -59,28 +49,24 @@ pub(super) const LINEAGES: &str = concat!(
 /// Gives out save numbers. The caller holds the locks of the lineages.
 pub(super) const SEQS: &str = "SELECT nextval('@save_order') FROM generate_series(1, $1)";
 
-fn newest_of(found: &tokio_postgres::Row) -> Result<Option<Newest>> {
+/// The newest checkpoint of a row of [`LINEAGES`].
+fn newest_of(found: &Row) -> Result<Option<Head>> {
     if found.get::<_, Option<Seq>>(0).is_none() {
         return Ok(None);
     }
-    let row = HeaderRow { sum: row::sum(found, 23), ..HeaderRow::read(found)? };
+    let (HeaderRow { seq, lin, call, header, .. }, sum) = (HeaderRow::read(found)?, row::sum(found, 18));
     // A payload that is missing or damaged takes no deltas.
     let (depth, budget) = (found.get::<_, Option<i64>>(16), found.get::<_, Option<i64>>(17));
-    let budget = budget.filter(|_| row.sum.is_some()).unwrap_or(0);
-    let key = PayloadKey { seq: row.seq, sum: row.sum.unwrap_or(0) };
+    let budget = budget.filter(|_| sum.is_some()).unwrap_or(0);
+    let key = PayloadKey { seq, sum: sum.unwrap_or(0) };
     let base = Base { key, depth: depth.unwrap_or(i64::MAX), budget };
-    Ok(Some(Newest { row, base }))
+    Ok(Some(Head { lin, call, header: Header { meta: Vec::new(), ..header }, base }))
 }
 
 impl Known {
     /// Takes the answers of [`ROWS`] for these ids, of [`LINEAGES`] and of [`SEQS`]. Damaged rows are left out: an
     /// operation that needs such a row reads it again, and gets the error.
-    pub(super) fn new(
-        ids: impl Iterator<Item = Name>,
-        rows: &[tokio_postgres::Row],
-        lineages: &[tokio_postgres::Row],
-        seqs: &[tokio_postgres::Row],
-    ) -> Result<Self> {
+    pub(super) fn new(ids: impl Iterator<Item = Name>, rows: &[Row], lineages: &[Row], seqs: &[Row]) -> Result<Self> {
         let mut known: HashMap<Name, Option<HeaderRow>> = ids.map(|id| (id, None)).collect();
         for found in rows {
             let name: Name = (found.get(2), found.get(7));
@@ -95,24 +81,17 @@ impl Known {
         }
         let (mut named, mut newest) = (HashMap::new(), HashMap::new());
         for found in lineages {
-            let line = LineageRow {
-                lin: found.get(18),
-                contract: row::contract(found, 19)?,
-                name: row::text(found, 14)?,
-                age_offset: u8::try_from(found.get::<_, i16>(22)).unwrap_or(u8::MAX),
-                origin: row::opt_text(found, 20)?.zip(found.get(21)),
-            };
+            let line = LineageRow::read(found, 19)?;
             if let Ok(found) = newest_of(found) {
                 newest.insert(line.lin, found);
             }
             named.insert((number(line.contract), line.name.clone().into_bytes()), line);
         }
-        let seqs: Vec<Seq> = seqs.iter().map(|row| row.get(0)).collect();
         Ok(Self {
             rows: RefCell::new(known),
             lineages: RefCell::new(named),
             newest: RefCell::new(newest),
-            seqs: RefCell::new(seqs.into_iter()),
+            seqs: RefCell::new(row::numbers(seqs).into_iter()),
         })
     }
 
@@ -150,7 +129,7 @@ impl Known {
     }
 
     /// The newest checkpoint of a lineage.
-    pub(super) fn newest(&self, open: &Transaction<'_>, line: &LineageRow) -> Result<Option<Newest>> {
+    pub(super) fn newest(&self, open: &Transaction<'_>, line: &LineageRow) -> Result<Option<Head>> {
         if let Some(found) = self.newest.borrow().get(&line.lin) {
             return Ok(found.clone());
         }
@@ -160,7 +139,6 @@ impl Known {
         Ok(found)
     }
 
-    /// A new save number.
     pub(super) fn next_seq(&self, open: &Transaction<'_>) -> Result<Seq> {
         if let Some(seq) = self.seqs.borrow_mut().next() {
             return Ok(seq);
@@ -173,15 +151,16 @@ impl Known {
     pub(super) fn stored(&self, row: HeaderRow, base: Base) {
         let name = (number(row.header.contract), row.header.id.clone().into_bytes());
         self.rows.borrow_mut().insert(name, Some(row.clone()));
+        let HeaderRow { lin, call, header, .. } = row;
         let mut newest = self.newest.borrow_mut();
-        let later = match newest.get(&row.lin) {
+        let later = match newest.get(&lin) {
             // A checkpoint with the same sort key as the newest becomes the newest, because it was saved later.
-            Some(Some(found)) => row.header.sort_key >= found.row.header.sort_key,
+            Some(Some(found)) => header.sort_key >= found.header.sort_key,
             Some(None) => true,
             None => return,
         };
         if later {
-            newest.insert(row.lin, Some(Newest { row, base }));
+            newest.insert(lin, Some(Head { lin, call, header: Header { meta: Vec::new(), ..header }, base }));
         }
     }
 
@@ -192,12 +171,15 @@ impl Known {
 
     /// The newest checkpoints of the lineages, as the transaction leaves them.
     pub(super) fn into_heads(self) -> Vec<Head> {
-        let newest = self.newest.into_inner();
-        let head = |Newest { row, base }: Newest| {
-            let header = Header { meta: Vec::new(), ..row.header };
-            Head { lin: row.lin, call: row.call, header, base }
-        };
-        newest.into_values().flatten().map(head).collect()
+        self.newest.into_inner().into_values().flatten().collect()
+    }
+
+    /// Compares the remembered heads with those that the database had when the lineages were locked.
+    pub(super) fn compare(&self, heads: &mut Heads) {
+        let newest = self.newest.borrow();
+        for (lineage, line) in self.lineages.borrow().iter() {
+            heads.compare(lineage, newest.get(&line.lin).and_then(Option::as_ref));
+        }
     }
 
     /// Forgets all rows, because a change may have removed some. The save numbers stay.

@@ -2,7 +2,7 @@
 
 use tokio_postgres::Row;
 
-use super::key::{key, number};
+use super::key::number;
 use super::row;
 use super::transaction::Transaction;
 use super::value::values;
@@ -10,7 +10,6 @@ use crate::backend::number::unsigned;
 use crate::error::Result;
 use crate::record::{ContractId, Header};
 
-/// A row of the table `lineage`.
 #[derive(Clone, Debug)]
 pub(super) struct LineageRow {
     /// The number of the lineage. This number is also the lineage's position in listings.
@@ -23,47 +22,41 @@ pub(super) struct LineageRow {
     pub(super) origin: Option<(String, i64)>,
 }
 
+/// The columns that [`LineageRow::read`] reads, in this order, from `lineage AS l`.
 macro_rules! columns {
     () => {
-        "lin, contract, name, age_offset, origin, origin_lin"
+        "l.lin, l.contract, l.name, l.age_offset, l.origin, l.origin_lin"
     };
 }
+pub(super) use columns;
 
 impl LineageRow {
-    fn read(row: &Row) -> Result<Self> {
+    /// Reads a row. `first` is the place of the first column.
+    pub(super) fn read(row: &Row, first: usize) -> Result<Self> {
         Ok(Self {
-            lin: row.get(0),
-            contract: row::contract(row, 1)?,
-            name: row::text(row, 2)?,
-            age_offset: u8::try_from(row.get::<_, i16>(3)).unwrap_or(u8::MAX),
-            origin: row::opt_text(row, 4)?.zip(row.get(5)),
+            lin: row.get(first),
+            contract: row::contract(row, first + 1)?,
+            name: row::text(row, first + 2)?,
+            age_offset: u8::try_from(row.get::<_, i16>(first + 3)).unwrap_or(u8::MAX),
+            origin: row::opt_text(row, first + 4)?.zip(row.get(first + 5)),
         })
     }
-}
-
-fn read_all(rows: &[Row]) -> Result<Vec<LineageRow>> {
-    rows.iter().map(LineageRow::read).collect()
 }
 
 pub(super) fn find(open: &Transaction<'_>, contract: ContractId, name: &str) -> Result<Option<LineageRow>> {
     const SQL: &str = concat!(
         "SELECT ",
         columns!(),
-        " FROM @lineage WHERE contract = $1 AND ",
-        key!("name"),
-        " = ",
-        key!("$2"),
-        " AND name = $2"
+        " FROM @lineage AS l WHERE contract = $1 AND sha256(name) = sha256($2) AND name = $2"
     );
-    open.one(SQL, values![number(contract), name])?.as_ref().map(LineageRow::read).transpose()
+    open.one(SQL, values![number(contract), name])?.map(|row| LineageRow::read(&row, 0)).transpose()
 }
 
 pub(super) fn read(open: &Transaction<'_>, lin: i64) -> Result<Option<LineageRow>> {
-    const SQL: &str = concat!("SELECT ", columns!(), " FROM @lineage WHERE lin = $1");
-    open.one(SQL, values![lin])?.as_ref().map(LineageRow::read).transpose()
+    const SQL: &str = concat!("SELECT ", columns!(), " FROM @lineage AS l WHERE lin = $1");
+    open.one(SQL, values![lin])?.map(|row| LineageRow::read(&row, 0)).transpose()
 }
 
-/// The number of checkpoints of a lineage.
 pub(super) fn count(open: &Transaction<'_>, lin: i64) -> Result<u64> {
     let found = open.one("SELECT count(*) FROM @checkpoint WHERE lin = $1", values![lin])?;
     Ok(found.map_or(0, |row| unsigned(row.get(0))))
@@ -74,32 +67,9 @@ pub(super) fn with_prefix(open: &Transaction<'_>, contract: ContractId, prefix: 
     const SQL: &str = concat!(
         "SELECT ",
         columns!(),
-        " FROM @lineage WHERE contract = $1 AND substr(name, 1, octet_length($2)) = $2 ORDER BY lin"
+        " FROM @lineage AS l WHERE contract = $1 AND substr(name, 1, octet_length($2)) = $2 ORDER BY lin"
     );
-    read_all(&open.query(SQL, values![number(contract), prefix])?)
-}
-
-/// The lineages that were forked from this one, the latest first.
-pub(super) fn forks(open: &Transaction<'_>, lin: i64) -> Result<Vec<LineageRow>> {
-    const SQL: &str = concat!("SELECT ", columns!(), " FROM @lineage WHERE origin_lin = $1 ORDER BY lin DESC");
-    read_all(&open.query(SQL, values![lin])?)
-}
-
-/// A page of the lineages whose groups begin with a prefix, the latest first.
-pub(super) fn page(
-    open: &Transaction<'_>,
-    contract: ContractId,
-    group_prefix: &str,
-    before: i64,
-    limit: usize,
-) -> Result<Vec<LineageRow>> {
-    const SQL: &str = concat!(
-        "SELECT ",
-        columns!(),
-        " FROM @lineage AS l WHERE contract = $1 AND substr(grp, 1, octet_length($2)) = $2 AND lin < $3
-           AND EXISTS (SELECT 1 FROM @checkpoint AS c WHERE c.lin = l.lin) ORDER BY lin DESC LIMIT $4"
-    );
-    read_all(&open.query(SQL, values![number(contract), group_prefix, before, row::limit(limit)])?)
+    open.query(SQL, values![number(contract), prefix])?.iter().map(|row| LineageRow::read(row, 0)).collect()
 }
 
 /// Sets the fields that a lineage takes from its first checkpoint.

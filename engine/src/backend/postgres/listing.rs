@@ -2,38 +2,37 @@
 
 use tokio_postgres::Row;
 
-use super::key::{key, number};
-use super::lineage::{self, LineageRow};
+use super::key::number;
 use super::row::{self, HeaderRow, columns, columns_with_sum};
 use super::transaction::Transaction;
 use super::value::{Value, values};
+use crate::backend::number::unsigned;
 use crate::error::Result;
 use crate::query::{ActivityOrder, Of, Recent};
-use crate::record::{ContractId, Seq, SortKey};
+use crate::record::{Active, ContractId, Lineage, Seq, SortKey};
 
-macro_rules! newest_first {
-    ($($from:tt)*) => {
-        concat!(
-            "SELECT ",
-            columns!(),
-            " FROM ",
-            $($from)*,
-            " AND ($1::bytea IS NULL OR c.sort_key < $1)
-             ORDER BY substr(c.sort_key, 1, 1000) DESC, c.sort_key DESC, c.seq DESC LIMIT $2"
-        )
-    };
-}
-
-macro_rules! oldest_first {
-    ($($from:tt)*) => {
-        concat!(
-            "SELECT ",
-            columns_with_sum!(),
-            " FROM ",
-            $($from)*,
-            " AND substr(c.sort_key, 1, octet_length($1::bytea)) = $1 AND $2::bigint IS NULL
-             ORDER BY substr(c.sort_key, 1, 1000), c.sort_key, c.seq"
-        )
+/// The statements of a listing: the newest first with a sort key below `$1`, and the oldest first with sort keys that begin with
+/// `$1` and with the checksums of their payloads.
+macro_rules! both_orders {
+    ($from:expr) => {
+        [
+            concat!(
+                "SELECT ",
+                columns!(),
+                " FROM ",
+                $from,
+                " AND ($1::bytea IS NULL OR c.sort_key < $1)
+                 ORDER BY substr(c.sort_key, 1, 1000) DESC, c.sort_key DESC, c.seq DESC LIMIT $2"
+            ),
+            concat!(
+                "SELECT ",
+                columns_with_sum!(),
+                " FROM ",
+                $from,
+                " AND substr(c.sort_key, 1, octet_length($1::bytea)) = $1 AND $2::bigint IS NULL
+                 ORDER BY substr(c.sort_key, 1, 1000), c.sort_key, c.seq"
+            ),
+        ]
     };
 }
 
@@ -49,30 +48,40 @@ macro_rules! of_lineages {
 }
 macro_rules! of_lineage {
     () => {
-        concat!(
-            "@lineage AS l JOIN @checkpoint AS c USING (lin) WHERE l.contract = $3 AND ",
-            key!("l.name"),
-            " = ",
-            key!("$4"),
-            " AND l.name = $4"
-        )
+        "@lineage AS l JOIN @checkpoint AS c USING (lin)
+         WHERE l.contract = $3 AND sha256(l.name) = sha256($4) AND l.name = $4"
     };
 }
 macro_rules! of_group {
     () => {
-        concat!(
-            "@checkpoint AS c LEFT JOIN @lineage AS l USING (lin) WHERE c.contract = $3 AND ",
-            key!("c.grp"),
-            " = ",
-            key!("$4"),
-            " AND c.grp = $4 AND c.grp <> ''"
-        )
+        "@checkpoint AS c LEFT JOIN @lineage AS l USING (lin)
+         WHERE c.contract = $3 AND sha256(c.grp) = sha256($4) AND c.grp = $4 AND c.grp <> ''"
     };
 }
 macro_rules! of_both {
     () => {
         concat!(of_lineage!(), " AND c.grp = $5 AND c.grp <> ''")
     };
+}
+
+fn statements(of: &Of) -> [&'static str; 2] {
+    match of {
+        Of::Contract => both_orders!(of_contract!()),
+        Of::Lineage(_) => both_orders!(of_lineage!()),
+        Of::Lineages(_) => both_orders!(of_lineages!()),
+        Of::Group(_) => both_orders!(of_group!()),
+        Of::LineageInGroup { .. } => both_orders!(of_both!()),
+    }
+}
+
+fn parameters(contract: ContractId, of: &Of, bound: Value, limit: Value) -> Vec<Value> {
+    let mut given = vec![bound, limit, number(contract).into()];
+    match of {
+        Of::Contract => {}
+        Of::Lineage(name) | Of::Lineages(name) | Of::Group(name) => given.push(name.into()),
+        Of::LineageInGroup { lineage, group } => given.extend([lineage.into(), group.into()]),
+    }
+    given
 }
 
 /// The rows of a listing, the newest first, with a sort key below `before`.
@@ -83,45 +92,17 @@ pub(super) fn newest(
     before: Option<&SortKey>,
     limit: usize,
 ) -> Result<Vec<HeaderRow>> {
-    let sql = match of {
-        Of::Contract => newest_first!(of_contract!()),
-        Of::Lineage(_) => newest_first!(of_lineage!()),
-        Of::Lineages(_) => newest_first!(of_lineages!()),
-        Of::Group(_) => newest_first!(of_group!()),
-        Of::LineageInGroup { .. } => newest_first!(of_both!()),
-    };
-    let found = rows(open, sql, contract, of, before.map(|before| &before.0[..]).into(), row::limit(limit))?;
+    let [newest_first, _] = statements(of);
+    let before = before.map(|before| &before.0[..]).into();
+    let found = open.query(newest_first, parameters(contract, of, before, row::limit(limit)))?;
     found.iter().map(HeaderRow::read).collect()
 }
 
 /// The rows of a listing whose sort keys begin with `prefix`, the oldest first, with the checksums of their payloads.
 pub(super) fn oldest(open: &Transaction<'_>, contract: ContractId, of: &Of, prefix: &[u8]) -> Result<Vec<HeaderRow>> {
-    let sql = match of {
-        Of::Contract => oldest_first!(of_contract!()),
-        Of::Lineage(_) => oldest_first!(of_lineage!()),
-        Of::Lineages(_) => oldest_first!(of_lineages!()),
-        Of::Group(_) => oldest_first!(of_group!()),
-        Of::LineageInGroup { .. } => oldest_first!(of_both!()),
-    };
-    let found = rows(open, sql, contract, of, prefix.into(), row::limit(usize::MAX))?;
+    let [_, oldest_first] = statements(of);
+    let found = open.query(oldest_first, parameters(contract, of, prefix.into(), row::limit(usize::MAX)))?;
     found.iter().map(HeaderRow::read_with_sum).collect()
-}
-
-fn rows(
-    open: &Transaction<'_>,
-    sql: &'static str,
-    contract: ContractId,
-    of: &Of,
-    bound: Value,
-    limit: Value,
-) -> Result<Vec<Row>> {
-    let mut given = vec![bound, limit, number(contract).into()];
-    match of {
-        Of::Contract => {}
-        Of::Lineage(name) | Of::Lineages(name) | Of::Group(name) => given.push(name.into()),
-        Of::LineageInGroup { lineage, group } => given.extend([lineage.into(), group.into()]),
-    }
-    open.query(sql, given)
 }
 
 /// The save numbers of a lineage's checkpoints whose sort key is equal to or greater than `sort_key`.
@@ -130,33 +111,74 @@ pub(super) fn from_sort_key(open: &Transaction<'_>, lin: i64, sort_key: &SortKey
     Ok(row::numbers(&open.query(sql, values![lin, &sort_key.0[..]])?))
 }
 
-/// The lineages of a listing by activity, and the save numbers of their newest checkpoints.
-pub(super) fn recent(open: &Transaction<'_>, recent: &Recent) -> Result<Vec<(Seq, LineageRow)>> {
+/// Lists lineages with their newest headers and their numbers of checkpoints. The condition selects from the lineages `l` that
+/// have checkpoints. The newest of them has the save number `n.seq`.
+macro_rules! lineages {
+    ($condition:expr, $order:literal) => {
+        concat!(
+            "SELECT ",
+            columns!(),
+            ", l.origin, (SELECT count(*) FROM @checkpoint AS o WHERE o.lin = l.lin)
+             FROM (
+               SELECT l.lin, n.seq FROM @lineage AS l CROSS JOIN LATERAL (
+                 SELECT c.seq FROM @checkpoint AS c WHERE c.lin = l.lin
+                 ORDER BY substr(c.sort_key, 1, 1000) DESC, c.sort_key DESC, c.seq DESC LIMIT 1) AS n
+               WHERE ",
+            $condition,
+            ") AS wanted JOIN @lineage AS l USING (lin) JOIN @checkpoint AS c USING (seq) ORDER BY ",
+            $order
+        )
+    };
+}
+
+fn lineage(row: &Row) -> Result<Lineage> {
+    let HeaderRow { lin, header, .. } = HeaderRow::read(row)?;
+    Ok(Lineage { position: lin, checkpoints: unsigned(row.get(17)), newest: header, origin: row::opt_text(row, 16)? })
+}
+
+/// A page of the lineages whose groups begin with a prefix, the latest first.
+pub(super) fn lineages(
+    open: &Transaction<'_>,
+    contract: ContractId,
+    group_prefix: &str,
+    before: Option<i64>,
+    limit: usize,
+) -> Result<Vec<Lineage>> {
+    const SQL: &str = lineages!(
+        "l.contract = $1 AND substr(l.grp, 1, octet_length($2)) = $2 AND ($3::bigint IS NULL OR l.lin < $3) ORDER BY l.lin DESC LIMIT $4",
+        "l.lin DESC"
+    );
+    open.query(SQL, values![number(contract), group_prefix, before, row::limit(limit)])?.iter().map(lineage).collect()
+}
+
+/// The lineages that were forked from this one, the latest first.
+pub(super) fn forks(open: &Transaction<'_>, lin: i64) -> Result<Vec<Lineage>> {
+    open.query(lineages!("l.origin_lin = $1", "l.lin DESC"), values![lin])?.iter().map(lineage).collect()
+}
+
+/// The lineages of a listing by activity.
+pub(super) fn recent(open: &Transaction<'_>, recent: &Recent) -> Result<Vec<Active>> {
     macro_rules! by_activity {
         ($bound:literal, $order:literal) => {
-            concat!(
-                "SELECT n.seq, l.lin FROM @lineage AS l CROSS JOIN LATERAL (
-                   SELECT c.seq FROM @checkpoint AS c WHERE c.lin = l.lin
-                   ORDER BY substr(c.sort_key, 1, 1000) DESC, c.sort_key DESC, c.seq DESC LIMIT 1) AS n
-                 WHERE l.contract = ANY($1) AND (NOT $2 OR l.name = l.grp) AND position($5 IN l.name) > 0 AND ($3::bigint IS NULL OR n.seq ",
-                $bound,
-                " $3) ORDER BY n.seq ",
-                $order,
-                " LIMIT $4"
+            lineages!(
+                concat!(
+                    "l.contract = ANY($1) AND (NOT $2 OR l.name = l.grp) AND position($5 IN l.name) > 0
+                     AND ($3::bigint IS NULL OR n.seq ",
+                    $bound,
+                    " $3) ORDER BY ",
+                    $order,
+                    " LIMIT $4"
+                ),
+                $order
             )
         };
     }
     let sql = match recent.order {
-        ActivityOrder::LatestFirst => by_activity!("<", "DESC"),
-        ActivityOrder::EarliestFirst => by_activity!(">", "ASC"),
+        ActivityOrder::LatestFirst => by_activity!("<", "seq DESC"),
+        ActivityOrder::EarliestFirst => by_activity!(">", "seq"),
     };
     let contracts: Vec<i16> = recent.contracts.iter().copied().map(number).collect();
     let matching = recent.matching.as_str();
     let given = values![contracts, recent.named_as_group, recent.after, row::limit(recent.limit), matching];
-    let mut found = Vec::new();
-    for row in open.query(sql, given)? {
-        let lineage = lineage::read(open, row.get(1))?;
-        found.extend(lineage.map(|lineage| (row.get(0), lineage)));
-    }
-    Ok(found)
+    open.query(sql, given)?.iter().map(|row| Ok(Active { seq: row.get(0), lineage: lineage(row)? })).collect()
 }

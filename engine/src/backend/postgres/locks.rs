@@ -6,13 +6,13 @@
 
 use std::collections::{BTreeSet, HashSet};
 
-use super::key::{Name, key, name};
+use super::key::{Name, name};
 use super::known::{Known, LINEAGES, ROWS, SEQS};
 use super::transaction::Transaction;
-use super::value::values;
+use super::value::{Value, values};
 use crate::error::{Code, Error, Result};
 use crate::op::{Expect, LogEnd, Op, Unit};
-use crate::record::{ContractId, Seq};
+use crate::record::ContractId;
 
 /// What a batch changes.
 #[derive(Debug, Default)]
@@ -102,64 +102,45 @@ impl Wanted {
     }
 }
 
-fn columns(names: impl IntoIterator<Item = Name>) -> (Vec<i16>, Vec<Vec<u8>>) {
-    names.into_iter().unzip()
+fn columns<'a>(names: impl IntoIterator<Item = &'a Name>) -> Vec<Value> {
+    let (contracts, names): (Vec<i16>, Vec<Vec<u8>>) = names.into_iter().cloned().unzip();
+    values![contracts, names]
 }
 
-const MAKE: &str = concat!(
-    "INSERT INTO @lineage (lin, contract, name, grp, age_offset)
+const MAKE: &str = "INSERT INTO @lineage (lin, contract, name, grp, age_offset)
        SELECT lin, contract, name, '', 0 FROM (
          SELECT nextval('@lineage_order') AS lin, contract, name FROM (
            SELECT w.contract, w.name FROM unnest($1, $2) WITH ORDINALITY AS w(contract, name, place)
-           WHERE NOT EXISTS (SELECT 1 FROM @lineage AS l WHERE l.contract = w.contract AND ",
-    key!("l.name"),
-    " = ",
-    key!("w.name"),
-    " AND l.name = w.name) ORDER BY w.place OFFSET 0) AS missing OFFSET 0) AS numbered
-       ORDER BY contract, name ON CONFLICT DO NOTHING RETURNING lin"
-);
+           WHERE NOT EXISTS (
+             SELECT 1 FROM @lineage AS l WHERE l.contract = w.contract AND sha256(l.name) = sha256(w.name) AND l.name = w.name)
+           ORDER BY w.place OFFSET 0) AS missing OFFSET 0) AS numbered
+       ORDER BY contract, name ON CONFLICT DO NOTHING RETURNING lin";
 
-const LOCK: &str = concat!(
-    "SELECT l.lin, l.contract, l.name FROM @lineage AS l WHERE l.lin IN (
-       SELECT k.lin FROM unnest($1, $2) AS w(contract, name) JOIN @lineage AS k ON k.contract = w.contract AND ",
-    key!("k.name"),
-    " = ",
-    key!("w.name"),
-    " AND k.name = w.name
-       UNION SELECT c.lin FROM unnest($3, $4) AS w(contract, id) JOIN @checkpoint AS c ON c.contract = w.contract AND ",
-    key!("c.id"),
-    " = ",
-    key!("w.id"),
-    " AND c.id = w.id
+const LOCK: &str = "SELECT l.lin, l.contract, l.name FROM @lineage AS l WHERE l.lin IN (
+       SELECT k.lin FROM unnest($1, $2) AS w(contract, name) JOIN @lineage AS k
+         ON k.contract = w.contract AND sha256(k.name) = sha256(w.name) AND k.name = w.name
+       UNION SELECT c.lin FROM unnest($3, $4) AS w(contract, id) JOIN @checkpoint AS c
+         ON c.contract = w.contract AND sha256(c.id) = sha256(w.id) AND c.id = w.id
        UNION SELECT k.lin FROM unnest($5, $6) AS w(contract, prefix) JOIN @lineage AS k
          ON k.contract = w.contract AND substr(k.name, 1, octet_length(w.prefix)) = w.prefix)
-     ORDER BY l.lin FOR NO KEY UPDATE"
-);
+     ORDER BY l.lin FOR NO KEY UPDATE";
 
-/// What [`lock`] returns.
 pub(super) struct Locked {
     pub(super) lins: HashSet<i64>,
     /// The rows that the batch needs.
     pub(super) known: Known,
     /// The lineages that were made for the batch.
     pub(super) made: BTreeSet<i64>,
-    /// The newest checkpoints of the lineages that the batch needs: save numbers and random numbers.
-    pub(super) newest: Vec<(Name, Option<(Seq, i64)>)>,
 }
 
 /// Locks what the batch changes, and reads the rows that it needs.
 pub(super) fn lock(open: &Transaction<'_>, wanted: &Wanted) -> Result<Locked> {
-    let made = columns(wanted.made.iter().cloned());
-    let known = columns(wanted.known.iter().cloned());
-    let ids = columns(wanted.ids.iter().cloned());
-    let prefixes = columns(wanted.prefixes.iter().cloned());
-    let all = || wanted.ids.union(&wanted.read).cloned();
-    let read = columns(all());
-    open.later(MAKE, values![made.0, made.1]);
-    open.later(LOCK, values![known.0.clone(), known.1.clone(), ids.0, ids.1, prefixes.0, prefixes.1]);
+    let locked = [columns(&wanted.known), columns(&wanted.ids), columns(&wanted.prefixes)];
+    open.later(MAKE, columns(&wanted.made));
+    open.later(LOCK, locked.into_iter().flatten().collect());
     // These statements see what was committed before the locks were given.
-    open.later(ROWS, values![read.0, read.1]);
-    open.later(LINEAGES, values![known.0, known.1]);
+    open.later(ROWS, columns(wanted.ids.union(&wanted.read)));
+    open.later(LINEAGES, columns(&wanted.known));
     open.later(SEQS, values![wanted.puts]);
     let [made, locked, rows, lineages, seqs] = open.last::<5>()?;
     let lins: HashSet<i64> = locked.iter().map(|row| row.get(0)).collect();
@@ -172,7 +153,5 @@ pub(super) fn lock(open: &Transaction<'_>, wanted: &Wanted) -> Result<Locked> {
         return Err(Error::new(Code::Busy, "a lineage has ended meanwhile: try again"));
     }
     let made = made.iter().map(|row| row.get(0)).collect();
-    let place = |row: &tokio_postgres::Row| row.get::<_, Option<Seq>>(0).zip(row.get(3));
-    let newest = lineages.iter().map(|row| ((row.get(19), row.get(14)), place(row))).collect();
-    Ok(Locked { lins, known: Known::new(all(), &rows, &lineages, &seqs)?, made, newest })
+    Ok(Locked { lins, known: Known::new(wanted.ids.union(&wanted.read).cloned(), &rows, &lineages, &seqs)?, made })
 }

@@ -13,17 +13,26 @@ use crate::check::{About, Finding};
 use crate::error::Result;
 use crate::record::ContractId;
 
+/// Checks a row. Returns its key.
+type CheckRow = fn(&Row) -> Result<(After, Vec<Finding>)>;
+
 /// Checks at most about `limit` rows, beginning after the key `after`.
 pub(super) fn page(open: &Transaction<'_>, table: LogTable, after: After, limit: i64) -> Result<Checked> {
-    let (keys, findings) = match table {
-        LogTable::Records => records(open, after, limit)?,
-        LogTable::Branches => branches(open, after[0], limit)?,
-        LogTable::Logs => heads(open, after[0], limit)?,
-        LogTable::Marks => marks(open, after, limit)?,
+    let (sql, check): (&'static str, CheckRow) = match table {
+        LogTable::Records => (RECORDS, record),
+        LogTable::Branches => (BRANCHES, branch),
+        LogTable::Logs => (HEADS, head),
+        LogTable::Marks => (MARKS, |row| Ok(mark(row))),
     };
-    let rows = keys.len() as u64;
-    let next = keys.last().copied().filter(|_| i64::try_from(rows).is_ok_and(|rows| rows >= limit));
-    Ok(Checked { rows, findings, next })
+    let mut checked = Checked::default();
+    for row in open.query(sql, values![after[0], after[1], limit])? {
+        let (key, findings) = check(&row)?;
+        checked.rows += 1;
+        checked.findings.extend(findings);
+        checked.next = Some(key);
+    }
+    checked.next = checked.next.filter(|_| signed(checked.rows) >= limit);
+    Ok(checked)
 }
 
 /// What there is of the branch `$of`: its row, and the position after its last record.
@@ -37,105 +46,86 @@ macro_rules! end {
     };
 }
 
-fn records(open: &Transaction<'_>, after: After, limit: i64) -> Result<(Vec<After>, Vec<Finding>)> {
-    let sql = "SELECT r.pos, r.key, r.sum, r.body, r.branch, b.branch IS NOT NULL FROM @record AS r
-               LEFT JOIN @log_branch AS b USING (branch) WHERE (r.branch, r.pos) > ($1, $2) ORDER BY r.branch, r.pos LIMIT $3";
-    let (mut keys, mut findings) = (Vec::new(), Vec::new());
-    for row in open.query(sql, values![after[0], after[1], limit])? {
-        let (pos, branch): (i64, i64) = (row.get(0), row.get(4));
-        keys.push([branch, pos, 0]);
-        if let Some(error) = damage(Logs::record_of(branch, &row))? {
-            findings.push(error);
-        } else if !row.get::<_, bool>(5) {
-            findings.push(left_over(&format!("the record at {pos} of branch {branch} has no branch")));
-        }
+/// Parameters of this statement and of the next ones: the first two numbers of the key, and the limit.
+const RECORDS: &str = "SELECT r.pos, r.key, r.sum, r.body, r.branch, b.branch IS NOT NULL FROM @record AS r
+    LEFT JOIN @log_branch AS b USING (branch) WHERE (r.branch, r.pos) > ($1, $2) ORDER BY r.branch, r.pos LIMIT $3";
+
+fn record(row: &Row) -> Result<(After, Vec<Finding>)> {
+    let (pos, branch): (i64, i64) = (row.get(0), row.get(4));
+    let mut findings = Vec::from_iter(damage(Logs::record_of(branch, row))?.1);
+    if findings.is_empty() && !row.get::<_, bool>(5) {
+        findings.push(left_over(&format!("the record at {pos} of branch {branch} has no branch")));
     }
-    Ok((keys, findings))
+    Ok(([branch, pos, 0], findings))
 }
 
-fn branches(open: &Transaction<'_>, after: i64, limit: i64) -> Result<(Vec<After>, Vec<Finding>)> {
-    const SQL: &str = concat!(
-        "SELECT b.branch, b.contract, b.parent, b.start, b.sum, e.start, t.tip, own.count, own.first, own.last,
-                greatest(coalesce((SELECT max(length) FROM @log WHERE branch = b.branch), 0),
-                         coalesce((SELECT max(length) FROM @log_mark WHERE branch = b.branch), 0),
-                         coalesce((SELECT max(start) FROM @log_branch WHERE parent = b.branch), 0))
-         FROM (SELECT * FROM @log_branch WHERE branch > $1 ORDER BY branch LIMIT $2) AS b ",
-        end!("b.parent"),
-        " LEFT JOIN LATERAL (
-            SELECT count(*) AS count, min(pos) AS first, max(pos) AS last FROM @record WHERE branch = b.branch) AS own ON true
-         ORDER BY b.branch"
-    );
-    let (mut keys, mut findings) = (Vec::new(), Vec::new());
-    for row in open.query(SQL, values![after, limit])? {
-        let id: i64 = row.get(0);
-        keys.push([id, 0, 0]);
-        let Branch { contract, parent } = match Logs::branch_of(&row) {
-            Ok(branch) => branch,
-            Err(error) => {
-                findings.extend(damage(Err::<(), _>(error))?);
-                continue;
-            }
-        };
-        let found = findings.len();
-        if let Some(end) = parent {
-            findings.extend(lacks(&row, 5, end, &format!("branch {id}")));
-        }
+const BRANCHES: &str = concat!(
+    "SELECT b.branch, b.contract, b.parent, b.start, b.sum, e.start, t.tip, own.count, own.first, own.last,
+            greatest(coalesce((SELECT max(length) FROM @log WHERE branch = b.branch), 0),
+                     coalesce((SELECT max(length) FROM @log_mark WHERE branch = b.branch), 0),
+                     coalesce((SELECT max(start) FROM @log_branch WHERE parent = b.branch), 0))
+     FROM (SELECT * FROM @log_branch WHERE branch > $1 AND $2::bigint IS NOT NULL ORDER BY branch LIMIT $3) AS b ",
+    end!("b.parent"),
+    " LEFT JOIN LATERAL (
+        SELECT count(*) AS count, min(pos) AS first, max(pos) AS last FROM @record WHERE branch = b.branch) AS own ON true
+     ORDER BY b.branch"
+);
+
+fn branch(row: &Row) -> Result<(After, Vec<Finding>)> {
+    let id: i64 = row.get(0);
+    let (found, damage) = damage(Logs::branch_of(row))?;
+    let mut findings = Vec::from_iter(damage);
+    if let Some(Branch { contract, parent }) = found {
+        findings.extend(parent.and_then(|end| lacks(row, 5, end, &format!("branch {id}"))));
         findings.extend(of_branch(id, row.get(3), (row.get(7), row.get(8), row.get(9)), row.get(10)));
-        findings.iter_mut().skip(found).for_each(|finding| finding.contract = Some(contract));
+        for finding in &mut findings {
+            finding.contract = Some(contract);
+        }
     }
-    Ok((keys, findings))
+    Ok(([id, 0, 0], findings))
 }
 
-fn heads(open: &Transaction<'_>, after: i64, limit: i64) -> Result<(Vec<After>, Vec<Finding>)> {
-    // A page has whole lineages, since few have many logs.
-    const SQL: &str = concat!(
-        "SELECT h.lin, h.name, h.branch, h.length, h.sum, e.start, t.tip, e.contract, l.contract, l.name
-         FROM (SELECT DISTINCT lin FROM @log WHERE lin > $1 ORDER BY lin LIMIT $2) AS wanted JOIN @log AS h USING (lin)
-         LEFT JOIN @lineage AS l ON l.lin = h.lin ",
-        end!("h.branch"),
-        " ORDER BY h.lin, h.name"
-    );
-    let (mut keys, mut findings) = (Vec::new(), Vec::new());
-    for row in open.query(SQL, values![after, limit])? {
-        keys.push([row.get(0), 0, 0]);
-        let found = findings.len();
-        match Logs::head_of(&row) {
-            Err(error) => findings.extend(damage(Err::<(), _>(error))?),
-            Ok((name, end)) => {
-                let what = format!("log {name:?}");
-                findings.extend(lacks(&row, 5, end, &what));
-                match (row.get::<_, Option<i16>>(7), row.get::<_, Option<i16>>(8)) {
-                    (_, None) => findings.push(missing(&format!("the lineage of {what} is missing"))),
-                    (Some(branch), Some(lineage)) if branch != lineage => {
-                        findings.push(missing(&format!("the lineage of {what} is of another contract")));
-                    }
-                    _ => {}
-                }
+/// A page has whole lineages, since few have many logs.
+const HEADS: &str = concat!(
+    "SELECT h.lin, h.name, h.branch, h.length, h.sum, e.start, t.tip, e.contract, l.contract, l.name
+     FROM (SELECT DISTINCT lin FROM @log WHERE lin > $1 AND $2::bigint IS NOT NULL ORDER BY lin LIMIT $3) AS wanted
+     JOIN @log AS h USING (lin) LEFT JOIN @lineage AS l ON l.lin = h.lin ",
+    end!("h.branch"),
+    " ORDER BY h.lin, h.name"
+);
+
+fn head(row: &Row) -> Result<(After, Vec<Finding>)> {
+    let (found, damage) = damage(Logs::head_of(row))?;
+    let mut findings = Vec::from_iter(damage);
+    if let Some((name, end)) = found {
+        let what = format!("log {name:?}");
+        findings.extend(lacks(row, 5, end, &what));
+        match (row.get::<_, Option<i16>>(7), row.get::<_, Option<i16>>(8)) {
+            (_, None) => findings.push(missing(&format!("the lineage of {what} is missing"))),
+            (Some(branch), Some(lineage)) if branch != lineage => {
+                findings.push(missing(&format!("the lineage of {what} is of another contract")));
             }
-        }
-        let contract = row.get::<_, Option<i16>>(8).and_then(|number| u8::try_from(number).ok()).map(ContractId);
-        let lineage = row::opt_text(&row, 9).ok().flatten();
-        for finding in findings.iter_mut().skip(found) {
-            (finding.contract, finding.lineage) = (contract, lineage.clone());
+            _ => {}
         }
     }
-    Ok((keys, findings))
+    let contract = row.get::<_, Option<i16>>(8).and_then(|number| u8::try_from(number).ok()).map(ContractId);
+    let lineage = row::opt_text(row, 9).ok().flatten();
+    for finding in &mut findings {
+        (finding.contract, finding.lineage) = (contract, lineage.clone());
+    }
+    Ok(([row.get(0), 0, 0], findings))
 }
 
-fn marks(open: &Transaction<'_>, after: After, limit: i64) -> Result<(Vec<After>, Vec<Finding>)> {
-    // A page has all marks of the same length of a branch.
-    let sql = "SELECT m.branch, m.length, m.seq, c.logs FROM
-                 (SELECT DISTINCT branch, length FROM @log_mark WHERE (branch, length) > ($1, $2)
-                  ORDER BY branch, length LIMIT $3) AS wanted
-               JOIN @log_mark AS m USING (branch, length) LEFT JOIN @checkpoint AS c ON c.seq = m.seq
-               ORDER BY m.branch, m.length, m.seq";
-    let (mut keys, mut findings) = (Vec::new(), Vec::new());
-    for row in open.query(sql, values![after[0], after[1], limit])? {
-        let (branch, length): (i64, i64) = (row.get(0), row.get(1));
-        keys.push([branch, length, 0]);
-        findings.extend(of_mark(branch, length, row.get(3)));
-    }
-    Ok((keys, findings))
+/// A page has all marks of the same length of a branch.
+const MARKS: &str = "SELECT m.branch, m.length, m.seq, c.logs FROM
+      (SELECT DISTINCT branch, length FROM @log_mark WHERE (branch, length) > ($1, $2)
+       ORDER BY branch, length LIMIT $3) AS wanted
+    JOIN @log_mark AS m USING (branch, length) LEFT JOIN @checkpoint AS c ON c.seq = m.seq
+    ORDER BY m.branch, m.length, m.seq";
+
+fn mark(row: &Row) -> (After, Vec<Finding>) {
+    let (branch, length): (i64, i64) = (row.get(0), row.get(1));
+    ([branch, length, 0], Vec::from_iter(of_mark(branch, length, row.get(3))))
 }
 
 /// Checks the marks of a checkpoint: what they name is there, and is held for the checkpoint.
@@ -166,11 +156,11 @@ fn lacks(row: &Row, at: usize, end: End, what: &str) -> Option<Finding> {
     of_end(end, row.get(at), row.get::<_, Option<i64>>(at + 1).unwrap_or(0), what)
 }
 
-/// Turns an error about damage into a finding.
-fn damage<T>(found: Result<T>) -> Result<Option<Finding>> {
+/// Returns what was read, or a finding if it is damaged.
+fn damage<T>(found: Result<T>) -> Result<(Option<T>, Option<Finding>)> {
     match found {
-        Ok(_) => Ok(None),
-        Err(error) if error.is_damage() => Ok(Some(corrupt(&error))),
+        Ok(found) => Ok((Some(found), None)),
+        Err(error) if error.is_damage() => Ok((None, Some(corrupt(&error)))),
         Err(error) => Err(error),
     }
 }

@@ -2,7 +2,7 @@
 //!
 //! All branches of a log belong to one lineage, whose lock protects them: a fork copies the records.
 
-use super::key::{self, key};
+use super::key;
 use super::row;
 use super::transaction::Transaction;
 use super::value::values;
@@ -23,7 +23,7 @@ pub(super) struct Logs<'a>(pub(super) &'a Transaction<'a>);
 
 macro_rules! of_log {
     () => {
-        concat!("lin = $1 AND ", key!("name"), " = ", key!("$2"), " AND name = $2")
+        "lin = $1 AND sha256(name) = sha256($2) AND name = $2"
     };
 }
 
@@ -90,13 +90,11 @@ impl LogRows for Logs<'_> {
     }
 
     fn set_head(&mut self, lin: i64, log: &str, end: End) -> Result<()> {
-        const SQL: &str = concat!(
-            "INSERT INTO @log (lin, name, branch, length, sum) VALUES ($1, $2, $3, $4, $5) ON CONFLICT (lin, ",
-            key!("name"),
-            ") DO UPDATE SET branch = excluded.branch, length = excluded.length, sum = excluded.sum"
-        );
+        let sql = "INSERT INTO @log (lin, name, branch, length, sum) VALUES ($1, $2, $3, $4, $5)
+                   ON CONFLICT (lin, sha256(name))
+                   DO UPDATE SET branch = excluded.branch, length = excluded.length, sum = excluded.sum";
         let (branch, length) = (end.branch, signed(end.length));
-        self.0.later(SQL, values![lin, log, branch, length, head_sum(lin, log, branch, length)]);
+        self.0.later(sql, values![lin, log, branch, length, head_sum(lin, log, branch, length)]);
         Ok(())
     }
 
@@ -166,14 +164,9 @@ impl LogRows for Logs<'_> {
     }
 
     fn has_key(&self, id: BranchId, below: u64, key: &str) -> Result<bool> {
-        const SQL: &str = concat!(
-            "SELECT 1 FROM @record WHERE branch = $1 AND ",
-            key!("key"),
-            " = ",
-            key!("$2"),
-            " AND key = $2 AND key IS NOT NULL AND pos < $3 LIMIT 1"
-        );
-        Ok(self.0.one(SQL, values![id, key, signed(below)])?.is_some())
+        let sql = "SELECT 1 FROM @record
+                   WHERE branch = $1 AND sha256(key) = sha256($2) AND key = $2 AND key IS NOT NULL AND pos < $3 LIMIT 1";
+        Ok(self.0.one(sql, values![id, key, signed(below)])?.is_some())
     }
 
     fn hold(&mut self, seq: Seq, end: End) -> Result<()> {

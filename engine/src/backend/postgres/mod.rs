@@ -23,9 +23,7 @@ mod locks;
 mod log_check;
 mod logs;
 mod names;
-mod options;
 mod passfile;
-pub mod password;
 mod payloads;
 mod point;
 mod prune;
@@ -46,5 +44,4 @@ mod writes;
 
 pub use self::backend::Postgres;
 pub(crate) use self::backend::opener;
-pub use self::options::Options;
 pub use self::schema::schema_script;

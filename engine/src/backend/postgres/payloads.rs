@@ -15,6 +15,7 @@ use super::row::{self, HeaderRow};
 use super::transaction::Transaction;
 use super::value::values;
 use crate::backend::chain::open;
+use crate::backend::number::signed;
 use crate::backend::rebase;
 use crate::cache::{CachedPayload, LineageTip, NewEntry, PayloadCache};
 use crate::codec::plan::{self, Base, Effort, plan};
@@ -42,7 +43,6 @@ const MOST_LINKS: usize = 1000;
 /// them.
 const MOST_HELD: usize = 32;
 
-/// A payload to store.
 pub(super) struct New<'a> {
     pub(super) seq: Seq,
     pub(super) call: i64,
@@ -61,7 +61,7 @@ pub(super) struct Payloads<'a> {
     /// The payloads that this transaction has stored. They are added to the shared cache only after the commit.
     stored: BTreeMap<Seq, NewEntry>,
     /// The stored size of the payloads that the current unit has stored, in bytes. `None`: it has stored none.
-    stored_bytes: Option<u64>,
+    pub(super) stored_bytes: Option<u64>,
 }
 
 impl<'a> Payloads<'a> {
@@ -85,23 +85,13 @@ impl<'a> Payloads<'a> {
         let bytes = body.len() as u64;
         self.open.later(
             "INSERT INTO @payload (seq, call, base, depth, budget, size, body) VALUES ($1, $2, $3, $4, $5, $6, $7)",
-            values![seq, call, base, depth, budget, length(raw.len()), body],
+            values![seq, call, base, depth, budget, signed(raw.len() as u64), body],
         );
         *self.stored_bytes.get_or_insert(0) += bytes;
         let base = Base { key, depth, budget };
         let tip = tip(header, raw.len(), base);
         self.stored.insert(seq, NewEntry { key, payload: CachedPayload { raw, misses }, supersedes, tip });
         Ok(base)
-    }
-
-    /// Removes payloads. Returns the number of freed bytes minus the number of bytes by which remaining payloads grew.
-    pub(super) fn remove(&mut self, victims: &[Seq]) -> Result<i64> {
-        rebase::remove(self, victims)
-    }
-
-    /// Returns the stored size of the payloads that were stored since the last call, in bytes. `None`: there are none.
-    pub(super) fn take_stored_bytes(&mut self) -> Option<u64> {
-        self.stored_bytes.take()
     }
 
     /// Loads the payload of a stored checkpoint and splits it into its parts.
@@ -150,7 +140,7 @@ impl rebase::Payloads for Payloads<'_> {
             FROM (SELECT seq, octet_length(body) AS bytes FROM @payload WHERE seq = $1) AS before
             WHERE p.seq = before.seq RETURNING before.bytes";
         let before = self.open.one(SQL, values![seq, row.budget, row.body.clone()])?;
-        Ok(before.map_or(0, |before| length(row.body.len()) - i64::from(before.get::<_, i32>(0))))
+        Ok(before.map_or(0, |before| signed(row.body.len() as u64) - i64::from(before.get::<_, i32>(0))))
     }
 
     fn delete(&mut self, seqs: &[Seq], _: &HashSet<Seq>) -> Result<i64> {
@@ -162,11 +152,6 @@ impl rebase::Payloads for Payloads<'_> {
         }
         Ok(self.open.one(SQL, values![seqs.to_vec()])?.map_or(0, |row| row.get(0)))
     }
-}
-
-pub(super) fn length(bytes: usize) -> i64 {
-    // No payload has 2^63 bytes, so the fallback value is never used.
-    i64::try_from(bytes).unwrap_or(i64::MAX)
 }
 
 /// Selects the chain of a payload, down to the first payload that the reader has or to the keyframe. Of a payload that the

@@ -4,7 +4,7 @@
 use tokio_postgres::Row;
 
 use super::checkpoint::whole;
-use super::key::{key, number};
+use super::key::number;
 use super::payloads::{self, Held, chain};
 use super::row::{HeaderRow, columns_with_sum, select_by_id, select_labelled, select_newest};
 use super::session::Session;
@@ -16,9 +16,6 @@ use crate::error::{Error, Result};
 use crate::query::{Answer, Pick, Query};
 use crate::record::{ContractId, Seq, Tuple};
 
-/// The number of statements of a read.
-const STATEMENTS: usize = 3;
-
 /// Selects the writes to the checkpoint whose id the parameter selects.
 macro_rules! writes_to {
     ($found:expr) => {
@@ -27,17 +24,14 @@ macro_rules! writes_to {
             write_columns!(),
             " FROM (",
             $found,
-            ") AS found JOIN @write AS w ON w.contract = $1 AND ",
-            key!("w.id"),
-            " = ",
-            key!("found.id"),
-            " AND w.id = found.id ORDER BY w.num"
+            ") AS found JOIN @write AS w ON w.contract = $1 AND sha256(w.id) = sha256(found.id) AND w.id = found.id
+             ORDER BY w.num"
         )
     };
 }
 
 /// The statements of a read: the row, the chain of payloads, and the writes.
-type Statements = [&'static str; STATEMENTS];
+type Statements = [&'static str; 3];
 
 const BY_ID: Statements =
     [select_by_id!(columns_with_sum!()), chain!(select_by_id!("c.seq"), "$3"), writes_to!(select_by_id!("c.id"))];
@@ -60,6 +54,11 @@ pub(super) struct Point {
 }
 
 impl Point {
+    /// Returns true if the query asks for one checkpoint.
+    pub(super) fn is(query: &Query) -> bool {
+        matches!(query, Query::Get { .. } | Query::Newest { .. } | Query::Tuple { .. })
+    }
+
     /// The read that a query asks for. Returns `None` for other queries.
     pub(super) fn of(query: &Query, cache: &PayloadCache) -> Option<Self> {
         let (contract, pick, label, tuple) = match query {
@@ -83,30 +82,26 @@ impl Point {
         Some(Self { contract, statements, values, held, tuple })
     }
 
-    /// Adds the statements to a transaction.
-    pub(super) fn ask(&self, open: &Transaction<'_>) {
-        let [row, chain, writes] = self.statements;
+    pub(super) fn answer(&self, open: &Transaction<'_>, cache: &PayloadCache) -> Result<Answer> {
+        let [row, chain, _] = self.statements;
         open.later(row, self.values.clone());
         let mut values = self.values.clone();
         values.push(self.held.seqs().into());
         open.later(chain, values);
+        self.ask_for_writes(open);
+        let [row, chain, written] = open.last()?;
+        let Some(row) = row.first() else { return Ok(self.none()) };
+        let row = HeaderRow::read_with_sum(row)?;
+        let payload = self.held.rebuild(cache, row.seq, Some(row.call), &chain);
+        self.whole(row, payload, &written)
+    }
+
+    fn ask_for_writes(&self, open: &Transaction<'_>) {
         if self.tuple {
-            open.later(writes, self.values.clone());
+            open.later(self.statements[2], self.values.clone());
         } else {
             open.later("SELECT", Vec::new());
         }
-    }
-
-    /// Reads the answer from the rows of the statements.
-    pub(super) fn answer(
-        &self,
-        cache: &PayloadCache,
-        [row, chain, written]: &[Vec<Row>; STATEMENTS],
-    ) -> Result<Answer> {
-        let Some(row) = row.first() else { return Ok(self.none()) };
-        let row = HeaderRow::read_with_sum(row)?;
-        let payload = self.held.rebuild(cache, row.seq, Some(row.call), chain);
-        self.whole(row, payload, written)
     }
 
     fn none(&self) -> Answer {
@@ -123,21 +118,12 @@ impl Point {
     }
 }
 
-/// Answers one read in one round trip.
-pub(super) fn answer(session: &Session, cache: &PayloadCache, point: &Point) -> Result<Answer> {
-    let open = Transaction::read(session);
-    point.ask(&open);
-    let mut rows = open.finish()?.into_iter().skip(1);
-    let mut next = || rows.next().unwrap_or_default();
-    point.answer(cache, &[next(), next(), next()])
-}
-
 /// Answers several reads in two round trips, from one snapshot. A payload on which several others are built travels once.
 pub(super) fn answer_all(session: &Session, cache: &PayloadCache, points: &[Point]) -> Result<Vec<Result<Answer>>> {
     let open = Transaction::read(session);
-    for Point { statements: [row, _, writes], values, tuple, .. } in points {
-        open.later(row, values.clone());
-        open.later(if *tuple { writes } else { "SELECT" }, if *tuple { values.clone() } else { Vec::new() });
+    for point in points {
+        open.later(point.statements[0], point.values.clone());
+        point.ask_for_writes(&open);
     }
     let found = open.flush()?;
     let mut found = found.into_iter().skip(1);

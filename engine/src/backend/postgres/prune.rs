@@ -1,6 +1,6 @@
 //! Removes what a retention rule selects.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashSet;
 
 use super::retention::PostgresCatalog;
 use super::row;
@@ -23,13 +23,13 @@ pub(super) fn prune(session: &Session, cache: &PayloadCache, prune: &Prune) -> R
         "SELECT l.lin FROM @lineage AS l WHERE l.lin IN (SELECT lin FROM @checkpoint WHERE seq = ANY($1)) ORDER BY l.lin FOR NO KEY UPDATE",
         values![first.victims],
     )?;
-    let locked: HashSet<i64> = row::numbers(&locked).into_iter().collect();
     let mut plan = plan(&PostgresCatalog(&open), prune, &mut Ledger::default())?;
-    let lins = open.query("SELECT seq, lin FROM @checkpoint WHERE seq = ANY($1)", values![plan.victims.clone()])?;
-    let lins: HashMap<Seq, i64> = lins.iter().map(|row| (row.get(0), row.get(1))).collect();
+    let in_locked = "SELECT seq FROM @checkpoint WHERE seq = ANY($1) AND lin = ANY($2)";
+    let in_locked = open.query(in_locked, values![plan.victims.clone(), row::numbers(&locked)])?;
+    let in_locked: HashSet<Seq> = row::numbers(&in_locked).into_iter().collect();
     let selected = plan.victims.len();
     // What a checkpoint depends on is in its own lineage, so a lineage may be left for the next batch.
-    plan.victims.retain(|seq| lins.get(seq).is_some_and(|lin| locked.contains(lin)));
+    plan.victims.retain(|seq| in_locked.contains(seq));
     if plan.victims.len() < selected {
         if plan.victims.is_empty() {
             return Err(Error::new(Code::Busy, "other workers changed what the rule selects: try again"));
@@ -39,7 +39,6 @@ pub(super) fn prune(session: &Session, cache: &PayloadCache, prune: &Prune) -> R
     let mut writing = Writing::new(&open, cache, 0);
     plan.victims.dedup();
     let (bytes, lineages) = writing.remove_all(&plan.victims)?;
-    writing.payloads.finish();
     // If the answer is lost, the caller plans again: what is removed is not selected again.
     open.finish()?;
     Ok(plan.done(bytes, lineages))

@@ -1,6 +1,6 @@
 //! Answers queries, each from one snapshot.
 
-use super::lineage::{self, LineageRow};
+use super::lineage;
 use super::logs::Logs;
 use super::point::Point;
 use super::retention::PostgresCatalog;
@@ -14,8 +14,8 @@ use crate::backend::logs::{self as log, LogRows, Mark};
 use crate::backend::marks::decode_marks;
 use crate::cache::PayloadCache;
 use crate::error::{Error, Result};
-use crate::query::{Answer, LogRange, Of, Pick, Query, Recent};
-use crate::record::{Active, Checkpoint, ContractId, Lineage, LogPage, Logged, Tuple};
+use crate::query::{Answer, LogRange, Pick, Query};
+use crate::record::{ContractId, LogPage, Logged, Tuple};
 use crate::retention::preview;
 
 /// Reads from one snapshot of the database.
@@ -35,33 +35,35 @@ impl Reading<'_> {
                 None => Ok(Answer::Count(0)),
             },
             Query::Get { .. } | Query::Newest { .. } | Query::Tuple { .. } => {
-                let point = Point::of(query, self.cache).ok_or_else(Error::poisoned)?;
-                point.ask(self.open);
-                point.answer(self.cache, &self.open.last()?)
+                Point::of(query, self.cache).ok_or_else(Error::poisoned)?.answer(self.open, self.cache)
             }
-            Query::Ancestors(walk) => {
-                let get = |id: &str| self.tuple(walk.contract, self.get(walk.contract, id)?);
-                ancestors::walk(walk, get).map(Answer::Tuples)
-            }
+            Query::Ancestors(walk) => ancestors::walk(walk, |id| self.tuple(walk.contract, id)).map(Answer::Tuples),
             Query::List { contract, of, before, limit } => {
                 let rows = listing::newest(self.open, *contract, of, before.as_ref(), limit.unwrap_or(usize::MAX))?;
                 Ok(Answer::Headers(rows.into_iter().map(|row| row.header).collect()))
             }
-            Query::Whole { contract, of, prefix } => self.whole(*contract, of, prefix).map(Answer::Checkpoints),
-            Query::Lineages { contract, group_prefix, before, limit } => {
-                let before = before.unwrap_or(i64::MAX);
-                self.shown_all(lineage::page(self.open, *contract, group_prefix, before, *limit)?).map(Answer::Lineages)
+            Query::Whole { contract, of, prefix } => {
+                let rows = listing::oldest(self.open, *contract, of, prefix)?;
+                checkpoint::load_all(self.open, self.cache, &rows).map(Answer::Checkpoints)
             }
-            Query::Recent(recent) => self.recent(recent).map(Answer::Recent),
+            Query::Lineages { contract, group_prefix, before, limit } => {
+                listing::lineages(self.open, *contract, group_prefix, *before, *limit).map(Answer::Lineages)
+            }
+            Query::Recent(recent) => listing::recent(self.open, recent).map(Answer::Recent),
             Query::Rows(wanted) => rows::rows(self.open, wanted).map(Answer::Rows),
             Query::Feed(feed) => rows::feed(self.open, feed).map(Answer::Feed),
             Query::Forks { contract, lineage } => match lineage::find(self.open, *contract, lineage)? {
-                Some(origin) => self.shown_all(lineage::forks(self.open, origin.lin)?).map(Answer::Lineages),
+                Some(origin) => listing::forks(self.open, origin.lin).map(Answer::Lineages),
                 None => Ok(Answer::Lineages(Vec::new())),
             },
             Query::Log(range) => self.log(range).map(Answer::Log),
             Query::Logged { contract, pick, log } => {
-                let Some(checkpoint) = self.pick(*contract, pick)? else { return Ok(Answer::Logged(None)) };
+                let row = match pick {
+                    Pick::Id(id) => row::by_id(self.open, *contract, id)?,
+                    Pick::Newest(lineage) => row::newest(self.open, *contract, lineage)?,
+                };
+                let Some(row) = row else { return Ok(Answer::Logged(None)) };
+                let checkpoint = checkpoint::load(self.open, self.cache, row)?;
                 let header = &checkpoint.header;
                 let page = self.log(&LogRange::kept(*contract, &header.lineage, log, &header.id))?;
                 let records = page.unwrap_or_default().records;
@@ -98,55 +100,11 @@ impl Reading<'_> {
         }
     }
 
-    fn get(&self, contract: ContractId, id: &str) -> Result<Option<Checkpoint>> {
-        let row = row::by_id(self.open, contract, id)?;
-        row.map(|row| checkpoint::load(self.open, self.cache, row)).transpose()
-    }
-
-    fn pick(&self, contract: ContractId, pick: &Pick) -> Result<Option<Checkpoint>> {
-        match pick {
-            Pick::Id(id) => self.get(contract, id),
-            Pick::Newest(lineage) => {
-                let row = row::newest(self.open, contract, lineage)?;
-                row.map(|row| checkpoint::load(self.open, self.cache, row)).transpose()
-            }
-        }
-    }
-
-    /// Converts a checkpoint to a tuple: adds the pending writes of the checkpoint.
-    fn tuple(&self, contract: ContractId, checkpoint: Option<Checkpoint>) -> Result<Option<Tuple>> {
-        let Some(checkpoint) = checkpoint else { return Ok(None) };
-        let writes = writes::of(self.open, contract, &checkpoint.header.id)?;
-        Ok(Some(Tuple { checkpoint, writes }))
-    }
-
-    fn whole(&self, contract: ContractId, of: &Of, prefix: &[u8]) -> Result<Vec<Checkpoint>> {
-        checkpoint::load_all(self.open, self.cache, &listing::oldest(self.open, contract, of, prefix)?)
-    }
-
-    fn recent(&self, wanted: &Recent) -> Result<Vec<Active>> {
-        let mut found = Vec::new();
-        for (seq, row) in listing::recent(self.open, wanted)? {
-            found.extend(self.shown(row)?.map(|lineage| Active { seq, lineage }));
-        }
-        Ok(found)
-    }
-
-    fn shown_all(&self, rows: Vec<LineageRow>) -> Result<Vec<Lineage>> {
-        let mut found = Vec::with_capacity(rows.len());
-        for row in rows {
-            found.extend(self.shown(row)?);
-        }
-        Ok(found)
-    }
-
-    /// A lineage with its newest header and its number of checkpoints, for a listing. Returns `None` if the lineage has
-    /// no checkpoint.
-    fn shown(&self, row: LineageRow) -> Result<Option<Lineage>> {
-        let Some(newest) = row::newest(self.open, row.contract, &row.name)? else { return Ok(None) };
-        let checkpoints = lineage::count(self.open, row.lin)?;
-        let origin = row.origin.map(|(id, _)| id);
-        Ok(Some(Lineage { position: row.lin, checkpoints, newest: newest.header, origin }))
+    /// A checkpoint with its pending writes.
+    fn tuple(&self, contract: ContractId, id: &str) -> Result<Option<Tuple>> {
+        let Some(row) = row::by_id(self.open, contract, id)? else { return Ok(None) };
+        let checkpoint = checkpoint::load(self.open, self.cache, row)?;
+        Ok(Some(Tuple { checkpoint, writes: writes::of(self.open, contract, id)? }))
     }
 
     fn log(&self, range: &LogRange) -> Result<Option<LogPage>> {

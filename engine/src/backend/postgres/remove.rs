@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use super::key::{key, number};
+use super::key::number;
 use super::lineage;
 use super::logs::Logs;
 use super::row;
@@ -10,6 +10,7 @@ use super::value::values;
 use super::write::Writing;
 use crate::backend::logs::{self as log, Mark};
 use crate::backend::marks::decode_marks;
+use crate::backend::rebase;
 use crate::error::Result;
 use crate::op::Op;
 use crate::record::{ContractId, Seq};
@@ -17,16 +18,12 @@ use crate::record::{ContractId, Seq};
 impl Writing<'_> {
     /// The save numbers of the checkpoints with these ids.
     pub(super) fn numbers(&self, ids: &[(ContractId, &str)]) -> Result<Vec<Seq>> {
-        const SQL: &str = concat!(
-            "SELECT seq, lin FROM @checkpoint JOIN unnest($1, $2) AS w(k, i) ON contract = k AND ",
-            key!("id"),
-            " = ",
-            key!("i"),
-            " AND id = i"
-        );
         let (contracts, ids): (Vec<i16>, Vec<Vec<u8>>) =
             ids.iter().map(|(contract, id)| (number(*contract), id.as_bytes().to_vec())).unzip();
-        let found = self.open.query(SQL, values![contracts, ids])?;
+        let found = self.open.query(
+            "SELECT seq, lin FROM @checkpoint JOIN unnest($1, $2) AS w(k, i) ON contract = k AND sha256(id) = sha256(i) AND id = i",
+            values![contracts, ids],
+        )?;
         found.iter().try_for_each(|row| self.check_locked(row.get(1)))?;
         Ok(row::numbers(&found))
     }
@@ -78,7 +75,7 @@ impl Writing<'_> {
         if victims.is_empty() {
             return Ok((0, Vec::new()));
         }
-        let bytes = self.payloads.remove(victims)?;
+        let bytes = rebase::remove(&mut self.payloads, victims)?;
         let gone = self
             .open
             .query("DELETE FROM @checkpoint WHERE seq = ANY($1) RETURNING seq, lin, logs", values![victims.to_vec()])?;

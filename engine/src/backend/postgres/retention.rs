@@ -1,7 +1,5 @@
 //! Answers the questions of retention. Each question about many checkpoints is one statement.
 
-use std::collections::HashMap;
-
 use tokio_postgres::Row;
 
 use super::key::number;
@@ -24,15 +22,11 @@ fn entries(rows: &[Row]) -> Vec<Entry> {
     rows.iter().map(|row| entry(row, 0)).collect()
 }
 
-/// Splits a list of pairs of a lineage and a maximum into two lists of parameters.
-fn split(lineages: &[(i64, usize)]) -> (Vec<i64>, Vec<i64>) {
-    lineages.iter().map(|(lineage, most)| (*lineage, i64::try_from(*most).unwrap_or(i64::MAX))).unzip()
-}
-
 impl PostgresCatalog<'_> {
     /// Runs a statement that returns the place of a lineage in `lineages` and an entry, in order.
     fn grouped(&self, sql: &'static str, lineages: &[(i64, usize)]) -> Result<Vec<Vec<Entry>>> {
-        let (lins, most) = split(lineages);
+        let most = |most: usize| i64::try_from(most).unwrap_or(i64::MAX);
+        let (lins, most): (Vec<i64>, Vec<i64>) = lineages.iter().map(|(lin, limit)| (*lin, most(*limit))).unzip();
         let mut found = vec![Vec::new(); lineages.len()];
         for row in self.0.query(sql, values![lins, most])? {
             let place = usize::try_from(row.get::<_, i64>(0) - 1).unwrap_or(usize::MAX);
@@ -41,16 +35,6 @@ impl PostgresCatalog<'_> {
             }
         }
         Ok(found)
-    }
-
-    /// Runs a statement that returns a value for each of these lineages.
-    fn each<T: for<'a> tokio_postgres::types::FromSql<'a>>(
-        &self,
-        sql: &'static str,
-        lineages: &[i64],
-    ) -> Result<HashMap<i64, T>> {
-        let rows = self.0.query(sql, values![lineages.to_vec()])?;
-        Ok(rows.iter().map(|row| (row.get(0), row.get(1))).collect())
     }
 }
 
@@ -90,10 +74,10 @@ impl Catalog for PostgresCatalog<'_> {
     }
 
     fn counts(&self, lineages: &[i64]) -> Result<Vec<usize>> {
-        let counts: HashMap<i64, i64> =
-            self.each("SELECT lin, count(*) FROM @checkpoint WHERE lin = ANY($1) GROUP BY lin", lineages)?;
-        let count = |lin: &i64| usize::try_from(counts.get(lin).copied().unwrap_or(0)).unwrap_or(0);
-        Ok(lineages.iter().map(count).collect())
+        let sql = "SELECT (SELECT count(*) FROM @checkpoint AS c WHERE c.lin = w.lin)
+                   FROM unnest($1) WITH ORDINALITY AS w(lin, place) ORDER BY w.place";
+        let counts = row::numbers(&self.0.query(sql, values![lineages.to_vec()])?);
+        Ok(counts.into_iter().map(|count| usize::try_from(count).unwrap_or(0)).collect())
     }
 
     fn oldest_of(&self, lineages: &[(i64, usize)]) -> Result<Vec<Vec<Entry>>> {
@@ -121,9 +105,9 @@ impl Catalog for PostgresCatalog<'_> {
     }
 
     fn have_dependents(&self, lineages: &[i64]) -> Result<Vec<bool>> {
-        let found: HashMap<i64, bool> =
-            self.each("SELECT DISTINCT lin, true FROM @checkpoint WHERE lin = ANY($1) AND flags & 1 = 1", lineages)?;
-        Ok(lineages.iter().map(|lin| found.contains_key(lin)).collect())
+        let sql = "SELECT EXISTS (SELECT FROM @checkpoint AS c WHERE c.lin = w.lin AND c.flags & 1 = 1)
+                   FROM unnest($1) WITH ORDINALITY AS w(lin, place) ORDER BY w.place";
+        Ok(self.0.query(sql, values![lineages.to_vec()])?.iter().map(|row| row.get(0)).collect())
     }
 
     fn total(&self, contract: Option<ContractId>, _: u64) -> Result<Option<u64>> {

@@ -2,7 +2,7 @@
 
 use tokio_postgres::Row;
 
-use super::key::{key, number};
+use super::key::number;
 use super::transaction::Transaction;
 use super::value::{Value, values};
 use crate::backend::header::{DEPENDS_ON_PARENT, EXEMPT, flags_and_sum};
@@ -126,27 +126,23 @@ macro_rules! select_by_id {
         concat!(
             "SELECT ",
             $($columns)*,
-            " FROM @checkpoint AS c LEFT JOIN @lineage AS l USING (lin) WHERE c.contract = $1 AND ",
-            key!("c.id"),
-            " = ",
-            key!("$2"),
-            " AND c.id = $2"
+            " FROM @checkpoint AS c LEFT JOIN @lineage AS l USING (lin)
+             WHERE c.contract = $1 AND sha256(c.id) = sha256($2) AND c.id = $2"
         )
     };
 }
 pub(super) use select_by_id;
 
-/// Selects the newest checkpoint of the lineage `$2` of the contract `$1`.
+/// Selects the newest checkpoint of the lineage `$2` of the contract `$1`, out of those for which a condition is true.
 macro_rules! select_newest {
-    ($($columns:tt)*) => {
+    ($columns:expr $(, $condition:literal)?) => {
         concat!(
             "SELECT ",
-            $($columns)*,
-            " FROM @lineage AS l JOIN @checkpoint AS c USING (lin) WHERE l.contract = $1 AND ",
-            key!("l.name"),
-            " = ",
-            key!("$2"),
-            " AND l.name = $2 ORDER BY substr(c.sort_key, 1, 1000) DESC, c.sort_key DESC, c.seq DESC LIMIT 1"
+            $columns,
+            " FROM @lineage AS l JOIN @checkpoint AS c USING (lin)
+             WHERE l.contract = $1 AND sha256(l.name) = sha256($2) AND l.name = $2",
+            $($condition,)?
+            " ORDER BY substr(c.sort_key, 1, 1000) DESC, c.sort_key DESC, c.seq DESC LIMIT 1"
         )
     };
 }
@@ -154,19 +150,10 @@ pub(super) use select_newest;
 
 /// Selects the newest checkpoint with the label `$3` of the lineage `$2` of the contract `$1`.
 macro_rules! select_labelled {
-    ($($columns:tt)*) => {
-        concat!(
-            "SELECT ",
-            $($columns)*,
-            " FROM @lineage AS l JOIN @checkpoint AS c USING (lin) WHERE l.contract = $1 AND ",
-            key!("l.name"),
-            " = ",
-            key!("$2"),
-            " AND l.name = $2 AND ",
-            key!("c.label"),
-            " = ",
-            key!("$3"),
-            " AND c.label = $3 AND c.label <> '' ORDER BY substr(c.sort_key, 1, 1000) DESC, c.sort_key DESC, c.seq DESC LIMIT 1"
+    ($columns:expr) => {
+        $crate::backend::postgres::row::select_newest!(
+            $columns,
+            " AND sha256(c.label) = sha256($3) AND c.label = $3 AND c.label <> ''"
         )
     };
 }

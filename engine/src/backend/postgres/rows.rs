@@ -10,7 +10,6 @@ use crate::error::Result;
 use crate::query::{Feed, RowOrder, Rows};
 use crate::record::{FeedPage, FeedWait, Listed, RowPage, RowSums, Seq, SortKey};
 
-/// The checkpoints of a lineage.
 struct Of<'a> {
     open: &'a Transaction<'a>,
     lineage: &'a LineageRow,
@@ -23,10 +22,16 @@ macro_rules! sized {
     };
 }
 
-/// The checkpoints of a lineage with their sizes.
 macro_rules! of_lineage {
-    () => {
-        " FROM @checkpoint AS c LEFT JOIN @lineage AS l USING (lin) LEFT JOIN @payload AS p ON p.seq = c.seq WHERE c.lin = $1 "
+    ($order:literal) => {
+        concat!(
+            "SELECT ",
+            sized!(),
+            " FROM @checkpoint AS c LEFT JOIN @lineage AS l USING (lin) LEFT JOIN @payload AS p ON p.seq = c.seq
+              WHERE c.lin = $1 ORDER BY ",
+            $order,
+            " LIMIT $2 OFFSET $3"
+        )
     };
 }
 
@@ -62,18 +67,8 @@ impl Lineup for Of<'_> {
 
     fn rows(&self, order: RowOrder, skip: u64, limit: usize) -> Result<Vec<Listed>> {
         let sql = match order {
-            RowOrder::OldestFirst => concat!(
-                "SELECT ",
-                sized!(),
-                of_lineage!(),
-                "ORDER BY substr(c.sort_key, 1, 1000), c.sort_key, c.seq LIMIT $2 OFFSET $3"
-            ),
-            RowOrder::NewestFirst => concat!(
-                "SELECT ",
-                sized!(),
-                of_lineage!(),
-                "ORDER BY substr(c.sort_key, 1, 1000) DESC, c.sort_key DESC, c.seq DESC LIMIT $2 OFFSET $3"
-            ),
+            RowOrder::OldestFirst => of_lineage!("substr(c.sort_key, 1, 1000), c.sort_key, c.seq"),
+            RowOrder::NewestFirst => of_lineage!("substr(c.sort_key, 1, 1000) DESC, c.sort_key DESC, c.seq DESC"),
         };
         let skip = i64::try_from(skip).unwrap_or(i64::MAX);
         let found = self.open.query(sql, values![self.lineage.lin, row::limit(limit), skip])?;

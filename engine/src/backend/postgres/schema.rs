@@ -2,10 +2,12 @@
 //!
 //! Ids and names are `bytea`: `text` refuses U+0000, and its order depends on the operating system. The view
 //! `checkpoint_text` shows them to people; nothing else reads it.
+//!
+//! Indexes hold the SHA-256 of an id or a name, because an entry of an index has at most 2,704 bytes and an id may have
+//! 4,096. So a statement that looks for an id compares both: `sha256(id) = sha256($1) AND id = $1`.
 
 use tokio_postgres::Row;
 
-use super::key::key;
 use super::names::Names;
 use super::session::Session;
 use super::transaction::Transaction;
@@ -15,8 +17,7 @@ use crate::error::{Code, Error, Result};
 
 const VERSION: i64 = 1;
 
-const TABLES: &str = concat!(
-    "
+const TABLES: &str = "
 CREATE SEQUENCE @save_order AS bigint CACHE 1;
 CREATE SEQUENCE @claim_order AS bigint CACHE 1;
 CREATE SEQUENCE @lineage_order AS bigint CACHE 1;
@@ -80,43 +81,26 @@ CREATE TABLE @record (
   branch bigint NOT NULL, pos bigint NOT NULL, key bytea, sum bigint NOT NULL, body bytea NOT NULL, PRIMARY KEY (branch, pos));
 ALTER TABLE @record ALTER COLUMN body SET STORAGE EXTERNAL;
 CREATE TABLE @log_mark (branch bigint NOT NULL, length bigint NOT NULL, seq bigint NOT NULL, PRIMARY KEY (branch, length, seq));
-CREATE UNIQUE INDEX @-lineage_name ON @lineage (contract, ",
-    key!("name"),
-    ");
+CREATE UNIQUE INDEX @-lineage_name ON @lineage (contract, sha256(name));
 CREATE INDEX @-lineage_origin ON @lineage (origin_lin) WHERE origin_lin IS NOT NULL;
-CREATE UNIQUE INDEX @-checkpoint_id ON @checkpoint (contract, ",
-    key!("id"),
-    ");
+CREATE UNIQUE INDEX @-checkpoint_id ON @checkpoint (contract, sha256(id));
 CREATE INDEX @-checkpoint_lineage ON @checkpoint (lin, substr(sort_key, 1, 1000), seq);
-CREATE INDEX @-checkpoint_label ON @checkpoint (lin, ",
-    key!("label"),
-    ", substr(sort_key, 1, 1000), seq) WHERE label <> '';
-CREATE INDEX @-checkpoint_group ON @checkpoint (contract, ",
-    key!("grp"),
-    ", substr(sort_key, 1, 1000), seq) WHERE grp <> '';
-CREATE INDEX @-checkpoint_dependent ON @checkpoint (lin, ",
-    key!("parent"),
-    ") WHERE flags & 1 = 1;
+CREATE INDEX @-checkpoint_label ON @checkpoint (lin, sha256(label), substr(sort_key, 1, 1000), seq) WHERE label <> '';
+CREATE INDEX @-checkpoint_group ON @checkpoint (contract, sha256(grp), substr(sort_key, 1, 1000), seq) WHERE grp <> '';
+CREATE INDEX @-checkpoint_dependent ON @checkpoint (lin, sha256(parent)) WHERE flags & 1 = 1;
 CREATE INDEX @-payload_base ON @payload (base) WHERE base IS NOT NULL;
-CREATE INDEX @-write_id ON @write (contract, ",
-    key!("id"),
-    ", num);
-CREATE UNIQUE INDEX @-log_name ON @log (lin, ",
-    key!("name"),
-    ");
+CREATE INDEX @-write_id ON @write (contract, sha256(id), num);
+CREATE UNIQUE INDEX @-log_name ON @log (lin, sha256(name));
 CREATE INDEX @-log_head ON @log (branch);
 CREATE INDEX @-log_branch_parent ON @log_branch (parent, start) WHERE parent IS NOT NULL;
-CREATE INDEX @-record_key ON @record (branch, ",
-    key!("key"),
-    ") WHERE key IS NOT NULL;
+CREATE INDEX @-record_key ON @record (branch, sha256(key)) WHERE key IS NOT NULL;
 CREATE VIEW @checkpoint_text AS
   SELECT c.seq, c.contract, encode(l.name, 'escape') AS lineage, encode(c.id, 'escape') AS id,
          encode(c.parent, 'escape') AS parent, encode(c.grp, 'escape') AS grp, encode(c.label, 'escape') AS label,
          to_timestamp(c.saved_at / 1000.0) AS saved_at, p.size, octet_length(p.body) AS stored
   FROM @checkpoint c JOIN @lineage l USING (lin) LEFT JOIN @payload p USING (seq);
 INSERT INTO @setting VALUES ('schema_version', 1), ('oldest_writer', 1);
-"
-);
+";
 
 /// The oldest version of Postgres that has all that the statements need.
 const OLDEST_SERVER: i32 = 14;
@@ -139,19 +123,13 @@ struct Found {
     others: bool,
 }
 
-/// The statements that make the tables, for people who run them with another role.
-pub(super) fn script(names: &Names) -> String {
-    let statements = format!("CREATE SCHEMA IF NOT EXISTS @@;{TABLES}");
-    statements.trim_end().split_inclusive(';').map(|statement| names.fill(statement) + "\n").collect()
-}
-
 /// Makes the tables if they are missing, unless `migrates` is false, or the database is only looked at.
 ///
 /// # Errors
 ///
 /// `NOT_FOUND` if the tables are missing in a database that is only looked at. `UNSUPPORTED` if the schema is of a newer version, or if it is another program's, or if the server is too old.
 pub(super) fn prepare(session: &Session, migrates: bool, read_only: bool) -> Result<Server> {
-    let names = session.names();
+    let names = &session.names;
     let found = Found::read(session, &session.query(LOOK, looked_for(names))?)?;
     if found.settings {
         is_usable(session)?;
@@ -159,7 +137,7 @@ pub(super) fn prepare(session: &Session, migrates: bool, read_only: bool) -> Res
     }
     if read_only {
         let message =
-            format!("the schema \"{}\" has no tables of Forkpoint: check the URL and \"schema\"", names.schema());
+            format!("the schema \"{}\" has no tables of Forkpoint: check the URL and \"schema\"", names.schema);
         return Err(Error::new(Code::NotFound, message).lasting());
     }
     if !migrates {
@@ -171,7 +149,7 @@ pub(super) fn prepare(session: &Session, migrates: bool, read_only: bool) -> Res
     }
     // One transaction, on one connection: if the connection is lost, nothing of it was made, and the caller begins again.
     let open = Transaction::write(session);
-    open.script(&format!("SELECT pg_advisory_xact_lock(hashtext('forkpoint {}'))", names.schema()));
+    open.script(&format!("SELECT pg_advisory_xact_lock(hashtext('forkpoint {}'))", names.schema));
     // Another worker may have made the tables meanwhile.
     let rows = open.query(LOOK, looked_for(names))?;
     let now = Found::read(session, &rows)?;
@@ -199,7 +177,7 @@ const LOOK: &str = "SELECT current_setting('server_version_num')::int4,
       EXISTS (SELECT 1 FROM pg_class WHERE relnamespace = to_regnamespace($1) AND relkind IN ('r', 'p', 'v', 'm', 'f', 'S'))";
 
 fn looked_for(names: &Names) -> Vec<Value> {
-    vec![Value::Text(format!("\"{}\"", names.schema())), Value::Text(names.table("setting"))]
+    vec![Value::Text(format!("\"{}\"", names.schema)), Value::Text(names.table("setting"))]
 }
 
 impl Found {
@@ -216,9 +194,8 @@ impl Found {
     }
 }
 
-/// Checks the version of the tables.
 fn is_usable(session: &Session) -> Result<()> {
-    let names = session.names();
+    let names = &session.names;
     let found = session.query("SELECT name, value FROM @setting", values![])?;
     let setting = |name: &str| found.iter().find(|row| row.get::<_, &str>(0) == name).map(|row| row.get::<_, i64>(1));
     match (setting("schema_version"), setting("oldest_writer")) {
@@ -232,7 +209,7 @@ fn is_usable(session: &Session) -> Result<()> {
 }
 
 fn unsupported(names: &Names, why: &str) -> Error {
-    Error::new(Code::Unsupported, format!("the schema \"{}\" cannot be used: {why}", names.schema())).lasting()
+    Error::new(Code::Unsupported, format!("the schema \"{}\" cannot be used: {why}", names.schema)).lasting()
 }
 
 /// Returns the statements that make the tables, for people who run them with another role than the store's.
@@ -242,7 +219,9 @@ fn unsupported(names: &Names, why: &str) -> Error {
 /// `INVALID_ARGUMENT` if a name is not valid.
 pub fn schema_script(schema: Option<&str>, prefix: Option<&str>) -> Result<String> {
     let mut url = Url::parse("//localhost")?;
-    schema.map_or(Ok(()), |schema| url.set_schema(schema))?;
-    prefix.map_or(Ok(()), |prefix| url.set_prefix(prefix))?;
-    Ok(script(&Names::of(&url)))
+    schema.map_or(Ok(()), |schema| url.set("schema", schema))?;
+    prefix.map_or(Ok(()), |prefix| url.set("prefix", prefix))?;
+    let names = Names::of(&url);
+    let statements = format!("CREATE SCHEMA IF NOT EXISTS @@;{TABLES}");
+    Ok(statements.trim_end().split_inclusive(';').map(|statement| names.fill(statement) + "\n").collect())
 }

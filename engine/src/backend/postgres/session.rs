@@ -15,7 +15,6 @@ use futures_util::stream::{FuturesOrdered, StreamExt};
 use tokio::runtime::{Builder, Runtime};
 use tokio::time::timeout;
 use tokio_postgres::error::{Severity, SqlState};
-use tokio_postgres::types::{ToSql, Type};
 use tokio_postgres::{Client, Row};
 
 use super::connect::{Connected, Connector};
@@ -37,8 +36,7 @@ async fn run(client: &Client, statement: &Statement) -> std::result::Result<Vec<
     let Some(values) = &statement.values else {
         return client.batch_execute(&statement.text).await.map(|()| Vec::new());
     };
-    let params: Vec<(&(dyn ToSql + Sync), Type)> =
-        values.iter().map(|value| (value as &(dyn ToSql + Sync), value.type_of())).collect();
+    let params: Vec<_> = values.iter().map(Value::typed).collect();
     client.query_typed(&statement.text, &params).await
 }
 
@@ -54,6 +52,9 @@ const LEAST_ANSWER_TIME: Duration = Duration::from_secs(2);
 /// How long a call of a store that is being closed waits for the server, at most.
 const PATIENCE_AT_EXIT: Duration = Duration::from_secs(5);
 
+/// The patience of a call that only the end of the store ends: 10 years.
+const UNTIL_CLOSED: Duration = Duration::from_secs(10 * 365 * 24 * 3600);
+
 /// How often a call that waits looks whether the store is being closed.
 const LOOK_FOR_CLOSING: Duration = Duration::from_millis(100);
 
@@ -65,7 +66,7 @@ pub(super) struct Session {
     used: Cell<Instant>,
     /// True if the state of the connection is not known any more.
     pub(super) broken: Cell<bool>,
-    names: Names,
+    pub(super) names: Names,
     /// The statements with the names of the tables filled in, by the address of the template.
     texts: RefCell<HashMap<(usize, usize), Arc<str>>>,
     durability: Cell<Durability>,
@@ -73,19 +74,13 @@ pub(super) struct Session {
     /// yet, because the store is being opened.
     commits_early: Cell<Option<bool>>,
     /// How long one call may take.
-    patience: Cell<Duration>,
+    pub(super) patience: Cell<Duration>,
     /// When the current call began.
     begun: Cell<Instant>,
     /// Set when the store is being closed.
     closing: Arc<Deadline>,
     /// When this session first knew that the store is being closed.
     closing_since: Cell<Option<Instant>>,
-}
-
-impl std::fmt::Debug for Session {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Session").field("names", &self.names).finish_non_exhaustive()
-    }
 }
 
 impl Session {
@@ -114,15 +109,6 @@ impl Session {
             closing,
             closing_since: Cell::new(None),
         })
-    }
-
-    pub(super) fn names(&self) -> &Names {
-        &self.names
-    }
-
-    /// Sets how long one call may take.
-    pub(super) fn set_patience(&self, patience: Duration) {
-        self.patience.set(patience);
     }
 
     /// Sets what commits must survive. `commits_early` is the setting of the current connection.
@@ -298,27 +284,10 @@ impl Session {
     /// Runs a statement without parameters that may take any time, until the store is closed.
     pub(super) fn run(&self, text: &str) -> Result<()> {
         self.connect()?;
-        let client = self.client.borrow();
-        let Some(Connected { client, .. }) = client.as_ref() else { return Err(self.lost()) };
-        let text = self.names.fill(text);
-        self.runtime.block_on(async {
-            let mut work = pin!(client.batch_execute(&text));
-            loop {
-                match timeout(LOOK_FOR_CLOSING, &mut work).await {
-                    Ok(done) => {
-                        return done.map_err(|error| {
-                            self.broken.set(client.is_closed() || error.as_db_error().is_none());
-                            from_server(&error, self.connector.place())
-                        });
-                    }
-                    Err(_) if self.closing.get().is_some() && self.left().is_zero() => {
-                        self.broken.set(true);
-                        return Err(late(self.connector.place()));
-                    }
-                    Err(_) => {}
-                }
-            }
-        })
+        let patience = self.patience.replace(UNTIL_CLOSED);
+        let done = self.send(&[Statement { text: self.names.fill(text).into(), values: None }]);
+        self.patience.set(patience);
+        done.map(drop)
     }
 
     /// The error for a server that did not answer in time.

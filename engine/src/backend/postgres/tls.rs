@@ -1,5 +1,6 @@
 //! TLS: which certificates of a server are accepted.
 
+use std::fmt::Display;
 use std::sync::Arc;
 
 use rustls::client::WebPkiServerVerifier;
@@ -14,23 +15,23 @@ use rustls::{
 use super::url::{SslMode, Url};
 use crate::error::{Code, Error, Result};
 
-/// The configuration of TLS for a mode.
-pub(super) fn client_config(mode: SslMode, url: &Url) -> Result<ClientConfig> {
+/// The configuration of TLS for the mode of the URL.
+pub(super) fn client_config(url: &Url) -> Result<ClientConfig> {
     let provider = Arc::new(ring::default_provider());
-    let tls = |error: rustls::Error| Error::new(Code::Unavailable, format!("TLS cannot be set up: {error}")).lasting();
+    let tls = |error: &dyn Display| Error::new(Code::Unavailable, format!("TLS cannot be set up: {error}")).lasting();
     let builder = ClientConfig::builder_with_provider(Arc::clone(&provider))
         .with_safe_default_protocol_versions()
-        .map_err(tls)?;
+        .map_err(|error| tls(&error))?;
     let lenient = |builder: ConfigBuilder<ClientConfig, WantsVerifier>, signer| {
         let verifier = Arc::new(Lenient { provider: Arc::clone(&provider), signer });
         builder.dangerous().with_custom_certificate_verifier(verifier).with_no_client_auth()
     };
-    match mode {
+    match url.ssl() {
         SslMode::Disable | SslMode::Prefer | SslMode::Require => Ok(lenient(builder, None)),
         SslMode::VerifyCa => {
             let signer = WebPkiServerVerifier::builder_with_provider(roots(url)?.into(), Arc::clone(&provider))
                 .build()
-                .map_err(|error| Error::new(Code::Unavailable, format!("TLS cannot be set up: {error}")).lasting())?;
+                .map_err(|error| tls(&error))?;
             Ok(lenient(builder, Some(signer)))
         }
         SslMode::VerifyFull => Ok(builder.with_root_certificates(roots(url)?).with_no_client_auth()),

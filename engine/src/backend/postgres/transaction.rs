@@ -108,7 +108,6 @@ impl Transaction<'_> {
         self.ending.set(true);
     }
 
-    /// The number of statements that wait.
     pub(super) fn count(&self) -> usize {
         self.waiting.borrow().len()
     }
@@ -119,19 +118,14 @@ impl Transaction<'_> {
     ///
     /// If the connection is lost meanwhile, the outcome is unknown. If there was no connection, nothing was sent.
     pub(super) fn commit(self) -> Result<Vec<Vec<Row>>> {
-        self.end().map_err(|error| {
+        self.finish().map_err(|error| {
             if self.sent.get() && self.session.broken.get() { error.with_outcome_unknown() } else { error }
         })
     }
 
     /// Sends the statements that wait and ends a transaction that changes nothing. Returns the rows of each statement.
-    pub(super) fn finish(self) -> Result<Vec<Vec<Row>>> {
-        self.end()
-    }
-
-    fn end(&self) -> Result<Vec<Vec<Row>>> {
-        self.waiting.borrow_mut().push(Statement { text: "COMMIT".into(), values: None });
-        self.ended.set(true);
+    pub(super) fn finish(&self) -> Result<Vec<Vec<Row>>> {
+        self.end_with_next();
         self.flush()
     }
 }

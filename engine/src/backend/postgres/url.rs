@@ -3,14 +3,15 @@
 //! The driver parses it. This module refuses what could put a password into a message, and takes out the options that the
 //! driver does not know.
 
+use std::fmt;
 use std::net::IpAddr;
 use std::path::PathBuf;
+use std::sync::Arc;
 use std::time::Duration;
 
 use tokio_postgres::Config;
 use tokio_postgres::config::{Host, TargetSessionAttrs};
 
-use super::password::Ask;
 use crate::error::{Code, Error, Result};
 
 /// How the connection is encrypted, and what of the server's certificate is verified.
@@ -27,6 +28,24 @@ pub enum SslMode {
     /// Encrypts, and verifies who signed the certificate and that it has the name of the host.
     VerifyFull,
 }
+
+/// Asks the user's program for a password. It may wait for as long as the parameter says.
+#[derive(Clone)]
+pub struct Ask(pub Arc<dyn Fn(Duration) -> Result<String> + Send + Sync>);
+
+impl fmt::Debug for Ask {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("…")
+    }
+}
+
+impl PartialEq for Ask {
+    fn eq(&self, other: &Self) -> bool {
+        Arc::ptr_eq(&self.0, &other.0)
+    }
+}
+
+impl Eq for Ask {}
 
 /// A server, or several servers that fail over to each other.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -152,7 +171,7 @@ impl Url {
     }
 
     /// Sets an option that the driver does not know. The errors name the key and never the value.
-    fn set(&mut self, key: &str, value: &str) -> Result<()> {
+    pub fn set(&mut self, key: &str, value: &str) -> Result<()> {
         match key {
             "sslmode" => {
                 self.ssl_mode = Some(match value {
@@ -179,9 +198,16 @@ impl Url {
                     return Err(must_be(key, "a list of hosts, without ports, users and passwords"));
                 }
             }
-            "schema" => self.set_schema(value)?,
-            "prefix" => self.set_prefix(value)?,
-            "migrate" => self.set_migrate(value)?,
+            "schema" => self.schema = name(key, value)?,
+            "prefix" if value.is_empty() => self.prefix.clear(),
+            "prefix" => self.prefix = name(key, value)?,
+            "migrate" => {
+                self.migrates = match value {
+                    "auto" => true,
+                    "never" => false,
+                    _ => return Err(Error::invalid("the option \"migrate\" must be \"auto\" or \"never\"")),
+                };
+            }
             "sslcert" | "sslkey" => {
                 let message = format!("the option \"{key}\" of the Postgres URL is not supported: use a password");
                 return Err(Error::new(Code::Unsupported, message));
@@ -215,6 +241,7 @@ impl Url {
 
     /// Sets the ports of the hosts. One port is that of all hosts.
     fn set_ports(&mut self, value: &str) -> Result<()> {
+        let port = |text: &str| text.parse().ok().filter(|port| *port > 0);
         let ports: Vec<Option<u16>> = value.split(',').map(port).collect();
         for (at, (_, port)) in self.hosts.iter_mut().enumerate() {
             let given = ports.get(at).or(ports.first().filter(|_| ports.len() == 1)).copied().flatten();
@@ -222,28 +249,6 @@ impl Url {
                 Error::invalid("the option \"port\" of the Postgres URL must be one port, or one for each host")
             })?;
         }
-        Ok(())
-    }
-
-    /// Sets the schema of the tables.
-    pub fn set_schema(&mut self, schema: &str) -> Result<()> {
-        self.schema = name("schema", schema)?;
-        Ok(())
-    }
-
-    /// Sets the beginning of the tables' names.
-    pub fn set_prefix(&mut self, prefix: &str) -> Result<()> {
-        self.prefix = if prefix.is_empty() { String::new() } else { name("prefix", prefix)? };
-        Ok(())
-    }
-
-    /// Sets whether the tables are made when they are missing: `auto` or `never`.
-    pub fn set_migrate(&mut self, migrate: &str) -> Result<()> {
-        self.migrates = match migrate {
-            "auto" => true,
-            "never" => false,
-            _ => return Err(Error::invalid("the option \"migrate\" must be \"auto\" or \"never\"")),
-        };
         Ok(())
     }
 
@@ -332,10 +337,6 @@ fn host_and_port(text: &str) -> Option<(String, u16)> {
 fn is_host(text: &str) -> bool {
     let plain = |character: char| character.is_alphanumeric() || "-._/".contains(character);
     (!text.is_empty() && text.chars().all(plain)) || text.parse::<std::net::Ipv6Addr>().is_ok()
-}
-
-fn port(text: &str) -> Option<u16> {
-    text.parse().ok().filter(|port| *port > 0)
 }
 
 /// Decodes `%` and two digits. Returns `None` if the text is not valid.

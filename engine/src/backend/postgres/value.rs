@@ -1,67 +1,58 @@
 //! The parameters of statements.
 
+use std::error::Error;
+
 use bytes::{Bytes, BytesMut};
-use tokio_postgres::types::{IsNull, ToSql, Type, to_sql_checked};
+use tokio_postgres::types::{IsNull, ToSql, Type, accepts, to_sql_checked};
 
 /// A parameter of a statement.
 #[derive(Clone, Debug)]
 pub(super) enum Value {
-    Int(i64),
-    Small(i16),
+    Int(Option<i64>),
+    Small(Option<i16>),
     Bool(bool),
-    Bytes(Bytes),
+    Bytes(Option<Shared>),
     Text(String),
     Ints(Vec<i64>),
     OptInts(Vec<Option<i64>>),
     Smalls(Vec<i16>),
     ManyBytes(Vec<Vec<u8>>),
     ManyOptBytes(Vec<Option<Vec<u8>>>),
-    Null(Type),
 }
 
 impl Value {
-    /// The parameter's type on the server.
-    pub(super) fn type_of(&self) -> Type {
+    /// The parameter, and its type on the server.
+    pub(super) fn typed(&self) -> (&(dyn ToSql + Sync), Type) {
         match self {
-            Self::Int(_) => Type::INT8,
-            Self::Small(_) => Type::INT2,
-            Self::Bool(_) => Type::BOOL,
-            Self::Bytes(_) => Type::BYTEA,
-            Self::Text(_) => Type::TEXT,
-            Self::Ints(_) | Self::OptInts(_) => Type::INT8_ARRAY,
-            Self::Smalls(_) => Type::INT2_ARRAY,
-            Self::ManyBytes(_) | Self::ManyOptBytes(_) => Type::BYTEA_ARRAY,
-            Self::Null(of) => of.clone(),
+            Self::Int(value) => (value, Type::INT8),
+            Self::Small(value) => (value, Type::INT2),
+            Self::Bool(value) => (value, Type::BOOL),
+            Self::Bytes(value) => (value, Type::BYTEA),
+            Self::Text(value) => (value, Type::TEXT),
+            Self::Ints(value) => (value, Type::INT8_ARRAY),
+            Self::OptInts(value) => (value, Type::INT8_ARRAY),
+            Self::Smalls(value) => (value, Type::INT2_ARRAY),
+            Self::ManyBytes(value) => (value, Type::BYTEA_ARRAY),
+            Self::ManyOptBytes(value) => (value, Type::BYTEA_ARRAY),
         }
     }
 }
 
-impl ToSql for Value {
-    fn to_sql(
-        &self,
-        of: &Type,
-        out: &mut BytesMut,
-    ) -> std::result::Result<IsNull, Box<dyn std::error::Error + Sync + Send>> {
-        match self {
-            Self::Int(value) => value.to_sql(of, out),
-            Self::Small(value) => value.to_sql(of, out),
-            Self::Bool(value) => value.to_sql(of, out),
-            Self::Bytes(value) => (&**value).to_sql(of, out),
-            Self::Text(value) => value.to_sql(of, out),
-            Self::Ints(value) => value.to_sql(of, out),
-            Self::OptInts(value) => value.to_sql(of, out),
-            Self::Smalls(value) => value.to_sql(of, out),
-            Self::ManyBytes(value) => value.to_sql(of, out),
-            Self::ManyOptBytes(value) => value.to_sql(of, out),
-            Self::Null(_) => Ok(IsNull::Yes),
-        }
+/// Bytes that are not copied for a statement.
+#[derive(Clone, Debug)]
+pub(super) struct Shared(Bytes);
+
+impl ToSql for Shared {
+    fn to_sql(&self, of: &Type, out: &mut BytesMut) -> std::result::Result<IsNull, Box<dyn Error + Sync + Send>> {
+        (&*self.0).to_sql(of, out)
     }
 
-    fn accepts(_: &Type) -> bool {
-        true
-    }
-
+    accepts!(BYTEA);
     to_sql_checked!();
+}
+
+fn bytes(bytes: impl Into<Bytes>) -> Value {
+    Value::Bytes(Some(Shared(bytes.into())))
 }
 
 macro_rules! from {
@@ -75,19 +66,19 @@ macro_rules! from {
 }
 
 from! {
-    i64 => Value::Int,
-    i16 => Value::Small,
+    i64 => |number| Value::Int(Some(number)),
+    i16 => |number| Value::Small(Some(number)),
     bool => Value::Bool,
-    Bytes => Value::Bytes,
-    Vec<u8> => |bytes: Vec<u8>| Value::Bytes(bytes.into()),
-    &[u8] => |bytes: &[u8]| Value::Bytes(Bytes::copy_from_slice(bytes)),
-    &str => |text: &str| Value::Bytes(Bytes::copy_from_slice(text.as_bytes())),
-    &String => |text: &String| Value::Bytes(Bytes::copy_from_slice(text.as_bytes())),
-    Option<i64> => |number: Option<i64>| number.map_or(Value::Null(Type::INT8), Value::Int),
-    Option<i16> => |number: Option<i16>| number.map_or(Value::Null(Type::INT2), Value::Small),
-    Option<&str> => |text: Option<&str>| text.map_or(Value::Null(Type::BYTEA), Value::from),
-    Option<&[u8]> => |bytes: Option<&[u8]>| bytes.map_or(Value::Null(Type::BYTEA), Value::from),
-    Option<Vec<u8>> => |bytes: Option<Vec<u8>>| bytes.map_or(Value::Null(Type::BYTEA), Value::from),
+    Bytes => bytes,
+    Vec<u8> => bytes,
+    &[u8] => |value: &[u8]| bytes(value.to_vec()),
+    &str => |value: &str| bytes(value.as_bytes().to_vec()),
+    &String => |value: &String| bytes(value.as_bytes().to_vec()),
+    Option<i64> => Value::Int,
+    Option<i16> => Value::Small,
+    Option<&str> => |value: Option<&str>| value.map_or(Value::Bytes(None), Value::from),
+    Option<&[u8]> => |value: Option<&[u8]>| value.map_or(Value::Bytes(None), Value::from),
+    Option<Vec<u8>> => |value: Option<Vec<u8>>| value.map_or(Value::Bytes(None), Value::from),
     Vec<i64> => Value::Ints,
     Vec<Option<i64>> => Value::OptInts,
     Vec<i16> => Value::Smalls,

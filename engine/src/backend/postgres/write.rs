@@ -18,6 +18,7 @@ use super::row::{self, HeaderRow};
 use super::session::Session;
 use super::transaction::Transaction;
 use super::value::values;
+use super::writes::Claims;
 use super::{listing, writes};
 use crate::backend::batch::Failure;
 use crate::backend::header::flags_and_sum;
@@ -47,13 +48,11 @@ pub(super) fn transaction(
 ) -> Result<Vec<Applied>, Failure> {
     let open = Transaction::write(session);
     open.release_when_idle();
-    let Locked { lins, known, made, newest } = lock(&open, &Wanted::of(batch.units)).map_err(Failure::Whole)?;
+    let Locked { lins, known, made } = lock(&open, &Wanted::of(batch.units)).map_err(Failure::Whole)?;
     if let Some(applied) = sent.resolve(batch, &open, &known).map_err(Failure::Whole)? {
         return Ok(applied);
     }
-    for (lineage, newest) in &newest {
-        memory.heads.borrow_mut().compare(lineage, *newest);
-    }
+    known.compare(&mut memory.heads.borrow_mut());
     let locked = RefCell::new(lins);
     let mut writing = Writing { locked, known, unused: made, ..Writing::new(&open, &memory.cache, batch.call) };
     let applied: Vec<Applied> =
@@ -123,20 +122,20 @@ impl Writing<'_> {
                 removals => self.remove(removals)?,
             }
         }
-        applied.stored_bytes = self.payloads.take_stored_bytes();
+        applied.stored_bytes = self.payloads.stored_bytes.take();
         Ok(applied)
     }
 
     fn expect(&self, expect: &Expect) -> Result<()> {
         let found = match expect.subject() {
             Subject::Newest(contract, lineage) => match self.known.lineage(self.open, contract, lineage)? {
-                Some(line) => self.known.newest(self.open, &line)?.map(|newest| newest.row),
+                Some(line) => self.known.newest(self.open, &line)?.map(|head| (head.lin, head.header)),
                 None => None,
             },
-            Subject::Id(contract, id) => self.known.row(self.open, contract, id)?,
+            Subject::Id(contract, id) => self.known.row(self.open, contract, id)?.map(|row| (row.lin, row.header)),
         };
-        found.iter().try_for_each(|row| self.check_locked(row.lin))?;
-        expect.check(found.as_ref().map(|row| &row.header))
+        found.iter().try_for_each(|(lin, _)| self.check_locked(*lin))?;
+        expect.check(found.as_ref().map(|(_, header)| header))
     }
 
     /// Checks that the transaction has locked a lineage that it has found. A lineage that began after the locks were given
@@ -206,7 +205,11 @@ impl Writing<'_> {
             Op::Write { contract, id, writes, replace, encoded } => {
                 writes::add(open, self.call, (*contract, id), writes, *replace, encoded.as_deref());
             }
-            Op::Claim { contract, id, claimed_by } => writes::claim(open, *contract, id, claimed_by),
+            Op::Claim { contract, id, claimed_by } => {
+                let mut claims = Claims::default();
+                claims.add(*contract, id, claimed_by);
+                claims.store(open, values!["", 0_i16, self.call]);
+            }
             Op::Reopen { contract, id } => writes::reopen(open, self.call, *contract, id)?,
             Op::RemoveWrites { contract, prefix } => writes::remove_prefix(open, *contract, prefix),
             Op::KeepLast { contract, lineage, keep, pinned } => {

@@ -3,10 +3,10 @@
 
 use tokio_postgres::Row;
 
-use super::key::{key, number};
+use super::key::number;
 use super::row;
 use super::transaction::Transaction;
-use super::value::values;
+use super::value::{Value, values};
 use crate::backend::writes::{by_task, merge, open as opened, reopen as unclaimed, seal};
 use crate::codec::checksum::Sum;
 use crate::error::{Code, Error, Result};
@@ -23,12 +23,11 @@ struct Task {
     parts: Vec<(i64, Part)>,
 }
 
-pub(super) fn sum(contract: ContractId, id: &str, task: &str, replaces: bool) -> i64 {
+fn sum(contract: ContractId, id: &str, task: &str, replaces: bool) -> i64 {
     Sum::new().int(contract.0.into()).text(id).text(task).int(replaces.into()).finish()
 }
 
-/// The checksum of a claim.
-pub(super) fn claim_sum(contract: ContractId, id: &str, claimed_by: &str) -> i64 {
+fn claim_sum(contract: ContractId, id: &str, claimed_by: &str) -> i64 {
     Sum::new().text("claim").int(contract.0.into()).text(id).text(claimed_by).finish()
 }
 
@@ -42,7 +41,7 @@ pub(super) use columns;
 
 macro_rules! of_id {
     () => {
-        concat!("contract = $1 AND ", key!("id"), " = ", key!("$2"), " AND id = $2")
+        "contract = $1 AND sha256(id) = sha256($2) AND id = $2"
     };
 }
 
@@ -90,8 +89,76 @@ pub(super) fn merged(contract: ContractId, id: &str, rows: &[Row]) -> Result<Vec
     Ok(writes.collect())
 }
 
-/// Adds writes to a checkpoint. If a slot already holds an unclaimed write, `replace` decides when the rows are read.
-/// `call` is the number of the batch.
+/// True if the batch `$3` has stored the checkpoint `$1` of the contract `$2`, or if `$1` is empty.
+macro_rules! was_right {
+    () => {
+        "(octet_length($1) = 0 OR EXISTS (
+           SELECT 1 FROM @checkpoint AS c
+           WHERE c.contract = $2 AND sha256(c.id) = sha256($1) AND c.id = $1 AND c.call = $3))"
+    };
+}
+
+/// New rows of one statement, by columns.
+#[derive(Default)]
+pub(super) struct Rows {
+    contracts: Vec<i16>,
+    ids: Vec<Vec<u8>>,
+    tasks: Vec<Vec<u8>>,
+    replaces: Vec<i16>,
+    claimed: Vec<Option<Vec<u8>>>,
+    claim_sums: Vec<Option<i64>>,
+    sums: Vec<i64>,
+    bodies: Vec<Vec<u8>>,
+}
+
+impl Rows {
+    pub(super) fn is_empty(&self) -> bool {
+        self.ids.is_empty()
+    }
+
+    /// Adds writes to a checkpoint. If a slot already holds an unclaimed write, `replace` decides when the rows are read.
+    pub(super) fn add(
+        &mut self,
+        contract: ContractId,
+        id: &str,
+        writes: &[Write],
+        replace: bool,
+        encoded: Option<&[u8]>,
+    ) {
+        for group in by_task(writes) {
+            self.contracts.push(number(contract));
+            self.ids.push(id.as_bytes().to_vec());
+            self.tasks.push(group.task.as_bytes().to_vec());
+            self.replaces.push(replace.into());
+            self.claimed.push(group.claimed_by.map(|by| by.as_bytes().to_vec()));
+            self.claim_sums.push(group.claimed_by.map(|by| claim_sum(contract, id, by)));
+            self.sums.push(sum(contract, id, group.task, replace));
+            self.bodies.push(match (encoded, group.claimed_by) {
+                (Some(body), _) => body.to_vec(),
+                (None, Some(_)) => seal(group.writes.iter().map(|write| (write.index, write.part.clone())).collect()),
+                (None, None) => seal(merge(Vec::new(), group.writes, replace)),
+            });
+        }
+    }
+
+    /// Stores the rows. `checkpoint` are the parameters of [`was_right`].
+    pub(super) fn store(self, open: &Transaction<'_>, mut checkpoint: Vec<Value>) {
+        let Self { contracts, ids, tasks, replaces, claimed, claim_sums, sums, bodies } = self;
+        checkpoint.extend(values![contracts, ids, tasks, replaces, claimed, claim_sums, sums, bodies]);
+        open.later(
+            concat!(
+                "INSERT INTO @write (contract, id, call, task, replaces, claimed, claim_sum, sum, body)
+                   SELECT contract, id, $3, task, replaces <> 0, claimed, claim_sum, sum, body
+                   FROM unnest($4, $5, $6, $7, $8, $9, $10, $11)
+                        AS u(contract, id, task, replaces, claimed, claim_sum, sum, body) WHERE ",
+                was_right!()
+            ),
+            checkpoint,
+        );
+    }
+}
+
+/// Adds writes to a checkpoint. `call` is the number of the batch.
 pub(super) fn add(
     open: &Transaction<'_>,
     call: i64,
@@ -100,26 +167,50 @@ pub(super) fn add(
     replace: bool,
     encoded: Option<&[u8]>,
 ) {
-    for group in by_task(writes) {
-        let body = match (encoded, group.claimed_by) {
-            (Some(body), _) => body.to_vec(),
-            (None, Some(_)) => seal(group.writes.iter().map(|write| (write.index, write.part.clone())).collect()),
-            (None, None) => seal(merge(Vec::new(), group.writes, replace)),
-        };
+    let mut rows = Rows::default();
+    rows.add(contract, id, writes, replace, encoded);
+    rows.store(open, values!["", 0_i16, call]);
+}
+
+/// Claims of one statement, by columns. An id is claimed at most once.
+#[derive(Default)]
+pub(super) struct Claims {
+    contracts: Vec<i16>,
+    ids: Vec<Vec<u8>>,
+    claimed_by: Vec<Vec<u8>>,
+    sums: Vec<i64>,
+}
+
+impl Claims {
+    pub(super) fn is_empty(&self) -> bool {
+        self.ids.is_empty()
+    }
+
+    /// Marks all unclaimed writes of the checkpoint `id` as claimed by the checkpoint `claimed_by`.
+    pub(super) fn add(&mut self, contract: ContractId, id: &str, claimed_by: &str) {
+        self.contracts.push(number(contract));
+        self.ids.push(id.as_bytes().to_vec());
+        self.claimed_by.push(claimed_by.as_bytes().to_vec());
+        self.sums.push(claim_sum(contract, id, claimed_by));
+    }
+
+    pub(super) fn into_values(self) -> Vec<Value> {
+        values![self.contracts, self.ids, self.claimed_by, self.sums]
+    }
+
+    /// Stores the claims. `checkpoint` are the parameters of [`was_right`].
+    pub(super) fn store(self, open: &Transaction<'_>, mut checkpoint: Vec<Value>) {
+        checkpoint.extend(self.into_values());
         open.later(
-            "INSERT INTO @write (contract, id, call, task, replaces, claimed, claim_sum, sum, body)
-               VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)",
-            values![
-                number(contract),
-                id,
-                call,
-                group.task,
-                replace,
-                group.claimed_by,
-                group.claimed_by.map(|by| claim_sum(contract, id, by)),
-                sum(contract, id, group.task, replace),
-                body
-            ],
+            concat!(
+                "WITH claims AS MATERIALIZED (
+                   SELECT contract, id, claimed_by, claim_sum, nextval('@claim_order') AS claim
+                   FROM unnest($4, $5, $6, $7) AS u(contract, id, claimed_by, claim_sum) WHERE ",
+                was_right!(),
+                ") UPDATE @write AS w SET claimed = u.claimed_by, claim_sum = u.claim_sum, claim = u.claim FROM claims AS u
+                   WHERE w.contract = u.contract AND sha256(w.id) = sha256(u.id) AND w.id = u.id AND w.claimed IS NULL"
+            ),
+            checkpoint,
         );
     }
 }
@@ -128,16 +219,6 @@ pub(super) fn add(
 pub(super) fn has_call(open: &Transaction<'_>, contract: ContractId, id: &str, calls: &[i64]) -> Result<bool> {
     const SQL: &str = concat!("SELECT 1 FROM @write WHERE ", of_id!(), " AND call = ANY($3) LIMIT 1");
     Ok(open.one(SQL, values![number(contract), id, calls.to_vec()])?.is_some())
-}
-
-/// Marks all unclaimed writes of the checkpoint `id` as claimed by the checkpoint `claimed_by`.
-pub(super) fn claim(open: &Transaction<'_>, contract: ContractId, id: &str, claimed_by: &str) {
-    const SQL: &str = concat!(
-        "UPDATE @write SET claimed = $3, claim_sum = $4, claim = (SELECT nextval('@claim_order')) WHERE ",
-        of_id!(),
-        " AND claimed IS NULL"
-    );
-    open.later(SQL, values![number(contract), id, claimed_by, claim_sum(contract, id, claimed_by)]);
 }
 
 /// Makes all writes of a checkpoint unclaimed again.

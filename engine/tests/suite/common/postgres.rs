@@ -12,8 +12,8 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::{Duration, Instant};
 
 use forkpoint_engine::backend::Durability;
-use forkpoint_engine::backend::postgres::Options;
 use forkpoint_engine::backend::postgres::url::Url;
+use forkpoint_engine::store::Options;
 
 /// A running server.
 pub(crate) struct Server {
@@ -112,14 +112,14 @@ impl Server {
         assert!(done.status.success(), "{}", String::from_utf8_lossy(&done.stderr));
     }
 
-    /// The options for a schema that no other test uses.
-    pub(crate) fn options(&self) -> Options {
+    /// The URL of a schema that no other test uses, and the options of its stores.
+    pub(crate) fn options(&self) -> (Url, Options) {
         static NUMBER: AtomicU32 = AtomicU32::new(0);
         let schema = format!("test_{}_{}", std::process::id(), NUMBER.fetch_add(1, Ordering::Relaxed));
         let mut url = Url::parse(&self.url()).unwrap();
         url.schema = schema;
         // The server does not sync, and a store that promises more would say so.
-        Options { durability: Durability::Normal, ..Options::new(url) }
+        (url, Options { durability: Durability::Normal, ..Options::default() })
     }
 }
 

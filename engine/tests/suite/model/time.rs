@@ -233,9 +233,9 @@ proptest! {
     #[test]
     fn a_server_that_goes_back_answers_as_the_model(steps in steps()) {
         if let Some(server) = common::postgres::server() {
-            let options = server.options();
-            let mut machine = Schema { server, schema: options.url.schema.clone() };
-            let open = || Some(three(|| Box::new(Postgres::open(&options).unwrap())));
+            let (url, options) = server.options();
+            let mut machine = Schema { server, schema: url.schema.clone() };
+            let open = || Some(three(|| Box::new(Postgres::open(&url, &options).unwrap())));
             check_in_time(Model::default(), Records::Any, Some(&mut machine), &steps, open)?;
         }
     }
