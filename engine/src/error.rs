@@ -180,27 +180,3 @@ impl std::error::Error for Error {
         self.cause().map(|cause| cause.source() as _)
     }
 }
-
-#[cfg(test)]
-mod tests {
-    use std::error::Error as _;
-    use std::io;
-
-    use super::*;
-
-    #[test]
-    fn an_error_keeps_its_source() {
-        let full = || io::Error::from(io::ErrorKind::StorageFull);
-        let error = Error::new(Code::Full, "no room").with_cause(full()).context("checkpoint \"a\"");
-        let copy = error.clone().with_outcome_unknown();
-        for error in [&error, &copy] {
-            let source = error.source().and_then(|source| source.downcast_ref::<io::Error>()).unwrap();
-            assert_eq!(source.kind(), io::ErrorKind::StorageFull);
-            assert_eq!(error.cause().unwrap().code(), Some("ENOSPC"));
-            assert_eq!(error.message(), "checkpoint \"a\": no room");
-        }
-        assert_eq!(error, Error::new(Code::Full, "checkpoint \"a\": no room").with_cause(full()));
-        assert_ne!(error, Error::new(Code::Full, "checkpoint \"a\": no room"));
-        assert!(Error::closed().source().is_none());
-    }
-}

@@ -5,7 +5,7 @@ use super::tables::{InMemory, Tables};
 use crate::error::Result;
 use crate::op::{Applied, Unit};
 use crate::query::{Answer, Query};
-use crate::retention::{self, Ledger, Prune, Pruned};
+use crate::retention::{self, Prune, Pruned};
 
 /// A store in memory. Its maps are sorted in the order in which queries read them.
 #[derive(Debug, Default)]
@@ -25,7 +25,7 @@ impl Backend for Memory {
     }
 
     fn prune(&mut self, prune: &Prune) -> Result<Pruned> {
-        let plan = retention::plan(&self.0, prune, &mut Ledger::default())?;
+        let plan = retention::plan(&self.0, prune)?;
         let (bytes, lineages) = self.0.remove_all(&plan.victims)?;
         Ok(plan.done(bytes, lineages))
     }

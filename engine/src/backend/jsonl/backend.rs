@@ -19,7 +19,7 @@ use crate::op::{Applied, Unit};
 use crate::options::{Durability, Options as StoreOptions};
 use crate::query::{Answer, Query};
 use crate::record::Notice;
-use crate::retention::{self, Ledger, Prune, Pruned};
+use crate::retention::{self, Prune, Pruned};
 
 /// The number of times that a query begins anew because another process has written a file anew.
 const ATTEMPTS: usize = 10;
@@ -188,7 +188,7 @@ impl Backend for Jsonl {
 
     fn prune(&mut self, prune: &Prune) -> Result<Pruned> {
         self.write(|index| {
-            let plan = retention::plan(&index.tables, prune, &mut Ledger::default())?;
+            let plan = retention::plan(&index.tables, prune)?;
             let (bytes, lineages) = index.tables.alone(|tables| tables.remove_all(&plan.victims))?;
             Ok(plan.done(bytes, lineages))
         })?

@@ -11,20 +11,20 @@ use super::write::Writing;
 use crate::cache::PayloadCache;
 use crate::error::{Code, Error, Result};
 use crate::record::Seq;
-use crate::retention::{Ledger, Prune, Pruned, plan};
+use crate::retention::{Prune, Pruned, plan};
 
 /// Removes one batch of the checkpoints that a retention rule selects, in one transaction.
 pub(super) fn prune(session: &Session, cache: &PayloadCache, prune: &Prune) -> Result<Pruned> {
     let open = Transaction::write(session);
     open.release_when_idle();
     // Plan once without locks, to learn which lineages to lock. Then plan again: other workers may have changed them.
-    let first = plan(&PostgresCatalog(&open), prune, &mut Ledger::default())?;
+    let first = plan(&PostgresCatalog(&open), prune)?;
     let locked = open.query(
         "SELECT l.lin FROM @lineage AS l WHERE l.lin IN (SELECT lin FROM @checkpoint WHERE seq = ANY($1)) ORDER BY l.lin FOR NO KEY UPDATE",
         values![first.victims],
     )?;
     let locked: HashSet<i64> = row::numbers(&locked).into_iter().collect();
-    let mut plan = plan(&PostgresCatalog(&open), prune, &mut Ledger::default())?;
+    let mut plan = plan(&PostgresCatalog(&open), prune)?;
     let lins = open.query("SELECT seq, lin FROM @checkpoint WHERE seq = ANY($1)", values![plan.victims.clone()])?;
     let lins: HashMap<Seq, i64> = lins.iter().map(|row| (row.get(0), row.get(1))).collect();
     let selected = plan.victims.len();

@@ -13,7 +13,7 @@ use crate::codec::frame;
 use crate::error::Result;
 use crate::op::{Applied, Fork, LogEnd, Op, Subject, Unit};
 use crate::record::{ContractId, Draft, Header, Seq, SortKey, Write};
-use crate::retention::Ledger;
+use crate::retention::beyond;
 
 impl<C: Contents> Tables<C> {
     /// Applies all changes of a unit, or none.
@@ -297,7 +297,7 @@ impl<C: Contents> Tables<C> {
     fn keep_last(&mut self, contract: ContractId, lineage: &str, keep: u64, pinned: &str) -> Result<()> {
         let Some(position) = self.positions.get(&(contract, lineage.to_owned())) else { return Ok(()) };
         let pinned = self.ids.get(&(contract, pinned.to_owned())).copied();
-        let victims = Ledger::default().beyond(self, *position, keep, pinned, usize::MAX)?;
-        self.remove_all(&victims.iter().map(|entry| entry.seq).collect::<Vec<_>>()).map(drop)
+        let victims = beyond(self, *position, keep, pinned)?;
+        self.remove_all(&victims).map(drop)
     }
 }
