@@ -4,15 +4,14 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use napi::bindgen_prelude::{AsyncTask, Either3, Null};
-use napi::{Env, Task};
+use napi::bindgen_prelude::AsyncTask;
 use napi_derive::napi;
 
 use crate::store::NativeStore;
-use crate::tool::PoolOutcome;
-use crate::values::{thrown, value};
+use crate::tool::PoolCall;
+use crate::values::thrown;
 use forkpoint_engine::backend::sqlite;
-use forkpoint_engine::backend::sqlite::backup::{BackedUp, Progress, backup};
+use forkpoint_engine::backend::sqlite::backup::{Progress, backup};
 use forkpoint_engine::contract::response::Response;
 use forkpoint_engine::error::{Code, Error, Result};
 use forkpoint_engine::target::Target;
@@ -57,9 +56,19 @@ impl NativeBackup {
 
     /// Makes the backup, on a thread of Node's thread pool. The outcome is the finished backup in JSON.
     #[napi]
-    pub fn run(&self) -> AsyncTask<Run> {
-        let (of, to, shared) = (self.of.clone(), self.to.clone(), Arc::clone(&self.shared));
-        AsyncTask::new(Run { of, to, overwrite: self.overwrite, shared })
+    pub fn run(&self) -> AsyncTask<PoolCall> {
+        let (of, to, overwrite) = (self.of.clone(), self.to.clone(), self.overwrite);
+        let shared = Arc::clone(&self.shared);
+        PoolCall::task(move || {
+            let mut watch = |progress| {
+                *shared.progress.lock().unwrap_or_else(PoisonError::into_inner) = Some(progress);
+                if shared.cancelled.load(Ordering::Relaxed) {
+                    return Err(Error::new(Code::Closed, "the backup was cancelled"));
+                }
+                Ok(())
+            };
+            Response::json(&backup(&of, &to, overwrite, &mut watch)?)
+        })
     }
 
     /// The progress in JSON. `None` before the first page.
@@ -73,36 +82,5 @@ impl NativeBackup {
     #[napi]
     pub fn cancel(&self) {
         self.shared.cancelled.store(true, Ordering::Relaxed);
-    }
-}
-
-pub struct Run {
-    of: sqlite::Options,
-    to: PathBuf,
-    overwrite: bool,
-    shared: Arc<Shared>,
-}
-
-impl Task for Run {
-    type Output = Result<BackedUp>;
-    type JsValue = PoolOutcome;
-
-    fn compute(&mut self) -> napi::Result<Self::Output> {
-        let shared = Arc::clone(&self.shared);
-        let mut watch = |progress| {
-            *shared.progress.lock().unwrap_or_else(PoisonError::into_inner) = Some(progress);
-            if shared.cancelled.load(Ordering::Relaxed) {
-                return Err(Error::new(Code::Closed, "the backup was cancelled"));
-            }
-            Ok(())
-        };
-        Ok(backup(&self.of, &self.to, self.overwrite, &mut watch))
-    }
-
-    fn resolve(&mut self, _: Env, outcome: Self::Output) -> napi::Result<Self::JsValue> {
-        Ok(match outcome.and_then(|done| Response::json(&done)) {
-            Ok(response) => PoolOutcome(value(Some(response)), None),
-            Err(error) => PoolOutcome(Either3::A(Null), Some(error.into())),
-        })
     }
 }

@@ -3,17 +3,17 @@
 use std::sync::mpsc::channel;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use napi::bindgen_prelude::{AsyncTask, Either3, Function, Null, Uint8Array};
+use napi::Status;
+use napi::bindgen_prelude::{AsyncTask, Function, Uint8Array};
 use napi::threadsafe_function::{ThreadsafeFunction, ThreadsafeFunctionCallMode};
-use napi::{Env, Status, Task};
 use napi_derive::napi;
 
 use crate::store::NativeStore;
-use crate::tool::PoolOutcome;
-use crate::values::{thrown, value};
+use crate::tool::PoolCall;
+use crate::values::thrown;
 use forkpoint_engine::contract;
 use forkpoint_engine::contract::response::Response;
-use forkpoint_engine::copy::{Convert, Copy, CopyOptions, Place, Progress, Value};
+use forkpoint_engine::copy::{Convert, Copy, CopyOptions, Place, Value};
 use forkpoint_engine::error::{Code, Error, Result};
 use forkpoint_engine::target::Target;
 
@@ -55,8 +55,9 @@ impl NativeCopy {
 
     /// Copies or compares about one page, on a thread of Node's thread pool. The outcome is the progress in JSON.
     #[napi]
-    pub fn step(&self) -> AsyncTask<Step> {
-        AsyncTask::new(Step(Arc::clone(&self.0)))
+    pub fn step(&self) -> AsyncTask<PoolCall> {
+        let copy = Arc::clone(&self.0);
+        PoolCall::task(move || Response::json(&copy.lock().unwrap_or_else(PoisonError::into_inner).step()?))
     }
 }
 
@@ -108,22 +109,4 @@ pub fn path_of_target(target: String) -> napi::Result<Option<String>, &'static s
         Target::Sqlite(path) | Target::Jsonl(path) => Some(path.to_string_lossy().into_owned()),
     };
     Ok(path)
-}
-
-pub struct Step(Arc<Mutex<Copy>>);
-
-impl Task for Step {
-    type Output = Result<Progress>;
-    type JsValue = PoolOutcome;
-
-    fn compute(&mut self) -> napi::Result<Self::Output> {
-        Ok(self.0.lock().unwrap_or_else(PoisonError::into_inner).step())
-    }
-
-    fn resolve(&mut self, _: Env, outcome: Self::Output) -> napi::Result<Self::JsValue> {
-        Ok(match outcome.and_then(|progress| Response::json(&progress)) {
-            Ok(response) => PoolOutcome(value(Some(response)), None),
-            Err(error) => PoolOutcome(Either3::A(Null), Some(error.into())),
-        })
-    }
 }

@@ -35,7 +35,8 @@ impl NativeTool {
     /// Runs a call on a thread of Node's thread pool. The calls of one tool run one at a time.
     #[napi]
     pub fn call_on_pool(&self, call: String) -> AsyncTask<PoolCall> {
-        AsyncTask::new(PoolCall { tool: Arc::clone(&self.0), call })
+        let tool = Arc::clone(&self.0);
+        PoolCall::task(move || run(&tool, &call))
     }
 }
 
@@ -43,9 +44,14 @@ fn run(tool: &Shared, call: &str) -> Result<Response> {
     tool.lock().unwrap_or_else(PoisonError::into_inner).call(call)
 }
 
-pub struct PoolCall {
-    tool: Shared,
-    call: String,
+/// A call on a thread of Node's thread pool.
+pub struct PoolCall(Box<dyn FnMut() -> Result<Response> + Send>);
+
+impl PoolCall {
+    /// `call` runs once.
+    pub fn task(call: impl FnMut() -> Result<Response> + Send + 'static) -> AsyncTask<Self> {
+        AsyncTask::new(Self(Box::new(call)))
+    }
 }
 
 /// The outcome of a call on the thread pool: the value or the error.
@@ -57,7 +63,7 @@ impl Task for PoolCall {
     type JsValue = PoolOutcome;
 
     fn compute(&mut self) -> napi::Result<Self::Output> {
-        Ok(run(&self.tool, &self.call))
+        Ok((self.0)())
     }
 
     fn resolve(&mut self, _: Env, outcome: Self::Output) -> napi::Result<Self::JsValue> {

@@ -6,7 +6,6 @@ use crate::backend::Backend;
 use crate::error::{Error, Result};
 use crate::op::{Applied, Unit};
 use crate::reader::Question;
-use crate::record::Notice;
 use crate::worker::{Reply, Worker};
 
 /// A function that works on the backend. If the backend cannot be opened, the function receives the error.
@@ -14,8 +13,6 @@ pub(crate) type Work = Box<dyn FnOnce(Result<&mut Box<dyn Backend>>) + Send>;
 
 /// A message to the writer thread.
 pub(crate) enum WriterMessage {
-    /// Opens the backend, and replies with its notice for the user.
-    Open(Reply<Option<Notice>>),
     Apply(Unit, Reply<Applied>),
     /// A function to run on the backend. No unit is applied while the function runs.
     Work(Work),
@@ -29,7 +26,6 @@ impl WriterMessage {
     /// Replies with the error, because the message will not be processed.
     pub(crate) fn refuse(self, error: Error) {
         match self {
-            WriterMessage::Open(reply) => reply.send(Err(error)),
             WriterMessage::Apply(_, reply) => reply.send(Err(error)),
             WriterMessage::Work(work) => work(Err(error)),
             WriterMessage::Ask(question) => question.reply.send(Err(error)),

@@ -8,11 +8,10 @@ use crate::backend::{Lazy, Limits, Open, PreEncode};
 use crate::deadline::Deadline;
 use crate::encoder::Encoder;
 use crate::error::Result;
-use crate::message::{Closing, Work, WriterMessage, send};
+use crate::message::{Closing, WriterMessage, send};
 use crate::op::{Applied, Commit, Op, Unit};
 use crate::query::{Answer, Query};
 use crate::reader::{Question, Reader};
-use crate::record::Notice;
 use crate::retention::Policy;
 use crate::sweeper::Sweeper;
 use crate::warnings::Warnings;
@@ -55,22 +54,6 @@ impl Pipeline {
         Arc::clone(&self.warnings)
     }
 
-    /// Opens the backend now. Otherwise the first message opens it.
-    pub(crate) fn open(&self, reply: Reply<Option<Notice>>) {
-        self.send(WriterMessage::Open(reply));
-    }
-
-    /// Queues a unit. Units are saved in call order, with one exception: a unit may be saved before an unrelated large
-    /// unit that was queued earlier.
-    pub(crate) fn apply(&self, unit: Unit, reply: Reply<Applied>) {
-        self.send(WriterMessage::Apply(unit, reply));
-    }
-
-    /// Queues a function that works on the backend. The function runs after every unit that was queued earlier.
-    pub(crate) fn work(&self, work: Work) {
-        self.send(WriterMessage::Work(work));
-    }
-
     /// Answers a query. The query sees every unit that was queued before it.
     pub(crate) fn ask(&self, query: Query, reply: Reply<Answer>) {
         let question = Question { query, reply };
@@ -97,7 +80,9 @@ impl Pipeline {
         }
     }
 
-    fn send(&self, message: WriterMessage) {
+    /// Queues a message behind every earlier one, with one exception: a unit may be saved before an unrelated large unit that
+    /// was queued earlier.
+    pub(crate) fn send(&self, message: WriterMessage) {
         let message = match &self.encoder {
             Some(encoder) => encoder.take(message),
             None => Some(message),
@@ -151,9 +136,6 @@ impl Task<WriterMessage> for Writing {
         self.apply(units, replies);
         for message in after {
             match message {
-                WriterMessage::Open(reply) => {
-                    reply.send(self.backend.get().map(|backend| backend.notice().cloned()));
-                }
                 // The query may also see later saves of this batch, which is harmless.
                 WriterMessage::Ask(question) => self.reader.ask(question),
                 WriterMessage::Work(work) => work(self.backend.get()),

@@ -113,14 +113,15 @@ impl<T> Shared<T> {
     }
 
     /// Takes all queued messages. If the queue is empty, waits for a message. If `idle` is given and no message arrives
-    /// within this time, it is time to rest.
-    fn take(&self, idle: Option<Duration>) -> Next<T> {
+    /// within this time, returns no messages, because it is time to rest. `None`: the worker has ended, and the queue is
+    /// empty.
+    fn take(&self, idle: Option<Duration>) -> Option<Vec<T>> {
         let mut state = self.state();
         (state.working, state.resting) = (false, false);
         self.tell(&state);
         while state.messages.is_empty() {
             if state.ended.is_some() {
-                return Next::End;
+                return None;
             }
             state.sleeping = true;
             let mut rest = false;
@@ -135,11 +136,11 @@ impl<T> Shared<T> {
             state.sleeping = false;
             if rest && state.messages.is_empty() && state.ended.is_none() {
                 state.resting = true;
-                return Next::Rest;
+                return Some(Vec::new());
             }
         }
         state.working = true;
-        Next::Batch(std::mem::take(&mut state.messages))
+        Some(std::mem::take(&mut state.messages))
     }
 
     /// Returns true if somebody waits for the thread.
@@ -147,14 +148,6 @@ impl<T> Shared<T> {
         let state = self.state();
         !state.messages.is_empty() || state.waiting > 0 || state.ended.is_some()
     }
-}
-
-/// What the thread does next.
-enum Next<T> {
-    Batch(Vec<T>),
-    Rest,
-    /// The worker has ended, and the queue is empty.
-    End,
 }
 
 impl<T: Send + 'static> Worker<T> {
@@ -175,18 +168,15 @@ impl<T: Send + 'static> Worker<T> {
         let queue = Arc::clone(&shared);
         let run = move || {
             let mut idle = None;
-            loop {
-                let next = queue.take(idle);
-                let proceed = || match next {
-                    Next::Batch(batch) => {
-                        task.work(batch);
-                        Some(Some(IDLE))
+            while let Some(batch) = queue.take(idle) {
+                let proceed = || {
+                    if batch.is_empty() {
+                        return task.rest(&|| queue.wanted()).then_some(Duration::ZERO);
                     }
-                    Next::Rest => Some(task.rest(&|| queue.wanted()).then_some(Duration::ZERO)),
-                    Next::End => None,
+                    task.work(batch);
+                    Some(IDLE)
                 };
                 if let Ok(next) = catch_unwind(AssertUnwindSafe(proceed)) {
-                    let Some(next) = next else { break };
                     idle = next;
                 } else {
                     queue.end(Error::poisoned());

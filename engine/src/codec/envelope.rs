@@ -25,12 +25,10 @@ use zstd::bulk::{Compressor, Decompressor};
 use super::{delta, dictionary, varint};
 use crate::error::{Code, Error, Result};
 
-const PLAIN: u8 = 1;
-const ZSTD: u8 = 2;
-const DELTA: u8 = 3;
-const DELTA_ZSTD: u8 = 4;
-const SMALL_ZSTD: u8 = 5;
-const DELTA_SMALL_ZSTD: u8 = 6;
+/// The formats of a keyframe: the content itself, a zstd frame, and a zstd frame that was compressed with the dictionary.
+const KEYFRAME: [u8; 3] = [1, 2, 5];
+/// The formats of a delta, in the same order.
+const DELTA: [u8; 3] = [3, 4, 6];
 
 /// Content with fewer bytes than this is not compressed, because compression would save next to nothing.
 const WORTH_COMPRESSING: usize = 64;
@@ -60,37 +58,22 @@ thread_local! {
 
 /// Seals raw bytes as a keyframe.
 pub fn seal(raw: &[u8]) -> Vec<u8> {
-    match compress(raw) {
-        Some(Compressed { body, small }) => assemble(if small { SMALL_ZSTD } else { ZSTD }, raw, None, &body),
-        None => seal_raw(raw),
-    }
+    assemble(KEYFRAME, raw, raw, compress(raw))
 }
 
 /// Seals raw bytes as a keyframe that is not compressed. This takes much less time, and much more space.
 pub fn seal_raw(raw: &[u8]) -> Vec<u8> {
-    assemble(PLAIN, raw, None, raw)
+    assemble(KEYFRAME, raw, raw, None)
 }
 
 /// Seals raw bytes as a delta. `delta` turns the base into these raw bytes.
 pub fn seal_delta(raw: &[u8], delta: &[u8]) -> Vec<u8> {
-    let length = Some(delta.len());
-    match compress(delta) {
-        Some(Compressed { body, small }) => {
-            assemble(if small { DELTA_SMALL_ZSTD } else { DELTA_ZSTD }, raw, length, &body)
-        }
-        None => assemble(DELTA, raw, length, delta),
-    }
+    assemble(DELTA, raw, delta, compress(delta))
 }
 
-/// A compressed content.
-struct Compressed {
-    body: Vec<u8>,
-    /// It was compressed with the dictionary.
-    small: bool,
-}
-
-/// Compresses the content. Returns `None` if compression is not worth its cost.
-fn compress(content: &[u8]) -> Option<Compressed> {
+/// Compresses the content, with the dictionary if it is smaller than [`LARGE`]. Returns `None` if compression is not worth
+/// its cost.
+fn compress(content: &[u8]) -> Option<Vec<u8>> {
     if content.len() < WORTH_COMPRESSING {
         return None;
     }
@@ -99,8 +82,7 @@ fn compress(content: &[u8]) -> Option<Compressed> {
         WORTH_TIME..LARGE => with(&SMALL, || Compressor::with_prepared_dictionary(&dictionary::STANDARD), content),
         _ => with(&WITHOUT_DICTIONARY, || Compressor::new(dictionary::LEVEL), content),
     }?;
-    let small = content.len() < LARGE;
-    (body.len() < content.len() / 10 * 9).then_some(Compressed { body, small })
+    (body.len() < content.len() / 10 * 9).then_some(body)
 }
 
 /// Compresses with the compressor that this thread keeps. Returns `None` if there is no memory for it.
@@ -120,13 +102,18 @@ fn reused<T>(kept: &mut Option<T>, fresh: impl FnOnce() -> io::Result<T>) -> io:
     }
 }
 
-fn assemble(format: u8, raw: &[u8], content: Option<usize>, body: &[u8]) -> Vec<u8> {
+fn assemble(formats: [u8; 3], raw: &[u8], content: &[u8], compressed: Option<Vec<u8>>) -> Vec<u8> {
+    let [plain, zstd, small] = formats;
+    let (format, body) = match &compressed {
+        None => (plain, content),
+        Some(body) => (if content.len() < LARGE { small } else { zstd }, body.as_slice()),
+    };
     let mut out = Vec::with_capacity(29 + body.len());
     out.push(format);
     out.extend_from_slice(&xxh3_64(raw).to_le_bytes());
     varint::write(&mut out, raw.len() as u64);
-    if let Some(length) = content {
-        varint::write(&mut out, length as u64);
+    if formats == DELTA {
+        varint::write(&mut out, content.len() as u64);
     }
     out.extend_from_slice(body);
     out
@@ -155,18 +142,19 @@ pub fn open_on(below: Option<&[u8]>, chain: &[impl AsRef<[u8]>]) -> Result<Vec<u
     let chain = chain.iter().map(|sealed| Envelope::parse(sealed.as_ref())).collect::<Result<Vec<_>>>()?;
     let Some(newest) = chain.first() else { return Err(corrupt("it is missing")) };
     // Each envelope claims at most MAX_RAW bytes. The sum of all claims must have a limit too.
-    if chain.len() > 1 && chain.iter().fold(0, |total: usize, link| total.saturating_add(link.content)) > 2 * MAX_RAW {
+    if chain.len() > 1 && chain.iter().fold(0, |total: usize, link| total.saturating_add(link.size)) > 2 * MAX_RAW {
         return Err(corrupt("its deltas are impossibly large"));
     }
     let (base, deltas) = match (below, chain.split_last()) {
         (Some(below), _) => (Cow::Borrowed(below), &chain[..]),
-        (None, Some((keyframe, deltas))) => (Cow::Owned(keyframe.keyframe()?), deltas),
+        (None, Some((keyframe, deltas))) => (keyframe.content(KEYFRAME, "its base is missing")?, deltas),
         (None, None) => return Err(corrupt("its base is missing")),
     };
     let raw = if deltas.is_empty() {
         base.into_owned()
     } else {
-        let oldest_first = deltas.iter().rev().map(Envelope::delta).collect::<Result<Vec<_>>>()?;
+        let oldest_first = deltas.iter().rev().map(|link| link.content(DELTA, "it is a keyframe, but names a base"));
+        let oldest_first = oldest_first.collect::<Result<Vec<_>>>()?;
         let oldest_first: Vec<&[u8]> = oldest_first.iter().map(AsRef::as_ref).collect();
         delta::restore(&base, &oldest_first, newest.length)?
     };
@@ -181,7 +169,8 @@ struct Envelope<'a> {
     checksum: u64,
     /// The length of the raw bytes.
     length: usize,
-    content: usize,
+    /// The length of the content.
+    size: usize,
     body: &'a [u8],
 }
 
@@ -190,7 +179,8 @@ impl<'a> Envelope<'a> {
         let mut rest = sealed;
         let cut_off = || corrupt("it is cut off");
         let format = *varint::take(&mut rest, 1).and_then(<[u8]>::first).ok_or_else(cut_off)?;
-        if !(PLAIN..=DELTA_SMALL_ZSTD).contains(&format) {
+        let is_delta = DELTA.contains(&format);
+        if !is_delta && !KEYFRAME.contains(&format) {
             let message = format!(
                 "the payload has format {format}, which this version of forkpoint does not know: upgrade forkpoint"
             );
@@ -205,29 +195,20 @@ impl<'a> Envelope<'a> {
                 .ok_or_else(|| corrupt("its length is impossible"))
         };
         let raw = length()?;
-        let is_delta = matches!(format, DELTA | DELTA_ZSTD | DELTA_SMALL_ZSTD);
-        let content = if is_delta { length()? } else { raw };
-        if is_delta && content > raw.max(delta::SMALLEST) {
+        let size = if is_delta { length()? } else { raw };
+        if is_delta && size > raw.max(delta::SMALLEST) {
             return Err(corrupt("its delta is larger than the bytes that it produces"));
         }
-        Ok(Self { format, checksum: u64::from_le_bytes(checksum), length: raw, content, body: rest })
+        Ok(Self { format, checksum: u64::from_le_bytes(checksum), length: raw, size, body: rest })
     }
 
-    fn keyframe(&self) -> Result<Vec<u8>> {
+    /// Returns the content, if the envelope has one of these formats.
+    fn content(&self, [plain, zstd, small]: [u8; 3], otherwise: &str) -> Result<Cow<'a, [u8]>> {
         match self.format {
-            PLAIN => Ok(self.body.to_vec()),
-            ZSTD => inflate(self.body, self.content),
-            SMALL_ZSTD => inflate_small(self.body, self.content),
-            _ => Err(corrupt("its base is missing")),
-        }
-    }
-
-    fn delta(&self) -> Result<Cow<'a, [u8]>> {
-        match self.format {
-            DELTA => Ok(Cow::Borrowed(self.body)),
-            DELTA_ZSTD => inflate(self.body, self.content).map(Cow::Owned),
-            DELTA_SMALL_ZSTD => inflate_small(self.body, self.content).map(Cow::Owned),
-            _ => Err(corrupt("it is a keyframe, but names a base")),
+            format if format == plain => Ok(Cow::Borrowed(self.body)),
+            format if format == zstd => inflate(self.body, self.size).map(Cow::Owned),
+            format if format == small => inflate_small(self.body, self.size).map(Cow::Owned),
+            _ => Err(corrupt(otherwise)),
         }
     }
 }

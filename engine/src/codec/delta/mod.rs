@@ -12,7 +12,6 @@ mod anchors;
 mod encode;
 mod restore;
 mod short;
-mod step;
 mod stretch;
 
 pub(super) use encode::SMALLEST;
