@@ -15,7 +15,6 @@ use crate::record::{ContractId, PayloadKey, Seq};
 /// A raw payload, and how well deltas have worked for its lineage.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CachedPayload {
-    /// The raw payload.
     pub raw: Bytes,
     /// The number of consecutive payloads of the lineage, up to this one, for which no delta was worthwhile.
     pub misses: u32,
@@ -37,7 +36,6 @@ impl From<Bytes> for CachedPayload {
 /// The newest payload of a lineage that this process knows.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LineageTip {
-    /// The payload.
     pub key: PayloadKey,
     pub id: String,
     /// The number of deltas that a reader applies to rebuild the payload.
@@ -52,7 +50,6 @@ type Name = (ContractId, String);
 /// A payload to add to the cache.
 #[derive(Debug)]
 pub struct NewEntry {
-    /// Identifies the payload.
     pub key: PayloadKey,
     pub payload: CachedPayload,
     /// The save number of an older payload to drop from the cache. The older payload is less likely to be read than the

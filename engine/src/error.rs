@@ -126,7 +126,6 @@ impl Error {
         matches!(self.code, Code::Corrupt | Code::Unsupported)
     }
 
-    /// The description of the failure.
     pub fn message(&self) -> &str {
         &self.message
     }

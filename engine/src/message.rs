@@ -46,55 +46,44 @@ pub(crate) fn send(worker: &Worker<WriterMessage>, message: WriterMessage) {
     }
 }
 
-/// The closing state of a store: whether the store is closed, and the replies to send when the store is closed.
-#[derive(Default)]
-pub(crate) struct Closing(Mutex<State>);
-
-#[derive(Default)]
-struct State {
-    closed: bool,
-    error: Option<Error>,
-    waiting: Vec<Reply<()>>,
-}
+/// The replies to send when the store is closed. `None`: it is closed.
+pub(crate) struct Closing(Mutex<Option<Vec<Reply<()>>>>);
 
 impl Closing {
+    pub(crate) fn new() -> Arc<Self> {
+        Arc::new(Self(Mutex::new(Some(Vec::new()))))
+    }
+
     /// Adds a reply that is sent when the store is closed. The first call returns the message that closes the store.
     pub(crate) fn ask(self: &Arc<Self>, reply: Reply<()>) -> Option<Close> {
         let mut state = self.state();
-        if state.closed {
+        let Some(waiting) = &mut *state else {
             drop(state);
             reply.send(Ok(()));
             return None;
-        }
-        state.waiting.push(reply);
-        (state.waiting.len() == 1).then(|| Close(Arc::clone(self)))
+        };
+        waiting.push(reply);
+        (waiting.len() == 1).then(|| Close(Arc::clone(self)))
     }
 
-    fn state(&self) -> MutexGuard<'_, State> {
+    fn state(&self) -> MutexGuard<'_, Option<Vec<Reply<()>>>> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-/// The message that closes a store. Dropping the message sends all waiting replies. The message is dropped after the
-/// store was closed. If a thread panics, the message is dropped too.
+/// The message that closes a store. If it is dropped without an end, because a thread panics, all waiting replies are sent.
 pub(crate) struct Close(Arc<Closing>);
 
 impl Close {
     /// Sends the outcome of closing to all waiting replies.
-    pub(crate) fn end(self, outcome: Result<()>) {
-        self.0.state().error = outcome.err();
+    pub(crate) fn end(&self, outcome: Result<()>) {
+        let waiting = self.0.state().take();
+        waiting.into_iter().flatten().for_each(|reply| reply.send(outcome.clone()));
     }
 }
 
 impl Drop for Close {
     fn drop(&mut self) {
-        let mut state = self.0.state();
-        state.closed = true;
-        let waiting = std::mem::take(&mut state.waiting);
-        let error = state.error.take();
-        drop(state);
-        for reply in waiting {
-            reply.send(error.clone().map_or(Ok(()), Err));
-        }
+        self.end(Ok(()));
     }
 }

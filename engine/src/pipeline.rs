@@ -12,9 +12,7 @@ use crate::message::{Closing, WriterMessage, send};
 use crate::op::{Applied, Commit, Op, Unit};
 use crate::query::{Answer, Query};
 use crate::reader::{Question, Reader};
-use crate::retention::Policy;
 use crate::sweeper::Sweeper;
-use crate::warnings::Warnings;
 use crate::worker::{Reply, Task, Worker};
 
 /// The writing side of a store.
@@ -25,7 +23,6 @@ pub(crate) struct Pipeline {
     worker: Arc<Worker<WriterMessage>>,
     reader: Arc<Reader>,
     closing: Arc<Closing>,
-    warnings: Arc<Warnings>,
     deadline: Arc<Deadline>,
     patience: Duration,
 }
@@ -37,21 +34,14 @@ impl Pipeline {
         open: Open,
         pre_encoder: Option<Arc<dyn PreEncode>>,
         reader: Arc<Reader>,
-        policy: Policy,
+        sweeper: Sweeper,
         patience: Duration,
         deadline: Arc<Deadline>,
     ) -> Result<Self> {
-        let sweeper = Sweeper::new(policy);
-        let warnings = sweeper.warnings();
         let writing = Writing { backend: Lazy::new(open, Arc::clone(&deadline)), sweeper, reader: Arc::clone(&reader) };
         let worker = Arc::new(Worker::start("forkpoint-writer", writing)?);
         let encoder = pre_encoder.map(|pre_encoder| Encoder::start(pre_encoder, Arc::clone(&worker))).transpose()?;
-        Ok(Self { encoder, worker, reader, closing: Arc::default(), warnings, deadline, patience })
-    }
-
-    /// Returns the receiver of background failures.
-    pub(crate) fn warnings(&self) -> Arc<Warnings> {
-        Arc::clone(&self.warnings)
+        Ok(Self { encoder, worker, reader, closing: Closing::new(), deadline, patience })
     }
 
     /// Answers a query. The query sees every unit that was queued before it.

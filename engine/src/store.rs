@@ -17,6 +17,7 @@ use crate::record::{Header, Notice};
 use crate::retention::{Policy, Prune, Pruned};
 use crate::sweeper::Sweeper;
 use crate::target::Target;
+use crate::warnings::Warnings;
 use crate::worker::Reply;
 
 /// An open store. Any thread may use it.
@@ -28,6 +29,7 @@ use crate::worker::Reply;
 pub struct Store {
     engine: Engine,
     options: Options,
+    warnings: Arc<Warnings>,
 }
 
 enum Engine {
@@ -45,16 +47,16 @@ impl Store {
     /// Opens a target. A file is opened in the background, so a problem with the file is reported by the first call.
     pub fn open(target: &Target, options: Options) -> Result<Self> {
         let deadline = Arc::new(Deadline::default());
-        let engine = match backend::open(target, &options, &deadline) {
+        match backend::open(target, &options, &deadline) {
             Access::Inline(backend) => {
                 let sweeper = Sweeper::new(options.retention);
-                Engine::Inline(Mutex::new(Some(Inline { backend, sweeper })))
+                let warnings = sweeper.warnings();
+                Ok(Self { engine: Engine::Inline(Mutex::new(Some(Inline { backend, sweeper }))), options, warnings })
             }
             Access::Threads(Opener { open, pre_encoder }) => {
-                Self::threads(move || open(), pre_encoder, &options, deadline)?
+                Self::with_threads(move || open(), pre_encoder, options, deadline)
             }
-        };
-        Ok(Self { engine, options })
+        }
     }
 
     /// Creates a store with backends that the caller provides. `open` is called once for a backend that writes, once
@@ -65,24 +67,20 @@ impl Store {
         pre_encoder: Option<Arc<dyn PreEncode>>,
         options: Options,
     ) -> Result<Self> {
-        Ok(Self { engine: Self::threads(open, pre_encoder, &options, Arc::default())?, options })
+        Self::with_threads(open, pre_encoder, options, Arc::default())
     }
 
-    fn threads(
+    fn with_threads(
         open: impl FnMut() -> Result<Box<dyn Backend>> + Send + Clone + 'static,
         pre_encoder: Option<Arc<dyn PreEncode>>,
-        options: &Options,
+        options: Options,
         deadline: Arc<Deadline>,
-    ) -> Result<Engine> {
-        let reader = Reader::start(Box::new(open.clone()), Box::new(open.clone()), Arc::clone(&deadline))?;
-        Ok(Engine::Threads(Pipeline::start(
-            Box::new(open),
-            pre_encoder,
-            Arc::new(reader),
-            options.retention,
-            options.busy_timeout,
-            deadline,
-        )?))
+    ) -> Result<Self> {
+        let reader = Arc::new(Reader::start(Box::new(open.clone()), Box::new(open.clone()), Arc::clone(&deadline))?);
+        let sweeper = Sweeper::new(options.retention);
+        let warnings = sweeper.warnings();
+        let pipeline = Pipeline::start(Box::new(open), pre_encoder, reader, sweeper, options.busy_timeout, deadline)?;
+        Ok(Self { engine: Engine::Threads(pipeline), options, warnings })
     }
 
     /// The limits of retention.
@@ -102,14 +100,7 @@ impl Store {
 
     /// Calls `listener` for each background failure, on any of the store's threads. Only the first listener is used.
     pub fn on_warning(&self, listener: impl Fn(Error) + Send + Sync + 'static) {
-        let warnings = match &self.engine {
-            Engine::Inline(backend) => with(backend, |inline| Ok(inline.sweeper.warnings())),
-            Engine::Threads(writer) => Ok(writer.warnings()),
-        };
-        // A closed store raises no more warnings, so the listener is not needed.
-        if let Ok(warnings) = warnings {
-            warnings.listen(listener);
-        }
+        self.warnings.listen(listener);
     }
 
     /// Applies a unit. After each put, the unit also applies [`Policy::keep_last`] to the lineage. A payload that is

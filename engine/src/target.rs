@@ -29,20 +29,6 @@ impl Target {
     /// `UNAVAILABLE` if the directory of the file or folder does not exist. Opening would fail with the same error, but
     /// the caller would learn of it much later.
     pub fn parse(text: &str) -> Result<Self> {
-        let target = Self::locate(text)?;
-        match &target {
-            Self::Memory => {}
-            #[cfg(feature = "postgres")]
-            Self::Postgres(_) => {}
-            Self::Sqlite(path) | Self::Jsonl(path) => folder_of(path)
-                .map(drop)
-                .map_err(|error| error.context(&format!("cannot open \"{}\"", path.display())))?,
-        }
-        Ok(target)
-    }
-
-    /// Parses a target without a look at the file system.
-    fn locate(text: &str) -> Result<Self> {
         if text.contains('\0') {
             return Err(Error::invalid(
                 "the target contains a NUL character, which a path cannot contain: remove the character",
@@ -91,9 +77,10 @@ impl Target {
             return Err(Error::invalid(format!("\"{path}\" names a directory: give the path of a file")));
         }
         // Make the path absolute now: the working directory may change before the first use.
-        std::path::absolute(path)
-            .map(kind)
-            .map_err(|error| Error::invalid(format!("the path cannot be made absolute: {error}")).with_cause(error))
+        let path = std::path::absolute(path)
+            .map_err(|error| Error::invalid(format!("the path cannot be made absolute: {error}")).with_cause(error))?;
+        folder_of(&path).map_err(|error| error.context(&format!("cannot open \"{}\"", path.display())))?;
+        Ok(kind(path))
     }
 }
 

@@ -170,7 +170,6 @@ impl Beginnings {
             None => {
                 let parent = origin_for_a_moment(shared, &header, origin)?;
                 let away = Op::Remove { contract, id: parent.id.clone() };
-                header.parent = Some(parent.id.clone());
                 page.push(Op::put(parent, Vec::new()));
                 page.push(Op::put(header, Vec::new()));
                 page.push(away);

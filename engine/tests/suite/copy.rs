@@ -444,7 +444,10 @@ fn a_second_copy_is_continued_too_and_counts_what_was_there() {
         }
         stopped += u64::from(before.is_some());
         // The source has saved two checkpoints again.
-        assert!(before.is_none_or(|before| before == first.checkpoints - 2), "the first report has what was there");
+        assert!(
+            before.is_none_or(|before| before == first.counts.checkpoints - 2),
+            "the first report has what was there"
+        );
         drop(second);
         run(&mut begin(&from, &to, 1), |_| false).unwrap();
         assert_eq!(content(&to), content(&from), "after {steps} steps");
@@ -681,7 +684,7 @@ fn child() {
         say("a step");
         false
     });
-    say(&format!("done {}", done.unwrap().checkpoints));
+    say(&format!("done {}", done.unwrap().counts.checkpoints));
 }
 
 fn killed_again_and_again(from: usize, to: usize, page_bytes: usize, odd: bool) {
