@@ -36,7 +36,7 @@ enum Stage {
     /// Looks at the origins of the lineages. If one of them needs it, all lineages are created before the first checkpoint
     /// is copied: see [`begin`](super::begin).
     Scan(Items<Start, i64>),
-    /// All lineages are created.
+    /// All lineages are created. Those that were created before their origins then get these origins.
     Begin,
     /// The checkpoints, in save order.
     Saves,
