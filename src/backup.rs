@@ -13,7 +13,7 @@ use crate::values::thrown;
 use forkpoint_engine::backend::sqlite;
 use forkpoint_engine::backend::sqlite::backup::{Progress, backup};
 use forkpoint_engine::contract::response::Response;
-use forkpoint_engine::error::{Code, Error, Result};
+use forkpoint_engine::error::{Code, Error};
 use forkpoint_engine::target::Target;
 
 /// What the thread of a backup and JavaScript's thread share.

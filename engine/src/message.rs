@@ -76,7 +76,7 @@ pub(crate) struct Close(Arc<Closing>);
 
 impl Close {
     /// Sends the outcome of closing to all waiting replies.
-    pub(crate) fn end(&self, outcome: Result<()>) {
+    pub(crate) fn end(&self, outcome: &Result<()>) {
         let waiting = self.0.state().take();
         waiting.into_iter().flatten().for_each(|reply| reply.send(outcome.clone()));
     }
@@ -84,6 +84,6 @@ impl Close {
 
 impl Drop for Close {
     fn drop(&mut self) {
-        self.end(Ok(()));
+        self.end(&Ok(()));
     }
 }

@@ -131,7 +131,7 @@ impl Task<WriterMessage> for Writing {
                 WriterMessage::Work(work) => work(self.backend.get()),
                 WriterMessage::Close(closing) => {
                     self.reader.join();
-                    closing.end(self.backend.close());
+                    closing.end(&self.backend.close());
                 }
                 WriterMessage::Apply(..) => {}
             }

@@ -58,7 +58,7 @@ thread_local! {
 
 /// Seals raw bytes as a keyframe.
 pub fn seal(raw: &[u8]) -> Vec<u8> {
-    assemble(KEYFRAME, raw, raw, compress(raw))
+    assemble(KEYFRAME, raw, raw, compress(raw).as_deref())
 }
 
 /// Seals raw bytes as a keyframe that is not compressed. This takes much less time, and much more space.
@@ -68,7 +68,7 @@ pub fn seal_raw(raw: &[u8]) -> Vec<u8> {
 
 /// Seals raw bytes as a delta. `delta` turns the base into these raw bytes.
 pub fn seal_delta(raw: &[u8], delta: &[u8]) -> Vec<u8> {
-    assemble(DELTA, raw, delta, compress(delta))
+    assemble(DELTA, raw, delta, compress(delta).as_deref())
 }
 
 /// Compresses the content, with the dictionary if it is smaller than [`LARGE`]. Returns `None` if compression is not worth
@@ -102,11 +102,11 @@ fn reused<T>(kept: &mut Option<T>, fresh: impl FnOnce() -> io::Result<T>) -> io:
     }
 }
 
-fn assemble(formats: [u8; 3], raw: &[u8], content: &[u8], compressed: Option<Vec<u8>>) -> Vec<u8> {
+fn assemble(formats: [u8; 3], raw: &[u8], content: &[u8], compressed: Option<&[u8]>) -> Vec<u8> {
     let [plain, zstd, small] = formats;
-    let (format, body) = match &compressed {
+    let (format, body) = match compressed {
         None => (plain, content),
-        Some(body) => (if content.len() < LARGE { small } else { zstd }, body.as_slice()),
+        Some(body) => (if content.len() < LARGE { small } else { zstd }, body),
     };
     let mut out = Vec::with_capacity(29 + body.len());
     out.push(format);
