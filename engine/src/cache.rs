@@ -15,7 +15,6 @@ use crate::record::{ContractId, PayloadKey, Seq};
 /// A raw payload, and how well deltas have worked for its lineage.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CachedPayload {
-    /// The raw payload.
     pub raw: Bytes,
     /// The number of consecutive payloads of the lineage, up to this one, for which no delta was worthwhile.
     pub misses: u32,
@@ -37,7 +36,6 @@ impl From<Bytes> for CachedPayload {
 /// The newest payload of a lineage that this process knows.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LineageTip {
-    /// The payload.
     pub key: PayloadKey,
     pub id: String,
     /// The number of deltas that a reader applies to rebuild the payload.
@@ -52,7 +50,6 @@ type Name = (ContractId, String);
 /// A payload to add to the cache.
 #[derive(Debug)]
 pub struct NewEntry {
-    /// Identifies the payload.
     pub key: PayloadKey,
     pub payload: CachedPayload,
     /// The save number of an older payload to drop from the cache. The older payload is less likely to be read than the
@@ -97,17 +94,22 @@ impl PayloadCache {
     /// Another process may have saved an even newer payload, or the database may have gone back in time. So the caller
     /// compares the tip with the database before it relies on the payload.
     pub fn newest(&self, contract: ContractId, lineage: &str) -> Option<(LineageTip, CachedPayload)> {
-        self.lock().newest(contract, lineage)
+        let mut cache = self.lock();
+        let tip = cache.tips.get(&(contract, lineage.to_owned()))?.clone();
+        let payload = cache.get(tip.key)?;
+        Some((tip, payload))
     }
 
     /// The size in bytes of the payload that [`PayloadCache::newest`] returns, or 0 if it returns none.
     pub fn newest_length(&self, contract: ContractId, lineage: &str) -> usize {
-        self.lock().newest_length(contract, lineage)
+        let cache = self.lock();
+        let tip = cache.tips.get(&(contract, lineage.to_owned()));
+        tip.and_then(|tip| cache.entries.get(&tip.key.seq)).map_or(0, |entry| entry.payload.raw.len())
     }
 
     /// Returns true if a payload of this size would be cached.
     pub fn holds(&self, bytes: usize) -> bool {
-        self.lock().holds(bytes)
+        bytes <= self.lock().capacity
     }
 
     /// Returns the payloads below the save number `below` that were used last, at most `most` of them, with their
@@ -171,27 +173,12 @@ impl Lru {
         Some(entry.payload.clone())
     }
 
-    fn newest(&mut self, contract: ContractId, lineage: &str) -> Option<(LineageTip, CachedPayload)> {
-        let tip = self.tips.get(&(contract, lineage.to_owned()))?.clone();
-        let payload = self.get(tip.key)?;
-        Some((tip, payload))
-    }
-
-    fn newest_length(&self, contract: ContractId, lineage: &str) -> usize {
-        let tip = self.tips.get(&(contract, lineage.to_owned()));
-        tip.and_then(|tip| self.entries.get(&tip.key.seq)).map_or(0, |entry| entry.payload.raw.len())
-    }
-
-    fn holds(&self, bytes: usize) -> bool {
-        bytes <= self.capacity
-    }
-
     fn keep(&mut self, NewEntry { key: PayloadKey { seq, sum }, payload, supersedes, tip }: NewEntry) {
         if let Some(old) = supersedes {
             self.forget(old);
         }
         self.forget(seq);
-        if !self.holds(payload.raw.len()) {
+        if payload.raw.len() > self.capacity {
             return;
         }
         self.clock += 1;
@@ -202,7 +189,7 @@ impl Lru {
         });
         self.entries.insert(seq, Entry { sum, payload, used: self.clock, tip: name });
         self.used.insert(self.clock, seq);
-        while !self.holds(self.bytes)
+        while self.bytes > self.capacity
             && let Some((_, oldest)) = self.used.first_key_value()
         {
             self.forget(*oldest);
@@ -218,69 +205,5 @@ impl Lru {
         {
             self.tips.remove(&name);
         }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn key(seq: Seq) -> PayloadKey {
-        PayloadKey { seq, sum: 0 }
-    }
-
-    fn kept(seq: Seq, bytes: usize) -> NewEntry {
-        NewEntry { key: key(seq), payload: Bytes::from(vec![0; bytes]).into(), supersedes: None, tip: None }
-    }
-
-    #[test]
-    fn the_least_recently_used_make_room() {
-        let mut cache = Lru::new(100);
-        let payload = |byte| CachedPayload::from(Bytes::from(vec![byte; 40]));
-        cache.keep(NewEntry { payload: payload(1), ..kept(1, 0) });
-        cache.keep(NewEntry { payload: payload(2), ..kept(2, 0) });
-        assert!(cache.get(key(1)).is_some());
-        cache.keep(NewEntry { payload: payload(3), ..kept(3, 0) });
-        assert_eq!(
-            (cache.get(key(1)), cache.get(key(2)), cache.get(key(3))),
-            (Some(payload(1)), None, Some(payload(3)))
-        );
-        cache.keep(NewEntry { supersedes: Some(1), ..kept(4, 40) });
-        assert_eq!((cache.get(key(1)), cache.get(key(3)).is_some(), cache.bytes), (None, true, 80));
-        cache.keep(kept(5, 101));
-        assert_eq!((cache.get(key(5)), cache.bytes), (None, 80), "too large to be kept");
-        cache.keep(kept(3, 0));
-        assert_eq!((cache.bytes, cache.entries.len(), cache.used.len()), (40, 2, 2));
-    }
-
-    #[test]
-    fn a_number_that_another_payload_has_now_is_not_cached() {
-        let mut cache = Lru::new(100);
-        cache.keep(kept(1, 40));
-        cache.keep(NewEntry { key: PayloadKey { seq: 2, sum: 7 }, ..kept(2, 40) });
-        assert!(cache.get(key(1)).is_some() && cache.get(PayloadKey { seq: 2, sum: 7 }).is_some());
-        assert_eq!(cache.get(PayloadKey { seq: 1, sum: 8 }), None);
-        assert_eq!((cache.bytes, cache.entries.len(), cache.used.len()), (0, 0, 0), "one that is refuted refutes all");
-    }
-
-    #[test]
-    fn a_lineage_is_known_by_its_newest_while_that_is_kept() {
-        let mut cache = Lru::new(100);
-        let save = |cache: &mut Lru, seq, lineage: &str, supersedes| {
-            let tip = LineageTip { key: key(seq), id: seq.to_string(), depth: 0, budget: 9 };
-            cache.keep(NewEntry { tip: Some(((ContractId(1), lineage.to_owned()), tip)), supersedes, ..kept(seq, 40) });
-        };
-        let newest = |cache: &mut Lru, lineage| cache.newest(ContractId(1), lineage).map(|(tip, _)| tip.key.seq);
-        save(&mut cache, 1, "a", None);
-        save(&mut cache, 2, "a", Some(1));
-        save(&mut cache, 3, "b", None);
-        assert_eq!((newest(&mut cache, "b"), newest(&mut cache, "a")), (Some(3), Some(2)));
-        assert_eq!((cache.newest(ContractId(2), "a"), newest(&mut cache, "c")), (None, None));
-        save(&mut cache, 4, "c", None);
-        assert_eq!((newest(&mut cache, "b"), cache.tips.len()), (None, 2), "what made room is not known any more");
-        cache.keep(kept(5, 101));
-        save(&mut cache, 6, "c", None);
-        cache.forget(4);
-        assert_eq!(newest(&mut cache, "c"), Some(6), "an older one that goes takes nothing with it");
     }
 }

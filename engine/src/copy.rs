@@ -42,8 +42,8 @@ use serde::Serialize;
 use self::compare::{Comparison, There};
 pub use self::convert::{Convert, Value};
 pub use self::place::Place;
-pub use self::shared::CopyOptions;
-use self::shared::{Counts, Shared};
+use self::shared::Shared;
+pub use self::shared::{CopyOptions, Counts};
 pub use self::side::Name;
 use self::side::Side;
 use self::stages::Copying;
@@ -62,16 +62,8 @@ pub struct Progress {
     pub done: bool,
     /// True if the destination had less than the source, so that it was changed.
     pub changed: bool,
-    /// The number of lineages.
-    pub lineages: u64,
-    /// The number of checkpoints.
-    pub checkpoints: u64,
-    /// The number of pending writes.
-    pub writes: u64,
-    /// The number of records of logs. A record that several checkpoints and logs share is counted once.
-    pub records: u64,
-    /// The number of bytes of all payloads, writes and records.
-    pub bytes: u64,
+    #[serde(flatten)]
+    pub counts: Counts,
     /// The number of checkpoints that the source had when the call began.
     pub of_checkpoints: u64,
     /// The number of records that the source had when the call began.
@@ -171,7 +163,7 @@ impl Copy {
             }
             State::Verifies(mut work, mut comparison) => {
                 if comparison.step(&self.shared)? {
-                    work.done += comparison.found().counts;
+                    work.done = work.done + comparison.found().counts;
                     self.go_on(work)
                 } else {
                     State::Verifies(work, comparison)
@@ -193,7 +185,7 @@ impl Copy {
             if there.less {
                 work.left.push_back((number, there));
             } else {
-                work.done += there.counts;
+                work.done = work.done + there.counts;
             }
         }
         self.go_on(work)
@@ -211,31 +203,16 @@ impl Copy {
         let (verifying, counts) = match &self.state {
             State::Begins => (false, Counts::default()),
             State::Compares(found, comparison) => {
-                let mut counts = comparison.found().counts;
-                for there in found {
-                    counts += there.counts;
-                }
+                let counts = found.iter().fold(comparison.found().counts, |sum, there| sum + there.counts);
                 (comparison.found().any || found.iter().any(|there| there.any), counts)
             }
-            State::Copies(work, copying) => (false, sum(work.done, copying.counts())),
-            State::Verifies(work, comparison) => (true, sum(work.done, comparison.found().counts)),
+            State::Copies(work, copying) => (false, work.done + copying.counts()),
+            State::Verifies(work, comparison) => (true, work.done + comparison.found().counts),
             State::Done(counts) => (true, *counts),
         };
-        let Counts { lineages, checkpoints, writes, records, bytes } = counts;
         let (of_checkpoints, of_records) = self.of.unwrap_or_default();
         let done = matches!(self.state, State::Done(_));
-        Progress {
-            verifying,
-            done,
-            changed: self.changed,
-            lineages,
-            checkpoints,
-            writes,
-            records,
-            bytes,
-            of_checkpoints,
-            of_records,
-        }
+        Progress { verifying, done, changed: self.changed, counts, of_checkpoints, of_records }
     }
 
     /// The numbers of checkpoints and records that are to be copied.
@@ -262,9 +239,4 @@ impl Copy {
         }
         Ok((checkpoints, records))
     }
-}
-
-fn sum(mut counts: Counts, more: Counts) -> Counts {
-    counts += more;
-    counts
 }

@@ -6,7 +6,6 @@ use crate::backend::Backend;
 use crate::error::{Error, Result};
 use crate::op::{Applied, Unit};
 use crate::reader::Question;
-use crate::record::Notice;
 use crate::worker::{Reply, Worker};
 
 /// A function that works on the backend. If the backend cannot be opened, the function receives the error.
@@ -14,8 +13,6 @@ pub(crate) type Work = Box<dyn FnOnce(Result<&mut Box<dyn Backend>>) + Send>;
 
 /// A message to the writer thread.
 pub(crate) enum WriterMessage {
-    /// Opens the backend, and replies with its notice for the user.
-    Open(Reply<Option<Notice>>),
     Apply(Unit, Reply<Applied>),
     /// A function to run on the backend. No unit is applied while the function runs.
     Work(Work),
@@ -29,7 +26,6 @@ impl WriterMessage {
     /// Replies with the error, because the message will not be processed.
     pub(crate) fn refuse(self, error: Error) {
         match self {
-            WriterMessage::Open(reply) => reply.send(Err(error)),
             WriterMessage::Apply(_, reply) => reply.send(Err(error)),
             WriterMessage::Work(work) => work(Err(error)),
             WriterMessage::Ask(question) => question.reply.send(Err(error)),
@@ -50,55 +46,44 @@ pub(crate) fn send(worker: &Worker<WriterMessage>, message: WriterMessage) {
     }
 }
 
-/// The closing state of a store: whether the store is closed, and the replies to send when the store is closed.
-#[derive(Default)]
-pub(crate) struct Closing(Mutex<State>);
-
-#[derive(Default)]
-struct State {
-    closed: bool,
-    error: Option<Error>,
-    waiting: Vec<Reply<()>>,
-}
+/// The replies to send when the store is closed. `None`: it is closed.
+pub(crate) struct Closing(Mutex<Option<Vec<Reply<()>>>>);
 
 impl Closing {
+    pub(crate) fn new() -> Arc<Self> {
+        Arc::new(Self(Mutex::new(Some(Vec::new()))))
+    }
+
     /// Adds a reply that is sent when the store is closed. The first call returns the message that closes the store.
     pub(crate) fn ask(self: &Arc<Self>, reply: Reply<()>) -> Option<Close> {
         let mut state = self.state();
-        if state.closed {
+        let Some(waiting) = &mut *state else {
             drop(state);
             reply.send(Ok(()));
             return None;
-        }
-        state.waiting.push(reply);
-        (state.waiting.len() == 1).then(|| Close(Arc::clone(self)))
+        };
+        waiting.push(reply);
+        (waiting.len() == 1).then(|| Close(Arc::clone(self)))
     }
 
-    fn state(&self) -> MutexGuard<'_, State> {
+    fn state(&self) -> MutexGuard<'_, Option<Vec<Reply<()>>>> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-/// The message that closes a store. Dropping the message sends all waiting replies. The message is dropped after the
-/// store was closed. If a thread panics, the message is dropped too.
+/// The message that closes a store. If it is dropped without an end, because a thread panics, all waiting replies are sent.
 pub(crate) struct Close(Arc<Closing>);
 
 impl Close {
     /// Sends the outcome of closing to all waiting replies.
-    pub(crate) fn end(self, outcome: Result<()>) {
-        self.0.state().error = outcome.err();
+    pub(crate) fn end(&self, outcome: &Result<()>) {
+        let waiting = self.0.state().take();
+        waiting.into_iter().flatten().for_each(|reply| reply.send(outcome.clone()));
     }
 }
 
 impl Drop for Close {
     fn drop(&mut self) {
-        let mut state = self.0.state();
-        state.closed = true;
-        let waiting = std::mem::take(&mut state.waiting);
-        let error = state.error.take();
-        drop(state);
-        for reply in waiting {
-            reply.send(error.clone().map_or(Ok(()), Err));
-        }
+        self.end(&Ok(()));
     }
 }

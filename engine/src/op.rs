@@ -44,11 +44,7 @@ pub enum Op {
     },
     /// Removes every lineage whose name begins with the prefix, with its checkpoints and logs. Names are compared
     /// literally, byte by byte. An empty prefix removes nothing.
-    RemoveLineages {
-        contract: ContractId,
-        /// The prefix of the lineages' names.
-        prefix: String,
-    },
+    RemoveLineages { contract: ContractId, prefix: String },
     /// Adds writes to a checkpoint. The checkpoint need not exist yet.
     ///
     /// A read returns the writes grouped by task. Tasks are ordered by their first write. Within a task, slots are
@@ -78,11 +74,7 @@ pub enum Op {
     Reopen { contract: ContractId, id: String },
     /// Removes the writes to every checkpoint whose id begins with the prefix. Ids are compared literally, byte by
     /// byte. Writes to checkpoints that do not exist are removed too.
-    RemoveWrites {
-        contract: ContractId,
-        /// The prefix of the checkpoints' ids.
-        prefix: String,
-    },
+    RemoveWrites { contract: ContractId, prefix: String },
     /// Appends records to a log, and creates the log if it does not exist. Appends all of the records or none.
     Append {
         contract: ContractId,

@@ -8,14 +8,11 @@ use crate::backend::{Lazy, Limits, Open, PreEncode};
 use crate::deadline::Deadline;
 use crate::encoder::Encoder;
 use crate::error::Result;
-use crate::message::{Closing, Work, WriterMessage, send};
+use crate::message::{Closing, WriterMessage, send};
 use crate::op::{Applied, Commit, Op, Unit};
 use crate::query::{Answer, Query};
 use crate::reader::{Question, Reader};
-use crate::record::Notice;
-use crate::retention::Policy;
 use crate::sweeper::Sweeper;
-use crate::warnings::Warnings;
 use crate::worker::{Reply, Task, Worker};
 
 /// The writing side of a store.
@@ -26,7 +23,6 @@ pub(crate) struct Pipeline {
     worker: Arc<Worker<WriterMessage>>,
     reader: Arc<Reader>,
     closing: Arc<Closing>,
-    warnings: Arc<Warnings>,
     deadline: Arc<Deadline>,
     patience: Duration,
 }
@@ -38,37 +34,14 @@ impl Pipeline {
         open: Open,
         pre_encoder: Option<Arc<dyn PreEncode>>,
         reader: Arc<Reader>,
-        policy: Policy,
+        sweeper: Sweeper,
         patience: Duration,
         deadline: Arc<Deadline>,
     ) -> Result<Self> {
-        let sweeper = Sweeper::new(policy);
-        let warnings = sweeper.warnings();
         let writing = Writing { backend: Lazy::new(open, Arc::clone(&deadline)), sweeper, reader: Arc::clone(&reader) };
         let worker = Arc::new(Worker::start("forkpoint-writer", writing)?);
         let encoder = pre_encoder.map(|pre_encoder| Encoder::start(pre_encoder, Arc::clone(&worker))).transpose()?;
-        Ok(Self { encoder, worker, reader, closing: Arc::default(), warnings, deadline, patience })
-    }
-
-    /// Returns the receiver of background failures.
-    pub(crate) fn warnings(&self) -> Arc<Warnings> {
-        Arc::clone(&self.warnings)
-    }
-
-    /// Opens the backend now. Otherwise the first message opens it.
-    pub(crate) fn open(&self, reply: Reply<Option<Notice>>) {
-        self.send(WriterMessage::Open(reply));
-    }
-
-    /// Queues a unit. Units are saved in call order, with one exception: a unit may be saved before an unrelated large
-    /// unit that was queued earlier.
-    pub(crate) fn apply(&self, unit: Unit, reply: Reply<Applied>) {
-        self.send(WriterMessage::Apply(unit, reply));
-    }
-
-    /// Queues a function that works on the backend. The function runs after every unit that was queued earlier.
-    pub(crate) fn work(&self, work: Work) {
-        self.send(WriterMessage::Work(work));
+        Ok(Self { encoder, worker, reader, closing: Closing::new(), deadline, patience })
     }
 
     /// Answers a query. The query sees every unit that was queued before it.
@@ -97,7 +70,9 @@ impl Pipeline {
         }
     }
 
-    fn send(&self, message: WriterMessage) {
+    /// Queues a message behind every earlier one, with one exception: a unit may be saved before an unrelated large unit that
+    /// was queued earlier.
+    pub(crate) fn send(&self, message: WriterMessage) {
         let message = match &self.encoder {
             Some(encoder) => encoder.take(message),
             None => Some(message),
@@ -151,15 +126,12 @@ impl Task<WriterMessage> for Writing {
         self.apply(units, replies);
         for message in after {
             match message {
-                WriterMessage::Open(reply) => {
-                    reply.send(self.backend.get().map(|backend| backend.notice().cloned()));
-                }
                 // The query may also see later saves of this batch, which is harmless.
                 WriterMessage::Ask(question) => self.reader.ask(question),
                 WriterMessage::Work(work) => work(self.backend.get()),
                 WriterMessage::Close(closing) => {
                     self.reader.join();
-                    closing.end(self.backend.close());
+                    closing.end(&self.backend.close());
                 }
                 WriterMessage::Apply(..) => {}
             }
@@ -204,162 +176,4 @@ fn fitting(units: &[Unit], limits: Limits) -> usize {
         bytes <= limits.bytes
     };
     units.iter().take(limits.units).take_while(fits).count().max(1)
-}
-
-#[cfg(test)]
-mod tests {
-    use std::sync::Mutex;
-    use std::sync::mpsc::{Receiver, Sender, channel};
-
-    use super::*;
-    use crate::backend::Backend;
-    use crate::backend::sqlite::{Options, Sqlite};
-    use crate::cache::PayloadCache;
-    use crate::op::LogEnd;
-    use crate::query::Of;
-    use crate::record::{ContractId, Header, Part, Write};
-
-    const CONTRACT_ID: ContractId = ContractId(1);
-
-    /// A fake encoder for tests. It reports when it begins, and then waits at a gate instead of encoding.
-    struct Gated {
-        entered: Sender<String>,
-        gate: Mutex<Receiver<()>>,
-    }
-
-    impl PreEncode for Gated {
-        fn takes_long(&self, op: &Op) -> bool {
-            matches!(op, Op::Put(draft) if draft.len() > 1000)
-        }
-
-        fn encode(&self, op: &mut Op) {
-            let Op::Put(draft) = op else { panic!("not what takes long") };
-            self.entered.send(draft.header.id.clone()).unwrap();
-            self.gate.lock().unwrap().recv().unwrap();
-        }
-    }
-
-    fn put(lineage: &str, id: &str, parent: Option<&str>, length: usize) -> Op {
-        let header = Header { parent: parent.map(str::to_owned), ..Header::new(CONTRACT_ID, lineage, id) };
-        let part = Part { name: String::new(), tag: String::new(), bytes: vec![7; length].into() };
-        Op::put(header, vec![part])
-    }
-
-    /// Starts a pipeline whose encoder waits at a gate. Returns what the encoder enters, and the key of the gate.
-    fn gated(path: &std::path::Path) -> (Pipeline, Receiver<String>, Sender<()>) {
-        let options = Options::new(path);
-        let open =
-            move || -> Result<Box<dyn Backend>> { Ok(Box::new(Sqlite::open_with(&options, PayloadCache::new(0))?)) };
-        let (entered, begun) = channel();
-        let (go, gate) = channel();
-        let deadline = Arc::new(Deadline::default());
-        let reader = Reader::start(Box::new(open.clone()), Box::new(open.clone()), Arc::clone(&deadline)).unwrap();
-        let pre_encoder = Arc::new(Gated { entered, gate: Mutex::new(gate) });
-        let patience = Duration::from_secs(30);
-        let (open, policy) = (Box::new(open), Policy::default());
-        let writer = Pipeline::start(open, Some(pre_encoder), Arc::new(reader), policy, patience, deadline).unwrap();
-        (writer, begun, go)
-    }
-
-    #[test]
-    fn a_large_unit_is_overtaken_by_what_has_nothing_to_do_with_it() {
-        let folder = tempfile::tempdir().unwrap();
-        let (writer, begun, go) = gated(&folder.path().join("a.db"));
-
-        let (sender, replies) = channel::<&str>();
-        let reply = |name: &'static str| {
-            let sender = sender.clone();
-            Reply::new(move |outcome: Result<Applied>| {
-                outcome.unwrap();
-                sender.send(name).unwrap();
-            })
-        };
-        let apply = |name: &'static str, ops: Vec<Op>| writer.apply(ops.into(), reply(name));
-        let next = || replies.recv_timeout(Duration::from_secs(30)).unwrap();
-
-        apply("large", vec![put("a", "large", None, 1 << 20)]);
-        assert_eq!(begun.recv().unwrap(), "large");
-        apply("other", vec![put("b", "other", None, 10)]);
-        assert_eq!(next(), "other", "it has nothing to do with the large one");
-
-        apply("its run", vec![put("a", "its run", None, 10)]);
-        apply("its fork", vec![put("c", "its fork", Some("large"), 10)]);
-        let part = Part { name: String::new(), tag: String::new(), bytes: vec![1].into() };
-        let write = Write { task: "t".to_owned(), index: 0, claimed_by: None, part };
-        apply(
-            "its write",
-            vec![Op::Write {
-                contract: CONTRACT_ID,
-                id: "large".to_owned(),
-                writes: vec![write],
-                replace: true,
-                encoded: None,
-            }],
-        );
-        apply(
-            "its cap",
-            vec![Op::KeepLast { contract: CONTRACT_ID, lineage: "a".to_owned(), keep: 9, pinned: String::new() }],
-        );
-        // The truncated log and the checkpoint belong to different lineages. The engine cannot know the checkpoint's
-        // lineage before the checkpoint is saved.
-        let (log, to) = ("log".to_owned(), LogEnd::Checkpoint("large".to_owned()));
-        let rewound_sender = sender.clone();
-        let refused = Reply::new(move |outcome: Result<Applied>| {
-            assert_eq!(outcome.unwrap_err().code(), crate::error::Code::NotFound);
-            rewound_sender.send("a rewind to it").unwrap();
-        });
-        writer.apply(vec![Op::Truncate { contract: CONTRACT_ID, lineage: "e".to_owned(), log, to }].into(), refused);
-        apply("what follows the fork", vec![put("c", "what follows the fork", None, 10)]);
-        let question_sender = sender.clone();
-        let list = Query::List { contract: CONTRACT_ID, of: Of::Lineage("a".to_owned()), before: None, limit: None };
-        writer.ask(
-            list,
-            Reply::new(move |answer: Result<Answer>| {
-                assert_eq!(answer.unwrap().into_headers().unwrap().len(), 2, "it sees what was handed in before it");
-                question_sender.send("a question").unwrap();
-            }),
-        );
-        apply("another", vec![put("b", "another", None, 10)]);
-        assert_eq!(next(), "another", "a question lets others past");
-        apply("a removal", vec![Op::Remove { contract: CONTRACT_ID, id: "of who knows which run".to_owned() }]);
-        apply("behind it", vec![put("d", "behind it", None, 10)]);
-        let closed_sender = sender.clone();
-        writer.close(Reply::new(move |outcome: Result<()>| {
-            outcome.unwrap();
-            closed_sender.send("closed").unwrap();
-        }));
-        let (refused, refusals) = channel();
-        writer.apply(
-            vec![put("d", "too late", None, 10)].into(),
-            Reply::new(move |outcome| refused.send(outcome).unwrap()),
-        );
-
-        assert!(replies.recv_timeout(Duration::from_millis(50)).is_err(), "all of them come after the large one");
-        go.send(()).unwrap();
-        let mut outcomes: Vec<&str> = (0..10).map(|_| next()).collect();
-        // The reader thread replies independently of the writer, so the test ignores the position of the reader's
-        // reply.
-        outcomes.retain(|name| *name != "a question");
-        let expected = [
-            "large",
-            "its run",
-            "its fork",
-            "its write",
-            "its cap",
-            "a rewind to it",
-            "what follows the fork",
-            "a removal",
-            "behind it",
-        ];
-        assert_eq!(outcomes, expected);
-        assert_eq!(next(), "closed");
-        assert_eq!(refusals.recv().unwrap().unwrap_err().code(), crate::error::Code::Closed);
-        writer.join();
-
-        let rows = rusqlite::Connection::open(folder.path().join("a.db")).unwrap();
-        let mut statement = rows.prepare("SELECT id FROM checkpoint ORDER BY seq").unwrap();
-        let order: Vec<String> = statement.query_map([], |row| row.get(0)).unwrap().map(|row| row.unwrap()).collect();
-        let expected = ["other", "another", "large", "its run", "its fork", "what follows the fork", "behind it"];
-        assert_eq!(order, expected);
-    }
 }

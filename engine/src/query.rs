@@ -25,11 +25,7 @@ pub enum Query {
         label: Option<String>,
     },
     /// A checkpoint with its pending writes, both from one snapshot. Answers [`Answer::Tuple`].
-    Tuple {
-        contract: ContractId,
-        /// The checkpoint to read.
-        pick: Pick,
-    },
+    Tuple { contract: ContractId, pick: Pick },
     /// A checkpoint and its ancestors, in order from child to parent. Answers [`Answer::Tuples`].
     Ancestors(Ancestors),
     /// Lists the headers of checkpoints, the newest checkpoint first. Answers [`Answer::Headers`].
@@ -85,7 +81,6 @@ pub enum Query {
     /// A checkpoint with the records of a log that it names, both from one snapshot. Answers [`Answer::Logged`].
     Logged {
         contract: ContractId,
-        /// The checkpoint to read.
         pick: Pick,
         /// The log's name. If the checkpoint does not name this log, the answer has no records.
         log: String,

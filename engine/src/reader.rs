@@ -1,6 +1,6 @@
 //! The reader thread. The reader thread has its own database connection, so that a read does not wait for a commit.
 
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use crate::backend::{Lazy, Open};
 use crate::deadline::Deadline;
@@ -25,8 +25,8 @@ pub(crate) struct Reader {
 impl Reader {
     /// Starts the reader thread. `open` runs on the reader thread, and `open_for_long` on the thread for what takes long.
     pub(crate) fn start(open: Open, open_for_long: Open, deadline: Arc<Deadline>) -> Result<Self> {
-        let thread = Mutex::new(Thread::NotStarted(open_for_long));
-        let slow = Arc::new(SlowReader { thread, deadline: Arc::clone(&deadline) });
+        let (open_once, worker) = (Mutex::new(Some(open_for_long)), OnceLock::new());
+        let slow = Arc::new(SlowReader { open: open_once, worker, deadline: Arc::clone(&deadline) });
         let worker = answering("forkpoint-reader", open, deadline, Some(Arc::clone(&slow)))?;
         Ok(Self { worker, slow })
     }
@@ -42,62 +42,38 @@ impl Reader {
 
     pub(crate) fn drain(&self) {
         self.worker.drain();
-        // Release the lock before draining, because the code that receives a page may request the next page.
-        let worker = match &*self.slow.thread() {
-            Thread::Started(worker) => Some(Arc::clone(worker)),
-            _ => None,
-        };
-        if let Some(worker) = worker {
-            worker.drain();
+        if let Some(Ok(slow)) = self.slow.worker.get() {
+            slow.drain();
         }
     }
 
     pub(crate) fn join(&self) {
         self.worker.join();
-        let thread = std::mem::replace(&mut *self.slow.thread(), Thread::Closed);
-        if let Thread::Started(worker) = thread {
-            worker.join();
+        // A thread that was not started yet is not started any more.
+        if let Ok(slow) = self.slow.worker.get_or_init(|| Err(Error::closed())) {
+            slow.join();
         }
     }
 }
 
 /// The thread for checks and for queries that take long, with its own connection. Other reads must not wait for them.
 struct SlowReader {
-    thread: Mutex<Thread>,
+    /// Opens the backend of the thread. The first question that takes long starts the thread.
+    open: Mutex<Option<Open>>,
+    worker: OnceLock<Result<Worker<Question>>>,
     deadline: Arc<Deadline>,
-}
-
-enum Thread {
-    /// Nothing that takes long was asked yet. The first such question starts the thread.
-    NotStarted(Open),
-    Started(Arc<Worker<Question>>),
-    Closed,
 }
 
 impl SlowReader {
     fn ask(&self, question: Question) {
-        match self.worker() {
-            Ok(worker) => send(&worker, question),
-            Err(error) => question.reply.send(Err(error)),
+        let started = self.worker.get_or_init(|| {
+            let open = self.open.lock().unwrap_or_else(PoisonError::into_inner).take().ok_or_else(Error::poisoned)?;
+            answering("forkpoint-slow-reader", open, Arc::clone(&self.deadline), None)
+        });
+        match started {
+            Ok(worker) => send(worker, question),
+            Err(error) => question.reply.send(Err(error.clone())),
         }
-    }
-
-    fn worker(&self) -> Result<Arc<Worker<Question>>> {
-        let mut thread = self.thread();
-        // If the thread cannot be started, later questions fail in the same way as on a closed store.
-        let worker = match std::mem::replace(&mut *thread, Thread::Closed) {
-            Thread::NotStarted(open) => {
-                Arc::new(answering("forkpoint-slow-reader", open, Arc::clone(&self.deadline), None)?)
-            }
-            Thread::Started(worker) => worker,
-            Thread::Closed => return Err(Error::closed()),
-        };
-        *thread = Thread::Started(Arc::clone(&worker));
-        Ok(worker)
-    }
-
-    fn thread(&self) -> MutexGuard<'_, Thread> {
-        self.thread.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 

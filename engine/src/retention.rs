@@ -14,11 +14,9 @@ mod known;
 mod ledger;
 mod plan;
 mod policy;
-#[cfg(test)]
-mod tests;
 mod together;
 
 pub use self::catalog::{Catalog, Entry, Stored};
-pub use self::ledger::Ledger;
+pub use self::excess::beyond;
 pub use self::plan::{Plan, plan, preview};
 pub use self::policy::{BATCH, Cursor, Policy, Prune, Pruned, Rule};

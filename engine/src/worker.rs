@@ -113,14 +113,15 @@ impl<T> Shared<T> {
     }
 
     /// Takes all queued messages. If the queue is empty, waits for a message. If `idle` is given and no message arrives
-    /// within this time, it is time to rest.
-    fn take(&self, idle: Option<Duration>) -> Next<T> {
+    /// within this time, returns no messages, because it is time to rest. `None`: the worker has ended, and the queue is
+    /// empty.
+    fn take(&self, idle: Option<Duration>) -> Option<Vec<T>> {
         let mut state = self.state();
         (state.working, state.resting) = (false, false);
         self.tell(&state);
         while state.messages.is_empty() {
             if state.ended.is_some() {
-                return Next::End;
+                return None;
             }
             state.sleeping = true;
             let mut rest = false;
@@ -135,11 +136,11 @@ impl<T> Shared<T> {
             state.sleeping = false;
             if rest && state.messages.is_empty() && state.ended.is_none() {
                 state.resting = true;
-                return Next::Rest;
+                return Some(Vec::new());
             }
         }
         state.working = true;
-        Next::Batch(std::mem::take(&mut state.messages))
+        Some(std::mem::take(&mut state.messages))
     }
 
     /// Returns true if somebody waits for the thread.
@@ -147,14 +148,6 @@ impl<T> Shared<T> {
         let state = self.state();
         !state.messages.is_empty() || state.waiting > 0 || state.ended.is_some()
     }
-}
-
-/// What the thread does next.
-enum Next<T> {
-    Batch(Vec<T>),
-    Rest,
-    /// The worker has ended, and the queue is empty.
-    End,
 }
 
 impl<T: Send + 'static> Worker<T> {
@@ -175,18 +168,15 @@ impl<T: Send + 'static> Worker<T> {
         let queue = Arc::clone(&shared);
         let run = move || {
             let mut idle = None;
-            loop {
-                let next = queue.take(idle);
-                let proceed = || match next {
-                    Next::Batch(batch) => {
-                        task.work(batch);
-                        Some(Some(IDLE))
+            while let Some(batch) = queue.take(idle) {
+                let proceed = || {
+                    if batch.is_empty() {
+                        return task.rest(&|| queue.wanted()).then_some(Duration::ZERO);
                     }
-                    Next::Rest => Some(task.rest(&|| queue.wanted()).then_some(Duration::ZERO)),
-                    Next::End => None,
+                    task.work(batch);
+                    Some(IDLE)
                 };
                 if let Ok(next) = catch_unwind(AssertUnwindSafe(proceed)) {
-                    let Some(next) = next else { break };
                     idle = next;
                 } else {
                     queue.end(Error::poisoned());
@@ -253,105 +243,5 @@ impl<T: Send + 'static> Worker<T> {
 impl<T> Drop for Worker<T> {
     fn drop(&mut self) {
         self.shared.end(Error::closed());
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use std::sync::mpsc;
-
-    use super::*;
-
-    #[test]
-    fn tasks_wait_in_order_and_are_taken_together() {
-        let (seen, batches) = mpsc::channel();
-        let (go, gate) = mpsc::channel::<()>();
-        let worker = Worker::start("test", move |batch: Vec<u32>| {
-            gate.recv().unwrap();
-            seen.send(batch).unwrap();
-        })
-        .unwrap();
-        worker.push(0).unwrap();
-        while !worker.shared.state().working {
-            std::thread::yield_now();
-        }
-        (1..5).for_each(|message| worker.push(message).unwrap());
-        go.send(()).unwrap();
-        go.send(()).unwrap();
-        worker.join();
-        assert_eq!(batches.iter().collect::<Vec<_>>(), [vec![0], vec![1, 2, 3, 4]]);
-        assert_eq!(worker.push(5).unwrap_err().1.code(), Code::Closed);
-    }
-
-    /// Tells what it does. It rests three times after each batch, and then once until it is wanted.
-    struct Tells {
-        told: mpsc::Sender<&'static str>,
-        rests: usize,
-    }
-
-    impl Task<&'static str> for Tells {
-        fn work(&mut self, batch: Vec<&'static str>) {
-            self.rests = 0;
-            for message in batch {
-                self.told.send(message).unwrap();
-            }
-        }
-
-        fn rest(&mut self, wanted: &dyn Fn() -> bool) -> bool {
-            self.rests += 1;
-            self.told.send("rest").unwrap();
-            if self.rests == 3 {
-                while !wanted() {
-                    std::thread::yield_now();
-                }
-            }
-            self.rests < 3
-        }
-    }
-
-    #[test]
-    fn a_task_rests_while_there_is_more_and_until_it_is_wanted() {
-        let (told, heard) = mpsc::channel();
-        let worker = Worker::start("test", Tells { told, rests: 0 }).unwrap();
-        let next = || heard.recv_timeout(Duration::from_secs(30)).unwrap();
-        for message in ["first", "second"] {
-            worker.push(message).unwrap();
-            assert_eq!([next(), next(), next(), next()], [message, "rest", "rest", "rest"]);
-        }
-        // The task now rests until it is wanted.
-        assert!(worker.idle(), "a reader need not wait for it");
-        worker.drain();
-        worker.push("third").unwrap();
-        assert_eq!([next(), next(), next(), next()], ["third", "rest", "rest", "rest"]);
-        worker.join();
-        assert_eq!(heard.try_iter().count(), 0);
-    }
-
-    #[test]
-    fn a_panic_answers_everyone_who_waits() {
-        let (go, gate) = mpsc::channel::<()>();
-        let worker = Worker::start("test", move |_: Vec<Reply<()>>| {
-            gate.recv().unwrap();
-            panic!("as the test wants");
-        })
-        .unwrap();
-        let (sent, answers) = mpsc::channel();
-        let reply = || {
-            let sent = sent.clone();
-            Reply::new(move |outcome: Result<()>| sent.send(outcome).unwrap())
-        };
-        assert!(worker.push(reply()).is_ok());
-        while !worker.shared.state().working {
-            std::thread::yield_now();
-        }
-        assert!(worker.push(reply()).is_ok());
-        go.send(()).unwrap();
-        for _ in 0..2 {
-            let error = answers.recv().unwrap().unwrap_err();
-            assert_eq!((error.code(), error.retryable(), error.outcome_unknown()), (Code::Unavailable, false, true));
-        }
-        worker.drain();
-        let (_, error) = worker.push(reply()).err().unwrap();
-        assert_eq!(error, Error::poisoned());
     }
 }

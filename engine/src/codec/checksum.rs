@@ -28,7 +28,6 @@ impl Sum {
         Self(SPARE.take())
     }
 
-    /// Adds an integer.
     #[must_use]
     pub(crate) fn int(mut self, value: i64) -> Self {
         self.0.push(INT);

@@ -25,12 +25,10 @@ use zstd::bulk::{Compressor, Decompressor};
 use super::{delta, dictionary, varint};
 use crate::error::{Code, Error, Result};
 
-const PLAIN: u8 = 1;
-const ZSTD: u8 = 2;
-const DELTA: u8 = 3;
-const DELTA_ZSTD: u8 = 4;
-const SMALL_ZSTD: u8 = 5;
-const DELTA_SMALL_ZSTD: u8 = 6;
+/// The formats of a keyframe: the content itself, a zstd frame, and a zstd frame that was compressed with the dictionary.
+const KEYFRAME: [u8; 3] = [1, 2, 5];
+/// The formats of a delta, in the same order.
+const DELTA: [u8; 3] = [3, 4, 6];
 
 /// Content with fewer bytes than this is not compressed, because compression would save next to nothing.
 const WORTH_COMPRESSING: usize = 64;
@@ -60,37 +58,22 @@ thread_local! {
 
 /// Seals raw bytes as a keyframe.
 pub fn seal(raw: &[u8]) -> Vec<u8> {
-    match compress(raw) {
-        Some(Compressed { body, small }) => assemble(if small { SMALL_ZSTD } else { ZSTD }, raw, None, &body),
-        None => seal_raw(raw),
-    }
+    assemble(KEYFRAME, raw, raw, compress(raw).as_deref())
 }
 
 /// Seals raw bytes as a keyframe that is not compressed. This takes much less time, and much more space.
 pub fn seal_raw(raw: &[u8]) -> Vec<u8> {
-    assemble(PLAIN, raw, None, raw)
+    assemble(KEYFRAME, raw, raw, None)
 }
 
 /// Seals raw bytes as a delta. `delta` turns the base into these raw bytes.
 pub fn seal_delta(raw: &[u8], delta: &[u8]) -> Vec<u8> {
-    let length = Some(delta.len());
-    match compress(delta) {
-        Some(Compressed { body, small }) => {
-            assemble(if small { DELTA_SMALL_ZSTD } else { DELTA_ZSTD }, raw, length, &body)
-        }
-        None => assemble(DELTA, raw, length, delta),
-    }
+    assemble(DELTA, raw, delta, compress(delta).as_deref())
 }
 
-/// A compressed content.
-struct Compressed {
-    body: Vec<u8>,
-    /// It was compressed with the dictionary.
-    small: bool,
-}
-
-/// Compresses the content. Returns `None` if compression is not worth its cost.
-fn compress(content: &[u8]) -> Option<Compressed> {
+/// Compresses the content, with the dictionary if it is smaller than [`LARGE`]. Returns `None` if compression is not worth
+/// its cost.
+fn compress(content: &[u8]) -> Option<Vec<u8>> {
     if content.len() < WORTH_COMPRESSING {
         return None;
     }
@@ -99,8 +82,7 @@ fn compress(content: &[u8]) -> Option<Compressed> {
         WORTH_TIME..LARGE => with(&SMALL, || Compressor::with_prepared_dictionary(&dictionary::STANDARD), content),
         _ => with(&WITHOUT_DICTIONARY, || Compressor::new(dictionary::LEVEL), content),
     }?;
-    let small = content.len() < LARGE;
-    (body.len() < content.len() / 10 * 9).then_some(Compressed { body, small })
+    (body.len() < content.len() / 10 * 9).then_some(body)
 }
 
 /// Compresses with the compressor that this thread keeps. Returns `None` if there is no memory for it.
@@ -120,13 +102,18 @@ fn reused<T>(kept: &mut Option<T>, fresh: impl FnOnce() -> io::Result<T>) -> io:
     }
 }
 
-fn assemble(format: u8, raw: &[u8], content: Option<usize>, body: &[u8]) -> Vec<u8> {
+fn assemble(formats: [u8; 3], raw: &[u8], content: &[u8], compressed: Option<&[u8]>) -> Vec<u8> {
+    let [plain, zstd, small] = formats;
+    let (format, body) = match compressed {
+        None => (plain, content),
+        Some(body) => (if content.len() < LARGE { small } else { zstd }, body),
+    };
     let mut out = Vec::with_capacity(29 + body.len());
     out.push(format);
     out.extend_from_slice(&xxh3_64(raw).to_le_bytes());
     varint::write(&mut out, raw.len() as u64);
-    if let Some(length) = content {
-        varint::write(&mut out, length as u64);
+    if formats == DELTA {
+        varint::write(&mut out, content.len() as u64);
     }
     out.extend_from_slice(body);
     out
@@ -155,18 +142,19 @@ pub fn open_on(below: Option<&[u8]>, chain: &[impl AsRef<[u8]>]) -> Result<Vec<u
     let chain = chain.iter().map(|sealed| Envelope::parse(sealed.as_ref())).collect::<Result<Vec<_>>>()?;
     let Some(newest) = chain.first() else { return Err(corrupt("it is missing")) };
     // Each envelope claims at most MAX_RAW bytes. The sum of all claims must have a limit too.
-    if chain.len() > 1 && chain.iter().fold(0, |total: usize, link| total.saturating_add(link.content)) > 2 * MAX_RAW {
+    if chain.len() > 1 && chain.iter().fold(0, |total: usize, link| total.saturating_add(link.size)) > 2 * MAX_RAW {
         return Err(corrupt("its deltas are impossibly large"));
     }
     let (base, deltas) = match (below, chain.split_last()) {
         (Some(below), _) => (Cow::Borrowed(below), &chain[..]),
-        (None, Some((keyframe, deltas))) => (Cow::Owned(keyframe.keyframe()?), deltas),
+        (None, Some((keyframe, deltas))) => (keyframe.content(KEYFRAME, "its base is missing")?, deltas),
         (None, None) => return Err(corrupt("its base is missing")),
     };
     let raw = if deltas.is_empty() {
         base.into_owned()
     } else {
-        let oldest_first = deltas.iter().rev().map(Envelope::delta).collect::<Result<Vec<_>>>()?;
+        let oldest_first = deltas.iter().rev().map(|link| link.content(DELTA, "it is a keyframe, but names a base"));
+        let oldest_first = oldest_first.collect::<Result<Vec<_>>>()?;
         let oldest_first: Vec<&[u8]> = oldest_first.iter().map(AsRef::as_ref).collect();
         delta::restore(&base, &oldest_first, newest.length)?
     };
@@ -181,7 +169,8 @@ struct Envelope<'a> {
     checksum: u64,
     /// The length of the raw bytes.
     length: usize,
-    content: usize,
+    /// The length of the content.
+    size: usize,
     body: &'a [u8],
 }
 
@@ -190,7 +179,8 @@ impl<'a> Envelope<'a> {
         let mut rest = sealed;
         let cut_off = || corrupt("it is cut off");
         let format = *varint::take(&mut rest, 1).and_then(<[u8]>::first).ok_or_else(cut_off)?;
-        if !(PLAIN..=DELTA_SMALL_ZSTD).contains(&format) {
+        let is_delta = DELTA.contains(&format);
+        if !is_delta && !KEYFRAME.contains(&format) {
             let message = format!(
                 "the payload has format {format}, which this version of forkpoint does not know: upgrade forkpoint"
             );
@@ -205,29 +195,20 @@ impl<'a> Envelope<'a> {
                 .ok_or_else(|| corrupt("its length is impossible"))
         };
         let raw = length()?;
-        let is_delta = matches!(format, DELTA | DELTA_ZSTD | DELTA_SMALL_ZSTD);
-        let content = if is_delta { length()? } else { raw };
-        if is_delta && content > raw.max(delta::SMALLEST) {
+        let size = if is_delta { length()? } else { raw };
+        if is_delta && size > raw.max(delta::SMALLEST) {
             return Err(corrupt("its delta is larger than the bytes that it produces"));
         }
-        Ok(Self { format, checksum: u64::from_le_bytes(checksum), length: raw, content, body: rest })
+        Ok(Self { format, checksum: u64::from_le_bytes(checksum), length: raw, size, body: rest })
     }
 
-    fn keyframe(&self) -> Result<Vec<u8>> {
+    /// Returns the content, if the envelope has one of these formats.
+    fn content(&self, [plain, zstd, small]: [u8; 3], otherwise: &str) -> Result<Cow<'a, [u8]>> {
         match self.format {
-            PLAIN => Ok(self.body.to_vec()),
-            ZSTD => inflate(self.body, self.content),
-            SMALL_ZSTD => inflate_small(self.body, self.content),
-            _ => Err(corrupt("its base is missing")),
-        }
-    }
-
-    fn delta(&self) -> Result<Cow<'a, [u8]>> {
-        match self.format {
-            DELTA => Ok(Cow::Borrowed(self.body)),
-            DELTA_ZSTD => inflate(self.body, self.content).map(Cow::Owned),
-            DELTA_SMALL_ZSTD => inflate_small(self.body, self.content).map(Cow::Owned),
-            _ => Err(corrupt("it is a keyframe, but names a base")),
+            format if format == plain => Ok(Cow::Borrowed(self.body)),
+            format if format == zstd => inflate(self.body, self.size).map(Cow::Owned),
+            format if format == small => inflate_small(self.body, self.size).map(Cow::Owned),
+            _ => Err(corrupt(otherwise)),
         }
     }
 }
@@ -277,101 +258,4 @@ fn not_decompressed(error: io::Error) -> Error {
 
 fn corrupt(why: &str) -> Error {
     Error::new(Code::Corrupt, format!("the stored payload is damaged: {why}; restore it from a backup"))
-}
-
-#[cfg(test)]
-mod tests {
-    use proptest::prelude::*;
-
-    use super::*;
-
-    proptest! {
-
-        #[test]
-        fn any_bytes_fail_to_open(chain in prop::collection::vec(prop::collection::vec(any::<u8>(), 0..200), 0..4)) {
-            // Random bytes practically never contain the checksum of their own content.
-            prop_assert!(open(&chain).is_err());
-        }
-    }
-
-    /// Returns a payload and its chain. The chain consists of two deltas and a keyframe.
-    fn a_chain(first: &[u8]) -> (Vec<u8>, Vec<Vec<u8>>) {
-        let second = [first, b"second"].concat();
-        let third = [b"third", second.as_slice(), first].concat();
-        let chain = vec![
-            seal_delta(&third, &delta::encode(&[second.clone(), third.clone()].concat(), &third).unwrap()),
-            seal_delta(&[second.clone(), third.clone()].concat(), &prefix_delta(&second, &third)),
-            seal(&second),
-        ];
-        assert_eq!(open(&chain).unwrap(), third);
-        (third, chain)
-    }
-
-    /// A hand-made delta that copies the whole base and appends `more`. The encoder might refuse such a delta.
-    fn prefix_delta(base: &[u8], more: &[u8]) -> Vec<u8> {
-        let mut out = Vec::new();
-        let numbers = [2, 0, 0, base.len() as u64, more.len() as u64, 0, 0];
-        for number in numbers {
-            varint::write(&mut out, number);
-        }
-        out.extend_from_slice(more);
-        out
-    }
-
-    #[test]
-    fn a_chain_without_its_end_is_corrupt() {
-        let (_, chain) = a_chain(&[1; 100]);
-        for wrong in [&chain[..2], &chain[..1], &chain[..0], &[chain[2].clone(), chain[2].clone()]] {
-            assert_eq!(open(wrong).unwrap_err().code(), Code::Corrupt);
-        }
-    }
-
-    #[test]
-    fn text_shrinks_and_noise_does_not_grow() {
-        let text = "the quick brown fox ".repeat(1000);
-        assert!(seal(text.as_bytes()).len() < text.len() / 20);
-        let noise: Vec<u8> = (0..10_000u64).flat_map(|n| xxh3_64(&n.to_le_bytes()).to_le_bytes()).collect();
-        assert!(seal(&noise).len() <= noise.len() + 19);
-    }
-
-    #[test]
-    fn a_frame_that_lies_about_its_length_is_refused() {
-        let bomb = vec![0u8; 1 << 20];
-        let body = zstd::bulk::compress(&bomb, 1).unwrap();
-        for claimed in [10, u64::MAX] {
-            let mut sealed = vec![ZSTD];
-            sealed.extend_from_slice(&xxh3_64(&bomb).to_le_bytes());
-            varint::write(&mut sealed, claimed);
-            sealed.extend_from_slice(&body);
-            assert_eq!(open(&[sealed]).unwrap_err().code(), Code::Corrupt);
-        }
-    }
-
-    #[test]
-    fn deltas_that_claim_too_much_are_refused() {
-        let keyframe = seal(b"0123456789");
-        let claiming = |raw: usize, content: usize| {
-            let mut sealed = vec![DELTA_ZSTD];
-            sealed.extend_from_slice(&xxh3_64(b"").to_le_bytes());
-            varint::write(&mut sealed, raw as u64);
-            varint::write(&mut sealed, content as u64);
-            sealed.extend_from_slice(&zstd::bulk::compress(&[0; 4096], 1).unwrap());
-            sealed
-        };
-        for chain in [
-            vec![claiming(10, 64 << 20), keyframe.clone()],
-            vec![claiming(MAX_RAW, MAX_RAW), claiming(MAX_RAW, MAX_RAW), claiming(MAX_RAW, MAX_RAW), keyframe],
-        ] {
-            let error = open(&chain).unwrap_err();
-            assert_eq!(error.code(), Code::Corrupt);
-            assert!(error.message().contains("large"), "{error}");
-        }
-    }
-
-    #[test]
-    fn a_later_format_is_unsupported_not_corrupt() {
-        let mut sealed = seal(b"x");
-        sealed[0] = 77;
-        assert_eq!(open(&[sealed]).unwrap_err().code(), Code::Unsupported);
-    }
 }

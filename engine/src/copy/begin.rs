@@ -9,7 +9,7 @@
 //! moved to another lineage since. And the origin of a lineage that began with a log may be a later lineage. If the
 //! source has one of these cases, all lineages are created before the first checkpoint.
 
-use std::collections::HashSet;
+use std::collections::{HashSet, VecDeque};
 
 use xxhash_rust::xxh3::xxh3_128;
 
@@ -21,9 +21,7 @@ use super::shared::{Counts, Shared, changed, changed_lineage};
 use super::side::Name;
 use crate::error::{Result, quote};
 use crate::op::{Fork, LogEnd, Op};
-use crate::record::{
-    Checkpoint, ContractId, FirstCheckpoint, Header, LogMark, LogRun, Origin, Payload, Record, Saved, SortKey, Start,
-};
+use crate::record::{Checkpoint, ContractId, FirstCheckpoint, Header, LogMark, LogRun, Origin, Record, Saved, Start};
 
 /// The log that creates a lineage whose origin does not exist yet.
 pub(super) const LOG: &str = "forkpoint:copy";
@@ -40,7 +38,7 @@ pub(super) struct Beginnings {
     /// The lineages that begin with placeholders.
     placed: HashSet<Name>,
     /// The lineages that were created before their origins.
-    undescribed: HashSet<Name>,
+    undescribed: VecDeque<Start>,
 }
 
 /// How a checkpoint gets into its lineage.
@@ -56,7 +54,7 @@ pub(super) enum Entry {
 
 impl Beginnings {
     /// Goes on after what the destination has: see [`There`](super::compare::There).
-    pub(super) fn after(created: Option<i64>, placed: HashSet<Name>, undescribed: HashSet<Name>) -> Self {
+    pub(super) fn after(created: Option<i64>, placed: HashSet<Name>, undescribed: VecDeque<Start>) -> Self {
         Self { ahead: Items::after(created), created, placed, undescribed }
     }
 
@@ -74,7 +72,7 @@ impl Beginnings {
         {
             if begins_before_origin(&start) {
                 page.push(placeholder_record(&start));
-                self.undescribed.insert((start.contract, start.name.clone()));
+                self.undescribed.push_back(start.clone());
             } else {
                 self.place(shared, (page, logs), &start)?;
             }
@@ -92,19 +90,17 @@ impl Beginnings {
         self.undescribed.is_empty()
     }
 
-    /// Gives a lineage its origin that was created before its origin.
-    pub(super) fn describe(
-        &mut self,
-        shared: &Shared,
-        (page, logs): (&mut Page, &mut Logs),
-        start: &Start,
-    ) -> Result<()> {
-        if self.undescribed.remove(&(start.contract, start.name.clone())) {
-            self.place(shared, (page, logs), start)?;
-            let (contract, lineage, to) = (start.contract, start.name.clone(), LogEnd::Length(0));
+    /// Creates all lineages that are not created yet. Then gives those their origins that were created before them. Returns
+    /// false if the page is full before.
+    pub(super) fn create_all(&mut self, shared: &Shared, (page, logs): (&mut Page, &mut Logs)) -> Result<bool> {
+        let mut is_done = self.create_before(shared, (page, logs), i64::MAX)?;
+        while is_done && let Some(start) = self.undescribed.pop_front() {
+            self.place(shared, (page, logs), &start)?;
+            let (contract, lineage, to) = (start.contract, start.name, LogEnd::Length(0));
             page.push(Op::Truncate { contract, lineage, log: LOG.to_owned(), to });
+            is_done = !page.is_full(shared);
         }
-        Ok(())
+        Ok(is_done)
     }
 
     /// Begins the lineage of the next checkpoint, if it has not begun yet.
@@ -154,39 +150,28 @@ impl Beginnings {
         self.placed.insert((start.contract, start.name.clone()));
         let id = placeholder_id(&start.name);
         let contract = start.contract;
-        let none = FirstCheckpoint { group: String::new(), age_offset: 0, origin: None };
-        let FirstCheckpoint { group, age_offset, origin } = start.first.as_ref().unwrap_or(&none);
-        let mut header = Header {
-            contract,
-            lineage: start.name.clone(),
-            id,
-            parent: origin.as_ref().map(|origin| origin.id.clone()),
-            group: group.clone(),
-            label: String::new(),
-            sort_key: SortKey::default(),
-            saved_at: 0,
-            age_offset: *age_offset,
-            depends_on_parent: false,
-            exempt: true,
-            meta: Vec::new(),
-        };
-        let Some(origin) = origin else {
-            page.push(put(header));
+        let mut header = Header { exempt: true, ..Header::new(contract, start.name.clone(), id) };
+        if let Some(first) = &start.first {
+            header.group.clone_from(&first.group);
+            header.age_offset = first.age_offset;
+        }
+        let Some(origin) = start.origin() else {
+            page.push(Op::put(header, Vec::new()));
             return Ok(());
         };
+        header.parent = Some(origin.id.clone());
         match page.lineage_of(shared, contract, &origin.id)? {
             Some(lineage) if Some(&lineage) == origin.lineage.as_ref() => {
-                if !share(shared, (page, logs), start, &header)? {
-                    page.push(put(header));
+                if !share(shared, (page, logs), &header, origin)? {
+                    page.push(Op::put(header, Vec::new()));
                 }
             }
             Some(_) => return Err(changed(&format!("checkpoint {}", quote(&origin.id)))),
             None => {
                 let parent = origin_for_a_moment(shared, &header, origin)?;
                 let away = Op::Remove { contract, id: parent.id.clone() };
-                header.parent = Some(parent.id.clone());
-                page.push(put(parent));
-                page.push(put(header));
+                page.push(Op::put(parent, Vec::new()));
+                page.push(Op::put(header, Vec::new()));
                 page.push(away);
             }
         }
@@ -195,9 +180,8 @@ impl Beginnings {
 }
 
 /// Returns true if a lineage was created before the lineage that it was forked from. It then began with a log.
-fn begins_before_origin(start: &Start) -> bool {
-    let origin = start.first.as_ref().and_then(|first| first.origin.as_ref());
-    origin.is_some_and(|origin| origin.position > start.position)
+pub(super) fn begins_before_origin(start: &Start) -> bool {
+    start.origin().is_some_and(|origin| origin.position > start.position)
 }
 
 /// Returns true if a put of this checkpoint begins its lineage with the right group and origin.
@@ -245,15 +229,8 @@ fn fork_of(shared: &Shared, saved: &Saved, first: &FirstCheckpoint, runs: &[Vec<
     let Checkpoint { header, payload, logs } = &saved.checkpoint;
     let Some(origin) = &first.origin else { return Ok(None) };
     let Some(source) = origin_of(shared, header.contract, &origin.id)? else { return Ok(None) };
-    let copied = Header {
-        lineage: header.lineage.clone(),
-        id: header.id.clone(),
-        parent: header.parent.clone(),
-        sort_key: header.sort_key.clone(),
-        saved_at: header.saved_at,
-        ..source.header.clone()
-    };
-    if (&copied, &source.payload, &source.logs) != (header, payload, logs) {
+    let fork = fork_as(header, origin);
+    if (&fork.header(&source.header), &source.payload, &source.logs) != (header, payload, logs) {
         return Ok(None);
     }
     let lineage = (header.contract, source.header.lineage.clone());
@@ -262,37 +239,29 @@ fn fork_of(shared: &Shared, saved: &Saved, first: &FirstCheckpoint, runs: &[Vec<
             return Ok(None);
         }
     }
-    Ok(Some(Fork {
-        contract: header.contract,
-        source: origin.id.clone(),
-        id: header.id.clone(),
-        lineage: header.lineage.clone(),
-        sort_key: header.sort_key.clone(),
-        saved_at: header.saved_at,
-    }))
+    Ok(Some(fork))
+}
+
+/// The fork of an origin that stores a checkpoint with this header.
+fn fork_as(header: &Header, origin: &Origin) -> Fork {
+    let Header { contract, lineage, id, sort_key, saved_at, .. } = header.clone();
+    Fork { contract, source: origin.id.clone(), id, lineage, sort_key, saved_at }
 }
 
 /// Begins a lineage with a fork of its origin, if the origin names logs. So the lineage shares their records. Returns
 /// false if a put must begin the lineage.
-fn share(shared: &Shared, (page, logs): (&mut Page, &mut Logs), start: &Start, placeholder: &Header) -> Result<bool> {
-    let Some(parent) = &placeholder.parent else { return Ok(false) };
-    let Some(source) = origin_of(shared, start.contract, parent)? else { return Ok(false) };
+fn share(shared: &Shared, (page, logs): (&mut Page, &mut Logs), placeholder: &Header, origin: &Origin) -> Result<bool> {
+    let contract = placeholder.contract;
+    let Some(source) = origin_of(shared, contract, &origin.id)? else { return Ok(false) };
     let fits = (&source.header.group, source.header.age_offset) == (&placeholder.group, placeholder.age_offset);
     if !fits || source.logs.iter().all(|mark| mark.length == 0) {
         return Ok(false);
     }
     for mark in &source.logs {
-        let runs = shared.from.log_runs(&(start.contract, source.header.lineage.clone()), &mark.log, Some(parent))?;
-        logs.begun(&(start.contract, start.name.clone()), &mark.log, &runs);
+        let runs = shared.from.log_runs(&(contract, source.header.lineage.clone()), &mark.log, Some(&origin.id))?;
+        logs.begun(&(contract, placeholder.lineage.clone()), &mark.log, &runs);
     }
-    page.push(Op::Fork(Box::new(Fork {
-        contract: start.contract,
-        source: parent.clone(),
-        id: placeholder.id.clone(),
-        lineage: start.name.clone(),
-        sort_key: SortKey::default(),
-        saved_at: 0,
-    })));
+    page.push(Op::Fork(Box::new(fork_as(placeholder, origin))));
     Ok(true)
 }
 
@@ -325,8 +294,4 @@ fn placeholder_record(start: &Start) -> Op {
     let record = Record { key: None, tag: String::new(), bytes: bytes::Bytes::new() };
     let (contract, lineage, log) = (start.contract, start.name.clone(), LOG.to_owned());
     Op::Append { contract, lineage, log, records: vec![record], expect: None }
-}
-
-fn put(header: Header) -> Op {
-    Op::Put(Box::new(Checkpoint { header, payload: Payload::default(), logs: Vec::new() }.into()))
 }

@@ -8,10 +8,10 @@
 //! checkpoint of the source names. Nothing is changed unless all of this holds, because the destination may be another
 //! store.
 
-use std::collections::HashSet;
+use std::collections::{HashSet, VecDeque};
 
 use super::begin::{LOG, is_placeholder, placeholder_id};
-use super::items::{Item, Items};
+use super::items::{Item, Items, logs_of};
 use super::logs::head_of;
 use super::records::{Compared, length};
 use super::shared::{Counts, Shared};
@@ -47,7 +47,7 @@ pub(super) struct There {
     /// The lineages that an interrupted copy has begun with placeholders.
     pub(super) placed: HashSet<Name>,
     /// The lineages that an interrupted copy has created before their origins.
-    pub(super) undescribed: HashSet<Name>,
+    pub(super) undescribed: VecDeque<Start>,
     /// The checkpoints that the source has saved again since.
     pub(super) again: HashSet<Name>,
     /// The checkpoints whose save time the source has changed since.
@@ -138,7 +138,7 @@ impl Comparison {
     }
 
     fn compare_lineages(&mut self, shared: &Shared, pair: &mut Pair<Start, i64>) -> Result<()> {
-        let mut names = Vec::new();
+        let mut starts = Vec::new();
         while let Some(to) = pair.to.read.pop_front() {
             let Some(from) = pair.from.take(shared, &shared.from)? else {
                 return Err(self.differs(shared, &to.named(), "the source does not have it"));
@@ -156,28 +156,27 @@ impl Comparison {
                 }
                 self.found.less = true;
             }
-            names.push(name);
             self.found.created = Some(from.position);
             self.found.counts.lineages += 1;
+            starts.push((name, from));
         }
-        self.logs(shared, &names)
+        self.logs(shared, &starts)
     }
 
     /// Compares the logs that lineages have now.
-    fn logs(&mut self, shared: &Shared, names: &[Name]) -> Result<()> {
+    fn logs(&mut self, shared: &Shared, starts: &[(Name, Start)]) -> Result<()> {
         let item = |name: &Name| format!("lineage {}", quote(&name.1));
-        let query = |(contract, lineage): &Name| Query::Logs { contract: *contract, lineage: lineage.clone() };
-        let from = shared.from.ask_all(names.iter().map(query).collect())?;
-        let to = shared.to.ask_all(names.iter().map(query).collect())?;
+        let queries: Vec<Query> = starts.iter().map(|(_, start)| logs_of(start)).collect();
+        let (from, to) = (shared.from.ask_all(queries.clone())?, shared.to.ask_all(queries)?);
         let mut logs = Vec::new();
-        for ((name, from), to) in names.iter().zip(from).zip(to) {
+        for (((name, start), from), to) in starts.iter().zip(from).zip(to) {
             let to = to.into_logs()?;
             if from.into_logs()? != to {
                 self.missing(shared, &item(name), "its logs")?;
             }
             for LogMark { log, .. } in to {
                 if log == LOG {
-                    self.found.undescribed.insert(name.clone());
+                    self.found.undescribed.push_back(start.clone());
                 } else {
                     logs.push((name, log));
                 }

@@ -201,6 +201,11 @@ impl Item<(ContractId, String)> for Written {
     }
 }
 
+/// Asks for the logs of a lineage.
+pub(super) fn logs_of(start: &Start) -> Query {
+    Query::Logs { contract: start.contract, lineage: start.name.clone() }
+}
+
 /// The checkpoints of a lineage: their save numbers and their ids.
 fn rows_of(side: &Side, (contract, lineage): &Name) -> Result<Vec<(Seq, String)>> {
     let (from, order, limit, sums) = (RowsFrom::End, RowOrder::OldestFirst, usize::MAX, false);

@@ -1,6 +1,8 @@
 //! What all parts of a copy use: both stores, the options, the counts.
 
-use std::ops::AddAssign;
+use std::ops::Add;
+
+use serde::Serialize;
 
 use super::side::{Name, Side};
 use crate::error::{Code, Error, quote};
@@ -22,23 +24,30 @@ impl CopyOptions {
     pub const PAGE_BYTES: usize = 4 << 20;
 }
 
-/// The numbers that a copy counts: see [`Progress`](super::Progress).
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) struct Counts {
-    pub(super) lineages: u64,
-    pub(super) checkpoints: u64,
-    pub(super) writes: u64,
-    pub(super) records: u64,
-    pub(super) bytes: u64,
+/// What a copy has copied or compared.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct Counts {
+    pub lineages: u64,
+    pub checkpoints: u64,
+    /// The number of pending writes.
+    pub writes: u64,
+    /// The number of records of logs. A record that several checkpoints and logs share is counted once.
+    pub records: u64,
+    /// The number of bytes of all payloads, writes and records.
+    pub bytes: u64,
 }
 
-impl AddAssign for Counts {
-    fn add_assign(&mut self, other: Self) {
-        self.lineages += other.lineages;
-        self.checkpoints += other.checkpoints;
-        self.writes += other.writes;
-        self.records += other.records;
-        self.bytes += other.bytes;
+impl Add for Counts {
+    type Output = Self;
+
+    fn add(self, other: Self) -> Self {
+        Self {
+            lineages: self.lineages + other.lineages,
+            checkpoints: self.checkpoints + other.checkpoints,
+            writes: self.writes + other.writes,
+            records: self.records + other.records,
+            bytes: self.bytes + other.bytes,
+        }
     }
 }
 

@@ -2,9 +2,9 @@
 
 use std::collections::{HashSet, VecDeque};
 
-use super::begin::{Beginnings, Entry, is_placeholder};
+use super::begin::{Beginnings, Entry, begins_before_origin, is_placeholder};
 use super::compare::{Pair, There};
-use super::items::{Item, Items};
+use super::items::{Item, Items, logs_of};
 use super::logs::{Logs, Wanted};
 use super::page::Page;
 use super::records::length;
@@ -36,10 +36,8 @@ enum Stage {
     /// Looks at the origins of the lineages. If one of them needs it, all lineages are created before the first checkpoint
     /// is copied: see [`begin`](super::begin).
     Scan(Items<Start, i64>),
-    /// All lineages are created.
+    /// All lineages are created. Those that were created before their origins then get these origins.
     Begin,
-    /// The lineages whose origins were created after them get these origins.
-    Describe(Items<Start, i64>),
     /// The checkpoints, in save order.
     Saves,
     /// Each log gets the records that it has in the source now.
@@ -75,14 +73,11 @@ impl Copying {
 
     /// Copies about one page. Returns true if everything is copied.
     pub(super) fn step(&mut self, shared: &Shared) -> Result<bool> {
-        let every = || Items::after(None);
         let next = match std::mem::replace(&mut self.stage, Stage::Ended) {
             Stage::Scan(_) if !self.beginnings.is_described() => Stage::Begin,
             Stage::Scan(starts) => Self::scan(shared, starts)?,
-            Stage::Begin if self.create(shared)? => Stage::Describe(every()),
-            Stage::Describe(_) if self.beginnings.is_described() => Stage::Saves,
-            Stage::Describe(starts) => self.describe(shared, starts)?,
-            Stage::Saves if self.saves(shared)? => Stage::Settle(every()),
+            Stage::Begin if self.create(shared)? => Stage::Saves,
+            Stage::Saves if self.saves(shared)? => Stage::Settle(Items::after(None)),
             Stage::Settle(mut starts) => {
                 if self.settle(shared, &mut starts)? {
                     Stage::Writes(Pair::new())
@@ -107,7 +102,7 @@ impl Copying {
     /// Looks at the origins of a page of lineages.
     fn scan(shared: &Shared, mut starts: Items<Start, i64>) -> Result<Stage> {
         if starts.is_at_end(shared, &shared.from)? {
-            return Ok(Stage::Describe(Items::after(None)));
+            return Ok(Stage::Saves);
         }
         for start in starts.read.drain(..) {
             if needs_care(shared, &start)? {
@@ -117,20 +112,9 @@ impl Copying {
         Ok(Stage::Scan(starts))
     }
 
-    /// Gives a page of lineages the origins that were created after them.
-    fn describe(&mut self, shared: &Shared, mut starts: Items<Start, i64>) -> Result<Stage> {
-        if starts.is_at_end(shared, &shared.from)? {
-            return Ok(Stage::Saves);
-        }
-        for start in starts.read.drain(..) {
-            self.beginnings.describe(shared, (&mut self.page, &mut self.logs), &start)?;
-        }
-        Ok(Stage::Describe(starts))
-    }
-
     /// Creates all lineages that are not created yet.
     fn create(&mut self, shared: &Shared) -> Result<bool> {
-        self.beginnings.create_before(shared, (&mut self.page, &mut self.logs), i64::MAX)
+        self.beginnings.create_all(shared, (&mut self.page, &mut self.logs))
     }
 
     /// Copies checkpoints until the page is full.
@@ -200,9 +184,8 @@ impl Copying {
         if starts.is_at_end(shared, &shared.from)? {
             return Ok(true);
         }
-        let query = |start: &Start| Query::Logs { contract: start.contract, lineage: start.name.clone() };
-        let theirs = shared.from.ask_all(starts.read.iter().map(query).collect())?;
-        let ours = shared.to.ask_all(starts.read.iter().map(query).collect())?;
+        let queries: Vec<Query> = starts.read.iter().map(logs_of).collect();
+        let (theirs, ours) = (shared.from.ask_all(queries.clone())?, shared.to.ask_all(queries)?);
         let Self { beginnings, page, logs, .. } = self;
         for (theirs, ours) in theirs.into_iter().zip(ours) {
             let Some(start) = starts.read.front() else { break };
@@ -297,8 +280,8 @@ fn claim_since(there: &[Write], writes: &[Write]) -> Option<String> {
 
 /// Returns true if the origin of a lineage is a later lineage, or a checkpoint that belongs to another lineage now.
 fn needs_care(shared: &Shared, start: &Start) -> Result<bool> {
-    let Some(origin) = start.first.as_ref().and_then(|first| first.origin.as_ref()) else { return Ok(false) };
-    if origin.position > start.position {
+    let Some(origin) = start.origin() else { return Ok(false) };
+    if begins_before_origin(start) {
         return Ok(true);
     }
     let found = shared.from.lineage_of(start.contract, &origin.id)?;

@@ -101,32 +101,3 @@ fn errno_name(errno: rustix::io::Errno) -> Option<&'static str> {
         _ => return None,
     })
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn an_io_error_has_the_name_and_number_of_the_system() {
-        let missing = Cause::from(std::fs::read("no such file").unwrap_err());
-        assert_eq!((missing.code(), missing.number()), (Some("ENOENT"), Some(2)));
-        assert!(missing.source().downcast_ref::<io::Error>().is_some());
-        let made_up = Cause::from(io::Error::other("made up"));
-        assert_eq!((made_up.code(), made_up.number(), made_up.to_string()), (None, None, "made up".to_owned()));
-    }
-
-    #[cfg(unix)]
-    #[test]
-    fn errors_that_std_does_not_tell_apart_have_their_own_names() {
-        let name = |number| Cause::from(io::Error::from_raw_os_error(number)).code();
-        assert_eq!([name(1), name(5), name(13), name(24)], ["EPERM", "EIO", "EACCES", "EMFILE"].map(Some));
-    }
-
-    #[test]
-    fn causes_are_equal_that_say_the_same() {
-        let cause = |text: &str, code| Cause::new(io::Error::other(text.to_owned()), code, Some(1));
-        assert_eq!(cause("a", Some("A")), cause("a", Some("A")));
-        assert_ne!(cause("a", Some("A")), cause("b", Some("A")));
-        assert_ne!(cause("a", Some("A")), cause("a", None));
-    }
-}

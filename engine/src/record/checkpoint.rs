@@ -93,7 +93,7 @@ impl Part {
 /// A checkpoint's content: parts, in the order in which the caller gave them.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Payload {
-    /// The parts; names need not be unique.
+    /// Names need not be unique.
     pub parts: Vec<Part>,
 }
 
@@ -117,9 +117,7 @@ impl Payload {
 /// A checkpoint as it is stored and read back.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Checkpoint {
-    /// The searchable fields.
     pub header: Header,
-    /// The content.
     pub payload: Payload,
     /// The logs that the checkpoint names. For each log, the mark gives the number of named records.
     pub logs: Vec<LogMark>,
@@ -128,7 +126,6 @@ pub struct Checkpoint {
 /// A checkpoint to put. The engine adds the inherited parts to the payload.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Draft {
-    /// The searchable fields.
     pub header: Header,
     /// The parts that the caller gives.
     pub payload: Payload,

@@ -113,21 +113,3 @@ impl fmt::Debug for Content {
         self.joined().fmt(formatter)
     }
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn pieces_are_one_content() {
-        let whole = Content::from(&b"one two"[..]);
-        let pieces = |texts: &[&'static str]| Content::of_pieces(texts.iter().map(|text| (*text).into()).collect());
-        for same in [pieces(&["one two"]), pieces(&["one", " two"]), pieces(&["", "one", " ", "two"])] {
-            assert_eq!((same.len(), &same, &*same), (7, &whole, &b"one two"[..]));
-            assert_eq!(same.pieces().concat(), b"one two");
-        }
-        assert_ne!(pieces(&["one", " too"]), whole);
-        assert!(pieces(&[]).is_empty() && pieces(&["", ""]).is_empty());
-        assert_eq!(format!("{:?}", pieces(&["a", "b"])), "b\"ab\"");
-    }
-}

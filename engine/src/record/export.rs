@@ -31,6 +31,13 @@ pub struct Start {
     pub first: Option<FirstCheckpoint>,
 }
 
+impl Start {
+    /// The checkpoint from which the lineage was forked.
+    pub fn origin(&self) -> Option<&Origin> {
+        self.first.as_ref()?.origin.as_ref()
+    }
+}
+
 /// What a lineage takes from its first checkpoint. It stays after this checkpoint is removed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FirstCheckpoint {

@@ -54,22 +54,3 @@ pub struct PayloadKey {
     /// The checksum of the raw bytes. Every row stores it, at the beginning of its envelope.
     pub sum: u64,
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn ranks_order_as_numbers_do() {
-        let numbers = [f64::MIN, -1e21, -1.5, -1.0, -5e-324, 0.0, 5e-324, 0.5, 1.0, 1_700_000_000_000.25, f64::MAX];
-        for pair in numbers.windows(2) {
-            assert!(SortKey::from_f64(pair[0]) < SortKey::from_f64(pair[1]), "{pair:?}");
-        }
-        assert_eq!(SortKey::from_f64(-0.0), SortKey::from_f64(0.0));
-        for number in numbers {
-            let sort_key = SortKey::from_f64(number).then(&SortKey(vec![7]));
-            assert_eq!(sort_key.split_f64(), Some((number, SortKey(vec![7]))));
-        }
-        assert_eq!(SortKey(vec![1; 7]).split_f64(), None);
-    }
-}

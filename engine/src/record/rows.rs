@@ -9,7 +9,6 @@ pub struct Listed {
     pub seq: Seq,
     /// The place in the lineage, counted from 0.
     pub step: u64,
-    /// The searchable fields.
     pub header: Header,
     /// The size of the payload after framing and before compression, in bytes.
     pub logical_bytes: u64,

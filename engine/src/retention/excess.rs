@@ -32,23 +32,16 @@ struct Crowded {
     together: bool,
 }
 
-impl Ledger {
-    /// Returns the checkpoints of a lineage beyond the number to keep, the oldest first and at most `most`. Never
-    /// returns `pinned` or a checkpoint on which a remaining checkpoint depends.
-    pub fn beyond(
-        &self,
-        catalog: &dyn Catalog,
-        lineage: i64,
-        keep: u64,
-        pinned: Option<Seq>,
-        most: usize,
-    ) -> Result<Vec<Entry>> {
-        let keep = Keep { last: keep, pinned };
-        let (found, _) = self.beyond_each(&mut Known::new(catalog), &[lineage], keep, most)?;
-        Ok(found.into_iter().flat_map(|(_, entries)| entries).take(most).collect())
-    }
+/// Returns the checkpoints of a lineage beyond the number to keep, the oldest first. Never returns `pinned` or a
+/// checkpoint on which a remaining checkpoint depends.
+pub fn beyond(catalog: &dyn Catalog, lineage: i64, keep: u64, pinned: Option<Seq>) -> Result<Vec<Seq>> {
+    let keep = Keep { last: keep, pinned };
+    let (found, _) = Ledger::default().beyond_each(&mut Known::new(catalog), &[lineage], keep, usize::MAX)?;
+    Ok(found.into_iter().flat_map(|(_, entries)| entries).map(|entry| entry.seq).collect())
+}
 
-    /// Does the same as [`Ledger::beyond`] for several lineages. It examines lineages in order and stops when `most`
+impl Ledger {
+    /// Does the same as [`beyond`] for several lineages. It examines lineages in order and stops when `most`
     /// checkpoints were selected, or when the checkpoints would take too much memory. It also returns the number of
     /// examined lineages.
     ///

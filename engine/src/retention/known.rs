@@ -34,16 +34,7 @@ impl<'a> Known<'a> {
     }
 
     pub(super) fn ask_dependents(&mut self, parents: &[Seq]) -> Result<()> {
-        let missing = missing(&self.dependents, parents.iter().copied());
-        if missing.is_empty() {
-            return Ok(());
-        }
-        let found = self.catalog.dependent_on(&missing)?;
-        self.dependents.extend(missing.into_iter().map(|parent| (parent, Vec::new())));
-        for (parent, child) in found {
-            self.dependents.entry(parent).or_default().push(child);
-        }
-        Ok(())
+        ask(&mut self.dependents, parents, |parents| self.catalog.dependent_on(parents), Vec::push)
     }
 
     /// Loads the dependents of these checkpoints, then the dependents of the dependents, and so on. Each level takes
@@ -67,14 +58,7 @@ impl<'a> Known<'a> {
     }
 
     pub(super) fn ask_stored(&mut self, seqs: &[Seq]) -> Result<()> {
-        let missing = missing(&self.stored, seqs.iter().copied());
-        if missing.is_empty() {
-            return Ok(());
-        }
-        let found = self.catalog.stored(&missing)?;
-        self.stored.extend(missing.into_iter().map(|seq| (seq, None)));
-        self.stored.extend(found.into_iter().map(|(seq, stored)| (seq, Some(stored))));
-        Ok(())
+        ask(&mut self.stored, seqs, |seqs| self.catalog.stored(seqs), |known, stored| *known = Some(stored))
     }
 
     /// Returns how a payload is stored. Returns `None` if the payload is lost, which means that the store is damaged.
@@ -84,16 +68,11 @@ impl<'a> Known<'a> {
     }
 
     pub(super) fn ask_deltas(&mut self, bases: &[Seq]) -> Result<()> {
-        let missing = missing(&self.deltas, bases.iter().copied());
-        if missing.is_empty() {
-            return Ok(());
-        }
-        let found = self.catalog.deltas_of(&missing)?;
-        self.deltas.extend(missing.into_iter().map(|base| (base, Vec::new())));
-        for (base, delta, bytes) in found {
-            self.deltas.entry(base).or_default().push((delta, bytes));
-        }
-        Ok(())
+        let question = |bases: &[Seq]| {
+            let found = self.catalog.deltas_of(bases)?;
+            Ok(found.into_iter().map(|(base, delta, bytes)| (base, (delta, bytes))).collect())
+        };
+        ask(&mut self.deltas, bases, question, Vec::push)
     }
 
     /// Returns the payloads that are deltas against `base`, each with its stored size in bytes.
@@ -116,6 +95,26 @@ impl<'a> Known<'a> {
         }
         Ok(())
     }
+}
+
+/// Asks one question about the save numbers that have no answer yet, or none. `add` adds an item that was found to the
+/// answer for its number.
+fn ask<A: Default, T>(
+    answers: &mut HashMap<Seq, A>,
+    seqs: &[Seq],
+    question: impl FnOnce(&[Seq]) -> Result<Vec<(Seq, T)>>,
+    add: impl Fn(&mut A, T),
+) -> Result<()> {
+    let missing = missing(answers, seqs.iter().copied());
+    if missing.is_empty() {
+        return Ok(());
+    }
+    let found = question(&missing)?;
+    answers.extend(missing.into_iter().map(|seq| (seq, A::default())));
+    for (seq, item) in found {
+        add(answers.entry(seq).or_default(), item);
+    }
+    Ok(())
 }
 
 /// Returns the keys that have no value in the map. Each key is returned once.

@@ -11,7 +11,7 @@ use crate::record::Seq;
 /// payload stays and its base is removed, the payload is stored as a whole. The whole payload takes about as many bytes
 /// as all payloads in its chain together.
 #[derive(Debug, Default)]
-pub struct Ledger {
+pub(super) struct Ledger {
     gone: HashSet<Seq>,
     by_lineage: HashMap<i64, usize>,
     /// The checkpoints in `gone` whose freed bytes are not counted yet, in the order of their removal.

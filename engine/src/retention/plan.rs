@@ -41,16 +41,17 @@ impl Plan {
     }
 }
 
-/// Plans a batch. Removals that are already in the ledger are treated as done.
+/// Plans a batch.
 ///
 /// The number of questions to the catalog is small, and does not grow with the number of checkpoints and lineages.
 /// Planning asks one more question for each level of [`depends_on_parent`](crate::record::Header::depends_on_parent)
 /// that leads out of the batch. It also asks one more question for each level of bases below a payload that must be
 /// stored as a whole.
-pub fn plan(catalog: &dyn Catalog, prune: &Prune, ledger: &mut Ledger) -> Result<Plan> {
-    plan_with(&mut Known::new(catalog), prune, ledger)
+pub fn plan(catalog: &dyn Catalog, prune: &Prune) -> Result<Plan> {
+    plan_with(&mut Known::new(catalog), prune, &mut Ledger::default())
 }
 
+/// Plans a batch. Removals that are already in the ledger are treated as done.
 fn plan_with(known: &mut Known<'_>, prune: &Prune, ledger: &mut Ledger) -> Result<Plan> {
     match prune.rule {
         Rule::SavedBefore(time) => in_save_order(known, prune, ledger, &mut Limit::Time(time)),
@@ -122,7 +123,7 @@ impl Limit {
     fn takes(&mut self, catalog: &dyn Catalog, ledger: &Ledger, entry: Entry) -> Result<bool> {
         self.ask(catalog, ledger, std::iter::once(entry.lineage))?;
         Ok(match self {
-            Limit::Time(time) => entry.saved_at < *time,
+            Limit::Time(_) => self.may_take(&entry),
             Limit::Bytes { newest, .. } => newest.get(&entry.lineage) != Some(&Some(entry.seq)),
         })
     }

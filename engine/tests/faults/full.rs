@@ -115,7 +115,7 @@ fn a_copy_that_does_not_fit_goes_on_when_there_is_room() {
         let to = Arc::new(Store::with_backend(open, None, StoreOptions::default()).unwrap());
         let options = CopyOptions { lineages: None, left_out: &[], page_bytes: 20_000 };
         let mut copy = Copy::new(from, Arc::clone(&to), options).unwrap();
-        while copy.step().unwrap().checkpoints < 10 {}
+        while copy.step().unwrap().counts.checkpoints < 10 {}
         full.disk.limit(Some(full.disk.used() + 1 + limit * 1500));
         for _ in 0..2 {
             let error = loop {

@@ -1,13 +1,15 @@
 //! Tests the codec with realistic payloads and with damaged chains. Each result must be the saved payload or the error
 //! CORRUPT. A result of other bytes or a panic is a failure (D5).
 
-use crate::common::{noise, part};
+use crate::common::{leb128, noise, part};
 use bytes::Bytes;
+use forkpoint_engine::codec::dictionary::DICTIONARY;
 use forkpoint_engine::codec::{delta, envelope, frame};
 use forkpoint_engine::error::Code;
-use forkpoint_engine::record::Payload;
+use forkpoint_engine::record::{Part, Payload};
 use proptest::prelude::*;
 use proptest::sample::Index;
+use xxhash_rust::xxh3::xxh3_64;
 
 /// The greatest number of deltas in a chain that a store makes.
 const DEEPEST: usize = 256;
@@ -381,4 +383,44 @@ fn small_edits_of_large_payloads_cost_little() {
     let delta = delta::encode(&state, &next).expect("worth it");
     assert!(delta.len() < 2000, "{} bytes for 20 edits", delta.len());
     assert!(delta::restore(&state, &[&delta], next.len()).unwrap() == next);
+}
+
+fn frames() -> impl Strategy<Value = Payload> {
+    let part = (".{0,8}", "[a-z]{0,4}", prop::collection::vec(any::<u8>(), 0..300))
+        .prop_map(|(name, tag, bytes)| Part { name, tag, bytes: bytes.into() });
+    prop::collection::vec(part, 0..6).prop_map(|parts| Payload { parts })
+}
+
+proptest! {
+    #[test]
+    fn parts_come_back(payload in frames()) {
+        prop_assert_eq!(frame::split(&frame::join(&payload).into()).unwrap(), payload);
+    }
+
+    #[test]
+    fn any_bytes_are_an_error_or_parts(bytes in prop::collection::vec(any::<u8>(), 0..200)) {
+        let bytes = Bytes::from(bytes);
+        if let Ok(payload) = frame::split(&bytes) {
+            prop_assert_eq!(frame::split(&frame::join(&payload).into()).unwrap(), payload);
+        }
+    }
+
+    #[test]
+    fn a_cut_is_an_error(payload in frames(), cut in any::<prop::sample::Index>()) {
+        let whole = frame::join(&payload);
+        let cut = cut.index(whole.len());
+        prop_assert!(frame::split(&Bytes::copy_from_slice(&whole[..cut])).is_err());
+    }
+}
+
+#[test]
+fn a_huge_count_reserves_nothing() {
+    let mut bytes = Vec::new();
+    leb128(&mut bytes, u64::MAX);
+    assert!(frame::split(&bytes.into()).is_err());
+}
+
+#[test]
+fn the_dictionary_never_changes() {
+    assert_eq!((DICTIONARY.len(), xxh3_64(DICTIONARY)), (2457, 5_315_740_830_438_002_951));
 }

@@ -247,11 +247,14 @@ fn everything_is_copied_between_any_two_backends() {
             let done = copy(&from, &to, page_bytes).unwrap();
             assert_eq!(content(&to), expected);
             assert_eq!(content(&from), expected, "the source stays as it is");
-            assert_eq!(done.checkpoints, expected.checkpoints.len() as u64);
-            assert_eq!(done.of_checkpoints, done.checkpoints);
-            assert_eq!(done.lineages, expected.lineages.len() as u64);
-            assert_eq!(done.writes, expected.writes.iter().map(|written| written.writes.len() as u64).sum::<u64>());
-            assert!(done.bytes > 10_000 && done.records >= done.of_records, "{done:?}");
+            assert_eq!(done.counts.checkpoints, expected.checkpoints.len() as u64);
+            assert_eq!(done.of_checkpoints, done.counts.checkpoints);
+            assert_eq!(done.counts.lineages, expected.lineages.len() as u64);
+            assert_eq!(
+                done.counts.writes,
+                expected.writes.iter().map(|written| written.writes.len() as u64).sum::<u64>()
+            );
+            assert!(done.counts.bytes > 10_000 && done.counts.records >= done.of_records, "{done:?}");
             // A copy of the copy, and the copy again.
             let third = memory();
             copy(&to, &third, page_bytes).unwrap();
@@ -323,7 +326,7 @@ fn a_large_checkpoint_and_a_long_log_are_copied_in_pages() {
         .unwrap();
         assert!(steps < 1000, "{done:?}");
     }
-    assert_eq!((done.checkpoints, done.records), (2, 2000));
+    assert_eq!((done.counts.checkpoints, done.counts.records), (2, 2000));
     let found = ask(&to, common::get_query("large")).into_checkpoint().unwrap().unwrap();
     assert_eq!(found.payload.parts[0].bytes, noise(1, 64 << 20));
 }
@@ -411,8 +414,8 @@ fn a_second_copy_carries_over_what_is_new() {
                 let expected = content(&from);
                 let done = copy(&from, &to, page_bytes).unwrap();
                 assert_eq!(content(&to), expected, "after {part:?}");
-                assert_eq!(done.checkpoints, expected.checkpoints.len() as u64);
-                assert_eq!(done.lineages, expected.lineages.len() as u64);
+                assert_eq!(done.counts.checkpoints, expected.checkpoints.len() as u64);
+                assert_eq!(done.counts.lineages, expected.lineages.len() as u64);
                 // A copy of what is equal changes nothing.
                 assert_eq!(copy(&from, &to, page_bytes).unwrap(), done);
                 copies += 1;
@@ -436,12 +439,15 @@ fn a_second_copy_is_continued_too_and_counts_what_was_there() {
         for _ in 0..steps {
             let progress = second.step().unwrap();
             if !progress.verifying {
-                before.get_or_insert(progress.checkpoints);
+                before.get_or_insert(progress.counts.checkpoints);
             }
         }
         stopped += u64::from(before.is_some());
         // The source has saved two checkpoints again.
-        assert!(before.is_none_or(|before| before == first.checkpoints - 2), "the first report has what was there");
+        assert!(
+            before.is_none_or(|before| before == first.counts.checkpoints - 2),
+            "the first report has what was there"
+        );
         drop(second);
         run(&mut begin(&from, &to, 1), |_| false).unwrap();
         assert_eq!(content(&to), content(&from), "after {steps} steps");
@@ -501,7 +507,7 @@ fn a_begun_copy_is_given_to_no_other_source_and_is_no_source() {
     let (from, to, other) = (memory(), memory(), memory());
     fill(&from, everything());
     fill(&other, growth());
-    run(&mut begin(&from, &to, 1), |progress| progress.checkpoints > 5).unwrap();
+    run(&mut begin(&from, &to, 1), |progress| progress.counts.checkpoints > 5).unwrap();
     let before = content(&to);
     refused(copy(&other, &to, 1), Code::Conflict, &["no earlier copy", "empty destination"]);
     assert_eq!(content(&to), before);
@@ -515,11 +521,11 @@ fn of_two_copies_to_one_destination_one_goes_on() {
     let (from, to) = (memory(), memory());
     fill(&from, everything());
     let (mut one, mut two) = (begin(&from, &to, 1), begin(&from, &to, 1));
-    run(&mut one, |progress| progress.checkpoints > 5).unwrap();
-    run(&mut two, |progress| progress.checkpoints > 9).unwrap();
+    run(&mut one, |progress| progress.counts.checkpoints > 5).unwrap();
+    run(&mut two, |progress| progress.counts.checkpoints > 9).unwrap();
     refused(one.step(), Code::Conflict, &["another copy"]);
     // After the error, the first one reads the progress again, so the second one fails.
-    run(&mut one, |progress| progress.checkpoints > 12).unwrap();
+    run(&mut one, |progress| progress.counts.checkpoints > 12).unwrap();
     refused(two.step(), Code::Conflict, &["another copy"]);
     run(&mut one, |_| false).unwrap();
     assert_eq!(content(&to), content(&from));
@@ -530,7 +536,7 @@ fn what_is_saved_during_the_copy_is_copied() {
     let (from, to) = (memory(), memory());
     fill(&from, everything());
     let mut copy = begin(&from, &to, 1);
-    run(&mut copy, |progress| progress.checkpoints > 10).unwrap();
+    run(&mut copy, |progress| progress.counts.checkpoints > 10).unwrap();
     let late = vec![
         texts("session", "messages", &["late"]),
         draft("session", "late").pin("messages", 1).put(),
@@ -595,7 +601,7 @@ fn a_record_that_differs_is_found() {
 fn the_last_checkpoint_must_still_be_there_when_a_copy_goes_on() {
     let (from, to) = (memory(), memory());
     fill(&from, everything());
-    run(&mut begin(&from, &to, 1), |progress| progress.checkpoints == 3).unwrap();
+    run(&mut begin(&from, &to, 1), |progress| progress.counts.checkpoints == 3).unwrap();
     let done = ask(&to, Query::Saves { after: None, bytes: usize::MAX }).into_saves().unwrap();
     let mut ids = done.iter().map(|saved| &saved.checkpoint.header.id).filter(|id| id.starts_with("run "));
     let last = ids.next_back().unwrap();
@@ -678,7 +684,7 @@ fn child() {
         say("a step");
         false
     });
-    say(&format!("done {}", done.unwrap().checkpoints));
+    say(&format!("done {}", done.unwrap().counts.checkpoints));
 }
 
 fn killed_again_and_again(from: usize, to: usize, page_bytes: usize, odd: bool) {
@@ -808,8 +814,8 @@ fn lineages_are_copied_into_a_store_that_holds_others() {
             // Forks come before their origins, and after them.
             for names in [&NAMES[..1], &NAMES[1..3], &NAMES[..]] {
                 let done = copy_only(&from, &to, page_bytes, names).unwrap();
-                assert_eq!(done.lineages, names.len() as u64);
-                assert_eq!(done.of_checkpoints, done.checkpoints);
+                assert_eq!(done.counts.lineages, names.len() as u64);
+                assert_eq!(done.of_checkpoints, done.counts.checkpoints);
                 assert_eq!(only(&to, names), only(&from, names));
                 let again = copy_only(&from, &to, page_bytes, names).unwrap();
                 assert_eq!(again, Progress { changed: false, ..done });

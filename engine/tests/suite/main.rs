@@ -3,21 +3,29 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test")]
 
 mod backend_contract;
+mod cache;
 mod check;
 mod codec;
 mod common;
 mod contracts;
 mod copy;
 mod damage;
+mod delta;
+mod encoder;
+mod envelope;
+mod error;
 mod format;
 mod graph;
 mod import;
 mod jsonl;
 mod model;
+mod planning;
 #[cfg(feature = "postgres")]
 mod postgres;
 mod read_only;
+mod record;
 mod retention;
 mod sqlite;
 mod store;
+mod target;
 mod workflow;

@@ -615,6 +615,60 @@ fn a_reader_that_panics_answers_everyone_and_saves_nothing_wrong() {
     store.shutdown();
 }
 
+/// A backend that tells what it does. It rests three times after each batch, the last time until it is wanted.
+struct Resting {
+    told: Sender<&'static str>,
+    rests: usize,
+}
+
+impl Backend for Resting {
+    fn apply(&mut self, batch: &[Unit]) -> Vec<Result<Applied>> {
+        self.rests = 0;
+        self.told.send("batch").unwrap();
+        batch.iter().map(|_| Ok(Applied::default())).collect()
+    }
+
+    fn answer(&mut self, _: &Query) -> Result<Answer> {
+        Ok(Answer::Checkpoint(None))
+    }
+
+    fn prune(&mut self, _: &Prune) -> Result<Pruned> {
+        Ok(Pruned::default())
+    }
+
+    fn vacuum(&mut self) -> Result<()> {
+        Ok(())
+    }
+
+    fn rest(&mut self, wanted: &dyn Fn() -> bool) -> Result<bool> {
+        self.rests += 1;
+        self.told.send("rest").unwrap();
+        while self.rests == 3 && !wanted() {
+            std::thread::yield_now();
+        }
+        Ok(self.rests < 3)
+    }
+}
+
+#[test]
+fn a_backend_rests_while_there_is_more_and_until_it_is_wanted() {
+    let (told, heard) = channel();
+    let open = move || -> Result<Box<dyn Backend>> { Ok(Box::new(Resting { told: told.clone(), rests: 0 })) };
+    let store = Store::with_backend(open, None, Options::default()).unwrap();
+    let next = || heard.recv_timeout(Duration::from_secs(30)).unwrap();
+    for id in ["first", "second"] {
+        save(&store, id).unwrap();
+        assert_eq!([next(), next(), next(), next()], ["batch", "rest", "rest", "rest"]);
+    }
+    // The backend now rests until it is wanted. A read need not wait for it.
+    assert_eq!(store_get(&store, "first").unwrap(), None);
+    store.drain();
+    save(&store, "third").unwrap();
+    assert_eq!([next(), next(), next(), next()], ["batch", "rest", "rest", "rest"]);
+    store.shutdown();
+    assert_eq!(heard.try_iter().count(), 0);
+}
+
 #[test]
 fn closing_twice_at_once_takes_nothing_from_what_was_handed_in() {
     let (store, log, go) = doubles(Options::default());

@@ -11,19 +11,19 @@ use super::write::Writing;
 use crate::cache::PayloadCache;
 use crate::error::{Code, Error, Result};
 use crate::record::Seq;
-use crate::retention::{Ledger, Prune, Pruned, plan};
+use crate::retention::{Prune, Pruned, plan};
 
 /// Removes one batch of the checkpoints that a retention rule selects, in one transaction.
 pub(super) fn prune(session: &Session, cache: &PayloadCache, prune: &Prune) -> Result<Pruned> {
     let open = Transaction::write(session);
     open.release_when_idle();
     // Plan once without locks, to learn which lineages to lock. Then plan again: other workers may have changed them.
-    let first = plan(&PostgresCatalog(&open), prune, &mut Ledger::default())?;
+    let first = plan(&PostgresCatalog(&open), prune)?;
     let locked = open.query(
         "SELECT l.lin FROM @lineage AS l WHERE l.lin IN (SELECT lin FROM @checkpoint WHERE seq = ANY($1)) ORDER BY l.lin FOR NO KEY UPDATE",
         values![first.victims],
     )?;
-    let mut plan = plan(&PostgresCatalog(&open), prune, &mut Ledger::default())?;
+    let mut plan = plan(&PostgresCatalog(&open), prune)?;
     let in_locked = "SELECT seq FROM @checkpoint WHERE seq = ANY($1) AND lin = ANY($2)";
     let in_locked = open.query(in_locked, values![plan.victims.clone(), row::numbers(&locked)])?;
     let in_locked: HashSet<Seq> = row::numbers(&in_locked).into_iter().collect();

@@ -32,7 +32,7 @@ use crate::error::{Code, Error, Result};
 use crate::op::{Appended, Applied, Expect, Op, Subject, Unit};
 use crate::query::Of;
 use crate::record::{ContractId, Draft, Encoded, Header, SortKey};
-use crate::retention::Ledger;
+use crate::retention::beyond;
 
 /// What the failure of a unit means. An error of the connection or of a lock is no error of the unit.
 fn failure(error: Error) -> Failure {
@@ -216,8 +216,8 @@ impl Writing<'_> {
                 if let Some(lineage) = self.line(*contract, lineage)? {
                     let pinned = row::by_id(open, *contract, pinned)?.map(|row| row.seq);
                     let catalog = PostgresCatalog(open);
-                    let victims = Ledger::default().beyond(&catalog, lineage.lin, *keep, pinned, usize::MAX)?;
-                    self.remove_all(&victims.iter().map(|entry| entry.seq).collect::<Vec<_>>())?;
+                    let victims = beyond(&catalog, lineage.lin, *keep, pinned)?;
+                    self.remove_all(&victims)?;
                 }
             }
             Op::Append { contract, lineage, log, records, expect } => {

@@ -24,7 +24,7 @@ use crate::codec::plan::Effort;
 use crate::error::{Code, Result};
 use crate::op::{Appended, Applied, Expect, Fork, LogEnd, Op, Subject, Unit};
 use crate::record::{ContractId, Draft, Encoded, Header, Record, Seq};
-use crate::retention::{Ledger, Prune, Pruned, Rule, plan};
+use crate::retention::{Prune, Pruned, Rule, plan};
 
 /// Selects the greatest save number of all checkpoint rows.
 const LAST_SEQ: &str = "SELECT coalesce(max(seq), 0) FROM checkpoint";
@@ -53,7 +53,7 @@ pub(super) fn transaction(
 pub(super) fn prune(connection: &mut Connection, cache: &PayloadCache, prune: &Prune) -> Result<Pruned> {
     let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
     let mut writing = Writing::begin(&transaction, cache, Effort::Full)?;
-    let mut plan = plan(&SqliteCatalog(&transaction), prune, &mut Ledger::default())?;
+    let mut plan = plan(&SqliteCatalog(&transaction), prune)?;
     if let Rule::SavedBefore(_) = prune.rule {
         // Do not remove damaged rows, because their save time may be wrong. A check reports these rows.
         let mut whole = Vec::with_capacity(plan.victims.len());

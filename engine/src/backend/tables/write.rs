@@ -13,7 +13,7 @@ use crate::codec::frame;
 use crate::error::Result;
 use crate::op::{Applied, Fork, LogEnd, Op, Subject, Unit};
 use crate::record::{ContractId, Draft, Header, Payload, Seq, Write};
-use crate::retention::{self, Ledger, Prune, Pruned};
+use crate::retention::{self, Prune, Pruned};
 
 impl<C: Contents> Tables<C> {
     /// Applies all changes of a unit, or none.
@@ -37,7 +37,7 @@ impl<C: Contents> Tables<C> {
 
     /// Removes the checkpoints that a rule selects.
     pub(crate) fn prune(&mut self, prune: &Prune) -> Result<Pruned> {
-        let plan = retention::plan(self, prune, &mut Ledger::default())?;
+        let plan = retention::plan(self, prune)?;
         let (bytes, lineages) = self.all_or_none(true, |tables| tables.remove_all(&plan.victims))?;
         Ok(plan.done(bytes, lineages))
     }
@@ -110,8 +110,8 @@ impl<C: Contents> Tables<C> {
             Op::KeepLast { contract, lineage, keep, pinned } => {
                 let Some(position) = self.positions.get(&(*contract, lineage.clone())) else { return Ok(()) };
                 let pinned = self.ids.get(&(*contract, pinned.clone())).copied();
-                let victims = Ledger::default().beyond(self, *position, *keep, pinned, usize::MAX)?;
-                self.remove_all(&victims.iter().map(|entry| entry.seq).collect::<Vec<_>>())?;
+                let victims = retention::beyond(self, *position, *keep, pinned)?;
+                self.remove_all(&victims)?;
             }
         }
         Ok(())

@@ -11,7 +11,7 @@
 
 use xxhash_rust::xxh3::xxh3_64;
 
-use super::stretch::{Common, GRAM, common_prefix, common_suffix, gram};
+use super::stretch::{Common, GRAM, gram, slot};
 
 /// The number of bytes that are hashed at each candidate. The hash finds the same text in the other payload.
 const TEXT: usize = 32;
@@ -24,7 +24,9 @@ const MOST: usize = 16;
 /// Returns the candidates. Each has a hash of the next [`TEXT`] bytes and its position.
 fn candidates(bytes: &[u8]) -> impl Iterator<Item = (u64, usize)> {
     let end = bytes.len().saturating_sub(TEXT - 1);
-    let chosen = (0..end).filter(|at| hash(gram(bytes, *at), RARITY) == 0);
+    // Fibonacci hashing: the high bits of the product depend on the whole gram.
+    let hash = |at: usize| slot(gram(bytes, at).wrapping_mul(0x9e37_79b9_7f4a_7c15), RARITY);
+    let chosen = (0..end).filter(move |at| hash(*at) == 0);
     chosen.take(bytes.len() / MOST + 1).map(|at| (xxh3_64(&bytes[at..at + TEXT]), at))
 }
 
@@ -45,20 +47,12 @@ pub(super) fn common(base: &[u8], target: &[u8]) -> Vec<Common> {
         if at < t || base_at < b || !once(entry) {
             continue;
         }
-        let before = common_suffix(&base[b..base_at], &target[t..at]);
-        let length = before + common_prefix(&base[base_at..], &target[at..]);
+        let stretch = Common::around((base, target), (base_at, at), (b, t));
         // If the stretch is shorter than `TEXT`, only the hashes agree and the bytes differ.
-        if length >= TEXT {
-            let stretch = Common { base: base_at - before, target: at - before, length };
-            (b, t) = (stretch.base + length, stretch.target + length);
+        if stretch.length >= TEXT {
+            (b, t) = stretch.end();
             found.push(stretch);
         }
     }
     found
-}
-
-fn hash(gram: u64, bits: u32) -> usize {
-    // Fibonacci hashing: the high bits of the product depend on the whole gram. `bits` is below 32, so the conversion
-    // does not fail.
-    usize::try_from(gram.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> (64 - bits)).unwrap_or(0)
 }

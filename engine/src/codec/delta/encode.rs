@@ -9,7 +9,7 @@
 
 use std::cell::RefCell;
 
-use super::step::Step;
+use super::restore::Step;
 use super::stretch::{Common, SHORTEST, common_prefix, common_suffix, key, slot};
 use super::{anchors, short};
 use crate::codec::varint;

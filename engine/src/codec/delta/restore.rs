@@ -1,8 +1,15 @@
 //! Restores a payload from a chain of deltas. The deltas are combined first, so that every byte is copied only once.
 
-use super::step::Step;
 use crate::codec::varint;
 use crate::error::{Code, Error, Result};
+
+/// One step of a delta: literal bytes, then a copy from the base. The literal bytes or the copy may be empty.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Step {
+    pub(super) literal: usize,
+    pub(super) from: usize,
+    pub(super) copy: usize,
+}
 
 /// A parsed delta, as [`super::encode()`] writes it. Parsing checks all properties that can be checked without the
 /// base.

@@ -5,7 +5,7 @@
 //! fraction of the time that the walk takes. If the stretches leave too much of the payload, the walk and the anchors
 //! search again.
 
-use super::stretch::{Common, SHORTEST, common_prefix, common_suffix, key, slot};
+use super::stretch::{Common, SHORTEST, common_prefix, key, slot};
 
 /// The length of a payload that is too long for this pass, in bytes.
 pub(super) const LONG: usize = 32 << 10;
@@ -33,11 +33,9 @@ pub(super) fn common(base: &[u8], target: &[u8]) -> Vec<Common> {
     let mut at = prefix;
     while let Some(key) = key(target, at) {
         if let Some(base_at) = index.find(key).filter(|base_at| *base_at >= b) {
-            let before = common_suffix(&base[b..base_at], &target[t..at]);
-            let length = before + common_prefix(&base[base_at..], &target[at..]);
-            if length >= WORTH {
-                let stretch = Common { base: base_at - before, target: at - before, length };
-                (b, t) = (stretch.base + length, stretch.target + length);
+            let stretch = Common::around((base, target), (base_at, at), (b, t));
+            if stretch.length >= WORTH {
+                (b, t) = stretch.end();
                 at = t;
                 found.push(stretch);
                 continue;

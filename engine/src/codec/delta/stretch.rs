@@ -51,6 +51,24 @@ pub(super) struct Common {
     pub(super) length: usize,
 }
 
+impl Common {
+    /// The stretch around the positions `base_at` and `target_at`. It begins at the positions `from` at the earliest.
+    pub(super) fn around(
+        (base, target): (&[u8], &[u8]),
+        (base_at, target_at): (usize, usize),
+        from: (usize, usize),
+    ) -> Self {
+        let before = common_suffix(&base[from.0..base_at], &target[from.1..target_at]);
+        let length = before + common_prefix(&base[base_at..], &target[target_at..]);
+        Self { base: base_at - before, target: target_at - before, length }
+    }
+
+    /// The positions after the stretch.
+    pub(super) fn end(self) -> (usize, usize) {
+        (self.base + self.length, self.target + self.length)
+    }
+}
+
 /// The number of bytes that [`gram`] reads as one number.
 pub(super) const GRAM: usize = 8;
 

@@ -190,6 +190,15 @@ pub(crate) fn part(name: &str, tag: &str, bytes: impl Into<Vec<u8>>) -> Part {
     Part { name: name.to_owned(), tag: tag.to_owned(), bytes: bytes.into().into() }
 }
 
+/// Appends a number as the stored formats encode numbers.
+pub(crate) fn leb128(out: &mut Vec<u8>, mut value: u64) {
+    while value >= 0x80 {
+        out.push(value.to_le_bytes()[0] | 0x80);
+        value >>= 7;
+    }
+    out.push(value.to_le_bytes()[0]);
+}
+
 /// Returns bytes that do not compress. Different seeds give different bytes.
 pub(crate) fn noise(seed: u64, length: usize) -> Vec<u8> {
     let mut state = seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1;

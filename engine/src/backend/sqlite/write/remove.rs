@@ -12,7 +12,7 @@ use crate::backend::sqlite::row::{self, HeaderRow};
 use crate::backend::sqlite::{listing, setting, writes};
 use crate::error::{Code, Error, Result};
 use crate::record::{ContractId, Seq, SortKey};
-use crate::retention::Ledger;
+use crate::retention::beyond;
 
 impl Writing<'_> {
     pub(super) fn remove(&mut self, contract: ContractId, id: &str) -> Result<()> {
@@ -64,8 +64,8 @@ impl Writing<'_> {
         let Some(lineage) = lineage::find(self.transaction, contract, lineage)? else { return Ok(()) };
         let pinned = row::by_id(self.transaction, contract, pinned)?.map(|row| row.seq);
         let catalog = SqliteCatalog(self.transaction);
-        let victims = Ledger::default().beyond(&catalog, lineage.lin, keep, pinned, usize::MAX)?;
-        self.remove_all(&victims.iter().map(|entry| entry.seq).collect::<Vec<_>>()).map(drop)
+        let victims = beyond(&catalog, lineage.lin, keep, pinned)?;
+        self.remove_all(&victims).map(drop)
     }
 
     /// Removes checkpoints and their pending writes. Returns the number of freed bytes, and the number of lineages

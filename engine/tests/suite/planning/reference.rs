@@ -3,15 +3,15 @@
 
 use std::collections::{HashMap, HashSet};
 
-use crate::error::Result;
-use crate::record::Seq;
-use crate::retention::{Catalog, Cursor, Entry, Prune, Rule, Stored};
+use forkpoint_engine::error::Result;
+use forkpoint_engine::record::Seq;
+use forkpoint_engine::retention::{Catalog, Cursor, Entry, Prune, Rule, Stored};
 
 #[derive(Default)]
 pub(super) struct Ledger {
-    gone: HashSet<Seq>,
+    pub(super) gone: HashSet<Seq>,
     whole: HashMap<Seq, u64>,
-    pub(super) freed: i64,
+    freed: i64,
 }
 
 impl Ledger {

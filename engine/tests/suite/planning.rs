@@ -6,12 +6,10 @@ mod reference;
 use std::cell::RefCell;
 use std::collections::BTreeMap;
 
+use forkpoint_engine::error::Result;
+use forkpoint_engine::record::{ContractId, Seq};
+use forkpoint_engine::retention::{BATCH, Catalog, Cursor, Entry, Plan, Prune, Rule, Stored, plan, preview};
 use proptest::prelude::*;
-
-use super::known::Known;
-use super::*;
-use crate::error::Result;
-use crate::record::{ContractId, Seq};
 
 /// A checkpoint of a [`FakeCatalog`].
 #[derive(Clone, Debug, Default)]
@@ -28,21 +26,38 @@ struct Row {
 /// A catalog in memory. Save numbers begin at 1. The catalog counts the questions that it answers.
 #[derive(Debug, Default)]
 struct FakeCatalog {
-    rows: Vec<Row>,
+    rows: BTreeMap<Seq, Row>,
     questions: RefCell<BTreeMap<&'static str, usize>>,
 }
 
 impl FakeCatalog {
     fn new(rows: Vec<Row>) -> Self {
-        Self { rows, ..Self::default() }
+        Self { rows: (1..).zip(rows).collect(), ..Self::default() }
     }
 
     fn rows(&self) -> impl Iterator<Item = (Seq, &Row)> {
-        (1..).zip(&self.rows)
+        self.rows.iter().map(|(seq, row)| (*seq, row))
     }
 
-    fn row(&self, seq: Seq) -> Option<&Row> {
-        self.rows.get(usize::try_from(seq - 1).ok()?)
+    fn bytes(&self) -> u64 {
+        self.rows.values().map(|row| row.bytes).sum()
+    }
+
+    /// Removes checkpoints as a backend does: a payload that loses its base is stored as a whole. Returns the number of freed
+    /// bytes.
+    fn remove(&mut self, victims: &[Seq]) -> i64 {
+        let before = self.bytes().cast_signed();
+        for victim in victims {
+            let removed = self.rows.remove(victim).unwrap();
+            let (mut chain, mut link) = (removed.bytes, removed.base);
+            while let Some(below) = link.and_then(|base| self.rows.get(&base)) {
+                (chain, link) = (chain + below.bytes, below.base);
+            }
+            for row in self.rows.values_mut().filter(|row| row.base == Some(*victim)) {
+                (row.base, row.bytes) = (None, row.bytes + chain);
+            }
+        }
+        before - self.bytes().cast_signed()
     }
 
     fn ordered(&self, lineage: i64) -> Vec<Entry> {
@@ -71,7 +86,7 @@ impl Catalog for FakeCatalog {
     }
     fn lineages_after(&self, _: Option<ContractId>, after: i64, most: usize) -> Result<Vec<i64>> {
         self.count_question("lineages_after");
-        let all: std::collections::BTreeSet<i64> = self.rows.iter().map(|row| row.lineage).collect();
+        let all: std::collections::BTreeSet<i64> = self.rows.values().map(|row| row.lineage).collect();
         Ok(all.into_iter().filter(|lineage| *lineage > after).take(most).collect())
     }
     fn counts(&self, lineages: &[i64]) -> Result<Vec<usize>> {
@@ -90,7 +105,7 @@ impl Catalog for FakeCatalog {
     }
     fn have_dependents(&self, lineages: &[i64]) -> Result<Vec<bool>> {
         self.count_question("have_dependents");
-        let depends = |of: i64| self.rows.iter().any(|row| row.lineage == of && row.depends_on.is_some());
+        let depends = |of: i64| self.rows.values().any(|row| row.lineage == of && row.depends_on.is_some());
         Ok(lineages.iter().map(|lineage| depends(*lineage)).collect())
     }
     fn dependent_on(&self, parents: &[Seq]) -> Result<Vec<(Seq, Entry)>> {
@@ -103,7 +118,7 @@ impl Catalog for FakeCatalog {
     }
     fn stored(&self, seqs: &[Seq]) -> Result<Vec<(Seq, Stored)>> {
         self.count_question("stored");
-        let of = |seq: &Seq| self.row(*seq).map(|row| (*seq, Stored { base: row.base, bytes: row.bytes }));
+        let of = |seq: &Seq| self.rows.get(seq).map(|row| (*seq, Stored { base: row.base, bytes: row.bytes }));
         Ok(seqs.iter().filter_map(of).collect())
     }
     fn deltas_of(&self, bases: &[Seq]) -> Result<Vec<(Seq, Seq, u64)>> {
@@ -113,7 +128,7 @@ impl Catalog for FakeCatalog {
     }
     fn total(&self, _: Option<ContractId>, _: u64) -> Result<Option<u64>> {
         self.count_question("total");
-        Ok(Some(self.rows.iter().map(|row| row.bytes).sum()))
+        Ok(Some(self.bytes()))
     }
 }
 
@@ -127,11 +142,18 @@ fn chain() -> FakeCatalog {
 /// Plans the removal of all checkpoints of [`chain`] that a rule selects. Returns their number, the bytes that the removal
 /// frees, and the bytes that they take, which a preview tells.
 fn bytes(rule: Rule) -> (u64, i64, i64) {
-    let mut ledger = Ledger::default();
-    let planned = plan(&chain(), &batch(rule, Cursor::default(), 500), &mut ledger).unwrap();
-    let pruned = preview(&chain(), None, &[rule]).unwrap();
+    let catalog = chain();
+    let planned = plan(&catalog, &batch(rule, Cursor::default(), 500)).unwrap();
+    let pruned = preview(&catalog, None, &[rule]).unwrap();
     assert_eq!(planned.victims.len() as u64, pruned.checkpoints);
-    (pruned.checkpoints, ledger.freed(&mut Known::new(&chain())).unwrap(), pruned.bytes)
+    // The planner counts the same bytes: a limit that follows the rule removes nothing more if these bytes fit. The newest
+    // checkpoint always stays.
+    let also = |limit| preview(&catalog, None, &[rule, Rule::MaxBytes(limit)]).unwrap().checkpoints;
+    let freed = chain().remove(&planned.victims);
+    let left = u64::try_from(chain().bytes().cast_signed() - freed).unwrap();
+    assert_eq!(also(left), pruned.checkpoints);
+    assert!(pruned.checkpoints >= 5 || also(left - 1) > pruned.checkpoints);
+    (pruned.checkpoints, freed, pruned.bytes)
 }
 
 fn batch(rule: Rule, cursor: Cursor, most: usize) -> Prune {
@@ -156,14 +178,13 @@ fn bytes_are_freed_until_they_are_enough() {
 
 #[test]
 fn a_batch_goes_on_where_the_last_one_ended() {
-    let mut ledger = Ledger::default();
-    let first = plan(&chain(), &batch(Rule::SavedBefore(1), Cursor::default(), 2), &mut ledger).unwrap();
+    let first = plan(&chain(), &batch(Rule::SavedBefore(1), Cursor::default(), 2)).unwrap();
     assert_eq!(first, Plan { victims: vec![1, 2], next: Some(Cursor { after: 2, total: None }) });
     let done = first.done(7, 0);
     assert_eq!((done.checkpoints, done.bytes), (2, 7));
-    let second = plan(&chain(), &batch(Rule::SavedBefore(1), done.next.unwrap(), 2), &mut ledger).unwrap();
+    let second = plan(&chain(), &batch(Rule::SavedBefore(1), done.next.unwrap(), 2)).unwrap();
     assert_eq!(second.victims, [3, 4]);
-    let bytes = plan(&chain(), &batch(Rule::MaxBytes(0), Cursor::default(), 2), &mut Ledger::default()).unwrap();
+    let bytes = plan(&chain(), &batch(Rule::MaxBytes(0), Cursor::default(), 2)).unwrap();
     assert_eq!(bytes.next, Some(Cursor { after: 2, total: Some(240) }));
     assert_eq!(bytes.done(-110, 0).next.unwrap().total, Some(350), "what is left, as it was measured");
 }
@@ -173,11 +194,7 @@ fn what_depends_on_a_checkpoint_goes_before_it_or_keeps_it() {
     let row = |saved_at, depends_on| Row { lineage: 1, saved_at, depends_on, ..Row::default() };
     // There are two chains of checkpoints: 1 <- 2 <- 3 <- 4 and 5 <- 6. Checkpoint 4 is too new to be removed.
     let rows = [row(0, None), row(0, Some(1)), row(0, Some(2)), row(9, Some(3)), row(0, None), row(0, Some(5))];
-    let planned = plan(
-        &FakeCatalog::new(rows.into()),
-        &batch(Rule::SavedBefore(5), Cursor::default(), 500),
-        &mut Ledger::default(),
-    );
+    let planned = plan(&FakeCatalog::new(rows.into()), &batch(Rule::SavedBefore(5), Cursor::default(), 500));
     assert_eq!(planned.unwrap().victims, [6, 5]);
 }
 
@@ -200,7 +217,7 @@ fn a_batch_asks_a_handful_of_questions() {
         for rule in [Rule::SavedBefore(1), Rule::KeepLast(length.cast_unsigned() - 1), Rule::MaxBytes(9_000)] {
             for dependent in [false, true] {
                 let catalog = chains(lineages, length, dependent);
-                let planned = plan(&catalog, &batch(rule, Cursor::default(), 500), &mut Ledger::default()).unwrap();
+                let planned = plan(&catalog, &batch(rule, Cursor::default(), 500)).unwrap();
                 let case = format!("{rule:?}, {lineages} chains, dependent: {dependent}");
                 let questions = catalog.questions();
                 assert!(questions <= 20, "{questions} questions: {case}");
@@ -220,16 +237,18 @@ fn a_batch_asks_a_handful_of_questions() {
 fn bases_below_what_goes_are_asked_for_level_by_level() {
     // One chain of 1,000 payloads. Payload 501 and all later payloads are removed. Payload 501 is built on 500 other
     // payloads.
-    let row = |seq: i64| Row { lineage: 1, base: (seq > 1).then(|| seq - 1), bytes: 10, ..Row::default() };
-    let mut catalog = FakeCatalog::new((1..=1000).map(row).collect());
-    // This payload stays, and must be stored as a whole.
-    catalog.rows.push(Row { lineage: 2, base: Some(1000), bytes: 10, saved_at: 1, ..Row::default() });
-    let after = Cursor { after: 500, total: None };
-    let mut ledger = Ledger::default();
-    plan(&catalog, &batch(Rule::SavedBefore(1), after, 500), &mut ledger).unwrap();
+    let row = |seq: i64| {
+        let (base, saved_at) = ((seq > 1).then(|| seq - 1), i64::from(seq <= 500));
+        Row { lineage: 1, base, bytes: 10, saved_at, ..Row::default() }
+    };
+    // The last payload stays, and must be stored as a whole.
+    let last = Row { lineage: 2, base: Some(1000), bytes: 10, saved_at: 1, ..Row::default() };
+    let catalog = FakeCatalog::new((1..=1000).map(row).chain([last]).collect());
+    plan(&catalog, &batch(Rule::SavedBefore(1), Cursor::default(), 500)).unwrap();
     assert!(catalog.questions() <= 4, "planning does not look up the bytes below a removed payload");
-    assert_eq!(ledger.freed(&mut Known::new(&catalog)).unwrap(), 5_000 - 10_000);
-    assert!(catalog.questions() <= 500 + 8);
+    let pruned = preview(&catalog, None, &[Rule::SavedBefore(1)]).unwrap();
+    assert_eq!((pruned.checkpoints, pruned.bytes), (500, 5_000));
+    assert!(catalog.questions() <= 500 + 12);
 }
 
 fn rows() -> impl Strategy<Value = Vec<Row>> {
@@ -270,18 +289,28 @@ proptest! {
         rows in rows(),
         rules in prop::collection::vec((rule(), prop_oneof![1..30usize, 30..80usize]), 1..4),
     ) {
-        let catalog = FakeCatalog::new(rows);
-        let (mut ledger, mut expected) = (Ledger::default(), reference::Ledger::default());
+        let mut catalog = FakeCatalog::new(rows);
+        let mut expected = reference::Ledger::default();
+        for (rule, _) in &rules {
+            let mut next = Some(Cursor::default());
+            while let Some(cursor) = next {
+                next = reference::plan(&catalog, &batch(*rule, cursor, BATCH), &mut expected).unwrap().1;
+            }
+        }
+        let together: Vec<Rule> = rules.iter().map(|(rule, _)| *rule).collect();
+        let pruned = preview(&catalog, None, &together).unwrap();
+        let bytes: u64 = expected.gone.iter().map(|seq| catalog.rows[seq].bytes).sum();
+        prop_assert_eq!((pruned.checkpoints, pruned.bytes), (expected.gone.len() as u64, bytes.cast_signed()));
         for (rule, most) in rules {
             let mut next = Some(Cursor::default());
             while let Some(cursor) = next {
                 let prune = batch(rule, cursor, most);
-                let planned = plan(&catalog, &prune, &mut ledger).unwrap();
-                let (victims, after) = reference::plan(&catalog, &prune, &mut expected).unwrap();
+                let planned = plan(&catalog, &prune).unwrap();
+                let (victims, after) =
+                    reference::plan(&catalog, &prune, &mut reference::Ledger::default()).unwrap();
                 prop_assert_eq!(&planned.victims, &victims);
                 prop_assert_eq!(planned.next, after);
-                prop_assert_eq!(ledger.freed(&mut Known::new(&catalog)).unwrap(), expected.freed);
-                next = after;
+                next = planned.done(catalog.remove(&victims), 0).next;
             }
         }
     }

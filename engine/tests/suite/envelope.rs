@@ -1,0 +1,101 @@
+//! Tests envelopes: what a row may hold for a payload, and what a damaged or foreign one gives.
+
+use crate::common::leb128;
+use forkpoint_engine::codec::delta;
+use forkpoint_engine::codec::envelope::{open, seal, seal_delta};
+use forkpoint_engine::error::Code;
+use proptest::prelude::*;
+use xxhash_rust::xxh3::xxh3_64;
+
+/// The largest length that an envelope may claim, in bytes.
+const LARGEST: usize = 1 << 30;
+
+proptest! {
+
+    #[test]
+    fn any_bytes_fail_to_open(chain in prop::collection::vec(prop::collection::vec(any::<u8>(), 0..200), 0..4)) {
+        // Random bytes practically never contain the checksum of their own content.
+        prop_assert!(open(&chain).is_err());
+    }
+}
+
+/// Returns a payload and its chain. The chain consists of two deltas and a keyframe.
+fn a_chain(first: &[u8]) -> (Vec<u8>, Vec<Vec<u8>>) {
+    let second = [first, b"second"].concat();
+    let third = [b"third", second.as_slice(), first].concat();
+    let chain = vec![
+        seal_delta(&third, &delta::encode(&[second.clone(), third.clone()].concat(), &third).unwrap()),
+        seal_delta(&[second.clone(), third.clone()].concat(), &prefix_delta(&second, &third)),
+        seal(&second),
+    ];
+    assert_eq!(open(&chain).unwrap(), third);
+    (third, chain)
+}
+
+/// A hand-made delta that copies the whole base and appends `more`. The encoder might refuse such a delta.
+fn prefix_delta(base: &[u8], more: &[u8]) -> Vec<u8> {
+    let mut out = Vec::new();
+    let numbers = [2, 0, 0, base.len() as u64, more.len() as u64, 0, 0];
+    for number in numbers {
+        leb128(&mut out, number);
+    }
+    out.extend_from_slice(more);
+    out
+}
+
+#[test]
+fn a_chain_without_its_end_is_corrupt() {
+    let (_, chain) = a_chain(&[1; 100]);
+    for wrong in [&chain[..2], &chain[..1], &chain[..0], &[chain[2].clone(), chain[2].clone()]] {
+        assert_eq!(open(wrong).unwrap_err().code(), Code::Corrupt);
+    }
+}
+
+#[test]
+fn text_shrinks_and_noise_does_not_grow() {
+    let text = "the quick brown fox ".repeat(1000);
+    assert!(seal(text.as_bytes()).len() < text.len() / 20);
+    let noise: Vec<u8> = (0..10_000u64).flat_map(|n| xxh3_64(&n.to_le_bytes()).to_le_bytes()).collect();
+    assert!(seal(&noise).len() <= noise.len() + 19);
+}
+
+#[test]
+fn a_frame_that_lies_about_its_length_is_refused() {
+    let bomb = vec![0u8; 1 << 20];
+    let body = zstd::bulk::compress(&bomb, 1).unwrap();
+    for claimed in [10, u64::MAX] {
+        let mut sealed = vec![2];
+        sealed.extend_from_slice(&xxh3_64(&bomb).to_le_bytes());
+        leb128(&mut sealed, claimed);
+        sealed.extend_from_slice(&body);
+        assert_eq!(open(&[sealed]).unwrap_err().code(), Code::Corrupt);
+    }
+}
+
+#[test]
+fn deltas_that_claim_too_much_are_refused() {
+    let keyframe = seal(b"0123456789");
+    let claiming = |raw: usize, content: usize| {
+        let mut sealed = vec![4];
+        sealed.extend_from_slice(&xxh3_64(b"").to_le_bytes());
+        leb128(&mut sealed, raw as u64);
+        leb128(&mut sealed, content as u64);
+        sealed.extend_from_slice(&zstd::bulk::compress(&[0; 4096], 1).unwrap());
+        sealed
+    };
+    for chain in [
+        vec![claiming(10, 64 << 20), keyframe.clone()],
+        vec![claiming(LARGEST, LARGEST), claiming(LARGEST, LARGEST), claiming(LARGEST, LARGEST), keyframe],
+    ] {
+        let error = open(&chain).unwrap_err();
+        assert_eq!(error.code(), Code::Corrupt);
+        assert!(error.message().contains("large"), "{error}");
+    }
+}
+
+#[test]
+fn a_later_format_is_unsupported_not_corrupt() {
+    let mut sealed = seal(b"x");
+    sealed[0] = 77;
+    assert_eq!(open(&[sealed]).unwrap_err().code(), Code::Unsupported);
+}
