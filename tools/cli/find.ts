@@ -4,7 +4,6 @@ import { ForkpointError, quote } from "../../ts/bridge/errors.js";
 import type { Context } from "./context.js";
 import { UsageError, describe } from "./errors.js";
 import { checkpointsOf, runsOf } from "./pages.js";
-import type { Which } from "../../ts/inspect/checkpoints.js";
 import type { CheckpointDetail, CheckpointInfo, RunInfo, RunRef } from "../../ts/inspect/views.js";
 import type { Inspector } from "../../ts/inspect/inspector.js";
 
@@ -94,7 +93,11 @@ function notFound(context: Context, id: string, { space, ns }: RunOptions, begun
 }
 
 /** Reads a checkpoint of a run with its values: by its id or how that begins, by its place, or the newest. */
-export async function readCheckpoint(inspector: Inspector, run: RunInfo, which: Which): Promise<CheckpointDetail> {
+export async function readCheckpoint(
+  inspector: Inspector,
+  run: RunInfo,
+  which: { id?: string | undefined; step?: number | undefined },
+): Promise<CheckpointDetail> {
   const ref = refOf(run);
   if (which.id !== undefined && which.step !== undefined) {
     throw new UsageError("give the id of a checkpoint or --step, not both");

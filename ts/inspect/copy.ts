@@ -144,11 +144,11 @@ export async function copyStore(
       return side.store;
     };
     const copying = new Copying(await open(from, "from"), await open(to, "to"), read);
-    const mark = await Mark.of(copying.from);
+    const mark = await Mark.of(copying.from, "source");
     const { runs, space, since, onConflict } = read;
     const isWhole = [runs, space, since, onConflict].every((option) => option === undefined);
     const result = isWhole ? await copying.copy(undefined, nothing) : await copying.copyRuns();
-    await mark.confirm(copying.from);
+    await mark.confirm();
     return result;
   } catch (error) {
     if (isOwnError(error)) Error.captureStackTrace(error, copyStore);
@@ -214,10 +214,15 @@ class Copying {
     const convert = to.keepsText ? (values: Stored[]) => values.map(storedAsText) : undefined;
     const copy = new Copy(from.native, to.native, convert, binaryTags, keys);
     this.#changed = false;
+    let compared: Mark | undefined;
+    let wasVerifying = false;
     for (;;) {
       signal?.throwIfAborted();
       const { done, verifying, changed, ofCheckpoints, ofRecords, ...counts } = await step(copy, [from, to]);
       this.#changed = changed;
+      // From here on nothing is written to the destination, so it has at the end of the comparison what it has now.
+      if (verifying && !wasVerifying) compared = await Mark.of(this.#to, "destination");
+      wasVerifying = verifying;
       const result: CopyResult = {
         lineages: before.lineages + counts.lineages,
         checkpoints: before.checkpoints + counts.checkpoints,
@@ -232,7 +237,10 @@ class Copying {
         ofCheckpoints: this.#ofCheckpoints ?? ofCheckpoints,
         ofRecords: before.records + ofRecords,
       });
-      if (done) return result;
+      if (done) {
+        await compared?.confirm();
+        return result;
+      }
     }
   }
 
@@ -258,30 +266,34 @@ class Copying {
  * goes back is not compared again.
  */
 class Mark {
-  readonly #newest: string;
-  readonly #after: number;
+  readonly #store: Store;
+  readonly #side: "source" | "destination";
+  readonly #newest: Row | undefined;
   readonly #stats: StoreStats;
 
-  constructor({ rows: [newest] }: FeedPage, stats: StoreStats) {
-    this.#newest = identityOf(newest);
-    this.#after = (newest?.seq ?? 1) - 1;
+  private constructor(store: Store, side: "source" | "destination", newest: Row | undefined, stats: StoreStats) {
+    this.#store = store;
+    this.#side = side;
+    this.#newest = newest;
     this.#stats = stats;
   }
 
-  static async of(store: Store): Promise<Mark> {
-    const newest = await feed(store, 0, true);
-    return new Mark(newest, await store.stats());
+  static async of(store: Store, side: "source" | "destination"): Promise<Mark> {
+    const { rows } = await feed(store, 0, true);
+    return new Mark(store, side, rows[0], await store.stats());
   }
 
-  async confirm(store: Store): Promise<void> {
-    const { rows } = await feed(store, this.#after, false);
-    const { checkpoints, records } = await store.stats();
+  /** Throws `CONFLICT` if the store went back in time. */
+  async confirm(): Promise<void> {
+    const newest = this.#newest;
+    const { rows } = await feed(this.#store, (newest?.seq ?? 1) - 1, false);
+    const { checkpoints, records } = await this.#store.stats();
     const isLess = checkpoints < this.#stats.checkpoints || records < this.#stats.records;
-    if (isLess || (this.#newest !== "" && identityOf(rows[0]) !== this.#newest)) {
+    if (isLess || (newest !== undefined && identityOf(rows[0]) !== identityOf(newest))) {
       throw new ForkpointError(
         "CONFLICT",
-        "the source of the copy changed while it was copied: an older version of it was restored, or something was " +
-          "removed from it. Copy it again to an empty store",
+        `the ${this.#side} of the copy changed while it was copied: an older version of it was restored, or something was ` +
+          `removed from it. Copy again${this.#side === "source" ? " to an empty store" : ""}`,
       );
     }
   }

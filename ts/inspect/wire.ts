@@ -1,4 +1,4 @@
-/** Declares the engine's calls that look into a store. See `src/contract/inspect.rs`. */
+/** Declares the engine's calls that look into a store. See `engine/src/contract/inspect.rs`. */
 
 import { Contract, type Exact, type Unpack, type PackedPart, type Part } from "../bridge/wire.js";
 import type { RunKey as Key } from "../bridge/native.js";

@@ -1,6 +1,6 @@
 /**
  * Declares the engine's calls for Agentium's checkpoints and for its storage driver, and the messages between a run and
- * its state machine in the engine. See `src/contract/agentium/`.
+ * its state machine in the engine. See `engine/src/contract/agentium/`.
  */
 
 import { Contract, type Unpack, type PackedPart, type Part } from "../../bridge/wire.js";

@@ -1,4 +1,4 @@
-/** Declares the engine's calls for AgentOS. See `enum Call` in `src/contract/agentos/call.rs`. */
+/** Declares the engine's calls for AgentOS. See `enum Call` in `engine/src/contract/agentos/call.rs`. */
 
 import type { Status } from "./status.js";
 import { Contract, type Unpack, type PackedPart, type Part } from "../../bridge/wire.js";

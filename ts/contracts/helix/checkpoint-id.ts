@@ -1,3 +1,5 @@
+/** Makes and parses the ids of a session's checkpoints. */
+
 import { requireId } from "../../store/ids.js";
 import { Tool } from "../../bridge/native.js";
 import { parse } from "../../bridge/wire.js";

@@ -1,4 +1,4 @@
-/** Declares the engine's calls for Helix sessions. See `src/contract/helix/call.rs`. */
+/** Declares the engine's calls for Helix sessions. See `engine/src/contract/helix/call.rs`. */
 
 import { Contract, type PackedPart, type Part } from "../../bridge/wire.js";
 

@@ -1,4 +1,4 @@
-/** Declares the engine's calls for LangGraph. See `src/contract/langgraph/`. */
+/** Declares the engine's calls for LangGraph. See `engine/src/contract/langgraph/`. */
 
 import { Contract, type Unpack, type PackedPart, type Part } from "../../bridge/wire.js";
 import type { CheckpointRef } from "./config.js";

@@ -1,4 +1,4 @@
-/** Declares the engine's calls for TinyAgents' threads. See `src/contract/tinyagents/call.rs`. */
+/** Declares the engine's calls for TinyAgents' threads. See `engine/src/contract/tinyagents/call.rs`. */
 
 import { Contract, type Unpack, type PackedPart, type Part } from "../../bridge/wire.js";
 

@@ -1,6 +1,6 @@
 /**
  * Declares the messages between a run of a graph and its state machine in the engine. See
- * `src/contract/tinyagents/graph/protocol.rs`.
+ * `engine/src/contract/tinyagents/graph/protocol.rs`.
  */
 
 /**

@@ -1,3 +1,5 @@
+//! Tests of what a URL is taken apart into.
+
 use super::*;
 
 #[test]
