@@ -87,7 +87,7 @@ interface Side {
   owned: boolean;
 }
 
-/** The options of stores that `copyStore` opens: every payload that a store can hold must fit. */
+/** The options of the stores that `copyStore` opens. The limit is the maximum, so that every stored payload fits. */
 const options = { maxPayloadBytes: 900 * 2 ** 20 };
 
 const conflicts: readonly unknown[] = ["fail", "skip", "replace"];
@@ -207,7 +207,10 @@ class Copying {
     return done;
   }
 
-  /** Copies everything, or what belongs to a run. `before` counts the runs that were copied before. */
+  /**
+   * Copies the lineages with these keys, or all lineages. `before` has the counts of the runs that were copied earlier.
+   * They are added to the result.
+   */
   async copy(keys: readonly Key[] | undefined, before: CopyResult): Promise<CopyResult> {
     const { signal, onProgress } = this.#options;
     const [from, to] = [engineOf(this.from), engineOf(this.#to)];
@@ -220,7 +223,7 @@ class Copying {
       signal?.throwIfAborted();
       const { done, verifying, changed, ofCheckpoints, ofRecords, ...counts } = await step(copy, [from, to]);
       this.#changed = changed;
-      // From here on nothing is written to the destination, so it has at the end of the comparison what it has now.
+      // The comparison writes nothing, so the destination must not change until the comparison ends.
       if (verifying && !wasVerifying) compared = await Mark.of(this.#to, "destination");
       wasVerifying = verifying;
       const result: CopyResult = {
@@ -262,8 +265,8 @@ class Copying {
 }
 
 /**
- * What a store keeps unless it goes back in time: its newest checkpoint, and how much it has. What was compared before a store
- * goes back is not compared again.
+ * Detects that a store was restored to an earlier state during a copy. Remembers the newest checkpoint and the sizes of
+ * the store. The copy fails then, because it does not compare earlier checkpoints again.
  */
 class Mark {
   readonly #store: Store;
@@ -310,13 +313,13 @@ const feed = (store: Store, after: number, newestFirst: boolean): Promise<FeedPa
     openFeed,
   );
 
-/** Makes one step. A store that is closed meanwhile waits for the end of the step. */
+/** Runs one step of the copy. `close` of either store waits until the step ends. */
 async function step(copy: Copy, engines: readonly [from: Engine, to: Engine]): Promise<Step> {
   for (const { activity } of engines) activity.begin();
   try {
     return parse(await copy.step()) as Step;
   } catch (error) {
-    // The message says which of the two stores it is.
+    // The error may be of either store. Its message names the store.
     tellFailure(error, subjectOf(engines[1].native, "copy", {}));
     throw error;
   } finally {
@@ -336,7 +339,7 @@ function sideOf(target: unknown, name: "from" | "to"): Side {
       `${name} is "memory:", which is a new store that nobody else can use: give a store from openStore()`,
     );
   }
-  // Opening the source would create it.
+  // Check that the source exists, because opening a missing file would create it.
   if (name === "from" && path !== null && !existsSync(path)) {
     throw new ForkpointError("NOT_FOUND", `there is no store at ${quote(path)}: nothing to copy`);
   }

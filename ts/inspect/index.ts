@@ -78,7 +78,7 @@ function targetOf({ backend, databasePath }: NativeStore, given: unknown): strin
   return url.href;
 }
 
-/** Opens a store. A store that is only looked at must exist. */
+/** Opens a store. A store that is opened without `write` must exist. */
 function opened(
   target: string | URL,
   { busyTimeout, write }: { busyTimeout: number | undefined; write: boolean },

@@ -56,10 +56,13 @@ function stampOf(pid: number): string {
   return `${pid}.${beginOf(pid)}.${createHash("sha256").update(machine()).digest("base64url").slice(0, 8)}`;
 }
 
-/** When a process began, in the system's ticks. On other systems than Linux, and for a process that has ended, it is empty. */
+/**
+ * Returns the start time of a process in the system's ticks. Returns "" if the process has ended, and on systems other
+ * than Linux.
+ */
 function beginOf(pid: number): string {
   try {
-    // The name of the program, in parentheses, may contain anything.
+    // Skip the program's name. It is in parentheses, and may itself contain spaces and parentheses.
     const [, fields = ""] = /^.*\) (.*)$/s.exec(readFileSync(`/proc/${pid}/stat`, "latin1")) ?? [];
     return Number(fields.split(" ")[19]).toString(36);
   } catch {

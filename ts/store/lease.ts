@@ -182,11 +182,11 @@ export class HeldLease implements Lease, Fence {
         throw error;
       }
       const { lease } = await calls.call(native, "read", { of }).catch(async (error: unknown) => {
-        // Nobody would release it.
+        // The caller does not get the lease, so release it here.
         await calls.call(native, "release", { id }).catch(() => {});
         throw error;
       });
-      // The lease may have expired and have been taken since.
+      // If the lease has expired meanwhile, another process may have taken it.
       if (lease?.id !== id) continue;
       return new HeldLease(native, of, lease, began, [leases, own]);
     }
@@ -285,7 +285,7 @@ export class HeldLease implements Lease, Fence {
     return this.#lost.signal.aborted || this.#released !== undefined;
   }
 
-  /** Reads who has the lease, and notices that it is lost. */
+  /** Reads the current holder of the lease. Marks this lease as lost if it is no longer the holder's. */
   async #look(): Promise<void> {
     const { lease } = await calls.call(this.#native, "read", { of: this.#of });
     if (lease?.id === this.#id || this.#over) return;

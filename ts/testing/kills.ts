@@ -134,8 +134,8 @@ export async function killAndResume(program: string | URL, options: KillOptions)
 }
 
 /**
- * Runs a program once without a kill. Then kills it at its first save and lets a second process end it, in a new folder;
- * then at its second save, and so on, until it ends before it could be killed.
+ * Runs a program once without a kill. Then runs it in a new folder, kills it at its first save, and starts it again to
+ * let it end. Repeats this for its second save, and so on, until the program ends before the kill.
  *
  * @param program the path or the URL of a JavaScript module. It finds its work in its store, and continues it.
  * @throws TypeError or RangeError for a wrong option. {@link KillTestError} if the program does not end as it should, or if

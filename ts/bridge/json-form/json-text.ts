@@ -52,12 +52,15 @@ interface Open {
   empty: boolean;
 }
 
-/** Writes JSON as JSON.stringify does, of plain objects, lists and what JSON has for leaves, to any depth. */
+/**
+ * Writes the same JSON as JSON.stringify, at any depth. The value consists of plain objects, lists and JSON's primitive
+ * values.
+ */
 function stringifyDeep(root: unknown): string | undefined {
   const pieces: string[] = [];
   const stack: Open[] = [];
   const within = new Set<object>();
-  /** Returns false if JSON has nothing for the value. Nothing is written then. */
+  /** Writes a value. Returns false, and writes nothing, if JSON cannot represent the value. */
   const write = (value: unknown, before: string): boolean => {
     if (typeof value !== "object" || value === null) {
       const leaf = JSON.stringify(value) as string | undefined;
@@ -115,13 +118,13 @@ export function parseJson(text: string): unknown {
   }
 }
 
-/** What may stand in a string: characters, and escapes. */
+/** The parts of a string: plain characters, and escapes. */
 const CHARACTERS = /[ !#-[\]-\uffff]+/y;
 const ESCAPE = /\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4})/y;
 const SPACE = /[ \t\n\r]*/y;
 const WORDS: Record<string, string> = { t: "true", f: "false", n: "null" };
 
-/** Goes through a text, up to the first character with which it cannot be JSON any more. */
+/** Scans a text up to the first character that is not valid JSON. */
 class Scan {
   readonly #text: string;
   at = 0;
@@ -130,9 +133,9 @@ class Scan {
     this.#text = text;
   }
 
-  /** Returns what is expected where the text is wrong. Undefined: the text is JSON. */
+  /** Returns a description of what JSON allows at the first error. Undefined: the text is JSON. */
   firstError(): string | undefined {
-    /** The brackets that close what is open. */
+    /** The closing brackets of all open objects and lists. */
     const closing: Array<"]" | "}"> = [];
     let expected: "value" | "first item" | "first key" | "key" | "more" = "value";
     for (;;) {
@@ -200,7 +203,7 @@ class Scan {
       : "a closing quote, or an escape such as \\n instead of a control character";
   }
 
-  /** Goes past what a sticky expression matches. Returns false if it does not match here. */
+  /** Moves past the match of a sticky expression. Returns false if the expression does not match here. */
   #take(expression: RegExp): boolean {
     expression.lastIndex = this.at;
     const isThere = expression.test(this.#text);
