@@ -43,7 +43,7 @@ export class Chunk {
 
   /**
    * Hands the memory to the engine, which keeps it until `release`. Returns its number. Returns undefined after
-   * `release`, because `release` is called only once.
+   * `release`, because no later `release` would free the memory.
    */
   keptBy(keeper: ChunkKeeper): number | undefined {
     if (this.#isReleased) return undefined;

@@ -14,7 +14,7 @@ import type { Page, RunInfo, Space, Status } from "./views.js";
 /** Which runs to list, and how. */
 export interface RunQuery {
   space?: Space | undefined;
-  /** Only runs whose group begins so. */
+  /** Only runs whose group begins with this text. */
   group?: string | undefined;
   /** Only runs whose id contains this text. */
   match?: string | undefined;

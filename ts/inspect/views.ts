@@ -26,8 +26,9 @@ export interface CheckpointRef extends RunRef {
 }
 
 /**
- * What the newest checkpoint of a run says of it. `"waiting"`: a human has to answer. `"failed"`: a node has failed.
- * `"unfinished"`: nodes are left to run. `"finished"`: none is left. `"unknown"`: the checkpoint does not say it.
+ * The status of a run, read from its newest checkpoint. `"waiting"`: a human has to answer. `"failed"`: a node has
+ * failed. `"unfinished"`: nodes are left to run. `"finished"`: no node is left to run. `"unknown"`: the checkpoint does
+ * not contain the status.
  */
 export type Status = "waiting" | "failed" | "unfinished" | "finished" | "unknown";
 
@@ -56,7 +57,7 @@ export interface RunInfo extends RunRef {
   forkedFrom: CheckpointRef | null;
   /** Null if it was not asked for. */
   status: Status | null;
-  /** What the status was read from, in a few words. Null if there is nothing to say. */
+  /** The reason for the status, in a few words. Null if there is none. */
   statusWhy: string | null;
   /** The size of all of its checkpoints. Null if it was not asked for. */
   bytes: Size | null;
@@ -88,8 +89,8 @@ export interface CheckpointInfo extends CheckpointRef {
   /** How many stored differences a read puts together. 0: it is stored whole. */
   chain: number;
   /**
-   * What the contract keeps beside the state: AgentOS' `stateSize` and `hasMemorySnapshot`, Agentium's `stepIndex`,
-   * LangGraph's metadata, and so on.
+   * The metadata that the contract stores beside the state: AgentOS' `stateSize` and `hasMemorySnapshot`, Agentium's
+   * `stepIndex`, LangGraph's metadata, and so on.
    */
   meta: Record<string, unknown>;
 }
@@ -100,7 +101,7 @@ export interface PartInfo {
   /** The name of the serializer that wrote it. */
   tag: string;
   bytes: number;
-  /** False if nobody here knows the serializer. */
+  /** False if the part cannot be read, for example because its serializer is missing. */
   readable: boolean;
 }
 
@@ -119,10 +120,11 @@ export interface WriteInfo {
 /**
  * A checkpoint with its values.
  *
- * Values are in a JSON form. What JSON lacks is an object with the key `$type`, for example
- * `{ "$type": "Date", "value": "2026-01-01T00:00:00.000Z" }`. The types are `Date`, `BigInt`, `Map`, `Set`, `Bytes`,
- * `RegExp`, `Error`, `Number`, `Undefined`, `Hole`, `Ref`, `Object`, `Opaque`, `Boxed` (an object such as
- * `new Number(1)`) and `Array` (a list with named properties or many holes). {@link fromJsonForm} is the way back.
+ * Values are in a JSON form. A value that JSON cannot represent is an object with the key `$type`, for example `{
+ * "$type": "Date", "value": "2026-01-01T00:00:00.000Z" }`. The types are `Date`, `BigInt`, `Map`, `Set`, `Bytes`,
+ * `RegExp`, `Error`, `Number`, `Undefined`, `Hole`, `Ref`, `Object`, `Opaque`, `Boxed` (an object such as `new
+ * Number(1)`) and `Array` (a list with named properties or many holes). {@link fromJsonForm} converts the form back to
+ * the value.
  */
 export interface CheckpointDetail {
   checkpoint: CheckpointInfo;
@@ -154,11 +156,11 @@ export interface Change {
 /** A page of a listing. */
 export interface Page<T> {
   items: T[];
-  /** What the next page begins with. Null: this is the last page. */
+  /** Pass this cursor to the next call. Null: this is the last page. */
   cursor: string | null;
 }
 
-/** What a store is. */
+/** Describes a store. */
 export interface StoreInfo {
   /** The version of forkpoint. */
   version: string;
@@ -179,7 +181,7 @@ export interface InspectedStats extends Omit<StoreStats, "largest" | "keptBytes"
   largest: Array<LineageStats & { space: Space; run: string; ns: string | null }>;
   /** The size of the log of a SQLite database in bytes. Null if there is none. */
   walBytes: number | null;
-  /** The room in the file that nothing uses, in bytes. Null if that is not known. */
+  /** The unused space in the file, in bytes. Null if it is unknown. */
   freeBytes: number | null;
 }
 

@@ -285,7 +285,7 @@ export class HeldLease implements Lease, Fence {
     return this.#lost.signal.aborted || this.#released !== undefined;
   }
 
-  /** Reads the current holder of the lease. Marks this lease as lost if it is no longer the holder's. */
+  /** Reads the run's current lease. If it is not this one, this one is marked as lost. */
   async #look(): Promise<void> {
     const { lease } = await calls.call(this.#native, "read", { of: this.#of });
     if (lease?.id === this.#id || this.#over) return;

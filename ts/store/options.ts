@@ -151,10 +151,7 @@ export function oneOf<T extends string>(...words: T[]): OptionParser<T> {
   };
 }
 
-/**
- * Formats a wrong value for a message. Quotes a string in full, so use this only for options that take one of a few
- * words.
- */
+/** Formats a wrong value for a message. Quotes a string, so use this only for options that take one of a few words. */
 export function shown(value: unknown): string {
   return typeof value === "string" ? quote(value) : show(value);
 }

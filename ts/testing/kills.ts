@@ -134,8 +134,9 @@ export async function killAndResume(program: string | URL, options: KillOptions)
 }
 
 /**
- * Runs a program once without a kill. Then runs it in a new folder, kills it at its first save, and starts it again to
- * let it end. Repeats this for its second save, and so on, until the program ends before the kill.
+ * Runs a program once without a kill. Then runs it in a new folder, kills it at the first call of the methods `on`, and
+ * starts it again to let it end. Repeats this for the second call, and so on, until the program ends before the kill.
+ * Without `on`, each kill follows a printed line.
  *
  * @param program the path or the URL of a JavaScript module. It finds its work in its store, and continues it.
  * @throws TypeError or RangeError for a wrong option. {@link KillTestError} if the program does not end as it should, or if

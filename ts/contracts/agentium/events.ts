@@ -1,4 +1,4 @@
-/** Tells the user's listeners what happens in a run. */
+/** Calls the user's listeners at the events of a run. */
 
 import { EventEmitter } from "node:events";
 import type { WorkflowRunOutput } from "./contract.js";
@@ -72,9 +72,12 @@ export interface WorkflowEvents<TState> {
 export interface EventBusEvents {
   /** `agentName` is `"workflow:<name>"`. `input` is the initial state as JSON. */
   "run.start": { runId: string; agentName: string; input: string };
-  /** A skipped step is `"done"`. A retry is not told. */
+  /** A skipped step is `"done"`. A retry emits no event. */
   "workflow.step": { runId: string; stepName: string; status: "start" | "done" | "error" };
-  /** `text` is the final state as JSON. A workflow knows no tool calls and no usage: the list is empty, the numbers 0. */
+  /**
+   * `text` is the final state as JSON. A workflow does not record tool calls and usage: the list is empty, and the
+   * numbers are 0.
+   */
   "run.complete": {
     runId: string;
     output: {

@@ -157,7 +157,7 @@ export async function recover(
   const maker = makers.get(handle);
   const identity = maker?.program === undefined ? shape.identity : { program: maker.program };
   maker?.learn(shape.id, identity);
-  // The name of a graph is in its id.
+  // Without the option `program`, the name in a graph's id identifies the program.
   const ofGraph = (graphId: string) => (maker?.program === undefined ? programOf(graphId) : {});
 
   async function* candidates(): AsyncGenerator<string> {
@@ -171,7 +171,7 @@ export async function recover(
         if (Date.now() - latest.timestamp > (own.maxAgeMs ?? Infinity)) continue;
         // The status of a parallel graph is exact only together with the graph.
         const finished = status === "finished" && !isParallel;
-        // Nobody knows whether the program has resumed this fork: AgentOS stores nothing when a resumed run ends.
+        // The program may have resumed this fork already: AgentOS stores nothing when a resumed run ends.
         const untouchedFork = forkedFrom !== null && checkpoints === 1 && decodeMark(mark).branch !== true;
         if (finished || untouchedFork || !shape.compiledAs(latest.graphId)) continue;
         yield latest.runId;

@@ -17,8 +17,8 @@ export interface Compared {
 }
 
 /**
- * Messages that a session is known to begin with, as long as it has this version and this checkpoint. Kept messages are
- * known by the place of their bytes, and others by a digest.
+ * The first messages of a session at its last comparison. They are valid as long as the session has this version and
+ * this checkpoint. Messages with kept bytes are identified by the place of their bytes, and other messages by a digest.
  */
 interface Known {
   version: number;

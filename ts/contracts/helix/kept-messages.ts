@@ -23,7 +23,7 @@ const lists = new Map(
         const { bytes } = format.serialize(message, "message");
         return bytes instanceof Uint8Array ? bytes : bytes.whole;
       } catch {
-        // The message cannot be stored. Serialising it again tells its place.
+        // The message cannot be stored. The caller serialises it again, and that error names the path.
         return undefined;
       }
     };

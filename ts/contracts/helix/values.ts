@@ -86,13 +86,13 @@ export function fieldsOf(value: unknown, path: string): Record<string, unknown> 
  */
 type Place = null | { shared: number } | Packed;
 
-/** What the part `layout` says. */
+/** The contents of the part `layout`. */
 export interface Layout {
   customState: boolean;
   messages: Place;
 }
 
-/** A state as parts, before it is known where its messages are. */
+/** The parts of a state, before it is decided where its messages are stored. */
 export interface EncodedState {
   agentType: string | undefined;
   status: string | undefined;

@@ -167,7 +167,7 @@ async function* candidates(saver: ForkpointSaver, maxAgeMs: number): AsyncGenera
   while (cursor !== null) {
     const page = await saver.listThreads({ limit: 1_000, cursor, withStatus: false });
     for (const { threadId, updatedAt } of page.threads) {
-      // The threads after this one were active even earlier.
+      // The list is sorted by activity, so all later threads are too old as well.
       if (Date.now() - updatedAt > maxAgeMs) return;
       yield threadId;
     }
@@ -241,8 +241,8 @@ class Recovery {
   }
 
   /**
-   * A graph that stopped at a breakpoint looks like one that crashed. The checkpoint tells the nodes that come next, and
-   * not those that came before.
+   * A graph that stopped at a breakpoint looks like one that crashed. The checkpoint contains the next nodes, but not
+   * the previous ones.
    */
   #mayBeAtBreakpoint(next: string[]): boolean {
     const { interruptBefore, interruptAfter } = { ...this.#parts.graph, ...definedOf(this.#parts.options.config) };

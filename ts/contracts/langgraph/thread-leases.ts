@@ -22,7 +22,7 @@ interface Held {
   stops: boolean;
 }
 
-/** A write to a checkpoint of a thread, and what it says about the run. */
+/** A write to a checkpoint of a thread. The flags show whether it may end the run. */
 interface ThreadWrite {
   threadId: string;
   id: string;
@@ -137,7 +137,10 @@ export class ThreadLeases {
     await (await held.lease).release().catch(() => {});
   }
 
-  /** Releases the lease if no write comes. A lost lease stays, so that the writes of its run are refused. */
+  /**
+   * Releases the lease if no write follows within `ttlMs`. A lost lease is not removed, so that later writes of its run
+   * are refused.
+   */
   #releaseIfIdle(threadId: string, held: Held): void {
     if (!held.own) return;
     clearTimeout(held.idle);

@@ -105,7 +105,7 @@ export async function find(
     for (;;) {
       const place = await tinyagents.call(native, "locate", { threadId, id });
       const found = place && (await find(engine, threadId, place.namespace, place.id));
-      // What was located may be removed before it is read. Then another checkpoint is the last one.
+      // The checkpoint may be removed between the two calls. Then locate the last checkpoint again.
       if (place === null || found !== null) return found;
     }
   }

@@ -1,4 +1,4 @@
-/** What a run is started with, and what it makes states with. */
+/** The options of a run, and the functions that make its states. */
 
 import { show, typeError } from "../../../bridge/errors.js";
 import type { HeldLease } from "../../../store/lease.js";
