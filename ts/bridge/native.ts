@@ -322,7 +322,7 @@ export class Backup {
     this.#native = throwing(() => new binding.NativeBackup(of.handle, to, overwrite));
   }
 
-  /** Makes the backup, on Node's thread pool. The response says what was made. */
+  /** Makes the backup, on Node's thread pool. The response describes the backup. */
   async run(): Promise<Response> {
     return responseOf(await this.#native.run());
   }

@@ -1,4 +1,4 @@
-/** Counts what was saved in each of the last hours. */
+/** Counts the checkpoints that were saved in each of the last hours. */
 
 import { readRecord, whole } from "../store/options.js";
 import type { Context } from "./context.js";

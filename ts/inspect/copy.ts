@@ -28,8 +28,9 @@ export interface CopyOptions {
   /** Copies only runs that were active at this time or later, in ms since the epoch. The destination may have other runs. */
   since?: number;
   /**
-   * What to do with a run that the destination has with another content. `"fail"` rejects with `CONFLICT`. `"skip"` leaves the
-   * run as it is, and goes on. `"replace"` removes it, and copies it. The destination may have other runs. Default: `"fail"`.
+   * What happens to a run that exists in the destination with different content. `"fail"` rejects with `CONFLICT`.
+   * `"skip"` leaves the run as it is, and goes on. `"replace"` removes it, and copies it. The destination may have
+   * other runs. Default: `"fail"`.
    */
   onConflict?: "fail" | "skip" | "replace";
   /**

@@ -89,7 +89,7 @@ function forkMetadata(context: Context, { row }: Plan): Record<string, unknown> 
   return { source: "fork", step: step + 1, parents };
 }
 
-/** Returns the channels of the fork, and the rest with the new versions of those that were edited. */
+/** Returns the channels of the fork, and the rest with the new versions of the edited channels. */
 function edit({ context, row, found, edit: change }: Plan): { parts: Part[]; rest: Rest } {
   const restStored = found.parts.find(({ name }) => channelOf(name) === undefined);
   const read = restStored && readValue(context, restStored);

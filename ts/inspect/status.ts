@@ -82,7 +82,7 @@ async function ofLanggraph(context: Context, { run, ns }: Row): Promise<StatusIn
   return { status, why: null };
 }
 
-/** Returns the nodes that run next after a checkpoint of LangGraph. Null: the checkpoint does not say it. */
+/** Returns the nodes that run next after a checkpoint of LangGraph. Null: the checkpoint does not contain them. */
 export async function langgraphNextOf(context: Context, row: Row): Promise<string[] | null> {
   const { run: threadId, ns, id } = row;
   const fields = { threadId, namespace: ns ?? "", id };
@@ -126,7 +126,7 @@ function openTasks(writes: readonly FoundWrite[]): [waiting: number, failed: num
   return [asks.length, open.filter((of) => of.has(ERROR) && !of.has(INTERRUPT)).length];
 }
 
-/** Returns the nodes that run next after a checkpoint of TinyAgents. Null: the checkpoint does not say it. */
+/** Returns the nodes that run next after a checkpoint of TinyAgents. Null: the checkpoint does not contain them. */
 export function tinyAgentsNextOf(context: Context, { metadata }: Row): string[] | null {
   const { value, readable } = metadata === null ? { value: null, readable: false } : readValue(context, metadata);
   const next: unknown = readable ? (value as { nextNodes?: unknown } | null)?.nextNodes : undefined;

@@ -1,4 +1,4 @@
-/** Verifies a store, and looks at the place of its database. */
+/** Verifies a store, and checks the location of its database. */
 
 import { lstat } from "node:fs/promises";
 import { check } from "../store/check.js";
@@ -41,7 +41,7 @@ function isAbout({ ref }: Finding, runs: readonly Key[]): boolean {
   });
 }
 
-/** Looks at the pages and the place of a database. */
+/** Checks the pages and the location of a database. */
 async function glance({ engine }: Context): Promise<VerifyReport> {
   const { native } = engine;
   const { checked, findings } = await storeCalls.call(native, "quickCheck", {});

@@ -61,7 +61,7 @@ export interface RunInfo extends RunRef {
   statusWhy: string | null;
   /** The size of all of its checkpoints. Null if it was not asked for. */
   bytes: Size | null;
-  /** Who holds the lease of the run, and until when (ms since the epoch). Null: nobody. */
+  /** The holder of the run's lease and its expiry time (ms since the epoch). Null: there is no lease. */
   lease: { holder: string; until: number } | null;
 }
 
@@ -133,7 +133,7 @@ export interface CheckpointDetail {
   /** All other fields of the checkpoint. Null if there are none. */
   rest: unknown;
   writes: WriteInfo[];
-  /** The nodes that run next. Null if the checkpoint does not say it. */
+  /** The nodes that run next. Null if the checkpoint does not contain them. */
   next: string[] | null;
   parts: PartInfo[];
 }

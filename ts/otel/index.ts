@@ -72,7 +72,7 @@ function following<P, T>(current: () => P, make: (provider: P) => T): () => T {
 class Recorder {
   readonly tracerProvider: TracerProvider | undefined;
   readonly meterProvider: MeterProvider | undefined;
-  /** How many calls of `instrument` have asked for this recorder. */
+  /** The number of `instrument` calls that use this recorder. */
   users = 0;
   readonly #tracer;
   readonly #metrics;

@@ -1,4 +1,4 @@
-/** The store behind the object of a contract: its own, or one that others use too. */
+/** The handle through which a contract's object uses its store. The object may own the store or share it. */
 
 import { Activity, type Held } from "./backlog.js";
 import { tellFailure, tellRefusal } from "../bridge/channels.js";
@@ -53,7 +53,7 @@ export class StoreHandle {
 
   /** Returns the target itself if it is a handle, and otherwise a handle to the target. */
   static of(target: unknown, options: StoreOptions | undefined, contract: { readonly name: string }): StoreHandle {
-    // A private name is looked up without the traps of a proxy.
+    // Testing for a private name does not call the traps of a proxy.
     const isHandle = typeof target === "object" && target !== null && #contract in target;
     return isHandle ? target : new StoreHandle(target, options, contract);
   }

@@ -2,7 +2,7 @@
  * Leases of runs: one process at a time works on a run. See `src/contract/lease.rs`.
  *
  * The store's clock decides whether a lease has expired. A holder measures the time since its last renewal with the
- * monotonic clock, which nobody sets.
+ * monotonic clock, which cannot be set.
  */
 
 import { randomUUID } from "node:crypto";
@@ -26,8 +26,8 @@ export interface LeaseOptions {
 }
 
 /**
- * The right to work on a run. Nobody else has the run's lease until it is released or lost. It is renewed in the
- * background.
+ * The right to work on a run. A run has at most one lease, which lasts until it is released or lost. It is renewed in
+ * the background.
  * @example
  * ```ts
  * await using lease = await store.lease({ space: "agentos", run: "run-1" });
@@ -192,7 +192,7 @@ export class HeldLease implements Lease, Fence {
     }
   }
 
-  /** Returns true for a lease. A private name is looked up without the traps of a proxy. */
+  /** Returns true for a lease. Testing for a private name does not call the traps of a proxy. */
   static is(value: unknown): value is HeldLease {
     return typeof value === "object" && value !== null && #id in value;
   }
@@ -205,7 +205,10 @@ export class HeldLease implements Lease, Fence {
     return this.#lost.signal;
   }
 
-  /** True if the lease is lost. A process that slept for `ttlMs` has lost it, even if nobody has taken it. */
+  /**
+   * True if the lease is lost. A process that slept for `ttlMs` has lost its lease, even if no other process has taken
+   * it.
+   */
   get lost(): boolean {
     if (!this.#lost.signal.aborted && this.#age >= this.#ttlMs) this.#lose("it expired while this process slept", null);
     return this.#lost.signal.aborted;
@@ -315,7 +318,7 @@ export class HeldLease implements Lease, Fence {
   }
 }
 
-/** Takes the lease of a run. Rejects with `CONFLICT` if somebody else holds it. `own` lists the leases of the caller. */
+/** Takes the lease of a run. Rejects with `CONFLICT` if another holder has it. `own` lists the leases of the caller. */
 export async function takeLease(
   engine: Leasing,
   of: RunKey,

@@ -223,7 +223,7 @@ export function readRecord<P extends Record<string, OptionParser<unknown>>>(
   return read as Parsed<P>;
 }
 
-/** Throws for a key that is not one of the names. `where` says in the message whose key it is. */
+/** Throws for a key that is not one of the names. `where` names the options object in the message. */
 export function refuseUnknown(given: object, names: string[], where = ""): void {
   const key = Object.keys(given).find((each) => !names.includes(each));
   if (key === undefined) return;

@@ -68,7 +68,7 @@ export class FormReader {
   readonly #follow: (steps: readonly Step[]) => unknown;
   readonly #keepsOpaque: boolean;
   readonly #forms: Map<unknown, object> | undefined;
-  /** The values of forms. A form that stands at two places is one value. */
+  /** The values of forms. A form that occurs at two places becomes one value. */
   readonly #values = new Map<object, unknown>();
   readonly #tasks: Task[] = [];
 

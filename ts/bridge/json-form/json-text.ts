@@ -1,4 +1,7 @@
-/** JSON text that a terminal can show, and errors that say where a text is no JSON. Needs no module of Node. */
+/**
+ * Writes JSON text that is safe to print in a terminal. Parses JSON, and names the place of an error. Needs no module
+ * of Node.
+ */
 
 import { ForkpointError, show, typeError } from "../forkpoint-error.js";
 
@@ -21,7 +24,7 @@ export function safeText(text: string): string {
  * @example safeJson({ text: "\u001b[31m" }); // '{"text":"\\u001b[31m"}'
  */
 export function safeJson(value: unknown): string {
-  // Such characters stand only within the quotes of JSON, where an escape means the same.
+  // Such characters occur only in the strings of JSON, where an escape has the same meaning.
   return safeText(stringify(value));
 }
 

@@ -119,7 +119,7 @@ class FormWriter {
   #list(list: unknown[], place: Place | null): unknown {
     const keys = Object.keys(list);
     const { length } = list;
-    // The indexes come first among the keys, in order. So the last key tells whether each one is an index.
+    // Indexes precede all other keys, in order. So if the last key is the last index, all keys are indexes.
     if (keys.length === length && (length === 0 || keys[length - 1] === String(length - 1))) {
       return this.#items(list, place);
     }

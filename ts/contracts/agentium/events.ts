@@ -120,8 +120,8 @@ const MAX_LISTENERS = 200;
 let listens: (bus: EventBus, event: string) => boolean;
 
 /**
- * The framework's event bus. Several workflows may share one. It can carry other events too, such as those of the user's
- * own. {@link Workflow.events} tells more than the bus: retries, stored checkpoints, and durations.
+ * The framework's event bus. Several workflows may share one. It can carry other events too, such as those of the
+ * user's own. {@link Workflow.events} has more than the bus: retries, stored checkpoints, and durations.
  * @example
  * ```ts
  * const eventBus = new EventBus();
@@ -194,7 +194,7 @@ export class EventBus {
 /** Emits an event of a run in the shape that the framework gives it. Events that the framework lacks are left out. */
 export function forward(bus: Pick<EventBus, "emit">, event: WorkflowEvent<any>, initialState: unknown): void {
   const { type } = event;
-  // The text of a state takes time to make, so it is made only if somebody may read it.
+  // Making the text of a state takes time, so stop here if no listener would read it.
   if (bus instanceof EventBus && !listens(bus, type)) return;
   const data = frameworkEvent(event, initialState);
   if (data !== undefined) uncaught(() => void bus.emit(type, data));

@@ -32,7 +32,7 @@ type Node = Compiled["nodes"][number];
 const START = "__START__";
 export const END = "__END__";
 
-/** Where a run stands. `nodes` are the human nodes without an answer, or the nodes that failed. */
+/** The state of a run. `nodes` are the human nodes without an answer, or the nodes that failed. */
 export type Position =
   | { status: "other graph"; node: string }
   | { status: "waiting" | "failed"; nodes: string[] }

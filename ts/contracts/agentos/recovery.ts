@@ -53,8 +53,8 @@ export interface AgentosRecoverOptions extends RecoverOptions<RecoveredRun> {
    * Returns the answer of a human node, which becomes the output of the node. AgentOS' own answers have the form
    * `{ approved: boolean }`. If the function returns undefined, or is missing, the run keeps waiting.
    *
-   * The answer is stored as a checkpoint of the run before the run goes on. So it is used once, and is not asked for
-   * again after a crash.
+   * The answer is stored as a checkpoint of the run before the run goes on. So the answer is used once, and `onWaiting`
+   * is not called again after a crash.
    */
   onWaiting?: (node: WaitingNode) => unknown;
   /**
@@ -69,7 +69,7 @@ export interface AgentosRecoverOptions extends RecoverOptions<RecoveredRun> {
   runs?: readonly string[];
   /**
    * A run keeps waiting if runs were forked from the checkpoint at which it waits, because a fork may hold the answer.
-   * If true, `onWaiting` is asked for such a run too. Default: false.
+   * If true, `onWaiting` is called for such a run too. Default: false.
    */
   askForked?: boolean;
   /**
@@ -256,7 +256,10 @@ class Continuation {
     throw new ForkpointError("NOT_FOUND", `run ${quote(runId)} was removed meanwhile`);
   }
 
-  /** Asks for the answers of the human nodes, and stores them. Returns what is left if an answer is missing. */
+  /**
+   * Calls `onWaiting` for the answers of the human nodes, and stores them. Returns the outcome `"waiting"` if an answer
+   * is missing.
+   */
   async #answer(
     checkpoint: Checkpoint,
     nodes: string[],

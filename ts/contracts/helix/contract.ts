@@ -108,7 +108,10 @@ export type CustomStateChanges =
 
 /** The result of a merge. */
 export interface MergeResult {
-  /** Says which arrays could not be appended, because the stored value is not an array. Those replaced the value. */
+  /**
+   * Names the arrays that could not be appended, because the stored value is not an array. These arrays replaced the
+   * value.
+   */
   warnings: string[];
 }
 

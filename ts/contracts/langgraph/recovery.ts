@@ -218,7 +218,7 @@ class Recovery {
     }
   }
 
-  /** Returns where a thread stands. Returns undefined if nothing is left to do, or if the checkpoint does not say it. */
+  /** Returns the state of a thread. Returns undefined if nothing is left to do, or if the status is unknown. */
   async #position(threadId: string): Promise<Position | undefined> {
     const found = await this.#parts.handle.run(({ native }) =>
       standing({ native, serde: this.#parts.saver.serde }, threadId),

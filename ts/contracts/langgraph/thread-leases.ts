@@ -1,7 +1,8 @@
 /**
- * The leases of a saver's threads. LangGraph does not tell a saver when a run begins and ends. A run begins when LangGraph
- * reads the thread, and at the latest with its first write. It ends when the newest checkpoint says so (see `hasStopped`).
- * A run that writes nothing for `ttlMs` counts as ended too, because nobody tells the saver that a run was abandoned.
+ * The leases of a saver's threads. LangGraph does not notify a saver when a run begins and ends. A run begins when
+ * LangGraph reads the thread, and at the latest with its first write. It ends when the newest checkpoint says so (see
+ * `hasStopped`). A run that writes nothing for `ttlMs` counts as ended too, because LangGraph does not report an
+ * abandoned run.
  */
 
 import type { Config } from "@langchain/langgraph-checkpoint";

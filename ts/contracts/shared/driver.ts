@@ -91,7 +91,7 @@ export class Driver<Event extends { event: string }, Command, Result> {
     this.#timers.add(timer);
   }
 
-  /** Ends all waits, and tells the user's functions to stop. */
+  /** Ends all waits, and aborts the signal of the user's functions. */
   cancel(): void {
     this.#endWaits();
     this.#cancelled.abort(this.#signal?.aborted ? this.#signal.reason : undefined);

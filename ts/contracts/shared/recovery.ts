@@ -13,13 +13,13 @@ import type { RunKey } from "../../bridge/native.js";
 import { noLeases } from "./run-lease.js";
 
 /**
- * The status of a run, as its newest checkpoint tells it. A store cannot know whether a process works on the run.
+ * The status of a run, read from its newest checkpoint. A store cannot know whether a process works on the run.
  *
  * - `"waiting"`: a human's answer is missing.
  * - `"failed"`: a node has failed.
  * - `"unfinished"`: nodes are left to run. The run has crashed, or a process works on it.
  * - `"finished"`: no node is left to run.
- * - `"unknown"`: the checkpoint does not tell it.
+ * - `"unknown"`: the checkpoint does not contain the status.
  */
 export type RunStatus = "waiting" | "failed" | "unfinished" | "finished" | "unknown";
 
@@ -89,7 +89,7 @@ export type UnrecoveredRun =
       why: "other program" | "unknown origin" | "branch" | "at work";
       /** The name of the program that made the run. Null if the store does not know it. */
       program: string | null;
-      /** Says what to do. */
+      /** A sentence for people: what they can do about it. */
       message: string;
     };
 
@@ -97,7 +97,7 @@ export type UnrecoveredRun =
 export interface RecoverReport<R> {
   /** The runs that needed recovery, in the order in which their recovery ended. */
   runs: R[];
-  /** How many runs were looked at. Runs that the store knows to be finished are not counted. */
+  /** How many runs were examined. Runs that the store knows to be finished are not counted. */
   checked: number;
 }
 
@@ -233,13 +233,13 @@ export async function underLease<R>(
   }
 }
 
-/** A run that has something left to do, as its newest checkpoint says it. */
+/** An unfinished run, as its newest checkpoint describes it. */
 export interface Candidate {
   /** The id of the newest checkpoint. */
   newest: string;
   /** The time of the newest checkpoint, in ms since the epoch. */
   at: number;
-  /** What the newest checkpoint says about its maker. */
+  /** The mark of the newest checkpoint. */
   mark: Mark;
   /** A node that runs next and that the graph lacks. */
   missing: string | undefined;
@@ -260,7 +260,7 @@ export interface Framework<T> {
   named: readonly string[] | undefined;
   /** Lists the runs that may need recovery, if the caller has named none. */
   candidates(): AsyncIterable<string>;
-  /** Reads where a run stands. Resolves to undefined if nothing is left to do. */
+  /** Reads the state of a run. Resolves to undefined if nothing is left to do. */
   look(run: string): Promise<Candidate | undefined>;
   /** Continues a run. The writes must carry the lease. */
   work(run: string, lease: HeldLease): Promise<T>;

@@ -72,7 +72,7 @@ export function joinWrites(inside: readonly PendingWrite[], ledger: readonly Pen
   return [...joined.values()];
 }
 
-/** Returns the tasks of a checkpoint, with what its writes tell about them. */
+/** Returns the tasks of a checkpoint, each with the record that the writes contain. */
 export function activationsOf(
   checkpoint: ThreadCheckpoint<unknown>,
   writes: readonly PendingWrite[],
