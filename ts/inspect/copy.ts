@@ -38,7 +38,7 @@ export interface CopyOptions {
    * next call continues after it.
    */
   signal?: AbortSignal;
-  /** Is called after each page, with what was done so far. */
+  /** Is called after each page, with the progress. */
   onProgress?: (progress: CopyProgress) => void;
 }
 
@@ -107,10 +107,10 @@ const copyOptions: { [K in keyof Required<CopyOptions>]: OptionParser<unknown> }
  * Copies everything from one store to another one, of any kind: a database, a folder of text files, a store in memory. Or
  * copies some runs. Then reads both stores and compares them.
  *
- * The copy has all checkpoints, pending writes, logs, sessions and stored values, in the same order. Leases are left out.
- * A copy that was interrupted, even by a kill, is continued by the next call with the same stores. A copy that has ended gets
- * what is new in `from`. `from` is only read.
- * No program should write to either store during the copy.
+ * The copy has all checkpoints, pending writes, logs, sessions and stored values, in the same order. Leases are left
+ * out. A copy that was interrupted, even by a kill, is continued by the next call with the same stores. A later call
+ * with the same stores adds the new data of `from`. `from` is only read. No program should write to either store during
+ * the copy.
  *
  * @param from the store to copy: a target as for {@link openStore}, or an open store.
  * @param to an empty store, or one with a copy of the same source. It may have other runs if `runs`, `space`, `since` or

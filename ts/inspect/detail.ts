@@ -127,7 +127,7 @@ function langgraph(parts: Parts, _: Row, found: FoundCheckpoint): [unknown, unkn
   return [Object.fromEntries(state), rest];
 }
 
-/** A list holds the state, because a state may be anything. */
+/** The state is stored in a list, because a state may be any value. */
 function tinyagents(parts: Parts, _: Row, found: FoundCheckpoint): [unknown, unknown] {
   const blanks = [
     "threadId",

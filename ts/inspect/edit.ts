@@ -46,7 +46,7 @@ export function edited(form: unknown, { patch, set = [] }: Edit): unknown {
 /** Edits the value that a form stands for, as a program would. */
 class Editor {
   root: unknown;
-  /** The forms of the objects that edits have made. The objects may still be empty. */
+  /** The form of each object that an edit has made. Such an object is empty until `fill`. */
   readonly #made = new Map<unknown, object>();
   readonly #reader = new FormReader((steps) => this.#target(steps), true, this.#made);
   readonly #walker = new Walker(undefined);

@@ -73,7 +73,7 @@ export class StoreInspector implements AsyncDisposable {
     return this.#read((context) => listForks(context, readKey(ref)));
   }
 
-  /** A checkpoint with its values: by id, by place in the run (negative: from the end), or the newest. */
+  /** Returns a checkpoint with its values: by id, by index in the run (negative: from the end), or the newest. */
   checkpoint(ref: RunRef & { id?: string | undefined; step?: number | undefined }): Promise<CheckpointDetail | null> {
     return this.#read(async (context) => {
       const key = readKey(ref);
@@ -96,7 +96,7 @@ export class StoreInspector implements AsyncDisposable {
 
   /**
    * Yields an event for each save of any process, and for removals, until the signal aborts or the loop ends. `since`:
-   * only what was saved after this seq. `last`: begins with so many of the checkpoints that were saved last.
+   * only the saves after this seq. `last`: yields this number of the latest checkpoints first.
    */
   watch(options?: {
     space?: Space | undefined;

@@ -99,7 +99,7 @@ function describe(context: Context, row: Row): Pick<CheckpointInfo, "label" | "m
 
 /** The checkpoints of a run. A Helix session has one more: its current state, which is always the newest. */
 export interface Lineup {
-  /** The number of checkpoints, and the place of each. */
+  /** The number of checkpoints, and the index of each. */
   total: number;
   page: RowPage;
   /** The current state of a Helix session. */

@@ -70,7 +70,7 @@ export interface CheckpointInfo extends CheckpointRef {
   ns: string | null;
   /** The position in the save order of the whole store. */
   seq: number;
-  /** The place in the run, from 0, in the order of the contract. */
+  /** The index in the run, from 0, in the order of the contract. */
   step: number;
   /** AgentOS' node, Agentium's step name, LangGraph's `metadata.source`, TinyAgents' and Helix' status. */
   label: string | null;
@@ -143,8 +143,9 @@ export interface Change {
   part: "state" | "rest" | "writes";
   op: "add" | "remove" | "replace";
   /**
-   * The place in the part: keys of objects and Maps, and indexes of lists. An entry of a Map whose key is no text has the
-   * number of its place. For `"remove"` it is the place in the value before, else in the value after.
+   * The place in the part: keys of objects and Maps, and indexes of lists. An entry of a Map whose key is no text has
+   * its index as the key. For `"remove"`, the path leads through the old value. Otherwise it leads through the new
+   * value.
    */
   path: Array<string | number>;
   /** Missing for `"add"`. In the JSON form of values. */

@@ -37,7 +37,7 @@ export interface Row<P = Part> {
   /** The metadata as a serialised part, if only the contract's serializer can read it. */
   metadata: P | null;
   dependsOnParent: boolean;
-  /** The place in the order of the contract. */
+  /** The position in the contract's order. */
   place: string;
 }
 
@@ -52,7 +52,10 @@ export interface RowPage<P = Part> {
 
 /** Which checkpoints a page has. */
 export interface Wanted extends Key {
-  /** The first checkpoint. `after`: the one after this place. `step`: negative numbers count from the end. */
+  /**
+   * The first checkpoint of the page. `after`: the page begins after this position. `step`: negative numbers count from
+   * the end.
+   */
   from: "end" | { after: string } | { step: number } | { id: string };
   newestFirst: boolean;
   limit: number;
@@ -60,7 +63,7 @@ export interface Wanted extends Key {
   sums: boolean;
 }
 
-/** A place up to which a feed may go on later. */
+/** The position up to which a feed may continue later. */
 export interface Wait {
   transaction: Exact;
   upTo: Exact;

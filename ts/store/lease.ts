@@ -21,7 +21,7 @@ export interface LeaseOptions {
    * crash, other machines wait this long. Default: 30,000.
    */
   ttlMs?: number;
-  /** If it aborts before the lease was taken, `lease()` rejects with its reason, and the lease is not held. */
+  /** If this signal aborts before the lease is taken, `lease()` rejects with the signal's reason and takes no lease. */
   signal?: AbortSignal;
 }
 
@@ -97,7 +97,7 @@ const calls = new Calls<LeaseCalls>("lease", {
 export type NotTaken =
   /** Another process holds the lease. `leftMs` is the time after which it expires, on the store's clock alone. */
   | (LeaseHolder & { leftMs: number })
-  /** The processes that held the lease before have crashed this often in a row, each from the same checkpoint. */
+  /** The number of earlier holders that crashed in a row, each after it had started from the same checkpoint. */
   | { crashes: number };
 
 /** What `recover` adds to a lease. */
@@ -350,7 +350,7 @@ export async function releaseAll(leases: Set<HeldLease>): Promise<void> {
   await Promise.allSettled([...leases].map((lease) => lease.release()));
 }
 
-/** Reads who holds the leases of runs of one contract, in one query. A lease that has expired counts as none. */
+/** Reads the holders of the leases of runs of one contract, in one query. An expired lease counts as no lease. */
 export async function holdersOf(
   native: NativeStore,
   space: string,

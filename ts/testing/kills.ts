@@ -226,7 +226,7 @@ async function inFolder<T>(given: string | undefined, run: (cwd: string) => Prom
     failed = false;
     return result;
   } finally {
-    // After a failure, the folder stays if the program has left something in it.
+    // After a failure, remove the folder only if it is empty.
     if (!failed || readdirSync(made).length === 0) {
       rmSync(made, { recursive: true, force: true, maxRetries: 10, retryDelay: 50 });
     }

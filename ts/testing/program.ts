@@ -129,7 +129,7 @@ async function runIn(folder: string, start: Start, moment: KillMoment | null): P
     const [code, signalName] = await new Promise<[number | null, string | null]>((resolve, reject) => {
       child.on("error", reject);
       child.on("close", (...end) => resolve(end));
-      // A process that the program started may hold its pipes open.
+      // A child process of the program may keep the pipes open, so close them after a while.
       child.on("exit", () => {
         pipes = setTimeout(() => {
           child.stdout.destroy();
@@ -171,7 +171,7 @@ function recordsIn(path: string): string[] {
   try {
     return readFileSync(path, "utf8").split("\n");
   } catch {
-    // Without this file, the program did not wrap a store.
+    // If the file is missing, the program did not wrap a store.
     return [];
   }
 }

@@ -76,7 +76,7 @@ export interface CheckpointPage {
   total: number;
   /** True if there are checkpoints after this page. */
   hasMore: boolean;
-  /** If there are checkpoints after this page: pass it to the next call, in place of an `offset`. */
+  /** Pass this cursor to the next call instead of an `offset`. Missing on the last page. */
   cursor?: string;
 }
 
@@ -125,7 +125,7 @@ export interface Run {
   status: string;
   /** ms since the epoch. */
   startedAt: number;
-  /** ms since the epoch. Missing while the run goes on. */
+  /** ms since the epoch. Missing until the run ends. */
   endedAt?: number;
   [field: string]: unknown;
 }

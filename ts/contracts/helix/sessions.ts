@@ -55,7 +55,7 @@ export interface Context {
   comparison: Comparison;
 }
 
-/** A session that is alive, as it is stored. */
+/** The stored form of a session that has not expired. */
 export class Session {
   readonly row: Row;
   readonly #parts: readonly Part[];

@@ -81,8 +81,8 @@ export function fieldsOf(value: unknown, path: string): Record<string, unknown> 
 }
 
 /**
- * Where the messages of a state are. Null: the state has no field `messages`. `shared`: they are the first messages of
- * the session's log, or those that the checkpoint names. Otherwise the part `messages` holds them.
+ * The storage place of a state's messages. Null: the state has no field `messages`. `shared`: they are the first
+ * messages of the session's log, or those that the checkpoint names. Otherwise the part `messages` holds them.
  */
 type Place = null | { shared: number } | Packed;
 

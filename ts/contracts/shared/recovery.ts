@@ -52,7 +52,8 @@ export interface RecoverOptions<R> {
   /** Ends the recovery. The promise rejects with the signal's reason after the runs in progress have ended. */
   signal?: AbortSignal;
   /**
-   * Is called when a run has been recovered, or could not be. If it throws, the recovery goes on, and the process warns.
+   * Is called for each run that needed recovery, after the run was recovered or could not be. If it throws, the
+   * recovery continues, and the process emits a warning.
    * @example await recover(graph, store, { onRecovered: ({ runId, outcome }) => console.log(runId, outcome) });
    */
   onRecovered?: (run: R) => void;
@@ -181,7 +182,7 @@ export async function recoverAll<R>(
   return { runs: results, checked };
 }
 
-/** An error of the callback must not hide what became of the runs. */
+/** An error of the callback must not hide the outcomes of the runs. */
 function warnOf(error: unknown): void {
   const what = error instanceof Error ? `an error (${error.message})` : show(error);
   const message = `onRecovered threw ${what}: the recovery went on, and its report is complete`;
