@@ -137,7 +137,7 @@ export async function copyStore(
   try {
     const read = readRecord(options, "options", copyOptions) as ReadOptions;
     read.signal?.throwIfAborted();
-    // The destination is not opened, and so not created, if the source cannot be opened.
+    // Open the source first. If that fails, the destination is not created.
     const open = async (target: unknown, name: "from" | "to") => {
       const side = sideOf(target, name);
       sides.push(side);

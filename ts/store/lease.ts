@@ -105,7 +105,10 @@ interface Attempt {
   ttlMs: number;
   /** The id of the run's newest checkpoint. */
   from?: string;
-  /** After so many leases in a row that were not released, each from the same checkpoint, the lease is not given again. */
+  /**
+   * The maximum number of leases in a row that were not released, each from the same checkpoint. Then no further lease
+   * is given.
+   */
   maxAttempts?: number;
 }
 

@@ -77,7 +77,7 @@ export class Grown {
   length = 0;
   /** The objects that were serialised. */
   added: object[] = [];
-  /** The bytes, when the list is finished. */
+  /** The bytes of the list. Empty until `finish`. */
   pieces: Uint8Array[] = [];
   byteLength: number;
   /** The block that new items are added to. */

@@ -108,7 +108,7 @@ class Beside {
     this.#lists = lists;
   }
 
-  /** Returns true if the items of the lists contain none of the other objects. */
+  /** Returns true if no item of a list contains an object that is also outside of the lists. */
   isUnshared(): boolean {
     for (const object of this.#objects) if (this.#lists.isPlaced(object)) return false;
     return true;

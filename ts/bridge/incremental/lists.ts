@@ -99,8 +99,8 @@ export class GrowingLists {
   }
 
   /**
-   * Returns the bytes of a list. Returns undefined if the value must be serialised as a whole: if the list is seen for the
-   * first time, or if it contains anything but plain data that is not shared.
+   * Returns the bytes of a list. Returns undefined if the value must be serialised as a whole: in the first save of a
+   * list, and if the list contains shared objects or anything but plain data.
    */
   grow(list: object[]): Grown | undefined {
     if (Object.getPrototypeOf(list) !== Array.prototype || hasToJson(list) || !isDense(list)) return undefined;

@@ -33,7 +33,7 @@ function stringify(value: unknown): string {
   try {
     text = JSON.stringify(value);
   } catch (error) {
-    // JSON.stringify uses the stack, which a value of some thousand levels fills.
+    // JSON.stringify is recursive, so a value of some thousand levels overflows the stack.
     if (!(error instanceof RangeError) || error.message.includes("string length")) throw notJson(String(error), error);
     text = stringifyDeep(value);
   }

@@ -29,7 +29,7 @@ export function toJsonForm(value: unknown): unknown {
 
 interface Task {
   value: object;
-  /** Where the form of the value belongs. */
+  /** The container and the key to which the form of the value is written. */
   into: object;
   key: string | number;
   place: Place | null;
@@ -39,7 +39,10 @@ const isData = (value: unknown): boolean => typeof value !== "function" && typeo
 
 const isObject = (value: unknown): value is object => typeof value === "object" && value !== null;
 
-/** Writes values in the order of the document, so that an object is written out where it comes first. */
+/**
+ * Writes values in the order of the document, so that an object is written at its first place, and other places refer
+ * to it.
+ */
 class FormWriter {
   readonly #places = new Map<object, Place | null>();
   readonly #paths = new Map<object, string>();

@@ -80,7 +80,7 @@ export interface AgentosRecoverOptions extends RecoverOptions<RecoveredRun> {
   passRejections?: boolean;
 }
 
-/** What became of a run that this process worked on. */
+/** The outcome of a run that this process worked on. */
 export type RunOutcome =
   | {
       /** The run was resumed to its end. */
@@ -105,7 +105,7 @@ export type RunOutcome =
       nodes: string[];
     };
 
-/** What became of a run. */
+/** The outcome of a run. */
 export type RecoveredRun = { runId: string } & (RunOutcome | UnrecoveredRun);
 
 const PAGE = 1_000;
@@ -280,7 +280,7 @@ class Continuation {
     return left.length === 0 ? undefined : { outcome: "waiting", nodes: left, forks };
   }
 
-  /** Refuses a rejection that would not stop anything. */
+  /** Throws for a rejection that would not stop the next node. */
   #checked(answer: unknown, nodeId: string): unknown {
     const rejects = typeof answer === "object" && answer !== null && "approved" in answer && answer.approved === false;
     const effect =
@@ -299,7 +299,7 @@ class Continuation {
     return forks.filter(({ forkedFrom }) => forkedFrom === id).map(({ latest }) => latest.runId);
   }
 
-  /** Asks whether failed nodes are to run again, and takes their results out of the record. */
+  /** Calls `onFailed`. For a retry, removes the results of the failed nodes from the record. */
   async #retry(checkpoint: Checkpoint, nodes: string[]): Promise<boolean> {
     const { runId, id: checkpointId, state, nodeResults } = checkpoint;
     if (!(await asksForRetry(this.#parts.options.onFailed, { runId, checkpointId, nodes, state }))) return false;

@@ -75,7 +75,7 @@ export interface LanggraphRecoverOptions extends RecoverOptions<RecoveredThread>
   };
 }
 
-/** What became of a thread that this process worked on. */
+/** The outcome of a thread that this process worked on. */
 export type ThreadOutcome =
   | {
       /** The thread was resumed to its end. */
@@ -97,7 +97,7 @@ export type ThreadOutcome =
       next: string[];
     };
 
-/** What became of a thread. */
+/** The outcome of a thread. */
 export type RecoveredThread = { threadId: string } & (ThreadOutcome | UnrecoveredRun);
 
 type Agent = RecoverableThreads | RecoverableAgent;

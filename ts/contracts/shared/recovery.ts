@@ -152,7 +152,7 @@ export async function asksForRetry<R>(onFailed: ((run: R) => unknown) | undefine
 }
 
 /**
- * Recovers runs, some at once, and returns what became of each, in the order in which they ended. `recoverOne` returns
+ * Recovers runs, some at once, and returns their outcomes in the order in which the runs ended. `recoverOne` returns
  * undefined for a run that needs no recovery. An abort rejects with the signal's reason after the runs in progress have
  * ended.
  */
@@ -190,10 +190,11 @@ function warnOf(error: unknown): void {
 }
 
 /**
- * Works on a run while no other process does, and returns what became of it. If another process holds the run's lease,
+ * Works on a run while no other process does, and returns the run's outcome. If another process holds the run's lease,
  * waits until the lease ends, and works on the run if there is something left to do. `newest` returns the id of the
- * newest checkpoint of a run that needs recovery, the outcome of a run that is to be left alone, and null for a run that needs
- * no recovery. `work` gets the lease, which its writes carry. Returns undefined if the run needs no recovery.
+ * newest checkpoint of a run that needs recovery, the outcome of a run that is to be left alone, and null for a run
+ * that needs no recovery. `work` gets the lease, which its writes carry. Returns undefined if the run needs no
+ * recovery.
  */
 export async function underLease<R>(
   handle: StoreHandle,
@@ -218,7 +219,7 @@ export async function underLease<R>(
           if ((await newest()) === from) return await work(lease);
           holder ??= "another process";
         } finally {
-          // A lease that cannot be released expires. The outcome is that of the work.
+          // Ignore an error of the release, because the lease then expires. The outcome does not change.
           await lease.release().catch(() => {});
         }
         continue;
