@@ -10,7 +10,7 @@ export function adopt<T>(value: T): T {
   const found = new Set<object>();
   const add = (each: unknown) => typeof each === "object" && each !== null && found.add(each);
   add(value);
-  // The loop also visits what is added while it runs.
+  // The loop also visits the objects that are added while it runs.
   for (const object of found) {
     const prototype = here[(Object.getPrototypeOf(object) as object).constructor.name]?.prototype;
     if (prototype !== undefined) Object.setPrototypeOf(object, prototype);

@@ -1,6 +1,6 @@
 /**
- * Tells the channels of `node:diagnostics_channel` about calls of the engine. What a subscriber does or throws changes
- * nothing for the call.
+ * Publishes the calls of the engine on channels of `node:diagnostics_channel`. An error of a subscriber does not affect
+ * the call.
  */
 
 import { channel, tracingChannel } from "node:diagnostics_channel";
@@ -45,7 +45,7 @@ export type TracingChannelName = "forkpoint:open" | "forkpoint:save" | "forkpoin
  */
 export type FailureChannelName = "forkpoint:busy" | "forkpoint:corrupt";
 
-/** What a call is about. Null: the call has no such thing, or it is not known. */
+/** The subject of a call. A field is null if the call has no such field, or if its value is unknown. */
 export interface CallSubject {
   /**
    * The name of the call, such as `"save"`, `"put"` or `"latest"`: see docs/observability.md. A method of a store may
@@ -116,7 +116,7 @@ export const failures = {
   CORRUPT: channel("forkpoint:corrupt" satisfies FailureChannelName),
 };
 
-/** Returns true if somebody would hear of a call. `kind` is null for a call of which only failures are told. */
+/** Returns true if a channel of the call has a subscriber. `kind` is null for a call that publishes only failures. */
 export function isWatched(kind: Kind | null): boolean {
   return failures.BUSY.hasSubscribers || failures.CORRUPT.hasSubscribers || (kind !== null && hasSubscribers(kind));
 }
@@ -135,10 +135,10 @@ function hasSubscribers(kind: Kind): boolean {
 
 export type Cost = Pick<CallContext, "storedBytes" | "queueMs" | "commitMs" | "batch">;
 
-/** What is known of a call when it has succeeded. */
+/** The fields of the context that are set when a call has succeeded. */
 export type Outcome = Cost & Partial<Pick<CallContext, "bytes" | "result">>;
 
-/** Runs a call and tells the channels about it. The promise is the one that `run` returns. */
+/** Runs a call and publishes its events. Returns the promise that `run` returns. */
 export function traced<T>(
   kind: Kind | null,
   context: CallContext,
@@ -153,7 +153,7 @@ export function traced<T>(
   const { start, end, asyncStart, asyncEnd, error } = channels[kind];
   return start.runStores(context, () => {
     const promise = attempt(run);
-    // The caller does not wait for these two functions, and gets no error of theirs.
+    // The caller gets `promise` itself, so it neither waits for these handlers nor gets their errors.
     promise.then(
       (value) => {
         Object.assign(context, outcomeOf(value));
@@ -182,10 +182,10 @@ function attempt<T>(run: () => Promise<T>): Promise<T> {
   }
 }
 
-/** The failures that were published already: an error passes several places on its way to the caller. */
+/** The errors that were published already. An error can reach `tellFailure` several times on its way to the caller. */
 const published = new WeakSet<Error>();
 
-/** Tells that something failed because the store is busy or damaged. Does nothing for other errors. */
+/** Publishes an error with the code `BUSY` or `CORRUPT`. Ignores other errors. */
 export function tellFailure(error: unknown, about: CallSubject): void {
   if (!isOwnError(error) || (error.code !== "BUSY" && error.code !== "CORRUPT")) return;
   const to = failures[error.code];
@@ -195,7 +195,7 @@ export function tellFailure(error: unknown, about: CallSubject): void {
   to.publish({ operation, space, run, ns, id, target, backend, error } satisfies CallFailure);
 }
 
-/** Tells of a call that was refused before it reached the engine. */
+/** Publishes a call that was refused before it reached the engine. */
 export function tellRefusal(kind: Kind, about: CallSubject, error: unknown): void {
   if (!isWatched(kind)) return;
   const refused = traced(

@@ -1,4 +1,4 @@
-/** Memory that is filled from its beginning to its end. What was written into it never changes. */
+/** Memory that is filled from its beginning to its end. Written bytes never change. */
 
 /** How the engine keeps the memory of chunks: see `ts/bridge/native.ts`. */
 export interface ChunkKeeper {
@@ -42,8 +42,8 @@ export class Chunk {
   }
 
   /**
-   * Hands the memory to the engine, which keeps it until `release`. Returns its number. Returns undefined after `release`,
-   * because nobody would release the memory again.
+   * Hands the memory to the engine, which keeps it until `release`. Returns its number. Returns undefined after
+   * `release`, because no later `release` would free the memory.
    */
   keptBy(keeper: ChunkKeeper): number | undefined {
     if (this.#isReleased) return undefined;
@@ -54,7 +54,7 @@ export class Chunk {
     return this.#number;
   }
 
-  /** Tells the engine that it need not keep the memory for later calls. Its bytes stay as they are. */
+  /** Tells the engine to drop its reference to the memory. The bytes do not change. */
   release(): void {
     this.#isReleased = true;
     this.#keeper?.drop(this.#number);

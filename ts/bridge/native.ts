@@ -226,7 +226,7 @@ const keeper = {
 
 /**
  * Pieces as the engine takes them: for each piece the number of its chunk, where it begins and its length. Chunk 0 is a
- * buffer with the pieces that lie in no chunk that the engine keeps. So a save passes no reference to the memory that is kept.
+ * buffer with all pieces outside of the chunks that the engine keeps. So a save passes no reference to a kept chunk.
  */
 type PackedPieces = [others: Uint8Array, pieces: Uint32Array];
 
@@ -255,7 +255,7 @@ function isFailure(outcome: Response | Failure): outcome is Failure {
 export function open(target: string, options: NativeOptions, { password, ...server }: ServerOptions = {}): NativeStore {
   return throwing(() => {
     const native = new binding.NativeStore(completions, target, { ...options, ...server }, password && give);
-    // The addon asks only after the constructor has returned.
+    // The addon calls this function only after the constructor has returned.
     function give(request: number): void {
       passwordFrom(password!).then(
         (text) => native.givePassword(request, text, null),
@@ -322,7 +322,7 @@ export class Backup {
     this.#native = throwing(() => new binding.NativeBackup(of.handle, to, overwrite));
   }
 
-  /** Makes the backup, on Node's thread pool. The response says what was made. */
+  /** Makes the backup, on Node's thread pool. The response describes the backup. */
   async run(): Promise<Response> {
     return responseOf(await this.#native.run());
   }

@@ -97,8 +97,9 @@ const listsFormat: Format = {
 const hasType = (text: string): boolean => text.includes('"$type":');
 
 /**
- * The same values as text: JSON, with an object for what JSON lacks (`json-form/form.ts`). Stores of text files use it, so
- * that people and jq can read every value, and runtimes without V8's serializer, such as Bun. Every runtime reads it.
+ * The same values as JSON text. A value that JSON cannot represent is an object with `$type` (`json-form/form.ts`).
+ * Stores of text files use it, so that people and jq can read every value, and runtimes without V8's serializer, such
+ * as Bun. Every runtime reads it.
  */
 const textFormat: Format = {
   name: "json-form",

@@ -1,4 +1,6 @@
-/** Reports what no call can reject with: to the process, and to the channel `forkpoint:warning`. */
+/**
+ * Reports problems that no call can reject with: as warnings of the process, and on the channel `forkpoint:warning`.
+ */
 
 import { channel } from "node:diagnostics_channel";
 

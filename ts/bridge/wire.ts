@@ -81,16 +81,22 @@ type Result<C extends Calls<C>, K extends keyof C> = ReturnType<C[K]>;
 type AnyFields<C extends Calls<C>> = Merged<Parameters<C[keyof C]>[0]>;
 type Merged<F> = { [N in F extends unknown ? keyof F : never]?: F extends { [K in N]: infer V } ? V : never };
 
-/** What a call is about. What is undefined is not known. */
+/** The subject of a call. A field is undefined if its value is unknown. */
 type Subject = { [K in "space" | "run" | "ns" | "id"]?: string | null | undefined };
 
 /** What the channels publish about the calls of a contract: see `ts/bridge/channels.ts`. */
 interface About<C extends Calls<C>> {
-  /** The tracing channels of the calls. A call that is not named reads. Null: only failures of the call are published. */
+  /**
+   * The tracing channel of each call. A call that is missing here is a read. Null: only failures of the call are
+   * published.
+   */
   kinds?: { [K in keyof C]?: Kind | null };
-  /** Returns what a call is about. The space is the name of the contract, unless this function returns another one. */
+  /** Returns the subject of a call. The space is the name of the contract, unless this function returns another one. */
   subject?: (fields: AnyFields<C>) => Subject;
-  /** Returns how many entries a call has found, or how many checkpoints it has removed. A list is counted without. */
+  /**
+   * Returns how many entries a call has found, or how many checkpoints it has removed. A call that reads a list needs
+   * no function here.
+   */
   counts?: { [K in keyof C]?: (result: NonNullable<Result<C, K>>, fields: Fields<C, K>) => number | undefined };
 }
 
@@ -135,7 +141,7 @@ export class Contract<C extends Calls<C>> {
       return traced(kind, context, () => this.#send(store, call, fields, buffers, read), outcomeOf);
     }
     let cost: Cost | undefined;
-    // All calls that save respond with null, unless they are measured.
+    // A measured save responds with its cost. Every other save responds with null.
     const unpack = (response: Response) => {
       cost = parse(response) as Cost;
       return null as Result<C, K>;
@@ -216,7 +222,7 @@ export class Contract<C extends Calls<C>> {
     return { ...subjectOf(store, name, { space: this.name, ...subject }), bytes };
   }
 
-  /** What the channels publish about the result of a call. Never the result itself. */
+  /** Returns the field `result` that the channels publish for a call. It never contains the result itself. */
   #counted<K extends keyof C>(call: K, result: Result<C, K>, fields: Fields<C, K>): Outcome["result"] {
     const reads = this.#kindOf(call) === "read";
     if (reads && result === null) return "missing";
@@ -236,7 +242,7 @@ export class Contract<C extends Calls<C>> {
   }
 }
 
-/** Returns what the channels say that a call on a store is about. */
+/** Returns the subject that the channels publish for a call on a store. */
 export function subjectOf(store: NativeStore, operation: string, subject: Subject): CallSubject {
   const { space = null, run = null, ns = null, id = null } = subject;
   return { operation, space, run, ns, id, target: store.databasePath ?? "memory:", backend: store.backend };
@@ -304,9 +310,9 @@ export interface FoundStats {
   fileBytes: number | null;
   /** The size of the log of a SQLite database. */
   logBytes: number | null;
-  /** The room in the file that nothing uses. */
+  /** The unused space in the file. */
   freeBytes: number | null;
-  /** `space`, `run` and `ns` are the names that people know. */
+  /** `space`, `run` and `ns` are the public names. */
   largest: Array<{
     space: string | null;
     run: string | null;
@@ -334,7 +340,7 @@ interface StoreCalls {
   prune(fields: { contract: string | undefined; rule: Rule; cursor: Cursor | undefined; most: number }): Pruned;
   prunable(fields: { contract: string | undefined; rules: Rule[] }): Pruned;
   stats(fields: { contract: string | undefined; largest: number }): FoundStats;
-  /** Looks at the pages and the place of the store, in a second at most. */
+  /** Checks the pages and the location of the store, in a second at most. */
   quickCheck(fields: {}): Pick<CheckPage, "checked" | "findings">;
   check(fields: { cursor: string | undefined; limit: number }): CheckPage;
 }

@@ -1,4 +1,4 @@
-/** Counts what was saved in each of the last hours. */
+/** Counts the checkpoints that were saved in each of the last hours. */
 
 import { readRecord, whole } from "../store/options.js";
 import type { Context } from "./context.js";
@@ -10,14 +10,14 @@ const HOUR = 3_600_000;
 const activityOptions = { hours: whole(1, 168, "hours") };
 
 /**
- * Counts by the save numbers at which the hours begin, which are searched for. So it takes some hundred short look-ups,
- * however much was saved.
+ * Searches the save number at which each hour begins. The differences of these numbers are the counts. This takes some
+ * hundred short reads, however many checkpoints were saved.
  */
 export async function savedPerHour(context: Context, given: unknown, now = Date.now()): Promise<SavedPerHour[]> {
   const { hours = 24 } = readRecord(given, "options", activityOptions);
   const first = Math.floor(now / HOUR) * HOUR - (hours - 1) * HOUR;
   const newest = (await look(context, 0, true))?.seq ?? 0;
-  // The last save number before each hour, and the newest one in the end.
+  // The last save number before each hour. The last item is the newest save number.
   const before: number[] = [];
   for (let hour = 0; hour < hours; hour++) {
     before.push(await lastBefore(context, first + hour * HOUR, before.at(-1) ?? 0, newest));

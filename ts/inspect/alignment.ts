@@ -1,15 +1,15 @@
-/** Finds which items of two lists belong together. */
+/** Aligns two lists: finds the item of the second list that corresponds to each item of the first. */
 
-/** An item of the list before and one of the list after: both, or one of them. */
+/** The indexes of two aligned items. Null: the list has no such item. */
 export type Aligned = [before: number | null, after: number | null];
 
-/** The greatest number of items of which the longest common subsequence is searched. */
+/** The longest part of a list for which the longest common subsequence is computed. */
 const LONGEST = 2_000;
 
 /**
- * Aligns two lists, given by the numbers of their items: equal items have equal numbers. Items at the start and at the end
- * that are equal belong together. Between them, those of the longest common subsequence do. In lists that are too long for
- * that, the items at the same place do. `paired` aligns the items between two of the subsequence.
+ * Aligns two lists. A number stands for each item, and equal items have equal numbers. Equal items at the start and at
+ * the end are aligned first. Between them, the items of the longest common subsequence are aligned, and `paired` aligns
+ * the items between two of these. If a list is too long for that, its items are aligned by index.
  */
 export function align(
   before: readonly number[],
@@ -49,7 +49,7 @@ function range(from: number, to: number): number[] {
   return Array.from({ length: to - from }, (_, i) => from + i);
 }
 
-/** Returns the places of the longest common subsequence of two parts of lists. */
+/** Returns the index pairs of the longest common subsequence of two ranges. */
 function common(
   before: readonly number[],
   after: readonly number[],
@@ -64,7 +64,7 @@ function common(
   const items = Int32Array.from(places, (i) => before[i]!);
   const itemsAfter = Int32Array.from(placesAfter, (j) => after[j]!);
   const width = itemsAfter.length + 1;
-  // The length of the longest common subsequence of the items from i and from j on.
+  // `lengths[i * width + j]` is the length of the longest common subsequence of the items from i and from j on.
   const lengths = new Uint16Array((items.length + 1) * width);
   for (let i = items.length - 1; i >= 0; i--) {
     const item = items[i]!;

@@ -24,7 +24,7 @@ const pageOptions = {
   order: oneOf("asc", "desc"),
 };
 
-/** Marks the place of the current state of a Helix session. */
+/** The cursor that stands for the current state of a Helix session. */
 const CURRENT = "current";
 
 export async function listCheckpoints(context: Context, key: Key, query: unknown): Promise<Page<CheckpointInfo>> {
@@ -34,7 +34,8 @@ export async function listCheckpoints(context: Context, key: Key, query: unknown
     throw new ForkpointError("INVALID_ARGUMENT", "the cursor is not the cursor of a page of checkpoints");
   }
   const from = cursor === undefined || cursor === CURRENT ? "end" : { after: cursor };
-  // One checkpoint more tells whether there is a next page, and which checkpoint is before the last one.
+  // Read one checkpoint more than the page has. It shows whether there is a next page, and may be the parent of the
+  // last one.
   const wanted = { ...key, from, newestFirst, limit: limit + 1, sums: false } satisfies Wanted;
   const [lineup] = await readLineups(context, [wanted]);
   const { page, current } = lineup!;
@@ -50,20 +51,22 @@ export async function listCheckpoints(context: Context, key: Key, query: unknown
   return { items, cursor: rows.length > limit && place !== undefined ? place : null };
 }
 
-/** Returns the checkpoint before this one, if it counts as its parent. */
+/**
+ * Returns the checkpoint before `row`. Returns undefined if the contract stores parents, or if `row` is the first one.
+ */
 async function rowBefore(context: Context, key: Key, row: Row | undefined): Promise<Row | undefined> {
   if (row === undefined || row.step === 0 || !isOrdered(row)) return undefined;
   const wanted: Wanted = { ...key, from: { step: row.step - 1 }, newestFirst: false, limit: 1, sums: false };
   return (await readPages(context, [wanted]))[0]!.rows[0];
 }
 
-/** Finds a checkpoint of a run: by id, by place, or the newest. Null: there is none. */
+/** Finds a checkpoint of a run: by id, by index, or the newest. Returns null if there is none. */
 export async function findCheckpoint(
   context: Context,
   key: Key,
   { id, step }: { id?: string | undefined; step?: number | undefined },
 ): Promise<{ row: Row; info: CheckpointInfo } | null> {
-  // A value of a storage driver has the id of its run.
+  // The only checkpoint of a stored value has the value's key as its id.
   if (key.space === "storage" && id !== undefined && id !== key.run) return null;
   const place = step ?? -1;
   const from: Wanted["from"] = id === undefined ? { step: place } : { id };
@@ -72,7 +75,7 @@ export async function findCheckpoint(
   const rows = [...page.rows];
   if (current !== undefined) {
     const wanted = id === undefined ? place === total - 1 || place === -1 : id === current.id;
-    // The place counts from the current state, which the engine does not count.
+    // A negative index counts from the current state. The engine does not count that state, so convert the index.
     if (!wanted && id === undefined && place < 0) {
       return total + place < 0 ? null : findCheckpoint(context, key, { step: total + place });
     }

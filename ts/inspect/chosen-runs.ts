@@ -9,7 +9,7 @@ import { contractsOf } from "./runs.js";
 import { type FoundRun, type Key, inspect } from "./wire.js";
 import type { Space } from "./views.js";
 
-/** Which runs to copy, as far as it is said. */
+/** The options that choose the runs to copy. */
 export interface Choice {
   runs?: Key[] | undefined;
   space?: Space | undefined;
@@ -75,18 +75,18 @@ export async function chosenRuns(context: Pick<Context, "engine">, choice: Choic
   return runs === undefined ? wanted : wanted.toSorted((a, b) => a.first - b.first);
 }
 
-/** Returns what belongs to some runs, each key once. */
+/** Returns the keys of these runs and of their namespaces and sessions, each key once. */
 async function keysOf(context: Pick<Context, "engine">, runs: readonly Key[]): Promise<Key[]> {
   const keys = new Map<string, Key>();
   for (const run of runs) {
     const parts = run.space === "helix" ? [run, { ...run, space: SESSIONS }] : await namespacesOf(context, run);
-    // A thread that does not exist has no namespaces.
+    // If the thread does not exist, use the given key.
     for (const key of parts.length === 0 ? [run] : parts) keys.set(JSON.stringify([key.space, key.run, key.ns]), key);
   }
   return [...keys.values()];
 }
 
-/** Returns what belongs to all runs, the first begun first. A run is always begun after the one that it was forked from. */
+/** Returns the keys of all runs in the order in which the runs began. A fork therefore comes after its source. */
 async function allKeys({ engine }: Pick<Context, "engine">, space: Space | undefined): Promise<Key[]> {
   const found: FoundRun[] = [];
   for (const contract of contractsOf(space)) {
@@ -100,7 +100,8 @@ async function allKeys({ engine }: Pick<Context, "engine">, space: Space | undef
   }
   const sorted = found.toSorted((a, b) => a.position - b.position);
   const keys = sorted.map((run): Key => ({ space: run.space, run: run.run, ns: run.ns ?? "" }));
-  // A session is in two contracts. The one of its checkpoints also has its messages, and comes first.
+  // Two contracts may list the same session. Return both of its keys once. The contract `helix` has the checkpoints and
+  // messages, and comes first.
   const seen = new Set<string>();
   return keys.flatMap((key) => {
     if (key.space !== "helix" && key.space !== SESSIONS) return [key];

@@ -34,7 +34,7 @@ export async function diffCheckpoints(
   return { changes, truncated };
 }
 
-/** Returns a part. From nothing, everything was added. */
+/** Returns a part of a checkpoint. Without a checkpoint, or without this part, returns an empty value. */
 function valueOf(detail: CheckpointDetail | null, part: Change["part"]): unknown {
   if (part !== "writes") return detail === null || detail[part] === null ? {} : detail[part];
   return (detail?.writes ?? []).map(({ tag: _tag, ...write }) => write);

@@ -19,19 +19,19 @@ export interface Context {
   readonly write: boolean;
 }
 
-/** The spaces that people know, in the order in which they are shown. */
+/** The public names of the contracts, in display order. */
 export const SPACES = ["agentos", "agentium", "storage", "langgraph", "tinyagents", "helix"] as const;
 
 /** The contract that holds the current state of each Helix session. */
 export const SESSIONS = "helix-sessions";
 
-/** Returns the space in which people see a contract. */
+/** Returns the public name of a contract. */
 export const spaceOf = (contract: string): string => (contract === SESSIONS ? "helix" : contract);
 
-/** The contracts that store no parent: the checkpoint before one is its parent. */
+/** The contracts that store no parent. The parent of a checkpoint is the checkpoint before it. */
 export const ORDERED: ReadonlySet<string> = new Set(["agentos", "agentium", "helix", SESSIONS]);
 
-/** The contracts whose runs have namespaces, of which one is the graph itself. */
+/** The contracts whose runs have namespaces. */
 const WITH_NAMESPACES: ReadonlySet<string> = new Set(["langgraph", "tinyagents"]);
 
 /** Returns true if a run is a graph or a session itself, and not the namespace of a subgraph. */
@@ -39,7 +39,7 @@ export function isMain(space: string, ns: string | null): boolean {
   return !WITH_NAMESPACES.has(space) || ns === "" || ns === null;
 }
 
-/** Returns the namespace as people see it. */
+/** Returns the namespace as the inspector shows it. Null: the contract has no namespaces. */
 export function shownNs(space: string, ns: string | null): string | null {
   return WITH_NAMESPACES.has(space) || space === "storage" ? (ns ?? "") : null;
 }

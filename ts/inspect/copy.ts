@@ -28,8 +28,9 @@ export interface CopyOptions {
   /** Copies only runs that were active at this time or later, in ms since the epoch. The destination may have other runs. */
   since?: number;
   /**
-   * What to do with a run that the destination has with another content. `"fail"` rejects with `CONFLICT`. `"skip"` leaves the
-   * run as it is, and goes on. `"replace"` removes it, and copies it. The destination may have other runs. Default: `"fail"`.
+   * What happens to a run that exists in the destination with different content. `"fail"` rejects with `CONFLICT`.
+   * `"skip"` leaves the run as it is, and goes on. `"replace"` removes it, and copies it. The destination may have
+   * other runs. Default: `"fail"`.
    */
   onConflict?: "fail" | "skip" | "replace";
   /**
@@ -37,7 +38,7 @@ export interface CopyOptions {
    * next call continues after it.
    */
   signal?: AbortSignal;
-  /** Is called after each page, with what was done so far. */
+  /** Is called after each page, with the progress. */
   onProgress?: (progress: CopyProgress) => void;
 }
 
@@ -87,7 +88,7 @@ interface Side {
   owned: boolean;
 }
 
-/** The options of stores that `copyStore` opens: every payload that a store can hold must fit. */
+/** The options of the stores that `copyStore` opens. The limit is the maximum, so that every stored payload fits. */
 const options = { maxPayloadBytes: 900 * 2 ** 20 };
 
 const conflicts: readonly unknown[] = ["fail", "skip", "replace"];
@@ -106,10 +107,10 @@ const copyOptions: { [K in keyof Required<CopyOptions>]: OptionParser<unknown> }
  * Copies everything from one store to another one, of any kind: a database, a folder of text files, a store in memory. Or
  * copies some runs. Then reads both stores and compares them.
  *
- * The copy has all checkpoints, pending writes, logs, sessions and stored values, in the same order. Leases are left out.
- * A copy that was interrupted, even by a kill, is continued by the next call with the same stores. A copy that has ended gets
- * what is new in `from`. `from` is only read.
- * No program should write to either store during the copy.
+ * The copy has all checkpoints, pending writes, logs, sessions and stored values, in the same order. Leases are left
+ * out. A copy that was interrupted, even by a kill, is continued by the next call with the same stores. A later call
+ * with the same stores adds the new data of `from`. `from` is only read. No program should write to either store during
+ * the copy.
  *
  * @param from the store to copy: a target as for {@link openStore}, or an open store.
  * @param to an empty store, or one with a copy of the same source. It may have other runs if `runs`, `space`, `since` or
@@ -136,7 +137,7 @@ export async function copyStore(
   try {
     const read = readRecord(options, "options", copyOptions) as ReadOptions;
     read.signal?.throwIfAborted();
-    // The destination is not opened, and so not created, if the source cannot be opened.
+    // Open the source first. If that fails, the destination is not created.
     const open = async (target: unknown, name: "from" | "to") => {
       const side = sideOf(target, name);
       sides.push(side);
@@ -207,7 +208,10 @@ class Copying {
     return done;
   }
 
-  /** Copies everything, or what belongs to a run. `before` counts the runs that were copied before. */
+  /**
+   * Copies the lineages with these keys, or all lineages. `before` has the counts of the runs that were copied earlier.
+   * They are added to the result.
+   */
   async copy(keys: readonly Key[] | undefined, before: CopyResult): Promise<CopyResult> {
     const { signal, onProgress } = this.#options;
     const [from, to] = [engineOf(this.from), engineOf(this.#to)];
@@ -220,7 +224,7 @@ class Copying {
       signal?.throwIfAborted();
       const { done, verifying, changed, ofCheckpoints, ofRecords, ...counts } = await step(copy, [from, to]);
       this.#changed = changed;
-      // From here on nothing is written to the destination, so it has at the end of the comparison what it has now.
+      // The comparison writes nothing, so the destination must not change until the comparison ends.
       if (verifying && !wasVerifying) compared = await Mark.of(this.#to, "destination");
       wasVerifying = verifying;
       const result: CopyResult = {
@@ -262,8 +266,8 @@ class Copying {
 }
 
 /**
- * What a store keeps unless it goes back in time: its newest checkpoint, and how much it has. What was compared before a store
- * goes back is not compared again.
+ * Detects that a store was restored to an earlier state during a copy. Remembers the newest checkpoint and the sizes of
+ * the store. The copy fails then, because it does not compare earlier checkpoints again.
  */
 class Mark {
   readonly #store: Store;
@@ -310,13 +314,13 @@ const feed = (store: Store, after: number, newestFirst: boolean): Promise<FeedPa
     openFeed,
   );
 
-/** Makes one step. A store that is closed meanwhile waits for the end of the step. */
+/** Runs one step of the copy. `close` of either store waits until the step ends. */
 async function step(copy: Copy, engines: readonly [from: Engine, to: Engine]): Promise<Step> {
   for (const { activity } of engines) activity.begin();
   try {
     return parse(await copy.step()) as Step;
   } catch (error) {
-    // The message says which of the two stores it is.
+    // The error may be of either store. Its message names the store.
     tellFailure(error, subjectOf(engines[1].native, "copy", {}));
     throw error;
   } finally {
@@ -336,7 +340,7 @@ function sideOf(target: unknown, name: "from" | "to"): Side {
       `${name} is "memory:", which is a new store that nobody else can use: give a store from openStore()`,
     );
   }
-  // Opening the source would create it.
+  // Check that the source exists, because opening a missing file would create it.
   if (name === "from" && path !== null && !existsSync(path)) {
     throw new ForkpointError("NOT_FOUND", `there is no store at ${quote(path)}: nothing to copy`);
   }

@@ -45,7 +45,7 @@ function nextOf(context: Context, row: Row): Promise<string[] | null> | string[]
   return row.space === "tinyagents" ? tinyAgentsNextOf(context, row) : null;
 }
 
-/** Collects what is known of each part while it is read. */
+/** Reads parts, and collects the name, size and serializer of each. */
 class Parts {
   readonly infos: PartInfo[] = [];
   readonly #context: Context;
@@ -94,7 +94,10 @@ function stored(parts: Parts, { parts: [part] }: FoundCheckpoint): unknown {
   return readable && typeof value === "object" && value !== null && "value" in value ? value.value : value;
 }
 
-/** The parts `state` and `rest`. `blanks` are the fields that the rest stores empty, because they stand elsewhere. */
+/**
+ * The parts `state` and `rest`. `blanks` are the fields that the part `rest` stores empty, because another place stores
+ * their values.
+ */
 function withState(
   parts: Parts,
   { parts: [state, rest] }: FoundCheckpoint,
@@ -124,7 +127,7 @@ function langgraph(parts: Parts, _: Row, found: FoundCheckpoint): [unknown, unkn
   return [Object.fromEntries(state), rest];
 }
 
-/** A list holds the state, because a state may be anything. */
+/** The state is stored in a list, because a state may be any value. */
 function tinyagents(parts: Parts, _: Row, found: FoundCheckpoint): [unknown, unknown] {
   const blanks = [
     "threadId",
@@ -149,8 +152,9 @@ function helix(parts: Parts, _: Row, found: FoundCheckpoint): [unknown, unknown]
 }
 
 /**
- * The current state of a session, as `loadState` returns it. Its parts are writes, so that each can be replaced alone. The
- * status and the number of steps are those of the row, because they change without the document.
+ * The current state of a session, as `loadState` returns it. The engine stores each of its parts as a write, so that a
+ * single part can be replaced. The status and the number of steps come from the row, because they can change while the
+ * stored document stays the same.
  */
 function session(parts: Parts, row: Row, found: FoundCheckpoint): [unknown, unknown] {
   const all = found.writes.map(({ part }) => part);
@@ -161,7 +165,7 @@ function session(parts: Parts, row: Row, found: FoundCheckpoint): [unknown, unkn
   return [helixState(parts, all, found.records ?? [], now), lists.length === 0 ? null : rest];
 }
 
-/** `now` are the fields that have changed since the document was stored. */
+/** `now` has the current values of fields that may have changed since the document was stored. */
 function helixState(parts: Parts, all: readonly Part[], records: readonly Part[], now: object = {}): unknown {
   const named = (name: string) => all.find((part) => part.name === name);
   const [state, custom, layout, own] = ["state", "customState", "layout", "messages"].map(named);
@@ -184,13 +188,13 @@ function helixState(parts: Parts, all: readonly Part[], records: readonly Part[]
 async function readWrites(context: Context, row: Row, found: FoundCheckpoint): Promise<WriteInfo[]> {
   if (row.space === "langgraph") return found.writes.map((write) => shownWrite(context, write, write.part.name));
   if (row.space !== "tinyagents") return [];
-  // The first checkpoint of an id has the writes to this id.
+  // If an id was put several times, only its first checkpoint has the writes.
   const id = row.id.split("\0")[0]!;
   const first = id === row.id ? found : await readFound(context, { ...row, id });
   return (first?.writes ?? []).map((write) => shownWrite(context, write, tinyAgentsChannel(write.part.name), 0));
 }
 
-/** `item` is the place of the value in the list that holds it. */
+/** `item` is the index of the value in the stored list. Undefined: the value is not stored in a list. */
 function shownWrite(context: Context, write: FoundWrite, channel: string, item?: number): WriteInfo {
   const { value, readable } = readValue(context, write.part);
   const shown = readable && item !== undefined && Array.isArray(value) ? value[item] : value;
@@ -204,7 +208,7 @@ function tinyAgentsChannel(name: string): string {
     const [, channel] = JSON.parse(name) as unknown[];
     if (typeof channel === "string") return channel;
   } catch {
-    // A write of another program.
+    // Another program stored the write, under a name of another form.
   }
   return name;
 }

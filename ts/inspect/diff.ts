@@ -13,25 +13,29 @@ import {
 } from "../bridge/json-form/form.js";
 import type { Change } from "./views.js";
 
-/** A pair of values that differ and may have changes inside, or a change. */
+/** A change, or a pair of containers that differ and are still to be compared. */
 type Task =
   | { op: "compare"; before: unknown; after: unknown; at: Place | null; to: Place | null }
   | { op: "add"; after: unknown; to: Place | null }
   | { op: "remove"; before: unknown; at: Place | null }
   | { op: "replace"; before: unknown; after: unknown; at: Place | null; to: Place | null };
 
-/** Returns the kind of a form that is compared inside. A list with properties of its own is compared as a whole. */
+/**
+ * Returns the kind of a container whose items are compared one by one. Returns null for any other form. A list with
+ * properties of its own is compared as a whole.
+ */
 function comparedKind(form: unknown): Container | null {
   const kind = containerOf(form);
   return kind === "Array" ? null : kind;
 }
 
 /**
- * Returns the changes of a part of a checkpoint, at most `limit`. Undefined stands for a part that is not there.
+ * Returns the changes of a part of a checkpoint, at most `limit`. Undefined stands for a missing part.
  *
- * Objects and Errors are compared by their keys, Maps by key, Sets by item, and lists as `align` does. What belongs together
- * and differs is compared inside if both are containers of one kind, and is else a `replace`. The path of a `remove` is the
- * place in the value before, that of an `add` and of a `replace` is the place in the value after.
+ * Objects and Errors are compared by their keys, Maps by key, Sets by item, and lists as `align` does. If two
+ * corresponding values differ, and both are containers of one kind, their items are compared. Otherwise the change is a
+ * `replace`. The path of a `remove` leads through the old value. The path of an `add` or a `replace` leads through the
+ * new value.
  */
 export function diffValues(
   part: Change["part"],
@@ -65,7 +69,7 @@ class Differ {
     return this.#numbering.equal(before, after);
   }
 
-  /** Returns what is to do for two values that differ. A missing one is undefined. */
+  /** Returns the task for two values that differ. Undefined stands for a missing value. */
   between(before: unknown, after: unknown, at: Place | null, to: Place | null): Task {
     if (before === undefined) return { op: "add", after, to };
     if (after === undefined) return { op: "remove", before, at };
@@ -74,7 +78,7 @@ class Differ {
     return { op, before, after, at, to };
   }
 
-  /** Returns what is to do for what is inside two values that differ, in order. */
+  /** Returns the tasks for the items of two containers that differ, in order. */
   inside(before: unknown, after: unknown, at: Place | null, to: Place | null): Task[] {
     return Array.isArray(before)
       ? this.#lists(before, after as unknown[], at, to)
@@ -93,7 +97,7 @@ class Differ {
     return tasks;
   }
 
-  /** Items of objects, Errors and Maps belong together by their key, those of Sets by their value. */
+  /** Matches the items of objects, Errors and Maps by key, and the items of Sets by value. */
   #keyed(before: object, after: object, at: Place | null, to: Place | null): Task[] {
     const tasks: Task[] = [];
     const [items, itemsAfter] = [this.#named(before), this.#named(after)];
@@ -112,8 +116,8 @@ class Differ {
   }
 
   /**
-   * Returns the items of a container by names. Items that belong together have equal names in two containers, but not in
-   * one: a Map or a Set may have two objects that are equal.
+   * Returns the items of a container by unique names. Matching items of two containers have the same name. A Map or a
+   * Set may contain equal objects, so their names also count the repetitions.
    */
   #named(form: object): Map<string, Item> {
     const counts = new Map<number, number>();
@@ -131,14 +135,17 @@ class Differ {
   }
 }
 
-/** What an item is shown as: its value, or the whole entry of a Map whose key is no text. */
+/**
+ * Returns the value that a change shows for an item: the item's value, or the whole entry if it is a Map's and its key
+ * is no text.
+ */
 function entryOf({ key, value, step }: Item, form: object): unknown {
   return key === undefined ? value : (form as { value: unknown[] }).value[step as number];
 }
 
 /**
- * Aligns items of which none is equal to another: in order, those that are containers of one kind. Those between two such
- * pairs are aligned by their place.
+ * Aligns items that have no equal item in the other list. Pairs containers of one kind, in order. Aligns the items
+ * between two such pairs by index.
  */
 function paired(
   before: number[],

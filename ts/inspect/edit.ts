@@ -25,11 +25,12 @@ export interface Edit {
 }
 
 /**
- * Edits a value. A path must exist, but for its last key, or for the index after the last of a list. Of a merge patch, keys of
- * objects are replaced, added and, by null, removed, and what is no object is replaced as a whole.
+ * Edits a value. All keys of a path but the last must exist. The last one may also be the index after the end of a
+ * list. A merge patch replaces and adds keys of objects, and removes a key whose new value is null. It replaces any
+ * other value as a whole.
  *
- * An object that is shared stays shared: a change within it is seen at all of its places. If an object is replaced at one
- * place, it stays as it was at the others.
+ * A shared object stays shared: a change within it appears at each place that refers to it. Replacing the object at one
+ * place does not change the other places.
  *
  * @throws ForkpointError `NOT_FOUND` that names the part of the path that is missing. `INVALID_ARGUMENT` for a wrong path
  *   and for a path with a range; if the patch is no object, or has an object for a Map or an Error, which would not be
@@ -45,7 +46,7 @@ export function edited(form: unknown, { patch, set = [] }: Edit): unknown {
 /** Edits the value that a form stands for, as a program would. */
 class Editor {
   root: unknown;
-  /** The forms of the objects that edits have made. The objects may still be empty. */
+  /** The form of each object that an edit has made. Such an object is empty until `fill`. */
   readonly #made = new Map<unknown, object>();
   readonly #reader = new FormReader((steps) => this.#target(steps), true, this.#made);
   readonly #walker = new Walker(undefined);
@@ -54,7 +55,7 @@ class Editor {
     this.root = readForm(form, true);
   }
 
-  /** Returns the object that a `Ref` within an edit leads to. Its path leads through the edited value. */
+  /** Returns the target of a `Ref` in an edit. The path of the `Ref` leads through the edited value. */
   #target(steps: readonly Step[]): unknown {
     let value = this.root;
     for (const [at, step] of steps.entries()) {
@@ -89,7 +90,8 @@ class Editor {
       entry = into instanceof Map && typeof step === "number" ? [into, step] : undefined;
       into = next;
     }
-    // The entry of a Map is a list that the Map does not keep. Anything else gets its place before what is in it refers to it.
+    // A Map stores the key and the value of an entry, and not the entry's list, so fill that list first. Put any other
+    // value into its container before it is filled, because a `Ref` inside it may lead through its own path.
     const isEntry = into instanceof Map && typeof last === "number";
     if (isEntry) this.#reader.fill();
     if (!isContainer(into) || !put(into, last, value, steps)) throw missing(steps, steps.length - 1, isContainer(into));
@@ -126,7 +128,8 @@ class Editor {
         else if (containerOf(form) === "Object") setKey(target, key, begin(inside(target, key), form as object, place));
         else if (typeOf(form) !== "Ref") read();
         else {
-          // It may lead to something that the patch has yet to add. The key gets its place among the others now.
+          // The target of the `Ref` may be added later in this patch, so read the `Ref` later. Set the key now to keep
+          // the order of the keys.
           setKey(target, key, null);
           refs.push(read);
         }
@@ -148,7 +151,7 @@ function isContainer(value: unknown): value is object {
   );
 }
 
-/** Returns what a step leads to. A number leads to the copy of an entry of a Map. */
+/** Returns the value that a step leads to, or `NOTHING`. In a Map, a number leads to a copy of an entry. */
 function inside(value: unknown, step: Step): unknown {
   if (!isContainer(value)) return NOTHING;
   if (value instanceof Map && typeof step === "string") return value.has(step) ? value.get(step) : NOTHING;
@@ -166,7 +169,7 @@ function inside(value: unknown, step: Step): unknown {
 /** Returns true for the key of a named property of a list. */
 const isName = (key: string): boolean => key !== "length" && typeof stepOfProperty(key) === "string";
 
-/** Sets what a step leads to. Returns false if a container has no such place. */
+/** Sets the value that a step leads to. Returns false if the container cannot have this key or index. */
 function put(into: object, step: Step, value: unknown, path: readonly Step[]): boolean {
   if (into instanceof Map && typeof step === "string") into.set(step, value);
   else if (into instanceof Map || into instanceof Set || (Array.isArray(into) && typeof step === "number")) {

@@ -2,12 +2,15 @@
 
 import { type Pair, containerOf, entriesOf } from "../bridge/json-form/form.js";
 
-/** A form that is being numbered. Its number is made of its kind and of the numbers of what is inside. */
+/** A form that is being numbered. Its kind and the numbers of its items determine its number. */
 interface Task {
   form: object;
   kind: string;
   inside: readonly unknown[];
-  /** The length of the groups whose order does not matter: 2 for keys with their values. 0: order matters. */
+  /**
+   * 0: the order of the items matters. 1: it does not. 2: the items are keys and values in turn, and the order of the
+   * pairs does not matter.
+   */
   group: 0 | 1 | 2;
   numbers: number[];
 }
@@ -21,12 +24,12 @@ function textOf({ numbers, group }: Task): string {
 }
 
 /**
- * Equal are values of one type. The order of the keys of objects and Maps and of the items of Sets does not matter. `-0` is
- * not 0. Each form is looked at once, so comparing takes a time that is linear in the size of all forms.
+ * Values of different types are never equal. The order of the keys of objects and Maps, and of the items of Sets, does
+ * not matter. `-0` does not equal 0. Each form is visited once, so the time is linear in the size of all forms.
  */
 export class Numbering {
   readonly #numbers = new Map<object, number>();
-  /** By the text of what a form is made of. */
+  /** The numbers by content: a primitive value, or a text of the form's kind and of its items' numbers. */
   readonly #known = new Map<unknown, number>();
 
   equal(a: unknown, b: unknown): boolean {
@@ -63,10 +66,10 @@ export class Numbering {
     return number;
   }
 
-  /** Returns the number of a form that has none inside, or that has a number already. */
+  /** Returns the number of a primitive value, or of an object that is already numbered. Otherwise returns undefined. */
   #atOnce(form: unknown): number | undefined {
     if (typeof form === "object" && form !== null) return this.#numbers.get(form);
-    // A text is told from the text of what a form is made of, and from a number.
+    // The quote distinguishes a text from the key of an object, which is a text too.
     if (typeof form === "string") return this.#number(`"${form}`);
     return this.#number(isZero(form) && Object.is(form, -0) ? "-0" : form);
   }
@@ -91,7 +94,7 @@ function taskOf(form: object): Task {
     case "Set":
       return begin(form, kind, (form as { value: unknown[] }).value, 1);
     default:
-      // All other types are compared as the JSON that they are.
+      // Compares all other types by the keys and values of their JSON.
       return begin(form, "$", flat(Object.entries(form)), 2);
   }
 }

@@ -1,4 +1,4 @@
-/** Goes on elsewhere from a checkpoint, with another state. What is there does not change. */
+/** Forks a checkpoint into a new run or branch, with an edited state. Stored checkpoints do not change. */
 
 import { randomUUID } from "node:crypto";
 import * as agentium from "../contracts/agentium/store.js";
@@ -75,12 +75,12 @@ function editor({ set, patch, state }: ForkEdit): Plan["edit"] {
   return (before) => editedForm(state === undefined ? toJsonForm(before) : state, { set: places, patch });
 }
 
-/** Returns the edited state as a value, or undefined if it stays as it is. Refuses what could not be read back. */
+/** Returns the edited state as a value. Returns undefined without an edit. Throws if the state is not readable. */
 function edited({ context, row, found, edit }: Plan): { value: unknown } | undefined {
   if (edit === undefined) return undefined;
   const { state, parts } = readValues(context, row, found);
   const unreadable = parts.find(({ name, readable }) => !readable && name === "state");
-  // Nothing can be said about a path in a state that cannot be read.
+  // A path cannot be resolved in a state that is not readable.
   if (unreadable !== undefined) {
     const message = `the state was written by the serializer ${quote(unreadable.tag)}, which is not known here: give it with "serializers"`;
     throw new ForkpointError("UNSUPPORTED", message);

@@ -11,7 +11,7 @@ import { Store, engineOf, openInBackground } from "../store/store.js";
 
 /** Options of {@link openInspector}. */
 export interface InspectorOptions {
-  /** Read values of your own serializers. */
+  /** Your own serializers. They read the values that they wrote. */
   serializers?: Serializer[] | undefined;
   /** How long a call waits while another process holds the database, in ms. Default: 30,000. */
   busyTimeout?: number | undefined;
@@ -33,7 +33,7 @@ const inspectorOptions = {
 };
 
 /**
- * Opens a store to look into it.
+ * Opens a store to inspect it.
  *
  * Without `write`, nothing is changed: no file is created, no table is made or upgraded, and the bytes of a database stay
  * the same. Other processes may write meanwhile.
@@ -78,7 +78,7 @@ function targetOf({ backend, databasePath }: NativeStore, given: unknown): strin
   return url.href;
 }
 
-/** Opens a store. A store that is only looked at must exist. */
+/** Opens a store. A store that is opened without `write` must exist. */
 function opened(
   target: string | URL,
   { busyTimeout, write }: { busyTimeout: number | undefined; write: boolean },

@@ -45,7 +45,7 @@ export class StoreInspector implements AsyncDisposable {
     this.#own = own;
   }
 
-  /** What the store is, and what is in it. */
+  /** Describes the store, and counts its runs and checkpoints. */
   info(): Promise<StoreInfo> {
     return this.#read((context) => infoOfStore(context));
   }
@@ -73,7 +73,7 @@ export class StoreInspector implements AsyncDisposable {
     return this.#read((context) => listForks(context, readKey(ref)));
   }
 
-  /** A checkpoint with its values: by id, by place in the run (negative: from the end), or the newest. */
+  /** Returns a checkpoint with its values: by id, by index in the run (negative: from the end), or the newest. */
   checkpoint(ref: RunRef & { id?: string | undefined; step?: number | undefined }): Promise<CheckpointDetail | null> {
     return this.#read(async (context) => {
       const key = readKey(ref);
@@ -95,8 +95,8 @@ export class StoreInspector implements AsyncDisposable {
   }
 
   /**
-   * What is saved, by whatever process, until the signal aborts or the loop ends. `since`: only what was saved after this
-   * seq. `last`: begins with so many of the checkpoints that were saved last.
+   * Yields an event for each save of any process, and for removals, until the signal aborts or the loop ends. `since`:
+   * only the saves after this seq. `last`: yields this number of the latest checkpoints first.
    */
   watch(options?: {
     space?: Space | undefined;
@@ -120,9 +120,9 @@ export class StoreInspector implements AsyncDisposable {
   }
 
   /**
-   * Verifies everything that is stored. `quick`: looks at the place of the database and at its pages only, in a second at
-   * most. `runs`: everything is read and counted in `checked`, and `findings` and `ok` are about these runs only, with all
-   * namespaces of a thread and the current state of a session.
+   * Verifies everything that is stored. `quick`: checks only the location and the pages of the database, in a second at
+   * most. `runs`: everything is read and counted in `checked`, and `findings` and `ok` are about these runs only, with
+   * all namespaces of a thread and the current state of a session.
    */
   verify(options?: {
     runs?: RunRef[] | undefined;
@@ -159,7 +159,7 @@ export class StoreInspector implements AsyncDisposable {
     });
   }
 
-  /** Gives the room of removed checkpoints back to the file system. */
+  /** Gives the space of removed checkpoints back to the file system. */
   vacuum(): Promise<void> {
     return this.#write("vacuum", ({ engine }) => vacuum(engine));
   }
@@ -200,7 +200,7 @@ export class StoreInspector implements AsyncDisposable {
 }
 
 /**
- * Looks into a store. Get one from {@link openInspector}.
+ * Inspects a store. Get an inspector from {@link openInspector}.
  * @example
  * ```ts
  * import { openInspector } from "forkpoint/inspect";

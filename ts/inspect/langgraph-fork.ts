@@ -1,6 +1,6 @@
 /**
- * Forks a checkpoint of LangGraph: a branch in the same thread, or in a copy of the thread. The value that is edited is what
- * the channel holds. No reducer runs. What is next stays.
+ * Forks a checkpoint of LangGraph: a branch in the same thread, or in a copy of the thread. An edit replaces the values
+ * of channels. No reducer runs. The nodes that run next stay the same.
  */
 
 import { isDeepStrictEqual } from "node:util";
@@ -26,7 +26,7 @@ export interface Plan {
   key: Key;
   row: Row;
   found: FoundCheckpoint;
-  /** Returns the form of the edited state. Undefined: it stays as it is. */
+  /** Returns the form of the edited state. Undefined: the fork keeps the state. */
   edit: ((state: unknown) => unknown) | undefined;
   as: string | undefined;
   dryRun: boolean;
@@ -89,7 +89,7 @@ function forkMetadata(context: Context, { row }: Plan): Record<string, unknown> 
   return { source: "fork", step: step + 1, parents };
 }
 
-/** Returns the channels of the fork, and the rest with the new versions of those that were edited. */
+/** Returns the channels of the fork, and the rest with the new versions of the edited channels. */
 function edit({ context, row, found, edit: change }: Plan): { parts: Part[]; rest: Rest } {
   const restStored = found.parts.find(({ name }) => channelOf(name) === undefined);
   const read = restStored && readValue(context, restStored);
@@ -170,7 +170,7 @@ async function copyAncestors(context: Context, from: Key, to: Key, id: string): 
     const { header, parts, writes } = await foundAt(context, from, each);
     const { parent, metadata, mark, dependsOnParent } = header;
     await put(context, to, each, parent, { parts, metadata, mark, dependsOnParent });
-    // Writes from which a checkpoint was made that is not copied are left out.
+    // Leave out the writes that were claimed by a checkpoint outside of the copied chain.
     const kept = writes.filter(({ claimedBy }) => claimedBy === null || chain.includes(claimedBy));
     await copyWrites(context.engine.native, { threadId: to.run, namespace: to.ns, id: each }, kept);
   }

@@ -39,16 +39,16 @@ export interface Limits {
 
 /** How many characters of a long text are shown. */
 const SHOWN_TEXT = 1_024;
-/** At most the bytes of what stands around the items of a container, and around each of them. */
+/** The most bytes of JSON around the items of a container, and around each item without its key. */
 const AROUND = 96;
 const AROUND_ITEM = 5;
 
-/** A container whose `More` may be replaced by what is inside. */
+/** A container that a `More` stands for so far. Opening it replaces the `More` by its items. */
 interface Closed {
   form: object;
   kind: Container;
   path: readonly Step[];
-  /** The number of items that were cut off before the first. */
+  /** The number of items before the first one, which a range of the path has cut off. */
   offset: number;
   depth: number;
   size: number;
@@ -56,7 +56,7 @@ interface Closed {
   key: Step;
 }
 
-/** What stands in an answer for a value, and its size. */
+/** The form that an answer shows for a value, and the form's size. */
 interface Shown {
   form: unknown;
   size: number;
@@ -109,7 +109,7 @@ class Limiter {
     this.#left = bytes;
   }
 
-  /** Opens containers level by level, as long as there is room. */
+  /** Opens containers level by level until the size limit is reached. */
   cut({ form, path, offset }: Located): unknown {
     const out: unknown[] = [];
     const root = this.#shown(form, path);
@@ -118,7 +118,7 @@ class Limiter {
     const { kind, size } = root;
     const closed: Closed[] =
       kind === null ? [] : [{ form: form as object, kind, path, offset, depth: 0, size, into: out, key: 0 }];
-    // The loop also visits what is added while it runs.
+    // The loop also visits the containers that are added while it runs.
     for (const each of closed) {
       if (each.depth < this.#limits.depth) for (const inner of this.#open(each)) closed.push(inner);
     }
@@ -129,7 +129,7 @@ class Limiter {
   #open(container: Closed): Closed[] {
     const { form, kind, path, offset, depth, into, key } = container;
     const count = lengthOfAll(form, kind);
-    // A container within others leaves half of the room to those that come after it.
+    // A nested container may use half of the remaining bytes. The other half remains for later containers.
     let room = container.size + (depth === 0 ? this.#left : Math.floor(this.#left / 2)) - AROUND;
     room -= sizeOf(more(path, count, kind));
     const before = room;
@@ -164,7 +164,7 @@ class Limiter {
     return inner;
   }
 
-  /** Returns what stands for a value: itself, or a `More`. */
+  /** Returns the form that an answer shows for a value: the value itself, or a `More`. */
   #shown(form: unknown, path: readonly Step[]): Shown {
     if (typeof form === "string") return this.#text(form, path);
     const kind = containerOf(form);
@@ -181,7 +181,7 @@ class Limiter {
   #text(text: string, path: readonly Step[]): Shown {
     const size = text.length > this.#limits.textBytes ? Number.POSITIVE_INFINITY : sizeOf(text);
     if (size <= this.#limits.textBytes) return { form: text, size, kind: null };
-    // Not between the halves of a character.
+    // Do not cut between the two halves of a surrogate pair.
     const end = /[\ud800-\udbff]$/.test(text.slice(0, SHOWN_TEXT)) ? SHOWN_TEXT - 1 : SHOWN_TEXT;
     const begin = text.slice(0, Math.min(end, this.#limits.textBytes));
     const cut = { ...more(path, text.length - begin.length, "Text"), text: begin };
@@ -200,7 +200,7 @@ function lengthOfAll(form: object, kind: Container): number {
   return value.length + properties.length;
 }
 
-/** The forms of an item: its key, if that is no text, and its value. */
+/** Returns the forms of an item: its value and, in a Map, a key that is no text. */
 function formsOf({ step, steps, key, value }: Item, path: readonly Step[], offset: number): Located[] {
   const at = typeof step === "number" ? step + offset : step;
   const own = { form: value, path: [...path, at, ...steps.slice(1)], offset: 0 };
@@ -209,7 +209,10 @@ function formsOf({ step, steps, key, value }: Item, path: readonly Step[], offse
 
 type Slot = [into: object, key: Step];
 
-/** Returns an empty container of the same kind, to which items can be added, and in the end what was left out. */
+/**
+ * Returns a builder for a container of the same kind. `add` appends an item. `finish` appends `rest`, the `More` for
+ * the items that were left out.
+ */
 function openedForm(
   form: object,
   kind: Container,

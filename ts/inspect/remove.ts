@@ -41,7 +41,7 @@ export async function namespacesOf(context: Pick<Context, "engine">, key: Key): 
   return keys;
 }
 
-/** Returns the checkpoints that stay and lose their last child. */
+/** Returns the remaining checkpoints whose children are all removed. */
 async function childless(context: Context, key: Key, gone: ReadonlySet<string>): Promise<string[]> {
   const lose = new Set<string>();
   const keep = new Set<string>();

@@ -1,11 +1,11 @@
-/** Reads pages of checkpoints, and shows them with the names that people know. */
+/** Reads pages of checkpoints, and converts them to the inspector's public types. */
 
 import { type Context, ORDERED, SESSIONS, refOf, shownNs } from "./context.js";
 import { readValue } from "./values.js";
 import { type FoundRun, type Key, type Row, type RowPage, type Wanted, inspect, openPages } from "./wire.js";
 import type { CheckpointInfo } from "./views.js";
 
-/** Asks for the newest checkpoint of a run, and so for the number of its checkpoints. */
+/** Returns the query for the newest checkpoint of a run. The page also has the number of the run's checkpoints. */
 export function newestOf({ space, run, ns }: Key): Wanted {
   return { space, run, ns, from: "end", newestFirst: true, limit: 1, sums: false };
 }
@@ -44,8 +44,8 @@ export async function* everyRow(context: Context, key: Key): AsyncGenerator<Row>
 }
 
 /**
- * Shows a checkpoint. `before` is the one before it in the run, which counts as the parent if the contract stores no
- * parents.
+ * Converts a checkpoint to its public type. `before` is the checkpoint before it in the run. It is the parent if the
+ * contract stores no parents.
  */
 export function infoOf(context: Context, row: Row, before: Pick<Row, "id"> | undefined): CheckpointInfo {
   const { label, meta } = describe(context, row);
@@ -80,7 +80,7 @@ export function isOrdered({ space, parent }: Pick<Row, "space" | "parent">): boo
   return parent === null && ORDERED.has(space);
 }
 
-/** What TinyAgents keeps for listings. */
+/** The fields of a TinyAgents checkpoint that are stored for listings. */
 interface TinyAgentsMeta {
   runId: string | null;
   nextNodes: string[];
@@ -88,7 +88,7 @@ interface TinyAgentsMeta {
   metadata: Record<string, unknown>;
 }
 
-/** The label of a checkpoint, and what its contract keeps beside the state. */
+/** Returns the label and the metadata of a checkpoint. */
 function describe(context: Context, row: Row): Pick<CheckpointInfo, "label" | "meta"> {
   if (row.metadata === null) return { label: row.label, meta: row.meta ?? {} };
   const { value, readable } = readValue(context, row.metadata);
@@ -99,7 +99,7 @@ function describe(context: Context, row: Row): Pick<CheckpointInfo, "label" | "m
 
 /** The checkpoints of a run. A Helix session has one more: its current state, which is always the newest. */
 export interface Lineup {
-  /** The number of checkpoints, and the place of each. */
+  /** The number of checkpoints, and the index of each. */
   total: number;
   page: RowPage;
   /** The current state of a Helix session. */
@@ -108,7 +108,7 @@ export interface Lineup {
 
 const isSession = ({ space }: Key) => space === "helix";
 
-/** Reads pages of runs. Every run has its lineup, even if it does not exist. */
+/** Reads a page of checkpoints of each run. Returns a lineup for each run, even for a run that does not exist. */
 export async function readLineups(
   context: Context,
   wanted: ReadonlyArray<Key & Pick<Wanted, "from" | "newestFirst" | "limit" | "sums">>,

@@ -14,7 +14,7 @@ import type { Page, RunInfo, Space, Status } from "./views.js";
 /** Which runs to list, and how. */
 export interface RunQuery {
   space?: Space | undefined;
-  /** Only runs whose group begins so. */
+  /** Only runs whose group begins with this text. */
   group?: string | undefined;
   /** Only runs whose id contains this text. */
   match?: string | undefined;
@@ -131,7 +131,8 @@ async function* byBeginning(context: Context, query: RunQuery, limit: number): A
       list.done = list.runs.length < size;
       list.before = list.runs.at(-1)?.position;
     }
-    // Nothing of what was read comes after the lowest position that a list with more runs has reached.
+    // Yield only the runs down to this position. Below it, a list that has more runs may still return a run that comes
+    // first.
     const reached = Math.max(...lists.filter(({ done }) => !done).map(({ runs }) => runs.at(-1)!.position), -Infinity);
     const batch = lists.flatMap(({ runs }) => runs.filter(({ position }) => position >= reached));
     for (const list of lists) list.runs = list.runs.filter(({ position }) => position < reached);
@@ -143,7 +144,7 @@ async function* byBeginning(context: Context, query: RunQuery, limit: number): A
 /** The greatest number of runs that can be sorted by size. */
 const LARGEST = 1000;
 
-/** The position of a run is its place in the list. */
+/** Yields runs, the largest first. The position of a run is its index in this order. */
 async function* bySize(context: Context, query: RunQuery): AsyncGenerator<FoundRun[]> {
   const { native } = context.engine;
   const found = [];
@@ -151,7 +152,7 @@ async function* bySize(context: Context, query: RunQuery): AsyncGenerator<FoundR
     found.push(...(await storeCalls.call(native, "stats", { contract, largest: LARGEST })).largest);
   }
   const sorted = found.toSorted((a, b) => b.storedBytes - a.storedBytes);
-  // A session is in the list with its checkpoints, and with its current state.
+  // The list can contain a session twice: with its checkpoints, and with its current state.
   const seen = new Set<string>();
   const once = sorted.filter(({ space, run, ns }) => {
     if (run === null) return false;
@@ -162,7 +163,9 @@ async function* bySize(context: Context, query: RunQuery): AsyncGenerator<FoundR
   yield runs.filter(({ position }) => query.cursor === undefined || position > Number(query.cursor));
 }
 
-/** Shows runs. A run that does not exist any more becomes null, and so does a run that is in the list twice. */
+/**
+ * Converts runs to their public type. Returns null for a run that no longer exists, and for the second entry of a run.
+ */
 async function showAll(context: Context, runs: readonly FoundRun[], options: RunQuery): Promise<Array<RunInfo | null>> {
   const keys = runs.map(({ space, run, ns }): Key => ({ space: spaceOf(space), run, ns: ns ?? "" }));
   const sums = options.withBytes === true;

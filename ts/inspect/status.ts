@@ -12,7 +12,7 @@ import { readValue } from "./values.js";
 import { type FoundWrite, type Row, inspect, openCheckpoint } from "./wire.js";
 import type { Status } from "./views.js";
 
-/** A status, and what it was read from. */
+/** A status and the reason for it. */
 export interface StatusInfo {
   status: Status;
   why: string | null;
@@ -27,7 +27,8 @@ export async function readStatus(context: Context, row: Row): Promise<StatusInfo
     if (row.space === "tinyagents") return await ofTinyAgents(context, row);
     if (row.space === "agentos" && row.status === null) return await ofAgentos(context, row);
   } catch (error) {
-    // What nobody here can read says nothing about the run. Anything else is an error of the store.
+    // The status is unknown if the checkpoint is damaged or its serializer is missing. Any other error is an error of
+    // the store.
     if (error instanceof ForkpointError && !["CORRUPT", "UNSUPPORTED"].includes(error.code)) throw error;
     return { status: "unknown", why: "the newest checkpoint cannot be read here" };
   }
@@ -48,7 +49,7 @@ function whyOf({ space, status, label, meta }: Row): string | null {
   return null;
 }
 
-/** LangGraph's bytes as plain JSON. Nothing of LangChain is made. */
+/** Reads LangGraph's bytes as plain JSON. Does not create objects of LangChain's classes. */
 const plain: SerializerProtocol = {
   dumpsTyped() {
     throw new Error("the inspector writes no values of LangGraph through a serializer");
@@ -64,7 +65,7 @@ const plain: SerializerProtocol = {
   },
 } as SerializerProtocol;
 
-/** Returns what LangGraph's reads need of a saver. */
+/** Returns the parts of a saver that reads of LangGraph checkpoints use. */
 function saverOf({ engine }: Context): SaverContext {
   return { native: engine.native, serde: plain } as SaverContext;
 }
@@ -81,7 +82,7 @@ async function ofLanggraph(context: Context, { run, ns }: Row): Promise<StatusIn
   return { status, why: null };
 }
 
-/** Returns the nodes that run next after a checkpoint of LangGraph. Null: the checkpoint does not say it. */
+/** Returns the nodes that run next after a checkpoint of LangGraph. Null: the checkpoint does not contain them. */
 export async function langgraphNextOf(context: Context, row: Row): Promise<string[] | null> {
   const { run: threadId, ns, id } = row;
   const fields = { threadId, namespace: ns ?? "", id };
@@ -104,7 +105,7 @@ async function ofAgentos(context: Context, row: Row): Promise<StatusInfo> {
 
 async function ofTinyAgents(context: Context, row: Row): Promise<StatusInfo> {
   const { native } = context.engine;
-  // The first checkpoint of an id has the writes to this id.
+  // If an id was put several times, only its first checkpoint has the writes.
   const first = { ...keyOf(row), id: row.id.split("\0")[0]! };
   const found = await inspect.find(native, "read", first, openCheckpoint);
   const [waiting, failed] = openTasks(found?.writes ?? []);
@@ -116,7 +117,7 @@ async function ofTinyAgents(context: Context, row: Row): Promise<StatusInfo> {
   return { status: "unfinished", why: `next: ${next.map((node) => JSON.stringify(node)).join(", ")}` };
 }
 
-/** Counts the tasks that ask without an answer, and those that have failed. */
+/** Counts the tasks whose question has no answer, and the tasks that have failed. */
 function openTasks(writes: readonly FoundWrite[]): [waiting: number, failed: number] {
   const slots = new Map<string, Set<number>>();
   for (const { task, index } of writes) slots.set(task, (slots.get(task) ?? new Set()).add(index));
@@ -125,7 +126,7 @@ function openTasks(writes: readonly FoundWrite[]): [waiting: number, failed: num
   return [asks.length, open.filter((of) => of.has(ERROR) && !of.has(INTERRUPT)).length];
 }
 
-/** Returns the nodes that run next after a checkpoint of TinyAgents. Null: the checkpoint does not say it. */
+/** Returns the nodes that run next after a checkpoint of TinyAgents. Null: the checkpoint does not contain them. */
 export function tinyAgentsNextOf(context: Context, { metadata }: Row): string[] | null {
   const { value, readable } = metadata === null ? { value: null, readable: false } : readValue(context, metadata);
   const next: unknown = readable ? (value as { nextNodes?: unknown } | null)?.nextNodes : undefined;

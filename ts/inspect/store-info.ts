@@ -1,4 +1,4 @@
-/** Says what a store is, and how much is in it. */
+/** Describes a store: its target, its backend, and the counts of its runs and checkpoints. */
 
 import { readRecord, whole } from "../store/options.js";
 import { sizesOf } from "../store/retention.js";
@@ -35,7 +35,7 @@ export async function infoOfStore(context: Context): Promise<StoreInfo> {
 
 const statsOptions = { largest: whole(0, 1000, "entries") };
 
-/** Returns true if people know the contract, and the run has a name. A lease is no run. */
+/** Returns true if the contract is public and the run has a name. Leases are stored as runs too, and are left out. */
 function isShown({ space, run }: { space: string | null; run: string | null }): boolean {
   return run !== null && (space === SESSIONS || SPACES.includes(space as "helix"));
 }

@@ -1,10 +1,13 @@
-/** Reads serialised values without making a class of anybody's, and without an error for what nobody here can read. */
+/**
+ * Reads serialised values. Creates no objects of a user's classes. Returns a placeholder, and no error, for unreadable
+ * bytes.
+ */
 
 import { type Stored, builtInFormat } from "../bridge/serializer.js";
 import type { Context } from "./context.js";
 import { opaque } from "../bridge/json-form/to-json-form.js";
 
-/** A value that was read. Of one that is not readable, only the form is known. */
+/** A value that was read. If it is not readable, `value` is an `Opaque` with the tag, the size and the first bytes. */
 export interface Read {
   value: unknown;
   readable: boolean;
@@ -20,7 +23,7 @@ export function readValue({ formats }: Pick<Context, "formats">, { tag, bytes }:
     if (format !== undefined) return { value: format.deserialize(bytes), readable: true };
     if (tag === "bytes") return { value: new Uint8Array(bytes), readable: true };
   } catch {
-    // Bytes of another program, or of a newer version. They are shown as they are.
+    // Another program or a newer version may have written the bytes. Show them as they are.
   }
   return { value: opaque(tag, bytes), readable: false };
 }

@@ -1,4 +1,4 @@
-/** Verifies a store, and looks at the place of its database. */
+/** Verifies a store, and checks the location of its database. */
 
 import { lstat } from "node:fs/promises";
 import { check } from "../store/check.js";
@@ -18,7 +18,7 @@ const verifyOptions = {
   ...stepOptions,
 };
 
-/** Verifies what is stored. All of it is read, also if only what concerns some runs is wanted. */
+/** Verifies the store. Reads all data even if `runs` is given, and then returns only the findings about these runs. */
 export async function verify(context: Context, given: unknown, closing: () => boolean): Promise<VerifyReport> {
   const { runs, quick, ...rest } = readRecord(given, "options", verifyOptions);
   const report = quick === true ? await glance(context) : await check(context.engine, rest, closing);
@@ -27,11 +27,11 @@ export async function verify(context: Context, given: unknown, closing: () => bo
 }
 
 /**
- * Returns true if a finding is about one of the runs, or if nobody knows which run it is about. A thread has all of its
- * namespaces. A session has its checkpoints and its current state, which are in two contracts.
+ * Returns true if a finding is about one of the runs, or if its run is unknown. A thread has all of its namespaces. A
+ * session has its checkpoints and its current state, which are in two contracts.
  */
 function isAbout({ ref }: Finding, runs: readonly Key[]): boolean {
-  // The id of a session's current state is that of the session.
+  // A finding about a session's current state has the session's id in `id`.
   const about = ref?.run ?? (ref?.space === SESSIONS ? ref.id : null);
   if (ref === null || about === null) return true;
   return runs.some(({ space, run, ns }) => {
@@ -41,7 +41,7 @@ function isAbout({ ref }: Finding, runs: readonly Key[]): boolean {
   });
 }
 
-/** Looks at the pages and the place of a database. */
+/** Checks the pages and the location of a database. */
 async function glance({ engine }: Context): Promise<VerifyReport> {
   const { native } = engine;
   const { checked, findings } = await storeCalls.call(native, "quickCheck", {});
@@ -50,7 +50,7 @@ async function glance({ engine }: Context): Promise<VerifyReport> {
   return { ok: true, checked, findings: isFile ? [...findings, ...(await placeOf(path))] : findings };
 }
 
-/** Bits of a mode: what others than the owner may do. */
+/** The permission bits of a file that let the group or other users read or write it. */
 const OTHERS_READ = 0o044;
 const OTHERS_WRITE = 0o022;
 

@@ -26,8 +26,9 @@ export interface CheckpointRef extends RunRef {
 }
 
 /**
- * What the newest checkpoint of a run says of it. `"waiting"`: a human has to answer. `"failed"`: a node has failed.
- * `"unfinished"`: nodes are left to run. `"finished"`: none is left. `"unknown"`: the checkpoint does not say it.
+ * The status of a run, read from its newest checkpoint. `"waiting"`: a human has to answer. `"failed"`: a node has
+ * failed. `"unfinished"`: nodes are left to run. `"finished"`: no node is left to run. `"unknown"`: the checkpoint does
+ * not contain the status.
  */
 export type Status = "waiting" | "failed" | "unfinished" | "finished" | "unknown";
 
@@ -56,11 +57,11 @@ export interface RunInfo extends RunRef {
   forkedFrom: CheckpointRef | null;
   /** Null if it was not asked for. */
   status: Status | null;
-  /** What the status was read from, in a few words. Null if there is nothing to say. */
+  /** The reason for the status, in a few words. Null if there is none. */
   statusWhy: string | null;
   /** The size of all of its checkpoints. Null if it was not asked for. */
   bytes: Size | null;
-  /** Who holds the lease of the run, and until when (ms since the epoch). Null: nobody. */
+  /** The holder of the run's lease and its expiry time (ms since the epoch). Null: there is no lease. */
   lease: { holder: string; until: number } | null;
 }
 
@@ -69,7 +70,7 @@ export interface CheckpointInfo extends CheckpointRef {
   ns: string | null;
   /** The position in the save order of the whole store. */
   seq: number;
-  /** The place in the run, from 0, in the order of the contract. */
+  /** The index in the run, from 0, in the order of the contract. */
   step: number;
   /** AgentOS' node, Agentium's step name, LangGraph's `metadata.source`, TinyAgents' and Helix' status. */
   label: string | null;
@@ -88,8 +89,8 @@ export interface CheckpointInfo extends CheckpointRef {
   /** How many stored differences a read puts together. 0: it is stored whole. */
   chain: number;
   /**
-   * What the contract keeps beside the state: AgentOS' `stateSize` and `hasMemorySnapshot`, Agentium's `stepIndex`,
-   * LangGraph's metadata, and so on.
+   * The metadata that the contract stores beside the state: AgentOS' `stateSize` and `hasMemorySnapshot`, Agentium's
+   * `stepIndex`, LangGraph's metadata, and so on.
    */
   meta: Record<string, unknown>;
 }
@@ -100,7 +101,7 @@ export interface PartInfo {
   /** The name of the serializer that wrote it. */
   tag: string;
   bytes: number;
-  /** False if nobody here knows the serializer. */
+  /** False if the part cannot be read, for example because its serializer is missing. */
   readable: boolean;
 }
 
@@ -119,10 +120,11 @@ export interface WriteInfo {
 /**
  * A checkpoint with its values.
  *
- * Values are in a JSON form. What JSON lacks is an object with the key `$type`, for example
- * `{ "$type": "Date", "value": "2026-01-01T00:00:00.000Z" }`. The types are `Date`, `BigInt`, `Map`, `Set`, `Bytes`,
- * `RegExp`, `Error`, `Number`, `Undefined`, `Hole`, `Ref`, `Object`, `Opaque`, `Boxed` (an object such as
- * `new Number(1)`) and `Array` (a list with named properties or many holes). {@link fromJsonForm} is the way back.
+ * Values are in a JSON form. A value that JSON cannot represent is an object with the key `$type`, for example `{
+ * "$type": "Date", "value": "2026-01-01T00:00:00.000Z" }`. The types are `Date`, `BigInt`, `Map`, `Set`, `Bytes`,
+ * `RegExp`, `Error`, `Number`, `Undefined`, `Hole`, `Ref`, `Object`, `Opaque`, `Boxed` (an object such as `new
+ * Number(1)`) and `Array` (a list with named properties or many holes). {@link fromJsonForm} converts the form back to
+ * the value.
  */
 export interface CheckpointDetail {
   checkpoint: CheckpointInfo;
@@ -131,7 +133,7 @@ export interface CheckpointDetail {
   /** All other fields of the checkpoint. Null if there are none. */
   rest: unknown;
   writes: WriteInfo[];
-  /** The nodes that run next. Null if the checkpoint does not say it. */
+  /** The nodes that run next. Null if the checkpoint does not contain them. */
   next: string[] | null;
   parts: PartInfo[];
 }
@@ -141,8 +143,9 @@ export interface Change {
   part: "state" | "rest" | "writes";
   op: "add" | "remove" | "replace";
   /**
-   * The place in the part: keys of objects and Maps, and indexes of lists. An entry of a Map whose key is no text has the
-   * number of its place. For `"remove"` it is the place in the value before, else in the value after.
+   * The place in the part: keys of objects and Maps, and indexes of lists. An entry of a Map whose key is no text has
+   * its index as the key. For `"remove"`, the path leads through the old value. Otherwise it leads through the new
+   * value.
    */
   path: Array<string | number>;
   /** Missing for `"add"`. In the JSON form of values. */
@@ -154,11 +157,11 @@ export interface Change {
 /** A page of a listing. */
 export interface Page<T> {
   items: T[];
-  /** What the next page begins with. Null: this is the last page. */
+  /** Pass this cursor to the next call. Null: this is the last page. */
   cursor: string | null;
 }
 
-/** What a store is. */
+/** Describes a store. */
 export interface StoreInfo {
   /** The version of forkpoint. */
   version: string;
@@ -179,7 +182,7 @@ export interface InspectedStats extends Omit<StoreStats, "largest" | "keptBytes"
   largest: Array<LineageStats & { space: Space; run: string; ns: string | null }>;
   /** The size of the log of a SQLite database in bytes. Null if there is none. */
   walBytes: number | null;
-  /** The room in the file that nothing uses, in bytes. Null if that is not known. */
+  /** The unused space in the file, in bytes. Null if it is unknown. */
   freeBytes: number | null;
 }
 

@@ -1,4 +1,4 @@
-/** Follows what is saved, by whatever process. */
+/** Follows the saves of all processes. */
 
 import { setTimeout as sleep } from "node:timers/promises";
 import { requireId } from "../store/ids.js";
@@ -9,16 +9,16 @@ import { infoOf, isOrdered, readLineups, readPages } from "./rows.js";
 import { type FeedPage, type Row, type Wanted, inspect, openFeed } from "./wire.js";
 import type { CheckpointInfo } from "./views.js";
 
-/** What a watch tells. */
+/** An event of a watch. */
 export type StoreEvent =
   | { type: "saved"; seq: number; checkpoint: CheckpointInfo }
-  /** Something was removed. Read again what you show. */
+  /** Checkpoints were removed. Read the data that you show again. */
   | { type: "changed" };
 
-/** The pause between two looks, in ms. A look at a server is a round trip. */
+/** The pause between two polls, in ms. It is longer for a server, because each poll is a round trip. */
 const [PAUSE, SERVER_PAUSE] = [100, 500];
 
-/** The number of checkpoints that one look reads. */
+/** The number of checkpoints that one poll reads. */
 const PAGE = 500;
 
 /** The number of checkpoints that a watch remembers. */
@@ -46,19 +46,19 @@ export async function* watch(
   const newest = await look(context, { after: 0, newestFirst: true, limit: KNOWN });
   let after = since ?? newest.next;
   const seen = new Seen(newest.rows.filter(({ seq }) => seq <= after));
-  // What is removed from here on is told, also before the first pause.
+  // A removal after this read is reported, even before the first pause.
   let page = since === undefined ? newest : undefined;
   let counted = page?.checkpoints ?? null;
   if (last > 0 && page !== undefined) {
     const rows = await lastSaved(context, last, isWanted);
-    // The loop yields what was saved meanwhile.
+    // Leave out newer checkpoints. The loop yields them.
     yield* await eventsOf(
       context,
       rows.filter(({ seq }) => seq <= after),
     );
   }
   while (!stopped()) {
-    // The last checkpoint that was seen is read again: another one in its place shows that the database went back.
+    // Read the last seen checkpoint again. If its save number has another checkpoint now, the database was restored.
     const anchored = seen.has(after);
     const from = anchored ? after - 1 : after;
     const found = await look(context, { after: from, newestFirst: false, limit: PAGE }, page);
@@ -87,7 +87,10 @@ export async function* watch(
   }
 }
 
-/** The newest checkpoints that a watch has seen. A database that was restored gives their numbers to others. */
+/**
+ * The newest checkpoints that a watch has seen, by save number. A restored database reuses these numbers for other
+ * checkpoints.
+ */
 class Seen {
   readonly #saved = new Map<number, string>();
 
@@ -114,8 +117,8 @@ class Seen {
   }
 
   /**
-   * If the database went back to before the number, returns the number after which all checkpoints are new: that of the newest
-   * one that was seen or, if none was, the newest number.
+   * If the database was restored to a state before the save number `after`, returns the number from which to continue:
+   * the number of the newest checkpoint that the watch has seen or, if there is none, the newest number.
    */
   async placeAfterGoingBack(context: Context, after: number): Promise<number | undefined> {
     const { rows, next } = await look(context, { after: 0, newestFirst: true, limit: KNOWN });
@@ -129,7 +132,7 @@ class Seen {
 
 const identityOf = ({ space, run, ns, id, savedAt }: Row) => JSON.stringify([space, run, ns, id, savedAt]);
 
-/** `before` is the page that was read last. */
+/** Reads a page of the feed. `before` is the page that was read last. */
 function look(
   { engine }: Context,
   fields: { after: number; newestFirst: boolean; limit: number },
@@ -139,14 +142,16 @@ function look(
   return inspect.find(engine.native, "feed", { ...fields, ...known }, openFeed);
 }
 
-/** Returns true if something was removed between two looks. A checkpoint that was saved again was removed before. */
+/**
+ * Returns true if checkpoints were removed between two polls. Saving a checkpoint again also removes the earlier one.
+ */
 function isRemoval(before: FeedPage | undefined, now: FeedPage, added: number, counted: number | null): boolean {
   if (before === undefined) return false;
   if (now.removals !== null) return now.removals !== before.removals;
   return now.checkpoints !== null && counted !== null && now.checkpoints !== counted + added;
 }
 
-/** Returns the last wanted checkpoints, in save order. */
+/** Returns the last `count` checkpoints that `isWanted` accepts, in save order. */
 async function lastSaved(context: Context, count: number, isWanted: (row: Row) => boolean): Promise<Row[]> {
   for (let limit = Math.max(count, 100); ; limit *= 8) {
     const { rows } = await look(context, { after: 0, newestFirst: true, limit });

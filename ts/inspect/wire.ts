@@ -1,4 +1,4 @@
-/** Declares the engine's calls that look into a store. See `engine/src/contract/inspect.rs`. */
+/** Declares the engine's calls of the inspector. See `engine/src/contract/inspect.rs`. */
 
 import { Contract, type Exact, type Unpack, type PackedPart, type Part } from "../bridge/wire.js";
 import type { RunKey as Key } from "../bridge/native.js";
@@ -31,13 +31,13 @@ export interface Row<P = Part> {
   logical: number;
   stored: number;
   chain: number;
-  /** The status of a run whose newest checkpoint this is. Null if only the values tell it. */
+  /** The status of the run if this is its newest checkpoint. Null if the status depends on the values. */
   status: Status | null;
   meta: Record<string, unknown> | null;
-  /** The same, if only the contract's serializer can read it. */
+  /** The metadata as a serialised part, if only the contract's serializer can read it. */
   metadata: P | null;
   dependsOnParent: boolean;
-  /** The place in the order of the contract. */
+  /** The position in the contract's order. */
   place: string;
 }
 
@@ -52,7 +52,10 @@ export interface RowPage<P = Part> {
 
 /** Which checkpoints a page has. */
 export interface Wanted extends Key {
-  /** The first checkpoint. `after`: the one after this place. `step`: negative numbers count from the end. */
+  /**
+   * The first checkpoint of the page. `after`: the page begins after this position. `step`: negative numbers count from
+   * the end.
+   */
   from: "end" | { after: string } | { step: number } | { id: string };
   newestFirst: boolean;
   limit: number;
@@ -60,7 +63,7 @@ export interface Wanted extends Key {
   sums: boolean;
 }
 
-/** A place up to which a feed may go on later. */
+/** The position up to which a feed may continue later. */
 export interface Wait {
   transaction: Exact;
   upTo: Exact;
@@ -109,7 +112,7 @@ interface InspectCalls {
 }
 
 export const inspect = new Contract<InspectCalls>("inspect", {
-  // A watch looks at the feed several times a second, so its looks are not told.
+  // A watch reads the feed several times a second, so these reads are not published.
   kinds: { feed: null, remove: "prune" },
   subject: ({ of, pages, ...fields }) => {
     const { space = null, run, ns } = of ?? (pages?.length === 1 ? pages[0]! : fields);

@@ -1,6 +1,6 @@
 /**
- * Makes spans and metrics of OpenTelemetry from what the channels tell: see `ts/bridge/channels.ts`. Needs no addon, so that a
- * program can load it before everything else.
+ * Turns the messages of the diagnostics channels into spans and metrics of OpenTelemetry: see `ts/bridge/channels.ts`.
+ * Needs no addon, so that a program can load it before everything else.
  */
 
 import "../bridge/bundled.js";
@@ -55,7 +55,10 @@ function metricsOf(provider: MeterProvider) {
   };
 }
 
-/** Returns a function that makes something with the current provider. Makes it again only for another provider. */
+/**
+ * Returns a function that returns `make(provider)` for the current provider. `make` is called again only if the
+ * provider has changed.
+ */
 function following<P, T>(current: () => P, make: (provider: P) => T): () => T {
   let last: { provider: P; made: T } | undefined;
   return () => {
@@ -69,7 +72,7 @@ function following<P, T>(current: () => P, make: (provider: P) => T): () => T {
 class Recorder {
   readonly tracerProvider: TracerProvider | undefined;
   readonly meterProvider: MeterProvider | undefined;
-  /** How many calls of `instrument` have asked for this recorder. */
+  /** The number of `instrument` calls that use this recorder. */
   users = 0;
   readonly #tracer;
   readonly #metrics;

@@ -1,4 +1,4 @@
-/** What a store still does: its operations in progress, and the snapshots that are not stored yet. */
+/** Counts the operations of a store that are in progress, and the bytes of the snapshots that are not stored yet. */
 
 import { ForkpointError } from "../bridge/errors.js";
 import type { Format } from "../bridge/serializer.js";
@@ -81,7 +81,7 @@ export class Held {
     this.#backlog.bytes += bytes;
   }
 
-  /** Called when the save has ended, whatever became of it. */
+  /** Subtracts the save's bytes from the backlog. Called when the save has succeeded or failed. */
   release(): void {
     this.#backlog.bytes -= this.#bytes;
     this.#bytes = 0;

@@ -34,9 +34,9 @@ export interface BackupOptions {
 export interface BackupProgress {
   /** `"copying"`: `done` and `of` count bytes. `"verifying"`: the copy is read, and they count rows. */
   phase: "copying" | "verifying";
-  /** What is done. */
+  /** The bytes or rows that are done in this phase. */
   done: number;
-  /** What there is to do in this phase. */
+  /** All bytes or rows of this phase. */
   of: number;
 }
 
@@ -52,7 +52,7 @@ export interface BackupResult {
   verified: true;
 }
 
-/** The time in ms between two looks at the progress. */
+/** The time in ms between two reads of the progress. */
 const INTERVAL = 50;
 
 const backupOptions = { overwrite: flag, ...stepOptions };

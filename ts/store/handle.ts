@@ -1,4 +1,4 @@
-/** The store behind the object of a contract: its own, or one that others use too. */
+/** The handle through which a contract's object uses its store. The object may own the store or share it. */
 
 import { Activity, type Held } from "./backlog.js";
 import { tellFailure, tellRefusal } from "../bridge/channels.js";
@@ -53,7 +53,7 @@ export class StoreHandle {
 
   /** Returns the target itself if it is a handle, and otherwise a handle to the target. */
   static of(target: unknown, options: StoreOptions | undefined, contract: { readonly name: string }): StoreHandle {
-    // A private name is looked up without the traps of a proxy.
+    // Testing for a private name does not call the traps of a proxy.
     const isHandle = typeof target === "object" && target !== null && #contract in target;
     return isHandle ? target : new StoreHandle(target, options, contract);
   }
@@ -127,7 +127,7 @@ export class StoreHandle {
       const result = await work({ ...engine, format: held.counting(engine.format) }, held);
       return stored === undefined ? (result as unknown as R) : stored(result);
     } catch (error) {
-      // A save that was not admitted was told as a refusal.
+      // If the save was not admitted, its refusal is already published, so pass no engine.
       throw this.#failed(held && engine, error, this.save);
     } finally {
       held?.release();
@@ -153,13 +153,14 @@ export class StoreHandle {
   }
 
   /**
-   * Prepares the error of an operation for its caller. `operation` is the function that the error's stack leaves out. If
-   * `engine` is undefined, the error was told already.
+   * Prepares the error of an operation for its caller. `operation` is the function that the error's stack leaves out.
+   * If `engine` is undefined, the error was published already.
    */
   #failed(engine: Engine | undefined, error: unknown, operation: (...all: never[]) => unknown): unknown {
     if (isOwnError(error)) {
       Error.captureStackTrace(error, operation);
-      // Of the errors that are not the engine's, only those of reading a stored value can be told here.
+      // The engine's own errors are published already. Any other `BUSY` or `CORRUPT` error comes from reading a stored
+      // value.
       if (engine) tellFailure(error, subjectOf(engine.native, "read", { space: this.#contract }));
     }
     return error;

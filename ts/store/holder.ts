@@ -1,4 +1,4 @@
-/** Names processes, so that a lease says who holds it. */
+/** Makes the names of processes. A lease stores the name of its holder. */
 
 import { createHash } from "node:crypto";
 import { readFileSync, readlinkSync } from "node:fs";
@@ -29,9 +29,9 @@ export function thisProcess(): string {
 }
 
 /**
- * A short stamp of this process: its id, when it began, and its machine. Two processes have the same stamp only if the
- * system does not say when a process began. Returns undefined if the runtime keeps the name of the machine from the program,
- * as Deno does without `--allow-sys`.
+ * A short stamp of this process: its id, when it began, and its machine. Two processes can have the same stamp only if
+ * the system does not report start times. Returns undefined if the program may not read the machine's name, as in Deno
+ * without `--allow-sys`.
  */
 export function processStamp(): string | undefined {
   if (stamped === undefined) {
@@ -44,7 +44,10 @@ export function processStamp(): string | undefined {
   return stamped ?? undefined;
 }
 
-/** Returns the id of the process with this stamp if it is another one on this machine and has not ended. */
+/**
+ * Returns the id of the process with this stamp. Returns undefined if it is this process, is on another machine, or has
+ * ended.
+ */
 export function livingProcess(stamp: string): number | undefined {
   const pid = Number.parseInt(stamp, 10);
   const own = processStamp();
@@ -56,10 +59,13 @@ function stampOf(pid: number): string {
   return `${pid}.${beginOf(pid)}.${createHash("sha256").update(machine()).digest("base64url").slice(0, 8)}`;
 }
 
-/** When a process began, in the system's ticks. On other systems than Linux, and for a process that has ended, it is empty. */
+/**
+ * Returns the start time of a process in the system's ticks. Returns "" if the process has ended, and on systems other
+ * than Linux.
+ */
 function beginOf(pid: number): string {
   try {
-    // The name of the program, in parentheses, may contain anything.
+    // Skip the program's name. It is in parentheses, and may itself contain spaces and parentheses.
     const [, fields = ""] = /^.*\) (.*)$/s.exec(readFileSync(`/proc/${pid}/stat`, "latin1")) ?? [];
     return Number(fields.split(" ")[19]).toString(36);
   } catch {

@@ -2,7 +2,7 @@
  * Leases of runs: one process at a time works on a run. See `src/contract/lease.rs`.
  *
  * The store's clock decides whether a lease has expired. A holder measures the time since its last renewal with the
- * monotonic clock, which nobody sets.
+ * monotonic clock, which cannot be set.
  */
 
 import { randomUUID } from "node:crypto";
@@ -21,13 +21,13 @@ export interface LeaseOptions {
    * crash, other machines wait this long. Default: 30,000.
    */
   ttlMs?: number;
-  /** If it aborts before the lease was taken, `lease()` rejects with its reason, and the lease is not held. */
+  /** If this signal aborts before the lease is taken, `lease()` rejects with the signal's reason and takes no lease. */
   signal?: AbortSignal;
 }
 
 /**
- * The right to work on a run. Nobody else has the run's lease until it is released or lost. It is renewed in the
- * background.
+ * The right to work on a run. A run has at most one lease, which lasts until it is released or lost. It is renewed in
+ * the background.
  * @example
  * ```ts
  * await using lease = await store.lease({ space: "agentos", run: "run-1" });
@@ -97,7 +97,7 @@ const calls = new Calls<LeaseCalls>("lease", {
 export type NotTaken =
   /** Another process holds the lease. `leftMs` is the time after which it expires, on the store's clock alone. */
   | (LeaseHolder & { leftMs: number })
-  /** The processes that held the lease before have crashed this often in a row, each from the same checkpoint. */
+  /** The number of earlier holders that crashed in a row, each after it had started from the same checkpoint. */
   | { crashes: number };
 
 /** What `recover` adds to a lease. */
@@ -105,7 +105,10 @@ interface Attempt {
   ttlMs: number;
   /** The id of the run's newest checkpoint. */
   from?: string;
-  /** After so many leases in a row that were not released, each from the same checkpoint, the lease is not given again. */
+  /**
+   * The maximum number of leases in a row that were not released, each from the same checkpoint. Then no further lease
+   * is given.
+   */
   maxAttempts?: number;
 }
 
@@ -182,17 +185,17 @@ export class HeldLease implements Lease, Fence {
         throw error;
       }
       const { lease } = await calls.call(native, "read", { of }).catch(async (error: unknown) => {
-        // Nobody would release it.
+        // The caller does not get the lease, so release it here.
         await calls.call(native, "release", { id }).catch(() => {});
         throw error;
       });
-      // The lease may have expired and have been taken since.
+      // If the lease has expired meanwhile, another process may have taken it.
       if (lease?.id !== id) continue;
       return new HeldLease(native, of, lease, began, [leases, own]);
     }
   }
 
-  /** Returns true for a lease. A private name is looked up without the traps of a proxy. */
+  /** Returns true for a lease. Testing for a private name does not call the traps of a proxy. */
   static is(value: unknown): value is HeldLease {
     return typeof value === "object" && value !== null && #id in value;
   }
@@ -205,7 +208,10 @@ export class HeldLease implements Lease, Fence {
     return this.#lost.signal;
   }
 
-  /** True if the lease is lost. A process that slept for `ttlMs` has lost it, even if nobody has taken it. */
+  /**
+   * True if the lease is lost. A process that slept for `ttlMs` has lost its lease, even if no other process has taken
+   * it.
+   */
   get lost(): boolean {
     if (!this.#lost.signal.aborted && this.#age >= this.#ttlMs) this.#lose("it expired while this process slept", null);
     return this.#lost.signal.aborted;
@@ -285,7 +291,7 @@ export class HeldLease implements Lease, Fence {
     return this.#lost.signal.aborted || this.#released !== undefined;
   }
 
-  /** Reads who has the lease, and notices that it is lost. */
+  /** Reads the run's current lease. If it is not this one, this one is marked as lost. */
   async #look(): Promise<void> {
     const { lease } = await calls.call(this.#native, "read", { of: this.#of });
     if (lease?.id === this.#id || this.#over) return;
@@ -315,7 +321,7 @@ export class HeldLease implements Lease, Fence {
   }
 }
 
-/** Takes the lease of a run. Rejects with `CONFLICT` if somebody else holds it. `own` lists the leases of the caller. */
+/** Takes the lease of a run. Rejects with `CONFLICT` if another holder has it. `own` lists the leases of the caller. */
 export async function takeLease(
   engine: Leasing,
   of: RunKey,
@@ -347,7 +353,7 @@ export async function releaseAll(leases: Set<HeldLease>): Promise<void> {
   await Promise.allSettled([...leases].map((lease) => lease.release()));
 }
 
-/** Reads who holds the leases of runs of one contract, in one query. A lease that has expired counts as none. */
+/** Reads the holders of the leases of runs of one contract, in one query. An expired lease counts as no lease. */
 export async function holdersOf(
   native: NativeStore,
   space: string,

@@ -1,8 +1,8 @@
-/** Marks: what a checkpoint says about its maker. `recover` takes only the runs of its own program. */
+/** A mark identifies the program that made a checkpoint. `recover` takes only the runs of its own program. */
 
 import { createHash } from "node:crypto";
 
-/** Who made a checkpoint. A checkpoint of an earlier release has no mark. */
+/** The maker of a checkpoint. A checkpoint of an earlier release has no mark. */
 export interface Mark {
   /** The name of the program. */
   program?: string;
@@ -14,7 +14,7 @@ export interface Mark {
   branch?: true;
 }
 
-/** Which program, or which graph without a name, made a run. */
+/** Identifies the program that made a run. The shape identifies a graph without a name. */
 export type Identity = Pick<Mark, "program" | "shape">;
 
 export function encodeMark(mark: Mark): string | undefined {
@@ -22,7 +22,7 @@ export function encodeMark(mark: Mark): string | undefined {
   return text === "{}" ? undefined : text;
 }
 
-/** Reads a mark. A mark that cannot be read says nothing. */
+/** Reads a mark. Returns an empty mark for a text that cannot be read. */
 export function decodeMark(text: string | undefined): Mark {
   try {
     const mark: unknown = JSON.parse(text ?? "{}");

@@ -51,9 +51,10 @@ export interface StoreOptions {
    */
   cacheBytes?: number;
   /**
-   * Whether the store is only looked at. No file is created or changed, no table is made or upgraded, and each call that
-   * writes rejects with `UNSUPPORTED`. A database in a read-only folder or with mode 0444 can be read. What other
-   * processes save is seen. A database that does not exist is `NOT_FOUND`. Default: false.
+   * Whether the store is opened for reading only. No file is created or changed, no table is made or upgraded, and each
+   * call that writes rejects with `UNSUPPORTED`. A database in a read-only folder or with mode 0444 can be read. Reads
+   * return checkpoints that other processes save meanwhile. A database that does not exist is `NOT_FOUND`. Default:
+   * false.
    */
   readOnly?: boolean;
   /**
@@ -119,7 +120,7 @@ export interface Settings extends Retention {
 /** Returns the checked value of an option, or throws if it is wrong. `name` is used in the message. */
 export type OptionParser<T> = (value: unknown, name: string) => T;
 
-/** The options that a table of parsers reads. */
+/** The result type of a table of option parsers. */
 export type Parsed<P> = { [K in keyof P]?: P[K] extends OptionParser<infer T> ? T : never };
 
 /** Renamed options: the old name and the current one. */
@@ -150,7 +151,7 @@ export function oneOf<T extends string>(...words: T[]): OptionParser<T> {
   };
 }
 
-/** Shows a wrong value in a message. Only a word of a few known ones may be shown as it is. */
+/** Formats a wrong value for a message. Quotes a string, so use this only for options that take one of a few words. */
 export function shown(value: unknown): string {
   return typeof value === "string" ? quote(value) : show(value);
 }
@@ -222,7 +223,7 @@ export function readRecord<P extends Record<string, OptionParser<unknown>>>(
   return read as Parsed<P>;
 }
 
-/** Throws for a key that is not one of the names. `where` says in the message whose key it is. */
+/** Throws for a key that is not one of the names. `where` names the options object in the message. */
 export function refuseUnknown(given: object, names: string[], where = ""): void {
   const key = Object.keys(given).find((each) => !names.includes(each));
   if (key === undefined) return;
@@ -254,8 +255,8 @@ export function whole(least: number, most: number, unit: string): OptionParser<n
 }
 
 /**
- * Splits the options of a contract's store into those of the contract, which are read, and those of the store itself.
- * `others` is undefined if there are none.
+ * Splits the options of a contract's store. `own` has the parsed options of the contract, `others` the options of the
+ * store itself. `others` is undefined if there are none.
  */
 export function splitOptions<P extends Record<string, OptionParser<unknown>>>(
   options: unknown,

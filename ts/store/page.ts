@@ -38,7 +38,7 @@ export async function pageOf<T extends { cursor: string }, R>(
   { space, fetch, picks, batch = 0, runOf, show }: Listing<T, R>,
 ): Promise<{ page: R[]; cursor: string | null }> {
   const found: T[] = [];
-  // One entry more than the page holds tells that there is a next page.
+  // Fetch one entry more than the page has. If it exists, there is a next page.
   const most = picks === undefined ? limit + 1 : batch;
   for (let after = start; ;) {
     const fetched = await fetch(after, most);

@@ -46,8 +46,8 @@ export interface StoreStats {
   /** The bytes that the records take in the store. */
   recordBytes: number;
   /**
-   * About how much memory this thread uses to remember what it has saved, in bytes: all its stores together, and at most
-   * 64 MiB. So a later save serialises only what is new.
+   * About how many bytes of serialised values this thread keeps, so that a later save serialises only new values.
+   * Counts all stores of the thread. At most 64 MiB.
    */
   keptBytes: number;
   /**

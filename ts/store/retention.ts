@@ -128,7 +128,7 @@ export async function stats({ native }: Engine, contract: string | undefined, op
   return { ...sizesOf(found), keptBytes: keptBytes(), largest: lines };
 }
 
-/** Returns what all statistics of a store have in common. */
+/** Returns the fields that all statistics of a store share. */
 export function sizesOf({ largest: _largest, logBytes: _log, freeBytes: _free, fileBytes, ...sizes }: FoundStats) {
   const ratio = sizes.storedBytes === 0 ? 1 : sizes.logicalBytes / sizes.storedBytes;
   return { ...sizes, ratio, ...(fileBytes !== null && { fileBytes }) };
@@ -140,7 +140,7 @@ export async function vacuum({ native }: Engine): Promise<void> {
   await storeCalls.call(native, "vacuum", {});
 }
 
-/** Returns the rules that the options select. A rule that is left out is that of the store. */
+/** Returns the rules that the options select. A rule that is left out has the store's value. */
 function rulesOf(
   given: { olderThan?: number | null; keepLastN?: number | null; maxBytes?: number | null },
   policy: Retention,
@@ -156,7 +156,7 @@ function rulesOf(
   return rules;
 }
 
-/** The options of what works in steps and can be stopped. */
+/** The options of operations that run in steps and can be stopped. */
 export const stepOptions = { signal: signalOption, onProgress: callback };
 
 export const pruneOptions = {

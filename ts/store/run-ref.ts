@@ -21,7 +21,7 @@ export interface RunRef {
   ns?: string | readonly string[] | undefined;
 }
 
-/** The contracts whose runs can be leased, and what a namespace of a thread is in each. */
+/** The contracts whose runs can be leased, each with the type of its namespaces. */
 const spaces: Record<string, "none" | "text" | "list"> = {
   agentos: "none",
   agentium: "none",

@@ -139,8 +139,8 @@ export class Store implements AsyncDisposable {
   /**
    * Takes the lease of a run, so that no other process works on it. It is renewed until it is
    * released, or this object is closed. The lease of a process that has ended on this machine is taken at once.
-   * @throws TypeError or RangeError for a wrong run or option. ForkpointError `CONFLICT` if somebody else holds the lease:
-   *   `error.lease` says who, and until when.
+   * @throws TypeError or RangeError for a wrong run or option. ForkpointError `CONFLICT` if another holder has the
+   *   lease: `error.lease` names the holder and the expiry time.
    * @example await using lease = await store.lease({ space: "langgraph", run: "thread-1" });
    */
   lease(run: RunRef, options?: LeaseOptions): Promise<Lease> {

@@ -75,11 +75,11 @@ export function withFaults<T extends object>(store: T, faults?: ReadonlyArray<Fa
     },
     set: (target, key, value) => Reflect.set(target, key, value, target),
     // The wrapper is an instance of the classes that the store's class extends, such as LangGraph's
-    // BaseCheckpointSaver. It is none of the store's own class, because code of that class would look for its private
-    // members.
+    // BaseCheckpointSaver. It is not an instance of the store's own class, because code of that class would use private
+    // members, which the wrapper lacks.
     getPrototypeOf: (target) => parentOf(Reflect.getPrototypeOf(target)),
   });
-  // `recover` works on the wrapper as on the store.
+  // Register the store's handle for the wrapper, so that `recover` accepts the wrapper.
   const handle = handleOf(store);
   if (handle !== undefined) setHandle(wrapper, handle);
   return wrapper;
@@ -119,7 +119,7 @@ function call(name: string | symbol, method: Method, store: object, args: unknow
   const hit = disturbanceOf(counters);
   if (hit === undefined) return run();
   if (hit.killBefore) killThisProcess(`before ${hit.place}`);
-  // A generator method runs nothing before its first item is read.
+  // A generator method runs no code before its first item is read.
   if (types.isGeneratorFunction(method)) return items(run as () => AsyncIterable<unknown>, hit);
   if (hit.errorBefore !== undefined) return settled(Promise.reject(hit.errorBefore), hit);
   const result = run();
@@ -161,7 +161,7 @@ async function* items(run: () => AsyncIterable<unknown>, hit: Disturbance): Asyn
   finish(hit);
 }
 
-/** Applies what happens after a successful call. */
+/** Applies the faults that follow a successful call: a kill or an error. */
 function finish(hit: Disturbance): void {
   if (hit.killAfter) killThisProcess(`after ${hit.place}`);
   if (hit.errorAfter !== undefined) throw hit.errorAfter;
@@ -170,7 +170,7 @@ function finish(hit: Disturbance): void {
 function killThisProcess(place: string): never {
   recordInRunner(`killed ${place}`);
   process.kill(process.pid, "SIGKILL");
-  // The signal may take a moment to arrive. Nothing of this thread may run until then.
+  // The signal may take a moment to arrive. Block this thread until then.
   Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0);
   throw new ForkpointError("UNAVAILABLE", "the process could not be killed");
 }

@@ -134,8 +134,9 @@ export async function killAndResume(program: string | URL, options: KillOptions)
 }
 
 /**
- * Runs a program once without a kill. Then kills it at its first save and lets a second process end it, in a new folder;
- * then at its second save, and so on, until it ends before it could be killed.
+ * Runs a program once without a kill. Then runs it in a new folder, kills it at the first call of the methods `on`, and
+ * starts it again to let it end. Repeats this for the second call, and so on, until the program ends before the kill.
+ * Without `on`, each kill follows a printed line.
  *
  * @param program the path or the URL of a JavaScript module. It finds its work in its store, and continues it.
  * @throws TypeError or RangeError for a wrong option. {@link KillTestError} if the program does not end as it should, or if
@@ -225,7 +226,7 @@ async function inFolder<T>(given: string | undefined, run: (cwd: string) => Prom
     failed = false;
     return result;
   } finally {
-    // After a failure, the folder stays if the program has left something in it.
+    // After a failure, remove the folder only if it is empty.
     if (!failed || readdirSync(made).length === 0) {
       rmSync(made, { recursive: true, force: true, maxRetries: 10, retryDelay: 50 });
     }

@@ -68,7 +68,7 @@ export interface Start {
   options: ProgramOptions;
 }
 
-/** An attempt, and what the runner must know of it. */
+/** An attempt, and two facts that only the runner uses. */
 export interface Ended {
   attempt: Attempt;
   /** True if the time limit ended it. */
@@ -116,7 +116,7 @@ async function runIn(folder: string, start: Start, moment: KillMoment | null): P
   }, timeoutMs);
   const due = moment !== null && "afterMs" in moment ? setTimeout(killNow, moment.afterMs) : undefined;
   const lastLine = moment !== null && "afterLines" in moment ? moment.afterLines : undefined;
-  // No program may outlive this process.
+  // Kill the program when this process exits.
   process.once("exit", kill);
   signal?.addEventListener("abort", kill, { once: true });
   const output = createInterface({ input: child.stdout, crlfDelay: Number.POSITIVE_INFINITY });
@@ -129,7 +129,7 @@ async function runIn(folder: string, start: Start, moment: KillMoment | null): P
     const [code, signalName] = await new Promise<[number | null, string | null]>((resolve, reject) => {
       child.on("error", reject);
       child.on("close", (...end) => resolve(end));
-      // A process that the program started may hold its pipes open.
+      // A child process of the program may keep the pipes open, so close them after a while.
       child.on("exit", () => {
         pipes = setTimeout(() => {
           child.stdout.destroy();
@@ -171,7 +171,7 @@ function recordsIn(path: string): string[] {
   try {
     return readFileSync(path, "utf8").split("\n");
   } catch {
-    // The program did not wrap a store.
+    // If the file is missing, the program did not wrap a store.
     return [];
   }
 }

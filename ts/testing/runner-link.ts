@@ -26,7 +26,7 @@ export function faultsOfRunner(): FaultRule[] {
   return readFaults(linkOf()?.faults ?? []);
 }
 
-/** Tells the runner what happens in this process. Without a runner, does nothing. */
+/** Sends the runner a record of an event in this process. Without a runner, does nothing. */
 export function recordInRunner(line: string): void {
   const link = linkOf();
   if (link !== undefined) appendFileSync(link.record, `${line}\n`);

@@ -11,16 +11,16 @@ const [ITEM_BYTES, MARK_BYTES, LEAF_BYTES] = [100, 80, 8];
 
 const NOTHING: Uint8Array = new Uint8Array();
 
-/** The number of the last save that has written an object. */
+/** The number of the last save that wrote the object. */
 export interface Mark {
   save: number;
 }
 
-/** Items as they were serialised. What belongs to an item follows what belongs to the one before it, in each list. */
+/** Serialised items. Each list has the entries of the first item, then the entries of the second item, and so on. */
 export class Block {
   readonly chunk: Chunk;
   readonly objects: object[] = [];
-  /** Where the bytes of each item begin and end. */
+  /** The offsets at which the bytes of each item begin and end. */
   readonly starts: number[] = [];
   readonly ends: number[] = [];
   readonly leaves: Leaves = [];
@@ -50,7 +50,7 @@ export class Block {
     return index + 1 < this.starts.length ? this.starts[index + 1]! : this.chunk.bytes.length - this.chunk.free;
   }
 
-  /** Returns what `add` has got. */
+  /** Returns an item as the arguments of `add`. */
   item(at: number): Parameters<Block["add"]> {
     const leaves = this.leaves.slice(this.leafStarts[at], this.leafStarts[at + 1]);
     const marks = this.marks.slice(this.markStarts[at], this.markStarts[at + 1]);
@@ -64,7 +64,7 @@ export class Block {
   }
 }
 
-/** Items of a block that follow each other in a list. `to` is the index after the last one. */
+/** A range of items of a block that are consecutive in a list. `to` is the index after the last item. */
 export interface Run {
   readonly block: Block;
   readonly from: number;
@@ -77,7 +77,7 @@ export class Grown {
   length = 0;
   /** The objects that were serialised. */
   added: object[] = [];
-  /** The bytes, when the list is finished. */
+  /** The bytes of the list. Empty until `finish`. */
   pieces: Uint8Array[] = [];
   byteLength: number;
   /** The block that new items are added to. */
@@ -123,7 +123,7 @@ export class Grown {
   #makePieces(): void {
     const last = this.runs.length - 1;
     this.pieces = this.runs.map(({ block, from, to }, at) =>
-      // Nothing stands behind the last item.
+      // Leave out the separator after the last item.
       block.chunk.bytes.subarray(block.starts[from], at === last ? block.ends[to - 1] : block.next(to - 1)),
     );
     this.byteLength = this.pieces.reduce((sum, { length }) => sum + length, 0);

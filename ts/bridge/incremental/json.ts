@@ -14,7 +14,7 @@ export class JsonWriter {
   readonly #lists: GrowingLists;
   readonly #mayStringify: (value: unknown) => boolean;
 
-  /** `mayStringify` returns true if `JSON.stringify` may write a value that is beside the lists. */
+  /** `mayStringify` returns true if `JSON.stringify` may write a value outside of the lists. */
   constructor(
     items: Omit<ItemFormat, "between" | "keepsIdentity">,
     mayStringify: (value: unknown) => boolean = () => true,
@@ -48,7 +48,7 @@ export class JsonWriter {
     for (const key of Object.keys(value)) {
       const property = dataProperty(value, key);
       if (property === undefined) return false;
-      // `JSON.stringify` leaves out what is undefined. LangGraph's serializer does not.
+      // `JSON.stringify` leaves out a key whose value is undefined. LangGraph's serializer does not.
       if (property.value === undefined && this.#mayStringify(undefined)) continue;
       pieces.text(`${before}${JSON.stringify(key)}:`);
       if (!this.#write(property.value, pieces, depth + 1)) return false;

@@ -1,16 +1,16 @@
 /**
- * Records what is inside pieces of plain data, and later tells whether anything has changed. A record is a flat list of
- * everything that a walk through the data meets. The comparison walks again, allocates nothing and stops at the first
+ * Records the contents of plain data, and later detects whether they have changed. A record is a flat list of the keys
+ * and values of the data, in the order of a walk. The comparison walks again, allocates nothing and stops at the first
  * difference. To compare an unchanged string takes almost no time, but to serialise it would copy it.
  *
- * The records of many objects follow each other in one list. The time of a comparison is mostly the time to load from
- * memory what is compared, and a processor loads a list that it reads from one end to the other in advance.
+ * The records of many objects follow each other in one list. A comparison spends most of its time loading the record
+ * from memory. A processor loads a list in advance if it is read from one end to the other.
  */
 
 import { types } from "node:util";
 import { isDense } from "../exact-json.js";
 
-/** What walks meet: a mark for the kind of each object, keys, and values. */
+/** Records, one after the other: for each object a mark for its kind, its keys and its values. */
 export type Leaves = unknown[];
 
 /** The record of an object that is frozen with everything inside it, so that nothing in it can change. */
@@ -73,9 +73,9 @@ function isUsual(date: Date): boolean {
   return date.toJSON === toJSON && date.toISOString === toISOString;
 }
 
-/** No data, such as a function or a proxy, or data that is too deep or too long to compare. */
+/** The object is no data, such as a function or a proxy, or is too deep or too long to compare. */
 export const OTHER = 0;
-/** Data that only V8's serializer writes, such as bytes. A record does not tell whether it has changed. */
+/** Data that only V8's serializer writes, such as bytes. A record cannot detect whether it has changed. */
 export const SPECIAL = 1;
 export const PLAIN = 2;
 /** Plain data that cannot change. */

@@ -22,7 +22,7 @@ const MOST_OBJECTS = 4_096;
 /** Stands for a value that must be serialised as a whole. */
 const WHOLE = Symbol("whole");
 
-/** A list, and where it is in the value. */
+/** A list, and its path in the value. */
 interface PlacedList {
   path: Array<string | number>;
   grown: Grown;
@@ -32,7 +32,7 @@ export class ListWriter {
   readonly #make: () => Serializer;
   readonly #lists: GrowingLists;
 
-  /** `make` makes a serializer, which throws for what it cannot write. */
+  /** `make` makes a serializer, which throws for a value that it cannot write. */
   constructor(make: () => Serializer) {
     this.#make = make;
     this.#lists = new GrowingLists({ render: (item) => this.#piece((v8) => v8.writeValue(item)), keepsIdentity: true });
@@ -92,7 +92,7 @@ export function readLists(v8: Deserializer): unknown {
   return root.value;
 }
 
-/** Returns what an object itself has under a key, and never what it inherits. */
+/** Returns the value of an object's own key. Throws if the object does not have the key itself. */
 function inside(object: unknown, key: string): unknown {
   if (typeof object !== "object" || object === null || !Object.hasOwn(object, key))
     throw new RangeError("a list has no place");
@@ -108,13 +108,13 @@ class Beside {
     this.#lists = lists;
   }
 
-  /** Returns true if the items of the lists contain none of the other objects. */
+  /** Returns true if no item of a list contains an object that is also outside of the lists. */
   isUnshared(): boolean {
     for (const object of this.#objects) if (this.#lists.isPlaced(object)) return false;
     return true;
   }
 
-  /** Copies a value with null in the place of each list. What leads to no list is not copied. */
+  /** Copies a value with null in the place of each list. Values that contain no list are not copied. */
   copy(value: unknown, path: Array<string | number>): unknown {
     if (!this.#lists.leadsToList(value, path.length)) return this.#isUnsharedData(value) ? value : WHOLE;
     if (!this.#isFirst(value)) return WHOLE;

@@ -2,9 +2,9 @@
  * Keeps the serialised bytes of lists that grow, such as the messages of a chat. A save compares each item with its record
  * (`leaves.ts`), and serialises only the items that are new or have changed.
  *
- * A block holds facts that stay true: an object with these contents has these bytes. Facts are added and never changed. A
- * save makes a new list of facts, and puts it in the place of the last one when it ends. In doubt, it drops the last one, and
- * the value is serialised as a whole.
+ * A block maps the contents of an object to its bytes. Entries are added and never changed. A save makes a new list of
+ * these entries, which replaces the previous list when the save ends. If the bytes may not be right, the save drops the
+ * list, and the value is serialised as a whole.
  */
 
 import { types } from "node:util";
@@ -27,15 +27,17 @@ export interface ItemFormat {
   isSlow?: (item: object) => boolean;
 }
 
-/** Shorter and longer lists are serialised as a whole. */
+/**
+ * The minimum and maximum length of a list whose bytes are kept. If the items are slow to serialise, the minimum is 1.
+ */
 const [LEAST_ITEMS, MOST_ITEMS] = [16, 65_536];
-/** Lists are looked for in objects that are nested up to this depth, and under at most so many keys. */
+/** The maximum depth, and the maximum number of keys, at which lists are searched in a value. */
 const [MOST_DEEP, MOST_KEYS] = [3, 2_048];
-/** How many of the last items are looked at to find the list that a save had stored before. */
+/** How many of a list's last items are checked to find the record of the list from an earlier save. */
 const MOST_TRIES = 8;
-/** How many of the next items are looked at to find an item, before the places of all are listed. */
+/** How many of the next items are compared with a searched item before a map of all items is built. */
 const NEAR = 32;
-/** The greatest number of saves that do not try to use the bytes of a list, after they were of no use. */
+/** The maximum number of saves that ignore the bytes of a list after these bytes saved too little work. */
 const MOST_SKIPPED = 64;
 
 /** True while a save runs. A save within a save serialises everything as a whole. */
@@ -47,7 +49,7 @@ export class GrowingLists {
   /** Each list, by its items. */
   readonly #lists = new WeakMap<object, KeptList>();
   readonly #marks = new WeakMap<object, Mark>();
-  /** What this save has made. */
+  /** The lists that the current save has made. */
   #made: Array<[KeptList, Grown]> = [];
 
   constructor(format: ItemFormat) {
@@ -97,8 +99,8 @@ export class GrowingLists {
   }
 
   /**
-   * Returns the bytes of a list. Returns undefined if the value must be serialised as a whole: if the list is seen for the
-   * first time, or if it contains anything but plain data that is not shared.
+   * Returns the bytes of a list. Returns undefined if the value must be serialised as a whole: in the first save of a
+   * list, and if the list contains shared objects or anything but plain data.
    */
   grow(list: object[]): Grown | undefined {
     if (Object.getPrototypeOf(list) !== Array.prototype || hasToJson(list) || !isDense(list)) return undefined;
@@ -108,7 +110,7 @@ export class GrowingLists {
     const known = found === undefined ? new KeptList() : this.#lists.get(found)!;
     if (known.usedIn === lastSave) return undefined;
     known.usedIn = lastSave;
-    // Most lists are saved only once. So the bytes of a list are kept when it comes a second time.
+    // Most lists are saved only once, so keep the bytes of a list only from its second save on.
     if (found === undefined ? this.#format.isSlow?.(list[0]!) : known.isUsed()) {
       const grown = new Grown(known.grown?.block, known.grown?.byteLength);
       if (this.#addAll(list, known, grown) && this.#mark(grown)) {
@@ -139,7 +141,7 @@ export class GrowingLists {
     return grown.length === list.length;
   }
 
-  /** Adds an object as it is now. Returns false if it is no plain data. */
+  /** Serialises an object and adds it. Returns false if it is no plain data. */
   #render(object: object, grown: Grown): boolean {
     const { accepts, between, keepsIdentity, render } = this.#format;
     const leaves: Leaves = [];
@@ -173,7 +175,7 @@ export class GrowingLists {
     return true;
   }
 
-  /** Gives a list what the save has made, and lets it be found by its items only. */
+  /** Stores the result of a save for a list. From now on, exactly the current items of the list lead to it. */
   #keep(known: KeptList, grown: Grown): void {
     const before = known.grown;
     if (before !== undefined && grown.length - grown.added.length < before.length) {
@@ -190,7 +192,7 @@ export class GrowingLists {
   }
 }
 
-/** Goes through the items that a list had at the end of its last save. */
+/** A cursor over the items that a list had at the end of its last save. */
 class Cursor {
   readonly #runs: readonly Run[];
   #run = -1;
@@ -198,7 +200,7 @@ class Cursor {
   #places: Map<object, readonly [run: number, index: number]> | undefined;
   block: Block | undefined;
   index = 0;
-  /** Undefined at the end. */
+  /** The current item. Undefined at the end. */
   object: object | undefined;
 
   constructor(runs: readonly Run[]) {
@@ -217,7 +219,7 @@ class Cursor {
     [this.#run, this.#to, this.block, this.index, this.object] = [run, to, block, index, block.objects[index]];
   }
 
-  /** Goes to an object. Stays if the list did not have it. */
+  /** Moves to an object. Does not move if the list did not have the object. */
   find(object: object): void {
     const end = Math.min(this.#to, this.index + NEAR);
     for (let near = this.index + 1; near < end; near++)
@@ -232,7 +234,7 @@ class Cursor {
   }
 }
 
-/** A list, and what its last save has made. */
+/** A list, and the result of its last save. */
 class KeptList {
   grown: Grown | undefined;
   /** The number of the save that has used this list last. */
@@ -261,7 +263,7 @@ class KeptList {
     else this.#penalty = isWaste ? 2 : 1;
   }
 
-  /** Gives up the bytes, and skips the next saves. */
+  /** Drops the bytes, and does not use this list in the next saves. */
   abandon(): void {
     this.#penalty = Math.min(MOST_SKIPPED, this.#penalty * 2);
     this.#toSkip = this.#penalty;

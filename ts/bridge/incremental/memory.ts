@@ -1,14 +1,14 @@
-/** Limits the memory of all kept bytes of this thread. What was used last is kept longest. */
+/** Limits the memory of all kept bytes of this thread. Evicts the least recently used bytes first. */
 
 import type { Chunk } from "../chunk.js";
 
 /** The limit in bytes. */
 let most = 64 << 20;
 
-/** Keeps bytes and can give them up. */
+/** An owner of kept bytes. `release` drops them. */
 type Keeper = { release(): void };
 
-/** What is kept, by the time of its last use: the oldest first. */
+/** The holdings, the least recently used first. */
 const holdings = new Set<Holding>();
 let total = 0;
 
@@ -25,7 +25,7 @@ export function limitKeptBytes(bytes = 64 << 20): void {
   most = bytes;
 }
 
-/** Lets those that were not used for the longest time give up what they keep, until all together keep no more than the limit. */
+/** Releases the least recently used holdings until the total is within the limit. */
 export function evict(): void {
   for (const oldest of holdings) {
     if (total <= most) return;
@@ -33,7 +33,7 @@ export function evict(): void {
   }
 }
 
-/** The share of one keeper in the memory. */
+/** The memory that one keeper uses. */
 export class Holding {
   readonly #keeper: WeakRef<Keeper>;
   #bytes = 0;
@@ -44,7 +44,7 @@ export class Holding {
     collected.register(keeper, this);
   }
 
-  /** Tells what the keeper holds now: chunks, and `others` bytes beside them. */
+  /** Sets the memory that the keeper uses now: its chunks, and `others` bytes in addition. */
   set(others: number, chunks: readonly Chunk[]): void {
     for (const chunk of this.#chunks) if (!chunks.includes(chunk)) chunk.release();
     this.#chunks = chunks;

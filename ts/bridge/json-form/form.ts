@@ -27,13 +27,13 @@
  * an item, an Error by the names of its properties. A number leads to an entry of a Map, `[key, value]`.
  */
 
-/** The kinds of values that have others inside. */
+/** The kinds of containers: values that contain other values. */
 export type Container = "List" | "Object" | "Map" | "Set" | "Error" | "Array";
 
 export type Pair = [key: unknown, value: unknown];
 export type Entry = [key: string, value: unknown];
 
-/** How a step leads to a value inside another. */
+/** A step from a container to a value in it: a key or an index. */
 export type Step = string | number;
 
 /** The place of a value: the last step to it, and the place of the value that contains it. The root's place is null. */
@@ -49,7 +49,7 @@ export function stepsTo(place: Place | null): Step[] {
   return steps.toReversed();
 }
 
-/** Returns the place that steps from another one lead to. */
+/** Returns the place that the steps lead to. The steps begin at `from`. */
 export function placeOf(steps: readonly Step[], from: Place | null = null): Place | null {
   return steps.reduce((parent, step) => ({ parent, step }), from);
 }
@@ -99,7 +99,7 @@ function isArrayForm(form: Record<string, unknown>): boolean {
   );
 }
 
-/** Returns the kind of a form that has others inside. Null: it has none, or is malformed. */
+/** Returns the kind of a container's form. Null: the form is no container, or is malformed. */
 export function containerOf(form: unknown): Container | null {
   if (Array.isArray(form)) return "List";
   if (!isRecord(form)) return null;

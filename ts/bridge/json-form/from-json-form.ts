@@ -32,7 +32,10 @@ export function fromJsonForm(form: unknown): unknown {
   return readForm(form, false);
 }
 
-/** Reads a whole form. `keepsOpaque`: what nobody here can read is an {@link Opaque}, and no error. */
+/**
+ * Reads a whole form. With `keepsOpaque`, a value whose bytes cannot be read becomes an {@link Opaque}. Otherwise it is
+ * an error.
+ */
 export function readForm(root: unknown, keepsOpaque: boolean): unknown {
   const walker = new Walker(root);
   const reader: FormReader = new FormReader((steps) => {
@@ -44,7 +47,7 @@ export function readForm(root: unknown, keepsOpaque: boolean): unknown {
   return value;
 }
 
-/** A value whose bytes nobody here can read, by its form. */
+/** Stands for a value whose bytes cannot be read. Holds the value's form. */
 export class Opaque {
   readonly form: object;
 
@@ -65,13 +68,13 @@ export class FormReader {
   readonly #follow: (steps: readonly Step[]) => unknown;
   readonly #keepsOpaque: boolean;
   readonly #forms: Map<unknown, object> | undefined;
-  /** The values of forms. A form that stands at two places is one value. */
+  /** The values of forms. A form that occurs at two places becomes one value. */
   readonly #values = new Map<object, unknown>();
   readonly #tasks: Task[] = [];
 
   /**
-   * `follow` returns the object that the path of a `Ref` leads to, or undefined if there is none. `forms` gets the form of
-   * each container that is made.
+   * `follow` returns the object that the path of a `Ref` leads to, or undefined if there is none. The constructor's
+   * `forms` is filled with the form of each container that is made.
    */
   constructor(follow: (steps: readonly Step[]) => unknown, keepsOpaque: boolean, forms?: Map<unknown, object>) {
     this.#follow = follow;
@@ -88,7 +91,7 @@ export class FormReader {
     for (let task = this.#tasks.pop(); task !== undefined; task = this.#tasks.pop()) this.#fill(task);
   }
 
-  /** Returns the value of a form at a step within a place. Without a step, the place is that of the form. */
+  /** Returns the value of a form. The form is at `step` in `parent` or, without a step, at `parent` itself. */
   #value(form: unknown, parent: Place | null, step: Step | undefined): unknown {
     switch (typeof form) {
       case "string":
@@ -191,7 +194,7 @@ export class FormReader {
     const Class =
       typeof name === "string" && ERROR.test(name) ? (Reflect.get(globalThis, name) as ErrorConstructor) : Error;
     const error = new Class();
-    // The stack of this place says nothing. The form has the error's own, or none.
+    // Delete the stack of this call. If the form has a stack, it is set later.
     delete (error as { stack?: unknown }).stack;
     return error;
   }

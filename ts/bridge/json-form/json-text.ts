@@ -1,4 +1,7 @@
-/** JSON text that a terminal can show, and errors that say where a text is no JSON. Needs no module of Node. */
+/**
+ * Writes JSON text that is safe to print in a terminal. Parses JSON, and names the place of an error. Needs no module
+ * of Node.
+ */
 
 import { ForkpointError, show, typeError } from "../forkpoint-error.js";
 
@@ -21,7 +24,7 @@ export function safeText(text: string): string {
  * @example safeJson({ text: "\u001b[31m" }); // '{"text":"\\u001b[31m"}'
  */
 export function safeJson(value: unknown): string {
-  // Such characters stand only within the quotes of JSON, where an escape means the same.
+  // Such characters occur only in the strings of JSON, where an escape has the same meaning.
   return safeText(stringify(value));
 }
 
@@ -30,7 +33,7 @@ function stringify(value: unknown): string {
   try {
     text = JSON.stringify(value);
   } catch (error) {
-    // JSON.stringify uses the stack, which a value of some thousand levels fills.
+    // JSON.stringify is recursive, so a value of some thousand levels overflows the stack.
     if (!(error instanceof RangeError) || error.message.includes("string length")) throw notJson(String(error), error);
     text = stringifyDeep(value);
   }
@@ -52,12 +55,15 @@ interface Open {
   empty: boolean;
 }
 
-/** Writes JSON as JSON.stringify does, of plain objects, lists and what JSON has for leaves, to any depth. */
+/**
+ * Writes the same JSON as JSON.stringify, at any depth. The value consists of plain objects, lists and JSON's primitive
+ * values.
+ */
 function stringifyDeep(root: unknown): string | undefined {
   const pieces: string[] = [];
   const stack: Open[] = [];
   const within = new Set<object>();
-  /** Returns false if JSON has nothing for the value. Nothing is written then. */
+  /** Writes a value. Returns false, and writes nothing, if JSON cannot represent the value. */
   const write = (value: unknown, before: string): boolean => {
     if (typeof value !== "object" || value === null) {
       const leaf = JSON.stringify(value) as string | undefined;
@@ -115,13 +121,13 @@ export function parseJson(text: string): unknown {
   }
 }
 
-/** What may stand in a string: characters, and escapes. */
+/** The parts of a string: plain characters, and escapes. */
 const CHARACTERS = /[ !#-[\]-\uffff]+/y;
 const ESCAPE = /\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4})/y;
 const SPACE = /[ \t\n\r]*/y;
 const WORDS: Record<string, string> = { t: "true", f: "false", n: "null" };
 
-/** Goes through a text, up to the first character with which it cannot be JSON any more. */
+/** Scans a text up to the first character that is not valid JSON. */
 class Scan {
   readonly #text: string;
   at = 0;
@@ -130,9 +136,9 @@ class Scan {
     this.#text = text;
   }
 
-  /** Returns what is expected where the text is wrong. Undefined: the text is JSON. */
+  /** Returns a description of what JSON allows at the first error. Undefined: the text is JSON. */
   firstError(): string | undefined {
-    /** The brackets that close what is open. */
+    /** The closing brackets of all open objects and lists. */
     const closing: Array<"]" | "}"> = [];
     let expected: "value" | "first item" | "first key" | "key" | "more" = "value";
     for (;;) {
@@ -200,7 +206,7 @@ class Scan {
       : "a closing quote, or an escape such as \\n instead of a control character";
   }
 
-  /** Goes past what a sticky expression matches. Returns false if it does not match here. */
+  /** Moves past the match of a sticky expression. Returns false if the expression does not match here. */
   #take(expression: RegExp): boolean {
     expression.lastIndex = this.at;
     const isThere = expression.test(this.#text);

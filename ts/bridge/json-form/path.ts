@@ -1,4 +1,4 @@
-/** Path expressions, and what they lead to in the JSON form of a value. */
+/** Parses and writes path expressions, and resolves them in the JSON form of a value. */
 
 import { ForkpointError, show, typeError } from "../forkpoint-error.js";
 import {
@@ -23,7 +23,7 @@ export type PathStep = string | number | { from: number | null; to: number | nul
 /** A range of the items of a list, or of the entries of an object or a Map. */
 export type Range = Extract<PathStep, object>;
 
-/** A key that needs no quotes, when it is read and when it is written. */
+/** Keys without quotes: `KEY` accepts one when a path is read, `PLAIN_KEY` when a path is written. */
 const KEY = /[^.[\]"]+/y;
 const PLAIN_KEY = /^[\p{L}_$][\p{L}\p{N}_$-]*$/u;
 const QUOTED = /"(?:[^"\\]|\\.)*"/sy;
@@ -140,7 +140,7 @@ export class Walker {
     this.#root = root;
   }
 
-  /** Returns what a step leads to. A `Ref` is not followed. Undefined: there is nothing. */
+  /** Returns the form that a step leads to, or undefined. Does not follow a `Ref`. */
   inside(form: unknown, step: Step): unknown {
     const kind = containerOf(form);
     if (kind === null) return undefined;
@@ -180,14 +180,14 @@ export class Walker {
     return at === undefined ? undefined : pairs[at];
   }
 
-  /** Returns the form that steps lead to. Undefined: they lead to nothing that a `Ref` may stand for. */
+  /** Returns the form that steps lead to. Undefined: there is none, or it is a primitive value or a `Ref`. */
   target(steps: readonly Step[], from: unknown = this.#root): object | undefined {
     let form = from;
     for (const step of steps) form = this.inside(form, step);
     return typeof form === "object" && form !== null && typeOf(form) !== "Ref" ? form : undefined;
   }
 
-  /** Returns what a `Ref` stands for, and any other form as it is. */
+  /** Returns the target of a `Ref`. Returns any other form unchanged. */
   followed(form: unknown): unknown {
     if (typeOf(form) !== "Ref") return form;
     const steps = stepsOfRef(form as object);

@@ -12,7 +12,10 @@ export { fromJsonForm } from "./from-json-form.js";
 const SHOWN_BYTES = 1_024;
 /** The length of a list from which on it is written as its elements if most of it is holes. */
 const SPARSE_LENGTH = 1_000;
-/** How many characters the paths of all `Ref`s may have. A deep value with many of them would take memory without end. */
+/**
+ * The maximum number of characters in the paths of all `Ref`s. A deep value with many `Ref`s could otherwise fill the
+ * memory.
+ */
 const MAX_REF_TEXT = 16 * 2 ** 20;
 
 /**
@@ -26,7 +29,7 @@ export function toJsonForm(value: unknown): unknown {
 
 interface Task {
   value: object;
-  /** Where the form of the value belongs. */
+  /** The container and the key to which the form of the value is written. */
   into: object;
   key: string | number;
   place: Place | null;
@@ -36,13 +39,16 @@ const isData = (value: unknown): boolean => typeof value !== "function" && typeo
 
 const isObject = (value: unknown): value is object => typeof value === "object" && value !== null;
 
-/** Writes values in the order of the document, so that an object is written out where it comes first. */
+/**
+ * Writes values in the order of the document, so that an object is written at its first place, and other places refer
+ * to it.
+ */
 class FormWriter {
   readonly #places = new Map<object, Place | null>();
   readonly #paths = new Map<object, string>();
-  /** What is to be written, the next at the end. */
+  /** The values that are still to be written. The next one is at the end. */
   readonly #tasks: Task[] = [];
-  /** What the current value contains, in order. */
+  /** The objects in the current value, in order. */
   #inside: Task[] = [];
   #refText = 0;
 
@@ -69,7 +75,7 @@ class FormWriter {
     this.#inside = [];
   }
 
-  /** Writes a value, at once or later. The key gets its place among the others now. */
+  /** Writes a primitive value now and an object later. Sets the key now to keep the order of the keys. */
   #put(into: object, key: string | number, value: unknown, place: Place | null): void {
     if (isObject(value)) {
       setKey(into, key, null);
@@ -116,7 +122,7 @@ class FormWriter {
   #list(list: unknown[], place: Place | null): unknown {
     const keys = Object.keys(list);
     const { length } = list;
-    // The indexes come first among the keys, in order. So the last key tells whether each one is an index.
+    // Indexes precede all other keys, in order. So if the last key is the last index, all keys are indexes.
     if (keys.length === length && (length === 0 || keys[length - 1] === String(length - 1))) {
       return this.#items(list, place);
     }
@@ -221,7 +227,7 @@ function bytesForm(bytes: ArrayBufferView | ArrayBuffer): unknown {
   return { $type: "Bytes", view, value: base64(bytes) };
 }
 
-/** Makes a value of bytes that nobody here can read. Its form has their tag, their size and how they begin. */
+/** Makes the placeholder for bytes that cannot be read. Its form has the tag, the size and the first bytes. */
 export function opaque(tag: string, bytes: Uint8Array): Opaque {
   const begin = base64(bytes.subarray(0, SHOWN_BYTES));
   return new Opaque({ $type: "Opaque", tag, bytes: bytes.byteLength, base64: begin });

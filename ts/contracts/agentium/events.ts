@@ -1,4 +1,4 @@
-/** Tells the user's listeners what happens in a run. */
+/** Calls the user's listeners at the events of a run. */
 
 import { EventEmitter } from "node:events";
 import type { WorkflowRunOutput } from "./contract.js";
@@ -72,9 +72,12 @@ export interface WorkflowEvents<TState> {
 export interface EventBusEvents {
   /** `agentName` is `"workflow:<name>"`. `input` is the initial state as JSON. */
   "run.start": { runId: string; agentName: string; input: string };
-  /** A skipped step is `"done"`. A retry is not told. */
+  /** A skipped step is `"done"`. A retry emits no event. */
   "workflow.step": { runId: string; stepName: string; status: "start" | "done" | "error" };
-  /** `text` is the final state as JSON. A workflow knows no tool calls and no usage: the list is empty, the numbers 0. */
+  /**
+   * `text` is the final state as JSON. A workflow does not record tool calls and usage: the list is empty, and the
+   * numbers are 0.
+   */
   "run.complete": {
     runId: string;
     output: {
@@ -117,8 +120,8 @@ const MAX_LISTENERS = 200;
 let listens: (bus: EventBus, event: string) => boolean;
 
 /**
- * The framework's event bus. Several workflows may share one. It can carry other events too, such as those of the user's
- * own. {@link Workflow.events} tells more than the bus: retries, stored checkpoints, and durations.
+ * The framework's event bus. Several workflows may share one. It can carry other events too, such as those of the
+ * user's own. {@link Workflow.events} has more than the bus: retries, stored checkpoints, and durations.
  * @example
  * ```ts
  * const eventBus = new EventBus();
@@ -191,7 +194,7 @@ export class EventBus {
 /** Emits an event of a run in the shape that the framework gives it. Events that the framework lacks are left out. */
 export function forward(bus: Pick<EventBus, "emit">, event: WorkflowEvent<any>, initialState: unknown): void {
   const { type } = event;
-  // The text of a state takes time to make, so it is made only if somebody may read it.
+  // Making the text of a state takes time, so stop here if no listener would read it.
   if (bus instanceof EventBus && !listens(bus, type)) return;
   const data = frameworkEvent(event, initialState);
   if (data !== undefined) uncaught(() => void bus.emit(type, data));

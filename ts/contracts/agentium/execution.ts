@@ -57,7 +57,10 @@ export class Execution {
   /** The id of the checkpoint that this run stored last, or null if it has stored none. */
   #previous: string | null = null;
   #hostError: unknown;
-  /** A replay knows its run when it has loaded the checkpoint. It has the run for itself until this promise settles. */
+  /**
+   * Settles when a replay no longer locks its run. The lock begins after the checkpoint is loaded, because only the
+   * checkpoint names the run.
+   */
   #replay: Promise<unknown> | undefined;
 
   constructor(
@@ -81,7 +84,7 @@ export class Execution {
     this.#driver = new Driver(agentium.name, run, (command) => this.#do(command));
   }
 
-  /** Tells the end when the lease is released, so that a listener may start the same run again. */
+  /** Emits the end of the run after the lease is released, so that a listener can start the same run again. */
   async start(): Promise<WorkflowRunOutput<any>> {
     const isReplay = this.#plan.mode.kind === "replay";
     try {

@@ -1,4 +1,4 @@
-/** Tells the events of a run, and collects the results of its steps. */
+/** Emits the events of a run, and collects the results of its steps. */
 
 import { messageOf } from "../shared/failure.js";
 import type { Definition } from "./steps.js";
@@ -37,7 +37,7 @@ export class Reporter {
     this.#tellStep(step, "retry", { attempt, delayMs, error });
   }
 
-  /** Tells that a step has ended, and adds its result. `error` is the error of a step that failed. */
+  /** Emits the end of a step, and adds the step's result. `error` is the error of a step that failed. */
   stepEnded(step: number, status: StepResult["status"], error: unknown): void {
     const durationMs = this.#duration(step);
     const { name: stepName } = this.#definition.nodes[step]!;
@@ -46,7 +46,7 @@ export class Reporter {
     this.#tellStep(step, status, { durationMs, ...(failed && { error }) });
   }
 
-  /** Tells that a step has failed, and that the run therefore ends. */
+  /** Emits the failure of a step that ends the run. */
   stepFailed(step: number, error: unknown): void {
     this.#tellStep(step, "error", { error, durationMs: this.#duration(step) });
   }

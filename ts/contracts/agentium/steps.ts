@@ -28,8 +28,8 @@ export interface RunContext {
   /** The event bus of the workflow. */
   readonly eventBus: EventBus;
   /**
-   * An object that the steps of a run share while the process lives. It is not stored: after a resume it is empty. What
-   * must survive belongs into the state.
+   * An object that the steps of a run share while the process lives. It is not stored: after a resume it is empty. Put
+   * data that must survive a restart into the state.
    */
   sessionState: Record<string, unknown>;
   /** Aborts when the step must stop. */

@@ -74,7 +74,7 @@ export interface WorkflowRunInfo {
    * latest checkpoint.
    */
   status: RunStatus;
-  /** Who holds the run's lease. Null: nobody, or the lease has expired. */
+  /** The holder of the run's lease. Null: there is no lease, or it has expired. */
   lease: LeaseHolder | null;
 }
 

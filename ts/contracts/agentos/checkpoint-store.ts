@@ -34,11 +34,14 @@ export interface RunInfo {
    * this checkpoint.
    */
   latest: CheckpointMetadata;
-  /** How far the run is, as its newest checkpoint tells it. Checkpoints of older versions of Forkpoint tell nothing. */
+  /**
+   * The status of the run, read from its newest checkpoint. `"unknown"` for a checkpoint of an older version of
+   * Forkpoint.
+   */
   status: RunStatus;
   /** If the run is a fork: the id of the checkpoint that it was forked from. Null if it is none. */
   forkedFrom: string | null;
-  /** Who holds the run's lease. Null: nobody, or the lease has expired. */
+  /** The holder of the run's lease. Null: there is no lease, or it has expired. */
   lease: LeaseHolder | null;
 }
 

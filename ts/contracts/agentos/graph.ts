@@ -32,16 +32,16 @@ type Node = Compiled["nodes"][number];
 const START = "__START__";
 export const END = "__END__";
 
-/** Where a run stands. `nodes` are the human nodes without an answer, or the nodes that failed. */
+/** The state of a run. `nodes` are the human nodes without an answer, or the nodes that failed. */
 export type Position =
   | { status: "other graph"; node: string }
   | { status: "waiting" | "failed"; nodes: string[] }
   | { status: "unfinished" | "finished" };
 
-/** The name of each graph of `AgentGraph`, which says nothing about the program. */
+/** The name that AgentOS gives every `AgentGraph`. It does not identify the program. */
 const DEFAULT_NAME = "agent-graph";
 
-/** Returns the program that a graph's id names: `graph-<name>-<ms>`. */
+/** Returns the program from a graph's id, `graph-<name>-<ms>`. The graph's name counts as the program's name. */
 export function programOf(graphId: string): Identity {
   const name = /^graph-(.*)-\d+$/s.exec(graphId)?.[1];
   return name === undefined || name === DEFAULT_NAME ? {} : { program: name };
@@ -67,7 +67,7 @@ export class Graph {
     if (checkpointPolicy !== "every_node") this.#refuseUnknownEnds(id);
   }
 
-  /** The program that the graph's name says or, for a graph without a name, the graph's shape. */
+  /** The program from the graph's name or, for a graph without a name, the graph's shape. */
   get identity(): Identity {
     const { program } = programOf(this.id);
     if (program !== undefined) return { program };

@@ -1,4 +1,7 @@
-/** Whose a run is. A checkpoint has the id of its graph, and the graphs of `AgentGraph` all have the same name. */
+/**
+ * Identifies the program that made a run. The graph's id in a checkpoint is not enough, because all graphs of
+ * `AgentGraph` have the same name.
+ */
 
 import type { StoreHandle } from "../../store/handle.js";
 import { processStamp } from "../../store/holder.js";
@@ -10,7 +13,7 @@ export const makers = new WeakMap<StoreHandle, Maker>();
 export class Maker {
   readonly program: string | undefined;
   readonly #isLeased: boolean;
-  /** What is known about graphs, by the ids that AgentOS gave them at `compile()`. Null: two graphs have the same id. */
+  /** The identity of each graph, by the id that AgentOS gave it at `compile()`. Null: two graphs have the same id. */
   readonly #graphs = new Map<string, Identity | null>();
 
   constructor(handle: StoreHandle, program: string | undefined) {
@@ -19,7 +22,7 @@ export class Maker {
     makers.set(handle, this);
   }
 
-  /** Lets later checkpoints of a graph say which graph they are of. */
+  /** Stores the identity of a graph. The marks of its later checkpoints contain it. */
   learn(graphId: string, identity: Identity): void {
     const known = this.#graphs.get(graphId);
     const isSame = known === undefined || (known?.shape === identity.shape && known?.program === identity.program);

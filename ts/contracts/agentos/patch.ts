@@ -7,7 +7,10 @@ import { type Format, type Serialized, deserialize } from "../../bridge/serializ
 
 const partitions = ["input", "scratch", "artifacts", "diagnostics"] as const;
 
-/** The position of a run. The type of a patch in the framework allows it, and the framework ignores it, too. */
+/**
+ * The fields of a run's position. They are ignored in a patch: the framework's type allows them, and the framework
+ * ignores them too.
+ */
 const ignored: ReadonlySet<string> = new Set(["currentNodeId", "visitedNodes", "iteration", "checkpointId"]);
 
 /** Serialises the patch before `fork` returns its promise. Returns undefined if the patch changes nothing. */

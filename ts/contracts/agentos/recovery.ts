@@ -53,8 +53,8 @@ export interface AgentosRecoverOptions extends RecoverOptions<RecoveredRun> {
    * Returns the answer of a human node, which becomes the output of the node. AgentOS' own answers have the form
    * `{ approved: boolean }`. If the function returns undefined, or is missing, the run keeps waiting.
    *
-   * The answer is stored as a checkpoint of the run before the run goes on. So it is used once, and is not asked for
-   * again after a crash.
+   * The answer is stored as a checkpoint of the run before the run goes on. So the answer is used once, and `onWaiting`
+   * is not called again after a crash.
    */
   onWaiting?: (node: WaitingNode) => unknown;
   /**
@@ -69,7 +69,7 @@ export interface AgentosRecoverOptions extends RecoverOptions<RecoveredRun> {
   runs?: readonly string[];
   /**
    * A run keeps waiting if runs were forked from the checkpoint at which it waits, because a fork may hold the answer.
-   * If true, `onWaiting` is asked for such a run too. Default: false.
+   * If true, `onWaiting` is called for such a run too. Default: false.
    */
   askForked?: boolean;
   /**
@@ -80,7 +80,7 @@ export interface AgentosRecoverOptions extends RecoverOptions<RecoveredRun> {
   passRejections?: boolean;
 }
 
-/** What became of a run that this process worked on. */
+/** The outcome of a run that this process worked on. */
 export type RunOutcome =
   | {
       /** The run was resumed to its end. */
@@ -105,7 +105,7 @@ export type RunOutcome =
       nodes: string[];
     };
 
-/** What became of a run. */
+/** The outcome of a run. */
 export type RecoveredRun = { runId: string } & (RunOutcome | UnrecoveredRun);
 
 const PAGE = 1_000;
@@ -157,7 +157,7 @@ export async function recover(
   const maker = makers.get(handle);
   const identity = maker?.program === undefined ? shape.identity : { program: maker.program };
   maker?.learn(shape.id, identity);
-  // The name of a graph is in its id.
+  // Without the option `program`, the name in a graph's id identifies the program.
   const ofGraph = (graphId: string) => (maker?.program === undefined ? programOf(graphId) : {});
 
   async function* candidates(): AsyncGenerator<string> {
@@ -171,7 +171,7 @@ export async function recover(
         if (Date.now() - latest.timestamp > (own.maxAgeMs ?? Infinity)) continue;
         // The status of a parallel graph is exact only together with the graph.
         const finished = status === "finished" && !isParallel;
-        // Nobody knows whether the program has resumed this fork: AgentOS stores nothing when a resumed run ends.
+        // The program may have resumed this fork already: AgentOS stores nothing when a resumed run ends.
         const untouchedFork = forkedFrom !== null && checkpoints === 1 && decodeMark(mark).branch !== true;
         if (finished || untouchedFork || !shape.compiledAs(latest.graphId)) continue;
         yield latest.runId;
@@ -256,7 +256,10 @@ class Continuation {
     throw new ForkpointError("NOT_FOUND", `run ${quote(runId)} was removed meanwhile`);
   }
 
-  /** Asks for the answers of the human nodes, and stores them. Returns what is left if an answer is missing. */
+  /**
+   * Calls `onWaiting` for the answers of the human nodes, and stores them. Returns the outcome `"waiting"` if an answer
+   * is missing.
+   */
   async #answer(
     checkpoint: Checkpoint,
     nodes: string[],
@@ -277,7 +280,7 @@ class Continuation {
     return left.length === 0 ? undefined : { outcome: "waiting", nodes: left, forks };
   }
 
-  /** Refuses a rejection that would not stop anything. */
+  /** Throws for a rejection that would not stop the next node. */
   #checked(answer: unknown, nodeId: string): unknown {
     const rejects = typeof answer === "object" && answer !== null && "approved" in answer && answer.approved === false;
     const effect =
@@ -296,7 +299,7 @@ class Continuation {
     return forks.filter(({ forkedFrom }) => forkedFrom === id).map(({ latest }) => latest.runId);
   }
 
-  /** Asks whether failed nodes are to run again, and takes their results out of the record. */
+  /** Calls `onFailed`. For a retry, removes the results of the failed nodes from the record. */
   async #retry(checkpoint: Checkpoint, nodes: string[]): Promise<boolean> {
     const { runId, id: checkpointId, state, nodeResults } = checkpoint;
     if (!(await asksForRetry(this.#parts.options.onFailed, { runId, checkpointId, nodes, state }))) return false;

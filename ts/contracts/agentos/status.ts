@@ -1,4 +1,4 @@
-/** The status of a run, as its newest checkpoint tells it. */
+/** Reads the status of a run from its newest checkpoint. */
 
 import type { RunStatus } from "../shared/recovery.js";
 import type { Checkpoint } from "./contract.js";
@@ -8,7 +8,7 @@ export type Status = Exclude<RunStatus, "unknown">;
 /** In the order of `enum Status` in `src/contract/agentos.rs`. */
 export const statuses: readonly Status[] = ["waiting", "failed", "unfinished", "finished"];
 
-/** The fields of a checkpoint that tell the status. */
+/** The fields of a checkpoint that determine the status. */
 type Progress = Pick<Checkpoint, "nodeId" | "nodeResults" | "visitedNodes" | "skippedNodes" | "pendingEdges">;
 
 /**
@@ -34,8 +34,8 @@ export function isHuman({ nodeResults }: Progress, node: string): boolean {
 }
 
 /**
- * Returns the status at a checkpoint. Returns undefined if the checkpoint does not tell it, because another program than
- * AgentOS wrote it.
+ * Returns the status at a checkpoint. Returns undefined if the status is unknown, because a program other than AgentOS
+ * wrote the checkpoint.
  */
 export function statusOf(fields: Record<string, unknown>): Status | undefined {
   const { nodeId, nodeResults, visitedNodes, skippedNodes, pendingEdges } = fields;

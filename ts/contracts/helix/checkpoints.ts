@@ -151,7 +151,7 @@ export async function restore({ engine: { format } }: Context, found: Found): Pr
   const stored = new StoredState(found.parts, what);
   const shared = await readMessages(format, found.messages ?? [], what);
   const state = await stored.restore(format, shared);
-  // The copy that begins a session holds the state of the session that it was copied from.
+  // The first checkpoint of a branched session has the state of the source session.
   if (found.copied && typeof state["sessionId"] === "string") state["sessionId"] = sessionId;
   // A state without messages is completed with the messages of its session.
   if (!stored.hasMessages) state["messages"] ??= shared;

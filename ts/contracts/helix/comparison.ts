@@ -7,22 +7,25 @@ import type { NativeStore } from "../../bridge/native.js";
 import { type PackedMessages, type Place, placeOf } from "./kept-messages.js";
 import { helix } from "./wire.js";
 
-/** The messages of a session, compared with others. */
+/** The result of comparing the messages of a session with given messages. */
 export interface Compared {
   savedAt: number;
   version: number;
   total: number;
-  /** True if the session's messages begin with the others. */
+  /** True if the session's messages begin with the given messages. */
   same: boolean;
 }
 
 /**
- * Messages that a session is known to begin with, as long as it has this version and this checkpoint. Kept messages are
- * known by the place of their bytes, and others by a digest.
+ * The first messages of a session at its last comparison. They are valid as long as the session has this version and
+ * this checkpoint. Messages with kept bytes are identified by the place of their bytes, and other messages by a digest.
  */
 interface Known {
   version: number;
-  /** The checkpoint that was saved with the messages. It is gone if the database went back in time. */
+  /**
+   * The checkpoint that was saved with the messages. It does not exist any more if the database was restored to an
+   * earlier state.
+   */
   since: { id: string; savedAt: number };
   count: number;
   place: Place | undefined;
@@ -36,8 +39,9 @@ const none: PackedMessages = { tags: [], lengths: [], bytes: new Uint8Array() };
 
 /**
  * Compares messages with those of a session. A state usually repeats all messages of its last checkpoint. The store
- * remembers this checkpoint for each session, and reads and compares only the messages after it. A session keeps its
- * messages as long as it keeps its version, unless the database goes back in time: the checkpoint is then gone.
+ * remembers this checkpoint for each session, and reads and compares only the messages after it. The messages are
+ * unchanged as long as the session's version is, unless the database is restored to an earlier state. In that case, the
+ * checkpoint does not exist any more.
  */
 export class Comparison {
   readonly #known = new Map<string, Known>();

@@ -76,7 +76,7 @@ export interface CheckpointPage {
   total: number;
   /** True if there are checkpoints after this page. */
   hasMore: boolean;
-  /** If there are checkpoints after this page: pass it to the next call, in place of an `offset`. */
+  /** Pass this cursor to the next call instead of an `offset`. Missing on the last page. */
   cursor?: string;
 }
 
@@ -108,7 +108,10 @@ export type CustomStateChanges =
 
 /** The result of a merge. */
 export interface MergeResult {
-  /** Says which arrays could not be appended, because the stored value is not an array. Those replaced the value. */
+  /**
+   * Names the arrays that could not be appended, because the stored value is not an array. These arrays replaced the
+   * value.
+   */
   warnings: string[];
 }
 
@@ -122,7 +125,7 @@ export interface Run {
   status: string;
   /** ms since the epoch. */
   startedAt: number;
-  /** ms since the epoch. Missing while the run goes on. */
+  /** ms since the epoch. Missing until the run ends. */
   endedAt?: number;
   [field: string]: unknown;
 }

@@ -1,4 +1,4 @@
-/** Tells the listeners of a session store about new checkpoints. */
+/** Calls the listeners of a session store for each new checkpoint. */
 
 import { EventEmitter } from "node:events";
 import { show, typeError } from "../../bridge/errors.js";

@@ -1,4 +1,4 @@
-/** Removes what has expired. What has expired counts nowhere, so this only frees space. */
+/** Removes expired sessions and checkpoints. Reads already ignore them, so the removal only frees space. */
 
 import { readRecord } from "../../store/options.js";
 import { prune as pruneCheckpoints, pruneOptions, throwIfStopped, type PruneOptions } from "../../store/retention.js";
@@ -36,7 +36,7 @@ export class Sweeper {
     } catch (error) {
       if (closing()) return;
       this.#failures += 1;
-      // A single failure is no news: another process may hold the database.
+      // Do not warn about a single failure, because another process may hold the database.
       if (this.#failures !== 3) return;
       const target = context.engine.native.databasePath ?? "memory:";
       warn("FORKPOINT_SWEEP_FAILS", "expired sessions could not be removed three times in a row", target, error);

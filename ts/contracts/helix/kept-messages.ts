@@ -11,10 +11,13 @@ export interface PackedMessages extends Packed {
   bytes: Bytes;
 }
 
-/** The bytes of V8's format begin with this byte, and no JSON text does. */
+/** The first byte of V8's format. No JSON text begins with it. */
 const V8_MARK = 0xff;
 
-/** The messages of each built-in format. A serializer of the user may write other bytes each time. */
+/**
+ * The messages of each built-in format. Custom serializers are left out, because they may write different bytes each
+ * time.
+ */
 const lists = new Map(
   (["v8", "json"] as const).map((name) => {
     const format = formatOf(name);
@@ -23,7 +26,7 @@ const lists = new Map(
         const { bytes } = format.serialize(message, "message");
         return bytes instanceof Uint8Array ? bytes : bytes.whole;
       } catch {
-        // The message cannot be stored. Serialising it again tells its place.
+        // The message cannot be stored. The caller serialises it again, and that error names the path.
         return undefined;
       }
     };

@@ -14,8 +14,8 @@ import { pageOptions } from "../../store/page.js";
 
 export interface SessionStoreOptions extends StoreOptions {
   /**
-   * How long a session lives after its last write, in ms. Each checkpoint lives as long after its own save. What has
-   * expired counts nowhere, and is removed in the background. Default: no limit.
+   * How long a session lives after its last write, in ms. Each checkpoint lives as long after its own save. Expired
+   * sessions and checkpoints are not returned, and are removed in the background. Default: no limit.
    */
   ttlMs?: number | null;
   /** The same as `ttlMs`, in seconds, as the framework's stores have it. Give one of the two. */

@@ -56,7 +56,10 @@ function read({ engine }: Context, { tag, bytes }: Serialized, what: string): Re
   return deserialize(engine.format, tag, bytes, what) as Record<string, unknown>;
 }
 
-/** The fields that may hold the id of a sub-session. The first one that a reference has counts. */
+/**
+ * The fields that may hold the id of a sub-session. If a reference has several of them, the first one in this list is
+ * used.
+ */
 const idFields = ["subSessionId", "sessionId", "id"] as const;
 
 function idOf(ref: unknown): string {

@@ -29,7 +29,7 @@ export interface SessionInfo {
   createdAt: number;
   /** The time of the last write to the session, in ms since the epoch. */
   updatedAt: number;
-  /** Who holds the session's lease. Null: nobody, or the lease has expired. */
+  /** The holder of the session's lease. Null: there is no lease, or it has expired. */
   lease: LeaseHolder | null;
 }
 
@@ -55,7 +55,7 @@ export interface Context {
   comparison: Comparison;
 }
 
-/** A session that is alive, as it is stored. */
+/** The stored form of a session that has not expired. */
 export class Session {
   readonly row: Row;
   readonly #parts: readonly Part[];
@@ -240,7 +240,10 @@ export function saveState(context: Context, id: string, state: unknown): Promise
   return change(context, id, async () => ({ edit: await replaceState(context, id, encoded), result: undefined }));
 }
 
-/** Sets the status if it is one of the expected ones. Undefined: whatever it is. Returns whether it was set. */
+/**
+ * Sets the status if the current one is in `expected`, or if `expected` is undefined. Returns whether the status was
+ * set.
+ */
 export function setStatus(context: Context, id: string, next: string, expected?: readonly string[]): Promise<boolean> {
   return update(context, id, ({ row }) => {
     const holds = expected?.includes(row.status) ?? true;

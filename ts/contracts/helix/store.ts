@@ -230,9 +230,9 @@ export class SessionStore<TState extends object = Record<string, any>>
   }
 
   /**
-   * Takes a session back to a checkpoint, in one transaction: its state becomes that of the checkpoint, and its
-   * log has the `messageCount` messages again that it had at the checkpoint. Staged changes are dropped. Later checkpoints stay. Returns the
-   * checkpoint: continue your stream from its `streamSequence`.
+   * Takes a session back to a checkpoint, in one transaction: its state becomes that of the checkpoint, and its log
+   * again has only the `messageCount` messages that it had at the checkpoint. Staged changes are dropped. Later
+   * checkpoints stay. Returns the checkpoint: continue your stream from its `streamSequence`.
    * @throws ForkpointError `NOT_FOUND` if there is no such checkpoint.
    * @example const { streamSequence } = await store.rewindTo(checkpointId);
    */
@@ -367,7 +367,7 @@ export class SessionStore<TState extends object = Record<string, any>>
     return { engine, clock: this.#clock, turns: this.#turns, comparison: this.#comparison };
   }
 
-  /** Runs a read, behind the changes of the session. An id that no session can have gives `none`. */
+  /** Runs a read after the pending changes of the session. Returns `none` for an id that no session can have. */
   #ask<T>(sessionId: unknown, none: T, work: (context: sessions.Context, id: string) => Promise<T>): Promise<T> {
     return this.#run(async (context) => {
       const id = idOrNull(sessionId, "sessionId");

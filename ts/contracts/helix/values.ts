@@ -81,18 +81,18 @@ export function fieldsOf(value: unknown, path: string): Record<string, unknown> 
 }
 
 /**
- * Where the messages of a state are. Null: the state has no field `messages`. `shared`: they are the first messages of
- * the session's log, or those that the checkpoint names. Otherwise the part `messages` holds them.
+ * The storage place of a state's messages. Null: the state has no field `messages`. `shared`: they are the first
+ * messages of the session's log, or those that the checkpoint names. Otherwise the part `messages` holds them.
  */
 type Place = null | { shared: number } | Packed;
 
-/** What the part `layout` says. */
+/** The contents of the part `layout`. */
 export interface Layout {
   customState: boolean;
   messages: Place;
 }
 
-/** A state as parts, before it is known where its messages are. */
+/** The parts of a state, before it is decided where its messages are stored. */
 export interface EncodedState {
   agentType: string | undefined;
   status: string | undefined;

@@ -19,8 +19,8 @@ export interface Size {
 }
 
 /**
- * What the store has of a thread: something that the database does not have (`"other"`), only a part of it (`"part"`), or
- * exactly the thread. In the last case, the state is the size of the thread.
+ * The result of comparing the stored thread with the thread in the database. `"other"`: the store has data that the
+ * database lacks. `"part"`: the store lacks data. A size: both are equal, and this is the thread's size.
  */
 export type State = "other" | "part" | Size;
 

@@ -48,8 +48,8 @@ const CLASSES = new Set<unknown>(MESSAGES.flatMap((name) => [name, `${name}Chunk
 const GETTERS = new Set(["lc_aliases", "contentBlocks", "_printableFields"]);
 
 /**
- * Returns true if the value is an instance of one of LangChain's own classes, and has LangChain's own `toJSON`. The JSON
- * of such a message is made from its fields only. That of a subclass may depend on what no other code can see.
+ * Returns true if the value is an instance of one of LangChain's own classes, and has LangChain's own `toJSON`. The
+ * JSON of such a message is made from its fields only. The JSON of a subclass may depend on private data.
  */
 function isMessage(value: object): boolean {
   const { lc_serializable: serializable, lc_namespace: namespace } = value as Record<string, unknown>;

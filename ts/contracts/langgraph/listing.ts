@@ -45,7 +45,7 @@ export interface ThreadsPage {
     status: ThreadStatus["status"] | null;
     /** As `status()` returns it. Null with `withStatus: false`. */
     next: string[] | null;
-    /** Who holds the thread's lease. Null: nobody, or the lease has expired. */
+    /** The holder of the thread's lease. Null: there is no lease, or it has expired. */
     lease: LeaseHolder | null;
   }>;
   /** Pass this cursor to the next call of `listThreads`. Null means that this was the last page. */
@@ -99,7 +99,7 @@ async function entryOf(
   };
 }
 
-/** A checkpoint that cannot be read does not tell the status, and does not keep the other threads from being listed. */
+/** If the checkpoint cannot be read, the status is unknown. The other threads are still listed. */
 async function statusOf(
   context: SaverContext,
   threadId: string,

@@ -1,6 +1,6 @@
 /**
- * Whose a thread is. LangGraph does not tell a saver which graph runs. The name comes from the saver's option `program`, from the
- * graph that `recover` got, or from LangChain's `createAgent`.
+ * Identifies the program that made a thread. LangGraph does not pass the graph's name to a saver. The name comes from
+ * the saver's option `program`, from the graph that `recover` got, or from LangChain's `createAgent`.
  */
 
 import type { Config } from "@langchain/langgraph-checkpoint";
@@ -31,7 +31,7 @@ export function identityOf({ name, nodes, channels }: RecoverableThreads): Ident
   return { shape: shapeOf(Object.keys(nodes), Object.keys(channels ?? {})) };
 }
 
-/** Lets all later runs of the graph say which graph they are of. The graph's own config is added to the config of each run. */
+/** Adds the identity to the graph's own config. LangGraph adds this config to the config of each later run. */
 export function identify(graph: RecoverableThreads, identity: Identity): void {
   const { config } = graph;
   Reflect.set(graph, "config", { ...config, configurable: { ...config?.configurable, [IDENTITY]: identity } });
@@ -45,7 +45,7 @@ export function identityIn(config: Config): Identity {
     };
     const identity = configurable?.[IDENTITY];
     if (identity !== undefined) return identity as Identity;
-    // The agents of LangChain tell their name.
+    // LangChain's agents pass their name in the metadata.
     const agent = metadata?.["lc_agent_name"];
     return typeof agent === "string" && agent !== "" ? { program: agent } : {};
   });

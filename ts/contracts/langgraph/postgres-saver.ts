@@ -26,7 +26,7 @@ interface PostgresSaverFields {
   options?: { schema?: string };
 }
 
-/** A checkpoint, or a thread that has none. */
+/** A checkpoint, or a thread without checkpoints. */
 interface Row {
   thread: string;
   namespace: string;
@@ -73,10 +73,10 @@ export class PostgresSaver implements Source {
   }
 
   async begin(): Promise<void> {
-    // A connection that is lost between two queries is noticed by the next one.
+    // Ignore a connection error between two queries, because the next query fails too.
     this.#client.on("error", ignore);
     await this.#query("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY");
-    // The server may wait for the store into which the threads are copied.
+    // The transaction is idle while the store saves a page, so switch the server's timeout off.
     await this.#query("SET LOCAL idle_in_transaction_session_timeout = 0");
     const tables = ["checkpoints", "checkpoint_blobs", "checkpoint_writes"];
     const found = await this.#query(
@@ -112,7 +112,7 @@ export class PostgresSaver implements Source {
     let rows: Row[] = [];
     let size = 0;
     for await (const row of this.#rows(threads)) {
-      // A page ends before a row, so that it is known whether the thread ends too.
+      // End the page only when the next row is read. That row shows whether the thread ends with the page.
       if (rows.length > 0 && (rows.length === ROWS || size + row.size > PAGE_BYTES)) {
         yield await this.#page(rows, row.thread);
         [rows, size] = [[], 0];

@@ -1,7 +1,7 @@
-/** The most results that are fetched before they are asked for. */
+/** The maximum number of results that are fetched ahead of the reader. */
 const MOST = 32;
 
-/** The most bytes that may be fetched ahead, if the results are as large as the last one. */
+/** The maximum size of the results that are fetched ahead, estimated from the size of the last result. */
 const MOST_BYTES = 4 * 1024 * 1024;
 
 /**
@@ -18,7 +18,7 @@ export async function* readAhead<T>(
   const upcoming: Array<Promise<T | undefined>> = [];
   const more = () => {
     const next = fetch();
-    // A reader that has stopped hears of no failure.
+    // This handler prevents an unhandled rejection if the reader has stopped.
     next.catch(() => {});
     upcoming.push(next);
   };
@@ -28,7 +28,7 @@ export async function* readAhead<T>(
     if (result === undefined) return;
     const fitting = Math.max(1, Math.floor(MOST_BYTES / Math.max(1, bytesOf(result))));
     const most = Math.min(used, MOST, fitting);
-    // Many at once share a round trip, so the next ones wait until half of them are used.
+    // Calls that are sent together share a round trip, so fetch again only when half of the results are used.
     if (upcoming.length <= most / 2) while (upcoming.length < most) more();
     yield result;
   }

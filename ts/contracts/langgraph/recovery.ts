@@ -75,7 +75,7 @@ export interface LanggraphRecoverOptions extends RecoverOptions<RecoveredThread>
   };
 }
 
-/** What became of a thread that this process worked on. */
+/** The outcome of a thread that this process worked on. */
 export type ThreadOutcome =
   | {
       /** The thread was resumed to its end. */
@@ -97,7 +97,7 @@ export type ThreadOutcome =
       next: string[];
     };
 
-/** What became of a thread. */
+/** The outcome of a thread. */
 export type RecoveredThread = { threadId: string } & (ThreadOutcome | UnrecoveredRun);
 
 type Agent = RecoverableThreads | RecoverableAgent;
@@ -167,7 +167,7 @@ async function* candidates(saver: ForkpointSaver, maxAgeMs: number): AsyncGenera
   while (cursor !== null) {
     const page = await saver.listThreads({ limit: 1_000, cursor, withStatus: false });
     for (const { threadId, updatedAt } of page.threads) {
-      // The threads after this one were active even earlier.
+      // The list is sorted by activity, so all later threads are too old as well.
       if (Date.now() - updatedAt > maxAgeMs) return;
       yield threadId;
     }
@@ -218,7 +218,7 @@ class Recovery {
     }
   }
 
-  /** Returns where a thread stands. Returns undefined if nothing is left to do, or if the checkpoint does not say it. */
+  /** Returns the state of a thread. Returns undefined if nothing is left to do, or if the status is unknown. */
   async #position(threadId: string): Promise<Position | undefined> {
     const found = await this.#parts.handle.run(({ native }) =>
       standing({ native, serde: this.#parts.saver.serde }, threadId),
@@ -241,8 +241,8 @@ class Recovery {
   }
 
   /**
-   * A graph that stopped at a breakpoint looks like one that crashed. The checkpoint tells the nodes that come next, and
-   * not those that came before.
+   * A graph that stopped at a breakpoint looks like one that crashed. The checkpoint contains the next nodes, but not
+   * the previous ones.
    */
   #mayBeAtBreakpoint(next: string[]): boolean {
     const { interruptBefore, interruptAfter } = { ...this.#parts.graph, ...definedOf(this.#parts.options.config) };

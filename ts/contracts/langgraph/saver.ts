@@ -172,7 +172,8 @@ export function saverOf(peer: Peer): typeof ForkpointSaver {
                 putCheckpoint(native, checkpointRef, parent, { ...pieces, metadata, mark, dependsOnParent }, only);
               await put(pieces).catch(async (error) => {
                 if (!isOwnError(error) || error.code !== "NOT_FOUND") throw error;
-                // The parent is gone: it was deleted, or the database was restored. The checkpoint has all values itself.
+                // The parent does not exist any more: it was deleted, or the database was restored. So store all values
+                // in the checkpoint itself.
                 const all = { ...checkpoint.channel_versions, ...newVersions };
                 return put(await encodeCheckpoint(this.serde, checkpoint, all, held));
               });

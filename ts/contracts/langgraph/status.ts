@@ -1,4 +1,4 @@
-/** Finds out where a thread stands: what runs next, what waits, what failed. */
+/** Reads the status of a thread: the nodes that run next, and the tasks that wait or have failed. */
 
 import type { Checkpoint } from "@langchain/langgraph-checkpoint";
 import { isDeepStrictEqual } from "node:util";
@@ -147,8 +147,8 @@ async function asksInside(context: Context, { header: root }: Found): Promise<bo
 }
 
 /**
- * Returns the name of the node of each task that runs next. Returns null if the checkpoint does not say it, because it has an old
- * format or was not made by a `StateGraph` or an `entrypoint`.
+ * Returns the name of the node of each task that runs next. Returns null if the nodes are unknown, because the
+ * checkpoint has an old format or was not made by a `StateGraph` or an `entrypoint`.
  */
 export async function nextNodes({ serde }: Pick<SaverContext, "serde">, { parts }: Found): Promise<string[] | null> {
   const values = new Map<string, Stored>();

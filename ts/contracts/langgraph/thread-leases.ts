@@ -1,7 +1,8 @@
 /**
- * The leases of a saver's threads. LangGraph does not tell a saver when a run begins and ends. A run begins when LangGraph
- * reads the thread, and at the latest with its first write. It ends when the newest checkpoint says so (see `hasStopped`).
- * A run that writes nothing for `ttlMs` counts as ended too, because nobody tells the saver that a run was abandoned.
+ * The leases of a saver's threads. LangGraph does not notify a saver when a run begins and ends. A run begins when
+ * LangGraph reads the thread, and at the latest with its first write. It ends when the newest checkpoint says so (see
+ * `hasStopped`). A run that writes nothing for `ttlMs` counts as ended too, because LangGraph does not report an
+ * abandoned run.
  */
 
 import type { Config } from "@langchain/langgraph-checkpoint";
@@ -22,7 +23,7 @@ interface Held {
   stops: boolean;
 }
 
-/** A write to a checkpoint of a thread, and what it says about the run. */
+/** A write to a checkpoint of a thread. The flags show whether it may end the run. */
 interface ThreadWrite {
   threadId: string;
   id: string;
@@ -137,7 +138,10 @@ export class ThreadLeases {
     await (await held.lease).release().catch(() => {});
   }
 
-  /** Releases the lease if no write comes. A lost lease stays, so that the writes of its run are refused. */
+  /**
+   * Releases the lease if no write follows within `ttlMs`. A lost lease is not removed, so that later writes of its run
+   * are refused.
+   */
   #releaseIfIdle(threadId: string, held: Held): void {
     if (!held.own) return;
     clearTimeout(held.idle);

@@ -199,7 +199,7 @@ export async function* listed(
   }
 }
 
-/** Reads the metadata of a checkpoint. It is whatever was put, also null. */
+/** Reads the metadata of a checkpoint. Returns the value that was put, which may be null. */
 export async function metadataOf(serde: SerializerProtocol, { id, metadata }: Header): Promise<Metadata | null> {
   return (await load(serde, metadata, `the metadata of checkpoint ${quote(id)}`)) as Metadata | null;
 }

@@ -1,6 +1,6 @@
 /**
- * Drives a state machine of the engine: tells it events, and lets its host execute the commands that it answers with.
- * Also handles what all runs have in common: waits, aborts, drains, and the end of the run.
+ * Drives a state machine of the engine: sends it events, and lets the host execute the commands that the machine
+ * returns. Also handles what all runs have in common: waits, aborts, drains, and the end of the run.
  */
 
 import { type DrainController, onDrain } from "./drain.js";
@@ -82,7 +82,7 @@ export class Driver<Event extends { event: string }, Command, Result> {
     }
   }
 
-  /** Tells the state machine the event after `ms` milliseconds, unless the run is cancelled before. */
+  /** Sends the event to the state machine after `ms` milliseconds, unless the run is cancelled first. */
   wait(ms: number, event: Event): void {
     const timer = setTimeout(() => {
       this.#timers.delete(timer);
@@ -91,7 +91,7 @@ export class Driver<Event extends { event: string }, Command, Result> {
     this.#timers.add(timer);
   }
 
-  /** Ends all waits, and tells the user's functions to stop. */
+  /** Ends all waits, and aborts the signal of the user's functions. */
   cancel(): void {
     this.#endWaits();
     this.#cancelled.abort(this.#signal?.aborted ? this.#signal.reason : undefined);

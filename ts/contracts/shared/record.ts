@@ -57,7 +57,7 @@ export function detachBuffers(...parts: Serialized[]): void {
   // Free a buffer only if these parts cover all of it, because other values may use the rest of the buffer.
   let shared: Map<ArrayBufferLike, number> | undefined;
   for (const { bytes } of parts) {
-    // Pieces are kept for later saves.
+    // Do not free pieces, because later saves use them again.
     if (bytes instanceof Pieces) continue;
     const { buffer, byteLength } = bytes;
     if (byteLength === buffer.byteLength) detach(buffer);

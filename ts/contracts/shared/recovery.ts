@@ -13,13 +13,13 @@ import type { RunKey } from "../../bridge/native.js";
 import { noLeases } from "./run-lease.js";
 
 /**
- * The status of a run, as its newest checkpoint tells it. A store cannot know whether a process works on the run.
+ * The status of a run, read from its newest checkpoint. A store cannot know whether a process works on the run.
  *
  * - `"waiting"`: a human's answer is missing.
  * - `"failed"`: a node has failed.
  * - `"unfinished"`: nodes are left to run. The run has crashed, or a process works on it.
  * - `"finished"`: no node is left to run.
- * - `"unknown"`: the checkpoint does not tell it.
+ * - `"unknown"`: the checkpoint does not contain the status.
  */
 export type RunStatus = "waiting" | "failed" | "unfinished" | "finished" | "unknown";
 
@@ -52,7 +52,8 @@ export interface RecoverOptions<R> {
   /** Ends the recovery. The promise rejects with the signal's reason after the runs in progress have ended. */
   signal?: AbortSignal;
   /**
-   * Is called when a run has been recovered, or could not be. If it throws, the recovery goes on, and the process warns.
+   * Is called for each run that needed recovery, after the run was recovered or could not be. If it throws, the
+   * recovery continues, and the process emits a warning.
    * @example await recover(graph, store, { onRecovered: ({ runId, outcome }) => console.log(runId, outcome) });
    */
   onRecovered?: (run: R) => void;
@@ -89,7 +90,7 @@ export type UnrecoveredRun =
       why: "other program" | "unknown origin" | "branch" | "at work";
       /** The name of the program that made the run. Null if the store does not know it. */
       program: string | null;
-      /** Says what to do. */
+      /** A sentence for people: what they can do about it. */
       message: string;
     };
 
@@ -97,7 +98,7 @@ export type UnrecoveredRun =
 export interface RecoverReport<R> {
   /** The runs that needed recovery, in the order in which their recovery ended. */
   runs: R[];
-  /** How many runs were looked at. Runs that the store knows to be finished are not counted. */
+  /** How many runs were examined. Runs that the store knows to be finished are not counted. */
   checked: number;
 }
 
@@ -151,7 +152,7 @@ export async function asksForRetry<R>(onFailed: ((run: R) => unknown) | undefine
 }
 
 /**
- * Recovers runs, some at once, and returns what became of each, in the order in which they ended. `recoverOne` returns
+ * Recovers runs, some at once, and returns their outcomes in the order in which the runs ended. `recoverOne` returns
  * undefined for a run that needs no recovery. An abort rejects with the signal's reason after the runs in progress have
  * ended.
  */
@@ -181,7 +182,7 @@ export async function recoverAll<R>(
   return { runs: results, checked };
 }
 
-/** An error of the callback must not hide what became of the runs. */
+/** An error of the callback must not hide the outcomes of the runs. */
 function warnOf(error: unknown): void {
   const what = error instanceof Error ? `an error (${error.message})` : show(error);
   const message = `onRecovered threw ${what}: the recovery went on, and its report is complete`;
@@ -189,10 +190,11 @@ function warnOf(error: unknown): void {
 }
 
 /**
- * Works on a run while no other process does, and returns what became of it. If another process holds the run's lease,
+ * Works on a run while no other process does, and returns the run's outcome. If another process holds the run's lease,
  * waits until the lease ends, and works on the run if there is something left to do. `newest` returns the id of the
- * newest checkpoint of a run that needs recovery, the outcome of a run that is to be left alone, and null for a run that needs
- * no recovery. `work` gets the lease, which its writes carry. Returns undefined if the run needs no recovery.
+ * newest checkpoint of a run that needs recovery, the outcome of a run that is to be left alone, and null for a run
+ * that needs no recovery. `work` gets the lease, which its writes carry. Returns undefined if the run needs no
+ * recovery.
  */
 export async function underLease<R>(
   handle: StoreHandle,
@@ -217,7 +219,7 @@ export async function underLease<R>(
           if ((await newest()) === from) return await work(lease);
           holder ??= "another process";
         } finally {
-          // A lease that cannot be released expires. The outcome is that of the work.
+          // Ignore an error of the release, because the lease then expires. The outcome does not change.
           await lease.release().catch(() => {});
         }
         continue;
@@ -233,13 +235,13 @@ export async function underLease<R>(
   }
 }
 
-/** A run that has something left to do, as its newest checkpoint says it. */
+/** An unfinished run, as its newest checkpoint describes it. */
 export interface Candidate {
   /** The id of the newest checkpoint. */
   newest: string;
   /** The time of the newest checkpoint, in ms since the epoch. */
   at: number;
-  /** What the newest checkpoint says about its maker. */
+  /** The mark of the newest checkpoint. */
   mark: Mark;
   /** A node that runs next and that the graph lacks. */
   missing: string | undefined;
@@ -260,7 +262,7 @@ export interface Framework<T> {
   named: readonly string[] | undefined;
   /** Lists the runs that may need recovery, if the caller has named none. */
   candidates(): AsyncIterable<string>;
-  /** Reads where a run stands. Resolves to undefined if nothing is left to do. */
+  /** Reads the state of a run. Resolves to undefined if nothing is left to do. */
   look(run: string): Promise<Candidate | undefined>;
   /** Continues a run. The writes must carry the lease. */
   work(run: string, lease: HeldLease): Promise<T>;

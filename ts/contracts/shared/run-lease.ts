@@ -1,4 +1,7 @@
-/** Keeps a run of a Workflow or a Graph to one call of this process and, with a lease, to one process. */
+/**
+ * Ensures that only one call of this process works on a run of a Workflow or a Graph. With a lease, only one process
+ * does.
+ */
 
 import { ForkpointError, quote } from "../../bridge/errors.js";
 import type { StoreHandle } from "../../store/handle.js";
@@ -72,7 +75,7 @@ export async function alone<T>(
   }
 }
 
-/** The error for what takes leases over a store that is not of this package. */
+/** Makes the error for a class that is to take leases, but whose store is not of this package. */
 export function noLeases(what: string, store: string): ForkpointError {
   const message = `${what} needs a ${store} of forkpoint, because other stores have no leases: use one`;
   return new ForkpointError("UNSUPPORTED", message);

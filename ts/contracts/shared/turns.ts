@@ -3,7 +3,7 @@
  * changes that were called before them, and never for each other. Calls with different ids do not wait for each other.
  */
 export class Turns {
-  /** For each id, settles when its changes have ended and the calls behind them have begun. */
+  /** A promise for each id. It settles when the changes have ended and the calls that waited for them have begun. */
   readonly #tails = new Map<string, Promise<void>>();
 
   /** Runs a change. A change may read before it writes. */

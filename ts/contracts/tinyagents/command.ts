@@ -1,4 +1,4 @@
-/** What nodes and callers use to direct a graph. */
+/** `Command`, `Send` and the other values with which nodes and callers direct a graph. */
 
 import { show, typeError } from "../../bridge/errors.js";
 

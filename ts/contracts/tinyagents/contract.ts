@@ -69,8 +69,8 @@ export interface ThreadCheckpoint<S> {
 export type NewThreadCheckpoint<S> = Pick<ThreadCheckpoint<S>, "threadId" | "state"> &
   Partial<Omit<ThreadCheckpoint<S>, "threadId" | "state">> & {
     /**
-     * True if the state can be read only together with its parent's, for example because it holds only what changed.
-     * No prune and no retention rule removes the parent without this checkpoint. Default: false.
+     * True if the state can be read only together with the parent's state, for example because it contains only the
+     * changes. A prune or a retention rule then removes the parent only together with this checkpoint. Default: false.
      */
     dependsOnParent?: boolean;
   };

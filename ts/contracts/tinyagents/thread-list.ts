@@ -16,13 +16,13 @@ export interface GraphThreadsPage {
     /** The id of the latest checkpoint of the graph itself. */
     checkpointId: string;
     /**
-     * How far the thread is, as its latest checkpoint tells it: `"waiting"` if a task asks a question without an answer,
-     * `"failed"` if a task has failed, `"unfinished"` if nodes are left to run, and otherwise `"finished"`.
+     * The status of the thread, read from its latest checkpoint: `"waiting"` if a task asks a question without an
+     * answer, `"failed"` if a task has failed, `"unfinished"` if nodes are left to run, and otherwise `"finished"`.
      */
     status: RunStatus;
     /** The nodes that run next. */
     next: string[];
-    /** Who holds the thread's lease. Null: nobody, or the lease has expired. */
+    /** The holder of the thread's lease. Null: there is no lease, or it has expired. */
     lease: LeaseHolder | null;
   }>;
   /** Pass this cursor to the next call of `threads`. Null means that this was the last page. */

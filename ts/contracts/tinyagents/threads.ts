@@ -54,7 +54,7 @@ export async function put({ native }: Engine, encoded: EncodedCheckpoint, expect
     if (!isOvertaken(error)) throw error;
     const found = await tinyagents.find(native, "get", { threadId, namespace, id }, openFound);
     const again = found?.first == null ? undefined : randomUUID();
-    // The clock may have gone back. The checkpoint that is put last must not be older than the first one.
+    // The clock may have been set back. Use a time that is not before the first checkpoint of this id.
     const savedAt = Math.max(fields.savedAt, found?.first?.header.savedAt ?? 0);
     const parentKey = expectsParent ? await latestKey(native, threadId, namespace, parent) : undefined;
     if (again === undefined && parentKey === undefined) throw continued(encoded, error);
@@ -91,8 +91,8 @@ export async function putWrites({ native }: Engine, place: Place, writes: readon
 }
 
 /**
- * Finds the checkpoint that was put last under an id, or last of all. Its writes are those of the id. Without a namespace, it
- * may be in any namespace of the thread.
+ * Finds the checkpoint that was put last under an id, or last of all. Returns it with the writes of its id. Without a
+ * namespace, it may be in any namespace of the thread.
  */
 export async function find(
   engine: Engine,
@@ -105,7 +105,7 @@ export async function find(
     for (;;) {
       const place = await tinyagents.call(native, "locate", { threadId, id });
       const found = place && (await find(engine, threadId, place.namespace, place.id));
-      // What was located may be removed before it is read. Then another checkpoint is the last one.
+      // The checkpoint may be removed between the two calls. Then locate the last checkpoint again.
       if (place === null || found !== null) return found;
     }
   }

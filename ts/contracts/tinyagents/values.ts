@@ -56,7 +56,7 @@ export function encodeCheckpoint(checkpoint: unknown, format: Format, newId: () 
   const metadata = object(fields["metadata"] ?? {}, "checkpoint.metadata");
   const { dependsOnParent: depends = false } = fields;
   const dependsOnParent = flag(depends, "checkpoint.dependsOnParent");
-  // A list holds the state, because a state may be anything and the serializers take objects.
+  // Put the state in a list, because a state may be any value and the serializers take only objects.
   const state = format.serialize([fields["state"]], "state");
   const listed = { runId, nextNodes, interrupted, metadata };
   for (const field of blanks) if (field in fields) fields[field] = null;

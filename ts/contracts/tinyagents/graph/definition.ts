@@ -147,7 +147,7 @@ function nodeName(name: string): string {
   return requireId(name, "the name of a node");
 }
 
-/** A target of a command or of a conditional edge. The argument of a Send is kept under a number. */
+/** A target of a command or of a conditional edge. `keep` stores the argument of a Send and returns its number. */
 export function readTargets(
   { numberOf }: GraphDefinition,
   targets: unknown,

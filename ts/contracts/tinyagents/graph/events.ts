@@ -1,4 +1,4 @@
-/** What a run of a graph tells: its events and its end. */
+/** The events and the result of a run of a graph. */
 
 import type { GraphInterrupt } from "./node.js";
 import type { CheckpointSource, Namespace } from "../contract.js";

@@ -203,7 +203,7 @@ export class GraphExecution {
       return { ...identity, arg: arg === null ? undefined : this.#args.get(arg), record: stored?.record ?? nothing() };
     });
     for (const [index, { done }] of boundary.tasks.entries()) {
-      // A pure task runs again, whatever is recorded about it.
+      // Drop the recorded result of a task that must run again, such as a pure task.
       if (!done) tasks[index]!.record = { ...tasks[index]!.record, result: undefined };
     }
     if (boundary.origin === "loop") {
@@ -229,7 +229,8 @@ export class GraphExecution {
       const task = this.#current!.tasks[index]!;
       const answer = Snapshot.of(this.plan.answer!(task), this.format, "the answer");
       const { record } = task;
-      // An older checkpoint may be answered again. The new answer then replaces the answer to the last question.
+      // The last question may have an answer already if the run continues from an older checkpoint. The new answer
+      // replaces it.
       const earlier = record.answers.slice(0, record.question!.index);
       task.record = { ...record, answers: [...earlier, answer], result: undefined };
     }
@@ -293,7 +294,8 @@ export class GraphExecution {
   async #put(id: string, parent: string | null): Promise<void> {
     const { checkpointer, thread, runId, lease } = this.plan;
     const reached = this.#boundaries.get(id)!;
-    // An asynchronous put may begin when the tasks of its superstep have ended. Their results are recorded beside it.
+    // An asynchronous put may begin after later tasks have ended. Store the tasks as they were at the boundary. Their
+    // results are stored as pending writes.
     const tasks =
       this.plan.durability === "async"
         ? reached.tasks.map((task, at) => ({ ...task, record: reached.atBoundary[at]! }))

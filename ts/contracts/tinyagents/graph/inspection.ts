@@ -1,4 +1,4 @@
-/** Looks at the state of a thread, and forks it. */
+/** Reads the states of a thread, and forks a thread. */
 
 import { randomUUID } from "node:crypto";
 import { ForkpointError, quote } from "../../../bridge/errors.js";

@@ -25,8 +25,8 @@ export interface NodeContext {
   resume: any;
   /**
    * Asks a question. The first time, it throws an error that ends the task, and the run ends as interrupted when the
-   * other tasks of the superstep have ended. When an answer has come, the node runs again from its beginning, and this
-   * function returns the answer. A node may ask several questions, always in the same order.
+   * other tasks of the superstep have ended. After an answer, the node runs again from its beginning, and this function
+   * returns the answer. A node may ask several questions, always in the same order.
    */
   interrupt<T = any>(value?: unknown): T;
   /** Aborts when the run is aborted, when another task has failed, or when the node's time is over. */
@@ -49,8 +49,8 @@ export type NodeFunction<S, U> = (state: S, context: NodeContext) => MaybePromis
 /** What all kinds of nodes have in common. */
 export interface NodePolicies {
   /**
-   * What the node does to the world. This decides what a resume does with a task that has ended in a superstep that has
-   * not.
+   * The effect of the node on the outside world. It decides whether a resume runs a task again that has ended in an
+   * unfinished superstep.
    *
    * - `"write"`, `"external"` and `"human"`: the result is recorded as soon as the node has ended. A resume uses it.
    * - `"pure"` and `"read"`: the result is not recorded. A resume runs the node again.

@@ -1,4 +1,4 @@
-/** What a run is started with, and what it makes states with. */
+/** The options of a run, and the functions that make its states. */
 
 import { show, typeError } from "../../../bridge/errors.js";
 import type { HeldLease } from "../../../store/lease.js";
@@ -17,7 +17,7 @@ export interface GraphRunOptions {
   namespace?: Namespace;
   /** Continues from this checkpoint. Only if the input is a {@link Command} or null. Default: the latest. */
   checkpointId?: string | null;
-  /** Default: that of the graph. */
+  /** Default: the graph's durability. */
   durability?: Durability;
   /** An abort of this signal ends the run at once. The run rejects with the signal's reason. */
   signal?: AbortSignal;

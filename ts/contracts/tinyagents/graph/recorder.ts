@@ -47,7 +47,7 @@ export interface ReachedBoundary {
   boundary: Boundary;
   state: Snapshot;
   tasks: BoundaryTask[];
-  /** What was known about each task when the run reached the boundary. */
+  /** The record of each task at the time when the run reached the boundary. */
   atBoundary: TaskRecord[];
   /** The memory at this boundary. Undefined if it is not saved. */
   memory: Promise<MemorySnapshot> | undefined;
@@ -86,7 +86,7 @@ export function stepOf({ metadata }: Pick<ThreadCheckpoint<unknown>, "metadata">
   return Number.isSafeInteger(step) ? (step as number) : 0;
 }
 
-/** Stores the checkpoint of a boundary, with everything that is known about its tasks. */
+/** Stores the checkpoint of a boundary, with the records of its tasks. */
 export async function putBoundary(
   checkpointer: GraphCheckpointer<any>,
   thread: ThreadRef,
@@ -115,12 +115,12 @@ export async function putBoundary(
     metadata: { source: boundary.origin ?? "loop", step: boundary.step, graph, createdAt },
     ...(memorySnapshot !== undefined && { memorySnapshot }),
   };
-  // A checkpointer that is not of this package gets no option that it may not know.
+  // Pass options only if they are needed, because a checkpointer that is not of this package may refuse them.
   const options = { ...(more.branches && { expectedParent: false }), ...(more.lease && { lease: more.lease }) };
   await (Object.keys(options).length > 0 ? checkpointer.put(checkpoint, options) : checkpointer.put(checkpoint));
 }
 
-/** Records what is known about tasks as pending writes of their checkpoint. */
+/** Stores the records of tasks as pending writes of their checkpoint. */
 export async function recordTasks(
   checkpointer: GraphCheckpointer<any>,
   thread: ThreadRef,

@@ -1,4 +1,4 @@
-/** What is known about a task, and its pending writes. */
+/** Converts between the record of a task and the task's pending writes. */
 
 import { messageOf } from "../../shared/failure.js";
 import type { Format } from "../../../bridge/serializer.js";
@@ -9,13 +9,13 @@ import { ERROR, INTERRUPT, RESUME, type PendingWrite, type ThreadCheckpoint } fr
 
 const channels = { update: "__update__", goto: "__goto__", done: "__done__" } as const;
 
-/** A question that is deeper in the graph: of a task of a subgraph. `index` counts the questions of this task. */
+/** A question of a task in a subgraph. `index` is its number among the questions of this task. */
 export interface Inner {
   taskId: string;
   index: number;
 }
 
-/** The last question of a task. `index` counts the questions of this task. */
+/** The last question of a task. `index` is its number among the questions of this task. */
 export interface Question {
   index: number;
   asked: GraphInterrupt[];
@@ -72,7 +72,7 @@ export function joinWrites(inside: readonly PendingWrite[], ledger: readonly Pen
   return [...joined.values()];
 }
 
-/** Returns the tasks of a checkpoint, with what its writes tell about them. */
+/** Returns the tasks of a checkpoint, each with the record that the writes contain. */
 export function activationsOf(
   checkpoint: ThreadCheckpoint<unknown>,
   writes: readonly PendingWrite[],
