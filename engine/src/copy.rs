@@ -76,7 +76,7 @@ pub struct Progress {
 /// does another `Copy`, also in another process.
 pub struct Copy {
     shared: Shared,
-    /// What is copied, one after the other: the whole store (`None`), or lineages.
+    /// The parts to copy, in this order. A part is the whole store (`None`) or a lineage.
     parts: Vec<Option<Name>>,
     state: State,
     /// True if the destination was changed.
@@ -95,11 +95,11 @@ enum State {
     Done(Counts),
 }
 
-/// What is left to do, and what is done.
+/// The parts that are still to be copied, and the counts of the equal parts.
 struct Work {
     /// The parts that the destination does not have as a whole, by their number.
     left: VecDeque<(usize, There)>,
-    /// What is in the parts that are equal.
+    /// The counts of the parts that are equal.
     done: Counts,
 }
 

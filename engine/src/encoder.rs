@@ -80,7 +80,7 @@ impl Encoder {
         self.worker.drain();
     }
 
-    /// Waits until the thread has ended.
+    /// Waits for the thread to end.
     pub(crate) fn join(&self) {
         self.worker.join();
     }

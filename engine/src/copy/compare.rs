@@ -44,7 +44,7 @@ pub(super) struct There {
     pub(super) created: Option<i64>,
     /// The save number in the source of the last checkpoint that the destination has.
     pub(super) after: Option<Seq>,
-    /// The lineages that an interrupted copy has begun with placeholders.
+    /// The lineages for which an interrupted copy left placeholders.
     pub(super) placed: HashSet<Name>,
     /// The lineages that an interrupted copy has created before their origins.
     pub(super) undescribed: VecDeque<Start>,
@@ -291,7 +291,7 @@ impl Comparison {
     }
 }
 
-/// Returns true if an interrupted copy has begun a lineage of the destination.
+/// Returns true if the destination has a placeholder of an interrupted copy for the lineage.
 fn has_placeholder(shared: &Shared, (contract, lineage): &Name) -> Result<bool> {
     Ok(shared.to.lineage_of(*contract, &placeholder_id(lineage))?.is_some())
 }

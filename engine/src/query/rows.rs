@@ -39,7 +39,7 @@ pub enum RowOrder {
     NewestFirst,
 }
 
-/// Lists checkpoints of all contracts in save order, to follow what is saved by whatever process.
+/// Lists checkpoints of all contracts in save order, to follow the saves of all processes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Feed {
     /// Only checkpoints with a greater save number are listed.

@@ -20,7 +20,7 @@ impl Saved {
     }
 }
 
-/// A lineage of any contract, as its first checkpoint or its first record has begun it.
+/// A lineage of any contract, as its first checkpoint or its first record created it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Start {
     /// The position in the order in which the store created its lineages. The next page continues from this position.
