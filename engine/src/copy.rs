@@ -52,7 +52,7 @@ use crate::query::Query;
 use crate::retention::Policy;
 use crate::store::Store;
 
-/// What a copy has done so far.
+/// The progress of a copy.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Progress {
@@ -72,8 +72,8 @@ pub struct Progress {
 
 /// A copy between two open stores.
 ///
-/// Each step copies or compares about one page. After an error, the next step compares both stores again and goes on. So
-/// does another `Copy`, also in another process.
+/// Each step copies or compares about one page. After an error, the next step compares both stores again and continues.
+/// A new `Copy` does the same, in this process or in another one.
 pub struct Copy {
     shared: Shared,
     /// The parts to copy, in this order. A part is the whole store (`None`) or a lineage.

@@ -75,7 +75,7 @@ impl Encoder {
         self.worker.close();
     }
 
-    /// Waits until every message so far has gone to the writer.
+    /// Waits until all messages sent so far were passed to the writer.
     pub(crate) fn drain(&self) {
         self.worker.drain();
     }

@@ -32,7 +32,7 @@ pub(super) struct Comparison {
     compared: Compared,
 }
 
-/// What the destination has of the source.
+/// The result of comparing the destination with the source.
 #[derive(Default)]
 pub(super) struct There {
     pub(super) counts: Counts,
@@ -72,7 +72,7 @@ impl Comparison {
         Self { lineages, checkpoints, writes, whole, found: There::default(), compared: Compared::default() }
     }
 
-    /// What was found so far.
+    /// The result of the comparison so far.
     pub(super) fn found(&self) -> &There {
         &self.found
     }
@@ -300,7 +300,7 @@ fn named(checkpoint: &Checkpoint) -> String {
     format!("checkpoint {}", quote(&checkpoint.header.id))
 }
 
-/// What a checkpoint of the destination has other than that of the source, apart from a later save time in the source.
+/// Describes how a checkpoint differs between source and destination. A later save time in the source is ignored.
 fn difference(from: &Checkpoint, to: &Checkpoint) -> Option<String> {
     let mut ours = from.header.clone();
     ours.saved_at = to.header.saved_at;

@@ -44,7 +44,7 @@ pub enum RowOrder {
 pub struct Feed {
     /// Only checkpoints with a greater save number are listed.
     pub after: Seq,
-    /// `NewestFirst` lists the checkpoints that were saved last, and is not a place to go on from.
+    /// `NewestFirst` lists the checkpoints that were saved last, and gives no position to continue from.
     pub order: RowOrder,
     /// The maximum number of checkpoints.
     pub limit: usize,
