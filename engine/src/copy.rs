@@ -52,7 +52,7 @@ use crate::query::Query;
 use crate::retention::Policy;
 use crate::store::Store;
 
-/// What a copy has done so far.
+/// The progress of a copy.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Progress {
@@ -72,11 +72,11 @@ pub struct Progress {
 
 /// A copy between two open stores.
 ///
-/// Each step copies or compares about one page. After an error, the next step compares both stores again and goes on. So
-/// does another `Copy`, also in another process.
+/// Each step copies or compares about one page. After an error, the next step compares both stores again and continues.
+/// A new `Copy` does the same, in this process or in another one.
 pub struct Copy {
     shared: Shared,
-    /// What is copied, one after the other: the whole store (`None`), or lineages.
+    /// The parts to copy, in this order. A part is the whole store (`None`) or a lineage.
     parts: Vec<Option<Name>>,
     state: State,
     /// True if the destination was changed.
@@ -95,11 +95,11 @@ enum State {
     Done(Counts),
 }
 
-/// What is left to do, and what is done.
+/// The parts that are still to be copied, and the counts of the equal parts.
 struct Work {
     /// The parts that the destination does not have as a whole, by their number.
     left: VecDeque<(usize, There)>,
-    /// What is in the parts that are equal.
+    /// The counts of the parts that are equal.
     done: Counts,
 }
 

@@ -75,12 +75,12 @@ impl Encoder {
         self.worker.close();
     }
 
-    /// Waits until every message so far has gone to the writer.
+    /// Waits until all messages sent so far were passed to the writer.
     pub(crate) fn drain(&self) {
         self.worker.drain();
     }
 
-    /// Waits until the thread has ended.
+    /// Waits for the thread to end.
     pub(crate) fn join(&self) {
         self.worker.join();
     }

@@ -168,7 +168,7 @@ pub struct Ancestors {
     /// The stems of the wanted parts (see [`Part::stem`](crate::record::Part::stem)). The walk goes from child to
     /// parent. After the first checkpoint that contains a part with a stem, this stem is no longer wanted.
     pub stems: Vec<String>,
-    /// The names of the wanted writes.
+    /// The names of the writes to read.
     pub writes: Vec<String>,
     /// The maximum number of checkpoints.
     pub limit: usize,

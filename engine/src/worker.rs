@@ -229,7 +229,7 @@ impl<T: Send + 'static> Worker<T> {
         self.shared.end(Error::closed());
     }
 
-    /// Closes the queue, and waits until the thread has ended.
+    /// Closes the queue, and waits for the thread to end.
     pub(crate) fn join(&self) {
         self.close();
         let thread = self.thread.lock().unwrap_or_else(PoisonError::into_inner).take();

@@ -50,7 +50,7 @@ impl Contract {
     }
 }
 
-/// How far a run is, as a checkpoint tells it. A store cannot know whether a process works on the run.
+/// The status of a run, derived from a checkpoint. A store cannot know whether a process works on the run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub enum Status {
@@ -69,7 +69,7 @@ pub enum Status {
 pub struct Shown {
     /// A name of the checkpoint: the node, the step or the status.
     pub label: Option<String>,
-    /// What several runs share: the graph.
+    /// The group of runs that the run belongs to: its graph.
     pub group: Option<String>,
     /// The contract's own time, in ms since the epoch.
     pub at: Option<f64>,

@@ -88,7 +88,7 @@ fn then<T: 'static>(
     Reply::new(move |outcome: Result<T>| reply.send(outcome.and_then(respond)))
 }
 
-/// What a unit has cost.
+/// The cost of a unit.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
 struct Cost {

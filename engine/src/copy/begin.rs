@@ -103,7 +103,7 @@ impl Beginnings {
         Ok(is_done)
     }
 
-    /// Begins the lineage of the next checkpoint, if it has not begun yet.
+    /// Begins the lineage of the next checkpoint, unless it was begun before.
     pub(super) fn enter(
         &mut self,
         shared: &Shared,

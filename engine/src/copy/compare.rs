@@ -32,7 +32,7 @@ pub(super) struct Comparison {
     compared: Compared,
 }
 
-/// What the destination has of the source.
+/// The result of comparing the destination with the source.
 #[derive(Default)]
 pub(super) struct There {
     pub(super) counts: Counts,
@@ -44,7 +44,7 @@ pub(super) struct There {
     pub(super) created: Option<i64>,
     /// The save number in the source of the last checkpoint that the destination has.
     pub(super) after: Option<Seq>,
-    /// The lineages that an interrupted copy has begun with placeholders.
+    /// The lineages for which an interrupted copy left placeholders.
     pub(super) placed: HashSet<Name>,
     /// The lineages that an interrupted copy has created before their origins.
     pub(super) undescribed: VecDeque<Start>,
@@ -72,7 +72,7 @@ impl Comparison {
         Self { lineages, checkpoints, writes, whole, found: There::default(), compared: Compared::default() }
     }
 
-    /// What was found so far.
+    /// The result of the comparison so far.
     pub(super) fn found(&self) -> &There {
         &self.found
     }
@@ -291,7 +291,7 @@ impl Comparison {
     }
 }
 
-/// Returns true if an interrupted copy has begun a lineage of the destination.
+/// Returns true if the destination has a placeholder of an interrupted copy for the lineage.
 fn has_placeholder(shared: &Shared, (contract, lineage): &Name) -> Result<bool> {
     Ok(shared.to.lineage_of(*contract, &placeholder_id(lineage))?.is_some())
 }
@@ -300,7 +300,7 @@ fn named(checkpoint: &Checkpoint) -> String {
     format!("checkpoint {}", quote(&checkpoint.header.id))
 }
 
-/// What a checkpoint of the destination has other than that of the source, apart from a later save time in the source.
+/// Describes how a checkpoint differs between source and destination. A later save time in the source is ignored.
 fn difference(from: &Checkpoint, to: &Checkpoint) -> Option<String> {
     let mut ours = from.header.clone();
     ours.saved_at = to.header.saved_at;

@@ -37,7 +37,7 @@ pub(super) trait Item<Place>: Sized {
     fn of_lineage(shared: &Shared, side: &Side, lineage: &Name, after: Option<Place>) -> Result<Vec<Self>>;
     fn place(&self) -> Place;
     fn contract(&self) -> ContractId;
-    /// What the item is called in messages.
+    /// The name of the item in messages.
     fn named(&self) -> String;
 }
 

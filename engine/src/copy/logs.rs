@@ -27,7 +27,7 @@ const MOST_BRANCHES: usize = 1024;
 /// The name of a log: the lineage and the log.
 type LogName = (Name, String);
 
-/// What is known about the logs of the destination.
+/// The states of the destination's logs, as far as this copy has determined them.
 #[derive(Default)]
 pub(super) struct Logs {
     states: HashMap<LogName, State>,
@@ -39,7 +39,7 @@ pub(super) struct Logs {
 
 #[derive(Default)]
 struct State {
-    /// The records of the log, as runs of the source. `None`: they are not known.
+    /// The records of the log, as runs of the source. `None`: unknown.
     head: Option<Vec<LogRun>>,
     /// The checkpoints of the destination that name records of a branch of the source.
     anchors: HashMap<i64, Anchor>,

@@ -17,7 +17,7 @@ pub(super) struct Page {
     has_new: bool,
     /// The lineages of the checkpoints that the ops put.
     lineages: HashMap<Name, String>,
-    /// What all pages have copied.
+    /// The counts of all pages so far.
     pub(super) counts: Counts,
 }
 

@@ -1,4 +1,4 @@
-//! What all parts of a copy use: both stores, the options, the counts.
+//! The data that all parts of a copy share: both stores, the options, the counts.
 
 use std::ops::Add;
 

@@ -39,12 +39,12 @@ pub enum RowOrder {
     NewestFirst,
 }
 
-/// Lists checkpoints of all contracts in save order, to follow what is saved by whatever process.
+/// Lists checkpoints of all contracts in save order, to follow the saves of all processes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Feed {
     /// Only checkpoints with a greater save number are listed.
     pub after: Seq,
-    /// `NewestFirst` lists the checkpoints that were saved last, and is not a place to go on from.
+    /// `NewestFirst` lists the checkpoints that were saved last, and gives no position to continue from.
     pub order: RowOrder,
     /// The maximum number of checkpoints.
     pub limit: usize,

@@ -1,4 +1,4 @@
-//! What the queries return that read everything that a store holds.
+//! The results of the queries that read the whole content of a store.
 
 use super::checkpoint::{Checkpoint, Write};
 use super::key::{ContractId, Seq};
@@ -20,14 +20,14 @@ impl Saved {
     }
 }
 
-/// A lineage of any contract, as its first checkpoint or its first record has begun it.
+/// A lineage of any contract, as its first checkpoint or its first record created it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Start {
     /// The position in the order in which the store created its lineages. The next page continues from this position.
     pub position: i64,
     pub contract: ContractId,
     pub name: String,
-    /// What the first checkpoint has determined. `None` if the lineage has only logs.
+    /// The properties that the first checkpoint determined. `None` if the lineage has only logs.
     pub first: Option<FirstCheckpoint>,
 }
 
@@ -38,7 +38,7 @@ impl Start {
     }
 }
 
-/// What a lineage takes from its first checkpoint. It stays after this checkpoint is removed.
+/// The properties that a lineage takes from its first checkpoint. They stay after this checkpoint is removed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FirstCheckpoint {
     pub group: String,

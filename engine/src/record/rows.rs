@@ -1,4 +1,4 @@
-//! What the queries return that show checkpoints without their payloads.
+//! The results of the queries that list checkpoints without their payloads.
 
 use super::checkpoint::Header;
 use super::key::Seq;
@@ -27,7 +27,7 @@ pub struct RowPage {
     /// The name is `None` if this lineage does not exist any more.
     pub origin: Option<(String, Option<String>)>,
     pub rows: Vec<Listed>,
-    /// The sums over all checkpoints of the lineage, if they were wanted.
+    /// The sums over all checkpoints of the lineage, if the query asked for them.
     pub sums: Option<RowSums>,
 }
 

@@ -22,7 +22,7 @@ pub struct Stats {
     pub file_bytes: Option<u64>,
     /// The size of the log that belongs to the database, in bytes. `None` if there is no log.
     pub log_bytes: Option<u64>,
-    /// The room in the database that nothing uses, in bytes. `None` if it is not known.
+    /// The unused space in the database, in bytes. `None` if unknown.
     pub free_bytes: Option<u64>,
     /// The lineages with the greatest stored size, the largest first. Lineages of equal size are sorted by name.
     pub largest: Vec<LineageStats>,

@@ -1,4 +1,4 @@
-//! What planning asks a backend.
+//! The queries that retention planning sends to a backend.
 
 use crate::error::Result;
 use crate::record::{ContractId, Seq};

@@ -60,7 +60,7 @@ fn shown(row: Listed, origin: Option<&Parent>, response: &mut ResponseBuilder) -
     let Listed { seq, step, header, logical_bytes: logical, stored_bytes: stored, chain } = row;
     let contract = contract_of(header.contract)?;
     let Shown { label, group, at, meta, serialized, status } =
-        // A listing goes on at a checkpoint whose metadata is damaged. `verify` finds the damage.
+        // Damaged metadata does not stop a listing: it shows the checkpoint without it. `verify` reports the damage.
         (contract.show)(&header).unwrap_or_default();
     let Names { run, ns, id } = (contract.name_of)(Some(header.lineage.clone()), Some(header.id.clone()));
     // A checkpoint that was put again has an id of its own.

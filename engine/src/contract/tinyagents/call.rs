@@ -172,7 +172,7 @@ struct Found {
     writes: Vec<FoundWrite>,
 }
 
-/// What is stored for an id: its first checkpoint, and the store's id of its last one, if there is more than one.
+/// The checkpoints of an id: the first one, and the store's id of the last one if there is more than one.
 #[derive(Serialize)]
 struct FoundId {
     first: Option<Found>,

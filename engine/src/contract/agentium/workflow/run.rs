@@ -64,7 +64,7 @@ pub struct Run {
 }
 
 impl Run {
-    /// Makes a run that has not begun. [`Event::Started`] begins the run.
+    /// Creates a run. [`Event::Started`] starts it.
     pub fn new(definition: Arc<Definition>, options: Options) -> Self {
         let states = vec![State::default(); definition.nodes.len()];
         Self {

@@ -73,7 +73,7 @@ pub struct Run {
 }
 
 impl Run {
-    /// Makes a run that has not begun. [`Event::Started`] begins the run.
+    /// Creates a run. [`Event::Started`] starts it.
     pub fn new(definition: Arc<Definition>, mut options: Options) -> Self {
         let update = matches!(options.mode, super::protocol::Mode::Update { .. });
         options.persist &= update || definition.checkpoint != Policy::None;
