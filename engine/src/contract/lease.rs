@@ -59,7 +59,7 @@ fn group(lineage: &str) -> String {
     thread::prefix(lineage)
 }
 
-/// What a lease says about its holder.
+/// The holder of a lease, as stored.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Holding {
     /// Names the process that holds the lease, for people.
