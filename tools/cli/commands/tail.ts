@@ -56,7 +56,7 @@ async function print(context: Context, options: Options, id?: string): Promise<n
   const found = id === undefined ? undefined : await findRun(context, inspector, id, options);
   const scope: Watched = found === undefined ? { space } : { space: found.space, run: found.run };
   const begin: Watched = since === undefined ? { last: lines ?? LINES } : await beginAt(inspector, scope, since);
-  // Without a stream that goes on, the end is what is saved last now.
+  // Without `follow`, the output ends at the save that is the last one now.
   let end = follow ? Number.POSITIVE_INFINITY : await lastSeq(inspector, scope, signal);
   if ((begin.last === 0 && !follow) || (begin.since ?? -1) >= end || end < 0) return exitCodes.done;
   // The first lines are aligned with later ones, if their texts are not longer than usual.

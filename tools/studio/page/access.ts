@@ -42,7 +42,7 @@ export function credentials(): Pick<RequestInit, "credentials"> & { headers: Rec
   return { credentials: "omit", headers: known === null ? {} : { Authorization: `Bearer ${known}` } };
 }
 
-/** What to do when the studio lets the page not in. */
+/** The advice to the user when the studio refuses access. */
 export const remedy = hasToken
   ? "Open the address that forkpoint studio has printed. It ends with a token, and each start has a new one."
   : "Sign in to the program that serves this page, then load it again.";

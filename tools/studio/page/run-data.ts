@@ -106,7 +106,7 @@ export class RunView {
     const before = this.#asked;
     this.#asked = key;
     const detail = this.detail.peek();
-    // The list has come, and says of the checkpoint that was asked for before what is known already.
+    // The list is loaded now. The detail was requested before it, so it is loaded again only if its seq differs.
     const wasAskedFirst = before === NEWEST_OF_ALL || before === `undefined ${id}`;
     if (!wasAskedFirst || current === null) void this.#loadDetail(id);
     else if (detail !== null && detail.checkpoint.seq !== current.seq) void this.#loadDetail(id);
