@@ -59,7 +59,7 @@ async function print(context: Context, options: Options, id?: string): Promise<n
   // Without `follow`, the output ends at the save that is the last one now.
   let end = follow ? Number.POSITIVE_INFINITY : await lastSeq(inspector, scope, signal);
   if ((begin.last === 0 && !follow) || (begin.since ?? -1) >= end || end < 0) return exitCodes.done;
-  // The first lines are aligned with later ones, if their texts are not longer than usual.
+  // The usual column widths: they align the first lines with later ones, unless a text is longer.
   const widths = [19, 8, 16, 6, 8];
   const show = async (event: StoreEvent) => {
     await output.stream(`${output.json ? safeJson(event) : lineOf(event, output, widths)}\n`);

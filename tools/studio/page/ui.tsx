@@ -6,7 +6,7 @@ import type { RunRef, Status, Trouble } from "./api.js";
 import { bytes, halves, shown } from "./format.js";
 import { Icon, type IconName } from "./icons.js";
 
-/** What a screen reader says next. */
+/** The next announcement for screen readers. */
 export const news = signal("");
 
 /** A short message at the edge of the page. */
