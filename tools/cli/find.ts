@@ -134,7 +134,7 @@ function noCheckpoint(run: RunInfo, id: string): ForkpointError {
   return new ForkpointError("NOT_FOUND", `run ${quote(run.run)} has no checkpoint ${quote(id)}: ${how}`);
 }
 
-/** Returns what names a run, without the rest of its description. */
+/** Returns the reference of a run: its space, id and namespace. */
 export function refOf({ space, run, ns }: RunInfo | CheckpointInfo): RunRef {
   return { space, run, ns };
 }

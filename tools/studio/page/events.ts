@@ -53,7 +53,7 @@ export async function hear(): Promise<void> {
       live.value = true;
       pause = 500;
       whenOpen.resolve();
-      // What is shown may have been read before the stream was open, and what was removed meanwhile is not told any more.
+      // A reconnect: events of the time without a stream, such as removals, are lost. So the page reloads its data.
       if (!isFirst) tell({ type: "again" });
       const read = eventReader(take);
       const reader = response.body!.pipeThrough(new TextDecoderStream()).getReader();
