@@ -105,7 +105,7 @@ async function beginAt(inspector: Inspector, { space, run }: Watched, since: Sin
   return first === undefined ? { last: 0 } : { since: first - 1 };
 }
 
-/** The columns grow with their texts. */
+/** Formats an event as a line. Widens `widths` if a text is longer. */
 function lineOf(event: StoreEvent, { style }: Output, widths: number[]): string {
   if (event.type === "changed") return style("dim", "something was removed");
   const { space, run, id, step, label, savedAt, bytes } = event.checkpoint;
