@@ -24,7 +24,7 @@ export async function confirm(context: Context, what: string, { yes = false }: D
     throw new NotConfirmedError(`nothing was done: ${what}. To do it, add --yes`);
   }
   output.note(what);
-  // The question has colour where this program has it, and a terminal that does not know its width has the usual one.
+  // The question uses colour only if stderr does. A terminal of unknown width counts as 80 columns wide.
   if (output.noteStyle === plain) process.env["NO_COLOR"] = "1";
   process.stderr.columns ||= 80;
   // In a question, Ctrl-C is a key and no signal.

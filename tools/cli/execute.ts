@@ -6,8 +6,8 @@ import { Output } from "./output.js";
 import { aborted, endingSignal } from "./signals.js";
 
 /**
- * How a command ends when the process is asked to end. `"at once"`: it only looks. `"itself"`: it looks at its signal, and
- * says what it has done.
+ * How a command ends when the process is asked to end. `"at once"`: it only reads, so it is interrupted. `"itself"`: it
+ * checks its signal, stops, and reports what it has done.
  */
 export type Stops = "at once" | "itself";
 

@@ -56,13 +56,13 @@ async function exactRuns(inspector: Inspector, id: string, { space, ns }: RunOpt
   return found.filter((run) => run !== null);
 }
 
-/** A text that can be no id names nothing. */
+/** Returns null if the text is not a valid id: then no run or checkpoint has it. */
 function noneIfInvalid(error: unknown): null {
   if (describe(error).code === "INVALID_ARGUMENT") return null;
   throw error;
 }
 
-/** Returns the only run. Of the namespaces of one run, the graph itself is meant. */
+/** Returns the only match. If all matches are namespaces of one run, returns the root namespace. */
 function onlyRun(id: string, runs: RunInfo[]): RunInfo {
   const names = new Set(runs.map(({ space, run }) => JSON.stringify([space, run])));
   const roots = runs.filter(({ ns }) => ns === null || ns === "");
@@ -134,7 +134,7 @@ function noCheckpoint(run: RunInfo, id: string): ForkpointError {
   return new ForkpointError("NOT_FOUND", `run ${quote(run.run)} has no checkpoint ${quote(id)}: ${how}`);
 }
 
-/** Returns what names a run, without the rest of its description. */
+/** Returns the reference of a run: its space, id and namespace. */
 export function refOf({ space, run, ns }: RunInfo | CheckpointInfo): RunRef {
   return { space, run, ns };
 }

@@ -9,7 +9,7 @@ import type { CheckpointInfo, RunInfo } from "../../ts/inspect/views.js";
 
 const colors: Format[] = ["cyan", "green", "magenta", "yellow", "blue", "red"];
 
-/** A label that is longer does not move the other columns. */
+/** The maximum width of the label column. A longer label does not widen it. */
 const LONGEST_LABEL = 24;
 
 /**

@@ -11,7 +11,7 @@ import { Progress } from "./progress.js";
 import { redact } from "./secrets.js";
 import { type ColorMode, type Style, styleFor } from "./style.js";
 
-/** The size in characters from which kept text is written. */
+/** The buffered text is written when it reaches this many characters. */
 const BATCH = 1 << 16;
 
 export class Output {

@@ -35,7 +35,7 @@ export function fitting<T>(items: readonly T[], bytes: number): T[] {
   return end === -1 ? [...items] : items.slice(0, end);
 }
 
-/** How much of a checkpoint is asked for. */
+/** The part of a checkpoint that a request asks for, and its limits. */
 export interface Asked {
   depth: number | undefined;
   items: number | undefined;

@@ -7,7 +7,7 @@ import { Refusal, forbidden } from "./refusal.js";
 /** The largest body of a POST request, in bytes. */
 export const MAX_BODY = 16 * 2 ** 20;
 
-/** Whom a studio answers. */
+/** The rules by which a studio accepts requests. */
 export interface Gate {
   /** The values that `Host` may have, in small letters. */
   hosts: readonly string[];

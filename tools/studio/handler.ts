@@ -124,7 +124,7 @@ function send(
   fields: Readonly<Record<string, string>>,
   body: string,
 ): void {
-  // An answer that had begun cannot become another one.
+  // The headers are already sent: the status can no longer change.
   if (response.headersSent) {
     response.destroy();
     return;

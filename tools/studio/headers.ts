@@ -24,6 +24,6 @@ export const apiHeaders: Readonly<Record<string, string>> = {
   "Content-Type": "application/json; charset=utf-8",
 };
 
-/** The name of an asset has a hash of its content, so the browser may keep it. The page itself is asked for each time. */
+/** The name of an asset has a hash of its content, so the browser may keep it. The page itself is checked each time. */
 export const cacheControl = (path: string): string =>
   path.startsWith("/assets/") ? "private, max-age=31536000, immutable" : "no-cache";

@@ -17,7 +17,7 @@ export class Refusal extends Error {
   }
 }
 
-/** The answer to a request that may not be served. It says nothing else, so that a stranger learns nothing. */
+/** The answer to a forbidden request. It gives no reason, so that a stranger learns nothing. */
 export function forbidden(): Refusal {
   return new Refusal(403, "FORBIDDEN", "forbidden");
 }

@@ -106,7 +106,7 @@ async function run(inspector: Inspector, query: Query): Promise<unknown> {
   });
 }
 
-/** The most forks whose status is read. Each is a read of a checkpoint. */
+/** The maximum number of forks whose status is read. Each status costs a read of a checkpoint. */
 const MAX_STATUSES = 40;
 
 /** Returns the runs, the first of them with their status. */

@@ -9,7 +9,7 @@ import { bearer } from "./gate.js";
 import { makeHandler } from "./handler.js";
 import type { Inspector } from "../../ts/inspect/inspector.js";
 
-/** Where a studio listens, and nothing else. */
+/** The only address on which a studio listens. */
 const ADDRESS = "127.0.0.1";
 
 /** The largest address and headers of a request, in bytes. Up to five ids of 4 KiB stand in the address, escaped. */

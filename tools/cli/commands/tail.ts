@@ -56,10 +56,10 @@ async function print(context: Context, options: Options, id?: string): Promise<n
   const found = id === undefined ? undefined : await findRun(context, inspector, id, options);
   const scope: Watched = found === undefined ? { space } : { space: found.space, run: found.run };
   const begin: Watched = since === undefined ? { last: lines ?? LINES } : await beginAt(inspector, scope, since);
-  // Without a stream that goes on, the end is what is saved last now.
+  // Without `follow`, the output ends at the save that is the last one now.
   let end = follow ? Number.POSITIVE_INFINITY : await lastSeq(inspector, scope, signal);
   if ((begin.last === 0 && !follow) || (begin.since ?? -1) >= end || end < 0) return exitCodes.done;
-  // The first lines are aligned with later ones, if their texts are not longer than usual.
+  // The usual column widths: they align the first lines with later ones, unless a text is longer.
   const widths = [19, 8, 16, 6, 8];
   const show = async (event: StoreEvent) => {
     await output.stream(`${output.json ? safeJson(event) : lineOf(event, output, widths)}\n`);
@@ -105,7 +105,7 @@ async function beginAt(inspector: Inspector, { space, run }: Watched, since: Sin
   return first === undefined ? { last: 0 } : { since: first - 1 };
 }
 
-/** The columns grow with their texts. */
+/** Formats an event as a line. Widens `widths` if a text is longer. */
 function lineOf(event: StoreEvent, { style }: Output, widths: number[]): string {
   if (event.type === "changed") return style("dim", "something was removed");
   const { space, run, id, step, label, savedAt, bytes } = event.checkpoint;

@@ -12,7 +12,7 @@ interface Options extends RunOptions {
   repairPlan?: boolean;
 }
 
-/** A step that would repair something. */
+/** A suggested repair for an error that was found. */
 interface Repair {
   code: string;
   remedy: string;

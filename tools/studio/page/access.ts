@@ -1,8 +1,8 @@
-// The token that lets the page in.
+// The token with which the page authenticates.
 
 const KEY = "forkpoint-token";
 
-/** False where the program that serves the page decides itself who is let in: there is no token then. */
+/** False if the program that serves the page authorizes the requests itself, without a token. */
 const hasToken = document.documentElement.dataset["access"] === "token";
 
 /** Takes the token out of the address bar, so that it is in no history and on no screen. Returns true if there was one. */
@@ -34,15 +34,15 @@ function token(): string | null {
   }
 }
 
-/** Returns how a request shows that it may ask. */
+/** Returns the credentials and headers that authenticate a request. */
 export function credentials(): Pick<RequestInit, "credentials"> & { headers: Record<string, string> } {
   if (!hasToken) return { credentials: "same-origin", headers: {} };
   const known = token();
-  // Cookies of other programs on this machine have no business here.
+  // Sends no cookies: they may belong to other programs on this machine.
   return { credentials: "omit", headers: known === null ? {} : { Authorization: `Bearer ${known}` } };
 }
 
-/** What to do when the studio lets the page not in. */
+/** The advice to the user when the studio refuses access. */
 export const remedy = hasToken
   ? "Open the address that forkpoint studio has printed. It ends with a token, and each start has a new one."
   : "Sign in to the program that serves this page, then load it again.";

@@ -66,7 +66,7 @@ export async function request(route: string, parameters: Parameters = {}, init: 
 let open = () => {};
 const opened = new Promise<void>((resolve) => (open = resolve));
 
-/** What is read waits until the stream of events is open, or cannot be. So nothing that is saved in between is missed. */
+/** Requests wait until the event stream is open or has failed to open, so that the page misses no save. */
 export const whenOpen = { resolve: () => open() };
 
 async function get<T>(route: string, parameters: Parameters = {}, signal?: AbortSignal): Promise<T> {

@@ -6,10 +6,10 @@ import { bytes, count, counted, hour } from "./format.js";
 const WIDTH = 600;
 const HEIGHT = 56;
 
-/** The most points of a curve. More could not be seen. */
+/** The maximum number of points of a curve. */
 const POINTS = 300;
 
-/** Returns at most `POINTS` checkpoints in the order of their steps. Of those left out, the largest one stands in. */
+/** Returns at most `POINTS` checkpoints, the oldest first: the largest one of each group of neighbours. */
 function pointsOf(steps: readonly CheckpointInfo[]): CheckpointInfo[] {
   const per = Math.max(1, Math.ceil(steps.length / POINTS));
   const points: CheckpointInfo[] = [];

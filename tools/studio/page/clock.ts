@@ -4,6 +4,6 @@ import { signal } from "@preact/signals";
 export const now = signal(Date.now());
 
 setInterval(() => {
-  // A page that nobody sees does not change.
+  // A hidden page is not updated.
   if (!document.hidden) now.value = Date.now();
 }, 5_000);

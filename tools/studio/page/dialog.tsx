@@ -34,7 +34,7 @@ export function Dialog({ title, testId, kind = "", close, children }: DialogProp
         close();
       }}
       onClick={(event) => {
-        // A click beside the dialog is one on the dialog itself.
+        // The target of a click on the backdrop is the dialog element itself.
         if (event.target === own.current) close();
       }}
     >

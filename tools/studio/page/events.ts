@@ -1,4 +1,4 @@
-// Hears what is saved. `EventSource` cannot send the token, so the stream is read with `fetch`.
+// Tells the page about new saves. `EventSource` cannot send the token, so the stream is read with `fetch`.
 import { signal } from "@preact/signals";
 import { type CheckpointInfo, request, whenOpen } from "./api.js";
 import { type ServerEvent, eventReader } from "./event-reader.js";
@@ -6,18 +6,18 @@ import { type ServerEvent, eventReader } from "./event-reader.js";
 /** Whether the stream of events is open. */
 export const live = signal(false);
 
-/** What was heard. `again`: something may have been missed, or removed: read again what you show. */
+/** An event for listeners. `again`: saves may have been missed or data removed, so the listener must reload. */
 export type Heard = { type: "saved"; checkpoint: CheckpointInfo } | { type: "again" };
 
 const listeners = new Set<(heard: Heard) => void>();
 
-/** Calls the listener for everything that is heard. Returns a function that ends it. */
+/** Calls the listener for each event. Returns a function that removes the listener. */
 export function listen(listener: (heard: Heard) => void): () => void {
   listeners.add(listener);
   return () => void listeners.delete(listener);
 }
 
-/** Calls the listener once for all that is heard within a time in ms, at its end. Returns a function that ends it. */
+/** Calls the listener once per burst of events, `pause` ms after its first one. Returns a function that removes it. */
 export function listenAfter(pause: number, listener: () => void): () => void {
   let waiting: ReturnType<typeof setTimeout> | undefined;
   const end = listen(() => {
@@ -53,7 +53,7 @@ export async function hear(): Promise<void> {
       live.value = true;
       pause = 500;
       whenOpen.resolve();
-      // What is shown may have been read before the stream was open, and what was removed meanwhile is not told any more.
+      // A reconnect: events of the time without a stream, such as removals, are lost. So the page reloads its data.
       if (!isFirst) tell({ type: "again" });
       const read = eventReader(take);
       const reader = response.body!.pipeThrough(new TextDecoderStream()).getReader();

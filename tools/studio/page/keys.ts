@@ -1,11 +1,11 @@
-// The keys of the page. What was shown last is asked first.
+// The keyboard shortcuts of the page. The component that was shown last takes precedence.
 import { useLayoutEffect, useRef } from "preact/hooks";
 
 type Actions = Record<string, () => void>;
 
 const layers: Array<{ current: Actions }> = [];
 
-/** Gives keys a meaning for as long as the component is shown. */
+/** Registers keyboard shortcuts while the component is shown. */
 export function useKeys(actions: Actions): void {
   const own = useRef(actions);
   own.current = actions;
@@ -23,7 +23,7 @@ export function listKeys(move: (by: number) => void, rows: number): Actions {
 
 const isField = (element: Element): boolean => element.matches("input:not([type=checkbox]), textarea, select");
 
-/** Keys that a button or a link takes itself. */
+/** Returns true for a key that the focused button or link handles itself. */
 const isPress = (key: string, element: Element): boolean =>
   (key === "Enter" || key === " ") && element.matches("button, a, summary, [role=tab], input");
 
@@ -39,7 +39,7 @@ export function followKeys(): void {
       }
       return;
     }
-    // A dialog closes by itself, and nothing behind it moves.
+    // While a dialog is open, the browser handles Escape, and the page's shortcuts are off.
     if (document.querySelector("dialog[open]") !== null) return;
     if (isPress(key, target)) return;
     const action = layers.findLast(({ current }) => Object.hasOwn(current, key))?.current[key];

@@ -63,7 +63,7 @@ export function layOut(
   const rows: Row[] = [];
   const edges: Edge[] = [];
   const rowOf = new Map<string, number>();
-  // The edges that run down in lanes, by the checkpoint for which they wait.
+  // The edges that have no lower end yet, by the checkpoint to which they lead.
   const open = new Map<string, Edge[]>();
   const taken: boolean[] = [true];
   // No lane before this one is free.

@@ -22,7 +22,7 @@ const AHEAD = 20_000;
 /** How many of the newest checkpoints are read when one was saved. */
 const NEWEST = 30;
 
-/** Stands for the newest checkpoint before it is known which one that is. */
+/** Stands for the newest checkpoint until its id is loaded. */
 const NEWEST_OF_ALL = "newest";
 
 export class RunView {
@@ -98,7 +98,7 @@ export class RunView {
   #follow(): void {
     const { page, parameters } = address.value;
     const current = this.current.value;
-    // The address may be that of the next run already.
+    // The address may already name another run.
     if (page !== "run" || !this.#isOwn(refOf(parameters))) return;
     const id = parameters["at"] ?? current?.id;
     const key = id === undefined ? NEWEST_OF_ALL : `${current?.seq} ${id}`;
@@ -106,7 +106,7 @@ export class RunView {
     const before = this.#asked;
     this.#asked = key;
     const detail = this.detail.peek();
-    // The list has come, and says of the checkpoint that was asked for before what is known already.
+    // The list is loaded now. The detail was requested before it, so it is loaded again only if its seq differs.
     const wasAskedFirst = before === NEWEST_OF_ALL || before === `undefined ${id}`;
     if (!wasAskedFirst || current === null) void this.#loadDetail(id);
     else if (detail !== null && detail.checkpoint.seq !== current.seq) void this.#loadDetail(id);

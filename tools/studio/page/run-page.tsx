@@ -37,7 +37,7 @@ function Run({ of }: { of: RunRef }) {
   const write = store.value?.write === true;
   const current = view.current.value;
   const openFork = () => {
-    // Right after the start, it is not known yet what the studio may do.
+    // Right after the start, the permissions of the studio are not loaded yet.
     if (store.value === null) void known(store).then(openFork);
     else if (!store.value.write) say("This studio only reads. Start it with --write to fork");
     else if (of.space === "storage") say("A stored value has no run that could be forked");

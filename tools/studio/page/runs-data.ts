@@ -140,7 +140,7 @@ async function answer(): Promise<void> {
     const infos = await api.someRuns(batch.map(([, ref]) => ref));
     if (!own.aborted) take(batch, infos);
   } catch {
-    // The rows stay without a status. The next look asks again.
+    // The rows stay without a status until a later request succeeds.
   }
   timer = wanted.size === 0 ? undefined : setTimeout(() => void answer(), 20);
 }

@@ -35,7 +35,7 @@ const filterOf = (parameters: Record<string, string>): list.Filter => ({
 export function RunsPage() {
   const filter = useComputed(() => filterOf(address.value.parameters));
   const key = JSON.stringify(filter.value);
-  // One who types asks when the word is there, and not for each letter.
+  // Waits until the user pauses typing, so that not every letter sends a request.
   const asked = useRef("");
   useEffect(() => {
     const wait = asked.current !== "" && asked.current !== filter.value.match ? 120 : 0;

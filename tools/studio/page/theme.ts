@@ -29,7 +29,7 @@ export function followTheme(): void {
   show();
 }
 
-/** Changes to the other theme. Back at the one of the system, the system is followed again. */
+/** Switches between light and dark. If the result is the system's theme, the page follows the system again. */
 export function turnTheme(): void {
   const next: Theme = theme() === "dark" ? "light" : "dark";
   chosen.value = next === ofSystem.value ? null : next;

@@ -80,7 +80,7 @@ export function rowsOf(root: unknown, { loaded, open }: TreeView): TreeRow[] {
 /** The types that are no containers, of which a part may be left out. */
 const isLeaf = (more: More): boolean => !["List", "Object", "Map", "Set", "Error", "Array"].includes(more.of);
 
-/** Returns true if something is in a value: it can be opened. */
+/** Returns true if a value has entries, so that its row can be opened. */
 export function hasInside(form: unknown, depth: number): boolean {
   const more = moreOf(form);
   if (more !== null) return !isLeaf(more);

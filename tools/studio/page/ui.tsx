@@ -6,7 +6,7 @@ import type { RunRef, Status, Trouble } from "./api.js";
 import { bytes, halves, shown } from "./format.js";
 import { Icon, type IconName } from "./icons.js";
 
-/** What a screen reader says next. */
+/** The next announcement for screen readers. */
 export const news = signal("");
 
 /** A short message at the edge of the page. */
@@ -142,7 +142,7 @@ export function ErrorBox({ trouble, retry }: { trouble: Trouble; retry?: (() => 
   );
 }
 
-/** A place where nothing is, and why. */
+/** The message that replaces an empty list: a title and an explanation. */
 export function Empty({ title, testId, children }: { title: string; testId?: string; children?: ComponentChildren }) {
   return (
     <div class="empty stack soft" data-testid={testId}>
@@ -153,7 +153,7 @@ export function Empty({ title, testId, children }: { title: string; testId?: str
   );
 }
 
-/** Rows that are on their way. */
+/** The placeholder for rows that are still loading. */
 export function Skeleton({ rows }: { rows: number }) {
   return (
     <div class="skeleton stack" role="status" aria-label="Loading">

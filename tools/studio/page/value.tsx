@@ -22,14 +22,14 @@ export const hex = (some: Uint8Array): string =>
 /** The size of what base64 stands for, in bytes. */
 const sizeOfBase64 = (text: string): number => Math.floor((text.replace(/=+$/, "").length * 3) / 4);
 
-/** Writes how much is in a container. */
+/** Returns the number of entries of a container as text. */
 function sizeText(kind: string, size: number): string {
   if (kind === "List") return `[${size === 0 ? "" : counted(size, "item")}]`;
   if (kind === "Object") return `{${size === 0 ? "" : counted(size, "key")}}`;
   return count(size);
 }
 
-/** A container on one line: its kind and how much is in it. Also one that is not loaded. */
+/** A container on one line: its kind and its number of entries, even if the entries are not loaded. */
 function Container({ kind, size }: { kind: string; size: number }) {
   return (
     <>

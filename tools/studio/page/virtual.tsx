@@ -18,19 +18,19 @@ interface VirtualProps<Item> extends Omit<JSX.IntrinsicElements["div"], "childre
   items: readonly Item[];
   keyOf: (item: Item) => string;
   rowHeight: number;
-  /** The row that is chosen. It is made visible when it becomes another item. -1: none. */
+  /** The index of the selected row. The list scrolls to it when another item is selected. -1: none. */
   current: number;
-  /** How the ids of the rows begin. */
+  /** The prefix of the row ids. */
   name: string;
   /** Whether what one looks at stays in its place when rows come in above it. */
   keepsPlace?: boolean;
   row: (item: Item, own: RowProps, index: number) => ComponentChildren;
-  /** Draws what stands behind the rows from `start` to before `end`. */
+  /** Draws the background of the rows from `start` to before `end`. */
   ground?: (start: number, end: number) => ComponentChildren;
   /** Called with the window when it has changed, or what is in it. */
   onWindow?: (start: number, end: number) => void;
   testId: string;
-  /** What stands after the last row. */
+  /** The content after the last row. */
   tail?: ComponentChildren;
 }
 

@@ -1,6 +1,6 @@
 // What differs between two texts, as far as an eye needs it: their equal beginnings and ends are taken off, by word.
 
-/** How much of what is equal is shown on either side. */
+/** The number of equal characters that are shown on either side. */
 const AROUND = 60;
 
 /** From this length on, in characters, a word is shown in part. */
@@ -13,7 +13,7 @@ export function changedWords(before: string, after: string) {
   const most = Math.min(before.length, after.length);
   let start = 0;
   while (start < most && before[start] === after[start]) start += 1;
-  // Back to where the word begins, unless a word has just ended or is very long.
+  // Goes back to the start of the word, unless both texts are at a space or the word is very long.
   if (!isSpace(before[start]) || !isSpace(after[start])) {
     const wall = Math.max(0, start - LONG);
     let begin = start;
