@@ -139,7 +139,7 @@ impl Task<WriterMessage> for Writing {
     }
 
     fn rest(&mut self, wanted: &dyn Fn() -> bool) -> bool {
-        // Nobody waits for the outcome. After an error, the backend rests again when it has done its next work.
+        // No call waits for the outcome. After an error, the backend tries again when it is idle the next time.
         self.backend.opened().is_some_and(|backend| backend.rest(wanted).unwrap_or(false))
     }
 }

@@ -31,7 +31,7 @@ pub struct Jsonl {
     pub(super) lock: Lock,
     pub(super) durability: Durability,
     pub(super) names: Names,
-    /// What is known of the folder. `None` if it must be read again.
+    /// The index of the folder. `None` if the folder must be read again.
     pub(super) index: Option<Index>,
     pub(super) notice: Option<Notice>,
     /// The files that got lines since the last sweep.

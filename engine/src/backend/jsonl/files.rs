@@ -188,7 +188,7 @@ impl Files {
         Ok(bytes)
     }
 
-    /// Closes a file if another one is at its path now: what is written to a file that was replaced is lost.
+    /// Closes a file if another one is at its path now: bytes that are written to a replaced file are lost.
     pub(super) fn close_if_replaced(&self, file: u64) {
         let path = self.folder.join(self.path(file));
         let mut open = self.open.borrow_mut();

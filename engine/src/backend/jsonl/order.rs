@@ -19,7 +19,7 @@ use crate::error::{Code, Error, Result};
 pub(super) struct Known {
     /// How often the log was written anew.
     pub(super) epoch: u64,
-    /// The length of the log, in bytes. What is beyond was not committed.
+    /// The length of the log, in bytes. Bytes beyond this length were not committed.
     pub(super) length: u64,
     pub(super) lines: u64,
     /// The sum of the last line.
@@ -149,7 +149,8 @@ impl Known {
         Ok(length == self.length && self.begins(&mut file).map_err(cannot_read)?)
     }
 
-    /// Returns true if the log begins with what is known of it. The log is not only compared by its length, because an older
+    /// Returns true if the log still begins with the lines that this process has read. The log is not only compared by its
+    /// length, because an older
     /// version of the folder may have been put back, and may have grown to the same length.
     fn begins(&self, file: &mut File) -> std::io::Result<bool> {
         has_sum(file, self.length, self.sum)
@@ -191,7 +192,8 @@ impl Known {
         Ok((known, after))
     }
 
-    /// Returns true if the log before this one ended with the line whose sum is `after`, and began with what is known.
+    /// Returns true if the log before this one ended with the line whose sum is `after`, and began with the lines that this
+    /// process has read.
     fn is_in_log_before(&self, folder: &Path, after: Sum) -> bool {
         let look = || {
             let mut file = File::open(folder.join(OLD_ORDER))?;

@@ -124,7 +124,7 @@ impl Planner<'_> {
         let last = self.index.known.last;
         let created = touch.homes.iter().filter(|(id, _)| self.index.lives(**id));
         let homed: BTreeSet<i64> = created.map(|(_, (lineage, _))| *lineage).collect();
-        // A file whose lineage has ended goes when its last branch goes.
+        // A file of an ended lineage is removed with its last branch.
         let emptied = touch.branches.iter().filter(|id| **id <= last.branch && !self.index.lives(**id));
         for (file, _) in emptied.filter_map(|id| self.index.homes.get(id)) {
             let Some(source) = self.index.sources.get(file) else { continue };

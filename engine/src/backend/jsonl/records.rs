@@ -1,4 +1,4 @@
-//! What lines say: the fields of each kind of line.
+//! The fields of each kind of line.
 //!
 //! A line states what is so after it, and never a difference to what was before. So the order of lines in different
 //! files has no meaning.

@@ -231,7 +231,7 @@ impl Held {
     }
 }
 
-/// The database does not have what is in memory. Nothing in memory is used any more, and the call is tried again.
+/// The database does not have the rows that are cached. So the whole cache is dropped, and the call is tried again.
 fn went_back(cache: &PayloadCache) -> Error {
     cache.clear();
     Error::new(Code::Busy, "the database went back to an earlier state: try again")

@@ -185,7 +185,7 @@ mod tests {
         assert_eq!((seen(&first), first.next), (vec![1, 2], 2));
         let wait = first.wait;
         assert_eq!(wait, Some(FeedWait { transaction: 105, up_to: 4 }));
-        // It has still not ended, and others have come.
+        // The transaction still runs, and two later rows were committed.
         let second = settled(rows(&[4, 5]), &feed(2, wait), 104, 107);
         assert_eq!((seen(&second), second.next, second.wait), (vec![], 2, wait));
         // It was committed late.

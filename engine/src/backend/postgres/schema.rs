@@ -108,7 +108,7 @@ const OLDEST_SERVER: i32 = 14;
 /// What a store learns of the server when it opens.
 #[derive(Debug)]
 pub(super) struct Server {
-    /// True if the settings of the server sync what is committed to its disk.
+    /// True if the server's settings sync every commit to its disk.
     pub(super) is_durable: bool,
     /// True if the role's commits are acknowledged before the server, or one of its synchronous replicas, has synced them.
     pub(super) commits_early: bool,

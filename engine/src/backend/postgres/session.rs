@@ -211,7 +211,7 @@ impl Session {
     pub(super) fn send(&self, statements: &[Statement]) -> Result<Vec<Vec<Row>>> {
         let sent = self.exchange(statements);
         if self.broken.get() && self.client.take().is_some() {
-            // The task that was told to end does so when it has a turn.
+            // The aborted task ends when it is polled the next time.
             self.runtime.block_on(tokio::task::yield_now());
         }
         sent

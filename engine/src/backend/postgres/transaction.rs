@@ -14,7 +14,7 @@ pub(super) struct Transaction<'a> {
     /// The statements that are sent with the next one that needs an answer.
     waiting: RefCell<Vec<Statement>>,
     sent: Cell<bool>,
-    /// True if the transaction ends with what is sent next.
+    /// True if the transaction ends with the next flight of statements.
     ending: Cell<bool>,
     ended: Cell<bool>,
 }
@@ -69,7 +69,7 @@ impl Transaction<'_> {
         Ok(self.query(template, values)?.into_iter().next())
     }
 
-    /// Runs a statement whose answer nobody needs. An error of it is the error of the next statement.
+    /// Runs a statement and drops its answer. If it fails, the next statement returns its error.
     pub(super) fn later(&self, template: &'static str, values: Vec<Value>) {
         self.waiting.borrow_mut().push(Statement { text: self.session.text(template), values: Some(values) });
     }

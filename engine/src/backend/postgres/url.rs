@@ -228,7 +228,7 @@ impl Url {
             | "supa"
             | "uselibpqcompat" => {}
             _ => {
-                // What is no plain word may be a part of a password.
+                // A value that is not a plain word may be a part of a password.
                 let plain = key.len() <= 60 && key.bytes().all(|letter| letter.is_ascii_lowercase() || letter == b'_');
                 let named = if plain { format!(", \"{key}\"") } else { String::new() };
                 return Err(Error::invalid(format!(

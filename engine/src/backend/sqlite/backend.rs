@@ -171,7 +171,7 @@ impl Sqlite {
         let effort = self.raw.effort(batch.len());
         let (applied, raw_bytes) = write::transaction(&mut self.connection, &self.cache, batch, effort)?;
         self.raw.add(raw_bytes);
-        // Look at the file after the commit, so that nothing is acknowledged that nobody can find.
+        // Check the file after the commit: a save to a file that was removed or replaced is not acknowledged.
         self.watch.look().map_err(Failure::Whole)?;
         if let Some(checkpointer) = &mut self.checkpointer {
             checkpointer.after_commit(&self.connection, batch.len());

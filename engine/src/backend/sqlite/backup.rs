@@ -157,7 +157,7 @@ fn name_new(from: &Path, to: &Path) -> std::io::Result<()> {
 impl Drop for Part {
     fn drop(&mut self) {
         for suffix in ["", "-wal", "-shm", "-journal"] {
-            // What is not there need not be removed. What cannot be removed has a name that nobody uses.
+            // A missing file is no error. A file that cannot be removed does no harm: its name is random.
             let _ = fs::remove_file(file::beside(&self.0, suffix));
         }
     }
@@ -167,7 +167,7 @@ fn copy(options: &Options, to: &Path, watch: &mut dyn FnMut(Progress) -> Result<
     let source = Sqlite::open(&Options { cache_bytes: 0, ..options.clone() })?;
     let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX | OpenFlags::SQLITE_OPEN_NOFOLLOW;
     let mut target = Connection::open_with_flags_and_vfs(to, flags, vfs::name())?;
-    // The file is synced at the end. Nobody uses it before.
+    // The file is synced once, at the end: it is not used before.
     target.execute_batch("PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF")?;
     let page_size = pragma(&source.connection, "page_size")?;
     // With one snapshot for all steps, a save between two steps does not make the copy begin again.

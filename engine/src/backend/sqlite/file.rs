@@ -71,7 +71,7 @@ const LONGEST_PATH: usize = 512 - "-journal".len() - 1;
 #[cfg(unix)]
 const LONGEST_NAME: usize = 255 - "-journal".len();
 
-/// Refuses a path that is too long for `SQLite`, before a file is created that nobody could open.
+/// Refuses a path that is too long for `SQLite`, before a file is created that could not be opened.
 #[cfg(unix)]
 fn refuse_long(path: &Path) -> Result<()> {
     let name = path.file_name().map_or(0, std::ffi::OsStr::len);

@@ -40,7 +40,7 @@ fn is_new(path: &Path) -> bool {
         || !matches!(peek(path).map(|file| schema::inspect(&file)), Ok(Ok(State::Lacks(0))))
 }
 
-/// Ends what [`begin`] of this process, or of one that was killed, has begun: the tables are there.
+/// Finishes the creation that [`begin`] started, in this process or in one that was killed. The tables exist by now.
 pub(super) fn end(path: &Path) {
     let _ = fs::remove_file(beside(path, MARKER));
 }

@@ -1,4 +1,4 @@
-//! A database that is only looked at: no file is created or changed, and nobody waits for the reader.
+//! A read-only database: no file is created or changed, and no writer waits for the reader.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -46,7 +46,7 @@ impl ReadOnly {
         Ok(opened)
     }
 
-    /// Opens the database again if what is read is not what the files hold.
+    /// Opens the database again if the open connection no longer reads the newest content of the files.
     fn refresh(&mut self) -> Result<()> {
         let is_current = self
             .opened
@@ -58,7 +58,7 @@ impl ReadOnly {
                     // Closing a file drops the locks that this process has on it through other descriptors.
                     std::mem::forget(before);
                 }
-                // What is remembered may belong to another file now.
+                // The remembered values may belong to another file.
                 self.cache = PayloadCache::new(self.cache_bytes);
             }
             let context = |error: Error| error.context(&format!("cannot open \"{}\"", self.path.display()));

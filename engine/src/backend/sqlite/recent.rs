@@ -43,7 +43,7 @@ fn walk(connection: &Connection, recent: &Recent) -> Result<Option<Vec<(Seq, Lin
     });
     let mut statement = connection.prepare_cached(sql)?;
     let mut rows = statement.query([from])?;
-    // The newest checkpoint of each lineage that was met. `None`: the lineage is not wanted.
+    // The newest checkpoint of each lineage that was seen. `None`: the query leaves the lineage out.
     let mut met: HashMap<i64, Option<(Seq, LineageRow)>> = HashMap::new();
     let mut found = Vec::new();
     let (mut visited, mut most) = (0, AT_LEAST);

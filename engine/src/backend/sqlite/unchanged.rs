@@ -70,7 +70,7 @@ impl Unchanged {
         &self.connection
     }
 
-    /// Returns true if what is read is what the files hold now.
+    /// Returns true if the connection reads the present content of the files.
     pub(crate) fn is_current(&self, path: &Path) -> bool {
         self.stamp.as_ref().is_none_or(|stamp| *stamp == Stamp::of(path))
     }
@@ -107,7 +107,7 @@ fn connect(uri: &str, busy_timeout: Duration) -> rusqlite::Result<Connection> {
     let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX | OpenFlags::SQLITE_OPEN_URI;
     let connection = Connection::open_with_flags(uri, flags)?;
     connection.busy_timeout(busy_timeout)?;
-    // Without a read, a file that cannot be read is not noticed.
+    // SQLite opens the file at the first read. This read fails now if the file cannot be read.
     connection.query_row("SELECT count(*) FROM sqlite_schema", [], |_| Ok(()))?;
     Ok(connection)
 }
@@ -153,7 +153,7 @@ impl TemporaryFolder {
     fn new() -> std::io::Result<Self> {
         let path = std::env::temp_dir().join(format!("forkpoint-copy-{}", uuid::Uuid::new_v4()));
         let mut builder = fs::DirBuilder::new();
-        // Nobody else may read what is copied.
+        // Only this user may read the copy.
         #[cfg(unix)]
         std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
         builder.create(&path)?;
