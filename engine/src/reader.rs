@@ -77,7 +77,7 @@ impl SlowReader {
     }
 }
 
-/// Starts a thread that answers queries with its own backend. If `slow` is given, it answers what takes long.
+/// Starts a thread that answers queries with its own backend. If `slow` is given, that thread answers the queries that take long.
 fn answering(
     name: &str,
     open: Open,

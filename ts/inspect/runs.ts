@@ -92,7 +92,7 @@ function fits(info: RunInfo, { group, status, since }: RunQuery): boolean {
   return since === undefined || info.active >= since;
 }
 
-/** Returns the contracts whose runs belong to a space, or to any. */
+/** Returns the contracts of a space, or all contracts if none is given. */
 export function contractsOf(space: Space | undefined): string[] {
   const spaces: readonly string[] = space === undefined ? SPACES : [space];
   return spaces.flatMap((each) => (each === "helix" ? [each, SESSIONS] : [each]));

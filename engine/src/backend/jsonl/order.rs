@@ -150,8 +150,7 @@ impl Known {
     }
 
     /// Returns true if the log still begins with the lines that this process has read. The log is not only compared by its
-    /// length, because an older
-    /// version of the folder may have been put back, and may have grown to the same length.
+    /// length, because an older version of the folder may have been put back, and may have grown to the same length.
     fn begins(&self, file: &mut File) -> std::io::Result<bool> {
         has_sum(file, self.length, self.sum)
     }

@@ -173,7 +173,7 @@ impl Guess<'_> {
         Ok(applied)
     }
 
-    /// Checks a condition against the remembered heads. A condition that seems false is left to a look at the database.
+    /// Checks a condition against the remembered heads. If the condition seems false, the database decides.
     fn expect(&mut self, expect: &Expect, unit: &Unit) -> Result<(), NoGuess> {
         let holds = match expect {
             Expect::Newest { contract, lineage, .. } => {
