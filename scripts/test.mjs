@@ -13,14 +13,18 @@ import { step, slowest, vitest } from "./steps.mjs";
 const quick = ["forkpoint", "langgraph", "otel"];
 const rest = ["postgres", "postgres-contracts", "runtimes", "langgraph-newest", "studio"];
 
+/** Returns the test files in a folder and its folders. Installed packages are left out: one of them links to this repository. */
+function testFiles(folder) {
+  return readdirSync(root + folder, { withFileTypes: true }).flatMap((entry) => {
+    const path = `${folder}/${entry.name}`;
+    if (entry.isDirectory()) return entry.name === "node_modules" ? [] : testFiles(path);
+    return entry.name.endsWith(".test.ts") ? [path] : [];
+  });
+}
+
 /** Returns the files of the quick projects that have this tag. */
 function tagged(tag) {
-  const folders = ["__test__", "integration/agentos", "integration/langgraph", "integration/otel"];
-  const files = folders.flatMap((folder) =>
-    readdirSync(root + folder, { recursive: true })
-      .filter((file) => file.endsWith(".test.ts") && !file.includes("node_modules"))
-      .map((file) => `${folder}/${file.replaceAll("\\", "/")}`),
-  );
+  const files = ["__test__", "integration/agentos", "integration/langgraph", "integration/otel"].flatMap(testFiles);
   return files.filter((file) => readFileSync(root + file, "utf8").includes(`\n// @module-tag ${tag}\n`));
 }
 
