@@ -14,9 +14,10 @@ const nameOf = ({ name, declarationList }) => (name ?? declarationList?.declarat
 /** Writes the declarations into a folder, without comments, and in an order that does not depend on the code's. */
 function writeApi(folder) {
   const printer = ts.createPrinter({ removeComments: true, newLine: ts.NewLineKind.LineFeed });
+  const files = readdirSync(`${root}dist/types`).filter((name) => name.endsWith(".d.ts"));
   rmSync(folder, { recursive: true, force: true });
   mkdirSync(folder, { recursive: true });
-  for (const file of readdirSync(`${root}dist/types`).filter((name) => name.endsWith(".d.ts"))) {
+  for (const file of files) {
     const source = ts.createSourceFile(file, readFileSync(`${root}dist/types/${file}`, "utf8"), ts.ScriptTarget.Latest);
     const statements = source.statements.filter((each) => !ts.isImportDeclaration(each));
     const sorted = statements.toSorted((a, b) => (nameOf(a) < nameOf(b) ? -1 : Number(nameOf(a) > nameOf(b))));

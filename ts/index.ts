@@ -13,7 +13,7 @@ export {
 } from "./bridge/errors.js";
 export { postgresSchema, type PostgresSchemaOptions } from "./store/postgres.js";
 export { openStore, Store } from "./store/store.js";
-export type { ContractStore, RunStore } from "./store/contract-store.js";
+export { ContractStore, RunStore } from "./store/contract-store.js";
 export type { StoreOptions } from "./store/options.js";
 export type { PruneOptions, StatsOptions } from "./store/retention.js";
 export type { PruneProgress, PruneResult, RunPruneResult, StoreStats, LineageStats } from "./store/results.js";

@@ -214,10 +214,11 @@ describe.each(kinds)("%s", (kind) => {
     const ended = app.invoke({ log: [] }, run);
     const refused = conflict(ended);
     await expect.poll(() => slow && isFree(store), { timeout: 10_000 }).toBe(true);
-    const lease = await other.lease(root);
+    const lease = await other.lease(root, { ttlMs: 60_000 });
     const before = (await saver.status("thread"))!.checkpointId;
     wakeUp();
-    expect((await refused).message).toContain("is leased by");
+    // The lease was released, or it ran out before that because this process was too slow.
+    expect((await refused).message).toMatch(/is leased by|was lost, because/);
     expect((await saver.status("thread"))!.checkpointId).toBe(before);
     expect((await other.getTuple(thread()))!.pendingWrites).toEqual([]);
     await lease.release();
