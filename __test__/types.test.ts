@@ -24,7 +24,9 @@ describe("what is exported", () => {
   test("forkpoint", () => {
     expect(Object.keys(main).toSorted()).toEqual([
       "CheckpointStore",
+      "ContractStore",
       "ForkpointError",
+      "RunStore",
       "Store",
       "copyStore",
       "isForkpointError",
