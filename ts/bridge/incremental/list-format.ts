@@ -2,8 +2,8 @@
  * The format of values with lists that grow: the value without these lists, and each list item by item, so that a save
  * writes only the items that are new. It is a sequence of values and numbers, as V8's serializer writes and reads them:
  *
- * the number of the lists; the value, with null in the place of each list; for each list its path (a list of keys), the number
- * of its items, and the items.
+ * the number of the lists; the value, with an empty list in the place of each list; for each list its path (a list of keys), the
+ * number of its items, and the items.
  *
  * V8's serializer writes the pieces apart, and one deserializer reads them one after the other. So no piece may refer to an
  * object of another one: neither the lists nor what is beside them may contain an object twice.
@@ -79,17 +79,15 @@ export class ListWriter {
 export function readLists(v8: Deserializer): unknown {
   v8.readHeader();
   let lists = v8.readUint32();
-  const root = { value: v8.readValue() as unknown };
+  const root: unknown = v8.readValue();
   for (; lists > 0; lists--) {
-    const path = ["value", ...(v8.readValue() as string[])];
-    const key = path.pop()!;
-    const parent = path.reduce<unknown>(inside, root);
-    inside(parent, key);
-    const value: unknown[] = [];
-    for (let left = v8.readUint32(); left > 0; left--) value.push(v8.readValue());
-    Object.defineProperty(parent, key, { value });
+    // The items go into the list that V8 has made. V8 would soon allocate a list of our own (`[]`) in the memory for old objects,
+    // because it sees such a list survive a garbage collection. All items would then live until the next full collection.
+    const list = (v8.readValue() as string[]).reduce<unknown>(inside, root);
+    if (!Array.isArray(list)) throw new RangeError("a list has no place");
+    for (let left = v8.readUint32(); left > 0; left--) list.push(v8.readValue());
   }
-  return root.value;
+  return root;
 }
 
 /** Returns the value of an object's own key. Throws if the object does not have the key itself. */
@@ -114,7 +112,7 @@ class Beside {
     return true;
   }
 
-  /** Copies a value with null in the place of each list. Values that contain no list are not copied. */
+  /** Copies a value with an empty list in the place of each list. Values that contain no list are not copied. */
   copy(value: unknown, path: Array<string | number>): unknown {
     if (!this.#lists.leadsToList(value, path.length)) return this.#isUnsharedData(value) ? value : WHOLE;
     if (!this.#isFirst(value)) return WHOLE;
@@ -122,7 +120,7 @@ class Beside {
       const grown = this.#lists.grow(value);
       if (grown === undefined) return WHOLE;
       this.placed.push({ path, grown });
-      return null;
+      return [];
     }
     if (Array.isArray(value)) {
       if (Object.getPrototypeOf(value) !== Array.prototype || !isDense(value)) return WHOLE;

@@ -336,8 +336,25 @@ export function restore({ format }: Engine, { id, runId, timestamp, parts }: Fou
 }
 
 export function put({ native }: Engine, fields: Fields, state: Serialized, rest: Serialized): Promise<null> {
+  const { id, runId, graphId, nodeId, timestamp, hasMemorySnapshot, expectedNewest, parent, mark } = fields;
   const status = fields.status === undefined ? 0 : statuses.indexOf(fields.status) + 1;
-  const call = { ...fields, status, savedAt: Date.now(), stateTag: state.tag, restTag: rest.tag };
+  const [savedAt, stateTag, restTag] = [Date.now(), state.tag, rest.tag];
+  // A literal, because V8 lists the keys of an object that was made with `...fields` far more slowly.
+  const call = {
+    id,
+    runId,
+    graphId,
+    nodeId,
+    timestamp,
+    hasMemorySnapshot,
+    status,
+    expectedNewest,
+    parent,
+    mark,
+    savedAt,
+    stateTag,
+    restTag,
+  };
   return agentos.call(native, "save", call, [state.bytes, rest.bytes]);
 }
 
