@@ -1,10 +1,15 @@
 //! Queries as values, and their answers.
 
 mod answer;
+mod of;
+mod page;
 mod recent;
 mod rows;
 
 pub use self::answer::Answer;
+pub use self::of::Of;
+pub(crate) use self::page::Searcher;
+pub use self::page::{MetaFilter, Page};
 pub use self::recent::{ActivityOrder, Recent};
 pub use self::rows::{Feed, RowOrder, Rows, RowsFrom};
 use crate::check::CheckCursor;
@@ -38,6 +43,8 @@ pub enum Query {
         /// The maximum number of results.
         limit: Option<usize>,
     },
+    /// Lists checkpoints with their payloads and their pending writes. Answers [`Answer::Page`].
+    Page(Page),
     /// The number of checkpoints of a lineage. Answers [`Answer::Count`].
     Count { contract: ContractId, lineage: String },
     /// Several queries, all answered from one snapshot. Answers [`Answer::All`], with the answers in the order of the
@@ -228,20 +235,4 @@ pub enum Pick {
     Id(String),
     /// The newest checkpoint of this lineage.
     Newest(String),
-}
-
-/// The checkpoints to list.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Of {
-    /// All checkpoints of the contract.
-    Contract,
-    /// The checkpoints of a lineage.
-    Lineage(String),
-    /// The checkpoints of every lineage whose name begins with this prefix. Names are compared literally, byte by
-    /// byte.
-    Lineages(String),
-    /// The checkpoints of a group.
-    Group(String),
-    /// The checkpoints that belong to both a lineage and a group.
-    LineageInGroup { lineage: String, group: String },
 }

@@ -11,10 +11,10 @@ mod notice;
 mod rows;
 mod stats;
 
-pub use self::checkpoint::{Checkpoint, Draft, Encoded, Header, Logged, Part, Payload, Tuple, Write};
+pub use self::checkpoint::{Checkpoint, Draft, Encoded, Header, Logged, Part, Payload, Tuple, TuplePage, Write};
 pub use self::content::Content;
 pub use self::export::{FirstCheckpoint, LogRun, Origin, Saved, Start, Written};
-pub use self::key::{ContractId, PayloadKey, Seq, SortKey};
+pub use self::key::{ContractId, PayloadKey, Place, Seq, SortKey};
 pub use self::lineage::{Active, Lineage};
 pub use self::log::{LogMark, LogPage, LogPin, Record};
 pub use self::notice::Notice;

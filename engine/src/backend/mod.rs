@@ -23,6 +23,7 @@ mod marks;
 pub mod memory;
 mod number;
 mod open;
+mod page;
 #[cfg(feature = "postgres")]
 pub mod postgres;
 mod pre_encoder;

@@ -4,7 +4,7 @@ use crate::check::CheckPage;
 use crate::error::{Code, Error, Result};
 use crate::record::{
     Active, Checkpoint, FeedPage, Header, Lineage, LogMark, LogPage, LogRun, Logged, RowPage, Saved, Start, Stats,
-    Tuple, Written,
+    Tuple, TuplePage, Written,
 };
 use crate::retention::Pruned;
 
@@ -18,6 +18,8 @@ pub enum Answer {
     /// Checkpoints with their writes.
     Tuples(Vec<Tuple>),
     Checkpoints(Vec<Checkpoint>),
+    /// A page of checkpoints with their writes.
+    Page(TuplePage),
     Headers(Vec<Header>),
     /// A number of checkpoints.
     Count(u64),
@@ -74,6 +76,11 @@ impl Answer {
     pub fn into_checkpoints(self) -> Result<Vec<Checkpoint>> {
         let Answer::Checkpoints(found) = self else { return Err(wrong_kind()) };
         Ok(found)
+    }
+
+    pub fn into_page(self) -> Result<TuplePage> {
+        let Answer::Page(page) = self else { return Err(wrong_kind()) };
+        Ok(page)
     }
 
     pub fn into_headers(self) -> Result<Vec<Header>> {

@@ -3,7 +3,7 @@
 use bytes::Bytes;
 
 use super::content::Content;
-use super::key::{ContractId, PayloadKey, SortKey};
+use super::key::{ContractId, PayloadKey, Place, SortKey};
 use super::log::{LogMark, LogPin, Record};
 use crate::error::Error;
 
@@ -204,6 +204,15 @@ pub struct Tuple {
     pub checkpoint: Checkpoint,
     /// The writes, in the order in which each slot was first written.
     pub writes: Vec<Write>,
+}
+
+/// A page of a listing.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct TuplePage {
+    /// The newest checkpoint comes first.
+    pub tuples: Vec<Tuple>,
+    /// The next page begins after this place. `None`: this was the last page.
+    pub next: Option<Place>,
 }
 
 /// A checkpoint with the records of a log that it names.

@@ -16,6 +16,9 @@ pub struct ContractId(pub u8);
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct SortKey(pub Vec<u8>);
 
+/// The place of a checkpoint in a listing: its sort key and its save number.
+pub type Place = (SortKey, Seq);
+
 impl SortKey {
     /// Returns a sort key for a number. Sort keys are ordered as their numbers are. -0 and 0 give equal sort keys.
     pub fn from_f64(value: f64) -> Self {

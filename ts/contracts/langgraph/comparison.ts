@@ -8,7 +8,7 @@ import type { Stored } from "../../bridge/serializer.js";
 import type { Part } from "../../bridge/wire.js";
 import { dump, load } from "./serde.js";
 import type { Source, SourceCheckpoint, SourceThread, SourceWrite } from "./source.js";
-import { headers } from "./threads.js";
+import { headers } from "./list.js";
 import { type SaverContext, find } from "./tuples.js";
 import { decodeCheckpoint } from "./values.js";
 import type { FoundWrite } from "./wire.js";

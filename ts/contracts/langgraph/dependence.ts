@@ -5,7 +5,8 @@ import { quote } from "../../bridge/errors.js";
 import { upwards } from "./history.js";
 import type { CheckpointRef } from "./config.js";
 import { load } from "./serde.js";
-import { type SaverContext, metadataOf } from "./tuples.js";
+import { metadataOf } from "./list.js";
+import { type SaverContext } from "./tuples.js";
 import { channelOf } from "./values.js";
 
 /**

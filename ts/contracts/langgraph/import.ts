@@ -8,7 +8,8 @@ import { ThreadCopy } from "./copying.js";
 import { splitsExactly } from "./serde.js";
 import { openPostgresSaver } from "./postgres-saver.js";
 import { type Source, SqliteSaver } from "./source.js";
-import { headers, remove } from "./threads.js";
+import { headers } from "./list.js";
+import { remove } from "./threads.js";
 import type { SaverContext } from "./tuples.js";
 
 /** The progress of an import. */

@@ -5,7 +5,8 @@ import type { LeaseHolder } from "../../bridge/forkpoint-error.js";
 import { flag, object, oneOf, readRecord } from "../../store/options.js";
 import { pageOf, pageOptions } from "../../store/page.js";
 import { status, type ThreadStatus } from "./status.js";
-import { type SaverContext, filterOf, matches, metadataOf } from "./tuples.js";
+import { filterOf, matches, metadataOf } from "./list.js";
+import { type SaverContext } from "./tuples.js";
 import { type FoundThread, each, langgraph, openThread } from "./wire.js";
 
 /** Options of `listThreads()`. */

@@ -29,7 +29,6 @@ import { ownLeaseOption, type Lease, type LeaseOptions } from "../../store/lease
 import { flag, programOption, splitOptions } from "../../store/options.js";
 import { processStamp } from "../../store/holder.js";
 import { listOf, requireId, text } from "../../store/ids.js";
-import { readAhead } from "./read-ahead.js";
 import { dependsOnParent } from "./dependence.js";
 import { deltaHistory } from "./history.js";
 import { importPostgresSaver, importSqliteSaver, type ImportOptions, type ImportProgress } from "./import.js";
@@ -50,10 +49,11 @@ import { retrying } from "./retry.js";
 import { status, type ThreadStatus } from "./status.js";
 import { ThreadLeases, isRun, threadLeases } from "./thread-leases.js";
 import * as threads from "./threads.js";
-import { type Peer, type SaverContext, find, listed, refOf, readListing, tupleOf } from "./tuples.js";
+import { list } from "./list.js";
+import { type Peer, type SaverContext, find, tupleOf } from "./tuples.js";
 import { dump, trust } from "./serde.js";
 import { encodeCheckpoint } from "./values.js";
-import { type Found, langgraph } from "./wire.js";
+import { langgraph } from "./wire.js";
 import { type IndexedWrite, putCheckpoint, putWrites } from "./writing.js";
 import type { CheckOptions } from "../../store/check.js";
 import type { RunRef } from "../../store/run-ref.js";
@@ -74,10 +74,6 @@ const saverOptions = {
   lease: ownLeaseOption,
   program: programOption,
 };
-
-function sizeOf(found: Found | null): number {
-  return found?.parts.reduce((sum, { bytes }) => sum + bytes.byteLength, 0) ?? 0;
-}
 
 /**
  * Makes the saver class for one copy of LangGraph's package. LangGraph has one copy for `import` and one for `require`.
@@ -124,21 +120,8 @@ export function saverOf(peer: Peer): typeof ForkpointSaver {
       });
     }
 
-    async *list(config: Config, options?: CheckpointListOptions): AsyncGenerator<CheckpointTuple> {
-      const wanted = readListing(config, options);
-      // Each page and each tuple is read in a separate operation, so `close` does not wait until the reader's loop
-      // ends.
-      const headers = listed(await this.#read(async (context) => context), wanted);
-      const fetch = async () => {
-        const { value: header, done } = await headers.next();
-        if (done === true) return undefined;
-        const { threadId, namespace, id } = refOf(header);
-        return this.#read((context) => find(context, threadId, namespace, id));
-      };
-      for await (const found of readAhead(fetch, sizeOf)) {
-        // The checkpoint may have been removed since its header was read.
-        if (found !== null) yield await this.#read((context) => tupleOf(context, found));
-      }
+    list(config: Config, options?: CheckpointListOptions): AsyncGenerator<CheckpointTuple> {
+      return list((work) => this.#read(work), config, options);
     }
 
     put(config: Config, checkpoint: Checkpoint, metadata: Metadata, newVersions: ChannelVersions): Promise<Config> {

@@ -99,7 +99,7 @@ export async function splitsExactly(serde: SerializerProtocol): Promise<boolean>
  * Returns true if plain data may bypass the serializer. The bytes are the same, but producing them takes a fraction of
  * the time.
  */
-function isJsonPlus(serde: SerializerProtocol): boolean {
+export function isJsonPlus(serde: SerializerProtocol): boolean {
   return jsonPlus.get(serde) ?? false;
 }
 

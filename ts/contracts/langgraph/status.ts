@@ -7,7 +7,7 @@ import { idOrNull } from "../../store/ids.js";
 import type { Stored } from "../../bridge/serializer.js";
 import { type Mark, decodeMark } from "../../store/mark.js";
 import { load } from "./serde.js";
-import { headers } from "./threads.js";
+import { headers } from "./list.js";
 import type { SaverContext } from "./tuples.js";
 import { channelOf } from "./values.js";
 import { type Found, langgraph, openFound } from "./wire.js";

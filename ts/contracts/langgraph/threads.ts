@@ -7,7 +7,8 @@ import type { NativeStore } from "../../bridge/native.js";
 import { atMost, flag, readRecord } from "../../store/options.js";
 import { betweenSteps, pruneOptions, stepOptions, throwIfStopped } from "../../store/retention.js";
 import { decodeMark, encodeMark } from "../../store/mark.js";
-import { type SaverContext, find, listed, metadataOf, refOf } from "./tuples.js";
+import { headers, metadataOf } from "./list.js";
+import { type SaverContext, find, refOf } from "./tuples.js";
 import { type Header, langgraph } from "./wire.js";
 import { type Pieces, copyWrites, putCheckpoint } from "./writing.js";
 
@@ -207,14 +208,6 @@ export async function copy(context: SaverContext, source: unknown, target: unkno
     await remove(context, to);
     throw error;
   }
-}
-
-export function headers(
-  context: Pick<SaverContext, "native" | "serde">,
-  threadId: string | undefined,
-  limit = Number.POSITIVE_INFINITY,
-): AsyncGenerator<Header> {
-  return listed(context, { threadId, namespace: undefined, id: undefined, before: undefined, limit, filter: [] });
 }
 
 /** Adds the ancestors that the kept checkpoints depend on to `kept`. */

@@ -3,22 +3,17 @@
 import type {
   BaseCheckpointSaver,
   Checkpoint,
-  CheckpointListOptions,
   CheckpointTuple,
-  Config,
   Metadata,
   SerializerProtocol,
 } from "@langchain/langgraph-checkpoint";
-import { isDeepStrictEqual } from "node:util";
-import { quote, readingArgument, show, typeError } from "../../bridge/errors.js";
+import { quote } from "../../bridge/errors.js";
 import { idOrNull } from "../../store/ids.js";
 import type { NativeStore } from "../../bridge/native.js";
-import { type CheckpointRef, nameInConfig, idInConfig, configOf } from "./config.js";
+import { type CheckpointRef, configOf } from "./config.js";
 import { load } from "./serde.js";
 import { decodeCheckpoint } from "./values.js";
-import { type Found, type FoundWrite, type Header, each, langgraph, openFound, openHeader } from "./wire.js";
-
-const PAGE = 100;
+import { type Found, type FoundWrite, type Header, langgraph, openFound } from "./wire.js";
 
 /** The parts of LangGraph's package that are used at run time. */
 export type Peer = Pick<
@@ -127,85 +122,4 @@ async function migrate(
     ...checkpoint.channel_versions,
     [peer.TASKS]: versions.length > 0 ? peer.maxChannelVersion(...versions) : context.getNextVersion(undefined),
   };
-}
-
-interface Wanted {
-  threadId: string | undefined;
-  namespace: string | undefined;
-  id: string | undefined;
-  before: string | undefined;
-  limit: number;
-  filter: Array<[string, unknown]>;
-}
-
-export function readListing(config: Config, options: CheckpointListOptions | undefined): Wanted {
-  const { limit, before, filter } = readingArgument("options", () => ({ ...options }) as CheckpointListOptions);
-  if (limit !== undefined && limit !== null && typeof limit !== "number") {
-    throw typeError(`options.limit must be a number, and is ${show(limit)}`);
-  }
-  if (filter !== undefined && filter !== null && typeof filter !== "object") {
-    throw typeError(`options.filter must be an object, and is ${show(filter)}`);
-  }
-  return {
-    threadId: nameInConfig(config, "thread_id"),
-    namespace: nameInConfig(config, "checkpoint_ns"),
-    id: idInConfig(config),
-    before: idInConfig(before),
-    limit: limit ?? Number.POSITIVE_INFINITY,
-    filter: filterOf(filter),
-  };
-}
-
-export function filterOf(filter: Record<string, unknown> | null | undefined): Array<[string, unknown]> {
-  return readingArgument("filter", () => Object.entries(filter ?? {})).filter(([, value]) => value !== undefined);
-}
-
-/** Yields the matching headers, newest id first. Reads the headers page by page. */
-export async function* listed(
-  { native, serde }: Pick<SaverContext, "native" | "serde">,
-  wanted: Wanted,
-): AsyncGenerator<Header> {
-  const { threadId, namespace, id, filter } = wanted;
-  let { before, limit } = wanted;
-  // True if the engine's pages may contain headers that do not match.
-  const narrow = filter.length > 0 || id !== undefined || (threadId === undefined && namespace !== undefined);
-  let page = narrow ? PAGE : Math.min(PAGE, limit + 1);
-  // A string with half of a surrogate pair is never an id, so nothing can match.
-  if ([threadId, namespace, id, before].some((name) => name?.isWellFormed() === false)) return;
-  while (limit > 0) {
-    const call = { threadId, namespace, before, limit: page };
-    const found: Header[] = await langgraph.find(native, "list", call, each(openHeader));
-    const full = found.length === page;
-    // Copies of a thread have the same ids. A full page may end between headers with the same id, so drop the headers
-    // with the page's last id and read that id again with the next page.
-    const last = full ? found.at(-1)!.id : undefined;
-    const whole = full ? found.filter(({ id: other }) => other !== last) : found;
-    if (full && whole.length === 0) {
-      page *= 2;
-      // All headers of the page have the same id. The page is enough for a caller with a small limit. For any other
-      // caller, a larger page is read.
-      if (limit > found.length || narrow) continue;
-    }
-    for (const header of whole.length > 0 ? whole : found) {
-      if ((namespace !== undefined && header.namespace !== namespace) || (id !== undefined && header.id !== id))
-        continue;
-      if (filter.length > 0 && !matches(await metadataOf(serde, header), filter)) continue;
-      yield header;
-      limit -= 1;
-      if (limit <= 0) return;
-    }
-    if (!full) return;
-    before = whole.at(-1)?.id ?? last;
-  }
-}
-
-/** Reads the metadata of a checkpoint. Returns the value that was put, which may be null. */
-export async function metadataOf(serde: SerializerProtocol, { id, metadata }: Header): Promise<Metadata | null> {
-  return (await load(serde, metadata, `the metadata of checkpoint ${quote(id)}`)) as Metadata | null;
-}
-
-/** Compares the metadata's literal top-level keys for equality. */
-export function matches(metadata: Metadata | null | undefined, filter: Array<[string, unknown]>): boolean {
-  if (metadata === null || metadata === undefined) return filter.length === 0;
-  return filter.every(([key, value]) => Object.hasOwn(metadata, key) && isDeepStrictEqual(metadata[key], value));
 }

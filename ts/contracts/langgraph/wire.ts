@@ -1,6 +1,6 @@
 /** Declares the engine's calls for LangGraph. See `engine/src/contract/langgraph/`. */
 
-import { Contract, type Unpack, type PackedPart, type Part } from "../../bridge/wire.js";
+import { Contract, type Exact, type Unpack, type PackedPart, type Part } from "../../bridge/wire.js";
 import type { CheckpointRef } from "./config.js";
 
 /** The fields of a checkpoint that can be read without its payload. */
@@ -29,6 +29,12 @@ export interface Found<P = Part> {
   header: Header<P>;
   parts: P[];
   writes: Array<FoundWrite<P>>;
+}
+
+/** A page of checkpoints. The next page begins after `next`. */
+export interface FoundPage<P = Part> {
+  found: Array<Found<P>>;
+  next: { id: string; seq: Exact } | null;
 }
 
 /** A thread, as the engine lists it: its root namespace. */
@@ -81,6 +87,20 @@ interface LanggraphCalls {
     before: string | undefined;
     limit: number;
   }): Array<Header<PackedPart>>;
+  /**
+   * Lists checkpoints as `list` does, with their payloads and writes. The page begins after the checkpoint with the id
+   * `beforeId` and the save number `beforeSeq`; without a save number, after all checkpoints with this id. The JSON of each
+   * checkpoint's metadata has all `texts`, or an escape. A filter looks at `looks` checkpoints at most.
+   */
+  page(fields: {
+    threadId: string | undefined;
+    namespace: string | undefined;
+    beforeId: string | undefined;
+    beforeSeq: Exact | undefined;
+    texts: string[] | undefined;
+    limit: number;
+    looks: number;
+  }): FoundPage<PackedPart>;
   threads(fields: { latestFirst: boolean; after: number | undefined; limit: number }): Array<FoundThread<PackedPart>>;
   deleteThread(fields: { threadId: string }): null;
   /** Removes checkpoints. The writes of the checkpoints in `reopen` become pending again. */
@@ -94,7 +114,7 @@ export const langgraph = new Contract<LanggraphCalls>("langgraph", {
     const { threadId, namespace } = checkpoint ?? remove?.[0] ?? fields;
     return { run: threadId, ns: namespace, id: checkpoint?.id ?? fields.id };
   },
-  counts: { delete: (_, { remove }) => remove.length },
+  counts: { delete: (_, { remove }) => remove.length, page: ({ found }) => found.length },
 });
 
 export const openHeader: Unpack<Header<PackedPart>, Header> = (header, part) => ({
@@ -108,6 +128,11 @@ export const openFound: Unpack<Found<PackedPart>, Found> = ({ header, parts, wri
   header: openHeader(header, part),
   parts: parts.map(part),
   writes: writes.map((write) => openWrite(write, part)),
+});
+
+export const openPage: Unpack<FoundPage<PackedPart>, FoundPage> = ({ found, next }, part) => ({
+  found: found.map((one) => openFound(one, part)),
+  next,
 });
 
 export const openThread: Unpack<FoundThread<PackedPart>, FoundThread> = (thread, part) => ({

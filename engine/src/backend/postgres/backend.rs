@@ -124,6 +124,15 @@ impl Postgres {
     }
 }
 
+/// True if a query is answered by statements that are sent together. The end of its transaction is sent with them.
+fn takes_one_flight(query: &Query) -> bool {
+    Point::is(query)
+        || matches!(
+            query,
+            Query::Page(_) | Query::List { .. } | Query::Lineages { .. } | Query::Recent(_) | Query::Clock
+        )
+}
+
 /// A random time between a half of this time and this time, so that several stores do not try again together.
 fn spread(time: Duration) -> Duration {
     let random = u32::from(uuid::Uuid::new_v4().as_bytes()[0]);
@@ -156,7 +165,7 @@ impl Backend for Postgres {
     fn answer(&mut self, query: &Query) -> Result<Answer> {
         self.call(|backend| {
             let open = Transaction::read(&backend.session);
-            if Point::is(query) {
+            if takes_one_flight(query) {
                 open.end_with_next();
             }
             Reading { open: &open, cache: &backend.memory.cache }.answer(query)

@@ -4,6 +4,7 @@
 use tokio_postgres::Row;
 
 use super::log_check;
+use super::prefix::is_name;
 use super::row::{self, HeaderRow, columns};
 use super::transaction::Transaction;
 use super::value::values;
@@ -143,9 +144,11 @@ impl Check<'_> {
 
     fn writes(&mut self, after: i64, limit: i64) -> Result<Option<After>> {
         // The writes to a checkpoint are verified together, at the first of them.
-        let sql = "SELECT num, contract, id, NOT EXISTS (
-                     SELECT FROM @write AS e WHERE e.contract = w.contract AND sha256(e.id) = sha256(w.id) AND e.id = w.id AND e.num < w.num)
-                   FROM @write AS w WHERE num > $1 ORDER BY num LIMIT $2";
+        let sql = concat!(
+            "SELECT num, contract, id, NOT EXISTS (SELECT FROM @write AS e WHERE e.contract = w.contract AND e.num < w.num AND ",
+            is_name!("e.id", "w.id"),
+            ") FROM @write AS w WHERE num > $1 ORDER BY num LIMIT $2"
+        );
         let rows = self.open.query(sql, values![after, limit])?;
         for row in &rows {
             self.page.counted.writes += 1;

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use super::heads::Head;
 use super::key::number;
+use super::prefix::is_name;
 use super::value::{Value, values};
 use crate::backend::number::signed;
 use crate::cache::CachedPayload;
@@ -54,15 +55,16 @@ pub(super) const STORE: &str = store!();
 
 /// As [`STORE`]. If the guess is right, claims pending writes too. Most saves claim the writes of their parent, and one
 /// statement is shorter than two.
-pub(super) const STORE_AND_CLAIM: &str = store!(
+pub(super) const STORE_AND_CLAIM: &str = store!(concat!(
     ", claims AS (
        SELECT given.*, nextval('@claim_order') AS claim
        FROM unnest($21, $22, $23, $24) AS given(contract, id, claimed_by, claim_sum) WHERE (SELECT is_right FROM guess)
      ), claimed AS (
        UPDATE @write AS w SET claimed = claims.claimed_by, claim_sum = claims.claim_sum, claim = claims.claim FROM claims
-       WHERE w.contract = claims.contract AND sha256(w.id) = sha256(claims.id) AND w.id = claims.id AND w.claimed IS NULL
-     )"
-);
+       WHERE w.contract = claims.contract AND w.claimed IS NULL AND ",
+    is_name!("w.id", "claims.id"),
+    ")"
+));
 
 /// The rows of a put, but for its save number.
 pub(super) struct Put {

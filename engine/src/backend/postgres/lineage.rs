@@ -3,6 +3,7 @@
 use tokio_postgres::Row;
 
 use super::key::number;
+use super::prefix::begins_with;
 use super::row;
 use super::transaction::Transaction;
 use super::value::values;
@@ -67,7 +68,9 @@ pub(super) fn with_prefix(open: &Transaction<'_>, contract: ContractId, prefix: 
     const SQL: &str = concat!(
         "SELECT ",
         columns!(),
-        " FROM @lineage AS l WHERE contract = $1 AND substr(name, 1, octet_length($2)) = $2 ORDER BY lin"
+        " FROM @lineage AS l WHERE contract = $1 AND ",
+        begins_with!("name", "$2"),
+        " ORDER BY lin"
     );
     open.query(SQL, values![number(contract), prefix])?.iter().map(|row| LineageRow::read(row, 0)).collect()
 }

@@ -3,6 +3,7 @@
 use tokio_postgres::Row;
 
 use super::key::number;
+use super::prefix::begins_with;
 use super::row::{self, HeaderRow, columns, columns_with_sum};
 use super::transaction::Transaction;
 use super::value::{Value, values};
@@ -43,7 +44,10 @@ macro_rules! of_contract {
 }
 macro_rules! of_lineages {
     () => {
-        "@checkpoint AS c JOIN @lineage AS l USING (lin) WHERE l.contract = $3 AND substr(l.name, 1, octet_length($4)) = $4"
+        concat!(
+            "@checkpoint AS c JOIN @lineage AS l USING (lin) WHERE l.contract = $3 AND ",
+            begins_with!("l.name", "$4")
+        )
     };
 }
 macro_rules! of_lineage {

@@ -8,6 +8,7 @@ use std::collections::{BTreeSet, HashSet};
 
 use super::key::{Name, name};
 use super::known::{Known, LINEAGES, ROWS, SEQS};
+use super::prefix::begins_with;
 use super::transaction::Transaction;
 use super::value::{Value, values};
 use crate::error::{Code, Error, Result};
@@ -116,14 +117,17 @@ const MAKE: &str = "INSERT INTO @lineage (lin, contract, name, grp, age_offset)
            ORDER BY w.place OFFSET 0) AS missing OFFSET 0) AS numbered
        ORDER BY contract, name ON CONFLICT DO NOTHING RETURNING lin";
 
-const LOCK: &str = "SELECT l.lin, l.contract, l.name FROM @lineage AS l WHERE l.lin IN (
+const LOCK: &str = concat!(
+    "SELECT l.lin, l.contract, l.name FROM @lineage AS l WHERE l.lin IN (
        SELECT k.lin FROM unnest($1, $2) AS w(contract, name) JOIN @lineage AS k
          ON k.contract = w.contract AND sha256(k.name) = sha256(w.name) AND k.name = w.name
        UNION SELECT c.lin FROM unnest($3, $4) AS w(contract, id) JOIN @checkpoint AS c
          ON c.contract = w.contract AND sha256(c.id) = sha256(w.id) AND c.id = w.id
        UNION SELECT k.lin FROM unnest($5, $6) AS w(contract, prefix) JOIN @lineage AS k
-         ON k.contract = w.contract AND substr(k.name, 1, octet_length(w.prefix)) = w.prefix)
-     ORDER BY l.lin FOR NO KEY UPDATE";
+         ON k.contract = w.contract AND ",
+    begins_with!("k.name", "w.prefix"),
+    ") ORDER BY l.lin FOR NO KEY UPDATE"
+);
 
 pub(super) struct Locked {
     pub(super) lins: HashSet<i64>,

@@ -253,24 +253,49 @@ fn load(open: &Transaction<'_>, cache: &PayloadCache, seq: Seq, call: Option<i64
     held.rebuild(cache, seq, call, &rows)
 }
 
-/// Loads the payloads of several rows. One statement reads the rows of all chains, each row once.
+/// Selects the rows of the chains of several payloads, each row once. The first parameter selects the save numbers, the
+/// second is the parameter with the save numbers of the payloads that the reader has.
+macro_rules! chains {
+    ($found:expr, $held:literal) => {
+        concat!(
+            "WITH RECURSIVE chain AS (
+               SELECT seq, base FROM @payload WHERE seq IN (",
+            $found,
+            ") UNION SELECT p.seq, p.base FROM chain JOIN @payload AS p ON p.seq = chain.base WHERE NOT (chain.seq = ANY(",
+            $held,
+            ")))
+             SELECT p.seq, p.call, p.base, CASE WHEN p.seq = ANY(",
+            $held,
+            ") THEN substr(p.body, 1, 9) ELSE p.body END FROM chain JOIN @payload AS p USING (seq)"
+        )
+    };
+}
+pub(super) use chains;
+
+/// Loads the payloads of several rows. One statement reads the rows of all chains.
 pub(super) fn load_all(
     open: &Transaction<'_>,
     cache: &PayloadCache,
     wanted: &[&HeaderRow],
 ) -> Result<Vec<Result<CachedPayload>>> {
-    const SQL: &str = "WITH RECURSIVE chain AS (
-          SELECT seq, base FROM @payload WHERE seq = ANY($1)
-          UNION SELECT p.seq, p.base FROM chain JOIN @payload AS p ON p.seq = chain.base WHERE NOT (chain.seq = ANY($2)))
-        SELECT p.seq, p.call, p.base, CASE WHEN p.seq = ANY($2) THEN substr(p.body, 1, 9) ELSE p.body END
-        FROM chain JOIN @payload AS p USING (seq)";
-    let cached = |row: &HeaderRow| row.key().and_then(|key| cache.get(key));
-    let mut loaded: Vec<Option<Result<CachedPayload>>> = wanted.iter().map(|row| cached(row).map(Ok)).collect();
-    let missing: Vec<Seq> =
-        wanted.iter().zip(&loaded).filter(|(_, found)| found.is_none()).map(|(row, _)| row.seq).collect();
+    let is_cached = |row: &&&HeaderRow| row.key().and_then(|key| cache.get(key)).is_some();
+    let missing: Vec<Seq> = wanted.iter().filter(|row| !is_cached(row)).map(|row| row.seq).collect();
     let mut held = Held::new(cache, Seq::MAX);
     held.0.retain(|seq, _| !missing.contains(seq));
-    let rows = if missing.is_empty() { Vec::new() } else { open.query(SQL, values![missing, held.seqs()])? };
+    let sql = chains!("SELECT unnest($1)", "$2");
+    let rows = if missing.is_empty() { Vec::new() } else { open.query(sql, values![missing, held.seqs()])? };
+    rebuild_all(held, cache, wanted, &rows)
+}
+
+/// Returns the payloads of several rows: from the cache, or from the rows of [`chains`].
+pub(super) fn rebuild_all(
+    mut held: Held,
+    cache: &PayloadCache,
+    wanted: &[&HeaderRow],
+    rows: &[Row],
+) -> Result<Vec<Result<CachedPayload>>> {
+    let cached = |row: &HeaderRow| row.key().and_then(|key| cache.get(key));
+    let mut loaded: Vec<Option<Result<CachedPayload>>> = wanted.iter().map(|row| cached(row).map(Ok)).collect();
     let rows: HashMap<Seq, &Row> = rows.iter().map(|row| (row.get(0), row)).collect();
     // A base is older than what is built on it. So in this order most payloads are one step from the one before.
     let mut order: Vec<usize> = (0..wanted.len()).collect();

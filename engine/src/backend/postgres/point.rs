@@ -6,6 +6,7 @@ use tokio_postgres::Row;
 use super::checkpoint::whole;
 use super::key::number;
 use super::payloads::{self, Held, chain};
+use super::prefix::is_name;
 use super::row::{HeaderRow, columns_with_sum, select_by_id, select_labelled, select_newest};
 use super::session::Session;
 use super::transaction::Transaction;
@@ -24,8 +25,9 @@ macro_rules! writes_to {
             write_columns!(),
             " FROM (",
             $found,
-            ") AS found JOIN @write AS w ON w.contract = $1 AND sha256(w.id) = sha256(found.id) AND w.id = found.id
-             ORDER BY w.num"
+            ") AS found JOIN @write AS w ON w.contract = $1 AND ",
+            is_name!("w.id", "found.id"),
+            " ORDER BY w.num"
         )
     };
 }

@@ -8,7 +8,7 @@ use super::row;
 use super::stats::stats;
 use super::transaction::Transaction;
 use super::value::values;
-use super::{check, checkpoint, export, listing, rows, writes};
+use super::{check, checkpoint, export, listing, page, rows, writes};
 use crate::backend::ancestors;
 use crate::backend::logs::{self as log, LogRows, Mark};
 use crate::backend::marks::decode_marks;
@@ -42,6 +42,7 @@ impl Reading<'_> {
                 let rows = listing::newest(self.open, *contract, of, before.as_ref(), limit.unwrap_or(usize::MAX))?;
                 Ok(Answer::Headers(rows.into_iter().map(|row| row.header).collect()))
             }
+            Query::Page(wanted) => page::page(self.open, self.cache, wanted).map(Answer::Page),
             Query::Whole { contract, of, prefix } => {
                 let rows = listing::oldest(self.open, *contract, of, prefix)?;
                 checkpoint::load_all(self.open, self.cache, &rows).map(Answer::Checkpoints)

@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 use super::key::number;
 use super::lineage;
 use super::logs::Logs;
+use super::prefix::is_name;
 use super::row;
 use super::value::values;
 use super::write::Writing;
@@ -58,10 +59,11 @@ impl Writing<'_> {
             return Ok((0, 0));
         }
         self.known.forget();
-        self.open.later(
-            "DELETE FROM @write AS w USING @checkpoint AS c WHERE c.seq = ANY($1) AND w.contract = c.contract AND w.id = c.id",
-            values![victims.to_vec()],
+        const WRITES: &str = concat!(
+            "DELETE FROM @write AS w USING @checkpoint AS c WHERE c.seq = ANY($1) AND w.contract = c.contract AND ",
+            is_name!("w.id", "c.id")
         );
+        self.open.later(WRITES, values![victims.to_vec()]);
         let (bytes, lins) = self.delete(victims)?;
         let left =
             self.open.query("SELECT DISTINCT lin FROM @checkpoint WHERE lin = ANY($1)", values![lins.clone()])?;

@@ -82,14 +82,16 @@ CREATE TABLE @record (
 ALTER TABLE @record ALTER COLUMN body SET STORAGE EXTERNAL;
 CREATE TABLE @log_mark (branch bigint NOT NULL, length bigint NOT NULL, seq bigint NOT NULL, PRIMARY KEY (branch, length, seq));
 CREATE UNIQUE INDEX @-lineage_name ON @lineage (contract, sha256(name));
+CREATE INDEX @-lineage_prefix ON @lineage (contract, substr(name, 1, 1000));
 CREATE INDEX @-lineage_origin ON @lineage (origin_lin) WHERE origin_lin IS NOT NULL;
 CREATE UNIQUE INDEX @-checkpoint_id ON @checkpoint (contract, sha256(id));
 CREATE INDEX @-checkpoint_lineage ON @checkpoint (lin, substr(sort_key, 1, 1000), seq);
 CREATE INDEX @-checkpoint_label ON @checkpoint (lin, sha256(label), substr(sort_key, 1, 1000), seq) WHERE label <> '';
 CREATE INDEX @-checkpoint_group ON @checkpoint (contract, sha256(grp), substr(sort_key, 1, 1000), seq) WHERE grp <> '';
+CREATE INDEX @-checkpoint_order ON @checkpoint (contract, substr(sort_key, 1, 1000), seq);
 CREATE INDEX @-checkpoint_dependent ON @checkpoint (lin, sha256(parent)) WHERE flags & 1 = 1;
 CREATE INDEX @-payload_base ON @payload (base) WHERE base IS NOT NULL;
-CREATE INDEX @-write_id ON @write (contract, sha256(id), num);
+CREATE INDEX @-write_id ON @write (contract, substr(id, 1, 1000), num);
 CREATE UNIQUE INDEX @-log_name ON @log (lin, sha256(name));
 CREATE INDEX @-log_head ON @log (branch);
 CREATE INDEX @-log_branch_parent ON @log_branch (parent, start) WHERE parent IS NOT NULL;

@@ -17,6 +17,7 @@ pub(super) enum Value {
     OptInts(Vec<Option<i64>>),
     Smalls(Vec<i16>),
     ManyBytes(Vec<Vec<u8>>),
+    OptManyBytes(Option<Vec<Vec<u8>>>),
     ManyOptBytes(Vec<Option<Vec<u8>>>),
 }
 
@@ -33,6 +34,7 @@ impl Value {
             Self::OptInts(value) => (value, Type::INT8_ARRAY),
             Self::Smalls(value) => (value, Type::INT2_ARRAY),
             Self::ManyBytes(value) => (value, Type::BYTEA_ARRAY),
+            Self::OptManyBytes(value) => (value, Type::BYTEA_ARRAY),
             Self::ManyOptBytes(value) => (value, Type::BYTEA_ARRAY),
         }
     }
@@ -78,6 +80,7 @@ from! {
     Option<i16> => Value::Small,
     Option<&str> => |value: Option<&str>| value.map_or(Value::Bytes(None), Value::from),
     Option<&[u8]> => |value: Option<&[u8]>| value.map_or(Value::Bytes(None), Value::from),
+    Option<Vec<Vec<u8>>> => Value::OptManyBytes,
     Option<Vec<u8>> => |value: Option<Vec<u8>>| value.map_or(Value::Bytes(None), Value::from),
     Vec<i64> => Value::Ints,
     Vec<Option<i64>> => Value::OptInts,

@@ -1,9 +1,13 @@
 //! The rows of pending writes. A call adds rows and never changes one, so two calls never wait for each other: a read
 //! merges the rows of a task. A claim marks the rows that it finds.
 
+use std::borrow::Borrow;
+use std::collections::HashMap;
+
 use tokio_postgres::Row;
 
 use super::key::number;
+use super::prefix::{begins_with, is_name};
 use super::row;
 use super::transaction::Transaction;
 use super::value::{Value, values};
@@ -16,10 +20,6 @@ use crate::record::{ContractId, Part, Write};
 struct Task {
     name: String,
     claimed: Option<String>,
-    /// The claim that took the rows. Rows of the same claim belong together.
-    claim: Option<i64>,
-    /// True if the writes were claimed when they were added. They are not merged with others.
-    alone: bool,
     parts: Vec<(i64, Part)>,
 }
 
@@ -41,7 +41,7 @@ pub(super) use columns;
 
 macro_rules! of_id {
     () => {
-        "contract = $1 AND sha256(id) = sha256($2) AND id = $2"
+        concat!("contract = $1 AND ", is_name!("id", "$2"))
     };
 }
 
@@ -52,9 +52,12 @@ pub(super) fn of(open: &Transaction<'_>, contract: ContractId, id: &str) -> Resu
     merged(contract, id, &open.query(SQL, values![number(contract), id])?)
 }
 
-pub(super) fn merged(contract: ContractId, id: &str, rows: &[Row]) -> Result<Vec<Write>> {
+pub(super) fn merged<R: Borrow<Row>>(contract: ContractId, id: &str, rows: &[R]) -> Result<Vec<Write>> {
     let mut tasks: Vec<Task> = Vec::new();
+    // The place of each task whose rows are merged.
+    let mut places: HashMap<(String, Option<i64>), usize> = HashMap::new();
     for row in rows {
+        let row: &Row = row.borrow();
         let (task, claimed, claim) = (row::text(row, 2)?, row::opt_text(row, 4)?, row.get::<_, Option<i64>>(5));
         let replaces: bool = row.get(3);
         let claims = claimed.as_deref().map(|by| claim_sum(contract, id, by));
@@ -67,10 +70,17 @@ pub(super) fn merged(contract: ContractId, id: &str, rows: &[Row]) -> Result<Vec
             return Err(Error::new(Code::Corrupt, message));
         }
         let parts = opened(id, &task, row.get(7))?;
+        // Writes that were claimed when they were added are not merged with others. Other rows of a task belong together if
+        // the same claim took them.
         let alone = claimed.is_some() && claim.is_none();
-        let held = tasks.iter_mut().find(|held| !alone && !held.alone && held.name == task && held.claim == claim);
-        match held {
-            None => tasks.push(Task { name: task, claimed, claim, alone, parts }),
+        let held = if alone { None } else { places.get(&(task.clone(), claim)) };
+        match held.and_then(|at| tasks.get_mut(*at)) {
+            None => {
+                if !alone {
+                    places.insert((task.clone(), claim), tasks.len());
+                }
+                tasks.push(Task { name: task, claimed, parts });
+            }
             Some(held) => {
                 let write = |(index, part): (i64, Part)| Write { task: String::new(), index, claimed_by: None, part };
                 let new: Vec<Write> = parts.into_iter().map(write).collect();
@@ -208,7 +218,8 @@ impl Claims {
                    FROM unnest($4, $5, $6, $7) AS u(contract, id, claimed_by, claim_sum) WHERE ",
                 was_right!(),
                 ") UPDATE @write AS w SET claimed = u.claimed_by, claim_sum = u.claim_sum, claim = u.claim FROM claims AS u
-                   WHERE w.contract = u.contract AND sha256(w.id) = sha256(u.id) AND w.id = u.id AND w.claimed IS NULL"
+                   WHERE w.contract = u.contract AND w.claimed IS NULL AND ",
+                is_name!("w.id", "u.id")
             ),
             checkpoint,
         );
@@ -239,8 +250,6 @@ pub(super) fn reopen(open: &Transaction<'_>, call: i64, contract: ContractId, id
 
 /// Removes all writes of the checkpoints whose ids begin with `prefix`.
 pub(super) fn remove_prefix(open: &Transaction<'_>, contract: ContractId, prefix: &str) {
-    open.later(
-        "DELETE FROM @write WHERE contract = $1 AND substr(id, 1, octet_length($2)) = $2",
-        values![number(contract), prefix],
-    );
+    const SQL: &str = concat!("DELETE FROM @write WHERE contract = $1 AND ", begins_with!("id", "$2"));
+    open.later(SQL, values![number(contract), prefix]);
 }

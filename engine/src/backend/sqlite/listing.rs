@@ -5,7 +5,7 @@ use rusqlite::{Connection, params};
 use super::lineage;
 use super::row::{self, HeaderRow};
 use super::schema::LateIndex;
-use super::statement::{all, first, one};
+use super::statement::{all, exists, first, one};
 use crate::error::Result;
 use crate::query::Of;
 use crate::record::{ContractId, Header, Seq, SortKey};
@@ -20,15 +20,17 @@ pub(super) enum Walk<'a> {
 }
 
 /// The part of an index that a listing reads.
-struct Source<'a> {
+pub(super) struct Source<'a> {
     /// The SQL of the tables and the condition. `?1` is `one`, and `?4` is the group.
-    from: &'static str,
+    pub from: &'static str,
     /// The number of the lineage or of the contract, depending on `from`.
-    one: i64,
-    group: Option<&'a str>,
+    pub one: i64,
+    pub group: Option<&'a str>,
 }
 
 const OF_CONTRACT: &str = "lineage CROSS JOIN checkpoint USING (lin) WHERE contract = ?1 AND ?4 IS NULL";
+/// Selects all checkpoints in their order, in a database that has only one contract.
+const IN_ORDER: &str = "checkpoint INDEXED BY checkpoint_order WHERE ?1 IS NOT NULL AND ?4 IS NULL";
 const OF_LINEAGE: &str = "checkpoint INDEXED BY checkpoint_lineage WHERE lin = ?1 AND ?4 IS NULL";
 /// Selects the checkpoints of a group, in a database that lacks the index of groups.
 const OF_GROUP_WITHOUT_INDEX: &str = "checkpoint CROSS JOIN lineage USING (lin)
@@ -39,14 +41,17 @@ const OF_GROUP: &str = "checkpoint INDEXED BY checkpoint_group CROSS JOIN lineag
                         WHERE checkpoint.grp = ?4 AND checkpoint.grp <> '' AND contract = ?1";
 const OF_BOTH: &str = "checkpoint WHERE lin = ?1 AND grp = ?4 AND grp <> ''";
 
-fn sources<'a>(connection: &Connection, contract: ContractId, of: &'a Of) -> Result<Vec<Source<'a>>> {
+pub(super) fn sources<'a>(connection: &Connection, contract: ContractId, of: &'a Of) -> Result<Vec<Source<'a>>> {
     let of_lineage = |from, name: &str, group| -> Result<Vec<Source<'a>>> {
         let found = lineage::find(connection, contract, name)?;
         Ok(found.into_iter().map(|lineage| Source { from, one: lineage.lin, group }).collect())
     };
     let number = i64::from(contract.0);
     match of {
-        Of::Contract => Ok(vec![Source { from: OF_CONTRACT, one: number, group: None }]),
+        Of::Contract => {
+            let ordered = LateIndex::Order.exists(connection)? && is_alone(connection, contract)?;
+            Ok(vec![Source { from: if ordered { IN_ORDER } else { OF_CONTRACT }, one: number, group: None }])
+        }
         Of::Lineage(name) => of_lineage(OF_LINEAGE, name, None),
         Of::Lineages(prefix) => {
             let found = lineage::with_prefix(connection, contract, prefix)?;
@@ -58,6 +63,13 @@ fn sources<'a>(connection: &Connection, contract: ContractId, of: &'a Of) -> Res
         }
         Of::LineageInGroup { lineage, group } => of_lineage(OF_BOTH, lineage, Some(group)),
     }
+}
+
+/// Returns true if the database has no other contract. The order of all checkpoints is then the order of the contract's.
+pub(super) fn is_alone(connection: &Connection, contract: ContractId) -> Result<bool> {
+    let other = |sql| exists(connection, sql, [contract.0]);
+    Ok(!other("SELECT 1 FROM lineage INDEXED BY lineage_name WHERE contract < ? LIMIT 1")?
+        && !other("SELECT 1 FROM lineage INDEXED BY lineage_name WHERE contract > ? LIMIT 1")?)
 }
 
 /// The initial capacity of a listing, in rows. Most listings have at most this many rows.
@@ -198,7 +210,7 @@ pub(super) fn newest_first<'a>(
     }))
 }
 
-fn fits(contract: ContractId, of: &Of, header: &Header) -> bool {
+pub(super) fn fits(contract: ContractId, of: &Of, header: &Header) -> bool {
     let matches = match of {
         Of::Contract => true,
         Of::Lineage(name) => header.lineage == *name,
@@ -209,7 +221,7 @@ fn fits(contract: ContractId, of: &Of, header: &Header) -> bool {
     matches && header.contract == contract
 }
 
-fn describe(of: &Of) -> String {
+pub(super) fn describe(of: &Of) -> String {
     match of {
         Of::Contract => "a listing".to_owned(),
         Of::Lineage(name) | Of::LineageInGroup { lineage: name, .. } => format!("lineage {name:?}"),

@@ -19,6 +19,7 @@ mod log_rows;
 mod logs;
 mod new_file;
 mod options;
+mod page;
 mod payloads;
 mod quick_check;
 mod raw;

@@ -10,21 +10,21 @@ use super::retention::SqliteCatalog;
 use super::row::{self, HeaderRow};
 use super::schema::LateIndex;
 use super::stats::stats;
-use super::{check, export, payloads, quick_check, recent, rows, writes};
+use super::{check, export, page, payloads, quick_check, recent, rows, writes};
 use crate::backend::ancestors;
 use crate::backend::clock::machine_clock;
 use crate::backend::logs::{self as log, Mark};
 use crate::backend::marks::decode_marks;
 use crate::cache::PayloadCache;
 use crate::error::Result;
-use crate::query::{Answer, LogRange, Of, Pick, Query, Recent};
+use crate::query::{Answer, LogRange, Of, Page, Pick, Query, Recent};
 use crate::record::{Active, Checkpoint, ContractId, Lineage, LogPage, Logged, Tuple};
 use crate::retention::preview;
 
 pub(super) fn answer(connection: &Connection, cache: &PayloadCache, query: &Query) -> Result<Answer> {
     let mut snapshot = connection.unchecked_transaction()?;
-    for index in [LateIndex::Groups, LateIndex::Forks] {
-        if needs(query, index) && !index.exists(&snapshot)? {
+    for index in [LateIndex::Groups, LateIndex::Forks, LateIndex::Order] {
+        if needs(&snapshot, query, index)? && !index.exists(&snapshot)? {
             // Building the index writes to the database. So end the snapshot before the build and begin a new snapshot
             // afterwards.
             drop(snapshot);
@@ -53,12 +53,25 @@ pub(super) fn takes_long(query: &Query) -> bool {
 }
 
 /// Returns true if the query needs the index.
-fn needs(query: &Query, index: LateIndex) -> bool {
-    match query {
-        Query::List { of: Of::Group(_), .. } | Query::Whole { of: Of::Group(_), .. } => index == LateIndex::Groups,
-        Query::Forks { .. } => index == LateIndex::Forks,
-        Query::All(queries) => queries.iter().any(|query| needs(query, index)),
-        _ => false,
+fn needs(connection: &Connection, query: &Query, index: LateIndex) -> Result<bool> {
+    let (contract, of) = match query {
+        Query::List { contract, of, .. } | Query::Whole { contract, of, .. } => (contract, of),
+        Query::Page(Page { contract, of, .. }) => (contract, of),
+        Query::Forks { .. } => return Ok(index == LateIndex::Forks),
+        Query::All(queries) => {
+            for query in queries {
+                if needs(connection, query, index)? {
+                    return Ok(true);
+                }
+            }
+            return Ok(false);
+        }
+        _ => return Ok(false),
+    };
+    match of {
+        Of::Group(_) => Ok(index == LateIndex::Groups),
+        Of::Contract => Ok(index == LateIndex::Order && listing::is_alone(connection, *contract)?),
+        _ => Ok(false),
     }
 }
 
@@ -98,6 +111,7 @@ impl Reading<'_> {
                 let rows = listing::rows(snapshot, *contract, of, &walk)?;
                 Ok(Answer::Headers(rows.into_iter().map(|row| row.header).collect()))
             }
+            Query::Page(wanted) => page::page(snapshot, self.cache, wanted).map(Answer::Page),
             Query::Whole { contract, of, prefix } => self.whole(*contract, of, prefix).map(Answer::Checkpoints),
             Query::Lineages { contract, group_prefix, before, limit } => {
                 self.lineages(*contract, group_prefix, *before, *limit).map(Answer::Lineages)

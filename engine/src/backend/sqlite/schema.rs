@@ -65,7 +65,7 @@ CREATE TABLE write (
   claim_sum INTEGER NOT NULL,               -- of num and claimed
   body      BLOB NOT NULL                   -- the codec's envelope of all that the task wrote
 ) STRICT;
-CREATE INDEX write_id ON write (contract, id);
+CREATE INDEX write_id ON write (contract, id, task);
 ";
 
 /// An index that the first query that needs it builds. So the index costs nothing in a store that never gets such a
@@ -76,6 +76,8 @@ pub(super) enum LateIndex {
     Groups,
     /// The lineages that were forked from each lineage.
     Forks,
+    /// The checkpoints of all lineages in their order.
+    Order,
 }
 
 impl LateIndex {
@@ -84,6 +86,7 @@ impl LateIndex {
         match self {
             Self::Groups => ("checkpoint_group", "checkpoint (grp, sort_key) WHERE grp <> ''"),
             Self::Forks => ("lineage_origin", "lineage (origin_lin) WHERE origin_lin IS NOT NULL"),
+            Self::Order => ("checkpoint_order", "checkpoint (sort_key, seq)"),
         }
     }
 

@@ -91,6 +91,20 @@ fn rows(connection: &Connection, contract: ContractId, id: &str) -> Result<Vec<W
     found.into_iter().map(row).collect()
 }
 
+/// Returns the row of a task's unclaimed writes. A checkpoint may have thousands of tasks, so the other rows are not read.
+fn of_task(connection: &Connection, contract: ContractId, id: &str, task: &str) -> Result<Option<WriteRow>> {
+    let sql = "SELECT num FROM write INDEXED BY write_id WHERE contract = ? AND id = ? AND task = ? ORDER BY num";
+    for num in all(connection, sql, params![contract.0, id, task], first)? {
+        let row = read(connection, num).map_err(|error| error.context(&format!("writes of checkpoint {id:?}")))?;
+        let row = row.filter(|row| (row.contract, &*row.id, &*row.task) == (contract, id, task));
+        let row = row.ok_or_else(|| index_damaged(&format!("writes of checkpoint {id:?}")))?;
+        if row.claimed.is_none() {
+            return Ok(Some(row));
+        }
+    }
+    Ok(None)
+}
+
 /// Returns the writes of a checkpoint. The tasks are in the order of each task's first write. The writes of a task are
 /// in the order in which their slots were first written.
 pub(super) fn of(connection: &Connection, contract: ContractId, id: &str) -> Result<Vec<Write>> {
@@ -116,9 +130,7 @@ pub(super) fn add(
     for group in by_task(writes) {
         let held = match group.claimed_by {
             Some(_) => None,
-            None => {
-                rows(connection, contract, id)?.into_iter().find(|row| row.claimed.is_none() && row.task == group.task)
-            }
+            None => of_task(connection, contract, id, group.task)?,
         };
         if let Some(row) = held {
             let body = seal(merge(row.open(connection)?, group.writes, replace));

@@ -10,11 +10,13 @@ use super::row::{LineageRow, Ordered, Row};
 use crate::backend::ancestors;
 use crate::backend::clock::machine_clock;
 use crate::backend::logs::{self, LogRows, Mark};
+use crate::backend::page::Filler;
 use crate::check::{CheckPage, Counted};
 use crate::error::{Error, Result};
-use crate::query::{ActivityOrder, Answer, LogRange, Of, Pick, Query, Recent};
+use crate::query::{ActivityOrder, Answer, LogRange, Of, Page, Pick, Query, Recent};
 use crate::record::{
-    Active, Checkpoint, ContractId, Header, Lineage, LineageStats, LogPage, Logged, Seq, SortKey, Stats, Tuple, Write,
+    Active, Checkpoint, ContractId, Header, Lineage, LineageStats, LogPage, Logged, Seq, SortKey, Stats, Tuple,
+    TuplePage, Write,
 };
 use crate::retention;
 
@@ -39,6 +41,7 @@ impl<C: Contents> Tables<C> {
             Query::List { contract, of, before, limit } => {
                 Answer::Headers(self.list(*contract, of, before.as_ref(), *limit))
             }
+            Query::Page(wanted) => Answer::Page(self.page(wanted)?),
             Query::Whole { contract, of, prefix } => Answer::Checkpoints(self.whole(*contract, of, prefix)?),
             Query::Lineages { contract, group_prefix, before, limit } => {
                 let of = |lineage_row: &LineageRow| {
@@ -187,10 +190,28 @@ impl<C: Contents> Tables<C> {
             .rev()
             .filter_map(|(_, seq)| self.rows.get(seq))
             .map(|row| &row.header)
-            .filter(|header| group.is_none_or(|group| header.group == *group && !group.is_empty()))
+            .filter(|header| is_in(group, header))
             .take(limit.unwrap_or(usize::MAX))
             .cloned()
             .collect()
+    }
+
+    fn page(&self, page: &Page) -> Result<TuplePage> {
+        let (order, group) = self.order(page.contract, &page.of);
+        let end = page.after.clone().map_or(Bound::Unbounded, Bound::Excluded);
+        let mut filler = Filler::new(page);
+        for place in order.range((Bound::Unbounded, end)).rev() {
+            let Some(row) = self.rows.get(&place.1).filter(|row| is_in(group, &row.header)) else { continue };
+            if filler.is_full() {
+                break;
+            }
+            let read = || {
+                let writes = self.writes_to(page.contract, &row.header.id);
+                Ok(Tuple { checkpoint: self.whole_row(row)?, writes })
+            };
+            filler.add(place.clone(), filler.wants(&row.header.meta).then(read).transpose())?;
+        }
+        Ok(filler.finish(false))
     }
 
     fn whole(&self, contract: ContractId, of: &Of, prefix: &[u8]) -> Result<Vec<Checkpoint>> {
@@ -199,7 +220,7 @@ impl<C: Contents> Tables<C> {
             .range((SortKey(prefix.to_vec()), Seq::MIN)..)
             .take_while(|(sort_key, _)| sort_key.0.starts_with(prefix))
             .filter_map(|(_, seq)| self.rows.get(seq))
-            .filter(|row| group.is_none_or(|group| row.header.group == *group && !group.is_empty()))
+            .filter(|row| is_in(group, &row.header))
             .map(|row| self.whole_row(row))
             .collect()
     }
@@ -281,4 +302,9 @@ impl<C: Contents> Tables<C> {
         let rows = checkpoints + writes + counted.records;
         CheckPage { counted, done: rows, of: rows, ..CheckPage::default() }
     }
+}
+
+/// Returns true if the checkpoint belongs to the group, or if no group is given. The empty group has no checkpoints.
+fn is_in(group: Option<&String>, header: &Header) -> bool {
+    group.is_none_or(|group| header.group == *group && !group.is_empty())
 }

@@ -9,8 +9,8 @@ use crate::contract::response::{PackedPart, Response, ResponseBuilder};
 use crate::contract::thread::{self, CheckpointRef};
 use crate::error::Result;
 use crate::op::Op;
-use crate::query::{ActivityOrder, Ancestors, Answer, Of, Pick, Query, Recent};
-use crate::record::{self, Active, Header, SortKey, Tuple};
+use crate::query::{ActivityOrder, Ancestors, Answer, MetaFilter, Of, Page, Pick, Query, Recent};
+use crate::record::{self, Active, Header, Place, Seq, SortKey, Tuple, TuplePage};
 
 /// The calls, as `ts/contracts/langgraph/wire.ts` declares them.
 #[derive(Deserialize)]
@@ -52,6 +52,18 @@ enum Call {
         namespace: Option<String>,
         before: Option<String>,
         limit: usize,
+    },
+    /// Lists checkpoints as `List` does, with their payloads and writes. The page begins after the checkpoint with the id
+    /// `before_id` and the save number `before_seq`. `texts` are texts that the JSON of a checkpoint's metadata must contain,
+    /// unless it contains an escape. The filter looks at `looks` checkpoints at most.
+    Page {
+        thread_id: Option<String>,
+        namespace: Option<String>,
+        before_id: Option<String>,
+        before_seq: Option<i64>,
+        texts: Option<Vec<String>>,
+        limit: usize,
+        looks: usize,
     },
     /// Lists the threads that have a checkpoint in their root namespace, by their last activity. `after` is the cursor of
     /// the last thread on the previous page.
@@ -121,16 +133,20 @@ pub(super) fn request(call: RawCall<'_>) -> Result<Request> {
             Request::ask(Query::Ancestors(ancestors), |answer| Response::list(answer.into_tuples()?, tuple))
         }
         Call::List { thread_id, namespace, before, limit } => {
-            let of = match (thread_id, namespace) {
-                (Some(thread), Some(namespace)) => Of::Lineage(thread::lineage(&thread, &namespace)),
-                (Some(thread), None) => Of::Lineages(thread::prefix(&thread)),
-                (None, _) => Of::Contract,
-            };
+            let of = listed(thread_id, namespace);
             let before = before.map(|id| SortKey(id.into_bytes()));
             let query = Query::List { contract, of, before, limit: Some(limit) };
             Request::ask(query, |answer| {
                 Response::list(answer.into_headers()?, |found, response| header(&found, response))
             })
+        }
+        Call::Page { thread_id, namespace, before_id, before_seq, texts, limit, looks } => {
+            let of = listed(thread_id, namespace);
+            let after = before_id.map(|id| (SortKey(id.into_bytes()), before_seq.unwrap_or(Seq::MIN)));
+            let all = texts.map(|texts| texts.into_iter().map(String::into_bytes).collect());
+            let filter = all.map(|all| MetaFilter { all, or: b"\\".to_vec() });
+            let page = Page { contract, of, after, filter, limit, bytes: PAGE_BYTES, looks };
+            Request::ask(Query::Page(page), |answer| Response::one(Some(answer.into_page()?), tuple_page))
         }
         Call::Threads { latest_first, after, limit } => {
             let order = if latest_first { ActivityOrder::LatestFirst } else { ActivityOrder::EarliestFirst };
@@ -146,6 +162,18 @@ pub(super) fn request(call: RawCall<'_>) -> Result<Request> {
         }
     })
 }
+
+/// The checkpoints of a namespace, of a thread, or of all threads.
+fn listed(thread_id: Option<String>, namespace: Option<String>) -> Of {
+    match (thread_id, namespace) {
+        (Some(thread), Some(namespace)) => Of::Lineage(thread::lineage(&thread, &namespace)),
+        (Some(thread), None) => Of::Lineages(thread::prefix(&thread)),
+        (None, _) => Of::Contract,
+    }
+}
+
+/// A page of checkpoints has about this many bytes at most.
+const PAGE_BYTES: usize = 4 << 20;
 
 /// A checkpoint in a listing, without its payload.
 #[derive(Serialize)]
@@ -212,6 +240,28 @@ fn tuple(Tuple { checkpoint, writes }: Tuple, response: &mut ResponseBuilder) ->
         part: response.part(write.part),
     };
     Ok(Found { header, parts, writes: take_paths(writes).into_iter().map(write).collect() })
+}
+
+/// A page of checkpoints. The next page begins after `next`.
+#[derive(Serialize)]
+struct FoundPage {
+    found: Vec<Found>,
+    next: Option<NextPage>,
+}
+
+#[derive(Serialize)]
+struct NextPage {
+    id: String,
+    seq: Seq,
+}
+
+fn tuple_page(TuplePage { tuples, next }: TuplePage, response: &mut ResponseBuilder) -> Result<FoundPage> {
+    let found = tuples.into_iter().map(|found| tuple(found, response)).collect::<Result<_>>()?;
+    let page_after = |(SortKey(id), seq): Place| match String::from_utf8(id) {
+        Ok(id) => Ok(NextPage { id, seq }),
+        Err(error) => Err(damaged(&error.to_string())),
+    };
+    Ok(FoundPage { found, next: next.map(page_after).transpose()? })
 }
 
 fn thread_list(answer: Answer) -> Result<Option<Response>> {

@@ -1,5 +1,7 @@
 //! How checkpoints of threads and their writes are stored, and what their headers say.
 
+use std::collections::HashMap;
+
 use crate::contract::call::{Buffers, PartName};
 use crate::contract::entry::Shown;
 use crate::contract::ids::{MAX_ID_BYTES, damaged};
@@ -152,9 +154,11 @@ const PATH: i64 = i64::MIN;
 /// task.
 pub fn take_paths(writes: Vec<Write>) -> Vec<(Write, Option<String>)> {
     let (paths, writes): (Vec<Write>, Vec<Write>) = writes.into_iter().partition(|write| write.index == PATH);
+    let paths: HashMap<(&str, Option<&str>), &Write> =
+        paths.iter().rev().map(|path| ((&*path.task, path.claimed_by.as_deref()), path)).collect();
     let of = |write: &Write| {
-        let same = |path: &&Write| (&path.task, &path.claimed_by) == (&write.task, &write.claimed_by);
-        paths.iter().find(same).map(|path| String::from_utf8_lossy(&path.part.bytes).into_owned())
+        let path = paths.get(&(&*write.task, write.claimed_by.as_deref()))?;
+        Some(String::from_utf8_lossy(&path.part.bytes).into_owned())
     };
     writes.into_iter().map(|write| (of(&write), write)).map(|(path, write)| (write, path)).collect()
 }

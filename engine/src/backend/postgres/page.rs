@@ -1,0 +1,158 @@
+//! Reads a page of a listing: the rows, the payloads and the writes. All statements are sent together, so a page takes one
+//! round trip.
+
+use std::collections::HashMap;
+
+use tokio_postgres::Row;
+
+use super::checkpoint::whole;
+use super::key::number;
+use super::payloads::{self, Held, chains};
+use super::prefix::{begins_with, is_name};
+use super::row::{self, HeaderRow, columns_with_sum};
+use super::transaction::Transaction;
+use super::value::{Value, values};
+use super::writes::{self, columns as write_columns};
+use crate::backend::page::Filler;
+use crate::cache::PayloadCache;
+use crate::error::{Error, Result};
+use crate::query::{MetaFilter, Of, Page};
+use crate::record::{Place, SortKey, Tuple, TuplePage};
+
+/// Selects the rows that the page's filter looks at. The parameters are: the contract, the place after which the page
+/// begins (`$2`, `$3`), and the maximum number of rows.
+macro_rules! looked {
+    ($columns:literal, $from:expr, $rest:literal) => {
+        concat!(
+            "SELECT ", $columns, " FROM ", $from,
+            " AND ($2::bytea IS NULL OR (substr(c.sort_key, 1, 1000), c.sort_key, c.seq) < (substr($2, 1, 1000), $2, $3))
+             ORDER BY substr(c.sort_key, 1, 1000) DESC, c.sort_key DESC, c.seq DESC ", $rest
+        )
+    };
+}
+
+/// Selects the rows of the page. Further parameters are: the texts of the filter (`$5`, `$6`), the maximum number of
+/// results, and the number of bytes. The page ends with the payload that fills it.
+macro_rules! found {
+    ($from:expr) => {
+        concat!(
+            "SELECT m.seq, m.id FROM (
+               SELECT m.seq, m.id, sum(p.size) OVER (ORDER BY m.place) - p.size AS before FROM (
+                 SELECT l.seq, l.id, row_number() OVER () AS place FROM (",
+            looked!("c.seq, c.id, c.meta", $from, "LIMIT $4"),
+            ") AS l WHERE $5::bytea[] IS NULL OR position($6 IN l.meta) > 0
+                 OR NOT EXISTS (SELECT FROM unnest($5) AS t(text) WHERE position(t.text IN l.meta) = 0)
+                 LIMIT $7) AS m LEFT JOIN @payload AS p USING (seq)) AS m
+             WHERE m.before IS NULL OR m.before < $8"
+        )
+    };
+}
+
+/// The statements of a page: the rows, the payloads, the writes, and the place of the last row that the filter looks at.
+type Statements = [&'static str; 4];
+
+macro_rules! statements {
+    ($from:expr) => {
+        [
+            concat!(
+                "SELECT ",
+                columns_with_sum!(),
+                " FROM (",
+                found!($from),
+                ") AS found JOIN @checkpoint AS c ON c.seq = found.seq
+                 LEFT JOIN @lineage AS l ON l.lin = c.lin
+                 ORDER BY substr(c.sort_key, 1, 1000) DESC, c.sort_key DESC, c.seq DESC"
+            ),
+            chains!(concat!("SELECT found.seq FROM (", found!($from), ") AS found"), "$9"),
+            concat!(
+                "SELECT ",
+                write_columns!(),
+                " FROM (",
+                found!($from),
+                ") AS found JOIN @write AS w ON w.contract = $1 AND ",
+                is_name!("w.id", "found.id"),
+                " ORDER BY w.num"
+            ),
+            looked!("c.sort_key, c.seq", $from, "OFFSET $4 - 1 LIMIT 1"),
+        ]
+    };
+}
+
+fn statements(of: &Of) -> Statements {
+    const CONTRACT: Statements = statements!("@checkpoint AS c WHERE c.contract = $1");
+    const LINEAGE: Statements = statements!(
+        "@lineage AS l JOIN @checkpoint AS c USING (lin) WHERE l.contract = $1 AND sha256(l.name) = sha256($10) AND l.name = $10"
+    );
+    const LINEAGES: Statements = statements!(concat!(
+        "@lineage AS l JOIN @checkpoint AS c USING (lin) WHERE l.contract = $1 AND ",
+        begins_with!("l.name", "$10")
+    ));
+    const GROUP: Statements = statements!(
+        "@checkpoint AS c WHERE c.contract = $1 AND sha256(c.grp) = sha256($10) AND c.grp = $10 AND c.grp <> ''"
+    );
+    const BOTH: Statements = statements!(
+        "@lineage AS l JOIN @checkpoint AS c USING (lin) WHERE l.contract = $1 AND sha256(l.name) = sha256($10) AND l.name = $10
+         AND c.grp = $11 AND c.grp <> ''"
+    );
+    match of {
+        Of::Contract => CONTRACT,
+        Of::Lineage(_) => LINEAGE,
+        Of::Lineages(_) => LINEAGES,
+        Of::Group(_) => GROUP,
+        Of::LineageInGroup { .. } => BOTH,
+    }
+}
+
+pub(super) fn page(open: &Transaction<'_>, cache: &PayloadCache, page: &Page) -> Result<TuplePage> {
+    let held = Held::new(cache, i64::MAX);
+    let [rows, payloads, written, last] = statements(&page.of);
+    let values = parameters(page, &held);
+    for statement in [rows, payloads, written] {
+        open.later(statement, values.clone());
+    }
+    if page.filter.is_some() {
+        open.later(last, values);
+    } else {
+        open.later("SELECT", Vec::new());
+    }
+    let [rows, payloads, written, last] = open.last()?;
+    let rows: Vec<Result<HeaderRow>> = rows.iter().map(HeaderRow::read_with_sum).collect();
+    let wanted: Vec<&HeaderRow> = rows.iter().filter_map(|row| row.as_ref().ok()).collect();
+    let mut payloads = payloads::rebuild_all(held, cache, &wanted, &payloads)?.into_iter();
+    let mut writes: HashMap<Vec<u8>, Vec<&Row>> = HashMap::new();
+    for row in &written {
+        writes.entry(row.get(1)).or_default().push(row);
+    }
+    let mut filler = Filler::new(page);
+    for row in rows {
+        let place = row.as_ref().map_or_else(|_| Place::default(), |row| (row.header.sort_key.clone(), row.seq));
+        let tuple = row.and_then(|row| {
+            let payload = payloads.next().unwrap_or_else(|| Err(Error::poisoned()));
+            let checkpoint = whole(row.header, payload, row.logs.as_deref())?;
+            let written = writes.get(checkpoint.header.id.as_bytes()).map(Vec::as_slice).unwrap_or_default();
+            let writes = writes::merged(page.contract, &checkpoint.header.id, written)?;
+            Ok(Some(Tuple { checkpoint, writes }))
+        });
+        filler.add(place, tuple)?;
+        if filler.is_full() {
+            return Ok(filler.finish(true));
+        }
+    }
+    // The filter has looked at all rows up to the last one, and they are left out.
+    Ok(TuplePage { next: last.first().map(|row| (SortKey(row.get(0)), row.get(1))), ..filler.finish(false) })
+}
+
+fn parameters(page: &Page, held: &Held) -> Vec<Value> {
+    let (sort_key, seq) = page.after.as_ref().map(|(sort_key, seq)| (&sort_key.0[..], *seq)).unzip();
+    let filter = page.filter.as_ref().map(|MetaFilter { all, or }| (all.clone(), &or[..]));
+    let (all, or) = filter.unzip();
+    let bytes = i64::try_from(page.bytes).unwrap_or(i64::MAX);
+    let (places, limit) = (row::limit(page.places()), row::limit(page.limit));
+    let mut given = values![number(page.contract), sort_key, seq, places, all, or, limit, bytes, held.seqs()];
+    match &page.of {
+        Of::Contract => {}
+        Of::Lineage(name) | Of::Lineages(name) | Of::Group(name) => given.push(name.into()),
+        Of::LineageInGroup { lineage, group } => given.extend([lineage.into(), group.into()]),
+    }
+    given
+}

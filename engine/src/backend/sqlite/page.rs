@@ -1,0 +1,76 @@
+//! Reads a page of a listing. An index finds the places. Each row is then read by its number and verified.
+
+use rusqlite::{Connection, params};
+
+use super::listing::{describe, fits, sources};
+use super::row::{self, index_damaged};
+use super::statement::each;
+use super::{payloads, writes};
+use crate::backend::page::Filler;
+use crate::cache::PayloadCache;
+use crate::error::Result;
+use crate::query::{Of, Page};
+use crate::record::{Place, SortKey, Tuple, TuplePage};
+
+pub(super) fn page(connection: &Connection, cache: &PayloadCache, page: &Page) -> Result<TuplePage> {
+    let mut filler = Filler::new(page);
+    let entries = entries(connection, page, &filler)?;
+    let more = entries.len() >= page.places();
+    for (place, passes) in entries {
+        if filler.is_full() {
+            break;
+        }
+        let found = if passes { tuple(connection, cache, page, &place) } else { Ok(None) };
+        filler.add(place, found.map_err(|error| error.context(&describe(&page.of))))?;
+    }
+    Ok(filler.finish(more))
+}
+
+/// Returns the places of the listing after the page's beginning, as the indexes have them, and false if the filter leaves a
+/// place out. The row of such a place is not verified.
+fn entries(connection: &Connection, page: &Page, filler: &Filler<'_>) -> Result<Vec<(Place, bool)>> {
+    let (sort_key, seq) = page.after.as_ref().map(|(sort_key, seq)| (&sort_key.0[..], seq)).unzip();
+    let most = i64::try_from(page.places()).unwrap_or(i64::MAX);
+    let (mut found, mut several) = (Vec::new(), false);
+    for source in sources(connection, page.contract, &page.of)? {
+        several |= !found.is_empty();
+        let places = format!(
+            "SELECT sort_key, seq FROM {} AND (?2 IS NULL OR (sort_key, seq) < (?2, ?5))
+             ORDER BY sort_key DESC, seq DESC LIMIT ?3",
+            source.from
+        );
+        let sql = match &page.filter {
+            Some(_) => format!(
+                "SELECT i.sort_key, i.seq, c.meta FROM ({places}) AS i LEFT JOIN checkpoint AS c ON c.seq = i.seq"
+            ),
+            None => places,
+        };
+        each(connection, &sql, params![source.one, sort_key, most, source.group, seq], |row| {
+            // A row that is missing is reported when it is read.
+            let meta = if page.filter.is_some() { row.get_ref(2)?.as_bytes_or_null()? } else { None };
+            found.push(((SortKey(row.get(0)?), row.get(1)?), meta.is_none_or(|meta| filler.wants(meta))));
+            Ok(())
+        })?;
+    }
+    if several {
+        found.sort_unstable_by(|(a, _), (b, _)| b.cmp(a));
+        found.truncate(page.places());
+    }
+    if found.is_sorted_by(|(a, _), (b, _)| a > b) { Ok(found) } else { Err(index_damaged(&describe(&page.of))) }
+}
+
+/// Returns the checkpoint at a place. Returns `None` if it belongs to another contract.
+fn tuple(connection: &Connection, cache: &PayloadCache, page: &Page, (sort_key, seq): &Place) -> Result<Option<Tuple>> {
+    let Page { contract, of, .. } = page;
+    let row = row::read(connection, *seq)?.filter(|row| row.header.sort_key == *sort_key);
+    let row = row.ok_or_else(|| index_damaged(&describe(of)))?;
+    if row.header.contract != *contract && matches!(of, Of::Contract) {
+        return Ok(None);
+    }
+    if !fits(*contract, of, &row.header) {
+        return Err(index_damaged(&describe(of)));
+    }
+    let checkpoint = payloads::checkpoint(connection, cache, row)?;
+    let writes = writes::of(connection, *contract, &checkpoint.header.id)?;
+    Ok(Some(Tuple { checkpoint, writes }))
+}

@@ -1,0 +1,61 @@
+//! A page of a listing, with all that a reader of a checkpoint needs.
+
+use memchr::memmem::Finder;
+
+use super::of::Of;
+use crate::record::{ContractId, Place};
+
+/// Lists checkpoints with their payloads and their pending writes. The newest checkpoint comes first. All come from one
+/// snapshot.
+///
+/// A checkpoint that cannot be read ends the page before it. If it is the first one of the page, the query fails.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Page {
+    pub contract: ContractId,
+    pub of: Of,
+    /// The page begins after this place. `None` begins with the newest checkpoint.
+    pub after: Option<Place>,
+    /// If given, only checkpoints that pass are listed.
+    pub filter: Option<MetaFilter>,
+    /// The maximum number of checkpoints in the page.
+    pub limit: usize,
+    /// The page ends with the checkpoint whose payload fills this number of bytes.
+    pub bytes: usize,
+    /// The maximum number of checkpoints that the filter looks at. So a filter that nothing passes keeps no other query
+    /// waiting.
+    pub looks: usize,
+}
+
+impl Page {
+    /// Returns the number of places to read from an index.
+    pub(crate) fn places(&self) -> usize {
+        if self.filter.is_some() { self.looks } else { self.limit }
+    }
+}
+
+/// Says which checkpoints may have certain metadata. Only the contract can read the meta, so it checks again what passes.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct MetaFilter {
+    /// A meta passes if it contains all of these texts.
+    pub all: Vec<Vec<u8>>,
+    /// A meta that contains this text passes too, because it may have the other texts in another form.
+    pub or: Vec<u8>,
+}
+
+impl MetaFilter {
+    pub(crate) fn searcher(&self) -> Searcher<'_> {
+        Searcher { all: self.all.iter().map(|text| Finder::new(text)).collect(), or: Finder::new(&self.or) }
+    }
+}
+
+/// A filter that is ready to look at many checkpoints.
+pub(crate) struct Searcher<'a> {
+    all: Vec<Finder<'a>>,
+    or: Finder<'a>,
+}
+
+impl Searcher<'_> {
+    pub(crate) fn passes(&self, meta: &[u8]) -> bool {
+        self.all.iter().all(|text| text.find(meta).is_some()) || self.or.find(meta).is_some()
+    }
+}

@@ -1,0 +1,179 @@
+/** Lists checkpoints page by page, and headers of checkpoints. */
+
+import { isDeepStrictEqual } from "node:util";
+import type {
+  CheckpointListOptions,
+  CheckpointTuple,
+  Config,
+  Metadata,
+  SerializerProtocol,
+} from "@langchain/langgraph-checkpoint";
+import { quote, readingArgument, show, typeError } from "../../bridge/errors.js";
+import { nameInConfig, idInConfig } from "./config.js";
+import { readAhead } from "./read-ahead.js";
+import { isJsonPlus, load } from "./serde.js";
+import { type SaverContext, tupleOf } from "./tuples.js";
+import { type Found, type FoundPage, type Header, each, langgraph, openHeader, openPage } from "./wire.js";
+
+interface Wanted {
+  threadId: string | undefined;
+  namespace: string | undefined;
+  id: string | undefined;
+  before: string | undefined;
+  limit: number;
+  filter: Array<[string, unknown]>;
+}
+
+function readListing(config: Config, options: CheckpointListOptions | undefined): Wanted {
+  const { limit, before, filter } = readingArgument("options", () => ({ ...options }) as CheckpointListOptions);
+  if (limit !== undefined && limit !== null && typeof limit !== "number") {
+    throw typeError(`options.limit must be a number, and is ${show(limit)}`);
+  }
+  if (filter !== undefined && filter !== null && typeof filter !== "object") {
+    throw typeError(`options.filter must be an object, and is ${show(filter)}`);
+  }
+  return {
+    threadId: nameInConfig(config, "thread_id"),
+    namespace: nameInConfig(config, "checkpoint_ns"),
+    id: idInConfig(config),
+    before: idInConfig(before),
+    limit: limit ?? Number.POSITIVE_INFINITY,
+    filter: filterOf(filter),
+  };
+}
+
+export function filterOf(filter: Record<string, unknown> | null | undefined): Array<[string, unknown]> {
+  return readingArgument("filter", () => Object.entries(filter ?? {})).filter(([, value]) => value !== undefined);
+}
+
+/** Runs an operation of the store. `close` waits until it ends. */
+type Operation = <T>(work: (context: SaverContext) => Promise<T>) => Promise<T>;
+
+/**
+ * Yields the matching checkpoints, newest id first. Each page and each tuple is read in an operation of its own, so `close`
+ * does not wait until the reader's loop ends.
+ */
+export async function* list(
+  run: Operation,
+  config: Config,
+  options: CheckpointListOptions | undefined,
+): AsyncGenerator<CheckpointTuple> {
+  const wanted = readListing(config, options);
+  const { namespace, id, filter } = wanted;
+  // A string with half of a surrogate pair is never an id, so nothing can match.
+  if ([wanted.threadId, namespace, id, wanted.before].some((name) => name?.isWellFormed() === false)) return;
+  let left = wanted.limit;
+  if (left <= 0) return;
+  for await (const page of readAhead(pages(run, wanted), sizeOf)) {
+    for (const found of page) {
+      const { header } = found;
+      // The ids below a wanted id follow it.
+      if (id !== undefined && header.id !== id) return;
+      if (namespace !== undefined && header.namespace !== namespace) continue;
+      const tuple = await run(async (context) => {
+        if (filter.length > 0 && !matches(await metadataOf(context.serde, header), filter)) return undefined;
+        return tupleOf(context, found);
+      });
+      if (tuple === undefined) continue;
+      yield tuple;
+      left -= 1;
+      if (left <= 0) return;
+    }
+  }
+}
+
+function sizeOf(page: Found[]): number {
+  const sizes = page.flatMap(({ parts }) => parts.map(({ bytes }) => bytes.byteLength));
+  return sizes.reduce((sum, each) => sum + each, 0);
+}
+
+/** The number of checkpoints of a page: of the first one without a limit, and of the following ones at most. */
+const [FIRST_PAGE, MOST_PAGE] = [10, 200];
+/** How many checkpoints a filter looks at for the first page, and for the following ones at most. */
+const [FIRST_LOOKS, MOST_LOOKS] = [2_000, 20_000];
+
+/** Returns a function that reads the next page. It resolves to undefined after the last page. */
+function pages(run: Operation, { threadId, namespace, id, before, limit, filter }: Wanted) {
+  let [size, looks] = [limit <= MOST_PAGE ? Math.ceil(limit) : FIRST_PAGE, FIRST_LOOKS];
+  // The wanted id is less than itself with a NUL behind it, and no other id is between them.
+  let after: FoundPage["next"] | undefined = undefined;
+  let beforeId = id === undefined || (before !== undefined && before <= id) ? before : `${id}\0`;
+  const next = async (): Promise<Found[] | undefined> => {
+    if (after === null) return undefined;
+    const page = await run(({ native, serde }) => {
+      const texts = textsOf(filter, serde);
+      const place = { beforeId, beforeSeq: after?.seq };
+      return langgraph.find(native, "page", { threadId, namespace, ...place, texts, limit: size, looks }, openPage);
+    });
+    after = page.next;
+    beforeId = after?.id;
+    [size, looks] = [Math.min(MOST_PAGE, size * 4), Math.min(MOST_LOOKS, looks * 4)];
+    return page.found;
+  };
+  // A page begins where the page before it ends.
+  let last: Promise<unknown> = Promise.resolve();
+  return () => {
+    const page = last.then(next);
+    last = page;
+    return page;
+  };
+}
+
+/**
+ * Returns texts that the JSON of matching metadata contains. The engine leaves out most of the other checkpoints with them.
+ * Returns undefined if there is no such text.
+ */
+function textsOf(filter: Array<[string, unknown]>, serde: SerializerProtocol): string[] | undefined {
+  if (filter.length === 0 || !isJsonPlus(serde)) return undefined;
+  const plain = filter.filter(([, value]) => value === null || ["string", "number", "boolean"].includes(typeof value));
+  const texts = plain.flat().map((value) => JSON.stringify(value));
+  // The engine looks at metadata with an escape anyway, but a text with an escape may be written in several ways.
+  return texts.filter((text) => !text.includes("\\"));
+}
+
+/** The number of headers in a page. */
+const PAGE = 100;
+
+/** Yields headers, newest id first. Reads them page by page. */
+export async function* headers(
+  { native }: Pick<SaverContext, "native">,
+  threadId: string | undefined,
+  limit = Number.POSITIVE_INFINITY,
+): AsyncGenerator<Header> {
+  let before: string | undefined;
+  let left = limit;
+  let size = Math.min(PAGE, limit + 1);
+  while (left > 0) {
+    const call = { threadId, namespace: undefined, before, limit: size };
+    const found: Header[] = await langgraph.find(native, "list", call, each(openHeader));
+    const full = found.length === size;
+    // Copies of a thread have the same ids. A full page may end between headers with the same id, so drop the headers
+    // with the page's last id and read that id again with the next page.
+    const last = full ? found.at(-1)!.id : undefined;
+    const whole = full ? found.filter(({ id }) => id !== last) : found;
+    if (full && whole.length === 0) {
+      size *= 2;
+      // All headers of the page have the same id. The page is enough for a caller with a small limit. For any other
+      // caller, a larger page is read.
+      if (left > found.length) continue;
+    }
+    for (const header of whole.length > 0 ? whole : found) {
+      yield header;
+      left -= 1;
+      if (left <= 0) return;
+    }
+    if (!full) return;
+    before = whole.at(-1)?.id ?? last;
+  }
+}
+
+/** Reads the metadata of a checkpoint. Returns the value that was put, which may be null. */
+export async function metadataOf(serde: SerializerProtocol, { id, metadata }: Header): Promise<Metadata | null> {
+  return (await load(serde, metadata, `the metadata of checkpoint ${quote(id)}`)) as Metadata | null;
+}
+
+/** Compares the metadata's literal top-level keys for equality. */
+export function matches(metadata: Metadata | null | undefined, filter: Array<[string, unknown]>): boolean {
+  if (metadata === null || metadata === undefined) return filter.length === 0;
+  return filter.every(([key, value]) => Object.hasOwn(metadata, key) && isDeepStrictEqual(metadata[key], value));
+}
