@@ -23,9 +23,6 @@ use forkpoint_engine::contract::response::Response;
 use forkpoint_engine::error::{Error, Result};
 use forkpoint_engine::store::Store;
 
-/// The maximum number of outcomes that JavaScript settles in one turn of its event loop.
-const TURN: usize = 1024;
-
 /// The maximum number of different failures that are written to the standard error.
 const MOST_TOLD: usize = 10;
 
@@ -192,20 +189,22 @@ impl Completions {
         self.queue.chunks.drop(number);
     }
 
-    /// Takes up to [`TURN`] outcomes. Returns null if the queue is empty. After null, the next outcome wakes
+    /// Takes up to `most` outcomes. Returns null if the queue is empty. After null, the next outcome wakes
     /// JavaScript.
     #[napi]
-    pub fn take(&self) -> Option<Batch> {
+    pub fn take(&self, most: u32) -> Option<Batch> {
+        let most = most as usize;
         let mut waiting = self.queue.waiting();
         if waiting.done.is_empty() && waiting.others.is_empty() {
             waiting.watched = false;
             return None;
         }
-        let done = front(&mut waiting.done, TURN);
-        let others = front(&mut waiting.others, TURN - done.len());
+        let done = front(&mut waiting.done, most);
+        let others = front(&mut waiting.others, most - done.len());
         // If there is only one outcome, the caller probably awaits each call before it makes the next call. JavaScript
         // would find nothing if it looked again so soon.
-        waiting.watched = done.len() + others.len() > 1;
+        let is_left = !waiting.done.is_empty() || !waiting.others.is_empty();
+        waiting.watched = is_left || done.len() + others.len() > 1;
         Some(Batch(done, others, waiting.watched))
     }
 

@@ -80,7 +80,7 @@ interface Completions {
   keepChunk(bytes: Uint8Array): number;
   dropChunk(number: number): void;
   shape(contract: string, call: string, names: string[]): number;
-  take(): [done: number[], others: Settled[], again: boolean] | null;
+  take(most: number): [done: number[], others: Settled[], again: boolean] | null;
   drain(): void;
 }
 
@@ -151,14 +151,32 @@ const completions = new binding.Completions(look);
 // The addon's own exit hook does not run on process.exit() or after an uncaught throw.
 process.on("exit", () => completions.drain());
 
+/** How long the calls that are settled in one turn of the event loop should keep it busy, in ms. */
+const TURN_MS = 5;
+/** The most calls that are settled in one turn. */
+const MOST_SETTLED = 1_024;
+
+/** How many calls are settled in a turn. What callers do then is not known before, so the number follows the time it takes. */
+let settled = 64;
+/** When the last turn began that settled as many calls as it could, in ms. Undefined if the last turn did not. */
+let turnBegan: number | undefined;
+
 /**
  * Settles the calls that have completed. A long queue is processed in several turns of the event loop, so that timers
  * and I/O run between them.
  */
 function look(): void {
-  const batch = completions.take();
+  const now = performance.now();
+  if (turnBegan !== undefined) {
+    const took = now - turnBegan;
+    if (took > TURN_MS) settled = Math.max(1, Math.floor(settled / 2));
+    else if (took < TURN_MS / 2) settled = Math.min(MOST_SETTLED, settled * 2);
+  }
+  turnBegan = undefined;
+  const batch = completions.take(settled);
   if (batch === null) return;
   const [done, others, again] = batch;
+  if (again && done.length + others.length === settled) turnBegan = now;
   for (const callId of done) settle(callId, null, null);
   for (const [callId, response, error] of others) settle(callId, response, error);
   if (pending.size === 0) hold.unref();

@@ -5,6 +5,7 @@ mod conditions;
 mod export;
 mod forks;
 mod logs;
+mod pages;
 mod rows;
 
 use crate::common::{
@@ -28,6 +29,10 @@ use self::conditions::*;
 use self::export::*;
 use self::forks::*;
 use self::logs::*;
+use self::pages::{
+    a_filter_leaves_out_what_has_other_metadata, a_page_ends_with_the_payload_that_fills_it,
+    a_page_goes_on_where_the_one_before_ended,
+};
 use self::rows::{
     a_feed_tells_what_is_saved, a_fork_names_its_origin, checkpoints_are_listed_with_their_places,
     sizes_are_those_of_the_statistics,
@@ -96,6 +101,9 @@ macro_rules! suite {
                 pages_by_activity_stay_apart_while_lineages_are_active,
                 one_lineage_with_most_of_the_checkpoints_hides_no_other,
                 checkpoints_are_listed_with_their_places,
+                a_page_goes_on_where_the_one_before_ended,
+                a_page_ends_with_the_payload_that_fills_it,
+                a_filter_leaves_out_what_has_other_metadata,
                 sizes_are_those_of_the_statistics,
                 a_fork_names_its_origin,
                 a_feed_tells_what_is_saved,

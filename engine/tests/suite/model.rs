@@ -19,12 +19,13 @@ use forkpoint_engine::codec::frame;
 use forkpoint_engine::error::{Code, Error};
 use forkpoint_engine::op::{Appended, Applied, Expect, Fork, LogEnd, Must, Op, Unit};
 use forkpoint_engine::query::{
-    ActivityOrder, Ancestors, Answer, LogRange, LogSide, Of, Pick, Query, Recent, RowOrder, Rows, RowsFrom,
+    ActivityOrder, Ancestors, Answer, LogRange, LogSide, MetaFilter, Of, Page, Pick, Query, Recent, RowOrder, Rows,
+    RowsFrom,
 };
 use forkpoint_engine::record::{
     Active, Checkpoint, ContractId, Draft, FirstCheckpoint, Header, Lineage, LineageStats, Listed, LogMark, LogPage,
-    LogPin, LogRun, Logged, Origin, Part, Payload, Record, RowPage, Saved, SortKey, Start, Stats, Tuple, Write,
-    Written,
+    LogPin, LogRun, Logged, Origin, Part, Payload, Record, RowPage, Saved, SortKey, Start, Stats, Tuple, TuplePage,
+    Write, Written,
 };
 use forkpoint_engine::retention::{Cursor, Prune, Rule};
 use proptest::prelude::*;
@@ -564,6 +565,20 @@ impl Model {
                 let found = found.into_iter().map(|row| row.header.clone());
                 Answer::Headers(found.take(limit.unwrap_or(usize::MAX)).collect())
             }
+            Query::Page(Page { contract, of, after, filter, limit, bytes, looks }) => {
+                assert_eq!((after, *bytes), (&None, usize::MAX), "the model has no save numbers and no frames");
+                let mut found = self.newest_first(*contract, |header| is_of(header, of));
+                if let Some(MetaFilter { all, or }) = filter {
+                    let has = |meta: &[u8], text: &[u8]| meta.windows(text.len()).any(|at| at == text);
+                    found.truncate(*looks);
+                    found.retain(|row| {
+                        let meta = &row.header.meta;
+                        has(meta, or) || all.iter().all(|text| has(meta, text))
+                    });
+                }
+                let tuples = found.into_iter().take(*limit).map(|row| self.tuple(row)).collect();
+                Answer::Page(TuplePage { tuples, next: None })
+            }
             Query::Count { contract, lineage } => {
                 Answer::Count(self.newest_first(*contract, |header| header.lineage == *lineage).len() as u64)
             }
@@ -972,6 +987,13 @@ fn one_query() -> impl Strategy<Value = Query> {
                 limit,
             }
         )),
+        (contract(), of.clone(), 0..4_usize, prop::option::of((any::<u8>(), 1..6_usize))).prop_map(
+            |(contract, of, limit, filter)| {
+                let looks = filter.map_or(usize::MAX, |(_, looks)| looks);
+                let filter = filter.map(|(byte, _)| MetaFilter { all: vec![vec![byte]], or: b"ab".to_vec() });
+                Query::Page(Page { contract, of, after: None, filter, limit, bytes: usize::MAX, looks })
+            }
+        ),
         (contract(), of, prop::option::of(sort_key()), limit()).prop_map(|(contract, of, before, limit)| Query::List {
             contract,
             of,
@@ -1086,6 +1108,7 @@ fn comparable(answer: Answer) -> Answer {
             let row = |row: Listed| Listed { seq: 0, logical_bytes: 0, stored_bytes: 0, chain: 0, ..row };
             Answer::Rows(RowPage { rows: page.rows.into_iter().map(row).collect(), ..page })
         }
+        Answer::Page(page) => Answer::Page(TuplePage { next: None, ..page }),
         Answer::Saves(found) => {
             Answer::Saves(found.into_iter().map(|saved| Saved { seq: 0, lineage: 0, ..saved }).collect())
         }

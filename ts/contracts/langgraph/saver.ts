@@ -120,8 +120,8 @@ export function saverOf(peer: Peer): typeof ForkpointSaver {
       });
     }
 
-    list(config: Config, options?: CheckpointListOptions): AsyncGenerator<CheckpointTuple> {
-      return list((work) => this.#read(work), config, options);
+    async *list(config: Config, options?: CheckpointListOptions): AsyncGenerator<CheckpointTuple> {
+      yield* list((work) => this.#read(work), config, options);
     }
 
     put(config: Config, checkpoint: Checkpoint, metadata: Metadata, newVersions: ChannelVersions): Promise<Config> {

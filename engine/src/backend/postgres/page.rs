@@ -13,6 +13,7 @@ use super::row::{self, HeaderRow, columns_with_sum};
 use super::transaction::Transaction;
 use super::value::{Value, values};
 use super::writes::{self, columns as write_columns};
+use crate::backend::number::unsigned;
 use crate::backend::page::Filler;
 use crate::cache::PayloadCache;
 use crate::error::{Error, Result};
@@ -36,8 +37,8 @@ macro_rules! looked {
 macro_rules! found {
     ($from:expr) => {
         concat!(
-            "SELECT m.seq, m.id FROM (
-               SELECT m.seq, m.id, sum(p.size) OVER (ORDER BY m.place) - p.size AS before FROM (
+            "SELECT m.seq, m.id, m.size FROM (
+               SELECT m.seq, m.id, p.size, sum(p.size) OVER (ORDER BY m.place) - p.size AS before FROM (
                  SELECT l.seq, l.id, row_number() OVER () AS place FROM (",
             looked!("c.seq, c.id, c.meta", $from, "LIMIT $4"),
             ") AS l WHERE $5::bytea[] IS NULL OR position($6 IN l.meta) > 0
@@ -57,7 +58,7 @@ macro_rules! statements {
             concat!(
                 "SELECT ",
                 columns_with_sum!(),
-                " FROM (",
+                ", found.size FROM (",
                 found!($from),
                 ") AS found JOIN @checkpoint AS c ON c.seq = found.seq
                  LEFT JOIN @lineage AS l ON l.lin = c.lin
@@ -116,6 +117,9 @@ pub(super) fn page(open: &Transaction<'_>, cache: &PayloadCache, page: &Page) ->
         open.later("SELECT", Vec::new());
     }
     let [rows, payloads, written, last] = open.last()?;
+    // The server has ended the page if the payloads fill it.
+    let size = |row: &Row| row.get::<_, Option<i64>>(17).map_or(0, unsigned);
+    let is_filled = rows.iter().map(size).fold(0, u64::saturating_add) >= page.bytes as u64;
     let rows: Vec<Result<HeaderRow>> = rows.iter().map(HeaderRow::read_with_sum).collect();
     let wanted: Vec<&HeaderRow> = rows.iter().filter_map(|row| row.as_ref().ok()).collect();
     let mut payloads = payloads::rebuild_all(held, cache, &wanted, &payloads)?.into_iter();
@@ -138,8 +142,12 @@ pub(super) fn page(open: &Transaction<'_>, cache: &PayloadCache, page: &Page) ->
             return Ok(filler.finish(true));
         }
     }
+    if is_filled {
+        return Ok(filler.finish(true));
+    }
     // The filter has looked at all rows up to the last one, and they are left out.
-    Ok(TuplePage { next: last.first().map(|row| (SortKey(row.get(0)), row.get(1))), ..filler.finish(false) })
+    let last = last.first().filter(|_| page.filter.is_some());
+    Ok(TuplePage { next: last.map(|row| (SortKey(row.get(0)), row.get(1))), ..filler.finish(false) })
 }
 
 fn parameters(page: &Page, held: &Held) -> Vec<Value> {

@@ -16,7 +16,7 @@ use forkpoint_engine::backend::{Backend, Durability};
 use forkpoint_engine::check::{CheckCursor, Counted, Finding, Severity};
 use forkpoint_engine::error::{Code, Error, Result};
 use forkpoint_engine::op::Op;
-use forkpoint_engine::query::{ActivityOrder, Ancestors, Answer, LogRange, LogSide, Of, Pick, Query, Recent};
+use forkpoint_engine::query::{ActivityOrder, Ancestors, Answer, LogRange, LogSide, Of, Page, Pick, Query, Recent};
 use forkpoint_engine::record::{
     Active, Checkpoint, ContractId, Header, Lineage, LogPage, Record, SortKey, Stats, Tuple, Write,
 };
@@ -218,6 +218,12 @@ pub(crate) fn questions(ids: &[(ContractId, String)]) -> Vec<Question> {
             all.push(Question { query: Query::List { contract, of: of.clone(), before: None, limit: Some(3) }, whole });
             let before = Some(SortKey::from_f64(2.0));
             all.push(Question { query: Query::List { contract, of: of.clone(), before, limit: Some(2) }, whole });
+            let whole = Some(all.len());
+            for (after, limit) in [(None, 100), (None, 1), (Some((SortKey::from_f64(2.0), i64::MAX)), 1)] {
+                let (of, bytes, looks) = (of.clone(), usize::MAX, usize::MAX);
+                let page = Page { contract, of, after, filter: None, limit, bytes, looks };
+                all.push(Question { query: Query::Page(page), whole });
+            }
             all.push(one(Query::Whole { contract, of, prefix: SortKey::from_f64(2.0).0[..2].to_vec() }));
         }
         for order in [ActivityOrder::LatestFirst, ActivityOrder::EarliestFirst] {
@@ -387,6 +393,14 @@ pub(crate) fn judge(known: &Known, at: usize, found: Result<Answer>) -> Verdict 
             absent_if(right, &found)
         }
         (Answer::Headers(found), _, Answer::Headers(whole)) => absent_if(within(&found, whole, PartialEq::eq), &found),
+        // A page ends before a checkpoint that cannot be read.
+        (Answer::Page(found), _, Answer::Page(whole)) => {
+            let same = |found: &Tuple, before: &Tuple| {
+                found.checkpoint == before.checkpoint && within(&found.writes, &before.writes, PartialEq::eq)
+            };
+            let ids: Vec<_> = found.tuples.iter().map(|one| &one.checkpoint.header.id).collect();
+            absent_if(within(&found.tuples, &whole.tuples, same), &ids)
+        }
         (Answer::Checkpoints(found), _, Answer::Checkpoints(whole)) => {
             let ids: Vec<_> = found.iter().map(|found| &found.header.id).collect();
             absent_if(within(&found, whole, PartialEq::eq), &ids)

@@ -1,0 +1,111 @@
+//! Pages of listings, with payloads and writes.
+
+use forkpoint_engine::backend::Backend;
+use forkpoint_engine::query::{MetaFilter, Of, Page, Query};
+use forkpoint_engine::record::{ContractId, Place, TuplePage};
+
+use super::{tuple, write, written};
+use crate::common::{CONTRACT_ID, apply, both, draft, group, ids, lineage, part, save};
+
+fn page(of: &Of, after: Option<Place>, limit: usize) -> Page {
+    Page { contract: CONTRACT_ID, of: of.clone(), after, filter: None, limit, bytes: usize::MAX, looks: usize::MAX }
+}
+
+fn read(backend: &mut dyn Backend, page: Page) -> TuplePage {
+    backend.answer(&Query::Page(page)).unwrap().into_page().unwrap()
+}
+
+/// Reads all pages. Returns the ids of each page.
+fn walk(backend: &mut dyn Backend, first: &Page) -> Vec<Vec<String>> {
+    let (mut pages, mut after) = (Vec::new(), first.after.clone());
+    loop {
+        let found = read(backend, Page { after, ..first.clone() });
+        for one in &found.tuples {
+            let same = tuple(backend, &one.checkpoint.header.id).unwrap();
+            assert_eq!(*one, *same, "a page has what a read of the checkpoint has");
+        }
+        pages.push(found.tuples.into_iter().map(|one| one.checkpoint.header.id).collect());
+        assert!(pages.len() < 100, "{pages:?}");
+        after = found.next;
+        if after.is_none() {
+            return pages;
+        }
+    }
+}
+
+/// Saves checkpoints of two lineages. Some of them have the same sort key.
+fn fill(backend: &mut dyn Backend) {
+    for (at, sort_key) in [1.0, 3.0, 3.0, 2.0, 3.0, 5.0, 4.0].into_iter().enumerate() {
+        let run = if at % 2 == 0 { "run" } else { "run 2" };
+        let text = format!("{at} ").repeat(300);
+        let meta = format!("{{\"user\":\"u{}\",\"step\":{at}}}", at % 3);
+        let one = draft(run, &format!("c{at}")).group("g").sort_key(sort_key).meta(meta.as_bytes());
+        save(backend, [one.parts(vec![part("state", "t", text)])]);
+    }
+    apply(backend, vec![write("c5", false, &[written("t1", 0, None, "x"), written("t2", 0, None, "y")])]).unwrap();
+    apply(backend, vec![write("c0", false, &[written("t1", 0, None, "z")])]).unwrap();
+}
+
+fn listings() -> [Of; 5] {
+    [Of::Contract, lineage("run"), Of::Lineages("run".to_owned()), group("g"), both("run 2", "g")]
+}
+
+pub(super) fn a_page_goes_on_where_the_one_before_ended(backend: &mut dyn Backend) {
+    fill(backend);
+    for others in [false, true] {
+        if others {
+            save(backend, [draft("run", "another").contract(ContractId(4)).group("g").sort_key(3.0)]);
+        }
+        for of in listings() {
+            let all = ids(backend, of.clone());
+            assert!(all.len() >= 3, "{all:?}");
+            for limit in 1..=all.len() + 1 {
+                let pages = walk(backend, &page(&of, None, limit));
+                assert_eq!(pages.concat(), all, "{of:?}, {limit}");
+                assert!(pages.iter().all(|page| page.len() <= limit), "{pages:?}");
+            }
+        }
+    }
+    assert_eq!(walk(backend, &page(&lineage("none"), None, 2)), [[""; 0]]);
+    assert_eq!(walk(backend, &page(&group(""), None, 2)), [[""; 0]]);
+}
+
+pub(super) fn a_page_ends_with_the_payload_that_fills_it(backend: &mut dyn Backend) {
+    fill(backend);
+    for of in listings() {
+        let all = ids(backend, of.clone());
+        let pages = walk(backend, &Page { bytes: 1, ..page(&of, None, 5) });
+        assert_eq!(pages.concat(), all);
+        assert!(pages.iter().all(|page| page.len() <= 1), "{pages:?}");
+        // A payload has a little more than 600 bytes, so the second one fills the page.
+        let pages = walk(backend, &Page { bytes: 700, ..page(&of, None, 5) });
+        assert_eq!(pages.concat(), all);
+        assert!(pages.iter().all(|page| page.len() <= 2), "{pages:?}");
+        assert_eq!(pages[0].len(), 2);
+    }
+}
+
+pub(super) fn a_filter_leaves_out_what_has_other_metadata(backend: &mut dyn Backend) {
+    fill(backend);
+    save(backend, [draft("run", "escaped").group("g").sort_key(9.0).meta(b"{\"\\u0075ser\":\"x\"}")]);
+    let filter = |all: &[&str]| {
+        let all = all.iter().map(|text| text.as_bytes().to_vec()).collect();
+        Some(MetaFilter { all, or: b"\\".to_vec() })
+    };
+    let with = |filter| Page { filter, ..page(&Of::Contract, None, 2) };
+    for looks in [1, 3, 100] {
+        let found = |backend: &mut dyn Backend, texts: &[&str]| {
+            let pages = walk(backend, &Page { looks, ..with(filter(texts)) });
+            assert!(pages.iter().all(|page| page.len() <= 2), "{pages:?}");
+            pages.concat()
+        };
+        assert_eq!(found(backend, &["\"u1\""]), ["escaped", "c4", "c1"]);
+        assert_eq!(found(backend, &["\"user\"", "\"u0\"", "\"step\":6"]), ["escaped", "c6"]);
+        assert_eq!(found(backend, &["nothing"]), ["escaped"]);
+        assert_eq!(found(backend, &[]).len(), 8, "a filter without texts leaves nothing out");
+    }
+    let of = lineage("run 2");
+    let pages = walk(backend, &Page { filter: filter(&["\"u2\""]), looks: 2, ..page(&of, None, 9) });
+    assert_eq!(pages.concat(), ["c5"]);
+    assert!(read(backend, Page { filter: filter(&["nothing"]), looks: 1, ..page(&of, None, 9) }).next.is_some());
+}
