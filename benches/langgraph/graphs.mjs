@@ -2,6 +2,7 @@
 import { prose } from "../lib/states.mjs";
 import { Annotation, DeltaChannel, END, START, StateGraph } from "./packages.mjs";
 
+/** The bytes of a message. */
 const MESSAGE = 2_000;
 
 const appended = () => Annotation({ reducer: (before, more) => [...before, ...more], default: () => [] });
@@ -16,12 +17,12 @@ function at(step, tokens) {
 }
 
 /**
- * An agent that runs one node `steps` times. Every step appends a message of 2 KB and changes counters and names.
+ * An agent that runs one node `steps` times. Every step appends a message of `size` bytes and changes counters and names.
  * `input` starts the graph. `final` is the state that it must end with.
  */
-export function agent(steps, { asDelta = false } = {}) {
+export function agent(steps, { asDelta = false, size = MESSAGE } = {}) {
   const messages = Array.from({ length: steps + 1 }, (_, index) => {
-    return { role: index % 2 === 0 ? "user" : "assistant", content: prose(MESSAGE - 40, index + 1) };
+    return { role: index % 2 === 0 ? "user" : "assistant", content: prose(size - 40, index + 1) };
   });
   const small = { step: Annotation(), phase: Annotation(), lastTool: Annotation(), usage: Annotation() };
   const State = Annotation.Root({ messages: asDelta ? delta() : appended(), ...small });

@@ -9,7 +9,7 @@ const homes = {
 };
 register(new URL("../lib/resolve.mjs", import.meta.url), { data: homes });
 
-export const { Annotation, DeltaChannel, END, START, StateGraph } = await import("@langchain/langgraph");
+export const { Annotation, DeltaChannel, END, Send, START, StateGraph } = await import("@langchain/langgraph");
 export const { MemorySaver, uuid6 } = await import("@langchain/langgraph-checkpoint");
 export const { SqliteSaver } = await import("@langchain/langgraph-checkpoint-sqlite");
 export const { ForkpointSaver } = await import("../../dist/contracts/langgraph/index.mjs");

@@ -5,16 +5,27 @@ import { inFolder, onDisk, settle } from "../lib/peers.mjs";
 import { thread } from "./graphs.mjs";
 import { sides } from "./sides.mjs";
 
+/** Calls `work` with a new file of a side: `open()` opens the side, and `bytes()` counts the file of a closed side. */
+export function inFile(name, work) {
+  return inFolder((path) => {
+    const file = path(`${name}.db`);
+    const bytes = () => {
+      settle(file);
+      return onDisk(file);
+    };
+    return work({ open: () => sides[name](file), bytes });
+  });
+}
+
 /**
  * `run(graph)` does `count` operations and resolves to the `result` for `check(graph, saver, result)`. Resolves to
- * `{ figures, modes }`: the figures per operation and the database mode, by side.
+ * `{ figures, modes }`: the figures per operation and the database mode, by side. `inPlace` is like `inFile`.
  */
-export async function inRuns(names, { compile, count, run, check }, options) {
+export async function inRuns(names, { compile, count, run, check }, { inPlace = inFile, ...options }) {
   const modes = {};
   const turn = (name) => {
-    return inFolder(async (path) => {
-      const file = path(`${name}.db`);
-      const side = sides[name](file);
+    return inPlace(name, async ({ open, bytes }) => {
+      const side = await open();
       const graph = compile(side.saver);
       // The first call opens the file, so this call is made before the clock starts.
       await side.saver?.getTuple(thread("nobody"));
@@ -25,8 +36,7 @@ export async function inRuns(names, { compile, count, run, check }, options) {
       await check(graph, side.saver, result);
       modes[name] = side.mode();
       await side.close();
-      settle(file);
-      return { ...figures, size: onDisk(file) };
+      return { ...figures, size: await bytes() };
     });
   };
   return { figures: await inTurns(names, turn, options), modes };

@@ -1,10 +1,9 @@
 // Runs a program on a disk whose syncs all take the same time: sync.c is compiled and loaded before the program.
-import { execFile, execFileSync } from "node:child_process";
+import { execFileSync } from "node:child_process";
 import { readFileSync, writeFileSync } from "node:fs";
-import { availableParallelism } from "node:os";
 import { fileURLToPath } from "node:url";
-import { promisify } from "node:util";
 import { inFolder } from "./peers.mjs";
+import { runProgram } from "./programs.mjs";
 import { leaveOut } from "./report.mjs";
 
 const source = fileURLToPath(new URL("sync.c", import.meta.url));
@@ -14,8 +13,8 @@ export const SYNCS = [67, 262];
 
 /**
  * Calls `work(run)` with a function that runs a program: `run(us, file, { args, cores })` resolves to what the program
- * has printed as JSON. With `cores`, it runs on that many cores, if the machine has more. Resolves to an empty list, and
- * says why, if this machine cannot replace syncs.
+ * has printed as JSON, with the options of `runProgram`. Resolves to an empty list, and says why, if this machine cannot
+ * replace syncs.
  */
 export async function onFixedDisk(work) {
   if (process.platform !== "linux") return leftOut(`syncs are replaced on Linux only, and this is ${process.platform}`);
@@ -29,20 +28,11 @@ export async function onFixedDisk(work) {
       if (error.code === "ENOENT") return leftOut("there is no C compiler (cc) on this machine");
       throw error;
     }
-    return work(async (us, file, { args = [], cores = availableParallelism() } = {}) => {
+    return work((us, file, options) => {
       const counter = path("counter");
       writeFileSync(counter, Buffer.alloc(16));
-      const env = {
-        ...process.env,
-        LD_PRELOAD: library,
-        FORKPOINT_SYNC_US: String(us),
-        FORKPOINT_SYNC_FILE: counter,
-      };
-      const command = [process.execPath, file, ...args];
-      if (cores < availableParallelism()) command.unshift("taskset", "--cpu-list", `0-${cores - 1}`);
-      const [program, ...rest] = command;
-      const { stdout } = await promisify(execFile)(program, rest, { env, maxBuffer: 2 ** 24 });
-      return JSON.parse(stdout);
+      const env = { LD_PRELOAD: library, FORKPOINT_SYNC_US: String(us), FORKPOINT_SYNC_FILE: counter };
+      return runProgram(file, { ...options, env });
     });
   });
 }

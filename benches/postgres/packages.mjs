@@ -2,8 +2,12 @@
 // packages.
 import { register } from "node:module";
 
-const names = ["@langchain/langgraph-checkpoint", "@langchain/langgraph-checkpoint-postgres", "pg"];
-const homes = Object.fromEntries(names.map((name) => [name, "postgres"]));
+// LangGraph's base class comes from the folder that ../langgraph/packages.mjs takes it from: a benchmark may load both.
+const homes = {
+  "@langchain/langgraph-checkpoint": "langgraph",
+  "@langchain/langgraph-checkpoint-postgres": "postgres",
+  pg: "postgres",
+};
 register(new URL("../lib/resolve.mjs", import.meta.url), { data: homes });
 
 export const { uuid6 } = await import("@langchain/langgraph-checkpoint");

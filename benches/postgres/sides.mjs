@@ -3,7 +3,7 @@ import { place, putsTo } from "../lib/puts.mjs";
 import { ForkpointSaver, Pool, PostgresSaver, uuid6 } from "./packages.mjs";
 
 /**
- * A side has these members. `open(thread)` returns a function that saves the next state of a thread: it gets the state,
+ * A side has these members. `saver` is LangGraph's, if the side is one of its savers. `open(thread)` returns a function that saves the next state of a thread: it gets the state,
  * and the names of the channels that have changed. `latest(thread)` and `list(thread, limit)` return states.
  */
 export const sides = {
@@ -57,6 +57,7 @@ async function newest(pool, thread, limit) {
 /** Saves through `put` as LangGraph does. */
 function savesTo(saver) {
   return {
+    saver,
     open: (thread) => putsTo(saver, uuid6, thread),
     latest: async (thread) => (await saver.getTuple(place(thread)))?.checkpoint.channel_values,
     async list(thread, limit) {

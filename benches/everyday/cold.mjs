@@ -1,0 +1,86 @@
+// Measures a cold start: a new process imports a saver, opens a database, saves, reads and closes.
+import { cpSync, mkdirSync, readdirSync, symlinkSync } from "node:fs";
+import { dirname, join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { inTurns, sized } from "../lib/measure.mjs";
+import { inFolder } from "../lib/peers.mjs";
+import { progress, time } from "../lib/report.mjs";
+import { coreCounts, onCores, places } from "./subject.mjs";
+
+const root = fileURLToPath(new URL("../..", import.meta.url));
+
+/** The most that our side may take, in microseconds. */
+const MOST = { imported: 10_000, whole: 25_000 };
+const WHAT = { imported: "import", whole: "import, open, 4 saves, 3 reads, close" };
+
+/** The packages of the project, by the folder in integration/ that has them. */
+const LINKED = {
+  "@langchain/langgraph-checkpoint": "peers",
+  "@langchain/langgraph-checkpoint-sqlite": "peers",
+  "@langchain/langgraph-checkpoint-postgres": "postgres",
+};
+
+export function cold() {
+  return inFolder(async (path) => {
+    const program = makeProject(path("project"));
+    const onFiles = await places.sqlite((run) => {
+      const peer = "SqliteSaver: WAL, NORMAL";
+      const targets = { ours: path("ours.db"), sqlite: path("theirs.db") };
+      return measure(run, program, targets, { label: "SQLite", mode: "WAL, FULL", peer });
+    });
+    const onServers = await places.postgres((run) => measureServer(run, program));
+    return [...onFiles, ...onServers];
+  });
+}
+
+/** Makes a user's project with the packages of all sides. Returns the path of its program. */
+function makeProject(project) {
+  const packages = join(project, "node_modules");
+  const addons = readdirSync(root).filter((file) => file.endsWith(".node"));
+  for (const file of ["package.json", "dist", ...addons]) {
+    cpSync(join(root, file), join(packages, "forkpoint", file), { recursive: true });
+  }
+  for (const [name, home] of Object.entries(LINKED)) {
+    mkdirSync(dirname(join(packages, name)), { recursive: true });
+    symlinkSync(join(root, "integration", home, "node_modules", name), join(packages, name), "junction");
+  }
+  for (const file of ["everyday/start.mjs", "lib/puts.mjs"]) cpSync(join(root, "benches", file), join(project, file));
+  return join(project, "everyday/start.mjs");
+}
+
+/** The peer's tables are there already, as ours are after the first round, which is not counted. */
+async function measureServer(run, program) {
+  const { names, onServer } = await import("../postgres/database.mjs");
+  return onServer((server) =>
+    server.with("ours", (_, ours) =>
+      server.with("theirs", async (_side, theirs) => {
+        const rows = [];
+        for (const delay of sized([0, 1], [0])) {
+          await server.wire.reset(delay);
+          const labels = { label: `Postgres, ${delay} ms`, mode: server.mode, peer: names.theirs };
+          // The delay changes no import.
+          const figures = delay === 0 ? ["imported", "whole"] : ["whole"];
+          rows.push(...(await measure(run, program, { ours: ours.url, postgres: theirs.url }, { ...labels, figures })));
+        }
+        return rows;
+      }),
+    ),
+  );
+}
+
+/** Measures the program on all cores and on one. `targets` maps a side to its file or URL: our side is the first one. */
+async function measure(run, program, targets, { label, mode, peer, figures = Object.keys(WHAT) }) {
+  const rows = [];
+  const [, other] = Object.keys(targets);
+  for (const cores of coreCounts()) {
+    progress(`a cold start on ${label}${onCores(cores)}`);
+    const turn = (side) => run(program, { args: [side, targets[side]], cores });
+    const measured = await inTurns(Object.keys(targets), turn, { rounds: sized(9, 1) });
+    for (const figure of figures) {
+      const [ours, theirs] = [measured.ours[figure], measured[other][figure]];
+      const work = `${label}: a cold start${onCores(cores)}`;
+      rows.push({ work, what: WHAT[figure], mode, peer, ours, theirs, unit: time, most: MOST[figure] });
+    }
+  }
+  return rows;
+}
