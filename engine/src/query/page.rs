@@ -40,11 +40,14 @@ pub struct MetaFilter {
     pub all: Vec<Vec<u8>>,
     /// A meta that contains this text passes too, because it may have the other texts in another form.
     pub or: Vec<u8>,
+    /// A meta that does not end with this text passes too, because it has another form.
+    pub end: Vec<u8>,
 }
 
 impl MetaFilter {
     pub(crate) fn searcher(&self) -> Searcher<'_> {
-        Searcher { all: self.all.iter().map(|text| Finder::new(text)).collect(), or: Finder::new(&self.or) }
+        let all = self.all.iter().map(|text| Finder::new(text)).collect();
+        Searcher { all, or: Finder::new(&self.or), end: &self.end }
     }
 }
 
@@ -52,10 +55,13 @@ impl MetaFilter {
 pub(crate) struct Searcher<'a> {
     all: Vec<Finder<'a>>,
     or: Finder<'a>,
+    end: &'a [u8],
 }
 
 impl Searcher<'_> {
     pub(crate) fn passes(&self, meta: &[u8]) -> bool {
-        self.all.iter().all(|text| text.find(meta).is_some()) || self.or.find(meta).is_some()
+        !meta.ends_with(self.end)
+            || self.all.iter().all(|text| text.find(meta).is_some())
+            || self.or.find(meta).is_some()
     }
 }

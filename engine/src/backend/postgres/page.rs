@@ -32,7 +32,7 @@ macro_rules! looked {
     };
 }
 
-/// Selects the rows of the page. Further parameters are: the texts of the filter (`$5`, `$6`), the maximum number of
+/// Selects the rows of the page. Further parameters are: the texts of the filter (`$5`, `$6`, `$10`), the maximum number of
 /// results, and the number of bytes. The page ends with the payload that fills it.
 macro_rules! found {
     ($from:expr) => {
@@ -42,6 +42,7 @@ macro_rules! found {
                  SELECT l.seq, l.id, row_number() OVER () AS place FROM (",
             looked!("c.seq, c.id, c.meta", $from, "LIMIT $4"),
             ") AS l WHERE $5::bytea[] IS NULL OR position($6 IN l.meta) > 0
+                 OR substr(l.meta, greatest(1, octet_length(l.meta) - octet_length($10) + 1)) <> $10
                  OR NOT EXISTS (SELECT FROM unnest($5) AS t(text) WHERE position(t.text IN l.meta) = 0)
                  LIMIT $7) AS m LEFT JOIN @payload AS p USING (seq)) AS m
              WHERE m.before IS NULL OR m.before < $8"
@@ -82,18 +83,18 @@ macro_rules! statements {
 fn statements(of: &Of) -> Statements {
     const CONTRACT: Statements = statements!("@checkpoint AS c WHERE c.contract = $1");
     const LINEAGE: Statements = statements!(
-        "@lineage AS l JOIN @checkpoint AS c USING (lin) WHERE l.contract = $1 AND sha256(l.name) = sha256($10) AND l.name = $10"
+        "@lineage AS l JOIN @checkpoint AS c USING (lin) WHERE l.contract = $1 AND sha256(l.name) = sha256($11) AND l.name = $11"
     );
     const LINEAGES: Statements = statements!(concat!(
         "@lineage AS l JOIN @checkpoint AS c USING (lin) WHERE l.contract = $1 AND ",
-        begins_with!("l.name", "$10")
+        begins_with!("l.name", "$11")
     ));
     const GROUP: Statements = statements!(
-        "@checkpoint AS c WHERE c.contract = $1 AND sha256(c.grp) = sha256($10) AND c.grp = $10 AND c.grp <> ''"
+        "@checkpoint AS c WHERE c.contract = $1 AND sha256(c.grp) = sha256($11) AND c.grp = $11 AND c.grp <> ''"
     );
     const BOTH: Statements = statements!(
-        "@lineage AS l JOIN @checkpoint AS c USING (lin) WHERE l.contract = $1 AND sha256(l.name) = sha256($10) AND l.name = $10
-         AND c.grp = $11 AND c.grp <> ''"
+        "@lineage AS l JOIN @checkpoint AS c USING (lin) WHERE l.contract = $1 AND sha256(l.name) = sha256($11) AND l.name = $11
+         AND c.grp = $12 AND c.grp <> ''"
     );
     match of {
         Of::Contract => CONTRACT,
@@ -152,11 +153,13 @@ pub(super) fn page(open: &Transaction<'_>, cache: &PayloadCache, page: &Page) ->
 
 fn parameters(page: &Page, held: &Held) -> Vec<Value> {
     let (sort_key, seq) = page.after.as_ref().map(|(sort_key, seq)| (&sort_key.0[..], *seq)).unzip();
-    let filter = page.filter.as_ref().map(|MetaFilter { all, or }| (all.clone(), &or[..]));
-    let (all, or) = filter.unzip();
+    let (all, or, end) = match &page.filter {
+        Some(MetaFilter { all, or, end }) => (Some(all.clone()), Some(&or[..]), Some(&end[..])),
+        None => (None, None, None),
+    };
     let bytes = i64::try_from(page.bytes).unwrap_or(i64::MAX);
     let (places, limit) = (row::limit(page.places()), row::limit(page.limit));
-    let mut given = values![number(page.contract), sort_key, seq, places, all, or, limit, bytes, held.seqs()];
+    let mut given = values![number(page.contract), sort_key, seq, places, all, or, limit, bytes, held.seqs(), end];
     match &page.of {
         Of::Contract => {}
         Of::Lineage(name) | Of::Lineages(name) | Of::Group(name) => given.push(name.into()),

@@ -90,7 +90,7 @@ pub(super) fn a_filter_leaves_out_what_has_other_metadata(backend: &mut dyn Back
     save(backend, [draft("run", "escaped").group("g").sort_key(9.0).meta(b"{\"\\u0075ser\":\"x\"}")]);
     let filter = |all: &[&str]| {
         let all = all.iter().map(|text| text.as_bytes().to_vec()).collect();
-        Some(MetaFilter { all, or: b"\\".to_vec() })
+        Some(MetaFilter { all, or: b"\\".to_vec(), end: b"}".to_vec() })
     };
     let with = |filter| Page { filter, ..page(&Of::Contract, None, 2) };
     for looks in [1, 3, 100] {
@@ -104,6 +104,11 @@ pub(super) fn a_filter_leaves_out_what_has_other_metadata(backend: &mut dyn Back
         assert_eq!(found(backend, &["nothing"]), ["escaped"]);
         assert_eq!(found(backend, &[]).len(), 8, "a filter without texts leaves nothing out");
     }
+    for (at, meta) in [&b"{"[..], b""].into_iter().enumerate() {
+        save(backend, [draft("run 3", &format!("broken {at}")).meta(meta)]);
+    }
+    let broken = Page { filter: filter(&["nothing"]), ..page(&lineage("run 3"), None, 9) };
+    assert_eq!(walk(backend, &broken).concat(), ["broken 1", "broken 0"]);
     let of = lineage("run 2");
     let pages = walk(backend, &Page { filter: filter(&["\"u2\""]), looks: 2, ..page(&of, None, 9) });
     assert_eq!(pages.concat(), ["c5"]);
