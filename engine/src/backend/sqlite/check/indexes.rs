@@ -9,7 +9,7 @@ use crate::error::Result;
 
 /// Each index: its table, the rows that should be in the index, the name and the entries of the index, and the late index
 /// if not every file has it. `?` is bound to the least integer.
-const INDEXES: [(&str, &str, &str, Option<LateIndex>); 7] = [
+const INDEXES: [(&str, &str, &str, Option<LateIndex>); 8] = [
     ("lineage", "lin >= ?", "lineage_name WHERE contract >= ?", None),
     ("lineage", "lin >= ? AND origin_lin IS NOT NULL", "lineage_origin WHERE origin_lin >= ?", Some(LateIndex::Forks)),
     ("checkpoint", "seq >= ?", "checkpoint_id WHERE id_hash >= ?", None),
@@ -22,6 +22,7 @@ const INDEXES: [(&str, &str, &str, Option<LateIndex>); 7] = [
         "checkpoint_group WHERE ? IS NOT NULL AND grp <> ''",
         Some(LateIndex::Groups),
     ),
+    ("checkpoint", "seq >= ?", "checkpoint_order WHERE ? IS NOT NULL", Some(LateIndex::Order)),
 ];
 
 impl Check<'_> {

@@ -91,6 +91,10 @@ impl Check<'_> {
         {
             self.find_at(FindingCode::Index, row, "the index of its group does not lead to its row", REBUILD);
         }
+        let place = "SELECT count(*) FROM checkpoint INDEXED BY checkpoint_order WHERE sort_key = ? AND seq = ?";
+        if LateIndex::Order.exists(self.connection)? && !self.has_entry(place, params![header.sort_key.0, seq])? {
+            self.find_at(FindingCode::Index, row, "the index of the order does not lead to its row", REBUILD);
+        }
         let dependent = "SELECT count(*) FROM checkpoint INDEXED BY checkpoint_dependent
                          WHERE lin = ? AND parent IS ? AND seq = ? AND flags & 1";
         if header.depends_on_parent && !self.has_entry(dependent, params![lin, header.parent, seq])? {
