@@ -46,7 +46,7 @@ pub struct MetaFilter {
 
 impl MetaFilter {
     pub(crate) fn searcher(&self) -> Searcher<'_> {
-        let all = self.all.iter().map(|text| Finder::new(text)).collect();
+        let all = self.all.iter().map(Finder::new).collect();
         Searcher { all, or: Finder::new(&self.or), end: &self.end }
     }
 }

@@ -55,14 +55,14 @@ impl Writing<'_> {
     /// Removes checkpoints and their pending writes. Returns the number of freed bytes, and the number of lineages
     /// that now have no checkpoints.
     pub(super) fn remove_all(&mut self, victims: &[Seq]) -> Result<(i64, u64)> {
-        if victims.is_empty() {
-            return Ok((0, 0));
-        }
-        self.known.forget();
         const WRITES: &str = concat!(
             "DELETE FROM @write AS w USING @checkpoint AS c WHERE c.seq = ANY($1) AND w.contract = c.contract AND ",
             is_name!("w.id", "c.id")
         );
+        if victims.is_empty() {
+            return Ok((0, 0));
+        }
+        self.known.forget();
         self.open.later(WRITES, values![victims.to_vec()]);
         let (bytes, lins) = self.delete(victims)?;
         let left =

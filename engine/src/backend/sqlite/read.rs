@@ -55,8 +55,9 @@ pub(super) fn takes_long(query: &Query) -> bool {
 /// Returns true if the query needs the index.
 fn needs(connection: &Connection, query: &Query, index: LateIndex) -> Result<bool> {
     let (contract, of) = match query {
-        Query::List { contract, of, .. } | Query::Whole { contract, of, .. } => (contract, of),
-        Query::Page(Page { contract, of, .. }) => (contract, of),
+        Query::List { contract, of, .. }
+        | Query::Whole { contract, of, .. }
+        | Query::Page(Page { contract, of, .. }) => (contract, of),
         Query::Forks { .. } => return Ok(index == LateIndex::Forks),
         Query::All(queries) => {
             for query in queries {
