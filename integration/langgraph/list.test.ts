@@ -101,6 +101,20 @@ describe.each(mainKinds)("on %s", (kind) => {
       expect(await before(made[5]!, 0)).toEqual([]);
     });
 
+    it("before and an id are both conditions", async () => {
+      const checkpointer = saver(kind);
+      const names = ["a", "b", "b\u0000", "b\uffff", "b😀", "c"];
+      for (const id of names) await put(checkpointer, thread(), {}, id);
+      // UTF-8 puts 😀 after U+FFFF, UTF-16 does not.
+      for (const [at, id] of names.entries()) {
+        for (const [end, before] of names.entries()) {
+          const options = { before: { configurable: { checkpoint_id: before } } };
+          const found = ids(await all(checkpointer.list(thread("thread", { checkpoint_id: id }), options)));
+          expect(found, JSON.stringify([id, before])).toEqual(at < end ? [id] : []);
+        }
+      }
+    });
+
     it("before without a checkpoint is no condition", async () => {
       const checkpointer = saver(kind);
       const id = await put(checkpointer);

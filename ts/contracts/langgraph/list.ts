@@ -12,7 +12,7 @@ import { quote, readingArgument, show, typeError } from "../../bridge/errors.js"
 import { nameInConfig, idInConfig } from "./config.js";
 import { readAhead } from "./read-ahead.js";
 import { isJsonPlus, load } from "./serde.js";
-import { type SaverContext, tupleOf } from "./tuples.js";
+import { type SaverContext, byCodePoint, tupleOf } from "./tuples.js";
 import { type Found, type FoundPage, type Header, each, langgraph, openHeader, openPage } from "./wire.js";
 
 interface Wanted {
@@ -59,9 +59,10 @@ export async function* list(
   options: CheckpointListOptions | undefined,
 ): AsyncGenerator<CheckpointTuple> {
   const wanted = readListing(config, options);
-  const { namespace, id, filter } = wanted;
+  const { namespace, id, before, filter } = wanted;
   // A string with half of a surrogate pair is never an id, so nothing can match.
-  if ([wanted.threadId, namespace, id, wanted.before].some((name) => name?.isWellFormed() === false)) return;
+  if ([wanted.threadId, namespace, id, before].some((name) => name?.isWellFormed() === false)) return;
+  if (id !== undefined && before !== undefined && byCodePoint(id, before) >= 0) return;
   let left = wanted.limit;
   if (left <= 0) return;
   for await (const page of readAhead(pages(run, wanted), sizeOf)) {
@@ -97,7 +98,7 @@ function pages(run: Operation, { threadId, namespace, id, before, limit, filter 
   let [size, looks] = [limit <= MOST_PAGE ? Math.ceil(limit) : FIRST_PAGE, FIRST_LOOKS];
   // The wanted id is less than itself with a NUL behind it, and no other id is between them.
   let after: FoundPage["next"] | undefined = undefined;
-  let beforeId = id === undefined || (before !== undefined && before <= id) ? before : `${id}\0`;
+  let beforeId = id === undefined ? before : `${id}\0`;
   const next = async (): Promise<Found[] | undefined> => {
     if (after === null) return undefined;
     const page = await run(({ native, serde }) => {

@@ -97,7 +97,7 @@ export function inOrder(writes: FoundWrite[]): FoundWrite[] {
 }
 
 /** Compares two texts by their code points, as LangGraph for Python does. `<` would compare UTF-16 code units. */
-function byCodePoint(one: string, other: string): number {
+export function byCodePoint(one: string, other: string): number {
   if (one === other) return 0;
   return Buffer.compare(Buffer.from(one), Buffer.from(other));
 }

@@ -75,7 +75,7 @@ macro_rules! statements {
                 is_name!("w.id", "found.id"),
                 " ORDER BY w.num"
             ),
-            looked!("c.sort_key, c.seq", $from, "OFFSET $4 - 1 LIMIT 1"),
+            looked!("c.sort_key, c.seq", $from, "OFFSET coalesce($4 - 1, 9223372036854775807) LIMIT 1"),
         ]
     };
 }
