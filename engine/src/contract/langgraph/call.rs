@@ -173,7 +173,7 @@ fn listed(thread_id: Option<String>, namespace: Option<String>) -> Of {
 }
 
 /// A page of checkpoints has about this many bytes at most.
-const PAGE_BYTES: usize = 4 << 20;
+const PAGE_BYTES: usize = 1 << 20;
 
 /// A checkpoint in a listing, without its payload.
 #[derive(Serialize)]
