@@ -70,6 +70,7 @@ describe.each(mainKinds)("on %s", (kind) => {
       for (let i = 0; i < 3; i++) await put(checkpointer);
       expect(await all(checkpointer.list(thread(), { limit: 0 }))).toEqual([]);
       expect(await all(checkpointer.list({}, { limit: 0 }))).toEqual([]);
+      for (const limit of [-1, Number.NaN]) expect(await all(checkpointer.list({}, { limit }))).toEqual([]);
       expect(await all(checkpointer.list(thread(), { limit: 0, filter: { source: "loop" } }))).toEqual([]);
     });
 

@@ -114,6 +114,7 @@ const READS: &[(&str, &str, &[(&str, &str)])] = &[
     ("langgraph", "get", &[("threadId", "@"), ("namespace", "")]),
     ("langgraph", "outline", &[("threadId", "@"), ("namespace", "")]),
     ("langgraph", "list", &[("threadId", "@"), ("limit", "5")]),
+    ("langgraph", "page", &[("threadId", "@"), ("limit", "5"), ("looks", "5")]),
     ("langgraph", "threads", &[("latestFirst", "true"), ("limit", "5")]),
     ("tinyagents", "get", &[("threadId", "@"), ("namespace", "")]),
     ("tinyagents", "list", &[("threadId", "@"), ("namespace", "")]),

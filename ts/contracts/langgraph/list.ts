@@ -64,7 +64,8 @@ export async function* list(
   if ([wanted.threadId, namespace, id, before].some((name) => name?.isWellFormed() === false)) return;
   if (id !== undefined && before !== undefined && byCodePoint(id, before) >= 0) return;
   let left = wanted.limit;
-  if (left <= 0) return;
+  // No number is greater than NaN.
+  if (!(left > 0)) return;
   for await (const page of readAhead(pages(run, wanted), sizeOf)) {
     for (const found of page) {
       const { header } = found;
@@ -145,7 +146,7 @@ export async function* headers(
   let left = limit;
   let size = Math.min(PAGE, limit + 1);
   while (left > 0) {
-    const call = { threadId, namespace: undefined, before, limit: size };
+    const call = { threadId, before, limit: size };
     const found: Header[] = await langgraph.find(native, "list", call, each(openHeader));
     const full = found.length === size;
     // Copies of a thread have the same ids. A full page may end between headers with the same id, so drop the headers

@@ -81,12 +81,7 @@ interface LanggraphCalls {
   outline(fields: { threadId: string; namespace: string }): Found<PackedPart> | null;
   /** Returns a page that holds a checkpoint and its ancestors. Each has only the values and writes of `channels`. */
   ancestors(fields: { checkpoint: CheckpointRef; channels: string[]; limit: number }): Array<Found<PackedPart>>;
-  list(fields: {
-    threadId: string | undefined;
-    namespace: string | undefined;
-    before: string | undefined;
-    limit: number;
-  }): Array<Header<PackedPart>>;
+  list(fields: { threadId: string | undefined; before: string | undefined; limit: number }): Array<Header<PackedPart>>;
   /**
    * Lists checkpoints as `list` does, with their payloads and writes. The page begins after the checkpoint with the id
    * `beforeId` and the save number `beforeSeq`; without a save number, after all checkpoints with this id. The JSON of each

@@ -46,14 +46,13 @@ enum Call {
         channels: Vec<String>,
         limit: usize,
     },
-    /// Lists the checkpoints of a namespace, of a thread, or of all threads. The newest id comes first.
+    /// Lists the checkpoints of a thread, or of all threads. The newest id comes first.
     List {
         thread_id: Option<String>,
-        namespace: Option<String>,
         before: Option<String>,
         limit: usize,
     },
-    /// Lists checkpoints as `List` does, with their payloads and writes. The page begins after the checkpoint with the id
+    /// Lists the checkpoints of a namespace, of a thread, or of all threads, with their payloads and writes. The page begins after the checkpoint with the id
     /// `before_id` and the save number `before_seq`. `texts` are texts that the JSON of a checkpoint's metadata must contain,
     /// unless it contains an escape. The filter looks at `looks` checkpoints at most.
     Page {
@@ -132,8 +131,8 @@ pub(super) fn request(call: RawCall<'_>) -> Result<Request> {
             let ancestors = Ancestors { contract, id: checkpoint.key(), stems: channels, writes, limit };
             Request::ask(Query::Ancestors(ancestors), |answer| Response::list(answer.into_tuples()?, tuple))
         }
-        Call::List { thread_id, namespace, before, limit } => {
-            let of = listed(thread_id, namespace);
+        Call::List { thread_id, before, limit } => {
+            let of = listed(thread_id, None);
             let before = before.map(|id| SortKey(id.into_bytes()));
             let query = Query::List { contract, of, before, limit: Some(limit) };
             Request::ask(query, |answer| {
