@@ -1,7 +1,10 @@
 // Finding checkpoints and removing threads, with all kinds of names.
 import { type CheckpointListOptions, type CheckpointTuple, MemorySaver, uuid6 } from "@langchain/langgraph-checkpoint";
-import { describe, expect, it } from "vitest";
-import { all, checkpoint, mainKinds, metadata, rejection, saver, thread } from "./helpers.js";
+import { isDeepStrictEqual } from "node:util";
+import { openStore } from "forkpoint";
+import { ForkpointSaver } from "forkpoint/langgraph";
+import { describe, expect, it, onTestFinished } from "vitest";
+import { all, checkpoint, mainKinds, metadata, open, place, rejection, saver, thread } from "./helpers.js";
 
 const ids = (tuples: CheckpointTuple[]) => tuples.map((tuple) => tuple.checkpoint.id);
 
@@ -228,6 +231,59 @@ describe.each(mainKinds)("on %s", (kind) => {
       expect(await all(checkpointer.list(thread(), { filter: { value: "absent" } }))).toEqual([]);
       expect(await all(checkpointer.list(thread(), { filter: { absent: 1 } }))).toEqual([]);
       expect(await all(checkpointer.list(thread(), { filter: {} }))).toHaveLength(values.length + 1);
+    });
+
+    it("with an index finds the same, in old and new checkpoints", async () => {
+      const store = await openStore(place(kind));
+      onTestFinished(() => store.close());
+      const plain = new ForkpointSaver(store);
+      const indexed = new ForkpointSaver(store, { metadataIndexes: ["user", "a.b", "it's"] });
+      const values = [
+        1,
+        "1",
+        true,
+        null,
+        "it's",
+        'a "quote"',
+        "\\",
+        "é\u2028😀",
+        "x".repeat(500),
+        -0,
+        1e21,
+        { a: 1 },
+        ["1"],
+      ];
+      const fields = [
+        ...values.map((user) => ({ user, "a.b": user })),
+        {},
+        { a: { user: 1 } },
+        { user: undefined, other: 1 },
+      ];
+      for (const each of fields) await put(plain, thread(`${kind} 1`), each);
+      const compare = async () => {
+        for (const user of [...values, 2, "nobody", "x".repeat(501), -1]) {
+          for (const key of ["user", "a.b", "it's"]) {
+            const filter = { [key]: user };
+            const found = ids(await all(indexed.list({}, { filter })));
+            const wanted = await all(indexed.list({}));
+            const same = wanted.filter(({ metadata }) => isDeepStrictEqual((metadata as never)[key], user));
+            expect(found, JSON.stringify(filter)).toEqual(ids(same));
+            expect(ids(await all(indexed.list({}, { filter, limit: 1 })))).toEqual(found.slice(0, 1));
+          }
+        }
+      };
+      await compare();
+      for (const each of fields) await put(indexed, thread(`${kind} 2`), each);
+      await indexed.deleteThread(`${kind} 1`);
+      await compare();
+      expect((await indexed.check()).findings).toEqual([]);
+    });
+
+    it("refuses a key that cannot have an index", () => {
+      for (const key of ['a"b', "a\\b", "a\nb", "", 1]) {
+        expect(() => open("memory:", { metadataIndexes: [key as string] }), String(key)).toThrow("metadataIndexes[0]");
+      }
+      expect(() => open("memory:", { metadataIndexes: "user" as never })).toThrow("metadataIndexes must be an array");
     });
 
     it("a limit counts what it finds, not what it looks at", async () => {

@@ -42,6 +42,29 @@ pub struct MetaFilter {
     pub or: Vec<u8>,
     /// A meta that does not end with this text passes too, because it has another form.
     pub end: Vec<u8>,
+    /// If given, the backend may find the checkpoints with an index of this key.
+    pub key: Option<MetaKey>,
+}
+
+/// A key of the metadata and its wanted value, for an index. A backend that has no such index makes one, or does without.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct MetaKey {
+    /// The metadata is a JSON object. It begins with the last byte of this text, and ends where the meta ends.
+    pub begins: Vec<u8>,
+    /// A key of the object. It contains no quotation mark, no backslash, and no control character.
+    pub key: String,
+    /// The JSON text of the wanted value, without white space.
+    pub value: String,
+}
+
+impl MetaKey {
+    /// The number of characters of a value's JSON text that are in the index.
+    pub(crate) const INDEXED: usize = 200;
+
+    /// The part of the value's JSON text that is in the index.
+    pub(crate) fn indexed(&self) -> &str {
+        self.value.char_indices().nth(Self::INDEXED).map_or(&self.value, |(end, _)| &self.value[..end])
+    }
 }
 
 impl MetaFilter {

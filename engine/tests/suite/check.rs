@@ -13,7 +13,7 @@ use forkpoint_engine::backend::{Backend, Durability};
 use forkpoint_engine::check::{CheckCursor, CheckPage, Finding, FindingCode, Severity};
 use forkpoint_engine::error::{Code, Result};
 use forkpoint_engine::op::{Op, Unit};
-use forkpoint_engine::query::{Answer, Query};
+use forkpoint_engine::query::{Answer, MetaFilter, MetaKey, Of, Page, Query};
 use forkpoint_engine::record::Write;
 use forkpoint_engine::retention::{Prune, Pruned};
 use forkpoint_engine::store::{Options, Store};
@@ -59,7 +59,11 @@ fn database(folder: &Path) -> std::path::PathBuf {
     let mut backend = open(&path);
     save(
         &mut backend,
-        [large("a", 1).group("g"), large("b", 2).group("g").parent("a").depends_on_parent(), large("c", 3)],
+        [
+            large("a", 1).group("g"),
+            large("b", 2).group("g").parent("a").depends_on_parent().meta(b"{\"user\":\"u\"}"),
+            large("c", 3),
+        ],
     );
     save(&mut backend, [draft("a fork", "f").parent("a")]);
     let write = Write { task: "t".to_owned(), index: 0, claimed_by: None, part: part("channel", "json", "1") };
@@ -74,9 +78,23 @@ fn database(folder: &Path) -> std::path::PathBuf {
         }],
     )
     .unwrap();
-    // These queries build the indexes of groups and of forks.
+    // These queries build the indexes of groups, of forks and of a key of the metadata.
     common::ids(&mut backend, common::group("g"));
     backend.answer(&Query::Forks { contract: CONTRACT_ID, lineage: "run".to_owned() }).unwrap();
+    let key = MetaKey { begins: b"{".to_vec(), key: "user".to_owned(), value: "\"u\"".to_owned() };
+    let filter = Some(MetaFilter { all: Vec::new(), or: b"\\".to_vec(), end: b"}".to_vec(), key: Some(key) });
+    let page = Page {
+        contract: CONTRACT_ID,
+        of: Of::Contract,
+        after: None,
+        filter,
+        limit: 9,
+        bytes: usize::MAX,
+        looks: usize::MAX,
+    };
+    let found = backend.answer(&Query::Page(page)).unwrap().into_page().unwrap();
+    let found: Vec<_> = found.tuples.iter().map(|one| &*one.checkpoint.header.id).collect();
+    assert_eq!(found, ["b"], "the index leaves out what lacks the key");
     assert_eq!(check(&mut backend, 2).0.findings, []);
     path
 }
@@ -143,6 +161,7 @@ fn an_index_that_lacks_a_row_is_named() {
         ("checkpoint_lineage", "checkpoint", "label", "'other'", "id = 'b'"),
         ("checkpoint_dependent", "checkpoint", "parent", "'c'", "id = 'b'"),
         ("checkpoint_group", "checkpoint", "grp", "'other'", "id = 'b'"),
+        ("checkpoint_meta_7b_75736572", "checkpoint", "meta", "x'7b2275736572223a22757a227d'", "id = 'b'"),
         ("write_id", "write", "id", "'c'", "id = 'b'"),
     ];
     for (index, table, column, other, row) in indexes {

@@ -568,7 +568,7 @@ impl Model {
             Query::Page(Page { contract, of, after, filter, limit, bytes, looks }) => {
                 assert_eq!((after, *bytes), (&None, usize::MAX), "the model has no save numbers and no frames");
                 let mut found = self.newest_first(*contract, |header| is_of(header, of));
-                if let Some(MetaFilter { all, or, end }) = filter {
+                if let Some(MetaFilter { all, or, end, .. }) = filter {
                     let has = |meta: &[u8], text: &[u8]| meta.windows(text.len()).any(|at| at == text);
                     found.truncate(*looks);
                     found.retain(|row| {
@@ -990,8 +990,12 @@ fn one_query() -> impl Strategy<Value = Query> {
         (contract(), of.clone(), 0..4_usize, prop::option::of((any::<u8>(), 1..6_usize))).prop_map(
             |(contract, of, limit, filter)| {
                 let looks = filter.map_or(usize::MAX, |(_, looks)| looks);
-                let filter =
-                    filter.map(|(byte, _)| MetaFilter { all: vec![vec![byte]], or: b"ab".to_vec(), end: Vec::new() });
+                let filter = filter.map(|(byte, _)| MetaFilter {
+                    all: vec![vec![byte]],
+                    or: b"ab".to_vec(),
+                    end: Vec::new(),
+                    key: None,
+                });
                 Query::Page(Page { contract, of, after: None, filter, limit, bytes: usize::MAX, looks })
             }
         ),

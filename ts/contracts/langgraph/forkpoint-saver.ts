@@ -48,6 +48,13 @@ export interface SaverOptions extends Omit<StoreOptions, "serializer"> {
    */
   lease?: boolean | { ttlMs?: number };
   /**
+   * The top-level keys of the metadata that `list` finds by an index, when its filter has a string, a number, a boolean or
+   * null for one of them and the config names no thread. The first such `list` builds the index of its key, and saves wait
+   * until it is built. It stays in the database. A key contains no quotation mark, no backslash and no control character.
+   * Only SQLite and Postgres have indexes. Default: none.
+   */
+  metadataIndexes?: readonly string[];
+  /**
    * The name of the program that uses this saver. It is stored with each checkpoint of a thread, and `recover` takes only
    * threads with this name. Give it if several programs share a database. Default: the name of the graph, see
    * docs/langgraph.md#several-programs.

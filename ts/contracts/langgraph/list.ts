@@ -50,11 +50,12 @@ export function filterOf(filter: Record<string, unknown> | null | undefined): Ar
 type Operation = <T>(work: (context: SaverContext) => Promise<T>) => Promise<T>;
 
 /**
- * Yields the matching checkpoints, newest id first. Each page and each tuple is read in an operation of its own, so `close`
+ * Yields the matching checkpoints, newest id first. `indexes` are the keys of the metadata that have an index. Each page and each tuple is read in an operation of its own, so `close`
  * does not wait until the reader's loop ends.
  */
 export async function* list(
   run: Operation,
+  indexes: readonly string[],
   config: Config,
   options: CheckpointListOptions | undefined,
 ): AsyncGenerator<CheckpointTuple> {
@@ -66,7 +67,7 @@ export async function* list(
   let left = wanted.limit;
   // No number is greater than NaN.
   if (!(left > 0)) return;
-  for await (const page of readAhead(pages(run, wanted), sizeOf)) {
+  for await (const page of readAhead(pages(run, indexes, wanted), sizeOf)) {
     for (const found of page) {
       const { header } = found;
       // The ids below a wanted id follow it.
@@ -95,7 +96,7 @@ const [FIRST_PAGE, MOST_PAGE] = [10, 200];
 const [FIRST_LOOKS, MOST_LOOKS] = [2_000, 20_000];
 
 /** Returns a function that reads the next page. It resolves to undefined after the last page. */
-function pages(run: Operation, { threadId, namespace, id, before, limit, filter }: Wanted) {
+function pages(run: Operation, indexes: readonly string[], { threadId, namespace, id, before, limit, filter }: Wanted) {
   let [size, looks] = [limit <= MOST_PAGE ? Math.ceil(limit) : FIRST_PAGE, FIRST_LOOKS];
   // The wanted id is less than itself with a NUL behind it, and no other id is between them.
   let after: FoundPage["next"] | undefined = undefined;
@@ -104,8 +105,10 @@ function pages(run: Operation, { threadId, namespace, id, before, limit, filter 
     if (after === null) return undefined;
     const page = await run(({ native, serde }) => {
       const texts = textsOf(filter, serde);
+      const index = texts && indexOf(filter, indexes);
       const place = { beforeId, beforeSeq: after?.seq };
-      return langgraph.find(native, "page", { threadId, namespace, ...place, texts, limit: size, looks }, openPage);
+      const call = { threadId, namespace, ...place, texts, index, limit: size, looks };
+      return langgraph.find(native, "page", call, openPage);
     });
     after = page.next;
     beforeId = after?.id;
@@ -127,10 +130,23 @@ function pages(run: Operation, { threadId, namespace, id, before, limit, filter 
  */
 function textsOf(filter: Array<[string, unknown]>, serde: SerializerProtocol): string[] | undefined {
   if (filter.length === 0 || !isJsonPlus(serde)) return undefined;
-  const plain = filter.filter(([, value]) => value === null || ["string", "number", "boolean"].includes(typeof value));
-  const texts = plain.flat().map((value) => JSON.stringify(value));
+  const texts = filter
+    .filter(([, value]) => isPlain(value))
+    .flat()
+    .map((value) => JSON.stringify(value));
   // The engine looks at metadata with an escape anyway, but a text with an escape may be written in several ways.
   return texts.filter((text) => !text.includes("\\"));
+}
+
+/** Returns the first key of the filter that has an index, and the JSON text of its value. */
+function indexOf(filter: Array<[string, unknown]>, indexes: readonly string[]): [string, string] | undefined {
+  const found = filter.find(([key, value]) => indexes.includes(key) && isPlain(value));
+  const text = found && JSON.stringify(found[1]);
+  return text === undefined || text.includes("\\") ? undefined : [found![0], text];
+}
+
+function isPlain(value: unknown): boolean {
+  return value === null || ["string", "number", "boolean"].includes(typeof value);
 }
 
 /** The number of headers in a page. */

@@ -73,7 +73,18 @@ const saverOptions = {
   expectedParent: flag,
   lease: ownLeaseOption,
   program: programOption,
+  metadataIndexes: (keys: unknown, name: string) => listOf(metadataKey, keys, name),
 };
+
+function metadataKey(value: unknown, name: string): string {
+  const key = requireId(value, name);
+  if (/["\\\p{Cc}]/u.test(key)) {
+    throw typeError(
+      `${name} must contain no quotation mark, no backslash and no control character, and is ${show(key)}`,
+    );
+  }
+  return key;
+}
 
 /**
  * Makes the saver class for one copy of LangGraph's package. LangGraph has one copy for `import` and one for `require`.
@@ -90,16 +101,18 @@ export function saverOf(peer: Peer): typeof ForkpointSaver {
     readonly #onlyChild: boolean;
     readonly #leases: ThreadLeases;
     readonly #program: string | undefined;
+    readonly #indexes: readonly string[];
 
     constructor(target: string | URL | object, options?: SaverOptions) {
       const { own, others } = splitOptions(options, saverOptions);
-      const { serde, expectedParent = false, lease, program } = own;
+      const { serde, expectedParent = false, lease, program, metadataIndexes = [] } = own;
       if (others?.serializer !== undefined)
         throw typeError('Unknown option "serializer". A ForkpointSaver takes the option "serde" instead');
       super(serde);
       if (serde === undefined) trust(this.serde);
       this.#onlyChild = expectedParent;
       this.#program = program;
+      this.#indexes = metadataIndexes;
       this.#handle = StoreHandle.of(target, others, langgraph);
       this.#leases = new ThreadLeases(this.#handle, lease);
       setHandle(this, this.#handle);
@@ -121,7 +134,7 @@ export function saverOf(peer: Peer): typeof ForkpointSaver {
     }
 
     async *list(config: Config, options?: CheckpointListOptions): AsyncGenerator<CheckpointTuple> {
-      yield* list((work) => this.#read(work), config, options);
+      yield* list((work) => this.#read(work), this.#indexes, config, options);
     }
 
     put(config: Config, checkpoint: Checkpoint, metadata: Metadata, newVersions: ChannelVersions): Promise<Config> {

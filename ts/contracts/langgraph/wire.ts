@@ -85,7 +85,8 @@ interface LanggraphCalls {
   /**
    * Lists checkpoints as `list` does, with their payloads and writes. The page begins after the checkpoint with the id
    * `beforeId` and the save number `beforeSeq`; without a save number, after all checkpoints with this id. The JSON of each
-   * checkpoint's metadata has all `texts`, or an escape. A filter looks at `looks` checkpoints at most.
+   * checkpoint's metadata has all `texts`, or an escape.
+   * `index` is a key of the metadata that has an index, and the JSON text of its value. A filter looks at `looks` checkpoints at most.
    */
   page(fields: {
     threadId: string | undefined;
@@ -93,6 +94,7 @@ interface LanggraphCalls {
     beforeId: string | undefined;
     beforeSeq: Exact | undefined;
     texts: string[] | undefined;
+    index: [key: string, value: string] | undefined;
     limit: number;
     looks: number;
   }): FoundPage<PackedPart>;

@@ -154,7 +154,7 @@ pub(super) fn page(open: &Transaction<'_>, cache: &PayloadCache, page: &Page) ->
 fn parameters(page: &Page, held: &Held) -> Vec<Value> {
     let (sort_key, seq) = page.after.as_ref().map(|(sort_key, seq)| (&sort_key.0[..], *seq)).unzip();
     let (all, or, end) = match &page.filter {
-        Some(MetaFilter { all, or, end }) => (Some(all.clone()), Some(&or[..]), Some(&end[..])),
+        Some(MetaFilter { all, or, end, .. }) => (Some(all.clone()), Some(&or[..]), Some(&end[..])),
         None => (None, None, None),
     };
     let bytes = i64::try_from(page.bytes).unwrap_or(i64::MAX);

@@ -1,5 +1,7 @@
 //! Lists the checkpoints of a lineage, a group or a contract in order.
 
+use std::borrow::Cow;
+
 use rusqlite::{Connection, params};
 
 use super::lineage;
@@ -21,11 +23,12 @@ pub(super) enum Walk<'a> {
 
 /// The part of an index that a listing reads.
 pub(super) struct Source<'a> {
-    /// The SQL of the tables and the condition. `?1` is `one`, and `?4` is the group.
-    pub from: &'static str,
+    /// The SQL of the tables and the condition. `?1` is `one`, and `?4` is the text.
+    pub from: Cow<'static, str>,
     /// The number of the lineage or of the contract, depending on `from`.
     pub one: i64,
-    pub group: Option<&'a str>,
+    /// A group, or an entry of an index of the metadata.
+    pub text: Option<&'a str>,
 }
 
 const OF_CONTRACT: &str = "lineage CROSS JOIN checkpoint USING (lin) WHERE contract = ?1 AND ?4 IS NULL";
@@ -42,24 +45,27 @@ const OF_GROUP: &str = "checkpoint INDEXED BY checkpoint_group CROSS JOIN lineag
 const OF_BOTH: &str = "checkpoint WHERE lin = ?1 AND grp = ?4 AND grp <> ''";
 
 pub(super) fn sources<'a>(connection: &Connection, contract: ContractId, of: &'a Of) -> Result<Vec<Source<'a>>> {
-    let of_lineage = |from, name: &str, group| -> Result<Vec<Source<'a>>> {
+    let of_lineage = |from: &'static str, name: &str, text| -> Result<Vec<Source<'a>>> {
         let found = lineage::find(connection, contract, name)?;
-        Ok(found.into_iter().map(|lineage| Source { from, one: lineage.lin, group }).collect())
+        Ok(found.into_iter().map(|lineage| Source { from: from.into(), one: lineage.lin, text }).collect())
     };
     let number = i64::from(contract.0);
     match of {
         Of::Contract => {
             let ordered = LateIndex::Order.exists(connection)? && is_alone(connection, contract)?;
-            Ok(vec![Source { from: if ordered { IN_ORDER } else { OF_CONTRACT }, one: number, group: None }])
+            Ok(vec![Source { from: if ordered { IN_ORDER } else { OF_CONTRACT }.into(), one: number, text: None }])
         }
         Of::Lineage(name) => of_lineage(OF_LINEAGE, name, None),
         Of::Lineages(prefix) => {
             let found = lineage::with_prefix(connection, contract, prefix)?;
-            Ok(found.into_iter().map(|lineage| Source { from: OF_LINEAGE, one: lineage.lin, group: None }).collect())
+            Ok(found
+                .into_iter()
+                .map(|lineage| Source { from: OF_LINEAGE.into(), one: lineage.lin, text: None })
+                .collect())
         }
         Of::Group(group) => {
             let from = if LateIndex::Groups.exists(connection)? { OF_GROUP } else { OF_GROUP_WITHOUT_INDEX };
-            Ok(vec![Source { from, one: number, group: Some(group) }])
+            Ok(vec![Source { from: from.into(), one: number, text: Some(group) }])
         }
         Of::LineageInGroup { lineage, group } => of_lineage(OF_BOTH, lineage, Some(group)),
     }
@@ -86,7 +92,7 @@ pub(super) fn rows(connection: &Connection, contract: ContractId, of: &Of, walk:
     {
         // First list the group in all contracts, because this needs only the index. Contracts seldom share the name of
         // a group, so this is usually the whole result.
-        let any = Source { from: OF_ANY_GROUP, one: 0, group: Some(group) };
+        let any = Source { from: OF_ANY_GROUP.into(), one: 0, text: Some(group) };
         let found = rows_of(connection, contract, of, walk, vec![any])?;
         if found.iter().all(|row| row.header.contract == contract) {
             return Ok(found);
@@ -119,12 +125,12 @@ fn rows_of(
     // A negative limit means no limit. The statement always has a LIMIT: without it, SQLite would not keep the order
     // when this statement is a subquery.
     let limit = limit.and_then(|limit| i64::try_from(limit).ok()).unwrap_or(-1);
-    for Source { from, one, group } in sources {
+    for Source { from, one, text } in sources {
         let before = all.len();
         let sql = format!(
             "SELECT sort_key, seq FROM {from} AND {end} ORDER BY sort_key {direction}, seq {direction} LIMIT ?3"
         );
-        row::indexed_rows(connection, &sql, params![one, bound, limit, group], &mut all)
+        row::indexed_rows(connection, &sql, params![one, bound, limit, text], &mut all)
             .map_err(|error| error.context(&describe(of)))?;
         // Check the order with the sort keys in the rows. If the key in an index entry is damaged, the entry leads to
         // a row that is not in this order.

@@ -17,6 +17,7 @@ mod log_check;
 mod log_damage;
 mod log_rows;
 mod logs;
+mod meta_index;
 mod new_file;
 mod options;
 mod page;

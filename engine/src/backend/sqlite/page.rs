@@ -2,8 +2,10 @@
 
 use rusqlite::{Connection, params};
 
-use super::listing::{describe, fits, sources};
+use super::listing::{Source, describe, fits, sources};
+use super::meta_index::MetaIndex;
 use super::row::{self, index_damaged};
+use super::schema::LateIndex;
 use super::statement::each;
 use super::{payloads, writes};
 use crate::backend::page::Filler;
@@ -14,8 +16,12 @@ use crate::record::{Place, SortKey, Tuple, TuplePage};
 
 pub(super) fn page(connection: &Connection, cache: &PayloadCache, page: &Page) -> Result<TuplePage> {
     let mut filler = Filler::new(page);
-    let entries = entries(connection, page, &filler)?;
-    let more = entries.len() >= page.places();
+    let indexed = indexed_sources(connection, page)?;
+    // The index has already left out most of what the filter would leave out.
+    let most = if indexed.is_some() { page.limit } else { page.places() };
+    let sources = indexed.map_or_else(|| sources(connection, page.contract, &page.of), Ok)?;
+    let entries = entries(connection, page, &filler, sources, most)?;
+    let more = entries.len() >= most;
     for (place, passes) in entries {
         if filler.is_full() {
             break;
@@ -26,13 +32,32 @@ pub(super) fn page(connection: &Connection, cache: &PayloadCache, page: &Page) -
     Ok(filler.finish(more))
 }
 
+/// Returns the parts of an index of the metadata that have the wanted checkpoints. Returns `None` if the page asks for no such
+/// index, or the database lacks it.
+fn indexed_sources<'a>(connection: &Connection, page: &'a Page) -> Result<Option<Vec<Source<'a>>>> {
+    let Some(key) = page.filter.as_ref().and_then(|filter| filter.key.as_ref()) else { return Ok(None) };
+    let index = MetaIndex::of(key);
+    if !matches!(page.of, Of::Contract) || !LateIndex::Meta(index.clone()).exists(connection)? {
+        return Ok(None);
+    }
+    // What may have the value in another form has an empty entry.
+    let texts = [key.indexed(), ""].into_iter();
+    Ok(Some(texts.map(|text| Source { from: index.listed().into(), one: 0, text: Some(text) }).collect()))
+}
+
 /// Returns the places of the listing after the page's beginning, as the indexes have them, and false if the filter leaves a
 /// place out. The row of such a place is not verified.
-fn entries(connection: &Connection, page: &Page, filler: &Filler<'_>) -> Result<Vec<(Place, bool)>> {
+fn entries(
+    connection: &Connection,
+    page: &Page,
+    filler: &Filler<'_>,
+    sources: Vec<Source<'_>>,
+    most: usize,
+) -> Result<Vec<(Place, bool)>> {
     let (sort_key, seq) = page.after.as_ref().map(|(sort_key, seq)| (&sort_key.0[..], seq)).unzip();
-    let most = i64::try_from(page.places()).unwrap_or(i64::MAX);
+    let limit = i64::try_from(most).unwrap_or(i64::MAX);
     let (mut found, mut several) = (Vec::new(), false);
-    for source in sources(connection, page.contract, &page.of)? {
+    for source in sources {
         several |= !found.is_empty();
         let places = format!(
             "SELECT sort_key, seq FROM {} AND (?2 IS NULL OR (sort_key, seq) < (?2, ?5))
@@ -45,7 +70,7 @@ fn entries(connection: &Connection, page: &Page, filler: &Filler<'_>) -> Result<
             ),
             None => places,
         };
-        each(connection, &sql, params![source.one, sort_key, most, source.group, seq], |row| {
+        each(connection, &sql, params![source.one, sort_key, limit, source.text, seq], |row| {
             // A row that is missing is reported when it is read.
             let meta = if page.filter.is_some() { row.get_ref(2)?.as_bytes_or_null()? } else { None };
             found.push(((SortKey(row.get(0)?), row.get(1)?), meta.is_none_or(|meta| filler.wants(meta))));
@@ -54,7 +79,7 @@ fn entries(connection: &Connection, page: &Page, filler: &Filler<'_>) -> Result<
     }
     if several {
         found.sort_unstable_by(|(a, _), (b, _)| b.cmp(a));
-        found.truncate(page.places());
+        found.truncate(most);
     }
     if found.is_sorted_by(|(a, _), (b, _)| a > b) { Ok(found) } else { Err(index_damaged(&describe(&page.of))) }
 }

@@ -6,6 +6,7 @@ use rusqlite::{Connection, params};
 use super::lineage::{self, LineageRow};
 use super::listing::{self, Walk};
 use super::logs::Logs;
+use super::meta_index::MetaIndex;
 use super::retention::SqliteCatalog;
 use super::row::{self, HeaderRow};
 use super::schema::LateIndex;
@@ -17,14 +18,14 @@ use crate::backend::logs::{self as log, Mark};
 use crate::backend::marks::decode_marks;
 use crate::cache::PayloadCache;
 use crate::error::Result;
-use crate::query::{Answer, LogRange, Of, Page, Pick, Query, Recent};
+use crate::query::{Answer, LogRange, MetaFilter, Of, Page, Pick, Query, Recent};
 use crate::record::{Active, Checkpoint, ContractId, Lineage, LogPage, Logged, Tuple};
 use crate::retention::preview;
 
 pub(super) fn answer(connection: &Connection, cache: &PayloadCache, query: &Query) -> Result<Answer> {
     let mut snapshot = connection.unchecked_transaction()?;
-    for index in [LateIndex::Groups, LateIndex::Forks, LateIndex::Order] {
-        if needs(&snapshot, query, index)? && !index.exists(&snapshot)? {
+    for index in needed(&snapshot, query)? {
+        if !index.exists(&snapshot)? {
             // Building the index writes to the database. So end the snapshot before the build and begin a new snapshot
             // afterwards.
             drop(snapshot);
@@ -52,28 +53,27 @@ pub(super) fn takes_long(query: &Query) -> bool {
     }
 }
 
-/// Returns true if the query needs the index.
-fn needs(connection: &Connection, query: &Query, index: LateIndex) -> Result<bool> {
+/// Returns the late indexes that the query needs.
+fn needed(connection: &Connection, query: &Query) -> Result<Vec<LateIndex>> {
     let (contract, of) = match query {
+        Query::Page(Page { of: Of::Contract, filter: Some(MetaFilter { key: Some(key), .. }), .. }) => {
+            return Ok(vec![LateIndex::Meta(MetaIndex::of(key))]);
+        }
         Query::List { contract, of, .. }
         | Query::Whole { contract, of, .. }
         | Query::Page(Page { contract, of, .. }) => (contract, of),
-        Query::Forks { .. } => return Ok(index == LateIndex::Forks),
+        Query::Forks { .. } => return Ok(vec![LateIndex::Forks]),
         Query::All(queries) => {
-            for query in queries {
-                if needs(connection, query, index)? {
-                    return Ok(true);
-                }
-            }
-            return Ok(false);
+            let each = queries.iter().map(|query| needed(connection, query));
+            return Ok(each.collect::<Result<Vec<_>>>()?.concat());
         }
-        _ => return Ok(false),
+        _ => return Ok(Vec::new()),
     };
-    match of {
-        Of::Group(_) => Ok(index == LateIndex::Groups),
-        Of::Contract => Ok(index == LateIndex::Order && listing::is_alone(connection, *contract)?),
-        _ => Ok(false),
-    }
+    Ok(match of {
+        Of::Group(_) => vec![LateIndex::Groups],
+        Of::Contract if listing::is_alone(connection, *contract)? => vec![LateIndex::Order],
+        _ => Vec::new(),
+    })
 }
 
 /// Reads from one snapshot of the database.

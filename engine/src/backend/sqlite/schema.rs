@@ -7,8 +7,11 @@
 //!
 //! `sum` covers the columns of a row that never change. A column that a later save may change has its own checksum.
 
+use std::borrow::Cow;
+
 use rusqlite::{Connection, TransactionBehavior};
 
+use super::meta_index::MetaIndex;
 use super::statement::exists;
 use crate::error::{Code, Error, Result};
 
@@ -70,7 +73,7 @@ CREATE INDEX write_id ON write (contract, id, task);
 
 /// An index that the first query that needs it builds. So the index costs nothing in a store that never gets such a
 /// query.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum LateIndex {
     /// The checkpoints of each group.
     Groups,
@@ -78,26 +81,30 @@ pub(super) enum LateIndex {
     Forks,
     /// The checkpoints of all lineages in their order.
     Order,
+    /// The checkpoints by the value of a key of their metadata.
+    Meta(MetaIndex),
 }
 
 impl LateIndex {
     /// The name of the index, and the rows that it has.
-    fn name_and_rows(self) -> (&'static str, &'static str) {
-        match self {
+    fn name_and_rows(&self) -> (Cow<'static, str>, Cow<'static, str>) {
+        let (name, rows) = match self {
+            Self::Meta(index) => return (index.name().into(), index.rows().into()),
             Self::Groups => ("checkpoint_group", "checkpoint (grp, sort_key) WHERE grp <> ''"),
             Self::Forks => ("lineage_origin", "lineage (origin_lin) WHERE origin_lin IS NOT NULL"),
             Self::Order => ("checkpoint_order", "checkpoint (sort_key, seq)"),
-        }
+        };
+        (name.into(), rows.into())
     }
 
     /// Returns true if the file has the index.
-    pub(super) fn exists(self, connection: &Connection) -> Result<bool> {
+    pub(super) fn exists(&self, connection: &Connection) -> Result<bool> {
         exists(connection, "SELECT 1 FROM sqlite_schema WHERE name = ?", [self.name_and_rows().0])
     }
 
     /// Builds the index if it does not exist. Saves wait during the build, which takes about one second for a million
     /// rows.
-    pub(super) fn build(self, connection: &Connection) -> Result<()> {
+    pub(super) fn build(&self, connection: &Connection) -> Result<()> {
         let (name, rows) = self.name_and_rows();
         Ok(connection.execute_batch(&format!("CREATE INDEX IF NOT EXISTS {name} ON {rows}"))?)
     }

@@ -9,7 +9,7 @@ use crate::contract::response::{PackedPart, Response, ResponseBuilder};
 use crate::contract::thread::{self, CheckpointRef};
 use crate::error::Result;
 use crate::op::Op;
-use crate::query::{ActivityOrder, Ancestors, Answer, MetaFilter, Of, Page, Pick, Query, Recent};
+use crate::query::{ActivityOrder, Ancestors, Answer, MetaFilter, MetaKey, Of, Page, Pick, Query, Recent};
 use crate::record::{self, Active, Header, Place, Seq, SortKey, Tuple, TuplePage};
 
 /// The calls, as `ts/contracts/langgraph/wire.ts` declares them.
@@ -54,13 +54,15 @@ enum Call {
     },
     /// Lists the checkpoints of a namespace, of a thread, or of all threads, with their payloads and writes. The page begins after the checkpoint with the id
     /// `before_id` and the save number `before_seq`. `texts` are texts that the JSON of a checkpoint's metadata must contain,
-    /// unless it contains an escape. The filter looks at `looks` checkpoints at most.
+    /// unless it contains an escape. If `index` is given, the key of the metadata has an index, and its value the JSON text.
+    /// The filter looks at `looks` checkpoints at most.
     Page {
         thread_id: Option<String>,
         namespace: Option<String>,
         before_id: Option<String>,
         before_seq: Option<i64>,
         texts: Option<Vec<String>>,
+        index: Option<(String, String)>,
         limit: usize,
         looks: usize,
     },
@@ -139,11 +141,12 @@ pub(super) fn request(call: RawCall<'_>) -> Result<Request> {
                 Response::list(answer.into_headers()?, |found, response| header(&found, response))
             })
         }
-        Call::Page { thread_id, namespace, before_id, before_seq, texts, limit, looks } => {
+        Call::Page { thread_id, namespace, before_id, before_seq, texts, index, limit, looks } => {
             let of = listed(thread_id, namespace);
             let after = before_id.map(|id| (SortKey(id.into_bytes()), before_seq.unwrap_or(Seq::MIN)));
             let all = texts.map(|texts| texts.into_iter().map(String::into_bytes).collect());
-            let filter = all.map(|all| MetaFilter { all, or: b"\\".to_vec(), end: b"}".to_vec() });
+            let key = index.map(|(key, value)| MetaKey { begins: b"json\0{".to_vec(), key, value });
+            let filter = all.map(|all| MetaFilter { all, or: b"\\".to_vec(), end: b"}".to_vec(), key });
             let page = Page { contract, of, after, filter, limit, bytes: PAGE_BYTES, looks };
             Request::ask(Query::Page(page), |answer| Response::one(Some(answer.into_page()?), tuple_page))
         }

@@ -1,7 +1,8 @@
 //! Pages of listings, with payloads and writes.
 
 use forkpoint_engine::backend::Backend;
-use forkpoint_engine::query::{MetaFilter, Of, Page, Query};
+use forkpoint_engine::op::Op;
+use forkpoint_engine::query::{MetaFilter, MetaKey, Of, Page, Query};
 use forkpoint_engine::record::{ContractId, Place, TuplePage};
 
 use super::{tuple, write, written};
@@ -90,7 +91,7 @@ pub(super) fn a_filter_leaves_out_what_has_other_metadata(backend: &mut dyn Back
     save(backend, [draft("run", "escaped").group("g").sort_key(9.0).meta(b"{\"\\u0075ser\":\"x\"}")]);
     let filter = |all: &[&str]| {
         let all = all.iter().map(|text| text.as_bytes().to_vec()).collect();
-        Some(MetaFilter { all, or: b"\\".to_vec(), end: b"}".to_vec() })
+        Some(MetaFilter { all, or: b"\\".to_vec(), end: b"}".to_vec(), key: None })
     };
     let with = |filter| Page { filter, ..page(&Of::Contract, None, 2) };
     for looks in [1, 3, 100] {
@@ -113,4 +114,48 @@ pub(super) fn a_filter_leaves_out_what_has_other_metadata(backend: &mut dyn Back
     let pages = walk(backend, &Page { filter: filter(&["\"u2\""]), looks: 2, ..page(&of, None, 9) });
     assert_eq!(pages.concat(), ["c5"]);
     assert!(read(backend, Page { filter: filter(&["nothing"]), looks: 1, ..page(&of, None, 9) }).next.is_some());
+}
+
+/// A page that asks for an index has all checkpoints that may have the value, and none that the filter leaves out.
+pub(super) fn an_index_of_the_metadata_leaves_out_only_what_has_another_value(backend: &mut dyn Backend) {
+    let long = |end: &str| format!("{}{end}", "x".repeat(300));
+    let metas = [
+        ("other", "json\0{\"user\":\"its\",\"name\":\"it's\"}".to_owned()),
+        ("nested", "json\0{\"a\":{\"user\":\"it's\"}}".to_owned()),
+        ("first", "json\0{\"step\":1,\"user\":\"it's\"}".to_owned()),
+        ("long 1", format!("json\0{{\"user\":\"{}\"}}", long("1"))),
+        ("escaped", "json\0{\"user\":\"\\u0069t's\"}".to_owned()),
+        ("number", "json\0{\"user\":7}".to_owned()),
+        ("marked", "\u{1}mark\0json\0{\"it's\":1,\"user\":\"it's\"}".to_owned()),
+        ("text", "json\0{\"user\":\"7\"}".to_owned()),
+        ("long 2", format!("json\0{{\"user\":\"{}\"}}", long("2"))),
+        ("none", "null\0".to_owned()),
+    ];
+    let listed = |backend: &mut dyn Backend, key: &str, value: &str, limit: usize, asks: bool| {
+        let all = [format!("{key:?}"), value.to_owned()].map(String::into_bytes).to_vec();
+        let index = MetaKey { begins: b"json\0{".to_vec(), key: key.to_owned(), value: value.to_owned() };
+        let filter = MetaFilter { all, or: b"\\".to_vec(), end: b"}".to_vec(), key: asks.then_some(index) };
+        walk(backend, &Page { filter: Some(filter), looks: 3, ..page(&Of::Contract, None, limit) }).concat()
+    };
+    for (at, (id, meta)) in (0_u32..).zip(&metas) {
+        save(backend, [draft("run", id).sort_key(f64::from(at)).meta(meta.as_bytes())]);
+        // The first query makes the index, and the later saves add to it.
+        assert!(listed(backend, "user", "\"nobody\"", 9, true).iter().all(|id| id == "escaped" || id == "none"));
+    }
+    save(backend, [draft("run 2", "another").contract(ContractId(4)).sort_key(9.0).meta(metas[2].1.as_bytes())]);
+    apply(backend, vec![Op::Remove { contract: CONTRACT_ID, id: "text".to_owned() }]).unwrap();
+    for limit in [1, 2, 100] {
+        for (key, value, wanted) in [
+            ("user", "\"it's\"", &["marked", "escaped", "first"][..]),
+            ("user", &format!("\"{}\"", long("2")), &["long 2", "escaped"]),
+            ("user", "7", &["number"]),
+            ("it's", "1", &["marked"]),
+            ("step", "1", &["first"]),
+        ] {
+            let [found, filtered] = [true, false].map(|asks| listed(backend, key, value, limit, asks));
+            assert!(found.iter().all(|id| filtered.contains(id)), "{value}: {found:?} {filtered:?}");
+            let listed: Vec<_> = found.iter().filter(|id| wanted.contains(&id.as_str())).collect();
+            assert_eq!(listed, wanted, "{value}: {found:?}");
+        }
+    }
 }

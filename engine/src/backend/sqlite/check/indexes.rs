@@ -2,6 +2,7 @@
 
 use super::{Check, REBUILD};
 use crate::backend::log_findings::After;
+use crate::backend::sqlite::meta_index::MetaIndex;
 use crate::backend::sqlite::schema::LateIndex;
 use crate::backend::sqlite::statement;
 use crate::check::{About, FindingCode};
@@ -27,27 +28,39 @@ const INDEXES: [(&str, &str, &str, Option<LateIndex>); 8] = [
 
 impl Check<'_> {
     /// Compares the number of entries of an index with the number of rows that should be in it. `next` is the position of
-    /// the index in [`INDEXES`]. A negative position stands for the first one. Returns the position of the next index, or
-    /// `None` if `next` is past the last one.
+    /// the index in [`INDEXES`]. A negative position stands for the first one. The indexes of the metadata
+    /// follow. Returns the position of the next index, or `None` if `next` is past the last one.
     pub(super) fn index(&mut self, next: i64) -> Result<Option<After>> {
         let next = next.max(0);
         let at = usize::try_from(next).unwrap_or(usize::MAX);
-        let Some((table, rows, entries, late)) = INDEXES.get(at) else { return Ok(None) };
-        if late.map_or(Ok(true), |index| index.exists(self.connection))? {
-            let entries = format!("{table} INDEXED BY {entries}");
-            let count =
-                |from: &str| statement::number(self.connection, &format!("SELECT count(*) FROM {from}"), [i64::MIN]);
-            let rows = count(&format!("{table} NOT INDEXED WHERE {rows}"));
-            let counted = rows.and_then(|rows| Ok((rows, count(&entries)?)));
-            if let Some((rows, found)) = self.damage(counted, About::default)?
-                && rows != found
-            {
-                let message = format!(
-                    "an index of table {table} has {found} entries, and should have {rows} (entries: {entries})"
-                );
-                self.find(FindingCode::Index, About::default(), message, REBUILD);
-            }
+        let Some((table, rows, entries, late)) = INDEXES.get(at) else {
+            let metadata = MetaIndex::all(self.connection)?;
+            let Some(index) = metadata.get(at - INDEXES.len()) else { return Ok(None) };
+            let is_in = format!("{} IS NOT NULL", index.entry());
+            let entries = format!("{} WHERE seq >= ? AND {is_in}", index.name());
+            self.count("checkpoint", &format!("seq >= ? AND {is_in}"), &entries)?;
+            return Ok(Some([next + 1, 0, 0]));
+        };
+        if late.as_ref().map_or(Ok(true), |index| index.exists(self.connection))? {
+            self.count(table, rows, entries)?;
         }
         Ok(Some([next + 1, 0, 0]))
+    }
+
+    /// Compares the numbers of the entries of an index and of the rows that should be in it.
+    fn count(&mut self, table: &str, rows: &str, entries: &str) -> Result<()> {
+        let entries = format!("{table} INDEXED BY {entries}");
+        let count =
+            |from: &str| statement::number(self.connection, &format!("SELECT count(*) FROM {from}"), [i64::MIN]);
+        let rows = count(&format!("{table} NOT INDEXED WHERE {rows}"));
+        let counted = rows.and_then(|rows| Ok((rows, count(&entries)?)));
+        if let Some((rows, found)) = self.damage(counted, About::default)?
+            && rows != found
+        {
+            let message =
+                format!("an index of table {table} has {found} entries, and should have {rows} (entries: {entries})");
+            self.find(FindingCode::Index, About::default(), message, REBUILD);
+        }
+        Ok(())
     }
 }

@@ -8,6 +8,7 @@ use super::{Check, HARMLESS, REBUILD, RESTORE, leads};
 use crate::backend::logs::list;
 use crate::backend::marks::decode_marks;
 use crate::backend::sqlite::logs::Logs;
+use crate::backend::sqlite::meta_index::MetaIndex;
 use crate::backend::sqlite::row::{self, HeaderRow};
 use crate::backend::sqlite::schema::LateIndex;
 use crate::backend::sqlite::{chain, lineage, listing, log_check, payloads, writes};
@@ -94,6 +95,21 @@ impl Check<'_> {
         let place = "SELECT count(*) FROM checkpoint INDEXED BY checkpoint_order WHERE sort_key = ? AND seq = ?";
         if LateIndex::Order.exists(self.connection)? && !self.has_entry(place, params![header.sort_key.0, seq])? {
             self.find_at(FindingCode::Index, row, "the index of the order does not lead to its row", REBUILD);
+        }
+        for index in MetaIndex::all(self.connection)? {
+            let entry = index.entry();
+            let of_row = format!("(SELECT {entry} FROM checkpoint NOT INDEXED WHERE seq = ?2)");
+            // A row whose entry would be NULL is not in the index.
+            let sql = format!(
+                "SELECT {of_row} IS NULL OR EXISTS (SELECT 1 FROM checkpoint INDEXED BY {}
+                 WHERE {entry} = {of_row} AND {entry} IS NOT NULL AND sort_key = ?1 AND seq = ?2)",
+                index.name()
+            );
+            if !self.has_entry(&sql, params![header.sort_key.0, seq])? {
+                let message =
+                    format!("the index of the key {:?} of the metadata does not lead to its row", index.key());
+                self.find_at(FindingCode::Index, row, &message, REBUILD);
+            }
         }
         let dependent = "SELECT count(*) FROM checkpoint INDEXED BY checkpoint_dependent
                          WHERE lin = ? AND parent IS ? AND seq = ? AND flags & 1";
