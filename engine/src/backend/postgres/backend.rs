@@ -24,7 +24,7 @@ use crate::deadline::Deadline;
 use crate::error::{Code, Error, Result};
 use crate::op::{Applied, Unit};
 use crate::options::{Durability, Options};
-use crate::query::{Answer, Query};
+use crate::query::{Answer, Of, Page, Query};
 use crate::record::Notice;
 use crate::retention::{Prune, Pruned};
 
@@ -60,7 +60,7 @@ impl Postgres {
         let memory = Memory { cache, heads: RefCell::default(), noted: Cell::new(0) };
         let mut backend = Self { session, memory, notice: None, closing, gave_up: false };
         let server = backend.call(|backend| schema::prepare(&backend.session, url.migrates, options.read_only))?;
-        backend.session.set_durability(options.durability, server.commits_early);
+        backend.session.set_durability(options.durability);
         backend.notice = notice(url, options, &server);
         backend.session.patience.set(busy_timeout);
         Ok(backend)
@@ -75,6 +75,8 @@ impl Postgres {
         let mut pause = Duration::from_millis(5);
         loop {
             match work(self) {
+                // The call itself did not fail.
+                Err(_) if self.session.outdated.take() => {}
                 Err(error) if worth_another_try(&error) && self.session.left() > pause => {
                     self.session.pause(spread(pause));
                     pause = (2 * pause).min(Duration::from_millis(250));
@@ -133,6 +135,27 @@ fn takes_one_flight(query: &Query) -> bool {
         )
 }
 
+/// True if a query reads a few rows, or those of one lineage, so that its statements may stay prepared.
+fn is_small(query: &Query) -> bool {
+    match query {
+        Query::All(queries) => queries.iter().all(is_small),
+        Query::Page(Page { of, .. }) | Query::List { of, .. } => {
+            matches!(of, Of::Lineage(_) | Of::LineageInGroup { .. })
+        }
+        Query::Get { .. }
+        | Query::Newest { .. }
+        | Query::Tuple { .. }
+        | Query::Ancestors(_)
+        | Query::Count { .. }
+        | Query::Log(_)
+        | Query::Logged { .. }
+        | Query::Logs { .. }
+        | Query::Start { .. }
+        | Query::Clock => true,
+        _ => false,
+    }
+}
+
 /// A random time between a half of this time and this time, so that several stores do not try again together.
 fn spread(time: Duration) -> Duration {
     let random = u32::from(uuid::Uuid::new_v4().as_bytes()[0]);
@@ -164,7 +187,7 @@ impl Backend for Postgres {
 
     fn answer(&mut self, query: &Query) -> Result<Answer> {
         self.call(|backend| {
-            let open = Transaction::read(&backend.session);
+            let open = Transaction::read(&backend.session, is_small(query));
             if takes_one_flight(query) {
                 open.end_with_next();
             }

@@ -13,6 +13,7 @@ use tokio_postgres_rustls::MakeRustlsConnect;
 
 use super::error::{late, unreachable};
 use super::passfile;
+use super::prepared::Prepared;
 use super::tls::client_config;
 use super::url::{Ask, SslMode, Url};
 use crate::error::{Error, Result};
@@ -20,6 +21,7 @@ use crate::error::{Error, Result};
 /// A connection, and the task that reads and writes it.
 pub(super) struct Connected {
     pub(super) client: Client,
+    pub(super) prepared: Prepared,
     task: JoinHandle<()>,
 }
 
@@ -62,6 +64,8 @@ pub(super) struct Connector {
     timeout: Duration,
     /// Asks for the password at each connect.
     ask: Option<Ask>,
+    /// True if statements may stay prepared on a connection that leads to one process of the server.
+    prepares: bool,
     tls: MakeRustlsConnect,
     /// The hosts and the database, for messages.
     place: String,
@@ -102,9 +106,14 @@ impl Connector {
             balance: url.config.get_load_balance_hosts() == LoadBalanceHosts::Random,
             timeout: url.connect_timeout,
             ask: url.ask.clone(),
+            prepares: url.prepares,
             tls: MakeRustlsConnect::new(client_config(url)?),
             place: url.place(),
         })
+    }
+
+    pub(super) fn prepares(&self) -> bool {
+        self.prepares
     }
 
     pub(super) fn has_others(&self) -> bool {
@@ -173,7 +182,8 @@ impl Connector {
             config.to_mut().password(password);
         }
         let (client, connection) = config.connect(self.tls.clone()).await?;
-        Ok(Connected { client, task: tokio::spawn(async { drop(connection.await) }) })
+        let task = tokio::spawn(async { drop(connection.await) });
+        Ok(Connected { client, prepared: Prepared::new(false), task })
     }
 
     /// Asks the server to give up the statement of a connection.

@@ -83,7 +83,7 @@ pub(super) fn store(session: &Session, memory: &Memory, batch: Batch<'_>) -> Res
     if puts.is_empty() && !lineages.is_empty() {
         return Ok(None);
     }
-    let open = Transaction::write(session);
+    let open = Transaction::write(session, true);
     let first = puts.first().map(|put| (put.head.header.contract, put.head.header.id.clone()));
     if !lineages.is_empty() {
         open.later(LOCK, values![lineages.keys().copied().collect::<Vec<_>>()]);

@@ -122,7 +122,7 @@ impl Point {
 
 /// Answers several reads in two round trips, from one snapshot. A payload on which several others are built travels once.
 pub(super) fn answer_all(session: &Session, cache: &PayloadCache, points: &[Point]) -> Result<Vec<Result<Answer>>> {
-    let open = Transaction::read(session);
+    let open = Transaction::read(session, true);
     for point in points {
         open.later(point.statements[0], point.values.clone());
         point.ask_for_writes(&open);

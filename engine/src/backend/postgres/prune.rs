@@ -15,7 +15,7 @@ use crate::retention::{Prune, Pruned, plan};
 
 /// Removes one batch of the checkpoints that a retention rule selects, in one transaction.
 pub(super) fn prune(session: &Session, cache: &PayloadCache, prune: &Prune) -> Result<Pruned> {
-    let open = Transaction::write(session);
+    let open = Transaction::write(session, false);
     open.release_when_idle();
     // Plan once without locks, to learn which lineages to lock. Then plan again: other workers may have changed them.
     let first = plan(&PostgresCatalog(&open), prune)?;

@@ -112,8 +112,6 @@ const OLDEST_SERVER: i32 = 14;
 pub(super) struct Server {
     /// True if the server's settings sync every commit to its disk.
     pub(super) is_durable: bool,
-    /// True if the role's commits are acknowledged before the server, or one of its synchronous replicas, has synced them.
-    pub(super) commits_early: bool,
 }
 
 /// What the database has of the schema.
@@ -150,7 +148,7 @@ pub(super) fn prepare(session: &Session, migrates: bool, read_only: bool) -> Res
         ));
     }
     // One transaction, on one connection: if the connection is lost, nothing of it was made, and the caller begins again.
-    let open = Transaction::write(session);
+    let open = Transaction::write(session, false);
     open.script(&format!("SELECT pg_advisory_xact_lock(hashtext('forkpoint {}'))", names.schema));
     // Another worker may have made the tables meanwhile.
     let rows = open.query(LOOK, looked_for(names))?;
@@ -174,7 +172,7 @@ pub(super) fn prepare(session: &Session, migrates: bool, read_only: bool) -> Res
 
 /// Parameters: the names of the schema and of the table of settings.
 const LOOK: &str = "SELECT current_setting('server_version_num')::int4,
-      current_setting('fsync') = 'on' AND current_setting('full_page_writes') = 'on', current_setting('synchronous_commit') NOT IN ('on', 'remote_apply'),
+      current_setting('fsync') = 'on' AND current_setting('full_page_writes') = 'on',
       to_regnamespace($1) IS NOT NULL, to_regclass($2) IS NOT NULL,
       EXISTS (SELECT 1 FROM pg_class WHERE relnamespace = to_regnamespace($1) AND relkind IN ('r', 'p', 'v', 'm', 'f', 'S'))";
 
@@ -191,8 +189,8 @@ impl Found {
                 format!("the Postgres server has version {version}: Forkpoint needs version {OLDEST_SERVER} or later");
             return Err(Error::new(Code::Unsupported, message).lasting());
         }
-        let server = Server { is_durable: row.get(1), commits_early: row.get(2) };
-        Ok(Self { server, schema: row.get(3), settings: row.get(4), others: row.get(5) })
+        let server = Server { is_durable: row.get(1) };
+        Ok(Self { server, schema: row.get(2), settings: row.get(3), others: row.get(4) })
     }
 }
 

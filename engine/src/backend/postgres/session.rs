@@ -1,7 +1,8 @@
 //! A connection to a server, for one thread. Statements are sent without waiting for the answers of earlier statements,
 //! so a transaction takes as few round trips as its reads allow.
 //!
-//! All statements are unnamed and give the types of their parameters, so a pooler in transaction mode can run them.
+//! Statements give the types of their parameters. Behind a pooler they are unnamed, so that it may run each transaction on
+//! another connection. On a connection of its own, the session keeps the statements that are used often prepared.
 
 use std::cell::{Cell, RefCell};
 use std::collections::HashMap;
@@ -11,15 +12,19 @@ use std::sync::Arc;
 use std::task::Poll;
 use std::time::{Duration, Instant};
 
+use futures_util::future::join;
 use futures_util::stream::{FuturesOrdered, StreamExt};
 use tokio::runtime::{Builder, Runtime};
 use tokio::time::timeout;
 use tokio_postgres::error::{Severity, SqlState};
+use tokio_postgres::types::{ToSql, Type};
 use tokio_postgres::{Client, Row};
 
 use super::connect::{Connected, Connector};
+use super::direct;
 use super::error::{from_server, late, lost};
 use super::names::Names;
+use super::prepared::{self, Prepared};
 use super::value::Value;
 use crate::deadline::Deadline;
 use crate::error::{Code, Error, Result};
@@ -30,18 +35,57 @@ pub(super) struct Statement {
     pub(super) text: Arc<str>,
     /// The parameters. `None`: the text holds statements without parameters and without answers.
     pub(super) values: Option<Vec<Value>>,
+    /// True if the statement may stay prepared: it finds its rows by indexes, whatever its parameters are.
+    pub(super) keep: bool,
 }
 
-async fn run(client: &Client, statement: &Statement) -> std::result::Result<Vec<Row>, tokio_postgres::Error> {
+async fn run(
+    Connected { client, prepared, .. }: &Connected,
+    statement: &Statement,
+) -> std::result::Result<Vec<Row>, tokio_postgres::Error> {
     let Some(values) = &statement.values else {
         return client.batch_execute(&statement.text).await.map(|()| Vec::new());
     };
+    if statement.keep
+        && let Some(prepared) = prepared.get(&statement.text)
+    {
+        let params: Vec<_> = values.iter().map(|value| value.typed().0).collect();
+        return client.query(&prepared, &params).await;
+    }
     let params: Vec<_> = values.iter().map(Value::typed).collect();
     client.query_typed(&statement.text, &params).await
 }
 
-/// True if the role's commits are acknowledged before the server, or one of its synchronous replicas, has synced them.
-pub(super) const COMMITS_EARLY: &str = "SELECT current_setting('synchronous_commit') NOT IN ('on', 'remote_apply')";
+/// Runs the statements. Returns the rows of each.
+async fn answers(
+    connected: &Connected,
+    statements: &[Statement],
+) -> std::result::Result<Vec<Vec<Row>>, tokio_postgres::Error> {
+    let mut answers: FuturesOrdered<_> = statements.iter().map(|one| run(connected, one)).collect();
+    let (mut found, mut failed) = (Vec::with_capacity(statements.len()), None);
+    while let Some(answer) = answers.next().await {
+        match answer {
+            Ok(rows) => found.push(rows),
+            // What follows the first failure fails because of it.
+            Err(error) => {
+                failed.get_or_insert(error);
+            }
+        }
+    }
+    failed.map_or(Ok(found), Err)
+}
+
+/// Prepares those of the statements that are used again.
+async fn prepare(Connected { client, prepared, .. }: &Connected, statements: &[Statement]) {
+    let prepares: FuturesOrdered<_> = statements
+        .iter()
+        .filter_map(|one| {
+            one.values.as_ref().filter(|_| one.keep && prepared.uses(&one.text)).map(|values| (one, values))
+        })
+        .map(|(one, values)| prepared.prepare(client, &one.text, values))
+        .collect();
+    prepares.collect::<()>().await;
+}
 
 /// How long the connection may be silent before the session looks whether the server has closed it.
 const SILENCE: Duration = Duration::from_secs(10);
@@ -70,9 +114,11 @@ pub(super) struct Session {
     /// The statements with the names of the tables filled in, by the address of the template.
     texts: RefCell<HashMap<(usize, usize), Arc<str>>>,
     durability: Cell<Durability>,
-    /// True if the role's commits on this connection are acknowledged before they are durable. `None`: it is not known
-    /// yet, because the store is being opened.
-    commits_early: Cell<Option<bool>>,
+    /// True if the role's commits on this connection are acknowledged before the server, or one of its synchronous
+    /// replicas, has synced them.
+    commits_early: Cell<bool>,
+    /// True if the last failure was one of a prepared statement only, so the same call is sent again at once.
+    pub(super) outdated: Cell<bool>,
     /// How long one call may take.
     pub(super) patience: Cell<Duration>,
     /// When the current call began.
@@ -103,7 +149,8 @@ impl Session {
             names,
             texts: RefCell::default(),
             durability: Cell::new(Durability::Full),
-            commits_early: Cell::new(None),
+            commits_early: Cell::new(false),
+            outdated: Cell::new(false),
             patience: Cell::new(patience),
             begun: Cell::new(now),
             closing,
@@ -111,16 +158,15 @@ impl Session {
         })
     }
 
-    /// Sets what commits must survive. `commits_early` is the setting of the current connection.
-    pub(super) fn set_durability(&self, durability: Durability, commits_early: bool) {
+    /// Sets what commits must survive.
+    pub(super) fn set_durability(&self, durability: Durability) {
         self.durability.set(durability);
-        self.commits_early.set(Some(commits_early));
     }
 
     /// The value of `synchronous_commit` that a transaction sets. `None`: the role's value is right.
     pub(super) fn sync(&self) -> Option<&'static str> {
         match self.durability.get() {
-            Durability::Full => self.commits_early.get().is_some_and(|early| early).then_some("on"),
+            Durability::Full => self.commits_early.get().then_some("on"),
             Durability::Normal | Durability::Off => Some("off"),
         }
     }
@@ -193,18 +239,25 @@ impl Session {
             self.client.take();
             let patience = self.left().max(LEAST_ANSWER_TIME);
             let connected = self.in_time(patience, self.connector.connect(patience)).await;
-            let connected = connected.unwrap_or_else(|| Err(late(self.connector.place())))?;
-            // Another server, or the role's setting, may be another one than when the store was opened.
-            if self.commits_early.get().is_some() {
-                let found = connected.client.query_typed(COMMITS_EARLY, &[]);
-                let found = self.in_time(patience, found).await.ok_or_else(|| late(self.connector.place()))?;
-                let found = found.map_err(|error| from_server(&error, self.connector.place()))?;
-                self.commits_early.set(found.first().map(|row| row.get(0)));
-            }
+            let mut connected = connected.unwrap_or_else(|| Err(late(self.connector.place())))?;
+            let process = if self.connector.prepares() { direct::process(&connected.client).await } else { None };
+            let process = process.map(i64::from);
+            let given: [(&(dyn ToSql + Sync), Type); 1] = [(&process, Type::INT8)];
+            let found = connected.client.query_typed(prepared::ASK, &given);
+            let found = self.in_time(patience, found).await.ok_or_else(|| late(self.connector.place()))?;
+            let found = found.map_err(|error| from_server(&error, self.connector.place()))?;
+            let found = found.first().ok_or_else(|| lost(self.connector.place()))?;
+            self.commits_early.set(found.get(0));
+            connected.prepared = Prepared::new(found.get(1));
             self.client.replace(Some(connected));
             self.broken.set(false);
             Ok(())
         })
+    }
+
+    /// True if the connection leads to one process of the server.
+    pub(super) fn is_direct(&self) -> bool {
+        self.client.borrow().as_ref().is_some_and(|connected| connected.prepared.is_direct())
     }
 
     /// Sends the statements together. Returns the rows of each.
@@ -220,26 +273,13 @@ impl Session {
     fn exchange(&self, statements: &[Statement]) -> Result<Vec<Vec<Row>>> {
         let client = self.client.borrow();
         let place = self.connector.place();
-        let Some(Connected { client, .. }) = client.as_ref() else { return Err(lost(place)) };
+        let Some(connected) = client.as_ref() else { return Err(lost(place)) };
+        let Connected { client, prepared, .. } = connected;
         let sent = self.runtime.block_on(async {
-            self.in_time(self.left_here(), async {
-                let mut answers: FuturesOrdered<_> = statements.iter().map(|one| run(client, one)).collect();
-                let (mut found, mut failed) = (Vec::with_capacity(statements.len()), None);
-                while let Some(answer) = answers.next().await {
-                    match answer {
-                        Ok(rows) => found.push(rows),
-                        // What follows the first failure fails because of it.
-                        Err(error) => {
-                            failed.get_or_insert(error);
-                        }
-                    }
-                }
-                match failed {
-                    None => Ok(found),
-                    Some(error) => Err(error),
-                }
-            })
-            .await
+            let answers = answers(connected, statements);
+            // The statements are sent first, because they are polled first.
+            let work = async { join(answers, prepare(connected, statements)).await.0 };
+            self.in_time(self.left_here(), work).await
         });
         self.used.set(Instant::now());
         match sent {
@@ -253,6 +293,10 @@ impl Session {
                 self.broken.set(client.is_closed() || is_fatal || is_replica);
                 if is_replica {
                     self.connector.leave();
+                }
+                if prepared.outdated(&error) {
+                    self.outdated.set(true);
+                    return Err(Error::new(Code::Busy, format!("{place} has changed: try again")));
                 }
                 Err(from_server(&error, place))
             }
@@ -277,7 +321,7 @@ impl Session {
     /// Runs a statement outside of a transaction.
     pub(super) fn query(&self, template: &'static str, values: Vec<Value>) -> Result<Vec<Row>> {
         self.connect()?;
-        let found = self.send(&[Statement { text: self.text(template), values: Some(values) }])?;
+        let found = self.send(&[Statement { text: self.text(template), values: Some(values), keep: false }])?;
         Ok(found.into_iter().next_back().unwrap_or_default())
     }
 
@@ -285,7 +329,7 @@ impl Session {
     pub(super) fn run(&self, text: &str) -> Result<()> {
         self.connect()?;
         let patience = self.patience.replace(UNTIL_CLOSED);
-        let done = self.send(&[Statement { text: self.names.fill(text).into(), values: None }]);
+        let done = self.send(&[Statement { text: self.names.fill(text).into(), values: None, keep: false }]);
         self.patience.set(patience);
         done.map(drop)
     }

@@ -4,6 +4,7 @@ use std::cell::{Cell, RefCell};
 
 use tokio_postgres::Row;
 
+use super::prepared::SETTINGS;
 use super::session::{Session, Statement};
 use super::value::Value;
 use crate::error::Result;
@@ -11,6 +12,8 @@ use crate::error::Result;
 pub(super) struct Transaction<'a> {
     session: &'a Session,
     writes: bool,
+    /// True if each statement finds a few rows by an index, so that it may stay prepared.
+    is_small: bool,
     /// The statements that are sent with the next one that needs an answer.
     waiting: RefCell<Vec<Statement>>,
     sent: Cell<bool>,
@@ -22,22 +25,23 @@ pub(super) struct Transaction<'a> {
 impl<'a> Transaction<'a> {
     /// Begins a transaction that only reads, from one snapshot. The text is sent with the first statement that needs an
     /// answer.
-    pub(super) fn read(session: &'a Session) -> Self {
-        Self::new(session, "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY", false)
+    pub(super) fn read(session: &'a Session, is_small: bool) -> Self {
+        Self::new(session, "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY".to_owned(), false, is_small)
     }
 
     /// Begins a transaction that writes, and may wait for locks. Its commit is as durable as the store promises.
-    pub(super) fn write(session: &'a Session) -> Self {
+    pub(super) fn write(session: &'a Session, is_small: bool) -> Self {
         let patience = session.left_here().as_millis().clamp(1, i32::MAX as u128);
         let begin = format!("BEGIN ISOLATION LEVEL READ COMMITTED; SET LOCAL lock_timeout = {patience}");
-        Self::new(session, &begin, true)
+        Self::new(session, begin, true, is_small)
     }
 
-    fn new(session: &'a Session, begin: &str, writes: bool) -> Self {
+    fn new(session: &'a Session, begin: String, writes: bool, is_small: bool) -> Self {
         Self {
             session,
             writes,
-            waiting: RefCell::new(vec![Statement { text: begin.into(), values: None }]),
+            is_small,
+            waiting: RefCell::new(vec![Statement { text: begin.into(), values: None, keep: false }]),
             sent: Cell::new(false),
             ending: Cell::new(false),
             ended: Cell::new(false),
@@ -71,12 +75,13 @@ impl Transaction<'_> {
 
     /// Runs a statement and drops its answer. If it fails, the next statement returns its error.
     pub(super) fn later(&self, template: &'static str, values: Vec<Value>) {
-        self.waiting.borrow_mut().push(Statement { text: self.session.text(template), values: Some(values) });
+        let text = self.session.text(template);
+        self.waiting.borrow_mut().push(Statement { text, values: Some(values), keep: self.is_small });
     }
 
     /// Runs statements without parameters. An error of them is the error of the next statement.
     pub(super) fn script(&self, text: &str) {
-        self.waiting.borrow_mut().push(Statement { text: text.into(), values: None });
+        self.waiting.borrow_mut().push(Statement { text: text.into(), values: None, keep: false });
     }
 
     /// Sends the statements that wait. Returns the rows of each.
@@ -84,22 +89,32 @@ impl Transaction<'_> {
         if !self.sent.get() {
             self.session.connect()?;
             self.sent.set(true);
-            // The setting of the role is known once there is a connection.
-            if let Some(sync) = self.session.sync().filter(|_| self.writes)
-                && let Some(begin) = self.waiting.borrow_mut().first_mut()
-            {
-                begin.text = format!("{}; SET LOCAL synchronous_commit = {sync}", begin.text).into();
+            // The settings are known once there is a connection.
+            if let Some(begin) = self.waiting.borrow_mut().first_mut() {
+                begin.text = format!("{}{}", begin.text, self.settings()).into();
             }
         }
         let mut waiting = self.waiting.take();
         if !self.ending.get() {
             return self.session.send(&waiting);
         }
-        waiting.push(Statement { text: "COMMIT".into(), values: None });
+        waiting.push(Statement { text: "COMMIT".into(), values: None, keep: false });
         self.ended.set(true);
         let mut found = self.session.send(&waiting)?;
         found.pop();
         Ok(found)
+    }
+
+    /// The settings of the transaction, behind the text that begins it.
+    fn settings(&self) -> String {
+        let mut text = String::new();
+        if let Some(sync) = self.session.sync().filter(|_| self.writes) {
+            text += &format!("; SET LOCAL synchronous_commit = {sync}");
+        }
+        if !self.is_small && self.session.is_direct() {
+            text.extend(SETTINGS.map(|name| format!("; SET LOCAL {name} TO DEFAULT")));
+        }
+        text
     }
 
     /// Ends a transaction that changes nothing together with the statements that are sent next, so that the end takes no

@@ -70,6 +70,8 @@ pub struct Url {
     pub prefix: String,
     /// True if the tables are made when they are missing.
     pub migrates: bool,
+    /// True if statements may stay prepared, on a connection without a pooler.
+    pub prepares: bool,
 }
 
 const DEFAULT_PORT: u16 = 5432;
@@ -122,6 +124,7 @@ impl Url {
             schema: "forkpoint".to_owned(),
             prefix: String::new(),
             migrates: true,
+            prepares: true,
         };
         for host in hosts.split(',').filter(|host| !host.is_empty()) {
             url.hosts.push(host_and_port(host).ok_or_else(|| wrong("one of its hosts or ports is not valid"))?);
@@ -208,13 +211,19 @@ impl Url {
                     _ => return Err(Error::invalid("the option \"migrate\" must be \"auto\" or \"never\"")),
                 };
             }
+            // Each of the two can forbid it.
+            "prepare" => match value {
+                "auto" => {}
+                "never" => self.prepares = false,
+                _ => return Err(must_be(key, "auto or never")),
+            },
+            "pgbouncer" => self.prepares &= value == "false",
             "sslcert" | "sslkey" => {
                 let message = format!("the option \"{key}\" of the Postgres URL is not supported: use a password");
                 return Err(Error::new(Code::Unsupported, message));
             }
             // Accepted and ignored: options of other drivers and poolers, and of the operating system.
-            "pgbouncer"
-            | "pool_timeout"
+            "pool_timeout"
             | "connection_limit"
             | "pool_mode"
             | "keepalives"

@@ -46,7 +46,7 @@ pub(super) fn transaction(
     batch: Batch<'_>,
     sent: &Sent,
 ) -> Result<Vec<Applied>, Failure> {
-    let open = Transaction::write(session);
+    let open = Transaction::write(session, true);
     open.release_when_idle();
     let Locked { lins, known, made } = lock(&open, &Wanted::of(batch.units)).map_err(Failure::Whole)?;
     if let Some(applied) = sent.resolve(batch, &open, &known).map_err(Failure::Whole)? {

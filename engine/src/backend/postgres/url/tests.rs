@@ -25,3 +25,13 @@ fn options_may_contain_what_ends_a_login() {
     assert_eq!(Url::parse("//h/d?sslcert=x").unwrap_err().code(), Code::Unsupported);
     assert!(Url::parse("//h/d?load_balance_hosts=maybe").unwrap_err().message().contains("load_balance_hosts"));
 }
+
+#[test]
+fn a_url_may_say_that_a_pooler_answers() {
+    let prepares = |query: &str| Url::parse(&format!("//h/d{query}")).unwrap().prepares;
+    assert!(["", "?prepare=auto", "?pgbouncer=false"].into_iter().all(prepares));
+    assert!(!["?prepare=never", "?pgbouncer=true", "?pgbouncer=true&prepare=auto"].into_iter().any(prepares));
+    assert!(
+        Url::parse("//h/d?prepare=always").unwrap_err().message().contains("\"prepare\" of the Postgres URL must be")
+    );
+}

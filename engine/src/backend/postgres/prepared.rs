@@ -1,0 +1,99 @@
+//! The statements that one connection keeps prepared on the server, so that it parses and plans each of them once.
+//!
+//! A statement is prepared with its second use, and behind it, so that no round trip is added.
+
+use std::cell::{Cell, RefCell};
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use tokio_postgres::error::SqlState;
+use tokio_postgres::types::Type;
+use tokio_postgres::{Client, Error, Statement};
+
+use super::value::Value;
+
+enum Text {
+    Used,
+    BeingPrepared,
+    Prepared(Statement),
+}
+
+/// The prepared statements of a connection.
+pub(super) struct Prepared {
+    /// True if the connection leads to one process of the server, which keeps what it prepares.
+    is_direct: Cell<bool>,
+    kept: RefCell<HashMap<Arc<str>, Text>>,
+}
+
+/// How plans are made on a connection that keeps them. A plan is made once for all parameters and for all sizes of the
+/// tables, and each statement that is kept finds a few rows by an index. So the plans must not depend on how many rows
+/// the tables have when the plan is made, which is few in a new database.
+pub(super) const SETTINGS: [&str; 5] =
+    ["enable_seqscan", "enable_hashjoin", "enable_mergejoin", "jit", "plan_cache_mode"];
+
+/// Asks for the setting of the role, and for the process of the connection. If this process has the number `$1`, the
+/// connection gets the settings for plans that are kept.
+pub(super) const ASK: &str = "SELECT current_setting('synchronous_commit') NOT IN ('on', 'remote_apply'), is_direct,
+       CASE WHEN is_direct THEN
+         concat(set_config('enable_seqscan', 'off', false), set_config('enable_hashjoin', 'off', false),
+                set_config('enable_mergejoin', 'off', false), set_config('jit', 'off', false),
+                set_config('plan_cache_mode', 'force_generic_plan', false)) END
+     FROM (SELECT coalesce(pg_backend_pid() = $1, false) AS is_direct) AS process";
+
+impl Prepared {
+    pub(super) fn new(is_direct: bool) -> Self {
+        Self { is_direct: Cell::new(is_direct), kept: RefCell::default() }
+    }
+
+    pub(super) fn is_direct(&self) -> bool {
+        self.is_direct.get()
+    }
+
+    /// The statement of a text that is prepared.
+    pub(super) fn get(&self, text: &Arc<str>) -> Option<Statement> {
+        match self.kept.borrow().get(text) {
+            Some(Text::Prepared(statement)) => Some(statement.clone()),
+            _ => None,
+        }
+    }
+
+    /// Notes that a text is used. Returns true if it should be prepared now.
+    pub(super) fn uses(&self, text: &Arc<str>) -> bool {
+        if !self.is_direct() {
+            return false;
+        }
+        let mut kept = self.kept.borrow_mut();
+        let Some(found) = kept.get_mut(text) else {
+            kept.insert(Arc::clone(text), Text::Used);
+            return false;
+        };
+        let is_used = matches!(found, Text::Used);
+        if is_used {
+            *found = Text::BeingPrepared;
+        }
+        is_used
+    }
+
+    /// Prepares a text. If that fails, the statement is parsed at each use as before.
+    pub(super) async fn prepare(&self, client: &Client, text: &Arc<str>, values: &[Value]) {
+        let types: Vec<Type> = values.iter().map(|value| value.typed().1).collect();
+        let prepared = client.prepare_typed(text, &types).await;
+        self.kept.borrow_mut().insert(Arc::clone(text), prepared.map_or(Text::Used, Text::Prepared));
+    }
+
+    /// Returns true if a statement failed only because it was prepared before. Nothing is prepared any more then, so the
+    /// same call can be sent again.
+    pub(super) fn outdated(&self, error: &Error) -> bool {
+        let Some(state) = error.code() else { return false };
+        // A statement that is not there, or another one that has its name: something stands between after all.
+        let is_lost = [SqlState::INVALID_SQL_STATEMENT_NAME, SqlState::DUPLICATE_PSTATEMENT].contains(state);
+        // The tables were changed, and the plan would return rows of other types.
+        if !is_lost && *state != SqlState::FEATURE_NOT_SUPPORTED {
+            return false;
+        }
+        if is_lost {
+            self.is_direct.set(false);
+        }
+        self.kept.take().into_values().any(|text| matches!(text, Text::Prepared(_)))
+    }
+}
