@@ -14,7 +14,7 @@ use super::schema::{self, Server};
 use super::session::Session;
 use super::transaction::Transaction;
 use super::url::{SslMode, Url};
-use super::{guess, prune, write};
+use super::{asked, guess, prune, write};
 use crate::backend::batch::{self, Failure};
 use crate::backend::interface::{Backend, Limits};
 use crate::backend::lazy::Opener;
@@ -24,7 +24,7 @@ use crate::deadline::Deadline;
 use crate::error::{Code, Error, Result};
 use crate::op::{Applied, Unit};
 use crate::options::{Durability, Options};
-use crate::query::{Answer, Of, Page, Query};
+use crate::query::{Answer, Query};
 use crate::record::Notice;
 use crate::retention::{Prune, Pruned};
 
@@ -128,21 +128,20 @@ impl Postgres {
 
 /// True if a query is answered by statements that are sent together. The end of its transaction is sent with them.
 fn takes_one_flight(query: &Query) -> bool {
-    Point::is(query)
-        || matches!(
-            query,
-            Query::Page(_) | Query::List { .. } | Query::Lineages { .. } | Query::Recent(_) | Query::Clock
-        )
+    match query {
+        Query::All(queries) => queries.iter().all(asked::is_asked),
+        Query::Page(_) | Query::Recent(_) => true,
+        query => asked::is_asked(query),
+    }
 }
 
-/// True if a query reads a few rows, or those of one lineage, so that its statements may stay prepared.
+/// True if a query finds its rows by an index that has them in their order, so that its statements may stay prepared.
 fn is_small(query: &Query) -> bool {
     match query {
         Query::All(queries) => queries.iter().all(is_small),
-        Query::Page(Page { of, .. }) | Query::List { of, .. } => {
-            matches!(of, Of::Lineage(_) | Of::LineageInGroup { .. })
-        }
-        Query::Get { .. }
+        Query::Page(_)
+        | Query::List { .. }
+        | Query::Get { .. }
         | Query::Newest { .. }
         | Query::Tuple { .. }
         | Query::Ancestors(_)

@@ -96,10 +96,22 @@ pub(super) fn newest(
     before: Option<&SortKey>,
     limit: usize,
 ) -> Result<Vec<HeaderRow>> {
+    ask_newest(open, contract, of, before, limit);
+    let [found] = open.last()?;
+    found.iter().map(HeaderRow::read).collect()
+}
+
+/// Adds the statement of [`newest`] to the next flight.
+pub(super) fn ask_newest(
+    open: &Transaction<'_>,
+    contract: ContractId,
+    of: &Of,
+    before: Option<&SortKey>,
+    limit: usize,
+) {
     let [newest_first, _] = statements(of);
     let before = before.map(|before| &before.0[..]).into();
-    let found = open.query(newest_first, parameters(contract, of, before, row::limit(limit)))?;
-    found.iter().map(HeaderRow::read).collect()
+    open.later(newest_first, parameters(contract, of, before, row::limit(limit)));
 }
 
 /// The rows of a listing whose sort keys begin with `prefix`, the oldest first, with the checksums of their payloads.
@@ -140,24 +152,28 @@ fn lineage(row: &Row) -> Result<Lineage> {
     Ok(Lineage { position: lin, checkpoints: unsigned(row.get(17)), newest: header, origin: row::opt_text(row, 16)? })
 }
 
-/// A page of the lineages whose groups begin with a prefix, the latest first.
-pub(super) fn lineages(
+/// Asks for a page of the lineages whose groups begin with a prefix, the latest first.
+pub(super) fn ask_lineages(
     open: &Transaction<'_>,
     contract: ContractId,
     group_prefix: &str,
     before: Option<i64>,
     limit: usize,
-) -> Result<Vec<Lineage>> {
+) {
     const SQL: &str = lineages!(
         "l.contract = $1 AND substr(l.grp, 1, octet_length($2)) = $2 AND ($3::bigint IS NULL OR l.lin < $3) ORDER BY l.lin DESC LIMIT $4",
         "l.lin DESC"
     );
-    open.query(SQL, values![number(contract), group_prefix, before, row::limit(limit)])?.iter().map(lineage).collect()
+    open.later(SQL, values![number(contract), group_prefix, before, row::limit(limit)]);
+}
+
+pub(super) fn read_lineages(rows: &[Row]) -> Result<Vec<Lineage>> {
+    rows.iter().map(lineage).collect()
 }
 
 /// The lineages that were forked from this one, the latest first.
 pub(super) fn forks(open: &Transaction<'_>, lin: i64) -> Result<Vec<Lineage>> {
-    open.query(lineages!("l.origin_lin = $1", "l.lin DESC"), values![lin])?.iter().map(lineage).collect()
+    open.query(lineages!("l.origin_lin = $1", "l.lin DESC"), values![lin]).and_then(|rows| read_lineages(&rows))
 }
 
 /// The lineages of a listing by activity.

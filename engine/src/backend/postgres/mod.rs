@@ -4,6 +4,7 @@
 //! the thread that calls it.
 
 mod append;
+mod asked;
 mod backend;
 mod batch;
 mod check;

@@ -1,5 +1,5 @@
 //! Reads a page of a listing: the rows, the payloads and the writes. All statements are sent together, so a page takes one
-//! round trip.
+//! round trip. The first one finds the rows, and the others learn from a setting of the transaction which they are.
 
 use std::collections::HashMap;
 
@@ -32,17 +32,18 @@ macro_rules! looked {
     };
 }
 
-/// Selects the rows of the page. Further parameters are: the texts of the filter (`$5`, `$6`, `$10`), the maximum number of
-/// results, and the number of bytes. The page ends with the payload that fills it.
-macro_rules! found {
+/// Finds the rows of the page, and leaves their save numbers in a setting of the transaction for the next statements, in
+/// their order. Further parameters are: the texts of the filter (`$5`, `$6`, `$9`), the maximum number of results, and the number
+/// of bytes. The page ends with the payload that fills it.
+macro_rules! find {
     ($from:expr) => {
         concat!(
-            "SELECT m.seq, m.id, m.size FROM (
-               SELECT m.seq, m.id, p.size, sum(p.size) OVER (ORDER BY m.place) - p.size AS before FROM (
-                 SELECT l.seq, l.id, row_number() OVER () AS place FROM (",
-            looked!("c.seq, c.id, c.meta", $from, "LIMIT $4"),
+            "SELECT set_config('forkpoint.page', coalesce(string_agg(m.seq::text, ',' ORDER BY m.place), ''), true) FROM (
+               SELECT m.seq, m.place, sum(p.size) OVER (ORDER BY m.place) - p.size AS before FROM (
+                 SELECT l.seq, row_number() OVER () AS place FROM (",
+            looked!("c.seq, c.meta", $from, "LIMIT $4"),
             ") AS l WHERE $5::bytea[] IS NULL OR position($6 IN l.meta) > 0
-                 OR substr(l.meta, greatest(1, octet_length(l.meta) - octet_length($10) + 1)) <> $10
+                 OR substr(l.meta, greatest(1, octet_length(l.meta) - octet_length($9) + 1)) <> $9
                  OR NOT EXISTS (SELECT FROM unnest($5) AS t(text) WHERE position(t.text IN l.meta) = 0)
                  LIMIT $7) AS m LEFT JOIN @payload AS p USING (seq)) AS m
              WHERE m.before IS NULL OR m.before < $8"
@@ -50,51 +51,57 @@ macro_rules! found {
     };
 }
 
-/// The statements of a page: the rows, the payloads, the writes, and the place of the last row that the filter looks at.
-type Statements = [&'static str; 4];
+/// Selects what [`find`] has found.
+macro_rules! found {
+    () => {
+        "unnest(string_to_array(current_setting('forkpoint.page'), ',')::bigint[]) WITH ORDINALITY AS found(seq, place)"
+    };
+}
+
+const ROWS: &str = concat!(
+    "SELECT ",
+    columns_with_sum!(),
+    ", p.size FROM ",
+    found!(),
+    " JOIN @checkpoint AS c ON c.seq = found.seq LEFT JOIN @lineage AS l ON l.lin = c.lin
+      LEFT JOIN @payload AS p ON p.seq = c.seq ORDER BY found.place"
+);
+const PAYLOADS: &str = chains!(concat!("SELECT found.seq FROM ", found!()), "$1");
+const WRITES: &str = concat!(
+    "SELECT ",
+    write_columns!(),
+    " FROM ",
+    found!(),
+    " JOIN @checkpoint AS c ON c.seq = found.seq JOIN @write AS w ON w.contract = c.contract AND ",
+    is_name!("w.id", "c.id"),
+    " ORDER BY w.num"
+);
+
+/// The statements that depend on what the page is of: the one that finds the rows, and the one that selects the place of the
+/// last row that the filter looks at.
+type Statements = [&'static str; 2];
 
 macro_rules! statements {
     ($from:expr) => {
-        [
-            concat!(
-                "SELECT ",
-                columns_with_sum!(),
-                ", found.size FROM (",
-                found!($from),
-                ") AS found JOIN @checkpoint AS c ON c.seq = found.seq
-                 LEFT JOIN @lineage AS l ON l.lin = c.lin
-                 ORDER BY substr(c.sort_key, 1, 1000) DESC, c.sort_key DESC, c.seq DESC"
-            ),
-            chains!(concat!("SELECT found.seq FROM (", found!($from), ") AS found"), "$9"),
-            concat!(
-                "SELECT ",
-                write_columns!(),
-                " FROM (",
-                found!($from),
-                ") AS found JOIN @write AS w ON w.contract = $1 AND ",
-                is_name!("w.id", "found.id"),
-                " ORDER BY w.num"
-            ),
-            looked!("c.sort_key, c.seq", $from, "OFFSET coalesce($4 - 1, 9223372036854775807) LIMIT 1"),
-        ]
+        [find!($from), looked!("c.sort_key, c.seq", $from, "OFFSET coalesce($4 - 1, 9223372036854775807) LIMIT 1")]
     };
 }
 
 fn statements(of: &Of) -> Statements {
     const CONTRACT: Statements = statements!("@checkpoint AS c WHERE c.contract = $1");
     const LINEAGE: Statements = statements!(
-        "@lineage AS l JOIN @checkpoint AS c USING (lin) WHERE l.contract = $1 AND sha256(l.name) = sha256($11) AND l.name = $11"
+        "@lineage AS l JOIN @checkpoint AS c USING (lin) WHERE l.contract = $1 AND sha256(l.name) = sha256($10) AND l.name = $10"
     );
     const LINEAGES: Statements = statements!(concat!(
         "@lineage AS l JOIN @checkpoint AS c USING (lin) WHERE l.contract = $1 AND ",
-        begins_with!("l.name", "$11")
+        begins_with!("l.name", "$10")
     ));
     const GROUP: Statements = statements!(
-        "@checkpoint AS c WHERE c.contract = $1 AND sha256(c.grp) = sha256($11) AND c.grp = $11 AND c.grp <> ''"
+        "@checkpoint AS c WHERE c.contract = $1 AND sha256(c.grp) = sha256($10) AND c.grp = $10 AND c.grp <> ''"
     );
     const BOTH: Statements = statements!(
-        "@lineage AS l JOIN @checkpoint AS c USING (lin) WHERE l.contract = $1 AND sha256(l.name) = sha256($11) AND l.name = $11
-         AND c.grp = $12 AND c.grp <> ''"
+        "@lineage AS l JOIN @checkpoint AS c USING (lin) WHERE l.contract = $1 AND sha256(l.name) = sha256($10) AND l.name = $10
+         AND c.grp = $11 AND c.grp <> ''"
     );
     match of {
         Of::Contract => CONTRACT,
@@ -107,11 +114,12 @@ fn statements(of: &Of) -> Statements {
 
 pub(super) fn page(open: &Transaction<'_>, cache: &PayloadCache, page: &Page) -> Result<TuplePage> {
     let held = Held::new(cache, i64::MAX);
-    let [rows, payloads, written, last] = statements(&page.of);
-    let values = parameters(page, &held);
-    for statement in [rows, payloads, written] {
-        open.later(statement, values.clone());
-    }
+    let [find, last] = statements(&page.of);
+    let values = parameters(page);
+    open.later(find, values.clone());
+    open.later(ROWS, Vec::new());
+    open.later(PAYLOADS, values![held.seqs()]);
+    open.later(WRITES, Vec::new());
     if page.filter.is_some() {
         open.later(last, values);
     } else {
@@ -151,7 +159,7 @@ pub(super) fn page(open: &Transaction<'_>, cache: &PayloadCache, page: &Page) ->
     Ok(TuplePage { next: last.map(|row| (SortKey(row.get(0)), row.get(1))), ..filler.finish(false) })
 }
 
-fn parameters(page: &Page, held: &Held) -> Vec<Value> {
+fn parameters(page: &Page) -> Vec<Value> {
     let (sort_key, seq) = page.after.as_ref().map(|(sort_key, seq)| (&sort_key.0[..], *seq)).unzip();
     let (all, or, end) = match &page.filter {
         Some(MetaFilter { all, or, end, .. }) => (Some(all.clone()), Some(&or[..]), Some(&end[..])),
@@ -159,7 +167,7 @@ fn parameters(page: &Page, held: &Held) -> Vec<Value> {
     };
     let bytes = i64::try_from(page.bytes).unwrap_or(i64::MAX);
     let (places, limit) = (row::limit(page.places()), row::limit(page.limit));
-    let mut given = values![number(page.contract), sort_key, seq, places, all, or, limit, bytes, held.seqs(), end];
+    let mut given = values![number(page.contract), sort_key, seq, places, all, or, limit, bytes, end];
     match &page.of {
         Of::Contract => {}
         Of::Lineage(name) | Of::Lineages(name) | Of::Group(name) => given.push(name.into()),

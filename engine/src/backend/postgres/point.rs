@@ -84,14 +84,19 @@ impl Point {
         Some(Self { contract, statements, values, held, tuple })
     }
 
-    pub(super) fn answer(&self, open: &Transaction<'_>, cache: &PayloadCache) -> Result<Answer> {
+    /// Adds the statements of the read to the next flight.
+    pub(super) fn ask(&self, open: &Transaction<'_>) {
         let [row, chain, _] = self.statements;
         open.later(row, self.values.clone());
         let mut values = self.values.clone();
         values.push(self.held.seqs().into());
         open.later(chain, values);
         self.ask_for_writes(open);
-        let [row, chain, written] = open.last()?;
+    }
+
+    /// The answer, from the rows of the statements.
+    pub(super) fn answer(&self, cache: &PayloadCache, found: Vec<Vec<Row>>) -> Result<Answer> {
+        let [row, chain, written] = <[Vec<Row>; 3]>::try_from(found).map_err(|_| Error::poisoned())?;
         let Some(row) = row.first() else { return Ok(self.none()) };
         let row = HeaderRow::read_with_sum(row)?;
         let payload = self.held.rebuild(cache, row.seq, Some(row.call), &chain);

@@ -2,13 +2,11 @@
 
 use super::lineage;
 use super::logs::Logs;
-use super::point::Point;
 use super::retention::PostgresCatalog;
 use super::row;
 use super::stats::stats;
 use super::transaction::Transaction;
-use super::value::values;
-use super::{check, checkpoint, export, listing, page, rows, writes};
+use super::{asked, check, checkpoint, export, listing, page, rows, writes};
 use crate::backend::ancestors;
 use crate::backend::logs::{self as log, LogRows, Mark};
 use crate::backend::marks::decode_marks;
@@ -27,28 +25,20 @@ pub(super) struct Reading<'a> {
 impl Reading<'_> {
     pub(super) fn answer(&self, query: &Query) -> Result<Answer> {
         match query {
+            query if asked::is_asked(query) => {
+                asked::answer_all(self.open, self.cache, [query])?.pop().ok_or_else(Error::poisoned)
+            }
+            Query::All(queries) if queries.iter().all(asked::is_asked) => {
+                asked::answer_all(self.open, self.cache, queries).map(Answer::All)
+            }
             Query::All(queries) => {
                 queries.iter().map(|query| self.answer(query)).collect::<Result<_>>().map(Answer::All)
             }
-            Query::Count { contract, lineage } => match lineage::find(self.open, *contract, lineage)? {
-                Some(row) => lineage::count(self.open, row.lin).map(Answer::Count),
-                None => Ok(Answer::Count(0)),
-            },
-            Query::Get { .. } | Query::Newest { .. } | Query::Tuple { .. } => {
-                Point::of(query, self.cache).ok_or_else(Error::poisoned)?.answer(self.open, self.cache)
-            }
             Query::Ancestors(walk) => ancestors::walk(walk, |id| self.tuple(walk.contract, id)).map(Answer::Tuples),
-            Query::List { contract, of, before, limit } => {
-                let rows = listing::newest(self.open, *contract, of, before.as_ref(), limit.unwrap_or(usize::MAX))?;
-                Ok(Answer::Headers(rows.into_iter().map(|row| row.header).collect()))
-            }
             Query::Page(wanted) => page::page(self.open, self.cache, wanted).map(Answer::Page),
             Query::Whole { contract, of, prefix } => {
                 let rows = listing::oldest(self.open, *contract, of, prefix)?;
                 checkpoint::load_all(self.open, self.cache, &rows).map(Answer::Checkpoints)
-            }
-            Query::Lineages { contract, group_prefix, before, limit } => {
-                listing::lineages(self.open, *contract, group_prefix, *before, *limit).map(Answer::Lineages)
             }
             Query::Recent(recent) => listing::recent(self.open, recent).map(Answer::Recent),
             Query::Rows(wanted) => rows::rows(self.open, wanted).map(Answer::Rows),
@@ -80,10 +70,6 @@ impl Reading<'_> {
             // A quick check looks at the pages of a file. The server checks its own pages.
             Query::QuickCheck => Ok(Answer::Checked(Box::default())),
             Query::Stats { contract, largest } => stats(self.open, *contract, *largest).map(Answer::Stats),
-            Query::Clock => {
-                let now = self.open.one("SELECT (extract(epoch FROM clock_timestamp()) * 1000)::bigint", values![])?;
-                Ok(Answer::Clock(now.map_or(0, |row| row.get(0))))
-            }
             Query::Saves { after, bytes } => export::saves(self.open, *after, *bytes).map(Answer::Saves),
             Query::Starts { after, limit } => export::starts(self.open, *after, *limit).map(Answer::Starts),
             Query::Start { contract, lineage } => match lineage::find(self.open, *contract, lineage)? {
@@ -95,6 +81,14 @@ impl Reading<'_> {
                 let end = self.mark_of(*contract, lineage, log, at.as_deref())?.and_then(|mark| mark.end);
                 log::all_runs(&Logs(self.open), lineage, log, end).map(Answer::LogRuns)
             }
+            // Answered above, with others of their kind.
+            Query::Get { .. }
+            | Query::Newest { .. }
+            | Query::Tuple { .. }
+            | Query::List { .. }
+            | Query::Lineages { .. }
+            | Query::Count { .. }
+            | Query::Clock => Err(Error::poisoned()),
             Query::Prunable { contract, rules } => {
                 preview(&PostgresCatalog(self.open), *contract, rules).map(Answer::Pruned)
             }
