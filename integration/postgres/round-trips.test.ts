@@ -31,13 +31,24 @@ onServer("newest", (server) => {
       await work();
       return proxy.counted.flights - before;
     };
-    return { saver, save, counted };
+    return { database, saver, save, counted };
   }
 
   it("a save takes one", async () => {
     const { save, counted } = await behindProxy(0);
     await save("a", 0, 1);
     expect(await counted(() => save("a", 1, 20))).toBe(20);
+  });
+
+  it("64 first saves of threads take a few, and so does the deletion of the threads", async () => {
+    const { database, saver, save, counted } = await behindProxy(10);
+    await save("other", 0, 1);
+    const threads = Array.from({ length: 64 }, (_, n) => `thread ${n}`);
+    expect(await counted(() => Promise.all(threads.map((id) => save(id, 0, 1))))).toBeLessThan(4);
+    expect(await counted(() => Promise.all(threads.map((id) => saver.deleteThread(id))))).toBeLessThan(4);
+    expect(await saver.getTuple(thread("thread 1"))).toBeUndefined();
+    const left = "SELECT (SELECT count(*) FROM forkpoint.lineage)::int AS lineages, count(*)::int AS rows FROM forkpoint.payload";
+    expect(await server().query(left, undefined, { database })).toEqual([{ lineages: 1, rows: 1 }]);
   });
 
   it("saves that wait for each other share theirs", async () => {

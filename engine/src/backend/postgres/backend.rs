@@ -14,7 +14,7 @@ use super::schema::{self, Server};
 use super::session::Session;
 use super::transaction::Transaction;
 use super::url::{SslMode, Url};
-use super::{asked, guess, prune, write};
+use super::{asked, guess, prune, removal, write};
 use crate::backend::batch::{self, Failure};
 use crate::backend::interface::{Backend, Limits};
 use crate::backend::lazy::Opener;
@@ -113,9 +113,13 @@ impl Postgres {
         }
     }
 
-    /// Tries to store the batch in one round trip. Returns `None` if nothing was stored.
+    /// Tries to do the batch in one round trip. Returns `None` if nothing was done.
     fn guess(&self, batch: Batch<'_>, sent: &Sent) -> Result<Option<Vec<Applied>>> {
-        match guess::store(&self.session, &self.memory, batch) {
+        let done = match removal::remove(&self.session, &self.memory, batch) {
+            Ok(None) => guess::store(&self.session, &self.memory, batch),
+            done => done,
+        };
+        match done {
             Err(error) if error.outcome_unknown() => {
                 sent.add(batch.call, vec![Applied::default(); batch.units.len()]);
                 Err(self.session.lost())
@@ -181,7 +185,9 @@ fn notice(url: &Url, options: &Options, server: &Server) -> Option<Notice> {
 
 impl Backend for Postgres {
     fn apply(&mut self, batch: &[Unit]) -> Vec<Result<Applied>> {
-        batch::apply(batch, |units| self.commit(units))
+        // Removals are sent apart from other changes, because each kind takes one round trip.
+        let alike = batch.chunk_by(|a, b| removal::is_removal(a) == removal::is_removal(b));
+        alike.flat_map(|units| batch::apply(units, |units| self.commit(units))).collect()
     }
 
     fn answer(&mut self, query: &Query) -> Result<Answer> {

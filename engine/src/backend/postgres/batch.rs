@@ -57,8 +57,17 @@ pub(super) struct Memory {
 
 impl Memory {
     /// Notes the batch, so that a later attempt learns whether this one was committed. The note of the batch before is not
-    /// needed any more. The first note also removes those of programs that have ended.
+    /// needed any more.
     pub(super) fn note(&self, open: &Transaction<'_>, call: i64) {
+        self.forget_old_notes(open);
+        open.later(
+            "WITH before AS (DELETE FROM @batch WHERE call = $2) INSERT INTO @batch (call) VALUES ($1)",
+            values![call, self.noted.get()],
+        );
+    }
+
+    /// Removes the notes of programs that have ended, before the first note of this store.
+    pub(super) fn forget_old_notes(&self, open: &Transaction<'_>) {
         if self.noted.get() == 0 {
             open.later(
                 "DELETE FROM @batch WHERE call IN (
@@ -66,10 +75,6 @@ impl Memory {
                 values![],
             );
         }
-        open.later(
-            "WITH before AS (DELETE FROM @batch WHERE call = $2) INSERT INTO @batch (call) VALUES ($1)",
-            values![call, self.noted.get()],
-        );
     }
 }
 

@@ -1,7 +1,7 @@
 //! Stores a batch of saves in one round trip.
 //!
-//! The store guesses that the newest checkpoint of each lineage is still the one that it remembers, and that the new ids
-//! are free. It sends everything together: the locks, a statement that verifies the guess and stores only if the guess is
+//! The store guesses that the newest checkpoint of each lineage is still the one that it remembers, that a checkpoint without
+//! a parent begins a lineage that it does not remember, and that the new ids are free. It sends everything together: the locks, a statement that verifies the guess and stores only if the guess is
 //! right, and the commit. After a wrong guess nothing is stored, and the batch takes the way of [`super::write`].
 
 use std::collections::{BTreeMap, HashMap, HashSet};
@@ -9,11 +9,10 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 use bytes::Bytes;
 
 use super::batch::{Batch, Memory};
-use super::guess_rows::{LOCK, Put, STORE, STORE_AND_CLAIM, columns};
+use super::guess_rows::{LOCK, Line, Put, STORE, STORE_AND_CLAIM, columns};
 use super::heads::{Head, Heads};
 use super::key::{self, Name, number};
 use super::payloads::tip;
-use super::row;
 use super::session::Session;
 use super::transaction::Transaction;
 use super::value::values;
@@ -26,7 +25,7 @@ use crate::codec::frame;
 use crate::codec::plan::{Base, Effort, plan};
 use crate::error::{Code, Error, Result};
 use crate::op::{Applied, Expect, Must, Op, Unit};
-use crate::record::{ContractId, Draft, PayloadKey, Seq};
+use crate::record::{ContractId, Draft, Header, PayloadKey, Seq};
 
 /// A payload of more bytes is not guessed, because it would travel twice after a wrong guess.
 const LARGEST: usize = 16 << 20;
@@ -46,6 +45,8 @@ struct Guess<'a> {
     /// The lineages that the batch looks at, with the save numbers and the random numbers of the newest checkpoints that they
     /// must have.
     lineages: BTreeMap<i64, (Seq, i64)>,
+    /// The lineages that begin with the batch. In a head, a negative number is the place of its lineage here.
+    lines: Vec<Line>,
     /// The heads after the puts so far. The save number of a put is not known yet: a negative number is its place in
     /// `puts`.
     moved: HashMap<Name, Head>,
@@ -69,6 +70,7 @@ pub(super) fn store(session: &Session, memory: &Memory, batch: Batch<'_>) -> Res
         cache,
         call,
         lineages: BTreeMap::new(),
+        lines: Vec::new(),
         moved: HashMap::new(),
         puts: Vec::new(),
         ids: HashSet::new(),
@@ -78,7 +80,7 @@ pub(super) fn store(session: &Session, memory: &Memory, batch: Batch<'_>) -> Res
     let Ok(applied) = units.iter().map(|unit| guess.unit(unit)).collect::<Result<Vec<_>, _>>() else {
         return Ok(None);
     };
-    let Guess { lineages, puts, mut stages, .. } = guess;
+    let Guess { lineages, lines, puts, mut stages, .. } = guess;
     // Only the statement that stores checkpoints verifies the heads. Without it, a condition of a unit is not verified.
     if puts.is_empty() && !lineages.is_empty() {
         return Ok(None);
@@ -90,7 +92,7 @@ pub(super) fn store(session: &Session, memory: &Memory, batch: Batch<'_>) -> Res
     }
     let at = open.count();
     if first.is_some() {
-        let mut values = columns(&lineages, &puts, call);
+        let mut values = columns(&lineages, &lines, &puts, call);
         // Claims that come after writes of the batch need a statement of their own.
         match stages.first_mut().filter(|stage| stage.writes.is_empty() && !stage.claims.is_empty()) {
             Some(stage) => {
@@ -116,11 +118,14 @@ pub(super) fn store(session: &Session, memory: &Memory, batch: Batch<'_>) -> Res
     if first.is_none() {
         return Ok(Some(applied));
     }
-    let seqs = answers.get(at).map(|rows| row::numbers(rows)).unwrap_or_default();
+    let seqs: Vec<(Seq, i64)> = answers.get(at).into_iter().flatten().map(|row| (row.get(0), row.get(1))).collect();
     if seqs.len() != puts.len() {
         // Others have written the lineages, so nothing is assumed about them until the next look at the database.
         for Head { header, .. } in puts.iter().map(|put| &put.head) {
-            heads.doubt(header.contract, &header.lineage);
+            // A lineage that is not remembered is not new, and not shared for that.
+            if heads.of(header.contract, &header.lineage).is_some() {
+                heads.doubt(header.contract, &header.lineage);
+            }
         }
         return Ok(None);
     }
@@ -129,14 +134,19 @@ pub(super) fn store(session: &Session, memory: &Memory, batch: Batch<'_>) -> Res
 }
 
 /// Remembers what was stored.
-fn learn(cache: &PayloadCache, heads: &mut Heads, puts: Vec<Put>, seqs: &[Seq]) {
+fn learn(cache: &PayloadCache, heads: &mut Heads, puts: Vec<Put>, seqs: &[(Seq, i64)]) {
     let seq_of = |place: Seq| {
-        if place < 0 { usize::try_from(-place - 1).ok().and_then(|at| seqs.get(at)).copied() } else { Some(place) }
+        if place < 0 {
+            usize::try_from(-place - 1).ok().and_then(|at| seqs.get(at)).map(|(seq, _)| *seq)
+        } else {
+            Some(place)
+        }
     };
     let mut kept = Vec::with_capacity(puts.len());
-    for (put, seq) in puts.into_iter().zip(seqs) {
+    for (put, (seq, lin)) in puts.into_iter().zip(seqs) {
         let Put { mut head, payload, supersedes, .. } = put;
         head.base.key.seq = *seq;
+        head.lin = *lin;
         let supersedes = supersedes.and_then(seq_of);
         let tip = tip(&head.header, payload.raw.len(), head.base);
         kept.push(NewEntry { key: head.base.key, payload, supersedes, tip });
@@ -177,8 +187,13 @@ impl Guess<'_> {
     fn expect(&mut self, expect: &Expect, unit: &Unit) -> Result<(), NoGuess> {
         let holds = match expect {
             Expect::Newest { contract, lineage, .. } => {
-                let head = self.head(*contract, lineage).ok_or(NoGuess)?;
-                expect.check(Some(&head.header))
+                let begins = |op: &Op| matches!(op, Op::Put(draft) if draft.header.contract == *contract && draft.header.lineage == *lineage);
+                match self.head(*contract, lineage) {
+                    Some(head) => expect.check(Some(&head.header)),
+                    // The statement verifies that the lineage does not exist.
+                    None if unit.ops.iter().any(begins) => expect.check(None),
+                    None => return Err(NoGuess),
+                }
             }
             Expect::Checkpoint { contract, id, must, .. } => {
                 let is_new = |op: &Op| matches!(op, Op::Put(draft) if draft.header.contract == *contract && draft.header.id == *id);
@@ -215,28 +230,32 @@ impl Guess<'_> {
     /// Adds a checkpoint. Returns the stored size of its payload, in bytes.
     fn put(&mut self, draft: &Draft) -> Result<u64, NoGuess> {
         let header = &draft.header;
-        let head = self.head(header.contract, &header.lineage).ok_or(NoGuess)?;
-        let id = key::name(header.contract, &header.id);
-        let is_head = header.parent.as_ref() == Some(&head.header.id);
-        if !draft.logs.is_empty() || head.header.age_offset != header.age_offset || !self.ids.insert(id) {
+        let head = self.head(header.contract, &header.lineage);
+        let begins = head.is_none();
+        if !draft.logs.is_empty()
+            || begins && (header.parent.is_some() || self.heads.is_shared(header.contract, &header.lineage))
+            || head.as_ref().is_some_and(|head| head.header.age_offset != header.age_offset)
+            || !self.ids.insert(key::name(header.contract, &header.id))
+        {
             return Err(NoGuess);
         }
+        let parent =
+            head.as_ref().filter(|head| header.parent.as_ref() == Some(&head.header.id)).map(|head| head.base.key);
         let encoded = draft.encoded.as_ref().filter(|encoded| match encoded.parent {
             None => draft.inherit.is_empty(),
-            Some(key) => is_head && key == head.base.key,
+            Some(key) => parent == Some(key),
         });
         let raw: Bytes = match encoded {
             Some(encoded) => encoded.raw.clone(),
             None if draft.inherit.is_empty() => frame::join(&draft.payload).into(),
-            None if is_head => {
-                let parent =
-                    self.payload(head.base.key).and_then(|payload| frame::split(&payload.raw).ok()).ok_or(NoGuess)?;
+            None => {
+                let parent = self.payload(parent.ok_or(NoGuess)?).ok_or(NoGuess)?;
+                let parent = frame::split(&parent.raw).map_err(|_| NoGuess)?;
                 frame::join(&resolve_from_parent(draft, &parent).ok_or(NoGuess)?).into()
             }
-            None => return Err(NoGuess),
         };
         let unknown = || Error::new(Code::Unavailable, "the payload is not in memory");
-        let planned = plan(&raw, Some(head.base), encoded, Effort::Full, |key| {
+        let planned = plan(&raw, head.as_ref().map(|head| head.base), encoded, Effort::Full, |key| {
             self.payload(key).map(CachedPayload::into_base).ok_or_else(unknown)
         });
         let (row, misses) = planned.map_err(|_| NoGuess)?;
@@ -248,16 +267,26 @@ impl Guess<'_> {
         let (flags, sum) = flags_and_sum(self.call, header, None);
         let mut known = header.clone();
         let meta = std::mem::take(&mut known.meta);
-        let new = Head { lin: head.lin, call: self.call, header: known, base };
-        if new.header.sort_key >= head.header.sort_key {
-            self.moved.insert(key::name(header.contract, &header.lineage), new.clone());
-        } else {
-            self.moved.entry(key::name(header.contract, &header.lineage)).or_insert(head.clone());
-        }
+        let lin = head.as_ref().map_or_else(|| self.begin(header), |head| head.lin);
+        let new = Head { lin, call: self.call, header: known, base };
+        let supersedes = head.as_ref().map(|head| head.base.key.seq);
+        let newest = head.filter(|head| new.header.sort_key < head.header.sort_key).unwrap_or_else(|| new.clone());
+        self.moved.insert(key::name(header.contract, &header.lineage), newest);
         let stored = row.body.len() as u64;
         let payload = CachedPayload { raw, misses };
-        self.puts.push(Put { head: new, meta, flags, sum, row, payload, supersedes: Some(head.base.key.seq) });
+        self.puts.push(Put { head: new, meta, flags, sum, row, payload, supersedes });
         Ok(stored)
+    }
+
+    /// Begins a lineage with its first checkpoint. Returns its negative place.
+    fn begin(&mut self, header: &Header) -> i64 {
+        self.lines.push(Line {
+            contract: header.contract,
+            name: header.lineage.clone(),
+            group: header.group.clone(),
+            age_offset: header.age_offset,
+        });
+        -signed(self.lines.len() as u64)
     }
 
     /// A payload that is in memory.

@@ -9,7 +9,7 @@ use super::value::{Value, values};
 use crate::backend::number::signed;
 use crate::cache::CachedPayload;
 use crate::codec::plan::Row;
-use crate::record::Seq;
+use crate::record::{ContractId, Seq};
 
 pub(super) const LOCK: &str = "SELECT lin FROM @lineage WHERE lin = ANY($1) ORDER BY lin FOR NO KEY UPDATE";
 
@@ -26,9 +26,22 @@ macro_rules! store {
                  WHERE newest.seq = head.seq AND newest.call = head.call))
                AND NOT EXISTS (
                  SELECT FROM unnest($3, $4) AS given(contract, id) JOIN @checkpoint AS c
-                   ON c.contract = given.contract AND sha256(c.id) = sha256(given.id) AND c.id = given.id) AS is_right
-             ), put AS (
-               SELECT nextval('@save_order') AS seq, given.*
+                   ON c.contract = given.contract AND sha256(c.id) = sha256(given.id) AND c.id = given.id)
+               AND NOT EXISTS (
+                 SELECT FROM unnest($21, $22) AS line(contract, name) JOIN @lineage AS l
+                   ON l.contract = line.contract AND sha256(l.name) = sha256(line.name) AND l.name = line.name) AS is_right
+             ), line AS MATERIALIZED (
+               SELECT nextval('@lineage_order') AS lin, given.*
+               FROM unnest($21, $22, $23, $24) WITH ORDINALITY AS given(contract, name, grp, age_offset, place)
+               WHERE (SELECT is_right FROM guess)
+             ), lines AS (
+               INSERT INTO @lineage (lin, contract, name, grp, age_offset)
+               SELECT lin, contract, name, grp, age_offset FROM line ORDER BY contract, name
+             ), put AS MATERIALIZED (
+               SELECT nextval('@save_order') AS seq,
+                      CASE WHEN given.lin < 0 THEN (SELECT array_agg(line.lin ORDER BY line.place) FROM line)[-given.lin]
+                           ELSE given.lin END AS in_lin,
+                      given.*
                FROM unnest($3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18) WITH ORDINALITY
                     AS given(contract, id, lin, saved_at, flags, sum, parent, grp, label, sort_key, meta, base, depth, budget, size, body,
                              place)
@@ -36,21 +49,25 @@ macro_rules! store {
              ), checkpoints AS (
                INSERT INTO @checkpoint
                  (seq, lin, contract, call, saved_at, flags, sum, id, parent, grp, label, sort_key, meta)
-               SELECT seq, lin, contract, $19, saved_at, flags, sum, id, parent, grp, label, sort_key, meta FROM put
+               SELECT seq, in_lin, contract, $19, saved_at, flags, sum, id, parent, grp, label, sort_key, meta FROM put
              ), payloads AS (
                INSERT INTO @payload (seq, call, base, depth, budget, size, body)
-               SELECT put.seq, $19, CASE WHEN put.base < 0 THEN earlier.seq ELSE nullif(put.base, 0) END,
-                      put.depth, put.budget, put.size, put.body
-               FROM put LEFT JOIN put AS earlier ON earlier.place = -put.base
+               SELECT seq, $19,
+                      CASE WHEN base < 0 THEN (SELECT array_agg(earlier.seq ORDER BY earlier.place) FROM put AS earlier)[-base]
+                           ELSE nullif(base, 0) END,
+                      depth, budget, size, body
+               FROM put
              )",
             $($more,)?
-            "SELECT seq FROM put ORDER BY place"
+            "SELECT seq, in_lin FROM put ORDER BY place"
         )
     };
 }
 
 /// Verifies the guess, and stores checkpoints with their payloads. A base below zero is the place of another payload of
-/// the same statement. Returns the save numbers, or no row if the guess is wrong.
+/// the same statement, and a lineage below zero the place of a lineage that begins. Returns the save numbers with the
+/// lineages, or no row if the guess is wrong. If another transaction begins one of the lineages at the same time, the
+/// statement fails.
 pub(super) const STORE: &str = store!();
 
 /// As [`STORE`]. If the guess is right, claims pending writes too. Most saves claim the writes of their parent, and one
@@ -58,13 +75,21 @@ pub(super) const STORE: &str = store!();
 pub(super) const STORE_AND_CLAIM: &str = store!(concat!(
     ", claims AS (
        SELECT given.*, nextval('@claim_order') AS claim
-       FROM unnest($21, $22, $23, $24) AS given(contract, id, claimed_by, claim_sum) WHERE (SELECT is_right FROM guess)
+       FROM unnest($25, $26, $27, $28) AS given(contract, id, claimed_by, claim_sum) WHERE (SELECT is_right FROM guess)
      ), claimed AS (
        UPDATE @write AS w SET claimed = claims.claimed_by, claim_sum = claims.claim_sum, claim = claims.claim FROM claims
        WHERE w.contract = claims.contract AND w.claimed IS NULL AND ",
     is_name!("w.id", "claims.id"),
     ")"
 ));
+
+/// A lineage that begins with the batch.
+pub(super) struct Line {
+    pub(super) contract: ContractId,
+    pub(super) name: String,
+    pub(super) group: String,
+    pub(super) age_offset: u8,
+}
 
 /// The rows of a put, but for its save number.
 pub(super) struct Put {
@@ -81,7 +106,9 @@ pub(super) struct Put {
 /// The parameters of [`STORE`], and the first ones of [`STORE_AND_CLAIM`].
 ///
 /// `heads` are the lineages, with the save numbers and the random numbers of the newest checkpoints that they must have.
-pub(super) fn columns(heads: &BTreeMap<i64, (Seq, i64)>, puts: &[Put], call: i64) -> Vec<Value> {
+///
+/// `lines` are the lineages that must not exist, and begin.
+pub(super) fn columns(heads: &BTreeMap<i64, (Seq, i64)>, lines: &[Line], puts: &[Put], call: i64) -> Vec<Value> {
     fn each<T>(puts: &[Put], of: impl Fn(&Put) -> T) -> Vec<T> {
         puts.iter().map(of).collect()
     }
@@ -107,5 +134,9 @@ pub(super) fn columns(heads: &BTreeMap<i64, (Seq, i64)>, puts: &[Put], call: i64
         each(puts, |put| put.row.body.to_vec()),
         call,
         heads.values().map(|(_, call)| *call).collect::<Vec<_>>(),
+        lines.iter().map(|line| number(line.contract)).collect::<Vec<_>>(),
+        lines.iter().map(|line| text(&line.name)).collect::<Vec<_>>(),
+        lines.iter().map(|line| text(&line.group)).collect::<Vec<_>>(),
+        lines.iter().map(|line| i16::from(line.age_offset)).collect::<Vec<_>>(),
     ]
 }

@@ -40,6 +40,11 @@ impl Heads {
         self.by_lineage.get(&name).filter(|_| !self.shared.contains(&name))
     }
 
+    /// True if others write the lineage too.
+    pub(super) fn is_shared(&self, contract: ContractId, lineage: &str) -> bool {
+        self.shared.contains(&name(contract, lineage))
+    }
+
     /// The head with this id.
     pub(super) fn with_id(&self, contract: ContractId, id: &str) -> Option<&Head> {
         let lineage = self.lineages.get(&name(contract, id))?;
@@ -60,6 +65,14 @@ impl Heads {
     /// Others write the lineage, so nothing is assumed about it until [`Heads::compare`] has found otherwise.
     pub(super) fn doubt(&mut self, contract: ContractId, lineage: &str) {
         self.shared.insert(name(contract, lineage));
+    }
+
+    /// Forgets the head of a lineage that was removed, or has lost checkpoints.
+    pub(super) fn forget(&mut self, lineage: &Name) {
+        self.shared.remove(lineage);
+        if let Some(old) = self.by_lineage.remove(lineage) {
+            self.lineages.remove(&name(old.header.contract, &old.header.id));
+        }
     }
 
     /// Remembers a head.

@@ -8,7 +8,6 @@ use std::collections::{BTreeSet, HashSet};
 
 use super::key::{Name, name};
 use super::known::{Known, LINEAGES, ROWS, SEQS};
-use super::prefix::begins_with;
 use super::transaction::Transaction;
 use super::value::{Value, values};
 use crate::error::{Code, Error, Result};
@@ -103,7 +102,7 @@ impl Wanted {
     }
 }
 
-fn columns<'a>(names: impl IntoIterator<Item = &'a Name>) -> Vec<Value> {
+pub(super) fn columns<'a>(names: impl IntoIterator<Item = &'a Name>) -> Vec<Value> {
     let (contracts, names): (Vec<i16>, Vec<Vec<u8>>) = names.into_iter().cloned().unzip();
     values![contracts, names]
 }
@@ -117,17 +116,24 @@ const MAKE: &str = "INSERT INTO @lineage (lin, contract, name, grp, age_offset)
            ORDER BY w.place OFFSET 0) AS missing OFFSET 0) AS numbered
        ORDER BY contract, name ON CONFLICT DO NOTHING RETURNING lin";
 
-const LOCK: &str = concat!(
-    "SELECT l.lin, l.contract, l.name FROM @lineage AS l WHERE l.lin IN (
+/// Locks lineages in the order of their numbers: by their names (`$1`, `$2`), by the ids of their checkpoints (`$3`, `$4`), and by
+/// the beginnings of their names (`$5`, `$6`).
+macro_rules! select_locked {
+    () => {
+        concat!(
+            "SELECT l.lin, l.contract, l.name FROM @lineage AS l WHERE l.lin IN (
        SELECT k.lin FROM unnest($1, $2) AS w(contract, name) JOIN @lineage AS k
          ON k.contract = w.contract AND sha256(k.name) = sha256(w.name) AND k.name = w.name
        UNION SELECT c.lin FROM unnest($3, $4) AS w(contract, id) JOIN @checkpoint AS c
          ON c.contract = w.contract AND sha256(c.id) = sha256(w.id) AND c.id = w.id
        UNION SELECT k.lin FROM unnest($5, $6) AS w(contract, prefix) JOIN @lineage AS k
          ON k.contract = w.contract AND ",
-    begins_with!("k.name", "w.prefix"),
-    ") ORDER BY l.lin FOR NO KEY UPDATE"
-);
+            $crate::backend::postgres::prefix::begins_with!("k.name", "w.prefix"),
+            ") ORDER BY l.lin FOR NO KEY UPDATE"
+        )
+    };
+}
+pub(super) use select_locked;
 
 pub(super) struct Locked {
     pub(super) lins: HashSet<i64>,
@@ -141,7 +147,7 @@ pub(super) struct Locked {
 pub(super) fn lock(open: &Transaction<'_>, wanted: &Wanted) -> Result<Locked> {
     let locked = [columns(&wanted.known), columns(&wanted.ids), columns(&wanted.prefixes)];
     open.later(MAKE, columns(&wanted.made));
-    open.later(LOCK, locked.into_iter().flatten().collect());
+    open.later(select_locked!(), locked.into_iter().flatten().collect());
     // These statements see what was committed before the locks were given.
     open.later(ROWS, columns(wanted.ids.union(&wanted.read)));
     open.later(LINEAGES, columns(&wanted.known));

@@ -33,6 +33,7 @@ mod prefix;
 mod prepared;
 mod prune;
 mod read;
+mod removal;
 mod remove;
 mod retention;
 mod row;

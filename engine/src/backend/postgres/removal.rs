@@ -1,0 +1,145 @@
+//! Removes lineages and checkpoints in one round trip.
+//!
+//! Everything is sent together: the locks, a statement that looks whether something else needs what goes, and removes it if
+//! nothing does, and the commit. A statement of a transaction sees what was committed before it began, so the removal sees
+//! what was committed before the locks were given. It learns the locked lineages from a setting of the transaction,
+//! because nobody waits for the answer of the lock.
+//!
+//! If something else needs what goes, nothing is removed, and the batch takes the way of [`super::write`].
+
+use super::batch::{Batch, Memory};
+use super::key::{Name, name};
+use super::locks::{self, columns};
+use super::prefix::{begins_with, is_name};
+use super::session::Session;
+use super::transaction::Transaction;
+use super::value::values;
+use crate::error::Result;
+use crate::op::{Applied, Op, Unit};
+
+/// Parameters: lineages with the sort keys from which on their checkpoints go (`$1` to `$3`), ids (`$4`, `$5`), the beginnings
+/// of the names of lineages (`$6`, `$7`), the beginnings of ids whose writes go (`$8`, `$9`), and the numbers of the batch
+/// and of the last one that was noted.
+///
+/// The guess is wrong also if a checkpoint is in a lineage that is not locked, because it has begun meanwhile.
+const REMOVE: &str = concat!(
+    "WITH locked AS MATERIALIZED (
+       SELECT lin FROM unnest(string_to_array(current_setting('forkpoint.locked'), ',')::bigint[]) AS locked(lin)
+     ), victim AS MATERIALIZED (
+       SELECT c.seq, c.lin, c.contract, c.id, c.logs IS NULL AS is_plain FROM (
+         SELECT c.seq FROM unnest($1, $2, $3) AS w(contract, name, sort_key)
+           JOIN @lineage AS l ON l.contract = w.contract AND sha256(l.name) = sha256(w.name) AND l.name = w.name
+           JOIN @checkpoint AS c ON c.lin = l.lin AND c.sort_key >= w.sort_key
+         UNION SELECT c.seq FROM unnest($4, $5) AS w(contract, id)
+           JOIN @checkpoint AS c ON c.contract = w.contract AND sha256(c.id) = sha256(w.id) AND c.id = w.id
+         UNION SELECT c.seq FROM unnest($6, $7) AS w(contract, prefix)
+           JOIN @lineage AS l ON l.contract = w.contract AND ",
+    begins_with!("l.name", "w.prefix"),
+    "      JOIN @checkpoint AS c ON c.lin = l.lin) AS found
+       JOIN @checkpoint AS c ON c.seq = found.seq
+     ), guess AS MATERIALIZED (
+       SELECT NOT EXISTS (SELECT FROM victim WHERE NOT is_plain OR lin NOT IN (SELECT lin FROM locked))
+         AND NOT EXISTS (SELECT FROM locked JOIN @log AS o ON o.lin = locked.lin)
+         AND NOT EXISTS (
+           SELECT FROM victim JOIN @payload AS p ON p.base = victim.seq WHERE p.seq NOT IN (SELECT seq FROM victim)) AS is_right
+     ), going AS MATERIALIZED (
+       SELECT seq, contract, id FROM victim WHERE (SELECT is_right FROM guess)
+     ), checkpoints AS (
+       DELETE FROM @checkpoint AS c USING going WHERE c.seq = going.seq
+     ), payloads AS (
+       DELETE FROM @payload AS p USING going WHERE p.seq = going.seq
+     ), writes AS (
+       DELETE FROM @write AS w USING going WHERE w.contract = going.contract AND ",
+    is_name!("w.id", "going.id"),
+    "), others AS (
+       DELETE FROM @write AS w USING unnest($8, $9) AS given(contract, prefix)
+       WHERE (SELECT is_right FROM guess) AND w.contract = given.contract AND ",
+    begins_with!("w.id", "given.prefix"),
+    "), lineages AS (
+       DELETE FROM @lineage AS l USING locked
+       WHERE (SELECT is_right FROM guess) AND l.lin = locked.lin AND NOT EXISTS (
+         SELECT FROM @checkpoint AS c WHERE c.lin = l.lin AND c.seq NOT IN (SELECT seq FROM victim))
+     ), note AS (
+       INSERT INTO @batch (call) SELECT $10 FROM guess WHERE is_right
+     ), note_before AS (
+       DELETE FROM @batch WHERE call = $11 AND (SELECT is_right FROM guess)
+     ) SELECT is_right FROM guess"
+);
+
+/// The locks of [`locks::select_locked`]. The next statements of the transaction find them in a setting.
+const LOCK: &str = concat!(
+    "SELECT set_config('forkpoint.locked', coalesce(string_agg(lin::text, ','), ''), true), array_agg(contract), array_agg(name) FROM (",
+    locks::select_locked!(),
+    ") AS locked"
+);
+
+/// What a batch removes.
+#[derive(Default)]
+struct Going {
+    lineages: Vec<Name>,
+    sort_keys: Vec<Vec<u8>>,
+    logs: Vec<Name>,
+    ids: Vec<Name>,
+    prefixes: Vec<Name>,
+    writes: Vec<Name>,
+}
+
+impl Going {
+    /// What a unit removes. Returns `None` if the unit has other changes, or conditions.
+    fn add(&mut self, unit: &Unit) -> Option<()> {
+        for op in unit.ops.iter() {
+            match op {
+                Op::Remove { contract, id } => self.ids.push(name(*contract, id)),
+                Op::RemoveFrom { contract, lineage, sort_key } => {
+                    self.lineages.push(name(*contract, lineage));
+                    self.sort_keys.push(sort_key.0.clone());
+                }
+                Op::RemoveLineages { contract, prefix } if !prefix.is_empty() => {
+                    self.prefixes.push(name(*contract, prefix));
+                }
+                Op::RemoveLineages { .. } => {}
+                // The lineage is only locked: one that has logs is left to the other way.
+                Op::RemoveLogs { contract, lineage } => self.logs.push(name(*contract, lineage)),
+                Op::RemoveWrites { contract, prefix } => self.writes.push(name(*contract, prefix)),
+                _ => return None,
+            }
+        }
+        unit.expect.is_empty().then_some(())
+    }
+}
+
+/// True if a batch may take this way with the unit in it.
+pub(super) fn is_removal(unit: &Unit) -> bool {
+    Going::default().add(unit).is_some()
+}
+
+/// Removes what the batch removes, in one round trip. Returns `None` if nothing was removed: because the batch has other
+/// changes, or because something else needs what goes.
+pub(super) fn remove(session: &Session, memory: &Memory, batch: Batch<'_>) -> Result<Option<Vec<Applied>>> {
+    let mut going = Going::default();
+    if batch.units.iter().any(|unit| going.add(unit).is_none()) {
+        return Ok(None);
+    }
+    let Going { lineages, sort_keys, logs, ids, prefixes, writes } = going;
+    let open = Transaction::write(session, true);
+    let locked = [columns(lineages.iter().chain(&logs)), columns(&ids), columns(&prefixes)];
+    open.later(LOCK, locked.into_iter().flatten().collect());
+    let mut removed = columns(&lineages);
+    removed.extend(values![sort_keys]);
+    removed.extend([&ids, &prefixes, &writes].into_iter().flat_map(columns));
+    removed.extend(values![batch.call, memory.noted.get()]);
+    open.later(REMOVE, removed);
+    memory.forget_old_notes(&open);
+    let answers = open.commit()?;
+    let [_, locked, removed, ..] = &answers[..] else { return Err(session.lost()) };
+    if !removed.first().is_some_and(|row| row.get(0)) {
+        return Ok(None);
+    }
+    memory.noted.set(batch.call);
+    if let Some(row) = locked.first() {
+        let (contracts, names): (Option<Vec<i16>>, Option<Vec<Vec<u8>>>) = (row.get(1), row.get(2));
+        let mut heads = memory.heads.borrow_mut();
+        contracts.into_iter().flatten().zip(names.into_iter().flatten()).for_each(|lineage| heads.forget(&lineage));
+    }
+    Ok(Some(vec![Applied::default(); batch.units.len()]))
+}
