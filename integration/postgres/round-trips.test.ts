@@ -47,7 +47,8 @@ onServer("newest", (server) => {
     expect(await counted(() => Promise.all(threads.map((id) => save(id, 0, 1))))).toBeLessThan(4);
     expect(await counted(() => Promise.all(threads.map((id) => saver.deleteThread(id))))).toBeLessThan(4);
     expect(await saver.getTuple(thread("thread 1"))).toBeUndefined();
-    const left = "SELECT (SELECT count(*) FROM forkpoint.lineage)::int AS lineages, count(*)::int AS rows FROM forkpoint.payload";
+    const left =
+      "SELECT (SELECT count(*) FROM forkpoint.lineage)::int AS lineages, count(*)::int AS rows FROM forkpoint.payload";
     expect(await server().query(left, undefined, { database })).toEqual([{ lineages: 1, rows: 1 }]);
   });
 

@@ -47,6 +47,8 @@ struct Guess<'a> {
     lineages: BTreeMap<i64, (Seq, i64)>,
     /// The lineages that begin with the batch. In a head, a negative number is the place of its lineage here.
     lines: Vec<Line>,
+    /// Other lineages that the batch removes, and that must not exist.
+    absent: Vec<Name>,
     /// The heads after the puts so far. The save number of a put is not known yet: a negative number is its place in
     /// `puts`.
     moved: HashMap<Name, Head>,
@@ -71,6 +73,7 @@ pub(super) fn store(session: &Session, memory: &Memory, batch: Batch<'_>) -> Res
         call,
         lineages: BTreeMap::new(),
         lines: Vec::new(),
+        absent: Vec::new(),
         moved: HashMap::new(),
         puts: Vec::new(),
         ids: HashSet::new(),
@@ -80,9 +83,9 @@ pub(super) fn store(session: &Session, memory: &Memory, batch: Batch<'_>) -> Res
     let Ok(applied) = units.iter().map(|unit| guess.unit(unit)).collect::<Result<Vec<_>, _>>() else {
         return Ok(None);
     };
-    let Guess { lineages, lines, puts, mut stages, .. } = guess;
+    let Guess { lineages, lines, absent, puts, mut stages, .. } = guess;
     // Only the statement that stores checkpoints verifies the heads. Without it, a condition of a unit is not verified.
-    if puts.is_empty() && !lineages.is_empty() {
+    if puts.is_empty() && !(lineages.is_empty() && absent.is_empty()) {
         return Ok(None);
     }
     let open = Transaction::write(session, true);
@@ -92,7 +95,7 @@ pub(super) fn store(session: &Session, memory: &Memory, batch: Batch<'_>) -> Res
     }
     let at = open.count();
     if first.is_some() {
-        let mut values = columns(&lineages, &lines, &puts, call);
+        let mut values = columns(&lineages, &lines, &absent, &puts, call);
         // Claims that come after writes of the batch need a statement of their own.
         match stages.first_mut().filter(|stage| stage.writes.is_empty() && !stage.claims.is_empty()) {
             Some(stage) => {
@@ -178,6 +181,8 @@ impl Guess<'_> {
                 self.stage(*contract, id, true).claims.add(*contract, id, claimed_by);
                 Ok(())
             }
+            Op::RemoveFrom { contract, lineage, sort_key } if sort_key.0.is_empty() => self.remove(*contract, lineage),
+            Op::RemoveLogs { contract, lineage } => self.remove(*contract, lineage),
             _ => Err(NoGuess),
         })?;
         Ok(applied)
@@ -197,7 +202,9 @@ impl Guess<'_> {
             }
             Expect::Checkpoint { contract, id, must, .. } => {
                 let is_new = |op: &Op| matches!(op, Op::Put(draft) if draft.header.contract == *contract && draft.header.id == *id);
-                if !self.ids.contains(&key::name(*contract, id)) && unit.ops.iter().any(is_new) {
+                let is_known =
+                    self.ids.contains(&key::name(*contract, id)) || self.heads.with_id(*contract, id).is_some();
+                if !is_known && unit.ops.iter().any(is_new) {
                     // The statement verifies that the id is free.
                     expect.check(None)
                 } else if matches!(must, Must::NotBeSavedSince(_)) {
@@ -255,7 +262,17 @@ impl Guess<'_> {
             }
         };
         let unknown = || Error::new(Code::Unavailable, "the payload is not in memory");
-        let planned = plan(&raw, head.as_ref().map(|head| head.base), encoded, Effort::Full, |key| {
+        let old_head = head.as_ref().filter(|head| head.header.id == header.id);
+        // What is left of the lineage is known only if the new checkpoint is its newest. A delta that is replaced would
+        // become a keyframe, because its base is not known.
+        if old_head
+            .is_some_and(|old| old.base.key.seq < 0 || old.base.depth > 0 || header.sort_key < old.header.sort_key)
+        {
+            return Err(NoGuess);
+        }
+        let replaces = old_head.map(|old| old.base.key.seq);
+        let base = head.as_ref().filter(|_| replaces.is_none()).map(|head| head.base);
+        let planned = plan(&raw, base, encoded, Effort::Full, |key| {
             self.payload(key).map(CachedPayload::into_base).ok_or_else(unknown)
         });
         let (row, misses) = planned.map_err(|_| NoGuess)?;
@@ -274,8 +291,18 @@ impl Guess<'_> {
         self.moved.insert(key::name(header.contract, &header.lineage), newest);
         let stored = row.body.len() as u64;
         let payload = CachedPayload { raw, misses };
-        self.puts.push(Put { head: new, meta, flags, sum, row, payload, supersedes });
+        self.puts.push(Put { head: new, meta, flags, sum, row, payload, replaces, supersedes });
         Ok(stored)
+    }
+
+    /// Removes a lineage, or its logs. The statement verifies that there is nothing to remove.
+    fn remove(&mut self, contract: ContractId, lineage: &str) -> Result<(), NoGuess> {
+        let name = key::name(contract, lineage);
+        if self.moved.contains_key(&name) || self.heads.of(contract, lineage).is_some() {
+            return Err(NoGuess);
+        }
+        self.absent.push(name);
+        Ok(())
     }
 
     /// Begins a lineage with its first checkpoint. Returns its negative place.

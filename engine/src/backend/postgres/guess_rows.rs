@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::heads::Head;
-use super::key::number;
+use super::key::{Name, number};
 use super::prefix::is_name;
 use super::value::{Value, values};
 use crate::backend::number::signed;
@@ -26,17 +26,24 @@ macro_rules! store {
                  WHERE newest.seq = head.seq AND newest.call = head.call))
                AND NOT EXISTS (
                  SELECT FROM unnest($3, $4) AS given(contract, id) JOIN @checkpoint AS c
-                   ON c.contract = given.contract AND sha256(c.id) = sha256(given.id) AND c.id = given.id)
+                   ON c.contract = given.contract AND sha256(c.id) = sha256(given.id) AND c.id = given.id
+                 WHERE NOT c.seq = ANY($25))
+               AND NOT EXISTS (SELECT FROM @payload AS p WHERE p.base = ANY($25))
+               AND NOT EXISTS (SELECT FROM @checkpoint AS c WHERE c.seq = ANY($25) AND c.logs IS NOT NULL)
                AND NOT EXISTS (
                  SELECT FROM unnest($21, $22) AS line(contract, name) JOIN @lineage AS l
                    ON l.contract = line.contract AND sha256(l.name) = sha256(line.name) AND l.name = line.name) AS is_right
              ), line AS MATERIALIZED (
                SELECT nextval('@lineage_order') AS lin, given.*
                FROM unnest($21, $22, $23, $24) WITH ORDINALITY AS given(contract, name, grp, age_offset, place)
-               WHERE (SELECT is_right FROM guess)
+               WHERE (SELECT is_right FROM guess) AND given.age_offset IS NOT NULL
              ), lines AS (
                INSERT INTO @lineage (lin, contract, name, grp, age_offset)
                SELECT lin, contract, name, grp, age_offset FROM line ORDER BY contract, name
+             ), replaced AS (
+               DELETE FROM @checkpoint WHERE seq = ANY($25) AND (SELECT is_right FROM guess) RETURNING seq
+             ), replaced_payloads AS (
+               DELETE FROM @payload WHERE seq = ANY($25) AND (SELECT is_right FROM guess)
              ), put AS MATERIALIZED (
                SELECT nextval('@save_order') AS seq,
                       CASE WHEN given.lin < 0 THEN (SELECT array_agg(line.lin ORDER BY line.place) FROM line)[-given.lin]
@@ -45,7 +52,7 @@ macro_rules! store {
                FROM unnest($3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18) WITH ORDINALITY
                     AS given(contract, id, lin, saved_at, flags, sum, parent, grp, label, sort_key, meta, base, depth, budget, size, body,
                              place)
-               WHERE (SELECT is_right FROM guess)
+               WHERE (SELECT is_right FROM guess) AND (SELECT count(*) FROM replaced) >= 0
              ), checkpoints AS (
                INSERT INTO @checkpoint
                  (seq, lin, contract, call, saved_at, flags, sum, id, parent, grp, label, sort_key, meta)
@@ -75,7 +82,7 @@ pub(super) const STORE: &str = store!();
 pub(super) const STORE_AND_CLAIM: &str = store!(concat!(
     ", claims AS (
        SELECT given.*, nextval('@claim_order') AS claim
-       FROM unnest($25, $26, $27, $28) AS given(contract, id, claimed_by, claim_sum) WHERE (SELECT is_right FROM guess)
+       FROM unnest($26, $27, $28, $29) AS given(contract, id, claimed_by, claim_sum) WHERE (SELECT is_right FROM guess)
      ), claimed AS (
        UPDATE @write AS w SET claimed = claims.claimed_by, claim_sum = claims.claim_sum, claim = claims.claim FROM claims
        WHERE w.contract = claims.contract AND w.claimed IS NULL AND ",
@@ -99,6 +106,8 @@ pub(super) struct Put {
     pub(super) sum: i64,
     pub(super) row: Row,
     pub(super) payload: CachedPayload,
+    /// The checkpoint with the same id, which goes.
+    pub(super) replaces: Option<Seq>,
     /// The payload that the new one replaces in the cache.
     pub(super) supersedes: Option<Seq>,
 }
@@ -107,8 +116,14 @@ pub(super) struct Put {
 ///
 /// `heads` are the lineages, with the save numbers and the random numbers of the newest checkpoints that they must have.
 ///
-/// `lines` are the lineages that must not exist, and begin.
-pub(super) fn columns(heads: &BTreeMap<i64, (Seq, i64)>, lines: &[Line], puts: &[Put], call: i64) -> Vec<Value> {
+/// `lines` are the lineages that must not exist, and begin. `absent` are others that must not exist.
+pub(super) fn columns(
+    heads: &BTreeMap<i64, (Seq, i64)>,
+    lines: &[Line],
+    absent: &[Name],
+    puts: &[Put],
+    call: i64,
+) -> Vec<Value> {
     fn each<T>(puts: &[Put], of: impl Fn(&Put) -> T) -> Vec<T> {
         puts.iter().map(of).collect()
     }
@@ -134,9 +149,10 @@ pub(super) fn columns(heads: &BTreeMap<i64, (Seq, i64)>, lines: &[Line], puts: &
         each(puts, |put| put.row.body.to_vec()),
         call,
         heads.values().map(|(_, call)| *call).collect::<Vec<_>>(),
-        lines.iter().map(|line| number(line.contract)).collect::<Vec<_>>(),
-        lines.iter().map(|line| text(&line.name)).collect::<Vec<_>>(),
+        lines.iter().map(|line| number(line.contract)).chain(absent.iter().map(|name| name.0)).collect::<Vec<_>>(),
+        lines.iter().map(|line| text(&line.name)).chain(absent.iter().map(|name| name.1.clone())).collect::<Vec<_>>(),
         lines.iter().map(|line| text(&line.group)).collect::<Vec<_>>(),
         lines.iter().map(|line| i16::from(line.age_offset)).collect::<Vec<_>>(),
+        puts.iter().filter_map(|put| put.replaces).collect::<Vec<_>>(),
     ]
 }

@@ -87,7 +87,7 @@ struct Going {
 impl Going {
     /// What a unit removes. Returns `None` if the unit has other changes, or conditions.
     fn add(&mut self, unit: &Unit) -> Option<()> {
-        for op in unit.ops.iter() {
+        for op in &unit.ops {
             match op {
                 Op::Remove { contract, id } => self.ids.push(name(*contract, id)),
                 Op::RemoveFrom { contract, lineage, sort_key } => {

@@ -109,10 +109,10 @@ impl Transaction<'_> {
     fn settings(&self) -> String {
         let mut text = String::new();
         if let Some(sync) = self.session.sync().filter(|_| self.writes) {
-            text += &format!("; SET LOCAL synchronous_commit = {sync}");
+            text.extend(["; SET LOCAL synchronous_commit = ", sync]);
         }
         if !self.is_small && self.session.is_direct() {
-            text.extend(SETTINGS.map(|name| format!("; SET LOCAL {name} TO DEFAULT")));
+            text.extend(SETTINGS.iter().flat_map(|name| ["; SET LOCAL ", name, " TO DEFAULT"]));
         }
         text
     }
