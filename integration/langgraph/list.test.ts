@@ -280,10 +280,14 @@ describe.each(mainKinds)("on %s", (kind) => {
     });
 
     it("refuses a key that cannot have an index", () => {
-      for (const key of ['a"b', "a\\b", "a\nb", "", 1]) {
-        expect(() => open("memory:", { metadataIndexes: [key as string] }), String(key)).toThrow("metadataIndexes[0]");
+      for (const key of ['a"b', "a\\b", "a\nb", 1]) {
+        expect(() => open("memory:", { metadataIndexes: [key as string] }), String(key)).toThrow(
+          'option "metadataIndexes"[0] must',
+        );
       }
-      expect(() => open("memory:", { metadataIndexes: "user" as never })).toThrow("metadataIndexes must be an array");
+      expect(() => open("memory:", { metadataIndexes: "user" as never })).toThrow(
+        'option "metadataIndexes" must be an array',
+      );
     });
 
     it("a limit counts what it finds, not what it looks at", async () => {

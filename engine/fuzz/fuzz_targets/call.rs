@@ -55,7 +55,7 @@ const CALLS: &[(&str, &str, &[(&str, Kind)])] = &[
     ("langgraph", "outline", &[("threadId", Id), ("namespace", Id)]),
     ("langgraph", "ancestors", &[("checkpoint", Json), ("channels", Json), ("limit", Number)]),
     ("langgraph", "list", &[("threadId", Id), ("before", Id), ("limit", Number)]),
-    ("langgraph", "page", &[("threadId", Id), ("namespace", Id), ("beforeId", Id), ("beforeSeq", Number), ("texts", Json), ("limit", Number), ("looks", Number)]),
+    ("langgraph", "page", &[("threadId", Id), ("namespace", Id), ("beforeId", Id), ("beforeSeq", Number), ("texts", Json), ("index", Json), ("limit", Number), ("looks", Number)]),
     ("langgraph", "threads", &[("latestFirst", Bool), ("after", Number), ("limit", Number)]),
     ("langgraph", "deleteThread", &[("threadId", Id)]),
     ("langgraph", "delete", &[("remove", Json), ("reopen", Json)]),

@@ -139,10 +139,14 @@ function textsOf(filter: Array<[string, unknown]>, serde: SerializerProtocol): s
 }
 
 /** Returns the first key of the filter that has an index, and the JSON text of its value. */
-function indexOf(filter: Array<[string, unknown]>, indexes: readonly string[]): [string, string] | undefined {
+function indexOf(
+  filter: Array<[string, unknown]>,
+  indexes: readonly string[],
+): { key: string; value: string } | undefined {
   const found = filter.find(([key, value]) => indexes.includes(key) && isPlain(value));
-  const text = found && JSON.stringify(found[1]);
-  return text === undefined || text.includes("\\") ? undefined : [found![0], text];
+  if (found === undefined) return undefined;
+  const value = JSON.stringify(found[1]);
+  return value.includes("\\") ? undefined : { key: found[0], value };
 }
 
 function isPlain(value: unknown): boolean {

@@ -94,7 +94,7 @@ interface LanggraphCalls {
     beforeId: string | undefined;
     beforeSeq: Exact | undefined;
     texts: string[] | undefined;
-    index: [key: string, value: string] | undefined;
+    index: { key: string; value: string } | undefined;
     limit: number;
     looks: number;
   }): FoundPage<PackedPart>;

@@ -54,15 +54,14 @@ enum Call {
     },
     /// Lists the checkpoints of a namespace, of a thread, or of all threads, with their payloads and writes. The page begins after the checkpoint with the id
     /// `before_id` and the save number `before_seq`. `texts` are texts that the JSON of a checkpoint's metadata must contain,
-    /// unless it contains an escape. If `index` is given, the key of the metadata has an index, and its value the JSON text.
-    /// The filter looks at `looks` checkpoints at most.
+    /// unless it contains an escape. `index` is a key of the metadata that has an index. The filter looks at `looks` checkpoints at most.
     Page {
         thread_id: Option<String>,
         namespace: Option<String>,
         before_id: Option<String>,
         before_seq: Option<i64>,
         texts: Option<Vec<String>>,
-        index: Option<(String, String)>,
+        index: Option<IndexedKey>,
         limit: usize,
         looks: usize,
     },
@@ -145,7 +144,7 @@ pub(super) fn request(call: RawCall<'_>) -> Result<Request> {
             let of = listed(thread_id, namespace);
             let after = before_id.map(|id| (SortKey(id.into_bytes()), before_seq.unwrap_or(Seq::MIN)));
             let all = texts.map(|texts| texts.into_iter().map(String::into_bytes).collect());
-            let key = index.map(|(key, value)| MetaKey { begins: b"json\0{".to_vec(), key, value });
+            let key = index.map(|IndexedKey { key, value }| MetaKey { begins: b"json\0{".to_vec(), key, value });
             let filter = all.map(|all| MetaFilter { all, or: b"\\".to_vec(), end: b"}".to_vec(), key });
             let page = Page { contract, of, after, filter, limit, bytes: PAGE_BYTES, looks };
             Request::ask(Query::Page(page), |answer| Response::one(Some(answer.into_page()?), tuple_page))
@@ -172,6 +171,13 @@ fn listed(thread_id: Option<String>, namespace: Option<String>) -> Of {
         (Some(thread), None) => Of::Lineages(thread::prefix(&thread)),
         (None, _) => Of::Contract,
     }
+}
+
+/// A key of the metadata that has an index, and the JSON text of the wanted value.
+#[derive(Debug, Deserialize)]
+pub(super) struct IndexedKey {
+    key: String,
+    value: String,
 }
 
 /// A page of checkpoints has about this many bytes at most.
