@@ -5,7 +5,7 @@ import { fileURLToPath } from "node:url";
 import { inTurns, sized } from "../lib/measure.mjs";
 import { inFolder } from "../lib/peers.mjs";
 import { progress, time } from "../lib/report.mjs";
-import { coreCounts, onCores, places } from "./subject.mjs";
+import { coreCounts, inPlace, onCores } from "./subject.mjs";
 
 const root = fileURLToPath(new URL("../..", import.meta.url));
 
@@ -23,12 +23,12 @@ const LINKED = {
 export function cold() {
   return inFolder(async (path) => {
     const program = makeProject(path("project"));
-    const onFiles = await places.sqlite((run) => {
+    const onFiles = await inPlace("sqlite", (run) => {
       const peer = "SqliteSaver: WAL, NORMAL";
       const targets = { ours: path("ours.db"), sqlite: path("theirs.db") };
       return measure(run, program, targets, { label: "SQLite", mode: "WAL, FULL", peer });
     });
-    const onServers = await places.postgres((run) => measureServer(run, program));
+    const onServers = await inPlace("postgres", (run) => measureServer(run, program));
     return [...onFiles, ...onServers];
   });
 }

@@ -17,8 +17,8 @@ export const databases = {
     return onServer((server) => {
       let delay = 0;
       const { wire } = server;
-      const opened = async (name, url) => {
-        const { saver, close } = await sides[name](url);
+      const opened = async (name, url, options) => {
+        const { saver, close } = await sides[name](url, options);
         return { saver, close, mode: () => (name === "ours" ? server.mode : names[name]) };
       };
       return work({
@@ -42,7 +42,7 @@ export const databases = {
               await server.settle();
               return (await server.sizes(database)).stored;
             };
-            return work({ open: () => opened(name, url), bytes });
+            return work({ open: (options) => opened(name, url, options), bytes });
           });
         },
         counted: () => wire.counted(),

@@ -1,10 +1,11 @@
-// Fills a saver with short threads of several users.
-import { uuid6 } from "../langgraph/packages.mjs";
-import { putsTo } from "../lib/puts.mjs";
+// Fills stores with many short threads of several users.
+import { sized } from "../lib/measure.mjs";
 import { prose } from "../lib/states.mjs";
 
 /** The checkpoints of a thread: each has one message more. */
 export const LENGTH = 3;
+/** How many of all threads are listed. */
+export const NEWEST = sized(20, 3);
 const USERS = 200;
 const TOGETHER = 64;
 
@@ -17,31 +18,24 @@ export const messagesOf = (number, length = LENGTH) =>
     return { role: at % 2 === 0 ? "user" : "assistant", content: prose(60, number * length + at + 1) };
   });
 
-/** Puts the checkpoints of a thread, the oldest first. */
-export async function putThread(saver, thread, number, length = LENGTH) {
-  const put = putsTo(saver, uuid6, thread, { metadata: { user: userOf(number) } });
-  const messages = messagesOf(number, length);
-  for (let step = 1; step <= length; step++) await put({ messages: messages.slice(0, step) }, ["messages"]);
-}
-
-/** Puts threads, several at the same time. */
-export async function fill(saver, threads) {
+/** Calls `putOne(number)` for each thread, several at the same time. */
+export async function fill(threads, putOne) {
   let next = 0;
   const putNext = async () => {
-    while (next < threads) {
-      const number = next++;
-      await putThread(saver, threadId(number), number);
-    }
+    while (next < threads) await putOne(next++);
   };
   await Promise.all(Array.from({ length: TOGETHER }, putNext));
 }
 
-/** Opens sides one after the other, each with what `fillOne(saver)` puts into its new database, and calls `work`. */
+/**
+ * Opens sides one after the other, each with what `fillOne(side)` puts into its new database, and calls `work`. Our side
+ * does not sync while it is filled.
+ */
 export async function filled(database, [name, ...others], fillOne, work, opened = {}) {
   if (name === undefined) return work(opened);
   return database.inPlace(name, async ({ open, bytes }) => {
-    const filling = await open();
-    await fillOne(filling.saver);
+    const filling = await open({ durability: "off" });
+    await fillOne(filling);
     await filling.close();
     const size = await bytes();
     // Both sides begin with empty caches.

@@ -3,8 +3,9 @@ import { strictEqual } from "node:assert/strict";
 import { uuid6 } from "../langgraph/packages.mjs";
 import { inTurns, sized } from "../lib/measure.mjs";
 import { place, putsTo } from "../lib/puts.mjs";
-import { fill, filled, messagesOf, putThread, threadId, userOf } from "./filling.mjs";
+import { filled, messagesOf, threadId, userOf } from "./filling.mjs";
 import { measureCalls, modesOf, row } from "./measuring.mjs";
+import { putThread, putThreads } from "./put-threads.mjs";
 
 const THREADS = sized(400, 100);
 const PAGE = 100;
@@ -29,8 +30,8 @@ const calls = {
   deleteThread: ({ saver }, round) => saver.deleteThread(threadId(THREADS - 1 - round)),
 };
 
-async function fillOne(saver) {
-  await fill(saver, THREADS);
+async function fillOne({ saver }) {
+  await putThreads(saver, THREADS);
   await putThread(saver, LONG, THREADS, PAGE);
 }
 

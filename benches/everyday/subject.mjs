@@ -2,7 +2,7 @@
 import { fileURLToPath } from "node:url";
 import { availableParallelism } from "node:os";
 import { installed } from "../../integration/postgres/server.mjs";
-import { quick } from "../lib/measure.mjs";
+import { option, quick } from "../lib/measure.mjs";
 import { runProgram } from "../lib/programs.mjs";
 import { bytes, figure, leaveOut, progress, rate, time } from "../lib/report.mjs";
 import { onFixedDisk, SYNCS } from "../lib/sync.mjs";
@@ -11,8 +11,7 @@ const program = fileURLToPath(new URL("turns.mjs", import.meta.url));
 const units = { bytes, figure, rate, time };
 export const [SYNC] = SYNCS;
 
-/** Both databases: `run(file, options)` runs a program for one, as `runProgram` does. */
-export const places = {
+const places = {
   sqlite: (work) => onFixedDisk((run) => work((file, options) => run(SYNC, file, options))),
   postgres(work) {
     if (installed().size > 0) return work(runProgram);
@@ -21,12 +20,19 @@ export const places = {
   },
 };
 
+/**
+ * Calls `work(run)` for a database: `run(file, options)` runs a program, as `runProgram` does. Resolves to no rows if
+ * `--database` names another database.
+ */
+export const inPlace = (database, work) =>
+  [undefined, database].includes(option("database")) ? places[database](work) : [];
+
 /** The rows of a subject. With `onOneCore`, it runs on all cores, and again on one. */
 export async function subject(name, { databases = Object.keys(places), onOneCore = false } = {}) {
   const options = process.argv.slice(2).filter((argument) => argument.startsWith("--"));
   const rows = [];
   for (const database of databases) {
-    const found = await places[database](async (run) => {
+    const found = await inPlace(database, async (run) => {
       const all = [];
       for (const cores of onOneCore ? coreCounts() : [availableParallelism()]) {
         progress(`${name} on ${database}${onCores(cores)}`);

@@ -1,17 +1,19 @@
 // Measures calls in a database of many short threads: lists, the latest checkpoint, deletion, and many writers at once.
 import { deepStrictEqual, ok, strictEqual } from "node:assert/strict";
 import { uuid6 } from "../langgraph/packages.mjs";
-import { sized, summary } from "../lib/measure.mjs";
+import { option, sized, summary } from "../lib/measure.mjs";
 import { place, putsTo } from "../lib/puts.mjs";
-import { fill, filled, LENGTH, messagesOf, threadId, userOf } from "./filling.mjs";
+import { filled, LENGTH, messagesOf, NEWEST, threadId, userOf } from "./filling.mjs";
 import { measureCalls, modesOf, row } from "./measuring.mjs";
+import { putThreads } from "./put-threads.mjs";
 
-const THREADS = sized(20_000, 300);
+const THREADS = Number(option("threads") ?? sized(20_000, 300));
+if (!Number.isSafeInteger(THREADS / 2) || THREADS < 300)
+  throw new Error("--threads must be an even number from 300 on");
 const CHECKPOINTS = (THREADS * LENGTH).toLocaleString("en");
-const NEWEST = sized(20, 3);
 const WRITERS = 64;
-/** The most bytes of the database. */
-const BYTES = { file: sized(20e6, 300e3), server: sized(30e6, 450e3) };
+/** The most bytes of a thread. */
+const BYTES = { file: 1_000, server: 1_500 };
 const names = ["ours", "theirs"];
 
 const reading = { count: sized(200, 3) };
@@ -29,11 +31,15 @@ const callsOf = ({ isServer }) => ({
   [`${WRITERS} writers, each put to a new thread`]: { call: putNew, ...writing, goal: 2 },
 });
 
-const fillOne = (saver) => fill(saver, THREADS);
+const fillOne = ({ saver }) => putThreads(saver, THREADS);
 
 export function measure(database) {
   return filled(database, names, fillOne, async (opened) => {
-    for (const name of names) await checkThread(opened[name], threadId(THREADS - 1), THREADS - 1);
+    for (const name of names) {
+      await checkThread(opened[name], threadId(THREADS - 1), THREADS - 1);
+      // The first list of all threads builds our index of their order, once for each database.
+      await listNewest(opened[name]);
+    }
     const rows = [];
     for (const [work, options] of Object.entries(callsOf(database))) {
       rows.push(...(await measureCall(database, opened, work, options)));
@@ -61,7 +67,7 @@ async function measureCall(database, opened, work, { call, count, concurrency, w
 /** What the threads took before anything was deleted or written. */
 function bytesRow({ name, isServer }, opened) {
   const figures = Object.fromEntries(names.map((side) => [side, { size: summary([opened[side].size]) }]));
-  const most = isServer ? BYTES.server : BYTES.file;
+  const most = THREADS * (isServer ? BYTES.server : BYTES.file);
   const result = { figures, modes: modesOf(opened) };
   return row(`${name}: ${CHECKPOINTS} checkpoints`, "bytes", result, "size", { unit: "bytes", most });
 }

@@ -25,7 +25,7 @@ function putWrites(database, count) {
   return filled(
     database,
     names,
-    (saver) => putPending(saver, count),
+    ({ saver }) => putPending(saver, count),
     async (opened) => {
       const operations = {};
       for (const name of names) {

@@ -3,8 +3,8 @@ import { mode } from "../lib/peers.mjs";
 import { ForkpointSaver, MemorySaver, SqliteSaver } from "./packages.mjs";
 
 export const sides = {
-  ours(file) {
-    const saver = new ForkpointSaver(file);
+  ours(file, options) {
+    const saver = new ForkpointSaver(file, options);
     return { saver, mode: () => "WAL, FULL", close: () => saver.close() };
   },
   theirs(file) {

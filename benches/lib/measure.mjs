@@ -12,6 +12,12 @@ const gc = runInNewContext("gc");
  */
 export const quick = process.argv.includes("--quick");
 
+/** The value of an option `--name=value` of the command line, or undefined. */
+export function option(name) {
+  const given = process.argv.find((argument) => argument.startsWith(`--${name}=`));
+  return given?.slice(`--${name}=`.length);
+}
+
 /** Returns `full`. In a quick run, returns `small`. */
 export const sized = (full, small) => (quick ? small : full);
 

@@ -7,8 +7,8 @@ import { ForkpointSaver, Pool, PostgresSaver, uuid6 } from "./packages.mjs";
  * and the names of the channels that have changed. `latest(thread)` and `list(thread, limit)` return states.
  */
 export const sides = {
-  async ours(url) {
-    const saver = new ForkpointSaver(url);
+  async ours(url, options) {
+    const saver = new ForkpointSaver(url, options);
     return { ...savesTo(saver), close: () => saver.close() };
   },
   async theirs(url) {
