@@ -1,18 +1,19 @@
-// Measures the everyday case of LangGraph's users: short threads, lists with filters, wide steps, short runs, one core, and
-// a cold start, on a file and on a Postgres server. Run:
+// Measures the everyday case: short threads, lists with filters, wide steps, short runs, one core, and a cold start. For
+// LangGraph on a file and on a Postgres server, and for the other contracts on a file beside the stores that their
+// frameworks have. Run:
 // `npm run bench -- everyday [--quick] [--write] [--server=15] [--database=sqlite] [--threads=1000000] [subject ...]`.
 //
 // - `--quick` runs fewer rounds on a small database.
-// - `--write` puts the result into docs/measurements.md.
+// - `--write` puts the tables that are whole into docs/measurements.md.
 // - `--server` is that of the benchmark `postgres`.
 // - `--database` measures on `sqlite` or on `postgres` only.
 // - `--threads` is how many threads of three checkpoints the subject `threads` has. Default: 20,000. 1,000,000 on SQLite take
 //   about seven minutes on two cores, most of them to fill both sides, and 4 GB of disk.
 // - Subject names select what to run. Default: all subjects.
-import { cold } from "./everyday/cold.mjs";
+import { coldSavers, coldStore } from "./everyday/cold.mjs";
 import { subject } from "./everyday/subject.mjs";
 import { option } from "./lib/measure.mjs";
-import { compare } from "./lib/report.mjs";
+import { compareAll } from "./lib/report.mjs";
 
 const write = process.argv.includes("--write");
 if (write && (option("threads") ?? option("database")) !== undefined)
@@ -25,4 +26,11 @@ const wide = () => subject("wide");
 const runs = () => subject("runs", { onOneCore: true });
 const server = () => subject("server", { databases: ["postgres"] });
 
-await compare("everyday", { threads, wide, runs, cold, server }, { goals: true });
+/** The table of a contract's store. */
+const store = (name) => ({
+  [name]: async () => [...(await subject(`contracts/${name}`, { databases: ["sqlite"] })), ...(await coldStore(name))],
+});
+const contracts = ["agentos", "agentium", "tinyagents", "helix"].map((name) => [`everyday ${name}`, store(name)]);
+
+const tables = { everyday: { threads, wide, runs, cold: coldSavers, server }, ...Object.fromEntries(contracts) };
+await compareAll(tables, { goals: true });

@@ -1,4 +1,4 @@
-// Measures a cold start: a new process imports a saver, opens a database, saves, reads and closes.
+// Measures a cold start: a new process imports a saver or a store, opens a database, saves, reads and closes.
 import { cpSync, mkdirSync, readdirSync, symlinkSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -20,20 +20,31 @@ const LINKED = {
   "@langchain/langgraph-checkpoint-postgres": "postgres",
 };
 
-export function cold() {
+/** LangGraph's savers. */
+export function coldSavers() {
   return inFolder(async (path) => {
-    const program = makeProject(path("project"));
+    const program = join(makeProject(path("project")), "everyday/start.mjs");
     const onFiles = await inPlace("sqlite", (run) => {
       const peer = "SqliteSaver: WAL, NORMAL";
-      const targets = { ours: path("ours.db"), sqlite: path("theirs.db") };
-      return measure(run, program, targets, { label: "SQLite", mode: "WAL, FULL", peer });
+      const sides = { ours: ["ours", path("ours.db")], theirs: ["sqlite", path("theirs.db")] };
+      return measure(run, program, sides, { label: "SQLite", mode: "WAL, FULL", peer });
     });
     const onServers = await inPlace("postgres", (run) => measureServer(run, program));
     return [...onFiles, ...onServers];
   });
 }
 
-/** Makes a user's project with the packages of all sides. Returns the path of its program. */
+/** The store of another contract. A store in memory is no peer of a program that ends. */
+export function coldStore(name) {
+  return inFolder((path) => {
+    const program = join(makeProject(path("project")), "everyday/start-store.mjs");
+    return inPlace("sqlite", (run) =>
+      measure(run, program, { ours: [name, path("ours.db")] }, { label: "SQLite", mode: "WAL, FULL" }),
+    );
+  });
+}
+
+/** Makes a user's project with the packages of all sides and with the benchmarks' programs. Returns its path. */
 function makeProject(project) {
   const packages = join(project, "node_modules");
   const addons = readdirSync(root).filter((file) => file.endsWith(".node"));
@@ -44,8 +55,9 @@ function makeProject(project) {
     mkdirSync(dirname(join(packages, name)), { recursive: true });
     symlinkSync(join(root, "integration", home, "node_modules", name), join(packages, name), "junction");
   }
-  for (const file of ["everyday/start.mjs", "lib/puts.mjs"]) cpSync(join(root, "benches", file), join(project, file));
-  return join(project, "everyday/start.mjs");
+  for (const folder of ["everyday", "lib"])
+    cpSync(join(root, "benches", folder), join(project, folder), { recursive: true });
+  return project;
 }
 
 /** The peer's tables are there already, as ours are after the first round, which is not counted. */
@@ -60,7 +72,8 @@ async function measureServer(run, program) {
           const labels = { label: `Postgres, ${delay} ms`, mode: server.mode, peer: names.theirs };
           // The delay changes no import.
           const figures = delay === 0 ? ["imported", "whole"] : ["whole"];
-          rows.push(...(await measure(run, program, { ours: ours.url, postgres: theirs.url }, { ...labels, figures })));
+          const sides = { ours: ["ours", ours.url], theirs: ["postgres", theirs.url] };
+          rows.push(...(await measure(run, program, sides, { ...labels, figures })));
         }
         return rows;
       }),
@@ -68,16 +81,15 @@ async function measureServer(run, program) {
   );
 }
 
-/** Measures the program on all cores and on one. `targets` maps a side to its file or URL: our side is the first one. */
-async function measure(run, program, targets, { label, mode, peer, figures = Object.keys(WHAT) }) {
+/** Measures the program on all cores and on one. `sides` has the arguments of the program, by side. */
+async function measure(run, program, sides, { label, mode, peer, figures = Object.keys(WHAT) }) {
   const rows = [];
-  const [, other] = Object.keys(targets);
   for (const cores of coreCounts()) {
     progress(`a cold start on ${label}${onCores(cores)}`);
-    const turn = (side) => run(program, { args: [side, targets[side]], cores });
-    const measured = await inTurns(Object.keys(targets), turn, { rounds: sized(9, 1) });
+    const turn = (side) => run(program, { args: sides[side], cores });
+    const measured = await inTurns(Object.keys(sides), turn, { rounds: sized(9, 1) });
     for (const figure of figures) {
-      const [ours, theirs] = [measured.ours[figure], measured[other][figure]];
+      const [ours, theirs] = [measured.ours[figure], measured.theirs?.[figure]];
       const work = `${label}: a cold start${onCores(cores)}`;
       rows.push({ work, what: WHAT[figure], mode, peer, ours, theirs, unit: time, most: MOST[figure] });
     }

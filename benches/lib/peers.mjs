@@ -14,6 +14,9 @@ export async function agentosMemory() {
   return new InMemoryCheckpointStore();
 }
 
+/** AgentOS' own graphs. */
+export const agentosOrchestration = () => load("agentos", "@framers/agentos/orchestration");
+
 /** Opens a better-sqlite3 database in WAL with the given `synchronous` and schema. */
 export async function betterSqlite(file, { synchronous = "FULL", schema }) {
   const { default: Database } = await load("peers", "better-sqlite3");

@@ -102,7 +102,8 @@ export function times(ours, theirs) {
 }
 
 /**
- * Runs the subjects named on the command line, or all of them, and prints a table of the comparisons. A row has:
+ * Runs the subjects named on the command line, or all of them, and prints a table of the comparisons. A table that is whole
+ * may be written. A row has:
  *
  * - `work`, `what` and `mode`: what our side did, with `ours`, its figure; `unit` turns a number into text
  * - `peer` and `theirs`: the other side and its figure. A row without them has only a figure.
@@ -112,14 +113,30 @@ export function times(ours, theirs) {
  *
  * With `goals`, the table says which goals are reached, and a table of the numbered goals is printed before it.
  */
-export async function compare(name, subjects, { goals = false } = {}) {
-  const chosen = process.argv.slice(2).filter((argument) => !argument.startsWith("--"));
+export function compare(name, subjects, options) {
+  return compareAll({ [name]: subjects }, options);
+}
+
+/** The same with several tables: `tables` maps the name of a table to its subjects. No two subjects have the same name. */
+export async function compareAll(tables, options) {
+  const named = process.argv.slice(2).filter((argument) => !argument.startsWith("--"));
+  const known = Object.values(tables).flatMap(Object.keys);
+  const unknown = named.filter((subject) => !known.includes(subject));
+  if (unknown.length > 0) throw new Error(`no subject ${unknown.join(", ")}: there are ${known.join(", ")}`);
+  for (const [name, subjects] of Object.entries(tables)) {
+    const chosen = Object.keys(subjects).filter((subject) => named.length === 0 || named.includes(subject));
+    if (chosen.length > 0) await compareOne(name, subjects, chosen, options);
+  }
+}
+
+async function compareOne(name, subjects, chosen, { goals = false } = {}) {
+  const isWhole = chosen.length === Object.keys(subjects).length;
   const rows = [];
-  for (const subject of chosen.length > 0 ? chosen : Object.keys(subjects)) rows.push(...(await subjects[subject]()));
+  for (const subject of chosen) rows.push(...(await subjects[subject]()));
   const numbered = rows.filter(({ number }) => number !== undefined).toSorted((a, b) => a.number - b.number);
   if (goals && numbered.length > 0) {
     goalTable(numbered);
-    if (chosen.length === 0) write("goals");
+    if (isWhole) write("goals");
     print();
   }
   machine();
@@ -131,7 +148,9 @@ export async function compare(name, subjects, { goals = false } = {}) {
     );
   else table(head, rows.map(compared));
   print("\nThe ratio says how many times less time or bytes Forkpoint takes: below 1 it loses.");
-  if (chosen.length === 0) write(name);
+  if (isWhole) write(name);
+  // What was printed for a part of a table is not for the document.
+  else printed.length = 0;
 }
 
 /** Prints the numbered goals: what was wanted, what was measured, and the bound that no store can go below. */
