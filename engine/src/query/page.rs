@@ -43,7 +43,7 @@ pub struct MetaFilter {
     /// A meta that does not end with this text passes too, because it has another form.
     pub end: Vec<u8>,
     /// If given, the backend may find the checkpoints with an index of this key.
-    pub key: Option<MetaKey>,
+    pub key: Option<Box<MetaKey>>,
 }
 
 /// A key of the metadata and its wanted value, for an index. A backend that has no such index makes one, or does without.

@@ -4,6 +4,8 @@
 //! SQLite computes the entries from the column `meta`, and keeps them like those of any other index. The name of an index
 //! says what is in it, so a check can compute the entries again.
 
+use std::fmt::Write as _;
+
 use rusqlite::Connection;
 
 use super::statement::all;
@@ -72,7 +74,11 @@ impl MetaIndex {
 }
 
 fn hex(bytes: &[u8]) -> String {
-    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+    bytes.iter().fold(String::new(), |mut text, byte| {
+        // Writing to a string cannot fail.
+        let _ = write!(text, "{byte:02x}");
+        text
+    })
 }
 
 fn unhex(text: &str) -> Option<Vec<u8>> {

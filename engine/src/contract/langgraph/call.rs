@@ -144,7 +144,8 @@ pub(super) fn request(call: RawCall<'_>) -> Result<Request> {
             let of = listed(thread_id, namespace);
             let after = before_id.map(|id| (SortKey(id.into_bytes()), before_seq.unwrap_or(Seq::MIN)));
             let all = texts.map(|texts| texts.into_iter().map(String::into_bytes).collect());
-            let key = index.map(|IndexedKey { key, value }| MetaKey { begins: b"json\0{".to_vec(), key, value });
+            let key =
+                index.map(|IndexedKey { key, value }| Box::new(MetaKey { begins: b"json\0{".to_vec(), key, value }));
             let filter = all.map(|all| MetaFilter { all, or: b"\\".to_vec(), end: b"}".to_vec(), key });
             let page = Page { contract, of, after, filter, limit, bytes: PAGE_BYTES, looks };
             Request::ask(Query::Page(page), |answer| Response::one(Some(answer.into_page()?), tuple_page))

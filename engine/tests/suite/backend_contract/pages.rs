@@ -134,7 +134,7 @@ pub(super) fn an_index_of_the_metadata_leaves_out_only_what_has_another_value(ba
     let listed = |backend: &mut dyn Backend, key: &str, value: &str, limit: usize, asks: bool| {
         let all = [format!("{key:?}"), value.to_owned()].map(String::into_bytes).to_vec();
         let index = MetaKey { begins: b"json\0{".to_vec(), key: key.to_owned(), value: value.to_owned() };
-        let filter = MetaFilter { all, or: b"\\".to_vec(), end: b"}".to_vec(), key: asks.then_some(index) };
+        let filter = MetaFilter { all, or: b"\\".to_vec(), end: b"}".to_vec(), key: asks.then(|| Box::new(index)) };
         walk(backend, &Page { filter: Some(filter), looks: 3, ..page(&Of::Contract, None, limit) }).concat()
     };
     for (at, (id, meta)) in (0_u32..).zip(&metas) {
