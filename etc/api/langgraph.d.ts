@@ -108,6 +108,7 @@ interface SaverOptions extends Omit<StoreOptions, "serializer"> {
     lease?: boolean | {
         ttlMs?: number;
     };
+    metadataIndexes?: readonly string[];
     program?: string;
 }
 interface SaverPruneOptions {
