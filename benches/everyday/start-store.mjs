@@ -1,4 +1,4 @@
-// The same for the store of another contract: `node start-store.mjs <contract> <file>`.
+// Like start.mjs, for the store of another contract: `node start-store.mjs <contract> <file>`.
 import { messagesOf } from "./filling.mjs";
 
 const SAVES = 4;
