@@ -101,21 +101,32 @@ export async function find(
   id: string | undefined,
 ): Promise<Found | null> {
   const { native } = engine;
+  if (namespace === undefined && id === undefined) {
+    const latest = await tinyagents.find(native, "latest", { threadId }, openFound);
+    return putAgain(engine, latest?.first ?? null);
+  }
   if (namespace === undefined) {
     for (;;) {
-      const place = await tinyagents.call(native, "locate", { threadId, id });
-      const found = place && (await find(engine, threadId, place.namespace, place.id));
-      // The checkpoint may be removed between the two calls. Then locate the last checkpoint again.
+      const place = await tinyagents.call(native, "locate", { threadId, id: id! });
+      const found = place === null ? null : await find(engine, threadId, place, id);
+      // The checkpoint may be removed between the two calls. Then locate the last one again.
       if (place === null || found !== null) return found;
     }
   }
   const found = await tinyagents.find(native, "get", { threadId, namespace, id }, openFound);
   if (found === null) return null;
   const { first, later } = found;
-  if (id === undefined && first?.header.again) return find(engine, threadId, namespace, first.header.id);
+  if (id === undefined) return putAgain(engine, first);
   if (later === null) return first;
   const last = await tinyagents.find(native, "load", { key: later }, openFound);
   return last?.first == null ? first : { ...last.first, writes: first?.writes ?? [] };
+}
+
+/** Completes a checkpoint that was put last. If its id was put before, the writes belong to the first one of this id. */
+async function putAgain(engine: Engine, latest: Found | null): Promise<Found | null> {
+  if (!latest?.header.again) return latest;
+  const { threadId, namespace, id } = latest.header;
+  return find(engine, threadId, namespace, id);
 }
 
 /** Lists the headers of a thread's checkpoints, in the order in which they were put. */

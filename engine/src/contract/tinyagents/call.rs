@@ -9,7 +9,7 @@ use crate::contract::response::{PackedPart, Response, ResponseBuilder};
 use crate::contract::thread::{self, CheckpointRef};
 use crate::error::Result;
 use crate::op::Op;
-use crate::query::{Answer, Of, Pick, Query};
+use crate::query::{Answer, Of, Page, Pick, Query};
 use crate::record::{self, Header, Tuple};
 
 /// The calls, as `ts/contracts/tinyagents/wire.ts` declares them. A namespace is a JSON text.
@@ -30,10 +30,14 @@ enum Call {
         namespace: String,
         id: Option<String>,
     },
-    /// Finds the checkpoint of a thread that was put last, in whichever namespace. With an id, the last one of this id.
+    /// Reads the checkpoint of a thread that was put last, in whichever namespace.
+    Latest {
+        thread_id: String,
+    },
+    /// Finds the namespace of a thread in which this id was put last.
     Locate {
         thread_id: String,
-        id: Option<String>,
+        id: String,
     },
     /// `key` is the store's id of the checkpoint.
     Load {
@@ -95,11 +99,16 @@ pub(super) fn request(call: RawCall<'_>) -> Result<Request> {
             let pick = Pick::Newest(thread::lineage(&thread_id, &namespace));
             Request::ask(Query::Tuple { contract, pick }, found)
         }
+        Call::Latest { thread_id } => {
+            let of = Of::Lineages(thread::prefix(&thread_id));
+            let page = Page { contract, of, after: None, filter: None, limit: 1, bytes: usize::MAX, looks: 1 };
+            Request::ask(Query::Page(page), |answer| first_found(answer.into_page()?.tuples.pop()))
+        }
         Call::Locate { thread_id, id } => {
             // Ids have no index across namespaces, so the headers of the thread are read.
             let of = Of::Lineages(thread::prefix(&thread_id));
-            let query = Query::List { contract, of, before: None, limit: id.is_none().then_some(1) };
-            Request::ask(query, move |answer| located(answer, id.as_deref()))
+            let query = Query::List { contract, of, before: None, limit: None };
+            Request::ask(query, move |answer| located(answer, &id))
         }
         Call::Load { key } => Request::ask(Query::Tuple { contract, pick: Pick::Id(key) }, found),
         Call::List { thread_id, namespace } => {
@@ -187,9 +196,11 @@ fn tuple(Tuple { checkpoint, writes }: Tuple, response: &mut ResponseBuilder) ->
 }
 
 fn found(answer: Answer) -> Result<Option<Response>> {
-    Response::one(answer.into_tuple()?, |found, response| {
-        Ok(FoundId { first: Some(tuple(*found, response)?), later: None })
-    })
+    first_found(answer.into_tuple()?.map(|found| *found))
+}
+
+fn first_found(found: Option<Tuple>) -> Result<Option<Response>> {
+    Response::one(found, |found, response| Ok(FoundId { first: Some(tuple(found, response)?), later: None }))
 }
 
 fn with_later(answer: Answer) -> Result<Option<Response>> {
@@ -206,17 +217,11 @@ fn with_later(answer: Answer) -> Result<Option<Response>> {
     response.finish(&FoundId { first, later }).map(Some)
 }
 
-/// Finds the checkpoint that was put last among headers, the newest first.
-fn located(answer: Answer, id: Option<&str>) -> Result<Option<Response>> {
-    #[derive(Serialize)]
-    struct Located {
-        namespace: String,
-        id: String,
-    }
-    let mut headers = answer.into_headers()?.into_iter();
-    let Some(header) = headers.find(|header| id.is_none_or(|id| id == header.label)) else { return Ok(None) };
+/// Finds the namespace of the checkpoint that was put last under an id. The newest header comes first.
+fn located(answer: Answer, id: &str) -> Result<Option<Response>> {
+    let Some(header) = answer.into_headers()?.into_iter().find(|header| header.label == id) else { return Ok(None) };
     let (_, namespace) = thread::split(&header.lineage).ok_or_else(|| damaged(&header.id))?;
-    Response::json(&Located { namespace: namespace.to_owned(), id: header.label }).map(Some)
+    Response::json(&namespace).map(Some)
 }
 
 fn namespace_list(answer: Answer) -> Result<Option<Response>> {
