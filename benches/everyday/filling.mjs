@@ -29,7 +29,7 @@ export async function fill(threads, putOne) {
 
 /**
  * Opens sides one after the other, each with what `fillOne(side)` puts into its new database, and calls `work`. Our side
- * does not sync while it is filled.
+ * does not sync while it is filled. `open(options)` of a side opens its database once more.
  */
 export async function filled(database, [name, ...others], fillOne, work, opened = {}) {
   if (name === undefined) return work(opened);
@@ -40,7 +40,7 @@ export async function filled(database, [name, ...others], fillOne, work, opened 
     const size = await bytes();
     // Both sides begin with empty caches.
     const side = await open();
-    const all = { ...opened, [name]: { ...side, size } };
+    const all = { ...opened, [name]: { ...side, size, open } };
     try {
       return await filled(database, others, fillOne, work, all);
     } finally {

@@ -17,6 +17,7 @@ const BYTES = { file: 1_000, server: 1_500 };
 const names = ["ours", "theirs"];
 
 const reading = { count: sized(200, 3) };
+const indexing = { ...reading, most: 50_000 };
 const deleting = { count: sized(100, 5) };
 const writing = { count: sized(1_280, 128), concurrency: WRITERS, what: "calls a second", unit: "rate" };
 
@@ -24,6 +25,8 @@ const writing = { count: sized(1_280, 128), concurrency: WRITERS, what: "calls a
 const callsOf = ({ isServer }) => ({
   [`list with a filter, newest ${NEWEST} of ${CHECKPOINTS}`]: { call: listUser, ...reading, goal: 2 },
   [`list with a filter that nothing of ${CHECKPOINTS} matches`]: { call: listNobody, ...reading, goal: 1 },
+  [`list with a filter on an index, newest ${NEWEST} of ${CHECKPOINTS}`]: { call: indexed(listUser), ...indexing },
+  [`list with a filter on an index that nothing of ${CHECKPOINTS} matches`]: { call: indexed(listNobody), ...indexing },
   [`list, newest ${NEWEST} of all threads`]: { call: listNewest, ...reading, most: 5_000 },
   [`list of a thread of ${LENGTH}`]: { call: listThread, ...reading, goal: 1 },
   "getTuple, the latest of a thread": { call: getLatest, ...reading, goal: isServer ? 1 : 0.5 },
@@ -40,6 +43,9 @@ export function measure(database) {
       // The first list of all threads builds our index of their order, once for each database.
       await listNewest(opened[name]);
     }
+    opened.ours.indexed = await opened.ours.open({ metadataIndexes: ["user"] });
+    // The first list with a filter on the key builds its index.
+    await listUser(opened.ours.indexed, 0);
     const rows = [];
     for (const [work, options] of Object.entries(callsOf(database))) {
       rows.push(...(await measureCall(database, opened, work, options)));
@@ -48,6 +54,7 @@ export function measure(database) {
       await checkDeleted(opened[name]);
       await checkThread(opened[name], "new-0", 0);
     }
+    await opened.ours.indexed.close();
     return [...rows, bytesRow(database, opened)];
   });
 }
@@ -95,6 +102,11 @@ async function listUser({ saver }, number) {
 
 async function listNobody({ saver }) {
   strictEqual((await newest(saver, { user: "nobody" })).length, 0);
+}
+
+/** Returns a call that lists with our index of the key. The peers have none. */
+function indexed(call) {
+  return ({ indexed: side, ...others }, number) => call(side ?? others, number);
 }
 
 async function listNewest({ saver }) {
