@@ -709,6 +709,9 @@ fn is_of(header: &Header, of: &Of) -> bool {
         Of::Contract => true,
         Of::Lineage(lineage) => header.lineage == *lineage,
         Of::Lineages(prefix) => header.lineage.starts_with(prefix),
+        Of::Labelled { prefix, label } => {
+            header.lineage.starts_with(prefix) && header.label == *label && !label.is_empty()
+        }
         Of::Group(group) => header.group == *group && !group.is_empty(),
         Of::LineageInGroup { lineage, group } => {
             header.lineage == *lineage && header.group == *group && !group.is_empty()
@@ -925,6 +928,7 @@ fn one_query() -> impl Strategy<Value = Query> {
         Just(Of::Contract),
         run().prop_map(Of::Lineage),
         name(&["", "r", "f", "r1", "_"]).prop_map(Of::Lineages),
+        (name(&["", "r", "f", "r1"]), word()).prop_map(|(prefix, label)| Of::Labelled { prefix, label }),
         word().prop_map(Of::Group),
         (run(), word()).prop_map(|(lineage, group)| Of::LineageInGroup { lineage, group }),
     ];

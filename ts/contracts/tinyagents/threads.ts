@@ -101,17 +101,9 @@ export async function find(
   id: string | undefined,
 ): Promise<Found | null> {
   const { native } = engine;
-  if (namespace === undefined && id === undefined) {
-    const latest = await tinyagents.find(native, "latest", { threadId }, openFound);
-    return putAgain(engine, latest?.first ?? null);
-  }
   if (namespace === undefined) {
-    for (;;) {
-      const place = await tinyagents.call(native, "locate", { threadId, id: id! });
-      const found = place === null ? null : await find(engine, threadId, place, id);
-      // The checkpoint may be removed between the two calls. Then locate the last one again.
-      if (place === null || found !== null) return found;
-    }
+    const last = await tinyagents.find(native, "last", { threadId, id }, openFound);
+    return putAgain(engine, last?.first ?? null);
   }
   const found = await tinyagents.find(native, "get", { threadId, namespace, id }, openFound);
   if (found === null) return null;
@@ -122,10 +114,10 @@ export async function find(
   return last?.first == null ? first : { ...last.first, writes: first?.writes ?? [] };
 }
 
-/** Completes a checkpoint that was put last. If its id was put before, the writes belong to the first one of this id. */
-async function putAgain(engine: Engine, latest: Found | null): Promise<Found | null> {
-  if (!latest?.header.again) return latest;
-  const { threadId, namespace, id } = latest.header;
+/** Completes a checkpoint that was put last. If its id was put before, its writes belong to the first one of this id. */
+async function putAgain(engine: Engine, last: Found | null): Promise<Found | null> {
+  if (!last?.header.again) return last;
+  const { threadId, namespace, id } = last.header;
   return find(engine, threadId, namespace, id);
 }
 

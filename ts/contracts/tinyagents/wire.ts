@@ -66,10 +66,8 @@ interface TinyagentsCalls {
   ): null;
   /** Without an id, finds the checkpoint of the namespace that was put last. */
   get(fields: { threadId: string; namespace: string; id: string | undefined }): FoundId<PackedPart> | null;
-  /** Reads the checkpoint of a thread that was put last, in whichever namespace. */
-  latest(fields: { threadId: string }): FoundId<PackedPart> | null;
-  /** Finds the namespace of a thread in which this id was put last. */
-  locate(fields: { threadId: string; id: string }): string | null;
+  /** Finds the checkpoint that was put last in any namespace of the thread. With an id, the last one of this id. */
+  last(fields: { threadId: string; id: string | undefined }): FoundId<PackedPart> | null;
   load(fields: { key: string }): FoundId<PackedPart> | null;
   /** Lists the checkpoints of a namespace, or of all namespaces. The one that was put last comes first. */
   list(fields: { threadId: string; namespace: string | undefined }): Array<Header<PackedPart>>;

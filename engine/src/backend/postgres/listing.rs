@@ -56,6 +56,11 @@ macro_rules! of_lineage {
          WHERE l.contract = $3 AND sha256(l.name) = sha256($4) AND l.name = $4"
     };
 }
+macro_rules! of_labelled {
+    () => {
+        concat!(of_lineages!(), " AND sha256(c.label) = sha256($5) AND c.label = $5 AND c.label <> ''")
+    };
+}
 macro_rules! of_group {
     () => {
         "@checkpoint AS c LEFT JOIN @lineage AS l USING (lin)
@@ -73,6 +78,7 @@ fn statements(of: &Of) -> [&'static str; 2] {
         Of::Contract => both_orders!(of_contract!()),
         Of::Lineage(_) => both_orders!(of_lineage!()),
         Of::Lineages(_) => both_orders!(of_lineages!()),
+        Of::Labelled { .. } => both_orders!(of_labelled!()),
         Of::Group(_) => both_orders!(of_group!()),
         Of::LineageInGroup { .. } => both_orders!(of_both!()),
     }
@@ -83,6 +89,7 @@ fn parameters(contract: ContractId, of: &Of, bound: Value, limit: Value) -> Vec<
     match of {
         Of::Contract => {}
         Of::Lineage(name) | Of::Lineages(name) | Of::Group(name) => given.push(name.into()),
+        Of::Labelled { prefix, label } => given.extend([prefix.into(), label.into()]),
         Of::LineageInGroup { lineage, group } => given.extend([lineage.into(), group.into()]),
     }
     given

@@ -96,6 +96,11 @@ fn statements(of: &Of) -> Statements {
         "@lineage AS l JOIN @checkpoint AS c USING (lin) WHERE l.contract = $1 AND ",
         begins_with!("l.name", "$10")
     ));
+    const LABELLED: Statements = statements!(concat!(
+        "@lineage AS l JOIN @checkpoint AS c USING (lin) WHERE l.contract = $1 AND ",
+        begins_with!("l.name", "$10"),
+        " AND sha256(c.label) = sha256($11) AND c.label = $11 AND c.label <> ''"
+    ));
     const GROUP: Statements = statements!(
         "@checkpoint AS c WHERE c.contract = $1 AND sha256(c.grp) = sha256($10) AND c.grp = $10 AND c.grp <> ''"
     );
@@ -107,6 +112,7 @@ fn statements(of: &Of) -> Statements {
         Of::Contract => CONTRACT,
         Of::Lineage(_) => LINEAGE,
         Of::Lineages(_) => LINEAGES,
+        Of::Labelled { .. } => LABELLED,
         Of::Group(_) => GROUP,
         Of::LineageInGroup { .. } => BOTH,
     }
@@ -171,6 +177,7 @@ fn parameters(page: &Page) -> Vec<Value> {
     match &page.of {
         Of::Contract => {}
         Of::Lineage(name) | Of::Lineages(name) | Of::Group(name) => given.push(name.into()),
+        Of::Labelled { prefix, label } => given.extend([prefix.into(), label.into()]),
         Of::LineageInGroup { lineage, group } => given.extend([lineage.into(), group.into()]),
     }
     given

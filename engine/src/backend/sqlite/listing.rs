@@ -10,7 +10,7 @@ use super::schema::LateIndex;
 use super::statement::{all, exists, first, one};
 use crate::error::Result;
 use crate::query::Of;
-use crate::record::{ContractId, Header, Seq, SortKey};
+use crate::record::{ContractId, Seq, SortKey};
 
 /// The direction and the bounds of a listing.
 pub(super) enum Walk<'a> {
@@ -27,7 +27,7 @@ pub(super) struct Source<'a> {
     pub from: Cow<'static, str>,
     /// The number of the lineage or of the contract, depending on `from`.
     pub one: i64,
-    /// A group, or an entry of an index of the metadata.
+    /// A group, a label, or an entry of an index of the metadata.
     pub text: Option<&'a str>,
 }
 
@@ -35,6 +35,8 @@ const OF_CONTRACT: &str = "lineage CROSS JOIN checkpoint USING (lin) WHERE contr
 /// Selects all checkpoints in their order, in a database that has only one contract.
 const IN_ORDER: &str = "checkpoint INDEXED BY checkpoint_order WHERE ?1 IS NOT NULL AND ?4 IS NULL";
 const OF_LINEAGE: &str = "checkpoint INDEXED BY checkpoint_lineage WHERE lin = ?1 AND ?4 IS NULL";
+/// SQLite runs this statement with the index alone.
+const LABELLED: &str = "checkpoint INDEXED BY checkpoint_lineage WHERE lin = ?1 AND label = ?4 AND label <> ''";
 /// Selects the checkpoints of a group, in a database that lacks the index of groups.
 const OF_GROUP_WITHOUT_INDEX: &str = "checkpoint CROSS JOIN lineage USING (lin)
                         WHERE checkpoint.grp = ?4 AND checkpoint.grp <> '' AND contract = ?1";
@@ -49,6 +51,10 @@ pub(super) fn sources<'a>(connection: &Connection, contract: ContractId, of: &'a
         let found = lineage::find(connection, contract, name)?;
         Ok(found.into_iter().map(|lineage| Source { from: from.into(), one: lineage.lin, text }).collect())
     };
+    let of_lineages = |from: &'static str, prefix: &str, text| -> Result<Vec<Source<'a>>> {
+        let found = lineage::with_prefix(connection, contract, prefix)?;
+        Ok(found.into_iter().map(|lineage| Source { from: from.into(), one: lineage.lin, text }).collect())
+    };
     let number = i64::from(contract.0);
     match of {
         Of::Contract => {
@@ -56,13 +62,8 @@ pub(super) fn sources<'a>(connection: &Connection, contract: ContractId, of: &'a
             Ok(vec![Source { from: if ordered { IN_ORDER } else { OF_CONTRACT }.into(), one: number, text: None }])
         }
         Of::Lineage(name) => of_lineage(OF_LINEAGE, name, None),
-        Of::Lineages(prefix) => {
-            let found = lineage::with_prefix(connection, contract, prefix)?;
-            Ok(found
-                .into_iter()
-                .map(|lineage| Source { from: OF_LINEAGE.into(), one: lineage.lin, text: None })
-                .collect())
-        }
+        Of::Lineages(prefix) => of_lineages(OF_LINEAGE, prefix, None),
+        Of::Labelled { prefix, label } => of_lineages(LABELLED, prefix, Some(label)),
         Of::Group(group) => {
             let from = if LateIndex::Groups.exists(connection)? { OF_GROUP } else { OF_GROUP_WITHOUT_INDEX };
             Ok(vec![Source { from: from.into(), one: number, text: Some(group) }])
@@ -142,7 +143,7 @@ fn rows_of(
     // The rows are sorted, so two copies of the same row are adjacent.
     let twice = rows.windows(2).any(|pair| pair[0].seq == pair[1].seq);
     // Skip rows of other contracts here. A source may include such rows, and the caller checks the contract.
-    if twice || !rows.iter().all(|row| row.header.contract != contract || fits(contract, of, &row.header)) {
+    if twice || !rows.iter().all(|row| row.header.contract != contract || of.has(&row.header)) {
         return Err(row::index_damaged(&describe(of)));
     }
     Ok(rows)
@@ -216,22 +217,11 @@ pub(super) fn newest_first<'a>(
     }))
 }
 
-pub(super) fn fits(contract: ContractId, of: &Of, header: &Header) -> bool {
-    let matches = match of {
-        Of::Contract => true,
-        Of::Lineage(name) => header.lineage == *name,
-        Of::Lineages(prefix) => header.lineage.starts_with(prefix),
-        Of::Group(group) => header.group == *group,
-        Of::LineageInGroup { lineage, group } => header.lineage == *lineage && header.group == *group,
-    };
-    matches && header.contract == contract
-}
-
 pub(super) fn describe(of: &Of) -> String {
     match of {
         Of::Contract => "a listing".to_owned(),
         Of::Lineage(name) | Of::LineageInGroup { lineage: name, .. } => format!("lineage {name:?}"),
-        Of::Lineages(prefix) => format!("lineages of {prefix:?}"),
+        Of::Lineages(prefix) | Of::Labelled { prefix, .. } => format!("lineages of {prefix:?}"),
         Of::Group(group) => format!("group {group:?}"),
     }
 }

@@ -2,7 +2,7 @@
 
 use rusqlite::{Connection, params};
 
-use super::listing::{Source, describe, fits, sources};
+use super::listing::{Source, describe, sources};
 use super::meta_index::MetaIndex;
 use super::row::{self, index_damaged};
 use super::schema::LateIndex;
@@ -92,7 +92,7 @@ fn tuple(connection: &Connection, cache: &PayloadCache, page: &Page, (sort_key, 
     if row.header.contract != *contract && matches!(of, Of::Contract) {
         return Ok(None);
     }
-    if !fits(*contract, of, &row.header) {
+    if row.header.contract != *contract || !of.has(&row.header) {
         return Err(index_damaged(&describe(of)));
     }
     let checkpoint = payloads::checkpoint(connection, cache, row)?;

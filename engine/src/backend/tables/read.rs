@@ -156,9 +156,9 @@ impl<C: Contents> Tables<C> {
         Ok(Some(Mark { log: log.to_owned(), end }))
     }
 
-    /// Returns the checkpoints that a query with this `of` may select, in their order. If the function also returns a
-    /// group, the query selects only the checkpoints of this group.
-    fn order<'a>(&'a self, contract: ContractId, of: &'a Of) -> (Cow<'a, Ordered>, Option<&'a String>) {
+    /// Returns the checkpoints that a query with this `of` may select, in their order. The query selects those that
+    /// [`Of::has`].
+    fn order<'a>(&'a self, contract: ContractId, of: &Of) -> Cow<'a, Ordered> {
         let of_line = |lineage| {
             self.lineage_row(contract, lineage)
                 .map_or_else(Cow::default, |lineage_row| Cow::Borrowed(&lineage_row.order))
@@ -171,37 +171,33 @@ impl<C: Contents> Tables<C> {
             Cow::Owned(lineages.flat_map(|lineage_row| lineage_row.order.iter().cloned()).collect())
         };
         match of {
-            Of::Contract => (of_lines(""), None),
-            Of::Lineage(lineage) => (of_line(lineage), None),
-            Of::Lineages(prefix) => (of_lines(prefix), None),
-            Of::Group(group) => {
-                let order = self.groups.get(&(contract, group.clone()));
-                (order.map_or_else(Cow::default, Cow::Borrowed), Some(group))
-            }
-            Of::LineageInGroup { lineage, group } => (of_line(lineage), Some(group)),
+            Of::Contract => of_lines(""),
+            Of::Lineage(lineage) | Of::LineageInGroup { lineage, .. } => of_line(lineage),
+            Of::Lineages(prefix) | Of::Labelled { prefix, .. } => of_lines(prefix),
+            Of::Group(group) => self.groups.get(&(contract, group.clone())).map_or_else(Cow::default, Cow::Borrowed),
         }
     }
 
     fn list(&self, contract: ContractId, of: &Of, before: Option<&SortKey>, limit: Option<usize>) -> Vec<Header> {
-        let (order, group) = self.order(contract, of);
+        let order = self.order(contract, of);
         let end = before.map_or(Bound::Unbounded, |sort_key| Bound::Excluded((sort_key.clone(), Seq::MIN)));
         order
             .range((Bound::Unbounded, end))
             .rev()
             .filter_map(|(_, seq)| self.rows.get(seq))
             .map(|row| &row.header)
-            .filter(|header| is_in(group, header))
+            .filter(|header| of.has(header))
             .take(limit.unwrap_or(usize::MAX))
             .cloned()
             .collect()
     }
 
     fn page(&self, page: &Page) -> Result<TuplePage> {
-        let (order, group) = self.order(page.contract, &page.of);
+        let order = self.order(page.contract, &page.of);
         let end = page.after.clone().map_or(Bound::Unbounded, Bound::Excluded);
         let mut filler = Filler::new(page);
         for place in order.range((Bound::Unbounded, end)).rev() {
-            let Some(row) = self.rows.get(&place.1).filter(|row| is_in(group, &row.header)) else { continue };
+            let Some(row) = self.rows.get(&place.1).filter(|row| page.of.has(&row.header)) else { continue };
             if filler.is_full() {
                 break;
             }
@@ -215,12 +211,12 @@ impl<C: Contents> Tables<C> {
     }
 
     fn whole(&self, contract: ContractId, of: &Of, prefix: &[u8]) -> Result<Vec<Checkpoint>> {
-        let (order, group) = self.order(contract, of);
+        let order = self.order(contract, of);
         order
             .range((SortKey(prefix.to_vec()), Seq::MIN)..)
             .take_while(|(sort_key, _)| sort_key.0.starts_with(prefix))
             .filter_map(|(_, seq)| self.rows.get(seq))
-            .filter(|row| is_in(group, &row.header))
+            .filter(|row| of.has(&row.header))
             .map(|row| self.whole_row(row))
             .collect()
     }
@@ -302,9 +298,4 @@ impl<C: Contents> Tables<C> {
         let rows = checkpoints + writes + counted.records;
         CheckPage { counted, done: rows, of: rows, ..CheckPage::default() }
     }
-}
-
-/// Returns true if the checkpoint belongs to the group, or if no group is given. The empty group has no checkpoints.
-fn is_in(group: Option<&String>, header: &Header) -> bool {
-    group.is_none_or(|group| header.group == *group && !group.is_empty())
 }

@@ -30,14 +30,10 @@ enum Call {
         namespace: String,
         id: Option<String>,
     },
-    /// Reads the checkpoint of a thread that was put last, in whichever namespace.
-    Latest {
+    /// Reads the checkpoint that was put last in any namespace of the thread. With an id, the last one of this id.
+    Last {
         thread_id: String,
-    },
-    /// Finds the namespace of a thread in which this id was put last.
-    Locate {
-        thread_id: String,
-        id: String,
+        id: Option<String>,
     },
     /// `key` is the store's id of the checkpoint.
     Load {
@@ -99,16 +95,14 @@ pub(super) fn request(call: RawCall<'_>) -> Result<Request> {
             let pick = Pick::Newest(thread::lineage(&thread_id, &namespace));
             Request::ask(Query::Tuple { contract, pick }, found)
         }
-        Call::Latest { thread_id } => {
-            let of = Of::Lineages(thread::prefix(&thread_id));
+        Call::Last { thread_id, id } => {
+            let prefix = thread::prefix(&thread_id);
+            let of = match id {
+                Some(label) => Of::Labelled { prefix, label },
+                None => Of::Lineages(prefix),
+            };
             let page = Page { contract, of, after: None, filter: None, limit: 1, bytes: usize::MAX, looks: 1 };
             Request::ask(Query::Page(page), |answer| first_found(answer.into_page()?.tuples.pop()))
-        }
-        Call::Locate { thread_id, id } => {
-            // Ids have no index across namespaces, so the headers of the thread are read.
-            let of = Of::Lineages(thread::prefix(&thread_id));
-            let query = Query::List { contract, of, before: None, limit: None };
-            Request::ask(query, move |answer| located(answer, &id))
         }
         Call::Load { key } => Request::ask(Query::Tuple { contract, pick: Pick::Id(key) }, found),
         Call::List { thread_id, namespace } => {
@@ -215,13 +209,6 @@ fn with_later(answer: Answer) -> Result<Option<Response>> {
         return Ok(None);
     }
     response.finish(&FoundId { first, later }).map(Some)
-}
-
-/// Finds the namespace of the checkpoint that was put last under an id. The newest header comes first.
-fn located(answer: Answer, id: &str) -> Result<Option<Response>> {
-    let Some(header) = answer.into_headers()?.into_iter().find(|header| header.label == id) else { return Ok(None) };
-    let (_, namespace) = thread::split(&header.lineage).ok_or_else(|| damaged(&header.id))?;
-    Response::json(&namespace).map(Some)
 }
 
 fn namespace_list(answer: Answer) -> Result<Option<Response>> {

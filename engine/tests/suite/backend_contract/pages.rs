@@ -40,15 +40,17 @@ fn fill(backend: &mut dyn Backend) {
         let run = if at % 2 == 0 { "run" } else { "run 2" };
         let text = format!("{at} ").repeat(300);
         let meta = format!("{{\"user\":\"u{}\",\"step\":{at}}}", at % 3);
-        let one = draft(run, &format!("c{at}")).group("g").sort_key(sort_key).meta(meta.as_bytes());
+        let label = if at % 2 == 0 { "even" } else { "odd" };
+        let one = draft(run, &format!("c{at}")).group("g").label(label).sort_key(sort_key).meta(meta.as_bytes());
         save(backend, [one.parts(vec![part("state", "t", text)])]);
     }
     apply(backend, vec![write("c5", false, &[written("t1", 0, None, "x"), written("t2", 0, None, "y")])]).unwrap();
     apply(backend, vec![write("c0", false, &[written("t1", 0, None, "z")])]).unwrap();
 }
 
-fn listings() -> [Of; 5] {
-    [Of::Contract, lineage("run"), Of::Lineages("run".to_owned()), group("g"), both("run 2", "g")]
+fn listings() -> [Of; 6] {
+    let labelled = Of::Labelled { prefix: "run".to_owned(), label: "odd".to_owned() };
+    [Of::Contract, lineage("run"), Of::Lineages("run".to_owned()), labelled, group("g"), both("run 2", "g")]
 }
 
 pub(super) fn a_page_goes_on_where_the_one_before_ended(backend: &mut dyn Backend) {
@@ -69,6 +71,9 @@ pub(super) fn a_page_goes_on_where_the_one_before_ended(backend: &mut dyn Backen
     }
     assert_eq!(walk(backend, &page(&lineage("none"), None, 2)), [[""; 0]]);
     assert_eq!(walk(backend, &page(&group(""), None, 2)), [[""; 0]]);
+    let labelled = |prefix: &str, label: &str| Of::Labelled { prefix: prefix.to_owned(), label: label.to_owned() };
+    assert_eq!(walk(backend, &page(&labelled("run", ""), None, 2)), [[""; 0]]);
+    assert_eq!(walk(backend, &page(&labelled("run 2", "even"), None, 2)), [[""; 0]]);
 }
 
 pub(super) fn a_page_ends_with_the_payload_that_fills_it(backend: &mut dyn Backend) {

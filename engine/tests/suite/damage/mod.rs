@@ -208,6 +208,7 @@ pub(crate) fn questions(ids: &[(ContractId, String)]) -> Vec<Question> {
             all.push(one(Query::Forks { contract, lineage: (*name).to_owned() }));
         }
         let mut listed = vec![Of::Contract, Of::Lineages("run".to_owned())];
+        listed.push(Of::Labelled { prefix: "run".to_owned(), label: LABELS[0].to_owned() });
         listed.extend(names.iter().copied().map(lineage));
         listed.extend(GROUPS.map(group));
         listed.push(common::both("run", GROUPS[0]));
