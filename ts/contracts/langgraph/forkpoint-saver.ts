@@ -49,9 +49,9 @@ export interface SaverOptions extends Omit<StoreOptions, "serializer"> {
   lease?: boolean | { ttlMs?: number };
   /**
    * The top-level keys of the metadata that `list` finds by an index, when its filter has a string, a number, a boolean or
-   * null for one of them and the config names no thread. The first such `list` builds the index of its key, and saves wait
-   * until it is built. It stays in the database. A key contains no quotation mark, no backslash and no control character.
-   * Only SQLite has such indexes; other stores ignore the option. Default: none.
+   * null for one of them and the config names no thread. The first such `list` builds the index of its key; in a database
+   * file, saves wait until it is built. It stays in the database. A key contains no quotation mark, no backslash and no
+   * control character. SQLite and Postgres have such indexes; other stores ignore the option. Default: none.
    */
   metadataIndexes?: readonly string[];
   /**

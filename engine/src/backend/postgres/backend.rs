@@ -7,11 +7,12 @@ use std::time::Duration;
 use super::batch::{Batch, Memory, Sent};
 use super::connect::Connector;
 use super::error::worth_another_try;
+use super::meta_index::MetaIndexes;
 use super::names::Names;
 use super::point::{self, Point};
 use super::read::Reading;
 use super::schema::{self, Server};
-use super::session::Session;
+use super::session::{Session, UNTIL_CLOSED};
 use super::transaction::Transaction;
 use super::url::{SslMode, Url};
 use super::{asked, guess, prune, removal, write};
@@ -32,6 +33,9 @@ use crate::retention::{Prune, Pruned};
 pub struct Postgres {
     session: Session,
     memory: Memory,
+    indexes: Arc<MetaIndexes>,
+    /// True if a query may build an index.
+    builds: bool,
     notice: Option<Notice>,
     /// Set when the store is being closed.
     closing: Arc<Deadline>,
@@ -46,19 +50,26 @@ const PATIENCE_AT_OPEN: Duration = Duration::from_secs(5);
 impl Postgres {
     /// Connects to the server, and makes the tables if they are missing.
     pub fn open(url: &Url, options: &Options) -> Result<Self> {
-        Self::open_with(url, options, PayloadCache::new(options.cache_bytes), Arc::default())
+        Self::open_with(url, options, PayloadCache::new(options.cache_bytes), Arc::default(), Arc::default())
     }
 
-    /// Connects to the server with a payload cache that other connections to the same tables share. `closing` is set when
-    /// the store is being closed.
-    fn open_with(url: &Url, options: &Options, cache: PayloadCache, closing: Arc<Deadline>) -> Result<Self> {
+    /// Connects to the server with a payload cache that other connections to the same tables share, and what they know of
+    /// indexes. `closing` is set when the store is being closed.
+    fn open_with(
+        url: &Url,
+        options: &Options,
+        cache: PayloadCache,
+        indexes: Arc<MetaIndexes>,
+        closing: Arc<Deadline>,
+    ) -> Result<Self> {
         let connector = Arc::new(Connector::new(url)?);
         let busy_timeout = closing.limit(options.busy_timeout);
         let hosts = u32::try_from(url.hosts.len()).unwrap_or(u32::MAX);
         let patience = busy_timeout.min(PATIENCE_AT_OPEN.saturating_mul(hosts));
         let session = Session::new(connector, Names::of(url), patience, Arc::clone(&closing))?;
         let memory = Memory { cache, heads: RefCell::default(), noted: Cell::new(0) };
-        let mut backend = Self { session, memory, notice: None, closing, gave_up: false };
+        let builds = !options.read_only;
+        let mut backend = Self { session, memory, indexes, builds, notice: None, closing, gave_up: false };
         let server = backend.call(|backend| schema::prepare(&backend.session, url.migrates, options.read_only))?;
         backend.session.set_durability(options.durability);
         backend.notice = notice(url, options, &server);
@@ -192,11 +203,12 @@ impl Backend for Postgres {
 
     fn answer(&mut self, query: &Query) -> Result<Answer> {
         self.call(|backend| {
+            backend.indexes.find(&backend.session, query, backend.builds);
             let open = Transaction::read(&backend.session, is_small(query));
             if takes_one_flight(query) {
                 open.end_with_next();
             }
-            Reading { open: &open, cache: &backend.memory.cache }.answer(query)
+            Reading { open: &open, cache: &backend.memory.cache, indexes: &backend.indexes }.answer(query)
         })
     }
 
@@ -218,6 +230,10 @@ impl Backend for Postgres {
         }
     }
 
+    fn takes_long(&self, query: &Query) -> bool {
+        self.indexes.lacks(query)
+    }
+
     fn prune(&mut self, prune: &Prune) -> Result<Pruned> {
         self.call(|backend| prune::prune(&backend.session, &backend.memory.cache, prune))
     }
@@ -225,7 +241,7 @@ impl Backend for Postgres {
     fn vacuum(&mut self) -> Result<()> {
         self.call(|backend| {
             let text = "VACUUM @batch, @lineage, @checkpoint, @payload, @write, @log, @log_branch, @record, @log_mark";
-            backend.session.run(text)
+            backend.session.run(text, UNTIL_CLOSED)
         })
     }
 
@@ -243,8 +259,9 @@ pub(crate) fn opener(url: &Url, options: &Options, deadline: &Arc<Deadline>) -> 
     let cache = PayloadCache::new(options.cache_bytes);
     let pre_encoder = Arc::new(PreEncoder::new(cache.clone()));
     let (url, options, deadline) = (url.clone(), options.clone(), Arc::clone(deadline));
+    let indexes = Arc::<MetaIndexes>::default();
     let open = move || {
-        let backend = Postgres::open_with(&url, &options, cache.clone(), Arc::clone(&deadline))?;
+        let backend = Postgres::open_with(&url, &options, cache.clone(), Arc::clone(&indexes), Arc::clone(&deadline))?;
         Ok(Box::new(backend) as Box<dyn Backend>)
     };
     Opener { open: Arc::new(open), pre_encoder: Some(pre_encoder) }

@@ -24,6 +24,7 @@ mod listing;
 mod locks;
 mod log_check;
 mod logs;
+mod meta_index;
 mod names;
 mod page;
 mod passfile;

@@ -7,6 +7,8 @@ use tokio_postgres::Row;
 
 use super::checkpoint::whole;
 use super::key::number;
+use super::meta_index;
+use super::names::Names;
 use super::payloads::{self, Held, chains};
 use super::prefix::{begins_with, is_name};
 use super::row::{self, HeaderRow, columns_with_sum};
@@ -17,35 +19,39 @@ use crate::backend::number::unsigned;
 use crate::backend::page::Filler;
 use crate::cache::PayloadCache;
 use crate::error::{Error, Result};
-use crate::query::{MetaFilter, Of, Page};
+use crate::query::{MetaFilter, MetaKey, Of, Page};
 use crate::record::{Place, SortKey, Tuple, TuplePage};
 
-/// Selects the rows that the page's filter looks at. The parameters are: the contract, the place after which the page
-/// begins (`$2`, `$3`), and the maximum number of rows.
-macro_rules! looked {
-    ($columns:literal, $from:expr, $rest:literal) => {
-        concat!(
-            "SELECT ", $columns, " FROM ", $from,
-            " AND ($2::bytea IS NULL OR (substr(c.sort_key, 1, 1000), c.sort_key, c.seq) < (substr($2, 1, 1000), $2, $3))
-             ORDER BY substr(c.sort_key, 1, 1000) DESC, c.sort_key DESC, c.seq DESC ", $rest
-        )
+/// True for the places behind the one after which the page begins (`$2`, `$3`).
+macro_rules! after {
+    () => {
+        " AND (substr(c.sort_key, 1, 1000), c.sort_key, c.seq) < (substr($2, 1, 1000), $2, $3)"
+    };
+}
+
+/// The order of a page, with the maximum number of rows that the filter looks at.
+macro_rules! ordered {
+    () => {
+        " ORDER BY substr(c.sort_key, 1, 1000) DESC, c.sort_key DESC, c.seq DESC LIMIT $4"
     };
 }
 
 /// Finds the rows of the page, and leaves their save numbers in a setting of the transaction for the next statements, in
-/// their order. Further parameters are: the texts of the filter (`$5`, `$6`, `$9`), the maximum number of results, and the number
-/// of bytes. The page ends with the payload that fills it.
+/// their order. Returns the place of the last row that the filter looks at, if it looks at all `$4` rows. A row passes the
+/// filter if it has texts like all of `$5`, or the text `$6`, or does not end with `$9`. Further parameters are: the maximum
+/// number of results (`$7`), and the number of bytes (`$8`). The page ends with the payload that fills it.
 macro_rules! find {
-    ($from:expr) => {
+    ($from:expr, $after:expr) => {
         concat!(
-            "SELECT set_config('forkpoint.page', coalesce(string_agg(m.seq::text, ',' ORDER BY m.place), ''), true) FROM (
-               SELECT m.seq, m.place, sum(p.size) OVER (ORDER BY m.place) - p.size AS before FROM (
-                 SELECT l.seq, row_number() OVER () AS place FROM (",
-            looked!("c.seq, c.meta", $from, "LIMIT $4"),
-            ") AS l WHERE $5::bytea[] IS NULL OR position($6 IN l.meta) > 0
-                 OR substr(l.meta, greatest(1, octet_length(l.meta) - octet_length($9) + 1)) <> $9
-                 OR NOT EXISTS (SELECT FROM unnest($5) AS t(text) WHERE position(t.text IN l.meta) = 0)
-                 LIMIT $7) AS m LEFT JOIN @payload AS p USING (seq)) AS m
+            "SELECT set_config('forkpoint.page', coalesce(string_agg(m.seq::text, ',' ORDER BY m.place) FILTER (WHERE m.passes), ''), true),
+               (array_agg(m.sort_key) FILTER (WHERE m.place = $4))[1], (array_agg(m.seq) FILTER (WHERE m.place = $4))[1] FROM (
+               SELECT m.*, sum(p.size) FILTER (WHERE m.passes) OVER (ORDER BY m.place) - p.size AS before FROM (
+                 SELECT l.* FROM (
+                   SELECT l.seq, l.sort_key, row_number() OVER () AS place,
+                     $5::bytea[] IS NULL OR l.meta LIKE ALL ($5) OR position($6 IN l.meta) > 0
+                     OR substr(l.meta, greatest(1, octet_length(l.meta) - octet_length($9) + 1)) <> $9 AS passes
+                   FROM (SELECT c.seq, c.sort_key, c.meta FROM ", $from, $after, ordered!(), ") AS l) AS l
+                 WHERE l.passes OR l.place = $4 LIMIT $7) AS m LEFT JOIN @payload AS p USING (seq)) AS m
              WHERE m.before IS NULL OR m.before < $8"
         )
     };
@@ -77,13 +83,12 @@ const WRITES: &str = concat!(
     " ORDER BY w.num"
 );
 
-/// The statements that depend on what the page is of: the one that finds the rows, and the one that selects the place of the
-/// last row that the filter looks at.
+/// The statement that finds the rows of a page from the newest one on, and that for a page after a place.
 type Statements = [&'static str; 2];
 
 macro_rules! statements {
     ($from:expr) => {
-        [find!($from), looked!("c.sort_key, c.seq", $from, "OFFSET coalesce($4 - 1, 9223372036854775807) LIMIT 1")]
+        [find!($from, ""), find!($from, after!())]
     };
 }
 
@@ -118,20 +123,38 @@ fn statements(of: &Of) -> Statements {
     }
 }
 
-pub(super) fn page(open: &Transaction<'_>, cache: &PayloadCache, page: &Page) -> Result<TuplePage> {
+/// The text of the statement that finds the rows of a page by the index of a key of the metadata. What may have the value in another
+/// form has an empty entry, so both parts of the index are read.
+fn indexed(names: &Names, key: &MetaKey, is_first: bool) -> String {
+    const FIND: Statements = statements!("@indexed AS c WHERE true");
+    let after = if is_first { "" } else { after!() };
+    let [wanted, other] = ["substr($10::bytea, 1, 200)", "''::bytea"].map(|entry| {
+        let part = meta_index::part(names, key, entry);
+        format!("(SELECT c.seq, c.sort_key, c.meta FROM {part}{after}{})", ordered!())
+    });
+    let both = format!("({wanted} UNION ALL {other})");
+    names.fill(FIND[usize::from(!is_first)]).replace(&names.table("indexed"), &both)
+}
+
+pub(super) fn page(
+    open: &Transaction<'_>,
+    cache: &PayloadCache,
+    page: &Page,
+    index: Option<&MetaKey>,
+) -> Result<TuplePage> {
     let held = Held::new(cache, i64::MAX);
-    let [find, last] = statements(&page.of);
-    let values = parameters(page);
-    open.later(find, values.clone());
+    let is_first = page.after.is_none();
+    let mut values = parameters(page, index);
+    if let Some(key) = index {
+        values.push(key.value.as_str().into());
+        open.later_text(indexed(&open.session.names, key, is_first).into(), values);
+    } else {
+        open.later(statements(&page.of)[usize::from(!is_first)], values);
+    }
     open.later(ROWS, Vec::new());
     open.later(PAYLOADS, values![held.seqs()]);
     open.later(WRITES, Vec::new());
-    if page.filter.is_some() {
-        open.later(last, values);
-    } else {
-        open.later("SELECT", Vec::new());
-    }
-    let [rows, payloads, written, last] = open.last()?;
+    let [found, rows, payloads, written] = open.last()?;
     // The server has ended the page if the payloads fill it.
     let size = |row: &Row| row.get::<_, Option<i64>>(17).map_or(0, unsigned);
     let is_filled = rows.iter().map(size).fold(0, u64::saturating_add) >= page.bytes as u64;
@@ -161,18 +184,23 @@ pub(super) fn page(open: &Transaction<'_>, cache: &PayloadCache, page: &Page) ->
         return Ok(filler.finish(true));
     }
     // The filter has looked at all rows up to the last one, and they are left out.
-    let last = last.first().filter(|_| page.filter.is_some());
-    Ok(TuplePage { next: last.map(|row| (SortKey(row.get(0)), row.get(1))), ..filler.finish(false) })
+    let last = found.first().and_then(|row| Some((SortKey(row.get::<_, Option<_>>(1)?), row.get(2))));
+    Ok(TuplePage { next: last.filter(|_| page.filter.is_some()), ..filler.finish(false) })
 }
 
-fn parameters(page: &Page) -> Vec<Value> {
+fn parameters(page: &Page, index: Option<&MetaKey>) -> Vec<Value> {
     let (sort_key, seq) = page.after.as_ref().map(|(sort_key, seq)| (&sort_key.0[..], *seq)).unzip();
     let (all, or, end) = match &page.filter {
-        Some(MetaFilter { all, or, end, .. }) => (Some(all.clone()), Some(&or[..]), Some(&end[..])),
+        // The value of a key is behind it, and more seldom.
+        Some(MetaFilter { all, or, end, .. }) => {
+            (Some(all.iter().rev().map(|text| containing(text)).collect::<Vec<_>>()), Some(&or[..]), Some(&end[..]))
+        }
         None => (None, None, None),
     };
     let bytes = i64::try_from(page.bytes).unwrap_or(i64::MAX);
-    let (places, limit) = (row::limit(page.places()), row::limit(page.limit));
+    // The index has already left out most of what the filter would leave out.
+    let places = row::limit(if index.is_some() { page.limit } else { page.places() });
+    let limit = row::limit(page.limit);
     let mut given = values![number(page.contract), sort_key, seq, places, all, or, limit, bytes, end];
     match &page.of {
         Of::Contract => {}
@@ -181,4 +209,17 @@ fn parameters(page: &Page) -> Vec<Value> {
         Of::LineageInGroup { lineage, group } => given.extend([lineage.into(), group.into()]),
     }
     given
+}
+
+/// The pattern of `LIKE` for what contains a text.
+fn containing(text: &[u8]) -> Vec<u8> {
+    let mut pattern = vec![b'%'];
+    for byte in text {
+        if b"%_\\".contains(byte) {
+            pattern.push(b'\\');
+        }
+        pattern.push(*byte);
+    }
+    pattern.push(b'%');
+    pattern
 }

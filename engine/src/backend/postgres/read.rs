@@ -2,6 +2,7 @@
 
 use super::lineage;
 use super::logs::Logs;
+use super::meta_index::MetaIndexes;
 use super::retention::PostgresCatalog;
 use super::row;
 use super::stats::stats;
@@ -20,6 +21,7 @@ use crate::retention::preview;
 pub(super) struct Reading<'a> {
     pub(super) open: &'a Transaction<'a>,
     pub(super) cache: &'a PayloadCache,
+    pub(super) indexes: &'a MetaIndexes,
 }
 
 impl Reading<'_> {
@@ -35,7 +37,9 @@ impl Reading<'_> {
                 queries.iter().map(|query| self.answer(query)).collect::<Result<_>>().map(Answer::All)
             }
             Query::Ancestors(walk) => ancestors::walk(walk, |id| self.tuple(walk.contract, id)).map(Answer::Tuples),
-            Query::Page(wanted) => page::page(self.open, self.cache, wanted).map(Answer::Page),
+            Query::Page(wanted) => {
+                page::page(self.open, self.cache, wanted, self.indexes.ready(wanted)).map(Answer::Page)
+            }
             Query::Whole { contract, of, prefix } => {
                 let rows = listing::oldest(self.open, *contract, of, prefix)?;
                 checkpoint::load_all(self.open, self.cache, &rows).map(Answer::Checkpoints)

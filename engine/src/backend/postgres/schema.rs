@@ -5,6 +5,9 @@
 //!
 //! Indexes hold the SHA-256 of an id or a name, because an entry of an index has at most 2,704 bytes and an id may have
 //! 4,096. So a statement that looks for an id compares both: `sha256(id) = sha256($1) AND id = $1`.
+//!
+//! `meta_value` computes the entries of the indexes of the metadata (`meta_index.rs`). Every save that adds to such an index calls it,
+//! whatever role saves.
 
 use tokio_postgres::Row;
 
@@ -96,6 +99,15 @@ CREATE UNIQUE INDEX @-log_name ON @log (lin, sha256(name));
 CREATE INDEX @-log_head ON @log (branch);
 CREATE INDEX @-log_branch_parent ON @log_branch (parent, start) WHERE parent IS NOT NULL;
 CREATE INDEX @-record_key ON @record (branch, sha256(key)) WHERE key IS NOT NULL;
+CREATE FUNCTION @meta_value(meta bytea, begins bytea, key bytea) RETURNS bytea LANGUAGE plpgsql IMMUTABLE COST 1000 AS $$
+BEGIN
+  IF position(begins IN meta) = 0 THEN RETURN NULL; END IF;
+  IF position(decode('5c', 'hex') IN meta) > 0 THEN RETURN ''; END IF;
+  RETURN substr(convert_to((convert_from(substr(meta, position(begins IN meta) + octet_length(begins) - 1), 'UTF8')::json
+    -> convert_from(key, 'UTF8'))::text, 'UTF8'), 1, 200);
+EXCEPTION WHEN others THEN RETURN '';
+END $$;
+GRANT EXECUTE ON FUNCTION @meta_value TO PUBLIC;
 CREATE VIEW @checkpoint_text AS
   SELECT c.seq, c.contract, encode(l.name, 'escape') AS lineage, encode(c.id, 'escape') AS id,
          encode(c.parent, 'escape') AS parent, encode(c.grp, 'escape') AS grp, encode(c.label, 'escape') AS label,

@@ -97,7 +97,7 @@ const LEAST_ANSWER_TIME: Duration = Duration::from_secs(2);
 const PATIENCE_AT_EXIT: Duration = Duration::from_secs(5);
 
 /// The patience of a call that only the end of the store ends: 10 years.
-const UNTIL_CLOSED: Duration = Duration::from_secs(10 * 365 * 24 * 3600);
+pub(super) const UNTIL_CLOSED: Duration = Duration::from_secs(10 * 365 * 24 * 3600);
 
 /// How often a call that waits looks whether the store is being closed.
 const LOOK_FOR_CLOSING: Duration = Duration::from_millis(100);
@@ -325,10 +325,10 @@ impl Session {
         Ok(found.into_iter().next_back().unwrap_or_default())
     }
 
-    /// Runs a statement without parameters that may take any time, until the store is closed.
-    pub(super) fn run(&self, text: &str) -> Result<()> {
+    /// Runs a statement without parameters that may take longer than the rest of the call.
+    pub(super) fn run(&self, text: &str, patience: Duration) -> Result<()> {
         self.connect()?;
-        let patience = self.patience.replace(UNTIL_CLOSED);
+        let patience = self.patience.replace(patience);
         let done = self.send(&[Statement { text: self.names.fill(text).into(), values: None, keep: false }]);
         self.patience.set(patience);
         done.map(drop)

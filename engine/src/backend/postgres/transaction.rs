@@ -1,6 +1,7 @@
 //! A transaction on a connection. Statements wait until an answer is needed, and are then sent together.
 
 use std::cell::{Cell, RefCell};
+use std::sync::Arc;
 
 use tokio_postgres::Row;
 
@@ -10,7 +11,7 @@ use super::value::Value;
 use crate::error::Result;
 
 pub(super) struct Transaction<'a> {
-    session: &'a Session,
+    pub(super) session: &'a Session,
     writes: bool,
     /// True if each statement finds a few rows by an index, so that it may stay prepared.
     is_small: bool,
@@ -75,7 +76,11 @@ impl Transaction<'_> {
 
     /// Runs a statement and drops its answer. If it fails, the next statement returns its error.
     pub(super) fn later(&self, template: &'static str, values: Vec<Value>) {
-        let text = self.session.text(template);
+        self.later_text(self.session.text(template), values);
+    }
+
+    /// As [`Transaction::later`], with a text in which the names of the tables are filled in.
+    pub(super) fn later_text(&self, text: Arc<str>, values: Vec<Value>) {
         self.waiting.borrow_mut().push(Statement { text, values: Some(values), keep: self.is_small });
     }
 
