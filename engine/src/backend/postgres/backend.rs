@@ -7,7 +7,7 @@ use std::time::Duration;
 use super::batch::{Batch, Memory, Sent};
 use super::connect::Connector;
 use super::error::worth_another_try;
-use super::meta_index::MetaIndexes;
+use super::late_index::LateIndexes;
 use super::names::Names;
 use super::point::{self, Point};
 use super::read::Reading;
@@ -33,7 +33,7 @@ use crate::retention::{Prune, Pruned};
 pub struct Postgres {
     session: Session,
     memory: Memory,
-    indexes: Arc<MetaIndexes>,
+    indexes: Arc<LateIndexes>,
     /// True if a query may build an index.
     builds: bool,
     notice: Option<Notice>,
@@ -59,7 +59,7 @@ impl Postgres {
         url: &Url,
         options: &Options,
         cache: PayloadCache,
-        indexes: Arc<MetaIndexes>,
+        indexes: Arc<LateIndexes>,
         closing: Arc<Deadline>,
     ) -> Result<Self> {
         let connector = Arc::new(Connector::new(url)?);
@@ -73,6 +73,7 @@ impl Postgres {
         let server = backend.call(|backend| schema::prepare(&backend.session, url.migrates, options.read_only))?;
         backend.session.set_durability(options.durability);
         backend.notice = notice(url, options, &server);
+        backend.indexes.have(server.indexes);
         backend.session.patience.set(busy_timeout);
         Ok(backend)
     }
@@ -203,7 +204,9 @@ impl Backend for Postgres {
 
     fn answer(&mut self, query: &Query) -> Result<Answer> {
         self.call(|backend| {
-            backend.indexes.find(&backend.session, query, backend.builds);
+            if backend.indexes.look(&backend.session, query, backend.builds) {
+                backend.indexes.build(&backend.session, query);
+            }
             let open = Transaction::read(&backend.session, is_small(query));
             if takes_one_flight(query) {
                 open.end_with_next();
@@ -231,7 +234,8 @@ impl Backend for Postgres {
     }
 
     fn takes_long(&self, query: &Query) -> bool {
-        self.indexes.lacks(query)
+        self.session.begin_call();
+        self.indexes.look(&self.session, query, self.builds)
     }
 
     fn prune(&mut self, prune: &Prune) -> Result<Pruned> {
@@ -259,7 +263,7 @@ pub(crate) fn opener(url: &Url, options: &Options, deadline: &Arc<Deadline>) -> 
     let cache = PayloadCache::new(options.cache_bytes);
     let pre_encoder = Arc::new(PreEncoder::new(cache.clone()));
     let (url, options, deadline) = (url.clone(), options.clone(), Arc::clone(deadline));
-    let indexes = Arc::<MetaIndexes>::default();
+    let indexes = Arc::<LateIndexes>::default();
     let open = move || {
         let backend = Postgres::open_with(&url, &options, cache.clone(), Arc::clone(&indexes), Arc::clone(&deadline))?;
         Ok(Box::new(backend) as Box<dyn Backend>)

@@ -26,13 +26,13 @@ macro_rules! store {
                  WHERE newest.seq = head.seq AND newest.call = head.call))
                AND NOT EXISTS (
                  SELECT FROM unnest($3, $4) AS given(contract, id) JOIN @checkpoint AS c
-                   ON c.contract = given.contract AND sha256(c.id) = sha256(given.id) AND c.id = given.id
+                   ON c.contract = given.contract AND substr(sha256(c.id), 1, 16) = substr(sha256(given.id), 1, 16) AND c.id = given.id
                  WHERE NOT c.seq = ANY($25))
                AND NOT EXISTS (SELECT FROM @payload AS p WHERE p.base = ANY($25))
                AND NOT EXISTS (SELECT FROM @checkpoint AS c WHERE c.seq = ANY($25) AND c.logs IS NOT NULL)
                AND NOT EXISTS (
                  SELECT FROM unnest($21, $22) AS line(contract, name) JOIN @lineage AS l
-                   ON l.contract = line.contract AND sha256(l.name) = sha256(line.name) AND l.name = line.name) AS is_right
+                   ON l.contract = line.contract AND substr(sha256(l.name), 1, 16) = substr(sha256(line.name), 1, 16) AND l.name = line.name) AS is_right
              ), line AS MATERIALIZED (
                SELECT nextval('@lineage_order') AS lin, given.*
                FROM unnest($21, $22, $23, $24) WITH ORDINALITY AS given(contract, name, grp, age_offset, place)

@@ -30,7 +30,7 @@ pub(super) const ROWS: &str = concat!(
     "SELECT ",
     row::columns_with_sum!(),
     " FROM unnest($1, $2) AS w(contract, id)
-     JOIN @checkpoint AS c ON c.contract = w.contract AND sha256(c.id) = sha256(w.id) AND c.id = w.id LEFT JOIN @lineage AS l USING (lin)"
+     JOIN @checkpoint AS c ON c.contract = w.contract AND substr(sha256(c.id), 1, 16) = substr(sha256(w.id), 1, 16) AND c.id = w.id LEFT JOIN @lineage AS l USING (lin)"
 );
 
 /// Reads several lineages, each with its newest checkpoint.
@@ -40,7 +40,7 @@ pub(super) const LINEAGES: &str = concat!(
     ", p.depth, p.budget, substr(p.body, 1, 9), ",
     lineage::columns!(),
     " FROM unnest($1, $2) AS w(contract, name)
-     JOIN @lineage AS l ON l.contract = w.contract AND sha256(l.name) = sha256(w.name) AND l.name = w.name LEFT JOIN LATERAL (
+     JOIN @lineage AS l ON l.contract = w.contract AND substr(sha256(l.name), 1, 16) = substr(sha256(w.name), 1, 16) AND l.name = w.name LEFT JOIN LATERAL (
        SELECT n.* FROM @checkpoint AS n WHERE n.lin = l.lin
        ORDER BY substr(n.sort_key, 1, 1000) DESC, n.sort_key DESC, n.seq DESC LIMIT 1) AS c ON true
      LEFT JOIN @payload AS p ON p.seq = c.seq"

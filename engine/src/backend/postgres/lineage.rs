@@ -48,7 +48,7 @@ pub(super) fn find(open: &Transaction<'_>, contract: ContractId, name: &str) -> 
     const SQL: &str = concat!(
         "SELECT ",
         columns!(),
-        " FROM @lineage AS l WHERE contract = $1 AND sha256(name) = sha256($2) AND name = $2"
+        " FROM @lineage AS l WHERE contract = $1 AND substr(sha256(name), 1, 16) = substr(sha256($2), 1, 16) AND name = $2"
     );
     open.one(SQL, values![number(contract), name])?.map(|row| LineageRow::read(&row, 0)).transpose()
 }

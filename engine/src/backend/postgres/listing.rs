@@ -53,7 +53,7 @@ macro_rules! of_lineages {
 macro_rules! of_lineage {
     () => {
         "@lineage AS l JOIN @checkpoint AS c USING (lin)
-         WHERE l.contract = $3 AND sha256(l.name) = sha256($4) AND l.name = $4"
+         WHERE l.contract = $3 AND substr(sha256(l.name), 1, 16) = substr(sha256($4), 1, 16) AND l.name = $4"
     };
 }
 macro_rules! of_labelled {
@@ -64,7 +64,7 @@ macro_rules! of_labelled {
 macro_rules! of_group {
     () => {
         "@checkpoint AS c LEFT JOIN @lineage AS l USING (lin)
-         WHERE c.contract = $3 AND sha256(c.grp) = sha256($4) AND c.grp = $4 AND c.grp <> ''"
+         WHERE c.contract = $3 AND substr(sha256(c.grp), 1, 16) = substr(sha256($4), 1, 16) AND c.grp = $4 AND c.grp <> ''"
     };
 }
 macro_rules! of_both {

@@ -112,7 +112,7 @@ const MAKE: &str = "INSERT INTO @lineage (lin, contract, name, grp, age_offset)
          SELECT nextval('@lineage_order') AS lin, contract, name FROM (
            SELECT w.contract, w.name FROM unnest($1, $2) WITH ORDINALITY AS w(contract, name, place)
            WHERE NOT EXISTS (
-             SELECT 1 FROM @lineage AS l WHERE l.contract = w.contract AND sha256(l.name) = sha256(w.name) AND l.name = w.name)
+             SELECT 1 FROM @lineage AS l WHERE l.contract = w.contract AND substr(sha256(l.name), 1, 16) = substr(sha256(w.name), 1, 16) AND l.name = w.name)
            ORDER BY w.place OFFSET 0) AS missing OFFSET 0) AS numbered
        ORDER BY contract, name ON CONFLICT DO NOTHING RETURNING lin";
 
@@ -123,9 +123,9 @@ macro_rules! select_locked {
         concat!(
             "SELECT l.lin, l.contract, l.name FROM @lineage AS l WHERE l.lin IN (
        SELECT k.lin FROM unnest($1, $2) AS w(contract, name) JOIN @lineage AS k
-         ON k.contract = w.contract AND sha256(k.name) = sha256(w.name) AND k.name = w.name
+         ON k.contract = w.contract AND substr(sha256(k.name), 1, 16) = substr(sha256(w.name), 1, 16) AND k.name = w.name
        UNION SELECT c.lin FROM unnest($3, $4) AS w(contract, id) JOIN @checkpoint AS c
-         ON c.contract = w.contract AND sha256(c.id) = sha256(w.id) AND c.id = w.id
+         ON c.contract = w.contract AND substr(sha256(c.id), 1, 16) = substr(sha256(w.id), 1, 16) AND c.id = w.id
        UNION SELECT k.lin FROM unnest($5, $6) AS w(contract, prefix) JOIN @lineage AS k
          ON k.contract = w.contract AND ",
             $crate::backend::postgres::prefix::begins_with!("k.name", "w.prefix"),

@@ -23,7 +23,7 @@ pub(super) struct Logs<'a>(pub(super) &'a Transaction<'a>);
 
 macro_rules! of_log {
     () => {
-        "lin = $1 AND sha256(name) = sha256($2) AND name = $2"
+        "lin = $1 AND substr(sha256(name), 1, 16) = substr(sha256($2), 1, 16) AND name = $2"
     };
 }
 
@@ -91,7 +91,7 @@ impl LogRows for Logs<'_> {
 
     fn set_head(&mut self, lin: i64, log: &str, end: End) -> Result<()> {
         let sql = "INSERT INTO @log (lin, name, branch, length, sum) VALUES ($1, $2, $3, $4, $5)
-                   ON CONFLICT (lin, sha256(name))
+                   ON CONFLICT (lin, substr(sha256(name), 1, 16))
                    DO UPDATE SET branch = excluded.branch, length = excluded.length, sum = excluded.sum";
         let (branch, length) = (end.branch, signed(end.length));
         self.0.later(sql, values![lin, log, branch, length, head_sum(lin, log, branch, length)]);
@@ -165,7 +165,7 @@ impl LogRows for Logs<'_> {
 
     fn has_key(&self, id: BranchId, below: u64, key: &str) -> Result<bool> {
         let sql = "SELECT 1 FROM @record
-                   WHERE branch = $1 AND sha256(key) = sha256($2) AND key = $2 AND key IS NOT NULL AND pos < $3 LIMIT 1";
+                   WHERE branch = $1 AND substr(sha256(key), 1, 16) = substr(sha256($2), 1, 16) AND key = $2 AND key IS NOT NULL AND pos < $3 LIMIT 1";
         Ok(self.0.one(sql, values![id, key, signed(below)])?.is_some())
     }
 

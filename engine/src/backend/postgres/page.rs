@@ -7,7 +7,7 @@ use tokio_postgres::Row;
 
 use super::checkpoint::whole;
 use super::key::number;
-use super::meta_index;
+use super::late_index;
 use super::names::Names;
 use super::payloads::{self, Held, chains};
 use super::prefix::{begins_with, is_name};
@@ -95,7 +95,7 @@ macro_rules! statements {
 fn statements(of: &Of) -> Statements {
     const CONTRACT: Statements = statements!("@checkpoint AS c WHERE c.contract = $1");
     const LINEAGE: Statements = statements!(
-        "@lineage AS l JOIN @checkpoint AS c USING (lin) WHERE l.contract = $1 AND sha256(l.name) = sha256($10) AND l.name = $10"
+        "@lineage AS l JOIN @checkpoint AS c USING (lin) WHERE l.contract = $1 AND substr(sha256(l.name), 1, 16) = substr(sha256($10), 1, 16) AND l.name = $10"
     );
     const LINEAGES: Statements = statements!(concat!(
         "@lineage AS l JOIN @checkpoint AS c USING (lin) WHERE l.contract = $1 AND ",
@@ -107,10 +107,10 @@ fn statements(of: &Of) -> Statements {
         " AND sha256(c.label) = sha256($11) AND c.label = $11 AND c.label <> ''"
     ));
     const GROUP: Statements = statements!(
-        "@checkpoint AS c WHERE c.contract = $1 AND sha256(c.grp) = sha256($10) AND c.grp = $10 AND c.grp <> ''"
+        "@checkpoint AS c WHERE c.contract = $1 AND substr(sha256(c.grp), 1, 16) = substr(sha256($10), 1, 16) AND c.grp = $10 AND c.grp <> ''"
     );
     const BOTH: Statements = statements!(
-        "@lineage AS l JOIN @checkpoint AS c USING (lin) WHERE l.contract = $1 AND sha256(l.name) = sha256($10) AND l.name = $10
+        "@lineage AS l JOIN @checkpoint AS c USING (lin) WHERE l.contract = $1 AND substr(sha256(l.name), 1, 16) = substr(sha256($10), 1, 16) AND l.name = $10
          AND c.grp = $11 AND c.grp <> ''"
     );
     match of {
@@ -129,7 +129,7 @@ fn indexed(names: &Names, key: &MetaKey, is_first: bool) -> String {
     const FIND: Statements = statements!("@indexed AS c WHERE true");
     let after = if is_first { "" } else { after!() };
     let [wanted, other] = ["substr($10::bytea, 1, 200)", "''::bytea"].map(|entry| {
-        let part = meta_index::part(names, key, entry);
+        let part = late_index::part(names, key, entry);
         format!("(SELECT c.seq, c.sort_key, c.meta FROM {part}{after}{})", ordered!())
     });
     let both = format!("({wanted} UNION ALL {other})");

@@ -1,8 +1,8 @@
 //! Answers queries, each from one snapshot.
 
+use super::late_index::LateIndexes;
 use super::lineage;
 use super::logs::Logs;
-use super::meta_index::MetaIndexes;
 use super::retention::PostgresCatalog;
 use super::row;
 use super::stats::stats;
@@ -21,7 +21,7 @@ use crate::retention::preview;
 pub(super) struct Reading<'a> {
     pub(super) open: &'a Transaction<'a>,
     pub(super) cache: &'a PayloadCache,
-    pub(super) indexes: &'a MetaIndexes,
+    pub(super) indexes: &'a LateIndexes,
 }
 
 impl Reading<'_> {

@@ -28,10 +28,10 @@ const REMOVE: &str = concat!(
      ), victim AS MATERIALIZED (
        SELECT c.seq, c.lin, c.contract, c.id, c.logs IS NULL AS is_plain FROM (
          SELECT c.seq FROM unnest($1, $2, $3) AS w(contract, name, sort_key)
-           JOIN @lineage AS l ON l.contract = w.contract AND sha256(l.name) = sha256(w.name) AND l.name = w.name
+           JOIN @lineage AS l ON l.contract = w.contract AND substr(sha256(l.name), 1, 16) = substr(sha256(w.name), 1, 16) AND l.name = w.name
            JOIN @checkpoint AS c ON c.lin = l.lin AND c.sort_key >= w.sort_key
          UNION SELECT c.seq FROM unnest($4, $5) AS w(contract, id)
-           JOIN @checkpoint AS c ON c.contract = w.contract AND sha256(c.id) = sha256(w.id) AND c.id = w.id
+           JOIN @checkpoint AS c ON c.contract = w.contract AND substr(sha256(c.id), 1, 16) = substr(sha256(w.id), 1, 16) AND c.id = w.id
          UNION SELECT c.seq FROM unnest($6, $7) AS w(contract, prefix)
            JOIN @lineage AS l ON l.contract = w.contract AND ",
     begins_with!("l.name", "w.prefix"),

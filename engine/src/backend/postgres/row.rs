@@ -127,7 +127,7 @@ macro_rules! select_by_id {
             "SELECT ",
             $($columns)*,
             " FROM @checkpoint AS c LEFT JOIN @lineage AS l USING (lin)
-             WHERE c.contract = $1 AND sha256(c.id) = sha256($2) AND c.id = $2"
+             WHERE c.contract = $1 AND substr(sha256(c.id), 1, 16) = substr(sha256($2), 1, 16) AND c.id = $2"
         )
     };
 }
@@ -140,7 +140,7 @@ macro_rules! select_newest {
             "SELECT ",
             $columns,
             " FROM @lineage AS l JOIN @checkpoint AS c USING (lin)
-             WHERE l.contract = $1 AND sha256(l.name) = sha256($2) AND l.name = $2",
+             WHERE l.contract = $1 AND substr(sha256(l.name), 1, 16) = substr(sha256($2), 1, 16) AND l.name = $2",
             $($condition,)?
             " ORDER BY substr(c.sort_key, 1, 1000) DESC, c.sort_key DESC, c.seq DESC LIMIT 1"
         )
@@ -153,7 +153,7 @@ macro_rules! select_labelled {
     ($columns:expr) => {
         $crate::backend::postgres::row::select_newest!(
             $columns,
-            " AND sha256(c.label) = sha256($3) AND c.label = $3 AND c.label <> ''"
+            " AND substr(sha256(c.label), 1, 16) = substr(sha256($3), 1, 16) AND c.label = $3 AND c.label <> ''"
         )
     };
 }

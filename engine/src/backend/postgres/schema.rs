@@ -3,19 +3,21 @@
 //! Ids and names are `bytea`: `text` refuses U+0000, and its order depends on the operating system. The view
 //! `checkpoint_text` shows them to people; nothing else reads it.
 //!
-//! Indexes hold the SHA-256 of an id or a name, because an entry of an index has at most 2,704 bytes and an id may have
-//! 4,096. So a statement that looks for an id compares both: `sha256(id) = sha256($1) AND id = $1`.
+//! Indexes hold 16 bytes of the SHA-256 of an id or a name, because an entry of an index has at most 2,704 bytes and an id may
+//! have 4,096. So a statement that looks for an id compares both, the hash and the id. The numbers of a checkpoint are in the order in which
+//! they leave no gaps between them.
 //!
 //! `meta_value` computes the entries of the indexes of the metadata (`meta_index.rs`). Every save that adds to such an index calls it,
 //! whatever role saves.
 
 use tokio_postgres::Row;
 
+use super::late_index;
 use super::names::Names;
 use super::session::Session;
 use super::transaction::Transaction;
 use super::url::Url;
-use super::value::{Value, values};
+use super::value::Value;
 use crate::error::{Code, Error, Result};
 
 const VERSION: i64 = 1;
@@ -38,11 +40,11 @@ CREATE TABLE @lineage (
 CREATE TABLE @checkpoint (
   seq      bigint PRIMARY KEY,
   lin      bigint NOT NULL,
-  contract smallint NOT NULL,
   call     bigint NOT NULL,
   saved_at bigint NOT NULL,
-  flags    smallint NOT NULL,
   sum      bigint NOT NULL,
+  contract smallint NOT NULL,
+  flags    smallint NOT NULL,
   id       bytea NOT NULL,
   parent   bytea,
   grp      bytea NOT NULL,
@@ -84,21 +86,19 @@ CREATE TABLE @record (
   branch bigint NOT NULL, pos bigint NOT NULL, key bytea, sum bigint NOT NULL, body bytea NOT NULL, PRIMARY KEY (branch, pos));
 ALTER TABLE @record ALTER COLUMN body SET STORAGE EXTERNAL;
 CREATE TABLE @log_mark (branch bigint NOT NULL, length bigint NOT NULL, seq bigint NOT NULL, PRIMARY KEY (branch, length, seq));
-CREATE UNIQUE INDEX @-lineage_name ON @lineage (contract, sha256(name));
+CREATE UNIQUE INDEX @-lineage_name ON @lineage (contract, substr(sha256(name), 1, 16));
 CREATE INDEX @-lineage_prefix ON @lineage (contract, substr(name, 1, 1000));
 CREATE INDEX @-lineage_origin ON @lineage (origin_lin) WHERE origin_lin IS NOT NULL;
-CREATE UNIQUE INDEX @-checkpoint_id ON @checkpoint (contract, sha256(id));
+CREATE UNIQUE INDEX @-checkpoint_id ON @checkpoint (contract, substr(sha256(id), 1, 16));
 CREATE INDEX @-checkpoint_lineage ON @checkpoint (lin, substr(sort_key, 1, 1000), seq);
-CREATE INDEX @-checkpoint_label ON @checkpoint (lin, sha256(label), substr(sort_key, 1, 1000), seq) WHERE label <> '';
-CREATE INDEX @-checkpoint_group ON @checkpoint (contract, sha256(grp), substr(sort_key, 1, 1000), seq) WHERE grp <> '';
-CREATE INDEX @-checkpoint_order ON @checkpoint (contract, substr(sort_key, 1, 1000), seq);
-CREATE INDEX @-checkpoint_dependent ON @checkpoint (lin, sha256(parent)) WHERE flags & 1 = 1;
+CREATE INDEX @-checkpoint_label ON @checkpoint (lin, substr(sha256(label), 1, 16), substr(sort_key, 1, 1000), seq) WHERE label <> '';
+CREATE INDEX @-checkpoint_dependent ON @checkpoint (lin, substr(sha256(parent), 1, 16)) WHERE flags & 1 = 1;
 CREATE INDEX @-payload_base ON @payload (base) WHERE base IS NOT NULL;
 CREATE INDEX @-write_id ON @write (contract, substr(id, 1, 1000), num);
-CREATE UNIQUE INDEX @-log_name ON @log (lin, sha256(name));
+CREATE UNIQUE INDEX @-log_name ON @log (lin, substr(sha256(name), 1, 16));
 CREATE INDEX @-log_head ON @log (branch);
 CREATE INDEX @-log_branch_parent ON @log_branch (parent, start) WHERE parent IS NOT NULL;
-CREATE INDEX @-record_key ON @record (branch, sha256(key)) WHERE key IS NOT NULL;
+CREATE INDEX @-record_key ON @record (branch, substr(sha256(key), 1, 16)) WHERE key IS NOT NULL;
 CREATE FUNCTION @meta_value(meta bytea, begins bytea, key bytea) RETURNS bytea LANGUAGE plpgsql IMMUTABLE COST 1000 AS $$
 BEGIN
   IF position(begins IN meta) = 0 THEN RETURN NULL; END IF;
@@ -124,6 +124,8 @@ const OLDEST_SERVER: i32 = 14;
 pub(super) struct Server {
     /// True if the server's settings sync every commit to its disk.
     pub(super) is_durable: bool,
+    /// The indexes of checkpoints that the server uses.
+    pub(super) indexes: Vec<String>,
 }
 
 /// What the database has of the schema.
@@ -144,8 +146,8 @@ pub(super) fn prepare(session: &Session, migrates: bool, read_only: bool) -> Res
     let names = &session.names;
     let found = Found::read(session, &session.query(LOOK, looked_for(names))?)?;
     if found.settings {
-        is_usable(session)?;
-        return Ok(found.server);
+        let indexes = usable(session)?;
+        return Ok(Server { indexes, ..found.server });
     }
     if read_only {
         let message =
@@ -178,8 +180,8 @@ pub(super) fn prepare(session: &Session, migrates: bool, read_only: bool) -> Res
         open.script(&names.fill(TABLES));
     }
     open.finish()?;
-    is_usable(session)?;
-    Ok(found.server)
+    let indexes = usable(session)?;
+    Ok(Server { indexes, ..found.server })
 }
 
 /// Parameters: the names of the schema and of the table of settings.
@@ -201,21 +203,27 @@ impl Found {
                 format!("the Postgres server has version {version}: Forkpoint needs version {OLDEST_SERVER} or later");
             return Err(Error::new(Code::Unsupported, message).lasting());
         }
-        let server = Server { is_durable: row.get(1) };
+        let server = Server { is_durable: row.get(1), indexes: Vec::new() };
         Ok(Self { server, schema: row.get(2), settings: row.get(3), others: row.get(4) })
     }
 }
 
-fn is_usable(session: &Session) -> Result<()> {
+/// Verifies that the tables can be used, and returns the indexes of checkpoints that the server uses.
+fn usable(session: &Session) -> Result<Vec<String>> {
     let names = &session.names;
-    let found = session.query("SELECT name, value FROM @setting", values![])?;
-    let setting = |name: &str| found.iter().find(|row| row.get::<_, &str>(0) == name).map(|row| row.get::<_, i64>(1));
+    let sql = "SELECT name, value FROM @setting UNION ALL SELECT c.relname::text, NULL FROM pg_index AS i
+               JOIN pg_class AS c ON c.oid = i.indexrelid WHERE i.indrelid = to_regclass($1) AND i.indisvalid";
+    let found = session.query(sql, vec![Value::Text(names.table("checkpoint"))])?;
+    let setting = |name: &str| {
+        found.iter().find(|row| row.get::<_, &str>(0) == name).and_then(|row| row.get::<_, Option<i64>>(1))
+    };
+    let indexes = found.iter().filter_map(|row| row.get::<_, &str>(0).strip_prefix(&names.prefix)).map(str::to_owned);
     match (setting("schema_version"), setting("oldest_writer")) {
         (Some(version), oldest) if version > VERSION && oldest.is_none_or(|oldest| oldest > VERSION) => {
             let why = format!("it has version {version}, and this program writes version {VERSION}: update Forkpoint");
             Err(unsupported(names, &why))
         }
-        (Some(_), _) => Ok(()),
+        (Some(_), _) => Ok(indexes.collect()),
         (None, _) => Err(unsupported(names, "its table of settings has no version")),
     }
 }
@@ -234,6 +242,6 @@ pub fn schema_script(schema: Option<&str>, prefix: Option<&str>) -> Result<Strin
     schema.map_or(Ok(()), |schema| url.set("schema", schema))?;
     prefix.map_or(Ok(()), |prefix| url.set("prefix", prefix))?;
     let names = Names::of(&url);
-    let statements = format!("CREATE SCHEMA IF NOT EXISTS @@;{TABLES}");
+    let statements = format!("CREATE SCHEMA IF NOT EXISTS @@;{TABLES}{}", late_index::SCRIPT.trim_start());
     Ok(statements.trim_end().split_inclusive(';').map(|statement| names.fill(statement) + "\n").collect())
 }

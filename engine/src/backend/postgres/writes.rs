@@ -104,7 +104,7 @@ macro_rules! was_right {
     () => {
         "(octet_length($1) = 0 OR EXISTS (
            SELECT 1 FROM @checkpoint AS c
-           WHERE c.contract = $2 AND sha256(c.id) = sha256($1) AND c.id = $1 AND c.call = $3))"
+           WHERE c.contract = $2 AND substr(sha256(c.id), 1, 16) = substr(sha256($1), 1, 16) AND c.id = $1 AND c.call = $3))"
     };
 }
 

@@ -1,0 +1,233 @@
+//! Indexes that the first query builds that needs them. So they cost nothing in a store that never gets such a query.
+//!
+//! The indexes of keys of the metadata have the checkpoints by the value that the key has. The server computes their entries with
+//! the function `meta_value`. An entry is empty if the meta may have the value in another form, and null if the meta lacks
+//! the key.
+
+use std::collections::HashMap;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+
+use super::names::Names;
+use super::session::{Session, UNTIL_CLOSED};
+use super::value::Value;
+use crate::codec::checksum::Sum;
+use crate::error::Result;
+use crate::query::{MetaKey, Of, Page, Query};
+
+/// How long a store does without an index that could not be built, before it looks for the index again.
+const AGAIN: Duration = Duration::from_secs(60);
+
+/// The indexes that do not depend on a key, for those who make the tables by hand.
+pub(super) const SCRIPT: &str = "
+CREATE INDEX @-checkpoint_group ON @checkpoint (contract, substr(sha256(grp), 1, 16), substr(sort_key, 1, 1000), seq) WHERE grp <> '';
+CREATE INDEX @-checkpoint_order ON @checkpoint (contract, substr(sort_key, 1, 1000), seq);
+";
+
+enum LateIndex<'a> {
+    /// The checkpoints of each group.
+    Groups,
+    /// The checkpoints of all lineages in their order.
+    Order,
+    /// The checkpoints by the value of a key of their metadata.
+    Meta(&'a MetaKey),
+}
+
+impl LateIndex<'_> {
+    /// The name of the index. A name of Postgres is too short for some keys, so it has a hash of the key. If two keys ever had the
+    /// same hash, the server would read the rows instead, because it compares what an index contains.
+    fn name(&self) -> String {
+        match self {
+            Self::Groups => "checkpoint_group".to_owned(),
+            Self::Order => "checkpoint_order".to_owned(),
+            Self::Meta(key) => {
+                format!("checkpoint_meta_{:016x}", Sum::new().bytes(&key.begins).text(&key.key).finish())
+            }
+        }
+    }
+
+    /// The columns of the index, and the condition of its rows.
+    fn rows(&self) -> String {
+        match self {
+            Self::Groups => {
+                "(contract, substr(sha256(grp), 1, 16), substr(sort_key, 1, 1000), seq) WHERE grp <> ''".to_owned()
+            }
+            Self::Order => "(contract, substr(sort_key, 1, 1000), seq)".to_owned(),
+            Self::Meta(key) => {
+                let entry = entry(key, "meta");
+                format!("(contract, {entry}, substr(sort_key, 1, 1000), seq) WHERE {entry} IS NOT NULL")
+            }
+        }
+    }
+}
+
+/// The SQL of an entry. It has no characters but ASCII, so that it means the same in a database of any encoding.
+fn entry(key: &MetaKey, column: &str) -> String {
+    format!("@meta_value({column}, {}, {})", bytes(&key.begins), bytes(key.key.as_bytes()))
+}
+
+fn bytes(bytes: &[u8]) -> String {
+    let digits: String = bytes.iter().map(|byte| format!("{byte:02x}")).collect();
+    format!("decode('{digits}', 'hex')")
+}
+
+/// A part of an index of the metadata: the entries that are equal to an SQL expression.
+pub(super) fn part(names: &Names, key: &MetaKey, equal_to: &str) -> String {
+    names.fill(&format!("@checkpoint AS c WHERE c.contract = $1 AND {} = {equal_to}", entry(key, "c.meta")))
+}
+
+/// What the connections of a store know of the indexes in the database.
+#[derive(Debug, Default)]
+pub(super) struct LateIndexes(Mutex<HashMap<String, State>>);
+
+#[derive(Clone, Copy, Debug)]
+enum State {
+    Ready,
+    /// The database lacked the index at this time.
+    Missing(Instant),
+}
+
+impl LateIndexes {
+    fn known(&self) -> MutexGuard<'_, HashMap<String, State>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn is_ready(&self, index: &LateIndex<'_>) -> bool {
+        matches!(self.known().get(&index.name()), Some(State::Ready))
+    }
+
+    /// Returns the key by whose index a page is found.
+    pub(super) fn ready<'a>(&self, page: &'a Page) -> Option<&'a MetaKey> {
+        key(page).filter(|key| self.is_ready(&LateIndex::Meta(key)))
+    }
+
+    /// The indexes that a query needs, and that should be looked for.
+    fn lacking<'a>(&self, query: &'a Query) -> Vec<LateIndex<'a>> {
+        let known = self.known();
+        let should_look = |index: &LateIndex<'_>| match known.get(&index.name()) {
+            Some(State::Ready) => false,
+            Some(State::Missing(since)) => since.elapsed() > AGAIN,
+            None => true,
+        };
+        needed(query).into_iter().filter(should_look).collect()
+    }
+
+    fn note(&self, index: &LateIndex<'_>, is_ready: bool) {
+        let state = if is_ready { State::Ready } else { State::Missing(Instant::now()) };
+        self.known().insert(index.name(), state);
+    }
+
+    /// Notes the indexes that the database has. The others of its indexes are never asked for.
+    pub(super) fn have(&self, names: Vec<String>) {
+        self.known().extend(names.into_iter().map(|name| (name, State::Ready)));
+    }
+
+    /// Looks for the indexes that a query needs. Returns true if one of them should be built.
+    pub(super) fn look(&self, session: &Session, query: &Query, builds: bool) -> bool {
+        self.lacking(query).iter().any(|index| match look(session, &index.name()) {
+            Ok(Found::Missing | Found::Broken) if builds => true,
+            found => {
+                self.note(index, matches!(found, Ok(Found::Ready)));
+                false
+            }
+        })
+    }
+
+    /// Builds the indexes that a query needs. A query can do without an index, so no failure is an error.
+    pub(super) fn build(&self, session: &Session, query: &Query) {
+        for index in self.lacking(query) {
+            self.note(&index, build(session, &index).unwrap_or(false));
+        }
+    }
+}
+
+fn key(page: &Page) -> Option<&MetaKey> {
+    page.filter.as_ref().filter(|_| page.of == Of::Contract)?.key.as_deref()
+}
+
+fn needed(query: &Query) -> Vec<LateIndex<'_>> {
+    let of = match query {
+        Query::Page(page) => match key(page) {
+            Some(key) => return vec![LateIndex::Meta(key)],
+            None => &page.of,
+        },
+        Query::List { of, .. } | Query::Whole { of, .. } => of,
+        Query::All(queries) => return queries.iter().flat_map(needed).collect(),
+        _ => return Vec::new(),
+    };
+    match of {
+        Of::Group(_) => vec![LateIndex::Groups],
+        Of::Contract => vec![LateIndex::Order],
+        _ => Vec::new(),
+    }
+}
+
+/// Parameters: the names of the table and of the index. Only the owner of the table may build the index. Another process that
+/// builds an index holds a lock on the table.
+const LOOK: &str = "SELECT i.indisvalid,
+      pg_has_role(t.relowner, 'USAGE') AND has_schema_privilege(t.relnamespace, 'CREATE') AND NOT pg_is_in_recovery()
+        AND NOT current_setting('default_transaction_read_only')::bool,
+      EXISTS (SELECT FROM pg_locks AS o WHERE o.relation = t.oid AND o.mode = 'ShareUpdateExclusiveLock' AND o.granted
+              AND o.database = (SELECT oid FROM pg_database WHERE datname = current_database()))
+    FROM pg_class AS t LEFT JOIN pg_index AS i ON i.indexrelid = to_regclass($2) WHERE t.oid = to_regclass($1)";
+
+/// What the database has of an index.
+#[derive(Clone, Copy)]
+enum Found {
+    Ready,
+    /// Somebody builds it, or this role may not.
+    NotForUs,
+    Missing,
+    /// A build was cut off. The server keeps what it has built, and does not use it.
+    Broken,
+}
+
+fn look(session: &Session, name: &str) -> Result<Found> {
+    let named = ["checkpoint", name].map(|name| Value::Text(session.names.table(name)));
+    let found = session.query(LOOK, named.to_vec())?;
+    let Some(row) = found.first() else { return Ok(Found::NotForUs) };
+    let (is_valid, is_allowed, is_locked) = (row.get::<_, Option<bool>>(0), row.get::<_, bool>(1), row.get(2));
+    Ok(match is_valid {
+        Some(true) => Found::Ready,
+        _ if !is_allowed => Found::NotForUs,
+        Some(false) if is_locked => Found::NotForUs,
+        Some(false) => Found::Broken,
+        None => Found::Missing,
+    })
+}
+
+/// Returns true if the database has the index, or has got it now.
+fn build(session: &Session, index: &LateIndex<'_>) -> Result<bool> {
+    // Another process may have built it meanwhile.
+    let found = look(session, &index.name())?;
+    if matches!(found, Found::Ready | Found::NotForUs) {
+        return Ok(matches!(found, Found::Ready));
+    }
+    // A build waits for the transactions that are under way. Half of the time that the call has is left for the query.
+    let patience = session.left_here() / 2;
+    if !session.is_direct() {
+        return build_within(session, index, found, patience);
+    }
+    session.run(&format!("SET lock_timeout = {}", patience.as_millis().max(1)), UNTIL_CLOSED)?;
+    let built = build_within(session, index, found, UNTIL_CLOSED);
+    session.run("RESET lock_timeout", UNTIL_CLOSED)?;
+    built
+}
+
+/// Builds an index while saves go on. That takes no transaction, so a build that fails leaves a part of the index, which is
+/// dropped. If two processes build the index at the same time, one of them waits for the other, and fails if that takes too
+/// long.
+fn build_within(session: &Session, index: &LateIndex<'_>, found: Found, patience: Duration) -> Result<bool> {
+    let name = index.name();
+    let drop = || session.run(&format!("DROP INDEX CONCURRENTLY IF EXISTS @{name}"), patience);
+    if matches!(found, Found::Broken) {
+        drop()?;
+    }
+    let build = format!("CREATE INDEX CONCURRENTLY IF NOT EXISTS @-{name} ON @checkpoint {}", index.rows());
+    let built = session.run(&build, patience);
+    let found = look(session, &name)?;
+    if built.is_err() && matches!(found, Found::Broken) {
+        drop()?;
+    }
+    Ok(matches!(found, Found::Ready))
+}
