@@ -39,8 +39,8 @@ const frameworks: Record<string, (url: string) => [store: { close(): Promise<voi
         listByRun: [1, () => store.listByRun("run")],
         // The runs, and then their leases.
         runs: [2, () => store.runs()],
-        // It reads its source and the logs that it copies, step by step.
-        fork: [9, () => store.fork("a2")],
+        // It looks at its source and whether the new run exists, before it stores anything.
+        fork: [3, () => store.fork("a2")],
         "delete, the newest": [1, () => store.delete("a2")],
         clear: [1, () => store.clear("run")],
         "save, the first of a run that was cleared": [1, () => save("a3")],
@@ -124,22 +124,21 @@ const frameworks: Record<string, (url: string) => [store: { close(): Promise<voi
     const store = new SessionStore<Record<string, unknown>>(url);
     const state = { sessionId: "s", agentType: "a", status: "active", stepCount: 1, customState: {} } as const;
     const checkpoint = { id: "s/1", sessionId: "s", stepCount: 1, timestamp: 9, state: { ...state, messages: [] } };
-    // Calls that use a log follow its branches, each of which names the one before it. Such calls take one round trip for each
-    // step. The end of a read that took several is one of them.
+    // A read of a log takes one round trip. A change of a log looks at it first, under its lock.
     return [
       store,
       {
-        // The second one is not explained yet.
+        // It reads whether the session exists.
         createSession: [2, () => store.createSession("s", { agentType: "a" })],
-        exists: [3, () => store.exists("s")],
+        exists: [1, () => store.exists("s")],
         loadState: [1, () => store.loadState("s")],
         // The version of the session is read first.
         saveState: [2, () => store.saveState("s", state as never)],
-        "appendMessages, the first": [6, () => store.appendMessages("s", [{ role: "user", content: "a" }])],
-        appendMessages: [6, () => store.appendMessages("s", [{ role: "user", content: "b" }])],
-        getMessages: [6, () => store.getMessages("s")],
-        saveCheckpoint: [8, () => store.saveCheckpoint(checkpoint as never)],
-        getCheckpoint: [5, () => store.getCheckpoint("s/1")],
+        "appendMessages, the first": [4, () => store.appendMessages("s", [{ role: "user", content: "a" }])],
+        appendMessages: [3, () => store.appendMessages("s", [{ role: "user", content: "b" }])],
+        getMessages: [1, () => store.getMessages("s")],
+        saveCheckpoint: [5, () => store.saveCheckpoint(checkpoint as never)],
+        getCheckpoint: [1, () => store.getCheckpoint("s/1")],
         listCheckpoints: [1, () => store.listCheckpoints("s")],
         // The sessions, and then their leases.
         sessions: [2, () => store.sessions()],
@@ -154,10 +153,13 @@ onServer("newest", (server) => {
     const proxy = await startProxy(server().port);
     const database = await makeDatabase(server());
     const url = server().url({ database, port: proxy.port, query: "?sslmode=disable" });
-    // The tables are made, and both connections are open.
+    // The tables are made, and so are the indexes that the first list of a graph and of all threads builds.
     const other = new ForkpointSaver(url);
-    await other.getTuple(thread("other"));
+    await of(other.list({}));
     await other.close();
+    const first = new CheckpointStore(url);
+    await first.list("graph");
+    await first.close();
     const [store, calls] = frameworks[name]!(url);
     onTestFinished(async () => {
       await store.close();

@@ -71,8 +71,17 @@ pub(crate) struct LogName<'a> {
     pub(crate) log: &'a str,
 }
 
+/// The branches with their records.
+pub(crate) trait Branches {
+    /// A branch. `None` means that there is no such branch.
+    fn branch(&self, id: BranchId) -> Result<Option<Branch>>;
+    /// Returns the records of a branch from position `from` to position `to` (exclusive), in order. Missing records
+    /// are skipped.
+    fn read(&self, id: BranchId, from: u64, to: u64) -> Result<Vec<Record>>;
+}
+
 /// The log data that a backend stores: the logs, the branches, the records and the marks of checkpoints.
-pub(crate) trait LogRows {
+pub(crate) trait LogRows: Branches {
     /// The end of a log. `None` means that there is no such log.
     fn head(&self, lin: i64, log: &str) -> Result<Option<End>>;
     /// Returns all logs of a lineage with their ends, sorted by name.
@@ -81,8 +90,6 @@ pub(crate) trait LogRows {
     fn set_head(&mut self, lin: i64, log: &str, end: End) -> Result<()>;
     /// Removes a log, if it exists. [`free`] removes its records later.
     fn remove_head(&mut self, lin: i64, log: &str) -> Result<()>;
-    /// A branch. `None` means that there is no such branch.
-    fn branch(&self, id: BranchId) -> Result<Option<Branch>>;
     /// Creates a branch without records.
     fn create_branch(&mut self, branch: Branch) -> Result<BranchId>;
     /// Removes a branch that has no records and no ends.
@@ -92,13 +99,15 @@ pub(crate) trait LogRows {
     fn needed(&self, id: BranchId) -> Result<Option<u64>>;
     /// The position after the branch's last record. `None` means that the branch has no records.
     fn tip(&self, id: BranchId) -> Result<Option<u64>>;
+    /// [`LogRows::head`] with [`LogRows::tip`] of its branch.
+    fn head_with_tip(&self, lin: i64, log: &str) -> Result<(Option<End>, Option<u64>)> {
+        let head = self.head(lin, log)?;
+        Ok((head, head.map(|head| self.tip(head.branch)).transpose()?.flatten()))
+    }
     /// Adds records at the end of a branch. `at` is the position after the branch's last record.
     fn push(&mut self, id: BranchId, at: u64, records: &[&Record]) -> Result<()>;
     /// Removes the records of a branch at position `from` and after it.
     fn cut(&mut self, id: BranchId, from: u64) -> Result<()>;
-    /// Returns the records of a branch from position `from` to position `to` (exclusive), in order. Missing records
-    /// are skipped.
-    fn read(&self, id: BranchId, from: u64, to: u64) -> Result<Vec<Record>>;
     /// Returns true if a record of the branch before position `below` has this key.
     fn has_key(&self, id: BranchId, below: u64, key: &str) -> Result<bool>;
     /// Stores that a mark of the checkpoint ends at `end`.
@@ -115,7 +124,7 @@ pub(crate) fn append(
     expect: Option<u64>,
 ) -> Result<Appended> {
     in_log(of.lineage, of.log, || {
-        let head = rows.head(of.lin, of.log)?;
+        let (head, tip) = rows.head_with_tip(of.lin, of.log)?;
         let before = length(head);
         if let Some(expected) = expect.filter(|expected| *expected != before) {
             let message = format!(
@@ -127,7 +136,7 @@ pub(crate) fn append(
         let (fresh, left_out) = without_repeated(rows, head, records)?;
         let after = before + fresh.len() as u64;
         if !fresh.is_empty() {
-            let branch = writable(rows, of.contract, head)?;
+            let branch = writable(rows, of.contract, head, tip)?;
             rows.push(branch, before, &fresh)?;
             rows.set_head(of.lin, of.log, End { branch, length: after })?;
         }
@@ -169,9 +178,9 @@ fn has_key(rows: &impl LogRows, runs: &[Run], key: &str) -> Result<bool> {
 
 /// Returns the branch to append to. This is the log's own branch if the log ends at the last record of that branch,
 /// and a new branch otherwise.
-fn writable(rows: &mut impl LogRows, contract: ContractId, head: Option<End>) -> Result<BranchId> {
+fn writable(rows: &mut impl LogRows, contract: ContractId, head: Option<End>, tip: Option<u64>) -> Result<BranchId> {
     let Some(End { branch, length }) = head else { return rows.create_branch(Branch { contract, parent: None }) };
-    match rows.tip(branch)? {
+    match tip {
         Some(tip) if tip == length => Ok(branch),
         Some(tip) if tip > length => rows.create_branch(Branch { contract, parent: head }),
         _ => Err(corrupt("its last records are missing")),
@@ -292,7 +301,7 @@ pub(crate) fn list(rows: &impl LogRows, lin: i64) -> Result<Vec<LogMark>> {
 }
 
 /// Reads the records that the query selects from a log with this end.
-pub(crate) fn read(rows: &impl LogRows, end: Option<End>, range: &LogRange) -> Result<LogPage> {
+pub(crate) fn read(rows: &impl Branches, end: Option<End>, range: &LogRange) -> Result<LogPage> {
     in_log(&range.lineage, &range.log, || {
         let length = length(end);
         let (start, to) = range.positions(length);
@@ -313,7 +322,7 @@ pub(crate) fn read(rows: &impl LogRows, end: Option<End>, range: &LogRange) -> R
 }
 
 /// The runs of a log with this end: see [`Query::LogRuns`](crate::query::Query::LogRuns).
-pub(crate) fn all_runs(rows: &impl LogRows, lineage: &str, log: &str, end: Option<End>) -> Result<Vec<LogRun>> {
+pub(crate) fn all_runs(rows: &impl Branches, lineage: &str, log: &str, end: Option<End>) -> Result<Vec<LogRun>> {
     let found = in_log(lineage, log, || runs(rows, end, 0))?;
     Ok(found.into_iter().rev().map(|run| LogRun { branch: run.branch, to: run.to }).collect())
 }
@@ -327,7 +336,7 @@ struct Run {
 
 /// Returns runs that together cover the records of a log at position `from` and after it. The last run comes first. The
 /// function reads branches but no records.
-fn runs(rows: &impl LogRows, end: Option<End>, from: u64) -> Result<Vec<Run>> {
+fn runs(rows: &impl Branches, end: Option<End>, from: u64) -> Result<Vec<Run>> {
     let (mut runs, mut next) = (Vec::new(), end);
     while let Some(End { branch, length }) = next.filter(|end| end.length > from) {
         let Some(found) = rows.branch(branch)? else {
@@ -345,7 +354,7 @@ fn runs(rows: &impl LogRows, end: Option<End>, from: u64) -> Result<Vec<Run>> {
 
 /// Returns the position after the first `length` records of a log. `end` is the current end of the log. The log must
 /// contain more than `length` records.
-fn end_at(rows: &impl LogRows, end: End, length: u64) -> Result<Option<End>> {
+fn end_at(rows: &impl Branches, end: End, length: u64) -> Result<Option<End>> {
     let last = match length.checked_sub(1) {
         Some(last) => runs(rows, Some(end), last)?.pop(),
         None => None,

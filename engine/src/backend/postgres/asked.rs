@@ -5,6 +5,7 @@ use tokio_postgres::Row;
 
 use super::key::number;
 use super::listing;
+use super::log_read;
 use super::point::Point;
 use super::row::HeaderRow;
 use super::transaction::Transaction;
@@ -12,11 +13,16 @@ use super::value::values;
 use crate::backend::number::unsigned;
 use crate::cache::PayloadCache;
 use crate::error::{Error, Result};
-use crate::query::{Answer, Query};
+use crate::query::{Answer, LogRange, Pick, Query};
+use crate::record::Logged;
 
 /// A query whose statements are sent with the next flight.
-enum Asked {
+enum Asked<'a> {
     Point(Point),
+    Log(&'a LogRange),
+    /// A checkpoint, and the records of this log that it names.
+    Logged(Point, &'a str),
+    Logs,
     List,
     Lineages,
     Count,
@@ -26,7 +32,16 @@ enum Asked {
 /// Returns true if a query may be asked together with others.
 pub(super) fn is_asked(query: &Query) -> bool {
     Point::is(query)
-        || matches!(query, Query::List { .. } | Query::Lineages { .. } | Query::Count { .. } | Query::Clock)
+        || matches!(
+            query,
+            Query::List { .. }
+                | Query::Lineages { .. }
+                | Query::Count { .. }
+                | Query::Clock
+                | Query::Log(_)
+                | Query::Logged { .. }
+                | Query::Logs { .. }
+        )
 }
 
 /// Answers queries for which [`is_asked`] is true.
@@ -35,7 +50,7 @@ pub(super) fn answer_all<'a>(
     cache: &PayloadCache,
     queries: impl IntoIterator<Item = &'a Query>,
 ) -> Result<Vec<Answer>> {
-    let asked: Vec<(Asked, usize)> = queries
+    let asked: Vec<(Asked<'_>, usize)> = queries
         .into_iter()
         .map(|query| {
             let before = open.count();
@@ -50,9 +65,28 @@ pub(super) fn answer_all<'a>(
     asked.into_iter().map(|(asked, count)| asked.answer(cache, found.by_ref().take(count).collect())).collect()
 }
 
-impl Asked {
-    fn ask(open: &Transaction<'_>, cache: &PayloadCache, query: &Query) -> Option<Self> {
+impl<'a> Asked<'a> {
+    fn ask(open: &Transaction<'_>, cache: &PayloadCache, query: &'a Query) -> Option<Self> {
         match query {
+            Query::Log(range) => {
+                log_read::ask(open, range);
+                Some(Self::Log(range))
+            }
+            Query::Logged { contract, pick, log } => {
+                let contract = *contract;
+                let query = match pick {
+                    Pick::Id(id) => Query::Get { contract, id: id.clone() },
+                    Pick::Newest(lineage) => Query::Newest { contract, lineage: lineage.clone(), label: None },
+                };
+                let point = Point::of(&query, cache)?;
+                point.ask(open);
+                log_read::ask_kept(open, contract, pick, log);
+                Some(Self::Logged(point, log))
+            }
+            Query::Logs { contract, lineage } => {
+                log_read::ask_list(open, *contract, lineage);
+                Some(Self::Logs)
+            }
             Query::List { contract, of, before, limit } => {
                 listing::ask_newest(open, *contract, of, before.as_ref(), limit.unwrap_or(usize::MAX));
                 Some(Self::List)
@@ -79,11 +113,26 @@ impl Asked {
         }
     }
 
-    fn answer(self, cache: &PayloadCache, found: Vec<Vec<Row>>) -> Result<Answer> {
+    fn answer(self, cache: &PayloadCache, mut found: Vec<Vec<Row>>) -> Result<Answer> {
+        if let Self::Logged(point, log) = self {
+            let logs = found.split_off(found.len().saturating_sub(2));
+            let records = match (found.first().and_then(|rows| rows.first()), &logs[..]) {
+                (Some(row), [branches, records]) => log_read::read_kept(row, log, branches, records),
+                _ => Ok(Vec::new()),
+            };
+            // A checkpoint that is damaged is reported first.
+            let checkpoint = point.answer(cache, found)?.into_checkpoint()?;
+            let records = records?;
+            let logged = checkpoint.map(|checkpoint| Box::new(Logged { checkpoint: *checkpoint, records }));
+            return Ok(Answer::Logged(logged));
+        }
         let rows = found.first().map(Vec::as_slice).unwrap_or_default();
         let number = || rows.first().map_or(0, |row| row.get(0));
         match self {
             Self::Point(point) => point.answer(cache, found),
+            Self::Log(range) => log_read::read(range, &found).map(Answer::Log),
+            Self::Logs => log_read::read_list(rows).map(Answer::Logs),
+            Self::Logged(..) => Err(Error::poisoned()),
             Self::List => {
                 let rows: Vec<HeaderRow> = rows.iter().map(HeaderRow::read).collect::<Result<_>>()?;
                 Ok(Answer::Headers(rows.into_iter().map(|row| row.header).collect()))

@@ -5,6 +5,7 @@
 //! the key.
 
 use std::collections::HashMap;
+use std::fmt::Write as _;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -67,7 +68,11 @@ fn entry(key: &MetaKey, column: &str) -> String {
 }
 
 fn bytes(bytes: &[u8]) -> String {
-    let digits: String = bytes.iter().map(|byte| format!("{byte:02x}")).collect();
+    let digits = bytes.iter().fold(String::new(), |mut text, byte| {
+        // Writing to a string cannot fail.
+        let _ = write!(text, "{byte:02x}");
+        text
+    });
     format!("decode('{digits}', 'hex')")
 }
 
@@ -223,8 +228,8 @@ fn build_within(session: &Session, index: &LateIndex<'_>, found: Found, patience
     if matches!(found, Found::Broken) {
         drop()?;
     }
-    let build = format!("CREATE INDEX CONCURRENTLY IF NOT EXISTS @-{name} ON @checkpoint {}", index.rows());
-    let built = session.run(&build, patience);
+    let statement = format!("CREATE INDEX CONCURRENTLY IF NOT EXISTS @-{name} ON @checkpoint {}", index.rows());
+    let built = session.run(&statement, patience);
     let found = look(session, &name)?;
     if built.is_err() && matches!(found, Found::Broken) {
         drop()?;

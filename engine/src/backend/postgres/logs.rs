@@ -6,7 +6,7 @@ use super::key;
 use super::row;
 use super::transaction::Transaction;
 use super::value::values;
-use crate::backend::logs::{Branch, BranchId, End, LogRows, Mark};
+use crate::backend::logs::{Branch, BranchId, Branches, End, LogRows, Mark};
 use crate::backend::marks::{
     damaged, head_sum, open_branch, open_head, open_place, open_record, record_sum, seal_record,
 };
@@ -77,6 +77,19 @@ impl Logs<'_> {
     }
 }
 
+impl Branches for Logs<'_> {
+    fn branch(&self, id: BranchId) -> Result<Option<Branch>> {
+        let sql = "SELECT branch, contract, parent, start, sum FROM @log_branch WHERE branch = $1";
+        self.0.one(sql, values![id])?.as_ref().map(Self::branch_of).transpose()
+    }
+
+    fn read(&self, id: BranchId, from: u64, to: u64) -> Result<Vec<Record>> {
+        let sql = "SELECT pos, key, sum, body FROM @record WHERE branch = $1 AND pos >= $2 AND pos < $3 ORDER BY pos";
+        let rows = self.0.query(sql, values![id, signed(from), signed(to)])?;
+        rows.iter().map(|row| Self::record_of(id, row)).collect()
+    }
+}
+
 impl LogRows for Logs<'_> {
     fn head(&self, lin: i64, log: &str) -> Result<Option<End>> {
         const SQL: &str = concat!("SELECT lin, name, branch, length, sum FROM @log WHERE ", of_log!());
@@ -102,11 +115,6 @@ impl LogRows for Logs<'_> {
         const SQL: &str = concat!("DELETE FROM @log WHERE ", of_log!());
         self.0.later(SQL, values![lin, log]);
         Ok(())
-    }
-
-    fn branch(&self, id: BranchId) -> Result<Option<Branch>> {
-        let sql = "SELECT branch, contract, parent, start, sum FROM @log_branch WHERE branch = $1";
-        self.0.one(sql, values![id])?.as_ref().map(Self::branch_of).transpose()
     }
 
     fn create_branch(&mut self, branch: Branch) -> Result<BranchId> {
@@ -135,6 +143,17 @@ impl LogRows for Logs<'_> {
         last.and_then(|row| row.get::<_, Option<i64>>(0)).map(|last| Ok(open_place(last)? + 1)).transpose()
     }
 
+    fn head_with_tip(&self, lin: i64, log: &str) -> Result<(Option<End>, Option<u64>)> {
+        const SQL: &str = concat!(
+            "SELECT lin, name, branch, length, sum, (SELECT max(r.pos) FROM @record AS r WHERE r.branch = o.branch)
+             FROM @log AS o WHERE ",
+            of_log!()
+        );
+        let Some(row) = self.0.one(SQL, values![lin, log])? else { return Ok((None, None)) };
+        let last = row.get::<_, Option<i64>>(5).map(open_place).transpose()?;
+        Ok((Some(Self::head_of(&row)?.1), last.map(|last| last + 1)))
+    }
+
     fn push(&mut self, id: BranchId, at: u64, records: &[&Record]) -> Result<()> {
         let (mut positions, mut keys, mut sums, mut bodies) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
         for (position, record) in (signed(at)..).zip(records) {
@@ -155,12 +174,6 @@ impl LogRows for Logs<'_> {
     fn cut(&mut self, id: BranchId, from: u64) -> Result<()> {
         self.0.later("DELETE FROM @record WHERE branch = $1 AND pos >= $2", values![id, signed(from)]);
         Ok(())
-    }
-
-    fn read(&self, id: BranchId, from: u64, to: u64) -> Result<Vec<Record>> {
-        let sql = "SELECT pos, key, sum, body FROM @record WHERE branch = $1 AND pos >= $2 AND pos < $3 ORDER BY pos";
-        let rows = self.0.query(sql, values![id, signed(from), signed(to)])?;
-        rows.iter().map(|row| Self::record_of(id, row)).collect()
     }
 
     fn has_key(&self, id: BranchId, below: u64, key: &str) -> Result<bool> {

@@ -24,6 +24,7 @@ mod lineage;
 mod listing;
 mod locks;
 mod log_check;
+mod log_read;
 mod logs;
 mod names;
 mod page;

@@ -13,8 +13,8 @@ use crate::backend::logs::{self as log, LogRows, Mark};
 use crate::backend::marks::decode_marks;
 use crate::cache::PayloadCache;
 use crate::error::{Error, Result};
-use crate::query::{Answer, LogRange, Pick, Query};
-use crate::record::{ContractId, LogPage, Logged, Tuple};
+use crate::query::{Answer, Query};
+use crate::record::{ContractId, Tuple};
 use crate::retention::preview;
 
 /// Reads from one snapshot of the database.
@@ -51,23 +51,6 @@ impl Reading<'_> {
                 Some(origin) => listing::forks(self.open, origin.lin).map(Answer::Lineages),
                 None => Ok(Answer::Lineages(Vec::new())),
             },
-            Query::Log(range) => self.log(range).map(Answer::Log),
-            Query::Logged { contract, pick, log } => {
-                let row = match pick {
-                    Pick::Id(id) => row::by_id(self.open, *contract, id)?,
-                    Pick::Newest(lineage) => row::newest(self.open, *contract, lineage)?,
-                };
-                let Some(row) = row else { return Ok(Answer::Logged(None)) };
-                let checkpoint = checkpoint::load(self.open, self.cache, row)?;
-                let header = &checkpoint.header;
-                let page = self.log(&LogRange::kept(*contract, &header.lineage, log, &header.id))?;
-                let records = page.unwrap_or_default().records;
-                Ok(Answer::Logged(Some(Box::new(Logged { checkpoint, records }))))
-            }
-            Query::Logs { contract, lineage } => match lineage::find(self.open, *contract, lineage)? {
-                Some(row) => log::list(&Logs(self.open), row.lin).map(Answer::Logs),
-                None => Ok(Answer::Logs(Vec::new())),
-            },
             Query::Check { cursor, limit } => {
                 check::page(self.open, cursor, *limit).map(|page| Answer::Checked(Box::new(page)))
             }
@@ -92,6 +75,9 @@ impl Reading<'_> {
             | Query::List { .. }
             | Query::Lineages { .. }
             | Query::Count { .. }
+            | Query::Log(_)
+            | Query::Logged { .. }
+            | Query::Logs { .. }
             | Query::Clock => Err(Error::poisoned()),
             Query::Prunable { contract, rules } => {
                 preview(&PostgresCatalog(self.open), *contract, rules).map(Answer::Pruned)
@@ -104,11 +90,6 @@ impl Reading<'_> {
         let Some(row) = row::by_id(self.open, contract, id)? else { return Ok(None) };
         let checkpoint = checkpoint::load(self.open, self.cache, row)?;
         Ok(Some(Tuple { checkpoint, writes: writes::of(self.open, contract, id)? }))
-    }
-
-    fn log(&self, range: &LogRange) -> Result<Option<LogPage>> {
-        let mark = self.mark_of(range.contract, &range.lineage, &range.log, range.at.as_deref())?;
-        mark.map(|mark| log::read(&Logs(self.open), mark.end, range)).transpose()
     }
 
     /// The end of a log, or of a log as the checkpoint `at` names it. Returns `None` if the checkpoint does not exist or

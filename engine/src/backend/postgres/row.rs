@@ -172,11 +172,6 @@ pub(super) fn by_seq(open: &Transaction<'_>, seq: Seq) -> Result<Option<HeaderRo
     open.one(SQL, values![seq])?.as_ref().map(HeaderRow::read).transpose()
 }
 
-pub(super) fn newest(open: &Transaction<'_>, contract: ContractId, lineage: &str) -> Result<Option<HeaderRow>> {
-    let found = open.one(select_newest!(columns_with_sum!()), values![number(contract), lineage])?;
-    found.as_ref().map(HeaderRow::read_with_sum).transpose()
-}
-
 /// Sets the save time of a checkpoint to a later time.
 pub(super) fn touch(open: &Transaction<'_>, mut row: HeaderRow, saved_at: i64) {
     if row.header.saved_at < saved_at {

@@ -156,7 +156,7 @@ impl Writing<'_> {
 
     /// The row of a checkpoint that is changed or copied, if it exists.
     pub(super) fn row(&self, contract: ContractId, id: &str) -> Result<Option<HeaderRow>> {
-        let found = row::by_id(self.open, contract, id)?;
+        let found = self.known.row(self.open, contract, id)?;
         found.iter().try_for_each(|row| self.check_locked(row.lin))?;
         Ok(found)
     }
@@ -174,7 +174,11 @@ impl Writing<'_> {
 
     fn change(&mut self, op: &Op) -> Result<Option<Appended>> {
         let open = self.open;
-        if !matches!(op, Op::Put(_) | Op::Write { .. } | Op::Claim { .. }) {
+        // The other changes may remove what is known, or change it.
+        if !matches!(
+            op,
+            Op::Put(_) | Op::Fork(_) | Op::Write { .. } | Op::Claim { .. } | Op::Append { .. } | Op::Touch { .. }
+        ) {
             self.known.forget();
         }
         match op {
@@ -184,6 +188,7 @@ impl Writing<'_> {
             Op::Touch { contract, id, saved_at } => {
                 if let Some(row) = self.row(*contract, id)? {
                     row::touch(open, row, *saved_at);
+                    self.known.forget();
                 }
             }
             Op::RemoveFrom { contract, lineage, sort_key } => {
@@ -336,7 +341,10 @@ impl Writing<'_> {
             (Vec::new(), newest)
         } else {
             // A damaged row is replaced too.
-            let replaced = self.numbers(&[(header.contract, &header.id)])?;
+            let replaced = match self.row(header.contract, &header.id) {
+                Ok(Some(found)) => vec![found.seq],
+                _ => self.numbers(&[(header.contract, &header.id)])?,
+            };
             let left = self.delete(&replaced)?.1;
             self.known.forget();
             (left, self.newest(lineage)?.1)

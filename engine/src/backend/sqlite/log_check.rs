@@ -7,7 +7,7 @@ use super::log_rows::{branch, head, place, record};
 use super::logs::{Logs, present};
 use super::statement::{all, each, exists, first, one};
 use crate::backend::log_findings::{After, Checked, LogTable, corrupt, left_over, missing, of_branch, of_end, of_mark};
-use crate::backend::logs::{End, LogRows, Mark};
+use crate::backend::logs::{Branches as _, End, LogRows, Mark};
 use crate::backend::marks::open_record;
 use crate::backend::number::signed;
 use crate::check::{Finding, FindingCode, Severity};

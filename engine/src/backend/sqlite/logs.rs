@@ -12,7 +12,7 @@ use rusqlite::{Connection, Params, Row, params};
 
 use super::log_rows::{branch, branch_sum, head, key_hash, misled, place, record};
 use super::statement::{all, execute, exists, first, number, one};
-use crate::backend::logs::{Branch, BranchId, End, LogRows};
+use crate::backend::logs::{Branch, BranchId, Branches, End, LogRows};
 use crate::backend::marks::{head_sum, open_place, open_record, record_sum, seal_record};
 use crate::backend::number::signed;
 use crate::error::Result;
@@ -135,6 +135,21 @@ impl<'a> Logs<'a> {
     }
 }
 
+impl Branches for Logs<'_> {
+    fn branch(&self, id: BranchId) -> Result<Option<Branch>> {
+        let sql = "SELECT contract, parent, start, sum FROM log_branch WHERE branch = ?";
+        self.one(sql, [id], |row| branch(row, id))
+    }
+
+    fn read(&self, id: BranchId, from: u64, to: u64) -> Result<Vec<Record>> {
+        all(self.connection, READ, params![id, signed(from), signed(to)], |row| {
+            let position = row.get(7)?;
+            let (key, body) = record(row, id, position)?;
+            open_record(key, &body, &place(id, position))
+        })
+    }
+}
+
 impl LogRows for Logs<'_> {
     fn head(&self, lin: i64, log: &str) -> Result<Option<End>> {
         let Some((name, end)) = self.one(HEAD, params![lin, log], |row| head(row, lin))? else { return Ok(None) };
@@ -162,11 +177,6 @@ impl LogRows for Logs<'_> {
 
     fn remove_head(&mut self, lin: i64, log: &str) -> Result<()> {
         self.delete("DELETE FROM log WHERE lin = ? AND name = ?", params![lin, log])
-    }
-
-    fn branch(&self, id: BranchId) -> Result<Option<Branch>> {
-        let sql = "SELECT contract, parent, start, sum FROM log_branch WHERE branch = ?";
-        self.one(sql, [id], |row| branch(row, id))
     }
 
     fn create_branch(&mut self, branch: Branch) -> Result<BranchId> {
@@ -220,14 +230,6 @@ impl LogRows for Logs<'_> {
         let read = |row: &Row<'_>| Ok(Removed { contract, num: row.get(0)?, bytes: row.get(1)? });
         self.removed.extend(all(self.connection, CUT, params![id, signed(from)], read)?);
         Ok(())
-    }
-
-    fn read(&self, id: BranchId, from: u64, to: u64) -> Result<Vec<Record>> {
-        all(self.connection, READ, params![id, signed(from), signed(to)], |row| {
-            let position = row.get(7)?;
-            let (key, body) = record(row, id, position)?;
-            open_record(key, &body, &place(id, position))
-        })
     }
 
     fn has_key(&self, id: BranchId, below: u64, key: &str) -> Result<bool> {

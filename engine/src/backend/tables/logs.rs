@@ -5,9 +5,22 @@ use std::collections::HashMap;
 use super::contents::{Contents, Held};
 use super::maps::{Tables, Undo};
 use super::row::BranchRow;
-use crate::backend::logs::{Branch, BranchId, End, LogRows};
+use crate::backend::logs::{Branch, BranchId, Branches, End, LogRows};
 use crate::error::Result;
 use crate::record::{ContractId, Record, Seq};
+
+impl<C: Contents> Branches for Tables<C> {
+    fn branch(&self, id: BranchId) -> Result<Option<Branch>> {
+        Ok(self.branches.get(&id).map(|row| row.branch))
+    }
+
+    fn read(&self, id: BranchId, from: u64, to: u64) -> Result<Vec<Record>> {
+        let Some(row) = self.branches.get(&id) else { return Ok(Vec::new()) };
+        let at = |position: u64| usize::try_from(position.saturating_sub(row.branch.start())).unwrap_or(usize::MAX);
+        let to = at(to).min(row.records.len());
+        self.contents.load_records(row.records.get(at(from)..to).unwrap_or_default())
+    }
+}
 
 impl<C: Contents> LogRows for Tables<C> {
     fn head(&self, lin: i64, log: &str) -> Result<Option<End>> {
@@ -27,10 +40,6 @@ impl<C: Contents> LogRows for Tables<C> {
     fn remove_head(&mut self, lin: i64, log: &str) -> Result<()> {
         self.replace_head(lin, log.to_owned(), None);
         Ok(())
-    }
-
-    fn branch(&self, id: BranchId) -> Result<Option<Branch>> {
-        Ok(self.branches.get(&id).map(|row| row.branch))
     }
 
     fn create_branch(&mut self, branch: Branch) -> Result<BranchId> {
@@ -62,13 +71,6 @@ impl<C: Contents> LogRows for Tables<C> {
     fn cut(&mut self, id: BranchId, from: u64) -> Result<()> {
         self.cut_records(id, from);
         Ok(())
-    }
-
-    fn read(&self, id: BranchId, from: u64, to: u64) -> Result<Vec<Record>> {
-        let Some(row) = self.branches.get(&id) else { return Ok(Vec::new()) };
-        let at = |position: u64| usize::try_from(position.saturating_sub(row.branch.start())).unwrap_or(usize::MAX);
-        let to = at(to).min(row.records.len());
-        self.contents.load_records(row.records.get(at(from)..to).unwrap_or_default())
     }
 
     fn has_key(&self, id: BranchId, below: u64, key: &str) -> Result<bool> {
