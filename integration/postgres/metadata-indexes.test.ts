@@ -53,10 +53,10 @@ onServer("newest", (server) => {
     for (const limit of [1, 5]) expect(await list(saver, "ada", limit)).toBe(limit);
     expect(await list(saver, "nobody")).toBe(0);
     await saver.close();
+    // Each page looks for the value, and for checkpoints that may have it in another form. The server counts when a connection ends.
+    await expect.poll(async () => (await indexes())[0]!["scans"]).toBeGreaterThanOrEqual(8);
     const [found] = await indexes();
     expect(found).toMatchObject({ usable: true });
-    // Each page looks for the value, and for checkpoints that may have it in another form.
-    expect(found!["scans"]).toBeGreaterThanOrEqual(8);
     expect(found!["entries"]).toBeLessThan(2 * (COUNT / EACH) + 20);
   });
 
@@ -116,8 +116,7 @@ onServer("newest", (server) => {
     await put(saver, COUNT);
     expect(await list(saver, "ada")).toBe(COUNT / EACH + 1);
     await saver.close();
-    const [after] = await indexes();
-    expect(after!["scans"]).toBeGreaterThan(scans);
+    await expect.poll(async () => (await indexes())[0]!["scans"]).toBeGreaterThan(scans);
   });
 
   it("a store that only reads builds none", async () => {

@@ -67,7 +67,8 @@ export async function* list(
   let left = wanted.limit;
   // No number is greater than NaN.
   if (!(left > 0)) return;
-  for await (const page of readAhead(pages(run, indexes, wanted), sizeOf)) {
+  const { next, needsMore } = pages(run, indexes, wanted);
+  for await (const page of readAhead(next, sizeOf, needsMore)) {
     for (const found of page) {
       const { header } = found;
       // The ids below a wanted id follow it.
@@ -95,12 +96,16 @@ const [FIRST_PAGE, MOST_PAGE] = [10, 200];
 /** How many checkpoints a filter looks at for the first page, and for the following ones at most. */
 const [FIRST_LOOKS, MOST_LOOKS] = [2_000, 20_000];
 
-/** Returns a function that reads the next page. It resolves to undefined after the last page. */
+/**
+ * Returns a function that reads the next page. It resolves to undefined after the last page. Further pages are needed after
+ * `limit` checkpoints only if some of these do not match.
+ */
 function pages(run: Operation, indexes: readonly string[], { threadId, namespace, id, before, limit, filter }: Wanted) {
   let [size, looks] = [limit <= MOST_PAGE ? Math.ceil(limit) : FIRST_PAGE, FIRST_LOOKS];
   // The wanted id is less than itself with a NUL behind it, and no other id is between them.
   let after: FoundPage["next"] | undefined = undefined;
   let beforeId = id === undefined ? before : `${id}\0`;
+  let count = 0;
   const next = async (): Promise<Found[] | undefined> => {
     if (after === null) return undefined;
     const page = await run(({ native, serde }) => {
@@ -112,16 +117,19 @@ function pages(run: Operation, indexes: readonly string[], { threadId, namespace
     });
     after = page.next;
     beforeId = after?.id;
-    [size, looks] = [Math.min(MOST_PAGE, size * 4), Math.min(MOST_LOOKS, looks * 4)];
+    count += page.found.length;
+    const left = limit > count ? Math.ceil(limit - count) : FIRST_PAGE;
+    [size, looks] = [Math.min(MOST_PAGE, size * 4, left), Math.min(MOST_LOOKS, looks * 4)];
     return page.found;
   };
   // A page begins where the page before it ends.
   let last: Promise<unknown> = Promise.resolve();
-  return () => {
+  const nextInTurn = () => {
     const page = last.then(next);
     last = page;
     return page;
   };
+  return { next: nextInTurn, needsMore: () => count < limit };
 }
 
 /**

@@ -10,10 +10,12 @@ const MOST_BYTES = 4 * 1024 * 1024;
  *
  * A reader that stops early has fetched at most as many results as it has used: nothing ahead of the first, then one, then
  * two. A reader that goes on gets up to 32 results ahead. So a server that is far away answers many in one round trip.
+ * Nothing is fetched ahead while `needsMore` returns false.
  */
 export async function* readAhead<T>(
   fetch: () => Promise<T | undefined>,
   bytesOf: (result: T) => number,
+  needsMore: () => boolean = () => true,
 ): AsyncGenerator<T> {
   const upcoming: Array<Promise<T | undefined>> = [];
   const more = () => {
@@ -29,7 +31,7 @@ export async function* readAhead<T>(
     const fitting = Math.max(1, Math.floor(MOST_BYTES / Math.max(1, bytesOf(result))));
     const most = Math.min(used, MOST, fitting);
     // Calls that are sent together share a round trip, so fetch again only when half of the results are used.
-    if (upcoming.length <= most / 2) while (upcoming.length < most) more();
+    if (upcoming.length <= most / 2 && needsMore()) while (upcoming.length < most) more();
     yield result;
   }
 }
