@@ -58,7 +58,10 @@ macro_rules! of_lineage {
 }
 macro_rules! of_labelled {
     () => {
-        concat!(of_lineages!(), " AND sha256(c.label) = sha256($5) AND c.label = $5 AND c.label <> ''")
+        concat!(
+            of_lineages!(),
+            " AND substr(sha256(c.label), 1, 16) = substr(sha256($5), 1, 16) AND c.label = $5 AND c.label <> ''"
+        )
     };
 }
 macro_rules! of_group {

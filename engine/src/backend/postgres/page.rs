@@ -104,7 +104,7 @@ fn statements(of: &Of) -> Statements {
     const LABELLED: Statements = statements!(concat!(
         "@lineage AS l JOIN @checkpoint AS c USING (lin) WHERE l.contract = $1 AND ",
         begins_with!("l.name", "$10"),
-        " AND sha256(c.label) = sha256($11) AND c.label = $11 AND c.label <> ''"
+        " AND substr(sha256(c.label), 1, 16) = substr(sha256($11), 1, 16) AND c.label = $11 AND c.label <> ''"
     ));
     const GROUP: Statements = statements!(
         "@checkpoint AS c WHERE c.contract = $1 AND substr(sha256(c.grp), 1, 16) = substr(sha256($10), 1, 16) AND c.grp = $10 AND c.grp <> ''"
