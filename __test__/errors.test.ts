@@ -18,7 +18,7 @@ interface Errors {
 /** Loads another copy of the package's errors. */
 function copyOfErrors(): Errors {
   const require = createRequire(import.meta.url);
-  const paths = ["../dist/bridge/errors.js", "../dist/bridge/forkpoint-error.js"].map((path) => require.resolve(path));
+  const paths = ["../dist/bridge/errors.js", "../dist/bridge/start.js"].map((path) => require.resolve(path));
   const loaded = paths.map((path) => require.cache[path]);
   for (const path of paths) delete require.cache[path];
   const copy = require(paths[0]!) as Errors;

@@ -194,7 +194,7 @@ describe("the package", () => {
     const { platforms } = (await import(new URL("../scripts/platforms.mjs", import.meta.url).href)) as {
       platforms: Record<string, object>;
     };
-    const code = readFileSync(join(root, "dist/bridge/addon.js"), "utf8");
+    const code = readFileSync(join(root, "dist/bridge/start.js"), "utf8");
     const written = [...code.matchAll(/path\.join\(__dirname, "(.*)"\)/g)].map(([, path]) => path);
     const wanted = Object.keys(platforms).flatMap((platform) => {
       const file = `forkpoint.${platform}.node`;

@@ -7,11 +7,11 @@ import { kinds, place } from "./helpers.js";
 
 // The modules of one build, because a lease of another build is not an instance of this build's class.
 const load = createRequire(new URL("../dist/index.js", import.meta.url));
-const { StoreHandle } = load("./store/handle.js") as typeof import("../ts/store/handle.js");
+const { StoreHandle } = load("./inner/store/handle.js") as typeof import("../ts/store/handle.js");
 const { recoverAll, settingsOf, underLease } = load(
-  "./contracts/shared/recovery.js",
+  "./inner/contracts/shared/recovery.js",
 ) as typeof import("../ts/contracts/shared/recovery.js");
-const { engineOf, openStore } = load("./store/store.js") as typeof import("../ts/store/store.js");
+const { engineOf, openStore } = load("./inner/store/store.js") as typeof import("../ts/store/store.js");
 
 const timers = load("node:timers/promises") as typeof import("node:timers/promises");
 

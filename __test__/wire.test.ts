@@ -5,10 +5,12 @@ import { listen } from "./listening.js";
 
 // The types come from the sources. The code comes from the build, because the sources are CommonJS.
 const require = createRequire(import.meta.url);
-const { agentium } = require("../dist/contracts/agentium/wire.js") as typeof import("../ts/contracts/agentium/wire.js");
-const { agentos } = require("../dist/contracts/agentos/wire.js") as typeof import("../ts/contracts/agentos/wire.js");
-const { open } = require("../dist/bridge/native.js") as typeof import("../ts/bridge/native.js");
-const { Contract, storeCalls } = require("../dist/bridge/wire.js") as typeof import("../ts/bridge/wire.js");
+const { agentium } =
+  require("../dist/inner/contracts/agentium/wire.js") as typeof import("../ts/contracts/agentium/wire.js");
+const { agentos } =
+  require("../dist/inner/contracts/agentos/wire.js") as typeof import("../ts/contracts/agentos/wire.js");
+const { open } = require("../dist/inner/bridge/native.js") as typeof import("../ts/bridge/native.js");
+const { Contract, storeCalls } = require("../dist/inner/bridge/wire.js") as typeof import("../ts/bridge/wire.js");
 
 const limits = { keepLastN: undefined, ttl: undefined, maxBytes: undefined };
 const sizes = { busyTimeout: 0, maxPayloadBytes: 2 ** 20, cacheBytes: 0 };

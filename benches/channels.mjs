@@ -11,8 +11,8 @@ import { figure, machine, print, progress, table } from "./lib/report.mjs";
 import { checkpoint } from "./lib/states.mjs";
 
 const require = createRequire(import.meta.url);
-const { Contract } = require("../dist/bridge/wire.js");
-const { isWatched } = require("../dist/bridge/channels.js");
+const { Contract } = require("../dist/inner/bridge/wire.js");
+const { isWatched } = require("../dist/inner/bridge/channels.js");
 
 const { call: checked } = Contract.prototype;
 function unchecked(store, call, fields, buffers = []) {

@@ -3,7 +3,8 @@
 import "./bridge/bundled.js";
 export { CheckpointStore, recover, resumePlan } from "./contracts/agentos/index.js";
 export type * from "./contracts/agentos/index.js";
-export { copyStore, type CopyOptions, type CopyResult, type CopyProgress } from "./inspect/copy.js";
+export { copyStore } from "./inspect/copy-store.js";
+export type { CopyOptions, CopyResult, CopyProgress } from "./inspect/copy.js";
 export {
   type ErrorCode,
   ForkpointError,

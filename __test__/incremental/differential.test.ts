@@ -7,7 +7,7 @@ import { amount, randomBelow, repeat, seed } from "../faults/faults.js";
 import { Mutations, type State } from "./mutations.js";
 
 /** Loads a module of the built package. */
-const load = <T>(path: string): Promise<T> => import(new URL(`../../dist/${path}.js`, import.meta.url).href);
+const load = <T>(path: string): Promise<T> => import(new URL(`../../dist/inner/${path}.js`, import.meta.url).href);
 const { whole } = await load<typeof import("../../ts/bridge/bytes.js")>("bridge/bytes");
 const { keptBytes, limitKeptBytes } =
   await load<typeof import("../../ts/bridge/incremental/memory.js")>("bridge/incremental/memory");

@@ -15,7 +15,7 @@ const LEAST = 200;
 const LIMITS = [0, 100 << 10, 300 << 10, 64 << 20];
 
 // The package does not export these modules, so the test imports them by their paths.
-const path = (name: string) => new URL(`node_modules/forkpoint/dist/${name}.js`, import.meta.url).href;
+const path = (name: string) => new URL(`node_modules/forkpoint/dist/inner/${name}.js`, import.meta.url).href;
 type Bytes = Uint8Array | { readonly whole: Uint8Array };
 const { toJson } = (await import(path("contracts/langgraph/json"))) as {
   toJson(value: unknown, serde: object): Bytes | undefined;

@@ -6,7 +6,7 @@ import { describe, expect, it } from "vitest";
 
 // The package does not export these modules, so the test imports them by their paths.
 const path = (name: string) =>
-  new URL(`node_modules/forkpoint/dist/contracts/langgraph/${name}.js`, import.meta.url).href;
+  new URL(`node_modules/forkpoint/dist/inner/contracts/langgraph/${name}.js`, import.meta.url).href;
 type Bytes = Uint8Array | { readonly whole: Uint8Array };
 const { toJson } = (await import(path("json"))) as { toJson(value: unknown, serde: object): Bytes | undefined };
 const { dump, load, trust } = (await import(path("serde"))) as {

@@ -9,7 +9,6 @@ import { type Bytes, whole } from "./bytes.js";
 import { ForkpointError, isOwnError, messageOf, refusal, show, textOf, typeError } from "./errors.js";
 import { JsonWriter } from "./incremental/json.js";
 import { ListWriter, readLists } from "./incremental/list-format.js";
-import { fromJsonForm, toJsonForm } from "./json-form/to-json-form.js";
 import { isPlainData, isSmallJson, plainCopy } from "./snapshot.js";
 
 /**
@@ -56,6 +55,8 @@ export interface Format {
   serialize(value: unknown, path: string, fromToJSON?: boolean): Serialized;
   deserialize(bytes: Uint8Array): unknown;
 }
+
+const later = (): typeof import("./later.js") => require("./later.js");
 
 const cloneFormat: Format = {
   name: "v8",
@@ -112,10 +113,11 @@ const textFormat: Format = {
       // The value is a proxy, or is nested very deeply. The copy handles such a value or reports its path in an error.
     }
     let text = isSmall ? JSON.stringify(value) : undefined;
-    if (text === undefined || hasType(text)) text = JSON.stringify(toJsonForm(plainCopy(value, path, fromToJSON)));
+    if (text === undefined || hasType(text))
+      text = JSON.stringify(later().toJsonForm(plainCopy(value, path, fromToJSON)));
     return { tag: hasType(text) ? "json-form" : "json", bytes: Buffer.from(text) };
   },
-  deserialize: (bytes) => fromJsonForm(jsonFormat.deserialize(bytes)),
+  deserialize: (bytes) => later().fromJsonForm(jsonFormat.deserialize(bytes)),
 };
 
 /** Refuses V8's format in a runtime that is not built on V8. */

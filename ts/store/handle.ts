@@ -2,18 +2,20 @@
 
 import { Activity, type Held } from "./backlog.js";
 import { tellFailure, tellRefusal } from "../bridge/channels.js";
-import { check, type CheckOptions } from "./check.js";
+import type { CheckOptions } from "./check.js";
 import type { Engine } from "./engine.js";
 import { ForkpointError, isOwnError, readingArgument, typeError } from "../bridge/errors.js";
 import { HeldLease, fenced, leaseOption, releaseAll, takeLease, type LeaseOptions } from "./lease.js";
 import type { Retention, StoreOptions } from "./options.js";
-import { prune, stats, vacuum, type PruneOptions, type StatsOptions } from "./retention.js";
+import type { PruneOptions, StatsOptions } from "./retention.js";
 import type { PruneProgress, RunPruneResult, StoreStats } from "./results.js";
 import type { RunKey } from "../bridge/native.js";
 import { readRun, type RunRef } from "./run-ref.js";
 import type { Format } from "../bridge/serializer.js";
 import { Store, engineOf, openInBackground } from "./store.js";
 import { subjectOf, type VerifyReport } from "../bridge/wire.js";
+
+const later = (): typeof import("./later.js") => require("./later.js");
 
 /**
  * The base of a contract's store: a handle to a `Store`. The handle closes a store that it opened itself. A shared
@@ -191,20 +193,20 @@ export class StoreHandle {
 
   /** In the result, a lineage is called a run, because the contract uses that name. */
   prune(options: PruneOptions<RunPruneResult> | undefined): Promise<RunPruneResult> {
-    return this.run((engine) => prune(engine, this.#contract, options, () => this.closing, prunedRuns));
+    return this.run((engine) => later().prune(engine, this.#contract, options, () => this.closing, prunedRuns));
   }
 
   stats(options: StatsOptions | undefined) {
-    return this.run(async (engine) => inRuns(await stats(engine, this.#contract, options)));
+    return this.run(async (engine) => inRuns(await later().stats(engine, this.#contract, options)));
   }
 
   /** Checks the whole database, not only this contract's data. */
   check(options: CheckOptions | undefined): Promise<VerifyReport> {
-    return this.run((engine) => check(engine, options, () => this.closing));
+    return this.run((engine) => later().check(engine, options, () => this.closing));
   }
 
   vacuum(): Promise<void> {
-    return this.run(vacuum);
+    return this.run((engine) => later().vacuum(engine));
   }
 
   close(): Promise<void> {

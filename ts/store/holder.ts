@@ -1,6 +1,6 @@
 /** Makes the names of processes. A lease stores the name of its holder. */
 
-import { createHash } from "node:crypto";
+import { crypto } from "../bridge/crypto.js";
 import { readFileSync, readlinkSync } from "node:fs";
 import { hostname } from "node:os";
 
@@ -56,7 +56,7 @@ export function livingProcess(stamp: string): number | undefined {
 }
 
 function stampOf(pid: number): string {
-  return `${pid}.${beginOf(pid)}.${createHash("sha256").update(machine()).digest("base64url").slice(0, 8)}`;
+  return `${pid}.${beginOf(pid)}.${crypto().createHash("sha256").update(machine()).digest("base64url").slice(0, 8)}`;
 }
 
 /**

@@ -5,8 +5,7 @@
  * monotonic clock, which cannot be set.
  */
 
-import { randomUUID } from "node:crypto";
-import { performance } from "node:perf_hooks";
+import { crypto } from "../bridge/crypto.js";
 import { ForkpointError, isOvertaken, quote, show, typeError } from "../bridge/errors.js";
 import { hasEnded, thisProcess } from "./holder.js";
 import type { Fence, NativeStore, RunKey } from "../bridge/native.js";
@@ -174,7 +173,7 @@ export class HeldLease implements Lease, Fence {
       }
       const crashes = from !== undefined && current?.from === from ? current.attempts : 0;
       if (crashes >= maxAttempts) return { crashes };
-      const id = randomUUID();
+      const id = crypto().randomUUID();
       const holding = { holder: thisProcess(), until: now + ttlMs, from: from ?? null, attempts: crashes + 1 };
       const expired = current === null ? undefined : { id: current.id, savedAt: current.savedAt };
       try {

@@ -1,6 +1,6 @@
 /** A mark identifies the program that made a checkpoint. `recover` takes only the runs of its own program. */
 
-import { createHash } from "node:crypto";
+import { crypto } from "../bridge/crypto.js";
 
 /** The maker of a checkpoint. A checkpoint of an earlier release has no mark. */
 export interface Mark {
@@ -35,5 +35,5 @@ export function decodeMark(text: string | undefined): Mark {
 /** Returns the shape of a graph, which is made of the names of its parts. */
 export function shapeOf(...parts: string[][]): string {
   const names = JSON.stringify(parts.map((part) => part.toSorted()));
-  return createHash("sha256").update(names).digest("base64url").slice(0, 12);
+  return crypto().createHash("sha256").update(names).digest("base64url").slice(0, 12);
 }

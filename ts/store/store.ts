@@ -1,19 +1,21 @@
 /** `openStore` and `Store`, which several contracts can use together. */
 
 import { Activity, Backlog } from "./backlog.js";
-import { backup, type BackupOptions, type BackupResult } from "./backup.js";
-import { check, type CheckOptions } from "./check.js";
+import type { BackupOptions, BackupResult } from "./backup.js";
+import type { CheckOptions } from "./check.js";
 import type { Engine } from "./engine.js";
 import { ForkpointError, isOwnError, typeError } from "../bridge/errors.js";
 import { asText } from "../bridge/serializer.js";
 import { releaseAll, takeLease, type LeaseOptions, type Lease } from "./lease.js";
 import { open } from "../bridge/native.js";
 import { readOptions, readTarget, type StoreOptions } from "./options.js";
-import { prune, stats, vacuum, type PruneOptions, type StatsOptions } from "./retention.js";
+import type { PruneOptions, StatsOptions } from "./retention.js";
 import type { PruneResult, StoreStats } from "./results.js";
 import { readRun, type RunRef } from "./run-ref.js";
 import { warn } from "../bridge/warnings.js";
 import { storeCalls, type VerifyReport } from "../bridge/wire.js";
+
+const later = (): typeof import("./later.js") => require("./later.js");
 
 const PRIVATE = Symbol("openStore");
 
@@ -85,7 +87,7 @@ export class Store implements AsyncDisposable {
    * @example const { removed, bytes } = await store.prune({ keepLastN: 10, dryRun: true });
    */
   prune(options?: PruneOptions): Promise<PruneResult> {
-    return this.#run((engine) => prune(engine, undefined, options, () => this.#closing !== undefined));
+    return this.#run((engine) => later().prune(engine, undefined, options, () => this.#closing !== undefined));
   }
 
   /**
@@ -94,7 +96,7 @@ export class Store implements AsyncDisposable {
    * @example const { checkpoints, storedBytes, ratio } = await store.stats();
    */
   stats(options?: StatsOptions): Promise<StoreStats> {
-    return this.#run((engine) => stats(engine, undefined, options));
+    return this.#run((engine) => later().stats(engine, undefined, options));
   }
 
   /**
@@ -110,7 +112,7 @@ export class Store implements AsyncDisposable {
    * ```
    */
   check(options?: CheckOptions): Promise<VerifyReport> {
-    return this.#run((engine) => check(engine, options, () => this.#closing !== undefined));
+    return this.#run((engine) => later().check(engine, options, () => this.#closing !== undefined));
   }
 
   /**
@@ -119,7 +121,7 @@ export class Store implements AsyncDisposable {
    * @example await store.vacuum();
    */
   vacuum(): Promise<void> {
-    return this.#run(vacuum);
+    return this.#run((engine) => later().vacuum(engine));
   }
 
   /**
@@ -133,7 +135,7 @@ export class Store implements AsyncDisposable {
    * @example const { checkpoints } = await store.backup("agent-backup.db");
    */
   backup(path: string | URL, options?: BackupOptions): Promise<BackupResult> {
-    return this.#run((engine) => backup(engine, path, options, () => this.#closing !== undefined));
+    return this.#run((engine) => later().backup(engine, path, options, () => this.#closing !== undefined));
   }
 
   /**

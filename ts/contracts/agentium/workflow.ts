@@ -1,6 +1,6 @@
 /** `Workflow`: starts runs, resumes, replays and forks them. */
 
-import { randomBytes } from "node:crypto";
+import { crypto } from "../../bridge/crypto.js";
 import { ForkpointError, readingArgument, show, typeError } from "../../bridge/errors.js";
 import { ownLeaseOption } from "../../store/lease.js";
 import {
@@ -249,7 +249,7 @@ export class Workflow<TState = Record<string, unknown>> {
     return {
       ...read,
       ...begin,
-      runId: read.runId ?? `run-${Date.now()}-${randomBytes(6).toString("hex")}`,
+      runId: read.runId ?? `run-${Date.now()}-${crypto().randomBytes(6).toString("hex")}`,
       force: read.force ?? false,
       initialState: "initialState" in read ? read.initialState : this.#initialState,
     };

@@ -1,6 +1,6 @@
 /** `CheckpointStore`, the class that AgentOS uses. */
 
-import { randomUUID } from "node:crypto";
+import { crypto } from "../../bridge/crypto.js";
 import { ForkpointError, quote, rangeError, readingArgument, show, typeError } from "../../bridge/errors.js";
 import type { LeaseHolder } from "../../bridge/forkpoint-error.js";
 import type { Serialized } from "../../bridge/serializer.js";
@@ -218,7 +218,7 @@ export class CheckpointStore extends RunStore implements ICheckpointStore {
 async function fork(engine: Engine, checkpointId: string, patchState: unknown): Promise<string> {
   // Serialise the patch now, because the caller may change it while the source checkpoint is read.
   const patch = snapshotPatch(patchState, engine);
-  const [id, runId] = [randomUUID(), randomUUID()];
+  const [id, runId] = [crypto().randomUUID(), crypto().randomUUID()];
   const parent = idOrNull(checkpointId, "checkpointId");
   if (parent === null) throw nothingToFork(checkpointId);
   if (patch === undefined) {

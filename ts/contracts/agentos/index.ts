@@ -3,7 +3,7 @@
 import "../../bridge/bundled.js";
 export { CheckpointStore, type RunInfo, type RunsPage, type CheckpointStoreOptions } from "./checkpoint-store.js";
 export { resumePlan, type ResumePlan } from "./resume-plan.js";
-export { recover } from "./recovery.js";
+export { recover } from "./recover.js";
 export type * from "./recovery.js";
 export type * from "./contract.js";
 export type { RunStats as CheckpointStats } from "../../store/results.js";

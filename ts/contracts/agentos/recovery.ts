@@ -1,6 +1,6 @@
 /** `recover` for AgentOS: resumes crashed runs, asks for the answers that runs wait for, and stores the end of each run. */
 
-import { randomUUID } from "node:crypto";
+import { crypto } from "../../bridge/crypto.js";
 import { ForkpointError, quote, show } from "../../bridge/errors.js";
 import type { StoreHandle } from "../../store/handle.js";
 import type { HeldLease } from "../../store/lease.js";
@@ -119,32 +119,7 @@ const parsers = {
   passRejections: flag,
 };
 
-/**
- * Resumes the crashed runs of a graph. Call it when the program starts.
- *
- * - A run that waits for a human is never resumed without an answer. See {@link AgentosRecoverOptions.onWaiting}.
- * - A run with failed nodes is left alone unless `onFailed` says otherwise.
- * - A run is recovered by one process at a time, which holds a lease of the run. A second process waits until the first
- *   has ended or has crashed.
- * - AgentOS stores nothing when a resumed run ends. `recover` saves a checkpoint with the final artifacts and the node id
- *   `__END__`. So the run is not repeated at the next start.
- * - A run whose recovery crashes the process is given up after `maxAttempts` crashes.
- *
- * A run that the command line or the studio forked is reported and left alone until it is named.
- *
- * Call `recover` before this process starts runs of the graph. Runs of other living processes of this machine are left alone. If other
- * machines work on runs of the graph, pass `idleMs`.
- *
- * A run belongs to the program that made it: see {@link CheckpointStoreOptions.program}. Other runs are reported and left alone. Runs of
- * graphs with another name (`graph-<name>-<ms>`) are not looked at.
- *
- * @throws ForkpointError `UNSUPPORTED` if the graph does not store its end: use `checkpointPolicy: "every_node"`.
- *   TypeError for a wrong argument. An error of a single run does not reject: it is in the report.
- * @example
- * ```ts
- * const { runs } = await recover(graph, store, { onWaiting: ({ runId }) => answers.get(runId) });
- * ```
- */
+/** See recover.ts. */
 export async function recover(
   graph: RecoverableGraph,
   store: CheckpointStore,
@@ -322,7 +297,7 @@ class Continuation {
   /** Saves a changed copy of the newest checkpoint after it. Rejects with `CONFLICT` if it is no longer the newest. */
   async #append(newest: Checkpoint, change: Partial<Checkpoint>): Promise<void> {
     const timestamp = Math.max(Date.now(), newest.timestamp);
-    const checkpoint: Checkpoint = { ...newest, ...change, id: randomUUID(), timestamp };
+    const checkpoint: Checkpoint = { ...newest, ...change, id: crypto().randomUUID(), timestamp };
     await this.#parts.handle.save(async (engine) => {
       const { fields, state, rest } = snapshot(checkpoint, engine);
       const mark = encodeMark(this.#parts.identity);

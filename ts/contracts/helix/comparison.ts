@@ -1,6 +1,6 @@
 /** Compares the messages of a state with those of its session. */
 
-import { createHash } from "node:crypto";
+import { crypto } from "../../bridge/crypto.js";
 import { isDeepStrictEqual } from "node:util";
 import { rangeOfBytes, whole } from "../../bridge/bytes.js";
 import type { NativeStore } from "../../bridge/native.js";
@@ -78,7 +78,8 @@ function repeats(messages: PackedMessages, { count, place, digest }: Known): boo
 
 function digestOf(messages: PackedMessages, count: number): string {
   const { tags, lengths, bytes } = rangeOf(messages, 0, count);
-  return createHash("sha256")
+  return crypto()
+    .createHash("sha256")
     .update(JSON.stringify([tags, lengths]))
     .update(whole(bytes))
     .digest("base64");

@@ -1,6 +1,6 @@
 /** The runs of a session, and the sessions that it has started. */
 
-import { randomUUID } from "node:crypto";
+import { crypto } from "../../bridge/crypto.js";
 import { ForkpointError, isArray, quote, readingArgument, show, typeError } from "../../bridge/errors.js";
 import { optionalId, requireId } from "../../store/ids.js";
 import { type Serialized, deserialize } from "../../bridge/serializer.js";
@@ -11,7 +11,7 @@ import type { EndRun, Run, StartRun, SubSessionRef } from "./contract.js";
 export async function startRun(context: Context, sessionId: string, run: StartRun = {}): Promise<Run> {
   const { engine, clock } = context;
   const fields = fieldsOf(run, "run");
-  const runId = fields["runId"] === undefined ? randomUUID() : requireId(fields["runId"], "run.runId");
+  const runId = fields["runId"] === undefined ? crypto().randomUUID() : requireId(fields["runId"], "run.runId");
   const status = optionalId(fields["status"], "run.status") ?? "running";
   const given = engine.format.serialize(fields, "run");
   return update(context, sessionId, (session) => {

@@ -1,6 +1,6 @@
 /** Reads and changes sessions. Each change is one transaction, which expects the version that the change has read. */
 
-import { randomInt } from "node:crypto";
+import { crypto } from "../../bridge/crypto.js";
 import type { Engine } from "../../store/engine.js";
 import { ForkpointError, isOvertaken, quote } from "../../bridge/errors.js";
 import { optionalId } from "../../store/ids.js";
@@ -163,7 +163,7 @@ async function store(
 export function newRow(id: string, now: number): Row {
   return {
     id,
-    version: randomInt(2 ** 47),
+    version: crypto().randomInt(2 ** 47),
     savedAt: now,
     agentType: "",
     status: "active",

@@ -2,7 +2,7 @@
 
 import "../../bridge/bundled.js";
 import * as peer from "@langchain/langgraph-checkpoint";
-import { saverOf } from "./saver.js";
+import { saverOf } from "./entry.js";
 
-export { recover } from "./recovery.js";
+export { recover } from "./entry.js";
 export const ForkpointSaver = saverOf(peer);

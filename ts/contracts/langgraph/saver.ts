@@ -31,8 +31,8 @@ import { processStamp } from "../../store/holder.js";
 import { listOf, requireId, text } from "../../store/ids.js";
 import { dependsOnParent } from "./dependence.js";
 import { deltaHistory } from "./history.js";
-import { importPostgresSaver, importSqliteSaver, type ImportOptions, type ImportProgress } from "./import.js";
-import { listThreads, type ListThreadsOptions, type ThreadsPage } from "./listing.js";
+import type { ImportOptions, ImportProgress } from "./import.js";
+import type { ListThreadsOptions, ThreadsPage } from "./listing.js";
 import { Order } from "./order.js";
 import {
   type CheckpointRef,
@@ -46,9 +46,8 @@ import {
 import { encodeMark } from "../../store/mark.js";
 import { identityIn } from "./mark.js";
 import { retrying } from "./retry.js";
-import { status, type ThreadStatus } from "./status.js";
+import type { ThreadStatus } from "./status.js";
 import { ThreadLeases, isRun, threadLeases } from "./thread-leases.js";
-import * as threads from "./threads.js";
 import { list } from "./list.js";
 import { type Peer, type SaverContext, find, tupleOf } from "./tuples.js";
 import { dump, trust } from "./serde.js";
@@ -61,6 +60,8 @@ import type { StatsOptions } from "../../store/retention.js";
 import type { VerifyReport } from "../../bridge/wire.js";
 import type { PruneStrategy, SaverPruneOptions, SaverPruneResult } from "./threads.js";
 import type { ForkpointSaver, SaverOptions, SaverStats } from "./forkpoint-saver.js";
+
+const later = (): typeof import("./later.js") => require("./later.js");
 
 const saverOptions = {
   serde: (value: unknown, name: string) => {
@@ -114,7 +115,7 @@ export function saverOf(peer: Peer): typeof ForkpointSaver {
       this.#program = program;
       this.#indexes = metadataIndexes;
       this.#handle = StoreHandle.of(target, others, langgraph);
-      this.#leases = new ThreadLeases(this.#handle, lease);
+      this.#leases = new ThreadLeases(this.#handle, lease, (...of) => later().hasStopped(...of));
       setHandle(this, this.#handle);
       threadLeases.set(this.#handle, this.#leases);
     }
@@ -215,7 +216,7 @@ export function saverOf(peer: Peer): typeof ForkpointSaver {
 
     deleteThread(threadId: string): Promise<void> {
       return this.#handle.run((engine) =>
-        this.#order.after("done", threadId, Promise.resolve(), () => threads.remove(engine, threadId)),
+        this.#order.after("done", threadId, Promise.resolve(), () => later().remove(engine, threadId)),
       );
     }
 
@@ -234,35 +235,35 @@ export function saverOf(peer: Peer): typeof ForkpointSaver {
       strategy: PruneStrategy = "keep_latest",
       options?: SaverPruneOptions,
     ): Promise<SaverPruneResult> {
-      return this.#read((context) => threads.prune(context, threadIds, strategy, options, () => this.#handle.closing));
+      return this.#read((context) => later().prune(context, threadIds, strategy, options, () => this.#handle.closing));
     }
 
     deleteForRuns(runIds: string[], options?: SaverPruneOptions): Promise<SaverPruneResult> {
-      return this.#read((context) => threads.removeRuns(context, runIds, options, () => this.#handle.closing));
+      return this.#read((context) => later().removeRuns(context, runIds, options, () => this.#handle.closing));
     }
 
     copyThread(sourceThreadId: string, targetThreadId: string): Promise<void> {
       return this.#read((context) =>
         this.#order.after("done", targetThreadId, Promise.resolve(), () =>
-          threads.copy(context, sourceThreadId, targetThreadId),
+          later().copy(context, sourceThreadId, targetThreadId),
         ),
       );
     }
 
     listThreads(options?: ListThreadsOptions): Promise<ThreadsPage> {
-      return this.#read((context) => listThreads(context, options));
+      return this.#read((context) => later().listThreads(context, options));
     }
 
     status(threadId: string): Promise<ThreadStatus | null> {
-      return this.#read((context) => status(context, threadId));
+      return this.#read((context) => later().status(context, threadId));
     }
 
     importSqliteSaver(from: string | URL, options?: ImportOptions): Promise<ImportProgress> {
-      return this.#read((context) => importSqliteSaver(context, from, options));
+      return this.#read((context) => later().importSqliteSaver(context, from, options));
     }
 
     importPostgresSaver(from: unknown, options?: ImportOptions): Promise<ImportProgress> {
-      return this.#read((context) => importPostgresSaver(context, from, options));
+      return this.#read((context) => later().importPostgresSaver(context, from, options));
     }
 
     lease(run: RunRef, options?: LeaseOptions): Promise<Lease> {

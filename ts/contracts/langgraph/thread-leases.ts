@@ -10,7 +10,7 @@ import { readingArgument } from "../../bridge/errors.js";
 import type { StoreHandle } from "../../store/handle.js";
 import { type HeldLease, fenced } from "../../store/lease.js";
 import type { NativeStore } from "../../bridge/native.js";
-import { hasStopped } from "./status.js";
+import type { hasStopped } from "./status.js";
 import type { SaverContext } from "./tuples.js";
 import { langgraph } from "./wire.js";
 
@@ -39,12 +39,14 @@ export const threadLeases = new WeakMap<StoreHandle, ThreadLeases>();
 export class ThreadLeases {
   readonly #handle: StoreHandle;
   readonly #ttlMs: number | undefined;
+  readonly #hasStopped: typeof hasStopped;
   readonly #threads = new Map<string, Held>();
 
-  /** Without `ttlMs`, the saver takes no leases. */
-  constructor(handle: StoreHandle, ttlMs: number | undefined) {
+  /** Without `ttlMs`, the saver takes no leases. `stopped` is `hasStopped`. A saver loads it when a run may end. */
+  constructor(handle: StoreHandle, ttlMs: number | undefined, stopped: typeof hasStopped) {
     this.#handle = handle;
     this.#ttlMs = ttlMs;
+    this.#hasStopped = stopped;
   }
 
   /**
@@ -97,7 +99,7 @@ export class ThreadLeases {
     try {
       await work(fenced(native, lease));
       held.stops ||= stops;
-      ended = inRun && (mayBeLast || held.stops) && (await hasStopped(context, threadId, id).catch(() => false));
+      ended = inRun && (mayBeLast || held.stops) && (await this.#hasStopped(context, threadId, id).catch(() => false));
     } finally {
       // A write outside of a run holds the lease only for itself, whether it succeeds or not.
       if (held.own && this.#threads.get(threadId) === held) {

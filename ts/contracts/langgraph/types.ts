@@ -4,6 +4,6 @@ export type { PruneStrategy, SaverPruneOptions, SaverPruneResult } from "./threa
 export type { ThreadStatus } from "./status.js";
 export type { ListThreadsOptions, ThreadsPage } from "./listing.js";
 export type { ImportProgress, ImportOptions } from "./import.js";
-export { recover } from "./recovery.js";
+export { recover } from "./recover.js";
 export type * from "./recovery.js";
 export type { RecoverableThreads } from "./mark.js";

@@ -1,6 +1,6 @@
 /** `Checkpointer`, the class that stores the threads of graphs. */
 
-import { randomUUID } from "node:crypto";
+import { crypto } from "../../bridge/crypto.js";
 import { ForkpointError, readingArgument, show, typeError } from "../../bridge/errors.js";
 import { ContractStore } from "../../store/contract-store.js";
 import type { Engine } from "../../store/engine.js";
@@ -112,7 +112,7 @@ export class Checkpointer<S> extends ContractStore {
     const read = readRecord(options, "options", { expectedParent: flag, lease: leaseOption });
     const { expectedParent = this.#expectsParent, lease } = read;
     return this.#handle.save(async (engine) => {
-      const encoded = encodeCheckpoint(checkpoint, engine.format, randomUUID);
+      const encoded = encodeCheckpoint(checkpoint, engine.format, crypto().randomUUID);
       await threads.put(engine, encoded, expectedParent);
       detachBuffers(...encoded.parts, encoded.metadata);
       return encoded.id;

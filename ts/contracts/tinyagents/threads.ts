@@ -1,6 +1,6 @@
 /** The operations on threads: finding, listing, deleting, copying and pruning checkpoints. */
 
-import { randomUUID } from "node:crypto";
+import { crypto } from "../../bridge/crypto.js";
 import { isDeepStrictEqual } from "node:util";
 import type { Engine } from "../../store/engine.js";
 import { ForkpointError, isOvertaken, quote } from "../../bridge/errors.js";
@@ -53,7 +53,7 @@ export async function put({ native }: Engine, encoded: EncodedCheckpoint, expect
   } catch (error) {
     if (!isOvertaken(error)) throw error;
     const found = await tinyagents.find(native, "get", { threadId, namespace, id }, openFound);
-    const again = found?.first == null ? undefined : randomUUID();
+    const again = found?.first == null ? undefined : crypto().randomUUID();
     // The clock may have been set back. Use a time that is not before the first checkpoint of this id.
     const savedAt = Math.max(fields.savedAt, found?.first?.header.savedAt ?? 0);
     const parentKey = expectsParent ? await latestKey(native, threadId, namespace, parent) : undefined;

@@ -1,6 +1,6 @@
 /** `Graph`: invokes, resumes and updates graphs. */
 
-import { randomUUID } from "node:crypto";
+import { crypto } from "../../../bridge/crypto.js";
 import { ForkpointError, isArray, quote, readingArgument, show, typeError } from "../../../bridge/errors.js";
 import { optionalId, requireId, requireIds } from "../../../store/ids.js";
 import { ownLeaseOption } from "../../../store/lease.js";
@@ -325,7 +325,7 @@ function isCommand(input: unknown): input is Command<any> {
 }
 
 function newRunId(): string {
-  return `run-${Date.now()}-${randomUUID().slice(-12)}`;
+  return `run-${Date.now()}-${crypto().randomUUID().slice(-12)}`;
 }
 
 const configKeys = [

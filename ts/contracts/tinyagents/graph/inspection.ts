@@ -1,6 +1,6 @@
 /** Reads the states of a thread, and forks a thread. */
 
-import { randomUUID } from "node:crypto";
+import { crypto } from "../../../bridge/crypto.js";
 import { ForkpointError, quote } from "../../../bridge/errors.js";
 import { type OptionParser, anything, readRecord, whole } from "../../../store/options.js";
 import { formatOf } from "../../../bridge/serializer.js";
@@ -146,7 +146,7 @@ export async function fork(
       to,
       tasks.filter(({ record }) => record.result === undefined),
     );
-  const forked = { ...to, checkpointId: randomUUID() };
+  const forked = { ...to, checkpointId: crypto().randomUUID() };
   await checkpointer.put({
     ...checkpoint,
     ...forked,

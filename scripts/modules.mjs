@@ -1,0 +1,159 @@
+// Bundles the modules of ts/ into dist. A program starts faster if it loads few files, and only the code that it needs: see
+// docs/design.md, section "Bundles".
+import { readFileSync, readdirSync, rmSync, writeFileSync } from "node:fs";
+import { dirname, posix, relative, resolve, sep } from "node:path";
+import { transform } from "esbuild";
+import { rollup } from "rollup";
+import { root } from "./setup.mjs";
+
+const source = `${root}ts`;
+
+/** Modules that the tools load alone. Each has a small file, which takes the module from a bundle. */
+const forTools = [
+  "bridge/errors",
+  "bridge/json-form/form",
+  "bridge/json-form/json-text",
+  "bridge/json-form/path",
+  "inspect/diff",
+  "inspect/edit",
+  "inspect/limit",
+  "inspect/runs",
+  "store/options",
+];
+
+/** Modules that tests and benchmarks load alone, from dist/inner. It is not published. */
+const forTests = [
+  "bridge/bytes",
+  "bridge/channels",
+  "bridge/incremental/json",
+  "bridge/incremental/list-format",
+  "bridge/incremental/memory",
+  "bridge/json-form/to-json-form",
+  "bridge/native",
+  "bridge/serializer",
+  "bridge/wire",
+  "contracts/agentium/wire",
+  "contracts/agentos/checkpoint-store",
+  "contracts/agentos/wire",
+  "contracts/helix/values",
+  "contracts/langgraph/json",
+  "contracts/langgraph/serde",
+  "contracts/shared/recovery",
+  "store/handle",
+  "store/handles",
+  "store/store",
+];
+
+/** Returns the modules of the entry points, such as `contracts/agentos/index`. */
+function entries() {
+  const { exports } = JSON.parse(readFileSync(`${root}package.json`, "utf8"));
+  const files = Object.values(exports).map(({ default: file }) => /^\.\/dist\/(?!studio\/)(.*)\.js$/.exec(file)?.[1]);
+  return files.filter((name) => name !== undefined);
+}
+
+/** Returns the modules with this name: one for each room that has it, such as `contracts/helix/later`. */
+function named(name, end = ".ts") {
+  const files = readdirSync(source, { recursive: true }).map((file) => file.replaceAll(sep, "/"));
+  return files.filter((file) => file.endsWith(`/${name}${end}`)).map((file) => file.slice(0, -end.length));
+}
+
+const nameOf = (id) => relative(source, id).replaceAll(sep, "/").replace(/\.ts$/, "");
+
+/**
+ * Returns the bundle of a module. What is needed to open a store, to save and to read is in `start`, and what is loaded when
+ * it is needed is in `later`. Each room has these two. What the rooms `bridge` and `store` have is parted anew: dist/store has
+ * what needs the addon, because the command line, `forkpoint/otel` and `forkpoint/testing` load no addon.
+ */
+function bundleOf(name, { starts, needsAddon }) {
+  if (name === "bridge/bundled") return name;
+  const [, room] = /^(contracts\/\w+|\w+)\//.exec(name) ?? [];
+  if (room === undefined || /^(?:otel|testing)$/.test(room) || name === `${room}/index`) return undefined;
+  // Rollup puts these into the entry that uses them.
+  if (room === "inspect" && starts(name)) return undefined;
+  const isShared = room === "bridge" || room === "store";
+  const folder = isShared ? (needsAddon(name) ? "store" : "bridge") : room;
+  return `${folder}/${starts(name) ? "start" : "later"}`;
+}
+
+/** Finds out what a start loads. `importsOf` returns the modules that a module imports. */
+function graphOf(importsOf) {
+  const reach = (from, found = new Set()) => {
+    if (found.has(from)) return found;
+    found.add(from);
+    for (const to of importsOf(from)) reach(to, found);
+    return found;
+  };
+  const started = new Set();
+  for (const name of entries()) if (/^(?:contracts|index)\b/.test(name)) reach(name, started);
+  return { starts: (name) => started.has(name), needsAddon: (name) => reach(name).has("bridge/native") };
+}
+
+/** Compiles a module, without a change of its names. */
+async function compiled(id) {
+  const tsconfigRaw = { compilerOptions: { useDefineForClassFields: true } };
+  const options = { loader: "ts", format: "esm", target: "node20.19", sourcefile: id, tsconfigRaw };
+  const { code } = await transform(readFileSync(id, "utf8"), options);
+  // Rollup leaves this call alone. The path depends on the bundle that the module gets into.
+  return code.replaceAll('require("./later.js")', `require("dist:${posix.dirname(nameOf(id))}/later.js")`);
+}
+
+const plugin = {
+  name: "modules",
+  buildStart() {
+    const add = (name, fileName, preserveSignature) =>
+      this.emitFile({ type: "chunk", id: `${source}/${name}.ts`, fileName: `${fileName}.js`, preserveSignature });
+    for (const name of [...entries(), ...named("entry"), ...forTools]) add(name, name, "strict");
+    for (const name of forTests) add(name, `inner/${name}`, "strict");
+    // The bundle is this file, and exports what other bundles need, too.
+    for (const name of named("later")) add(name, name, "allow-extension");
+  },
+  resolveId(path, importer) {
+    if (importer === undefined) return path;
+    return path.startsWith(".") ? resolve(dirname(importer), path.replace(/js$/, "ts")) : { id: path, external: true };
+  },
+  load: compiled,
+  renderChunk: (code, { fileName }) =>
+    code.replaceAll(/(?<=\brequire\(")dist:([^"]+)/g, (_, to) => {
+      const path = posix.relative(posix.dirname(fileName), to);
+      return path.startsWith(".") ? path : `./${path}`;
+    }),
+};
+
+/** Writes the bundles. */
+export async function writeModules(see = () => {}) {
+  const bundle = await rollup({
+    input: [],
+    plugins: [plugin],
+    onLog(level, { message }) {
+      throw new Error(`${level}: ${message}`);
+    },
+  });
+  let graph;
+  const manualChunks = (id, { getModuleInfo }) => {
+    graph ??= graphOf((name) =>
+      getModuleInfo(`${source}/${name}.ts`)
+        .importedIds.filter((to) => to.startsWith(source))
+        .map(nameOf),
+    );
+    return bundleOf(nameOf(id), graph);
+  };
+  for (const name of readdirSync(`${root}dist`))
+    if (!/^(?:types|cli|studio)$/.test(name)) rmSync(`${root}dist/${name}`, { recursive: true });
+  see(
+    await bundle.write({
+      dir: `${root}dist`,
+      format: "cjs",
+      esModule: true,
+      chunkFileNames: "[name].js",
+      manualChunks,
+      minifyInternalExports: false,
+      generatedCode: { preset: "es2015", symbols: false },
+      // A file loads what it uses, and no file earlier than it is used.
+      hoistTransitiveImports: false,
+    }),
+  );
+  // A module of ES that a program imports. It is small, and loads the bundles.
+  for (const name of named("index", ".mts")) {
+    writeFileSync(`${root}dist/${name}.mjs`, await compiled(`${source}/${name}.mts`));
+  }
+}

@@ -1,0 +1,7 @@
+/** What is not needed to open a saver, to save and to read. It is loaded when it is needed. */
+
+export { importPostgresSaver, importSqliteSaver } from "./import.js";
+export { listThreads } from "./listing.js";
+export { recover } from "./recovery.js";
+export { hasStopped, status } from "./status.js";
+export { copy, prune, remove, removeRuns } from "./threads.js";

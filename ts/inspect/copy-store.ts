@@ -1,0 +1,39 @@
+/** `copyStore`. copy.ts does the work, and is loaded with the first call. */
+
+import type { Store } from "../store/store.js";
+import type { CopyOptions, CopyResult } from "./copy.js";
+
+const later = (): typeof import("./later.js") => require("./later.js");
+
+/**
+ * Copies everything from one store to another one, of any kind: a database, a folder of text files, a store in memory. Or
+ * copies some runs. Then reads both stores and compares them.
+ *
+ * The copy has all checkpoints, pending writes, logs, sessions and stored values, in the same order. Leases are left
+ * out. A copy that was interrupted, even by a kill, is continued by the next call with the same stores. A later call
+ * with the same stores adds the new data of `from`. `from` is only read. No program should write to either store during
+ * the copy.
+ *
+ * @param from the store to copy: a target as for {@link openStore}, or an open store.
+ * @param to an empty store, or one with a copy of the same source. It may have other runs if `runs`, `space`, `since` or
+ *   `onConflict` is given. It has no retention limits.
+ * @throws ForkpointError `CONFLICT` if `to` holds anything else, or if a program changed what was copied: the message
+ *   names the checkpoint. `NOT_FOUND` if `from` or a run does not exist. `INVALID_ARGUMENT` if both are the same store, or if
+ *   `to` has a retention limit. `CORRUPT` if the source is damaged: the message names the checkpoint. `FULL`, `BUSY`,
+ *   `CLOSED`, `UNAVAILABLE` or `UNSUPPORTED` as for any call.
+ * @throws TypeError for a wrong argument or option.
+ * @example
+ * ```ts
+ * import { copyStore } from "forkpoint";
+ *
+ * const { checkpoints } = await copyStore("agent.db", "jsonl:runs");
+ * await copyStore("agent.db", "jsonl:one", { runs: [{ space: "agentos", run: "run-1" }] });
+ * ```
+ */
+export function copyStore(
+  from: string | URL | Store,
+  to: string | URL | Store,
+  options?: CopyOptions,
+): Promise<CopyResult> {
+  return later().copyStore(from, to, options);
+}
