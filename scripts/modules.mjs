@@ -147,7 +147,8 @@ export async function writeModules(see = () => {}) {
       chunkFileNames: "[name].js",
       manualChunks,
       minifyInternalExports: false,
-      generatedCode: { preset: "es2015", symbols: false },
+      // Node finds the names of the exports in a text of this form, for `import`.
+    generatedCode: { constBindings: true, arrowFunctions: false },
       // A file loads what it uses, and no file earlier than it is used.
       hoistTransitiveImports: false,
     }),
