@@ -1,6 +1,6 @@
 // Bundles the modules of ts/ into dist. A program starts faster if it loads few files, and only the code that it needs: see
 // docs/design.md, section "Bundles".
-import { readFileSync, readdirSync, rmSync, writeFileSync } from "node:fs";
+import { mkdirSync, readFileSync, readdirSync, rmSync, writeFileSync } from "node:fs";
 import { dirname, posix, relative, resolve, sep } from "node:path";
 import { transform } from "esbuild";
 import { rollup } from "rollup";
@@ -57,12 +57,14 @@ function named(name, end = ".ts") {
   return files.filter((file) => file.endsWith(`/${name}${end}`)).map((file) => file.slice(0, -end.length));
 }
 
+const fileOf = (name) => resolve(source, `${name}.ts`);
 const nameOf = (id) => relative(source, id).replaceAll(sep, "/").replace(/\.ts$/, "");
 
 /**
  * Returns the bundle of a module. What is needed to open a store, to save and to read is in `start`, and what is loaded when
- * it is needed is in `later`. Each room has these two. What the rooms `bridge` and `store` have is parted anew: dist/store has
- * what needs the addon, because the command line, `forkpoint/otel` and `forkpoint/testing` load no addon.
+ * it is needed is in `later`. Each room has these two. The rooms `bridge` and `store` are shared by all:
+ * what needs the addon is in dist/store, and the rest in dist/bridge, because the command line, `forkpoint/otel` and
+ * `forkpoint/testing` load no addon.
  */
 function bundleOf(name, { starts, needsAddon }) {
   if (name === "bridge/bundled") return name;
@@ -101,7 +103,7 @@ const plugin = {
   name: "modules",
   buildStart() {
     const add = (name, fileName, preserveSignature) =>
-      this.emitFile({ type: "chunk", id: `${source}/${name}.ts`, fileName: `${fileName}.js`, preserveSignature });
+      this.emitFile({ type: "chunk", id: fileOf(name), fileName: `${fileName}.js`, preserveSignature });
     for (const name of [...entries(), ...named("entry"), ...forTools]) add(name, name, "strict");
     for (const name of forTests) add(name, `inner/${name}`, "strict");
     // The bundle is this file, and exports what other bundles need, too.
@@ -120,7 +122,7 @@ const plugin = {
 };
 
 /** Writes the bundles. */
-export async function writeModules(see = () => {}) {
+export async function writeModules() {
   const bundle = await rollup({
     input: [],
     plugins: [plugin],
@@ -131,30 +133,30 @@ export async function writeModules(see = () => {}) {
   let graph;
   const manualChunks = (id, { getModuleInfo }) => {
     graph ??= graphOf((name) =>
-      getModuleInfo(`${source}/${name}.ts`)
+      getModuleInfo(fileOf(name))
         .importedIds.filter((to) => to.startsWith(source))
         .map(nameOf),
     );
     return bundleOf(nameOf(id), graph);
   };
-  for (const name of readdirSync(`${root}dist`))
+  mkdirSync(`${root}dist`, { recursive: true });
+  for (const name of readdirSync(`${root}dist`)) {
     if (!/^(?:types|cli|studio)$/.test(name)) rmSync(`${root}dist/${name}`, { recursive: true });
-  see(
-    await bundle.write({
-      dir: `${root}dist`,
-      format: "cjs",
-      esModule: true,
-      chunkFileNames: "[name].js",
-      manualChunks,
-      minifyInternalExports: false,
-      // Node finds the names of the exports in a text of this form, for `import`.
+  }
+  await bundle.write({
+    dir: `${root}dist`,
+    format: "cjs",
+    esModule: true,
+    chunkFileNames: "[name].js",
+    manualChunks,
+    minifyInternalExports: false,
+    // Node finds the names of the exports in a text of this form, for `import`.
     generatedCode: { constBindings: true, arrowFunctions: false },
-      // A file loads what it uses, and no file earlier than it is used.
-      hoistTransitiveImports: false,
-    }),
-  );
-  // A module of ES that a program imports. It is small, and loads the bundles.
+    // A file loads what it uses, and no file earlier than it is used.
+    hoistTransitiveImports: false,
+  });
+  // An ES module that programs import. It is small, and loads the bundles.
   for (const name of named("index", ".mts")) {
-    writeFileSync(`${root}dist/${name}.mjs`, await compiled(`${source}/${name}.mts`));
+    writeFileSync(`${root}dist/${name}.mjs`, await compiled(resolve(source, `${name}.mts`)));
   }
 }

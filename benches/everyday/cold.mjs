@@ -12,12 +12,15 @@ const root = fileURLToPath(new URL("../..", import.meta.url));
 /** The most that our side may take, in microseconds. */
 const MOST = { imported: 10_000, whole: 25_000 };
 const WHAT = { imported: "import", whole: "import, open, 4 saves, 3 reads, close" };
+const LOADED = "LangGraph's package loaded before";
 
-/** The packages of the project, by the folder in integration/ that has them. */
+/** The packages of the project, by their names there, and where they are in integration/. */
 const LINKED = {
-  "@langchain/langgraph-checkpoint": "peers",
-  "@langchain/langgraph-checkpoint-sqlite": "peers",
-  "@langchain/langgraph-checkpoint-postgres": "postgres",
+  "@langchain/langgraph-checkpoint": "peers/node_modules/@langchain/langgraph-checkpoint",
+  "@langchain/langgraph-checkpoint-sqlite": "peers/node_modules/@langchain/langgraph-checkpoint-sqlite",
+  "@langchain/langgraph-checkpoint-postgres": "postgres/node_modules/@langchain/langgraph-checkpoint-postgres",
+  // PostgresSaver finds the copy of LangGraph's package that is beside it.
+  "postgres-saver-peer": "postgres/node_modules/@langchain/langgraph-checkpoint",
 };
 
 /** LangGraph's savers. */
@@ -27,7 +30,7 @@ export function coldSavers() {
     const onFiles = await inPlace("sqlite", (run) => {
       const peer = "SqliteSaver: WAL, NORMAL";
       const sides = { ours: ["ours", path("ours.db")], theirs: ["sqlite", path("theirs.db")] };
-      return measure(run, program, sides, { label: "SQLite", mode: "WAL, FULL", peer });
+      return measure(run, program, sides, { label: "SQLite", mode: "WAL, FULL", peer, loaded: LOADED });
     });
     const onServers = await inPlace("postgres", (run) => measureServer(run, program));
     return [...onFiles, ...onServers];
@@ -53,7 +56,7 @@ function makeProject(project) {
   }
   for (const [name, home] of Object.entries(LINKED)) {
     mkdirSync(dirname(join(packages, name)), { recursive: true });
-    symlinkSync(join(root, "integration", home, "node_modules", name), join(packages, name), "junction");
+    symlinkSync(join(root, "integration", home), join(packages, name), "junction");
   }
   for (const folder of ["everyday", "lib"])
     cpSync(join(root, "benches", folder), join(project, folder), { recursive: true });
@@ -69,7 +72,7 @@ async function measureServer(run, program) {
         const rows = [];
         for (const delay of sized([0, 1], [0])) {
           await server.wire.reset(delay);
-          const labels = { label: `Postgres, ${delay} ms`, mode: server.mode, peer: names.theirs };
+          const labels = { label: `Postgres, ${delay} ms`, mode: server.mode, peer: names.theirs, loaded: LOADED };
           // The delay changes no import.
           const figures = delay === 0 ? ["imported", "whole"] : ["whole"];
           const sides = { ours: ["ours", ours.url], theirs: ["postgres", theirs.url] };
@@ -81,8 +84,11 @@ async function measureServer(run, program) {
   );
 }
 
-/** Measures the program on all cores and on one. `sides` has the arguments of the program, by side. */
-async function measure(run, program, sides, { label, mode, peer, figures = Object.keys(WHAT) }) {
+/**
+ * Measures the program on all cores and on one. `sides` has the arguments of the program, by side. `loaded` says what is
+ * loaded before the clock begins.
+ */
+async function measure(run, program, sides, { label, mode, peer, loaded, figures = Object.keys(WHAT) }) {
   const rows = [];
   for (const cores of coreCounts()) {
     progress(`a cold start on ${label}${onCores(cores)}`);
@@ -91,7 +97,8 @@ async function measure(run, program, sides, { label, mode, peer, figures = Objec
     for (const figure of figures) {
       const [ours, theirs] = [measured.ours[figure], measured.theirs?.[figure]];
       const work = `${label}: a cold start${onCores(cores)}`;
-      rows.push({ work, what: WHAT[figure], mode, peer, ours, theirs, unit: time, most: MOST[figure] });
+      const what = loaded === undefined ? WHAT[figure] : `${WHAT[figure]}; ${loaded}`;
+      rows.push({ work, what, mode, peer, ours, theirs, unit: time, most: MOST[figure] });
     }
   }
   return rows;
