@@ -1,4 +1,6 @@
 // What a program loads when it starts. Each file takes time to find and to read, and its code takes time to compile.
+import { readFileSync, readdirSync } from "node:fs";
+import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { describe, expect, it } from "vitest";
 import { checkpoint, folder } from "./helpers.js";
@@ -43,4 +45,12 @@ it("a call that few programs make loads what it needs", () => {
     const store = new CheckpointStore("memory:");
     await store.stats();`;
   expect(loadedBy(program, root).files).toContain("store/later.js");
+});
+
+it("no file of the package needs one of dist/inner, which is not published", () => {
+  const names = readdirSync(join(root, "dist"), { recursive: true }).map(String);
+  const scripts = names.filter((name) => /\.m?js$/.test(name) && !name.startsWith("inner"));
+  expect(scripts).toContain("index.js");
+  const needing = scripts.filter((name) => readFileSync(join(root, "dist", name), "utf8").includes("/inner/"));
+  expect(needing).toEqual([]);
 });

@@ -44,6 +44,9 @@ const forTests = [
   "store/store",
 ];
 
+/** The beginning of the id of a module that only exports another one. Otherwise Rollup could name a bundle after that one. */
+const ALONE = "\0alone:";
+
 /** Returns the modules of the entry points, such as `contracts/agentos/index`. */
 function entries() {
   const { exports } = JSON.parse(readFileSync(`${root}package.json`, "utf8"));
@@ -66,12 +69,13 @@ const nameOf = (id) => relative(source, id).replaceAll(sep, "/").replace(/\.ts$/
  * what needs the addon is in dist/store, and the rest in dist/bridge, because the command line, `forkpoint/otel` and
  * `forkpoint/testing` load no addon.
  */
-function bundleOf(name, { starts, needsAddon }) {
+function bundleOf(name, { starts, needsAddon, forCopies }) {
   if (name === "bridge/bundled") return name;
   const [, room] = /^(contracts\/\w+|\w+)\//.exec(name) ?? [];
   if (room === undefined || /^(?:otel|testing)$/.test(room) || name === `${room}/index`) return undefined;
-  // Rollup puts these into the entry that uses them.
-  if (room === "inspect" && starts(name)) return undefined;
+  // The inspector has an entry of its own. The entry `forkpoint` uses a part of it, to copy stores: Rollup puts what it starts
+  // with into the entry.
+  if (room === "inspect") return starts(name) ? undefined : `inspect/${forCopies(name) ? "later" : "start"}`;
   const isShared = room === "bridge" || room === "store";
   const folder = isShared ? (needsAddon(name) ? "store" : "bridge") : room;
   return `${folder}/${starts(name) ? "start" : "later"}`;
@@ -87,7 +91,12 @@ function graphOf(importsOf) {
   };
   const started = new Set();
   for (const name of entries()) if (/^(?:contracts|index)\b/.test(name)) reach(name, started);
-  return { starts: (name) => started.has(name), needsAddon: (name) => reach(name).has("bridge/native") };
+  const copies = reach("inspect/later");
+  return {
+    starts: (name) => started.has(name),
+    needsAddon: (name) => reach(name).has("bridge/native"),
+    forCopies: (name) => copies.has(name),
+  };
 }
 
 /** Compiles a module, without a change of its names. */
@@ -102,18 +111,20 @@ async function compiled(id) {
 const plugin = {
   name: "modules",
   buildStart() {
-    const add = (name, fileName, preserveSignature) =>
-      this.emitFile({ type: "chunk", id: fileOf(name), fileName: `${fileName}.js`, preserveSignature });
-    for (const name of [...entries(), ...named("entry"), ...forTools]) add(name, name, "strict");
-    for (const name of forTests) add(name, `inner/${name}`, "strict");
+    const add = (id, name, preserveSignature) =>
+      this.emitFile({ type: "chunk", id, fileName: `${name}.js`, preserveSignature });
+    for (const name of [...entries(), ...named("entry")]) add(fileOf(name), name, "strict");
+    for (const name of forTools) add(ALONE + name, name, "strict");
+    for (const name of forTests) add(ALONE + name, `inner/${name}`, "strict");
     // The bundle is this file, and exports what other bundles need, too.
-    for (const name of named("later")) add(name, name, "allow-extension");
+    for (const name of named("later")) add(fileOf(name), name, "allow-extension");
   },
   resolveId(path, importer) {
-    if (importer === undefined) return path;
+    if (importer === undefined || importer.startsWith(ALONE)) return path;
     return path.startsWith(".") ? resolve(dirname(importer), path.replace(/js$/, "ts")) : { id: path, external: true };
   },
-  load: compiled,
+  load: (id) =>
+    id.startsWith(ALONE) ? `export * from ${JSON.stringify(fileOf(id.slice(ALONE.length)))};` : compiled(id),
   renderChunk: (code, { fileName }) =>
     code.replaceAll(/(?<=\brequire\(")dist:([^"]+)/g, (_, to) => {
       const path = posix.relative(posix.dirname(fileName), to);
@@ -137,7 +148,7 @@ export async function writeModules() {
         .importedIds.filter((to) => to.startsWith(source))
         .map(nameOf),
     );
-    return bundleOf(nameOf(id), graph);
+    return id.startsWith(ALONE) ? undefined : bundleOf(nameOf(id), graph);
   };
   mkdirSync(`${root}dist`, { recursive: true });
   for (const name of readdirSync(`${root}dist`)) {
