@@ -1,8 +1,7 @@
 /** The entry `forkpoint/langgraph` for `require`. */
 
-import "../../bridge/bundled.js";
-import peer = require("@langchain/langgraph-checkpoint");
 import { saverOf } from "./entry.js";
+import peer = require("@langchain/langgraph-checkpoint");
 
 export { recover } from "./entry.js";
 export const ForkpointSaver = saverOf(peer);
