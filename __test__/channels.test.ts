@@ -171,9 +171,8 @@ describe.each(kinds)("%s: the calls of", (kind) => {
       "save put tinyagents t||c1 bytes",
       'save put tinyagents t|["a"]|c2 bytes',
       "save putWrites tinyagents t||c1 bytes",
-      "read locate tinyagents t|| -> found",
-      'read get tinyagents t|["a"]|c2 bytes -> found',
-      "read locate tinyagents t||none -> missing",
+      "read last tinyagents t|| bytes -> found",
+      "read last tinyagents t||none -> missing",
       "prune delete tinyagents t|| -> 1",
       "prune deleteThread tinyagents t||",
     ]) {
