@@ -172,7 +172,7 @@ describe.each(kinds)("%s: the calls of", (kind) => {
       'save put tinyagents t|["a"]|c2 bytes',
       "save putWrites tinyagents t||c1 bytes",
       "read last tinyagents t|| bytes -> found",
-      "read last tinyagents t||none -> missing",
+      "read last tinyagents t||none empty -> missing",
       "prune delete tinyagents t|| -> 1",
       "prune deleteThread tinyagents t||",
     ]) {
