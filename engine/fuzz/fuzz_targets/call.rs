@@ -62,6 +62,7 @@ const CALLS: &[(&str, &str, &[(&str, Kind)])] = &[
     ("tinyagents", "put", &[("threadId", Id), ("namespace", Id), ("id", Id), ("again", Id), ("parent", Id), ("parentKey", Id), ("parts", Json), ("metadataTag", Id), ("savedAt", Number), ("dependsOnParent", Bool), ("expectsParent", Bool)]),
     ("tinyagents", "putWrites", &[("threadId", Id), ("namespace", Id), ("id", Id), ("writes", Json)]),
     ("tinyagents", "get", &[("threadId", Id), ("namespace", Id), ("id", Id)]),
+    ("tinyagents", "last", &[("threadId", Id), ("id", Id)]),
     ("tinyagents", "load", &[("key", Id)]),
     ("tinyagents", "list", &[("threadId", Id), ("namespace", Id)]),
     ("tinyagents", "namespaces", &[("before", Number), ("limit", Number)]),

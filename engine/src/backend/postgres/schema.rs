@@ -7,7 +7,7 @@
 //! have 4,096. So a statement that looks for an id compares both, the hash and the id. The numbers of a checkpoint are in the order in which
 //! they leave no gaps between them.
 //!
-//! `meta_value` computes the entries of the indexes of the metadata (`meta_index.rs`). Every save that adds to such an index calls it,
+//! `meta_value` computes the entries of the indexes of the metadata (`late_index.rs`). Every save that adds to such an index calls it,
 //! whatever role saves.
 
 use tokio_postgres::Row;
