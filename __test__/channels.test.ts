@@ -67,12 +67,21 @@ describe.each(kinds)("%s: the calls of", (kind) => {
     const sessions = new SessionStore<{ SECRET: string }>(store);
     await checkpoints.save({ ...holding({ SECRET }), id: "c0", runId: "r" });
     const ids = Array.from({ length: 20 }, (_, n) => `c${n + 1}`);
-    await Promise.all(ids.map((id) => checkpoints.save({ ...holding({ SECRET }), id, runId: `run ${id}` })));
+    // A fast disk may commit each of 20 saves before the next one arrives. Then the saves are repeated under other ids.
+    let rounds = 0;
+    const most = () => Math.max(...listening.ended("save").map(({ batch }) => batch!));
+    do {
+      rounds += 1;
+      const round = rounds === 1 ? "" : ` ${rounds}`;
+      await Promise.all(
+        ids.map((id) => checkpoints.save({ ...holding({ SECRET }), id: id + round, runId: `run ${id}${round}` })),
+      );
+    } while (kind !== "memory" && most() === 1 && rounds < 100);
     await checkpoints.fork("c1");
     await sessions.createSession("s", { agentType: "a", initialState: { SECRET } });
     await checkpoints.get("c1");
     const saves = listening.ended("save");
-    expect(saves).toHaveLength(1 + ids.length + 2);
+    expect(saves).toHaveLength(1 + rounds * ids.length + 2);
     for (const { operation, storedBytes, queueMs, commitMs, batch } of saves) {
       expect(queueMs).toBeGreaterThanOrEqual(0);
       expect(commitMs).toBeGreaterThan(0);
@@ -83,9 +92,8 @@ describe.each(kinds)("%s: the calls of", (kind) => {
     }
     expect(saves[0]!.batch).toBe(1);
     // A store in memory commits each save alone.
-    const most = Math.max(...saves.map(({ batch }) => batch!));
-    if (kind === "memory") expect(most).toBe(1);
-    else expect(most).toBeGreaterThan(1);
+    if (kind === "memory") expect(most()).toBe(1);
+    else expect(most()).toBeGreaterThan(1);
     const { storedBytes } = await store.stats();
     expect(saves.reduce((sum, save) => sum + save.storedBytes!, 0)).toBe(storedBytes);
     // Nobody measures a read, or a save that failed.
