@@ -1,6 +1,6 @@
 // Measures the cost of a workflow step, including its checkpoint. Compares this cost with hand-written loops.
 // Run: `npm run bench -- agentium [--quick] [--write] [subject ...]`. `--quick` runs fewer rounds. `--write` puts the
-// result into docs/measurements.md. Subject names select what to run. Default: all subjects.
+// result into docs/internals/measurements.md. Subject names select what to run. Default: all subjects.
 import { bare } from "./agentium/bare.mjs";
 import { growing } from "./agentium/growing.mjs";
 import { memory } from "./agentium/memory.mjs";

@@ -4,7 +4,7 @@
 // `npm run bench -- everyday [--quick] [--write] [--server=15] [--database=sqlite] [--threads=1000000] [subject ...]`.
 //
 // - `--quick` runs fewer rounds on a small database.
-// - `--write` puts the tables that are whole into docs/measurements.md.
+// - `--write` puts the tables that are whole into docs/internals/measurements.md.
 // - `--server` is that of the benchmark `postgres`.
 // - `--database` measures on `sqlite` or on `postgres` only.
 // - `--threads` is how many threads of three checkpoints the subject `threads` has. Default: 20,000. Another number measures

@@ -7,7 +7,7 @@ import ts from "typescript";
 
 const root = fileURLToPath(new URL("..", import.meta.url));
 
-/** The rooms of the TypeScript code, and the rooms that each may use: the table in docs/design.md, section Layout. */
+/** The rooms of the TypeScript code, and the rooms that each may use: the table in docs/internals/design.md, section Layout. */
 const rooms = {
   "ts/bridge": [],
   "ts/store": ["ts/bridge"],
@@ -73,15 +73,15 @@ function arrowsUp(graph) {
   return found;
 }
 
-/** Returns the rows of the table above that docs/design.md lacks. */
+/** Returns the rows of the table above that docs/internals/design.md lacks. */
 function missingInDesign() {
-  const lines = read("docs/design.md").split("\n");
+  const lines = read("docs/internals/design.md").split("\n");
   const cells = Object.entries(rooms).map(([room, uses]) => [`| \`${room}\` |`, `| ${uses.join(", ")} |`]);
   return cells
     .filter(
       ([room, uses]) => !lines.some((line) => line.startsWith(room) && line.endsWith(uses.replace("|  |", "| |"))),
     )
-    .map(([room, uses]) => `docs/design.md lacks the row ${room} ... ${uses}`);
+    .map(([room, uses]) => `docs/internals/design.md lacks the row ${room} ... ${uses}`);
 }
 
 /** Removes comments and texts. Keeps the rest where it is. */

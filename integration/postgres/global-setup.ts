@@ -26,7 +26,7 @@ function version(): "oldest" | "newest" | number {
 
 async function start(): Promise<Server> {
   const server = await startServer({ version: version(), ...inMemory });
-  if (server === undefined) throw new Error("no Postgres server is installed: see docs/development.md");
+  if (server === undefined) throw new Error("no Postgres server is installed: see docs/internals/development.md");
   return server;
 }
 

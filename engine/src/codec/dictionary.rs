@@ -5,7 +5,7 @@
 //! bytes then takes about 50 bytes.
 //!
 //! **These bytes never change**, because stored payloads cannot be read without them. A new dictionary gets new format
-//! numbers in [`envelope`](super::envelope). `docs/format.md` lists the same bytes for other readers.
+//! numbers in [`envelope`](super::envelope). `docs/internals/format.md` lists the same bytes for other readers.
 
 use std::sync::LazyLock;
 

@@ -12,7 +12,7 @@
 //! | the content as a zstd frame, compressed with the [dictionary] | 5 | 6 |
 //!
 //! The content of a keyframe is the raw bytes of the payload. The content of a delta is the delta that
-//! [`delta::encode`] made against the row's base. `docs/format.md` specifies the format for users.
+//! [`delta::encode`] made against the row's base. `docs/internals/format.md` specifies the format for users.
 
 use std::borrow::Cow;
 use std::cell::RefCell;

@@ -28,7 +28,7 @@ struct Full {
 
 impl Full {
     fn new(journal: Journal) -> Self {
-        // A small file system of its own, if there is one: see docs/development.md.
+        // A small file system of its own, if there is one: see docs/internals/development.md.
         let folder = match std::env::var_os("FORKPOINT_FULL_DISK") {
             Some(small) => tempfile::tempdir_in(small).unwrap(),
             None => tempfile::tempdir().unwrap(),

@@ -1,5 +1,5 @@
 //! Tests that the format of the database file stays stable. The engine must read the files of earlier versions exactly.
-//! A second decoder also checks the bytes of these files. This decoder follows docs/format.md and does not use the
+//! A second decoder also checks the bytes of these files. This decoder follows docs/internals/format.md and does not use the
 //! codec. `fixtures/format/README.md` explains how to make a fixture.
 
 mod logs;
@@ -482,7 +482,7 @@ fn check(backend: &mut Sqlite, checkpoints: u64, records: u64) {
     assert_eq!(seen, (checkpoints, records));
 }
 
-// A decoder written from docs/format.md. It panics on damage, where the engine would return CORRUPT.
+// A decoder written from docs/internals/format.md. It panics on damage, where the engine would return CORRUPT.
 
 struct Bytes<'a>(&'a [u8]);
 
@@ -504,7 +504,7 @@ impl<'a> Bytes<'a> {
     }
 }
 
-/// The bytes that a checksum is computed from. docs/format.md calls these bytes a list of values.
+/// The bytes that a checksum is computed from. docs/internals/format.md calls these bytes a list of values.
 #[derive(Default)]
 struct Values(Vec<u8>);
 
@@ -721,7 +721,7 @@ fn raw(rows: &BTreeMap<i64, CheckpointRow>, seq: i64) -> Vec<u8> {
 /// Opens an envelope and returns its payload.
 /// The dictionary, as the page about the format prints it.
 fn dictionary() -> Vec<u8> {
-    let page = include_str!("../../../docs/format.md").replace('\r', "");
+    let page = include_str!("../../../docs/internals/format.md").replace('\r', "");
     let (_, block) = page.split_once("```json\n").unwrap();
     let (block, _) = block.split_once("\n```").unwrap();
     block.lines().map(|line| serde_json::from_str::<String>(line).unwrap()).collect::<String>().into_bytes()
@@ -990,7 +990,7 @@ fn what_this_version_writes_is_as_documented() {
     reads_back(&made, &expected);
 }
 
-/// Tests the example in docs/format.md.
+/// Tests the example in docs/internals/format.md.
 #[test]
 fn checksums_match_the_example_in_the_document() {
     let values = Values::default().int(-1).text("run").nothing().bytes(&[0, 255]);
@@ -998,7 +998,7 @@ fn checksums_match_the_example_in_the_document() {
     assert_eq!(values.sum(), 1_709_278_139_221_932_405);
 }
 
-/// Reads bytes that were written by hand from docs/format.md.
+/// Reads bytes that were written by hand from docs/internals/format.md.
 #[test]
 fn envelopes_written_by_hand_are_read() {
     // The constant for the hash of empty input comes from the tests of XXH3-64 itself.

@@ -1,5 +1,5 @@
 //! The logs of a fixture: their records, their expected content, and a decoder of the log tables. The decoder is
-//! written from docs/format.md alone.
+//! written from docs/internals/format.md alone.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
@@ -226,7 +226,7 @@ pub(crate) fn read_back(backend: &mut Sqlite, expected: &[Log]) {
     }
 }
 
-// The decoder, written from docs/format.md.
+// The decoder, written from docs/internals/format.md.
 
 /// The decoded log tables. Every checksum is verified.
 #[derive(Default)]
