@@ -42,7 +42,9 @@ export function table(head, rows) {
 }
 
 /** The pages with tables of benchmarks. */
-const PAGES = ["performance.md", "internals/measurements.md"].map((page) => new URL(`../../docs/${page}`, import.meta.url));
+const PAGES = ["performance.md", "internals/measurements.md"].map(
+  (page) => new URL(`../../docs/${page}`, import.meta.url),
+);
 
 /**
  * With `--write`: puts the text that was printed since the last call into the page that has the marks of that name,
