@@ -10,7 +10,8 @@ import { SessionStore } from "forkpoint/helix";
 import { Checkpointer } from "forkpoint/tinyagents";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { checkpoint, failure, folder, open, rejection } from "./helpers.js";
-import { snippetsOf, writeSnippets } from "./snippets.js";
+import { write } from "./pages.js";
+import { readPage, snippetsOf } from "./snippets.js";
 
 interface Keyring {
   encrypt(plain: Uint8Array): Uint8Array;
@@ -24,14 +25,14 @@ let encrypted: (keys: Keyring) => Serializer;
 const place = mkdtempSync(fileURLToPath(new URL("./.snippets-", import.meta.url)));
 
 beforeAll(async () => {
-  const [keys, stores] = snippetsOf("docs/encryption.md", place);
+  const [keys, stores] = snippetsOf(readPage("docs/encryption.md"));
   // The second block without the program that uses its serializer.
   const module = stores!.code.slice(0, stores!.code.indexOf("const keys"));
-  const serializer = { ...stores!, code: `${module.replace("function encrypted", "export function encrypted")}` };
-  writeSnippets([keys!, serializer]);
+  write(keys!.code, join(place, "keyring"));
+  write(module.replace("function encrypted", "export function encrypted"), join(place, "serializer"));
   const load = (path: string) => import(/* @vite-ignore */ pathToFileURL(`${path}.mjs`).href);
-  ({ keyring } = await load(keys!.alias!));
-  ({ encrypted } = await load(serializer.file));
+  ({ keyring } = await load(join(place, "keyring")));
+  ({ encrypted } = await load(join(place, "serializer")));
 });
 
 afterAll(() => rmSync(place, { recursive: true, force: true }));

@@ -1,74 +1,103 @@
-// The `ts` blocks of the README and the guides, as programs that compile and run.
-import { type SpawnSyncReturns, spawnSync } from "node:child_process";
-import { readFileSync, readdirSync, writeFileSync } from "node:fs";
+// The code of the README and the guides: `ts` blocks, the commands of `console` blocks, and what each prints.
+import { readFileSync, readdirSync } from "node:fs";
 import { join } from "node:path";
-import { fileURLToPath, pathToFileURL } from "node:url";
-import ts from "typescript";
+import { fileURLToPath } from "node:url";
 
 const root = fileURLToPath(new URL("..", import.meta.url));
 
-/** A `ts` block of a document. */
+/** The projects that run the guides' code, by what is installed there. */
+export type Suite = "forkpoint" | "agentos" | "langgraph" | "otel" | "postgres";
+
+/** A `ts` block. A block without a file name runs alone, in a new folder. */
 export interface Snippet {
+  kind: "snippet";
+  /** For example `docs/values.md block 2`. */
   name: string;
   code: string;
-  /** The path of the block's files, without an extension. */
-  file: string;
-  /** The path under which other blocks import this one. A first line such as `// keyring.mts` sets it. */
-  alias: string | undefined;
+  suite: Suite;
+  /** The name under which the reader saves it: from a first line such as `// trip.mts`, or from "Save this as `trip.mts`". */
+  file: string | undefined;
+  /** What the page says it prints: its `// prints` comments, or the `text` block after it. Undefined: nothing is said. */
+  printed: string[] | undefined;
 }
 
-/** The README and the guides. */
-export const documents = [
+/** A line that begins with `$ ` in a `console` block, and what the page says it prints. */
+export interface Command {
+  kind: "command";
+  /** For example `docs/cli.md: npx forkpoint ls`. */
+  name: string;
+  command: string;
+  printed: string[];
+  /** True if the page ends it with Ctrl-C: the line `^C` after its output. */
+  interrupted: boolean;
+}
+
+/** A page: its code in reading order. Its named files and its commands share a folder. */
+export interface Page {
+  path: string;
+  steps: Array<Snippet | Command>;
+  /** The suite that runs the commands. */
+  suite: Suite;
+}
+
+/** Where a piece of code runs. The order matters: the later suites have more installed. */
+function suiteOf(code: string): Suite {
+  if (/\bDATABASE_URL\b|"postgres(ql)?:/.test(code)) return "postgres";
+  if (/from "(@opentelemetry\/|forkpoint\/otel)/.test(code)) return "otel";
+  if (/from "(@langchain\/|langchain"|forkpoint\/langgraph")/.test(code)) return "langgraph";
+  if (code.includes('from "@framers/agentos')) return "agentos";
+  return "forkpoint";
+}
+
+const FENCE = /^( *)```(\w*)\n([^]*?)^\1```$/gm;
+
+/** The name that the text before a block gives it. */
+const SAVED_AS = /\b[Ss]ave [^`]*as `([\w-]+\.mts)`[^`]*$/;
+
+/** Reads a page, which is a path in the repository. */
+export function readPage(path: string): Page {
+  const text = readFileSync(join(root, path), "utf8").replaceAll("\r", "");
+  const steps: Page["steps"] = [];
+  let [end, blocks] = [0, 0];
+  for (const match of text.matchAll(FENCE)) {
+    const [block, indent, language, indented] = match;
+    const before = text.slice(end, match.index);
+    end = match.index + block.length;
+    const code = indented!.replaceAll(new RegExp(`^${indent}`, "gm"), "");
+    const last = steps.at(-1);
+    if (language === "ts") {
+      const printed = [...code.matchAll(/\/\/ prints (.*)$/gm)].map(([, line]) => line!);
+      const name = `${path} block ${(blocks += 1)}`;
+      const file = /^\/\/ ([\w-]+\.mts)\n/.exec(code)?.[1] ?? SAVED_AS.exec(before)?.[1];
+      const said = printed.length === 0 ? undefined : printed;
+      steps.push({ kind: "snippet", name, code, file, suite: suiteOf(code), printed: said });
+    } else if (language === "text" && last?.kind === "snippet" && last.printed === undefined) {
+      last.printed = code.trimEnd().split("\n");
+    } else if (language === "console") {
+      for (const line of code.trimEnd().split("\n")) {
+        const running = steps.at(-1);
+        if (line.startsWith("$ ")) {
+          const command = line.slice(2);
+          steps.push({ kind: "command", name: `${path}: ${command}`, command, printed: [], interrupted: false });
+        } else if (running?.kind !== "command") throw new Error(`${path}: output without a command: ${line}`);
+        else if (line === "^C") running.interrupted = true;
+        else running.printed.push(line);
+      }
+    }
+  }
+  const named = steps.filter((step) => step.kind === "snippet" && step.file !== undefined);
+  return { path, steps, suite: suiteOf(named.map((step) => (step as Snippet).code).join("\n")) };
+}
+
+/** The README and the guides. `docs/internals` is for contributors. */
+export const pages: readonly Page[] = [
   "README.md",
   ...readdirSync(join(root, "docs"))
     .filter((file) => file.endsWith(".md"))
     .map((file) => `docs/${file}`),
-];
+].map(readPage);
 
-/** Returns the blocks of a document. Their files go into `folder`, from which they find what they import. */
-export function snippetsOf(document: string, folder: string): Snippet[] {
-  const text = readFileSync(join(root, document), "utf8");
-  return [...text.matchAll(/^( *)```ts\n([^]*?)^\1```/gm)].map(([, , code], index) => {
-    const name = `${document} block ${index + 1}`;
-    const alias = /^\/\/ ([\w-]+)\.mts\n/.exec(code!)?.[1];
-    const file = join(folder, name.replaceAll(/\W+/g, "-"));
-    return { name, code: code!, file, alias: alias && join(folder, alias) };
-  });
-}
-
-/** Writes each block as TypeScript and as JavaScript. */
-export function writeSnippets(snippets: readonly Snippet[]): void {
-  const compilerOptions = { module: ts.ModuleKind.ESNext, target: ts.ScriptTarget.ES2022 };
-  for (const { code, file, alias } of snippets) {
-    for (const path of alias === undefined ? [file] : [file, alias]) {
-      writeFileSync(`${path}.mts`, code);
-      writeFileSync(`${path}.mjs`, ts.transpileModule(code, { compilerOptions }).outputText);
-    }
-  }
-}
-
-/** Compiles the written blocks under strict, and returns the compiler's problems. */
-export function problemsOf(snippets: readonly Snippet[]): string[] {
-  const flags = "--strict --noEmit --skipLibCheck --ignoreConfig --pretty false --module nodenext --target es2022";
-  const options = [...flags.split(" "), "--lib", "es2022,esnext.disposable", "--types", "node"];
-  const files = snippets.map(({ file }) => `${file}.mts`);
-  const typeRoots = ["--typeRoots", join(root, "node_modules/@types")];
-  const compiler = [join(root, "node_modules/tsc/bin/tsc"), ...options, ...typeRoots, ...files];
-  const { status, stdout, stderr } = spawnSync(process.execPath, compiler, { encoding: "utf8" });
-  return status === 0 ? [] : [stdout, stderr];
-}
-
-/** Runs a written block in a folder, for up to `timeout` ms. `prelude` defines what the block only declares. */
-export function runSnippet({ file }: Snippet, cwd: string, prelude = "", timeout = 55_000): SpawnSyncReturns<string> {
-  const script = `${prelude}\nawait import(${JSON.stringify(pathToFileURL(`${file}.mjs`).href)});`;
-  // Clear the test runner's NODE_OPTIONS for the child.
-  const env = { ...process.env, NODE_OPTIONS: "" };
-  // A program that does not end fails, instead of holding up the tests. Nothing else can end the call.
-  const options = { cwd, encoding: "utf8", env, timeout, killSignal: "SIGKILL" } as const;
-  return spawnSync(process.execPath, ["--input-type=module", "--eval", script], options);
-}
-
-/** Returns the lines that a block says it prints. */
-export function printedBy({ code }: Snippet): string[] {
-  return [...code.matchAll(/\/\/ prints (.*)$/gm)].map(([, line]) => line!);
+/** Returns a page's `ts` blocks. */
+export function snippetsOf({ steps }: Page): Snippet[] {
+  return steps.filter((step) => step.kind === "snippet");
 }

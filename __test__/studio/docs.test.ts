@@ -9,16 +9,18 @@ import { fileURLToPath, pathToFileURL } from "node:url";
 import { afterAll, beforeAll, expect, onTestFinished, test } from "vitest";
 import { opened } from "../contents.js";
 import { folder, windows } from "../helpers.js";
-import { problemsOf, snippetsOf, writeSnippets } from "../snippets.js";
+import { problemsOf, write } from "../pages.js";
+import { readPage, snippetsOf } from "../snippets.js";
 import { ask, saveRun } from "./helpers.js";
 
 const root = fileURLToPath(new URL("../..", import.meta.url));
 const guide = readFileSync(join(root, "docs/studio.md"), "utf8");
 // The folder is inside the package, so that the program finds the package by its name.
 const place = mkdtempSync(fileURLToPath(new URL("./.snippets-", import.meta.url)));
-const found = snippetsOf("docs/studio.md", place);
+const found = snippetsOf(readPage("docs/studio.md"));
+const program = join(place, "program");
 
-beforeAll(() => writeSnippets(found));
+beforeAll(() => write(found[0]!.code, program));
 
 afterAll(() => rmSync(place, { recursive: true, force: true }));
 
@@ -31,7 +33,7 @@ function serve(args: string[], cwd: string) {
 
 test("its program compiles under strict", { timeout: 120_000 }, () => {
   expect(found).toHaveLength(1);
-  expect(problemsOf(found)).toEqual([]);
+  expect(problemsOf([`${program}.mts`])).toEqual([]);
 });
 
 test("its program serves the studio to those whom it lets in", async () => {
@@ -43,7 +45,7 @@ test("its program serves the studio to those whom it lets in", async () => {
       Server.prototype.listen = function (port, then) {
         return listen.call(this, 0, "127.0.0.1", () => { console.log(this.address().port); then(); });
       };
-      await import(${JSON.stringify(pathToFileURL(`${found[0]!.file}.mjs`).href)});`;
+      await import(${JSON.stringify(pathToFileURL(`${program}.mjs`).href)});`;
     const { lines } = serve(["--input-type=module", "--eval", prelude], cwd);
     const listening = lines.next().then(async ({ value }) => {
       expect((await lines.next()).value).toBe("listening");

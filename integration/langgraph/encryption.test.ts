@@ -8,7 +8,8 @@ import { Command, MessagesAnnotation, START, StateGraph, interrupt } from "@lang
 import type { SerializerProtocol } from "@langchain/langgraph-checkpoint";
 import type { ForkpointSaver } from "forkpoint/langgraph";
 import { afterAll, beforeAll, expect, it } from "vitest";
-import { snippetsOf, writeSnippets } from "../../__test__/snippets.js";
+import { write } from "../../__test__/pages.js";
+import { readPage, snippetsOf } from "../../__test__/snippets.js";
 import { all, folder, open, rejection, thread } from "./helpers.js";
 
 let serde: (keys: Record<string, number>, newest: string) => SerializerProtocol;
@@ -17,14 +18,14 @@ let serde: (keys: Record<string, number>, newest: string) => SerializerProtocol;
 const place = mkdtempSync(fileURLToPath(new URL("./.snippets-", import.meta.url)));
 
 beforeAll(async () => {
-  const [keys, , saver] = snippetsOf("docs/encryption.md", place);
+  const [keys, , saver] = snippetsOf(readPage("docs/encryption.md"));
   // The third block without the program that uses its serde.
   const module = saver!.code.slice(0, saver!.code.indexOf("const keys"));
-  const exporting = { ...saver!, code: module.replace("class EncryptedSerde", "export class EncryptedSerde") };
-  writeSnippets([keys!, exporting]);
+  write(keys!.code, join(place, "keyring"));
+  write(module.replace("class EncryptedSerde", "export class EncryptedSerde"), join(place, "serde"));
   const load = (path: string) => import(/* @vite-ignore */ pathToFileURL(`${path}.mjs`).href);
-  const { keyring } = await load(keys!.alias!);
-  const { EncryptedSerde } = await load(exporting.file);
+  const { keyring } = await load(join(place, "keyring"));
+  const { EncryptedSerde } = await load(join(place, "serde"));
   serde = (fills, newest) => {
     const bytes = new Map(Object.entries(fills).map(([id, fill]) => [id, new Uint8Array(32).fill(fill)]));
     return new EncryptedSerde(keyring(bytes, newest));
