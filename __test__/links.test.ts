@@ -70,10 +70,9 @@ it("every link in the package of a release leads into the package or is absolute
   expect(brokenLinks(place, documents).broken).toEqual([]);
   const { version } = JSON.parse(readFileSync(join(place, "package.json"), "utf8"));
   const readme = readFileSync(join(place, "README.md"), "utf8");
-  expect(readme).toContain(
-    `](https://github.com/forkpoint/forkpoint/blob/v${version}/engine/tests/suite/sqlite/kill.rs)`,
-  );
-  expect(readme).toContain("](docs/agentos.md)");
+  expect(readme).toContain(`](https://github.com/forkpoint/forkpoint/blob/v${version}/CONTRIBUTING.md)`);
+  expect(readme).toContain(`](https://github.com/forkpoint/forkpoint/raw/v${version}/docs/images/run.svg)`);
+  expect(readme).toContain("](docs/langgraph.md)");
   // Every absolute link to the repository leads to a file of it.
   const base = `https://github.com/forkpoint/forkpoint/blob/v${version}/`;
   for (const document of documents) {

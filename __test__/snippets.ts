@@ -42,7 +42,7 @@ export interface Page {
 
 /** Where a piece of code runs. The order matters: the later suites have more installed. */
 function suiteOf(code: string): Suite {
-  if (/\bDATABASE_URL\b|"postgres(ql)?:/.test(code)) return "postgres";
+  if (/\bDATABASE_URL\b/.test(code)) return "postgres";
   if (/from "(@opentelemetry\/|forkpoint\/otel)/.test(code)) return "otel";
   if (/from "(@langchain\/|langchain"|forkpoint\/langgraph")/.test(code)) return "langgraph";
   if (code.includes('from "@framers/agentos')) return "agentos";
