@@ -1,7 +1,7 @@
 // Measures the goals of the design and prints a table. Run:
 // `npm run bench -- performance [--quick] [--write] [subject ...]`, for example
 // `npm run bench -- performance savers`. `--quick` runs fewer rounds. `--write` puts the result into
-// docs/performance.md and docs/internals/measurements.md. Subject names select what to run. Default: all subjects.
+// docs/internals/performance.md and docs/internals/measurements.md. Subject names select what to run. Default: all subjects.
 import { compare } from "./lib/report.mjs";
 import { beside } from "./performance/beside.mjs";
 import { floor } from "./performance/floor.mjs";

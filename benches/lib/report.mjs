@@ -1,5 +1,5 @@
 // Prints the result of a benchmark as Markdown. With `--write` the same text replaces the last result in
-// docs/performance.md or docs/internals/measurements.md.
+// docs/internals/performance.md or docs/internals/measurements.md.
 import { readFileSync, writeFileSync } from "node:fs";
 import { cpus, totalmem } from "node:os";
 import { basename } from "node:path";
@@ -42,7 +42,7 @@ export function table(head, rows) {
 }
 
 /** The pages with tables of benchmarks. */
-const PAGES = ["performance.md", "internals/measurements.md"].map(
+const PAGES = ["internals/performance.md", "internals/measurements.md"].map(
   (page) => new URL(`../../docs/${page}`, import.meta.url),
 );
 
