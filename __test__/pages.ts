@@ -27,7 +27,9 @@ export interface PageOptions {
 export function write(code: string, path: string): void {
   const compilerOptions = { module: ts.ModuleKind.ESNext, target: ts.ScriptTarget.ES2022 };
   writeFileSync(`${path}.mts`, code);
-  writeFileSync(`${path}.mjs`, ts.transpileModule(code, { compilerOptions }).outputText);
+  // tsx runs the files that the code names as `.mts`. Node runs what they are compiled to.
+  const { outputText } = ts.transpileModule(code, { compilerOptions });
+  writeFileSync(`${path}.mjs`, outputText.replaceAll(/"([\w.-]+)\.mts"/g, '"$1.mjs"'));
 }
 
 /** Compiles TypeScript files under strict, and returns the compiler's problems. */
@@ -154,7 +156,7 @@ exec "${process.execPath}" "$@"
       } else if (step.kind === "snippet") {
         test(`runs, and prints what it says: ${step.name}`, { timeout: 60_000 }, () => runAlone(step));
       } else {
-        test.skipIf(windows)(`$ ${step.command}`, { timeout: 60_000 }, () => runCommand(step));
+        test.skipIf(windows)(`$ ${step.command}`, { timeout: 180_000 }, () => runCommand(step));
       }
     }
 
@@ -195,7 +197,7 @@ exec "${process.execPath}" "$@"
           if (interrupted && output.split("\n").length > printed.length) resolve();
         });
       });
-      const timer = setTimeout(() => process.kill(-child.pid!, "SIGKILL"), 55_000);
+      const timer = setTimeout(() => process.kill(-child.pid!, "SIGKILL"), 170_000);
       if (interrupted) {
         await Promise.race([enough, ended]);
         // Ctrl-C reaches all processes of the terminal.

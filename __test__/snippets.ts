@@ -52,7 +52,7 @@ function suiteOf(code: string): Suite {
 const FENCE = /^( *)```(\w*)\n([^]*?)^\1```$/gm;
 
 /** The name that the text before a block gives it. */
-const SAVED_AS = /\b[Ss]ave [^`]*as `([\w-]+\.mts)`[^`]*$/;
+const SAVED_AS = /\b[Ss]ave [^`]*as `([\w.-]+\.mts)`[^`]*$/;
 
 /** Reads a page, which is a path in the repository. */
 export function readPage(path: string): Page {
@@ -68,7 +68,7 @@ export function readPage(path: string): Page {
     if (language === "ts") {
       const printed = [...code.matchAll(/\/\/ prints (.*)$/gm)].map(([, line]) => line!);
       const name = `${path} block ${(blocks += 1)}`;
-      const file = /^\/\/ ([\w-]+\.mts)\n/.exec(code)?.[1] ?? SAVED_AS.exec(before)?.[1];
+      const file = /^\/\/ ([\w.-]+\.mts)\n/.exec(code)?.[1] ?? SAVED_AS.exec(before)?.[1];
       const said = printed.length === 0 ? undefined : printed;
       steps.push({ kind: "snippet", name, code, file, suite: suiteOf(code), printed: said });
     } else if (language === "text" && last?.kind === "snippet" && last.printed === undefined) {
