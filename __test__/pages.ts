@@ -120,10 +120,13 @@ exec "${process.execPath}" "$@"
     const cwd = join(place, page.path.replaceAll(/\W+/g, "-"));
     const snippets = steps.filter((step) => step.kind === "snippet");
     let made = 0;
+    let shared: Record<string, string>;
 
     beforeAll(async () => {
       mkdirSync(cwd);
       await prepare[page.path]?.(cwd);
+      // All commands of the page use the same variables, such as a database. What a test makes is removed when it ends.
+      shared = steps.some(({ kind }) => kind === "command") ? env() : {};
     });
 
     if (snippets.length > 0) {
@@ -146,7 +149,6 @@ exec "${process.execPath}" "$@"
     }
     if (elsewhere.has(page.path)) return;
 
-    let shared: Record<string, string> | undefined;
     for (const step of steps) {
       if (step.kind === "snippet" && step.file !== undefined) {
         test(`${step.name} is saved as ${step.file}`, () => {
@@ -181,7 +183,6 @@ exec "${process.execPath}" "$@"
 
     /** Runs a line of the page in a shell, and compares what a terminal would show. */
     async function runCommand({ command, printed, interrupted }: Command): Promise<void> {
-      shared ??= env();
       const child = spawn("sh", ["-c", `{ ${command}\n} 2>&1`], {
         cwd,
         env: variables({ FORKPOINT_URL: "agent.db", ...shared }),
