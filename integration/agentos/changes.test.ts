@@ -1,0 +1,111 @@
+// A graph changes while one of its runs is open: the table of docs/changes.md, with what AgentOS and recover() do today.
+import { openStore } from "forkpoint";
+import { CheckpointStore, type RecoveredRun, recover } from "forkpoint/agentos";
+import { expect, it, onTestFinished } from "vitest";
+import { AgentGraph, END, START, humanNode } from "./framework.js";
+import { Tools, chain, everyNode, schema, tool } from "./harness.js";
+
+/** The stores of successive versions of a program, on the same data. */
+async function versions() {
+  const store = await openStore("memory:");
+  onTestFinished(() => store.close());
+  return (program: string | null = "program") => new CheckpointStore(store, program === null ? {} : { program });
+}
+
+/** A chain of nodes with effects. */
+function compiled(checkpointStore: CheckpointStore, names: string[], { deps }: Tools) {
+  const nodes = Object.fromEntries(names.map((name) => [name, tool(name, "external")]));
+  return chain(nodes).compile({ checkpointStore, deps });
+}
+
+/** Runs `search` of a graph, as if the process had crashed after it. */
+async function crashed(graph: { stream(input: object): AsyncIterable<unknown> }): Promise<void> {
+  for await (const event of graph.stream({}) as AsyncIterable<{ type: string }>) {
+    if (event.type === "checkpoint_saved") break;
+  }
+}
+
+async function recovered(graph: Parameters<typeof recover>[0], store: CheckpointStore): Promise<RecoveredRun[]> {
+  return (await recover(graph, store, { onWaiting: () => ({ approved: true }) })).runs;
+}
+
+it.each([
+  ["renames the next node", ["search", "reserve", "mail"], ["reserve", "mail"]],
+  ["removes the next node", ["search", "mail"], ["mail"]],
+  ["adds a node before the next one", ["search", "check", "book", "mail"], ["check", "book", "mail"]],
+  ["adds a node before a completed one, which runs", ["plan", "search", "book", "mail"], ["plan", "book", "mail"]],
+])("%s", async (_, names, ran) => {
+  const version = await versions();
+  await crashed(compiled(version(), ["search", "book", "mail"], new Tools()));
+  const [store, tools] = [version(), new Tools()];
+  expect(await recovered(compiled(store, names, tools), store)).toMatchObject([{ outcome: "finished" }]);
+  expect(tools.calls).toEqual(ran);
+});
+
+it("renames a completed node: recover() reports it, and graph.resume() runs it again", async () => {
+  const version = await versions();
+  await crashed(compiled(version(), ["search", "book"], new Tools()));
+  const [store, tools] = [version(), new Tools()];
+  const graph = compiled(store, ["find", "book"], tools);
+  const error = { code: "INVALID_ARGUMENT", message: expect.stringContaining('has no node "search"') };
+  expect(await recovered(graph, store)).toMatchObject([{ outcome: "error", error }]);
+  expect(tools.calls).toEqual([]);
+  const [run] = (await store.runs()).runs;
+  await graph.resume(run!.runId);
+  expect(tools.calls).toEqual(["find", "book"]);
+});
+
+it("renames a node that waits", async () => {
+  const version = await versions();
+  const asking = (checkpointStore: CheckpointStore, name: string) =>
+    chain({ [name]: humanNode({ prompt: "?" }), end: tool("end", "read") }).compile({
+      checkpointStore,
+      deps: new Tools().deps,
+    });
+  await asking(version(), "approve").invoke({});
+  const store = version();
+  const error = { message: expect.stringContaining('has no node "approve"') };
+  expect(await recovered(asking(store, "review"), store)).toMatchObject([{ outcome: "error", error }]);
+});
+
+it("changes a graph without a name", async () => {
+  const version = await versions();
+  const first = version(null);
+  const old = compiled(first, ["search", "book"], new Tools());
+  await recover(old, first);
+  await crashed(old);
+  const store = version(null);
+  const graph = compiled(store, ["search", "book", "mail"], new Tools());
+  expect(await recovered(graph, store)).toMatchObject([{ outcome: "skipped", why: "other program" }]);
+});
+
+it("adds a last node: a finished run of a chain stays finished", async () => {
+  const version = await versions();
+  await compiled(version(), ["search", "book"], new Tools()).invoke({});
+  const store = version();
+  expect(await recovered(compiled(store, ["search", "book", "mail"], new Tools()), store)).toEqual([]);
+});
+
+it("adds a last node to a parallel graph: recover() runs it for finished runs, unless the program has another name", async () => {
+  const version = await versions();
+  const parallel = (checkpointStore: CheckpointStore, { deps }: Tools, last: string[]) => {
+    const graph = new AgentGraph(schema, everyNode);
+    for (const name of ["a", "b", "c", ...last]) graph.addNode(name, tool(name, "external"));
+    graph.addEdge(START, "a").addEdge(START, "b").addEdge("a", "c").addEdge("b", "c");
+    const path = ["c", ...last, END];
+    for (const [at, name] of path.slice(1).entries()) graph.addEdge(path[at]!, name);
+    return graph.compile({ checkpointStore, deps });
+  };
+  await parallel(version(), new Tools(), []).invoke({});
+  const [renamed, tools] = [version("program@2"), new Tools()];
+  await recovered(parallel(renamed, tools, ["mail"]), renamed);
+  expect(tools.calls).toEqual([]);
+  const store = version();
+  expect(await recovered(parallel(store, tools, ["mail"]), store)).toMatchObject([{ outcome: "finished" }]);
+  expect(tools.calls).toEqual(["mail"]);
+});
+
+it("rejects a node that no edge leads to", () => {
+  const graph = chain({ search: tool("search", "external") }).addNode("old", tool("old", "external"));
+  expect(() => graph.addEdge("old", END).compile({ deps: new Tools().deps })).toThrow(/[Uu]nreachable/);
+});
