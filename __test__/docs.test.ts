@@ -2,7 +2,7 @@
 // What needs a framework or a server runs in integration/*/docs.test.ts.
 // @module-tag slow
 import { spawnSync } from "node:child_process";
-import { readFileSync } from "node:fs";
+import { mkdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { makeExample } from "./cli/example.js";
@@ -11,7 +11,12 @@ import { elsewhere, expectShown, testPages } from "./pages.js";
 import { pages, readPage, snippetsOf } from "./snippets.js";
 
 testPages("forkpoint", new URL(".", import.meta.url), {
-  prepare: { "docs/cli.md": (cwd) => makeExample(join(cwd, "agent.db")) },
+  prepare: {
+    "docs/cli.md": async (cwd) => {
+      mkdirSync(join(cwd, "backups"));
+      await makeExample(join(cwd, "agent.db"));
+    },
+  },
 });
 
 describe("every guide", () => {
@@ -77,5 +82,5 @@ describe("the comparison of output", () => {
     ["a\nb", ["b", "a"]],
     ["a\nb\nc", ["a", "…", "d"]],
     ["1 checkpoint", ["2 checkpoints"]],
-  ])("%j is not as said", (output, said) => expect(() => expectShown(output, said)).toThrow());
+  ])("%j is not as said", (output, said) => expect(() => expectShown(output, said)).toThrow("to deeply equal"));
 });

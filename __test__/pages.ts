@@ -34,6 +34,7 @@ export function write(code: string, path: string): void {
 
 /** Compiles TypeScript files under strict, and returns the compiler's problems. */
 export function problemsOf(files: readonly string[]): string[] {
+  if (files.length === 0) return [];
   const flags = "--strict --noEmit --skipLibCheck --ignoreConfig --pretty false --module nodenext --target es2022";
   const options = [...flags.split(" "), "--lib", "es2022,esnext.disposable", "--types", "node"];
   const typeRoots = ["--typeRoots", join(root, "node_modules/@types")];
@@ -129,37 +130,37 @@ exec "${process.execPath}" "$@"
       shared = steps.some(({ kind }) => kind === "command") ? env() : {};
     });
 
-    if (snippets.length > 0) {
-      test("compiles under strict", { timeout: 120_000 }, () => {
-        // A page may save another version of a file under the same name.
-        const folders: string[] = [];
-        const files: string[] = [];
-        for (const { code, file, name } of snippets) {
-          const as = file?.replace(/\.mts$/, "") ?? name.replaceAll(/\W+/g, "-");
-          let n = 0;
-          while (files.includes(join(cwd, `compiled-${n}`, `${as}.mts`))) n += 1;
-          const folder = join(cwd, `compiled-${n}`);
-          if (!folders.includes(folder)) (mkdirSync(folder), folders.push(folder));
-          write(code, join(folder, as));
-          files.push(join(folder, `${as}.mts`));
-        }
-        expect(problemsOf(files)).toEqual([]);
-        for (const folder of folders) rmSync(folder, { recursive: true });
-      });
-    }
-    if (elsewhere.has(page.path)) return;
-
-    for (const step of steps) {
-      if (step.kind === "snippet" && step.file !== undefined) {
-        test(`${step.name} is saved as ${step.file}`, () => {
-          write(step.code, join(cwd, basename(step.file!, ".mts")));
-          expect(step.code).not.toBe("");
-        });
-      } else if (step.kind === "snippet") {
-        test(`runs, and prints what it says: ${step.name}`, { timeout: 60_000 }, () => runAlone(step));
-      } else {
-        test.skipIf(windows)(`$ ${step.command}`, { timeout: 180_000 }, () => runCommand(step));
+    test("compiles under strict", { timeout: 120_000 }, () => {
+      // A page may save another version of a file under the same name.
+      const folders: string[] = [];
+      const files: string[] = [];
+      for (const { code, file, name } of snippets) {
+        const as = file?.replace(/\.mts$/, "") ?? name.replaceAll(/\W+/g, "-");
+        let n = 0;
+        while (files.includes(join(cwd, `compiled-${n}`, `${as}.mts`))) n += 1;
+        const folder = join(cwd, `compiled-${n}`);
+        mkdirSync(folder, { recursive: true });
+        folders.push(folder);
+        write(code, join(folder, as));
+        files.push(join(folder, `${as}.mts`));
       }
+      expect(problemsOf(files)).toEqual([]);
+      for (const folder of folders) rmSync(folder, { recursive: true, force: true });
+    });
+
+    const saved: Snippet[] = [];
+    for (const step of elsewhere.has(page.path) ? [] : steps) {
+      const files = [...saved];
+      if (step.kind === "snippet" && step.file !== undefined) saved.push(step);
+      else register(step, files);
+    }
+
+    /** Registers the test of a command, or of a snippet that runs alone. `files` are those that the page has saved before. */
+    function register(step: Snippet | Command, files: readonly Snippet[]): void {
+      const title = step.kind === "command" ? `$ ${step.command}` : `runs, and prints what it says: ${step.name}`;
+      test.skipIf(windows && step.kind === "command")(title, { timeout: 180_000 }, () =>
+        step.kind === "command" ? runCommand(step, files) : runAlone(step),
+      );
     }
 
     async function runAlone(snippet: Snippet): Promise<void> {
@@ -182,7 +183,8 @@ exec "${process.execPath}" "$@"
     }
 
     /** Runs a line of the page in a shell, and compares what a terminal would show. */
-    async function runCommand({ command, printed, interrupted }: Command): Promise<void> {
+    async function runCommand({ command, printed, interrupted }: Command, files: readonly Snippet[]): Promise<void> {
+      for (const { code, file } of files) write(code, join(cwd, basename(file!, ".mts")));
       const child = spawn("sh", ["-c", `{ ${command}\n} 2>&1`], {
         cwd,
         env: variables({ FORKPOINT_URL: "agent.db", ...shared }),
