@@ -43,7 +43,7 @@ export function problemsOf(files: readonly string[]): string[] {
   return status === 0 ? [] : [stdout, stderr];
 }
 
-/** Replaces what differs from one run to the next: times, sizes, new ids, the width of columns. */
+/** Replaces what differs from one run to the next: times, sizes, new ids, processes, the width of columns. */
 export function shapeOf(line: string): string {
   return line
     .replaceAll(/\d{4}-\d\d-\d\d[ T]\d\d:\d\d:\d\d(\.\d+Z)?/g, "<time>")
@@ -52,6 +52,7 @@ export function shapeOf(line: string): string {
     .replaceAll(/-?\d+(\.\d+)? ([KMG]i?)?B\b/g, "<size>")
     .replaceAll(/\d+(\.\d+)? (ms|µs)\b/g, "<duration>")
     .replaceAll(/\d+(\.\d)? to 1/g, "<ratio>")
+    .replaceAll(/\bprocess \d+/g, "process <pid>")
     .replaceAll(/"(began|active|savedAt|at|logical|stored|chain|before|after)":-?\d+/g, '"$1":0')
     .replaceAll(/ {2,}/g, " ");
 }

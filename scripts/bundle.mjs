@@ -12,8 +12,8 @@ const target = "es2022";
 /** What a bundle for Node.js has in common with the others. */
 const forNode = { absWorkingDir: root, bundle: true, platform: "node", format: "cjs", target: "node20.19" };
 
-/** The module that `bundlePage` writes. The server of the studio loads it. */
-const pageFiles = "tools/studio/files.js";
+/** Modules of the tools that are files of their own: what `bundlePage` writes for the server of the studio, and the demo. */
+const alone = new Set(["tools/studio/files.js", "tools/cli/demo.js"]);
 
 /**
  * Leaves the imports of modules outside a tool as they are: it runs the compiled modules of the package, and has no copy
@@ -25,7 +25,7 @@ const outside = (tool) => ({
     onResolve({ filter: /^\./ }, ({ path, importer, resolveDir, kind }) => {
       if (kind === "entry-point" || importer.includes("node_modules")) return undefined;
       const file = relative(root, resolve(resolveDir, path)).replaceAll(sep, "/");
-      if (file.startsWith(`tools/${tool}/`) && file !== pageFiles) return undefined;
+      if (file.startsWith(`tools/${tool}/`) && !alone.has(file)) return undefined;
       const compiled = posix.relative(`dist/${tool}`, file.replace(/^(?:ts|tools)\//, "dist/"));
       return { path: compiled.startsWith(".") ? compiled : `./${compiled}`, external: true };
     });
@@ -49,19 +49,24 @@ function licences(metafile) {
 }
 
 async function bundleCli() {
-  const { metafile } = await build({
+  const options = {
     ...forNode,
-    entryPoints: ["tools/cli/index.ts"],
-    outfile: "dist/cli/main.js",
     minify: true,
     // A stack trace of an unexpected error names the functions.
     keepNames: false,
     legalComments: "none",
-    banner: { js: "#!/usr/bin/env node" },
     plugins: [outside("cli")],
     metafile: true,
     logLevel: "warning",
+  };
+  const { metafile } = await build({
+    ...options,
+    entryPoints: ["tools/cli/index.ts"],
+    outfile: "dist/cli/main.js",
+    banner: { js: "#!/usr/bin/env node" },
   });
+  // The other commands do not load the demo. It contains no packages.
+  await build({ ...options, entryPoints: ["tools/cli/demo.ts"], outfile: "dist/cli/demo.js" });
   writeFileSync(`${root}dist/cli/LICENSES.txt`, licences(metafile));
   chmodSync(`${root}dist/cli/main.js`, 0o755);
 }

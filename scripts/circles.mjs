@@ -18,7 +18,7 @@ const rooms = {
   "ts/testing": ["ts/store", "ts/bridge"],
   "ts/index.ts": ["ts/inspect", "ts/contracts/<name>", "ts/contracts/shared", "ts/store", "ts/bridge"],
   "tools/studio": ["ts/inspect", "ts/store", "ts/bridge"],
-  "tools/cli": ["tools/studio", "ts/index.ts", "ts/inspect", "ts/store", "ts/bridge"],
+  "tools/cli": ["tools/studio", "ts/index.ts", "ts/inspect", "ts/contracts/<name>", "ts/store", "ts/bridge"],
 };
 
 /** The folders of the Rust crates' sources. */

@@ -6,7 +6,7 @@ import { folder } from "../helpers.js";
 import { answer, cli, filled, main, refused, startProgram } from "./run.js";
 
 const commands =
-  "ls show get diff fork tail stats export import copy prune rm vacuum backup verify doctor studio completion".split(
+  "demo ls show get diff fork tail stats export import copy prune rm vacuum backup verify doctor studio completion".split(
     " ",
   );
 
@@ -102,6 +102,7 @@ describe("wrong usage ends with 2 and writes nothing to stdout:", () => {
     ["too many lines", ["tail", "--lines", "1001"], "--lines"],
     ["lines and a time", ["tail", "--lines", "1", "--since", "1h"], "--since"],
     ["a port that is none", ["studio", "--port", "70000"], "--port"],
+    ["a demo on a database", ["demo"], "--out"],
     ["an unknown shell", ["completion", "tcsh"], "bash"],
     ["a serializer that does not exist", ["ls", "--serializer", "./none.mjs"], "none.mjs"],
   ];

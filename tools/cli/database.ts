@@ -85,7 +85,7 @@ function pathOf(target: string): string | null {
 }
 
 /** A single letter before the colon is a drive of Windows. */
-function hasScheme(target: string): boolean {
+export function hasScheme(target: string): boolean {
   return /^[a-z][a-z0-9+.-]+:/i.test(target);
 }
 

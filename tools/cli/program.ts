@@ -7,6 +7,7 @@ import { withCommonOptions } from "./command.js";
 import { backup } from "./commands/backup.js";
 import { complete, completion } from "./commands/completion.js";
 import { copy } from "./commands/copy.js";
+import { demo, demoAgent } from "./commands/demo.js";
 import { diff } from "./commands/diff.js";
 import { doctor } from "./commands/doctor.js";
 import { exportRuns } from "./commands/export.js";
@@ -24,6 +25,7 @@ import { vacuum } from "./commands/vacuum.js";
 import { verify } from "./commands/verify.js";
 
 const groups = {
+  "Try:": [demo],
   "Look:": [ls, show, get, diff, tail, stats, studio],
   "Go on:": [fork],
   "Move:": [exportRuns, importRuns, copy, backup],
@@ -54,7 +56,7 @@ export function makeProgram(adopt: (command: Command) => void): Command {
     program.commandsGroup(title);
     for (const make of commands) program.addCommand(make());
   }
-  program.addCommand(complete(program), { hidden: true });
+  for (const hidden of [complete(program), demoAgent()]) program.addCommand(hidden, { hidden: true });
   program.helpCommand("help [command]", "prints the help of a command");
   for (const command of program.commands) {
     command.helpOption("-h, --help", "prints this help");

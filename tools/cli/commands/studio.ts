@@ -1,10 +1,12 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
+import type { Command } from "commander";
 import { command, parsed } from "../command.js";
 import type { Context } from "../context.js";
 import { UsageError, exitCodes } from "../errors.js";
+import type { Inspector } from "../../../ts/inspect/inspector.js";
 
-interface Options {
+export interface StudioOptions {
   port?: number;
   write?: boolean;
   open: boolean;
@@ -13,7 +15,17 @@ interface Options {
 const PORT = 4650;
 
 export const studio = () =>
-  command<Options>("studio", "serves a page on this machine that shows the database; Ctrl-C ends it", serve, "itself")
+  withStudioOptions(
+    command<StudioOptions>(
+      "studio",
+      "serves a page on this machine that shows the database; Ctrl-C ends it",
+      async (context, options) => serve(context, await context.open({ write: options.write ?? false }), options),
+      "itself",
+    ),
+  );
+
+export const withStudioOptions = (made: Command): Command =>
+  made
     .addOption(parsed("--port <n>", `the port (default: ${PORT}, or a free one if it is taken; 0: any)`, portOf))
     .option("--write", "lets the page fork and remove")
     .option("--no-open", "does not open the browser");
@@ -24,13 +36,18 @@ function portOf(text: string): number {
   throw new UsageError("expected a port from 0 to 65535");
 }
 
-async function serve(context: Context, { port, write = false, open }: Options): Promise<number> {
+/** Serves the studio until the process is asked to end. With `--json`, its line begins with the fields of `answer`. */
+export async function serve(
+  context: Context,
+  inspector: Inspector,
+  { port, write = false, open }: StudioOptions,
+  answer: object = {},
+): Promise<number> {
   const { output, signal } = context;
-  const inspector = await context.open({ write });
   const { startStudio } = await import("../../studio/index.js");
   const studio = await startStudio(inspector, { port: port ?? PORT, write, portWasSaid: port !== undefined });
   try {
-    if (output.json) output.printJson({ url: studio.url, port: studio.port, write });
+    if (output.json) output.printJson({ ...answer, url: studio.url, port: studio.port, write });
     else output.print(studio.url);
     await output.flush();
     context.note(write ? "the page may write; Ctrl-C ends it" : "the page only reads; Ctrl-C ends it");

@@ -1,0 +1,308 @@
+// Tests `forkpoint demo`: what it runs in which process, what its database holds, and how it ends.
+// @module-tag slow
+import { spawnSync } from "node:child_process";
+import { chmodSync, mkdirSync, readFileSync, readdirSync, symlinkSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { describe, expect, test } from "vitest";
+import { folder, windows } from "../helpers.js";
+import { type RunOptions, answer, bytesOf, cli, inTerminal, json, main, refused, start, startProgram } from "./run.js";
+
+const steps = ["read_request", "find_order", "score_risk", "write_reply", "settle"];
+
+const NAME = "forkpoint-demo.db";
+
+/** Returns true if there is a process with this id. */
+function lives(pid: number): boolean {
+  try {
+    return process.kill(pid, 0);
+  } catch {
+    return false;
+  }
+}
+
+/** The commands that the demo prints, without `npx forkpoint`. */
+function nextOf(stdout: string): string[] {
+  return [...stdout.matchAll(/^ {2}npx forkpoint (.*)$/gm)].map(([, words]) => words!);
+}
+
+describe("the runs", () => {
+  test("a killed process is resumed by another one, and no finished step runs again", async () => {
+    const cwd = folder();
+    const log = join(cwd, "saves.log");
+    // Tells which process has stored what, from inside each process.
+    const spy = `const { tracingChannel } = require("node:diagnostics_channel");
+      tracingChannel("forkpoint:save").asyncEnd.subscribe(({ operation, run, id, error }) => {
+        if (error === undefined) require("node:fs").appendFileSync(${JSON.stringify(log)},
+          JSON.stringify({ pid: process.pid, operation, run, id }) + "\\n");
+      });`;
+    writeFileSync(join(cwd, "spy.cjs"), spy);
+    const shown = await json(["demo"], { cwd, env: { NODE_OPTIONS: `--require ${join(cwd, "spy.cjs")}` } });
+    expect(shown).toMatchObject({
+      path: NAME,
+      crash: { signal: "SIGKILL", step: "write_reply" },
+      resume: { steps: 5, skipped: steps.slice(0, 3), ran: steps.slice(3) },
+      fork: { run: "refund-101-fork", outcome: "declined", unforked: "refunded $120" },
+      approval: { run: "refund-102", question: "Refund $480 to Ben?" },
+    });
+    const { crash, resume } = shown as { crash: { pid: number }; resume: { pid: number } };
+    expect(crash.pid).not.toBe(resume.pid);
+    expect(lives(crash.pid)).toBe(false);
+    const saves = readFileSync(log, "utf8").trimEnd().split("\n");
+    const of = (pid: number) =>
+      saves
+        .map((line) => JSON.parse(line) as { pid: number; run: string; id: string })
+        .filter((save) => save.pid === pid && save.run === "refund-101")
+        .map(({ id }) => id.slice("refund-101:".length));
+    expect(of(crash.pid)).toEqual(["initial", "step-1", "step-2", "step-3"]);
+    expect(of(resume.pid)).toEqual(["step-4", "step-5"]);
+  });
+
+  test("the database has the resumed run, its fork and a run that waits", async () => {
+    const cwd = folder();
+    const { runs } = await json(["demo"], { cwd });
+    const listed = await json(["ls"], { cwd });
+    const facts = (list: Array<Record<string, unknown>>) =>
+      list.map(({ run, space, status, checkpoints }) => `${run} ${space} ${status} ${checkpoints}`).toSorted();
+    expect(facts(listed.runs)).toEqual(facts(runs));
+    expect(facts(runs)).toEqual([
+      "refund-101 agentium finished 6",
+      "refund-101-fork agentium finished 3",
+      "refund-102 tinyagents waiting 5",
+    ]);
+    const { checkpoints, forks } = await json(["show", "refund-101"], { cwd });
+    expect(checkpoints.map(({ label }: { label: string }) => label)).toEqual(["initial", ...steps]);
+    expect(forks).toMatchObject([{ run: "refund-101-fork", forkedFrom: { id: "refund-101:step-3" } }]);
+    const outcome = (run: string) => json(["get", run, "--path", "outcome"], { cwd });
+    expect([await outcome("refund-101"), await outcome("refund-101-fork")]).toEqual(["refunded $120", "declined"]);
+    expect((await cli(["get", "refund-102", "--path", "outcome"], { cwd })).code).toBe(3);
+    expect((await cli(["verify"], { cwd })).code).toBe(0);
+    expect((await json(["doctor"], { cwd })).findings).toEqual([]);
+  });
+
+  test("its output is short, and says in numbers what was shown", async () => {
+    const cwd = folder();
+    const { code, stdout, stderr } = await cli(["demo"], { cwd });
+    expect({ code, stderr }).toEqual({ code: 0, stderr: "" });
+    const lines = stdout.trimEnd().split("\n");
+    expect(lines.length).toBeLessThan(26);
+    for (const line of lines) expect(line.length).toBeLessThan(100);
+    expect(stdout).toMatch(/process (\d+)\n[^]*write_reply +process \1 was killed \(SIGKILL\)\n/);
+    expect(stdout).toContain("3 of 5 steps were not repeated\n");
+    expect(stdout).toContain(`${NAME} has 3 runs and 14 checkpoints.`);
+    const ran = [...stdout.matchAll(/^ {2}✓ (\w+)/gm)].map(([, step]) => step);
+    expect(ran).toEqual([...steps, "settle"]);
+  });
+});
+
+describe("the commands that it prints", () => {
+  test("work as printed", async () => {
+    const cwd = folder();
+    const commands = nextOf(await answer(["demo"], { cwd }));
+    expect(commands.map((words) => words.split(" ")[0])).toEqual(["show", "diff", "fork", "studio"]);
+    const [show, diff, fork] = commands.map((words) => words.split(" "));
+    expect(await answer(show!, { cwd })).toMatch(/> refund-101-fork .*\n[^]*score_risk/);
+    expect(await answer(diff!, { cwd })).toMatch(/state\.risk +0\.1 → 0\.9\n[^]*state\.outcome/);
+    // Also a second time.
+    for (let n = 1; n <= 2; n++) expect((await cli(fork!, { cwd })).code).toBe(0);
+    expect((await json(["show", "refund-101"], { cwd })).forks).toHaveLength(3);
+  });
+
+  test.skipIf(windows)("work in a shell if the path has spaces, and beside another database", async () => {
+    const cwd = folder();
+    mkdirSync(join(cwd, "my runs"));
+    await answer(["demo"], { cwd });
+    const commands = nextOf(await answer(["demo", "--out", "my runs/it's.db"], { cwd })).slice(0, 3);
+    expect(commands).toHaveLength(3);
+    for (const words of commands) {
+      const script = `npx() { shift; "${process.execPath}" "${main}" "$@"; }; npx forkpoint ${words}`;
+      const { code, stdout } = await startProgram("sh", ["-c", script], { cwd }).ended;
+      expect({ words, code, isEmpty: stdout === "" }).toEqual({ words, code: 0, isEmpty: false });
+    }
+  });
+});
+
+describe("the file", () => {
+  test("is a new one each time, and nothing that is there is changed", async () => {
+    const cwd = folder();
+    writeFileSync(join(cwd, NAME), "mine");
+    // Belongs to another database.
+    writeFileSync(join(cwd, "forkpoint-demo-2.db-wal"), "mine too");
+    const paths = [];
+    for (let n = 0; n < 2; n++) paths.push((await json(["demo"], { cwd })).path);
+    expect(paths).toEqual(["forkpoint-demo-3.db", "forkpoint-demo-4.db"]);
+    const before = bytesOf(join(cwd, paths[0]));
+    expect(await refused(["demo", "--out", paths[0]], 5, { cwd })).toMatchObject({
+      code: "CONFLICT",
+      message: expect.stringMatching(/"forkpoint-demo-3\.db" exists already.*--out/),
+    });
+    expect((await refused(["demo", "--out", "forkpoint-demo-2.db"], 5, { cwd })).message).toContain('-2.db-wal"');
+    expect(bytesOf(join(cwd, paths[0]))).toBe(before);
+    expect(readFileSync(join(cwd, NAME), "utf8")).toBe("mine");
+    expect(readFileSync(join(cwd, "forkpoint-demo-2.db-wal"), "utf8")).toBe("mine too");
+  });
+
+  test("ignores FORKPOINT_URL, and is no database that --db names", async () => {
+    const cwd = folder();
+    const env = { FORKPOINT_URL: join(cwd, "production.db") };
+    expect((await json(["demo"], { cwd, env })).path).toBe(NAME);
+    expect((await refused(["demo", "--db", "agent.db"], 2, { cwd })).message).toContain("--out");
+    expect(readdirSync(cwd)).toEqual([NAME]);
+  });
+
+  test.each([["memory:"], ["postgres://localhost/agents"], ["jsonl:runs"], [""]])("is none at %j", async (out) => {
+    const cwd = folder();
+    expect(await refused(["demo", `--out=${out}`], 2, { cwd })).toMatchObject({ code: "USAGE" });
+    expect(readdirSync(cwd)).toEqual([]);
+  });
+
+  test.skipIf(windows)("is not made where a link leads to nothing", async () => {
+    const cwd = folder();
+    symlinkSync("nowhere.db", join(cwd, NAME));
+    expect((await json(["demo"], { cwd })).path).toBe("forkpoint-demo-2.db");
+    expect(readdirSync(cwd).toSorted()).toEqual(["forkpoint-demo-2.db", NAME]);
+  });
+
+  test("needs a folder that is there", async () => {
+    const cwd = folder();
+    expect(await refused(["demo", "--out", "none/demo.db"], 3, { cwd })).toMatchObject({
+      code: "NOT_FOUND",
+      message: expect.stringContaining("--out"),
+    });
+  });
+
+  test.skipIf(windows)("needs a folder that may be written", () => {
+    const cwd = folder();
+    chmodSync(cwd, 0o555);
+    // The superuser may write everywhere.
+    const user = process.getuid?.() === 0 ? { uid: 65_534, gid: 65_534 } : {};
+    const { status, stdout, stderr } = spawnSync(process.execPath, [main, "demo"], { cwd, encoding: "utf8", ...user });
+    expect({ status, stdout, stderr }).toEqual({
+      status: 5,
+      stdout: "",
+      stderr: expect.stringMatching(/^error: "forkpoint-demo\.db" cannot be created, .* may not write .*--out\n$/),
+    });
+    expect(readdirSync(cwd)).toEqual([]);
+  });
+});
+
+describe("Ctrl-C", () => {
+  /** Interrupts the demo when it has printed its first lines. */
+  async function interrupt(lines: number, options: RunOptions) {
+    const demo = start(["demo"], options);
+    await demo.lines(lines);
+    demo.child.kill("SIGINT");
+    return demo.ended;
+  }
+
+  test.skipIf(windows)("before the end leaves nothing behind, and the next demo works", async () => {
+    const cwd = folder();
+    for (const lines of [1, 3]) {
+      const { code, stderr } = await interrupt(lines, { cwd });
+      expect({ lines, code, stderr }).toEqual({
+        lines,
+        code: 130,
+        stderr: `error: stopped by Ctrl-C: "${NAME}" was removed\n`,
+      });
+      expect(readdirSync(cwd)).toEqual([]);
+    }
+    expect((await json(["demo"], { cwd })).path).toBe(NAME);
+  });
+
+  test.runIf(process.platform === "linux")("in a terminal reaches both processes", async () => {
+    const cwd = folder();
+    const { code, screen } = await inTerminal(["demo", "--no-open"], { cwd, keys: "\u0003", when: "is running" });
+    expect({ code, screen }).toEqual({ code: 130, screen: expect.stringContaining("stopped by Ctrl-C") });
+    expect(lives(Number(/process (\d+)/.exec(screen)![1]))).toBe(false);
+    expect(readdirSync(cwd)).toEqual([]);
+  });
+
+  test("is no reason for the killed process to live on", async () => {
+    const args = ["demo-agent", "agent.db", "run", "write_reply", "0"];
+    // Its stdin ends, as it does when the process that started it dies.
+    const { code, signal } = await cli(args, { cwd: folder() });
+    expect({ code, signal }).toEqual({ code: 1, signal: null });
+  });
+
+  test.skipIf(windows)("and an end by force leave the next demo another name", async () => {
+    const cwd = folder();
+    const demo = start(["demo"], { cwd });
+    await demo.lines(3);
+    demo.child.kill("SIGKILL");
+    await demo.ended;
+    expect(readdirSync(cwd)).toContain(NAME);
+    expect((await json(["demo"], { cwd })).path).toBe("forkpoint-demo-2.db");
+  });
+});
+
+test("a reader that stops early leaves no database behind", async () => {
+  const cwd = folder();
+  const demo = start(["demo"], { cwd });
+  await demo.lines(1);
+  demo.child.stdout.destroy();
+  expect((await demo.ended).code).toBe(0);
+  expect(readdirSync(cwd)).toEqual([]);
+});
+
+describe("the studio", () => {
+  test("starts with --studio, shows the database, and ends with 0", async () => {
+    const cwd = folder();
+    const demo = start(["demo", "--studio", "--port", "0"], { cwd });
+    await demo.says("the page only reads");
+    const url = new URL((await demo.lines(1)).at(-1)!);
+    expect((await fetch(new URL("/", url))).status).toBe(200);
+    const headers = { authorization: `Bearer ${url.hash.slice("#token=".length)}` };
+    const ask = async (path: string) => (await fetch(new URL(path, url), { headers })).json() as Promise<object>;
+    expect(await ask("/api/v1/info")).toMatchObject({ backend: "sqlite", write: false });
+    expect(await ask("/api/v1/runs")).toMatchObject({ runs: [{}, {}, {}] });
+    demo.child.kill("SIGINT");
+    const { code, signal, stdout } = await demo.ended;
+    expect({ code, signal }).toEqual(windows ? { code: null, signal: "SIGINT" } : { code: 0, signal: null });
+    expect(nextOf(stdout).map((words) => words.split(" ")[0])).toEqual(["show", "diff", "fork"]);
+    expect(readdirSync(cwd)).toContain(NAME);
+  });
+
+  test("with --json is a part of the only line, and --write lets the page write", async () => {
+    const demo = start(["demo", "--json", "--studio", "--write", "--port", "0"], { cwd: folder() });
+    const [line] = await demo.lines(1);
+    const { url, write, path, runs } = JSON.parse(line!) as Record<string, unknown>;
+    expect({ write, path, runs }).toMatchObject({ write: true, path: NAME, runs: [{}, {}, {}] });
+    const headers = { authorization: `Bearer ${new URL(url as string).hash.slice("#token=".length)}` };
+    expect(await (await fetch(new URL("/api/v1/info", url as string), { headers })).json()).toMatchObject({ write });
+    demo.child.kill("SIGTERM");
+    expect((await demo.ended).stdout).toBe(`${line}\n`);
+  });
+
+  test.runIf(process.platform === "linux")("starts by itself in a terminal, and Ctrl-C ends it", async () => {
+    const cwd = folder();
+    const options = { cwd, keys: "\u0003", when: "Ctrl-C ends it" };
+    const { code, screen } = await inTerminal(["demo", "--no-open", "--port", "0"], options);
+    expect({ code, screen }).toEqual({
+      code: 0,
+      screen: expect.stringMatching(/^http:\/\/127\.0\.0\.1:\d+\/#token=/m),
+    });
+    expect(screen).toContain("\u001b[");
+    expect(readdirSync(cwd)).toContain(NAME);
+  });
+
+  test.runIf(process.platform === "linux")("does not start with --no-studio, and NO_COLOR is heeded", async () => {
+    const options = { cwd: folder(), env: { NO_COLOR: "1" } };
+    const { code, screen } = await inTerminal(["demo", "--no-studio"], options);
+    expect(code).toBe(0);
+    expect(screen).not.toContain("http://");
+    expect(screen).not.toContain("\u001b");
+  });
+});
+
+test("no other command loads the code of the demo", async () => {
+  const cwd = folder();
+  const spy = `process.on("exit", () => {
+    console.error(Object.keys(require.cache).some((file) => /cli.demo\\.js$/.test(file)) ? "loaded" : "not loaded");
+  });`;
+  writeFileSync(join(cwd, "spy.cjs"), spy);
+  const env = { NODE_OPTIONS: `--require ${join(cwd, "spy.cjs")}` };
+  // The process that is killed says nothing.
+  expect((await cli(["demo"], { cwd, env })).stderr).toBe("loaded\n");
+  for (const args of [["ls"], ["--help"], ["demo", "--help"]]) {
+    expect((await cli(args, { cwd, env })).stderr).toContain("not loaded\n");
+  }
+});

@@ -1,0 +1,73 @@
+/** Makes the file of a new database, and removes it again. A file that is there already is never touched. */
+
+import { closeSync, lstatSync, openSync, rmSync } from "node:fs";
+import { parse } from "node:path";
+import { ForkpointError, messageOf, quote } from "../../ts/bridge/errors.js";
+import { hasScheme } from "./database.js";
+import { UsageError } from "./errors.js";
+
+/** The ends of the names of a database and of the files that a store keeps beside it. */
+const ENDS = ["", "-wal", "-shm", "-journal", "-new", "-reserve"];
+
+/** The number of names that are tried. */
+const NAMES = 1000;
+
+/** Creates an empty file at a path that the user gave. Throws `CONFLICT` if there is a file already. */
+export function createAt(path: string): string {
+  if (path === "" || hasScheme(path)) throw new UsageError("--out: expected the path of a file");
+  const taken = ENDS.map((end) => path + end).find(isThere);
+  if (taken === undefined && create(path)) return path;
+  const how = "give another path with --out";
+  throw new ForkpointError("CONFLICT", `${quote(taken ?? path)} exists already, and nothing is overwritten: ${how}`);
+}
+
+/** Creates an empty file in the working directory, under this name or the next one that is free: `agent-2.db`. */
+export function createFree(named: string): string {
+  const { name, ext } = parse(named);
+  for (let n = 1; n <= NAMES; n++) {
+    const path = n === 1 ? named : `${name}-${n}${ext}`;
+    if (!ENDS.some((end) => isThere(path + end)) && create(path)) return path;
+  }
+  const how = "remove some of them, or give a path with --out";
+  throw new ForkpointError("CONFLICT", `there are ${NAMES} databases named like ${quote(named)}: ${how}`);
+}
+
+/** Removes a database that was created here. Leaves it if another process has it open on Windows. */
+export function removeDatabase(path: string): void {
+  for (const end of ENDS) {
+    try {
+      // Windows keeps a file for a moment after its process was killed.
+      rmSync(path + end, { force: true, maxRetries: 10, retryDelay: 50 });
+    } catch {
+      // The next demo takes another name.
+    }
+  }
+}
+
+/** Also true for a link that leads nowhere. */
+function isThere(path: string): boolean {
+  return lstatSync(path, { throwIfNoEntry: false }) !== undefined;
+}
+
+/** Returns false if another process has just created the file. */
+function create(path: string): boolean {
+  try {
+    closeSync(openSync(path, "wx", 0o600));
+    return true;
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException;
+    if (code === "EEXIST") return false;
+    throw refusal(path, code, error);
+  }
+}
+
+function refusal(path: string, code: string | undefined, cause: unknown): ForkpointError {
+  const where = "give a path in another folder with --out";
+  if (code === "ENOENT" || code === "ENOTDIR") {
+    return new ForkpointError("NOT_FOUND", `${quote(path)} is in a folder that does not exist: create it, or ${where}`);
+  }
+  const isDenied = code === "EACCES" || code === "EPERM" || code === "EROFS";
+  const why = isDenied ? "you may not write in its folder" : messageOf(cause);
+  const message = `${quote(path)} cannot be created, because ${why}: ${where}`;
+  return new ForkpointError(code === "ENOSPC" ? "FULL" : "UNAVAILABLE", message, { cause, retryable: false });
+}
