@@ -73,10 +73,12 @@ const textOf = (update: Partial<Refund>) =>
 const storedLine = (stage: Stage, step: string, update: Partial<Refund>) =>
   stepLine(stage, "✓", "green", step, textOf(update));
 
+const immediately: During = () => Promise.resolve();
+
 const pacing =
   ({ pace, signal }: Stage): During =>
   () =>
-    pace.step > 0 ? sleep(pace.step, undefined, { signal }) : Promise.resolve();
+    sleep(pace.step, undefined, { signal });
 
 async function showCrash(stage: Stage): Promise<Shown["crash"]> {
   const { path, pace, signal, style, say } = stage;
@@ -133,7 +135,7 @@ async function showFork(stage: Stage, store: Store): Promise<Shown["fork"]> {
   const text = `run ${fork}: after ${FORKED_AFTER}, with risk ${RISK} instead of ${from.state.risk}`;
   await say(heading(stage, "Fork", text));
   let last: Partial<Refund> = {};
-  for await (const event of follow(store, { runId: fork, resume: true, signal }, pacing(stage))) {
+  for await (const event of follow(store, { runId: fork, resume: true, signal }, immediately)) {
     if (event.at === "stored") last = event.update;
   }
   const outcome = last.outcome;
@@ -146,7 +148,7 @@ async function showFork(stage: Stage, store: Store): Promise<Shown["fork"]> {
 async function showApproval(stage: Stage, store: Store): Promise<Shown["approval"]> {
   const { signal, say } = stage;
   const { waiting } = runs;
-  const graph = graphOf(store, () => Promise.resolve());
+  const graph = graphOf(store, immediately);
   const { interrupts } = await graph.invoke({ order: "A-102" }, { threadId: waiting, signal });
   const [asked] = interrupts;
   if (asked === undefined) throw lost(waiting);

@@ -18,7 +18,7 @@ interface Options extends StudioOptions {
 const NAME = "forkpoint-demo.db";
 
 /** In a terminal, a person follows the steps. */
-const paces = { terminal: { step: 350, killAfter: 900 }, script: { step: 0, killAfter: 20 } };
+const paces = { terminal: { step: 250, killAfter: 800 }, script: { step: 0, killAfter: 20 } };
 
 const help = `
 A small refund agent runs in a process that is killed. The command resumes the run, forks it with another value, and

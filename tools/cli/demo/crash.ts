@@ -11,6 +11,9 @@ import type { StepEvent } from "./agent.js";
 /** How long the last step would take if nobody killed its process, in ms. */
 export const ENDLESS = 60_000;
 
+/** How long a Ctrl-C may take until it is handled, in ms. */
+const GRACE = 300;
+
 export interface CrashOptions {
   /** The database. */
   path: string;
@@ -44,18 +47,22 @@ export async function crash(options: CrashOptions): Promise<NodeJS.Signals> {
   child.stderr.setEncoding("utf8").on("data", (text: string) => (stderr += text));
   process.once("exit", kill);
   signal.addEventListener("abort", kill, { once: true });
+  let reached = false;
   try {
     if (child.pid !== undefined) await onStart(child.pid);
     for await (const line of createInterface(child.stdout)) {
       const event = JSON.parse(line) as StepEvent;
       await onEvent(event);
       if (event.at !== "started" || event.step !== step) continue;
+      reached = true;
       await sleep(pace.killAfter, undefined, { signal }).catch(() => {});
       kill();
     }
     const [code, by] = await ended;
+    // Ctrl-C reaches both processes, and may have ended the other one before this one handles it.
+    if (by !== "SIGKILL") await sleep(GRACE, undefined, { signal }).catch(() => {});
     signal.throwIfAborted();
-    if (by !== "SIGKILL") throw failureOf(stderr, code, by);
+    if (by !== "SIGKILL" || !reached) throw failureOf(stderr, code, by);
     return by;
   } finally {
     kill();
