@@ -8,5 +8,5 @@ import { testPages } from "../../__test__/pages.js";
 const oldDatabase = fileURLToPath(new URL("fixtures/sqlite-saver.sqlite", import.meta.url));
 
 testPages("langgraph", new URL(".", import.meta.url), {
-  prepare: { "docs/langgraph.md": (cwd) => copyFileSync(oldDatabase, join(cwd, "old.db")) },
+  prepare: { "docs/langgraph-migrate.md": (cwd) => copyFileSync(oldDatabase, join(cwd, "old.db")) },
 });
