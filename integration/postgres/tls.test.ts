@@ -98,6 +98,9 @@ describe("is encrypted", () => {
     ["localhost", () => ""],
     ["localhost", () => "?sslmode=prefer"],
     ["localhost", () => "?sslmode=require"],
+    ["localhost", () => "?sslmode=no-verify"],
+    ["localhost", () => "?ssl=true"],
+    ["127.0.0.1", () => `?sslmode=require&sslrootcert=${file("signer.crt")}`],
     ["127.0.0.1", () => `?sslmode=verify-ca&sslrootcert=${file("signer.crt")}`],
     ["localhost", () => `?sslmode=verify-full&sslrootcert=${file("signer.crt")}`],
   ])("%s%s", async (host, query) => expect(await encrypted(host, query())).toBe(true));
@@ -111,11 +114,23 @@ describe("is refused at once", () => {
     ["the certificate has another name", "127.0.0.1", () => `?sslmode=verify-full&sslrootcert=${file("signer.crt")}`],
     ["somebody else has signed it", "localhost", () => `?sslmode=verify-full&sslrootcert=${file("stranger.crt")}`],
     ["somebody else has signed it", "localhost", () => `?sslmode=verify-ca&sslrootcert=${file("stranger.crt")}`],
+    ["somebody else has signed it", "localhost", () => `?sslmode=require&sslrootcert=${file("stranger.crt")}`],
     ["the system does not know who has signed it", "localhost", () => "?sslmode=verify-full"],
     ["the file has no certificate", "localhost", () => `?sslmode=verify-full&sslrootcert=${file("signer.key")}`],
     ["there is no such file", "localhost", () => `?sslmode=verify-full&sslrootcert=${file("none")}`],
   ])("%s: %s", async (_, host, query) => {
     await expect(openStore(url(host, query()))).rejects.toMatchObject({ code: "UNAVAILABLE", retryable: false });
+  });
+});
+
+describe("the error says what to do", () => {
+  it.each([
+    ["the certificate has another name", "127.0.0.1", () => `?sslrootcert=${file("signer.crt")}`, "verify-ca"],
+    ["somebody else has signed it", "localhost", () => "", "sslrootcert=<file>"],
+  ])("%s", async (_, host, query, remedy) => {
+    await expect(openStore(url(host, `${query()}${query() ? "&" : "?"}sslmode=verify-full`))).rejects.toMatchObject({
+      message: expect.stringContaining(remedy) as string,
+    });
   });
 });
 
@@ -125,13 +140,16 @@ describe("a server that cannot encrypt", () => {
     expect(await count(plain.url({ query }).replace("127.0.0.1", "localhost"))).toBe(0);
   });
 
-  it.each(["require", "verify-ca", "verify-full"])("is refused with sslmode=%s", async (mode) => {
-    const opened = openStore(plain.url({ query: `?sslmode=${mode}` }), { busyTimeoutMs: 300 });
-    await expect(opened).rejects.toMatchObject({
-      code: "UNAVAILABLE",
-      message: expect.stringMatching(/TLS/) as string,
-    });
-  });
+  it.each([...["require", "no-verify", "verify-ca", "verify-full"].map((mode) => `sslmode=${mode}`), "ssl=true"])(
+    "is refused with %s",
+    async (query) => {
+      const opened = openStore(plain.url({ query: `?${query}` }), { busyTimeoutMs: 300 });
+      await expect(opened).rejects.toMatchObject({
+        code: "UNAVAILABLE",
+        message: expect.stringMatching(/TLS/) as string,
+      });
+    },
+  );
 
   // A host counts as this machine only if both its name and its address say so.
   it.each(["", "&sslmode=prefer", "&sslmode=require"])("is refused if its host is another machine%s", async (query) => {
@@ -206,6 +224,7 @@ describe("a warning", () => {
   it("is not needed for this machine, or if the certificate is verified", async () => {
     expect(await warned(url("localhost", "?sslmode=require"))).toEqual([]);
     expect(await warned(url("127.0.0.1", ""))).toEqual([]);
+    expect(await warned(elsewhere("no-verify"))).toEqual([]);
     expect(await warned(elsewhere(`verify-ca&sslrootcert=${file("signer.crt")}`))).toEqual([]);
   });
 });

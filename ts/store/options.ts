@@ -53,8 +53,8 @@ export interface StoreOptions {
   /**
    * Whether the store is opened for reading only. No file is created or changed, no table is made or upgraded, and each
    * call that writes rejects with `UNSUPPORTED`. A database in a read-only folder or with mode 0444 can be read. Reads
-   * return checkpoints that other processes save meanwhile. A database that does not exist is `NOT_FOUND`. Default:
-   * false.
+   * return checkpoints that other processes save meanwhile. A database that does not exist is `NOT_FOUND`. On Postgres, a
+   * replica can be read. Default: false.
    */
   readOnly?: boolean;
   /**

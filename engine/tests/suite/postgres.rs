@@ -13,6 +13,7 @@ fn a_password_never_gets_into_a_message() {
         "//u:secret@h/d?password=secret&no=secret",
         "///?host=u:secret@127.0.0.1",
         "///?host=a,u:secret@127.0.0.1",
+        "///?host=/u:secret@127.0.0.1",
         "//h/?dbname=postgres://u:secret@h/d",
         "//h/?dbname=host%3Dh%20password%3Dsecret",
         "//h/u:secret%40h",
@@ -20,6 +21,9 @@ fn a_password_never_gets_into_a_message() {
         "//h/d?port=secret",
         "//h/d?hostaddr=secret",
         "//h/d?channel_binding=secret",
+        "//h/d?ssl=secret",
+        "//h/d?sslmode=secret",
+        "//h/d?target_session_attrs=secret",
     ] {
         let error = Url::parse(rest).unwrap_err();
         assert!(!error.message().contains("cret"), "{error}");
@@ -44,6 +48,103 @@ fn what_is_not_local_is_verified() {
         (ssl("//localhost/a?sslmode=prefer"), ssl("//db.example/a?sslmode=disable")),
         (SslMode::Prefer, SslMode::Disable)
     );
+}
+
+/// As node-postgres, Postgres' own programs and JDBC write it.
+#[test]
+fn encryption_may_be_asked_for_in_the_words_of_other_drivers() {
+    for (query, here, elsewhere) in [
+        ("ssl=true", SslMode::Require, SslMode::VerifyFull),
+        ("ssl=1", SslMode::Require, SslMode::VerifyFull),
+        ("ssl=false", SslMode::Disable, SslMode::Disable),
+        ("ssl=0", SslMode::Disable, SslMode::Disable),
+        ("ssl=require", SslMode::Require, SslMode::Require),
+        ("ssl=no-verify", SslMode::NoVerify, SslMode::NoVerify),
+        ("sslmode=no-verify", SslMode::NoVerify, SslMode::NoVerify),
+        ("ssl=true&sslmode=no-verify", SslMode::NoVerify, SslMode::NoVerify),
+        ("sslmode=require&ssl=true", SslMode::Require, SslMode::Require),
+        ("sslmode=require&ssl=false", SslMode::Require, SslMode::Require),
+        ("ssl=false&sslmode=verify-full", SslMode::VerifyFull, SslMode::VerifyFull),
+        ("sslmode=require&sslrootcert=ca.pem", SslMode::VerifyCa, SslMode::VerifyCa),
+        ("sslmode=no-verify&sslrootcert=ca.pem", SslMode::NoVerify, SslMode::NoVerify),
+        ("sslmode=require&sslrootcert=system", SslMode::Require, SslMode::Require),
+        ("sslrootcert=ca.pem", SslMode::Prefer, SslMode::VerifyFull),
+    ] {
+        let ssl = |host: &str| Url::parse(&format!("//{host}/d?{query}")).unwrap().ssl();
+        assert_eq!((ssl("localhost"), ssl("db.example")), (here, elsewhere), "{query}");
+    }
+    for query in ["ssl=yes", "ssl=", "sslmode=true"] {
+        assert_eq!(Url::parse(&format!("//h/d?{query}")).unwrap_err().code(), Code::InvalidArgument, "{query}");
+    }
+}
+
+/// The strings that providers and other programs show, with invented names.
+#[test]
+fn strings_of_providers_are_understood() {
+    for (url, user, host, port) in [
+        (
+            "//agent:pw@agents.abc123.eu-west-1.rds.amazonaws.com:5432/agents?sslmode=verify-full&sslrootcert=rds.pem",
+            "agent",
+            "agents.abc123.eu-west-1.rds.amazonaws.com",
+            5432,
+        ),
+        ("//postgres:pw@db.abcdefgh.supabase.co:5432/postgres", "postgres", "db.abcdefgh.supabase.co", 5432),
+        (
+            "//postgres.abcdefgh:pw@aws-0-eu-west-1.pooler.supabase.com:6543/postgres?pgbouncer=true&connection_limit=1",
+            "postgres.abcdefgh",
+            "aws-0-eu-west-1.pooler.supabase.com",
+            6543,
+        ),
+        (
+            "//postgres.abcdefgh:pw@aws-0-eu-west-1.pooler.supabase.com:6543/postgres?sslmode=require&supa=base-pooler.x",
+            "postgres.abcdefgh",
+            "aws-0-eu-west-1.pooler.supabase.com",
+            6543,
+        ),
+        (
+            "//me:pw@ep-cool-rain-123-pooler.us-east-2.aws.neon.tech/neondb?sslmode=require&channel_binding=require",
+            "me",
+            "ep-cool-rain-123-pooler.us-east-2.aws.neon.tech",
+            5432,
+        ),
+        (
+            "//me:pw@ep-cool-rain-123.us-east-2.aws.neon.tech/neondb?sslmode=require&options=endpoint%3Dep-cool-rain-123",
+            "me",
+            "ep-cool-rain-123.us-east-2.aws.neon.tech",
+            5432,
+        ),
+        (
+            "//u1:pw@ec2-1-2-3-4.compute-1.amazonaws.com:5432/d1?sslmode=no-verify",
+            "u1",
+            "ec2-1-2-3-4.compute-1.amazonaws.com",
+            5432,
+        ),
+        (
+            "//agent:pw@localhost/agents?host=/cloudsql/project:region:instance",
+            "agent",
+            "/cloudsql/project:region:instance",
+            5432,
+        ),
+        (
+            "//agent:pw@%2Fcloudsql%2Fproject%3Aregion%3Ainstance/agents",
+            "agent",
+            "/cloudsql/project:region:instance",
+            5432,
+        ),
+        (
+            "//me:pw@localhost:5432/app?schema=public&connect_timeout=15&pool_timeout=15&socket_timeout=10",
+            "me",
+            "localhost",
+            5432,
+        ),
+    ] {
+        let parsed = Url::parse(url).unwrap_or_else(|error| panic!("{url}: {error}"));
+        assert_eq!(parsed.hosts, [(host.to_owned(), port)], "{url}");
+        assert!(parsed.place().contains(host) && !format!("{parsed:?}").contains("pw"), "{url}");
+        assert!(format!("{parsed:?}").contains(&format!("{user:?}")), "{url}");
+    }
+    assert!(Url::parse("///agents?host=/cloudsql/project:region:instance").unwrap().is_local());
+    assert_eq!(Url::parse("//localhost/app?schema=public").unwrap().schema, "public");
 }
 
 #[test]

@@ -62,7 +62,7 @@ impl Postgres {
         indexes: Arc<LateIndexes>,
         closing: Arc<Deadline>,
     ) -> Result<Self> {
-        let connector = Arc::new(Connector::new(url)?);
+        let connector = Arc::new(Connector::new(url, options.read_only)?);
         let busy_timeout = closing.limit(options.busy_timeout);
         let hosts = u32::try_from(url.hosts.len()).unwrap_or(u32::MAX);
         let patience = busy_timeout.min(PATIENCE_AT_OPEN.saturating_mul(hosts));

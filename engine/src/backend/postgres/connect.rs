@@ -72,8 +72,10 @@ pub(super) struct Connector {
 }
 
 impl Connector {
-    pub(super) fn new(url: &Url) -> Result<Self> {
+    /// `read_only` is true if the store only reads.
+    pub(super) fn new(url: &Url, read_only: bool) -> Result<Self> {
         let mut config = url.config.clone();
+        config.target_session_attrs(url.sessions(read_only)?);
         if let Some(user) = url.role() {
             config.user(user);
         }
@@ -90,7 +92,7 @@ impl Connector {
         config.ssl_mode(match url.ssl() {
             SslMode::Disable => Encryption::Disable,
             SslMode::Prefer => Encryption::Prefer,
-            SslMode::Require | SslMode::VerifyCa | SslMode::VerifyFull => Encryption::Require,
+            SslMode::Require | SslMode::NoVerify | SslMode::VerifyCa | SslMode::VerifyFull => Encryption::Require,
         });
         let host = |(at, (host, port)): (usize, &(String, u16))| {
             let mut config = config.clone();

@@ -5,6 +5,7 @@
 
 use std::io::ErrorKind;
 
+use rustls::CertificateError;
 use tokio_postgres::error::SqlState;
 
 use crate::error::{Code, Error};
@@ -38,15 +39,35 @@ pub(super) fn unreachable(error: &tokio_postgres::Error, place: &str) -> Error {
         );
         return Error::new(Code::Unavailable, message).lasting();
     }
-    let refused = Error::new(Code::Unavailable, format!("cannot connect to {place}: {why}"));
     // A certificate that is not accepted now will not be accepted later. A connection that was cut may be.
-    let is_certificate = told.contains("TLS")
-        && source
-            .and_then(|source| source.downcast_ref::<std::io::Error>())
-            .is_some_and(|io| io.kind() == ErrorKind::InvalidData);
+    let insecure = source
+        .filter(|_| told.contains("TLS"))
+        .and_then(|source| source.downcast_ref::<std::io::Error>())
+        .filter(|io| io.kind() == ErrorKind::InvalidData);
+    let remedy = insecure.map_or("", remedy);
+    let refused = Error::new(Code::Unavailable, format!("cannot connect to {place}: {why}{remedy}"));
     // The settings of the server and the URL do not fit together.
     let is_setting = why.contains("does not support TLS") || why.contains("channel binding");
-    if is_certificate || is_setting { refused.lasting() } else { refused }
+    if insecure.is_some() || is_setting { refused.lasting() } else { refused }
+}
+
+/// What the user can do about a certificate that is not accepted.
+fn remedy(error: &std::io::Error) -> &'static str {
+    let Some(rustls::Error::InvalidCertificate(why)) = error.get_ref().and_then(|error| error.downcast_ref()) else {
+        return "";
+    };
+    match why {
+        CertificateError::NotValidForName | CertificateError::NotValidForNameContext { .. } => {
+            ": use a host name of the certificate, or sslmode=verify-ca with sslrootcert=<file>"
+        }
+        CertificateError::Expired | CertificateError::ExpiredContext { .. } => {
+            ": renew it, or set this machine's clock"
+        }
+        _ => {
+            ": name a file with your provider's root certificate, sslrootcert=<file>, or encrypt without checking it, \
+             sslmode=no-verify"
+        }
+    }
 }
 
 pub(super) fn from_server(error: &tokio_postgres::Error, place: &str) -> Error {

@@ -27,7 +27,7 @@ pub(super) fn client_config(url: &Url) -> Result<ClientConfig> {
         builder.dangerous().with_custom_certificate_verifier(verifier).with_no_client_auth()
     };
     match url.ssl() {
-        SslMode::Disable | SslMode::Prefer | SslMode::Require => Ok(lenient(builder, None)),
+        SslMode::Disable | SslMode::Prefer | SslMode::Require | SslMode::NoVerify => Ok(lenient(builder, None)),
         SslMode::VerifyCa => {
             let signer = WebPkiServerVerifier::builder_with_provider(roots(url)?.into(), Arc::clone(&provider))
                 .build()

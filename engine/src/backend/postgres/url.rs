@@ -12,22 +12,10 @@ use std::time::Duration;
 use tokio_postgres::Config;
 use tokio_postgres::config::{Host, TargetSessionAttrs};
 
+pub use self::ssl::SslMode;
 use crate::error::{Code, Error, Result};
 
-/// How the connection is encrypted, and what of the server's certificate is verified.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum SslMode {
-    /// Never encrypts.
-    Disable,
-    /// Encrypts if the server can. Verifies nothing.
-    Prefer,
-    /// Encrypts. Verifies nothing.
-    Require,
-    /// Encrypts, and verifies who signed the certificate.
-    VerifyCa,
-    /// Encrypts, and verifies who signed the certificate and that it has the name of the host.
-    VerifyFull,
-}
+mod ssl;
 
 /// Asks the user's program for a password. It may wait for as long as the parameter says.
 #[derive(Clone)]
@@ -61,8 +49,12 @@ pub struct Url {
     pub ask: Option<Ask>,
     /// How the connection is encrypted. `None`: `verify-full`, or `prefer` if all hosts are on this machine.
     pub ssl_mode: Option<SslMode>,
+    /// True if the URL says `ssl=true`: this machine's servers must encrypt too.
+    pub encrypts: bool,
     /// The file with the certificates of the signers. `None`: those of the system.
     pub ssl_root: Option<PathBuf>,
+    /// The servers that the URL accepts. `None`: those that accept writes, see [`Url::sessions`].
+    pub(super) sessions: Option<TargetSessionAttrs>,
     /// How long a connection attempt to one address of a host may take.
     pub connect_timeout: Duration,
     pub schema: String,
@@ -119,7 +111,9 @@ impl Url {
             addresses: Vec::new(),
             ask: None,
             ssl_mode: None,
+            encrypts: false,
             ssl_root: None,
+            sessions: None,
             connect_timeout: Duration::from_secs(5),
             schema: "forkpoint".to_owned(),
             prefix: String::new(),
@@ -132,7 +126,7 @@ impl Url {
         // The driver takes everything before the first "@" for the login.
         let login = if login.is_empty() { String::new() } else { format!("{login}@") };
         let mut text = format!("postgres://{login}/{database}?");
-        let (mut ports, mut sessions) = (None, TargetSessionAttrs::ReadWrite);
+        let mut ports = None;
         for pair in query.split('&').filter(|pair| !pair.is_empty()) {
             let (key, raw) = pair.split_once('=').unwrap_or((pair, ""));
             let (key, value) = (decoded(key).unwrap_or_default(), decoded(raw).unwrap_or_default());
@@ -149,14 +143,10 @@ impl Url {
                 }
                 // The ports are those of the hosts, which may be named later.
                 ("port", _) => ports = Some(value),
-                ("target_session_attrs", "read-write" | "primary") => sessions = TargetSessionAttrs::ReadWrite,
-                ("target_session_attrs", "any") => sessions = TargetSessionAttrs::Any,
-                ("target_session_attrs", _) => return Err(must_be(&key, "read-write or any")),
                 _ => url.set(&key, &value)?,
             }
         }
         url.config = driver(&text)?;
-        url.config.target_session_attrs(sessions);
         if url.hosts.is_empty() {
             url.hosts.push(("localhost".to_owned(), DEFAULT_PORT));
         }
@@ -177,16 +167,19 @@ impl Url {
     pub fn set(&mut self, key: &str, value: &str) -> Result<()> {
         match key {
             "sslmode" => {
-                self.ssl_mode = Some(match value {
-                    "disable" => SslMode::Disable,
-                    "prefer" | "allow" => SslMode::Prefer,
-                    "require" => SslMode::Require,
-                    "verify-ca" => SslMode::VerifyCa,
-                    "verify-full" => SslMode::VerifyFull,
-                    _ => return Err(must_be(key, "disable, prefer, require, verify-ca or verify-full")),
+                let mode = SslMode::named(value).ok_or_else(|| must_be(key, ssl::MODES))?;
+                self.ssl_mode = Some(mode);
+            }
+            "ssl" => self.set_ssl(value)?,
+            "sslrootcert" => self.ssl_root = (value != "system").then(|| PathBuf::from(value)),
+            "target_session_attrs" => {
+                self.sessions = Some(match value {
+                    "read-write" | "primary" => TargetSessionAttrs::ReadWrite,
+                    "read-only" | "standby" => TargetSessionAttrs::ReadOnly,
+                    "any" => TargetSessionAttrs::Any,
+                    _ => return Err(must_be(key, "read-write, read-only or any")),
                 });
             }
-            "sslrootcert" => self.ssl_root = (value != "system").then(|| PathBuf::from(value)),
             "connect_timeout" => {
                 let seconds: u64 = value.parse().map_err(|_| must_be(key, "a number of seconds"))?;
                 self.connect_timeout = Duration::from_secs(if seconds == 0 { 30 } else { seconds });
@@ -218,14 +211,19 @@ impl Url {
                 _ => return Err(must_be(key, "auto or never")),
             },
             "pgbouncer" => self.prepares &= value == "false",
+            "statement_cache_size" => self.prepares &= value != "0",
             "sslcert" | "sslkey" => {
-                let message = format!("the option \"{key}\" of the Postgres URL is not supported: use a password");
+                let message = format!(
+                    "the option \"{key}\" of the Postgres URL is not supported: use a password, and \"sslrootcert\" for the certificate \
+                     that the server's is signed with"
+                );
                 return Err(Error::new(Code::Unsupported, message));
             }
             // Accepted and ignored: options of other drivers and poolers, and of the operating system.
             "pool_timeout"
             | "connection_limit"
             | "pool_mode"
+            | "socket_timeout"
             | "keepalives"
             | "keepalives_idle"
             | "keepalives_interval"
@@ -234,7 +232,9 @@ impl Url {
             | "gssencmode"
             | "client_encoding"
             | "sslsni"
+            | "sslnegotiation"
             | "supa"
+            | "workaround"
             | "uselibpqcompat" => {}
             _ => {
                 // A value that is not a plain word may be a part of a password.
@@ -288,13 +288,21 @@ impl Url {
         self.hosts.iter().all(|(host, _)| is_local(host)) && self.addresses.iter().all(std::net::IpAddr::is_loopback)
     }
 
-    /// How the connection is encrypted. Another machine gets nothing in plain text, unless the URL says so.
-    pub fn ssl(&self) -> SslMode {
-        match self.ssl_mode {
-            None if self.is_local() => SslMode::Prefer,
-            None => SslMode::VerifyFull,
-            Some(SslMode::Prefer) if !self.is_local() => SslMode::Require,
-            Some(mode) => mode,
+    /// The servers that a store accepts. Without a word of the URL these accept writes, because a cluster's hosts may also be
+    /// replicas. A store that only reads is content with a replica, if the URL has no other host.
+    ///
+    /// # Errors
+    ///
+    /// `INVALID_ARGUMENT` if the URL asks for a replica, and the store is not opened for reading only.
+    pub(super) fn sessions(&self, read_only: bool) -> Result<TargetSessionAttrs> {
+        match self.sessions {
+            None if read_only && self.hosts.len() == 1 => Ok(TargetSessionAttrs::Any),
+            None => Ok(TargetSessionAttrs::ReadWrite),
+            Some(TargetSessionAttrs::ReadOnly) if !read_only => Err(Error::invalid(
+                "the Postgres URL asks for a server that accepts no writes (target_session_attrs): open the store with readOnly, or \
+                 remove the option",
+            )),
+            Some(sessions) => Ok(sessions),
         }
     }
 
@@ -342,9 +350,10 @@ fn host_and_port(text: &str) -> Option<(String, u16)> {
     is_host(&host).then_some((host, port))
 }
 
-/// Returns true for a name, an address, or the folder of a socket.
+/// Returns true for a name, an address, or the folder of a socket, which may have a colon: `/cloudsql/project:region:name`.
 fn is_host(text: &str) -> bool {
-    let plain = |character: char| character.is_alphanumeric() || "-._/".contains(character);
+    let others = if text.starts_with('/') { "-._/:" } else { "-._/" };
+    let plain = |character: char| character.is_alphanumeric() || others.contains(character);
     (!text.is_empty() && text.chars().all(plain)) || text.parse::<std::net::Ipv6Addr>().is_ok()
 }
 

@@ -18,10 +18,6 @@ fn options_may_contain_what_ends_a_login() {
     assert_eq!((url.config.get_user(), url.config.get_password()), (None, Some(&b"p@w"[..])));
     assert_eq!((url.config.get_application_name(), url.config.get_options()), (Some("a@b:c"), Some("-c x=1")));
     assert_eq!(url.hosts, [("h".to_owned(), 5432)]);
-    let sessions = |rest: &str| Url::parse(rest).unwrap().config.get_target_session_attrs();
-    assert_eq!(sessions("//h/d"), TargetSessionAttrs::ReadWrite);
-    assert_eq!(sessions("//h/d?target_session_attrs=any"), TargetSessionAttrs::Any);
-    assert!(Url::parse("//h/d?target_session_attrs=read-only").is_err());
     assert_eq!(Url::parse("//h/d?sslcert=x").unwrap_err().code(), Code::Unsupported);
     assert!(Url::parse("//h/d?load_balance_hosts=maybe").unwrap_err().message().contains("load_balance_hosts"));
 }
@@ -29,9 +25,32 @@ fn options_may_contain_what_ends_a_login() {
 #[test]
 fn a_url_may_say_that_a_pooler_answers() {
     let prepares = |query: &str| Url::parse(&format!("//h/d{query}")).unwrap().prepares;
-    assert!(["", "?prepare=auto", "?pgbouncer=false"].into_iter().all(prepares));
-    assert!(!["?prepare=never", "?pgbouncer=true", "?pgbouncer=true&prepare=auto"].into_iter().any(prepares));
+    assert!(["", "?prepare=auto", "?pgbouncer=false", "?statement_cache_size=100"].into_iter().all(prepares));
+    let poolers = ["prepare=never", "pgbouncer=true", "pgbouncer=true&prepare=auto", "statement_cache_size=0"];
+    assert!(!poolers.map(|option| format!("?{option}")).iter().any(|query| prepares(query)));
     assert!(
         Url::parse("//h/d?prepare=always").unwrap_err().message().contains("\"prepare\" of the Postgres URL must be")
     );
+}
+
+#[test]
+fn a_store_that_only_reads_is_content_with_a_replica() {
+    let sessions = |rest: &str, read_only| Url::parse(rest).unwrap().sessions(read_only).map_err(|error| error.code());
+    let (any, writes, replica) = (TargetSessionAttrs::Any, TargetSessionAttrs::ReadWrite, TargetSessionAttrs::ReadOnly);
+    assert_eq!((sessions("//h/d", false), sessions("//h/d", true)), (Ok(writes), Ok(any)));
+    assert_eq!(sessions("//a,b/d", true), Ok(writes), "the cluster's replicas may lag");
+    for (value, both) in [("any", any), ("read-write", writes), ("primary", writes)] {
+        let rest = format!("//a,b/d?target_session_attrs={value}");
+        assert_eq!((sessions(&rest, false), sessions(&rest, true)), (Ok(both), Ok(both)), "{value}");
+    }
+    for value in ["read-only", "standby"] {
+        let rest = format!("//h/d?target_session_attrs={value}");
+        assert_eq!(
+            (sessions(&rest, false), sessions(&rest, true)),
+            (Err(Code::InvalidArgument), Ok(replica)),
+            "{value}"
+        );
+    }
+    let refused = Url::parse("//h/d?target_session_attrs=prefer-standby").unwrap_err();
+    assert!(refused.message().contains("read-write, read-only or any"), "{refused}");
 }
