@@ -6,7 +6,7 @@ import { fileURLToPath } from "node:url";
 const root = fileURLToPath(new URL("..", import.meta.url));
 
 /** The projects that run the guides' code, by what is installed there. */
-export type Suite = "forkpoint" | "agentos" | "langgraph" | "otel" | "postgres";
+export type Suite = "forkpoint" | "agentos" | "langgraph" | "otel" | "pglite" | "postgres";
 
 /** A `ts` block. A block without a file name runs alone, in a new folder. */
 export interface Snippet {
@@ -42,6 +42,7 @@ export interface Page {
 
 /** Where a piece of code runs. The order matters: the later suites have more installed. */
 function suiteOf(code: string): Suite {
+  if (code.includes('from "@electric-sql/')) return "pglite";
   if (/\bDATABASE_URL\b/.test(code)) return "postgres";
   if (/from "(@opentelemetry\/|forkpoint\/otel)/.test(code)) return "otel";
   if (/from "(@langchain\/|langchain"|forkpoint\/langgraph")/.test(code)) return "langgraph";

@@ -4,3 +4,5 @@ import { makeDatabase } from "./databases.js";
 
 // LangGraph and the package are installed there.
 testPages("postgres", new URL("../langgraph/", import.meta.url), { env: () => ({ DATABASE_URL: makeDatabase() }) });
+
+testPages("pglite", new URL(".", import.meta.url));
