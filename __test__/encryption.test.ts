@@ -25,14 +25,13 @@ let encrypted: (keys: Keyring) => Serializer;
 const place = mkdtempSync(fileURLToPath(new URL("./.snippets-", import.meta.url)));
 
 beforeAll(async () => {
-  const [keys, stores] = snippetsOf(readPage("docs/encryption.md"));
-  // The second block without the program that uses its serializer.
-  const module = stores!.code.slice(0, stores!.code.indexOf("const keys"));
-  write(keys!.code, join(place, "keyring"));
-  write(module.replace("function encrypted", "export function encrypted"), join(place, "serializer"));
-  const load = (path: string) => import(/* @vite-ignore */ pathToFileURL(`${path}.mjs`).href);
-  ({ keyring } = await load(join(place, "keyring")));
-  ({ encrypted } = await load(join(place, "serializer")));
+  const blocks = snippetsOf(readPage("docs/encryption.md"));
+  const load = (name: string) => {
+    write(blocks.find(({ file }) => file === `${name}.mts`)!.code, join(place, name));
+    return import(/* @vite-ignore */ pathToFileURL(join(place, `${name}.mjs`)).href);
+  };
+  ({ keyring } = await load("keyring"));
+  ({ encrypted } = await load("encrypted-serializer"));
 });
 
 afterAll(() => rmSync(place, { recursive: true, force: true }));

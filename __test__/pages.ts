@@ -82,6 +82,17 @@ export function expectShown(output: string, said: readonly string[]): void {
 const fits = (line: string, said: string) =>
   said.endsWith("…") ? line.startsWith(said.slice(0, -1).trimEnd()) : line === said;
 
+/** Returns the named blocks of a page that a block imports, also through other ones. */
+function importsOf(page: Page, code: string, found = new Set<Snippet>()): Set<Snippet> {
+  for (const step of page.steps) {
+    if (step.kind !== "snippet" || step.file === undefined || found.has(step)) continue;
+    if (!code.includes(`"./${step.file.replace(/\.mts$/, ".mjs")}"`)) continue;
+    found.add(step);
+    importsOf(page, step.code, found);
+  }
+  return found;
+}
+
 /** What Postgres' test server and Node say about themselves. */
 const NOISE = /^.*(NOT_DURABLE|--trace-warnings|ExperimentalWarning).*\n/gm;
 
@@ -135,7 +146,9 @@ exec "${process.execPath}" "$@"
       // A page may save another version of a file under the same name.
       const folders: string[] = [];
       const files: string[] = [];
-      for (const { code, file, name } of snippets) {
+      // A block of this suite may import a file whose own suite is another one.
+      const all = new Set([...snippets, ...snippets.flatMap(({ code }) => [...importsOf(page, code)])]);
+      for (const { code, file, name } of all) {
         const as = file?.replace(/\.mts$/, "") ?? name.replaceAll(/\W+/g, "-");
         let n = 0;
         while (files.includes(join(cwd, `compiled-${n}`, `${as}.mts`))) n += 1;
@@ -169,7 +182,7 @@ exec "${process.execPath}" "$@"
       mkdirSync(folder);
       await prepare[page.path]?.(folder);
       // Other blocks of the page may be modules that this one imports.
-      for (const { file, code } of snippets) if (file !== undefined) write(code, join(folder, basename(file, ".mts")));
+      for (const { file, code } of importsOf(page, snippet.code)) write(code, join(folder, basename(file!, ".mts")));
       write(snippet.code, join(folder, "snippet"));
       const { status, stdout, stderr } = spawnSync(process.execPath, ["snippet.mjs"], {
         cwd: folder,

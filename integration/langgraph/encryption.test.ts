@@ -18,14 +18,13 @@ let serde: (keys: Record<string, number>, newest: string) => SerializerProtocol;
 const place = mkdtempSync(fileURLToPath(new URL("./.snippets-", import.meta.url)));
 
 beforeAll(async () => {
-  const [keys, , saver] = snippetsOf(readPage("docs/encryption.md"));
-  // The third block without the program that uses its serde.
-  const module = saver!.code.slice(0, saver!.code.indexOf("const keys"));
-  write(keys!.code, join(place, "keyring"));
-  write(module.replace("class EncryptedSerde", "export class EncryptedSerde"), join(place, "serde"));
-  const load = (path: string) => import(/* @vite-ignore */ pathToFileURL(`${path}.mjs`).href);
-  const { keyring } = await load(join(place, "keyring"));
-  const { EncryptedSerde } = await load(join(place, "serde"));
+  const blocks = snippetsOf(readPage("docs/encryption.md"));
+  const load = (name: string) => {
+    write(blocks.find(({ file }) => file === `${name}.mts`)!.code, join(place, name));
+    return import(/* @vite-ignore */ pathToFileURL(join(place, `${name}.mjs`)).href);
+  };
+  const { keyring } = await load("keyring");
+  const { EncryptedSerde } = await load("encrypted-serde");
   serde = (fills, newest) => {
     const bytes = new Map(Object.entries(fills).map(([id, fill]) => [id, new Uint8Array(32).fill(fill)]));
     return new EncryptedSerde(keyring(bytes, newest));
