@@ -28,8 +28,8 @@ test.each<[string, unknown, string]>([
     { list: Object.assign([1, , 3], { name: 1 }) }, // oxlint-disable-line no-sparse-arrays
     "state.list is an array with holes or named properties",
   ],
-  ["an object twice", { a: shared, b: [shared] }, "state.b[0] is an object that the value contains twice"],
-  ["a cycle", cycle, "state.self is an object that the value contains twice"],
+  ["an object twice", { a: shared, b: [shared] }, "state.b[0] is an object that appears twice in the value"],
+  ["a cycle", cycle, "state.self is an object that appears twice in the value"],
 ])("refuses %s", (_, value, why) => {
   expect(lostInJson(value, "state")).toBe(why);
 });

@@ -455,7 +455,7 @@ describe.each([...new Set([kinds[0]!, "jsonl"] as const)])("values in %s", (kind
       ...many,
     ]);
     expect(warnings).toHaveLength(100);
-    const last = warnings.filter(({ message }) => message.endsWith("No other place is named."));
+    const last = warnings.filter(({ message }) => message.endsWith("Further places are not reported."));
     expect(last).toEqual([warnings.at(-1)]);
     expect(lines.join()).not.toContain("secret");
   });

@@ -372,7 +372,7 @@ it("wrong references and options are refused", async () => {
     expect((await rejection(store.lease(run, options as never))).code).toBe("INVALID_ARGUMENT");
   const checkpoints = new CheckpointStore(store);
   const error = await rejection(checkpoints.lease({ space: "agentium", run: "run" }));
-  expect(error.message).toContain('run.space must be "agentos", and is "agentium"');
+  expect(error.message).toContain('run.space must be "agentos", but is "agentium"');
   for (const lease of [undefined, null, {}, { token: 1 }])
     expect(thrown(() => checkpoints.withLease(lease as never)).code).toBe("INVALID_ARGUMENT");
   const workflows = new WorkflowCheckpointStore(store);

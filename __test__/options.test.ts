@@ -74,7 +74,7 @@ describe("options", () => {
   ])("%s may not be %j", async (name, value, shown) => {
     const error = await refusal("memory:", { [name]: value });
     expect(error).toBeInstanceOf(TypeError);
-    expect(error.message).toBe(`option "durability" must be "full", "normal" or "off", and is ${shown}`);
+    expect(error.message).toBe(`option "durability" must be "full", "normal" or "off", but is ${shown}`);
   });
 
   test.each([
@@ -90,7 +90,7 @@ describe("options", () => {
   ])("%s in %s may not be of another type (%#)", async (name, unit, value, shown) => {
     const error = await refusal("memory:", { [name]: value });
     expect(error).toBeInstanceOf(TypeError);
-    expect(error.message).toBe(`option "${name}" must be a number of ${unit}, and is ${shown}`);
+    expect(error.message).toBe(`option "${name}" must be a number of ${unit}, but is ${shown}`);
   });
 
   test.each([
@@ -101,7 +101,7 @@ describe("options", () => {
     for (const value of wrong) {
       const error = await refusal("memory:", { [name]: value });
       expect(error).toBeInstanceOf(RangeError);
-      expect(error.message).toBe(`option "${name}" must be a whole number of ${range}, and is ${value}`);
+      expect(error.message).toBe(`option "${name}" must be a whole number of ${range}, but is ${value}`);
     }
   });
 
@@ -114,7 +114,7 @@ describe("options", () => {
   ])("the serializer %j is none", async (value, shown) => {
     const error = await refusal("memory:", { serializer: value });
     expect(error).toBeInstanceOf(TypeError);
-    expect(error.message).toBe(`option "serializer" must be "v8", "json" or an object, and is ${shown}`);
+    expect(error.message).toBe(`option "serializer" must be "v8", "json" or an object, but is ${shown}`);
   });
 
   test("a serializer of one's own has a name and two methods", async () => {
@@ -162,7 +162,7 @@ describe("options", () => {
   ])("options may not be %j", async (options, shown) => {
     const error = await refusal("memory:", options);
     expect(error).toBeInstanceOf(TypeError);
-    expect(error.message).toBe(`options must be an object, and is ${shown}`);
+    expect(error.message).toBe(`options must be an object, but is ${shown}`);
   });
 
   test("every accepted value opens a working store", async () => {
@@ -232,19 +232,19 @@ describe("options of runs()", () => {
     [{ graphIdprefix: "g" }, `Unknown option "graphIdprefix". Did you mean "graphIdPrefix"? ${known}`],
     [{ limits: 1 }, `Unknown option "limits". Did you mean "limit"? ${known}`],
     [{ runId: "r" }, `Unknown option "runId". ${known}`],
-    [{ graphIdPrefix: 1 }, 'option "graphIdPrefix" must be a string, and is 1'],
-    [{ graphIdPrefix: null }, 'option "graphIdPrefix" must be a string, and is null'],
+    [{ graphIdPrefix: 1 }, 'option "graphIdPrefix" must be a string, but is 1'],
+    [{ graphIdPrefix: null }, 'option "graphIdPrefix" must be a string, but is null'],
     [
       { graphIdPrefix: "\ud800" },
       'option "graphIdPrefix" contains an unpaired surrogate (invalid Unicode), which no stored graphId contains',
     ],
-    [{ limit: "1" }, 'option "limit" must be a number of entries, and is a string'],
-    [{ limit: null }, 'option "limit" must be a number of entries, and is null'],
+    [{ limit: "1" }, 'option "limit" must be a number of entries, but is a string'],
+    [{ limit: null }, 'option "limit" must be a number of entries, but is null'],
     [{ cursor: 1 }, 'option "cursor" must be the cursor of an earlier page'],
     [{ cursor: "x" }, 'option "cursor" must be the cursor of an earlier page'],
-    [null, "options must be an object, and is null"],
-    ["graph-", "options must be an object, and is a string"],
-    [[], "options must be an object, and is an array"],
+    [null, "options must be an object, but is null"],
+    ["graph-", "options must be an object, but is a string"],
+    [[], "options must be an object, but is an array"],
   ])("%j is refused", async (options, message) => {
     const store = open("memory:");
     const error = await rejection(store.runs(options as {}));
@@ -255,7 +255,7 @@ describe("options of runs()", () => {
   test.each([0, -1, 1.5, 100_001, Number.NaN, 1 / 0])("a limit of %d is out of range", async (limit) => {
     const error = await rejection(open("memory:").runs({ limit }));
     expect(error).toBeInstanceOf(RangeError);
-    expect(error.message).toBe(`option "limit" must be a whole number of entries from 1 to 100000, and is ${limit}`);
+    expect(error.message).toBe(`option "limit" must be a whole number of entries from 1 to 100000, but is ${limit}`);
     expect(error.code).toBe("INVALID_ARGUMENT");
   });
 
@@ -342,7 +342,7 @@ describe("targets", () => {
   ])("%s is no target", async (_, target, shown) => {
     const error = await refusal(target);
     expect(error).toBeInstanceOf(TypeError);
-    expect(error.message).toBe(`target must be a path, a URL or an open store, and is ${shown}`);
+    expect(error.message).toBe(`target must be a path, a URL or an open store, but is ${shown}`);
   });
 
   test.each([
@@ -361,8 +361,8 @@ describe("targets", () => {
     ["\0", /NUL/],
     ["jsonl:", /target is empty/],
     ["memory:x", /nothing may follow the colon of "memory:"/],
-    [":memory:", /for a store in memory, give "memory:"/],
-    ["sqlite::memory:", /for a store in memory, give "memory:"/],
+    [":memory:", /for a store in memory, pass "memory:"/],
+    ["sqlite::memory:", /for a store in memory, pass "memory:"/],
     [new URL("file:///a%00b.db"), /NUL/],
   ])("%s is refused", async (target, message) => {
     expect((await refusal(target)).message).toMatch(message);
@@ -486,7 +486,7 @@ describe("what is wrong with the place", () => {
     for (const length of [1, 2, 100, 511]) {
       writeFileSync(file, "a".repeat(length));
       const error = await failure(openStore(file), "UNSUPPORTED");
-      expect(error.message).toContain("is no SQLite database");
+      expect(error.message).toContain("is not an SQLite database");
       expect(readFileSync(file, "utf8")).toBe("a".repeat(length));
     }
     expect(readdirSync(join(file, ".."))).toEqual(["note.txt"]);

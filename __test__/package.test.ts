@@ -210,7 +210,7 @@ describe("the package", () => {
     writeFileSync(join(project, "package.json"), JSON.stringify({ name: "copy" }));
     const script = `await import("./dist/index.js").catch((error) => console.log(error.code, error.message))`;
     const said = node(["--input-type=module", "--eval", script], project);
-    expect(said).toContain(`UNSUPPORTED forkpoint has no addon for ${process.platform}-${process.arch} here. Tried:`);
+    expect(said).toContain(`UNSUPPORTED forkpoint has no addon for ${process.platform}-${process.arch}. Tried:`);
     expect(said).toContain("npm run build");
   });
 });

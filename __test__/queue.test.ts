@@ -29,7 +29,7 @@ describe.each(kinds)("%s", (kind) => {
     const refused = await failure(store.save(counted("c", 1)), "BUSY");
     expect(snapshots).toBe(2);
     expect(refused.retryable).toBe(true);
-    expect(refused.message).toMatch(/waits to write \d{7} bytes, and its maxQueueBytes is 1048576/);
+    expect(refused.message).toMatch(/has \d{7} bytes waiting to be written, and maxQueueBytes is 1048576/);
     // Reads, lists and removals are not refused.
     expect(await store.get("nothing")).toBeNull();
     await store.delete("nothing");

@@ -62,7 +62,7 @@ describe("the options keepLastN, ttlMs and maxBytes", () => {
     for (const value of [-1, 0.5, 1.5, Number.NaN, Number.NEGATIVE_INFINITY, 2 ** 53]) {
       const error = thrown(() => new CheckpointStore("memory:", { [name]: value }));
       expect(error).toBeInstanceOf(RangeError);
-      expect(error.message).toBe(`option "${name}" must be a positive whole number of ${unit}, and is ${value}`);
+      expect(error.message).toBe(`option "${name}" must be a positive whole number of ${unit}, but is ${value}`);
       expect((await rejection(openStore("memory:", { [name]: value }))).message).toBe(error.message);
     }
     for (const [value, shown] of [
@@ -73,7 +73,7 @@ describe("the options keepLastN, ttlMs and maxBytes", () => {
     ] as const) {
       const error = thrown(() => new CheckpointStore("memory:", { [name]: value as unknown as number }));
       expect(error).toBeInstanceOf(TypeError);
-      expect(error.message).toBe(`option "${name}" must be a number of ${unit}, or null for no limit, and is ${shown}`);
+      expect(error.message).toBe(`option "${name}" must be a number of ${unit}, or null for no limit, but is ${shown}`);
     }
   });
 
@@ -372,21 +372,21 @@ test.each([
   [
     { olderThan: "1d" },
     TypeError,
-    'option "olderThan" must be a Date or a number of milliseconds since the epoch, and is a string',
+    'option "olderThan" must be a Date or a number of milliseconds since the epoch, but is a string',
   ],
-  [{ olderThan: Number.NaN }, RangeError, 'option "olderThan" must be a valid time, and is NaN'],
-  [{ olderThan: Infinity }, RangeError, 'option "olderThan" must be a valid time, and is Infinity'],
-  [{ olderThan: new Date(Number.NaN) }, RangeError, 'option "olderThan" must be a valid time, and is an invalid Date'],
-  [{ keepLastN: 1.5 }, RangeError, 'option "keepLastN" must be a positive whole number of checkpoints, and is 1.5'],
+  [{ olderThan: Number.NaN }, RangeError, 'option "olderThan" must be a valid time, but is NaN'],
+  [{ olderThan: Infinity }, RangeError, 'option "olderThan" must be a valid time, but is Infinity'],
+  [{ olderThan: new Date(Number.NaN) }, RangeError, 'option "olderThan" must be a valid time, but is an invalid Date'],
+  [{ keepLastN: 1.5 }, RangeError, 'option "keepLastN" must be a positive whole number of checkpoints, but is 1.5'],
   [
     { maxBytes: "1 MB" },
     TypeError,
-    'option "maxBytes" must be a number of bytes, or null for no limit, and is a string',
+    'option "maxBytes" must be a number of bytes, or null for no limit, but is a string',
   ],
-  [{ dryRun: 1 }, TypeError, 'option "dryRun" must be true or false, and is 1'],
-  [{ signal: {} }, TypeError, 'option "signal" must be an AbortSignal, and is an object'],
-  [{ onProgress: true }, TypeError, 'option "onProgress" must be a function, and is true'],
-  [null, TypeError, "options must be an object, and is null"],
+  [{ dryRun: 1 }, TypeError, 'option "dryRun" must be true or false, but is 1'],
+  [{ signal: {} }, TypeError, 'option "signal" must be an AbortSignal, but is an object'],
+  [{ onProgress: true }, TypeError, 'option "onProgress" must be a function, but is true'],
+  [null, TypeError, "options must be an object, but is null"],
 ])("prune(%j) is refused", async (options, kind, message) => {
   const store = await shared("memory:");
   for (const pruning of [store, new CheckpointStore(store)]) {

@@ -35,7 +35,7 @@ impl NativeCopy {
         let begin = || {
             if Place::of(&from.target, from.store())?.is(&Place::of(&to.target, to.store())?) {
                 return Err(Error::invalid(
-                    "the source and the destination are the same store: give another destination",
+                    "the source and the destination are the same store: use another destination",
                 ));
             }
             let lineage = |RunName { space, run, ns }: RunName| contract::lineage_of(&space, &run, &ns);
@@ -96,7 +96,7 @@ fn in_javascript(convert: Function<Vec<SerializedValue>, Vec<SerializedValue>>) 
             Ok(())
         });
         // Nothing is sent if the environment ends.
-        let ended = |_| Error::new(Code::Closed, "the copy was stopped, because its thread of JavaScript ends");
+        let ended = |_| Error::new(Code::Closed, "the copy was stopped, because its JavaScript thread ended");
         converted.recv().map_err(ended)?.map_err(|error: napi::Error| Error::invalid(error.reason))
     }))
 }

@@ -56,7 +56,7 @@ describe.each(kinds)("sessions over %s", (kind) => {
       await store.incrementStepCount("s");
       const before = await store.loadState("s");
       const error = await failure(store.createSession("s", { agentType: "b", initialState: {} }), "CONFLICT");
-      expect(error.message).toContain('"s" exists already');
+      expect(error.message).toContain('"s" already exists');
       expect(await store.loadState("s")).toEqual(before);
       expect(await logOf(store)).toEqual(["m0", "m1"]);
     });

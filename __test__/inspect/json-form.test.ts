@@ -209,7 +209,7 @@ describe("the form of", () => {
     const { proxy, revoke } = Proxy.revocable({}, {});
     revoke();
     expect(() => toJsonForm({ proxy })).toThrow("proxy has no JSON form: reading it threw TypeError");
-    expect(() => toJsonForm({ m: new SharedArrayBuffer(1) })).toThrow("m has no JSON form: shared memory is no data");
+    expect(() => toJsonForm({ m: new SharedArrayBuffer(1) })).toThrow("m has no JSON form: shared memory is not data");
   });
 
   test("typed arrays have memory of their own afterwards", () => {
@@ -311,7 +311,7 @@ describe("a form that is none", () => {
     [{ $type: "Array", value: [], length: 2 ** 32, properties: [] }, "INVALID_ARGUMENT", "Array"],
     [{ $type: "Array", value: [], length: 1, properties: [["length", 0]] }, "INVALID_ARGUMENT", "length"],
     [{ $type: "Array", value: [], length: 1, properties: [["5", 0]] }, "INVALID_ARGUMENT", "beyond its length"],
-    [{ a: { $type: "Hole" } }, "INVALID_ARGUMENT", "only a list has holes"],
+    [{ a: { $type: "Hole" } }, "INVALID_ARGUMENT", "only a list can have holes"],
     [{ $type: "Ref", value: "" }, "INVALID_ARGUMENT", "leads to nothing"],
     [{ a: { $type: "Ref", value: "b" } }, "INVALID_ARGUMENT", "a cannot be read"],
     [{ a: { $type: "Ref", value: "b" }, b: 5 }, "INVALID_ARGUMENT", "leads to nothing"],

@@ -68,7 +68,7 @@ describe("parseJson", () => {
     const error = refusal(text);
     expect(error).toMatchObject({ name: "ForkpointError", code: "INVALID_ARGUMENT", line, column });
     expect(error.message).toBe(
-      `this is no JSON at line ${line}, column ${column}: expected ${expected}, and found ${found}`,
+      `invalid JSON at line ${line}, column ${column}: expected ${expected}, but found ${found}`,
     );
   });
 

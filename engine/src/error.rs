@@ -76,7 +76,7 @@ impl Error {
 
     /// Creates the error for a call on a closed store.
     pub fn closed() -> Self {
-        Self::new(Code::Closed, "the store is closed: open a new one to go on")
+        Self::new(Code::Closed, "the store is closed: open a new one to continue")
     }
 
     /// The error for a store whose thread panicked. A panic is a bug in the engine. This store handle accepts no more

@@ -287,7 +287,7 @@ impl Expect {
                 let quoted = |id: Option<&str>| id.map_or_else(|| "none".to_owned(), |id| format!("{id:?}"));
                 let message = format!(
                     "checkpoint {or:?}: the newest checkpoint of {lineage:?} is {}, not {} as expected, because another \
-                     writer has continued: read the newest checkpoint and decide again",
+                     writer has continued: read the newest checkpoint and try again",
                     quoted(found),
                     quoted(newest.as_deref())
                 );

@@ -39,14 +39,14 @@ impl Target {
         let url = lower.find("postgres").and_then(|at| lower.get(at..)).unwrap_or_default();
         let has_login = url.contains(':') && url.contains('@');
         if has_login && !["postgres:", "postgresql:"].iter().any(|scheme| text.starts_with(scheme)) {
-            let message = "the target looks like the URL of a Postgres server, but does not begin with \"postgres://\": give the URL alone";
+            let message = "the target looks like the URL of a Postgres server, but does not begin with \"postgres://\": pass only the URL";
             return Err(Error::invalid(message));
         }
         let (kind, path): (fn(PathBuf) -> Self, &str) = match scheme(text) {
             None => (Target::Sqlite, text),
             Some(("memory", "")) => return Ok(Target::Memory),
             Some(("memory", _)) => {
-                return Err(Error::invalid("nothing may follow the colon of \"memory:\": give \"memory:\""));
+                return Err(Error::invalid("nothing may follow the colon of \"memory:\": pass \"memory:\""));
             }
             #[cfg(feature = "postgres")]
             Some(("postgres" | "postgresql", url)) => {
@@ -58,7 +58,7 @@ impl Target {
                 return Err(Error::new(
                     Code::Unsupported,
                     format!(
-                        "no backend for \"{other}:\": give a file path, \"sqlite:<path>\", \"jsonl:<folder>\", \"memory:\" or \
+                        "no backend for \"{other}:\": pass a file path, \"sqlite:<path>\", \"jsonl:<folder>\", \"memory:\" or \
                          \"postgres://<host>/<database>\" (a file name with a colon in it: \"./{other}:…\")"
                     ),
                 ));
@@ -67,14 +67,14 @@ impl Target {
         let is_file = !matches!(scheme(text), Some(("jsonl", _)));
         if path.is_empty() {
             return Err(Error::invalid(
-                "the target is empty: give a file path, \"sqlite:<path>\", \"jsonl:<folder>\" or \"memory:\"",
+                "the target is empty: pass a file path, \"sqlite:<path>\", \"jsonl:<folder>\" or \"memory:\"",
             ));
         }
         if path == ":memory:" {
-            return Err(Error::invalid("\":memory:\" is not a target: for a store in memory, give \"memory:\""));
+            return Err(Error::invalid("\":memory:\" is not a target: for a store in memory, pass \"memory:\""));
         }
         if is_file && names_directory(path) {
-            return Err(Error::invalid(format!("\"{path}\" names a directory: give the path of a file")));
+            return Err(Error::invalid(format!("\"{path}\" is a directory: pass the path of a file")));
         }
         // Make the path absolute now: the working directory may change before the first use.
         let path = std::path::absolute(path)

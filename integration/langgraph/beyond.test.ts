@@ -663,10 +663,10 @@ describe.each(mainKinds)("on %s", (kind) => {
       it.each<[unknown, string]>([
         [{ dryrun: true }, 'Unknown option "dryrun". Did you mean "dryRun"?'],
         [{ keepLastN: 1 }, 'Unknown option "keepLastN".'],
-        [{ dryRun: 1 }, 'option "dryRun" must be true or false, and is 1'],
-        [{ signal: {} }, 'option "signal" must be an AbortSignal, and is an object'],
-        [{ onProgress: true }, 'option "onProgress" must be a function, and is true'],
-        [null, "options must be an object, and is null"],
+        [{ dryRun: 1 }, 'option "dryRun" must be true or false, but is 1'],
+        [{ signal: {} }, 'option "signal" must be an AbortSignal, but is an object'],
+        [{ onProgress: true }, 'option "onProgress" must be a function, but is true'],
+        [null, "options must be an object, but is null"],
       ])("%j is refused", async (options, message) => {
         const checkpointer = await filled();
         for (const strategy of ["keep_latest", "delete", {}] as const) {

@@ -144,7 +144,7 @@ describe.each(kinds)("on %s", (kind) => {
     const on = saver(kind);
     const refused = async (options: object) => (await rejection(on.listThreads(options as never))).message;
     expect(await refused({ ordr: "asc" })).toMatch(/Did you mean "order"/);
-    expect(await refused({ order: "up" })).toBe('option "order" must be "desc" or "asc", and is "up"');
+    expect(await refused({ order: "up" })).toBe('option "order" must be "desc" or "asc", but is "up"');
     expect(await refused({ filter: 7 })).toMatch(/"filter" must be an object/);
     expect(await refused({ filter: [] })).toMatch(/"filter" must be an object/);
     expect(await refused({ withStatus: 1 })).toMatch(/"withStatus" must be true or false/);

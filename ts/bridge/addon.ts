@@ -91,8 +91,8 @@ export function loadAddon(): unknown {
   if (!existsSync(__filename)) throw bundledError();
   throw new ForkpointError(
     "UNSUPPORTED",
-    `forkpoint has no addon for ${process.platform}-${process.arch} here. Tried:\n${tried.join("\n")}\n` +
-      "Install again without --omit=optional and on this platform (not with a node_modules copied from another), " +
-      "or build it from the repository with `npm ci && npm run build` (needs Rust).",
+    `forkpoint has no addon for ${process.platform}-${process.arch}. Tried:\n${tried.join("\n")}\n` +
+      "Install it again on this platform, without --omit=optional. Do not copy node_modules from another platform. " +
+      "Or build the addon from the repository: `npm ci && npm run build` (needs Rust).",
   );
 }

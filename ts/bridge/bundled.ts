@@ -14,7 +14,7 @@ export function bundledError(): Error {
     "  Rollup:    external: [/^forkpoint(\\/|$)/]\n" +
     '  Vite SSR:  ssr: { external: ["forkpoint"] }\n' +
     '  Next.js:   serverExternalPackages: ["forkpoint"]\n' +
-    "More: docs/deploy.md in the repository of forkpoint.";
+    "See docs/deploy.md in the forkpoint repository.";
   return Object.assign(new Error(message), { name: "ForkpointError", code: "UNSUPPORTED", retryable: false });
 }
 

@@ -58,7 +58,7 @@ export function rangeError(message: string): RangeError {
 
 /** Makes the error for a value that cannot be stored. The error's message names the value's path. */
 export function refusal(path: string, why: string, cause?: unknown): ForkpointError {
-  const message = `${path} cannot be stored: ${why}. Leave it out of the checkpoint or replace it by data`;
+  const message = `${path} cannot be stored: ${why}. Leave it out of the checkpoint or replace it with data`;
   return new ForkpointError("INVALID_ARGUMENT", message, cause === undefined ? {} : { cause });
 }
 

@@ -19,7 +19,7 @@ export function lostInJson(value: unknown, path: string, seen = new Set<object>(
 }
 
 function lostInObject(value: object, path: string, seen: Set<object>): string | undefined {
-  if (seen.has(value)) return `${path} is an object that the value contains twice`;
+  if (seen.has(value)) return `${path} is an object that appears twice in the value`;
   seen.add(value);
   const brand = Object.prototype.toString.call(value).slice(8, -1);
   if (brand !== "Object" && brand !== "Array") return `${path} has the type ${brand}`;

@@ -293,7 +293,7 @@ function backendOf(target: string): Backend {
 async function passwordFrom(password: () => unknown): Promise<string> {
   const text = await password();
   if (typeof text === "string") return text;
-  throw new TypeError("it returned no string");
+  throw new TypeError("it did not return a string");
 }
 
 export function postgresSql(schema: string | undefined, prefix: string | undefined): string {

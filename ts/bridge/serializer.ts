@@ -194,7 +194,7 @@ export function formatOf(option: "v8" | "json" | Serializer): Format {
   if (option === "json") return jsonFormat;
   if (typeof option !== "object" || option === null) {
     const shown = typeof option === "string" ? JSON.stringify(option) : show(option);
-    throw typeError(`option "serializer" must be "v8", "json" or an object, and is ${shown}`);
+    throw typeError(`option "serializer" must be "v8", "json" or an object, but is ${shown}`);
   }
   const { name } = option;
   if (typeof name !== "string" || name === "" || name.length > 64 || !name.isWellFormed()) {
@@ -216,7 +216,7 @@ export function formatOf(option: "v8" | "json" | Serializer): Format {
         throw refusal(path, `the serializer "${name}" threw ${textOf(error)}`, error);
       }
       if (!(bytes instanceof Uint8Array)) {
-        throw typeError(`serializer "${name}" must return a Uint8Array for ${path}, and returned ${show(bytes)}`);
+        throw typeError(`serializer "${name}" must return a Uint8Array for ${path}, but returned ${show(bytes)}`);
       }
       // Copy the bytes, because the serializer may reuse its buffer for the next part.
       return { tag: name, bytes: Uint8Array.prototype.slice.call(bytes) };
@@ -258,8 +258,8 @@ export function deserializeValue(storeFormat: Format, tag: string, bytes: Bytes,
 export function notReadable(serializer: string, what: string, cause: unknown): ForkpointError {
   return new ForkpointError(
     "CORRUPT",
-    `${what} cannot be read: the serializer "${serializer}" threw ${textOf(cause)}. Restore a backup if the serializer ` +
-      "and its keys are the ones that wrote it",
+    `${what} cannot be read: the serializer "${serializer}" threw ${textOf(cause)}. Check that the serializer ` +
+      "and its keys are the ones that wrote the value. If they are, restore a backup",
     { cause },
   );
 }

@@ -309,10 +309,10 @@ const warned = new Set<string>();
 function warnLeftOut(path: string, what: string): void {
   if (warned.has(path)) return;
   warned.add(path);
-  const others = warned.size === MAX_PLACES ? " No other place is named." : "";
+  const others = warned.size === MAX_PLACES ? " Further places are not reported." : "";
   warn(
     "FORKPOINT_LEFT_OUT",
-    `${path} is a ${what}, which is not data: it is left out of the checkpoint, as JSON.stringify would. ` +
+    `${path} is a ${what}, which is not data: it is left out of the checkpoint, as JSON.stringify does. ` +
       `This warning is emitted once for each place.${others}`,
     null,
   );

@@ -48,7 +48,7 @@ export const readSpace = (space: unknown, what = "space"): Space => oneOf(...SPA
 
 export function readKey(ref: unknown): Key {
   if (typeof ref !== "object" || ref === null || isArray(ref)) {
-    throw typeError(`a run must be an object such as { space: "langgraph", run: "thread-1" }, and is ${show(ref)}`);
+    throw typeError(`a run must be an object such as { space: "langgraph", run: "thread-1" }, but is ${show(ref)}`);
   }
   const { space, run, ns = null } = ref as Partial<RunRef>;
   return { space: readSpace(space, "space"), run: requireId(run, "run"), ns: ns === null ? "" : requireId(ns, "ns") };

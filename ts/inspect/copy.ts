@@ -312,9 +312,7 @@ function sideOf(target: unknown, name: "from" | "to"): Side {
   const text = readTarget(target);
   const path = pathOfTarget(text);
   if (text === "memory:") {
-    throw typeError(
-      `${name} is "memory:", which is a new store that nobody else can use: give a store from openStore()`,
-    );
+    throw typeError(`${name} is "memory:", which always opens a new, empty store: pass a store from openStore()`);
   }
   // Check that the source exists, because opening a missing file would create it.
   if (name === "from" && path !== null && !existsSync(path)) {

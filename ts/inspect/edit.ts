@@ -72,7 +72,10 @@ class Editor {
   set(path: readonly PathStep[], form: unknown): void {
     const steps = path.map((step) => {
       if (typeof step !== "object") return step;
-      throw new ForkpointError("INVALID_ARGUMENT", `${showPlace(path)} cannot be set: a range names no single value`);
+      throw new ForkpointError(
+        "INVALID_ARGUMENT",
+        `${showPlace(path)} cannot be set: a range does not name a single value`,
+      );
     });
     this.#made.clear();
     const value = this.#reader.begin(form, placeOf(steps));
@@ -101,8 +104,8 @@ class Editor {
 
   merge(patch: unknown): void {
     if (containerOf(patch) !== "Object") {
-      const given = isRecord(patch) ? "a value that is no plain object" : show(patch);
-      throw new ForkpointError("INVALID_ARGUMENT", `a merge patch must be an object, and is ${given}`);
+      const given = isRecord(patch) ? "a value that is not a plain object" : show(patch);
+      throw new ForkpointError("INVALID_ARGUMENT", `a merge patch must be an object, but is ${given}`);
     }
     this.#made.clear();
     const tasks: Array<{ target: object; patch: object; place: Place | null }> = [];
@@ -110,8 +113,8 @@ class Editor {
     const begin = (old: unknown, patch: object, place: Place | null): object => {
       if (old instanceof Map || old instanceof Error) {
         const [kind, name] = old instanceof Map ? ["Map", "a Map"] : ["Error", "an Error"];
-        const message = `the patch has an object at ${showPlace(place)}, where ${name} is`;
-        const remedy = `give all of it as {"$type":"${kind}",...}, or set a value by its path`;
+        const message = `the patch has an object at ${showPlace(place)}, but the state has ${name} there`;
+        const remedy = `replace all of it with {"$type":"${kind}",...}, or set a value by its path`;
         throw new ForkpointError("INVALID_ARGUMENT", `${message}: ${remedy}`);
       }
       const target = isPlain(old) ? old : {};
@@ -192,15 +195,21 @@ function refill(into: Map<unknown, unknown> | Set<unknown>, items: readonly unkn
   for (const item of items) {
     if (!isMap) into.add(item);
     else if (Array.isArray(item) && item.length === 2) into.set(item[0], item[1]);
-    else throw malformed(placeOf(path.slice(0, -1)), "this is no form of the type Map");
+    else throw malformed(placeOf(path.slice(0, -1)), "this is not a valid form of the type Map");
   }
   if (into.size < items.length)
-    throw malformed(placeOf(path), isMap ? "a Map has each key once" : "a Set has each item once");
+    throw malformed(
+      placeOf(path),
+      isMap ? "a Map cannot have the same key twice" : "a Set cannot have the same item twice",
+    );
 }
 
 function missing(steps: readonly Step[], at: number, container: boolean): ForkpointError {
   const [path, there] = [showPlace(steps), showPlace(steps.slice(0, at))];
   const step = showPlace(steps.slice(at, at + 1));
-  const why = container ? `${there} has no ${step}` : `${there} has nothing inside, and so no ${step}`;
-  return new ForkpointError("NOT_FOUND", `${path} cannot be set: ${why}. All of a path but its last key must exist`);
+  const why = container ? `${there} has no ${step}` : `${there} has no ${step}, because it contains no other values`;
+  return new ForkpointError(
+    "NOT_FOUND",
+    `${path} cannot be set: ${why}. Every key of the path except the last one must exist`,
+  );
 }

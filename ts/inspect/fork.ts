@@ -50,7 +50,7 @@ export async function fork(context: Context, ref: unknown, edit: unknown, option
   }
   const write = forks[key.space as keyof typeof forks];
   if (write === undefined) {
-    throw new ForkpointError("UNSUPPORTED", `a value of the space ${quote(key.space)} cannot be forked: it has no run`);
+    throw new ForkpointError("UNSUPPORTED", `an entry of ${quote(key.space)} cannot be forked: only runs can`);
   }
   const { as } = given;
   const plan: Plan = { context, key, row: found.row, found: parts, edit: editor(given), as, dryRun };
@@ -61,7 +61,7 @@ export async function fork(context: Context, ref: unknown, edit: unknown, option
 async function refuseTaken(context: Context, key: Key): Promise<void> {
   const [lineup] = await readLineups(context, [newestOf(key)]);
   if (lineup!.total === 0) return;
-  throw new ForkpointError("CONFLICT", `run ${quote(key.run)} exists already: give the fork another name`);
+  throw new ForkpointError("CONFLICT", `run ${quote(key.run)} already exists: use another name for the fork`);
 }
 
 function pairs(set: unknown, name: string): Array<[string, unknown]> {
@@ -82,7 +82,7 @@ function edited({ context, row, found, edit }: Plan): { value: unknown } | undef
   const unreadable = parts.find(({ name, readable }) => !readable && name === "state");
   // A path cannot be resolved in a state that is not readable.
   if (unreadable !== undefined) {
-    const message = `the state was written by the serializer ${quote(unreadable.tag)}, which is not known here: give it with "serializers"`;
+    const message = `the state was written by the serializer ${quote(unreadable.tag)}, which is not registered: pass it in "serializers"`;
     throw new ForkpointError("UNSUPPORTED", message);
   }
   return { value: fromJsonForm(edit(state)) };

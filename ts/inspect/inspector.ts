@@ -176,7 +176,7 @@ export class StoreInspector implements AsyncDisposable {
 
   #throwIfClosed(): void {
     if (this.#closing !== undefined)
-      throw new ForkpointError("CLOSED", "the inspector is closed: open a new one to go on");
+      throw new ForkpointError("CLOSED", "the inspector is closed: open a new one to continue");
   }
 
   /** Runs an operation. An error's stack shows the caller of the public method. */

@@ -118,10 +118,7 @@ function withChannels(
 ): { parts: Part[]; rest: Rest } {
   const versions = Object.values(rest.channel_versions ?? {});
   if (versions.some((version) => typeof version !== "number")) {
-    throw new ForkpointError(
-      "UNSUPPORTED",
-      "the channels have versions that are no numbers, so the next one is not known",
-    );
+    throw new ForkpointError("UNSUPPORTED", "the channel versions are not numbers, so the next version is unknown");
   }
   const version = Math.max(0, ...(versions as number[])) + 1;
   const next: Rest = { ...rest, channel_versions: { ...rest.channel_versions } };
@@ -130,7 +127,7 @@ function withChannels(
     if (Object.hasOwn(before, channel) && Object.hasOwn(after, channel)) {
       if (isDeepStrictEqual(before[channel], after[channel])) continue;
     } else if (!kept.has(channel) && Object.hasOwn(rest.channel_versions, channel)) {
-      const why = "its value is put together from the writes of earlier checkpoints, so it cannot be set";
+      const why = "its value is built from the writes of earlier checkpoints, so it cannot be set";
       throw new ForkpointError("UNSUPPORTED", `channel ${quote(channel)}: ${why}`);
     }
     kept.delete(channel);
@@ -147,7 +144,7 @@ function channelPart(channel: string, version: number, form: unknown): Part {
   if (lost !== undefined) {
     throw new ForkpointError(
       "UNSUPPORTED",
-      `${lost}, which LangGraph's JSON cannot hold: give plain JSON for the channel`,
+      `${lost}, which LangGraph's JSON cannot hold: pass plain JSON for the channel`,
     );
   }
   return { name: `${channel}\0${version}`, tag: "json", bytes: Buffer.from(JSON.stringify(value)) };
@@ -157,7 +154,7 @@ function channelPart(channel: string, version: number, form: unknown): Part {
 async function copyAncestors(context: Context, from: Key, to: Key, id: string): Promise<void> {
   const [there] = await readPages(context, [newestOf(to)]);
   if (there!.checkpoints > 0) {
-    throw new ForkpointError("CONFLICT", `thread ${quote(to.run)} exists already: give another name`);
+    throw new ForkpointError("CONFLICT", `thread ${quote(to.run)} already exists: use another name`);
   }
   const parents = new Map<string, string | null>();
   for await (const row of everyRow(context, from)) parents.set(row.id, row.parent?.id ?? null);

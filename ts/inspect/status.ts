@@ -30,7 +30,7 @@ export async function readStatus(context: Context, row: Row): Promise<StatusInfo
     // The status is unknown if the checkpoint is damaged or its serializer is missing. Any other error is an error of
     // the store.
     if (error instanceof ForkpointError && !["CORRUPT", "UNSUPPORTED"].includes(error.code)) throw error;
-    return { status: "unknown", why: "the newest checkpoint cannot be read here" };
+    return { status: "unknown", why: "the newest checkpoint cannot be read" };
   }
   if (row.status === null) return unknown;
   return { status: row.status, why: whyOf(row) };
@@ -38,8 +38,8 @@ export async function readStatus(context: Context, row: Row): Promise<StatusInfo
 
 function whyOf({ space, status, label, meta }: Row): string | null {
   if (space === "agentos" && label !== null) {
-    if (status === "waiting") return `node ${JSON.stringify(label)} or another one waits for a human`;
-    if (status === "failed") return `a node has a result and has not completed`;
+    if (status === "waiting") return `node ${JSON.stringify(label)} or another node waits for a human`;
+    if (status === "failed") return "a node has a result but has not completed";
   }
   if (space === "agentium" && typeof meta?.["steps"] === "number") {
     return `${Number(meta["stepIndex"]) + 1} of ${meta["steps"]} steps are stored`;
@@ -52,7 +52,7 @@ function whyOf({ space, status, label, meta }: Row): string | null {
 /** Reads LangGraph's bytes as plain JSON. Does not create objects of LangChain's classes. */
 const plain: SerializerProtocol = {
   dumpsTyped() {
-    throw new Error("the inspector writes no values of LangGraph through a serializer");
+    throw new Error("the inspector does not write LangGraph values through a serializer");
   },
   loadsTyped(tag, bytes) {
     const read = readValue(
@@ -60,7 +60,10 @@ const plain: SerializerProtocol = {
       { tag, bytes: typeof bytes === "string" ? Buffer.from(bytes) : bytes },
     );
     if (!read.readable)
-      throw new ForkpointError("UNSUPPORTED", `nobody here can read a value of the serializer "${tag}"`);
+      throw new ForkpointError(
+        "UNSUPPORTED",
+        `the serializer "${tag}" is not registered, so its values cannot be read`,
+      );
     return read.value;
   },
 } as SerializerProtocol;
@@ -99,7 +102,7 @@ async function ofAgentos(context: Context, row: Row): Promise<StatusInfo> {
   const rest = found?.parts.find(({ name }) => name === "rest");
   if (rest === undefined) return unknown;
   const { value, readable } = readValue(context, rest);
-  if (!readable) return { status: "unknown", why: "the newest checkpoint cannot be read here" };
+  if (!readable) return { status: "unknown", why: "the newest checkpoint cannot be read" };
   return { status: agentosStatus({ ...(value as object), nodeId: row.label }) ?? "unknown", why: null };
 }
 

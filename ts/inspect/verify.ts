@@ -62,12 +62,16 @@ async function placeOf(path: string): Promise<Finding[]> {
     findings.push({ code: "MODE", severity, message, remedy, ref: null });
   const shown = (mode & 0o777).toString(8).padStart(4, "0");
   if ((mode & OTHERS_WRITE) !== 0) {
-    add("warning", `others may change the database: its mode is ${shown}`, `Run: chmod go-w ${JSON.stringify(path)}`);
+    add(
+      "warning",
+      `other users can change the database: its mode is ${shown}`,
+      `Run: chmod go-w ${JSON.stringify(path)}`,
+    );
   } else if ((mode & OTHERS_READ) !== 0) {
     add(
       "note",
-      `others may read the database: its mode is ${shown}`,
-      "If states are private, take the right to read away",
+      `other users can read the database: its mode is ${shown}`,
+      `If states are private, run: chmod go-r ${JSON.stringify(path)}`,
     );
   }
   const own = process.getuid?.();
@@ -75,14 +79,14 @@ async function placeOf(path: string): Promise<Finding[]> {
     add(
       "note",
       `the database belongs to user ${uid}, and this process is user ${own}`,
-      "Run this as the user that writes",
+      "Run this as the user that writes to the database",
     );
   }
   if (nlink > 1 && path.length > 0 && (await lstat(path)).isFile()) {
     add(
       "warning",
-      `the database has ${nlink} names (hard links), and each would have its own log`,
-      "Keep one name, and remove the others",
+      `the database has ${nlink} names (hard links), and each name would have its own log`,
+      "Keep one name and remove the others",
     );
   }
   return findings;

@@ -26,7 +26,7 @@ function loadApi(): typeof import("@opentelemetry/api") {
   } catch (cause) {
     const message =
       "forkpoint/otel needs the package @opentelemetry/api, which cannot be loaded: install it with " +
-      "`npm install @opentelemetry/api`, together with the SDK of OpenTelemetry that your program uses";
+      "`npm install @opentelemetry/api`, and install the OpenTelemetry SDK that your program uses";
     throw new ForkpointError("UNSUPPORTED", message, { cause });
   }
 }
@@ -47,10 +47,10 @@ function metricsOf(provider: MeterProvider) {
     meter.createHistogram(name, { unit, description, advice: { explicitBucketBoundaries } });
   const counter = (name: string, options: MetricOptions) => meter.createCounter(name, options);
   return {
-    duration: histogram("db.client.operation.duration", "s", "Duration of calls of the store", SECONDS),
-    batch: histogram("forkpoint.commit.batch", "{save}", "Saves in the commit of a save", SAVES),
-    size: histogram("forkpoint.checkpoint.size", "By", "Serialised size of what is saved", BYTES),
-    pruned: counter("forkpoint.pruned", { unit: "{checkpoint}", description: "Checkpoints that were pruned" }),
+    duration: histogram("db.client.operation.duration", "s", "Duration of store calls", SECONDS),
+    batch: histogram("forkpoint.commit.batch", "{save}", "Number of saves in one commit", SAVES),
+    size: histogram("forkpoint.checkpoint.size", "By", "Serialized size of the saved data", BYTES),
+    pruned: counter("forkpoint.pruned", { unit: "{checkpoint}", description: "Pruned checkpoints" }),
     corrupt: counter("forkpoint.corrupt", { unit: "{read}", description: "Reads that found damaged data" }),
   };
 }
@@ -175,7 +175,7 @@ const provider =
   (method: "getTracer" | "getMeter"): OptionParser<unknown> =>
   (value, name) => {
     if (typeof (value as Record<string, unknown> | null)?.[method] === "function") return value;
-    throw typeError(`${name} must be a provider of OpenTelemetry, with the method ${method}(), and is ${show(value)}`);
+    throw typeError(`${name} must be a provider of OpenTelemetry, with the method ${method}(), but is ${show(value)}`);
   };
 
 const instrumentOptions = { tracerProvider: provider("getTracer"), meterProvider: provider("getMeter") };

@@ -56,8 +56,8 @@ export class Backlog {
     if (this.bytes >= this.#most) {
       throw new ForkpointError(
         "BUSY",
-        `the store waits to write ${this.bytes} bytes, and its maxQueueBytes is ${this.#most}. Nothing of this call was ` +
-          "stored. Await earlier saves and call again, or open the store with a higher maxQueueBytes",
+        `the store has ${this.bytes} bytes waiting to be written, and maxQueueBytes is ${this.#most}. This call stored ` +
+          "nothing. Await earlier saves and call again, or open the store with a higher maxQueueBytes",
       );
     }
     const held = new Held(this);

@@ -67,7 +67,7 @@ export async function backup(
   const path = pathOf(to, "path");
   const { overwrite = false, signal, onProgress } = readRecord(options, "options", backupOptions) as BackupOptions;
   signal?.throwIfAborted();
-  if (closing()) throw new ForkpointError("CLOSED", "the store is closed: open a new one to go on");
+  if (closing()) throw new ForkpointError("CLOSED", "the store is closed: open a new one to continue");
   const work = new Backup(native, path, overwrite);
   let last: string | null = null;
   let thrown: { reason: unknown } | undefined;

@@ -139,7 +139,7 @@ export class StoreHandle {
 
   #begin(lease: HeldLease | null): Engine {
     if (this.closing) {
-      throw new ForkpointError("CLOSED", "the store is closed: open a new one to go on");
+      throw new ForkpointError("CLOSED", "the store is closed: open a new one to continue");
     }
     const shared = engineOf(this.#store);
     lease?.requireStore(shared.native);

@@ -1,7 +1,7 @@
 import { ForkpointError, isArray, readingArgument, show, typeError } from "../bridge/errors.js";
 
 export function text(value: unknown, what: string): string {
-  if (typeof value !== "string") throw typeError(`${what} must be a string, and is ${show(value)}`);
+  if (typeof value !== "string") throw typeError(`${what} must be a string, but is ${show(value)}`);
   return value;
 }
 
@@ -27,7 +27,7 @@ export function optionalId(id: unknown, what: string): string | undefined {
 
 /** Checks a list of texts with the check of one. A hole of the list is checked too. */
 export function listOf<T>(check: (item: unknown, what: string) => T, list: unknown, what: string): T[] {
-  if (!isArray(list)) throw typeError(`${what} must be an array of strings, and is ${show(list)}`);
+  if (!isArray(list)) throw typeError(`${what} must be an array of strings, but is ${show(list)}`);
   return readingArgument(what, () => [...list]).map((item, at) => check(item, `${what}[${at}]`));
 }
 

@@ -295,7 +295,7 @@ export class HeldLease implements Lease, Fence {
     const { lease } = await calls.call(this.#native, "read", { of: this.#of });
     if (lease?.id === this.#id || this.#over) return;
     const now = lease?.valid ? { holder: lease.holder, until: lease.until } : null;
-    this.#lose(now === null ? "another process has taken it meanwhile" : `${now.holder} has taken it`, now);
+    this.#lose(now === null ? "another process has taken it" : `${now.holder} has taken it`, now);
   }
 
   #lose(why: string, successor: LeaseHolder | null): void {
@@ -308,7 +308,7 @@ export class HeldLease implements Lease, Fence {
 
   #error(): ForkpointError {
     const message =
-      `the lease of ${nameOf(this.#of)} was lost, because ${this.#why}: nothing more is stored under it. Stop working on ` +
+      `the lease of ${nameOf(this.#of)} was lost, because ${this.#why}: it can no longer store anything. Stop working on ` +
       "the run, and take its lease again before you continue";
     return new ForkpointError("CONFLICT", message, { lease: this.#successor });
   }
@@ -372,7 +372,7 @@ const leaseOptions = { ttlMs: ttlOption, signal: signalOption };
 
 export const leaseOption: OptionParser<HeldLease> = (value, name) => {
   if (HeldLease.is(value)) return value;
-  throw typeError(`${name} must be a lease from store.lease(), and is ${show(value)}`);
+  throw typeError(`${name} must be a lease from store.lease(), but is ${show(value)}`);
 };
 
 /** Parses the option `lease` of a class that takes leases by itself. Returns `ttlMs`, or undefined without leases. */
@@ -380,6 +380,6 @@ export const ownLeaseOption: OptionParser<number | undefined> = (value, name) =>
   if (value === false) return undefined;
   if (value === true) return TTL_MS;
   if (value === undefined || value === null || typeof value !== "object")
-    throw typeError(`${name} must be true or an object such as { ttlMs: 30_000 }, and is ${show(value)}`);
+    throw typeError(`${name} must be true or an object such as { ttlMs: 30_000 }, but is ${show(value)}`);
   return readRecord(value, name, { ttlMs: ttlOption }).ttlMs ?? TTL_MS;
 };

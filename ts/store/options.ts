@@ -130,12 +130,12 @@ const renamed: Record<string, string> = { busyTimeout: "busyTimeoutMs", ttl: "tt
 export const anything = (value: unknown): unknown => value;
 
 export const flag: OptionParser<boolean> = (value, name) => {
-  if (typeof value !== "boolean") throw typeError(`${name} must be true or false, and is ${show(value)}`);
+  if (typeof value !== "boolean") throw typeError(`${name} must be true or false, but is ${show(value)}`);
   return value;
 };
 
 export function callback<F extends (...given: never[]) => unknown>(value: unknown, name: string): F {
-  if (typeof value !== "function") throw typeError(`${name} must be a function, and is ${show(value)}`);
+  if (typeof value !== "function") throw typeError(`${name} must be a function, but is ${show(value)}`);
   return value as F;
 }
 
@@ -147,7 +147,7 @@ export function oneOf<T extends string>(...words: T[]): OptionParser<T> {
       .map(quote)
       .join(", ")
       .replace(/, ([^,]*)$/, " or $1");
-    throw typeError(`${name} must be ${known}, and is ${shown(value)}${near === "" ? "" : `.${near}`}`);
+    throw typeError(`${name} must be ${known}, but is ${shown(value)}${near === "" ? "" : `.${near}`}`);
   };
 }
 
@@ -158,7 +158,7 @@ export function shown(value: unknown): string {
 
 export function object(value: unknown, name: string): Record<string, unknown> {
   if (typeof value === "object" && value !== null && !isArray(value)) return value as Record<string, unknown>;
-  throw typeError(`${name} must be an object, and is ${show(value)}`);
+  throw typeError(`${name} must be an object, but is ${show(value)}`);
 }
 
 const parsers = {
@@ -246,9 +246,9 @@ export function hint(key: string, names: readonly string[]): string {
 
 export function whole(least: number, most: number, unit: string): OptionParser<number> {
   return (value, name) => {
-    if (typeof value !== "number") throw typeError(`${name} must be a number of ${unit}, and is ${show(value)}`);
+    if (typeof value !== "number") throw typeError(`${name} must be a number of ${unit}, but is ${show(value)}`);
     if (!Number.isInteger(value) || value < least || value > most) {
-      throw rangeError(`${name} must be a whole number of ${unit} from ${least} to ${most}, and is ${value}`);
+      throw rangeError(`${name} must be a whole number of ${unit} from ${least} to ${most}, but is ${value}`);
     }
     return value;
   };
@@ -273,7 +273,7 @@ export function splitOptions<P extends Record<string, OptionParser<unknown>>>(
 }
 
 export const signalOption: OptionParser<AbortSignal> = (value, name) => {
-  if (!(value instanceof AbortSignal)) throw typeError(`${name} must be an AbortSignal, and is ${show(value)}`);
+  if (!(value instanceof AbortSignal)) throw typeError(`${name} must be an AbortSignal, but is ${show(value)}`);
   return value;
 };
 
@@ -282,10 +282,10 @@ export function atMost(unit: string): OptionParser<number | null> {
   return (value, name) => {
     if (value === null || value === 0 || value === Number.POSITIVE_INFINITY) return null;
     if (typeof value !== "number") {
-      throw typeError(`${name} must be a number of ${unit}, or null for no limit, and is ${show(value)}`);
+      throw typeError(`${name} must be a number of ${unit}, or null for no limit, but is ${show(value)}`);
     }
     if (!Number.isSafeInteger(value) || value < 0) {
-      throw rangeError(`${name} must be a positive whole number of ${unit}, and is ${value}`);
+      throw rangeError(`${name} must be a positive whole number of ${unit}, but is ${value}`);
     }
     return value;
   };
@@ -302,12 +302,12 @@ function readText(target: unknown): string {
     return target.protocol === "file:" ? `sqlite://${pathOfUrl(target, "target")}` : target.href;
   }
   if (typeof target !== "string") {
-    throw typeError(`target must be a path, a URL or an open store, and is ${show(target)}`);
+    throw typeError(`target must be a path, a URL or an open store, but is ${show(target)}`);
   }
   if (/^file:/i.test(target)) return `sqlite://${pathOfUrl(target, "target")}`;
   if (target === "")
     throw typeError(
-      'target is empty: give a file path, "sqlite:<path>", "jsonl:<folder>", "postgres://<host>/<database>" or "memory:"',
+      'target is empty: pass a file path, "sqlite:<path>", "jsonl:<folder>", "postgres://<host>/<database>" or "memory:"',
     );
   if (!target.isWellFormed()) {
     throw typeError("target contains an unpaired surrogate (invalid Unicode), which a path cannot contain");
@@ -323,7 +323,7 @@ export function pathOf(file: unknown, what: string): string {
       throw typeError(`${what} contains a NUL character or an unpaired surrogate, which a path cannot contain`);
     }
     if (file instanceof URL) return pathOfUrl(file, what);
-    throw typeError(`${what} must be the path of a file or a file: URL, and is ${show(file)}`);
+    throw typeError(`${what} must be the path of a file or a file: URL, but is ${show(file)}`);
   });
 }
 
@@ -351,5 +351,5 @@ function distance(a: string, b: string): number {
 
 export const programOption: OptionParser<string> = (value, name) => {
   if (requireId(value, name) !== "") return value as string;
-  throw typeError(`${name} is empty: give the name of the program, or leave it out`);
+  throw typeError(`${name} is empty: pass the name of the program, or leave it out`);
 };

@@ -62,7 +62,7 @@ export interface StatsOptions {
 /** The maximum number of checkpoints that one transaction removes. A save waits for at most one transaction. */
 const BATCH = 500;
 
-const REMOVAL = "the removal ended: the remaining checkpoints stay";
+const REMOVAL = "the removal finished: the remaining checkpoints were kept";
 
 /** Throws if the operation should stop because the store is being closed or the signal has aborted. */
 export function throwIfStopped(signal: AbortSignal | undefined, closing: () => boolean, why = REMOVAL): void {
@@ -164,10 +164,10 @@ export const pruneOptions = {
     if (value === null) return null;
     const time = value instanceof Date ? value.getTime() : value;
     if (typeof time !== "number") {
-      throw typeError(`${name} must be a Date or a number of milliseconds since the epoch, and is ${show(value)}`);
+      throw typeError(`${name} must be a Date or a number of milliseconds since the epoch, but is ${show(value)}`);
     }
     if (!Number.isFinite(time) || Math.abs(time) > Number.MAX_SAFE_INTEGER) {
-      throw rangeError(`${name} must be a valid time, and is ${value instanceof Date ? "an invalid Date" : time}`);
+      throw rangeError(`${name} must be a valid time, but is ${value instanceof Date ? "an invalid Date" : time}`);
     }
     return time;
   },

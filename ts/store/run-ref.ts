@@ -36,10 +36,10 @@ export function readRun(ref: unknown, only?: string): RunKey {
   const { space, run, ns } = readRecord(ref, "run", { space: anything, run: anything, ns: anything });
   const known = only === undefined ? Object.keys(spaces) : [only];
   if (typeof space !== "string" || !known.includes(space)) {
-    throw typeError(`run.space must be ${known.map(quote).join(" or ")}, and is ${shown(space)}`);
+    throw typeError(`run.space must be ${known.map(quote).join(" or ")}, but is ${shown(space)}`);
   }
   const id = requireId(run, "run.run");
-  if (id === "") throw typeError("run.run is empty: give the id of a run");
+  if (id === "") throw typeError("run.run is empty: pass the id of a run");
   return { space, run: id, ns: namespaceOf(space, ns) };
 }
 

@@ -73,7 +73,7 @@ export class Store implements AsyncDisposable {
     openInBackground = (target, options) => new Store(PRIVATE, target, options);
     engineOf = (store) => {
       if (store.#closing !== undefined)
-        throw new ForkpointError("CLOSED", "the store is closed: open a new one to go on");
+        throw new ForkpointError("CLOSED", "the store is closed: open a new one to continue");
       return store.#engine;
     };
   }

@@ -65,7 +65,7 @@ export interface FaultRule {
 const LONGEST_DELAY_MS = 2 ** 31 - 1;
 
 const yes: OptionParser<true> = (value, name) => {
-  if (value !== true) throw typeError(`${name} must be true, and is ${show(value)}`);
+  if (value !== true) throw typeError(`${name} must be true, but is ${show(value)}`);
   return value;
 };
 
@@ -103,7 +103,7 @@ const actions = { reject, delayMs: whole(0, LONGEST_DELAY_MS, "milliseconds"), k
 const fields = { on: methods, nth: numbers, when: oneOf("before", "after"), ...actions };
 
 export function readFaults(faults: unknown): FaultRule[] {
-  if (!Array.isArray(faults)) throw typeError(`faults must be an array, and is ${show(faults)}`);
+  if (!Array.isArray(faults)) throw typeError(`faults must be an array, but is ${show(faults)}`);
   return faults.map((fault, at) => readFault(fault as Fault, `fault ${at + 1}`));
 }
 
@@ -111,12 +111,14 @@ function readFault(fault: Fault, what: string): FaultRule {
   const read = readRecord(fault, what, fields);
   const given = Object.keys(actions).filter((action) => Object.hasOwn(read, action));
   if (given.length !== 1) {
-    throw typeError(`${what} must have exactly one of ${Object.keys(actions).join(", ")}, and has ${given.length}`);
+    throw typeError(`${what} must have exactly one of ${Object.keys(actions).join(", ")}, but has ${given.length}`);
   }
   const { on, nth, when = "before", delayMs } = read;
   if (on === undefined) throw typeError(`${what} must name one or more methods in "on"`);
   if (delayMs !== undefined && read.when !== undefined) {
-    throw typeError(`${what} has delayMs, which takes no "when": the call begins at once, and its result comes later`);
+    throw typeError(
+      `${what} has delayMs, which takes no "when": the call begins immediately, and its result comes later`,
+    );
   }
   const rule = { on, nth, when };
   if (read.kill !== undefined) return { ...rule, kill: true };

@@ -49,7 +49,7 @@ type Method = (...args: unknown[]) => unknown;
  */
 export function withFaults<T extends object>(store: T, faults?: ReadonlyArray<Fault<AsyncMethod<T>>>): T {
   if ((typeof store !== "object" && typeof store !== "function") || store === null) {
-    throw typeError(`the first argument must be an object with methods, and is ${show(store)}`);
+    throw typeError(`the first argument must be an object with methods, but is ${show(store)}`);
   }
   const rules = faults === undefined ? faultsOfRunner() : readFaults(faults);
   const counters = rules.map((rule) => ({ rule, calls: 0 }));

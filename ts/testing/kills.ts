@@ -242,7 +242,7 @@ function startOf(program: unknown, options: ProgramOptions, cwd: string): Start 
 function pathOf(value: unknown, name: string): string {
   if (value instanceof URL || (typeof value === "string" && value.startsWith("file:"))) return fileURLToPath(value);
   if (typeof value !== "string" || value === "")
-    throw typeError(`${name} must be a path or a URL, and is ${show(value)}`);
+    throw typeError(`${name} must be a path or a URL, but is ${show(value)}`);
   return resolve(value);
 }
 
@@ -263,7 +263,7 @@ function planOf(kill: NonNullable<KillOptions["kill"]>, seed: number): Plan {
 }
 
 function readMoment(moment: unknown, what: string): KillMoment {
-  if (moment === undefined) throw typeError(`${what} must be a moment or null, and is undefined`);
+  if (moment === undefined) throw typeError(`${what} must be a moment or null, but is undefined`);
   const read = readRecord(moment, what, momentFields);
   const given = (["afterLines", "afterMs", "on"] as const).filter((key) => read[key] !== undefined);
   if (given.length !== 1) throw typeError(`${what} must have exactly one of afterLines, afterMs, on`);

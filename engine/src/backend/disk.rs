@@ -43,9 +43,9 @@ pub(super) fn failed(error: io::Error, what: &str) -> Error {
         ErrorKind::StorageFull | ErrorKind::QuotaExceeded => (Code::Full, "; make room on the device and try again"),
         ErrorKind::NotFound => (Code::Unavailable, "; create the directory first"),
         ErrorKind::PermissionDenied => (Code::Unavailable, "; check that this process may write there"),
-        ErrorKind::ReadOnlyFilesystem => (Code::Unavailable, "; give a path on a file system that can be written"),
-        ErrorKind::NotADirectory => (Code::Unavailable, "; give a path whose parts but the last are directories"),
-        ErrorKind::InvalidFilename => (Code::InvalidArgument, "; give a shorter path"),
+        ErrorKind::ReadOnlyFilesystem => (Code::Unavailable, "; use a path on a writable file system"),
+        ErrorKind::NotADirectory => (Code::Unavailable, "; use a path in a directory"),
+        ErrorKind::InvalidFilename => (Code::InvalidArgument, "; use a shorter path"),
         _ => (Code::Unavailable, ""),
     };
     let lasting = lasts(error.kind());

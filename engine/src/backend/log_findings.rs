@@ -46,7 +46,7 @@ pub(crate) fn missing(message: &str) -> Finding {
 
 /// A row is there that nothing needs.
 pub(crate) fn left_over(message: &str) -> Finding {
-    let remedy = "nothing needs to be done: it only takes up space";
+    let remedy = "you do not need to do anything: it only takes up space";
     Finding::new(FindingCode::Orphan, Severity::Warning, message, remedy)
 }
 

@@ -128,7 +128,7 @@ pub(crate) fn append(
         let before = length(head);
         if let Some(expected) = expect.filter(|expected| *expected != before) {
             let message = format!(
-                "log {:?} of {:?} has {before} records, not {expected} as expected: read the log again and decide again",
+                "log {:?} of {:?} has {before} records, not {expected} as expected: read the log again and retry",
                 of.log, of.lineage
             );
             return Err(Error::new(Code::Conflict, message));

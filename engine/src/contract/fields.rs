@@ -194,7 +194,7 @@ pub(super) fn exact<'de, D: Deserializer<'de>, T: Deserialize<'de> + FromStr>(fr
     }
     match Given::deserialize(from)? {
         Given::Number(value) => Ok(value),
-        Given::Digits(text) => text.parse().map_err(|_| D::Error::custom(format!("{text:?} is no whole number"))),
+        Given::Digits(text) => text.parse().map_err(|_| D::Error::custom(format!("{text:?} is not a whole number"))),
     }
 }
 

@@ -17,11 +17,11 @@ pub(super) fn damaged(id: &str) -> Error {
 /// The error message uses `what` as the name of the id.
 pub(super) fn check_id(what: &str, id: &str) -> Result<()> {
     if id.is_empty() {
-        return Err(Error::invalid(format!("{what} is empty: give a non-empty string")));
+        return Err(Error::invalid(format!("{what} is empty: pass a non-empty string")));
     }
     if id.len() > MAX_ID_BYTES {
         return Err(Error::invalid(format!(
-            "{what} has {} bytes, and an id may have at most {MAX_ID_BYTES}: give a shorter one",
+            "{what} has {} bytes, but an id may have at most {MAX_ID_BYTES}: use a shorter one",
             id.len()
         )));
     }

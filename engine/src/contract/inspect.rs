@@ -117,7 +117,7 @@ impl Wanted {
             From::End => RowsFrom::End,
             From::After(place) => {
                 let (sort_key, seq) =
-                    parse_place(&place).ok_or_else(|| Error::invalid("this is no cursor of a listing"))?;
+                    parse_place(&place).ok_or_else(|| Error::invalid("this is not a cursor of a listing"))?;
                 RowsFrom::After(sort_key, seq)
             }
             From::Step(step) => RowsFrom::Step(step),

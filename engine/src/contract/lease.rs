@@ -222,7 +222,7 @@ fn take(of: &Run, id: String, expired: Option<Expired>, holding: &Holding, saved
             contract: CONTRACT_ID,
             id,
             must: Must::NotBeSavedSince(saved_at.saturating_add(1)),
-            otherwise: Error::new(Code::Conflict, "the lease was renewed meanwhile"),
+            otherwise: Error::new(Code::Conflict, "the lease was renewed in the meantime"),
         });
     }
     Ok(unit)

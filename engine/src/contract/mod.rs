@@ -119,6 +119,6 @@ impl Cost {
 pub fn tool(contract: &str, which: &str) -> Result<Box<dyn Tool>> {
     match named(contract)?.tool {
         Some(make) => make(which),
-        None => Err(Error::invalid(format!("the contract {contract:?} has no tools: please report this"))),
+        None => Err(Error::invalid(format!("the framework {contract:?} has no tools: please report this"))),
     }
 }

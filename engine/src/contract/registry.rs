@@ -43,5 +43,5 @@ pub(super) fn named(name: &str) -> Result<&'static Contract> {
     const { &CONTRACTS }
         .iter()
         .find(|contract| contract.name == name)
-        .ok_or_else(|| Error::invalid(format!("there is no contract {name:?}: please report this")))
+        .ok_or_else(|| Error::invalid(format!("there is no framework {name:?}: please report this")))
 }

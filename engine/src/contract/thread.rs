@@ -33,7 +33,7 @@ impl CheckpointRef {
         let key = self.key();
         if key.len() > most {
             return Err(Error::invalid(format!(
-                "{thread}, {namespace} and {id} have {} bytes together, and may have at most {most}: give shorter ones",
+                "{thread}, {namespace} and {id} have {} bytes together, but may have at most {most}: use shorter ones",
                 key.len()
             )));
         }

@@ -130,7 +130,7 @@ impl Comparison {
             format!("the destination has it with another content: {item}: {what}. Nothing of it was copied")
         } else {
             format!(
-                "the destination of the copy is not empty, and it is no earlier copy of the source: {item}: {what}. Give \
+                "the destination of the copy is not empty, and it is not an earlier copy of the source: {item}: {what}. Use \
                  an empty destination. Nothing was copied"
             )
         };

@@ -37,7 +37,7 @@ impl Page {
         };
         if shared.only.is_some() {
             let message = format!(
-                "the destination has a checkpoint {} already, in another run than {}: remove that run from the \
+                "the destination already has a checkpoint {}, in another run than {}: remove that run from the \
                  destination, or copy to another one",
                 quote(&id),
                 quote(lineage)
@@ -47,7 +47,7 @@ impl Page {
         // Copies put checkpoints in the same order. So another copy that is ahead has put the first one of the page.
         if is_new && !self.has_new {
             self.has_new = true;
-            let message = "another copy to this destination is under way: wait for its end";
+            let message = "another copy to this destination is under way: wait until it ends";
             self.expect.push(expect(Must::NotBeSavedSince(i64::MIN), message));
         }
         self.lineages.insert((contract, id), lineage.clone());

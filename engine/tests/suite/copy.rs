@@ -476,7 +476,7 @@ fn a_destination_that_was_used_is_not_changed_by_a_second_copy() {
         apply_to(&to, unit).unwrap();
         fill(&from, units[4..].to_vec());
         let before = content(&to);
-        refused(copy(&from, &to, 1000), Code::Conflict, &["no earlier copy", "Nothing was copied", word]);
+        refused(copy(&from, &to, 1000), Code::Conflict, &["not an earlier copy", "Nothing was copied", word]);
         assert_eq!(content(&to), before);
     }
     // What the source has removed is not removed from the copy. Neither are records that no checkpoint names.
@@ -487,7 +487,7 @@ fn a_destination_that_was_used_is_not_changed_by_a_second_copy() {
         copy(&from, &to, 1000).unwrap();
         apply_to(&from, unit).unwrap();
         let before = content(&to);
-        refused(copy(&from, &to, 1000), Code::Conflict, &["no earlier copy", "Nothing was copied", word]);
+        refused(copy(&from, &to, 1000), Code::Conflict, &["not an earlier copy", "Nothing was copied", word]);
         assert_eq!(content(&to), before);
     }
 }
@@ -509,7 +509,7 @@ fn a_begun_copy_is_given_to_no_other_source_and_is_no_source() {
     fill(&other, growth());
     run(&mut begin(&from, &to, 1), |progress| progress.counts.checkpoints > 5).unwrap();
     let before = content(&to);
-    refused(copy(&other, &to, 1), Code::Conflict, &["no earlier copy", "empty destination"]);
+    refused(copy(&other, &to, 1), Code::Conflict, &["not an earlier copy", "empty destination"]);
     assert_eq!(content(&to), before);
     refused(copy(&to, &memory(), 1), Code::Conflict, &["the source", "finish that copy"]);
     copy(&from, &to, 1).unwrap();
@@ -567,7 +567,7 @@ fn a_change_behind_the_copy_is_told() {
         // The next call tells it again, or copies what is new.
         match copy(&from, &to, 1) {
             Ok(_) => assert_eq!(content(&to), content(&from)),
-            outcome => drop(refused(outcome, Code::Conflict, &[word, "no earlier copy"])),
+            outcome => drop(refused(outcome, Code::Conflict, &[word, "not an earlier copy"])),
         }
 
         // The same change in the destination.

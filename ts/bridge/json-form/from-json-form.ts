@@ -101,7 +101,7 @@ export class FormReader {
       case "object":
         break;
       default:
-        throw malformed(within(parent, step), `a ${typeof form} is no JSON`);
+        throw malformed(within(parent, step), `a ${typeof form} is not JSON`);
     }
     if (form === null) return null;
     const known = this.#values.get(form);
@@ -163,13 +163,13 @@ export class FormReader {
         const text = typeof key === "string";
         const entry: Place = { parent: place, step: text ? key : index };
         const newKey = text ? key : this.#value(key, entry, 0);
-        if (value.has(newKey)) throw malformed(entry, "a Map has each key once");
+        if (value.has(newKey)) throw malformed(entry, "a Map cannot have the same key twice");
         value.set(newKey, text ? this.#value(each, entry, undefined) : this.#value(each, entry, 1));
       }
     } else if (value instanceof Set) {
       for (const [index, each] of (form as { value: unknown[] }).value.entries()) {
         const item = this.#value(each, place, index);
-        if (value.has(item)) throw malformed({ parent: place, step: index }, "a Set has each item once");
+        if (value.has(item)) throw malformed({ parent: place, step: index }, "a Set cannot have the same item twice");
         value.add(item);
       }
     } else if (value instanceof Error) {
@@ -223,15 +223,15 @@ export class FormReader {
         break;
       }
       case "Hole":
-        throw malformed(place, "only a list has holes");
+        throw malformed(place, "only a list can have holes");
       case "Opaque":
         if (this.#keepsOpaque) return new Opaque(form);
         throw unsupported(
           place,
-          `it was written by the serializer ${safeJson(form["tag"] ?? null)}, which is not known here`,
+          `it was written by the serializer ${safeJson(form["tag"] ?? null)}, which is not registered`,
         );
       case "More":
-        throw unsupported(place, "it was left out of an answer. Read the whole value");
+        throw unsupported(place, "it was left out because of a limit. Read the complete value");
       case "Object":
       case "Map":
       case "Set":
@@ -244,7 +244,7 @@ export class FormReader {
         throw unsupported(place, `its "$type" is not known: ${shown}. ${hint}`);
       }
     }
-    throw malformed(place, `this is no form of the type ${type}`);
+    throw malformed(place, `this is not a valid form of the type ${type}`);
   }
 }
 
@@ -276,12 +276,12 @@ function regExpOf(value: unknown, place: Place | null): RegExp {
   try {
     return new RegExp(source, flags);
   } catch (cause) {
-    throw malformed(place, "this is no regular expression", cause);
+    throw malformed(place, "this is not a valid regular expression", cause);
   }
 }
 
 function bytesOf({ view, value }: Record<string, unknown>, place: Place | null): unknown {
-  if (typeof value !== "string") throw malformed(place, "the value of Bytes is base64");
+  if (typeof value !== "string") throw malformed(place, "the value of Bytes must be base64");
   const read = Buffer.from(value, "base64");
   if (read.toString("base64") !== value) throw malformed(place, "this is not base64, or not padded with =");
   // Give each view its own memory. Small buffers share some.
@@ -289,11 +289,11 @@ function bytesOf({ view, value }: Record<string, unknown>, place: Place | null):
   if (view === "ArrayBuffer") return buffer;
   if (view === "Buffer") return Buffer.from(buffer);
   const View: unknown = typeof view === "string" && VIEW.test(view) ? Reflect.get(globalThis, view) : undefined;
-  if (View === undefined) throw unsupported(place, "the view of these Bytes is not known here");
+  if (View === undefined) throw unsupported(place, "this runtime does not know the view of these Bytes");
   try {
     return new (View as new (buffer: ArrayBuffer) => ArrayBufferView)(buffer);
   } catch (cause) {
-    throw malformed(place, `these ${buffer.byteLength} bytes are no ${String(view)}`, cause);
+    throw malformed(place, `these ${buffer.byteLength} bytes cannot be a ${String(view)}`, cause);
   }
 }
 

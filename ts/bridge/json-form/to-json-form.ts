@@ -53,7 +53,7 @@ class FormWriter {
   #refText = 0;
 
   write(root: unknown): unknown {
-    if (!isData(root)) throw unreadable(null, `a ${typeof root} is no data`);
+    if (!isData(root)) throw unreadable(null, `a ${typeof root} is not data`);
     const out: unknown[] = [];
     this.#put(out, 0, root, null);
     this.#schedule();
@@ -95,7 +95,7 @@ class FormWriter {
     if (types.isRegExp(value)) return { $type: "RegExp", value: { source: value.source, flags: value.flags } };
     if (types.isNativeError(value)) return this.#error(value, place);
     if (ArrayBuffer.isView(value) || types.isArrayBuffer(value)) return bytesForm(value);
-    if (types.isSharedArrayBuffer(value)) throw unreadable(place, "shared memory is no data");
+    if (types.isSharedArrayBuffer(value)) throw unreadable(place, "shared memory is not data");
     if (types.isBoxedPrimitive(value) && !types.isSymbolObject(value)) {
       return { $type: "Boxed", value: primitiveForm((value as { valueOf(): unknown }).valueOf()) };
     }
@@ -112,8 +112,8 @@ class FormWriter {
     if (this.#refText > MAX_REF_TEXT) {
       throw new ForkpointError(
         "UNSUPPORTED",
-        "the value has no JSON form: it refers to so many of its objects more than once, at such a depth, that their " +
-          `paths have more than ${MAX_REF_TEXT} characters`,
+        "the value has no JSON form: the paths of its repeated objects have more than " +
+          `${MAX_REF_TEXT} characters in total`,
       );
     }
     return path;

@@ -21,7 +21,7 @@ export interface StepRef {
 export function readStepRef(checkpoint: Record<string, unknown>): StepRef {
   const { stepIndex, stepName } = checkpoint;
   if (typeof stepIndex !== "number" || !Number.isFinite(stepIndex)) {
-    throw typeError(`checkpoint.stepIndex must be a finite number, and is ${show(stepIndex)}`);
+    throw typeError(`checkpoint.stepIndex must be a finite number, but is ${show(stepIndex)}`);
   }
   text(stepName, "checkpoint.stepName");
   return {
@@ -43,7 +43,7 @@ function time(value: unknown, field: string): number | undefined {
   if (value === undefined || value === null) return undefined;
   const ms = value instanceof Date ? value.getTime() : value;
   if (typeof ms === "number" && Number.isFinite(ms)) return ms;
-  throw typeError(`checkpoint.${field} must be a number of milliseconds since the epoch, and is ${show(value)}`);
+  throw typeError(`checkpoint.${field} must be a number of milliseconds since the epoch, but is ${show(value)}`);
 }
 
 /**

@@ -272,7 +272,7 @@ export class Execution {
       const ask = this.#plan.onStepError as (error: unknown, step: FailedStep) => unknown;
       const answer = await ask(this.#errors.get(id), step);
       if (typeof answer !== "boolean")
-        throw typeError(`onStepError must return true or false, and returned ${show(answer)}`);
+        throw typeError(`onStepError must return true or false, but returned ${show(answer)}`);
       goOn = answer;
     } catch (error) {
       this.#errors.set(id, error);

@@ -49,7 +49,7 @@ export function readStore(store: unknown): WorkflowCheckpointStore<any> | undefi
   if ([save, load, list ?? listForRun].every((method) => typeof method === "function")) {
     return store as WorkflowCheckpointStore<any>;
   }
-  throw typeError(`checkpointStore must have the methods save(), load() and list(), and is ${show(store)}`);
+  throw typeError(`checkpointStore must have the methods save(), load() and list(), but is ${show(store)}`);
 }
 
 /** The recorder for a store of this package. It passes bytes to the store, so that no state is serialised twice. */
@@ -187,6 +187,6 @@ function recorded(checkpoint: object, state: Snapshot): Recorded {
   if (Number.isSafeInteger(stepIndex)) return { id, runId, stepIndex, stepName, state };
   throw new ForkpointError(
     "CONFLICT",
-    `checkpoint ${quote(id)} belongs to no step: its stepIndex must be a whole number, and is ${stepIndex}`,
+    `checkpoint ${quote(id)} does not belong to a step: its stepIndex must be a whole number, but is ${stepIndex}`,
   );
 }

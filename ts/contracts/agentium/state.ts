@@ -42,7 +42,7 @@ export function applyResult(draft: unknown, result: unknown, step: string): unkn
   if (!isRecord(draft)) return isObject(draft) && result === null ? draft : result;
   if (result === null) return draft;
   if (!isObject(result) || Array.isArray(result)) {
-    throw typeError(`step "${step}" must return an object or nothing, and returned ${show(result)}`);
+    throw typeError(`step "${step}" must return an object or nothing, but returned ${show(result)}`);
   }
   // Spread syntax defines properties instead of assigning them, so a key "__proto__" is an ordinary key.
   return isRecord(result) ? { ...draft, ...result } : result;
@@ -54,12 +54,12 @@ export function mutate(draft: unknown, mutator: (state: any) => unknown): unknow
     // No other code handles this promise. The empty handler prevents an unhandled rejection.
     mutated.then(undefined, () => {});
     throw typeError(
-      "the mutator of fork() must return the new state itself, and returned a promise: it cannot be async",
+      "the mutator of fork() must return the new state itself, but returned a promise: it cannot be async",
     );
   }
   // For a state that is an object, another value is most likely the result of an assignment or of a call.
   if (mutated === undefined || (isObject(draft) && !isObject(mutated))) {
-    throw typeError(`the mutator of fork() must return the new state, and returned ${show(mutated)}`);
+    throw typeError(`the mutator of fork() must return the new state, but returned ${show(mutated)}`);
   }
   return mutated;
 }
@@ -94,7 +94,7 @@ function mergeValue(base: unknown, ours: unknown, theirs: unknown, where: Where)
   throw new ForkpointError(
     "CONFLICT",
     `parallel branches ${where.ours} and "${where.theirs}" have both changed ${where.path}: ` +
-      "let each branch write a key of its own, and combine the keys in a later step",
+      "let each branch write its own key, and combine the keys in a later step",
   );
 }
 

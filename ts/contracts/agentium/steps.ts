@@ -179,7 +179,7 @@ export function readDefinition({
   const nodes: Node[] = [];
   const parents: number[] = [];
   const read = (list: unknown, what: string, parent: number, path: readonly string[]) => {
-    if (!Array.isArray(list)) throw typeError(`${what} must be an array of steps, and is ${show(list)}`);
+    if (!Array.isArray(list)) throw typeError(`${what} must be an array of steps, but is ${show(list)}`);
     if (path.length > LONGEST_NESTING)
       throw typeError(`${what}: steps are nested deeper than ${LONGEST_NESTING} levels`);
     for (const [at, step] of list.entries()) {
@@ -202,16 +202,16 @@ export function readDefinition({
 }
 
 function readStep(step: unknown, where: string, stepIndex: number, path: readonly string[]): Node {
-  if (typeof step !== "object" || step === null) throw typeError(`${where} must be a step, and is ${show(step)}`);
+  if (typeof step !== "object" || step === null) throw typeError(`${where} must be a step, but is ${show(step)}`);
   const { name } = step as { name?: unknown };
   if (typeof name !== "string" || name === "")
-    throw typeError(`${where}.name must be a non-empty string, and is ${show(name)}`);
+    throw typeError(`${where}.name must be a non-empty string, but is ${show(name)}`);
   const { run, condition, parallel, agent, inputFrom, retryPolicy, timeoutMs } = step as Record<string, unknown>;
   const said = Object.entries({ run, condition, parallel, agent }).filter(([, value]) => value !== undefined);
   if (said.length !== 1) {
     const has = said.length === 0 ? "none of them" : said.map(([key]) => key).join(" and ");
     throw typeError(
-      `${where} (${quote(name)}) must have exactly one of run, condition, parallel and agent, and has ${has}`,
+      `${where} (${quote(name)}) must have exactly one of run, condition, parallel and agent, but has ${has}`,
     );
   }
   const kind = said[0]![0] as keyof typeof fields;
@@ -255,7 +255,7 @@ async function askAgent({ name, agent, inputFrom }: AgentStep<any>, state: unkno
   const output = await agent.run(input, { sessionId, signal });
   if (typeof output?.text !== "string") {
     throw typeError(
-      `the agent of step "${name}" must return an object whose text is a string, and its text is ${show(output?.text)}`,
+      `the agent of step "${name}" must return an object whose text is a string, but its text is ${show(output?.text)}`,
     );
   }
   // A state that is no object has no place for the answer, so the answer replaces the state.

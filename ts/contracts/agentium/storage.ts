@@ -46,7 +46,7 @@ export class StorageBackedCheckpointStore<TState> implements WorkflowCheckpointS
    */
   constructor(driver: StorageDriver, options?: { keepLastN?: number | null }) {
     if (typeof driver !== "object" || driver === null)
-      throw typeError(`driver must be a StorageDriver, and is ${show(driver)}`);
+      throw typeError(`driver must be a StorageDriver, but is ${show(driver)}`);
     for (const method of methods) {
       if (typeof readingArgument("driver", () => driver[method]) !== "function")
         throw typeError(`driver must be a StorageDriver: it has no method ${method}()`);
@@ -137,12 +137,12 @@ export class StorageBackedCheckpointStore<TState> implements WorkflowCheckpointS
 
   async #store(checkpoint: WorkflowCheckpoint<TState>, rewind: boolean): Promise<void> {
     if (typeof checkpoint !== "object" || checkpoint === null) {
-      throw typeError(`checkpoint must be an object, and is ${show(checkpoint)}`);
+      throw typeError(`checkpoint must be an object, but is ${show(checkpoint)}`);
     }
     // Copy the checkpoint now, because the caller may change it while this save waits for its turn.
     const given = copyOf(checkpoint, "checkpoint");
     const step = readStepRef(given as unknown as Record<string, unknown>);
-    if (given.state === undefined) throw typeError("checkpoint.state must be a value, and is undefined");
+    if (given.state === undefined) throw typeError("checkpoint.state must be a value, but is undefined");
     await this.#inTurn(step.runId, async () => {
       if (rewind) {
         const from = ({ step: { stepIndex, id } }: Entry<TState>) => stepIndex >= step.stepIndex && id !== step.id;

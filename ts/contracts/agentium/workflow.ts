@@ -84,7 +84,7 @@ export class Workflow<TState = Record<string, unknown>> {
   /** @throws TypeError for a wrong definition. */
   constructor(config: WorkflowConfig<TState>) {
     if (typeof config !== "object" || config === null)
-      throw typeError(`config must be an object, and is ${show(config)}`);
+      throw typeError(`config must be an object, but is ${show(config)}`);
     const { name, initialState, checkpointStore, storage, eventBus, register, lease, definition } = readingArgument(
       "config",
       () => {
@@ -266,14 +266,14 @@ export class Workflow<TState = Record<string, unknown>> {
 }
 
 function state(value: unknown, what: string): unknown {
-  if (value === undefined) throw typeError(`${what} is missing: give the state before the first step`);
+  if (value === undefined) throw typeError(`${what} is missing: pass the state before the first step`);
   return value;
 }
 
 function readBus(bus: unknown): EventBus {
   if (bus === undefined || bus === null) return new EventBus();
   if (typeof (bus as { emit?: unknown }).emit === "function") return bus as EventBus;
-  throw typeError(`eventBus must be an EventBus, and is ${show(bus)}`);
+  throw typeError(`eventBus must be an EventBus, but is ${show(bus)}`);
 }
 
 /** Checks a checkpoint id. No stored checkpoint's id contains half of a surrogate pair. */
@@ -300,7 +300,7 @@ const common = {
   drain: drainOption,
   onStepError: (value: unknown, name: string) => {
     if (value === "fail" || value === "continue" || typeof value === "function") return value;
-    throw typeError(`${name} must be "fail", "continue" or a function, and is ${show(value)}`);
+    throw typeError(`${name} must be "fail", "continue" or a function, but is ${show(value)}`);
   },
   sessionId: text,
   userId: text,

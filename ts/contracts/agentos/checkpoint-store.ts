@@ -274,10 +274,10 @@ function listOptions(options: { limit?: number | null; runId?: string } | undefi
   runId: string | null | undefined;
 } {
   if (options === undefined || options === null) return { limit: undefined, runId: undefined };
-  if (typeof options !== "object") throw typeError(`options must be an object, and is ${show(options)}`);
+  if (typeof options !== "object") throw typeError(`options must be an object, but is ${show(options)}`);
   const { limit, runId } = readingArgument("options", () => ({ limit: options.limit, runId: options.runId }));
   if (limit !== undefined && limit !== null && typeof limit !== "number") {
-    throw typeError(`options.limit must be a number, and is ${show(limit)}`);
+    throw typeError(`options.limit must be a number, but is ${show(limit)}`);
   }
   return {
     limit: typeof limit === "number" && limit > 0 && limit < 0xffffffff ? Math.floor(limit) : undefined,
@@ -311,8 +311,8 @@ export function snapshot(checkpoint: Checkpoint, { format }: Engine) {
   return encodeCheckpoint(checkpoint, format, ["id", "runId", "timestamp"], (given): Fields => {
     const { timestamp } = given;
     if (typeof timestamp !== "number")
-      throw typeError(`checkpoint.timestamp must be a number, and is ${show(timestamp)}`);
-    if (!Number.isFinite(timestamp)) throw rangeError(`checkpoint.timestamp must be finite, and is ${timestamp}`);
+      throw typeError(`checkpoint.timestamp must be a number, but is ${show(timestamp)}`);
+    if (!Number.isFinite(timestamp)) throw rangeError(`checkpoint.timestamp must be finite, but is ${timestamp}`);
     return {
       id: requireId(given["id"], "checkpoint.id"),
       runId: requireId(given["runId"], "checkpoint.runId"),

@@ -199,7 +199,7 @@ function waitsAlways({ type, executorConfig }: Node): boolean {
 
 function compiledOf(graph: RecoverableGraph): Compiled {
   if (typeof graph?.resume !== "function" || typeof graph.toIR !== "function") {
-    throw typeError(`graph must be a compiled graph of AgentOS, with resume() and toIR(), and is ${show(graph)}`);
+    throw typeError(`graph must be a compiled graph of AgentOS, with resume() and toIR(), but is ${show(graph)}`);
   }
   const compiled = graph.toIR();
   if (typeof compiled?.id !== "string" || !Array.isArray(compiled.nodes) || !Array.isArray(compiled.edges)) {

@@ -16,7 +16,7 @@ const ignored: ReadonlySet<string> = new Set(["currentNodeId", "visitedNodes", "
 /** Serialises the patch before `fork` returns its promise. Returns undefined if the patch changes nothing. */
 export function snapshotPatch(patch: unknown, { format }: Engine): Serialized | undefined {
   if (patch === undefined || patch === null) return undefined;
-  if (typeof patch !== "object") throw typeError(`patchState must be an object, and is ${show(patch)}`);
+  if (typeof patch !== "object") throw typeError(`patchState must be an object, but is ${show(patch)}`);
   const keys = reading("patchState", () => Object.keys(patch));
   const lost = reading("patchState", () => keys.filter((key) => (patch as Record<string, unknown>)[key] !== undefined));
   refuseUnknown(
@@ -46,7 +46,7 @@ function requirePartition(partition: string, value: unknown): void {
   const isObject = typeof value === "object" && value !== null;
   if (isObject && (partition === "input" || Object.prototype.toString.call(value) === "[object Object]")) return;
   throw typeError(
-    `patchState.${partition} must be an object with the keys to change, and is ${show(value)}: leave a partition out to ` +
+    `patchState.${partition} must be an object with the keys to change, but is ${show(value)}: leave a partition out to ` +
       "keep it",
   );
 }

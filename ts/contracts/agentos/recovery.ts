@@ -126,7 +126,7 @@ export async function recover(
   options?: AgentosRecoverOptions,
 ): Promise<RecoverReport<RecoveredRun>> {
   const own = readRecord(options, "options", parsers);
-  const message = `store must be a CheckpointStore of forkpoint, and is ${show(store)}`;
+  const message = `store must be a CheckpointStore of forkpoint, but is ${show(store)}`;
   const handle = handleToRecover(store, "save", { name: "CheckpointStore", message });
   const shape = new Graph(graph);
   const maker = makers.get(handle);
@@ -228,7 +228,7 @@ class Continuation {
   async #latest(runId: string): Promise<Checkpoint> {
     const checkpoint = await this.#parts.store.latest(runId);
     if (checkpoint !== null) return checkpoint;
-    throw new ForkpointError("NOT_FOUND", `run ${quote(runId)} was removed meanwhile`);
+    throw new ForkpointError("NOT_FOUND", `run ${quote(runId)} was removed during the recovery`);
   }
 
   /**

@@ -35,11 +35,11 @@ export function resumePlan(checkpoint: Pick<Checkpoint, "nodeResults" | "visited
 
 function recordedIn(checkpoint: Parameters<typeof resumePlan>[0]) {
   if (typeof checkpoint !== "object" || checkpoint === null) {
-    throw typeError(`checkpoint must be an object, and is ${show(checkpoint)}`);
+    throw typeError(`checkpoint must be an object, but is ${show(checkpoint)}`);
   }
   const { nodeResults, visitedNodes, skippedNodes } = checkpoint;
   if (typeof nodeResults !== "object" || nodeResults === null) {
-    throw typeError(`checkpoint.nodeResults must be an object, and is ${show(nodeResults)}`);
+    throw typeError(`checkpoint.nodeResults must be an object, but is ${show(nodeResults)}`);
   }
   const nodes = Object.keys(nodeResults);
   const classes = nodes.map((node) => {

@@ -166,7 +166,7 @@ export async function list(context: Context, sessionId: unknown, options: unknow
   const { offset, limit, cursor: given } = readRecord(options, "options", checkpointListOptions);
   const cursor = given === undefined ? undefined : readCursor(given);
   if (cursor !== undefined && offset !== undefined) {
-    throw typeError('options "cursor" and "offset" both say where the page begins: give one of them');
+    throw typeError('options "cursor" and "offset" both say where the page begins: pass one of them');
   }
   const session = idOrNull(sessionId, "sessionId");
   if (session === null) return { items: [], total: 0, hasMore: false };
@@ -211,7 +211,7 @@ function readCursor(cursor: string): { id: string; timestamp: number } {
 
 function checkpointNotFound(checkpointId: unknown, sessionId: unknown): ForkpointError {
   const of = typeof sessionId === "string" ? ` of session ${quote(sessionId)}` : "";
-  const message = `checkpoint ${quote(String(checkpointId))}${of} not found: list the checkpoints that there are`;
+  const message = `checkpoint ${quote(String(checkpointId))}${of} not found: list the session's checkpoints`;
   return new ForkpointError("NOT_FOUND", message);
 }
 

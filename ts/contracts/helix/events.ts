@@ -82,6 +82,6 @@ async function* iterate<T>(queue: Queue<T>, ended: () => void): AsyncGenerator<T
 }
 
 function requireEvent(event: unknown): string {
-  if (event !== CHECKPOINT_CREATED) throw typeError(`event must be "${CHECKPOINT_CREATED}", and is ${show(event)}`);
+  if (event !== CHECKPOINT_CREATED) throw typeError(`event must be "${CHECKPOINT_CREATED}", but is ${show(event)}`);
   return CHECKPOINT_CREATED;
 }

@@ -41,7 +41,7 @@ export class Clock {
   now(): number {
     const now = this.#read();
     if (typeof now !== "number" || !Number.isFinite(now) || Math.abs(now) > Number.MAX_SAFE_INTEGER) {
-      throw typeError(`option "now" must return a number of milliseconds, and returned ${show(now)}`);
+      throw typeError(`option "now" must return a number of milliseconds, but returned ${show(now)}`);
     }
     return Math.floor(now);
   }
@@ -70,10 +70,10 @@ export class Clock {
 
 const ttlSeconds: OptionParser<number | null> = (value, name) => {
   if (value === null || value === 0 || value === Number.POSITIVE_INFINITY) return null;
-  if (typeof value !== "number") throw typeError(`${name} must be a number of seconds, or null, and is ${show(value)}`);
+  if (typeof value !== "number") throw typeError(`${name} must be a number of seconds, or null, but is ${show(value)}`);
   const ms = Math.round(value * 1000);
   if (!Number.isSafeInteger(ms) || ms <= 0) {
-    throw rangeError(`${name} must be a positive number of seconds, and is ${value}`);
+    throw rangeError(`${name} must be a positive number of seconds, but is ${value}`);
   }
   return ms;
 };
@@ -88,24 +88,24 @@ export function readSessionOptions(options: unknown) {
   const { own, others } = splitOptions(options, ownOptions);
   const { now = Date.now, ttl, ttlMs } = own;
   if (ttl !== undefined && ttlMs !== undefined) {
-    throw typeError('options "ttl" and "ttlMs" are the same in seconds and in milliseconds: give one of them');
+    throw typeError('options "ttl" and "ttlMs" are the same in seconds and in milliseconds: pass one of them');
   }
   return { now, ttlMs: ttl === undefined ? ttlMs : ttl, others };
 }
 
 /** Checks a number of steps, messages or milliseconds: a whole number that is not negative. */
 export function count(value: unknown, name: string): number {
-  if (typeof value !== "number") throw typeError(`${name} must be a number, and is ${show(value)}`);
+  if (typeof value !== "number") throw typeError(`${name} must be a number, but is ${show(value)}`);
   if (!Number.isSafeInteger(value) || value < 0) {
-    throw rangeError(`${name} must be a whole number from 0 to 2^53 - 1, and is ${value}`);
+    throw rangeError(`${name} must be a whole number from 0 to 2^53 - 1, but is ${value}`);
   }
   return value;
 }
 
 /** Checks a number that need not be whole. */
 export function finite(value: unknown, name: string): number {
-  if (typeof value !== "number") throw typeError(`${name} must be a number, and is ${show(value)}`);
-  if (!Number.isFinite(value)) throw rangeError(`${name} must be a finite number, and is ${value}`);
+  if (typeof value !== "number") throw typeError(`${name} must be a number, but is ${show(value)}`);
+  if (!Number.isFinite(value)) throw rangeError(`${name} must be a finite number, but is ${value}`);
   return value;
 }
 

@@ -17,7 +17,10 @@ export async function startRun(context: Context, sessionId: string, run: StartRu
   return update(context, sessionId, (session) => {
     const runs = session.list<Run>("runs", engine);
     if (runs.some((other) => other.runId === runId)) {
-      throw new ForkpointError("CONFLICT", `session ${quote(sessionId)} has a run ${quote(runId)} already`);
+      throw new ForkpointError(
+        "CONFLICT",
+        `session ${quote(sessionId)} already has a run ${quote(runId)}: use another id`,
+      );
     }
     const started = {
       ...read(context, given, "run"),
@@ -44,7 +47,7 @@ export async function endRun(context: Context, sessionId: string, runId: string,
       throw new ForkpointError("NOT_FOUND", `session ${quote(sessionId)} has no run ${quote(runId)}: start it first`);
     }
     if (before.endedAt !== undefined) {
-      throw new ForkpointError("CONFLICT", `run ${quote(runId)} has ended already, as ${quote(before.status)}`);
+      throw new ForkpointError("CONFLICT", `run ${quote(runId)} has already ended, as ${quote(before.status)}`);
     }
     const { runId: _, sessionId: __, turn: ___, startedAt: ____, ...rest } = read(context, given, "end");
     const ended = { ...before, ...rest, status, endedAt: clock.now() } as Run;
@@ -67,7 +70,7 @@ function idOf(ref: unknown): string {
   const fields = fieldsOf(ref, "ref");
   const field = idFields.find((name) => fields[name] !== undefined);
   if (field === undefined) {
-    throw typeError(`ref must name the sub-session in one of the fields ${idFields.join(", ")}, and has none of them`);
+    throw typeError(`ref must name the sub-session in one of the fields ${idFields.join(", ")}, but has none of them`);
   }
   return requireId(fields[field], `ref.${field}`);
 }
@@ -88,7 +91,7 @@ export async function addSubSession(context: Context, sessionId: string, ref: Su
 export function readStatuses(expected: unknown): string[] {
   const all = isArray(expected) ? readingArgument("expected", () => [...expected]) : [expected];
   return all.map((status, at) => {
-    if (typeof status !== "string") throw typeError(`expected[${at}] must be a status, and is ${show(status)}`);
+    if (typeof status !== "string") throw typeError(`expected[${at}] must be a status, but is ${show(status)}`);
     return status;
   });
 }

@@ -231,7 +231,7 @@ export function create(context: Context, id: string, options: unknown): Promise<
   optionalId(agentType, "options.agentType");
   return change(context, id, async (session) => {
     if (session === null) return { edit: await replaceState(context, id, encoded), result: undefined };
-    throw new ForkpointError("CONFLICT", `session ${quote(id)} exists already: load it, or use another id`);
+    throw new ForkpointError("CONFLICT", `session ${quote(id)} already exists: load it, or use another id`);
   });
 }
 

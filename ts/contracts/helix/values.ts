@@ -69,14 +69,14 @@ export function serializeObject(value: unknown, path: string, format: Format): S
 /** Returns an object, or the result of its toJSON. */
 function plainOf(value: unknown, path: string): [plain: object, fromToJSON: boolean] {
   const [plain, fromToJSON] = viaToJSON(value, path);
-  if (typeof plain !== "object" || plain === null) throw typeError(`${path} must be an object, and is ${show(plain)}`);
+  if (typeof plain !== "object" || plain === null) throw typeError(`${path} must be an object, but is ${show(plain)}`);
   return [plain, fromToJSON];
 }
 
 /** Reads every field of an object once, because a field may be a getter. */
 export function fieldsOf(value: unknown, path: string): Record<string, unknown> {
   const [plain] = plainOf(value, path);
-  if (isArray(plain)) throw typeError(`${path} must be an object, and is an array`);
+  if (isArray(plain)) throw typeError(`${path} must be an object, but is an array`);
   return reading(path, () => ({ ...(plain as Record<string, unknown>) }));
 }
 

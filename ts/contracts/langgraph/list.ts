@@ -27,10 +27,10 @@ interface Wanted {
 function readListing(config: Config, options: CheckpointListOptions | undefined): Wanted {
   const { limit, before, filter } = readingArgument("options", () => ({ ...options }) as CheckpointListOptions);
   if (limit !== undefined && limit !== null && typeof limit !== "number") {
-    throw typeError(`options.limit must be a number, and is ${show(limit)}`);
+    throw typeError(`options.limit must be a number, but is ${show(limit)}`);
   }
   if (filter !== undefined && filter !== null && typeof filter !== "object") {
-    throw typeError(`options.filter must be an object, and is ${show(filter)}`);
+    throw typeError(`options.filter must be an object, but is ${show(filter)}`);
   }
   return {
     threadId: nameInConfig(config, "thread_id"),

@@ -119,9 +119,9 @@ export async function recover(
   const own = readRecord(options, "options", parsers);
   const inner = graphOf(graph);
   if (typeof graph?.invoke !== "function" || typeof inner?.nodes !== "object") {
-    throw typeError(`graph must be a compiled graph of LangGraph or an agent of LangChain, and is ${show(graph)}`);
+    throw typeError(`graph must be a compiled graph of LangGraph or an agent of LangChain, but is ${show(graph)}`);
   }
-  const otherwise = { name: "ForkpointSaver", message: `saver must be a ForkpointSaver, and is ${show(saver)}` };
+  const otherwise = { name: "ForkpointSaver", message: `saver must be a ForkpointSaver, but is ${show(saver)}` };
   const handle = handleToRecover(saver, "getTuple", otherwise);
   if (inner.checkpointer !== saver) {
     throw typeError("graph was compiled with another checkpointer than saver: pass the saver that compile() got");
@@ -247,7 +247,7 @@ class Recovery {
         if (input === undefined) return { outcome: "waiting", checkpointId, next, interrupts };
         if (input === null && interrupts.length > 0) {
           throw typeError(
-            `onWaiting must return a Command or undefined for a thread with interrupts, and returned null`,
+            `onWaiting must return a Command or undefined for a thread with interrupts, but returned null`,
           );
         }
         asked = values;

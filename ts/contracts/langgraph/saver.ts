@@ -81,7 +81,7 @@ function metadataKey(value: unknown, name: string): string {
   const key = requireId(value, name);
   if (/["\\\p{Cc}]/u.test(key)) {
     throw typeError(
-      `${name} must contain no quotation mark, no backslash and no control character, and is ${show(key)}`,
+      `${name} must contain no quotation mark, no backslash and no control character, but is ${show(key)}`,
     );
   }
   return key;
@@ -142,7 +142,7 @@ export function saverOf(peer: Peer): typeof ForkpointSaver {
       return this.#save(async (context, held) => {
         const { threadId, namespace } = requireThread(config, "put()");
         if (typeof checkpoint !== "object" || checkpoint === null) {
-          throw typeError(`checkpoint must be an object, and is ${show(checkpoint)}`);
+          throw typeError(`checkpoint must be an object, but is ${show(checkpoint)}`);
         }
         const id = readingArgument("checkpoint", () => requireId(checkpoint.id, "checkpoint.id"));
         const checkpointRef = { threadId, namespace, id };
@@ -194,7 +194,7 @@ export function saverOf(peer: Peer): typeof ForkpointSaver {
         const checkpointRef = { threadId, namespace, id: requireId(id, "checkpoint_id") };
         const task = requireId(taskId, "taskId");
         const path = taskPath === "" ? "" : requireId(taskPath, "taskPath");
-        if (!isArray(writes)) throw typeError(`writes must be an array, and is ${show(writes)}`);
+        if (!isArray(writes)) throw typeError(`writes must be an array, but is ${show(writes)}`);
         const given = readingArgument("writes", () =>
           Array.from(writes, ([channel, value]) => ({ channel: requireId(channel, "the channel of a write"), value })),
         );

@@ -36,7 +36,7 @@ async function serialize(
   const [tag, bytes] = await serde.dumpsTyped(value);
   if (typeof tag !== "string" || tag.includes("\0") || !tag.isWellFormed() || !types.isUint8Array(bytes)) {
     const made = `[${show(tag)}, ${show(bytes)}]`;
-    throw typeError(`serde.dumpsTyped() must return a type and a Uint8Array for ${what}, and returned ${made}`);
+    throw typeError(`serde.dumpsTyped() must return a type and a Uint8Array for ${what}, but returned ${made}`);
   }
   // No JSON text is empty. LangGraph's serializer writes no bytes for a function or a symbol.
   if (tag === "json" && bytes.length === 0) throw refusal(what, `JSON has no ${typeof value}`);
@@ -50,7 +50,7 @@ async function serialize(
     throw new ForkpointError(
       "INVALID_ARGUMENT",
       `${what} cannot be stored: the serializer does not support a value in it, for example a BigInt or an object that is ` +
-        "nested in thousands of others. Replace the value with JSON data, or pass a serde of your own",
+        "nested in thousands of others. Replace the value with JSON data, or pass your own serde",
     );
   }
   return { tag, bytes };

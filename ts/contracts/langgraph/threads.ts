@@ -261,7 +261,7 @@ function readStrategy(strategy: unknown): (header: Header, at: number) => boolea
   if (strategy === "delete") return () => false;
   if (strategy === "keep_latest") return (_, at) => at === 0;
   if (typeof strategy !== "object" || strategy === null) {
-    throw typeError(`strategy must be "keep_latest", "delete" or an object, and is ${show(strategy)}`);
+    throw typeError(`strategy must be "keep_latest", "delete" or an object, but is ${show(strategy)}`);
   }
   const { keepLastN, olderThan } = readRecord(strategy, "strategy", strategyOptions);
   return (header, at) => at < (keepLastN ?? Infinity) && header.savedAt >= (olderThan ?? -Infinity);

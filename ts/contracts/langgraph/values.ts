@@ -13,7 +13,7 @@ function partName(channel: string, version: unknown): string {
   const name = requireId(channel, "the name of a channel");
   if (typeof version === "number") return `${name}\0${version}`;
   const what = `the version of channel ${quote(channel)}`;
-  if (typeof version !== "string") throw typeError(`${what} must be a number or a string, and is ${show(version)}`);
+  if (typeof version !== "string") throw typeError(`${what} must be a number or a string, but is ${show(version)}`);
   if (version.includes("\0")) throw new ForkpointError("INVALID_ARGUMENT", `${what} contains a NUL character`);
   return `${name}\0${requireId(version, what)}`;
 }

@@ -70,7 +70,7 @@ export function onDrain(drain: Pick<DrainController, "waitForDrain">, listener: 
 export function drainOption(value: unknown, name: string): Pick<DrainController, "drained" | "waitForDrain"> {
   const { waitForDrain } = (value ?? {}) as { waitForDrain?: unknown };
   if (typeof waitForDrain === "function") return value as DrainController;
-  throw typeError(`${name} must be a DrainController, and is ${show(value)}`);
+  throw typeError(`${name} must be a DrainController, but is ${show(value)}`);
 }
 
 /**

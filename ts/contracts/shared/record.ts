@@ -22,7 +22,7 @@ export function encodeCheckpoint<T>(
   states: States = "objects",
 ): { fields: T; state: Serialized; rest: Serialized } {
   if (typeof checkpoint !== "object" || checkpoint === null) {
-    throw typeError(`checkpoint must be an object, and is ${show(checkpoint)}`);
+    throw typeError(`checkpoint must be an object, but is ${show(checkpoint)}`);
   }
   const rest: Record<string, unknown> = reading("checkpoint", () => ({ ...checkpoint }));
   const state = serializeState(rest["state"], format, states);
@@ -39,7 +39,7 @@ export function serializeState(state: unknown, format: Format, states: States = 
   const [plain, fromToJSON] = viaToJSON(state, "state");
   if (states === "values" ? plain === undefined : typeof plain !== "object" || plain === null) {
     const wanted = states === "values" ? "a value" : "an object";
-    throw typeError(`checkpoint.state must be ${wanted}, and is ${show(plain)}`);
+    throw typeError(`checkpoint.state must be ${wanted}, but is ${show(plain)}`);
   }
   return format.serialize(plain, "state", fromToJSON);
 }

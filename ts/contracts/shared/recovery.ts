@@ -148,7 +148,7 @@ export async function asksForRetry<R>(onFailed: ((run: R) => unknown) | undefine
   const decision = await onFailed?.(run);
   if (decision === undefined || decision === "leave") return false;
   if (decision === "retry") return true;
-  throw typeError(`onFailed must return "retry", "leave" or nothing, and returned ${show(decision)}`);
+  throw typeError(`onFailed must return "retry", "leave" or nothing, but returned ${show(decision)}`);
 }
 
 /**
@@ -185,7 +185,7 @@ export async function recoverAll<R>(
 /** An error of the callback must not hide the outcomes of the runs. */
 function warnOf(error: unknown): void {
   const what = error instanceof Error ? `an error (${error.message})` : show(error);
-  const message = `onRecovered threw ${what}: the recovery went on, and its report is complete`;
+  const message = `onRecovered threw ${what}: the recovery continued, and its report is complete`;
   process.emitWarning(Object.assign(new Error(message, { cause: error }), { name: "ForkpointWarning" }));
 }
 
@@ -307,7 +307,7 @@ function refusal(
     return { outcome: "skipped", why, program: mark.program ?? null, message };
   };
   if (mark.program !== undefined && mark.program !== program) {
-    const message = `${run} was made by the program ${quote(mark.program)}, and this is ${own}: recover it with that program`;
+    const message = `${run} was made by the program ${quote(mark.program)}, but this is ${own}: recover it with that program`;
     if (named !== undefined) throw new ForkpointError("INVALID_ARGUMENT", message);
     return skipped("other program", message);
   }
@@ -319,16 +319,16 @@ function refusal(
     if (program !== undefined || mark.shape === undefined) {
       return skipped(
         "unknown origin",
-        `the store does not say which program made ${run}, and this is ${own}. If it is one of this program, recover it with ` +
-          `${naming}. To mark runs from their beginning, create the store with { program: ${quote(program ?? "name")} }, or call ` +
-          "recover at each start of the program, before the first run",
+        `the store does not say which program made ${run}, and this is ${own}. If this program made it, recover it with ` +
+          `${naming}. To record the program of new runs, create the store with { program: ${quote(program ?? "name")} }, or ` +
+          "call recover at each start of the program, before the first run",
       );
     }
     if (mark.shape !== shape) {
       return skipped(
         "other program",
-        `${run} ran on a graph with other names of its parts: recover it with that graph. If it is an earlier version of this ` +
-          `graph, recover it with ${naming}`,
+        `${run} ran on a graph whose parts have other names: recover it with that graph. If that graph is an earlier version of ` +
+          `this one, recover it with ${naming}`,
       );
     }
   }
@@ -340,7 +340,7 @@ function refusal(
   if (pid === undefined) return undefined;
   return skipped(
     "at work",
-    `process ${pid}, which has not ended, works on ${run} or has left it: end that process. To recover what no process works on ` +
-      "any more, give idleMs, greater than the time that a node takes",
+    `process ${pid} is still running and may be working on ${run}: end that process. Or pass idleMs, to recover only ` +
+      "what was saved longer ago than that. It must be longer than your slowest node takes",
   );
 }

@@ -6,12 +6,12 @@ import { refuseUnknown } from "../../store/options.js";
 /** Checks a retry policy. Undefined: none was given. The default of `backoffMs` is one second, as in Agentium. */
 export function readRetry(policy: unknown, where: string): { maxRetries: number; backoffMs: number } | undefined {
   if (policy === undefined || policy === null) return undefined;
-  if (typeof policy !== "object") throw typeError(`${where} must be an object, and is ${show(policy)}`);
+  if (typeof policy !== "object") throw typeError(`${where} must be an object, but is ${show(policy)}`);
   refuseUnknown(policy, ["maxRetries", "backoffMs"], where);
   const { maxRetries, backoffMs = 1_000 } = policy as Record<string, unknown>;
   if (!Number.isInteger(maxRetries) || (maxRetries as number) < 0 || (maxRetries as number) > 0xffffffff)
-    throw rangeError(`${where}.maxRetries must be a whole number from 0 on, and is ${show(maxRetries)}`);
+    throw rangeError(`${where}.maxRetries must be a whole number of at least 0, but is ${show(maxRetries)}`);
   if (typeof backoffMs !== "number" || !(backoffMs >= 0) || backoffMs === Number.POSITIVE_INFINITY)
-    throw rangeError(`${where}.backoffMs must be a number of milliseconds from 0 on, and is ${show(backoffMs)}`);
+    throw rangeError(`${where}.backoffMs must be a number of milliseconds, at least 0, but is ${show(backoffMs)}`);
   return { maxRetries: maxRetries as number, backoffMs };
 }

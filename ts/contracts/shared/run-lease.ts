@@ -77,6 +77,6 @@ export async function alone<T>(
 
 /** Makes the error for a class that is to take leases, but whose store is not of this package. */
 export function noLeases(what: string, store: string): ForkpointError {
-  const message = `${what} needs a ${store} of forkpoint, because other stores have no leases: use one`;
+  const message = `${what} needs a ${store} of forkpoint, because other stores have no leases: pass one`;
   return new ForkpointError("UNSUPPORTED", message);
 }

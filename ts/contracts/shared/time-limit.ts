@@ -6,7 +6,7 @@ import { ForkpointError, rangeError, show } from "../../bridge/errors.js";
 export function readTimeLimit(value: unknown, where: string): number | undefined {
   if (value === undefined || value === null || value === Number.POSITIVE_INFINITY) return undefined;
   if (typeof value !== "number" || !(value > 0) || value > 0x7fffffff)
-    throw rangeError(`${where} must be a number of milliseconds above 0, and is ${show(value)}`);
+    throw rangeError(`${where} must be a number of milliseconds above 0, but is ${show(value)}`);
   return value;
 }
 

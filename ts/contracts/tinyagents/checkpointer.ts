@@ -312,7 +312,7 @@ export class Checkpointer<S> extends ContractStore {
 
 function readConfig(config: unknown): Record<keyof CheckpointConfig, unknown> {
   if (typeof config !== "object" || config === null)
-    throw typeError(`config must be an object, and is ${show(config)}`);
+    throw typeError(`config must be an object, but is ${show(config)}`);
   // Read every field once, because a field may be a getter.
   return readingArgument("config", () => {
     const { threadId, checkpointId, namespace } = config as Record<keyof CheckpointConfig, unknown>;

@@ -32,7 +32,7 @@ export class Send {
   readonly arg: unknown;
 
   constructor(node: string, arg: unknown) {
-    if (typeof node !== "string") throw typeError(`Send's node must be a string, and is ${show(node)}`);
+    if (typeof node !== "string") throw typeError(`Send's node must be a string, but is ${show(node)}`);
     this.node = node;
     this.arg = arg;
   }
@@ -54,7 +54,7 @@ export class Command<U = any> implements CommandFields<U> {
   /** @throws TypeError for an unknown field. */
   constructor(fields: CommandFields<U>) {
     if (typeof fields !== "object" || fields === null)
-      throw typeError(`Command takes an object, and was given ${show(fields)}`);
+      throw typeError(`Command takes an object, but was given ${show(fields)}`);
     for (const key of Object.keys(fields)) {
       if (!names.includes(key as "goto")) throw typeError(`Command has no field "${key}": it has ${names.join(", ")}`);
     }
@@ -66,7 +66,7 @@ export class Command<U = any> implements CommandFields<U> {
 /** Thrown by `context.interrupt` to leave the node. */
 export class InterruptSignal extends Error {
   constructor(node: string) {
-    super(`node "${node}" waits for an answer. This is not an error: let it pass`);
+    super(`node "${node}" waits for an answer. This is not an error: do not catch it, or throw it again`);
     this.name = "InterruptSignal";
   }
 }

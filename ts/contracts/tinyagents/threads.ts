@@ -79,7 +79,7 @@ function continued({ threadId, namespace, id, parent }: EncodedCheckpoint, cause
     parent === undefined ? "has checkpoints, and the new one has no parent" : `does not end with ${quote(parent)}`;
   return new ForkpointError(
     cause.code,
-    `checkpoint ${quote(id)}: thread ${quote(threadId)}${place} ${expected}, because another writer has continued: read the latest checkpoint and decide again`,
+    `checkpoint ${quote(id)}: thread ${quote(threadId)}${place} ${expected}, because another writer has continued: read the latest checkpoint and try again`,
   );
 }
 

@@ -80,7 +80,7 @@ function defaults() {
 }
 
 function requireList(value: unknown, name: string): void {
-  if (!isArray(value)) throw typeError(`${name} must be an array, and is ${show(value)}`);
+  if (!isArray(value)) throw typeError(`${name} must be an array, but is ${show(value)}`);
 }
 
 /** Turns a namespace into the engine's text. The namespace of the graph itself is an empty text. */
@@ -150,14 +150,14 @@ export interface EncodedWrite {
 }
 
 export function encodeWrites(writes: unknown, format: Format): EncodedWrite[] {
-  if (!isArray(writes)) throw typeError(`writes must be an array, and is ${show(writes)}`);
+  if (!isArray(writes)) throw typeError(`writes must be an array, but is ${show(writes)}`);
   return readingArgument("writes", () => [...writes]).map((write, at) => {
     const name = `writes[${at}]`;
     if (typeof write !== "object" || write === null)
-      throw typeError(`${name} must be an object, and is ${show(write)}`);
+      throw typeError(`${name} must be an object, but is ${show(write)}`);
     const { node, taskId, idx, channel, payload } = reading(name, () => ({ ...(write as PendingWrite) }));
-    if (typeof idx !== "number") throw typeError(`${name}.idx must be a number, and is ${show(idx)}`);
-    if (!Number.isSafeInteger(idx)) throw rangeError(`${name}.idx must be a whole number, and is ${idx}`);
+    if (typeof idx !== "number") throw typeError(`${name}.idx must be a number, but is ${show(idx)}`);
+    if (!Number.isSafeInteger(idx)) throw rangeError(`${name}.idx must be a whole number, but is ${idx}`);
     const place = [requireId(node, `${name}.node`), requireId(channel, `${name}.channel`)];
     const part = { name: JSON.stringify(place), ...format.serialize([payload], `${name}.payload`) };
     return { task: requireId(taskId, `${name}.taskId`), index: idx, part };

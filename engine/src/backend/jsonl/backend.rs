@@ -152,7 +152,7 @@ impl Jsonl {
 fn lost_notice(lost: u64, folder: &Path) -> Notice {
     let commits = if lost == 1 { "commit was" } else { "commits were" };
     let message = format!(
-        "\"{}\": the last {lost} {commits} lost, because they were not synced before the power failed: see durability",
+        "\"{}\": the last {lost} {commits} lost, because they were not synced before the power failed: see the option \"durability\"",
         folder.display()
     );
     Notice { code: "FORKPOINT_COMMITS_LOST", message }

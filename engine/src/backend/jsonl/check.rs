@@ -32,7 +32,7 @@ impl Cursor {
         match numbers[..] {
             [file, line, from, done] => Ok(Self { file, line, from, done }),
             _ => {
-                Err(Error::invalid(format!("the cursor {text:?} is not one of a check: begin again without a cursor")))
+                Err(Error::invalid(format!("the cursor {text:?} is not one of a check: start again without a cursor")))
             }
         }
     }

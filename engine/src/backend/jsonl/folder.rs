@@ -24,7 +24,7 @@ pub(super) const VERSION: u32 = 3;
 /// changed.
 pub(super) fn prepare(path: &Path) -> Result<PathBuf> {
     let Some(name) = path.file_name() else {
-        return Err(Error::invalid("the path has no name at its end: give the path of a folder"));
+        return Err(Error::invalid("the path does not end with a name: pass the path of a folder"));
     };
     let parent = folder_of(path)?;
     let path = parent.join(name);
@@ -35,10 +35,12 @@ pub(super) fn prepare(path: &Path) -> Result<PathBuf> {
     }
     let kind = fs::symlink_metadata(&path).map_err(|error| failed(error, "the folder cannot be read"))?.file_type();
     if kind.is_symlink() {
-        return Err(Error::invalid("the path is a symbolic link, which is refused: give the path that it points to"));
+        return Err(Error::invalid(
+            "the path is a symbolic link, which is not allowed: pass the path that it points to",
+        ));
     }
     if !kind.is_dir() {
-        return Err(Error::invalid("the path names something that is not a folder: give the path of a folder"));
+        return Err(Error::invalid("the path is not a folder: pass the path of a folder"));
     }
     refuse_others(&path)?;
     Ok(path)
@@ -47,7 +49,7 @@ pub(super) fn prepare(path: &Path) -> Result<PathBuf> {
 /// Finds a folder that is only looked at. Returns its path.
 pub(super) fn find(path: &Path) -> Result<PathBuf> {
     let missing = |error: std::io::Error| match error.kind() {
-        ErrorKind::NotFound => Error::new(Code::NotFound, "there is no such folder of Forkpoint: check the path"),
+        ErrorKind::NotFound => Error::new(Code::NotFound, "there is no Forkpoint folder at this path: check the path"),
         _ => failed(error, "the folder cannot be read"),
     };
     let path = fs::canonicalize(path).map_err(missing)?;
@@ -87,13 +89,13 @@ fn refuse_others(path: &Path) -> Result<()> {
         Some(_) if ours => Err(Error::new(
             Code::Corrupt,
             format!(
-                "{ORDER} is missing, which says which lines were committed: restore it with the folder from a backup"
+                "{ORDER} is missing, so it is unknown which lines were committed: restore the folder from a backup"
             ),
         )),
         Some(name) => Err(Error::new(
             Code::Unsupported,
             format!(
-                "the folder holds other things, such as \"{}\": give the path of an empty or a new folder",
+                "the folder contains other files, such as \"{}\": pass the path of an empty or a new folder",
                 name.display()
             ),
         )),
@@ -111,13 +113,11 @@ fn check_magic(file: File, ours: bool) -> Result<()> {
         Some(VERSION) => Ok(()),
         Some(later) if later > VERSION => Err(Error::new(
             Code::Unsupported,
-            format!("the folder has version {later} of the format, and this build reads {VERSION}: use a newer build"),
+            format!("the folder has format version {later}, but this build reads version {VERSION}: update Forkpoint"),
         )),
         Some(earlier @ 1..) => Err(Error::new(
             Code::Unsupported,
-            format!(
-                "the folder has version {earlier} of the format, which only development builds wrote: begin a new one"
-            ),
+            format!("the folder has format version {earlier}, which only development builds wrote: use a new folder"),
         )),
         _ if ours => Err(Error::new(
             Code::Corrupt,
@@ -125,7 +125,7 @@ fn check_magic(file: File, ours: bool) -> Result<()> {
         )),
         _ => Err(Error::new(
             Code::Unsupported,
-            format!("the folder has an {ORDER} of another program: give the path of an empty or a new folder"),
+            format!("the folder has an {ORDER} of another program: pass the path of an empty or a new folder"),
         )),
     }
 }

@@ -117,7 +117,7 @@ impl Index {
         let damaged =
             |why: String| Error::new(Code::Corrupt, format!("{}: {why}; restore the folder from a backup", entry.path));
         let Some(length) = entry.length.checked_sub(from) else {
-            return Err(damaged("the commit log says that it became shorter".to_owned()));
+            return Err(damaged("the commit log records that it became shorter".to_owned()));
         };
         self.tables.contents.add(file, &entry.path);
         let bytes = self.tables.contents.read_new(file, from, length)?;

@@ -93,7 +93,7 @@ pub(super) fn push(out: &mut Vec<u8>, fields: &impl Serialize, at: At) -> Sum {
 
 /// Verifies a line without its end. Returns its text and its sum.
 pub(super) fn verify(line: &[u8], at: At) -> Result<(&str, Sum)> {
-    let damaged = || Error::new(Code::Corrupt, "the line was changed or damaged: its sum does not fit");
+    let damaged = || Error::new(Code::Corrupt, "the line was changed or damaged: its checksum does not match");
     let split = line.len().checked_sub(SUM).ok_or_else(damaged)?;
     let (body, end) = line.split_at(split);
     let sum = at.sum(body);
@@ -113,10 +113,10 @@ pub(super) fn stored_sum(line: &[u8]) -> Option<Sum> {
 pub(super) fn parse<'a, T: Deserialize<'a>>(text: &'a str) -> Result<T> {
     // The parser's message is left out, because it may quote stored state.
     serde_json::from_str(text).map_err(|error| {
-        Error::new(Code::Corrupt, format!("the line does not say what it should, at column {}", error.column()))
+        Error::new(Code::Corrupt, format!("the line has unexpected content, at column {}", error.column()))
     })
 }
 
 pub(super) fn unreadable() -> Error {
-    Error::new(Code::Corrupt, "the line does not say what it should")
+    Error::new(Code::Corrupt, "the line has unexpected content")
 }

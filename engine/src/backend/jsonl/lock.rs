@@ -106,7 +106,7 @@ fn open(path: &Path, read_only: bool) -> Result<File> {
         opened => opened,
     };
     opened.map_err(|error| match error.kind() {
-        ErrorKind::NotFound => Error::new(Code::NotFound, "there is no such folder of Forkpoint: check the path"),
+        ErrorKind::NotFound => Error::new(Code::NotFound, "there is no Forkpoint folder at this path: check the path"),
         _ => failed(error, "the lock file cannot be opened"),
     })
 }

@@ -331,7 +331,7 @@ impl Known {
             fs::rename(&new, folder.join(ORDER))?;
             if sync { sync_folder(folder) } else { Ok(()) }
         };
-        write().map_err(|error| failed(error, &format!("{ORDER} cannot be written anew")))?;
+        write().map_err(|error| failed(error, &format!("{ORDER} cannot be rewritten")))?;
         let length = text.len() as u64;
         Ok(Self {
             epoch,
@@ -350,7 +350,9 @@ fn open(folder: &Path) -> Result<File> {
     File::open(folder.join(ORDER)).map_err(|error| match error.kind() {
         ErrorKind::NotFound => Error::new(
             Code::Corrupt,
-            format!("{ORDER} is missing, which says which lines were committed: restore the folder from a backup"),
+            format!(
+                "{ORDER} is missing, so it is unknown which lines were committed: restore the folder from a backup"
+            ),
         ),
         _ => cannot_read(error),
     })

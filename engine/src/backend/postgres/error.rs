@@ -24,7 +24,7 @@ pub(super) fn unreachable(error: &tokio_postgres::Error, place: &str) -> Error {
     if let Some(told) = error.as_db_error() {
         // Only the URL's `options` can cause these errors of a login, and the server's message repeats them.
         if let state @ ("42601" | "42704" | "22023") = told.code().code() {
-            let message = format!("{place} refuses the \"options\" of the URL (SQLSTATE {state})");
+            let message = format!("{place} rejects the \"options\" of the URL (SQLSTATE {state})");
             return Error::new(Code::InvalidArgument, message).lasting();
         }
         return from_server(error, place);
@@ -34,7 +34,7 @@ pub(super) fn unreachable(error: &tokio_postgres::Error, place: &str) -> Error {
     let told = error.to_string();
     if why.contains("password missing") {
         let message = format!(
-            "{place} asks for a password, and there is none: give it in the URL, in the option \"password\", in PGPASSWORD or in the \
+            "{place} needs a password: pass it in the URL, in the option \"password\", in PGPASSWORD or in the \
              password file"
         );
         return Error::new(Code::Unavailable, message).lasting();

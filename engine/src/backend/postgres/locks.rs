@@ -160,7 +160,7 @@ pub(super) fn lock(open: &Transaction<'_>, wanted: &Wanted) -> Result<Locked> {
     };
     if !wanted.made.iter().all(|name| names.contains(name)) || rows.iter().any(moved) {
         // A lineage ended, or a checkpoint moved, between the look and the lock. The caller tries the batch again.
-        return Err(Error::new(Code::Busy, "a lineage has ended meanwhile: try again"));
+        return Err(Error::new(Code::Busy, "a run was removed at the same time: try again"));
     }
     let made = made.iter().map(|row| row.get(0)).collect();
     Ok(Locked { lins, known: Known::new(wanted.ids.union(&wanted.read).cloned(), &rows, &lineages, &seqs)?, made })

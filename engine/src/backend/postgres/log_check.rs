@@ -101,9 +101,9 @@ fn head(row: &Row) -> Result<(After, Vec<Finding>)> {
         let what = format!("log {name:?}");
         findings.extend(lacks(row, 5, end, &what));
         match (row.get::<_, Option<i16>>(7), row.get::<_, Option<i16>>(8)) {
-            (_, None) => findings.push(missing(&format!("the lineage of {what} is missing"))),
+            (_, None) => findings.push(missing(&format!("the run of {what} is missing"))),
             (Some(branch), Some(lineage)) if branch != lineage => {
-                findings.push(missing(&format!("the lineage of {what} is of another contract")));
+                findings.push(missing(&format!("the run of {what} belongs to another framework")));
             }
             _ => {}
         }

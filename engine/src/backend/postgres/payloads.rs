@@ -234,7 +234,7 @@ impl Held {
 /// The database does not have the rows that are cached. So the whole cache is dropped, and the call is tried again.
 fn went_back(cache: &PayloadCache) -> Error {
     cache.clear();
-    Error::new(Code::Busy, "the database went back to an earlier state: try again")
+    Error::new(Code::Busy, "the database was restored to an earlier state: try again")
 }
 
 /// Loads the payload of a row, from the cache or from the database.

@@ -63,9 +63,9 @@ fn not_text() -> Error {
 
 pub(super) fn contract(row: &Row, column: usize) -> Result<ContractId> {
     let number: i16 = row.get(column);
-    u8::try_from(number)
-        .map(ContractId)
-        .map_err(|_| Error::new(Code::Corrupt, format!("{number} is no contract: restore the database from a backup")))
+    u8::try_from(number).map(ContractId).map_err(|_| {
+        Error::new(Code::Corrupt, format!("{number} is not a known framework: restore the database from a backup"))
+    })
 }
 
 impl HeaderRow {
@@ -74,12 +74,12 @@ impl HeaderRow {
         let seq: Seq = row.get(0);
         if row.get::<_, Option<&[u8]>>(14).is_none() {
             let message =
-                format!("checkpoint row {seq}: the row of its lineage is missing: restore the database from a backup");
+                format!("checkpoint row {seq}: the row of its run is missing: restore the database from a backup");
             return Err(Error::new(Code::Corrupt, message));
         }
         let Some(age_offset) = row.get::<_, Option<i16>>(15) else {
             let message = format!(
-                "checkpoint row {seq}: it is in a lineage of another contract: restore the database from a backup"
+                "checkpoint row {seq}: its run belongs to another framework: restore the database from a backup"
             );
             return Err(Error::new(Code::Corrupt, message));
         };

@@ -158,7 +158,7 @@ pub(super) fn prepare(session: &Session, migrates: bool, read_only: bool) -> Res
         return Err(unsupported(
             names,
             "its tables are missing, and \"migrate\" is \"never\": run the statements that postgresSchema() returns, with a role that \
-             may make tables",
+             may create tables",
         ));
     }
     // One transaction, on one connection: if the connection is lost, nothing of it was made, and the caller begins again.
@@ -171,7 +171,7 @@ pub(super) fn prepare(session: &Session, migrates: bool, read_only: bool) -> Res
         if now.others && names.prefix.is_empty() {
             return Err(unsupported(
                 names,
-                "it has tables of another program: give another \"schema\", or a \"prefix\"",
+                "it has tables of another program: pass another \"schema\", or a \"prefix\"",
             ));
         }
         if !now.schema {
@@ -220,7 +220,7 @@ fn usable(session: &Session) -> Result<Vec<String>> {
     let indexes = found.iter().filter_map(|row| row.get::<_, &str>(0).strip_prefix(&names.prefix)).map(str::to_owned);
     match (setting("schema_version"), setting("oldest_writer")) {
         (Some(version), oldest) if version > VERSION && oldest.is_none_or(|oldest| oldest > VERSION) => {
-            let why = format!("it has version {version}, and this program writes version {VERSION}: update Forkpoint");
+            let why = format!("it has version {version}, but this program writes version {VERSION}: update Forkpoint");
             Err(unsupported(names, &why))
         }
         (Some(_), _) => Ok(indexes.collect()),

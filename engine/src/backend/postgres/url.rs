@@ -327,7 +327,7 @@ fn name(what: &str, text: &str) -> Result<String> {
         return Ok(text.to_owned());
     }
     let message = format!(
-        "the option \"{what}\" must begin with a lower-case letter or an underscore, and go on with at most 30 of these and digits"
+        "the option \"{what}\" must begin with a lower-case letter or an underscore, followed by at most 30 more of these or digits"
     );
     Err(Error::invalid(message))
 }

@@ -144,7 +144,7 @@ impl Writing<'_> {
         if self.locked.borrow().contains(&lin) {
             return Ok(());
         }
-        Err(Error::new(Code::Busy, "a lineage has begun meanwhile: try again"))
+        Err(Error::new(Code::Busy, "a run was created at the same time: try again"))
     }
 
     /// The row of a lineage that is changed, if it exists.
@@ -390,5 +390,5 @@ impl Writing<'_> {
 }
 
 fn ended() -> Error {
-    Error::new(Code::Busy, "a lineage has ended meanwhile: try again")
+    Error::new(Code::Busy, "a run was removed at the same time: try again")
 }

@@ -81,7 +81,7 @@ pub fn backup(
     overwrite: bool,
     watch: &mut dyn FnMut(Progress) -> Result<()>,
 ) -> Result<BackedUp> {
-    let name = to.file_name().ok_or_else(|| Error::invalid("the path names a directory: give the path of a file"))?;
+    let name = to.file_name().ok_or_else(|| Error::invalid("the path is a directory: pass the path of a file"))?;
     let to = folder_of(to)?.join(name);
     refuse_taken(&to, &options.path, overwrite)?;
     let part = Part::new(&to)?;
@@ -98,24 +98,23 @@ pub fn backup(
 fn refuse_taken(to: &Path, source: &Path, overwrite: bool) -> Result<()> {
     let conflict = |message: String| Err(Error::new(Code::Conflict, message));
     if fs::canonicalize(to).is_ok_and(|to| fs::canonicalize(source).is_ok_and(|source| to == source)) {
-        return Err(Error::invalid("the backup would replace the database itself: give another path"));
+        return Err(Error::invalid("the backup would replace the database itself: use another path"));
     }
     for suffix in ["-wal", "-journal"] {
         if file::has(to, suffix) {
             return conflict(format!(
-                "\"{}\" belongs to a database that is open or was not closed, and would damage the backup: give another path, \
+                "\"{}\" belongs to a database that is open or was not closed, and would damage the backup: use another path, \
                  or close the database first",
                 file::beside(to, suffix).display()
             ));
         }
     }
     match fs::symlink_metadata(to) {
-        Ok(found) if !found.is_file() => {
-            Err(Error::invalid("the path names something that is not a file: give another path"))
-        }
-        Ok(_) if !overwrite => {
-            conflict(format!("\"{}\" exists already: give another path, or allow to overwrite it", to.display()))
-        }
+        Ok(found) if !found.is_file() => Err(Error::invalid("the path is not a file: use another path")),
+        Ok(_) if !overwrite => conflict(format!(
+            "\"{}\" already exists: use another path, or allow the backup to overwrite it",
+            to.display()
+        )),
         _ => Ok(()),
     }
 }
@@ -137,9 +136,9 @@ impl Part {
         match named {
             Ok(()) => sync_folder(folder).map_err(|error| failed(error, "the directory cannot be synced")),
             Err(error) if error.kind() == ErrorKind::AlreadyExists => {
-                Err(Error::new(Code::Conflict, format!("\"{}\" exists already: give another path", to.display())))
+                Err(Error::new(Code::Conflict, format!("\"{}\" already exists: use another path", to.display())))
             }
-            Err(error) => Err(failed(error, "the backup cannot get its name")),
+            Err(error) => Err(failed(error, "the backup cannot be renamed to its path")),
         }
     }
 }

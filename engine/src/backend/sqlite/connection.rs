@@ -54,7 +54,7 @@ pub(super) fn set_journal(connection: &Connection, journal: Journal, busy_timeou
             Ok(mode) if mode == name => break,
             Ok(mode) => {
                 let message = format!(
-                    "SQLite keeps its journal mode \"{mode}\" and refuses \"{name}\": give a file on a local disk"
+                    "SQLite keeps its journal mode \"{mode}\" and rejects \"{name}\": use a file on a local disk"
                 );
                 return Err(Error::new(Code::Unavailable, message));
             }

@@ -18,7 +18,7 @@ use crate::record::Notice;
 pub(super) fn prepare(path: &Path) -> Result<PathBuf> {
     let name = path.file_name().filter(|_| !names_directory(path));
     let Some(name) = name else {
-        return Err(Error::invalid("the path names a directory: give the path of a file"));
+        return Err(Error::invalid("the path is a directory: pass the path of a file"));
     };
     let folder = folder_of(path)?;
     let path = folder.join(name);
@@ -34,11 +34,11 @@ pub(super) fn prepare(path: &Path) -> Result<PathBuf> {
     let kind = metadata.file_type();
     if kind.is_symlink() {
         return Err(Error::invalid(
-            "the path is a symbolic link, which is not allowed: give the path that it points to",
+            "the path is a symbolic link, which is not allowed: pass the path that it points to",
         ));
     }
     if !kind.is_file() {
-        return Err(Error::invalid("the path names something that is not a file: give the path of a file"));
+        return Err(Error::invalid("the path is not a file: pass the path of a file"));
     }
     #[cfg(unix)]
     refuse_linked(&path, &metadata)?;
@@ -82,7 +82,7 @@ fn refuse_long(path: &Path) -> Result<()> {
     } else {
         return Ok(());
     };
-    Err(Error::invalid(format!("{longest}. Give a shorter path")))
+    Err(Error::invalid(format!("{longest}. Use a shorter path")))
 }
 
 /// Refuses a file with several names (hard links). Each name has its own write-ahead log and its own locks. So two
@@ -113,7 +113,7 @@ fn refuse_short(path: &Path, metadata: &fs::Metadata) -> Result<()> {
     }
     Err(Error::new(
         Code::Unsupported,
-        "the file is not empty and is no SQLite database: give the path of a new file. If it was a Forkpoint database, \
+        "the file is not empty and is not an SQLite database: pass the path of a new file. If it was a Forkpoint database, \
          restore it from a backup",
     ))
 }

@@ -59,8 +59,7 @@ pub(super) fn read(connection: &Connection, lin: i64) -> Result<Option<LineageRo
         if lineage.sum() == row.get::<_, i64>(6)? {
             return Ok(lineage);
         }
-        let message =
-            format!("lineage {:?}: its row {lin} does not match its checksum: restore a backup", lineage.name);
+        let message = format!("run {:?}: its row {lin} does not match its checksum: restore a backup", lineage.name);
         Err(Error::new(Code::Corrupt, message))
     })
 }
@@ -71,7 +70,7 @@ pub(super) fn find(connection: &Connection, contract: ContractId, name: &str) ->
     match read(connection, lin)? {
         Some(row) if row.contract == contract && row.name == name => Ok(Some(row)),
         _ => {
-            let message = format!("lineage {name:?}: the index of names leads to the wrong row: restore a backup");
+            let message = format!("run {name:?}: the index of names leads to the wrong row: restore a backup");
             Err(Error::new(Code::Corrupt, message))
         }
     }
@@ -99,8 +98,7 @@ pub(super) fn with_prefix(connection: &Connection, contract: ContractId, prefix:
         let Some(lineage) =
             read(connection, lin)?.filter(|lineage| (lineage.contract, &lineage.name) == (contract, &name))
         else {
-            let message =
-                format!("lineages of {prefix:?}: the index of names leads to the wrong row: restore a backup");
+            let message = format!("runs of {prefix:?}: the index of names leads to the wrong row: restore a backup");
             return Err(Error::new(Code::Corrupt, message));
         };
         found.push(lineage);

@@ -119,7 +119,7 @@ fn heads(connection: &Connection, after: i64, limit: i64) -> Result<(Vec<After>,
                     findings.push(index(&format!("{what} is not found by its branch")));
                 }
                 if lineage.is_none() {
-                    findings.push(missing(&format!("the lineage of {what} is missing")));
+                    findings.push(missing(&format!("the run of {what} is missing")));
                 }
             }
         }

@@ -28,7 +28,7 @@ pub(super) fn begin(path: &Path, claim: &Claim) -> Option<Notice> {
     let _ = File::create(beside(path, MARKER));
     lacks_log.map(|why| Notice {
         code: "FORKPOINT_LOG_MISSING",
-        message: format!("\"{}\": {why}. The store goes on as a new one", path.display()),
+        message: format!("\"{}\": {why}. The store continues as a new, empty one", path.display()),
     })
 }
 

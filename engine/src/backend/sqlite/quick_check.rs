@@ -47,8 +47,8 @@ fn pages(connection: &Connection) -> Result<Vec<Finding>> {
             })
             .collect()),
         Err(error) if error.sqlite_error_code() == Some(ErrorCode::OperationInterrupted) => {
-            let message = "the database is too large to look at all of its pages in a second".to_owned();
-            Ok(vec![Finding::new(FindingCode::Time, Severity::Note, message, "verify() looks at everything")])
+            let message = "the database is too large to check all of its pages within a second".to_owned();
+            Ok(vec![Finding::new(FindingCode::Time, Severity::Note, message, "verify() checks everything")])
         }
         Err(error) => match Error::from(error) {
             error if error.code() == Code::Corrupt => {
@@ -78,7 +78,7 @@ fn place(path: &Path) -> Vec<Finding> {
     let log = std::fs::metadata(file::beside(path, "-wal")).map_or(0, |log| log.len());
     if log > LARGE_LOG {
         let message = format!("the write-ahead log has {} MiB", log >> 20);
-        let remedy = "It shrinks when no reader holds an old state. Look for a process that reads without an end";
+        let remedy = "It shrinks when no reader holds an old state. Look for a process with a read that never ends";
         findings.push(Finding::new(FindingCode::Log, Severity::Warning, message, remedy));
     }
     findings

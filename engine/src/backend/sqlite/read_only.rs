@@ -72,7 +72,7 @@ impl ReadOnly {
         match fs::metadata(&self.path) {
             Ok(found) if found.is_file() => {}
             Ok(_) => {
-                return Err(Error::invalid("the path names something that is not a file: give the path of a file"));
+                return Err(Error::invalid("the path is not a file: pass the path of a file"));
             }
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
                 return Err(Error::new(Code::NotFound, "there is no such file: check the path"));
@@ -83,7 +83,7 @@ impl ReadOnly {
         if schema::inspect(database.connection())? != schema::State::Ready {
             drop(database);
             let why = unless_open_here(&self.path, || missing_log(&self.path)).flatten();
-            let why = why.unwrap_or_else(|| "the file holds nothing of Forkpoint yet".to_owned());
+            let why = why.unwrap_or_else(|| "the file has no Forkpoint data yet".to_owned());
             return Err(Error::new(Code::NotFound, why));
         }
         database.connection().set_prepared_statement_cache_capacity(64);

@@ -55,7 +55,7 @@ impl SqliteCatalog<'_> {
             Some((found, row_sort_key)) if found.lineage == lineage => Ok((sort_key == row_sort_key).then_some(found)),
             _ => {
                 let message = format!(
-                    "row {seq}: the row of the checkpoint is missing or belongs to another lineage than its index entry: restore a backup"
+                    "row {seq}: the row of the checkpoint is missing or belongs to another run than its index entry: restore a backup"
                 );
                 Err(Error::new(Code::Corrupt, message))
             }

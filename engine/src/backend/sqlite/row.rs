@@ -151,7 +151,7 @@ fn verified(row: &Row<'_>, lineage: Option<(ContractId, String, u8)>, hash: Opti
     let (seq, lin, flags, logs) = (row.get(0)?, row.get(1)?, row.get::<_, i64>(3)?, row.get::<_, Option<Vec<u8>>>(11)?);
     let id: String = row.get(5)?;
     let Some((contract, lineage, age_offset)) = lineage else {
-        let message = format!("checkpoint {id:?}: the row of its lineage is missing: restore a backup");
+        let message = format!("checkpoint {id:?}: the row of its run is missing: restore a backup");
         return Err(Error::new(Code::Corrupt, message));
     };
     let header = Header {

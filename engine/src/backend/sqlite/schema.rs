@@ -146,7 +146,7 @@ fn inspect_for(connection: &Connection, steps: &[&str]) -> Result<State> {
         (APPLICATION_ID, _) => Err(Error::new(
             Code::Unsupported,
             format!(
-                "the database has schema version {version} and this version of forkpoint knows versions up to {}: \
+                "the database has schema version {version}, but this version of forkpoint knows versions up to {}: \
                  upgrade forkpoint; the file was not changed",
                 steps.len()
             ),
@@ -154,7 +154,7 @@ fn inspect_for(connection: &Connection, steps: &[&str]) -> Result<State> {
         (0, Ok(0)) if number("SELECT count(*) FROM sqlite_schema")? == 0 => Ok(State::Lacks(0)),
         _ => Err(Error::new(
             Code::Unsupported,
-            "the file is a database of another program: give forkpoint a file of its own; the file was not changed",
+            "the file is a database of another program: use a separate file for forkpoint; the file was not changed",
         )),
     }
 }

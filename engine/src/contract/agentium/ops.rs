@@ -85,7 +85,7 @@ pub fn save(save: Save, buffers: &mut Buffers) -> Result<Unit> {
     check_id("checkpoint.runId", &save.run_id)?;
     if save.step_name.len() > MAX_ID_BYTES {
         return Err(Error::invalid(format!(
-            "checkpoint {:?}: checkpoint.stepName has {} bytes, and may have at most {MAX_ID_BYTES}: give a shorter one",
+            "checkpoint {:?}: checkpoint.stepName has {} bytes, but may have at most {MAX_ID_BYTES}: use a shorter one",
             save.id,
             save.step_name.len()
         )));

@@ -72,7 +72,7 @@ pub fn save(save: Save, buffers: &mut Buffers) -> Result<Unit> {
     }
     if !save.timestamp.is_finite() {
         return Err(Error::invalid(format!(
-            "checkpoint {:?}: checkpoint.timestamp is not finite: give milliseconds since the epoch",
+            "checkpoint {:?}: checkpoint.timestamp is not finite: pass milliseconds since the epoch",
             save.id
         )));
     }
@@ -101,7 +101,7 @@ pub fn fork(source: String, id: String, run_id: String, timestamp: f64, saved_at
     check_id("the fork's id", &id)?;
     check_id("the fork's runId", &run_id)?;
     if !timestamp.is_finite() {
-        return Err(Error::invalid("the fork's timestamp is not finite: give milliseconds since the epoch"));
+        return Err(Error::invalid("the fork's timestamp is not finite: pass milliseconds since the epoch"));
     }
     let sort_key = SortKey::from_f64(timestamp);
     let fork = Fork { contract: CONTRACT_ID, source, id, lineage: run_id, sort_key, saved_at };

@@ -38,7 +38,7 @@ pub(super) fn change(change: Change, buffers: &mut Buffers) -> Result<Unit> {
     for (what, text) in [("agentType", &session.agent_type), ("status", &session.status)] {
         if text.len() > MAX_ID_BYTES {
             return Err(Error::invalid(format!(
-                "session {}: {what} has {} bytes, and may have at most {MAX_ID_BYTES}: give a shorter one",
+                "session {}: {what} has {} bytes, but may have at most {MAX_ID_BYTES}: use a shorter one",
                 quote(&session.id),
                 text.len()
             )));
@@ -46,10 +46,10 @@ pub(super) fn change(change: Change, buffers: &mut Buffers) -> Result<Unit> {
     }
     let parts = buffers.parts(parts)?;
     let (must, why) = match begins {
-        Some(alive_since) => (Must::NotBeSavedSince(alive_since), "exists already: use another id, or load it"),
+        Some(alive_since) => (Must::NotBeSavedSince(alive_since), "already exists: use another id, or load it"),
         None => (
             Must::HaveSortKey(Session::sort_key(session.version.wrapping_sub(1))),
-            "was changed by another writer: load it again and decide again",
+            "was changed by another writer: load it again and retry",
         ),
     };
     let expect = expect(&session.id, must, Code::Conflict, why);

@@ -58,7 +58,7 @@ pub fn put(put: Put, buffers: &mut Buffers) -> Result<Unit> {
     if let Some(parent) = put.parent.as_ref().filter(|parent| put.only_child && **parent >= of.id) {
         let message = format!(
             "checkpoint {:?} of thread {:?} is not after its parent {parent:?}. Ids sort by time, so the clock here is behind the \
-             clock that made the parent: set the clocks and try again",
+             clock that made the parent: synchronize the clocks and try again",
             of.id, of.thread
         );
         return Err(Error::new(Code::Conflict, message));

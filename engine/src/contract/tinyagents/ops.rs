@@ -59,7 +59,7 @@ pub(super) fn put(put: Put, buffers: &mut Buffers) -> Result<Unit> {
     let (contract, lineage) = (CONTRACT_ID, thread::lineage(&of.thread, &of.namespace));
     let mut conditions = Vec::new();
     if group.is_empty() {
-        let otherwise = Error::new(Code::Conflict, format!("checkpoint {} exists already", quote(&of.id)));
+        let otherwise = Error::new(Code::Conflict, format!("checkpoint {} already exists", quote(&of.id)));
         let must = Must::NotBeSavedSince(i64::MIN);
         conditions.push(Expect::Checkpoint { contract, id: id.clone(), must, otherwise });
     }

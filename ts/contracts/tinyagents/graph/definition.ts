@@ -72,7 +72,7 @@ export function readDefinition(config: GraphOutline<any> & { nodes: Record<strin
   const { nodes, edges = [], entry, name = "graph", checkpoint, maxSupersteps = 1000, memory } = config;
   object(nodes, "nodes");
   if (!Number.isSafeInteger(maxSupersteps) || maxSupersteps < 1)
-    throw rangeError(`maxSupersteps must be a whole number from 1 on, and is ${show(maxSupersteps)}`);
+    throw rangeError(`maxSupersteps must be a whole number of at least 1, but is ${show(maxSupersteps)}`);
   const graphMemory = optional(consistencies, memory?.consistency, "memory.consistency") ?? "live";
   const read: GraphNode[] = [];
   const nodeDescriptions: GraphDefinition["description"]["nodes"] = [];
@@ -93,9 +93,9 @@ export function readDefinition(config: GraphOutline<any> & { nodes: Record<strin
   const numberAt = (node: unknown, where: string): number => {
     const number = typeof node === "string" ? numberOf(node) : undefined;
     if (number !== undefined) return number;
-    throw typeError(`${where} must be the name of a node, and is ${shown(node)}`);
+    throw typeError(`${where} must be the name of a node, but is ${shown(node)}`);
   };
-  if (!Array.isArray(edges)) throw typeError(`edges must be an array, and is ${show(edges)}`);
+  if (!Array.isArray(edges)) throw typeError(`edges must be an array, but is ${show(edges)}`);
   const routes = new Map<Source, Route[]>();
   const statics: GraphDefinition["description"]["edges"] = [];
   const barriers: GraphDefinition["description"]["barriers"] = [];
@@ -120,7 +120,7 @@ export function readDefinition(config: GraphOutline<any> & { nodes: Record<strin
     }
   }
   if (!routes.has(null) && !statics.some(({ from }) => from === null))
-    throw typeError("the graph has no first node: give entry, or an edge from START");
+    throw typeError("the graph has no first node: pass entry, or add an edge from START");
   const graph = {
     nodes: nodeDescriptions,
     edges: statics,
@@ -135,7 +135,7 @@ export function readDefinition(config: GraphOutline<any> & { nodes: Record<strin
 function readNode(node: unknown, where: string): GraphNode["options"] {
   if (typeof node === "function") return { run: node as NodeOptions<any, any>["run"] };
   if (typeof node !== "object" || node === null)
-    throw typeError(`${where} must be a function or an object, and is ${show(node)}`);
+    throw typeError(`${where} must be a function or an object, but is ${show(node)}`);
   const { run, subgraph } = node as Record<string, unknown>;
   if ((run === undefined) === (subgraph === undefined)) throw typeError(`${where} must have either run or subgraph`);
   if (run !== undefined) callback(run, `${where}.run`);
@@ -162,7 +162,7 @@ export function readTargets(
     const name = send ? target.node : target;
     const node = typeof name === "string" ? numberOf(name) : undefined;
     if (node === undefined) {
-      throw new ForkpointError("INVALID_ARGUMENT", `${what} names ${shown(name)}, which is no node of the graph`);
+      throw new ForkpointError("INVALID_ARGUMENT", `${what} names ${shown(name)}, which is not a node of the graph`);
     }
     read.push({ node, arg: send ? keep(target.arg) : undefined });
   }

@@ -334,7 +334,7 @@ export class GraphExecution {
       case "limit":
         return new ForkpointError(
           "INVALID_ARGUMENT",
-          `the graph has not ended after ${why.supersteps} supersteps: raise maxSupersteps, or look for an endless loop`,
+          `the graph has not ended after ${why.supersteps} supersteps: raise maxSupersteps, or look for an infinite loop`,
         );
       case "drained":
         return new RunDrainedError(this.plan.runId);

@@ -104,7 +104,7 @@ export class Graph<S, U = Partial<S>, I = S> {
   /** @throws TypeError or RangeError for a wrong definition. */
   constructor(config: GraphConfig<S, U, I>) {
     const parsers = Object.fromEntries(configKeys.map((key) => [key, anything]));
-    if (config === undefined) throw typeError("Graph takes an object, and was given undefined");
+    if (config === undefined) throw typeError("Graph takes an object, but was given undefined");
     const read = readRecord(config, "config", parsers) as unknown as GraphConfig<S, U, I>;
     const { reducer, checkpointer, durability = "sync", input, memory, lease = false } = read;
     this.#definition = readingArgument("config", () => readDefinition(read));
@@ -112,7 +112,7 @@ export class Graph<S, U = Partial<S>, I = S> {
     const { nodes } = this.#definition;
     for (const { name, options } of nodes) {
       if ("subgraph" in options && options.subgraph !== undefined && !partsOf.has(options.subgraph))
-        throw typeError(`nodes[${quote(name)}].subgraph must be a Graph, and is ${show(options.subgraph)}`);
+        throw typeError(`nodes[${quote(name)}].subgraph must be a Graph, but is ${show(options.subgraph)}`);
     }
     callback(reducer, "reducer");
     if (input !== undefined) callback(input, "input");
@@ -215,7 +215,7 @@ export class Graph<S, U = Partial<S>, I = S> {
     const number = typeof asNode === "string" ? this.#definition.numberOf(asNode) : undefined;
     if (asNode !== undefined && asNode !== null && number === undefined) {
       const what = typeof asNode === "string" ? quote(asNode) : show(asNode);
-      throw new ForkpointError("INVALID_ARGUMENT", `asNode must be a node of the graph, and is ${what}`);
+      throw new ForkpointError("INVALID_ARGUMENT", `asNode must be a node of the graph, but is ${what}`);
     }
     const thread = { threadId: requireId(threadId, "threadId"), namespace: [] };
     const mode = { kind: "update", asNode: number } as const;
@@ -234,14 +234,14 @@ export class Graph<S, U = Partial<S>, I = S> {
     updates: ReadonlyArray<{ update: U; asNode?: string | null }>,
   ): Promise<CheckpointTuple<S>["config"]> {
     const list: typeof updates = updates;
-    if (!isArray(updates)) throw typeError(`updates must be an array, and is ${show(updates)}`);
+    if (!isArray(updates)) throw typeError(`updates must be an array, but is ${show(updates)}`);
     const all = readingArgument("updates", () =>
       Array.from(list, (given) => {
         refuseUnknown(given, ["update", "asNode"], "updates");
         return { update: given.update, asNode: given.asNode };
       }),
     );
-    if (all.length === 0) throw new ForkpointError("INVALID_ARGUMENT", "updates is empty: give at least one update");
+    if (all.length === 0) throw new ForkpointError("INVALID_ARGUMENT", "updates is empty: pass at least one update");
     let config: Config | undefined;
     for (const { update, asNode } of all) config = await this.updateState(threadId, update, asNode);
     return config!;
@@ -348,7 +348,7 @@ function readCheckpointer(value: unknown): GraphCheckpointer<any> | undefined {
   const methods = ["put", "get", "getTuple", "putWrites"] as const;
   const given = (typeof value === "object" ? value : {}) as Record<string, unknown>;
   if (methods.every((method) => typeof given[method] === "function")) return value as GraphCheckpointer<any>;
-  throw typeError(`checkpointer must have the methods ${methods.join(", ")}, and is ${show(value)}`);
+  throw typeError(`checkpointer must have the methods ${methods.join(", ")}, but is ${show(value)}`);
 }
 
 const readDurability = oneOf<Durability>("sync", "async", "exit");

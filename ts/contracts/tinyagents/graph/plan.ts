@@ -58,8 +58,8 @@ export function enter({ reducer, input: read }: GraphParts, plan: GraphPlan, cur
 export function settled(value: unknown, what: string): unknown {
   if (typeof (value as { then?: unknown } | null | undefined)?.then === "function") {
     (value as Promise<unknown>).then(undefined, () => {});
-    throw typeError(`${what} must return the new state, and returned a promise: it is called synchronously`);
+    throw typeError(`${what} must return the new state, but returned a promise: it is called synchronously`);
   }
-  if (value === undefined) throw typeError(`${what} must return the new state, and returned ${show(value)}`);
+  if (value === undefined) throw typeError(`${what} must return the new state, but returned ${show(value)}`);
   return value;
 }

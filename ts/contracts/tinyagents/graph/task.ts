@@ -30,8 +30,8 @@ export function makeContext(
     if (!canAsk) {
       throw new ForkpointError(
         "INVALID_ARGUMENT",
-        `node ${quote(node)} asks a question, and the graph stores no checkpoints: give it a checkpointer, and a ` +
-          'checkpoint policy other than "none"',
+        `node ${quote(node)} asks a question, but the graph stores no checkpoints: give the graph a checkpointer, and ` +
+          'a checkpoint policy other than "none"',
       );
     }
     if (question !== undefined) throw new InterruptSignal(node);

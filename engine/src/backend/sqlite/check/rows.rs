@@ -23,20 +23,20 @@ impl Check<'_> {
         let Some(row) = self.damage(found, About::default)?.flatten() else { return Ok(()) };
         let about = || About { contract: Some(row.contract), lineage: Some(row.name.clone()), id: None };
         if !leads(lineage::indexed(self.connection, row.contract, &row.name).map(|found| found == Some(lin)))? {
-            let message = format!("lineage {:?}: the index of names does not lead to its row", row.name);
+            let message = format!("run {:?}: the index of names does not lead to its row", row.name);
             self.find(FindingCode::Index, about(), message, REBUILD);
         }
         if let Some(origin) = &row.origin
             && LateIndex::Forks.exists(self.connection)?
             && !leads(lineage::began_from(self.connection, origin.lin).map(|found| found.contains(&lin)))?
         {
-            let message = format!("lineage {:?}: the index of forks does not lead to its row", row.name);
+            let message = format!("run {:?}: the index of forks does not lead to its row", row.name);
             self.find(FindingCode::Index, about(), message, REBUILD);
         }
         let used = listing::newest(self.connection, lin)
             .and_then(|newest| Ok(newest.is_some() || !list(&Logs::new(self.connection), lin)?.is_empty()));
         if self.damage(used, about)? == Some(false) {
-            let message = format!("lineage {:?} has neither a checkpoint nor a log", row.name);
+            let message = format!("run {:?} has neither a checkpoint nor a log", row.name);
             self.find(FindingCode::Orphan, about(), message, HARMLESS);
         }
         Ok(())
@@ -82,7 +82,7 @@ impl Check<'_> {
         let order = "SELECT count(*) FROM checkpoint INDEXED BY checkpoint_lineage
                      WHERE lin = ? AND sort_key = ? AND seq = ? AND label = ?";
         if !self.has_entry(order, params![lin, header.sort_key.0, seq, header.label])? {
-            self.find_at(FindingCode::Index, row, "the index of its lineage does not lead to its row", REBUILD);
+            self.find_at(FindingCode::Index, row, "the index of its run does not lead to its row", REBUILD);
         }
         let group = "SELECT count(*) FROM checkpoint INDEXED BY checkpoint_group
                      WHERE grp = ?1 AND grp <> '' AND sort_key = ?2 AND seq = ?3";

@@ -116,7 +116,7 @@ impl SqliteSaver {
         // If another program has changed the file meanwhile, even an error may come from the change.
         if !file.is_current(&self.path) {
             let message =
-                format!("another program began to write \"{}\" during the import: import again", self.path.display());
+                format!("another program wrote to \"{}\" during the import: import again", self.path.display());
             return Err(Error::new(Code::Busy, message));
         }
         found
@@ -142,7 +142,7 @@ fn open(path: &Path) -> Result<Unchanged> {
         Code::Unsupported,
         format!(
             "\"{shown}\" is not a database of LangGraph's SqliteSaver: its tables \"checkpoints\" and \"writes\" are \
-             missing. Give the file that the saver wrote"
+             missing. Pass the file that the saver wrote"
         ),
     ))
 }
