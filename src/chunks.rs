@@ -1,8 +1,8 @@
 //! The chunks of memory that JavaScript fills with serialized values.
 //!
 //! A value that grows from save to save consists of many bytes that earlier saves have written into chunks, and a few new
-//! bytes. Its calls refer to the chunks by their numbers. So a call need not make a reference to each chunk, and JavaScript
-//! need not release it after each call.
+//! bytes. Its calls refer to the chunks by their numbers. A call need not make a reference to each chunk, and
+//! JavaScript need not release it after each call.
 
 use std::collections::HashMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};

@@ -3,8 +3,8 @@
 //! The threads of the stores push outcomes. When JavaScript wakes up, it takes all outcomes that are waiting. The queue
 //! does not keep the process alive. `ts/bridge/native.ts` keeps the process alive while a promise is pending.
 //!
-//! After JavaScript has taken several outcomes at once, it looks at the queue again in the next turn of its event loop.
-//! So JavaScript needs no wake-up under load, and its timers still run between two turns.
+//! After JavaScript has taken several outcomes together, it checks the queue again in the next turn of its event loop.
+//! JavaScript needs no wake-up under load, and its timers still run between two turns.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;

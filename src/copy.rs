@@ -69,7 +69,7 @@ pub struct RunName {
     pub ns: String,
 }
 
-/// A serialised value: the name of its serializer, and its bytes.
+/// A serialized value: the name of its serializer, and its bytes.
 #[napi(object)]
 pub struct SerializedValue {
     pub tag: String,
@@ -88,7 +88,7 @@ fn in_javascript(convert: Function<Vec<SerializedValue>, Vec<SerializedValue>>) 
         let values = values.into_iter().map(|(tag, bytes)| SerializedValue { tag, bytes: Vec::from(bytes).into() });
         let mode = ThreadsafeFunctionCallMode::NonBlocking;
         call.call_with_return_value(values.collect(), mode, move |converted, _| {
-            // Nobody waits any more if the copy was dropped.
+            // No caller waits any more if the copy was dropped.
             let _ = sent.send(converted.map(|values| {
                 let value = |SerializedValue { tag, bytes }: SerializedValue| (tag, bytes.to_vec().into());
                 values.into_iter().map(value).collect()

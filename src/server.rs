@@ -52,7 +52,7 @@ impl Passwords {
             state.last = Some(password.clone());
         }
         if let Some(waiting) = state.waiting.remove(&request) {
-            // The connection attempt that asked may have ended meanwhile.
+            // The connection attempt that asked may have ended since.
             let _ = waiting.send(given);
         }
     }

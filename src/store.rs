@@ -118,8 +118,8 @@ impl Calls {
     /// The arguments are: the call's id, the number of the call's shape, the number of buffers, the buffers, and the
     /// values of the fields. A buffer may consist of pieces: see [`Calls::take_pieces`]. The shape contains the names of the fields, in the same order as the values.
     ///
-    /// Returns the outcome if the store answers at once. Otherwise returns undefined, and the completion queue later
-    /// delivers the outcome with the call's id.
+    /// Returns the outcome if the store answers immediately. Otherwise returns undefined, and the completion queue
+    /// later delivers the outcome with the call's id.
     fn run(&self, context: &FunctionCallContext<'_>) -> napi::Result<Outcome> {
         let call_id: u32 = context.get(0)?;
         let shape = self.completions.shape(context.get(1)?)?;
@@ -182,7 +182,7 @@ impl Calls {
         };
         let pieces: Option<Vec<Bytes>> = packed.chunks(3).map(piece).collect();
         let pieces = pieces.ok_or_else(missing)?;
-        // A store in memory keeps what it is given, so it gets bytes of its own.
+        // A store in memory keeps what it is given, so it gets its own bytes.
         Ok(if self.store.is_inline() { pieces.concat().into() } else { Content::of_pieces(pieces) })
     }
 }

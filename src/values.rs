@@ -10,7 +10,7 @@ use forkpoint_engine::contract::fields;
 use forkpoint_engine::contract::response::Response;
 use forkpoint_engine::error::{Error, Result};
 
-/// Frees the memory of a buffer at once. Without this call, the next garbage collection would free it.
+/// Frees the memory of a buffer immediately. Without this call, the next garbage collection would free it.
 ///
 /// V8 counts the memory of a buffer until the buffer is freed, and collects garbage earlier because of that memory. No
 /// thread may read the buffer after this call.

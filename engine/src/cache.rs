@@ -1,5 +1,5 @@
 //! Keeps recent raw payloads in memory, up to a maximum number of bytes: the newest payload of each active lineage, what was
-//! read, and what its neighbours are built on.
+//! read, and what its neighbors are built on.
 //!
 //! A cached payload is used only if the database confirms it. A database that goes back in time gives the same save
 //! number to another payload, so a payload is found by its [`PayloadKey`]: the save number, and the checksum that the
@@ -91,7 +91,7 @@ impl PayloadCache {
     }
 
     /// The newest payload of a lineage, if this process saved the payload and the cache still contains the payload.
-    /// Another process may have saved an even newer payload, or the database may have gone back in time. So the caller
+    /// Another process may have saved an even newer payload, or the database may have gone back in time. The caller
     /// compares the tip with the database before it relies on the payload.
     pub fn newest(&self, contract: ContractId, lineage: &str) -> Option<(LineageTip, CachedPayload)> {
         let mut cache = self.lock();

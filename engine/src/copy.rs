@@ -1,10 +1,10 @@
 //! Copies everything from one store to another, or some lineages, and compares both stores afterwards.
 //!
-//! A copy only uses ops and queries. So it works between any two backends. The copy repeats the history as far as it is
+//! A copy only uses ops and queries. It works between any two backends. The copy repeats the history as far as it is
 //! still visible: it puts the checkpoints in save order, and creates the lineages in their order.
 //!
 //! A copy remembers nothing in the destination. It begins with a comparison: what the destination has of the source stays,
-//! and the copy goes on after it. So an interrupted copy and a second copy are the same.
+//! and the copy continues after it. An interrupted copy and a second copy are the same.
 //!
 //! # Layout
 //!
@@ -12,7 +12,7 @@
 //! |---|---|
 //! | `shared` | what all parts use: both stores, the options, the counts |
 //! | `side` | asks a store and waits for the answer |
-//! | `convert` | converts the serialised values of the source |
+//! | `convert` | converts the serialized values of the source |
 //! | `place` | tells which stores are the same |
 //! | `items` | reads a store page by page |
 //! | `compare` | compares both stores, and finds what the destination has |
@@ -76,7 +76,7 @@ pub struct Progress {
 /// A new `Copy` does the same, in this process or in another one.
 pub struct Copy {
     shared: Shared,
-    /// The parts to copy, in this order. A part is the whole store (`None`) or a lineage.
+    /// The parts to copy, in this order. A part is the entire store (`None`) or a lineage.
     parts: Vec<Option<Name>>,
     state: State,
     /// True if the destination was changed.
@@ -97,7 +97,7 @@ enum State {
 
 /// The parts that are still to be copied, and the counts of the equal parts.
 struct Work {
-    /// The parts that the destination does not have as a whole, by their number.
+    /// The parts that the destination does not have completely, by their number.
     left: VecDeque<(usize, There)>,
     /// The counts of the parts that are equal.
     done: Counts,

@@ -1,4 +1,4 @@
-//! The encoder thread. The thread compares and compresses large units before it queues them for the writer. So other
+//! The encoder thread. The thread compares and compresses large units before it queues them for the writer. Other
 //! callers need not wait while a large unit is encoded.
 //!
 //! Small units go directly to the writer, so they may be committed before an earlier large unit. Two kinds of messages
@@ -35,7 +35,7 @@ impl Encoder {
                     unit.ops.iter_mut().filter(|op| encodes.takes_long(op)).for_each(|op| encodes.encode(op));
                 }
                 send(&writer, message);
-                // Call `leave` only after this message was sent. So a later message that bypasses the encoder is queued
+                // Call `leave` only after this message was sent. A later message that bypasses the encoder is queued
                 // behind this message.
                 shared.lock().leave(&footprint);
             }

@@ -95,7 +95,7 @@ impl Error {
         self
     }
 
-    /// Marks the error as lasting: the same call fails again until somebody removes the cause.
+    /// Marks the error as lasting: the same call fails again until the user removes the cause.
     #[must_use]
     pub fn lasting(mut self) -> Self {
         self.retryable = false;

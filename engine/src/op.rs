@@ -39,7 +39,7 @@ pub enum Op {
         contract: ContractId,
         /// The lineage. It need not exist.
         lineage: String,
-        /// The least sort key to remove. The empty sort key is less than all others, so it removes the whole lineage.
+        /// The least sort key to remove. The empty sort key is less than all others, so it removes the entire lineage.
         sort_key: SortKey,
     },
     /// Removes every lineage whose name begins with the prefix, with its checkpoints and logs. Names are compared
@@ -111,7 +111,7 @@ pub enum Op {
         lineage: String,
         /// The number of checkpoints to keep.
         keep: u64,
-        /// The id of a checkpoint that is never removed. This checkpoint counts towards `keep`.
+        /// The id of a checkpoint that is never removed. This checkpoint counts toward `keep`.
         pinned: String,
     },
 }

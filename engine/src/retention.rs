@@ -3,7 +3,7 @@
 //! [`Catalog`]) and removes the planned checkpoints. This module writes nothing.
 //!
 //! A checkpoint that is not removed must stay readable. If it is a delta against a removed payload, its payload is
-//! stored again as a whole. If the checkpoint depends on its parent, the parent is not removed either.
+//! stored again in full. If the checkpoint depends on its parent, the parent is not removed either.
 //!
 //! Checkpoints are ordered by sort key and then by save order, never by a clock. Only a rule about age uses the time
 //! of the save.

@@ -1,5 +1,5 @@
 //! The sweeper runs retention in the background. After a commit, the sweeper removes one batch of checkpoints on the
-//! writer thread. So a save waits for at most one batch. Expired checkpoints may be removed late.
+//! writer thread. A save waits for at most one batch. Expired checkpoints may be removed late.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -22,7 +22,7 @@ pub(crate) struct Sweeper {
     policy: Policy,
     /// The rules that the current sweep must still apply, and their cursors.
     left: VecDeque<(Rule, Cursor)>,
-    /// The earliest time for the next sweep. `None` if the next sweep may begin at once.
+    /// The earliest time for the next sweep. `None` if the next sweep may begin immediately.
     due: Option<Instant>,
     /// The time that the current sweep has taken so far.
     spent: Duration,
@@ -84,7 +84,7 @@ impl Sweeper {
             }
         };
         match rule {
-            // Checkpoints that were saved later also expire later, unless a clock was changed. So the sweep ends at
+            // Checkpoints that were saved later also expire later, unless a clock was changed. The sweep ends at
             // the first batch without expired checkpoints.
             Rule::SavedBefore(_) if pruned.checkpoints == 0 => {}
             _ => self.left.extend(pruned.next.map(|next| (rule, next))),

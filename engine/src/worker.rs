@@ -1,4 +1,4 @@
-//! A thread with a queue. The thread takes all queued messages at once, in the order of their arrival.
+//! A thread with a queue. The thread takes all queued messages together, in the order of their arrival.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
@@ -143,7 +143,7 @@ impl<T> Shared<T> {
         Some(std::mem::take(&mut state.messages))
     }
 
-    /// Returns true if somebody waits for the thread.
+    /// Returns true if a caller waits for the thread.
     fn wanted(&self) -> bool {
         let state = self.state();
         !state.messages.is_empty() || state.waiting > 0 || state.ended.is_some()

@@ -19,13 +19,13 @@ pub(crate) struct Link {
 }
 
 /// If a payload is more than this many deltas above a cached payload, the payload halfway between the two is cached too.
-/// So a history that is read backwards applies each delta a few times, and not once for every later payload.
+/// A history that is read backwards applies each delta a few times, and not once for every later payload.
 const FAR: usize = 8;
 
 /// Returns the raw payload with the number `seq`, from the cache or from its chain of rows.
 ///
 /// `sum` reads the checksum that a row stores, to confirm what is cached. `fetch` reads one row. All rows must come from one snapshot. If a payload is rebuilt from rows, its checksum is
-/// verified. So the result is the saved bytes or `CORRUPT`.
+/// verified. The result is the saved bytes or `CORRUPT`.
 pub(crate) fn rebuild(
     seq: Seq,
     cache: &PayloadCache,
@@ -63,7 +63,7 @@ pub(crate) fn rebuild(
 /// Opens the chain of a payload, its own row first, and caches the payload. If `below` is given, the last row of
 /// the chain is a delta against the raw bytes `below`.
 ///
-/// A payload that its neighbours are likely to be built on is cached too: the keyframe, or the payload halfway
+/// A payload that its neighbors are likely to be built on is cached too: the keyframe, or the payload halfway
 /// down a long chain. Its checksum is verified like that of every payload. If it is damaged, it is not cached, and damage
 /// that the payload does not contain does no harm.
 pub(crate) fn open(below: Option<&[u8]>, chain: &[(Seq, Vec<u8>)], cache: &PayloadCache) -> Result<CachedPayload> {

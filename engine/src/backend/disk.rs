@@ -37,7 +37,7 @@ impl FileId {
 }
 
 /// Converts an error of the operating system to an [`Error`]. The original error is kept as the cause. The error is not
-/// retryable if somebody must first change a permission or the path.
+/// retryable if the user must first change a permission or the path.
 pub(super) fn failed(error: io::Error, what: &str) -> Error {
     let (code, remedy) = match error.kind() {
         ErrorKind::StorageFull | ErrorKind::QuotaExceeded => (Code::Full, "; make room on the device and try again"),
@@ -53,7 +53,7 @@ pub(super) fn failed(error: io::Error, what: &str) -> Error {
     if lasting { error.lasting() } else { error }
 }
 
-/// Returns true if an error of this kind happens again until somebody changes a permission or the path.
+/// Returns true if an error of this kind happens again until the user changes a permission or the path.
 fn lasts(kind: ErrorKind) -> bool {
     matches!(
         kind,

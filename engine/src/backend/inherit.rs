@@ -4,7 +4,7 @@
 use crate::error::Result;
 use crate::record::{Draft, Part, Payload};
 
-/// Returns the whole payload of a draft, including its inherited parts.
+/// Returns the entire payload of a draft, including its inherited parts.
 ///
 /// `newest_first` yields the payloads of the draft's lineage, the newest first. The function reads only as many of
 /// these payloads as it needs: none if the draft inherits nothing or if the parent has every part. An error from

@@ -28,7 +28,7 @@ pub trait Backend: Send {
     ///
     /// - Returns one result per unit, in the order of the units. When the function returns, every `Ok` is as durable
     ///   as the store promises.
-    /// - Each unit is applied as a whole or not at all. If one unit fails, the other units are not affected.
+    /// - Each unit is applied completely or not at all. If one unit fails, the other units are not affected.
     /// - Each put gets a save number. This number is greater than all earlier save numbers of the lineage, whichever
     ///   process made the earlier saves. If a save was acknowledged before a call began, its number is lower than the
     ///   numbers of all saves of the call, in every lineage.
@@ -65,8 +65,8 @@ pub trait Backend: Send {
     ///
     /// - Every checkpoint that stays reads back exactly as before (D9).
     /// - Removes at most `prune.most` checkpoints, and examines a bounded number of other checkpoints.
-    /// - To apply the whole rule, repeat the call with [`Pruned::next`] until it is `None`. If nothing else changes the
-    ///   store, the calls together remove the checkpoints that [`Query::Prunable`] counted.
+    /// - To apply the entire rule, repeat the call with [`Pruned::next`] until it is `None`. If nothing else changes
+    ///   the store, the calls together remove the checkpoints that [`Query::Prunable`] counted.
     fn prune(&mut self, prune: &Prune) -> Result<Pruned>;
 
     /// Does a bounded amount of maintenance that no caller waits for. Returns true if more maintenance is left.
@@ -76,7 +76,7 @@ pub trait Backend: Send {
 
     /// Does a bounded amount of maintenance while the store is idle. Returns true if more maintenance is left.
     ///
-    /// `wanted` returns true when somebody waits for the backend. The function then returns soon. What it has not
+    /// `wanted` returns true when a caller waits for the backend. The function then returns soon. What it has not
     /// committed until then, it does again the next time.
     fn rest(&mut self, wanted: &dyn Fn() -> bool) -> Result<bool> {
         let _ = wanted;

@@ -18,7 +18,7 @@ impl Memory {
     }
 }
 
-/// All payloads are stored whole, so removing one payload never affects another.
+/// All payloads are stored in full, so removing one payload never affects another.
 impl Backend for Memory {
     fn apply(&mut self, batch: &[Unit]) -> Vec<Result<Applied>> {
         batch.iter().map(|unit| self.0.unit(unit)).collect()

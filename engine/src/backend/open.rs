@@ -17,7 +17,7 @@ use crate::target::Target;
 pub(crate) enum Access {
     /// On the calling thread.
     Inline(Box<dyn Backend>),
-    /// On the store's threads. Each opens a backend of its own.
+    /// On the store's threads. Each opens its own backend.
     Threads(Opener),
 }
 

@@ -63,7 +63,7 @@ impl PreEncode for PreEncoder {
         match op {
             Op::Put(draft) if draft.inherit.is_empty() => draft.len() >= LARGE,
             Op::Put(draft) => {
-                // The inherited parts count towards the size too, because most of the payload may come from the
+                // The inherited parts count toward the size too, because most of the payload may come from the
                 // parent.
                 let header = &draft.header;
                 draft.len() + self.cache.newest_length(header.contract, &header.lineage) >= LARGE

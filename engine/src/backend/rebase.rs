@@ -1,4 +1,4 @@
-//! Removes payloads. If a delta stays but its base is removed, the delta is first stored as a keyframe. So every
+//! Removes payloads. If a delta stays but its base is removed, the delta is first stored as a keyframe. Every
 //! remaining checkpoint reads back exactly as before (D9).
 
 use std::collections::HashSet;
@@ -37,7 +37,7 @@ pub(crate) fn remove(payloads: &mut impl Payloads, victims: &[Seq]) -> Result<i6
             match payloads.load(dependant) {
                 Ok(payload) => grown += payloads.rewrite(dependant, &Row::keyframe(&payload.raw))?,
                 // The dependant is damaged and stays unchanged. The payloads built on the dependant may be intact, but
-                // they need the payload that is removed. So store them as keyframes too.
+                // they need the payload that is removed. Store them as keyframes too.
                 Err(error) if error.code() == Code::Corrupt => bases.push(dependant),
                 Err(error) => return Err(error.context(&payloads.describe(dependant))),
             }

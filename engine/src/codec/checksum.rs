@@ -18,7 +18,7 @@ thread_local! {
 
 /// A checksum that is being built.
 ///
-/// Each value is written with its type. A value of variable length is also written with its length. So two different
+/// Each value is written with its type. A value of variable length is also written with its length. Two different
 /// lists of values never give the same bytes.
 #[derive(Debug)]
 pub(crate) struct Sum(Vec<u8>);

@@ -51,8 +51,8 @@ pub(super) const LEVEL: i32 = 1;
 pub(super) static STANDARD: LazyLock<EncoderDictionary<'static>> =
     LazyLock::new(|| EncoderDictionary::copy(DICTIONARY, LEVEL));
 
-/// For compression at a level that codes no bytes anew, but only refers to repeated bytes. For 300 bytes it takes half
-/// the time of the standard level, and a fifth of its time to decompress.
+/// For compression at a level that does not code bytes again, but only refers to repeated bytes. For 300 bytes it takes
+/// half the time of the standard level, and a fifth of its time to decompress.
 pub(super) static QUICK: LazyLock<EncoderDictionary<'static>> =
     LazyLock::new(|| EncoderDictionary::copy(DICTIONARY, -1));
 

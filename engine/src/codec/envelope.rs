@@ -216,7 +216,7 @@ impl<'a> Envelope<'a> {
 /// The most bytes that a byte of a body may become in one step. A body that claims more is decompressed piece by piece.
 const EXPANSION: usize = 256;
 
-/// Decompresses the body. The output has at most one byte more than `length`. So a damaged length or body costs little
+/// Decompresses the body. The output has at most one byte more than `length`. A damaged length or body costs little
 /// memory.
 fn inflate(body: &[u8], length: usize) -> Result<Vec<u8>> {
     if length <= body.len().saturating_mul(EXPANSION) {

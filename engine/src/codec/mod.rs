@@ -3,7 +3,7 @@
 //! For any input bytes, decoding returns the saved payload or an error, in bounded time and memory.
 //!
 //! - [`frame`] joins a payload's parts into one byte string.
-//! - `plan` decides whether the payload is stored whole or as a delta against another payload.
+//! - `plan` decides whether the payload is stored in full or as a delta against another payload.
 //! - [`delta`] encodes and restores deltas.
 //! - [`dictionary`] has the text with which small contents are compressed.
 //! - [`envelope`] wraps the bytes that a row holds: format, checksum, length, compression.

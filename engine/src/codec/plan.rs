@@ -6,7 +6,7 @@ use super::{delta, envelope};
 use crate::error::{Code, Result};
 use crate::record::{Encoded, PayloadKey, Seq};
 
-/// A payload with fewer bytes than this is stored whole, because a delta would save less than it costs.
+/// A payload with fewer bytes than this is stored in full, because a delta would save less than it costs.
 const WORTH_A_DELTA: usize = 512;
 /// How many bytes the deltas of a keyframe may take at least. Without this minimum, most deltas of a small payload
 /// would not fit.
@@ -66,7 +66,7 @@ pub(crate) struct Row {
 impl Row {
     /// Seals a payload as a keyframe.
     ///
-    /// All deltas of the chain together may take as many bytes as the keyframe takes. So a reader reads at most twice
+    /// All deltas of the chain together may take as many bytes as the keyframe takes. A reader reads at most twice
     /// the size of the keyframe. The deltas of a small keyframe may take [`SMALLEST_BUDGET`].
     pub(crate) fn keyframe(raw: &[u8]) -> Self {
         Self::whole(envelope::seal(raw).into())

@@ -217,7 +217,7 @@ impl Value {
     }
 }
 
-/// Converts a number into an integer, if JavaScript represents this integer and its neighbours exactly.
+/// Converts a number into an integer, if JavaScript represents this integer and its neighbors exactly.
 #[expect(clippy::cast_possible_truncation, reason = "in the range of an i64")]
 #[expect(clippy::cast_precision_loss, reason = "a double holds it")]
 fn whole(value: f64) -> Option<i64> {

@@ -2,13 +2,13 @@
 //!
 //! A session uses two contract ids:
 //! - In [`CONTRACT`], a lineage is a session's history: its checkpoints, in the order of their `timestamp`, and the log
-//!   [`MESSAGES`]. A checkpoint names the records of the log that its session had when it was saved. So messages are
+//!   [`MESSAGES`]. A checkpoint names the records of the log that its session had when it was saved. Messages are
 //!   stored once, and a checkpoint stays complete after the session was rewound.
 //! - In [`SESSIONS`], a lineage is a session, with one checkpoint: its *row*. The row holds the fields that listings
 //!   show. The parts of the session's state are writes to this checkpoint, so that each part can be replaced alone.
 //!
 //! The sort key of a row is its version. Each change of a session, except an append of messages, expects the version
-//! that it has read and stores the next one. So a change in one process never undoes a change in another process. The
+//! that it has read and stores the next one. A change in one process never undoes a change in another process. The
 //! save time of a row is the time of the session's last write. A session is alive if its row was saved at or after
 //! `alive_since`. An expired session counts as if it did not exist, until `expire` removes it.
 

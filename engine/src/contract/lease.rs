@@ -4,8 +4,8 @@
 //! The payload is empty, and `meta` is a [`Holding`] as JSON. No retention rule removes a lease.
 //!
 //! A lease has a random id, which is the id of its checkpoint, and a token, which is the position of its lineage. A lease
-//! that is taken begins its lineage anew, so each lease of a run has a greater token than all leases before it, whatever
-//! was released and whichever process took them. A renewal keeps both.
+//! that is taken starts its lineage again, so each lease of a run has a greater token than all leases before it,
+//! whatever was released and whichever process took them. A renewal keeps both.
 
 use std::collections::HashMap;
 
@@ -216,7 +216,7 @@ fn take(of: &Run, id: String, expired: Option<Expired>, holding: &Holding, saved
     let mut unit = Unit::from(vec![put(of, id.clone(), holding, saved_at)?]);
     unit.expect.push(Expect::Newest { contract: CONTRACT_ID, lineage: of.lineage()?, newest, or: id });
     if let Some(Expired { id, saved_at }) = expired {
-        // The lineage ends before it begins anew, because the token is its position.
+        // The lineage ends before it begins again, because the token is its position.
         unit.ops.insert(0, Op::Remove { contract: CONTRACT_ID, id: id.clone() });
         unit.expect.push(Expect::Checkpoint {
             contract: CONTRACT_ID,

@@ -4,7 +4,7 @@
 //! contract. The id of a contract is never used for another contract.
 //!
 //! A call consists of the name of its contract, its own name, named fields and buffers. Each contract reads the fields
-//! into its own enum. So the code between a contract and its TypeScript is the same for all contracts.
+//! into its own enum. The code between a contract and its TypeScript is the same for all contracts.
 //!
 //! Every call may also have the field `fence`, which names a lease ([`lease::Fence`]). The call then writes only while the
 //! lease is held. With the field `measure: true`, the response to a call that writes a unit is what the unit has cost.

@@ -56,7 +56,7 @@ impl Response {
 /// A part in a response: its name, its tag, the index of the buffer that contains its bytes, the index of its first
 /// byte in the buffer, and the number of its bytes.
 ///
-/// Named fields would double the cost of reading a part. So this type has no named fields, although the other types
+/// Named fields would double the cost of reading a part. This type has no named fields, although the other types
 /// have.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub(crate) struct PackedPart(String, String, usize, usize, usize);

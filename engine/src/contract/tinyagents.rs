@@ -4,7 +4,7 @@
 //! label of a checkpoint is its `checkpointId`.
 //!
 //! A checkpoint is never replaced. The first checkpoint of an id has the store's id `thread::key`. Each later one has a store's
-//! id of its own and the group `thread::key`. Pending writes belong to the key, whether or not the checkpoint exists.
+//! separate id and the group `thread::key`. Pending writes belong to the key, whether or not the checkpoint exists.
 
 mod call;
 pub mod graph;

@@ -53,7 +53,7 @@ pub(super) enum Entry {
 }
 
 impl Beginnings {
-    /// Goes on after what the destination has: see [`There`](super::compare::There).
+    /// Continues after what the destination has: see [`There`](super::compare::There).
     pub(super) fn after(created: Option<i64>, placed: HashSet<Name>, undescribed: VecDeque<Start>) -> Self {
         Self { ahead: Items::after(created), created, placed, undescribed }
     }
@@ -248,7 +248,7 @@ fn fork_as(header: &Header, origin: &Origin) -> Fork {
     Fork { contract, source: origin.id.clone(), id, lineage, sort_key, saved_at }
 }
 
-/// Begins a lineage with a fork of its origin, if the origin names logs. So the lineage shares their records. Returns
+/// Begins a lineage with a fork of its origin, if the origin names logs. The lineage shares their records. Returns
 /// false if a put must begin the lineage.
 fn share(shared: &Shared, (page, logs): (&mut Page, &mut Logs), placeholder: &Header, origin: &Origin) -> Result<bool> {
     let contract = placeholder.contract;

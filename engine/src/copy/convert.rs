@@ -1,4 +1,4 @@
-//! Converts serialised values of the source, for a destination that stores them in another form.
+//! Converts serialized values of the source, for a destination that stores them in another form.
 
 use bytes::Bytes;
 
@@ -6,7 +6,7 @@ use crate::error::{Error, Result};
 use crate::query::Answer;
 use crate::record::{Content, Part, Record, Write};
 
-/// A serialised value: the name of its serializer, and its bytes.
+/// A serialized value: the name of its serializer, and its bytes.
 pub type Value = (String, Bytes);
 
 /// How values are converted.
@@ -61,7 +61,7 @@ impl Convert {
     }
 }
 
-/// Visits the serialised values of an answer, always in the same order.
+/// Visits the serialized values of an answer, always in the same order.
 fn each(answer: &mut Answer, visit: &mut dyn FnMut(&mut String, &mut Content)) {
     let mut part = |part: &mut Part| visit(&mut part.tag, &mut part.bytes);
     match answer {

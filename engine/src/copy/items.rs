@@ -1,5 +1,5 @@
-//! Reads the lineages, checkpoints and pending writes of a store page by page: those of the whole store, or those of one
-//! lineage.
+//! Reads the lineages, checkpoints and pending writes of a store page by page: those of the entire store, or those of
+//! one lineage.
 
 use std::collections::VecDeque;
 
@@ -12,14 +12,14 @@ use crate::record::{ContractId, Origin, Saved, Seq, Start, Tuple, Written};
 /// The number of lineages in a page.
 const LINEAGES: usize = 256;
 
-/// The number of checkpoints of a lineage that are read at once.
+/// The number of checkpoints of a lineage in one read.
 const AT_ONCE: usize = 16;
 
 /// Items of one store that were read, and the place after them.
 pub(super) struct Items<T, Place> {
     pub(super) read: VecDeque<T>,
     after: Option<Place>,
-    /// The next page of the whole store. The store reads it while the page before is used.
+    /// The next page of the entire store. The store reads it while the page before is used.
     next: Option<Pending>,
     /// True if a page was empty. Nothing is read any more. Lineages are looked for again.
     ended: bool,
@@ -30,7 +30,7 @@ pub(super) trait Item<Place>: Sized {
     /// True if the next page is asked for in advance.
     const AHEAD: bool;
 
-    /// Asks for a page of the whole store.
+    /// Asks for a page of the entire store.
     fn query(after: Option<Place>, bytes: usize) -> Query;
     fn of(answer: Answer) -> Result<Vec<Self>>;
     /// Reads a page of one lineage.

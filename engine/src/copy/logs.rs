@@ -1,7 +1,7 @@
 //! Brings the logs of the destination to the records that a checkpoint names, or that a log has now.
 //!
 //! The records of a log that a checkpoint names are often the beginning of another log, or of the same log at another
-//! time. [`Query::LogRuns`] says which records two logs share, without reading them. So each record is copied once: the
+//! time. [`Query::LogRuns`] says which records two logs share, without reading them. Each record is copied once: the
 //! log goes back to a checkpoint that shares most of its records, and the rest is appended.
 
 use std::collections::HashMap;
@@ -33,7 +33,7 @@ pub(super) struct Logs {
     states: HashMap<LogName, State>,
     /// True if the destination was not empty, so that its logs may have records that this copy has not appended.
     existing: bool,
-    /// The number of records to read at once. It follows from the size of the records that were read.
+    /// The number of records in one read. It follows from the size of the records that were read.
     records: usize,
 }
 
@@ -95,7 +95,7 @@ impl Logs {
 
     /// Adds the ops that bring a log to the wanted records. A log that only has more records at its end may stay as it is
     /// if a checkpoint names the records. Returns false if the page is full before the log has all records. Then the next
-    /// page goes on with the same call.
+    /// page continues with the same call.
     pub(super) fn bring(&mut self, shared: &Shared, page: &mut Page, wanted: &Wanted<'_>) -> Result<bool> {
         let wanted_length = length(wanted.runs);
         let state = self.state(shared, wanted)?;

@@ -44,7 +44,8 @@ impl Page {
             );
             self.expect.push(expect(Must::BelongTo(lineage.clone()), &message));
         }
-        // Copies put checkpoints in the same order. So another copy that is ahead has put the first one of the page.
+        // Copies put checkpoints in the same order. Another copy that is ahead has therefore put the first one of the
+        // page.
         if is_new && !self.has_new {
             self.has_new = true;
             let message = "another copy to this destination is under way: wait until it ends";

@@ -8,7 +8,7 @@ use crate::error::Result;
 use crate::query::{LogRange, LogSide, Query};
 use crate::record::LogRun;
 
-/// The number of records to compare at once.
+/// The number of records that are compared in one step.
 const RECORDS: usize = 256;
 
 /// The number of pairs of branches whose comparison is remembered. If there are more, some records are compared twice.

@@ -13,7 +13,7 @@ use crate::record::ContractId;
 pub struct CopyOptions {
     /// The contracts that are not copied and not compared.
     pub left_out: &'static [ContractId],
-    /// The lineages to copy. They are compared before the first of them is changed. `None` copies the whole store.
+    /// The lineages to copy. They are compared before the first of them is changed. `None` copies the entire store.
     pub lineages: Option<Vec<Name>>,
     /// The approximate size of a page, in bytes. A page has at least one checkpoint.
     pub page_bytes: usize,

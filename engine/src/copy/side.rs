@@ -1,4 +1,4 @@
-//! One of the two stores of a copy. A copy runs on a thread of its own, so it may wait for answers.
+//! One of the two stores of a copy. A copy runs on its own thread, so it may wait for answers.
 
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, channel};
@@ -55,7 +55,7 @@ impl Side {
         self.request(query).wait()
     }
 
-    /// Asks several queries at once.
+    /// Sends several queries at the same time.
     pub(super) fn ask_all(&self, queries: Vec<Query>) -> Result<Vec<Answer>> {
         if queries.is_empty() {
             return Ok(Vec::new());
@@ -101,7 +101,7 @@ pub(super) fn log_runs((contract, lineage): &Name, log: &str, at: Option<&str>) 
 
 fn reply<T: Send + 'static>(sent: std::sync::mpsc::Sender<Result<T>>) -> Reply<T> {
     Reply::new(move |outcome| {
-        // Nobody waits any more if the copy was dropped.
+        // No caller waits any more if the copy was dropped.
         let _ = sent.send(outcome);
     })
 }

@@ -48,7 +48,7 @@ enum Stage {
 }
 
 impl Copying {
-    /// Goes on after what the destination has.
+    /// Continues after what the destination has.
     pub(super) fn after(there: There) -> Self {
         let mut page = Page::default();
         page.counts = there.counts;
@@ -256,7 +256,7 @@ fn write(page: &mut Page, Written { contract, id, writes }: Written, there: &[Wr
         page.push(Op::Write { contract, id: id.clone(), writes: open, replace: true, encoded: None });
         page.push(Op::Claim { contract, id: id.clone(), claimed_by: claimed_by.clone() });
     }
-    // A write op stores claimed writes before the others. So writes with different claims get ops of their own.
+    // A write op stores claimed writes before the others. Writes with different claims get separate ops.
     for writes in writes.chunk_by(|a, b| (&a.task, &a.claimed_by) == (&b.task, &b.claimed_by)) {
         // A claimed write is always added, so it must not be there yet.
         let Write { task, claimed_by, .. } = &writes[0];

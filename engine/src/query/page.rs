@@ -21,8 +21,8 @@ pub struct Page {
     pub limit: usize,
     /// The page ends with the checkpoint whose payload fills this number of bytes.
     pub bytes: usize,
-    /// The maximum number of checkpoints that the filter looks at, at least 1. So a filter that nothing passes keeps no other query
-    /// waiting.
+    /// The maximum number of checkpoints that the filter looks at, at least 1. A filter that nothing passes keeps no
+    /// other query waiting.
     pub looks: usize,
 }
 

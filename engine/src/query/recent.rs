@@ -5,8 +5,8 @@ use crate::record::{ContractId, Seq};
 /// Lists lineages by their last activity. The activity of a lineage is the save number of its newest checkpoint. Saving
 /// a checkpoint again gives it a new save number. Lineages without checkpoints are not listed.
 ///
-/// A listing goes on from the save number of the last lineage of a page. If a lineage is active between two pages, it
-/// moves to the end of the order. So pages from the latest never repeat a lineage, and pages from the earliest never
+/// A listing continues from the save number of the last lineage of a page. If a lineage is active between two pages, it
+/// moves to the end of the order. Pages from the latest never repeat a lineage, and pages from the earliest never
 /// leave one out.
 ///
 /// The answer takes time in proportion to the smaller of two numbers: the checkpoints that were saved since the last

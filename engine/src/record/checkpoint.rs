@@ -27,7 +27,7 @@ pub struct Header {
     /// The time at which the store received the checkpoint, in ms since the epoch. Retention uses this time. The order
     /// of checkpoints never depends on it (D6).
     pub saved_at: i64,
-    /// The index of the byte in the sort key at which the age begins. If 0, the whole sort key is the age. All
+    /// The index of the byte in the sort key at which the age begins. If 0, the entire sort key is the age. All
     /// checkpoints of a lineage have the same offset.
     ///
     /// Retention by number removes the oldest checkpoints first. Checkpoints are ordered by age, then by sort key, then

@@ -9,7 +9,7 @@ use bytes::Bytes;
 /// The serialized bytes of a part. They may arrive in pieces, because a caller that remembers most of a large value
 /// references the remembered bytes instead of copying them.
 ///
-/// The first access to the bytes as one slice joins the pieces. So a thread that must not spend time on large values
+/// The first access to the bytes as one slice joins the pieces. A thread that must not spend time on large values
 /// only uses [`len`](Self::len) and [`pieces`](Self::pieces).
 #[derive(Clone)]
 pub struct Content(Form);

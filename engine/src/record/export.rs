@@ -1,4 +1,4 @@
-//! The results of the queries that read the whole content of a store.
+//! The results of the queries that read the entire content of a store.
 
 use super::checkpoint::{Checkpoint, Write};
 use super::key::{ContractId, Seq};
@@ -14,7 +14,7 @@ pub struct Saved {
 }
 
 impl Saved {
-    /// The size that counts towards the size of a page, in bytes.
+    /// The size that counts toward the size of a page, in bytes.
     pub fn weight(&self) -> usize {
         512 + self.checkpoint.payload.len() + self.checkpoint.header.meta.len()
     }
@@ -70,7 +70,7 @@ pub struct Written {
 }
 
 impl Written {
-    /// The size that counts towards the size of a page, in bytes.
+    /// The size that counts toward the size of a page, in bytes.
     pub fn weight(&self) -> usize {
         128 + self.writes.iter().map(|write| 64 + write.part.bytes.len()).sum::<usize>()
     }
@@ -79,7 +79,7 @@ impl Written {
 /// A run of records that are stored together.
 ///
 /// The runs of a log cover its records from the first to the last. If two logs have a run with the same branch, they
-/// share the records of this branch up to the smaller of the two ends. So two logs can be compared without a look at
+/// share the records of this branch up to the smaller of the two ends. Two logs can be compared without a look at
 /// their records.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct LogRun {

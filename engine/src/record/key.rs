@@ -1,6 +1,6 @@
 //! The identifiers and order of stored data: numbers, and keys that compare by their bytes.
 
-/// The save number of a checkpoint. It is the checkpoint's position in the save order of the whole store. A checkpoint
+/// The save number of a checkpoint. It is the checkpoint's position in the save order of the entire store. A checkpoint
 /// with a greater number was saved later, regardless of any clock (D6).
 pub type Seq = i64;
 

@@ -14,7 +14,7 @@ pub struct Listed {
     pub logical_bytes: u64,
     /// The stored size of the payload, in bytes.
     pub stored_bytes: u64,
-    /// The number of deltas that a read applies. 0: the payload is stored whole.
+    /// The number of deltas that a read applies. 0: the payload is stored in full.
     pub chain: u64,
 }
 
@@ -59,8 +59,8 @@ pub struct FeedPage {
     pub version: Option<i64>,
 }
 
-/// A place up to which a feed may go on later. On a server, a checkpoint with a lower number may be committed after one
-/// with a higher number. So a feed does not go past a gap before all transactions have ended that could fill it.
+/// A place up to which a feed may continue later. On a server, a checkpoint with a lower number may be committed after
+/// one with a higher number. A feed does not go past a gap before all transactions have ended that could fill it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FeedWait {
     /// The transactions with lower numbers must have ended.

@@ -17,7 +17,7 @@ pub struct Entry {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Stored {
     /// The save number of the base. This payload is stored as a delta against the base. `None` if the payload is stored
-    /// as a whole.
+    /// in full.
     pub base: Option<Seq>,
     /// The stored size, in bytes.
     pub bytes: u64,

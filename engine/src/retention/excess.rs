@@ -18,7 +18,7 @@ pub(super) type Excess = (i64, Vec<Entry>);
 pub(super) struct Keep {
     /// The number of newest checkpoints to keep.
     pub(super) last: u64,
-    /// A checkpoint that is never removed. This checkpoint counts towards `last`.
+    /// A checkpoint that is never removed. This checkpoint counts toward `last`.
     pub(super) pinned: Option<Seq>,
 }
 

@@ -8,7 +8,7 @@ use crate::error::Result;
 use crate::record::Seq;
 
 /// The checkpoints that are planned for removal so far, and the effect of their removal on the stored bytes. If a
-/// payload stays and its base is removed, the payload is stored as a whole. The whole payload takes about as many bytes
+/// payload stays and its base is removed, the payload is stored in full. The entire payload takes about as many bytes
 /// as all payloads in its chain together.
 #[derive(Debug, Default)]
 pub(super) struct Ledger {
@@ -17,7 +17,7 @@ pub(super) struct Ledger {
     /// The checkpoints in `gone` whose freed bytes are not counted yet, in the order of their removal.
     unsettled: Vec<Seq>,
     /// The payloads that stay but lose their base. The value is the number of bytes that the payload takes when stored
-    /// as a whole.
+    /// in full.
     whole: HashMap<Seq, u64>,
     freed: i64,
     taken: u64,
@@ -49,7 +49,7 @@ impl Ledger {
 
     /// Loads all data that [`Ledger::freed`] needs if `victims` are removed next, in the given order. The function asks
     /// one question about how the victims are stored, and one question about the deltas against the victims. For
-    /// payloads that must be stored as a whole, it asks one more question for each level of their bases.
+    /// payloads that must be stored in full, it asks one more question for each level of their bases.
     pub(super) fn ask_payloads(&self, known: &mut Known<'_>, victims: &[Seq]) -> Result<()> {
         known.ask_stored(victims)?;
         known.ask_deltas(victims)?;
@@ -59,7 +59,7 @@ impl Ledger {
         for victim in victims {
             later.remove(victim);
             let stored = self.stored(known, *victim)?;
-            // If a payload loses its base earlier in the plan, the payload is already stored as a whole when it is
+            // If a payload loses its base earlier in the plan, the payload is already stored in full when it is
             // removed.
             if let Some(base) = stored.and_then(|stored| stored.base)
                 && (later.contains(&base) || !all.contains(&base))
@@ -72,7 +72,7 @@ impl Ledger {
     }
 
     /// Returns the number of stored bytes that the removals free. The number is negative if storing remaining payloads
-    /// as a whole takes more bytes than the removals free.
+    /// in full takes more bytes than the removals free.
     pub(super) fn freed(&mut self, known: &mut Known<'_>) -> Result<i64> {
         let victims = std::mem::take(&mut self.unsettled);
         self.ask_payloads(known, &victims)?;
@@ -84,8 +84,8 @@ impl Ledger {
         Ok(self.freed)
     }
 
-    /// The stored size of the settled checkpoints, in bytes, as the catalog has it. Payloads that must be stored as a whole
-    /// are not counted.
+    /// The stored size of the settled checkpoints, in bytes, as the catalog has it. Payloads that must be stored in
+    /// full are not counted.
     pub(super) fn taken(&self) -> u64 {
         self.taken
     }

@@ -13,7 +13,7 @@ use crate::record::{ContractId, Seq};
 
 /// The number of checkpoints or lineages in the first portion of a batch. Each later portion is [`GROWTH`] times as
 /// large as the previous one. A rule may need only a small part of a batch, so planning does not ask about the whole
-/// batch at once.
+/// batch in one query.
 const PORTION: usize = 64;
 const GROWTH: usize = 4;
 
@@ -46,7 +46,7 @@ impl Plan {
 /// The number of questions to the catalog is small, and does not grow with the number of checkpoints and lineages.
 /// Planning asks one more question for each level of [`depends_on_parent`](crate::record::Header::depends_on_parent)
 /// that leads out of the batch. It also asks one more question for each level of bases below a payload that must be
-/// stored as a whole.
+/// stored in full.
 pub fn plan(catalog: &dyn Catalog, prune: &Prune) -> Result<Plan> {
     plan_with(&mut Known::new(catalog), prune, &mut Ledger::default())
 }
@@ -267,7 +267,7 @@ fn seqs(entries: &[Entry]) -> Vec<Seq> {
 }
 
 /// Counts the checkpoints that these rules would remove if applied one after the other. The number of bytes is the stored
-/// size of these checkpoints. Their removal frees less if payloads must then be stored as a whole.
+/// size of these checkpoints. Their removal frees less if payloads must then be stored in full.
 pub fn preview(catalog: &dyn Catalog, contract: Option<ContractId>, rules: &[Rule]) -> Result<Pruned> {
     let mut ledger = Ledger::default();
     for rule in rules {

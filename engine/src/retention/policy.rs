@@ -65,7 +65,7 @@ pub struct Prune {
 pub struct Pruned {
     /// The number of removed checkpoints.
     pub checkpoints: u64,
-    /// The number of stored bytes that were freed. The number is negative if storing remaining payloads as a whole
+    /// The number of stored bytes that were freed. The number is negative if storing remaining payloads in full
     /// takes more bytes than the removal freed. Of a preview: the stored size of the checkpoints that would be removed.
     pub bytes: i64,
     /// The number of lineages that now have no checkpoints. These lineages may still have logs.

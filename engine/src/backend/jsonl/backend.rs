@@ -21,7 +21,7 @@ use crate::query::{Answer, Query};
 use crate::record::Notice;
 use crate::retention::{Prune, Pruned};
 
-/// The number of times that a query begins anew because another process has written a file anew.
+/// The number of times that a query starts again because another process has rewritten a file.
 const ATTEMPTS: usize = 10;
 
 /// One user of a folder. Several of them, also in several processes, may use the same folder.
@@ -82,7 +82,7 @@ impl Jsonl {
     /// Reads what other processes have committed. The caller has the lock.
     pub(super) fn refresh(&mut self) -> Result<&mut Index> {
         let mut index = self.index.take().unwrap_or_else(|| Index::new(&self.folder));
-        // After an error, the index is read again as a whole.
+        // After an error, the complete index is read again.
         index.refresh(&self.folder)?;
         Ok(self.index.insert(index))
     }

@@ -135,7 +135,7 @@ impl<'a> Check<'a> {
         end.and_then(|end| line::stored_sum(&end)).unwrap_or_default()
     }
 
-    /// The contract of a file and its lineage, if the check goes on in the middle of the file.
+    /// The contract of a file and its lineage, if the check continues in the middle of the file.
     fn source(&self, file: u64, cursor: Cursor) -> Option<Source> {
         if cursor.line == 0 {
             return None;

@@ -1,4 +1,4 @@
-//! Writes files anew without the lines that say what is no longer so, and deletes files that do not belong to the store
+//! Rewrites files without the lines that are no longer true, and deletes files that do not belong to the store
 //! any more.
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -22,7 +22,7 @@ use crate::record::ContractId;
 const WORTH: u64 = 64 << 10;
 
 impl Jsonl {
-    /// Writes those of these files anew in which most lines have become needless.
+    /// Rewrites those of these files in which most lines are no longer needed.
     pub(super) fn compact_some(&mut self, grown: &[u64]) -> Result<()> {
         let Some(index) = &mut self.index else { return Ok(()) };
         let files: Vec<u64> = grown.iter().copied().filter(|file| index.is_worth_it(*file)).collect();
@@ -36,7 +36,7 @@ impl Jsonl {
         })
     }
 
-    /// Writes all files anew that have a needless line.
+    /// Rewrites all files that have a line that is no longer needed.
     pub(super) fn compact_all(&mut self) -> Result<()> {
         let (names, durability) = (self.names, self.durability);
         self.change(|index| {
@@ -103,7 +103,7 @@ impl Index {
         from.take_while(move |((of, _), _)| *of == contract).map(|((_, id), rows)| (id, rows))
     }
 
-    /// Writes a file anew. The new file replaces the old one in one commit.
+    /// Rewrites a file. The new file replaces the old one in one commit.
     fn compact(&mut self, file: u64, names: Names, durability: Durability) -> Result<()> {
         let Some(Source { contract, lineage, branches, .. }) = self.sources.get(&file) else { return Ok(()) };
         let number = self.known.last.file + 1;
@@ -165,7 +165,7 @@ impl Index {
         Ok(())
     }
 
-    /// Writes the commit log anew.
+    /// Rewrites the commit log.
     fn rewrite_order(&mut self, durability: Durability) -> Result<()> {
         if durability != Durability::Off {
             let commit = self.write(Durability::Full, &BTreeMap::new(), &BTreeSet::new())?;

@@ -15,7 +15,7 @@ use crate::record::{Payload, Record};
 
 /// The most files that stay open.
 const MOST_OPEN: usize = 128;
-/// The most bytes that are read at once, if records follow each other in a file.
+/// The most bytes in one read, if records follow each other in a file.
 const RUN: u64 = 1 << 20;
 
 /// The files of a store, by their numbers.

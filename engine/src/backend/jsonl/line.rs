@@ -1,9 +1,9 @@
 //! A line: a JSON object with one field that says what the line is, and the field `sum`.
 //!
 //! The sum covers the bytes of the line before the field `sum`, the place of the line (the number of its file, and its
-//! number in the file), and the sum of the line before it. So a line that was changed, moved, inserted or removed by hand is
-//! detected. If two versions of a file have the same sum in the same line, they are equal up to this line: that tells a file
-//! that has grown from one that an older version has replaced.
+//! number in the file), and the sum of the line before it. A line that was changed, moved, inserted or removed by hand
+//! is detected. If two versions of a file have the same sum in the same line, they are equal up to this line: that
+//! tells a file that has grown from one that an older version has replaced.
 
 use std::fmt;
 use std::num::ParseIntError;

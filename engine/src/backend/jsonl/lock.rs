@@ -99,7 +99,7 @@ fn open(path: &Path, read_only: bool) -> Result<File> {
     let open = || OpenOptions::new().read(true).write(!read_only).open(path);
     let opened = match open() {
         Err(error) if error.kind() == ErrorKind::NotFound && !read_only => match create(path) {
-            // Another process has created it meanwhile.
+            // Another process has created it since.
             Err(error) if error.kind() == ErrorKind::AlreadyExists => open(),
             created => created,
         },

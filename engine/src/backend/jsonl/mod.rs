@@ -9,8 +9,8 @@
 //!   reads the new lines of the commit log and of the files. Payloads and records are read on demand.
 //! - All processes share one lock file. A batch is written under an exclusive lock. A reader takes a shared lock only
 //!   while it reads new lines: committed lines never change, so it reads payloads without a lock.
-//! - A line states what is so after it. So the order of lines in different files has no meaning, and a file can be
-//!   written anew with only what is still so.
+//! - A line states what is true after it. The order of lines in different files has no meaning, and a file can be
+//!   rewritten with only what is still true.
 
 mod backend;
 mod check;

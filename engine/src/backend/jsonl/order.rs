@@ -17,7 +17,7 @@ use crate::error::{Code, Error, Result};
 /// What the commit log says, up to the last line that was read.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Known {
-    /// How often the log was written anew.
+    /// How often the log was rewritten.
     pub(super) epoch: u64,
     /// The length of the log, in bytes. Bytes beyond this length were not committed.
     pub(super) length: u64,
@@ -51,11 +51,11 @@ pub(super) struct Last {
 #[derive(Debug)]
 pub(super) enum News {
     Commits(Vec<Commit>),
-    /// The log is another one: it was written anew or replaced, or it is read for the first time.
+    /// The log is another one: it was rewritten or replaced, or it is read for the first time.
     Anew {
         known: Known,
-        /// True if the log was written anew, and the log before it began with what was known. False if nothing is certain: an
-        /// older version of the folder may have been put back.
+        /// True if the log was rewritten, and the log before it began with what was known. False if nothing is certain:
+        /// an older version of the folder may have been put back.
         follows: bool,
     },
 }
@@ -70,7 +70,7 @@ pub(super) struct Entry {
     pub(super) length: u64,
     /// The number of committed lines.
     pub(super) lines: u64,
-    /// The sum of the last committed line. It stands for the whole content up to it.
+    /// The sum of the last committed line. It stands for the entire content up to it.
     pub(super) sum: Sum,
 }
 
@@ -137,7 +137,7 @@ impl Known {
         self.length + self.files.values().map(|entry| entry.length).sum::<u64>()
     }
 
-    /// Returns true if the log has grown so much that it is worth writing it anew.
+    /// Returns true if the log has grown so much that it is worth rewriting it.
     pub(super) fn is_long(&self) -> bool {
         self.lines > 1000 && self.length > 4 * self.first.max(1 << 16)
     }
@@ -155,7 +155,7 @@ impl Known {
         has_sum(file, self.length, self.sum)
     }
 
-    /// Reads the whole log.
+    /// Reads the entire log.
     pub(super) fn load(folder: &Path) -> Result<Self> {
         Self::read(folder, &mut open(folder)?).map(|(known, _)| known)
     }
@@ -171,7 +171,7 @@ impl Known {
         Ok(News::Anew { known, follows })
     }
 
-    /// Reads the whole log. Also returns the sum of the last line of the log before, if there was one.
+    /// Reads the entire log. Also returns the sum of the last line of the log before, if there was one.
     fn read(folder: &Path, file: &mut File) -> Result<(Self, Option<Sum>)> {
         let all = tail(file, 0)?;
         let (mut known, after, rest) = Self::first(&all)?;
@@ -227,7 +227,7 @@ impl Known {
             let read = line::verify(text, at).and_then(|(text, sum)| Ok((line::parse::<Commit>(text)?, sum)));
             let (commit, sum) = match read {
                 Ok(read) => read,
-                // A power failure may leave NULs in what was not synced. No line has NULs of its own.
+                // A power failure may leave NULs in what was not synced. A line itself never has NULs.
                 Err(_) if text.contains(&0) && !after.windows(SYNCED.len()).any(|bytes| bytes == SYNCED) => break,
                 Err(error) => return Err(damaged(at.line, error.message())),
             };
@@ -303,7 +303,7 @@ impl Known {
         Ok(())
     }
 
-    /// Writes the log anew, with one line. The old log is replaced at once.
+    /// Rewrites the log with one line, which replaces the old log in one step.
     pub(super) fn rewrite(&self, folder: &Path, sync: bool) -> Result<Self> {
         let epoch = self.epoch + 1;
         let files = self.files.values().cloned().collect();

@@ -1,6 +1,6 @@
 //! The fields of each kind of line.
 //!
-//! A line states what is so after it, and never a difference to what was before. So the order of lines in different
+//! A line states what is true after it, and never a difference to what was before. The order of lines in different
 //! files has no meaning.
 
 use std::borrow::Cow;

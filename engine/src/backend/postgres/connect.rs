@@ -25,8 +25,8 @@ pub(super) struct Connected {
     task: JoinHandle<()>,
 }
 
-/// A connection that is given up is closed at once. Otherwise its task would wait for the answers that are left, and the server
-/// would keep the locks of its transaction.
+/// A connection that is given up is closed immediately. Otherwise its task would wait for the answers that are left,
+/// and the server would keep the locks of its transaction.
 impl Drop for Connected {
     fn drop(&mut self) {
         self.task.abort();
@@ -160,7 +160,7 @@ impl Connector {
                     }
                     Ok(Err(error)) => {
                         let error = unreachable(&error, &self.place);
-                        // An error that waiting does not mend says more than a host that is down.
+                        // An error that waiting does not fix says more than a host that is down.
                         if failed.as_ref().is_none_or(Error::retryable) {
                             failed = Some(error);
                         }

@@ -1,7 +1,7 @@
 //! Finds out whether a connection leads to one process of the server, or to a pooler.
 //!
 //! At the login, a server gives its process's number for cancel requests. A pooler that shares its connections between
-//! clients gives a number of its own, because it does not know yet which process will do the work. So a connection whose
+//! clients gives its own number, because it does not know yet which process will do the work. A connection whose
 //! process has another number than the login gave must not keep anything on the server.
 //!
 //! The driver keeps the number to itself. It writes it into a cancel request, which is read here and sent nowhere.

@@ -82,7 +82,7 @@ pub(super) fn from_server(error: &tokio_postgres::Error, place: &str) -> Error {
     if lasting { error.lasting() } else { error }
 }
 
-/// The code of an SQLSTATE, whether the error lasts until somebody removes the cause, and the remedy.
+/// The code of an SQLSTATE, whether the error lasts until the user removes the cause, and the remedy.
 fn meaning(state: &SqlState) -> (Code, bool, &'static str) {
     match state.code() {
         "40001" | "40P01" | "55P03" | "57014" | "25P03" | "25P04" | "23505" => (Code::Busy, false, "try again"),

@@ -28,7 +28,7 @@ pub(super) fn saves(open: &Transaction<'_>, after: Option<Seq>, bytes: usize) ->
     let (mut found, mut size, mut next): (Vec<Saved>, usize, Seq) = (Vec::new(), 0, after.unwrap_or(Seq::MIN));
     loop {
         let rows = open.query(SQL, values![next, ROWS])?;
-        // The payloads of a few rows are read at once, since the page may be full before the last row.
+        // The payloads of a few rows are read together, since the page may be full before the last row.
         for rows in rows.chunks(AT_ONCE) {
             let rows: Vec<HeaderRow> = rows.iter().map(HeaderRow::read).collect::<Result<_>>()?;
             let numbers: Vec<(Seq, i64)> = rows.iter().map(|row| (row.seq, row.lin)).collect();

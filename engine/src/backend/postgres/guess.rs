@@ -96,7 +96,7 @@ pub(super) fn store(session: &Session, memory: &Memory, batch: Batch<'_>) -> Res
     let at = open.count();
     if first.is_some() {
         let mut values = columns(&lineages, &lines, &absent, &puts, call);
-        // Claims that come after writes of the batch need a statement of their own.
+        // Claims that come after writes of the batch need their own statement.
         match stages.first_mut().filter(|stage| stage.writes.is_empty() && !stage.claims.is_empty()) {
             Some(stage) => {
                 values.extend(std::mem::take(&mut stage.claims).into_values());

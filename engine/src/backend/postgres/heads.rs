@@ -34,7 +34,7 @@ pub(super) struct Heads {
 }
 
 impl Heads {
-    /// The head of a lineage, if the store has seen it and nobody else writes the lineage.
+    /// The head of a lineage, if the store has seen it and no other process writes the lineage.
     pub(super) fn of(&self, contract: ContractId, lineage: &str) -> Option<&Head> {
         let name = name(contract, lineage);
         self.by_lineage.get(&name).filter(|_| !self.shared.contains(&name))

@@ -1,4 +1,4 @@
-//! Indexes that the first query builds that needs them. So they cost nothing in a store that never gets such a query.
+//! Indexes that the first query builds that needs them. They cost nothing in a store that never gets such a query.
 //!
 //! The indexes of keys of the metadata have the checkpoints by the value that the key has. The server computes their entries with
 //! the function `meta_value`. An entry is empty if the meta may have the value in another form, and null if the meta lacks
@@ -180,7 +180,7 @@ const LOOK: &str = "SELECT i.indisvalid,
 #[derive(Clone, Copy)]
 enum Found {
     Ready,
-    /// Somebody builds it, or this role may not.
+    /// Another session builds it, or this role may not.
     NotForUs,
     Missing,
     /// A build was cut off. The server keeps what it has built, and does not use it.
@@ -203,7 +203,7 @@ fn look(session: &Session, name: &str) -> Result<Found> {
 
 /// Returns true if the database has the index, or has got it now.
 fn build(session: &Session, index: &LateIndex<'_>) -> Result<bool> {
-    // Another process may have built it meanwhile.
+    // Another process may have built it since.
     let found = look(session, &index.name())?;
     if matches!(found, Found::Ready | Found::NotForUs) {
         return Ok(matches!(found, Found::Ready));
@@ -219,9 +219,9 @@ fn build(session: &Session, index: &LateIndex<'_>) -> Result<bool> {
     built
 }
 
-/// Builds an index while saves go on. That takes no transaction, so a build that fails leaves a part of the index, which is
-/// dropped. If two processes build the index at the same time, one of them waits for the other, and fails if that takes too
-/// long.
+/// Builds an index while saves continue. That takes no transaction, so a build that fails leaves a part of the index,
+/// which is dropped. If two processes build the index at the same time, one of them waits for the other, and fails if
+/// that takes too long.
 fn build_within(session: &Session, index: &LateIndex<'_>, found: Found, patience: Duration) -> Result<bool> {
     let name = index.name();
     let drop = || session.run(&format!("DROP INDEX CONCURRENTLY IF EXISTS @{name}"), patience);

@@ -1,7 +1,7 @@
 //! Locks the lineages that a batch changes.
 //!
 //! The lock is the lineage's row. Lineages that are missing are made first, in the order of their names, while the
-//! transaction has no lock. Then all are locked in the order of their numbers. So transactions of this engine wait for
+//! transaction has no lock. Then all are locked in the order of their numbers. Transactions of this engine wait for
 //! each other but do not deadlock. Each later statement has a snapshot that was taken after the locks.
 
 use std::collections::{BTreeSet, HashSet};

@@ -54,7 +54,7 @@ impl Logs<'_> {
         open_record(key, &body, &what())
     }
 
-    /// Copies the records that the marks name into branches of their own, and returns the marks of the copies.
+    /// Copies the records that the marks name into new branches, and returns the marks of the copies.
     pub(super) fn copy(&mut self, contract: ContractId, marks: &[Mark]) -> Result<Vec<Mark>> {
         marks.iter().map(|mark| self.copy_mark(contract, mark)).collect()
     }

@@ -2,7 +2,7 @@
 //!
 //! A delta refers to its base by save number. While the database goes forward, save numbers are not used twice, and the
 //! payload under a save number never changes. A server that is restored, or that fails over to a replica that lags, goes
-//! back and gives its numbers again. So what is in memory is used only if the row still has its checksum, which every
+//! back and gives its numbers again. What is in memory is used only if the row still has its checksum, which every
 //! statement reads that could use it.
 
 use std::borrow::Borrow;
@@ -175,7 +175,7 @@ macro_rules! chain {
 }
 pub(super) use chain;
 
-/// Payloads in memory that a read may build on. A read holds them, since the cache may drop them meanwhile.
+/// Payloads in memory that a read may build on. A read holds them, since the cache may drop them during the read.
 pub(super) struct Held(HashMap<Seq, (u64, CachedPayload)>);
 
 impl Held {
@@ -231,7 +231,7 @@ impl Held {
     }
 }
 
-/// The database does not have the rows that are cached. So the whole cache is dropped, and the call is tried again.
+/// The database does not have the rows that are cached. The entire cache is dropped, and the call is tried again.
 fn went_back(cache: &PayloadCache) -> Error {
     cache.clear();
     Error::new(Code::Busy, "the database was restored to an earlier state: try again")
@@ -297,7 +297,7 @@ pub(super) fn rebuild_all(
     let cached = |row: &HeaderRow| row.key().and_then(|key| cache.get(key));
     let mut loaded: Vec<Option<Result<CachedPayload>>> = wanted.iter().map(|row| cached(row).map(Ok)).collect();
     let rows: HashMap<Seq, &Row> = rows.iter().map(|row| (row.get(0), row)).collect();
-    // A base is older than what is built on it. So in this order most payloads are one step from the one before.
+    // A base is older than what is built on it. In this order most payloads are one step from the one before.
     let mut order: Vec<usize> = (0..wanted.len()).collect();
     order.retain(|at| loaded[*at].is_none());
     order.sort_by_key(|at| wanted[*at].seq);

@@ -1,6 +1,6 @@
 //! Conditions on names that an index answers.
 //!
-//! An index has at most the first 1,000 bytes of a name. Names are UTF-8, in which the byte FF is never used. So all
+//! An index has at most the first 1,000 bytes of a name. Names are UTF-8, in which the byte FF is never used. All
 //! names that begin with a prefix are between the prefix and the prefix with this byte.
 
 /// True if a column begins with a prefix.

@@ -26,7 +26,7 @@ pub(super) struct Prepared {
 }
 
 /// How plans are made on a connection that keeps them. A plan is made once for all parameters and for all sizes of the
-/// tables, and each statement that is kept finds a few rows by an index. So the plans must not depend on how many rows
+/// tables, and each statement that is kept finds a few rows by an index. The plans must not depend on how many rows
 /// the tables have when the plan is made, which is few in a new database.
 pub(super) const SETTINGS: [&str; 5] =
     ["enable_seqscan", "enable_hashjoin", "enable_mergejoin", "jit", "plan_cache_mode"];
@@ -85,7 +85,7 @@ impl Prepared {
     /// same call can be sent again.
     pub(super) fn outdated(&self, error: &Error) -> bool {
         let Some(state) = error.code() else { return false };
-        // A statement that is not there, or another one that has its name: something stands between after all.
+        // A statement that is not there, or another one that has its name: there is a pooler in between after all.
         let is_lost = [SqlState::INVALID_SQL_STATEMENT_NAME, SqlState::DUPLICATE_PSTATEMENT].contains(state);
         // The tables were changed, and the plan would return rows of other types.
         if !is_lost && *state != SqlState::FEATURE_NOT_SUPPORTED {

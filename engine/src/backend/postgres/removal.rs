@@ -3,7 +3,7 @@
 //! Everything is sent together: the locks, a statement that looks whether something else needs what goes, and removes it if
 //! nothing does, and the commit. A statement of a transaction sees what was committed before it began, so the removal sees
 //! what was committed before the locks were given. It learns the locked lineages from a setting of the transaction,
-//! because nobody waits for the answer of the lock.
+//! because no caller waits for the answer of the lock.
 //!
 //! If something else needs what goes, nothing is removed, and the batch takes the way of [`super::write`].
 
@@ -21,7 +21,7 @@ use crate::op::{Applied, Op, Unit};
 /// of the names of lineages (`$6`, `$7`), the beginnings of ids whose writes go (`$8`, `$9`), and the numbers of the batch
 /// and of the last one that was noted.
 ///
-/// The guess is wrong also if a checkpoint is in a lineage that is not locked, because it has begun meanwhile.
+/// The guess is wrong also if a checkpoint is in a lineage that is not locked, because it has begun since.
 const REMOVE: &str = concat!(
     "WITH locked AS MATERIALIZED (
        SELECT lin FROM unnest(string_to_array(current_setting('forkpoint.locked'), ',')::bigint[]) AS locked(lin)

@@ -138,7 +138,7 @@ pub(super) fn feed(open: &Transaction<'_>, feed: &Feed) -> Result<FeedPage> {
 }
 
 /// Keeps the rows before which no other row can appear any more. A save takes its number after its transaction has got its
-/// own number. So what could still fill a gap that is seen now is a transaction that runs now.
+/// own number. What could still fill a gap that is seen now is a transaction that runs now.
 fn settled(mut rows: Vec<Listed>, feed: &Feed, lowest: i64, next: i64) -> FeedPage {
     let waited = feed.wait.filter(|wait| lowest >= wait.transaction);
     let mut end = waited.map_or(feed.after, |wait| wait.up_to.max(feed.after));

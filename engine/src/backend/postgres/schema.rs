@@ -4,8 +4,8 @@
 //! `checkpoint_text` shows them to people; nothing else reads it.
 //!
 //! Indexes hold 16 bytes of the SHA-256 of an id or a name, because an entry of an index has at most 2,704 bytes and an id may
-//! have 4,096. So a statement that looks for an id compares both, the hash and the id. The numbers of a checkpoint are in the order in which
-//! they leave no gaps between them.
+//! have 4,096. A statement that looks for an id compares both, the hash and the id. The numbers of a checkpoint are in
+//! the order in which they leave no gaps between them.
 //!
 //! `meta_value` computes the entries of the indexes of the metadata (`late_index.rs`). Every save that adds to such an index calls it,
 //! whatever role saves.
@@ -164,7 +164,7 @@ pub(super) fn prepare(session: &Session, migrates: bool, read_only: bool) -> Res
     // One transaction, on one connection: if the connection is lost, nothing of it was made, and the caller begins again.
     let open = Transaction::write(session, false);
     open.script(&format!("SELECT pg_advisory_xact_lock(hashtext('forkpoint {}'))", names.schema));
-    // Another worker may have made the tables meanwhile.
+    // Another worker may have made the tables since.
     let rows = open.query(LOOK, looked_for(names))?;
     let now = Found::read(session, &rows)?;
     if !now.settings {

@@ -2,7 +2,7 @@
 //! so a transaction takes as few round trips as its reads allow.
 //!
 //! Statements give the types of their parameters. Behind a pooler they are unnamed, so that it may run each transaction on
-//! another connection. On a connection of its own, the session keeps the statements that are used often prepared.
+//! another connection. On its own connection, the session keeps the statements that are used often prepared.
 
 use std::cell::{Cell, RefCell};
 use std::collections::HashMap;
@@ -117,7 +117,7 @@ pub(super) struct Session {
     /// True if the role's commits on this connection are acknowledged before the server, or one of its synchronous
     /// replicas, has synced them.
     commits_early: Cell<bool>,
-    /// True if the last failure was one of a prepared statement only, so the same call is sent again at once.
+    /// True if the last failure was one of a prepared statement only, so the same call is sent again immediately.
     pub(super) outdated: Cell<bool>,
     /// How long one call may take.
     pub(super) patience: Cell<Duration>,
@@ -193,8 +193,8 @@ impl Session {
         if self.connector.has_others() { self.left() / 2 } else { self.left() }
     }
 
-    /// Waits for the server. Returns `None` if it takes too long. A busy timeout of 0 waits for nobody else, but still for
-    /// the network.
+    /// Waits for the server. Returns `None` if it takes too long. A busy timeout of 0 does not wait for locks, but
+    /// still for the network.
     async fn in_time<T>(&self, most: Duration, work: impl Future<Output = T>) -> Option<T> {
         let begun = Instant::now();
         let mut work = pin!(work);

@@ -123,7 +123,7 @@ impl Transaction<'_> {
     }
 
     /// Ends a transaction that changes nothing together with the statements that are sent next, so that the end takes no
-    /// round trip of its own.
+    /// separate round trip.
     pub(super) fn end_with_next(&self) {
         self.ending.set(true);
     }
@@ -136,7 +136,7 @@ impl Transaction<'_> {
     ///
     /// # Errors
     ///
-    /// If the connection is lost meanwhile, the outcome is unknown. If there was no connection, nothing was sent.
+    /// If the connection is lost during this, the outcome is unknown. If there was no connection, nothing was sent.
     pub(super) fn commit(self) -> Result<Vec<Vec<Row>>> {
         self.finish().map_err(|error| {
             if self.sent.get() && self.session.broken.get() { error.with_outcome_unknown() } else { error }

@@ -1,6 +1,6 @@
 //! The URL of a server: `postgres://user:password@host:port/database?option=value`.
 //!
-//! The driver parses it. This module refuses what could put a password into a message, and takes out the options that the
+//! The driver parses it. This module refuses what could put a password into a message, and removes the options that the
 //! driver does not know.
 
 use std::fmt;
@@ -153,7 +153,7 @@ impl Url {
         if let Some(ports) = ports {
             url.set_ports(&ports)?;
         }
-        // Messages name the database. Other clients take a whole URL with its password here.
+        // Messages name the database. Other clients take an entire URL with its password here.
         if url.config.get_dbname().is_some_and(|name| name.contains(['/', '@', '='])) {
             return Err(wrong("the name of its database has a \"/\", an \"@\" or a \"=\""));
         }

@@ -234,7 +234,7 @@ pub(super) fn has_call(open: &Transaction<'_>, contract: ContractId, id: &str, c
 
 /// Makes all writes of a checkpoint unclaimed again.
 pub(super) fn reopen(open: &Transaction<'_>, call: i64, contract: ContractId, id: &str) -> Result<()> {
-    // What the statement returns is what it deletes, so a write that arrives meanwhile stays.
+    // What the statement returns is what it deletes, so a write that arrives during the statement stays.
     const SQL: &str = concat!(
         "WITH gone AS (DELETE FROM @write WHERE ",
         of_id!(),

@@ -1,7 +1,7 @@
 //! Copies a database that is in use into a new file, and verifies the copy.
 //!
-//! The copy gets a name of its own first and its real name last, so a backup that is killed leaves nothing under the real
-//! name.
+//! The copy gets a temporary name first and its real name last, so a backup that is killed leaves nothing under the
+//! real name.
 
 use std::fs::{self, File};
 use std::io::ErrorKind;
@@ -23,10 +23,10 @@ use crate::check::{CheckCursor, Severity};
 use crate::error::{Code, Error, Result};
 use crate::query::Query;
 
-/// The number of pages that are copied at once. Between two steps the backup can be cancelled.
+/// The number of pages that are copied in one step. Between two steps the backup can be cancelled.
 const PAGES: i32 = 512;
 
-/// The number of rows that are verified at once.
+/// The number of rows that are verified in one step.
 const ROWS: usize = 500;
 
 /// How often the copy of a database with a rollback journal may begin again before others have to wait for it.
@@ -68,8 +68,8 @@ pub struct BackedUp {
     pub verified: bool,
 }
 
-/// Copies the database at `options.path` to `to`, and verifies the copy. Saves go on meanwhile, and the copy has every
-/// save that was acknowledged before. `watch` is called with the progress. An error of it ends the backup.
+/// Copies the database at `options.path` to `to`, and verifies the copy. Saves continue during this, and the copy has
+/// every save that was acknowledged before. `watch` is called with the progress. An error of it ends the backup.
 ///
 /// # Errors
 ///
@@ -171,7 +171,8 @@ fn copy(options: &Options, to: &Path, watch: &mut dyn FnMut(Progress) -> Result<
     let page_size = pragma(&source.connection, "page_size")?;
     // With one snapshot for all steps, a save between two steps does not make the copy begin again.
     let take_snapshot = || source.connection.execute_batch("BEGIN; SELECT 1 FROM sqlite_schema LIMIT 1");
-    // With a rollback journal, a snapshot keeps others from saving. So it is only taken if the copy has begun again often.
+    // With a rollback journal, a snapshot keeps others from saving. The copy only takes one after it has begun again
+    // often.
     let mut tries = if source.journal() == Journal::Wal { 0 } else { TRIES };
     if tries == 0 {
         take_snapshot()?;

@@ -2,7 +2,7 @@
 //! payload.
 //!
 //! All deltas against one base form a linked list through their rows. The row of the base contains the number of the
-//! newest delta, and the row of each delta contains the number of the next older delta. So the dependants of a payload
+//! newest delta, and the row of each delta contains the number of the next older delta. The dependants of a payload
 //! are found without an index. The column has a fixed size, so saving a delta updates the column of its base in place.
 
 use std::collections::HashSet;

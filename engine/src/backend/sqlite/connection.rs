@@ -39,7 +39,7 @@ fn configure(connection: &Connection, busy_timeout: Duration) -> rusqlite::Resul
 }
 
 /// Sets the journal mode. The change needs exclusive access to the file, and `SQLite` does not always wait for this
-/// access. So the function retries until the busy timeout has passed.
+/// access. The function retries until the busy timeout has passed.
 pub(super) fn set_journal(connection: &Connection, journal: Journal, busy_timeout: Duration) -> Result<()> {
     let name = match journal {
         Journal::Wal => "wal",

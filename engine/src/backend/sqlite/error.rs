@@ -38,7 +38,7 @@ impl From<rusqlite::Error> for Error {
             (_, Some(ErrorCode::SystemIoFailure)) => "; check the device and its file system, then try again",
             _ => "",
         };
-        // These errors happen again until somebody changes a permission or the path.
+        // These errors happen again until the user changes a permission or the path.
         let lasting = matches!(error.sqlite_error_code(), Some(ErrorCode::ReadOnly | ErrorCode::PermissionDenied))
             || matches!(
                 number,
@@ -62,7 +62,7 @@ impl From<FromSqlError> for Error {
 
 /// Returns true if a statement names a table or a column that the database does not have.
 fn lacks_table(error: &rusqlite::Error) -> bool {
-    // SQLite has no code of its own for this error.
+    // SQLite has no separate code for this error.
     let text = error.to_string();
     ["no such table", "no such column", "no such index", "has no column named"].iter().any(|part| text.contains(part))
 }

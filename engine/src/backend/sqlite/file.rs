@@ -85,7 +85,7 @@ fn refuse_long(path: &Path) -> Result<()> {
     Err(Error::invalid(format!("{longest}. Use a shorter path")))
 }
 
-/// Refuses a file with several names (hard links). Each name has its own write-ahead log and its own locks. So two
+/// Refuses a file with several names (hard links). Each name has its own write-ahead log and its own locks. Two
 /// processes that use different names do not see each other's saves, and damage the file. A process that already has
 /// the file open under this name may open further connections. On other systems the number of names is not known.
 #[cfg(unix)]

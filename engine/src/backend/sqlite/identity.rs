@@ -13,8 +13,8 @@ use crate::error::{Code, Error, Result};
 /// How long the file at the path is taken to be the same after a look. A look is one system call.
 const PAUSE: Duration = Duration::from_millis(50);
 
-/// Notices that the file of a connection is no longer at its path. `SQLite` would go on with the removed file, and no
-/// one would ever find what it writes there.
+/// Notices that the file of a connection is no longer at its path. `SQLite` would continue with the removed file, and
+/// no one would ever find what it writes there.
 #[derive(Debug)]
 pub(super) struct Watch {
     path: PathBuf,
@@ -51,7 +51,7 @@ impl Watch {
         self.check()
     }
 
-    /// Refuses to go on if a look has found that the file is gone.
+    /// Refuses to continue if a check has found that the file is gone.
     ///
     /// # Errors
     ///
@@ -97,7 +97,7 @@ pub(super) fn is_open_here(path: &Path) -> bool {
 /// the engine has the file open: closing any descriptor of a file drops the locks that the process has on it.
 pub(super) fn unless_open_here<T>(path: &Path, work: impl FnOnce() -> T) -> Option<T> {
     let open = open_files();
-    // The list stays locked during the work, so no connection opens the file meanwhile.
+    // The list stays locked during the work, so no connection opens the file during it.
     (connections(open.as_ref(), FileId::at(path)) == 0).then(work)
 }
 
@@ -158,7 +158,7 @@ impl Drop for Claim {
 }
 
 /// Lets one copy of this engine at a time claim and open files, so that two copies do not both find a file unused. The
-/// copies share no memory. So the lock is a socket name of this process, which only one of them can bind. If the name
+/// copies share no memory. The lock is a socket name of this process, which only one of them can bind. If the name
 /// cannot be had in time, there is no lock.
 #[cfg(target_os = "linux")]
 pub(super) fn one_copy_at_a_time() -> Option<std::os::unix::net::UnixDatagram> {

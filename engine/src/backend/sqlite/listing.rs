@@ -92,7 +92,7 @@ pub(super) fn rows(connection: &Connection, contract: ContractId, of: &Of, walk:
         && LateIndex::Groups.exists(connection)?
     {
         // First list the group in all contracts, because this needs only the index. Contracts seldom share the name of
-        // a group, so this is usually the whole result.
+        // a group, so this is usually the entire result.
         let any = Source { from: OF_ANY_GROUP.into(), one: 0, text: Some(group) };
         let found = rows_of(connection, contract, of, walk, vec![any])?;
         if found.iter().all(|row| row.header.contract == contract) {

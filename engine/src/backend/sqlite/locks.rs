@@ -1,7 +1,7 @@
 //! Gives back locks that a failed unlock has left behind.
 //!
 //! `SQLite` ignores errors of an unlock. Without help, the lock stays until all connections of the process are closed,
-//! and every save is told that another process holds the database.
+//! and every save fails because another process holds the database.
 #![expect(unsafe_code, reason = "rusqlite has no functions for the locks of a file")]
 
 use std::ffi::c_int;

@@ -5,15 +5,15 @@
 //! loss. But one flipped bit in the middle drops all later commits too, without an error.
 //!
 //! A torn end and damage differ in what follows. With full durability, a writer syncs a commit before it writes the
-//! next frame. So a frame that was written after a commit proves that everything up to this commit was on the disk.
-//! The proof is the frame's checksum, which goes on from the checksum of the commit. If a frame before is wrong, it
-//! was damaged later. Frames that an earlier power loss has left at the end of a log do not go on from a commit.
+//! next frame. A frame that was written after a commit proves that everything up to this commit was on the disk.
+//! The proof is the frame's checksum, which continues the checksum of the commit. If a frame before is wrong, it
+//! was damaged later. Frames that an earlier power loss has left at the end of a log do not continue a commit.
 //!
-//! A process that was killed may leave a commit that is whole but not synced. The next process goes on from it, so the
-//! log is synced before the look.
+//! A process that was killed may leave a commit that is complete but not synced. The next process continues after it,
+//! so the log is synced before the look.
 //!
 //! With less durability, a power loss can leave the same bytes, so only stores with full durability look. Other
-//! processes may write the log meanwhile. They only append, or write a new header first and start again.
+//! processes may write the log during this. They only append, or write a new header first and start again.
 
 use std::fs::{File, OpenOptions};
 use std::io::{BufReader, ErrorKind, Read, Result as IoResult};
@@ -129,7 +129,7 @@ fn look(log: &Path) -> IoResult<Option<([u8; HEADER], u64)>> {
     Ok(scan(&mut file, &header)?.map(|frame| (bytes, frame)))
 }
 
-/// Returns the first wrong frame if a later frame goes on from a commit that is not before the wrong frame.
+/// Returns the first wrong frame if a later frame continues a commit that is not before the wrong frame.
 fn scan(file: &mut impl Read, header: &Header) -> IoResult<Option<u64>> {
     let Header { big_endian, page_size, mut salts, mut sum, whole } = *header;
     let mut wrong = (!whole).then_some(0);

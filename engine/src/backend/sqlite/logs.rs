@@ -1,7 +1,7 @@
 //! Stores logs in rows. [`crate::backend::logs`] explains logs, branches, records and ends.
 //!
 //! Each row of `log`, `log_branch` and `record` has a checksum over its columns. If an index finds a row, the row is
-//! read again by its own number and compared with the query. So a damaged index cannot return a wrong record.
+//! read again by its own number and compared with the query. A damaged index cannot return a wrong record.
 
 #[cfg(test)]
 mod tests;
@@ -21,7 +21,7 @@ use crate::record::{ContractId, Record, Seq};
 /// The tables of logs. The first log creates them, so they cost nothing in a file that has no logs.
 ///
 /// The numbers of logs and records may be used again after a removal, because no row refers to them. The number of a
-/// branch is never used twice: marks and other branches refer to it. So a damaged reference finds nothing instead of
+/// branch is never used twice: marks and other branches refer to it. A damaged reference finds nothing instead of
 /// another branch.
 const TABLES: &str = "
 CREATE TABLE log (

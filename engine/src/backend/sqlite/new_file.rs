@@ -1,8 +1,8 @@
 //! Tells a new database from one that was copied without its log.
 //!
 //! Both have no tables, and a header that says that there is a log. Before a process makes the tables, it creates a marker
-//! beside the file. It removes the marker when the tables are there. So a file without tables and without a marker is a copy
-//! that lacks its log.
+//! beside the file. It removes the marker when the tables are there. A file without tables and without a marker is a
+//! copy that lacks its log.
 
 use std::fs::{self, File};
 use std::path::Path;
@@ -32,7 +32,7 @@ pub(super) fn begin(path: &Path, claim: &Claim) -> Option<Notice> {
     })
 }
 
-/// Returns true if another process is making the tables, was killed meanwhile, or has made them just now.
+/// Returns true if another process is making the tables, was killed while making them, or has made them just now.
 fn is_new(path: &Path) -> bool {
     // The order matters. Once the marker is gone the tables are in the log, and once the log is gone they are in the file.
     has(path, MARKER)

@@ -2,7 +2,7 @@
 //!
 //! A delta refers to its base by save number. While the database goes forward, the payload under a save number never
 //! changes: if a payload is rewritten as a keyframe, its raw bytes stay the same. A database that is restored goes back, and
-//! gives its numbers again. So what is in memory is used only if the row still has its checksum.
+//! gives its numbers again. What is in memory is used only if the row still has its checksum.
 
 use std::collections::{BTreeMap, HashSet};
 

@@ -1,11 +1,11 @@
 //! Small payloads are stored raw while many saves wait, and compressed when the store is idle.
 //!
-//! Compressing a payload of 10 KB takes longer than everything else that the writer does for it. So a burst of saves is
+//! Compressing a payload of 10 KB takes longer than everything else that the writer does for it. A burst of saves is
 //! stored faster if the payloads are compressed after it. Only keyframes are stored raw: a delta is small already.
 //!
 //! The setting [`setting::RAW_FROM`] holds the save number from which payloads may be raw. 0, or no setting: no payload
 //! waits to be compressed. The transaction that stores the first raw payload sets it, and the transaction that
-//! compresses the last one clears it. So after a crash, the next store that opens the file goes on.
+//! compresses the last one clears it. After a crash, the next store that opens the file continues.
 
 use rusqlite::{Connection, TransactionBehavior};
 
@@ -25,8 +25,8 @@ const MANY: usize = 8;
 /// The number of bytes that may wait to be compressed. Without this limit, a store that is never idle would grow to
 /// more than twice its size.
 const MOST_BYTES: u64 = 64 << 20;
-/// The maximum number of payloads that a transaction compresses. A save that arrives meanwhile does not wait for them,
-/// but the writers of other processes do.
+/// The maximum number of payloads that a transaction compresses. A save that arrives during this does not wait for
+/// them, but the writers of other processes do.
 const STEP: usize = 32;
 /// The maximum number of rows that a transaction examines.
 const LOOK: usize = 1024;

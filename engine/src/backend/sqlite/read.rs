@@ -26,7 +26,7 @@ pub(super) fn answer(connection: &Connection, cache: &PayloadCache, query: &Quer
     let mut snapshot = connection.unchecked_transaction()?;
     for index in needed(&snapshot, query)? {
         if !index.exists(&snapshot)? {
-            // Building the index writes to the database. So end the snapshot before the build and begin a new snapshot
+            // Building the index writes to the database. End the snapshot before the build and begin a new snapshot
             // afterwards.
             drop(snapshot);
             index.build(connection)?;

@@ -16,7 +16,7 @@ use crate::op::{Applied, Unit};
 use crate::query::{Answer, Feed, Query};
 use crate::retention::{Prune, Pruned};
 
-/// How often a query begins anew because the files have changed meanwhile.
+/// How often a query starts again because the files changed while it ran.
 const ATTEMPTS: usize = 10;
 
 /// A database that is only looked at.
@@ -131,7 +131,7 @@ impl Backend for ReadOnly {
         loop {
             let answer = self.answer_once(query);
             attempts += 1;
-            // If the files have changed meanwhile, even an error may come from the change.
+            // If the files have changed since, even an error may come from the change.
             let current = self.opened.as_ref().is_some_and(|(database, _)| database.is_current(&self.path));
             if current || attempts == ATTEMPTS {
                 return answer;

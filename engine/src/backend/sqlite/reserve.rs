@@ -1,7 +1,7 @@
 //! A file that takes up space, so that a full disk can be freed by removing checkpoints.
 //!
 //! A removal writes to the log or the journal before it frees anything, so on a full disk it fails like a save. And the
-//! log cannot be copied into the database, because the database would have to grow. So the store keeps a file as large as
+//! log cannot be copied into the database, because the database would have to grow. The store keeps a file as large as
 //! the log. When the disk is full, the store deletes this file, copies the log and truncates it. Removals then have room.
 
 use std::fs::{self, File, OpenOptions};
@@ -102,7 +102,7 @@ fn allocate(file: &File, size: u64) -> IoResult<()> {
     fill(file, size)
 }
 
-/// Writes the whole file, because a file of only a length takes no room.
+/// Writes the entire file, because a file of only a length takes no room.
 fn fill(file: &File, size: u64) -> IoResult<()> {
     std::io::copy(&mut std::io::Read::take(std::io::repeat(1), size), &mut &*file).map(drop)
 }

@@ -42,7 +42,7 @@ impl SqliteCatalog<'_> {
     }
 
     /// Reads the rows to which the given index entries of a lineage lead, in the order of the entries. A row is left
-    /// out if its sort key differs from the sort key in the index. So a damaged index cannot make retention remove the
+    /// out if its sort key differs from the sort key in the index. A damaged index cannot make retention remove the
     /// wrong checkpoints.
     ///
     /// # Errors
@@ -132,7 +132,7 @@ impl Catalog for SqliteCatalog<'_> {
         let sql = "SELECT chain, length(body) FROM checkpoint WHERE seq = ?";
         let mut found = Vec::with_capacity(seqs.len());
         for seq in seqs {
-            // The base is only used to count bytes. So ignore a damaged column, because the damage must not stop a
+            // The base is only used to count bytes. Ignore a damaged column, because the damage must not stop a
             // retention rule.
             let base = |column: &[u8]| Chain::named_base(*seq, column).unwrap_or_default();
             let row = one(self.0, sql, [seq], |row| Ok((base(row.get_ref(0)?.as_blob()?), unsigned(row.get(1)?))))?;

@@ -1,7 +1,7 @@
 //! Finds, reads and verifies the rows of checkpoints.
 //!
 //! An index is only used to find the number of a row. The row is then read by this number. The checksum of the row's
-//! header is verified, and the row is compared with the query. So a damaged index or row gives `CORRUPT` and never a
+//! header is verified, and the row is compared with the query. A damaged index or row gives `CORRUPT` and never a
 //! wrong checkpoint.
 
 use std::collections::HashMap;
@@ -144,7 +144,7 @@ pub(super) fn indexed_rows(
     })
 }
 
-/// Reads a row, and verifies its lineage and its checksum. `lineage` are the fields of the header that stand in the
+/// Reads a row, and verifies its lineage and its checksum. `lineage` are the fields of the header that are in the
 /// lineage's row. If `hash` is given, verifies that the column `id_hash` matches it. The checksum does not include
 /// `id_hash`, because the contract and the id determine `id_hash`.
 fn verified(row: &Row<'_>, lineage: Option<(ContractId, String, u8)>, hash: Option<i64>) -> Result<HeaderRow> {

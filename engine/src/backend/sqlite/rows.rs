@@ -120,7 +120,7 @@ pub(super) fn feed(connection: &Connection, feed: &Feed) -> Result<FeedPage> {
     let next = found.iter().copied().max().unwrap_or(feed.after);
     let totals = Totals::now(connection)?;
     let checkpoints = Some(totals.contracts.values().map(|counts| unsigned(counts.checkpoints)).sum());
-    // A full page may have a successor, although nothing changes meanwhile.
+    // A full page may have a successor, although nothing changes in between.
     let version = (found.len() < feed.limit).then_some(version);
     Ok(FeedPage { rows, next, checkpoints, version, ..FeedPage::default() })
 }

@@ -2,7 +2,7 @@
 //!
 //! Ids, names, groups and labels are TEXT and are compared byte by byte. A sort key is a BLOB whose byte order is the
 //! order that its contract defines. A save writes one row and two index entries: one by the hash of the id, and one by
-//! lineage and sort key. A row that an index finds is read again and its checksum is verified. So a damaged index
+//! lineage and sort key. A row that an index finds is read again and its checksum is verified. A damaged index
 //! cannot return another row.
 //!
 //! `sum` covers the columns of a row that never change. A column that a later save may change has its own checksum.
@@ -71,7 +71,7 @@ CREATE TABLE write (
 CREATE INDEX write_id ON write (contract, id, task);
 ";
 
-/// An index that the first query that needs it builds. So the index costs nothing in a store that never gets such a
+/// An index that the first query that needs it builds. The index costs nothing in a store that never gets such a
 /// query.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum LateIndex {

@@ -1,4 +1,4 @@
-//! The table `setting` stores small values that belong to the whole database. Each value has a checksum.
+//! The table `setting` stores small values that belong to the entire database. Each value has a checksum.
 
 use rusqlite::{Connection, params};
 

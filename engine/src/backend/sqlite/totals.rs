@@ -1,7 +1,7 @@
 //! Running totals make statistics fast, because statistics need not read every row.
 //!
 //! The stored totals include all rows whose number is at most a stored number. Only few rows have greater numbers, and
-//! these rows are counted when statistics are read. So a save does not write the totals. A removal corrects the totals
+//! these rows are counted when statistics are read. A save does not write the totals. A removal corrects the totals
 //! in the same transaction. From time to time, [`fold`] adds the rows that are not counted yet to the stored totals.
 
 use std::collections::BTreeMap;

@@ -1,11 +1,11 @@
 //! Opens a database without a change to any file.
 //!
 //! SQLite may change files even if it only reads: it creates a `-shm` file for a database in WAL mode, and it rolls a
-//! transaction back that a killed process left behind. The folder may also be read-only. So the way to open a file depends
+//! transaction back that a killed process left behind. The folder may also be read-only. The way to open a file depends
 //! on the files beside it:
 //!
-//! - Nobody has changed the database since it was closed: it is read as an unchanging file, without locks. The reader
-//!   must then look whether the files have changed meanwhile.
+//! - The database has not changed since it was closed: it is read as an unchanging file, without locks. The reader
+//!   must then check whether the files have changed since.
 //! - A process has the database open (`-shm` exists), or the database is not in WAL mode: it is read as SQLite reads a
 //!   shared file.
 //! - A process was killed while it wrote, or the shared file cannot be read: the files are copied to a temporary folder,
@@ -124,7 +124,7 @@ pub(super) fn is_wal(path: &Path) -> bool {
     File::open(path).and_then(|mut file| file.read_exact(&mut header)).is_ok() && header[18..] == [2, 2]
 }
 
-/// Writes a path as it stands in a `file:` URI.
+/// Writes a path as it is in a `file:` URI.
 fn escaped(path: &Path) -> String {
     let text = path.to_string_lossy();
     let text = if cfg!(windows) { text.replace('\\', "/") } else { text.into_owned() };

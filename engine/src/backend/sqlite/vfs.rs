@@ -1,8 +1,8 @@
 //! The layer between `SQLite` and the operating system (a `SQLite` VFS): a copy of the default one with two changes.
 //!
-//! Waits. `SQLite` waits for a lock in two ways. Its busy handler waits for the busy timeout, in each statement anew. A
-//! reader of the write-ahead log that cannot lock its index waits up to 10 s, whatever the busy timeout is. Both sleep
-//! with `xSleep`. The `xSleep` of this file stops sleeping when the call has slept for the busy timeout.
+//! Waits. `SQLite` waits for a lock in two ways. Its busy handler waits for the busy timeout, again in each statement.
+//! A reader of the write-ahead log that cannot lock its index waits up to 10 s, whatever the busy timeout is. Both
+//! sleep with `xSleep`. The `xSleep` of this file stops sleeping when the call has slept for the busy timeout.
 //!
 //! Failed reads. For a read that fails with EIO, `SQLite` reports `SQLITE_CORRUPT`, as if the bytes were damaged. The
 //! `xRead` of this file returns the error of a device instead.

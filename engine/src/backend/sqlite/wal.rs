@@ -2,7 +2,7 @@
 //!
 //! By default, the commit that makes the WAL longer than 4 MiB copies the pages. This is best for small batches,
 //! because the WAL then restarts from its beginning each time. With large batches, many callers would wait for the
-//! copying. So a separate thread copies the pages while later batches commit. The WAL may then grow to 64 MiB before a
+//! copying. A separate thread copies the pages while later batches commit. The WAL may then grow to 64 MiB before a
 //! commit copies the pages.
 
 use std::path::{Path, PathBuf};

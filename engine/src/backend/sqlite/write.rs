@@ -222,7 +222,7 @@ impl<'a> Writing<'a> {
             None => lineage::begin(self.transaction, header, origin())?,
         };
         let replaced = match row::by_id(self.transaction, header.contract, &header.id) {
-            // Saving a damaged checkpoint again repairs it. So delete the damaged rows first.
+            // Saving a damaged checkpoint again repairs it. Delete the damaged rows first.
             Err(error) => {
                 let damaged = self.damaged(header.contract, &header.id, error)?;
                 self.delete(&damaged, &[])?;

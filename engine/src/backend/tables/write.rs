@@ -25,7 +25,7 @@ impl<C: Contents> Tables<C> {
             };
             expect.check(found.map(|row| &row.header))?;
         }
-        // If the only op of a unit is a put or a write and the op fails, it has changed nothing. So such a unit needs
+        // If the only op of a unit is a put or a write and the op fails, it has changed nothing. Such a unit needs
         // no undo list.
         let undo = !matches!(&unit.ops[..], [] | [Op::Put(_) | Op::Write { .. }]);
         self.all_or_none(undo, |tables| {

@@ -5,7 +5,7 @@
 //! drops its oldest item at every step. The items begin with the same text, so the walk matches each item with the
 //! wrong item.
 //!
-//! A hash of the bytes at a position decides whether the position is a candidate. So the same text gives the same
+//! A hash of the bytes at a position decides whether the position is a candidate. The same text gives the same
 //! candidates in both payloads, even if the text is at different positions. A candidate is an anchor if its text occurs
 //! only once in the base. The pass reads each payload once, whatever its content.
 
@@ -24,7 +24,7 @@ const MOST: usize = 16;
 /// Returns the candidates. Each has a hash of the next [`TEXT`] bytes and its position.
 fn candidates(bytes: &[u8]) -> impl Iterator<Item = (u64, usize)> {
     let end = bytes.len().saturating_sub(TEXT - 1);
-    // Fibonacci hashing: the high bits of the product depend on the whole gram.
+    // Fibonacci hashing: the high bits of the product depend on the entire gram.
     let hash = |at: usize| slot(gram(bytes, at).wrapping_mul(0x9e37_79b9_7f4a_7c15), RARITY);
     let chosen = (0..end).filter(move |at| hash(*at) == 0);
     chosen.take(bytes.len() / MOST + 1).map(|at| (xxh3_64(&bytes[at..at + TEXT]), at))

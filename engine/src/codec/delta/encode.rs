@@ -5,7 +5,7 @@
 //! small window and continues in larger windows.
 //!
 //! Every search uses a part of a budget, so that the slowest input costs only a small multiple of the fastest input.
-//! When the budget is spent, the encoder gives up and the payload is stored whole.
+//! When the budget is spent, the encoder gives up and the payload is stored in full.
 
 use std::cell::RefCell;
 
@@ -75,7 +75,7 @@ pub fn encode(base: &[u8], target: &[u8]) -> Option<Vec<u8>> {
         expected = from + step.copy;
     }
     out.extend_from_slice(&literals);
-    // A delta larger than its payload is not returned, unless it has at most `SMALLEST` bytes. So a reader can refuse a
+    // A delta larger than its payload is not returned, unless it has at most `SMALLEST` bytes. A reader can refuse a
     // delta that claims to be larger than this limit.
     (out.len() <= target.len().max(SMALLEST)).then_some(out)
 }
@@ -148,7 +148,7 @@ struct Matcher<'a> {
 
 /// An index of a window of the base. It maps a key to the position of the key's bytes in the base.
 ///
-/// Each entry stores the number of the round that wrote it. So a new round need not clear the table.
+/// Each entry stores the number of the round that wrote it. A new round need not clear the table.
 #[derive(Default)]
 struct Table {
     /// Two values for each entry: the round together with some bits of the key (see [`mark`]), and the position in the

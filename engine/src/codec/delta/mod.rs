@@ -5,7 +5,7 @@
 //! ```
 //!
 //! Each step appends its literal bytes, skips bytes of the base, and copies the bytes that follow in the base. Copies
-//! only go forward. So an edit at any position costs only a few bytes. The result of a delta, even of a damaged delta,
+//! only go forward. An edit at any position costs only a few bytes. The result of a delta, even of a damaged delta,
 //! is never longer than the base and the literals together.
 
 mod anchors;

@@ -1,6 +1,6 @@
 //! Agentium's `StorageDriver`: values by namespace and key.
 //!
-//! Each key is a lineage of its own, with one checkpoint. So retention that keeps a number of checkpoints in each
+//! Each key is its own lineage, with one checkpoint. Retention that keeps a number of checkpoints in each
 //! lineage never removes a value. The names of all lineages of a namespace begin with the same prefix. Keys are listed
 //! in the order of their bytes.
 
@@ -69,7 +69,7 @@ fn request(call: RawCall<'_>) -> Result<Request> {
             Response::one(answer.into_checkpoint()?, |found, response| entry(*found, response))
         }),
         Call::List { namespace, prefix } => {
-            // The name of a lineage is the id of its only checkpoint. So the index of lineage names finds the values.
+            // The name of a lineage is the id of its only checkpoint. The index of lineage names finds the values.
             let of = Of::Lineages(id(&namespace, &prefix));
             let query = Query::Whole { contract, of, prefix: Vec::new() };
             Request::ask(query, |answer| Response::list(answer.into_checkpoints()?, entry))

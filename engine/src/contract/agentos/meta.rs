@@ -1,6 +1,6 @@
 //! The content of [`Header::meta`](crate::record::Header::meta): the state's size (8 bytes, little endian), flags (1 byte), and the mark (UTF-8).
 //!
-//! The timestamp is in the sort key and not in the meta. So a fork has the same meta as its source.
+//! The timestamp is in the sort key and not in the meta. A fork has the same meta as its source.
 
 use crate::contract::entry::Status;
 

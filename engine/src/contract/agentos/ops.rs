@@ -115,7 +115,7 @@ pub fn metadata(header: Header) -> Result<Metadata> {
     else {
         return Err(damaged(&header.id));
     };
-    // 0 and -0 have the same sort key. So `meta` stores whether the timestamp is 0 or -0.
+    // 0 and -0 have the same sort key. `meta` stores whether the timestamp is 0 or -0.
     let timestamp = if negative_zero && ordered == 0.0 { -0.0 } else { ordered };
     Ok(Metadata {
         id: header.id,

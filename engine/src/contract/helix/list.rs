@@ -33,7 +33,7 @@ pub(super) fn list(session_id: &str, listing: Listing) -> Request {
         // The number of checkpoints to skip is known only when they are listed.
         _ => None,
     };
-    // The total counts the whole session, so expired checkpoints are counted by listing all of them.
+    // The total counts the entire session, so expired checkpoints are counted by listing all of them.
     let before = if alive_since.is_none() { before } else { None };
     let count = Query::Count { contract: CONTRACT_ID, lineage: session_id.to_owned() };
     let of = Of::Lineage(session_id.to_owned());

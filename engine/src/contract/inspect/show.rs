@@ -63,7 +63,7 @@ fn shown(row: Listed, origin: Option<&Parent>, response: &mut ResponseBuilder) -
         // Damaged metadata does not stop a listing: it shows the checkpoint without it. `verify` reports the damage.
         (contract.show)(&header).unwrap_or_default();
     let Names { run, ns, id } = (contract.name_of)(Some(header.lineage.clone()), Some(header.id.clone()));
-    // A checkpoint that was put again has an id of its own.
+    // A checkpoint that was put again has its own id.
     let id = if contract.id == tinyagents::CONTRACT_ID { thread::split_key(&header.id).map(|of| of.id) } else { id };
     let parent = header.parent.map(|parent| {
         let Names { run: _, ns: _, id } = (contract.name_of)(None, Some(parent.clone()));

@@ -135,7 +135,7 @@ pub(super) fn show(header: &Header) -> Result<Shown> {
 /// then contains the id of a checkpoint in the same namespace.
 ///
 /// `path` is the path of the task in the graph. It is empty if the framework gave none. The path is stored as one more
-/// write, in a slot of its own, so that it stays with the task's other writes. [`take_paths`] takes it out again.
+/// write, in its own slot, so that it stays with the task's other writes. [`take_paths`] removes it again.
 pub(super) fn put_writes(of: &CheckpointRef, mut writes: Vec<Write>, path: String, replace: bool) -> Result<Unit> {
     if let Some(write) = writes.first().filter(|_| !path.is_empty()) {
         let part = Part { name: String::new(), tag: String::new(), bytes: path.into_bytes().into() };

@@ -1,4 +1,4 @@
-//! Checks whole indexes: each index must have as many entries as its table has rows for it.
+//! Checks complete indexes: each index must have as many entries as its table has rows for it.
 
 use super::{Check, REBUILD};
 use crate::backend::log_findings::After;

@@ -48,7 +48,7 @@ pub struct Definition {
     /// The top-level steps, in their order. A checkpoint is stored after each top-level step. `stepIndex` counts the
     /// top-level steps.
     pub top: Vec<NodeId>,
-    /// The retry rule of the tasks and conditions that have no rule of their own.
+    /// The retry rule of the tasks and conditions without their own rule.
     pub retry: Retry,
 }
 

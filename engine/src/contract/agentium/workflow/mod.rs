@@ -2,7 +2,7 @@
 //! answers with commands.
 //!
 //! The host has the states, the user's functions, the store, the clock and the random numbers. The state machine makes
-//! all decisions. So a workflow behaves in the same way on every store, and a test can simulate a crash between any two
+//! all decisions. A workflow behaves in the same way on every store, and a test can simulate a crash between any two
 //! commands.
 
 pub mod definition;

@@ -63,7 +63,7 @@ struct FoundCheckpoint {
     namespace: String,
     id: String,
     parent: Option<String>,
-    /// True if `parts` has a part for each channel. Otherwise the only part is the whole checkpoint.
+    /// True if `parts` has a part for each channel. Otherwise the only part is the entire checkpoint.
     split: bool,
     parts: Vec<PackedPart>,
     metadata: PackedPart,
@@ -156,7 +156,7 @@ impl SqliteSaver {
     }
 }
 
-/// The number of rows that are read at once.
+/// The number of rows in one read.
 const SOME: u32 = 16;
 
 /// JavaScript calls this tool on Node's thread pool, because the tool reads from a disk.

@@ -113,7 +113,7 @@ impl SqliteSaver {
             .prepare_cached(sql)
             .and_then(|mut statement| statement.query_map(params, read)?.collect())
             .map_err(|error| failed(&self.path, error));
-        // If another program has changed the file meanwhile, even an error may come from the change.
+        // If another program has changed the file since, even an error may come from the change.
         if !file.is_current(&self.path) {
             let message =
                 format!("another program wrote to \"{}\" during the import: import again", self.path.display());

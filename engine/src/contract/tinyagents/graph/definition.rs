@@ -45,7 +45,7 @@ pub enum NodePolicy {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Policy {
-    /// Before the first superstep, and after every node without a policy of its own.
+    /// Before the first superstep, and after every node without its own policy.
     #[default]
     EveryNode,
     /// Only where a node's own policy says so.

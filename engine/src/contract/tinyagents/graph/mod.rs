@@ -2,7 +2,7 @@
 //! answers with commands.
 //!
 //! The host has the states, the user's functions, the checkpointer and the clock. The state machine makes all decisions:
-//! which tasks run, what is stored and when, and how a run continues after a crash. So a graph behaves in the same way
+//! which tasks run, what is stored and when, and how a run continues after a crash. A graph behaves in the same way
 //! with every checkpointer, and a test can simulate a crash between any two commands.
 
 pub mod definition;

@@ -314,7 +314,7 @@ impl Run {
         }
     }
 
-    /// Ends the run at once. Only the writes in the queue are still stored.
+    /// Ends the run immediately. Only the writes in the queue are still stored.
     fn abort(&mut self) {
         if self.phase == Phase::Closing {
             return;

@@ -26,7 +26,7 @@ struct Sent {
     put: bool,
 }
 
-/// Sends writes to the host, in their order. While a checkpoint is being stored, nothing else is sent. So no write is
+/// Sends writes to the host, in their order. While a checkpoint is being stored, nothing else is sent. No write is
 /// stored before the checkpoint that it belongs to, and no checkpoint before its parent. After a failure, nothing is
 /// sent.
 #[derive(Debug, Default)]
