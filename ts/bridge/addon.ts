@@ -9,8 +9,8 @@ import { ForkpointError } from "./errors.js";
 /**
  * The addon of each platform: the file that is built in the package's folder, and the file of the package that npm installs
  * beside this one. Tools that copy the files of a program, such as Next.js and @vercel/nft, do not run the program. They
- * find a file only if its whole path is written in one call of `path.join`. Bundlers ignore such a call, so they do not
- * fail for the platforms that are not installed.
+ * find a file only if its entire path is written in one call of `path.join`. Bundlers ignore such a call, so they do
+ * not fail for the platforms that are not installed.
  */
 const files: Record<string, [built: string, installed: string]> = {
   "linux-x64-gnu": [

@@ -71,8 +71,8 @@ export interface CallSubject {
  */
 export interface CallContext extends CallSubject {
   /**
-   * The size of the serialised values in bytes, before compression. A read has the size of what it found, from `asyncEnd`
-   * on. Null if the call carries no values.
+   * The size of the serialized values in bytes, before compression. A read has the size of what it found, from
+   * `asyncEnd` on. Null if the call carries no values.
    */
   bytes: number | null;
   /**
@@ -173,7 +173,7 @@ export function traced<T>(
   });
 }
 
-/** Runs a call. If it throws at once, the promise rejects. */
+/** Runs a call. If it throws synchronously, the promise rejects. */
 function attempt<T>(run: () => Promise<T>): Promise<T> {
   try {
     return run();

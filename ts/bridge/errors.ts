@@ -24,7 +24,7 @@ export const codes: Record<ErrorCode, true> = {
 };
 
 /**
- * Returns true if this package threw the error. The test reads `name` and `code`. It therefore also recognises errors
+ * Returns true if this package threw the error. The test reads `name` and `code`. It therefore also recognizes errors
  * of another copy of this package, for which `instanceof ForkpointError` is false. Two copies exist if one is loaded by
  * `import` and one by `require`.
  *

@@ -1,7 +1,7 @@
 /** The error of this package and how it is made, without a module of Node: the studio's page has these as well. */
 
 /**
- * The code of an error. Each code stands for a different reaction of the caller. See docs/errors.md.
+ * The code of an error. Each code asks the caller for a different reaction. See docs/errors.md.
  *
  * - `NOT_FOUND`: the checkpoint, thread or file that the call names does not exist.
  * - `INVALID_ARGUMENT`: the call is wrong, for example because a value cannot be stored. The call wrote nothing.
@@ -55,7 +55,7 @@ export class ForkpointError extends Error {
    */
   declare readonly cause?: unknown;
   /**
-   * Only if the error is about a lease: who holds it now. Null if nobody does, or if this is not known. See
+   * Only if the error is about a lease: its current holder. Null if it has no holder, or if the holder is unknown. See
    * docs/leases.md.
    */
   declare readonly lease?: LeaseHolder | null;

@@ -244,7 +244,7 @@ const keeper = {
 
 /**
  * Pieces as the engine takes them: for each piece the number of its chunk, where it begins and its length. Chunk 0 is a
- * buffer with all pieces outside of the chunks that the engine keeps. So a save passes no reference to a kept chunk.
+ * buffer with all pieces outside of the chunks that the engine keeps. A save passes no reference to a kept chunk.
  */
 type PackedPieces = [others: Uint8Array, pieces: Uint32Array];
 

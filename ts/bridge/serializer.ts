@@ -35,13 +35,13 @@ export interface Serializer {
   deserialize(bytes: Uint8Array): unknown;
 }
 
-/** A serialised value and the name of its format. */
+/** A serialized value and the name of its format. */
 export interface Serialized {
   tag: string;
   bytes: Bytes;
 }
 
-/** A serialised value that was stored, and so is in one piece. */
+/** A serialized value that was stored, and so is in one piece. */
 export interface Stored extends Serialized {
   bytes: Uint8Array;
 }
@@ -62,8 +62,8 @@ const cloneFormat: Format = {
   name: "v8",
   tags: ["v8", "json", "lists"],
   serialize(value, path, fromToJSON) {
-    // Most states are plain data, which is serialised directly. Everything else is first copied into a form that V8 can
-    // serialise.
+    // Most states are plain data, which is serialized directly. Everything else is first copied into a form that V8 can
+    // serialize.
     try {
       if (isSmallJson(value)) return { tag: "json", bytes: Buffer.from(JSON.stringify(value)) };
       const put = listWriter.serialize(value);
@@ -226,7 +226,7 @@ export function formatOf(option: "v8" | "json" | Serializer): Format {
   };
 }
 
-/** Deserialises an object that the format named `tag` wrote. */
+/** Deserializes an object that the format named `tag` wrote. */
 export function deserialize(storeFormat: Format, tag: string, bytes: Bytes, what: string): object {
   const value = deserializeValue(storeFormat, tag, bytes, what);
   // An object was stored, so anything else is an error of the user's serializer.
@@ -234,7 +234,7 @@ export function deserialize(storeFormat: Format, tag: string, bytes: Bytes, what
   return value;
 }
 
-/** Deserialises a value that the format named `tag` wrote. Undefined is no value. */
+/** Deserializes a value that the format named `tag` wrote. Undefined is no value. */
 export function deserializeValue(storeFormat: Format, tag: string, bytes: Bytes, what: string): unknown {
   const format = tag === storeFormat.name ? storeFormat : builtIn.get(tag);
   if (format === undefined) {
@@ -279,17 +279,17 @@ export function parseStored(text: string, what: string): unknown {
   }
 }
 
-/** Deserialises a value that a built-in format wrote. */
+/** Deserializes a value that a built-in format wrote. */
 export function readBack({ tag, bytes }: Serialized): unknown {
   return builtIn.get(tag)!.deserialize(whole(bytes));
 }
 
-/** Copies a value by serialising and deserialising it. The copy equals the value that a store would return. */
+/** Copies a value by serializing and deserializing it. The copy equals the value that a store would return. */
 export function copyOf<T>(value: T, path: string): T {
   return readBack(v8Format.serialize(value, path)) as T;
 }
 
-// This module serialises typed arrays and buffers itself. Node's subclass also numbers these types, but does not
+// This module serializes typed arrays and buffers itself. Node's subclass also numbers these types, but does not
 // promise to keep the numbers, and its deserializer returns views of one shared buffer. The position of a type in this
 // list is stored in records: add types at the end, and never change their order.
 const views = [
@@ -345,7 +345,7 @@ function makeWriter(): V8Serializer {
   return writer;
 }
 
-/** Serialises a value with V8's serializer. Throws if V8 cannot write it. */
+/** Serializes a value with V8's serializer. Throws if V8 cannot write it. */
 function write(value: unknown): Uint8Array {
   const writer = makeWriter();
   writer.writeHeader();

@@ -13,7 +13,7 @@ import { warn } from "./warnings.js";
  */
 const MAX_DEPTH = 1_500;
 
-/** The maximum nesting that is checked. A deeper value is copied with `plainCopy` before it is serialised. */
+/** The maximum nesting that is checked. A deeper value is copied with `plainCopy` before it is serialized. */
 const CHECK_DEPTH = 200;
 const CHECK_LENGTH = 65_536;
 

@@ -29,7 +29,7 @@ export interface CopyOptions {
   since?: number;
   /**
    * What happens to a run that exists in the destination with different content. `"fail"` rejects with `CONFLICT`.
-   * `"skip"` leaves the run as it is, and goes on. `"replace"` removes it, and copies it. The destination may have
+   * `"skip"` leaves the run as it is, and continues. `"replace"` removes it, and copies it. The destination may have
    * other runs. Default: `"fail"`.
    */
   onConflict?: "fail" | "skip" | "replace";
@@ -148,7 +148,7 @@ class Copying {
   #ofCheckpoints: number | undefined;
   /** True if the last call of {@link copy} has changed the destination. */
   #changed = false;
-  /** True if the whole source was verified. */
+  /** True if the entire source was verified. */
   #verified = false;
 
   constructor(from: Store, to: Store, options: ReadOptions) {

@@ -81,7 +81,7 @@ const readers = {
   "helix-sessions": session,
 } satisfies Record<string, Reader>;
 
-/** Every part is a value of its own. */
+/** Every part is its own value. */
 const unnamed: Reader = (parts, _, found) => [
   Object.fromEntries(found.parts.map((part) => [part.name, parts.read(part).value])),
   null,

@@ -22,7 +22,7 @@ type Task =
 
 /**
  * Returns the kind of a container whose items are compared one by one. Returns null for any other form. A list with
- * properties of its own is compared as a whole.
+ * its own properties is compared as one value.
  */
 function comparedKind(form: unknown): Container | null {
   const kind = containerOf(form);
@@ -136,7 +136,7 @@ class Differ {
 }
 
 /**
- * Returns the value that a change shows for an item: the item's value, or the whole entry if it is a Map's and its key
+ * Returns the value that a change shows for an item: the item's value, or the entire entry if it is a Map's and its key
  * is no text.
  */
 function entryOf({ key, value, step }: Item, form: object): unknown {

@@ -27,7 +27,7 @@ export interface Edit {
 /**
  * Edits a value. All keys of a path but the last must exist. The last one may also be the index after the end of a
  * list. A merge patch replaces and adds keys of objects, and removes a key whose new value is null. It replaces any
- * other value as a whole.
+ * other value as one value.
  *
  * A shared object stays shared: a change within it appears at each place that refers to it. Replacing the object at one
  * place does not change the other places.

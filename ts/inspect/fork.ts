@@ -29,7 +29,7 @@ export interface ForkEdit {
   set?: Array<[path: string, value: unknown]> | undefined;
   /** A merge patch (RFC 7396), in the JSON form of values. */
   patch?: unknown;
-  /** The whole state, in the JSON form of values. */
+  /** The entire state, in the JSON form of values. */
   state?: unknown;
   /** The id of the new run. Default: a generated one; LangGraph: a branch in the same thread. */
   as?: string | undefined;

@@ -36,7 +36,7 @@ const inspectorOptions = {
  * Opens a store to inspect it.
  *
  * Without `write`, nothing is changed: no file is created, no table is made or upgraded, and the bytes of a database stay
- * the same. Other processes may write meanwhile.
+ * the same. Other processes may write at the same time.
  *
  * @param target what {@link openStore} takes, or an open store. A store that was given stays open after `close()`.
  * @throws ForkpointError `NOT_FOUND` if there is no such database. TypeError for a wrong target or option.

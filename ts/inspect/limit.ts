@@ -33,7 +33,7 @@ export interface Limits {
   textBytes?: number | undefined;
   /** How long the JSON of the result may be, in bytes of `safeJson`. Default: 524,288. */
   bytes?: number | undefined;
-  /** What to show. Default: the whole value. */
+  /** What to show. Default: the entire value. */
   path?: string | readonly PathStep[] | undefined;
 }
 

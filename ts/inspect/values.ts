@@ -1,5 +1,5 @@
 /**
- * Reads serialised values. Creates no objects of a user's classes. Returns a placeholder, and no error, for unreadable
+ * Reads serialized values. Creates no objects of a user's classes. Returns a placeholder, and no error, for unreadable
  * bytes.
  */
 

@@ -34,7 +34,7 @@ export type Status = "waiting" | "failed" | "unfinished" | "finished" | "unknown
 
 /** A size, in bytes. */
 export interface Size {
-  /** As the values were serialised. */
+  /** As the values were serialized. */
   logical: number;
   /** As they are stored: compressed, and as differences to each other. */
   stored: number;
@@ -68,7 +68,7 @@ export interface RunInfo extends RunRef {
 /** A checkpoint in a listing. */
 export interface CheckpointInfo extends CheckpointRef {
   ns: string | null;
-  /** The position in the save order of the whole store. */
+  /** The position in the save order of the entire store. */
   seq: number;
   /** The index in the run, from 0, in the order of the contract. */
   step: number;
@@ -86,7 +86,7 @@ export interface CheckpointInfo extends CheckpointRef {
   /** When the store received it, in ms since the epoch. */
   savedAt: number;
   bytes: Size;
-  /** How many stored differences a read puts together. 0: it is stored whole. */
+  /** How many stored differences a read puts together. 0: it is stored in full. */
   chain: number;
   /**
    * The metadata that the contract stores beside the state: AgentOS' `stateSize` and `hasMemorySnapshot`, Agentium's
@@ -95,7 +95,7 @@ export interface CheckpointInfo extends CheckpointRef {
   meta: Record<string, unknown>;
 }
 
-/** A serialised part of a checkpoint. */
+/** A serialized part of a checkpoint. */
 export interface PartInfo {
   name: string;
   /** The name of the serializer that wrote it. */

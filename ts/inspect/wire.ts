@@ -34,7 +34,7 @@ export interface Row<P = Part> {
   /** The status of the run if this is its newest checkpoint. Null if the status depends on the values. */
   status: Status | null;
   meta: Record<string, unknown> | null;
-  /** The metadata as a serialised part, if only the contract's serializer can read it. */
+  /** The metadata as a serialized part, if only the contract's serializer can read it. */
   metadata: P | null;
   dependsOnParent: boolean;
   /** The position in the contract's order. */
@@ -107,7 +107,7 @@ interface InspectCalls {
     wait: Wait | undefined;
   }): FeedPage<PackedPart>;
   read(fields: Key & { id: string }): FoundCheckpoint<PackedPart> | null;
-  /** Removes the whole run if `ids` is undefined. The writes to the checkpoints in `reopen` become pending again. */
+  /** Removes the entire run if `ids` is undefined. The writes to the checkpoints in `reopen` become pending again. */
   remove(fields: { of: Key; ids: string[] | undefined; reopen: string[] }): null;
 }
 

@@ -40,7 +40,7 @@ const CALL_BYTES = 1_024;
 
 /**
  * The snapshots of a store that are not stored yet, in bytes. It limits the memory that they take, because a save takes
- * its snapshot at once and never waits for the disk.
+ * its snapshot immediately and never waits for the disk.
  */
 export class Backlog {
   readonly #most: number;

@@ -22,7 +22,7 @@ export abstract class ContractStore implements AsyncDisposable {
 
   /**
    * Takes the lease of a run, so that no other process works on it. It is renewed until it is
-   * released, or this object is closed. The lease of a process that has ended on this machine is taken at once.
+   * released, or this object is closed. The lease of a process that has ended on this machine is taken immediately.
    * @throws TypeError or RangeError for a wrong run or option. ForkpointError `CONFLICT` if another holder has the
    *   lease: `error.lease` names the holder and the expiry time.
    * @example await using lease = await store.lease({ space: "agentos", run: "run-1" });
@@ -40,7 +40,7 @@ export abstract class ContractStore implements AsyncDisposable {
   abstract withLease(lease: Lease): ContractStore;
 
   /**
-   * Verifies the whole database, including the data of other contracts, and changes nothing. The same as
+   * Verifies the entire database, including the data of other contracts, and changes nothing. The same as
    * `Store.check()`.
    * @example const { ok, findings } = await store.check({ signal: AbortSignal.timeout(60_000) });
    */

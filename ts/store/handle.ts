@@ -112,10 +112,10 @@ export class StoreHandle {
   }
 
   /**
-   * Starts an operation that stores what it serialises with the engine's format. `held` counts other bytes. If `stored`
+   * Starts an operation that stores what it serializes with the engine's format. `held` counts other bytes. If `stored`
    * is given, the operation resolves to its result. Rejects with `BUSY` if too many bytes wait to be written.
    *
-   * A save is the most frequent operation. So this function does not call `run`, which would make one more promise.
+   * A save is the most frequent operation. This function does not call `run`, which would make one more promise.
    */
   async save<T, R = T>(
     work: (engine: Engine, held: Held) => Promise<T>,
@@ -200,7 +200,7 @@ export class StoreHandle {
     return this.run(async (engine) => inRuns(await later().stats(engine, this.#contract, options)));
   }
 
-  /** Checks the whole database, not only this contract's data. */
+  /** Checks the entire database, not only this contract's data. */
   check(options: CheckOptions | undefined): Promise<VerifyReport> {
     return this.run((engine) => later().check(engine, options, () => this.closing));
   }

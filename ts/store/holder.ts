@@ -7,7 +7,7 @@ let named: string | undefined;
 let stamped: string | null | undefined;
 
 /**
- * Names the machine. Two containers may have the same host name, and process ids of their own. On Linux, the name of the
+ * Names the machine. Two containers may have the same host name, and their own process ids. On Linux, the name of the
  * process's namespace tells them apart.
  */
 function machine(): string {

@@ -30,7 +30,7 @@ export interface LeaseOptions {
  * @example
  * ```ts
  * await using lease = await store.lease({ space: "agentos", run: "run-1" });
- * await store.withLease(lease).save(checkpoint); // CONFLICT if the lease was lost meanwhile
+ * await store.withLease(lease).save(checkpoint); // CONFLICT if the lease was lost
  * ```
  */
 export interface Lease extends AsyncDisposable, LeaseHolder {
@@ -47,7 +47,8 @@ export interface Lease extends AsyncDisposable, LeaseHolder {
    */
   readonly signal: AbortSignal;
   /**
-   * Ends the lease, so that others can take it at once. A second call is allowed. If the lease was lost, its new holder keeps it.
+   * Ends the lease, so that others can take it immediately. A second call is allowed. If the lease was lost, its new
+   * holder keeps it.
    * @example await lease.release();
    */
   release(): Promise<void>;
@@ -156,7 +157,7 @@ export class HeldLease implements Lease, Fence {
 
   /**
    * Takes the lease of a run for `ttlMs`, and renews it until it is released. A process that crashes leaves its lease
-   * behind: it ends when it expires, or at once if the process was on this machine.
+   * behind: it ends when it expires, or immediately if the process was on this machine.
    */
   static async take(
     { native, leases }: Leasing,
@@ -188,7 +189,7 @@ export class HeldLease implements Lease, Fence {
         await calls.call(native, "release", { id }).catch(() => {});
         throw error;
       });
-      // If the lease has expired meanwhile, another process may have taken it.
+      // If the lease has expired since, another process may have taken it.
       if (lease?.id !== id) continue;
       return new HeldLease(native, of, lease, began, [leases, own]);
     }

@@ -34,7 +34,7 @@ export interface StoreOptions {
    */
   busyTimeoutMs?: number;
   /**
-   * The maximum size of a serialised checkpoint in bytes, and of a single message, pending write or part of a session's
+   * The maximum size of a serialized checkpoint in bytes, and of a single message, pending write or part of a session's
    * state. A larger one is refused. Default: 64 MiB. At most 900 MiB.
    */
   maxPayloadBytes?: number;
@@ -53,7 +53,7 @@ export interface StoreOptions {
   /**
    * Whether the store is opened for reading only. No file is created or changed, no table is made or upgraded, and each
    * call that writes rejects with `UNSUPPORTED`. A database in a read-only folder or with mode 0444 can be read. Reads
-   * return checkpoints that other processes save meanwhile. A database that does not exist is `NOT_FOUND`. On Postgres, a
+   * return checkpoints that other processes save later. A database that does not exist is `NOT_FOUND`. On Postgres, a
    * replica can be read. Default: false.
    */
   readOnly?: boolean;

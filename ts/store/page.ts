@@ -25,7 +25,7 @@ interface Listing<T, R> {
   fetch: (after: number | undefined, limit: number) => Promise<T[]>;
   /** Returns false for an entry to leave out. Default: lists all entries. */
   picks?: ((entry: T) => boolean | Promise<boolean>) | undefined;
-  /** With `picks`: how many entries are fetched at once. */
+  /** With `picks`: how many entries are fetched at the same time. */
   batch?: number;
   runOf: (entry: T) => string;
   show: (entry: T, lease: LeaseHolder | null) => R;

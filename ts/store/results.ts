@@ -6,9 +6,9 @@ export interface PruneProgress {
   removed: number;
   /**
    * The number of bytes by which `storedBytes` became smaller. A checkpoint that depended on a removed checkpoint is
-   * now stored whole. This number can therefore be smaller than the size of the removed checkpoints, and even below 0.
-   * With `dryRun`: the stored bytes of the checkpoints that would be removed. The removal frees less if it must store
-   * other checkpoints whole.
+   * now stored in full. This number can therefore be smaller than the size of the removed checkpoints, and even below
+   * 0. With `dryRun`: the stored bytes of the checkpoints that would be removed. The removal frees less if it must
+   * store other checkpoints in full.
    */
   bytes: number;
   /** How many lineages became empty. */
@@ -33,7 +33,7 @@ export interface StoreStats {
    * checkpoints or logs.
    */
   lineages: number;
-  /** The size of the checkpoints in bytes as they were serialised. */
+  /** The size of the checkpoints in bytes as they were serialized. */
   logicalBytes: number;
   /** The stored size of the checkpoints in bytes: compressed, and stored as differences to each other. */
   storedBytes: number;
@@ -46,7 +46,7 @@ export interface StoreStats {
   /** The bytes that the records take in the store. */
   recordBytes: number;
   /**
-   * About how many bytes of serialised values this thread keeps, so that a later save serialises only new values.
+   * About how many bytes of serialized values this thread keeps, so that a later save serializes only new values.
    * Counts all stores of the thread. At most 64 MiB.
    */
   keptBytes: number;
@@ -74,7 +74,7 @@ export interface LineageStats {
   lineage: string;
   /** How many checkpoints the lineage has. */
   checkpoints: number;
-  /** The size of the checkpoints in bytes as they were serialised. */
+  /** The size of the checkpoints in bytes as they were serialized. */
   logicalBytes: number;
   /** The stored size of the checkpoints in bytes: compressed, and stored as differences to each other. */
   storedBytes: number;

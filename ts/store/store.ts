@@ -116,8 +116,8 @@ export class Store implements AsyncDisposable {
   }
 
   /**
-   * Gives the space of removed checkpoints back to the file system. `vacuum` rewrites the whole database. This needs as
-   * much free disk space as the size of the database. Saves wait until `vacuum` ends.
+   * Gives the space of removed checkpoints back to the file system. `vacuum` rewrites the entire database. This needs
+   * as much free disk space as the size of the database. Saves wait until `vacuum` ends.
    * @example await store.vacuum();
    */
   vacuum(): Promise<void> {
@@ -125,7 +125,7 @@ export class Store implements AsyncDisposable {
   }
 
   /**
-   * Copies the database into a new file and verifies the copy, while saves go on. The backup has every save that was
+   * Copies the database into a new file and verifies the copy, while saves continue. The backup has every save that was
    * resolved before the call. It is one file, without a log. A backup that fails or is killed leaves no file at `path`.
    *
    * @param path the path or file: URL of the backup. Its directory must exist.
@@ -140,7 +140,7 @@ export class Store implements AsyncDisposable {
 
   /**
    * Takes the lease of a run, so that no other process works on it. It is renewed until it is
-   * released, or this object is closed. The lease of a process that has ended on this machine is taken at once.
+   * released, or this object is closed. The lease of a process that has ended on this machine is taken immediately.
    * @throws TypeError or RangeError for a wrong run or option. ForkpointError `CONFLICT` if another holder has the
    *   lease: `error.lease` names the holder and the expiry time.
    * @example await using lease = await store.lease({ space: "langgraph", run: "thread-1" });

@@ -40,7 +40,7 @@ export interface FaultError {
  *
  * - `reject`: the calls reject with this error. With `when: "before"`, the default, the store does nothing. With
  *   `when: "after"`, the store carries out the call, and only its caller gets an error.
- * - `delayMs`: the calls settle at least this many ms later. They begin at once.
+ * - `delayMs`: the calls settle at least this many ms later. They begin immediately.
  * - `kill`: the process ends with SIGKILL. With `when: "before"`, the default, the call does not begin. With
  *   `when: "after"`, the call has succeeded.
  */

@@ -1,4 +1,4 @@
-/** Runs a program once in a process of its own, and kills it at a moment. */
+/** Runs a program once in its own process, and kills it at a moment. */
 
 import { spawn } from "node:child_process";
 import { mkdtempSync, readFileSync, rmSync } from "node:fs";

@@ -10,7 +10,7 @@ import { type FaultRule, readFaults } from "./fault.js";
 export const VARIABLE = "FORKPOINT_TESTING";
 
 export interface RunnerLink {
-  /** The faults of the runner, for the store that the program wraps without faults of its own. */
+  /** The faults of the runner, for the store that the program wraps without its own faults. */
   faults: unknown[];
   /** The file to which the program appends its records, one a line. */
   record: string;

@@ -16,7 +16,7 @@ export interface Mark {
   save: number;
 }
 
-/** Serialised items. Each list has the entries of the first item, then the entries of the second item, and so on. */
+/** Serialized items. Each list has the entries of the first item, then the entries of the second item, and so on. */
 export class Block {
   readonly chunk: Chunk;
   readonly objects: object[] = [];
@@ -75,7 +75,7 @@ export interface Run {
 export class Grown {
   readonly runs: Run[] = [];
   length = 0;
-  /** The objects that were serialised. */
+  /** The objects that were serialized. */
   added: object[] = [];
   /** The bytes of the list. Empty until `finish`. */
   pieces: Uint8Array[] = [];

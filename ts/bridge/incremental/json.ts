@@ -23,16 +23,16 @@ export class JsonWriter {
     this.#mayStringify = mayStringify;
   }
 
-  /** Returns the bytes of a value. Returns undefined if it must be serialised as a whole. */
+  /** Returns the bytes of a value. Returns undefined if it must be serialized in full. */
   serialize(value: unknown): Bytes | undefined {
     if (!this.#lists.leadsToList(value)) return undefined;
     const pieces = new JsonPieces();
     return this.#lists.save(() => (this.#write(value, pieces, 0) ? pieces.finish() : undefined));
   }
 
-  /** Returns false if the value must be serialised as a whole. */
+  /** Returns false if the value must be serialized in full. */
   #write(value: unknown, pieces: JsonPieces, depth: number): boolean {
-    // A `toJSON` may depend on the key, which `JSON.stringify` passes only when it writes the whole.
+    // A `toJSON` may depend on the key, which `JSON.stringify` passes only when it writes the complete value.
     if (hasToJson(value)) return false;
     if (!this.#lists.leadsToList(value, depth)) {
       if (!this.#mayStringify(value)) return false;

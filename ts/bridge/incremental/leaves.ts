@@ -1,7 +1,7 @@
 /**
  * Records the contents of plain data, and later detects whether they have changed. A record is a flat list of the keys
  * and values of the data, in the order of a walk. The comparison walks again, allocates nothing and stops at the first
- * difference. To compare an unchanged string takes almost no time, but to serialise it would copy it.
+ * difference. To compare an unchanged string takes almost no time, but to serialize it would copy it.
  *
  * The records of many objects follow each other in one list. A comparison spends most of its time loading the record
  * from memory. A processor loads a list in advance if it is read from one end to the other.

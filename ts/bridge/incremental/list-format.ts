@@ -5,8 +5,8 @@
  * the number of the lists; the value, with an empty list in the place of each list; for each list its path (a list of keys), the
  * number of its items, and the items.
  *
- * V8's serializer writes the pieces apart, and one deserializer reads them one after the other. So no piece may refer to an
- * object of another one: neither the lists nor what is beside them may contain an object twice.
+ * V8's serializer writes the pieces apart, and one deserializer reads them one after the other. No piece may refer to
+ * an object of another one: neither the lists nor what is beside them may contain an object twice.
  */
 
 import type { Deserializer, Serializer } from "node:v8";
@@ -16,10 +16,10 @@ import { OTHER, dataProperty, record } from "./leaves.js";
 import type { Grown } from "./block.js";
 import { GrowingLists } from "./lists.js";
 
-/** The most objects beside the lists that are checked. If there are more, the whole value is serialised. */
+/** The most objects beside the lists that are checked. If there are more, the entire value is serialized. */
 const MOST_OBJECTS = 4_096;
 
-/** Stands for a value that must be serialised as a whole. */
+/** Stands for a value that must be serialized in full. */
 const WHOLE = Symbol("whole");
 
 /** A list, and its path in the value. */
@@ -38,7 +38,7 @@ export class ListWriter {
     this.#lists = new GrowingLists({ render: (item) => this.#piece((v8) => v8.writeValue(item)), keepsIdentity: true });
   }
 
-  /** Returns the bytes of a value. Returns undefined if it must be serialised as a whole. */
+  /** Returns the bytes of a value. Returns undefined if it must be serialized in full. */
   serialize(value: unknown): Bytes | undefined {
     if (!this.#lists.leadsToList(value)) return undefined;
     return this.#lists.save(() => {

@@ -1,10 +1,10 @@
 /**
- * Keeps the serialised bytes of lists that grow, such as the messages of a chat. A save compares each item with its record
- * (`leaves.ts`), and serialises only the items that are new or have changed.
+ * Keeps the serialized bytes of lists that grow, such as the messages of a chat. A save compares each item with its
+ * record (`leaves.ts`), and serializes only the items that are new or have changed.
  *
  * A block maps the contents of an object to its bytes. Entries are added and never changed. A save makes a new list of
  * these entries, which replaces the previous list when the save ends. If the bytes may not be right, the save drops the
- * list, and the value is serialised as a whole.
+ * list, and the value is serialized in full.
  */
 
 import { types } from "node:util";
@@ -15,7 +15,7 @@ import { Holding, evict } from "./memory.js";
 
 /** How a format writes the items of a list. */
 export interface ItemFormat {
-  /** Serialises an item. Returns undefined if the bytes of the list cannot be put together from those of its items. */
+  /** Serializes an item. Returns undefined if the bytes of the list cannot be put together from those of its items. */
   render(item: object): Uint8Array | undefined;
   /** The bytes between two items. */
   between?: Uint8Array;
@@ -23,12 +23,12 @@ export interface ItemFormat {
   keepsIdentity: boolean;
   /** Returns true if the outermost object of an item may be recorded. */
   accepts?: (item: object) => boolean;
-  /** Returns true if an item takes so long to serialise that its bytes are worth keeping from the first save on. */
+  /** Returns true if an item takes so long to serialize that its bytes are worth keeping from the first save on. */
   isSlow?: (item: object) => boolean;
 }
 
 /**
- * The minimum and maximum length of a list whose bytes are kept. If the items are slow to serialise, the minimum is 1.
+ * The minimum and maximum length of a list whose bytes are kept. If the items are slow to serialize, the minimum is 1.
  */
 const [LEAST_ITEMS, MOST_ITEMS] = [16, 65_536];
 /** The maximum depth, and the maximum number of keys, at which lists are searched in a value. */
@@ -40,7 +40,7 @@ const NEAR = 32;
 /** The maximum number of saves that ignore the bytes of a list after these bytes saved too little work. */
 const MOST_SKIPPED = 64;
 
-/** True while a save runs. A save within a save serialises everything as a whole. */
+/** True while a save runs. A save within a save serializes everything in full. */
 let isSaving = false;
 let lastSave = 0;
 
@@ -78,7 +78,7 @@ export class GrowingLists {
     return false;
   }
 
-  /** Runs a save. Returns undefined if the value must be serialised as a whole. */
+  /** Runs a save. Returns undefined if the value must be serialized in full. */
   save<T>(work: () => T): T | undefined {
     if (isSaving) return undefined;
     isSaving = true;
@@ -99,7 +99,7 @@ export class GrowingLists {
   }
 
   /**
-   * Returns the bytes of a list. Returns undefined if the value must be serialised as a whole: in the first save of a
+   * Returns the bytes of a list. Returns undefined if the value must be serialized in full: in the first save of a
    * list, and if the list contains shared objects or anything but plain data.
    */
   grow(list: object[]): Grown | undefined {
@@ -141,7 +141,7 @@ export class GrowingLists {
     return grown.length === list.length;
   }
 
-  /** Serialises an object and adds it. Returns false if it is no plain data. */
+  /** Serializes an object and adds it. Returns false if it is no plain data. */
   #render(object: object, grown: Grown): boolean {
     const { accepts, between, keepsIdentity, render } = this.#format;
     const leaves: Leaves = [];
@@ -257,7 +257,7 @@ class KeptList {
     const others = grown.blocks.map((block) => block.others).reduce((sum, each) => sum + each);
     const chunks = grown.blocks.map(({ chunk }) => chunk);
     this.#holding.set(others, chunks);
-    // If most items had to be serialised in two saves, the bytes are of no use for the next saves.
+    // If most items had to be serialized in two saves, the bytes are of no use for the next saves.
     const isWaste = grown.added.length > grown.length / 2;
     if (isWaste && this.#penalty > 1) this.abandon();
     else this.#penalty = isWaste ? 2 : 1;

@@ -33,8 +33,8 @@ export function fromJsonForm(form: unknown): unknown {
 }
 
 /**
- * Reads a whole form. With `keepsOpaque`, a value whose bytes cannot be read becomes an {@link Opaque}. Otherwise it is
- * an error.
+ * Reads an entire form. With `keepsOpaque`, a value whose bytes cannot be read becomes an {@link Opaque}. Otherwise it
+ * is an error.
  */
 export function readForm(root: unknown, keepsOpaque: boolean): unknown {
   const walker = new Walker(root);
@@ -63,7 +63,7 @@ interface Task {
   place: Place | null;
 }
 
-/** Makes each object when it is first met, and fills it later. So depth, order and cycles of references do not matter. */
+/** Makes each object when it is first met, and fills it later. Depth, order and cycles of references do not matter. */
 export class FormReader {
   readonly #follow: (steps: readonly Step[]) => unknown;
   readonly #keepsOpaque: boolean;

@@ -122,7 +122,7 @@ class FormWriter {
   #list(list: unknown[], place: Place | null): unknown {
     const keys = Object.keys(list);
     const { length } = list;
-    // Indexes precede all other keys, in order. So if the last key is the last index, all keys are indexes.
+    // Indexes precede all other keys, in order. If the last key is the last index, all keys are indexes.
     if (keys.length === length && (length === 0 || keys[length - 1] === String(length - 1))) {
       return this.#items(list, place);
     }

@@ -37,7 +37,7 @@ export interface CheckpointSummary {
   stepName: string;
   /** Milliseconds since the Unix epoch: the checkpoint's `createdAt` or, if it is missing, its `timestamp`. */
   createdAt: number;
-  /** The serialised size of the state, in bytes. */
+  /** The serialized size of the state, in bytes. */
   stateSize: number;
 }
 

@@ -19,7 +19,7 @@ export interface WorkflowConfig<TState = Record<string, unknown>> {
    * StorageBackedCheckpointStore(storage)`. Not used if there is a `checkpointStore`.
    */
   storage?: StorageDriver;
-  /** Applies to each step that has no policy of its own. Without a policy, nothing is tried again. */
+  /** Applies to each step without its own policy. Without a policy, nothing is retried. */
   retryPolicy?: RetryPolicy;
   /** Gets the events of all runs in the framework's shapes. Default: an event bus of the workflow's own. */
   eventBus?: { emit(event: any, data: any): unknown };
@@ -36,7 +36,7 @@ export interface WorkflowConfig<TState = Record<string, unknown>> {
 
 export interface RunOptions {
   /**
-   * An abort of this signal ends the run at once. The run rejects with the signal's reason. The stored checkpoints of
+   * Aborting this signal ends the run immediately. The run rejects with the signal's reason. The stored checkpoints of
    * the run stay.
    */
   signal?: AbortSignal;

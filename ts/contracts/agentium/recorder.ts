@@ -52,7 +52,7 @@ export function readStore(store: unknown): WorkflowCheckpointStore<any> | undefi
   throw typeError(`checkpointStore must have the methods save(), load() and list(), but is ${show(store)}`);
 }
 
-/** The recorder for a store of this package. It passes bytes to the store, so that no state is serialised twice. */
+/** The recorder for a store of this package. It passes bytes to the store, so that no state is serialized twice. */
 class OwnRecorder implements Recorder {
   readonly #handle: StoreHandle;
   readonly #expectsParent: boolean;
@@ -144,8 +144,8 @@ class ForeignRecorder implements Recorder {
     if (!rewind) await this.#store.save(checkpoint);
     else if (typeof this.#store.rewind === "function") await this.#store.rewind(checkpoint);
     else await this.#rewind(checkpoint);
-    // Read the state back, because the run must go on with the state that a resume would see. JSON, for example, stores
-    // no Date.
+    // Read the state back, because the run must continue with the state that a resume would see. JSON, for example,
+    // stores no Date.
     const stored = await this.#store.load(id);
     return stored === null || stored === undefined ? state : Snapshot.of(stored.state, this.format);
   }

@@ -6,7 +6,7 @@ import { type Format, type Serialized, deserializeValue } from "../../bridge/ser
 import { serializeState } from "../shared/record.js";
 
 /**
- * A state between two steps, in its serialised form. Every step gets a deserialised copy, so it sees the same state as
+ * A state between two steps, in its serialized form. Every step gets a deserialized copy, so it sees the same state as
  * after a resume.
  */
 export class Snapshot {

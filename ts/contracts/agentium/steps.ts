@@ -215,7 +215,7 @@ function readStep(step: unknown, where: string, stepIndex: number, path: readonl
     );
   }
   const kind = said[0]![0] as keyof typeof fields;
-  // An instance of the user's own class may have fields of its own.
+  // An instance of the user's own class may have its own fields.
   if (isRecord(step)) refuseUnknown(step, fields[kind], `${where} (${quote(name)})`);
   const at = {
     name: requireId(name, `${where}.name`),

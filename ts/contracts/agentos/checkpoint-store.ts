@@ -30,7 +30,7 @@ export interface RunInfo {
   /** How many checkpoints the run has. */
   checkpoints: number;
   /**
-   * The run's newest checkpoint. `get(latest.id)` returns the whole checkpoint. `graph.resume(runId)` continues from
+   * The run's newest checkpoint. `get(latest.id)` returns the entire checkpoint. `graph.resume(runId)` continues from
    * this checkpoint.
    */
   latest: CheckpointMetadata;
@@ -216,7 +216,7 @@ export class CheckpointStore extends RunStore implements ICheckpointStore {
 }
 
 async function fork(engine: Engine, checkpointId: string, patchState: unknown): Promise<string> {
-  // Serialise the patch now, because the caller may change it while the source checkpoint is read.
+  // Serialize the patch now, because the caller may change it while the source checkpoint is read.
   const patch = snapshotPatch(patchState, engine);
   const [id, runId] = [crypto().randomUUID(), crypto().randomUUID()];
   const parent = idOrNull(checkpointId, "checkpointId");
@@ -294,7 +294,7 @@ const runsOptions = {
   ...pageOptions,
 };
 
-/** The fields of a checkpoint that are stored separately from its serialised parts. */
+/** The fields of a checkpoint that are stored separately from its serialized parts. */
 export interface Fields extends Omit<CheckpointMetadata, "stateSize"> {
   status: Status | undefined;
   /** If given, the save is refused with `CONFLICT` unless this is the id of the run's newest checkpoint. */
@@ -305,7 +305,7 @@ export interface Fields extends Omit<CheckpointMetadata, "stateSize"> {
 }
 
 /**
- * Serialises a checkpoint before `save` returns its promise. Does not change the argument and keeps no reference to it.
+ * Serializes a checkpoint before `save` returns its promise. Does not change the argument and keeps no reference to it.
  */
 export function snapshot(checkpoint: Checkpoint, { format }: Engine) {
   return encodeCheckpoint(checkpoint, format, ["id", "runId", "timestamp"], (given): Fields => {

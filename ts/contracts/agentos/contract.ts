@@ -68,7 +68,7 @@ export interface CheckpointMetadata {
   nodeId: string;
   /** Milliseconds since the Unix epoch. */
   timestamp: number;
-  /** The serialised size of `state` alone, in bytes. */
+  /** The serialized size of `state` alone, in bytes. */
   stateSize: number;
   /** True if the checkpoint has a `memorySnapshot` that is not `undefined`. */
   hasMemorySnapshot: boolean;
@@ -86,7 +86,7 @@ export interface ICheckpointStore {
   /**
    * Returns the newest checkpoint of the run or, if `nodeId` is given, of this node in the run. Returns null if there
    * is none.
-   * @example const checkpoint = await store.load("run-1", "summarise");
+   * @example const checkpoint = await store.load("run-1", "summarize");
    */
   load(runId: string, nodeId?: string): Promise<Checkpoint | null>;
   /**

@@ -80,7 +80,7 @@ export class Graph {
     return this.#ids.test(graphId);
   }
 
-  /** True if several nodes can run at once. Then a checkpoint that looks final may have been saved beside a running node. */
+  /** True if several nodes can run at the same time. A checkpoint that looks final may then be saved beside a running one. */
   get isParallel(): boolean {
     return [START, ...this.#nodes.keys()].some((id) => !this.#chooses(id) && this.#targets(id).length > 1);
   }
@@ -135,7 +135,7 @@ export class Graph {
 
   /**
    * Returns a node with an effect that runs after `gate` whatever the answer is: no router, guardrail or other human
-   * node stands between them.
+   * node is between them.
    */
   effectBehind(gate: string): string | undefined {
     const seen = new Set<string>();

@@ -13,7 +13,7 @@ const partitions = ["input", "scratch", "artifacts", "diagnostics"] as const;
  */
 const ignored: ReadonlySet<string> = new Set(["currentNodeId", "visitedNodes", "iteration", "checkpointId"]);
 
-/** Serialises the patch before `fork` returns its promise. Returns undefined if the patch changes nothing. */
+/** Serializes the patch before `fork` returns its promise. Returns undefined if the patch changes nothing. */
 export function snapshotPatch(patch: unknown, { format }: Engine): Serialized | undefined {
   if (patch === undefined || patch === null) return undefined;
   if (typeof patch !== "object") throw typeError(`patchState must be an object, but is ${show(patch)}`);

@@ -15,7 +15,7 @@ const later = (): typeof import("./later.js") => require("./later.js");
  * - A run is recovered by one process at a time, which holds a lease of the run. A second process waits until the first
  *   has ended or has crashed.
  * - AgentOS stores nothing when a resumed run ends. `recover` saves a checkpoint with the final artifacts and the node id
- *   `__END__`. So the run is not repeated at the next start.
+ *   `__END__`. The run is not repeated at the next start.
  * - A run whose recovery crashes the process is given up after `maxAttempts` crashes.
  *
  * A run that the command line or the studio forked is reported and left alone until it is named.

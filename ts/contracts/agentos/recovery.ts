@@ -53,7 +53,7 @@ export interface AgentosRecoverOptions extends RecoverOptions<RecoveredRun> {
    * Returns the answer of a human node, which becomes the output of the node. AgentOS' own answers have the form
    * `{ approved: boolean }`. If the function returns undefined, or is missing, the run keeps waiting.
    *
-   * The answer is stored as a checkpoint of the run before the run goes on. So the answer is used once, and `onWaiting`
+   * The answer is stored as a checkpoint of the run before the run continues. It is used once, and `onWaiting`
    * is not called again after a crash.
    */
   onWaiting?: (node: WaitingNode) => unknown;

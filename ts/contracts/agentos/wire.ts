@@ -4,7 +4,7 @@ import type { Status } from "./status.js";
 import { Contract, type Unpack, type PackedPart, type Part } from "../../bridge/wire.js";
 import type { CheckpointMetadata } from "./contract.js";
 
-/** A checkpoint, not yet deserialised. */
+/** A checkpoint, not yet deserialized. */
 export interface Found<P = Part> extends CheckpointMetadata {
   status: Status | null;
   /** Who made the checkpoint: see `ts/store/mark.ts`. Missing if it has no mark. */

@@ -23,7 +23,7 @@ export interface EncodedCheckpoint extends CheckpointFields {
 
 const blanks = ["id", "sessionId", "stepCount", "timestamp", "state", "messageCount", "streamSequence"] as const;
 
-/** Serialises a checkpoint. With a `sessionId`, the checkpoint must be of this session or leave its session out. */
+/** Serializes a checkpoint. With a `sessionId`, the checkpoint must be of this session or leave its session out. */
 export function encodeCheckpoint(checkpoint: unknown, sessionId: unknown, format: Format): EncodedCheckpoint {
   const fields = fieldsOf(checkpoint, "checkpoint");
   const encoded = {

@@ -16,7 +16,7 @@ interface Changes {
   arrayReplacements: string[] | null;
 }
 
-/** Serialises changes, so that later changes of the caller's objects have no effect. */
+/** Serializes changes, so that later changes of the caller's objects have no effect. */
 function encodeChanges(changes: unknown, format: Format): Serialized {
   const fields = fieldsOf(changes, "changes");
   const { values, arrayReplacements } = fields;

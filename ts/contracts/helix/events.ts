@@ -46,7 +46,7 @@ export class Events {
     }
   }
 
-  /** Returns the events of a session, or of all sessions. The stream ends at once if the store is closed. */
+  /** Returns the events of a session, or of all sessions. The stream ends immediately if the store is closed. */
   stream(sessionId: string | undefined, options: unknown, closed: boolean): AsyncGenerator<CheckpointCreatedEvent> {
     if (sessionId !== undefined) idOrNull(sessionId, "sessionId");
     const { signal } = readRecord(options, "options", { signal: signalOption });

@@ -1,4 +1,4 @@
-/** Keeps the bytes of the messages of states, so that a checkpoint serialises only the messages that are new. */
+/** Keeps the bytes of the messages of states, so that a checkpoint serializes only the messages that are new. */
 
 import { type Bytes, Pieces } from "../../bridge/bytes.js";
 import { chunkOf } from "../../bridge/chunk.js";
@@ -6,7 +6,7 @@ import { GrowingLists } from "../../bridge/incremental/lists.js";
 import { type Format, formatOf } from "../../bridge/serializer.js";
 import type { Packed } from "./wire.js";
 
-/** Serialised messages: their formats and lengths, and all bytes in one buffer. */
+/** Serialized messages: their formats and lengths, and all bytes in one buffer. */
 export interface PackedMessages extends Packed {
   bytes: Bytes;
 }
@@ -26,7 +26,7 @@ const lists = new Map(
         const { bytes } = format.serialize(message, "message");
         return bytes instanceof Uint8Array ? bytes : bytes.whole;
       } catch {
-        // The message cannot be stored. The caller serialises it again, and that error names the path.
+        // The message cannot be stored. The caller serializes it again, and that error names the path.
         return undefined;
       }
     };
@@ -34,7 +34,7 @@ const lists = new Map(
   }),
 );
 
-/** Returns messages with their kept bytes. Returns undefined if each message must be serialised. */
+/** Returns messages with their kept bytes. Returns undefined if each message must be serialized. */
 export function keptMessages(messages: readonly unknown[], format: Format): PackedMessages | undefined {
   const kept = lists.get(format.name);
   if (kept === undefined || !kept.mayGrow(messages)) return undefined;

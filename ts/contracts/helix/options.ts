@@ -37,7 +37,7 @@ export class Clock {
     this.#ttlMs = ttlMs;
   }
 
-  /** The current time, in whole ms since the epoch. */
+  /** The current time, in ms since the epoch, as a whole number. */
   now(): number {
     const now = this.#read();
     if (typeof now !== "number" || !Number.isFinite(now) || Math.abs(now) > Number.MAX_SAFE_INTEGER) {

@@ -18,7 +18,7 @@ import { type PackedMessages, keptMessages } from "./kept-messages.js";
 import { count } from "./options.js";
 import type { Packed } from "./wire.js";
 
-/** Serialises messages. Each message must be an object. */
+/** Serializes messages. Each message must be an object. */
 export function packMessages(messages: readonly unknown[], path: string, format: Format): PackedMessages {
   const kept = keptMessages(messages, format);
   if (kept !== undefined) return kept;
@@ -48,7 +48,7 @@ export function unpackMessages({ tags, lengths, bytes }: Packed & { bytes: Uint8
   });
 }
 
-/** The number of messages that are deserialised before timers get a turn. */
+/** The number of messages that are deserialized before timers get a turn. */
 const TURN = 512;
 
 export async function readMessages(format: Format, messages: readonly Serialized[], what: string): Promise<object[]> {
@@ -60,7 +60,7 @@ export async function readMessages(format: Format, messages: readonly Serialized
   return read;
 }
 
-/** Serialises a value. Throws if the value, or the result of its toJSON, is not an object. */
+/** Serializes a value. Throws if the value, or the result of its toJSON, is not an object. */
 export function serializeObject(value: unknown, path: string, format: Format): Serialized {
   const [plain, fromToJSON] = plainOf(value, path);
   return format.serialize(plain, path, fromToJSON);

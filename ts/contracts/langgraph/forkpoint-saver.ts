@@ -82,7 +82,7 @@ export interface ForkpointSaver extends StoreMethods {}
 /**
  * A checkpointer that survives crashes. Each checkpoint stores only what changed.
  *
- * - A channel is serialised and stored only when its version changes. A checkpoint inherits its other channels from its
+ * - A channel is serialized and stored only when its version changes. A checkpoint inherits its other channels from its
  *   parent.
  * - A resolved write is durable. A write that fails temporarily is tried again.
  * - No call blocks the event loop, even while another process holds the database.
@@ -242,7 +242,7 @@ export declare class ForkpointSaver extends BaseCheckpointSaver {
    * Copies the checkpoints, metadata and pending writes of LangGraph's PostgresSaver. The method only reads the saver's
    * tables, in one snapshot and on one connection of the saver's pool. Each copied thread is read back and compared. If
    * the import of a thread fails, the copied part of this thread is removed. The saver stays open.
-   * @param from The PostgresSaver. If it has a serializer of your own, pass that one to this saver too.
+   * @param from The PostgresSaver. If it has your own serializer, pass it to this saver too.
    * @throws ForkpointError `CONFLICT` if one of the threads is in this store already: nothing was copied.
    *   `UNSUPPORTED` if the database does not have the saver's tables. `UNAVAILABLE` if the server cannot be read.
    * @example const { threads } = await saver.importPostgresSaver(postgresSaver, { onProgress: console.log });

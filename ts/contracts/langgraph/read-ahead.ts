@@ -9,7 +9,7 @@ const MOST_BYTES = 4 * 1024 * 1024;
  * result.
  *
  * A reader that stops early has fetched at most as many results as it has used: nothing ahead of the first, then one, then
- * two. A reader that goes on gets up to 32 results ahead. So a server that is far away answers many in one round trip.
+ * two. A reader that continues gets up to 32 results ahead. A server that is far away answers many in one round trip.
  * Nothing is fetched ahead while `needsMore` returns false.
  */
 export async function* readAhead<T>(

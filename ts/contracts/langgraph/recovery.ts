@@ -33,7 +33,7 @@ export interface WaitingThread {
   threadId: string;
   /** The id of the checkpoint at which the thread waits. */
   checkpointId: string;
-  /** The nodes that run when the thread goes on. */
+  /** The nodes that run when the thread continues. */
   next: string[];
   /** The questions of `interrupt()`. The list is empty at a breakpoint (`interruptBefore`, `interruptAfter`). */
   interrupts: ThreadStatus["interrupts"];
@@ -50,7 +50,7 @@ export interface FailedThread {
 /** The options of {@link recover}. */
 export interface LanggraphRecoverOptions extends RecoverOptions<RecoveredThread> {
   /**
-   * Returns the input with which a waiting thread goes on: `new Command({ resume: answer })`, or null to go on from a
+   * Returns the input for a waiting thread: `new Command({ resume: answer })`, or null to continue from a
    * breakpoint. If the function returns undefined, or is missing, the thread keeps waiting.
    *
    * If the thread asks the same question again, the answer was not accepted, and the thread keeps waiting.
@@ -188,7 +188,7 @@ class Recovery {
     return { newest, at, mark, missing: missingOf(this.#parts.graph.nodes, next), unfinished: status === "unfinished" };
   }
 
-  /** Continues a thread. The writes of the saver carry the lease meanwhile. */
+  /** Continues a thread. During this, the writes of the saver carry the lease. */
   async work(threadId: string, lease: HeldLease): Promise<ThreadOutcome> {
     const giveBack = threadLeases.get(this.#parts.handle)?.lend(threadId, lease);
     try {

@@ -169,7 +169,7 @@ export function saverOf(peer: Peer): typeof ForkpointSaver {
                 putCheckpoint(native, checkpointRef, parent, { ...pieces, metadata, mark, dependsOnParent }, only);
               await put(pieces).catch(async (error) => {
                 if (!isOwnError(error) || error.code !== "NOT_FOUND") throw error;
-                // The parent does not exist any more: it was deleted, or the database was restored. So store all values
+                // The parent does not exist any more: it was deleted, or the database was restored. Store all values
                 // in the checkpoint itself.
                 const all = { ...checkpoint.channel_versions, ...newVersions };
                 return put(await encodeCheckpoint(this.serde, checkpoint, all, held));

@@ -1,4 +1,4 @@
-/** Serialises values with the serializer of the saver. */
+/** Serializes values with the serializer of the saver. */
 
 import { types } from "node:util";
 import type { SerializerProtocol } from "@langchain/langgraph-checkpoint";
@@ -10,7 +10,7 @@ import { toJson } from "./json.js";
 const decoder = new TextDecoder();
 
 /**
- * Serialises a value. Reads the value synchronously, before the caller can change it. `what` names the value in
+ * Serializes a value. Reads the value synchronously, before the caller can change it. `what` names the value in
  * messages. `held` counts the bytes.
  */
 export async function dump(serde: SerializerProtocol, value: unknown, what: string, held?: Held): Promise<Serialized> {
@@ -69,7 +69,7 @@ async function deserialize(serde: SerializerProtocol, { tag, bytes }: Stored): P
   if (tag === "json" && isJsonPlus(serde)) {
     const json = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
     // If the text contains neither of these two marks, the serializer would only copy the parsed JSON, so it is not
-    // called. The second mark is the start of "__proto__"; searching for the whole name is several times slower.
+    // called. The second mark is the start of "__proto__"; searching for the entire name is several times slower.
     if (!json.includes('"lc":') && !json.includes('"__p')) return JSON.parse(decoder.decode(json));
   }
   // Copy the bytes, because LangGraph's serializer may return its argument as the value. The value must be a plain
@@ -90,7 +90,7 @@ export function trust(serde: SerializerProtocol): void {
   void probed.then((same) => jsonPlus.set(serde, same));
 }
 
-/** Resolves to true if the JSON of a value within a serialised object is the serialised value. */
+/** Resolves to true if the JSON of a value within a serialized object is the serialized value. */
 export async function splitsExactly(serde: SerializerProtocol): Promise<boolean> {
   return (await probes.get(serde)) ?? false;
 }

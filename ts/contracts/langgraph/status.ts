@@ -78,7 +78,7 @@ async function statusAt(context: Context, found: Found): Promise<ThreadStatus> {
 
 /**
  * Returns true if a run has stopped at this checkpoint: it is the newest of the thread, and no task is left, a task has
- * failed, or every task has ended and one waits for an answer. Tasks that run beside the one that asks go on.
+ * failed, or every task has ended and one waits for an answer. Tasks that run beside the one that asks continue.
  */
 export async function hasStopped(context: SaverContext, threadId: string, id: string): Promise<boolean> {
   const found = await outline(context, threadId, "");

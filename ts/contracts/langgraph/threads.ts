@@ -232,7 +232,7 @@ function withoutChildren(newestFirst: Header[], kept: Set<string>): Header[] {
 
 /**
  * Removes checkpoints of a namespace in transactions of `BATCH`, so a save waits for at most one transaction. When a
- * transaction removes the last child of a kept checkpoint, it also makes that checkpoint's writes pending again. So no
+ * transaction removes the last child of a kept checkpoint, it also makes that checkpoint's writes pending again. No
  * pending write is lost if the removal stops between two transactions. `whole` is true if the removal leaves nothing in the namespace.
  */
 async function removeAll(

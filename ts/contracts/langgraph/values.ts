@@ -37,7 +37,7 @@ export async function encodeCheckpoint(
   const { rest, changed, unchanged, isCopy } = readingArgument("checkpoint", () => split(checkpoint, newVersions));
   const part = (name: string, value: unknown, what: string) =>
     dump(serde, value, what, held).then(({ tag, bytes }): NewPart => ({ name, tag, bytes }));
-  // Start all serialisations before awaiting the first one, because the graph continues during an await and may change
+  // Start all serializations before awaiting the first one, because the graph continues during an await and may change
   // the values.
   const channelPart = ({ name, channel, value }: ChannelValue) => part(name, value, `channel ${quote(channel)}`);
   const parts = [part("", rest, "the checkpoint"), ...changed.map(channelPart)];

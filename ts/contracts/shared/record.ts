@@ -11,7 +11,7 @@ import { type Format, type Serialized, deserialize, deserializeValue } from "../
 import type { Part } from "../../bridge/wire.js";
 
 /**
- * Serialises a checkpoint. Reads every field only once, because a field may be a getter. `read` checks the fields. The
+ * Serializes a checkpoint. Reads every field only once, because a field may be a getter. `read` checks the fields. The
  * fields named in `blanks` are stored empty to keep the order of the keys. `decodeCheckpoint` fills them in again.
  */
 export function encodeCheckpoint<T>(
@@ -34,7 +34,7 @@ export function encodeCheckpoint<T>(
 
 export type States = "objects" | "values";
 
-/** Serialises a state. Throws if the contract does not accept the state, or the result of its toJSON. */
+/** Serializes a state. Throws if the contract does not accept the state, or the result of its toJSON. */
 export function serializeState(state: unknown, format: Format, states: States = "objects"): Serialized {
   const [plain, fromToJSON] = viaToJSON(state, "state");
   if (states === "values" ? plain === undefined : typeof plain !== "object" || plain === null) {

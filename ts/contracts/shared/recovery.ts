@@ -1,4 +1,4 @@
-/** The part of `recover` that does not depend on a framework: options, leases, and several runs at once. */
+/** The part of `recover` that does not depend on a framework: options, leases, and several runs at the same time. */
 
 import { setTimeout as delay } from "node:timers/promises";
 import { ForkpointError, quote, readingArgument, show, typeError } from "../../bridge/errors.js";
@@ -36,12 +36,12 @@ export interface RecoverOptions<R> {
    * and Infinity also mean no limit.
    */
   maxAgeMs?: number | null;
-  /** How many runs are recovered at once. Default: 4. */
+  /** How many runs are recovered at the same time. Default: 4. */
   concurrency?: number;
   /**
    * How long the lease of a run is valid, in ms. It is renewed while the run is recovered. After a crash in a recovery on
    * another machine, the run can be recovered again when the lease has expired. After a crash on this machine, it can be
-   * recovered at once. Default: 30,000.
+   * recovered immediately. Default: 30,000.
    */
   leaseTtlMs?: number;
   /**
@@ -62,7 +62,7 @@ export interface RecoverOptions<R> {
 /** A run that was not recovered. */
 export type UnrecoveredRun =
   | {
-      /** Another process recovered the run meanwhile. */
+      /** Another process recovered the run first. */
       outcome: "elsewhere";
       /** Names the other process. */
       holder: string;
@@ -152,9 +152,9 @@ export async function asksForRetry<R>(onFailed: ((run: R) => unknown) | undefine
 }
 
 /**
- * Recovers runs, some at once, and returns their outcomes in the order in which the runs ended. `recoverOne` returns
- * undefined for a run that needs no recovery. An abort rejects with the signal's reason after the runs in progress have
- * ended.
+ * Recovers runs, several at the same time, and returns their outcomes in the order in which the runs ended.
+ * `recoverOne` returns undefined for a run that needs no recovery. An abort rejects with the signal's reason after the
+ * runs in progress have ended.
  */
 export async function recoverAll<R>(
   runs: AsyncIterable<string>,

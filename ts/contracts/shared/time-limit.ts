@@ -11,7 +11,7 @@ export function readTimeLimit(value: unknown, where: string): number | undefined
 }
 
 /**
- * Runs `work` with a signal of its own. If the work takes longer than the limit, its signal is aborted, and the promise
+ * Runs `work` with its own signal. If the work takes longer than the limit, its signal is aborted, and the promise
  * rejects with `UNAVAILABLE`. `what` is the name of the work in the message. The work's signal also aborts when the run
  * is cancelled. The limit no longer counts when the run has ended, so that its timer does not keep the process alive.
  */

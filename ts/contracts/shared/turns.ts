@@ -14,7 +14,7 @@ export class Turns {
     return ended;
   }
 
-  /** Runs a call that hands its work to the engine at once. Without a change to wait for, it runs immediately. */
+  /** Runs a call that hands its work to the engine immediately. Without a change to wait for, it runs immediately. */
   shared<T>(id: string, work: () => Promise<T>): Promise<T> {
     const before = this.#tails.get(id);
     if (before === undefined) return work();

@@ -22,7 +22,7 @@ export const START = "__start__" as const;
 export const END = "__end__" as const;
 
 /**
- * Activates a node with an argument of its own. Each Send is a task.
+ * Activates a node with its own argument. Each Send is a task.
  *
  * @example const sends = state.urls.map((url) => new Send("fetch", url));
  */

@@ -1,6 +1,6 @@
 /** TinyAgents' contract: threads, checkpoints and pending writes. */
 
-/** The place of a graph in a thread. `[]` is the graph itself. A subgraph has a namespace of its own. */
+/** The place of a graph in a thread. `[]` is the graph itself. A subgraph has its own namespace. */
 export type Namespace = string[];
 
 /** What made a checkpoint. */

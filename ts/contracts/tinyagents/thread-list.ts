@@ -29,7 +29,7 @@ export interface GraphThreadsPage {
   cursor: string | null;
 }
 
-/** The number of threads that are read at once. A store on another machine then answers them in one round trip. */
+/** The number of threads that are read together. A store on another machine then answers them in one round trip. */
 const AT_ONCE = 32;
 
 export async function listWithStatus<S>(

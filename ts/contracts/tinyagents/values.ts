@@ -36,7 +36,7 @@ const blanks = [
   "metadata",
 ] as const;
 
-/** Serialises a checkpoint. Reads every field once, because a field may be a getter. `newId` makes a missing id. */
+/** Serializes a checkpoint. Reads every field once, because a field may be a getter. `newId` makes a missing id. */
 export function encodeCheckpoint(checkpoint: unknown, format: Format, newId: () => string): EncodedCheckpoint {
   const given = object(checkpoint, "checkpoint");
   const fields: Record<string, unknown> = reading("checkpoint", () => ({ ...given }));

@@ -28,7 +28,7 @@ export interface GraphOutline<S> {
   /**
    * Where checkpoints are stored. A question is always stored, unless the policy is `"none"`. Default: `"every_node"`.
    *
-   * - `"every_node"`: before the first superstep, and after every node without a policy of its own.
+   * - `"every_node"`: before the first superstep, and after every node without its own policy.
    * - `"explicit"`: where a node's policy says so.
    * - `"none"`: nowhere. No node may ask a question.
    */

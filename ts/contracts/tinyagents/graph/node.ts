@@ -8,7 +8,7 @@ import type { Command } from "../command.js";
 export interface GraphInterrupt {
   node: string;
   taskId: string;
-  /** The namespace of the graph that asked. A subgraph has a namespace of its own. */
+  /** The namespace of the graph that asked. A subgraph has its own namespace. */
   namespace: Namespace;
   /** What the node passed to `context.interrupt`. */
   value?: unknown;

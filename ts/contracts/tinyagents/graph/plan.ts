@@ -19,7 +19,7 @@ export interface GraphRunOptions {
   checkpointId?: string | null;
   /** Default: the graph's durability. */
   durability?: Durability;
-  /** An abort of this signal ends the run at once. The run rejects with the signal's reason. */
+  /** Aborting this signal ends the run immediately. The run rejects with the signal's reason. */
   signal?: AbortSignal;
   /** When a drain is requested, the superstep is finished and stored, and the run rejects with `RunDrainedError`. */
   drain?: { readonly drained: boolean; waitForDrain(): Promise<void> };

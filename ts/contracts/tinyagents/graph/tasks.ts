@@ -121,7 +121,7 @@ function recordOf(writes: readonly PendingWrite[], format: Format): TaskRecord {
 
 function readQuestion({ node, taskId, payload }: PendingWrite): Question {
   const { index, asked, inner } = (payload ?? {}) as Partial<Question>;
-  // A question that another program stored has a form of its own.
+  // A question that another program stored has its own form.
   if (typeof index !== "number" || !Array.isArray(asked))
     return { index: 0, asked: [{ node, taskId, namespace: [], value: payload }] };
   return { index, asked, ...(inner !== undefined && { inner }) };

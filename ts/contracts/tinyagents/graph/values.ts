@@ -3,7 +3,7 @@
 import { type Format, type Serialized, deserialize } from "../../../bridge/serializer.js";
 
 /**
- * A value in its serialised form. Every reader gets a copy, so tasks share no objects, and a task sees the same value
+ * A value in its serialized form. Every reader gets a copy, so tasks share no objects, and a task sees the same value
  * as after a resume.
  */
 export class Snapshot {
