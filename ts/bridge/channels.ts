@@ -52,7 +52,7 @@ export interface CallSubject {
    * make several calls.
    */
   operation: string;
-  /** The contract: `"agentos"`, `"agentium"`, `"storage"`, `"langgraph"`, `"tinyagents"` or `"helix"`. */
+  /** The framework: `"agentos"`, `"agentium"`, `"storage"`, `"langgraph"`, `"tinyagents"` or `"helix"`. */
   space: string | null;
   /** The id of the run, thread or session. For `"storage"`: the key. */
   run: string | null;
@@ -87,7 +87,7 @@ export interface CallContext extends CallSubject {
   storedBytes?: number | null | undefined;
   /** From `asyncEnd` on, for a save: the time that it waited in the queue of the engine, in ms. */
   queueMs?: number | undefined;
-  /** From `asyncEnd` on, for a save: the time from the begin of its commit until it was durable, in ms. */
+  /** From `asyncEnd` on, for a save: the time from the start of its commit until it was durable, in ms. */
   commitMs?: number | undefined;
   /** From `asyncEnd` on, for a save: how many saves of this process were in its commit. */
   batch?: number | undefined;

@@ -44,7 +44,7 @@ export class ForkpointError extends Error {
   /** True if the same call may succeed later. */
   readonly retryable: boolean;
   /**
-   * `"unknown"`: the write reported a failure, but its data may be stored nevertheless. Saving the same id again is
+   * `"unknown"`: the write failed, but its data may still be stored. Saving the same id again is
    * safe.
    */
   declare readonly outcome?: "unknown";

@@ -12,8 +12,8 @@ export interface StoreWarning {
   /**
    * - `FORKPOINT_SWEEP_FAILS`: background sweeps fail, so data that retention should remove is still stored.
    * - `FORKPOINT_NETWORK_FILE`: the file is on a network file system.
-   * - `FORKPOINT_COMMITS_LOST`: a power failure took the newest commits of a folder of text files.
-   * - `FORKPOINT_LOG_MISSING`: a database file has no tables, and says that they are in a log that is missing.
+   * - `FORKPOINT_COMMITS_LOST`: a power failure lost the newest commits of a folder of text files.
+   * - `FORKPOINT_LOG_MISSING`: a database file has no tables, because its write-ahead log is missing.
    * - `FORKPOINT_LEFT_OUT`: a function or a symbol was not stored. Once for each path, for up to 100 paths.
    */
   code:

@@ -48,7 +48,7 @@ export interface Finding {
   message: string;
   /** The remedy: what you can do about it. */
   remedy: string;
-  /** The place of the damage: contract, run or thread, namespace, checkpoint id. A part that is not known is null. */
+  /** Where the damage is: framework, run or thread, namespace, checkpoint id. An unknown part is null. */
   ref: { space: string | null; run: string | null; ns: string | null; id: string | null } | null;
 }
 

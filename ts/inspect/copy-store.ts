@@ -6,8 +6,8 @@ import type { CopyOptions, CopyResult } from "./copy.js";
 const later = (): typeof import("./later.js") => require("./later.js");
 
 /**
- * Copies everything from one store to another one, of any kind: a database, a folder of text files, a store in memory. Or
- * copies some runs. Then reads both stores and compares them.
+ * Copies all runs, or the runs you choose, from one store to another. Either store can be a database, a folder of text
+ * files or a store in memory. Then reads both stores and compares them.
  *
  * The copy has all checkpoints, pending writes, logs, sessions and stored values, in the same order. Leases are left
  * out. A copy that was interrupted, even by a kill, is continued by the next call with the same stores. A later call

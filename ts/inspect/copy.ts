@@ -23,13 +23,13 @@ export interface CopyOptions {
    * runs.
    */
   runs?: RunRef[];
-  /** Copies only runs of this contract. The destination may have other runs. */
+  /** Copies only runs of this framework. The destination may have other runs. */
   space?: Space;
   /** Copies only runs that were active at this time or later, in ms since the epoch. The destination may have other runs. */
   since?: number;
   /**
    * What happens to a run that exists in the destination with different content. `"fail"` rejects with `CONFLICT`.
-   * `"skip"` leaves the run as it is, and continues. `"replace"` removes it, and copies it. The destination may have
+   * `"skip"` leaves the run as it is and continues. `"replace"` removes it and copies it. The destination may have
    * other runs. Default: `"fail"`.
    */
   onConflict?: "fail" | "skip" | "replace";
@@ -50,7 +50,7 @@ export interface CopyResult {
   checkpoints: number;
   /** The number of pending writes. */
   writes: number;
-  /** The number of records of logs, such as the messages of Helix sessions. */
+  /** The number of messages and events, such as the messages of Helix sessions. */
   records: number;
   /** The size of all these in bytes, before compression. */
   bytes: number;
@@ -67,7 +67,7 @@ export interface CopyProgress extends CopyResult {
   phase: "copying" | "verifying";
   /** The number of checkpoints that the source had when the call began. */
   ofCheckpoints: number;
-  /** The number of records that the source had when the call began. */
+  /** The number of messages and events that the source had when the call began. */
   ofRecords: number;
 }
 

@@ -151,7 +151,7 @@ export class StoreInspector implements AsyncDisposable {
     return this.#write("remove", (context) => remove(context, readKey(ref), ids));
   }
 
-  /** Removes old checkpoints: see {@link Store.prune}. With a space, only those of this contract. */
+  /** Removes old checkpoints: see {@link Store.prune}. With a space, only those of this framework. */
   prune(options: PruneOptions & { space?: Space | undefined }): Promise<PruneResult> {
     return this.#write("prune", (context) => {
       const { space, ...rules } = readRecord(options, "options", { ...pruneOptions, space: readSpace });
@@ -159,7 +159,7 @@ export class StoreInspector implements AsyncDisposable {
     });
   }
 
-  /** Gives the space of removed checkpoints back to the file system. */
+  /** Returns the space of removed checkpoints to the file system. */
   vacuum(): Promise<void> {
     return this.#write("vacuum", ({ engine }) => vacuum(engine));
   }

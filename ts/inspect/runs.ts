@@ -33,7 +33,7 @@ export interface RunQuery {
   cursor?: string | null | undefined;
   /** Whether to read the status of each run. Default: false. */
   withStatus?: boolean | undefined;
-  /** Whether to sum up the size of each run. Default: false. */
+  /** Whether to add up the size of each run. Default: false. */
   withBytes?: boolean | undefined;
 }
 

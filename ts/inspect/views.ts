@@ -3,7 +3,7 @@
 import type { LineageStats, StoreStats } from "../store/results.js";
 
 /**
- * The contract that a run belongs to. `"storage"` is Agentium's storage driver: each key is a run with one checkpoint.
+ * The framework that a run belongs to. `"storage"` is Agentium's storage driver: each key is a run with one checkpoint.
  */
 export type Space = "agentos" | "agentium" | "storage" | "langgraph" | "tinyagents" | "helix" | (string & {});
 
@@ -14,7 +14,7 @@ export interface RunRef {
   run: string;
   /**
    * The namespace: LangGraph's `checkpoint_ns`, the JSON text of TinyAgents' namespace, or the namespace of a stored
-   * value. `""` is the graph itself. Null or missing: the graph itself, or a contract without namespaces.
+   * value. `""` is the graph itself. Null or missing: the graph itself, or a framework without namespaces.
    */
   ns?: string | null | undefined;
 }
@@ -43,7 +43,7 @@ export interface Size {
 /** A run in a listing. */
 export interface RunInfo extends RunRef {
   ns: string | null;
-  /** What several runs share: AgentOS' graph. Null for contracts without groups. */
+  /** What several runs share: AgentOS' graph. Null for frameworks without groups. */
   group: string | null;
   /** The number of its checkpoints. */
   checkpoints: number;
@@ -51,7 +51,7 @@ export interface RunInfo extends RunRef {
   began: number | null;
   /** When its newest checkpoint was saved, in ms since the epoch. */
   active: number;
-  /** The newest checkpoint, in the order of the contract. */
+  /** The newest checkpoint, in the order of the framework. */
   latest: CheckpointInfo;
   /** The checkpoint of another run from which this run began. */
   forkedFrom: CheckpointRef | null;
@@ -70,18 +70,18 @@ export interface CheckpointInfo extends CheckpointRef {
   ns: string | null;
   /** The position in the save order of the entire store. */
   seq: number;
-  /** The index in the run, from 0, in the order of the contract. */
+  /** The index in the run, from 0, in the order of the framework. */
   step: number;
   /** AgentOS' node, Agentium's step name, LangGraph's `metadata.source`, TinyAgents' and Helix' status. */
   label: string | null;
   /** AgentOS' graph. */
   group: string | null;
   /**
-   * The parent. `"recorded"`: the contract stores it. `"order"`: the contract stores none, and this is the checkpoint
+   * The parent. `"recorded"`: the framework stores it. `"order"`: the framework stores none, and this is the checkpoint
    * before it in the run.
    */
   parent: (CheckpointRef & { kind: "recorded" | "order" }) | null;
-  /** The time that the contract itself gives, in ms since the epoch. */
+  /** The time that the framework itself gives, in ms since the epoch. */
   at: number | null;
   /** When the store received it, in ms since the epoch. */
   savedAt: number;
@@ -89,7 +89,7 @@ export interface CheckpointInfo extends CheckpointRef {
   /** How many stored differences a read puts together. 0: it is stored in full. */
   chain: number;
   /**
-   * The metadata that the contract stores beside the state: AgentOS' `stateSize` and `hasMemorySnapshot`, Agentium's
+   * The metadata that the framework stores beside the state: AgentOS' `stateSize` and `hasMemorySnapshot`, Agentium's
    * `stepIndex`, LangGraph's metadata, and so on.
    */
   meta: Record<string, unknown>;
@@ -143,8 +143,8 @@ export interface Change {
   part: "state" | "rest" | "writes";
   op: "add" | "remove" | "replace";
   /**
-   * The place in the part: keys of objects and Maps, and indexes of lists. An entry of a Map whose key is no text has
-   * its index as the key. For `"remove"`, the path leads through the old value. Otherwise it leads through the new
+   * The place in the part: keys of objects and Maps, and indexes of lists. An entry of a Map whose key is not a string
+   * has its index as the key. For `"remove"`, the path leads through the old value. Otherwise it leads through the new
    * value.
    */
   path: Array<string | number>;

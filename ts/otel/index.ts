@@ -12,9 +12,9 @@ import { type OptionParser, readRecord } from "../store/options.js";
 
 /** Options of {@link instrument}. */
 export interface InstrumentOptions {
-  /** Makes the spans. Default: the global one, also if it is set later. */
+  /** Makes the spans. Default: the global provider, even if it is set later. */
   tracerProvider?: TracerProvider | undefined;
-  /** Makes the metrics. Default: the global one, also if it is set later. */
+  /** Makes the metrics. Default: the global provider, even if it is set later. */
   meterProvider?: MeterProvider | undefined;
 }
 
@@ -187,11 +187,12 @@ const recorders = new Set<Recorder>();
  *
  * A span is called `forkpoint.open`, `forkpoint.save`, `forkpoint.read` or `forkpoint.prune`. Its parent is the span that
  * is active when the call begins. The names of attributes and metrics are in docs/observability.md. Ids are attributes of
- * spans and never of metrics. Nothing that is stored is recorded.
+ * spans and never of metrics. Stored values are never recorded.
  *
- * Call it once, before or after stores are opened. A second call with the same providers records nothing twice.
+ * Call it once, before or after stores are opened. If you call it twice with the same providers, nothing is recorded
+ * twice.
  *
- * @returns a function that ends the recording. Calls that are under way then are not recorded.
+ * @returns a function that ends the recording. Calls in progress at that time are not recorded.
  * @throws TypeError for a wrong option.
  * @example
  * ```ts

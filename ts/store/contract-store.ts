@@ -9,7 +9,7 @@ import type { PruneOptions, StatsOptions } from "./retention.js";
 import type { RunRef } from "./run-ref.js";
 
 /**
- * What the objects of all contracts can do. Several of them may share one open store.
+ * The methods that the stores of all frameworks have. Several of them can share one open store.
  * @example await store.close();
  */
 export abstract class ContractStore implements AsyncDisposable {
@@ -32,15 +32,15 @@ export abstract class ContractStore implements AsyncDisposable {
   }
 
   /**
-   * Returns the same store for the holder of a lease: each of its writes is refused with `CONFLICT`, and stores nothing,
-   * if the lease was lost.
+   * Returns the same store for the holder of a lease: if the lease was lost, each of its writes rejects with
+   * `CONFLICT` and stores nothing.
    * @throws TypeError if the lease is of another store.
    * @example const mine = store.withLease(lease);
    */
   abstract withLease(lease: Lease): ContractStore;
 
   /**
-   * Verifies the entire database, including the data of other contracts, and changes nothing. The same as
+   * Verifies the entire database, including the data of other frameworks, and changes nothing. The same as
    * `Store.check()`.
    * @example const { ok, findings } = await store.check({ signal: AbortSignal.timeout(60_000) });
    */
@@ -49,7 +49,7 @@ export abstract class ContractStore implements AsyncDisposable {
   }
 
   /**
-   * Gives the space of removed data of all contracts back to the file system. Saves wait until `vacuum` ends. The same
+   * Returns the space of removed data of all frameworks to the file system. Saves wait until `vacuum` ends. The same
    * as `Store.vacuum()`.
    * @example await store.vacuum();
    */
@@ -76,7 +76,7 @@ export abstract class ContractStore implements AsyncDisposable {
 }
 
 /**
- * What the objects of contracts can do whose checkpoints belong to runs.
+ * The methods of the stores whose checkpoints belong to runs.
  * @example const { removed } = await store.prune({ keepLastN: 10 });
  */
 export abstract class RunStore extends ContractStore {
@@ -89,7 +89,7 @@ export abstract class RunStore extends ContractStore {
   }
 
   /**
-   * Removes checkpoints of this contract, at most 500 in each transaction. Saves can run between the transactions.
+   * Removes checkpoints of this framework, at most 500 in each transaction. Saves can run between the transactions.
    * Without options, `prune` applies the limits that the store was opened with.
    * @throws TypeError or RangeError for a wrong option. ForkpointError `CLOSED` if the store is closed before `prune`
    *   ends.
@@ -100,7 +100,7 @@ export abstract class RunStore extends ContractStore {
   }
 
   /**
-   * Returns how many checkpoints of this contract are stored and how much storage they use, in bytes.
+   * Returns how many checkpoints of this framework are stored and how much storage they use, in bytes.
    * @example const { runs, storedBytes, largest } = await store.stats({ largest: 5 });
    */
   stats(options?: StatsOptions): Promise<RunStats> {

@@ -36,7 +36,7 @@ export interface LeaseOptions {
 export interface Lease extends AsyncDisposable, LeaseHolder {
   /**
    * A fencing token: a whole number. Each lease of a run has a greater token than all leases of the run before it. Pass it
-   * to other systems that refuse a token that is smaller than one that they have seen.
+   * to other systems, which can reject a token smaller than one they have seen.
    */
   readonly token: number;
   readonly holder: string;

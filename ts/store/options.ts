@@ -35,7 +35,7 @@ export interface StoreOptions {
   busyTimeoutMs?: number;
   /**
    * The maximum size of a serialized checkpoint in bytes, and of a single message, pending write or part of a session's
-   * state. A larger one is refused. Default: 64 MiB. At most 900 MiB.
+   * state. A larger one rejects with `INVALID_ARGUMENT`. Default: 64 MiB. At most 900 MiB.
    */
   maxPayloadBytes?: number;
   /**
@@ -77,23 +77,23 @@ export interface StoreOptions {
    */
   maxBytes?: number | null;
   /**
-   * The schema of the tables on a Postgres server: a lower-case letter or an underscore, and at most 30 more of these and
-   * digits. Other targets refuse this option. Default: `"forkpoint"`.
+   * The schema of the tables on a Postgres server: a lowercase letter or an underscore, followed by at most 30 more of
+   * these or digits. Other targets reject this option. Default: `"forkpoint"`.
    */
   schema?: string;
   /**
    * The beginning of the names of the tables and indexes on a Postgres server. Use it if the schema also has tables of
-   * another program. Other targets refuse this option. Default: empty.
+   * another program. Other targets reject this option. Default: empty.
    */
   prefix?: string;
   /**
-   * Whether the store makes its tables on a Postgres server if they are missing. `"never"` is for a role that may not make
-   * tables: see {@link postgresSchema}. Other targets refuse this option. Default: `"auto"`.
+   * Whether the store creates its tables on a Postgres server if they are missing. `"never"` is for a role that may not
+   * create tables: see {@link postgresSchema}. Other targets reject this option. Default: `"auto"`.
    */
   migrate?: "auto" | "never";
   /**
    * Returns the password of the role on a Postgres server. It is called at each connect, so a password may change while
-   * the store is open. It is used instead of the password in the URL. Other targets refuse this option.
+   * the store is open. It is used instead of the password in the URL. Other targets reject this option.
    */
   password?: () => string | Promise<string>;
 }

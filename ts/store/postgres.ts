@@ -12,10 +12,10 @@ export interface PostgresSchemaOptions {
 }
 
 /**
- * Returns the SQL statements that make the tables of a store on a Postgres server.
+ * Returns the SQL statements that create the tables of a store on a Postgres server.
  *
- * A store makes its tables when it opens. Use this function if the store's role may not make tables: run the statements
- * with another role, and open the store with `migrate: "never"`.
+ * A store creates its tables when it opens. Use this function if the store's role may not create tables: run the
+ * statements with another role, and open the store with `migrate: "never"`.
  *
  * @example
  * ```ts

@@ -11,14 +11,14 @@ export interface PruneProgress {
    * store other checkpoints in full.
    */
   bytes: number;
-  /** How many lineages became empty. */
+  /** How many runs (threads, sessions) became empty. */
   lineages: number;
 }
 
 /** What was removed. With `dryRun`: what would be removed. */
 export type PruneResult = PruneProgress;
 
-/** What was removed from a store whose lineages are runs. With `dryRun`: what would be removed. */
+/** What was removed from a store of runs. With `dryRun`: what would be removed. */
 export interface RunPruneResult extends Omit<PruneResult, "lineages"> {
   /** How many runs became empty. */
   runs: number;
@@ -30,7 +30,7 @@ export interface StoreStats {
   checkpoints: number;
   /**
    * How many lineages the store holds. A lineage is a run, a thread's namespace or a session: anything with its own
-   * checkpoints or logs.
+   * checkpoints or messages.
    */
   lineages: number;
   /** The size of the checkpoints in bytes as they were serialized. */
@@ -41,9 +41,9 @@ export interface StoreStats {
   ratio: number;
   /** The size of the database file in bytes, with its indexes and empty pages. Not set for a `memory:` store. */
   fileBytes?: number;
-  /** How many records (messages, events) all logs hold. A record that several checkpoints refer to is counted once. */
+  /** How many messages and events are stored. One that several checkpoints refer to is counted once. */
   records: number;
-  /** The bytes that the records take in the store. */
+  /** The bytes that these messages and events take in the store. */
   recordBytes: number;
   /**
    * About how many bytes of serialized values this thread keeps, so that a later save serializes only new values.
@@ -57,7 +57,7 @@ export interface StoreStats {
   largest: LineageStats[];
 }
 
-/** Statistics of the checkpoints of a contract whose lineages are runs. */
+/** Statistics of the checkpoints of a framework whose checkpoints belong to runs. */
 export interface RunStats extends Omit<StoreStats, "lineages" | "largest"> {
   /** How many runs have checkpoints. */
   runs: number;

@@ -51,9 +51,9 @@ export interface PruneOptions<Progress = PruneProgress> {
 /** Options of `stats()`. */
 export interface StatsOptions {
   /**
-   * The maximum number of lineages to list: those that use the most storage. Default: 0. At most 1,000. The first
-   * list reads a little of every checkpoint. In a SQLite database, a later one reads what was saved since, unless
-   * checkpoints were removed, and other reads do not wait for it. Without the list, `stats()` takes a few milliseconds,
+   * The maximum number of runs to list: those that use the most storage. Default: 0. At most 1,000. The first list
+   * reads a small part of every checkpoint. On SQLite, later lists read only what was saved in between, unless
+   * checkpoints were removed, and do not hold up other reads. Without the list, `stats()` takes a few milliseconds,
    * however much is stored.
    */
   largest?: number;

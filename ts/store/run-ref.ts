@@ -6,17 +6,17 @@ import { requireId, requireIds } from "./ids.js";
 import { anything, readRecord, shown } from "./options.js";
 
 /**
- * A run of a contract.
+ * A run, thread or session of a framework.
  * @example const run: RunRef = { space: "langgraph", run: "thread-1" };
  */
 export interface RunRef {
-  /** The contract: `"agentos"`, `"agentium"`, `"langgraph"`, `"helix"` or `"tinyagents"`. */
+  /** The framework: `"agentos"`, `"agentium"`, `"langgraph"`, `"helix"` or `"tinyagents"`. */
   space: string;
   /** The id of the run, thread or session. */
   run: string;
   /**
    * The namespace in the thread: a text for LangGraph, a list of names for TinyAgents. Default: the thread itself. Other
-   * contracts have no namespaces.
+   * frameworks have no namespaces.
    */
   ns?: string | readonly string[] | undefined;
 }

@@ -25,7 +25,7 @@ export let engineOf: (store: Store) => Engine;
 export let openInBackground: (target: string | URL, options?: StoreOptions) => Store;
 
 /**
- * An open store, to be shared by several contract objects. Get one from {@link openStore}.
+ * An open store, which the stores of several frameworks can share. Get one from {@link openStore}.
  *
  * Any call can reject with `BUSY`, `CLOSED`, `UNAVAILABLE` or `UNSUPPORTED`. {@link ErrorCode} explains the codes.
  *
@@ -79,7 +79,7 @@ export class Store implements AsyncDisposable {
   }
 
   /**
-   * Removes checkpoints of all contracts, at most 500 in each transaction. Saves can run between the transactions.
+   * Removes checkpoints of all frameworks, at most 500 in each transaction. Saves can run between the transactions.
    * Without options, `prune` applies the limits that the store was opened with.
    *
    * @throws TypeError or RangeError for a wrong option. ForkpointError `CLOSED` if the store is closed before `prune`
@@ -91,7 +91,7 @@ export class Store implements AsyncDisposable {
   }
 
   /**
-   * Returns how much the store holds and how much storage that uses, in bytes. The numbers cover all contracts.
+   * Returns how much the store holds and how much storage that uses, in bytes. The numbers cover all frameworks.
    * @throws TypeError or RangeError for a wrong option.
    * @example const { checkpoints, storedBytes, ratio } = await store.stats();
    */
@@ -100,7 +100,7 @@ export class Store implements AsyncDisposable {
   }
 
   /**
-   * Verifies the stored data of all contracts: every checksum, every payload together with the payloads from which it
+   * Verifies the stored data of all frameworks: every checksum, every payload together with the payloads from which it
    * is rebuilt, every index against its table, pending writes and logs. Saves and reads can run during the check.
    * `check` reports damage and changes nothing.
    *
@@ -116,7 +116,7 @@ export class Store implements AsyncDisposable {
   }
 
   /**
-   * Gives the space of removed checkpoints back to the file system. `vacuum` rewrites the entire database. This needs
+   * Returns the space of removed checkpoints to the file system. `vacuum` rewrites the entire database. This needs
    * as much free disk space as the size of the database. Saves wait until `vacuum` ends.
    * @example await store.vacuum();
    */

@@ -17,8 +17,8 @@ export interface FaultyCalls<Method extends string = string> {
   /** The method, or the methods. Calls of all these methods are counted together. */
   on: Method | readonly Method[];
   /**
-   * Which calls, counted from 1. Default: every call. Only calls from outside are counted, not those with which a method
-   * of the store uses another.
+   * Which calls, counted from 1. Default: every call. Only calls from outside are counted, not those that a method
+   * of the store makes to another.
    */
   nth?: number | readonly number[];
 }

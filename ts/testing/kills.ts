@@ -34,7 +34,7 @@ export interface KillOptions extends ProgramOptions {
    * and the error names it.
    */
   cwd?: string | URL;
-  /** How often the program is started at most. Default: 100. */
+  /** The maximum number of times the program is started. Default: 100. */
   maxAttempts?: number;
   /** The seed of the random numbers. Default: the variable `FORKPOINT_TEST_SEED`, or a new seed. */
   seed?: number;
@@ -111,7 +111,7 @@ type Plan = (attempt: number) => KillMoment | null;
 /**
  * Starts a program, kills it with SIGKILL, and starts it again, until it ends by itself.
  *
- * @param program the path or the URL of a JavaScript module. It finds its work in its store, and continues it.
+ * @param program the path or the URL of a JavaScript module. It finds its work in its store and continues it.
  * @throws TypeError or RangeError for a wrong option. {@link KillTestError} if the program does not end as it should.
  *
  * @example
@@ -138,7 +138,7 @@ export async function killAndResume(program: string | URL, options: KillOptions)
  * starts it again to let it end. Repeats this for the second call, and so on, until the program ends before the kill.
  * Without `on`, each kill follows a printed line.
  *
- * @param program the path or the URL of a JavaScript module. It finds its work in its store, and continues it.
+ * @param program the path or the URL of a JavaScript module. It finds its work in its store and continues it.
  * @throws TypeError or RangeError for a wrong option. {@link KillTestError} if the program does not end as it should, or if
  *   there was nothing to kill it at.
  *

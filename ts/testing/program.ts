@@ -15,14 +15,14 @@ import { type RunnerLink, VARIABLE } from "./runner-link.js";
  * - `on`: at the `nth` call (default: 1) of these methods of the store that the program gave to `withFaults(store)`: as
  *   soon as the call has succeeded, or, with `when: "before"`, before it begins.
  *
- * A program runs on for a moment after a line, until the signal arrives. At a call, it is killed exactly there.
+ * After a line, a program runs for a moment longer, until the signal arrives. At a call, it is killed exactly there.
  */
 export type KillMoment =
   | { afterLines: number }
   | { afterMs: number }
   | { on: string | readonly string[]; nth?: number; when?: "before" | "after" };
 
-/** Returns a whole number from `least` to `most`, the same ones for the same seed. */
+/** Returns a whole number from `least` to `most`. The same seed gives the same numbers. */
 export type RandomNumber = (least: number, most: number) => number;
 
 /** How a program is started. */

@@ -48,7 +48,7 @@ const v8 = formatOf("v8");
 
 /**
  * A {@link StorageDriver} in memory. The driver stores copies of the values. Each method rejects with a TypeError if a
- * namespace, key or prefix is no string.
+ * namespace, key or prefix is not a string.
  * @example const driver = new InMemoryStorage();
  */
 export class InMemoryStorage implements StorageDriver {
@@ -101,7 +101,7 @@ export class InMemoryStorage implements StorageDriver {
 
 /**
  * A durable {@link StorageDriver} over a Forkpoint database. Each method rejects with a TypeError if a namespace, key
- * or prefix is no string. Any call can reject with `BUSY`, `CLOSED`, `UNAVAILABLE` or `UNSUPPORTED`. A read can also
+ * or prefix is not a string. Any call can reject with `BUSY`, `CLOSED`, `UNAVAILABLE` or `UNSUPPORTED`. A read can also
  * reject with `CORRUPT`, and `set` with `FULL`. {@link ErrorCode} explains the codes.
  * @example const driver = new ForkpointStorage("storage.db", { ttlMs: 24 * 60 * 60 * 1_000 });
  */

@@ -120,8 +120,8 @@ const MAX_LISTENERS = 200;
 let listens: (bus: EventBus, event: string) => boolean;
 
 /**
- * The framework's event bus. Several workflows may share one. It can carry other events too, such as those of the
- * user's own. {@link Workflow.events} has more than the bus: retries, stored checkpoints, and durations.
+ * The framework's event bus. Several workflows may share one. It can carry other events too, such as your
+ * own. {@link Workflow.events} has more than the bus: retries, stored checkpoints, and durations.
  * @example
  * ```ts
  * const eventBus = new EventBus();

@@ -21,7 +21,7 @@ export interface WorkflowConfig<TState = Record<string, unknown>> {
   storage?: StorageDriver;
   /** Applies to each step without its own policy. Without a policy, nothing is retried. */
   retryPolicy?: RetryPolicy;
-  /** Gets the events of all runs in the framework's shapes. Default: an event bus of the workflow's own. */
+  /** Gets the events of all runs in the framework's shapes. Default: the workflow's own event bus. */
   eventBus?: { emit(event: any, data: any): unknown };
   /** If true, adds the workflow to {@link registry}. A registered workflow stays in memory. Default: true. */
   register?: boolean;

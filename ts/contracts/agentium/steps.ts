@@ -69,23 +69,23 @@ export interface StepContext extends RunContext {
   readonly draining: boolean;
 }
 
-/** How often a function, an agent or a condition is tried again after it throws. */
+/** How often a function, an agent or a condition is retried after it throws. */
 export interface RetryPolicy {
   maxRetries: number;
   /** The wait before each retry is `backoffMs * 2^attempt` ms. Default: 1,000. */
   backoffMs?: number;
 }
 
-/** What steps have in common that call a function, an agent or a condition. */
+/** The fields of steps that call a function, an agent or a condition. */
 interface Tried {
   /** The name of the step. A checkpoint stores it. */
   name: string;
-  /** Replaces the workflow's `retryPolicy` for this step. `{ maxRetries: 0 }` never tries the step again. */
+  /** Replaces the workflow's `retryPolicy` for this step. `{ maxRetries: 0 }` never retries the step. */
   retryPolicy?: RetryPolicy;
   /**
    * The time limit of one attempt, in ms. When it is over, `context.signal` aborts, and the attempt fails with
-   * `UNAVAILABLE` and is tried again as the retry policy says. A function that ignores the signal continues. Its result
-   * is dropped, but its side effects stay. Default: no limit. For a condition, the limit applies to the call of
+   * `UNAVAILABLE` and is retried according to the retry policy. A function that ignores the signal continues. Its
+   * result is dropped, but its side effects stay. Default: no limit. For a condition, the limit applies to the call of
    * `condition`.
    */
   timeoutMs?: number;
@@ -121,8 +121,8 @@ export interface ParallelStep<TState> {
 }
 
 /**
- * A step that runs an agent and stores the answer in `state[name + "_output"]`. If the state is no object, the answer
- * replaces the state.
+ * A step that runs an agent and stores the answer in `state[name + "_output"]`. If the state is not an object, the
+ * answer replaces the state.
  */
 export interface AgentStep<TState> extends Tried {
   agent: { run(input: string, options?: any): Promise<{ text: string }> };

@@ -266,8 +266,8 @@ export class ForkpointWorkflowStore<TState> extends RunStore implements Workflow
 }
 
 /**
- * The class {@link ForkpointWorkflowStore} under the name of Agentium's document. As a type, this name is the interface
- * that the document shows.
+ * The class {@link ForkpointWorkflowStore} under the name in Agentium's documentation. As a type, this name is the
+ * interface in the documentation.
  */
 export const WorkflowCheckpointStore: typeof ForkpointWorkflowStore = ForkpointWorkflowStore;
 

@@ -73,7 +73,7 @@ export class Workflow<TState = Record<string, unknown>> {
   readonly name: string;
   /** The events of all runs of this workflow. */
   readonly events = new Events() as WorkflowEvents<TState>;
-  /** The event bus of the constructor's option, or one of the workflow's own. Gets the events that the framework has. */
+  /** The event bus of the constructor's option, or the workflow's own. Gets the events that the framework has. */
   readonly eventBus: EventBus;
   readonly #definition: Definition;
   readonly #initialState: TState;
@@ -153,7 +153,7 @@ export class Workflow<TState = Record<string, unknown>> {
    * @param mutator called once with a copy of the state. Its result replaces the state. Default: the state is not
    *   changed.
    * @throws ForkpointError `NOT_FOUND` if there is no such checkpoint. TypeError if the mutator returns a promise or
-   *   undefined, or no object although the state is an object.
+   *   undefined, or if the state is an object and the result is not.
    * @example const { runId } = await workflow.fork("run-1:step-2", (state) => ({ ...state, n: 7 }));
    */
   async fork(

@@ -57,7 +57,8 @@ export interface RunsPage {
 export interface CheckpointStoreOptions extends StoreOptions {
   /**
    * The name of the program that uses this store. It is stored with each checkpoint, and `recover` takes only runs with this
-   * name. Give it if several programs share a database. Default: the name of the graph, see docs/agentos.md#several-programs.
+   * name. Set it if several programs share a database. Default: the name of the graph, see
+   * docs/agentos.md#several-programs.
    */
   program?: string;
 }

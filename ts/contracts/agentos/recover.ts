@@ -24,7 +24,7 @@ const later = (): typeof import("./later.js") => require("./later.js");
  * machines work on runs of the graph, pass `idleMs`.
  *
  * A run belongs to the program that made it: see {@link CheckpointStoreOptions.program}. Other runs are reported and left alone. Runs of
- * graphs with another name (`graph-<name>-<ms>`) are not looked at.
+ * graphs with another name (`graph-<name>-<ms>`) are ignored.
  *
  * @throws ForkpointError `UNSUPPORTED` if the graph does not store its end: use `checkpointPolicy: "every_node"`.
  *   TypeError for a wrong argument. An error of a single run does not reject: it is in the report.

@@ -63,8 +63,8 @@ export interface AgentosRecoverOptions extends RecoverOptions<RecoveredRun> {
    */
   onFailed?: (run: FailedRun) => "retry" | "leave" | undefined | Promise<"retry" | "leave" | undefined>;
   /**
-   * The ids of the runs to recover. Default: all runs of the graph but forks that have only their first checkpoint. The
-   * program that makes a fork resumes it, with `recover(graph, store, { runs: [forkId] })`.
+   * The ids of the runs to recover. Default: all runs of the graph, except forks that have only their first checkpoint.
+   * The program that makes a fork resumes it, with `recover(graph, store, { runs: [forkId] })`.
    */
   runs?: readonly string[];
   /**
@@ -73,8 +73,8 @@ export interface AgentosRecoverOptions extends RecoverOptions<RecoveredRun> {
    */
   askForked?: boolean;
   /**
-   * An answer `{ approved: false }` is refused if the graph has a `write` or `external` node behind the human node and
-   * no router or guardrail between them, because that node would run in spite of the answer. If true, the answer is
+   * An answer `{ approved: false }` is rejected if the graph has a `write` or `external` node after the human node and
+   * no router or guardrail between them, because that node would run despite the answer. If true, the answer is
    * passed on. Default: false.
    */
   passRejections?: boolean;

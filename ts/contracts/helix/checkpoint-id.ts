@@ -43,7 +43,7 @@ export function generateCheckpointId(sessionId: string, stepCount: number, times
 }
 
 /**
- * Takes a checkpoint id apart. Returns null for anything that is not a checkpoint id, and never throws.
+ * Parses a checkpoint id. Returns null for anything else. Never throws.
  *
  * @example const stepCount = parseCheckpointId("cpv1-session-123-s5-t1703123456789-a1b2c3")?.stepCount;
  */

@@ -20,7 +20,7 @@ export interface Message {
   [field: string]: unknown;
 }
 
-/** The state of an agent. Every field is stored, also one that is not declared here. */
+/** The state of an agent. Every field is stored, including fields that are not declared here. */
 export interface AgentState<TState = Record<string, any>, TOutput = unknown> {
   sessionId?: string;
   agentType?: string;
@@ -99,7 +99,7 @@ export interface CreateSessionOptions<TState = Record<string, any>> {
 }
 
 /**
- * Changes of a `customState`: the new values by their keys. The framework's own form is taken too: `values` has the new
+ * Changes of a `customState`: the new values by their keys. The framework's own form works too: `values` has the new
  * values, and an array is appended to the stored array unless `arrayReplacements` has its key.
  */
 export type CustomStateChanges =
@@ -182,7 +182,7 @@ export interface SessionStateStore<TState = Record<string, any>> {
   loadState(sessionId: string): Promise<AgentState<TState> | null>;
   /**
    * Replaces the state of a session. The session's log of messages does not change. An unknown session is created.
-   * @throws TypeError if the state is no object. ForkpointError `INVALID_ARGUMENT` if a value cannot be stored.
+   * @throws TypeError if the state is not an object. ForkpointError `INVALID_ARGUMENT` if a value cannot be stored.
    * @example await store.saveState("session-1", { status: "active", stepCount: 3, customState: { topic: "rust" } });
    */
   saveState(sessionId: string, state: AgentState<TState>): Promise<void>;
@@ -284,7 +284,7 @@ export interface SessionStateStore<TState = Record<string, any>> {
   startRun(sessionId: string, run?: StartRun): Promise<Run>;
   /**
    * Ends a run.
-   * @throws ForkpointError `NOT_FOUND` if the session has no such run. `CONFLICT` if the run has ended already.
+   * @throws ForkpointError `NOT_FOUND` if the session has no such run. `CONFLICT` if the run has already ended.
    * @example await store.endRun("session-1", runId, { status: "interrupted" });
    */
   endRun(sessionId: string, runId: string, end?: EndRun): Promise<Run>;

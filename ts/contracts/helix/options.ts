@@ -18,7 +18,7 @@ export interface SessionStoreOptions extends StoreOptions {
    * sessions and checkpoints are not returned, and are removed in the background. Default: no limit.
    */
   ttlMs?: number | null;
-  /** The same as `ttlMs`, in seconds, as the framework's stores have it. Give one of the two. */
+  /** The same as `ttlMs`, in seconds, as the framework's stores have it. Set only one of the two. */
   ttl?: number | null;
   /**
    * The clock: returns the current time in ms since the epoch. Default: `Date.now`. Tests can set another. A store from

@@ -41,7 +41,7 @@ import type { Lease } from "../../store/lease.js";
 /**
  * Sessions of Helix agents that survive crashes.
  *
- * - Messages are stored once. Each checkpoint still has all of its messages, also after the session was rewound.
+ * - Messages are stored once. Each checkpoint still has all of its messages, even after the session was rewound.
  * - Each call is one transaction. Calls of several processes never undo each other.
  * - A resolved write is durable. Reads return fresh objects.
  * - A write to a session that does not exist rejects with `NOT_FOUND`, except `createSession`, `saveState` and
@@ -230,7 +230,7 @@ export class SessionStore<TState extends object = Record<string, any>>
   }
 
   /**
-   * Takes a session back to a checkpoint, in one transaction: its state becomes that of the checkpoint, and its log
+   * Rewinds a session to a checkpoint, in one transaction: its state becomes that of the checkpoint, and its log
    * again has only the `messageCount` messages that it had at the checkpoint. Staged changes are dropped. Later
    * checkpoints stay. Returns the checkpoint: continue your stream from its `streamSequence`.
    * @throws ForkpointError `NOT_FOUND` if there is no such checkpoint.
@@ -283,8 +283,8 @@ export class SessionStore<TState extends object = Record<string, any>>
   }
 
   /**
-   * Lists the sessions, also those of earlier processes. The session that was created last comes first. `status` and
-   * `agentType` keep the sessions that have one of the given values. `limit` is at most 100,000 (default: 100).
+   * Lists the sessions, including those of earlier processes. The session that was created last comes first. `status`
+   * and `agentType` keep the sessions that have one of the given values. `limit` is at most 100,000 (default: 100).
    * @example const { sessions, cursor } = await store.sessions({ status: "running", limit: 20 });
    */
   sessions(options?: {

@@ -43,7 +43,7 @@ export interface SaverOptions extends Omit<StoreOptions, "serializer"> {
   /**
    * If true, a thread is run by one process at a time: a run takes the lease of its thread when it begins, and releases it
    * when it ends or waits. A run on a thread that another process runs rejects with `CONFLICT`. Set `ttlMs` greater than
-   * the time that a node takes, because a run that writes nothing for so long loses its lease. Default: false. See
+   * the time that a node takes, because a run that writes nothing for that long loses its lease. Default: false. See
    * docs/leases.md.
    */
   lease?: boolean | { ttlMs?: number };
@@ -56,7 +56,7 @@ export interface SaverOptions extends Omit<StoreOptions, "serializer"> {
   metadataIndexes?: readonly string[];
   /**
    * The name of the program that uses this saver. It is stored with each checkpoint of a thread, and `recover` takes only
-   * threads with this name. Give it if several programs share a database. Default: the name of the graph, see
+   * threads with this name. Set it if several programs share a database. Default: the name of the graph, see
    * docs/langgraph.md#several-programs.
    */
   program?: string;
@@ -84,7 +84,7 @@ export interface ForkpointSaver extends StoreMethods {}
  *
  * - A channel is serialized and stored only when its version changes. A checkpoint inherits its other channels from its
  *   parent.
- * - A resolved write is durable. A write that fails temporarily is tried again.
+ * - A resolved write is durable. A write that fails temporarily is retried.
  * - No call blocks the event loop, even while another process holds the database.
  * - Reads return fresh objects.
  *
@@ -223,7 +223,7 @@ export declare class ForkpointSaver extends BaseCheckpointSaver {
    * subgraph asks a second question. The call reads the newest checkpoint of the thread inside the database, but only
    * a small part of it gets to JavaScript.
    *
-   * If in doubt, a question counts as open: an answer that equals the answer before it may have been given already.
+   * When the status is ambiguous, it is `"waiting"`. This can happen if an answer equals the answer before it.
    * @throws ForkpointError `CORRUPT` if the checkpoint is damaged.
    * @example const { status, next, interrupts } = (await saver.status("thread-1")) ?? {};
    */
@@ -233,7 +233,7 @@ export declare class ForkpointSaver extends BaseCheckpointSaver {
    * Copies the checkpoints, metadata and pending writes from a database of LangGraph's SqliteSaver. The method only
    * reads from that database. Each copied thread is read back and compared. If the import of a thread fails, the copied
    * part of this thread is removed.
-   * @throws ForkpointError `CONFLICT` if one of the threads is in this store already: nothing was copied.
+   * @throws ForkpointError `CONFLICT` if one of the threads is already in this store: nothing was copied.
    * @example const { threads, checkpoints } = await saver.importSqliteSaver("old.db", { onProgress: console.log });
    */
   importSqliteSaver(from: string | URL, options?: ImportOptions): Promise<ImportProgress>;
@@ -243,7 +243,7 @@ export declare class ForkpointSaver extends BaseCheckpointSaver {
    * tables, in one snapshot and on one connection of the saver's pool. Each copied thread is read back and compared. If
    * the import of a thread fails, the copied part of this thread is removed. The saver stays open.
    * @param from The PostgresSaver. If it has your own serializer, pass it to this saver too.
-   * @throws ForkpointError `CONFLICT` if one of the threads is in this store already: nothing was copied.
+   * @throws ForkpointError `CONFLICT` if one of the threads is already in this store: nothing was copied.
    *   `UNSUPPORTED` if the database does not have the saver's tables. `UNAVAILABLE` if the server cannot be read.
    * @example const { threads } = await saver.importPostgresSaver(postgresSaver, { onProgress: console.log });
    */
@@ -256,8 +256,8 @@ export declare class ForkpointSaver extends BaseCheckpointSaver {
   stats(options?: StatsOptions): Promise<SaverStats>;
 
   /**
-   * Returns the same saver for the holder of a lease: each of its writes is refused with `CONFLICT`, and stores nothing,
-   * if the lease was lost.
+   * Returns the same saver for the holder of a lease: if the lease was lost, each of its writes rejects with
+   * `CONFLICT` and stores nothing.
    * @throws TypeError if the lease is of another store.
    * @example const mine = saver.withLease(lease);
    */

@@ -8,7 +8,7 @@ import type { LanggraphRecoverOptions, RecoverableAgent, RecoveredThread } from 
 const later = (): typeof import("./later.js") => require("./later.js");
 
 /**
- * Resumes the threads of a graph or an agent that a crash cut off. Call it when the program starts.
+ * Resumes the threads of a graph or an agent that a crash interrupted. Call it when the program starts.
  *
  * - A thread belongs to the program that made it: see {@link SaverOptions.program}. Threads of other programs, and of an unknown
  *   program if this one has a name, are reported and left alone.

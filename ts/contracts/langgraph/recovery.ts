@@ -59,12 +59,12 @@ export interface LanggraphRecoverOptions extends RecoverOptions<RecoveredThread>
   /** Decides what becomes of a failed thread. `"retry"` runs the failed nodes again, once. Default: `"leave"`. */
   onFailed?: (thread: FailedThread) => "retry" | "leave" | undefined | Promise<"retry" | "leave" | undefined>;
   /**
-   * The ids of the threads to recover. Default: all threads of this program. A named thread is recovered also if a tool made it, or
-   * if the store does not know its program.
+   * The ids of the threads to recover. Default: all threads of this program. A named thread is recovered even if a tool
+   * made it, or if the store does not know its program.
    */
   threads?: readonly string[];
   /**
-   * The config for `graph.invoke`. `thread_id` is filled in, and `durability` is `"sync"` unless given. Give
+   * The config for `graph.invoke`. `thread_id` is filled in, and `durability` is `"sync"` unless you set it. Set
    * `interruptBefore` and `interruptAfter` here if the threads were run with them.
    */
   config?: {

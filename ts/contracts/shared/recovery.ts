@@ -27,8 +27,8 @@ export type RunStatus = "waiting" | "failed" | "unfinished" | "finished" | "unkn
 export interface RecoverOptions<R> {
   /**
    * Runs whose newest checkpoint is younger than this, in ms, are left alone, because another process may work on them.
-   * Choose it greater than the time that a node takes. Default: 0. If it is given, older runs are recovered
-   * although their process, on this machine, has not ended.
+   * Choose more than the time that your slowest node takes. Default: 0. If you set it, older runs are recovered
+   * even if their process on this machine has not ended.
    */
   idleMs?: number;
   /**
@@ -45,8 +45,8 @@ export interface RecoverOptions<R> {
    */
   leaseTtlMs?: number;
   /**
-   * How often in a row the recovery of a run from the same checkpoint may crash the process before the run is given up.
-   * Default: 3. Null, 0 and Infinity mean no limit.
+   * How many times in a row the recovery of a run from the same checkpoint may crash the process. Then the run is given
+   * up. Default: 3. Null, 0 and Infinity mean no limit.
    */
   maxAttempts?: number | null;
   /** Ends the recovery. The promise rejects with the signal's reason after the runs in progress have ended. */
@@ -74,7 +74,7 @@ export type UnrecoveredRun =
       crashes: number;
     }
   | {
-      /** Resuming the run threw an error, or an option refused the run. */
+      /** Resuming the run threw an error, or an option rejected the run. */
       outcome: "error";
       error: unknown;
     }

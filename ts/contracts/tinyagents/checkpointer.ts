@@ -65,7 +65,7 @@ export interface CheckpointerStats extends Omit<StoreStats, "lineages" | "larges
 }
 
 /**
- * Stores the checkpoints of threads, so that a crash loses nothing.
+ * Stores the checkpoints of threads, so that a thread can continue after a crash.
  *
  * - Checkpoints are appended. A stored checkpoint never changes.
  * - A resolved `put` is durable. Reads return fresh objects.

@@ -10,7 +10,7 @@ import type { GraphTool, Target } from "./wire.js";
 import type { MaybePromise } from "../../shared/driver.js";
 import type { MemoryConsistency, MemoryHooks, NodeOptions, Subgraph } from "./node.js";
 
-/** Where an edge leads: to nodes, or to what a function of the state chooses. */
+/** Where an edge leads: to nodes, or to the nodes that a function of the state chooses. */
 export type EdgeTarget<S> = string | readonly string[] | ((state: S) => MaybePromise<Goto | null | undefined>);
 
 /**
@@ -19,7 +19,7 @@ export type EdgeTarget<S> = string | readonly string[] | ((state: S) => MaybePro
  */
 export type Edge<S> = readonly [from: string | readonly string[], to: EdgeTarget<S>];
 
-/** The shape of a graph, but for its nodes. */
+/** The shape of a graph without its nodes. */
 export interface GraphOutline<S> {
   /** Default: none. A node without edges leads to the end. */
   edges?: ReadonlyArray<Edge<S>>;

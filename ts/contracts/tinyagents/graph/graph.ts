@@ -150,7 +150,7 @@ export class Graph<S, U = Partial<S>, I = S> {
 
   /**
    * Continues a thread from its latest checkpoint. Answers go only to interrupted tasks. A task without an answer does
-   * not run, and neither does what follows its superstep.
+   * not run, and neither do later supersteps.
    * @example const { status } = await graph.resume("thread-1", { resume: "yes" });
    */
   async resume(
@@ -206,7 +206,7 @@ export class Graph<S, U = Partial<S>, I = S> {
    * Updates the state of a thread through the reducer, as a new checkpoint with the source `"update"`. No node runs.
    * Without `asNode`, the same tasks wait to run as before, with their results and questions. With `asNode`, the update
    * counts as a run of that node: a waiting task of the node is removed, and the node's successors join the others.
-   * @returns where the new checkpoint is.
+   * @returns the address of the new checkpoint.
    * @throws ForkpointError `NOT_FOUND` if the thread has no checkpoint. `INVALID_ARGUMENT` for an unknown node.
    * @example const { checkpointId } = await graph.updateState("thread-1", { n: 7 }, "add");
    */
@@ -225,7 +225,7 @@ export class Graph<S, U = Partial<S>, I = S> {
   }
 
   /**
-   * Does several updates, one after another. Returns where the last checkpoint is.
+   * Applies several updates, one after another. Returns the address of the last checkpoint.
    * @throws ForkpointError `INVALID_ARGUMENT` if there are no updates.
    * @example const config = await graph.bulkUpdateState("thread-1", [{ update: { n: 1 } }, { update: { n: 2 }, asNode: "add" }]);
    */

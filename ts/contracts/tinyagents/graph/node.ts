@@ -17,7 +17,7 @@ export interface GraphInterrupt {
 /** The second argument of a node. */
 export interface NodeContext {
   node: string;
-  /** The same on every attempt, also after a crash. */
+  /** The same on every attempt, even after a crash. */
   taskId: string;
   /** The argument of the {@link Send} that activated the task. */
   sendArg: any;
@@ -29,7 +29,7 @@ export interface NodeContext {
    * returns the answer. A node may ask several questions, always in the same order.
    */
   interrupt<T = any>(value?: unknown): T;
-  /** Aborts when the run is aborted, when another task has failed, or when the node's time is over. */
+  /** Aborts when the run is aborted, when another task has failed, or when the node's time limit is reached. */
   signal: AbortSignal;
   threadId: string;
   runId: string;
@@ -62,7 +62,7 @@ export interface NodePolicies {
   effectClass?: "pure" | "read" | "write" | "external" | "human";
   /** Where a checkpoint is stored. Default: `"after"` in a graph with `"every_node"`, `"none"` with `"explicit"`. */
   checkpoint?: "before" | "after" | "both" | "none";
-  /** How often a failed node is tried again. The wait is `backoffMs * 2^attempt` ms. Default of `backoffMs`: 1,000. */
+  /** How often a failed node is retried. The wait is `backoffMs * 2^attempt` ms. Default of `backoffMs`: 1,000. */
   retry?: { maxRetries: number; backoffMs?: number };
   /** The longest time of one attempt, in ms. After that, the attempt fails with `UNAVAILABLE`. Default: no limit. */
   timeoutMs?: number;

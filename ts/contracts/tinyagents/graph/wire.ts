@@ -9,7 +9,7 @@
  * - `"sync"`: before the next superstep begins.
  * - `"async"`: in order, while the next supersteps run. If a write fails, nothing more is stored, and the run rejects at
  *   its next boundary. The run waits for the last write before it returns.
- * - `"exit"`: when the run ends, in any way but a crash: only the last checkpoint, and what is known about its tasks.
+ * - `"exit"`: when the run ends, except by a crash: only the last checkpoint, and what is known about its tasks.
  */
 export type Durability = "sync" | "async" | "exit";
 
