@@ -182,7 +182,7 @@ describe.each(pairs)("an interrupted copy from %s to %s", (fromKind, toKind) => 
     // The begun copy is not given to another source.
     const other = place(fromKind);
     await open(other).save(checkpoint());
-    expect((await failure(copyStore(other, to), "CONFLICT")).message).toContain("no earlier copy");
+    expect((await failure(copyStore(other, to), "CONFLICT")).message).toContain("not an earlier copy");
     const seen: number[] = [];
     const goesOn = ({ phase, checkpoints }: CopyProgress) => phase === "copying" && seen.push(checkpoints);
     await copyStore(from, to, { onProgress: goesOn });

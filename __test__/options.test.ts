@@ -445,7 +445,7 @@ describe("what is wrong with the place", () => {
     for (const target of targets) {
       const error = thrown(() => new CheckpointStore(target));
       expect(error).toMatchObject({ code: "INVALID_ARGUMENT", retryable: false });
-      expect(error.message).toContain("names a directory");
+      expect(error.message).toContain("is the path of a directory");
     }
     expect(readdirSync(cwd)).toEqual([]);
     await open(file).save(checkpoint());

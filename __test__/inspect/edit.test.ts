@@ -257,10 +257,10 @@ describe("patch", () => {
   test("an object for a Map or an Error is refused, because the rest of it would be lost", () => {
     const form = toJsonForm({ a: { map: new Map([["k", 1]]), error: new Error("e") } });
     expect(() => mergePatch(form, { a: { map: { k: 2 } } })).toThrow(
-      "the patch has an object at a.map, where a Map is",
+      "the patch has an object at a.map, but the state has a Map there",
     );
-    expect(() => mergePatch(form, { a: { error: {} } })).toThrow("at a.error, where an Error is");
-    expect(() => mergePatch(toJsonForm(new Map()), {})).toThrow("at the value, where a Map is");
+    expect(() => mergePatch(form, { a: { error: {} } })).toThrow("at a.error, but the state has an Error there");
+    expect(() => mergePatch(toJsonForm(new Map()), {})).toThrow("at the value, but the state has a Map there");
     expect(mergePatch(form, { a: { map: null, error: 5 } })).toEqual({ a: { error: 5 } });
   });
 

@@ -74,7 +74,7 @@ impl Target {
             return Err(Error::invalid("\":memory:\" is not a target: for a store in memory, pass \"memory:\""));
         }
         if is_file && names_directory(path) {
-            return Err(Error::invalid(format!("\"{path}\" is a directory: pass the path of a file")));
+            return Err(Error::invalid(format!("\"{path}\" is the path of a directory: pass the path of a file")));
         }
         // Make the path absolute now: the working directory may change before the first use.
         let path = std::path::absolute(path)

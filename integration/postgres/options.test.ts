@@ -199,7 +199,7 @@ describe("a password", () => {
       message: expect.stringContaining("the vault is closed") as string,
     });
     const wrong = { busyTimeoutMs: 300, password: () => 7 as unknown as string };
-    await expect(openStore(url(), wrong)).rejects.toThrow(/returned no string/);
+    await expect(openStore(url(), wrong)).rejects.toThrow(/did not return a string/);
     expect(() => new CheckpointStore(url(), { password: "first" as unknown as () => string })).toThrow(
       /must be a function/,
     );
@@ -292,7 +292,7 @@ describe("a password", () => {
     await expect(openStore(url())).rejects.toMatchObject({
       code: "UNAVAILABLE",
       retryable: false,
-      message: expect.stringContaining("asks for a password") as string,
+      message: expect.stringContaining("needs a password") as string,
     });
   });
 

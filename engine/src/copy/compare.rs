@@ -165,7 +165,7 @@ impl Comparison {
 
     /// Compares the logs that lineages have now.
     fn logs(&mut self, shared: &Shared, starts: &[(Name, Start)]) -> Result<()> {
-        let item = |name: &Name| format!("lineage {}", quote(&name.1));
+        let item = |name: &Name| format!("run {}", quote(&name.1));
         let queries: Vec<Query> = starts.iter().map(|(_, start)| logs_of(start)).collect();
         let (from, to) = (shared.from.ask_all(queries.clone())?, shared.to.ask_all(queries)?);
         let mut logs = Vec::new();

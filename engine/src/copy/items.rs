@@ -122,7 +122,7 @@ impl Item<i64> for Start {
     }
 
     fn named(&self) -> String {
-        format!("lineage {}", quote(&self.name))
+        format!("run {}", quote(&self.name))
     }
 }
 

@@ -77,5 +77,5 @@ pub(super) fn changed(what: &str) -> Error {
 
 /// The error for a lineage that has changed behind the copy.
 pub(super) fn changed_lineage(name: &str) -> Error {
-    changed(&format!("lineage {}", quote(name)))
+    changed(&format!("run {}", quote(name)))
 }

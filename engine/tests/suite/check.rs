@@ -235,7 +235,7 @@ fn what_is_damaged_in_a_log_is_named() {
         ("UPDATE log_branch SET start = 2 WHERE branch = 2", "CORRUPT error", "branch 2"),
         ("UPDATE log SET length = 1 WHERE name = 'log'", "CORRUPT error", "log \"log\""),
         ("DELETE FROM log WHERE name = 'other'", "ORPHAN warning", "branch 3"),
-        ("DELETE FROM lineage", "ORPHAN error", "the lineage of log \"log\""),
+        ("DELETE FROM lineage", "ORPHAN error", "the run of log \"log\""),
         ("DELETE FROM log_mark", "INDEX error", "log \"log\" of the checkpoint"),
         ("INSERT INTO log_mark VALUES (1, 2, 9)", "ORPHAN warning", "no checkpoint"),
     ] {

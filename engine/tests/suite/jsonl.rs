@@ -352,7 +352,7 @@ fn a_folder_of_others_is_refused_untouched() {
     let order = fs::read_to_string(folder.join("order.jsonl")).unwrap();
     fs::write(folder.join("order.jsonl"), order.replace("\"version\":3", "\"version\":4")).unwrap();
     let error = Jsonl::open(&options(&folder)).unwrap_err();
-    assert!(error.code() == Code::Unsupported && error.message().contains("newer"), "{error}");
+    assert!(error.code() == Code::Unsupported && error.message().contains("update Forkpoint"), "{error}");
 
     let (parent, file) = place();
     fs::write(&file, "").unwrap();

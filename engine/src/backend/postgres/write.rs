@@ -166,7 +166,7 @@ impl Writing<'_> {
             Op::Put(draft) => error.context(&format!("checkpoint {:?}", draft.header.id)),
             Op::Remove { id, .. } | Op::Touch { id, .. } => error.context(&format!("checkpoint {id:?}")),
             Op::RemoveFrom { lineage, .. } | Op::KeepLast { lineage, .. } => {
-                error.context(&format!("lineage {lineage:?}"))
+                error.context(&format!("run {lineage:?}"))
             }
             _ => error,
         })

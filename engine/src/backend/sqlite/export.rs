@@ -37,7 +37,7 @@ pub(super) fn starts(connection: &Connection, after: Option<i64>, limit: usize) 
                FROM lineage NOT INDEXED WHERE lin > ? ORDER BY lin LIMIT ?";
     all(connection, sql, params![after.unwrap_or(i64::MIN), signed(limit as u64)], |row| {
         let (lin, has_checkpoints) = (row.get(0)?, row.get(1)?);
-        let row = lineage::read(connection, lin)?.ok_or_else(|| index_damaged(&format!("lineage number {lin}")))?;
+        let row = lineage::read(connection, lin)?.ok_or_else(|| index_damaged(&format!("run number {lin}")))?;
         let origin = match row.origin.filter(|_| has_checkpoints) {
             Some(OriginRow { id, lin }) => {
                 let lineage = lineage::read(connection, lin)?.map(|row| row.name);

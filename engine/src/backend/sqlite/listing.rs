@@ -208,7 +208,7 @@ pub(super) fn newest_first<'a>(
         None => Vec::new(),
     };
     Ok(entries.into_iter().map(move |(sort_key, seq)| {
-        let what = || format!("lineage {lineage:?}");
+        let what = || format!("run {lineage:?}");
         row::read(connection, seq)
             .map_err(|error| error.context(&what()))?
             .filter(|row| row.header.sort_key == sort_key)
@@ -220,7 +220,7 @@ pub(super) fn newest_first<'a>(
 pub(super) fn describe(of: &Of) -> String {
     match of {
         Of::Contract => "a listing".to_owned(),
-        Of::Lineage(name) | Of::LineageInGroup { lineage: name, .. } => format!("lineage {name:?}"),
+        Of::Lineage(name) | Of::LineageInGroup { lineage: name, .. } => format!("run {name:?}"),
         Of::Lineages(prefix) | Of::Labelled { prefix, .. } => format!("lineages of {prefix:?}"),
         Of::Group(group) => format!("group {group:?}"),
     }

@@ -212,7 +212,7 @@ impl Reading<'_> {
                 let listed = lineage::read(self.connection, lin)?
                     .filter(|listed| listed.contract == contract && listed.group.starts_with(group_prefix))
                     .filter(|_| found.last().is_none_or(|before: &Lineage| before.position > lin))
-                    .ok_or_else(|| row::index_damaged(&format!("lineage number {lin}")))?;
+                    .ok_or_else(|| row::index_damaged(&format!("run number {lin}")))?;
                 found.extend(self.lineage(listed)?);
             }
         }
@@ -223,7 +223,7 @@ impl Reading<'_> {
         let found = recent::lineages(self.connection, wanted)?;
         let shown = found.into_iter().map(|(seq, row)| {
             let lin = row.lin;
-            let damaged = || row::index_damaged(&format!("lineage number {lin}"));
+            let damaged = || row::index_damaged(&format!("run number {lin}"));
             let newest = row::read(self.connection, seq)?.filter(|row| row.lin == lin).ok_or_else(damaged)?;
             Ok(Active { seq, lineage: self.shown(row, newest)? })
         });

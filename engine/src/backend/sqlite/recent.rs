@@ -94,7 +94,7 @@ fn newest(connection: &Connection, recent: &Recent, lin: i64) -> Result<Option<(
             && (!recent.named_as_group || row.name == row.group)
             && row.name.contains(&recent.matching)
     };
-    let row = lineage::read(connection, lin)?.ok_or_else(|| index_damaged(&format!("lineage number {lin}")))?;
+    let row = lineage::read(connection, lin)?.ok_or_else(|| index_damaged(&format!("run number {lin}")))?;
     if !wanted(&row) {
         return Ok(None);
     }

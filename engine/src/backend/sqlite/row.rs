@@ -107,7 +107,7 @@ pub(super) fn newest(
          WHERE n.contract = ?1 AND n.name = ?2 AND (?3 IS NULL OR i.label = ?3 AND i.label <> '')
          ORDER BY i.sort_key DESC, i.seq DESC LIMIT 1"
     );
-    let what = || format!("lineage {name:?}");
+    let what = || format!("run {name:?}");
     let rows = found(connection, sql, params![contract.0, name, label]).map_err(|error| error.context(&what()))?;
     let fits = |header: &Header| {
         (header.contract, &*header.lineage) == (contract, name) && label.is_none_or(|label| header.label == label)

@@ -55,7 +55,7 @@ impl Lineup for Of<'_> {
         if rows.iter().all(of) {
             return Ok(rows.into_iter().map(|(row, _)| row).collect());
         }
-        Err(index_damaged(&format!("lineage {:?}", self.lineage.name)))
+        Err(index_damaged(&format!("run {:?}", self.lineage.name)))
     }
 }
 
@@ -112,7 +112,7 @@ pub(super) fn feed(connection: &Connection, feed: &Feed) -> Result<FeedPage> {
     let found: Vec<Seq> = all(connection, sql, params![feed.after, limit], first)?;
     let rows = found.iter().map(|seq| {
         let (mut row, lin) = listed(connection, *seq)?;
-        let lineage = lineage::read(connection, lin)?.ok_or_else(|| index_damaged(&format!("lineage number {lin}")))?;
+        let lineage = lineage::read(connection, lin)?.ok_or_else(|| index_damaged(&format!("run number {lin}")))?;
         row.step = Of { connection, lineage: &lineage }.before(&row.header.sort_key, *seq)?;
         Ok(row)
     });

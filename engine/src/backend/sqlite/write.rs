@@ -323,7 +323,7 @@ fn subject(op: &Op) -> Option<String> {
     match op {
         Op::Put(draft) => Some(format!("checkpoint {:?}", draft.header.id)),
         Op::Remove { id, .. } | Op::Touch { id, .. } => Some(format!("checkpoint {id:?}")),
-        Op::RemoveFrom { lineage, .. } | Op::KeepLast { lineage, .. } => Some(format!("lineage {lineage:?}")),
+        Op::RemoveFrom { lineage, .. } | Op::KeepLast { lineage, .. } => Some(format!("run {lineage:?}")),
         Op::RemoveLineages { prefix, .. } => Some(format!("lineages of {prefix:?}")),
         Op::Write { id, .. } | Op::Claim { id, .. } | Op::Reopen { id, .. } => {
             Some(format!("writes of checkpoint {id:?}"))
