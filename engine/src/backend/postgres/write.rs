@@ -165,9 +165,7 @@ impl Writing<'_> {
         self.change(op).map_err(|error| match op {
             Op::Put(draft) => error.context(&format!("checkpoint {:?}", draft.header.id)),
             Op::Remove { id, .. } | Op::Touch { id, .. } => error.context(&format!("checkpoint {id:?}")),
-            Op::RemoveFrom { lineage, .. } | Op::KeepLast { lineage, .. } => {
-                error.context(&format!("run {lineage:?}"))
-            }
+            Op::RemoveFrom { lineage, .. } | Op::KeepLast { lineage, .. } => error.context(&format!("run {lineage:?}")),
             _ => error,
         })
     }
