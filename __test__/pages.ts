@@ -147,7 +147,8 @@ exec "${process.execPath}" "$@"
       const folders: string[] = [];
       const files: string[] = [];
       // A block of this suite may import a file whose own suite is another one.
-      const all = new Set([...snippets, ...snippets.flatMap(({ code }) => [...importsOf(page, code)])]);
+      const all = new Set(snippets);
+      for (const { code } of snippets) importsOf(page, code, all);
       for (const { code, file, name } of all) {
         const as = file?.replace(/\.mts$/, "") ?? name.replaceAll(/\W+/g, "-");
         let n = 0;
