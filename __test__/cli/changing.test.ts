@@ -249,7 +249,7 @@ describe("a dangerous command", () => {
     ] as const) {
       const shown = await inTerminal(run, { cwd, keys });
       expect({ keys, code: shown.code, screen: shown.screen }).toMatchObject({ keys, code });
-      expect(shown.screen).toMatch(/this (removes|writes|replaces|stores) /);
+      expect(shown.screen).toMatch(/this (removes|rewrites|replaces) /);
       expect(state()).toEqual(before);
     }
     expect((await inTerminal(run, { cwd, keys: "y" })).code).toBe(0);

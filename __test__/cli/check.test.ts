@@ -55,7 +55,7 @@ describe("verify", () => {
     const { checkpoints } = await json(["stats", "--db", path]);
     expect(checked).toMatchObject({ checkpoints, payloads: expect.any(Number), writes: expect.any(Number) });
     const text = await answer(["verify", "--db", path]);
-    expect(text).toMatch(/^✓ no error\n/);
+    expect(text).toMatch(/^✓ no errors\n/);
     expect(text).toContain(`${checkpoints} checkpoints`);
     const one = await report("verify", "run-1", "--db", path);
     expect(one.ok).toBe(true);
@@ -79,7 +79,7 @@ describe("verify", () => {
     const { code, stdout } = await cli(["verify", "--repair-plan", "--db", path]);
     expect(code).toBe(1);
     expect(stdout).toMatch(/^✗ error CORRUPT {2}/);
-    expect(stdout).toContain("How to repair it");
+    expect(stdout).toContain("How to repair\n");
     // A damaged value is an error, and not a wrong answer.
     expect((await cli(["get", "broken", "--db", path])).code).toBe(5);
     expect((await cli(["ls", "--db", path])).code).toBe(0);
@@ -155,7 +155,7 @@ describe("verify of a run", () => {
     const all = await report("verify", "--db", path);
     expect([broken.checked, other.checked]).toEqual([all.checked, all.checked]);
     const { stdout } = await cli(["verify", "whole", "--db", path]);
-    expect(stdout).toMatch(/ verified in the whole database; what was found is shown for 1 run\n$/);
+    expect(stdout).toMatch(/ verified in the complete database; findings are shown for 1 run\n$/);
   });
 });
 
@@ -165,7 +165,7 @@ describe("doctor", () => {
     const found = await report("doctor", "--db", path);
     expect(found.ok).toBe(true);
     expect(found.findings.filter(({ severity }) => severity === "error")).toEqual([]);
-    expect(await answer(["doctor", "--db", path])).toMatch(/✓ no error/);
+    expect(await answer(["doctor", "--db", path])).toMatch(/✓ no errors/);
   });
 
   test.skipIf(windows)("warns of a database that others can read", async () => {

@@ -100,7 +100,7 @@ describe("ls", () => {
     expect(await cli(["ls", "--db", await filled(), "--match", "nothing"])).toMatchObject({
       code: 0,
       stdout: "",
-      stderr: expect.stringContaining("no run fits"),
+      stderr: expect.stringContaining("no runs match"),
     });
   });
 });
@@ -147,7 +147,7 @@ describe("show", () => {
     expect(text).toMatch(/^STEP +LABEL +CHECKPOINT +SAVED +SIZE +STORED$/m);
     expect(text).toMatch(/^ +0 +node-1 +g1 +\d{4}-\d\d-\d\d \d\d:\d\d:\d\d /m);
     const { forks } = await json(["show", "run-1", "--db", path]);
-    expect(text).toContain("Forked from it");
+    expect(text).toMatch(/^Forks$/m);
     expect(text).toContain(forks[0].run);
     expect(await answer(["show", forks[0].run, "--db", path])).toContain("forked from run-1, checkpoint g4");
   });

@@ -50,7 +50,7 @@ describe("export", () => {
     const again = await json(["export", "--out", "runs", "--db", path], { cwd });
     expect(again).toEqual({ ...report, runs: 0, checkpoints: 0, writes: 0, skipped: report.runs });
     expect(await answer(["export", "run-1", "--out", "one", "--db", path], { cwd })).toMatch(
-      /^✓ wrote .*one: 1 run with 10 checkpoints and 0 writes; both are equal\n$/,
+      /^✓ wrote .*one: 1 run with 10 checkpoints and 0 writes; verified\n$/,
     );
     await refused(["export", "--out", join(cwd, "no such folder", "a"), "--db", path], 5);
     expect(readdirSync(cwd).toSorted()).toEqual(["one", "runs"]);
@@ -140,7 +140,7 @@ describe("import", () => {
     expect(await json(["import", "runs", "--dry-run", "--db", there], { cwd })).toMatchObject({ runs: 2, there: 1 });
     expect(bytesOf(there)).toBe(before);
     expect(await answer(["import", "runs", "--dry-run", "--db", there], { cwd })).toBe(
-      "would compare and store 2 runs with 20 checkpoints; there already: 1\n",
+      "would import 2 runs with 20 checkpoints; already there: 1 run\n",
     );
   });
 
@@ -213,7 +213,9 @@ describe("copy", () => {
     expect((await json(["copy", "--to", "back.db", "--db", "jsonl:runs"], { cwd })).checkpoints).toBe(
       first.checkpoints + 2,
     );
-    expect(await answer(["copy", "--to", "other.db", "--db", path], { cwd })).toMatch(/^✓ copied .*both are equal\n$/);
+    expect(await answer(["copy", "--to", "other.db", "--db", path], { cwd })).toMatch(
+      /^✓ copied .* to other\.db; verified\n$/,
+    );
   });
 
   test("takes runs, a space and a time", async () => {

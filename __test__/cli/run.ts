@@ -193,7 +193,7 @@ export async function inTerminal(
   {
     columns = 100,
     keys,
-    when = "Go on?",
+    when = "Continue?",
     ...options
   }: RunOptions & { columns?: number; keys?: string; when?: string } = {},
 ): Promise<Shown> {

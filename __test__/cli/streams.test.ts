@@ -142,7 +142,7 @@ describe.runIf(linux)("a terminal", () => {
     const path = await large(40);
     const { code, screen } = await inTerminal(["verify", "--db", path], {});
     expect(code).toBe(0);
-    expect(screen).toContain("✓ no error");
+    expect(screen).toContain("✓ no errors");
     expect(screen).toContain("verifying");
     // What was drawn last was removed.
     expect(screen.split(`${ESCAPE}K`).at(-1)).not.toContain("%");

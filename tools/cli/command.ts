@@ -1,11 +1,11 @@
-/** Makes commands, with the flags that several of them have. */
+/** Makes commands, with the flags that they share. */
 
 import { Argument, Command, Option } from "commander";
 import type { CommonOptions, Context } from "./context.js";
 import { UsageError } from "./errors.js";
 import { type Stops, execute } from "./execute.js";
 
-/** Runs a command. Returns the exit code if it is not the usual one. */
+/** Runs a command. Returns an exit code, or undefined for the usual one. */
 export type Handler<Options> = (
   context: Context,
   options: Options & CommonOptions,
@@ -17,7 +17,7 @@ export function command<Options>(
   name: string,
   description: string,
   handler: Handler<Options>,
-  stops: Stops = "at once",
+  stops: Stops = "immediately",
 ): Command {
   const made = withCommonOptions(new Command(name).description(description));
   return made.action(async (...given: unknown[]) => {
@@ -29,24 +29,26 @@ export function command<Options>(
 
 export function withCommonOptions(command: Command): Command {
   return command
-    .option("-d, --db <path or url>", "the database (default: FORKPOINT_URL, or the only one in this directory)")
-    .option("--json", "one JSON document on one line")
-    .addOption(new Option("--color <when>", "colours (default: auto)").choices(["auto", "always", "never"]))
-    .option("--serializer <module>", "a module that exports a serializer of yours; it is run", repeated);
+    .option("-d, --db <path or url>", "the database (default: FORKPOINT_URL, else the only database in this directory)")
+    .option("--json", "print JSON, on one line")
+    .addOption(new Option("--color <when>", "when to use colors (default: auto)").choices(["auto", "always", "never"]))
+    .option("--serializer <module>", "a module that exports your own serializer; its code is run", repeated);
 }
 
 /** Collects the values of an option that may be given several times. */
 export const repeated = (value: string, before: string[] = []): string[] => [...before, value];
 
-/** Adds the flags of the commands that ask before they do something. */
+/** Adds the flags of commands that ask for confirmation. */
 export function dangerous(command: Command): Command {
-  return command.option("-y, --yes", "does not ask").option("--dry-run", "says what would be done, and does nothing");
+  return command
+    .option("-y, --yes", "don't ask for confirmation")
+    .option("--dry-run", "show what would be done, and do nothing");
 }
 
 const spaces = ["agentos", "agentium", "storage", "langgraph", "tinyagents", "helix"];
 
 export function spaceOption(): Option {
-  return new Option("--space <space>", "the contract").choices(spaces);
+  return new Option("--space <space>", "the framework, or `storage` for Agentium's key-value driver").choices(spaces);
 }
 
 /** An option whose value is read by a function that throws a {@link UsageError}. */
@@ -57,7 +59,7 @@ export function parsed<T>(flags: string, description: string, parse: (text: stri
       return parse(text);
     } catch (error) {
       if (!(error instanceof UsageError)) throw error;
-      throw new UsageError(`${option.long}: ${error.message}, and found ${JSON.stringify(text)}`);
+      throw new UsageError(`${option.long}: ${error.message}, got ${JSON.stringify(text)}`);
     }
   });
 }
@@ -67,16 +69,16 @@ export function wholeFrom(least: number): (text: string) => number {
     const value = Number(text);
     if (/^-?\d+$/.test(text) && Number.isSafeInteger(value) && value >= least) return value;
     throw new UsageError(
-      Number.isFinite(least) ? `expected a whole number from ${least} on` : "expected a whole number",
+      Number.isFinite(least) ? `expected a whole number, at least ${least}` : "expected a whole number",
     );
   };
 }
 
-/** A position of a run or a checkpoint, completed by the shell. */
+/** The argument that names a run. The shell completes it. */
 export function runArgument(required = true): Argument {
-  return new Argument(required ? "<run>" : "[run]", "the id of a run, or how the id begins (4 characters or more)");
+  return new Argument(required ? "<run>" : "[run]", "the id of a run, or a prefix of at least 4 characters");
 }
 
 export function runsArgument(): Argument {
-  return new Argument("[run...]", "the ids of runs, or how they begin (4 characters or more; default: all)");
+  return new Argument("[run...]", "ids of runs, or prefixes of at least 4 characters (default: all runs)");
 }

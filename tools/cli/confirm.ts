@@ -1,4 +1,4 @@
-/** Dangerous commands: they say what they would do, and ask. */
+/** Asks for confirmation before a dangerous command runs. */
 
 import { confirm as ask, isCancel } from "@clack/prompts";
 import type { Context } from "./context.js";
@@ -21,20 +21,20 @@ export async function confirm(context: Context, what: string, { yes = false }: D
   if (yes) return;
   if (!output.interactive) {
     if (!output.json) output.note(what);
-    throw new NotConfirmedError(`nothing was done: ${what}. To do it, add --yes`);
+    throw new NotConfirmedError(`nothing was done: ${what}. Add --yes to confirm`);
   }
   output.note(what);
-  // The question uses colour only if stderr does. A terminal of unknown width counts as 80 columns wide.
+  // The question uses color only if stderr does. A terminal of unknown width counts as 80 columns wide.
   if (output.noteStyle === plain) process.env["NO_COLOR"] = "1";
   process.stderr.columns ||= 80;
-  // In a question, Ctrl-C is a key and no signal.
+  // The question reads Ctrl-C as a key, so no signal arrives.
   let stopped = false;
   const look = (keys: Buffer | string) => {
     if (keys.toString().includes(CTRL_C)) stopped = true;
   };
   process.stdin.prependListener("data", look);
   const answer = await ask({
-    message: "Go on?",
+    message: "Continue?",
     initialValue: false,
     output: process.stderr,
     signal,

@@ -18,7 +18,7 @@ export class Context {
   readonly output: Output;
   /** Aborts when the process is asked to end. */
   readonly signal: AbortSignal;
-  /** What a command that is stopped has done so far, for the user. */
+  /** What the command has done so far. Shown to the user if it is stopped. */
   done: string | undefined;
   readonly #options: CommonOptions;
   #database: Database | undefined;
@@ -39,18 +39,18 @@ export class Context {
     return this.#database;
   }
 
-  /** Opens the database to look into it. With `write`, also to change it. Never creates it. Closes what was open. */
+  /** Opens the database read-only, or for writing with `write`. Never creates it. Closes what was open before. */
   async open({ write = false } = {}): Promise<Inspector> {
     const { database } = this;
     refuseMissing(database);
-    // A process cannot have a database open to look into it, and again to change it.
+    // A process cannot have a database open read-only and for writing at the same time.
     await this.close();
     return this.inspect(database.target, write);
   }
 
   /**
-   * Opens the database to say what a command would change. The inspector takes the calls that write, if they are dry runs.
-   * Below it is a store that cannot change anything.
+   * Opens the database to show what a command would change. The inspector accepts calls that write, if they are dry runs.
+   * The store below it is read-only.
    */
   async openForDryRun(): Promise<Inspector> {
     const { database } = this;
@@ -62,9 +62,9 @@ export class Context {
     return this.inspect(store, true);
   }
 
-  /** Opens any target. It is closed when the command ends. */
+  /** Opens any target. Closed when the command ends. */
   async inspect(target: string | Store, write = false): Promise<Inspector> {
-    // This loads the addon, so commands that open nothing do not load it.
+    // This loads the addon. Commands that open nothing never get here.
     const { openInspector } = await import("../../ts/inspect/index.js");
     const serializers = await loadSerializers(this.#options.serializer ?? []);
     const inspector = await openInspector(target, { write, serializers });

@@ -26,12 +26,12 @@ const ORDER = "order.jsonl";
 const ORDER_BEGIN = '{"forkpoint":"jsonl"';
 
 export function chooseDatabase(given: string | undefined): Database {
-  if (given === "") throw new UsageError("--db is empty: give the path or URL of a database");
+  if (given === "") throw new UsageError("--db is empty: pass the path or URL of a database");
   const named = given ?? process.env["FORKPOINT_URL"] ?? "";
   if (named !== "") return databaseAt(named);
   const found = databasesIn(process.cwd());
   if (found.length === 1) return { target: found[0]!.target, shown: found[0]!.name, guessed: true };
-  const how = "give one with --db <path or url>, or set FORKPOINT_URL";
+  const how = "pass --db <path or url>, or set FORKPOINT_URL";
   if (found.length === 0) throw new UsageError(`there is no database in this directory: ${how}`);
   const names = found.map(({ name }) => `\n${quote(name)}`).join("");
   throw new UsageError(`there are ${found.length} databases in this directory: ${how}${names}`);
@@ -40,19 +40,19 @@ export function chooseDatabase(given: string | undefined): Database {
 export function databaseAt(named: string): Database {
   learnSecrets(named);
   if (/^memory:/i.test(named)) {
-    throw new UsageError('"memory:" is a new store that nobody else can use: give the path or URL of a database');
+    throw new UsageError('"memory:" is a new, empty store in this process: pass the path or URL of a database');
   }
   const folder = !hasScheme(named) && isFolderOfText(named);
   return { target: folder ? `jsonl:${resolve(named)}` : named, shown: redact(named), guessed: false };
 }
 
-/** Throws `NOT_FOUND` if a target has a path where nothing is. Commands that write must not create a database. */
+/** Throws `NOT_FOUND` if nothing exists at the path of a target. Commands that write must not create a database. */
 export function refuseMissing(database: Database): void {
   if (!isMissing(database)) return;
   throw new ForkpointError("NOT_FOUND", `there is no database at ${quote(database.shown)}: check the path`);
 }
 
-/** Returns true if there is nothing yet at the path of a target. A server is always there. */
+/** Returns true if nothing exists at the path of a target. Always false for a server. */
 export function isMissing({ target }: Database): boolean {
   const path = pathOf(target);
   return path !== null && !existsSync(path);
@@ -65,18 +65,18 @@ export function samePlace(one: Database, other: Database): boolean {
   return realPath(a) === realPath(b);
 }
 
-/** Follows links. A path where nothing is stays as it is. */
+/** Follows links. Returns a path where nothing exists as an absolute path. */
 function realPath(path: string): string {
   return existsSync(path) ? realpathSync(path) : resolve(path);
 }
 
-/** Returns the path of a target. Null: it has none, because it is on a server, or because no store knows it. */
+/** Returns the path of a target. Null for a server, and for a target that no store accepts. */
 function pathOf(target: string): string | null {
   if (/^file:/i.test(target)) {
     try {
       return fileURLToPath(target);
     } catch {
-      // The store says what is wrong with the URL.
+      // The store reports what is wrong with the URL.
       return null;
     }
   }
@@ -84,7 +84,7 @@ function pathOf(target: string): string | null {
   return path === target && hasScheme(target) ? null : path;
 }
 
-/** A single letter before the colon is a drive of Windows. */
+/** A single letter before the colon is a Windows drive. */
 export function hasScheme(target: string): boolean {
   return /^[a-z][a-z0-9+.-]+:/i.test(target);
 }
@@ -99,7 +99,7 @@ function databasesIn(folder: string): Array<{ name: string; target: string }> {
   return found;
 }
 
-/** Returns true for a SQLite file of Forkpoint. Only regular files are opened: opening a pipe would wait. */
+/** Returns true for a SQLite file of Forkpoint. Opens regular files only: opening a pipe would block. */
 function isSqlite(path: string): boolean {
   return ignoring(() => {
     if (!statSync(path).isFile()) return false;
@@ -114,8 +114,8 @@ function isOurs(page: Buffer): boolean {
 }
 
 /**
- * Looks for the first page of a database in its log. The main file of a new database has no mark until SQLite copies the
- * log into it. A program that keeps the database open may do that late.
+ * Looks for the first page of a database in its write-ahead log. The main file of a new database has no marker until
+ * SQLite copies the log into it, which a program that keeps the database open may do late.
  */
 function isOursInLog(path: string): boolean {
   const [head, frames] = [32, 256];
@@ -137,7 +137,7 @@ function isFolderOfText(path: string): boolean {
   });
 }
 
-/** Returns false for what cannot be read: it is no database that a command could open. */
+/** Returns false if something cannot be read: a command could not open it either. */
 function ignoring(look: () => boolean): boolean {
   try {
     return look();

@@ -3,7 +3,7 @@
 import { isForkpointError, messageOf } from "../../ts/bridge/errors.js";
 import type { ErrorCode } from "../../ts/bridge/forkpoint-error.js";
 
-/** The exit codes. docs/cli.md explains them. */
+/** The exit codes. docs/cli-reference.md explains them. */
 export const exitCodes = {
   done: 0,
   no: 1,
@@ -22,7 +22,7 @@ export class UsageError extends Error {
   readonly code = "USAGE";
 }
 
-/** A dangerous command that nobody has confirmed. */
+/** A dangerous command that was not confirmed. */
 export class NotConfirmedError extends Error {
   readonly code = "NOT_CONFIRMED";
 }
@@ -37,7 +37,7 @@ export class StoppedError extends Error {
   }
 }
 
-/** Nobody reads the output any more. */
+/** The reader of the output has closed it. */
 export class BrokenPipeError extends Error {}
 
 export interface Shown {

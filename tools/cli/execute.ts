@@ -6,10 +6,10 @@ import { Output } from "./output.js";
 import { aborted, endingSignal } from "./signals.js";
 
 /**
- * How a command ends when the process is asked to end. `"at once"`: it only reads, so it is interrupted. `"itself"`: it
- * checks its signal, stops, and reports what it has done.
+ * How a command ends on Ctrl-C or SIGTERM. `"immediately"`: it only reads, so it is interrupted. `"itself"`: it checks its
+ * signal, stops, and reports what it has done.
  */
-export type Stops = "at once" | "itself";
+export type Stops = "immediately" | "itself";
 
 /** Runs a command and ends the process. */
 export async function execute(
@@ -24,7 +24,7 @@ export async function execute(
   try {
     const work = finish(context, run);
     const code = await (stops === "itself" ? work : Promise.race([work, aborted(signal)]));
-    if (code === undefined && signal.aborted) context.note("stopped after everything was done");
+    if (code === undefined && signal.aborted) context.note("stopped, but everything was already done");
     await output.finish();
     return process.exit(code ?? (signal.aborted ? exitCodeOf(signal.reason) : exitCodes.done));
   } catch (error) {
@@ -42,14 +42,14 @@ async function finish(context: Context, run: (context: Context) => Promise<numbe
   }
 }
 
-/** Shows an error, and returns the exit code. `done` is what the command has done before. */
+/** Shows an error, and returns the exit code. `done` says what the command did before the error. */
 export function fail(output: Output, error: unknown, done?: string): number {
   if (error instanceof BrokenPipeError) return exitCodes.done;
   const shown = describe(error);
   if (error instanceof StoppedError && done !== undefined) shown.message += `: ${done}`;
   if (shown.code === "INTERNAL") {
     const stack = error instanceof Error ? error.stack : undefined;
-    shown.message = `this is a bug of forkpoint: ${output.json ? shown.message : (stack ?? shown.message)}`;
+    shown.message = `this is a bug in forkpoint: ${output.json ? shown.message : (stack ?? shown.message)}`;
   }
   output.fail(shown);
   return exitCodeOf(error);

@@ -1,4 +1,4 @@
-/** Finds the run and the checkpoint that the arguments name: by the whole id, or by how it begins. */
+/** Finds the run and the checkpoint that the arguments name, by id or by a prefix of the id. */
 
 import { ForkpointError, quote } from "../../ts/bridge/errors.js";
 import type { Context } from "./context.js";
@@ -7,12 +7,12 @@ import { checkpointsOf, runsOf } from "./pages.js";
 import type { CheckpointDetail, CheckpointInfo, RunInfo, RunRef } from "../../ts/inspect/views.js";
 import type { Inspector } from "../../ts/inspect/inspector.js";
 
-/** The least length of the beginning of an id. */
+/** The minimum length of a prefix, in characters. */
 const SHORTEST = 4;
 
 const isLongEnough = (text: string) => [...text].length >= SHORTEST;
 
-/** The number of ids that a message lists. */
+/** The maximum number of ids that a message lists. */
 const LISTED = 10;
 
 export interface RunOptions {
@@ -49,14 +49,14 @@ function filterOf({ space, ns }: RunOptions) {
   return { ...(space !== undefined && { space }), ...(ns !== undefined && { ns }) };
 }
 
-/** The runs of all spaces with this id. */
+/** Returns the runs with this id, in all spaces. */
 async function exactRuns(inspector: Inspector, id: string, { space, ns }: RunOptions): Promise<RunInfo[]> {
   const spaces = space === undefined ? (await inspector.info()).spaces.map((each) => each.space) : [space];
   const found = await Promise.all(spaces.map((space) => inspector.run({ space, run: id, ns }).catch(noneIfInvalid)));
   return found.filter((run) => run !== null);
 }
 
-/** Returns null if the text is not a valid id: then no run or checkpoint has it. */
+/** Returns null if the text is not a valid id. No run or checkpoint can have it then. */
 function noneIfInvalid(error: unknown): null {
   if (describe(error).code === "INVALID_ARGUMENT") return null;
   throw error;
@@ -70,16 +70,16 @@ function onlyRun(id: string, runs: RunInfo[]): RunInfo {
   if (candidates.length === 1) return candidates[0]!;
   const several = (key: "space" | "run") => new Set(candidates.map((run) => run[key])).size > 1;
   const how = several("run")
-    ? "give more of the id"
+    ? "type more of the id"
     : several("space")
-      ? "say which with --space"
-      : "say which with --ns";
+      ? "choose one with --space"
+      : "choose one with --ns";
   const listed = candidates.slice(0, LISTED).map(({ space, run, ns }) => {
     const where = ns === null || ns === "" ? "" : `, namespace ${quote(ns)}`;
     return `\n${JSON.stringify(run)} (${space}${where})`;
   });
   const more = candidates.length > LISTED ? `\nand ${candidates.length - LISTED} more` : "";
-  throw new UsageError(`${quote(id)} names ${candidates.length} runs: ${how}${listed.join("")}${more}`);
+  throw new UsageError(`${quote(id)} matches ${candidates.length} runs: ${how}${listed.join("")}${more}`);
 }
 
 function notFound(context: Context, id: string, { space, ns }: RunOptions, begun: number): ForkpointError {
@@ -87,12 +87,12 @@ function notFound(context: Context, id: string, { space, ns }: RunOptions, begun
   const where = `${space === undefined ? "" : ` in ${space}`}${inNamespace} in ${quote(context.database.shown)}`;
   const how =
     begun > 0
-      ? `${begun} ids begin so, but the beginning of an id needs ${SHORTEST} characters or more`
+      ? `it is a prefix of ${begun} ids, but a prefix needs at least ${SHORTEST} characters`
       : "`forkpoint ls` lists the runs";
   return new ForkpointError("NOT_FOUND", `there is no run ${quote(id)}${where}: ${how}`);
 }
 
-/** Reads a checkpoint of a run with its values: by its id or how that begins, by its place, or the newest. */
+/** Reads a checkpoint of a run with its values: by id or prefix, by step, or the newest one. */
 export async function readCheckpoint(
   inspector: Inspector,
   run: RunInfo,
@@ -100,7 +100,7 @@ export async function readCheckpoint(
 ): Promise<CheckpointDetail> {
   const ref = refOf(run);
   if (which.id !== undefined && which.step !== undefined) {
-    throw new UsageError("give the id of a checkpoint or --step, not both");
+    throw new UsageError("pass the id of a checkpoint or --step, not both");
   }
   const found = await inspector.checkpoint({ ...ref, ...which });
   if (found !== null) return found;
@@ -108,7 +108,7 @@ export async function readCheckpoint(
     const of = run.checkpoints === 1 ? "its only step is 0" : `its steps are 0 to ${run.checkpoints - 1}`;
     throw new ForkpointError("NOT_FOUND", `run ${quote(run.run)} has no step ${which.step}: ${of}`);
   }
-  if (which.id === undefined) throw new ForkpointError("NOT_FOUND", `run ${quote(run.run)} was removed meanwhile`);
+  if (which.id === undefined) throw new ForkpointError("NOT_FOUND", `run ${quote(run.run)} has just been removed`);
   const { id } = await findCheckpoint(inspector, run, which.id);
   const begun = await inspector.checkpoint({ ...ref, id });
   if (begun !== null) return begun;
@@ -126,7 +126,9 @@ export async function findCheckpoint(inspector: Inspector, run: RunInfo, id: str
   if (begun.length === 1) return begun[0]!;
   const listed = begun.slice(0, LISTED).map((each) => `\n${JSON.stringify(each.id)} (step ${each.step})`);
   const more = begun.length > LISTED ? `\nand ${begun.length - LISTED} more` : "";
-  throw new UsageError(`${quote(id)} names ${begun.length} checkpoints: give more of the id${listed.join("")}${more}`);
+  throw new UsageError(
+    `${quote(id)} matches ${begun.length} checkpoints: type more of the id${listed.join("")}${more}`,
+  );
 }
 
 function noCheckpoint(run: RunInfo, id: string): ForkpointError {

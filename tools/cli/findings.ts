@@ -1,4 +1,4 @@
-/** Writes what `doctor` and `verify` have found. */
+/** Writes the findings of `doctor` and `verify`. */
 
 import { safeText } from "../../ts/bridge/json-form/json-text.js";
 import type { Style } from "./style.js";
@@ -26,6 +26,6 @@ export function* findingLines({ ok, findings }: VerifyReport, style: Style): Gen
     .filter(([, count]) => count > 0)
     .map(([severity, count]) => plural(count, severity));
   if (findings.length > 0) yield "";
-  if (ok) yield `${style("green", "✓ no error")}${counts.length === 0 ? "" : `, ${counts.join(", ")}`}`;
+  if (ok) yield `${style("green", "✓ no errors")}${counts.length === 0 ? "" : `, ${counts.join(", ")}`}`;
   else yield style("red", `✗ ${counts.join(", ")}`);
 }

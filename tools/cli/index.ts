@@ -20,24 +20,24 @@ async function main(args: string[]): Promise<void> {
   }
 }
 
-/** Lets the command throw its errors. They are shown as all others are. */
+/** Makes the command throw its errors, so that they are shown like all others. */
 function prepare(command: Command, json: boolean): void {
   command
     .exitOverride()
     .showSuggestionAfterError(true)
     .configureOutput({
       outputError: () => {},
-      // The help that is shown because no command was given.
+      // Commander writes the help here if no command was given.
       writeErr: (text) => (json ? undefined : process.stderr.write(text)),
     });
 }
 
-/** Returns undefined if help or the version was printed because the user asked for it. */
+/** Returns undefined if the user asked for the help or the version. */
 function usageErrorOf(error: unknown): unknown {
   if (!(error instanceof CommanderError)) return error;
   const { exitCode, code, message } = error;
   if (exitCode === 0) return undefined;
-  if (code === "commander.help") return new UsageError("give a command; `forkpoint --help` lists them");
+  if (code === "commander.help") return new UsageError("no command given: `forkpoint --help` lists the commands");
   return new UsageError(message.replace(/^error: /, "").replace(/\n(\(Did you mean [^]*\?\))$/, " $1"));
 }
 

@@ -1,4 +1,4 @@
-/** Draws which checkpoint came from which, as `git log --graph` does: the newest first, a lane for each branch. */
+/** Draws checkpoints and their parents as `git log --graph` does: newest first, with a lane for each branch. */
 
 import { stripVTControlCharacters } from "node:util";
 import { safeText } from "../../ts/bridge/json-form/json-text.js";
@@ -99,7 +99,7 @@ class Lanes {
     return rows;
   }
 
-  /** Draws one row of a line between two lanes, `|_|/` or `|/`, in the colour of the lane that ends. */
+  /** Draws one row of a line between two lanes, `|_|/` or `|/`, in the color of the lane that ends. */
   #slope(from: number, into: number, ends: number, hidden: number | undefined): string {
     const columns = Math.max(this.#to.length, from) * 2;
     const cells = Array.from({ length: columns }, (_, column) => {

@@ -1,4 +1,4 @@
-/** What `copy`, `export` and `import` share: they copy a database, or some of its runs, to another one. */
+/** The shared part of `copy`, `export` and `import`: they copy a database, or some of its runs, to another one. */
 
 import type { Command } from "commander";
 import { parsed, spaceOption } from "./command.js";
@@ -18,11 +18,11 @@ export function choosing(command: Command): Command {
     .addOption(spaceOption())
     .option("--ns <ns>", "the namespace of the runs")
     .addOption(
-      parsed("--since <duration>", "only runs that were active in this time: 90s, 15m, 2h, 7d", parseDuration),
+      parsed("--since <duration>", "only runs that were active in this period: 90s, 15m, 2h, 7d", parseDuration),
     );
 }
 
-/** Returns the runs that the arguments and the flags choose. Without any, there is no choice. */
+/** Returns the runs that the arguments and the flags choose. Without any, it returns no filter. */
 export async function choiceOf(
   context: Context,
   ids: ReadonlyArray<string | undefined>,
@@ -36,12 +36,12 @@ export async function choiceOf(
   return { ...active, runs };
 }
 
-/** What was copied. Of a whole database: what was not there yet. */
+/** What was copied. For a complete database: what the destination lacked. */
 export interface Moved {
   runs: number;
   checkpoints: number;
   writes: number;
-  /** Runs that stayed as they were. */
+  /** Runs that the destination already had. */
   skipped: number;
   verified: true;
 }
@@ -57,14 +57,14 @@ export async function move(context: Context, from: Database, to: Database, optio
     onProgress: (progress) => {
       const { phase, checkpoints, ofCheckpoints } = progress;
       if (phase === "copying") before ??= progress;
-      context.done = `${plural(checkpoints, "checkpoint")} were ${phase === "copying" ? "copied; the next copy goes on there" : "compared"}`;
+      context.done = `${plural(checkpoints, "checkpoint")} ${phase === "copying" ? "copied; run the command again to continue" : "compared"}`;
       context.output.progress.show(phase, checkpoints, ofCheckpoints);
     },
   });
   context.output.progress.clear();
   const { lineages, checkpoints, writes, skipped } = all;
   if (Object.keys(options).length > 0) return { runs: lineages, checkpoints, writes, skipped, verified: true };
-  // The first report of copying has what an earlier copy has done. Without one, there was nothing to copy.
+  // The first progress report counts what an earlier copy has done. Without a report, there was nothing to copy.
   const there = before ?? all;
   return {
     runs: lineages - there.lineages,
@@ -77,5 +77,5 @@ export async function move(context: Context, from: Database, to: Database, optio
 
 export function movedText({ runs, checkpoints, writes, skipped }: Moved): string {
   const counts = `${plural(runs, "run")} with ${plural(checkpoints, "checkpoint")} and ${plural(writes, "write")}`;
-  return skipped === 0 ? counts : `${counts}, ${plural(skipped, "run")} were there already`;
+  return skipped === 0 ? counts : `${counts} (already there: ${plural(skipped, "run")})`;
 }

@@ -1,8 +1,8 @@
 /**
- * What a command writes. The answer goes to stdout. Notes, questions, progress and errors go to stderr.
+ * Writes the output of a command. The answer goes to stdout. Notes, questions, progress and errors go to stderr.
  *
- * An answer that is printed is kept until the command has succeeded, so a failed command leaves stdout empty. Only
- * commands that stream write at once.
+ * A printed answer is kept until the command has succeeded, so a failed command leaves stdout empty. Only commands that
+ * stream write immediately.
  */
 
 import { safeJson, safeText } from "../../ts/bridge/json-form/json-text.js";
@@ -18,7 +18,7 @@ export class Output {
   readonly json: boolean;
   /** The style of the answer. */
   readonly style: Style;
-  /** The style of what goes to stderr. */
+  /** The style of stderr. */
   readonly noteStyle: Style;
   /** Whether stderr can show a question and stdin can answer it. */
   readonly interactive: boolean;
@@ -36,7 +36,7 @@ export class Output {
     this.progress = new Progress(process.stderr, !json && process.stderr.isTTY === true, this.noteStyle);
   }
 
-  /** The width of the terminal. Infinity if stdout is none. */
+  /** The width of the terminal. Infinity if stdout is not a terminal. */
   get width(): number {
     return process.stdout.isTTY ? process.stdout.columns || 80 : Number.POSITIVE_INFINITY;
   }
@@ -51,19 +51,19 @@ export class Output {
     this.print(safeJson(value));
   }
 
-  /** Keeps the answer: with `--json` as JSON, else as lines. */
+  /** Keeps the answer, as JSON with `--json`, else as lines. */
   answer(value: unknown, lines: () => readonly string[] | Generator<string>): void {
     if (this.json) this.printJson(value);
     else for (const line of lines()) this.print(line);
   }
 
-  /** Writes a part of the answer. It may wait for a while, so that much text takes few writes. */
+  /** Writes a part of the answer. Parts are collected, so that a long text takes few writes. */
   async stream(text: string): Promise<void> {
     this.#batch += text;
     if (this.#batch.length >= BATCH) await this.flush();
   }
 
-  /** Writes what was printed and streamed so far. Waits until the reader has taken it. */
+  /** Writes what was printed and streamed so far, and waits for the reader. */
   async flush(): Promise<void> {
     this.#showNotes();
     const text = this.#batch + this.#kept.map((line) => `${line}\n`).join("");
@@ -78,20 +78,20 @@ export class Output {
   }
 
   /**
-   * Writes a line for the user to stderr. With `--json`, an error must be the only line there. So notes are written when
-   * the command has succeeded.
+   * Writes a line for the user to stderr. With `--json`, an error must be the only line there, so notes are kept until the
+   * command has succeeded.
    */
   note(text: string): void {
     this.#notes.push(redact(text));
     if (!this.json) this.#showNotes();
   }
 
-  /** Keeps a line for stderr that follows the answer. With `--json`, there is none. */
+  /** Keeps a line for stderr that follows the answer. Ignored with `--json`. */
   hint(text: string): void {
     if (!this.json) this.#hints.push(this.noteStyle("dim", redact(text)));
   }
 
-  /** Writes the whole answer, and what follows it. */
+  /** Writes the complete answer, then the hints. */
   async finish(): Promise<void> {
     await this.flush();
     this.#notes.push(...this.#hints);
@@ -129,7 +129,7 @@ function write(text: string | Uint8Array): Promise<void> {
   });
 }
 
-/** The errors of both streams arrive where something is written. Without these handlers they would end the process. */
+/** Each write reports its own errors. Without these handlers, an error would also end the process. */
 export function ignoreStreamErrors(): void {
   process.stdout.on("error", () => {});
   process.stderr.on("error", () => {});

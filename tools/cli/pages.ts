@@ -1,16 +1,16 @@
-/** Goes through listings page by page. */
+/** Reads listings page by page. */
 
 import { describe, UsageError } from "./errors.js";
 import type { CheckpointInfo, Page, RunInfo, RunRef } from "../../ts/inspect/views.js";
 import type { Inspector } from "../../ts/inspect/inspector.js";
 import type { RunQuery } from "../../ts/inspect/runs.js";
 
-/** The longest page of a listing. */
+/** The maximum length of a page. */
 const LONGEST = 1000;
 
 /** How much of a listing to read. */
 interface Part {
-  /** How many entries. Default: all. */
+  /** The number of entries. Default: all. */
   limit?: number | undefined;
   cursor?: string | undefined;
 }
@@ -25,13 +25,13 @@ export async function* runsOf(
   for await (const { items } of pages(read, {})) yield* items;
 }
 
-/** Yields the checkpoints of a run, the newest first. */
+/** Yields the checkpoints of a run, newest first. */
 export async function* checkpointsOf(inspector: Inspector, ref: RunRef): AsyncGenerator<CheckpointInfo> {
   const read: Read<CheckpointInfo> = (limit, cursor) => inspector.checkpoints(ref, { limit, cursor, order: "desc" });
   for await (const { items } of pages(read, {})) yield* items;
 }
 
-/** Reads a part of a listing. Returns it with the cursor of what follows. */
+/** Reads a part of a listing. Returns it with the cursor of the next part. */
 export async function readListing<T>(read: Read<T>, part: Part): Promise<Page<T>> {
   const listing: Page<T> = { items: [], cursor: null };
   for await (const { items, cursor } of pages(read, part)) {

@@ -1,4 +1,4 @@
-/** Reads the arguments that are paths and JSON texts. What is wrong with them is wrong usage. */
+/** Reads arguments that are paths or JSON. Mistakes in them are usage errors. */
 
 import { readFile } from "node:fs/promises";
 import { parseJson } from "../../ts/bridge/json-form/json-text.js";
@@ -36,7 +36,7 @@ export function readSetting(text: string): [path: string, value: unknown] {
     }
     return [path, readJson(text.slice(at + 1), `--set ${path}`)];
   }
-  throw first ?? new UsageError(`--set: expected <path>=<json>, and found ${JSON.stringify(text)}`);
+  throw first ?? new UsageError(`--set: expected <path>=<json>, got ${JSON.stringify(text)}`);
 }
 
 /** Reads the patch of `--patch`: JSON, `@` and a file, or `-` for stdin. */

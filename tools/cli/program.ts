@@ -1,4 +1,4 @@
-/** The program with all its commands. */
+/** Makes the program with all commands. */
 
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
@@ -26,29 +26,29 @@ import { verify } from "./commands/verify.js";
 
 const groups = {
   "Try:": [demo],
-  "Look:": [ls, show, get, diff, tail, stats, studio],
-  "Go on:": [fork],
-  "Move:": [exportRuns, importRuns, copy, backup],
+  "Inspect:": [ls, show, get, diff, tail, stats, studio],
+  "Fork:": [fork],
+  "Copy:": [exportRuns, importRuns, copy, backup],
   "Clean up:": [prune, rm, vacuum],
   "Check:": [doctor, verify],
   "Shell:": [completion],
 };
 
 const help = `
-What was a run doing, what did its last step change, and how does it go on with another value:
+Find a run, see what its last step changed, and fork it with another value:
   forkpoint ls
   forkpoint show <run> --tree
   forkpoint diff <run>
   forkpoint fork <run> --set scratch.confidence=0.9
 
-Exit codes: 0 done, 1 the answer is no, 2 wrong usage, 3 not found, 4 not confirmed, 5 refused or failed.`;
+Exit codes: 0 success, 1 differences or errors found, 2 wrong usage, 3 not found, 4 not confirmed, 5 failed.`;
 
-/** Makes the program. `adopt` prepares each command. */
+/** Makes the program. Calls `adopt` for each command. */
 export function makeProgram(adopt: (command: Command) => void): Command {
   const program = withCommonOptions(new Command("forkpoint"))
-    .description("Looks into a Forkpoint database: the runs of your agents, step by step.")
-    .version(versionOf(), "-V, --version", "prints the version")
-    .helpOption("-h, --help", "prints this help")
+    .description("Inspect a Forkpoint database: the runs of your agents, step by step.")
+    .version(versionOf(), "-V, --version", "print the version")
+    .helpOption("-h, --help", "print this help")
     .enablePositionalOptions()
     .addHelpText("after", help);
   adopt(program);
@@ -57,9 +57,9 @@ export function makeProgram(adopt: (command: Command) => void): Command {
     for (const make of commands) program.addCommand(make());
   }
   for (const hidden of [complete(program), demoAgent()]) program.addCommand(hidden, { hidden: true });
-  program.helpCommand("help [command]", "prints the help of a command");
+  program.helpCommand("help [command]", "print the help of a command");
   for (const command of program.commands) {
-    command.helpOption("-h, --help", "prints this help");
+    command.helpOption("-h, --help", "print this help");
     adopt(command);
   }
   return program;

@@ -1,9 +1,9 @@
-/** Shows how far a command is, in one line of stderr. */
+/** Shows the progress of a command, in one line of stderr. */
 
 import type { Style } from "./style.js";
 import { cut } from "./table.js";
 
-/** The time in ms between two pictures. */
+/** The time between two updates, in ms. */
 const INTERVAL = 100;
 
 export class Progress {

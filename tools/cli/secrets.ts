@@ -1,14 +1,14 @@
-/** Passwords never appear in what the command line writes. */
+/** Keeps passwords out of everything that the command line writes. */
 
 const stars = "***";
 
 /** The part of a URL between the scheme and the last `@` before the host. */
 const login = /([a-z][a-z0-9+.-]{0,30}:\/\/)([^\s/?#"'`]*|[^\s"'`]*)@/gi;
 
-/** A password that a URL has as a parameter. */
+/** A password in the parameters of a URL. */
 const parameter = /([?&](?:ssl)?password=)[^&\s"'`]*/gi;
 
-/** The passwords that the arguments and the environment have. */
+/** The passwords in the arguments and the environment. */
 const known = new Set<string>();
 
 /** Remembers the password of a URL, so that no message can show it. */
@@ -21,7 +21,7 @@ export function learnSecrets(target: string): void {
     try {
       known.add(decodeURIComponent(secret));
     } catch {
-      // A text that is not encoded was added as it is.
+      // The password is not encoded. It was added above.
     }
   }
 }

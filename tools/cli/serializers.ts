@@ -8,7 +8,7 @@ import { messageOf, quote } from "../../ts/bridge/errors.js";
 import { UsageError } from "./errors.js";
 import type { Serializer } from "../../ts/bridge/serializer.js";
 
-/** Returns the serializers that the modules export: by default, by name, or as a list. */
+/** Returns the serializers that the modules export: as the default export, by name, or in a list. */
 export async function loadSerializers(modules: string[]): Promise<Serializer[]> {
   const found = await Promise.all(modules.map(loadModule));
   return found.flat();
@@ -19,7 +19,7 @@ async function loadModule(name: string): Promise<Serializer[]> {
   try {
     exported = (await import(placeOf(name))) as Record<string, unknown>;
   } catch (error) {
-    throw new UsageError(`the module ${quote(name)} of --serializer cannot be loaded: ${messageOf(error)}`);
+    throw new UsageError(`cannot load the module ${quote(name)} of --serializer: ${messageOf(error)}`);
   }
   const serializers = new Set([...Object.values(exported), exported["default"]].flatMap(serializersIn));
   if (serializers.size > 0) return [...serializers];
@@ -40,7 +40,7 @@ function isSerializer(value: unknown): value is Serializer {
   return typeof name === "string" && typeof serialize === "function" && typeof deserialize === "function";
 }
 
-/** A path is resolved from the working directory, and so is the name of a package. */
+/** Resolves a path or the name of a package from the working directory. */
 function placeOf(name: string): string {
   if (/^file:/i.test(name)) return name;
   const path = resolve(name);

@@ -1,6 +1,6 @@
-/** Texts for a shell. */
+/** Writes words for a shell. */
 
-/** Quotes a word for a POSIX shell, if it needs that. Control characters are written as escapes of `$'…'`. */
+/** Quotes a word for a POSIX shell, if necessary. Control characters become escapes in `$'…'`. */
 export function shellWord(text: string): string {
   if (/^[\w@%+=:,./-]+$/.test(text)) return text;
   if (!/\p{Cc}/u.test(text)) return `'${text.replaceAll("'", `'\\''`)}'`;

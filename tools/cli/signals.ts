@@ -1,8 +1,8 @@
-/** Ctrl-C and SIGTERM: the first asks the command to stop, the second ends it at once. */
+/** Handles Ctrl-C and SIGTERM: the first one asks the command to stop, the second one ends it immediately. */
 
 import { type EndingSignal, StoppedError, exitCodes } from "./errors.js";
 
-/** Returns a signal that aborts with a {@link StoppedError} when the process is asked to end. */
+/** Returns a signal that aborts with a {@link StoppedError} on Ctrl-C or SIGTERM. */
 export function endingSignal(): AbortSignal {
   const controller = new AbortController();
   const stop = (signal: EndingSignal) => {

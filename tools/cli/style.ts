@@ -1,23 +1,23 @@
-/** Colours, and the signs and words of a status. */
+/** Colors, and the signs and words of a status. */
 
 import { styleText } from "node:util";
 import type { Status } from "../../ts/inspect/views.js";
 
 export type Format = "bold" | "dim" | "red" | "green" | "yellow" | "blue" | "magenta" | "cyan";
 
-/** Returns a text with a format, or the text alone if there is no colour. */
+/** Returns a text with a format, or the text alone if colors are off. */
 export type Style = (format: Format | undefined, text: string) => string;
 
 export type ColorMode = "auto" | "always" | "never";
 
 export const plain: Style = (_, text) => text;
 
-const coloured: Style = (format, text) =>
-  // The text has its format even if this stream is no terminal: the caller has decided that.
+const colored: Style = (format, text) =>
+  // The caller has already decided whether to use colors, so `styleText` must not look at the stream.
   format === undefined || text === "" ? text : styleText(format, text, { validateStream: false });
 
 export function styleFor(stream: { isTTY?: boolean }, mode: ColorMode): Style {
-  return hasColor(stream, mode) ? coloured : plain;
+  return hasColor(stream, mode) ? colored : plain;
 }
 
 function hasColor(stream: { isTTY?: boolean }, mode: ColorMode): boolean {
@@ -38,7 +38,7 @@ const statuses: Record<Status, { sign: string; format: Format }> = {
 
 export const statusNames = Object.keys(statuses) as Status[];
 
-/** Returns the sign and the word of a status, and their colour. */
+/** Returns the sign and the word of a status, and their format. */
 export function statusCell(status: Status): { text: string; format: Format } {
   const { sign, format } = statuses[status];
   return { text: `${sign} ${status}`, format };

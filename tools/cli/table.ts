@@ -1,19 +1,19 @@
-/** Tables whose columns are aligned, in a terminal of any width. */
+/** Writes tables with aligned columns that fit the terminal. */
 
 import stringWidth from "string-width";
 import { safeText } from "../../ts/bridge/json-form/json-text.js";
 import type { Format, Style } from "./style.js";
 
-/** A column of a table, whose rows are made of the entries of a list. */
+/** A column of a table. Each row shows an entry of a list. */
 export interface Column<Entry> {
   title: string;
   /** Control characters are escaped. */
   cell: (entry: Entry) => { text: string; format?: Format | undefined };
-  /** Numbers are aligned at their end. */
+  /** For numbers. */
   align?: "right";
-  /** Columns with a higher number are left out first if the terminal is too narrow. Missing: the column always stays. */
+  /** If the terminal is too narrow, columns with a higher number are dropped first. Default: the column always stays. */
   drop?: number;
-  /** The width to which the column may be cut. Missing: its texts are never cut, for example because they are ids. */
+  /** The minimum width of the column when it is cut. Default: it is never cut, for example because it has ids. */
   least?: number;
 }
 
@@ -24,7 +24,7 @@ export function width(text: string): number {
   return /^[\x20-\x7e]*$/.test(text) ? text.length : stringWidth(text);
 }
 
-/** Cuts a text to a width. Never cuts a character in two. */
+/** Cuts a text to a width, between two characters. */
 export function cut(text: string, most: number): string {
   if (width(text) <= most) return text;
   let [kept, taken] = ["", 0];
@@ -42,8 +42,8 @@ export function pad(text: string, to: number, align?: "right"): string {
 }
 
 /**
- * Returns the lines of a table. `most` is the width of the terminal: Infinity if the output is none. Columns without a
- * text are left out. Without an entry there is no line.
+ * Returns the lines of a table. `most` is the width of the terminal, or Infinity. Empty columns are left out. Without
+ * entries there are no lines.
  */
 export function table<Entry>(
   columns: ReadonlyArray<Column<Entry>>,

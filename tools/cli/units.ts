@@ -1,4 +1,4 @@
-/** Times, durations and sizes: reads those of the arguments, and writes those of the answers. */
+/** Reads and writes times, durations and sizes. */
 
 import { UsageError } from "./errors.js";
 

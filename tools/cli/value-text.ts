@@ -1,9 +1,9 @@
-/** Writes the JSON form of a value for a human: indented, in colour, and still JSON. */
+/** Writes the JSON form of a value for a human: indented, in color, and still JSON. */
 
 import { safeJson } from "../../ts/bridge/json-form/json-text.js";
 import type { Format, Style } from "./style.js";
 
-/** A list or an object that is shorter is written in one line. */
+/** Shorter lists and objects are written on one line. */
 const SHORT = 72;
 
 /** A list or an object that is being written. */
@@ -49,7 +49,7 @@ function begin(value: object): Open {
   return { keys: Object.keys(value), values: Object.values(value), next: 0 };
 }
 
-/** Returns a value in one line, and its length without colours. Undefined: it is a list or an object that is longer. */
+/** Returns a value on one line, and its length without colors. Undefined if it would be longer than `most`. */
 function inOneLine(value: unknown, most: number, style: Style): { text: string; length: number } | undefined {
   if (typeof value !== "object" || value === null) {
     const text = scalar(value);
@@ -71,7 +71,7 @@ function inOneLine(value: unknown, most: number, style: Style): { text: string; 
   return { text: isList ? `[${parts.join(", ")}]` : `{ ${parts.join(", ")} }`, length };
 }
 
-/** A value that is missing is written as JSON writes it in a list. */
+/** A missing value is written as null, as JSON does in a list. */
 function scalar(value: unknown): string {
   return value === undefined ? "null" : safeJson(value);
 }
@@ -82,7 +82,7 @@ function formatOf(value: unknown): Format | undefined {
   return value === null ? "dim" : "magenta";
 }
 
-/** Returns a value in one line that is cut to a length, for a list of differences. */
+/** Returns a value on one line, cut to a length. */
 export function excerpt(value: unknown, style: Style, most: number): string {
   if (typeof value === "string" && value.length > most) {
     return style("green", `${safeJson(value.slice(0, most - 1).toWellFormed()).slice(0, -1)}…"`);

@@ -14,13 +14,13 @@ interface Options {
 export const backup = () =>
   command<Options>(
     "backup",
-    "copies the database into a new file while others use it, and verifies the copy",
+    "copy a SQLite database to a new file while it is in use, and verify the copy",
     run,
     "itself",
   )
-    .argument("<file>", "the path of the copy; only its owner can read it")
-    .option("--force", "replaces a file that is there already")
-    .option("-y, --yes", "does not ask before it replaces a file");
+    .argument("<file>", "the path of the copy, which only you can read")
+    .option("--force", "replace an existing file")
+    .option("-y, --yes", "don't ask before replacing a file");
 
 async function run(context: Context, { force = false, yes = false }: Options, file = ""): Promise<void> {
   const { output, signal } = context;
@@ -28,7 +28,7 @@ async function run(context: Context, { force = false, yes = false }: Options, fi
   if (force) {
     const what = existsSync(file)
       ? `this replaces ${quote(file)}`
-      : `this writes ${quote(file)}, and replaces what is there`;
+      : `this writes ${quote(file)}, and replaces any file there`;
     await confirm(context, what, { yes });
   }
   const result = await inspector.backup(file, {

@@ -1,4 +1,4 @@
-/** `forkpoint completion`: the script that completes commands in a shell, and what the script asks. */
+/** `forkpoint completion` prints the completion script of a shell. The script calls `forkpoint complete`. */
 
 import { RootCommand, script } from "@bomb.sh/tab";
 import { Argument, Command } from "commander";
@@ -18,7 +18,7 @@ const help = `
 
 export const completion = () =>
   new Command("completion")
-    .description("prints the script that completes commands, flags, spaces and run ids in your shell")
+    .description("print a completion script for your shell: commands, flags, values and run ids")
     .addArgument(new Argument("<shell>", "the shell").choices(shells))
     .addHelpText("after", help)
     .action((shell: (typeof shells)[number]) => script(shell, "forkpoint", "forkpoint"));
@@ -57,8 +57,8 @@ function addOptions(to: ReturnType<RootCommand["command"]>, command: Command): v
 }
 
 /**
- * The ids of runs that a shell can take as they are. An id with other characters could be a command when the shell reads
- * it. A database that cannot be read offers nothing.
+ * Returns the ids of runs that are safe in a shell. An id with other characters could run a command when the shell reads
+ * it. Returns nothing if the database cannot be read.
  */
 async function runIds(program: Command, words: string[]): Promise<string[]> {
   const [name] = words;

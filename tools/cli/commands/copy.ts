@@ -15,11 +15,11 @@ interface Options extends ChoiceOptions {
 
 export const copy = () =>
   choosing(
-    command<Options>("copy", "copies everything or some runs to another database, and compares both", run, "itself")
+    command<Options>("copy", "copy all runs, or some, to another database, and verify the copy", run, "itself")
       .addArgument(runsArgument())
-      .requiredOption("--to <path or url>", "the database to copy to; it is created if it does not exist")
-      .option("--replace", "replaces runs that are there already with another content")
-      .option("-y, --yes", "does not ask before it replaces something"),
+      .requiredOption("--to <path or url>", "the database to copy to; created if it doesn't exist")
+      .option("--replace", "replace runs that differ at the destination")
+      .option("-y, --yes", "don't ask before replacing runs"),
   );
 
 async function run(context: Context, options: Options, ...ids: Array<string | undefined>): Promise<void> {
@@ -27,10 +27,10 @@ async function run(context: Context, options: Options, ...ids: Array<string | un
   const { database, output } = context;
   const destination = databaseAt(to);
   refuseMissing(database);
-  if (samePlace(database, destination)) throw new UsageError("--to names the database itself");
-  if (replace) await confirm(context, `this replaces runs of ${quote(destination.shown)}`, { yes });
+  if (samePlace(database, destination)) throw new UsageError("--to is the same database as --db");
+  if (replace) await confirm(context, `this replaces runs in ${quote(destination.shown)}`, { yes });
   const choice = await choiceOf(context, ids, options);
   const moved = await move(context, database, destination, { ...choice, ...(replace && { onConflict: "replace" }) });
-  const what = `${movedText(moved)} to ${safeText(destination.shown)}; both are equal`;
+  const what = `${movedText(moved)} to ${safeText(destination.shown)}; verified`;
   output.answer(moved, () => [`${output.style("green", "✓ copied")} ${what}`]);
 }

@@ -26,26 +26,26 @@ interface Options extends RunOptions {
 const step = (flag: string, description: string) => parsed(`${flag} <n>`, description, wholeFrom(-Infinity));
 
 export const diff = () =>
-  command<Options>("diff", "shows what a checkpoint changed, or what differs between two", compare)
+  command<Options>("diff", "show what a checkpoint changed, or compare two checkpoints", compare)
     .addArgument(runArgument())
-    .argument("[from]", "the id of the older checkpoint; alone: the one to compare with its parent")
+    .argument("[from]", "the id of the older checkpoint; alone, the checkpoint to compare with its parent")
     .argument("[to]", "the id of the newer checkpoint")
-    .addOption(step("--step", "the checkpoint to compare with its parent, by its place in the run"))
-    .addOption(step("--from-step", "the older checkpoint, by its place in the run"))
-    .addOption(step("--to-step", "the newer checkpoint, by its place in the run"))
-    .option("--to-run <run>", "the run of the newer checkpoint, if it is another one")
+    .addOption(step("--step", "the checkpoint to compare with its parent, by position"))
+    .addOption(step("--from-step", "the older checkpoint, by position"))
+    .addOption(step("--to-step", "the newer checkpoint, by position"))
+    .option("--to-run <run>", "the run of the newer checkpoint, if it differs")
     .addOption(
-      new Option("--part <part>", "only this part; repeatable")
+      new Option("--part <part>", "compare only this part; repeatable")
         .choices(["state", "rest", "writes"])
         .argParser((value: string, before?: string[]) => repeated(partOf(value), before)),
     )
-    .option("--exit-code", "ends with 1 if there is a difference")
+    .option("--exit-code", "exit with 1 if there are differences")
     .addOption(spaceOption())
     .option("--ns <ns>", "the namespace of the run");
 
 function partOf(text: string): string {
   if (["state", "rest", "writes"].includes(text)) return text;
-  throw new UsageError(`--part: expected state, rest or writes, and found ${JSON.stringify(text)}`);
+  throw new UsageError(`--part: expected state, rest or writes, got ${JSON.stringify(text)}`);
 }
 
 async function compare(
@@ -61,13 +61,12 @@ async function compare(
   const other = toRun === undefined ? run : await findRun(context, inspector, toRun, options);
   const [before, after] = await sides(inspector, run, other, options, from, to);
   if (before === null && after.parent !== null) {
-    context.note(`the parent ${safeText(after.parent.id)} is not stored any more, so everything counts as added`);
+    context.note(`the parent ${safeText(after.parent.id)} is no longer stored, so everything is shown as added`);
   }
   const { changes, truncated } = await inspector.diff(before, after, part === undefined ? {} : { parts: part });
   const { output } = context;
   output.answer({ from: before, to: after, changes, truncated }, () => report(before, after, changes, output));
-  if (truncated)
-    output.hint("there are more changes than are shown: compare one --part, or two values that `get --path` prints");
+  if (truncated) output.hint("not all changes are shown: compare one --part, or print values with `get --path`");
   return options.exitCode === true && changes.length > 0 ? exitCodes.no : undefined;
 }
 
@@ -80,12 +79,12 @@ async function sides(
   to: string | undefined,
 ): Promise<[before: CheckpointInfo | null, after: CheckpointInfo]> {
   if (step !== undefined && [from, to, fromStep, toStep, toRun].some((each) => each !== undefined)) {
-    throw new UsageError("--step compares a checkpoint with its parent: give it alone");
+    throw new UsageError("--step compares a checkpoint with its parent: pass no other checkpoint");
   }
   if (from !== undefined && fromStep !== undefined)
-    throw new UsageError("give the id of the older checkpoint or --from-step");
+    throw new UsageError("pass the id of the older checkpoint or --from-step, not both");
   if (to !== undefined && toStep !== undefined)
-    throw new UsageError("give the id of the newer checkpoint or --to-step");
+    throw new UsageError("pass the id of the newer checkpoint or --to-step, not both");
   const read = async (of: RunInfo, id?: string, step?: number) =>
     (await readCheckpoint(inspector, of, { id, step })).checkpoint;
   const two =
@@ -103,7 +102,7 @@ const ops: Record<Change["op"], { sign: string; word: string; format: Format }> 
   replace: { sign: "~", word: "changed", format: "yellow" },
 };
 
-/** The longest excerpt of a value, in characters. */
+/** The maximum length of an excerpt of a value, in characters. */
 const EXCERPT = 100;
 
 function* report(
@@ -123,10 +122,10 @@ function* report(
     const place = path === "" ? change.part : `${change.part}${path.startsWith("[") ? "" : "."}${path}`;
     yield `${style(format, pad(`${sign} ${word}`, 9))}  ${style("bold", place)}${valuesOf(change, output, most)}`;
   }
-  yield changes.length === 0 ? style("dim", "no difference") : summary(changes);
+  yield changes.length === 0 ? style("dim", "no differences") : summary(changes);
 }
 
-/** The values of a change: in the same line if they are short. */
+/** Returns the values of a change, on the same line if they are short. */
 function valuesOf({ op, before, after }: Change, { style }: Output, most: number): string {
   if (op === "add") return `  ${excerpt(after, style, most)}`;
   if (op === "remove") return `  ${excerpt(before, style, most)}`;

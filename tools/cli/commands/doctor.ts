@@ -6,7 +6,7 @@ import { findingLines } from "../findings.js";
 export const doctor = () =>
   command(
     "doctor",
-    "looks at the place, the mode, the schema and the pages of the database; takes a second",
+    "check the file system, file mode, schema and pages quickly, in about a second",
     async (context) => {
       const inspector = await context.open();
       const report = await inspector.verify({ quick: true, signal: context.signal });
@@ -17,7 +17,7 @@ export const doctor = () =>
         const { target, backend } = await inspector.info();
         output.print(output.style("bold", `${safeText(target)} (${backend})`));
         for (const line of findingLines(report, output.style)) output.print(line);
-        if (report.ok) output.hint("`forkpoint verify` reads everything");
+        if (report.ok) output.hint("run `forkpoint verify` to check all stored data");
       }
       return report.ok ? undefined : exitCodes.no;
     },

@@ -11,9 +11,9 @@ interface Options extends ChoiceOptions {
 
 export const exportRuns = () =>
   choosing(
-    command<Options>("export", "copies everything or some runs to a folder of JSON Lines", run, "itself")
+    command<Options>("export", "copy all runs, or some, to a folder of JSON Lines files", run, "itself")
       .addArgument(runsArgument())
-      .requiredOption("--out <folder>", "the folder; it is created if it does not exist"),
+      .requiredOption("--out <folder>", "the folder; created if it doesn't exist"),
   );
 
 async function run(context: Context, options: Options, ...ids: Array<string | undefined>): Promise<void> {
@@ -22,6 +22,6 @@ async function run(context: Context, options: Options, ...ids: Array<string | un
   const path = resolve(options.out);
   const choice = await choiceOf(context, ids, options);
   const moved = await move(context, database, { target: `jsonl:${path}`, shown: path, guessed: false }, choice);
-  const what = `${safeText(path)}: ${movedText(moved)}; both are equal`;
+  const what = `${safeText(path)}: ${movedText(moved)}; verified`;
   output.answer({ ...moved, path }, () => [`${output.style("green", "✓ wrote")} ${what}`]);
 }

@@ -14,23 +14,25 @@ interface Options extends RunOptions {
 }
 
 const help = `
-What is there is never changed. AgentOS and Agentium: a new run, whose first checkpoint has the state of the source.
-LangGraph: a branch in the same thread, or a new thread with --as. A value that you set is what the channel holds: no
-reducer runs.
+A fork never changes the source. In LangGraph it is a new branch in the same thread, or a new thread with --as. In other
+frameworks it is a new run, thread or session. In LangGraph, --set and --patch replace the value of a channel: no reducer
+runs.
 
   forkpoint fork run-1 --set scratch.confidence=0.9
   forkpoint fork run-1 --step -2 --set 'input.question="why not"' --as run-1-again
   forkpoint fork run-1 --patch '{"scratch":{"confidence":0.9,"draft":null}}'`;
 
 export const fork = () =>
-  command<Options>("fork", "goes on from a checkpoint in another run, with another state", run, "itself")
+  command<Options>("fork", "start a new run or branch from a checkpoint, with an edited state", run, "itself")
     .addArgument(runArgument())
-    .argument("[checkpoint]", "the id of a checkpoint, or how it begins (default: the newest)")
-    .addOption(parsed("--step <n>", "the place in the run, from 0; negative: from the end", wholeFrom(-Infinity)))
-    .option("--set <path>=<json>", "sets the value at a path; repeatable", repeated)
-    .option("--patch <json|@file|->", "changes the state as a JSON merge patch (RFC 7396) says; -: reads it from stdin")
-    .option("--as <run id>", "the id of the new run (default: a new one)")
-    .option("--dry-run", "checks everything, and writes nothing")
+    .argument("[checkpoint]", "the id of a checkpoint, or a prefix of it (default: the newest)")
+    .addOption(
+      parsed("--step <n>", "the checkpoint by its position, from 0; negative: from the end", wholeFrom(-Infinity)),
+    )
+    .option("--set <path>=<json>", "set the value at a path; repeatable", repeated)
+    .option("--patch <json|@file|->", "apply a JSON merge patch (RFC 7396) to the state; -: read it from stdin")
+    .option("--as <run id>", "the id of the new run (default: generated)")
+    .option("--dry-run", "check everything, and write nothing")
     .addOption(spaceOption())
     .option("--ns <ns>", "the namespace of the run")
     .addHelpText("after", help);
@@ -53,5 +55,5 @@ async function run(context: Context, options: Options, id?: string, checkpoint?:
     const source = `checkpoint ${safeText(from.id)} of ${safeText(from.run)}`;
     return [`${dryRun ? "would fork" : style("green", "✓ forked")} ${source} to ${at} of ${to}`];
   });
-  if (!dryRun) output.hint("your program goes on with it by its id: the guide of its framework has the call");
+  if (!dryRun) output.hint("resume it in your program by its id: see the guide of your framework");
 }

@@ -22,19 +22,21 @@ interface Options extends RunOptions {
 }
 
 export const get = () =>
-  command<Options>("get", "prints a checkpoint, the newest unless you name one", print)
+  command<Options>("get", "print a checkpoint (default: the newest) and its values", print)
     .addArgument(runArgument())
-    .argument("[checkpoint]", "the id of a checkpoint, or how it begins (4 characters or more)")
-    .addOption(parsed("--step <n>", "the place in the run, from 0; negative: from the end", wholeFrom(-Infinity)))
-    .option("-p, --path <path>", 'only the value at a path such as messages[-1].content or ["any key"]')
-    .option("-r, --raw", "prints a text or bytes as they are")
-    .addOption(new Option("--part <part>", "only this part").choices(["state", "rest", "writes"]))
+    .argument("[checkpoint]", "the id of a checkpoint, or a prefix of at least 4 characters")
+    .addOption(
+      parsed("--step <n>", "the checkpoint by its position, from 0; negative: from the end", wholeFrom(-Infinity)),
+    )
+    .option("-p, --path <path>", 'print only the value at a path such as messages[-1].content or ["any key"]')
+    .option("-r, --raw", "print text or bytes unescaped")
+    .addOption(new Option("--part <part>", "print only this part").choices(["state", "rest", "writes"]))
     .addOption(spaceOption())
     .option("--ns <ns>", "the namespace of the run");
 
 async function print(context: Context, options: Options, id?: string, checkpoint?: string): Promise<void> {
   const { path, raw = false, part } = options;
-  if (raw && context.output.json) throw new UsageError("give --raw or --json, not both");
+  if (raw && context.output.json) throw new UsageError("pass --raw or --json, not both");
   const steps = path === undefined ? undefined : readPath(path);
   const inspector = await context.open();
   const run = await findRun(context, inspector, id!, options);
@@ -58,12 +60,12 @@ function nothingThere(path: string, part: string, { checkpoint, parts }: Checkpo
   const how =
     opaque.length === 0
       ? ""
-      : `. Parts with the serializer ${[...new Set(opaque)].join(", ")} cannot be read: give --serializer`;
+      : `. Parts with the serializer ${[...new Set(opaque)].join(", ")} cannot be read: pass --serializer`;
   const where = `the ${part} of checkpoint ${quote(checkpoint.id)}`;
   return new ForkpointError("NOT_FOUND", `there is nothing at ${quote(path)} in ${where}${how}`);
 }
 
-/** Prints a text or bytes as they are, and any other value as JSON. */
+/** Prints text and bytes unescaped, and any other value as JSON. */
 async function printRaw(output: Output, value: unknown): Promise<void> {
   if (typeof value === "string") return output.stream(`${value}\n`);
   const { $type, value: inner } = (value ?? {}) as { $type?: unknown; value?: unknown };
@@ -102,12 +104,12 @@ async function printParts(output: Output, detail: CheckpointDetail, part: Change
   const unread = parts.filter(({ readable }) => !readable);
   for (const { name, tag, bytes } of unread) {
     output.hint(
-      `${safeText(name)} (${size(bytes)}) was written by the serializer ${safeText(quote(tag))}: give --serializer to read it`,
+      `${safeText(name)} (${size(bytes)}) was written by the serializer ${safeText(quote(tag))}: pass --serializer to read it`,
     );
   }
 }
 
-/** The line that says which checkpoint it is. */
+/** Returns the line that describes a checkpoint. */
 export function headline(checkpoint: CheckpointInfo, { style }: Output): string {
   const { run, id, step, label, savedAt, bytes } = checkpoint;
   const named = label === null ? `step ${step}` : `step ${step} ${safeText(label)}`;

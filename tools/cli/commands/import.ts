@@ -18,40 +18,40 @@ interface Options extends DangerousOptions {
 export const importRuns = () =>
   command<Options>(
     "import",
-    "copies the runs of a folder that `export` has written; creates the database if it does not exist",
+    "import an export or another database; creates the database if it doesn't exist",
     run,
     "itself",
   )
     .argument("<folder>", "the folder, or another database")
     .addOption(
-      new Option("--on-conflict <what>", "for a run that is there with another content (default: fail)").choices([
-        "fail",
-        "skip",
-      ]),
+      new Option(
+        "--on-conflict <what>",
+        "what to do with a run that differs at the destination (default: fail)",
+      ).choices(["fail", "skip"]),
     )
-    .option("--replace", "replaces runs that are there already with another content")
-    .option("-y, --yes", "does not ask before it replaces something")
-    .option("--dry-run", "verifies the folder, and writes nothing");
+    .option("--replace", "replace runs that differ at the destination")
+    .option("-y, --yes", "don't ask before replacing runs")
+    .option("--dry-run", "verify the folder, and write nothing");
 
 async function run(context: Context, options: Options, folder = ""): Promise<void> {
   const { replace = false, dryRun = false } = options;
-  if (replace && options.onConflict !== undefined) throw new UsageError("give --replace or --on-conflict, not both");
+  if (replace && options.onConflict !== undefined) throw new UsageError("pass --replace or --on-conflict, not both");
   const onConflict = replace ? "replace" : (options.onConflict ?? "fail");
   const { database, output } = context;
   const from = databaseAt(folder);
   refuseMissing(from);
-  if (samePlace(from, database)) throw new UsageError("the folder is the database itself");
+  if (samePlace(from, database)) throw new UsageError("the folder is the same database as --db");
   if (dryRun) return wouldImport(context, from);
-  if (replace) await confirm(context, "this replaces runs that are there already", options);
+  if (replace) await confirm(context, "this replaces runs that differ at the destination", options);
   const moved = await move(context, from, database, { onConflict }).catch((error: unknown): Moved => {
     const { code, message } = describe(error);
     if (code !== "CONFLICT" || onConflict !== "fail") throw error;
-    throw new ForkpointError(code, `${message}. The flags are --on-conflict skip and --replace`, { cause: error });
+    throw new ForkpointError(code, `${message}. Add --on-conflict skip or --replace`, { cause: error });
   });
-  output.answer(moved, () => [`${output.style("green", "✓ stored")} ${movedText(moved)}; both are equal`]);
+  output.answer(moved, () => [`${output.style("green", "✓ imported")} ${movedText(moved)}; verified`]);
 }
 
-/** Verifies a folder, and says how many of its runs are new. */
+/** Verifies a folder, and counts the runs that the database already has. */
 async function wouldImport(context: Context, from: Database): Promise<void> {
   const { database, output, signal } = context;
   const source = await context.inspect(from.target);
@@ -66,5 +66,5 @@ async function wouldImport(context: Context, from: Database): Promise<void> {
     if (destination !== undefined && (await destination.run(refOf(run))) !== null) report.there += 1;
   }
   const what = `${plural(report.runs, "run")} with ${plural(report.checkpoints, "checkpoint")}`;
-  output.answer(report, () => [`would compare and store ${what}; there already: ${report.there}`]);
+  output.answer(report, () => [`would import ${what}; already there: ${plural(report.there, "run")}`]);
 }

@@ -27,24 +27,26 @@ interface Options {
 const LIMIT = 20;
 
 export const ls = () =>
-  command<Options>("ls", "lists the runs, the last active first", list)
+  command<Options>("ls", "list runs, most recently active first", list)
     .addOption(spaceOption())
-    .option("--group <prefix>", "only runs whose group (AgentOS' graph) begins so")
+    .option("--group <prefix>", "only runs whose group (the graph, in AgentOS) starts with this")
     .option("--match <text>", "only runs whose id contains this text")
     .addOption(new Option("--status <status>", "only runs with this status").choices(statusNames))
-    .option("--no-status", "does not read the status of each run, which takes time")
-    .addOption(parsed("--since <duration>", "only runs that were active in this time: 90s, 15m, 2h, 7d", parseDuration))
-    .addOption(new Option("--sort <order>", "the order").choices(["active", "began", "size"]).default("active"))
-    .addOption(parsed("--limit <n>", `how many runs (default: ${LIMIT})`, wholeFrom(1)))
-    .option("--cursor <cursor>", "what the next page begins with")
+    .option("--no-status", "don't read the status of each run, which takes time")
+    .addOption(
+      parsed("--since <duration>", "only runs that were active in this period: 90s, 15m, 2h, 7d", parseDuration),
+    )
+    .addOption(new Option("--sort <order>", "the sort order").choices(["active", "began", "size"]).default("active"))
+    .addOption(parsed("--limit <n>", `the number of runs (default: ${LIMIT})`, wholeFrom(1)))
+    .option("--cursor <cursor>", "continue after a page")
     .option("--all", "all runs")
     .option("--ns <ns>", "only this namespace")
-    .option("--all-ns", "all namespaces");
+    .option("--all-ns", "all namespaces, including subgraphs");
 
 async function list(context: Context, options: Options): Promise<void> {
   const { all = false, limit, cursor, since, status } = options;
-  if (all && limit !== undefined) throw new UsageError("give --all or --limit, not both");
-  if (options.allNs && options.ns !== undefined) throw new UsageError("give --all-ns or --ns, not both");
+  if (all && limit !== undefined) throw new UsageError("pass --all or --limit, not both");
+  if (options.allNs && options.ns !== undefined) throw new UsageError("pass --all-ns or --ns, not both");
   const query: RunQuery = {
     space: options.space,
     group: options.group,
@@ -64,9 +66,9 @@ async function list(context: Context, options: Options): Promise<void> {
   output.answer({ runs, cursor: next }, () => runTable(runs, context));
   if (runs.length === 0 && !output.json) {
     const { spaces } = await inspector.info();
-    context.note(spaces.length === 0 ? `${safeText(context.database.shown)} holds no runs yet` : "no run fits");
+    context.note(spaces.length === 0 ? `${safeText(context.database.shown)} has no runs yet` : "no runs match");
   }
-  if (next !== null) output.hint(`there are more: --all, or --cursor ${next}`);
+  if (next !== null) output.hint(`more runs: add --all, or --cursor ${next}`);
 }
 
 const columns: Array<Column<RunInfo>> = [

@@ -20,13 +20,17 @@ const positive = (parse: (text: string) => number) => (text: string) => {
 
 export const prune = () =>
   dangerous(
-    command<Options>("prune", "removes old checkpoints; at least one rule is needed", run, "itself")
+    command<Options>("prune", "remove old checkpoints by age, count or size", run, "itself")
       .addOption(
-        parsed("--older-than <duration>", "removes what was saved earlier: 90s, 15m, 2h, 7d", positive(parseDuration)),
+        parsed(
+          "--older-than <duration>",
+          "remove checkpoints older than this: 90s, 15m, 2h, 7d",
+          positive(parseDuration),
+        ),
       )
-      .addOption(parsed("--keep-last <n>", "keeps the newest checkpoints of each run", wholeFrom(1)))
+      .addOption(parsed("--keep-last <n>", "keep only the newest n checkpoints of each run", wholeFrom(1)))
       .addOption(
-        parsed("--max-bytes <size>", "removes the oldest until so much is left: 500KB, 2GiB", positive(parseSize)),
+        parsed("--max-bytes <size>", "remove the oldest until this much is left: 500KB, 2GiB", positive(parseSize)),
       )
       .addOption(spaceOption()),
   );
@@ -34,9 +38,9 @@ export const prune = () =>
 async function run(context: Context, options: Options): Promise<void> {
   const { olderThan, keepLast, maxBytes, space, dryRun = false } = options;
   if (olderThan === undefined && keepLast === undefined && maxBytes === undefined) {
-    throw new UsageError("give at least one rule: --older-than, --keep-last or --max-bytes");
+    throw new UsageError("pass at least one of --older-than, --keep-last and --max-bytes");
   }
-  // The time is fixed before the question, so that what is removed is what was shown.
+  // The time is fixed before the question, so that exactly the checkpoints that were shown are removed.
   const before = olderThan === undefined ? null : Date.now() - olderThan;
   const rules = { olderThan: before, keepLastN: keepLast ?? null, maxBytes: maxBytes ?? null, space };
   if (dryRun || options.yes !== true) {
@@ -50,7 +54,7 @@ async function run(context: Context, options: Options): Promise<void> {
     ...rules,
     signal: context.signal,
     onProgress: ({ removed }) => {
-      context.done = `${plural(removed, "checkpoint")} were removed`;
+      context.done = `${plural(removed, "checkpoint")} removed`;
       context.output.progress.show(`${plural(removed, "checkpoint")} removed`);
     },
   });
@@ -58,7 +62,7 @@ async function run(context: Context, options: Options): Promise<void> {
 }
 
 function what({ removed, bytes, lineages }: PruneResult): string {
-  const emptied = lineages === 0 ? "" : `, and empties ${plural(lineages, "run")}`;
+  const emptied = lineages === 0 ? "" : ` and empties ${plural(lineages, "run")}`;
   return `${plural(removed, "checkpoint")} of ${size(bytes)}${emptied}`;
 }
 
@@ -68,7 +72,7 @@ function print({ output }: Context, result: PruneResult, dryRun: boolean): void 
   const checkpoints = plural(removed, "checkpoint");
   output.answer({ dryRun, removed, bytes, lineages }, () => [
     dryRun
-      ? `would remove ${checkpoints}, and free at most ${size(bytes)}${emptied}`
+      ? `would remove ${checkpoints} and free up to ${size(bytes)}${emptied}`
       : `${output.style("green", "✓ removed")} ${checkpoints}, ${size(bytes)} freed${emptied}`,
   ]);
 }

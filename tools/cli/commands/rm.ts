@@ -14,9 +14,9 @@ interface Options extends RunOptions, DangerousOptions {
 
 export const rm = () =>
   dangerous(
-    command<Options>("rm", "removes a run, or some of its checkpoints", run, "itself")
+    command<Options>("rm", "remove a run, or some of its checkpoints", run, "itself")
       .addArgument(runArgument())
-      .option("--checkpoint <id>", "only this checkpoint; repeatable", repeated)
+      .option("--checkpoint <id>", "remove only this checkpoint; repeatable", repeated)
       .addOption(spaceOption())
       .option("--ns <ns>", "the namespace of the run"),
   );
@@ -47,7 +47,7 @@ async function idsOf(inspector: Inspector, found: RunInfo, named: string[]): Pro
   return ids;
 }
 
-/** A thread is removed with the namespaces of its subgraphs. */
+/** Counts the checkpoints of a run. Removing a thread also removes the namespaces of its subgraphs. */
 async function countOf(inspector: Inspector, { space, run, ns, checkpoints }: RunInfo): Promise<number> {
   if (ns !== "") return checkpoints;
   let count = 0;

@@ -20,24 +20,24 @@ interface Options extends RunOptions {
 }
 
 export const show = () =>
-  command<Options>("show", "shows a run: its checkpoints and the runs forked from it", showRun)
+  command<Options>("show", "show a run: its checkpoints, and the runs forked from it", showRun)
     .addArgument(runArgument())
-    .option("--tree", "draws what came from what, the newest first")
+    .option("--tree", "draw the checkpoints and forks as a tree, newest first")
     .addOption(spaceOption())
     .option("--ns <ns>", "the namespace of the run")
-    .addOption(parsed("--limit <n>", "how many checkpoints (default: all)", wholeFrom(1)))
-    .option("--cursor <cursor>", "what the next page begins with")
-    .addOption(parsed("--last <n>", "only the last checkpoints", wholeFrom(1)));
+    .addOption(parsed("--limit <n>", "the number of checkpoints (default: all)", wholeFrom(1)))
+    .option("--cursor <cursor>", "continue after a page")
+    .addOption(parsed("--last <n>", "only the last n checkpoints", wholeFrom(1)));
 
 async function showRun(context: Context, options: Options, id?: string): Promise<void> {
   const { limit, cursor, last } = options;
   if (last !== undefined && (limit !== undefined || cursor !== undefined)) {
-    throw new UsageError("give --last alone, or --limit and --cursor");
+    throw new UsageError("pass --last, or --limit and --cursor, not both");
   }
   const inspector = await context.open();
   const ref = refOf(await findRun(context, inspector, id!, options));
   const run = await inspector.run(ref, { withStatus: true, withBytes: true });
-  if (run === null) throw new UsageError("the run was removed meanwhile");
+  if (run === null) throw new UsageError("the run has just been removed");
   const order = last === undefined ? "asc" : "desc";
   const read = (limit: number, cursor: string | null) => inspector.checkpoints(ref, { limit, cursor, order });
   const { items, cursor: next } = await readListing(read, { limit: last ?? limit, cursor });
@@ -45,7 +45,7 @@ async function showRun(context: Context, options: Options, id?: string): Promise
   const forks = await inspector.forks(ref);
   const { output } = context;
   if (output.json) {
-    // The cursor of the last checkpoints leads to older ones, which no flag asks for.
+    // The cursor after --last would lead to older checkpoints, which no flag reads.
     return output.printJson({ run, checkpoints, forks, cursor: last === undefined ? next : null });
   }
   for (const line of head(run, context)) output.print(line);
@@ -58,10 +58,10 @@ async function showRun(context: Context, options: Options, id?: string): Promise
   const others = shown.filter(({ forkedFrom }) => forkedFrom === null || !drawn.has(forkedFrom.id));
   if (others.length > 0) {
     output.print("");
-    output.print(output.style("bold", "Forked from it"));
+    output.print(output.style("bold", "Forks"));
     for (const line of runTable(others, context)) output.print(line);
   }
-  if (next !== null && last === undefined) output.hint(`there are more: --cursor ${next}`);
+  if (next !== null && last === undefined) output.hint(`more checkpoints: add --cursor ${next}`);
 }
 
 async function withItsStatus(inspector: Inspector, fork: RunInfo): Promise<RunInfo> {
@@ -106,7 +106,7 @@ function checkpointTable(checkpoints: CheckpointInfo[], { output }: Context): st
   return table(columns, checkpoints, output);
 }
 
-/** The parent, if it is not the checkpoint above. */
+/** Returns the parent, or nothing if it is the checkpoint above. */
 function parentText({ parent, run }: CheckpointInfo, above: CheckpointInfo | undefined): string {
   if (parent === null || (above !== undefined && parent.run === run && parent.id === above.id)) return "";
   return parent.run === run ? parent.id : `${parent.id} of ${parent.run}`;

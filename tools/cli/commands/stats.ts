@@ -6,7 +6,7 @@ import { number, plural, size } from "../units.js";
 import type { InspectedStats } from "../../../ts/inspect/views.js";
 
 export const stats = () =>
-  command("stats", "says how much is stored, by space, and names the largest runs", async (context) => {
+  command("stats", "show how much is stored, by framework and by run", async (context) => {
     const inspector = await context.open();
     const found = await inspector.stats();
     const { output } = context;
@@ -43,7 +43,7 @@ function* report(title: string, found: InspectedStats, output: Output): Generato
   }
 }
 
-/** The columns that both tables have. */
+/** The columns of both tables. */
 const sizes: Array<Column<Pick<InspectedStats["spaces"][string], "checkpoints" | "logicalBytes" | "storedBytes">>> = [
   { title: "CHECKPOINTS", align: "right", drop: 2, cell: ({ checkpoints }) => ({ text: number(checkpoints) }) },
   { title: "SIZE", align: "right", drop: 3, cell: ({ logicalBytes }) => ({ text: size(logicalBytes) }) },

@@ -18,7 +18,7 @@ export const studio = () =>
   withStudioOptions(
     command<StudioOptions>(
       "studio",
-      "serves a page on this machine that shows the database; Ctrl-C ends it",
+      "serve a page that shows the database, on this machine only",
       async (context, options) => serve(context, await context.open({ write: options.write ?? false }), options),
       "itself",
     ),
@@ -27,8 +27,8 @@ export const studio = () =>
 export const withStudioOptions = (made: Command): Command =>
   made
     .addOption(parsed("--port <n>", `the port (default: ${PORT}, or a free one if it is taken; 0: any)`, portOf))
-    .option("--write", "lets the page fork and remove")
-    .option("--no-open", "does not open the browser");
+    .option("--write", "allow changes, such as forks")
+    .option("--no-open", "don't open the browser");
 
 function portOf(text: string): number {
   const port = Number(text);
@@ -50,7 +50,7 @@ export async function serve(
     if (output.json) output.printJson({ ...answer, url: studio.url, port: studio.port, write });
     else output.print(studio.url);
     await output.flush();
-    context.note(write ? "the page may write; Ctrl-C ends it" : "the page only reads; Ctrl-C ends it");
+    context.note(write ? "the page can change data; press Ctrl-C to stop" : "read-only; press Ctrl-C to stop");
     if (open && process.stdout.isTTY && !output.json) openBrowser(studio.url);
     if (!signal.aborted) await once(signal, "abort");
   } finally {

@@ -18,20 +18,20 @@ interface Options {
   since?: Since;
 }
 
-/** Where to begin: after a position in the save order, or with a time. */
+/** Where to begin: after a position in the save order, or at a time. */
 type Since = { seq: number } | { time: number };
 
 const [LINES, MOST] = [10, 1000];
 
 export const tail = () =>
-  command<Options>("tail", "prints what is saved as it is saved, by whatever process; Ctrl-C ends it", print, "itself")
+  command<Options>("tail", "print saves of all processes as they happen, until Ctrl-C", print, "itself")
     .addArgument(runArgument(false))
-    .addOption(parsed("-n, --lines <n>", `how many of the last saves to begin with (default: ${LINES})`, linesOf))
-    .option("--no-follow", "ends after what is there")
+    .addOption(parsed("-n, --lines <n>", `how many of the last saves to print first (default: ${LINES})`, linesOf))
+    .option("--no-follow", "stop after the saves so far")
     .addOption(spaceOption())
     .option("--ns <ns>", "the namespace of the run")
     .addOption(
-      parsed("--since <duration or seq>", "begins at this time (90s, 15m, 2h, 7d), or after this `seq`", sinceOf),
+      parsed("--since <duration or seq>", "start this long ago (90s, 15m, 2h, 7d), or after this `seq`", sinceOf),
     );
 
 function linesOf(text: string): number {
@@ -45,18 +45,18 @@ function sinceOf(text: string): Since {
   return { time: Date.now() - parseDuration(text) };
 }
 
-/** What to watch, and where to begin. */
+/** The options of `watch()`: the runs, and where to begin. */
 type Watched = NonNullable<Parameters<Inspector["watch"]>[0]>;
 
 async function print(context: Context, options: Options, id?: string): Promise<number> {
   const { lines, follow, since, space, ns } = options;
-  if (since !== undefined && lines !== undefined) throw new UsageError("give --lines or --since, not both");
+  if (since !== undefined && lines !== undefined) throw new UsageError("pass --lines or --since, not both");
   const inspector = await context.open();
   const { signal, output } = context;
   const found = id === undefined ? undefined : await findRun(context, inspector, id, options);
   const scope: Watched = found === undefined ? { space } : { space: found.space, run: found.run };
   const begin: Watched = since === undefined ? { last: lines ?? LINES } : await beginAt(inspector, scope, since);
-  // Without `follow`, the output ends at the save that is the last one now.
+  // Without `follow`, the output ends at the current last save.
   let end = follow ? Number.POSITIVE_INFINITY : await lastSeq(inspector, scope, signal);
   if ((begin.last === 0 && !follow) || (begin.since ?? -1) >= end || end < 0) return exitCodes.done;
   // The usual column widths: they align the first lines with later ones, unless a text is longer.
@@ -82,7 +82,7 @@ async function print(context: Context, options: Options, id?: string): Promise<n
   return exitCodes.done;
 }
 
-/** The position of the last save of a scope. -1: there is none. */
+/** Returns the position of the last save of a scope. -1 if there is none. */
 async function lastSeq(inspector: Inspector, { space, run }: Watched, signal: AbortSignal): Promise<number> {
   const { spaces } = await inspector.info();
   if (!spaces.some((each) => space === undefined || each.space === space)) return -1;
@@ -107,7 +107,7 @@ async function beginAt(inspector: Inspector, { space, run }: Watched, since: Sin
 
 /** Formats an event as a line. Widens `widths` if a text is longer. */
 function lineOf(event: StoreEvent, { style }: Output, widths: number[]): string {
-  if (event.type === "changed") return style("dim", "something was removed");
+  if (event.type === "changed") return style("dim", "data was removed");
   const { space, run, id, step, label, savedAt, bytes } = event.checkpoint;
   const cells = [
     { text: localTime(savedAt), format: "dim" as const },

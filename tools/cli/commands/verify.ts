@@ -12,18 +12,18 @@ interface Options extends RunOptions {
   repairPlan?: boolean;
 }
 
-/** A suggested repair for an error that was found. */
+/** A suggested repair of an error. */
 interface Repair {
   code: string;
   remedy: string;
-  /** The command that removes what cannot be read. Null: no command repairs it. */
+  /** The command that removes unreadable data. Null: no command repairs it. */
   command: string | null;
 }
 
 export const verify = () =>
-  command<Options>("verify", "reads everything, and compares it with its checksums and indexes", run, "itself")
+  command<Options>("verify", "read all data, and check it against its checksums and indexes", run, "itself")
     .addArgument(runsArgument())
-    .option("--repair-plan", "also says which steps would repair what was found; does none of them")
+    .option("--repair-plan", "also print the steps that would repair the findings, without running them")
     .addOption(spaceOption())
     .option("--ns <ns>", "the namespace of the runs");
 
@@ -35,7 +35,7 @@ async function run(context: Context, options: Options, ...ids: Array<string | un
     runs: runs.length === 0 ? undefined : runs,
     signal,
     onProgress: (done, of) => {
-      context.done = `${number(done)} of about ${plural(of, "row")} were verified`;
+      context.done = `${number(done)} of about ${plural(of, "row")} verified`;
       output.progress.show("verifying", done, of);
     },
   });
@@ -54,18 +54,18 @@ function* lines(
   const { checkpoints, payloads, writes } = report.checked;
   yield* findingLines(report, output.style);
   const counts = [plural(checkpoints, "checkpoint"), plural(payloads, "payload"), plural(writes, "write")];
-  const part = named === 0 ? "" : ` in the whole database; what was found is shown for ${plural(named, "run")}`;
+  const part = named === 0 ? "" : ` in the complete database; findings are shown for ${plural(named, "run")}`;
   yield output.style("dim", `${counts.join(", ")} verified${part}`);
   if (plan === undefined) return;
   yield "";
-  yield output.style("bold", plan.length === 0 ? "Nothing to repair" : "How to repair it");
+  yield output.style("bold", plan.length === 0 ? "Nothing to repair" : "How to repair");
   for (const [at, { remedy, command }] of plan.entries()) {
     yield `${at + 1}. ${safeText(remedy)}`;
     if (command !== null) yield `   ${output.style("cyan", safeText(command))}`;
   }
 }
 
-/** Returns the steps that repair the errors, each once. */
+/** Returns the steps that repair the errors, without duplicates. */
 function repairsFor(findings: Finding[], database: string): Repair[] {
   const steps = new Map<string, Repair>();
   for (const { code, severity, remedy, ref } of findings) {

@@ -106,7 +106,7 @@ function stringifyDeep(root: unknown): string | undefined {
  * @example parseJson('{"a": 1}'); // { a: 1 }
  */
 export function parseJson(text: string): unknown {
-  if (typeof text !== "string") throw typeError(`a JSON text must be a string, but is ${show(text)}`);
+  if (typeof text !== "string") throw typeError(`a JSON text must be a string, and is ${show(text)}`);
   try {
     return JSON.parse(text) as unknown;
   } catch (error) {
@@ -116,7 +116,7 @@ export function parseJson(text: string): unknown {
     const before = text.slice(0, at).split(/\r\n|\r|\n/);
     const [line, column] = [before.length, before.at(-1)!.length + 1];
     const found = at < text.length ? safeJson(String.fromCodePoint(text.codePointAt(at)!)) : "the end of the text";
-    const message = `invalid JSON at line ${line}, column ${column}: expected ${expected}, but found ${found}`;
+    const message = `invalid JSON at line ${line}, column ${column}: expected ${expected}, got ${found}`;
     throw Object.assign(new ForkpointError("INVALID_ARGUMENT", message), { line, column });
   }
 }

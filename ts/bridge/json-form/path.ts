@@ -36,7 +36,7 @@ const RANGE = /(-?(?:0|[1-9]\d{0,14}))?:(-?(?:0|[1-9]\d{0,14}))?(?=\])/y;
  * @example parsePath("messages[-1].content"); // ["messages", -1, "content"]
  */
 export function parsePath(text: string): PathStep[] {
-  if (typeof text !== "string") throw typeError(`a path must be a string, but is ${show(text)}`);
+  if (typeof text !== "string") throw typeError(`a path must be a string, and is ${show(text)}`);
   const steps: PathStep[] = [];
   let at = 0;
   const take = (token: RegExp): RegExpExecArray | null => {
@@ -88,7 +88,7 @@ const boundOf = (digits: string | undefined): number | null => (digits === undef
 function wrong(text: string, at: number, expected: string): ForkpointError {
   const shown = safeJson(text.length > 100 ? `${text.slice(0, 100)}...` : text);
   const found = at < text.length ? safeJson(String.fromCodePoint(text.codePointAt(at)!)) : "the end";
-  const message = `the path ${shown} is invalid at column ${at + 1}: expected ${expected}, but found ${found}`;
+  const message = `invalid path ${shown} at column ${at + 1}: expected ${expected}, got ${found}`;
   return new ForkpointError("INVALID_ARGUMENT", message);
 }
 
