@@ -58,7 +58,7 @@ inBrowser("a fork", () => {
     await the("fork-editor").fill(text);
     await expect.poll(() => the("fork-error").count()).toBe(0);
     expect(await the("fork-submit").isDisabled()).toBe(false);
-    await expect.poll(() => the("fork-preview").textContent()).toContain("Nothing has changed");
+    await expect.poll(() => the("fork-preview").textContent()).toContain("No changes");
   });
 
   test("shows what the store refuses before it is asked for", async () => {
@@ -97,9 +97,9 @@ inBrowser("a fork", () => {
 
   test("with a name that is taken says so, and the text stays", async () => {
     const { the, page } = await openFork(runAt("trip-4711-lisbon"), refused);
-    await page.getByLabel("Id of the new run").fill("trip-4100-lisbon");
+    await page.getByLabel("New run id").fill("trip-4100-lisbon");
     await expect.poll(() => the("error").first().textContent()).toContain("CONFLICT");
-    await page.getByLabel("Id of the new run").fill("my-fork");
+    await page.getByLabel("New run id").fill("my-fork");
     await expect.poll(() => the("error").count()).toBe(0);
     await the("fork-submit").click();
     await expect.poll(() => the("run-title").textContent()).toBe("my-fork");

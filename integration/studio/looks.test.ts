@@ -191,7 +191,7 @@ inBrowser("looks", () => {
       seen.push(at.name);
     }
     expect(seen).toEqual(
-      expect.arrayContaining(["Skip to the page", "theme", "timeline", "diff-toggle", "state-search", "state-tree"]),
+      expect.arrayContaining(["Skip to content", "theme", "timeline", "diff-toggle", "state-search", "state-tree"]),
     );
   });
 

@@ -200,7 +200,7 @@ inBrowser("the list of runs", () => {
     await go(runAt("there is none"));
     await the("error").waitFor();
     expect(await the("error").textContent()).toContain("NOT_FOUND");
-    await page.getByRole("link", { name: "Back to the runs" }).click();
+    await page.getByRole("link", { name: "Back to runs" }).click();
     await the("run-row").first().waitFor();
   });
 

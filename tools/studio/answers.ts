@@ -1,4 +1,4 @@
-/** Makes the answers of the studio small enough, however large a state is. */
+/** Keeps the answers of the studio small, even if a state is large. */
 
 import { type Limits, limitedJsonForm } from "../../ts/inspect/limit.js";
 import { parsePath, valueAt } from "../../ts/bridge/json-form/path.js";
@@ -10,12 +10,12 @@ export const MAX_ANSWER = 512 * 2 ** 10;
 
 export const MAX_CHANGES = 2_000;
 
-/** How deep the value of a pending write is shown. A page shows it whole. */
+/** The depth to which the value of a pending write is sent. */
 const WRITE_DEPTH = 8;
 
 export const sizeOf = (value: unknown): number => Buffer.byteLength(JSON.stringify(value) ?? "");
 
-/** Cuts what the contract keeps beside a state: LangGraph's metadata may hold anything. */
+/** Cuts the metadata of a checkpoint. LangGraph's metadata may hold anything. */
 function shortMeta(meta: Record<string, unknown>): Record<string, unknown> {
   return limitedJsonForm(meta, { depth: 3, items: 50, textBytes: 1_024, bytes: 4_096 }) as Record<string, unknown>;
 }
@@ -39,7 +39,7 @@ export function fitting<T>(items: readonly T[], bytes: number): T[] {
 export interface Asked {
   depth: number | undefined;
   items: number | undefined;
-  /** What is in the place of the state. */
+  /** The part to send in the field `state`. */
   part: "state" | "rest" | "writes";
   path: string | undefined;
 }
@@ -60,13 +60,13 @@ export function shortDetail(detail: CheckpointDetail, asked: Asked): Record<stri
     writes,
     moreWrites: detail.writes.length - writes.length,
   };
-  // The sizes that are added to the marks have room as well.
+  // The rest is for the sizes that `addSizes` adds.
   const bytes = Math.floor((MAX_ANSWER - sizeOf(short)) * 0.9);
   const state = cut(detail[part], { depth, items, bytes, path });
   return state === undefined ? null : { ...short, state };
 }
 
-/** Cuts a value, and says how large what is left out is. Undefined: there is nothing at the path. */
+/** Cuts a value, and adds the sizes of the parts that are left out. Undefined: there is nothing at the path. */
 function cut(form: unknown, limits: Limits & { path?: string | undefined }): unknown {
   const shown = limitedJsonForm(form, limits);
   const steps = parsePath(limits.path ?? "");
@@ -74,7 +74,7 @@ function cut(form: unknown, limits: Limits & { path?: string | undefined }): unk
   return shown;
 }
 
-/** How much of a changed value an answer shows. */
+/** The limits of a changed value in an answer. */
 const CHANGE: Limits = { depth: 6, items: 100, bytes: MAX_ANSWER / 8 };
 
 /** Cuts the values of changes, and leaves out the changes that do not fit. */

@@ -1,4 +1,4 @@
-/** Serves the stream of server-sent events: what is saved while a page is open. */
+/** Serves new saves as a stream of server-sent events, while a page is open. */
 
 import { once } from "node:events";
 import type { IncomingMessage, ServerResponse } from "node:http";
@@ -9,10 +9,10 @@ import { answerOf } from "./refusal.js";
 import type { Inspector } from "../../ts/inspect/inspector.js";
 import type { StoreEvent } from "../../ts/inspect/watch.js";
 
-/** The time between two comments, in ms. A proxy ends a connection on which nothing comes. */
+/** The time between two comments, in ms. Proxies close idle connections. */
 const PULSE = 15_000;
 
-/** Sends what is saved until the reader goes away or the studio ends. */
+/** Sends new saves until the reader disconnects or the studio ends. */
 export async function serveEvents(
   request: IncomingMessage,
   response: ServerResponse,
@@ -34,8 +34,8 @@ export async function serveEvents(
   response.once("close", () => gone.abort());
   const filter = { space: query.filter("space"), run: query.get("run") ?? undefined };
   const events = inspector.watch({ ...filter, since, signal })[Symbol.asyncIterator]();
-  // The watch looks from where it begins before the reader hears that it is open. So what the reader asks for then is not
-  // older, and nothing is missed in between.
+  // The watch must have its position before the reader learns that the stream is open. Data that the reader requests after
+  // that is then not older than the position, and no save is missed in between.
   let next = events.next();
   next.catch(() => {});
   response.write(": open\n\n");

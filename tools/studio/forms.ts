@@ -1,4 +1,4 @@
-// What is in a value, in its JSON form, also where an answer leaves something out. Server and page use it.
+// Lists the entries of a value in its JSON form, even if an answer has only a part of it. Server and page use it.
 import {
   type Container,
   type Item,
@@ -11,20 +11,20 @@ import {
 
 export type { Item, Step };
 
-/** What an answer leaves out: a value, or the end of a container. `ts/inspect/limit.ts` describes it. */
+/** Marks a part that an answer leaves out: a value, or the end of a container. See `ts/inspect/limit.ts`. */
 export interface More {
   $type: "More";
   path: Step[];
   count: number;
-  /** The kind of what is left out: a container, `"Text"`, or another type. */
+  /** The type of the missing part: a container, `"Text"`, or another type. */
   of: string;
-  /** How a text begins. */
+  /** The beginning of a text. */
   text?: string;
-  /** The size of the JSON of what is left out, in bytes. */
+  /** The JSON size of the missing part, in bytes. */
   bytes?: number;
 }
 
-/** A place in a value whose key or text has what is searched for. */
+/** A match of a search. */
 export interface Match {
   path: Step[];
   value: unknown;
@@ -34,7 +34,7 @@ export function moreOf(form: unknown): More | null {
   return typeOf(form) === "More" ? (form as More) : null;
 }
 
-/** What is in a container: its entries, and what is left out behind them. */
+/** The content of a container: its entries, and the mark for those that are left out after them. */
 export interface Inside {
   kind: Container;
   entries: Item[];
@@ -42,10 +42,10 @@ export interface Inside {
 }
 
 /**
- * Lists what is in a container. Null: the value is none.
+ * Lists the entries of a container. Null: the value is not a container.
  *
- * @param depth the number of steps that lead to the container. By it, the end of a list that is left out is told from an
- *   item that is left out.
+ * @param depth the number of steps that lead to the container. It tells whether the last mark stands for the end of the
+ *   list, or for one item.
  */
 export function insideOf(form: unknown, depth: number): Inside | null {
   const [whole, rest] = withoutRest(form, depth);
@@ -74,13 +74,13 @@ export const isObject = (value: unknown): value is object => typeof value === "o
 
 const leafSize = (form: unknown): number => (typeof form === "string" ? form.length + 2 : String(form).length);
 
-/** The sizes of containers, so that each is measured once. */
+/** A cache of the sizes of containers. */
 const sizes = new WeakMap<object, number>();
 
-/** How many items one call can take as arguments. */
+/** The maximum number of arguments of one call. */
 const MOST_ARGUMENTS = 10_000;
 
-/** The size of the JSON of a form, nearly: its characters, with what is left out. A form may be deeper than the stack. */
+/** Returns the approximate size of a form as JSON, in characters, including missing parts. Works at any depth. */
 export function sizeOf(root: unknown): number {
   if (!isObject(root)) return leafSize(root);
   const stack: object[] = [root];

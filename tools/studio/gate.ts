@@ -1,4 +1,4 @@
-/** Decides whether a request may be answered, before anything of it is used. */
+/** Decides whether a request may be answered, before anything in it is used. */
 
 import { createHash, timingSafeEqual } from "node:crypto";
 import type { IncomingMessage } from "node:http";
@@ -9,9 +9,9 @@ export const MAX_BODY = 16 * 2 ** 20;
 
 /** The rules by which a studio accepts requests. */
 export interface Gate {
-  /** The values that `Host` may have, in small letters. */
+  /** The allowed values of `Host`, in lower case. */
   hosts: readonly string[];
-  /** The schemes that `Origin` may have. */
+  /** The allowed schemes of `Origin`. */
   schemes: readonly string[];
   authorize: (request: IncomingMessage) => boolean | Promise<boolean>;
   /** Whether requests may write. */
@@ -19,13 +19,13 @@ export interface Gate {
 }
 
 /**
- * Throws unless the request may be routed. A request that comes from another site, or without the right to ask, gets the
- * same answer whatever it asks for, so these checks come before everything else.
+ * Throws if the request may not be routed. These checks come first: a request from another site, or without authorization,
+ * gets the same answer whatever it asks for.
  */
 export async function check(request: IncomingMessage, isApi: boolean, gate: Gate): Promise<void> {
   const { host } = request.headers;
   const { origin, "sec-fetch-site": site } = request.headers;
-  // Node drops a second Host. A proxy in between may read the second one, so two of them are refused.
+  // Node ignores a second Host header, but a proxy may read it. A request with two is refused.
   if (host === undefined || request.headersDistinct["host"]?.length !== 1) throw forbidden();
   if (!gate.hosts.includes(host.toLowerCase())) throw forbidden();
   if (origin !== undefined && !gate.schemes.some((scheme) => origin === `${scheme}://${host}`)) throw forbidden();
@@ -48,10 +48,10 @@ async function isAuthorized(request: IncomingMessage, { authorize }: Gate): Prom
 function checkMethod({ method, headers }: IncomingMessage, { write }: Gate): void {
   if (method === "GET" || method === "HEAD") return;
   if (method !== "POST") {
-    throw new Refusal(405, "METHOD_NOT_ALLOWED", `the studio does not answer ${method}`, { Allow: "GET, HEAD, POST" });
+    throw new Refusal(405, "METHOD_NOT_ALLOWED", `the method ${method} is not allowed`, { Allow: "GET, HEAD, POST" });
   }
   if (!write) {
-    throw new Refusal(403, "READ_ONLY", "this studio only reads: start it with --write to fork and remove");
+    throw new Refusal(403, "READ_ONLY", "this studio is read-only: start it with --write to change data");
   }
   if (!/^application\/json(?:\s*;|$)/i.test(headers["content-type"]?.trim() ?? "")) {
     throw new Refusal(415, "UNSUPPORTED_MEDIA_TYPE", "the body of a POST request must be application/json");
@@ -59,9 +59,9 @@ function checkMethod({ method, headers }: IncomingMessage, { write }: Gate): voi
   if (Number(headers["content-length"] ?? 0) > MAX_BODY) throw tooLarge();
 }
 
-/** The refusal of a body that is too large. The connection ends, because the rest of the body is not read. */
+/** Refuses a body that is too large. Closes the connection, because the rest of the body is not read. */
 export function tooLarge(): Refusal {
-  const message = `the body is larger than ${MAX_BODY / 2 ** 20} MiB: edit less of the state at once, with "set"`;
+  const message = `the body is larger than ${MAX_BODY / 2 ** 20} MiB: edit a smaller part of the state, with "set"`;
   return new Refusal(413, "TOO_LARGE", message, { Connection: "close" });
 }
 

@@ -34,13 +34,13 @@ export interface StudioResponse {
   end(): unknown;
 }
 
-/** What a handler serves, and to whom. */
+/** The options of a handler. */
 export interface Served {
   inspector: () => Promise<Inspector>;
   gate: Gate;
-  /** The path before all others, without a slash at its end. */
+  /** The base path, without a trailing slash. */
   base: string;
-  /** Whether the page has to have a token. */
+  /** Whether the page needs a token. */
   token: boolean;
   /** Aborts when the studio ends. */
   closing: AbortSignal;
@@ -51,7 +51,7 @@ const API = "/api/";
 /** Makes the function that answers requests. It never rejects. */
 export function makeHandler(served: Served): (request: IncomingMessage, response: ServerResponse) => Promise<void> {
   const { base, gate, closing } = served;
-  // The page is told who lets it in, so that it looks for a token only where there is one.
+  // The page looks for a token only if this attribute asks for one.
   const page = files["/"]!.body.replace('data-access="token"', `data-access="${served.token ? "token" : "user"}"`);
 
   return async (request, response) => {
@@ -76,7 +76,7 @@ export function makeHandler(served: Served): (request: IncomingMessage, response
     if (!isWrite && !isRead) throw notFound();
     if (isWrite !== (request.method === "POST")) {
       const Allow = isWrite ? "POST" : "GET, HEAD";
-      throw new Refusal(405, "METHOD_NOT_ALLOWED", `this address answers ${Allow}`, { Allow });
+      throw new Refusal(405, "METHOD_NOT_ALLOWED", `this route accepts only ${Allow}`, { Allow });
     }
     const fields = isWrite ? await fieldsOf(request) : {};
     const inspector = await served.inspector();
@@ -95,9 +95,9 @@ export function makeHandler(served: Served): (request: IncomingMessage, response
 
   function serveFile(inner: string | undefined, path: string, request: IncomingMessage, response: ServerResponse) {
     if (request.method === "POST") {
-      throw new Refusal(405, "METHOD_NOT_ALLOWED", "this address answers GET, HEAD", { Allow: "GET, HEAD" });
+      throw new Refusal(405, "METHOD_NOT_ALLOWED", "this route accepts only GET, HEAD", { Allow: "GET, HEAD" });
     }
-    // Without the slash at its end, the addresses in the page would be those of its neighbours.
+    // Without the trailing slash, relative URLs in the page would be wrong.
     if (base !== "" && path === base) {
       send(request, response, 308, { ...headers, Location: `${base.slice(base.lastIndexOf("/") + 1)}/` }, "");
       return;
@@ -109,9 +109,9 @@ export function makeHandler(served: Served): (request: IncomingMessage, response
   }
 }
 
-const notFound = () => new Refusal(404, "NOT_FOUND", "there is nothing at this address");
+const notFound = () => new Refusal(404, "NOT_FOUND", "there is no such route");
 
-/** Splits the target of a request. Nothing in it is decoded, so that a path has one spelling. */
+/** Splits the target of a request. Decodes nothing, so that each path has only one spelling. */
 function split(url: string): [path: string, query: string] {
   const at = url.indexOf("?");
   return at === -1 ? [url, ""] : [url.slice(0, at), url.slice(at + 1)];

@@ -1,4 +1,4 @@
-/** The headers of every answer, also of a refusal. */
+/** The headers of every answer, including refusals. */
 export const headers: Readonly<Record<string, string>> = {
   "Content-Security-Policy": [
     "default-src 'none'",
@@ -24,6 +24,6 @@ export const apiHeaders: Readonly<Record<string, string>> = {
   "Content-Type": "application/json; charset=utf-8",
 };
 
-/** The name of an asset has a hash of its content, so the browser may keep it. The page itself is checked each time. */
+/** The name of an asset contains a hash, so browsers may cache it. The page itself is revalidated each time. */
 export const cacheControl = (path: string): string =>
   path.startsWith("/assets/") ? "private, max-age=31536000, immutable" : "no-cache";

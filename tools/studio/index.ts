@@ -10,18 +10,18 @@ import type { Store } from "../../ts/store/store.js";
 /** Options of {@link studioHandler}. */
 export interface StudioHandlerOptions {
   /**
-   * Decides whether a request may read, or write: it takes the place of the token of `npx forkpoint studio`. It is called
-   * for each request under `/api/`. A rejection counts as false.
+   * Decides whether a request may read or write. It replaces the token of `npx forkpoint studio`. Called for each request
+   * under `/api/`. Only `true` allows the request. A rejection counts as false.
    */
   authorize(request: StudioRequest): boolean | Promise<boolean>;
   /**
-   * The values that the header `Host` may have, with the port unless it is the default one. Any other is refused, so that
-   * no other site can reach the studio under a name of its own.
+   * The allowed values of the header `Host`, with the port unless it is the default one. All others are refused, which
+   * protects against DNS rebinding.
    */
   hosts: readonly string[];
   /** The path under which the studio is served, for example `"/studio"`. Default: `"/"`. */
   basePath?: string;
-  /** Whether the studio may fork and remove. Default: false. */
+  /** Whether requests may fork and remove. Default: false. */
   write?: boolean;
 }
 
@@ -91,7 +91,7 @@ export function studioHandler(store: Store | Inspector, options: StudioHandlerOp
     throw typeError(`store must be an open store or inspector, and is ${show(store)}`);
   }
   const own = isInspector(store) ? undefined : openInspector(store, { write });
-  // The first request gets the error.
+  // The first request reports the error.
   own?.catch(() => {});
   const closing = new AbortController();
   const inspector = async () => {
@@ -111,7 +111,7 @@ export function studioHandler(store: Store | Inspector, options: StudioHandlerOp
     closed ??= own === undefined ? Promise.resolve() : own.then((made) => made.close()).catch(() => {});
     return closed;
   };
-  // The declarations name only what a user may need of Node's requests and responses.
+  // The declarations contain only the parts of Node's requests and responses that users need.
   return Object.assign(handler as unknown as StudioHandler, { close, [Symbol.asyncDispose]: close });
 }
 export type { StudioRequestHeaders, StudioRequest, StudioResponse } from "./handler.js";

@@ -11,7 +11,7 @@ export class Query {
     this.#given = new URLSearchParams(text);
   }
 
-  /** Returns a parameter. Null: it is missing. An empty one is kept: `ns=` is LangGraph's graph itself. */
+  /** Returns a parameter. Null: it is missing. May be empty: `ns=` is LangGraph's root graph. */
   get(name: string): string | null {
     return this.#given.get(name);
   }
@@ -39,7 +39,7 @@ export class Query {
     );
   }
 
-  /** Returns one of some words, or undefined if it is missing. */
+  /** Returns a parameter that must be one of some words, or undefined if it is missing. */
   oneOf<T extends string>(name: string, words: readonly T[]): T | undefined {
     const value = this.filter(name) as T | undefined;
     if (value === undefined || words.includes(value)) return value;

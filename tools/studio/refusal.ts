@@ -3,7 +3,7 @@
 import { STATUS_CODES } from "node:http";
 import { isForkpointError, messageOf } from "../../ts/bridge/errors.js";
 
-/** An answer that is an error: the status and the code of `{"error":{code,message,retryable}}`. */
+/** An error answer: the status, and the code in `{"error":{code,message,retryable}}`. */
 export class Refusal extends Error {
   readonly status: number;
   readonly code: string;
@@ -17,7 +17,7 @@ export class Refusal extends Error {
   }
 }
 
-/** The answer to a forbidden request. It gives no reason, so that a stranger learns nothing. */
+/** The answer to a forbidden request. It gives no reason, so that an attacker learns nothing. */
 export function forbidden(): Refusal {
   return new Refusal(403, "FORBIDDEN", "forbidden");
 }

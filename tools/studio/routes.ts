@@ -1,4 +1,4 @@
-/** The routes that read, each a call of the inspector. */
+/** The read routes. Each calls the inspector. */
 
 import { quote } from "../../ts/bridge/errors.js";
 import { safeJson } from "../../ts/bridge/json-form/json-text.js";
@@ -36,7 +36,7 @@ export const routes: Record<string, Route> = {
 
 const parts = ["state", "rest", "writes"] as const;
 
-/** Lists runs. `of` asks for some runs by name, for example for the rows that have become visible. */
+/** Lists runs. `of` names some runs, for example those of the visible rows. */
 async function runs(inspector: Inspector, query: Query): Promise<unknown> {
   const [withStatus, withBytes] = [query.flag("withStatus", true), query.flag("withBytes", false)];
   const of = query.filter("of");
@@ -55,7 +55,7 @@ async function runs(inspector: Inspector, query: Query): Promise<unknown> {
     cursor: query.filter("cursor"),
     ns: query.get("ns") ?? undefined,
     allNs: query.flag("allNs", false),
-    // The inspector filters by what it reads.
+    // The inspector can filter by status only if it reads it.
     withStatus: withStatus || status !== undefined,
     withBytes,
   };
@@ -85,7 +85,7 @@ function refsOf(text: string): RunRef[] {
   return list.map(([space, run, ns]) => ({ space, run, ns }));
 }
 
-/** Asks for a shorter page until its answer is small enough. */
+/** Requests shorter pages until the answer is small enough. */
 async function inPages<T>(limit: number, ask: (limit: number) => Promise<T>): Promise<T> {
   const page = await ask(limit);
   if (limit === 1 || sizeOf(page) <= MAX_ANSWER) return page;
@@ -106,10 +106,10 @@ async function run(inspector: Inspector, query: Query): Promise<unknown> {
   });
 }
 
-/** The maximum number of forks whose status is read. Each status costs a read of a checkpoint. */
+/** The maximum number of forks whose status is read. Each status needs a read of a checkpoint. */
 const MAX_STATUSES = 40;
 
-/** Returns the runs, the first of them with their status. */
+/** Returns the runs. The first ones have their status. */
 function withStatus(inspector: Inspector, runs: readonly RunInfo[]): Promise<RunInfo[]> {
   const read = async (info: RunInfo, index: number) => {
     const known = index < MAX_STATUSES ? await inspector.run(info, { withStatus: true }) : null;
@@ -134,7 +134,7 @@ async function searched(inspector: Inspector, query: Query): Promise<unknown> {
   return search((await theCheckpoint(inspector, query))[part], text);
 }
 
-/** Returns the text of the state, or of the value at `path`: all of it. */
+/** Returns the complete JSON text of the state, or of the value at `path`. */
 export async function raw(inspector: Inspector, query: Query): Promise<string> {
   const [part, path] = [query.oneOf("part", parts) ?? "state", query.filter("path")];
   const detail = await theCheckpoint(inspector, query);
@@ -143,7 +143,7 @@ export async function raw(inspector: Inspector, query: Query): Promise<string> {
   return `${indented(value)}\n`;
 }
 
-/** Writes JSON with indents. What is too deep for that is written on one line. */
+/** Writes indented JSON. Very deep values are written on one line. */
 function indented(form: unknown): string {
   try {
     return JSON.stringify(form, null, 2);
@@ -163,18 +163,22 @@ async function theCheckpoint(inspector: Inspector, query: Query) {
   return found(inspector, { ...ref, id, ...(id === undefined && step !== undefined && { step }) });
 }
 
-/** Returns a checkpoint. 404: the run is unknown. 410: the run is there, and the checkpoint is not any more. */
+/** Returns a checkpoint. 404: there is no such run. 410: the run exists, but the checkpoint doesn't. */
 async function found(inspector: Inspector, ref: RunRef & { id?: string | undefined; step?: number }) {
   const detail = await inspector.checkpoint(ref);
   if (detail !== null) return detail;
   if ((await inspector.run(ref)) === null) throw noRun(ref);
   const which = ref.id === undefined ? `step ${ref.step ?? -1}` : `checkpoint ${quote(ref.id)}`;
-  throw new Refusal(410, "NOT_FOUND", `${which} of the run ${quote(ref.run)} is gone: show the run again`);
+  throw new Refusal(410, "NOT_FOUND", `${which} of the run ${quote(ref.run)} doesn't exist: reload the run`);
 }
 
 function noRun({ space, run, ns }: RunRef): Refusal {
   const where = ns ? ` with the namespace ${quote(ns)}` : "";
-  return new Refusal(404, "NOT_FOUND", `there is no run ${quote(run)}${where} in ${quote(space)}: list the runs again`);
+  return new Refusal(
+    404,
+    "NOT_FOUND",
+    `there is no run ${quote(run)}${where} in ${quote(space)}: reload the list of runs`,
+  );
 }
 
 /** As `forkpoint diff`: without `from`, a checkpoint against its parent; without both, the newest. */

@@ -1,4 +1,4 @@
-/** Searches a value for a text. */
+/** Searches a value for text. */
 
 import { typeOf } from "../../ts/bridge/json-form/form.js";
 import { limitedJsonForm } from "../../ts/inspect/limit.js";
@@ -7,18 +7,18 @@ import { type Match, type Step, insideOf } from "./forms.js";
 
 const MAX_MATCHES = 200;
 
-/** Deeper values are not searched. A path that leads to them could not be shown. */
+/** Deeper values are not searched, because their path could not be shown. */
 const MAX_DEPTH = 1_000;
 
-/** The size of all matches in an answer, in bytes. */
+/** The maximum size of all matches in an answer, in bytes. */
 const MAX_BYTES = 256 * 2 ** 10;
 
-/** Finds keys, texts, numbers and words that have a text in them, whatever its case. */
+/** Finds keys, texts, numbers and words that contain a text. Ignores case. */
 export function search(form: unknown, text: string): { matches: Match[]; truncated: boolean } {
   const wanted = text.toLowerCase();
   const found: Match[] = [];
   const has = (each: string): boolean => each.toLowerCase().includes(wanted);
-  // The next value to look at is at the end, so that the matches come in the order of the document.
+  // The next value is at the end of the stack, so that matches have the order of the document.
   const stack: Array<{ form: unknown; path: Step[] }> = [{ form, path: [] }];
   for (let next = stack.pop(); next !== undefined; next = stack.pop()) {
     const { form: value, path } = next;
@@ -41,7 +41,7 @@ function answer(found: Match[], isCut: boolean): { matches: Match[]; truncated: 
   return { matches, truncated: isCut || matches.length < found.length };
 }
 
-/** The text of a value as one sees it. Bytes have none. */
+/** Returns the text of a value as it is shown. Bytes have none. */
 function leafText(form: unknown): string {
   if (typeof form === "string") return form;
   const type = typeOf(form);

@@ -1,4 +1,4 @@
-/** Starts a studio of its own, on this machine and for one user. */
+/** Starts a standalone studio, on this machine and for one user. */
 
 import { randomBytes } from "node:crypto";
 import { once } from "node:events";
@@ -12,10 +12,10 @@ import type { Inspector } from "../../ts/inspect/inspector.js";
 /** The only address on which a studio listens. */
 const ADDRESS = "127.0.0.1";
 
-/** The largest address and headers of a request, in bytes. Up to five ids of 4 KiB stand in the address, escaped. */
+/** The maximum size of the URL and headers of a request, in bytes. A URL may contain five escaped ids of 4 KiB. */
 const MAX_HEADERS = 2 ** 17;
 
-/** A studio that runs. */
+/** A running studio. */
 export interface Studio {
   /** The address of the page, with the token. */
   url: string;
@@ -30,13 +30,13 @@ export interface StartOptions {
   port: number;
   /** Whether it may fork and remove. */
   write: boolean;
-  /** Whether the port was asked for. If not, and if it is taken, the studio takes another one. */
+  /** Whether the user chose the port. If not, and if it is taken, the studio takes another one. */
   portWasSaid: boolean;
 }
 
 /**
- * Serves the studio on this machine, to whoever has the token.
- * @throws ForkpointError `UNAVAILABLE` if the port cannot be had.
+ * Serves the studio on this machine, to everyone who has the token.
+ * @throws ForkpointError `UNAVAILABLE` if the port is taken or can't be used.
  */
 export async function startStudio(
   inspector: Inspector,
@@ -68,7 +68,7 @@ export async function startStudio(
   return { url: `http://${ADDRESS}:${port}/#token=${token}`, port, close };
 }
 
-/** The names of this machine that a browser may have used. It leaves out the port of the scheme. */
+/** The values of `Host` that a browser may send. Browsers omit the port 80. */
 function hostsOf(port: number): string[] {
   const names = [ADDRESS, "localhost"];
   return port === 80 ? [...names, ...names.map((name) => `${name}:80`)] : names.map((name) => `${name}:${port}`);
@@ -82,8 +82,8 @@ async function listen(server: Server, port: number, portWasSaid: boolean): Promi
   } catch (error) {
     if (!portWasSaid && port !== 0) return listen(server, 0, true);
     const { code } = error as NodeJS.ErrnoException;
-    const why = code === "EADDRINUSE" ? `port ${port} is taken` : `port ${port} cannot be used: ${messageOf(error)}`;
-    throw new ForkpointError("UNAVAILABLE", `${why}. Choose another with --port, or any with --port 0`, {
+    const why = code === "EADDRINUSE" ? `port ${port} is taken` : `port ${port} can't be used: ${messageOf(error)}`;
+    throw new ForkpointError("UNAVAILABLE", `${why}. Choose another port with --port, or any free port with --port 0`, {
       cause: error,
     });
   }

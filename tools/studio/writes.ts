@@ -1,4 +1,4 @@
-/** The routes that write: fork and remove. */
+/** The write routes: fork and remove. */
 
 import type { IncomingMessage } from "node:http";
 import { diffValues } from "../../ts/inspect/diff.js";
@@ -19,7 +19,7 @@ export type WriteRoute = (inspector: Inspector, fields: Fields) => Promise<{ sta
 /** The routes that write, by their path below `/api/v1/`. */
 export const writeRoutes: Record<string, WriteRoute> = { fork, rm };
 
-/** Reads the body of a request: an object in JSON. */
+/** Reads the body of a request: a JSON object. */
 export async function fieldsOf(request: IncomingMessage): Promise<Fields> {
   const chunks: Buffer[] = [];
   let size = 0;
@@ -45,7 +45,7 @@ async function fork(inspector: Inspector, fields: Fields): Promise<{ status: num
   return { status: 200, body: { ...forked, ...(await changesOf(inspector, from, edit)) } };
 }
 
-/** Returns what an edit changes in a state, so that one sees it before it is done. */
+/** Returns the changes that an edit would make, for a preview. */
 async function changesOf(
   inspector: Inspector,
   from: CheckpointRef,
@@ -62,7 +62,7 @@ async function rm(inspector: Inspector, fields: Fields): Promise<{ status: numbe
   refuseUnknown(fields, ["space", "run", "ns", "ids"]);
   const { space, run, ns = null, ids } = fields;
   const ref = { space, run, ns } as RunRef;
-  // An empty list names no checkpoint. It must not remove the run.
+  // An empty list names no checkpoint, and must not remove the run.
   if (Array.isArray(ids) && ids.length === 0) return { status: 200, body: { removed: 0 } };
   return { status: 200, body: await inspector.remove(ref, ids as string[] | undefined) };
 }

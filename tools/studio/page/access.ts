@@ -5,7 +5,7 @@ const KEY = "forkpoint-token";
 /** False if the program that serves the page authorizes the requests itself, without a token. */
 const hasToken = document.documentElement.dataset["access"] === "token";
 
-/** Takes the token out of the address bar, so that it is in no history and on no screen. Returns true if there was one. */
+/** Removes the token from the address bar, and with it from the history. Returns true if there was one. */
 export function takeToken(): boolean {
   const given = /^#token=([\w-]+)$/.exec(location.hash)?.[1];
   if (!hasToken || given === undefined) return false;
@@ -14,7 +14,7 @@ export function takeToken(): boolean {
   return true;
 }
 
-/** Storage may be switched off. Then the token lives as long as the page. */
+/** A copy for browsers that block storage. It lasts as long as the page. */
 let kept: string | null = null;
 
 function keep(token: string): void {
@@ -44,5 +44,5 @@ export function credentials(): Pick<RequestInit, "credentials"> & { headers: Rec
 
 /** The advice to the user when the studio refuses access. */
 export const remedy = hasToken
-  ? "Open the address that forkpoint studio has printed. It ends with a token, and each start has a new one."
-  : "Sign in to the program that serves this page, then load it again.";
+  ? "Open the URL that forkpoint studio printed. It ends with a token that changes at each start."
+  : "Sign in to the app that serves this page, then reload it.";

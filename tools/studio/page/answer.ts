@@ -11,8 +11,8 @@ export interface Answer<T> {
 }
 
 /**
- * Asks when what it needs changes, after a pause in ms. The next question ends the one before. The last answer stays until
- * there is another one, also if `ask` returns undefined because there is nothing to ask.
+ * Calls `ask` whenever one of `needs` changes, after a pause in ms. A new call aborts the call before. The last answer
+ * stays until there is a new one. It also stays if `ask` returns undefined, because there is nothing to ask.
  */
 export function useAnswer<T>(
   ask: (signal: AbortSignal) => Promise<T | null> | undefined,

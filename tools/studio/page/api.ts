@@ -15,7 +15,7 @@ import type {
 
 export type * from "../../../ts/inspect/views.js";
 
-/** An answer that is an error. `OFFLINE`: there was no answer. */
+/** An error that the server answered. `OFFLINE`: the server did not answer. */
 export class Trouble extends Error {
   readonly code: string;
   readonly status: number;
@@ -55,7 +55,7 @@ export async function request(route: string, parameters: Parameters = {}, init: 
     });
   } catch (error) {
     if (init.signal?.aborted) throw error;
-    throw new Trouble("OFFLINE", "the studio does not answer", 0);
+    throw new Trouble("OFFLINE", "the studio isn't responding", 0);
   }
   if (response.ok) return response;
   const body = (await response.json().catch(() => null)) as { error?: { code: string; message: string } } | null;
@@ -66,7 +66,7 @@ export async function request(route: string, parameters: Parameters = {}, init: 
 let open = () => {};
 const opened = new Promise<void>((resolve) => (open = resolve));
 
-/** Requests wait until the event stream is open or has failed to open, so that the page misses no save. */
+/** Resolves when the event stream is open, or has failed to open. Requests wait for it, so that the page misses no save. */
 export const whenOpen = { resolve: () => open() };
 
 async function get<T>(route: string, parameters: Parameters = {}, signal?: AbortSignal): Promise<T> {
@@ -124,7 +124,7 @@ export const api = {
     get<RunsPage>("runs", { space: ref.space, match: ref.run, allNs: true, limit: 100, withStatus: false }, signal),
   checkpoint: (ref: RunRef, id: string | undefined, signal: AbortSignal) =>
     get<Detail>("checkpoint", { ...named(ref), id }, signal),
-  /** The value at a path, or a range of what is in it. It is the `state` of the answer, whatever part it is of. */
+  /** Returns the value at a path, or a range of its entries, in the field `state` of the answer. */
   part: (ref: RunRef, id: string, part: string, path: string) =>
     get<Detail>("checkpoint", { ...named(ref), id, part, path, depth: 2 }),
   search: (ref: RunRef, id: string, part: string, text: string, signal: AbortSignal) =>

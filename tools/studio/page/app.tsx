@@ -1,4 +1,4 @@
-// The frame of all pages: the bar at the top, the page, and what is said beside it.
+// The frame of all pages: the bar at the top, the page, messages and dialogs.
 import { useSignal } from "@preact/signals";
 import { useEffect } from "preact/hooks";
 import { live } from "./events.js";
@@ -26,7 +26,7 @@ export function App() {
   return (
     <>
       <a class="skip button primary" href="#page" onClick={skip}>
-        Skip to the page
+        Skip to content
       </a>
       <Bar openKeys={() => (keys.value = true)} />
       <div id="page" class="stack grow" tabIndex={-1}>
@@ -55,7 +55,7 @@ export function App() {
   );
 }
 
-/** The part of the address behind "#" names the page, so a link to a place in it would leave it. */
+/** The fragment of the URL names the page, so a link to `#page` would leave it. */
 function skip(event: MouseEvent): void {
   event.preventDefault();
   document.querySelector<HTMLElement>("#page")?.focus();
@@ -68,7 +68,7 @@ function Bar({ openKeys }: { openKeys: () => void }) {
   const dark = theme() === "dark";
   return (
     <header class="top row">
-      <a class="brand row" href={formatAddress(backToRuns())} aria-label="Forkpoint Studio: the list of runs">
+      <a class="brand row" href={formatAddress(backToRuns())} aria-label="Forkpoint Studio: list of runs">
         <svg
           class="accent"
           viewBox="0 0 32 32"
@@ -105,15 +105,15 @@ function Bar({ openKeys }: { openKeys: () => void }) {
       )}
       <span class="grow" />
       {info !== null && !info.write && (
-        <span class="tag" data-testid="readonly" title="Started without --write: nothing can be changed">
-          Read only
+        <span class="tag" data-testid="readonly" title="Started without --write: you can't change anything">
+          Read-only
         </span>
       )}
       <span
         class={`live row small soft ${isLive ? "finished" : ""}`}
         data-testid="live"
         data-state={isLive ? "live" : "offline"}
-        title={isLive ? "What is saved appears at once" : "The studio does not answer"}
+        title={isLive ? "New saves appear automatically" : "The studio isn't responding"}
       >
         {isLive ? "Live" : "Offline"}
       </span>
@@ -125,7 +125,7 @@ function Bar({ openKeys }: { openKeys: () => void }) {
           name={dark ? "Light" : "Dark"}
           onClick={turnTheme}
         />
-        <Button kind="quiet" class="button quiet wide-only" icon="keys" name="Keys" onClick={openKeys} />
+        <Button kind="quiet" class="button quiet wide-only" icon="keys" name="Keyboard shortcuts" onClick={openKeys} />
       </span>
     </header>
   );

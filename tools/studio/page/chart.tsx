@@ -1,4 +1,4 @@
-// Charts: the size of the state from step to step, and what was saved in each hour.
+// Charts: the size of the state at each step, and the number of saves in each hour.
 import { useMemo } from "preact/hooks";
 import type { CheckpointInfo, SavedPerHour } from "./api.js";
 import { bytes, count, counted, hour } from "./format.js";
@@ -9,7 +9,7 @@ const HEIGHT = 56;
 /** The maximum number of points of a curve. */
 const POINTS = 300;
 
-/** Returns at most `POINTS` checkpoints, the oldest first: the largest one of each group of neighbours. */
+/** Returns at most `POINTS` checkpoints, oldest first: the largest one of each group of neighbors. */
 function pointsOf(steps: readonly CheckpointInfo[]): CheckpointInfo[] {
   const per = Math.max(1, Math.ceil(steps.length / POINTS));
   const points: CheckpointInfo[] = [];
@@ -29,7 +29,7 @@ interface GrowthProps {
   look: (id: string) => void;
 }
 
-/** The size of the state from step to step. A click looks at the step. */
+/** The size of the state at each step. A click selects the step. */
 export function Growth({ steps, current, look }: GrowthProps) {
   const points = useMemo(() => pointsOf(steps), [steps]);
   if (points.length < 2) return null;
@@ -58,7 +58,7 @@ export function Growth({ steps, current, look }: GrowthProps) {
         viewBox={`0 0 ${WIDTH} ${HEIGHT}`}
         preserveAspectRatio="none"
         role="img"
-        aria-label={`The state has ${bytes(newest.bytes.logical)} now, and ${bytes(peak)} at most`}
+        aria-label={`The state is ${bytes(newest.bytes.logical)} now, and was ${bytes(peak)} at most`}
         onClick={(event) => {
           const box = event.currentTarget.getBoundingClientRect();
           const index = Math.round(((event.clientX - box.left) / box.width) * (points.length - 1));

@@ -1,4 +1,4 @@
-// The checkpoint that is looked at: what is next, its pending writes, its state, and what has changed in it.
+// The selected checkpoint: its next nodes, its pending writes, its state and its changes.
 import type { Signal } from "@preact/signals";
 import { useSignal } from "@preact/signals";
 import type { Detail } from "./api.js";
@@ -17,7 +17,7 @@ type Tab = "state" | "diff" | "more";
 const tabOf = ({ view, vs }: Record<string, string>): Tab =>
   vs !== undefined || view === "diff" ? "diff" : view === "more" ? "more" : "state";
 
-/** Shows another part of the checkpoint. What it is compared with is kept only for the changes. */
+/** Shows another tab. The checkpoint to compare with is kept only for the changes. */
 function choose(tab: Tab): void {
   const vs = tab === "diff" ? (address.value.parameters["vs"] ?? null) : null;
   change({ view: tab === "state" ? null : tab, vs }, true);
@@ -41,7 +41,7 @@ export function CheckpointPane({ view, back }: { view: RunView; back: () => void
     <>
       <PaneHead view={view} detail={detail} back={back} />
       <Writes detail={detail} />
-      <div class="tabs row" role="group" aria-label="What is shown">
+      <div class="tabs row" role="group" aria-label="View">
         <Button class="tab" aria-pressed={tab === "state"} onClick={() => choose("state")}>
           State
         </Button>
@@ -86,10 +86,10 @@ function PaneHead({ view, detail, back }: { view: RunView; detail: Detail; back:
           {label && <span class="accent"> {shown(label, 80)}</span>}
         </h2>
         <Id id={id} class="dim" />
-        <Button kind="quiet" icon="copy" name="Copy the id of the checkpoint" onClick={() => void copy(id, "the id")} />
+        <Button kind="quiet" icon="copy" name="Copy the checkpoint id" onClick={() => void copy(id, "the id")} />
         <span class="grow" />
-        <Button kind="quiet" icon="older" name="Older checkpoint, key [" onClick={() => view.move(1)} />
-        <Button kind="quiet" icon="newer" name="Newer checkpoint, key ]" onClick={() => view.move(-1)} />
+        <Button kind="quiet" icon="older" name="Older checkpoint ([)" onClick={() => view.move(1)} />
+        <Button kind="quiet" icon="newer" name="Newer checkpoint (])" onClick={() => view.move(-1)} />
       </div>
       <ul class="facts row small soft">
         <li>{at(savedAt)}</li>
@@ -101,7 +101,7 @@ function PaneHead({ view, detail, back }: { view: RunView; detail: Detail; back:
         <li>
           {bytes(size.logical)} in <em>{bytes(size.stored)}</em>
         </li>
-        <li>{chain === 0 ? "stored whole" : `stored as ${counted(chain, "difference")}`}</li>
+        <li>{chain === 0 ? "stored in full" : `stored as ${counted(chain, "difference")}`}</li>
       </ul>
       {next !== null && (
         <p class="facts row small" data-testid="next">
@@ -118,7 +118,7 @@ function PaneHead({ view, detail, back }: { view: RunView; detail: Detail; back:
   );
 }
 
-/** Everything of a checkpoint that is not its state. */
+/** Everything in a checkpoint except its state. */
 function Details({ view, detail }: { view: RunView; detail: Detail }) {
   const open: Signal<ReadonlySet<string> | null> = useSignal(null);
   const { checkpoint, rest, parts } = detail;
@@ -136,15 +136,15 @@ function Details({ view, detail }: { view: RunView; detail: Detail }) {
           ) : (
             <>
               <code>{shown(checkpoint.parent.id)}</code>
-              {checkpoint.parent.kind === "order" && <span class="dim"> the one before</span>}
+              {checkpoint.parent.kind === "order" && <span class="dim"> (the previous checkpoint)</span>}
             </>
           )}
         </dd>
-        <dt>saved as</dt>
-        <dd>number {count(checkpoint.seq)} of the store</dd>
+        <dt>save order</dt>
+        <dd>{count(checkpoint.seq)}</dd>
         {checkpoint.at !== null && (
           <>
-            <dt>its own time</dt>
+            <dt>timestamp</dt>
             <dd>{at(checkpoint.at)}</dd>
           </>
         )}
@@ -161,7 +161,7 @@ function Details({ view, detail }: { view: RunView; detail: Detail }) {
             <dt>part {shown(name, 80)}</dt>
             <dd>
               {bytes(size)}, written by <code>{shown(tag, 80)}</code>
-              {!readable && ", which nobody here can read"}
+              {!readable && ", not readable here"}
             </dd>
           </>
         ))}

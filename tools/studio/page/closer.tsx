@@ -1,4 +1,4 @@
-// A closer look at the value that is chosen in a tree: its path, all of its text, and buttons that copy.
+// Details of the value that is selected in a tree: its path, its complete text, and buttons that copy.
 import { formatPath } from "../../../ts/bridge/json-form/path.js";
 import { type RunRef, request, troubleOf } from "./api.js";
 import { bytes, shown } from "./format.js";
@@ -19,7 +19,7 @@ export function Closer({ view, id, part, row, close }: CloserProps) {
   const path = formatPath(row.path);
   const text = wholeText(row.value);
   const isCut = moreOf(row.value) !== null;
-  /** Reads the value whole, because what is shown may be cut. */
+  /** Reads the complete value. The value in the tree may be cut. */
   const withWhole = async (use: (whole: Response) => Promise<void>) => {
     try {
       await use(await request("raw", { space: view.space, run: view.run, ns: view.ns, id, part, path }));
@@ -28,7 +28,7 @@ export function Closer({ view, id, part, row, close }: CloserProps) {
     }
   };
   return (
-    <section class="closer stack" aria-label="Chosen value">
+    <section class="closer stack" aria-label="Selected value">
       <header class="row">
         <code class="cut grow soft" title={shown(path)}>
           {shown(path, 400)}
@@ -48,7 +48,7 @@ export function Closer({ view, id, part, row, close }: CloserProps) {
           {text}
         </pre>
       )}
-      {isCut && row.state === "leaf" && <p class="note dim">This value is too large to be shown. Download it.</p>}
+      {isCut && row.state === "leaf" && <p class="note dim">This value is too large to show. Download it instead.</p>}
     </section>
   );
 }

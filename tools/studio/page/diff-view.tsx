@@ -1,4 +1,4 @@
-// What has changed from one checkpoint to another.
+// The changes between two checkpoints.
 import { useSignal } from "@preact/signals";
 import { formatPath } from "../../../ts/bridge/json-form/path.js";
 import { useAnswer } from "./answer.js";
@@ -11,7 +11,7 @@ import { Button, ErrorBox, Skeleton, news } from "./ui.js";
 import { changedWords } from "./words.js";
 import { Preview } from "./writes-view.js";
 
-/** How many changes are shown at once. More would be too many elements. */
+/** The number of changes that are shown at first, and added by "Show more". */
 const SHOWN = 100;
 
 export function DiffView({ view, detail }: { view: RunView; detail: Detail }) {
@@ -50,7 +50,7 @@ function Target({ difference: { from, to, changes }, isChosen }: { difference: D
         ) : (
           <>
             From step {count(from.step)} {from.label && <em>{shown(from.label, 60)}</em>}
-            {!isChosen && <span class="dim"> its parent</span>}
+            {!isChosen && <span class="dim"> (parent)</span>}
           </>
         )}{" "}
         to step {count(to.step)}
@@ -81,7 +81,7 @@ export function Changes({ changes, isCut }: { changes: readonly Change[]; isCut:
   if (changes.length === 0) {
     return (
       <p class="note dim" data-testid="diff-none">
-        Nothing has changed.
+        No changes.
       </p>
     );
   }
@@ -110,7 +110,7 @@ export function Changes({ changes, isCut }: { changes: readonly Change[]; isCut:
           </Button>
         </p>
       )}
-      {isCut && changes.length <= most.value && <p class="note dim">There are more changes than are shown here.</p>}
+      {isCut && changes.length <= most.value && <p class="note dim">Not all changes are shown.</p>}
     </>
   );
 }
@@ -124,7 +124,7 @@ function ChangeRow({ change: { op, path, before, after } }: { change: Change }) 
       </em>
       <div>
         <p class="row">
-          <em class="grow mono wrap">{path.length === 0 ? "(all)" : shown(formatPath(path), 300)}</em>
+          <em class="grow mono wrap">{path.length === 0 ? "(entire value)" : shown(formatPath(path), 300)}</em>
           <span class="small tone">{words[op]}</span>
         </p>
         {text !== null ? (

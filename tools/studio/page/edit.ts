@@ -1,4 +1,4 @@
-// What a fork changes, found from the state before and after it was edited.
+// Finds what a fork changes, from the state before and after editing.
 import { formatPath } from "../../../ts/bridge/json-form/path.js";
 
 export interface Edit {
@@ -6,15 +6,15 @@ export interface Edit {
   state?: unknown;
 }
 
-/** Returns true for an object of JSON that stands for itself. */
+/** Returns true for a plain JSON object, without `$type`. */
 const isPlain = (value: unknown): value is Record<string, unknown> =>
   typeof value === "object" && value !== null && !Array.isArray(value) && !Object.hasOwn(value, "$type");
 
 const same = (a: unknown, b: unknown): boolean => JSON.stringify(a) === JSON.stringify(b);
 
 /**
- * Returns the least edit: only the fields of the state that have changed, where that can say it. So a field that cannot
- * be edited, because nobody here can read it, does not keep the others from being edited.
+ * Returns the smallest edit. If possible, it sets only the fields of the state that have changed. A field that is not
+ * readable here can't be edited, but the other fields can.
  */
 export function editOf(before: unknown, after: unknown): Edit {
   if (same(before, after)) return {};

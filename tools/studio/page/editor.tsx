@@ -1,10 +1,10 @@
-// A plain textarea with line numbers, of which only the visible ones are in the document.
+// A plain textarea with line numbers. Only the visible numbers are in the document.
 import { useSignal } from "@preact/signals";
 import { useLayoutEffect, useRef } from "preact/hooks";
 
 const LINE = 20;
 
-/** What is wrong with a text, and where. */
+/** A syntax error and its place. */
 export interface JsonError {
   message: string;
   line: number;
@@ -12,13 +12,13 @@ export interface JsonError {
 }
 
 interface EditorProps {
-  /** What the editor begins with. */
+  /** The initial text. */
   text: string;
   error: JsonError | null;
   onText: (text: string) => void;
 }
 
-/** Counts the lines without making a list of them. */
+/** Counts the lines without splitting the text. */
 function linesOf(text: string): number {
   let lines = 1;
   for (let at = text.indexOf("\n"); at !== -1; at = text.indexOf("\n", at + 1)) lines += 1;

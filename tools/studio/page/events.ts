@@ -1,4 +1,4 @@
-// Tells the page about new saves. `EventSource` cannot send the token, so the stream is read with `fetch`.
+// Notifies the page of new saves. `EventSource` can't send the token, so the stream is read with `fetch`.
 import { signal } from "@preact/signals";
 import { type CheckpointInfo, request, whenOpen } from "./api.js";
 import { type ServerEvent, eventReader } from "./event-reader.js";
@@ -53,7 +53,7 @@ export async function hear(): Promise<void> {
       live.value = true;
       pause = 500;
       whenOpen.resolve();
-      // A reconnect: events of the time without a stream, such as removals, are lost. So the page reloads its data.
+      // After a reconnect, the page reloads its data: it has missed events, such as removals.
       if (!isFirst) tell({ type: "again" });
       const read = eventReader(take);
       const reader = response.body!.pipeThrough(new TextDecoderStream()).getReader();

@@ -1,4 +1,4 @@
-// The fields that a list is searched and filtered with.
+// The search field and the filters of a list.
 import { useRef } from "preact/hooks";
 import { Icon } from "./icons.js";
 import { useKeys } from "./keys.js";
@@ -11,7 +11,7 @@ interface SearchProps {
   onText: (text: string) => void;
 }
 
-/** A field to search with. The key `/` leads to it. */
+/** A search field. The key `/` focuses it. */
 export function SearchField({ name, placeholder, testId, value, onText }: SearchProps) {
   const field = useRef<HTMLInputElement>(null);
   useKeys({
@@ -45,7 +45,7 @@ export function SearchField({ name, placeholder, testId, value, onText }: Search
 interface ChoiceProps {
   name: string;
   value: string;
-  /** What can be chosen, and how it is shown. */
+  /** The values to choose from, with their labels. */
   options: ReadonlyArray<readonly [value: string, text: string]>;
   testId?: string;
   onChoice: (value: string) => void;

@@ -1,4 +1,4 @@
-// Goes on elsewhere with another state: the state as text, checked as one types, and the changes before they are made.
+// The fork dialog: the state as text, which is checked while you type, and a preview of the changes.
 import { useSignal } from "@preact/signals";
 import { useEffect } from "preact/hooks";
 import { parseJson } from "../../../ts/bridge/json-form/json-text.js";
@@ -12,14 +12,14 @@ import { count, counted, shown } from "./format.js";
 import { addressOfRun, go } from "./route.js";
 import { Button, ErrorBox, Skeleton, say } from "./ui.js";
 
-/** How long one has to stop typing before the changes are asked for, in ms. */
+/** The pause in typing before the preview is requested, in ms. */
 const PAUSE = 300;
 
 interface ForkProps {
   of: RunRef;
   from: CheckpointInfo;
   close: () => void;
-  /** Called when the fork was made. */
+  /** Called after the fork. */
   done: () => void;
 }
 
@@ -55,7 +55,7 @@ export function ForkDialog({ of, from, close, done }: ForkProps) {
     return made === null ? undefined : send(made, true, signal);
   };
   const { answer: preview, trouble: refused } = useAnswer(look, [text.value, original.value, as.value], PAUSE);
-  // A short text is checked at once. A long one is checked when one stops typing.
+  // A short text is checked at every key, a long one after a pause in typing.
   useEffect(() => {
     if (text.value.length < 200_000) edit();
   }, [text.value, original.value]);
@@ -69,7 +69,7 @@ export function ForkDialog({ of, from, close, done }: ForkProps) {
       close();
       done();
       go(addressOfRun(forked, forked.id));
-      say(`Forked: this is ${forked.run === of.run ? "the new branch" : "the new run"}`, "fork-done");
+      say(`Forked. This is ${forked.run === of.run ? "the new branch" : "the new run"}`, "fork-done");
     } catch (reason) {
       refused.value = troubleOf(reason);
       sending.value = false;
@@ -85,8 +85,8 @@ export function ForkDialog({ of, from, close, done }: ForkProps) {
         <>
           <p class="part soft">
             {inThread
-              ? "A new branch in this thread begins with the state below. What is there stays as it is."
-              : "A new run begins with the state below. This run stays as it is."}
+              ? "This creates a branch in this thread, starting with the state below. Existing checkpoints don't change."
+              : "This creates a run that starts with the state below. The current run doesn't change."}
           </p>
           <div class="fork-columns grow">
             <div class="fork-text stack">
@@ -109,10 +109,10 @@ export function ForkDialog({ of, from, close, done }: ForkProps) {
           </div>
           <footer class="row">
             <label class="field row">
-              <span>{of.space === "langgraph" ? "As another thread" : "Id of the new run"}</span>
+              <span>{of.space === "langgraph" ? "New thread id" : "New run id"}</span>
               <input
                 size={26}
-                placeholder={of.space === "langgraph" ? "a branch of this one" : "made for you"}
+                placeholder={of.space === "langgraph" ? "empty: same thread" : "generated"}
                 autocomplete="off"
                 spellcheck={false}
                 value={as.value}

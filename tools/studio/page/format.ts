@@ -1,4 +1,4 @@
-// Writes numbers, sizes, times and stored texts for the eye.
+// Formats numbers, sizes, times and stored texts.
 import { safeText } from "../../../ts/bridge/json-form/json-text.js";
 
 const units = ["B", "KB", "MB", "GB", "TB"];
@@ -38,7 +38,7 @@ export function duration(ms: number): string {
 const pair = (large: number, largeUnit: string, small: number, smallUnit: string): string =>
   small === 0 ? `${large} ${largeUnit}` : `${large} ${largeUnit} ${small} ${smallUnit}`;
 
-/** Writes how long ago something was, in one unit: "now", "12 s", "3 min", "5 h", "2 d". */
+/** Writes the time since a moment, in one unit: "now", "12 s ago", "3 min ago", "5 h ago", "2 d ago". */
 export function ago(at: number, now: number): string {
   const seconds = Math.max(0, (now - at) / 1_000);
   if (seconds < 5) return "now";
@@ -66,23 +66,23 @@ const secondOnly = new Intl.DateTimeFormat(undefined, {
   hour12: false,
 });
 
-/** Writes a time in full, in local time. A time that no calendar has is written as its number. */
+/** Writes a date and time in local time. An out-of-range time is written as its number. */
 export const at = (ms: number): string => (Math.abs(ms) <= 8.64e15 ? moment.format(ms) : String(ms));
 export const hour = (ms: number): string => hourOnly.format(ms);
 export const clock = (ms: number): string => (Math.abs(ms) <= 8.64e15 ? secondOnly.format(ms) : "");
 
-/** Writes a stored text so that it is seen and not acted on, cut at a length. */
+/** Escapes control characters in a stored text, and cuts it at a length. */
 export function shown(text: string, length = 2_000): string {
   return text.length <= length ? safeText(text) : `${safeText(text.slice(0, length))}…`;
 }
 
 /**
- * Splits an id into a head, which may be cut, and a tail, which is always shown: ids often differ only in their end. The
- * tail begins behind a separator where there is one.
+ * Splits an id into a head, which may be cut, and a tail, which is always shown, because ids often differ only at the end.
+ * The tail begins after a separator, if there is one.
  */
 export function halves(id: string): { head: string; tail: string; isWord: boolean } {
   const text = shown(id, 400);
-  // The end of an id of this version is the same in all that a process makes. It begins with the time.
+  // A UUID of version 6 begins with the time. Its end is the same for all ids that a process makes.
   if (/^[\da-f]{8}-[\da-f]{4}-6/i.test(text)) return { head: text, tail: "", isWord: false };
   const word = /^.{4,}[-_:./@ ](?=[^-_:./@ ]{1,12}$)/s.exec(text);
   if (word !== null) return { head: word[0], tail: text.slice(word[0].length), isWord: true };

@@ -1,4 +1,4 @@
-// The list of keys.
+// The list of keyboard shortcuts.
 import { Dialog } from "./dialog.js";
 
 const groups: Array<[title: string, keys: Array<[keys: string[], what: string]>]> = [
@@ -6,9 +6,9 @@ const groups: Array<[title: string, keys: Array<[keys: string[], what: string]>]
     "Everywhere",
     [
       [["j", "↓"], "next row"],
-      [["k", "↑"], "row before"],
+      [["k", "↑"], "previous row"],
       [["Enter"], "open"],
-      [["Esc"], "back; first out of a field or a dialog"],
+      [["Esc"], "go back, or leave a field or dialog"],
       [["/"], "search"],
       [["?"], "this list"],
     ],
@@ -18,7 +18,7 @@ const groups: Array<[title: string, keys: Array<[keys: string[], what: string]>]
     [
       [["["], "older checkpoint"],
       [["]"], "newer checkpoint"],
-      [["d"], "what has changed"],
+      [["d"], "show changes"],
       [["f"], "fork"],
       [["Alt", "click"], "compare with this checkpoint"],
     ],
@@ -26,8 +26,8 @@ const groups: Array<[title: string, keys: Array<[keys: string[], what: string]>]
   [
     "In a tree",
     [
-      [["→"], "open, then into it"],
-      [["←"], "close, then out of it"],
+      [["→"], "open, then go to the first entry"],
+      [["←"], "close, then go to the parent"],
       [["Home", "End"], "first and last row"],
     ],
   ],
@@ -35,7 +35,7 @@ const groups: Array<[title: string, keys: Array<[keys: string[], what: string]>]
 
 export function KeysDialog({ close }: { close: () => void }) {
   return (
-    <Dialog title="Keys" testId="keys" kind="keys" close={close}>
+    <Dialog title="Keyboard shortcuts" testId="keys" kind="keys" close={close}>
       <div class="key-groups tiles scroll">
         {groups.map(([title, keys]) => (
           <section key={title}>

@@ -1,4 +1,4 @@
-// The keyboard shortcuts of the page. The component that was shown last takes precedence.
+// The keyboard shortcuts of the page. The component that was shown last has priority.
 import { useLayoutEffect, useRef } from "preact/hooks";
 
 type Actions = Record<string, () => void>;
@@ -15,7 +15,7 @@ export function useKeys(actions: Actions): void {
   }, []);
 }
 
-/** The keys that move through a list of so many rows. */
+/** The keys that move through a list. `rows` is its length. */
 export function listKeys(move: (by: number) => void, rows: number): Actions {
   const moves = { j: 1, k: -1, ArrowDown: 1, ArrowUp: -1, PageDown: 12, PageUp: -12, Home: -rows, End: rows };
   return Object.fromEntries(Object.entries(moves).map(([key, by]) => [key, () => move(by)]));

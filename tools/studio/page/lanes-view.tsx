@@ -1,7 +1,7 @@
 // Draws the lanes beside the rows of the timeline.
 import { type Edge, type Layout, type Row, edgesBetween } from "./lanes.js";
 
-/** The distance of two lanes, in pixels. */
+/** The distance between two lanes, in pixels. */
 const LANE = 14;
 /** Lanes beyond this one share its place. */
 const MAX_LANES = 12;
@@ -16,9 +16,9 @@ interface LanesProps {
   rowHeight: number;
   start: number;
   end: number;
-  /** The row that is looked at. */
+  /** The selected row. */
   current: number;
-  /** The row that it is compared with. -1: none. */
+  /** The row to compare with. -1: none. */
   other: number;
 }
 
@@ -32,7 +32,7 @@ export function Lanes({ layout: { rows, edges, lanes }, rowHeight, start, end, c
         <path
           key={`${edge.kind} ${edge.from} ${edge.to} ${edge.lane}`}
           fill="none"
-          stroke={colourOf(edge)}
+          stroke={colorOf(edge)}
           stroke-width="2"
           stroke-dasharray={edge.gone ? "2 4" : edge.kind === "fork" ? "3 3" : undefined}
           opacity={edge.gone ? 0.6 : undefined}
@@ -66,8 +66,8 @@ function seen(edges: readonly Edge[], start: number, end: number): Edge[] {
   return [...drawn.values()];
 }
 
-/** The first lane has the colour of the trunk. The others share six. */
-const colourOf = ({ lane }: { lane: number }): string => `var(--lane-${lane === 0 ? 0 : ((lane - 1) % 6) + 1})`;
+/** The first lane has the color of the trunk. The others share six colors. */
+const colorOf = ({ lane }: { lane: number }): string => `var(--lane-${lane === 0 ? 0 : ((lane - 1) % 6) + 1})`;
 
 /** A line down in the lane of the upper row, which bends into the lane of the lower row just above it. */
 function pathOf(
@@ -98,12 +98,12 @@ interface MarkProps {
 /** A filled circle: a checkpoint of the trunk. A ring: one of a branch. A diamond: another run. */
 function Mark({ row, y, isNewest, isCurrent, isOther }: MarkProps) {
   const at = x(row.lane);
-  const colour = colourOf(row);
-  const ring = { fill: "var(--surface)", stroke: colour, "stroke-width": 2 };
+  const color = colorOf(row);
+  const ring = { fill: "var(--surface)", stroke: color, "stroke-width": 2 };
   if (row.kind !== "step") {
     return <path {...ring} stroke-linejoin="round" d={`M${at} ${y - 5}l5 5l-5 5l-5 -5z`} />;
   }
-  const disc = { fill: colour, stroke: "var(--surface)", "stroke-width": 2 };
+  const disc = { fill: color, stroke: "var(--surface)", "stroke-width": 2 };
   return (
     <>
       {isCurrent && !isOther && (

@@ -1,6 +1,6 @@
-// Lays out the timeline of a run as `git log --graph` does: the newest checkpoint first, a lane for each branch.
+// Lays out the timeline of a run as `git log --graph` does: newest checkpoint first, with a lane for each branch.
 
-/** A checkpoint in the order of the list, the newest first. */
+/** A checkpoint. Lists of them are sorted newest first. */
 export interface Step {
   id: string;
   /** The parent in the same run. */
@@ -41,13 +41,13 @@ export interface Layout {
   rowOf: Map<string, number>;
 }
 
-/** How many forks of a checkpoint are shown unless more are asked for. */
+/** The number of forks of a checkpoint that are shown at first. */
 const FORKS = 4;
 
 /**
  * Lays out a run.
  *
- * @param steps the checkpoints that are loaded, the newest first.
+ * @param steps the checkpoints that are loaded, newest first.
  * @param forks the checkpoint from which each fork began.
  * @param complete whether all checkpoints are loaded.
  * @param opened the checkpoints all of whose forks are shown.
@@ -63,14 +63,14 @@ export function layOut(
   const rows: Row[] = [];
   const edges: Edge[] = [];
   const rowOf = new Map<string, number>();
-  // The edges that have no lower end yet, by the checkpoint to which they lead.
+  // The edges without a lower end, by the checkpoint to which they lead.
   const open = new Map<string, Edge[]>();
   const taken: boolean[] = [true];
-  // No lane before this one is free.
+  // All lanes before this one are taken.
   let lowest = 1;
   let lanes = 1;
 
-  /** Returns the first free lane. The lane 0 is the trunk's. */
+  /** Returns the first free lane. Lane 0 belongs to the trunk. */
   const freeLane = (): number => {
     while (taken[lowest] === true) lowest += 1;
     lanes = Math.max(lanes, lowest + 1);
@@ -84,7 +84,7 @@ export function layOut(
     if (others === undefined) open.set(id, [edge]);
     else others.push(edge);
   };
-  /** Ends the edges that wait for a checkpoint in the row that comes next. Returns its lane. */
+  /** Ends the edges that lead to a checkpoint, in the next row. Returns its lane. */
   const end = (id: string, isNewest: boolean): number => {
     const waiting = open.get(id) ?? [];
     open.delete(id);

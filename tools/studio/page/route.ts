@@ -1,4 +1,4 @@
-// The address of what the page shows: a page by name, and its parameters, in the part of the URL behind "#".
+// The address of the current page, in the fragment of the URL: the name of a page, and its parameters.
 import { effect, signal } from "@preact/signals";
 import type { RunRef } from "./api.js";
 
@@ -21,7 +21,7 @@ export function formatAddress({ page, parameters }: Address): string {
   return `#/${page}${query === "" ? "" : `?${query}`}`;
 }
 
-/** What the page shows. The address bar follows it. */
+/** The current address. The address bar follows it. */
 export const address = signal<Address>(parseAddress(location.hash));
 
 /** The time in ms between two changes of the address bar. Browsers refuse more than about 20 a second. */
@@ -36,7 +36,7 @@ function write(): void {
   try {
     history.replaceState(null, "", formatAddress(address.value));
   } catch {
-    // The browser was asked too often. The next move writes the address again.
+    // Browsers refuse too many changes. The next move writes the address again.
   }
 }
 
@@ -67,7 +67,7 @@ function follow(): void {
   if (formatAddress(now) !== formatAddress(address.value)) address.value = now;
 }
 
-/** Follows the address bar: the back button, a link, an address that was typed. */
+/** Follows the address bar: the Back button, links and typed addresses. */
 export function followAddress(): void {
   addEventListener("popstate", follow);
   addEventListener("hashchange", follow);
@@ -89,7 +89,7 @@ effect(() => {
   if (address.value.page === "runs") lastRuns = address.value;
 });
 
-/** Returns the address of the list of runs as it was left, with its filters. */
+/** Returns the last address of the list of runs, with its filters. */
 export const backToRuns = (): Address => lastRuns;
 
 /** Returns the address of a run, or of one of its checkpoints. */

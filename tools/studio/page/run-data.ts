@@ -1,4 +1,4 @@
-// A run: what is known of it, its checkpoints from the newest on, and the one that is looked at.
+// The data of a run page: the run, its checkpoints (newest first), and the selected one.
 import { batch, computed, effect, signal } from "@preact/signals";
 import {
   type CheckpointInfo,
@@ -17,9 +17,9 @@ import { address, change } from "./route.js";
 /** The first page fills the screen. */
 const FIRST_PAGE = 60;
 const PAGE = 500;
-/** How many checkpoints are loaded without being scrolled to, for the lanes and the chart. */
+/** The number of checkpoints to load before the user scrolls, for the lanes and the chart. */
 const AHEAD = 20_000;
-/** How many of the newest checkpoints are read when one was saved. */
+/** The number of newest checkpoints to read after a save. */
 const NEWEST = 30;
 
 /** Stands for the newest checkpoint until its id is loaded. */
@@ -35,7 +35,7 @@ export class RunView {
   readonly trouble = signal<Trouble | null>(null);
   /** The checkpoints all of whose forks are shown. */
   readonly opened = signal<ReadonlySet<string>>(new Set());
-  /** What is open in the state, by part. */
+  /** The open rows of the state. Null: the default. */
   readonly open = signal<ReadonlySet<string> | null>(null);
 
   readonly detail = signal<Detail | null>(null);
@@ -52,7 +52,7 @@ export class RunView {
     return layOut(steps, forks, this.cursor.value === null && !this.loading.value, this.opened.value);
   });
 
-  /** The checkpoint that is looked at: that of the address, or the newest. */
+  /** The selected checkpoint: the one in the address, or the newest. */
   readonly current = computed<CheckpointInfo | null>(() => {
     const id = address.value.parameters["at"];
     const steps = this.steps.value;
@@ -78,7 +78,7 @@ export class RunView {
     return space === ref.space && run === ref.run && (ns ?? "") === (ref.ns ?? "");
   }
 
-  /** Begins to load, and to follow what is saved. Returns a function that ends it. */
+  /** Loads the run, and follows new saves. Returns a function that stops. */
   start(): () => void {
     void this.load();
     this.#ends.push(listen((heard) => this.#hear(heard)));
@@ -91,10 +91,10 @@ export class RunView {
     };
   }
 
-  /** What the detail was asked for last: a checkpoint as it was saved, or the newest while the list is not there yet. */
+  /** What the detail was last requested for: the `seq` and id of a checkpoint, or the newest before the list is loaded. */
   #asked = "";
 
-  /** Loads the checkpoint that is looked at, whenever that is another one. */
+  /** Loads the selected checkpoint when the selection changes. */
   #follow(): void {
     const { page, parameters } = address.value;
     const current = this.current.value;
@@ -106,13 +106,13 @@ export class RunView {
     const before = this.#asked;
     this.#asked = key;
     const detail = this.detail.peek();
-    // The list is loaded now. The detail was requested before it, so it is loaded again only if its seq differs.
+    // The list is loaded now. The detail was requested earlier, and is loaded again only if its seq differs.
     const wasAskedFirst = before === NEWEST_OF_ALL || before === `undefined ${id}`;
     if (!wasAskedFirst || current === null) void this.#loadDetail(id);
     else if (detail !== null && detail.checkpoint.seq !== current.seq) void this.#loadDetail(id);
   }
 
-  /** Loads the run from its newest checkpoint on. */
+  /** Loads the run, starting with its newest checkpoint. */
   async load(): Promise<void> {
     this.#asking.abort();
     this.#asking = new AbortController();
@@ -146,7 +146,7 @@ export class RunView {
     }
   }
 
-  /** Loads what is left, up to a number, and as far as the checkpoint of the address. */
+  /** Loads more checkpoints: at least up to the one in the address, and up to `most`. */
   async #loadRest(own: AbortSignal, most = AHEAD): Promise<void> {
     while (this.cursor.value !== null && (this.steps.value.length < most || this.currentIndex.value === -1)) {
       const page = await api.run(this.ref, this.cursor.value, PAGE, own);
@@ -160,7 +160,7 @@ export class RunView {
     this.loading.value = false;
   }
 
-  /** Loads the next page of a run that is too long to be loaded whole. */
+  /** Loads the next page of a long run. */
   async loadMore(): Promise<void> {
     if (this.loading.value || this.cursor.value === null) return;
     await this.#whileLoading((own) => this.#loadRest(own, this.steps.value.length + 1));
@@ -196,7 +196,7 @@ export class RunView {
         this.steps.value = [...page.checkpoints, ...this.steps.value.filter(({ id }) => !ids.has(id))];
       });
     } catch {
-      // The stream of events opens again when the studio answers again, and then all is read again.
+      // When the studio responds again, the event stream reopens and the page reloads its data.
     }
   }
 
@@ -213,7 +213,7 @@ export class RunView {
         this.detailTrouble.value = null;
         this.detailLoading.value = false;
       });
-      // Another one was saved between the answers to the two questions.
+      // Another checkpoint was saved between the two requests.
       const current = this.current.peek();
       if (id === undefined && current !== null && current.seq !== detail.checkpoint.seq)
         void this.#loadDetail(current.id);
@@ -232,7 +232,7 @@ export class RunView {
     if (id !== undefined) void this.#loadDetail(id);
   }
 
-  /** Looks at another checkpoint: a number of rows further down, so older for a positive one. */
+  /** Selects a checkpoint some rows further down. A positive number selects an older one. */
   move(by: number): void {
     const steps = this.steps.value;
     const at = Math.max(0, Math.min(steps.length - 1, this.currentIndex.value + by));
@@ -244,7 +244,7 @@ export class RunView {
     change({ at: id, vs: null }, replace);
   }
 
-  /** Compares the checkpoint that is looked at with another. */
+  /** Compares the selected checkpoint with another one. */
   compare(id: string): void {
     const current = this.current.value?.id;
     if (current === undefined || current === id) return;

@@ -1,4 +1,4 @@
-// A run: its head, its timeline, and the checkpoint that is looked at.
+// The page of a run: its head, its timeline, and the selected checkpoint.
 import { type ReadonlySignal, effect, useSignal } from "@preact/signals";
 import { useEffect, useMemo, useRef } from "preact/hooks";
 import { useAnswer } from "./answer.js";
@@ -39,8 +39,8 @@ function Run({ of }: { of: RunRef }) {
   const openFork = () => {
     // Right after the start, the permissions of the studio are not loaded yet.
     if (store.value === null) void known(store).then(openFork);
-    else if (!store.value.write) say("This studio only reads. Start it with --write to fork");
-    else if (of.space === "storage") say("A stored value has no run that could be forked");
+    else if (!store.value.write) say("The studio is read-only. Start it with --write to fork");
+    else if (of.space === "storage") say("Stored values can't be forked");
     else if (view.current.value === null) void known(view.current).then(openFork);
     else forking.value = true;
   };
@@ -55,7 +55,7 @@ function Run({ of }: { of: RunRef }) {
       <main class="locked stack grow">
         <ErrorBox trouble={view.trouble.value} retry={() => void view.load()} />
         <a class="button" href={formatAddress(backToRuns())}>
-          Back to the runs
+          Back to runs
         </a>
       </main>
     );
@@ -116,7 +116,7 @@ function Head({ view: { ref, info: known }, write, openFork }: HeadProps) {
         <h1 id="page-title" class="row" data-testid="run-title">
           <Id id={ref.run} />
         </h1>
-        <Button kind="quiet" icon="copy" name="Copy the id of the run" onClick={() => void copy(ref.run, "the id")} />
+        <Button kind="quiet" icon="copy" name="Copy the run id" onClick={() => void copy(ref.run, "the id")} />
         {info !== null && <StatusMark status={info.status} testId="run-status" />}
         {info?.statusWhy && <span class="soft cut wide-only">{shown(info.statusWhy, 160)}</span>}
         <span class="grow wide-only" />
@@ -127,7 +127,7 @@ function Head({ view: { ref, info: known }, write, openFork }: HeadProps) {
           hint="f"
           testId="fork"
           disabled={!write || ref.space === "storage"}
-          title={write ? undefined : "This studio only reads. Start it with --write to fork."}
+          title={write ? undefined : "The studio is read-only. Start it with --write to fork."}
           onClick={openFork}
         >
           Fork
@@ -154,8 +154,8 @@ function Facts({ info }: { info: RunInfo }) {
       {group && <li>group {shown(group, 80)}</li>}
       {began !== null && (
         <li title={at(began)}>
-          began {ago(began, now.value)}
-          {active - began >= 1_000 && <span class="dim"> over {duration(active - began)}</span>}
+          started {ago(began, now.value)}
+          {active - began >= 1_000 && <span class="dim"> (ran {duration(active - began)})</span>}
         </li>
       )}
       <li title={at(active)}>active {ago(active, now.value)}</li>
@@ -176,7 +176,7 @@ function Facts({ info }: { info: RunInfo }) {
   );
 }
 
-/** The graphs inside of a thread, where there are some. */
+/** The subgraphs of a thread, if it has any. */
 function Namespaces({ of }: { of: RunRef }) {
   const hasSeveral = of.space === "langgraph" || of.space === "tinyagents";
   // Without an answer, the run is shown as it is.
@@ -187,7 +187,7 @@ function Namespaces({ of }: { of: RunRef }) {
     <Choice
       name="Graph"
       value={of.ns ?? ""}
-      options={names.toSorted().map((ns) => [ns, ns === "" ? "the graph itself" : shown(ns, 60)])}
+      options={names.toSorted().map((ns) => [ns, ns === "" ? "root graph" : shown(ns, 60)])}
       onChoice={(ns) => go(addressOfRun({ ...of, ns }))}
     />
   );

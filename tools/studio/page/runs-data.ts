@@ -1,16 +1,16 @@
-// The list of runs: its pages, the status of the rows that are seen, and what is saved meanwhile.
+// The data of the list of runs: its pages, the status of the visible rows, and new saves.
 import { signal } from "@preact/signals";
 import { type RunInfo, type RunRef, type Trouble, api, troubleOf } from "./api.js";
 import type { Heard } from "./events.js";
 import { keyOf } from "./ui.js";
 
-/** What the list is asked for. Empty texts stand for all. */
+/** The filter of the list. An empty text matches all. */
 export interface Filter {
   space: string;
   status: string;
   match: string;
   sort: string;
-  /** Whether runs inside of runs are listed as well. */
+  /** Whether subgraphs are listed too. */
   nested: boolean;
 }
 
@@ -19,7 +19,7 @@ export interface ListedRun {
   info: RunInfo;
   /** Whether the status and the size are those of the newest checkpoint. */
   fresh: boolean;
-  /** When the row has moved up, in ms since the epoch. 0: it has not. */
+  /** When the row moved up, in ms since the epoch. 0: never. */
   moved: number;
 }
 
@@ -27,17 +27,17 @@ export interface ListedRun {
 const FIRST_PAGE = 60;
 const PAGE = 250;
 
-/** How many runs are asked for at once by name, and how many characters of names. They stand in the address. */
+/** The maximum number of runs in one request, and of characters in their ids, which are in the URL. */
 const BATCH = 40;
 const BATCH_TEXT = 2_000;
 
 export const rows = signal<readonly ListedRun[]>([]);
 export const cursor = signal<string | null>(null);
 export const loading = signal(true);
-/** Whether the rows are those of another filter, because the answer to this one is not there yet. */
+/** Whether the rows still belong to the previous filter, because the new answer has not arrived. */
 export const stale = signal(false);
 export const trouble = signal<Trouble | null>(null);
-/** The row that the keys have chosen. */
+/** The row that was selected by key. */
 export const selected = signal<string | null>(null);
 
 let filter: Filter = { space: "", status: "", match: "", sort: "", nested: false };
@@ -53,7 +53,7 @@ const queryOf = ({ space, status, match, sort, nested }: Filter) => ({
 
 const listed = (info: RunInfo): ListedRun => ({ key: keyOf(info), info, fresh: false, moved: 0 });
 
-/** Asks for a page of the list. An answer that comes after another question is dropped. */
+/** Requests a page of the list. If another request has started, the answer is dropped. */
 async function ask(query: { limit: number; cursor?: string }, take: (page: RunInfo[]) => void): Promise<void> {
   const { signal: own } = asking;
   loading.value = true;
@@ -93,7 +93,7 @@ export const reload = (): Promise<void> => load(filter);
 export async function loadMore(): Promise<void> {
   if (loading.value || cursor.value === null) return;
   await ask({ limit: PAGE, cursor: cursor.value }, (runs) => {
-    // A run that was active meanwhile is listed already.
+    // A run that was active after the first page was read is already listed.
     const known = new Set(rows.value.map(({ key }) => key));
     rows.value = [...rows.value, ...runs.map(listed).filter(({ key }) => !known.has(key))];
   });
@@ -107,12 +107,12 @@ function want(key: string, ref: RunRef, wait: number): void {
   timer ??= setTimeout(() => void answer(), wait);
 }
 
-/** Asks for the status and the size of the rows that are seen. */
+/** Requests the status and the size of the visible rows. */
 export function look(start: number, end: number): void {
   for (const { key, info, fresh } of rows.value.slice(start, end)) if (!fresh) want(key, info, 20);
 }
 
-/** Takes in what was saved. */
+/** Updates the list after a save. */
 export function hear(heard: Heard): void {
   if (heard.type === "again") {
     void reload();
@@ -120,7 +120,7 @@ export function hear(heard: Heard): void {
   }
   const { space, run, ns } = heard.checkpoint;
   const ref = { space, run, ns };
-  // Several steps of a run within this time are one change of its row.
+  // Several steps of a run within this time update its row once.
   if (matches(ref)) want(keyOf(ref), ref, 150);
 }
 

@@ -20,7 +20,7 @@ const statuses: Status[] = ["waiting", "failed", "unfinished", "finished", "unkn
 
 const sorts = [
   ["", "Last active"],
-  ["began", "Last begun"],
+  ["began", "Last started"],
   ["size", "Largest"],
 ] as const;
 
@@ -67,15 +67,15 @@ export function RunsPage() {
 
 function Nothing({ isFiltered }: { isFiltered: boolean }) {
   return isFiltered ? (
-    <Empty title="No run fits" testId="runs-empty">
-      <p>No run has this space, this status and this text in its id.</p>
+    <Empty title="No runs match" testId="runs-empty">
+      <p>No run matches this framework, status and search.</p>
       <button type="button" class="button" onClick={() => go({ page: "runs", parameters: {} })}>
         Show all runs
       </button>
     </Empty>
   ) : (
-    <Empty title="Nothing is saved yet" testId="runs-empty">
-      <p>Runs appear here by themselves, as soon as a program saves a checkpoint.</p>
+    <Empty title="No runs yet" testId="runs-empty">
+      <p>Runs appear here as soon as your agent saves a checkpoint.</p>
     </Empty>
   );
 }
@@ -89,14 +89,14 @@ function Filters({ filter }: { filter: list.Filter }) {
   return (
     <div class="filters row" role="search" aria-label="Runs">
       <SearchField
-        name="Search by the id of the run"
+        name="Search by run id"
         placeholder="Search by id"
         testId="runs-search"
         value={filter.match}
         onText={(text) => change({ q: text || null }, true)}
       />
       <Choice
-        name="Space"
+        name="Framework"
         testId="runs-filter-space"
         value={filter.space}
         options={[["", "All"], ...names.map((space) => [space, shown(space, 40)] as const)]}
@@ -146,7 +146,7 @@ function Rows() {
       <div class="run-row header line dim small wide-only" aria-hidden="true">
         <span>Status</span>
         <span>Run</span>
-        <span>Space</span>
+        <span>Framework</span>
         <span>Newest step</span>
         <span class="number">Steps</span>
         <span class="number">Stored</span>

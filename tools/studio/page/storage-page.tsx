@@ -1,4 +1,4 @@
-// What the store holds and how much room it takes.
+// The storage page: what the store holds, and how much space it takes.
 import { useSignal } from "@preact/signals";
 import type { ComponentChildren } from "preact";
 import { useEffect } from "preact/hooks";
@@ -16,7 +16,7 @@ const PAUSE = 2_000;
 
 export function StoragePage() {
   const { answer: stats, trouble, again } = useAnswer(api.stats, []);
-  // The numbers come first: to count the hours takes longer.
+  // The totals come first. Counting the hours takes longer.
   const { answer: hours, trouble: noHours } = useAnswer(
     () => (stats.value === null ? undefined : api.activity()),
     [stats.value],
@@ -43,8 +43,8 @@ export function StoragePage() {
       {shown !== null && <ErrorBox trouble={shown} retry={again} />}
       {shown === null && stats.value === null && <Skeleton rows={8} />}
       {stats.value !== null && stats.value.checkpoints === 0 && (
-        <Empty title="Nothing is saved yet">
-          <p>The numbers appear here with the first checkpoint.</p>
+        <Empty title="Nothing saved yet">
+          <p>Numbers appear here after the first checkpoint.</p>
         </Empty>
       )}
       {stats.value !== null && (
@@ -69,19 +69,13 @@ function Totals({ stats }: { stats: InspectedStats }) {
   return (
     <section class="panel totals" aria-label="Totals">
       <div>
-        <Total
-          name="Logical"
-          size={logicalBytes}
-          part={1}
-          testId="storage-logical"
-          note="as the values were serialised"
-        />
+        <Total name="Logical" size={logicalBytes} part={1} testId="storage-logical" note="serialized size" />
         <Total
           name="Stored"
           size={storedBytes}
           part={logicalBytes === 0 ? 0 : storedBytes / logicalBytes}
           testId="storage-stored"
-          note="compressed, and as differences"
+          note="compressed, as differences"
         />
       </div>
       <dl class="tiles" style={{ "--tile": "92px" }}>
@@ -91,10 +85,10 @@ function Totals({ stats }: { stats: InspectedStats }) {
         <Fact name="Checkpoints">{count(stats.checkpoints)}</Fact>
         <Fact name="Runs">{count(stats.lineages)}</Fact>
         {fileBytes !== undefined && <Fact name="File">{bytes(fileBytes)}</Fact>}
-        {walBytes !== null && <Fact name="Log">{bytes(walBytes)}</Fact>}
+        {walBytes !== null && <Fact name="WAL">{bytes(walBytes)}</Fact>}
         {freeBytes !== null && <Fact name="Free pages">{bytes(freeBytes)}</Fact>}
         {records > 0 && (
-          <Fact name="Log records">
+          <Fact name="Log entries">
             {count(records)} <span class="dim small">{bytes(recordBytes)}</span>
           </Fact>
         )}
@@ -142,11 +136,11 @@ function Spaces({ stats }: { stats: InspectedStats }) {
   const most = Math.max(1, ...spaces.map(([, { storedBytes }]) => storedBytes));
   return (
     <section class="panel card" aria-labelledby="spaces-title">
-      <h2 id="spaces-title">By space</h2>
+      <h2 id="spaces-title">By framework</h2>
       <table>
         <thead>
           <tr class="dim small">
-            <th>Space</th>
+            <th>Framework</th>
             <th class="number">Runs</th>
             <th class="number">Steps</th>
             <th class="number wide-only">Logical</th>

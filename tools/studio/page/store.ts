@@ -1,4 +1,4 @@
-// What the store is: read once, and again when something was saved.
+// Information about the store: read at the start, and again after saves.
 import { signal } from "@preact/signals";
 import { type StoreInfo, type Trouble, api, troubleOf } from "./api.js";
 import { listenAfter } from "./events.js";

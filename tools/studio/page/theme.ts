@@ -1,4 +1,4 @@
-// Light or dark: as the system says, until one chooses.
+// The theme: light or dark. Follows the system until the user chooses.
 import { signal } from "@preact/signals";
 
 export type Theme = "light" | "dark";
@@ -37,7 +37,7 @@ export function turnTheme(): void {
     if (chosen.value === null) localStorage.removeItem(KEY);
     else localStorage.setItem(KEY, chosen.value);
   } catch {
-    // The choice lasts as long as the page.
+    // Without storage, the choice lasts as long as the page.
   }
   show();
 }

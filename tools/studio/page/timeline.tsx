@@ -1,4 +1,4 @@
-// The checkpoints of a run, the newest first, with the lanes of its branches and the runs that were forked from it.
+// The checkpoints of a run, newest first, with the lanes of its branches and the runs that were forked from it.
 import type { ComponentChildren } from "preact";
 import { useMemo } from "preact/hooks";
 import type { CheckpointInfo, CheckpointRef, RunInfo } from "./api.js";
@@ -40,7 +40,7 @@ export function Timeline({ view, openState }: { view: RunView; openState: () => 
   return (
     <VirtualList
       role="listbox"
-      aria-label="Checkpoints, the newest first"
+      aria-label="Checkpoints, newest first"
       testId="timeline"
       items={rows}
       keyOf={keyOf}
@@ -116,13 +116,13 @@ function StepRow({ step, lane, since, largest, isOther, view, ...own }: StepRowP
 
 interface LinkRowProps extends RowProps {
   onClick: () => void;
-  /** Whether the row leads away from the run. */
+  /** Whether the row links to another run. */
   leads?: boolean;
   children: ComponentChildren;
   [data: `data-${string}`]: string;
 }
 
-/** A row that is no checkpoint. */
+/** A row without a checkpoint. */
 function LinkRow({ leads = true, children, ...own }: LinkRowProps) {
   return (
     <div {...own} class="step-row line row soft">

@@ -6,7 +6,7 @@ import { Bar } from "./ui.js";
 import type { RowProps } from "./virtual.js";
 import { Value } from "./value.js";
 
-/** From this size on, in bytes, a row shows how large it is. */
+/** Rows of at least this size show it, in bytes. */
 const SHOWN_SIZE = 64;
 
 /** Deep rows are not indented further. */

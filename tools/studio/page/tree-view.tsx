@@ -1,4 +1,4 @@
-// The tree of a state: virtual, opened by level, with sizes, a search, and a closer look at the chosen value.
+// The tree of a state: a virtual list that opens level by level, with sizes, a search, and details of the selected value.
 import { type Signal, useSignal } from "@preact/signals";
 import { useLayoutEffect, useMemo } from "preact/hooks";
 import { formatPath } from "../../../ts/bridge/json-form/path.js";
@@ -15,7 +15,7 @@ import { VirtualList } from "./virtual.js";
 
 const ROW = 26;
 
-/** By how many rows a key moves. */
+/** The number of rows that a key moves. */
 const moves: Record<string, number> = {
   ArrowDown: 1,
   ArrowUp: -1,
@@ -25,7 +25,7 @@ const moves: Record<string, number> = {
   End: Infinity,
 };
 
-/** How many entries of a long container are loaded at once. */
+/** The number of entries of a long container in one request. */
 const ENTRIES = 200;
 
 export interface TreeProps {
@@ -33,7 +33,7 @@ export interface TreeProps {
   id: string;
   part: "state" | "rest";
   form: unknown;
-  /** What is open, kept while one moves from checkpoint to checkpoint. Null: what is open at first. */
+  /** The open rows, which stay open at the next checkpoint. Null: the default. */
   open: Signal<ReadonlySet<string> | null>;
 }
 
@@ -115,7 +115,7 @@ export function Tree({ view, id, part, form, open }: TreeProps) {
     <div class="tree stack grow">
       <div class="tree-tools row small">
         <SearchField
-          name="Search in the state"
+          name="Search the state"
           placeholder="Search keys and values"
           testId="state-search"
           value={text.value}
@@ -148,7 +148,7 @@ export function Tree({ view, id, part, form, open }: TreeProps) {
         />
       )}
       {rows.length === 0 && insideOf(form, 0) !== null && (
-        <p class="note dim">{found.value === null ? "Empty" : "Nothing in this state has this text."}</p>
+        <p class="note dim">{found.value === null ? "Empty" : "No matches in this state."}</p>
       )}
       {rows[index] !== undefined && rows[index].more === undefined && (
         <Closer view={view} id={id} part={part} row={rows[index]} close={() => (chosen.value = null)} />
@@ -161,14 +161,14 @@ function loadedOf(form: unknown, depth: number): Loaded {
   return { form, inside: insideOf(form, depth) ?? { kind: "List", entries: [], rest: null } };
 }
 
-/** Returns what is shown of a container that came with the state. */
+/** Returns the loaded entries of a container that came with the state. */
 function parentOf(root: unknown, rows: readonly TreeRow[], key: string): Loaded | undefined {
   if (key === "") return loadedOf(root, 0);
   const row = rows.find(({ id }) => id === key);
   return row && loadedOf(row.value, row.path.length);
 }
 
-/** The row of a state that has nothing inside. */
+/** The row of a state without entries. */
 function singleOf(form: unknown): TreeRow {
   return { id: "", path: [], depth: 1, step: "", value: form, state: "leaf", at: 1, of: 1, size: 0, share: 0 };
 }

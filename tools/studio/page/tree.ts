@@ -3,7 +3,7 @@ import { formatPath } from "../../../ts/bridge/json-form/path.js";
 import { type Inside, type Item, type More, type Step, insideOf, moreOf, sizeOf } from "../forms.js";
 
 export interface TreeRow {
-  /** The path as text: it names the row. */
+  /** The path as text. */
   id: string;
   path: Step[];
   depth: number;
@@ -11,32 +11,32 @@ export interface TreeRow {
   /** The key of a Map that is no text. */
   key?: unknown;
   value: unknown;
-  /** Whether there is something inside, and whether it is shown. */
+  /** `"leaf"`: no entries. `"closed"` and `"open"`: whether the entries are shown. */
   state: "leaf" | "closed" | "open";
-  /** The place among its siblings, from 1, and their number. */
+  /** The position among its siblings, from 1, and their number. */
   at: number;
   of: number;
   /** The size of its JSON text. */
   size: number;
-  /** Its part of the size of what contains it, from 0 to 1. */
+  /** Its share of the parent's size, from 0 to 1. */
   share: number;
-  /** Set for the row that asks for the entries which are left out. */
+  /** Set for the row that loads more entries. */
   more?: More & { shown: number };
 }
 
-/** A container that was loaded after the rest, or further than the rest. */
+/** A container that was loaded after the state, or with more entries. */
 export interface Loaded {
   form: unknown;
   inside: Inside;
 }
 
-/** What was loaded later, by path, and what is open. */
+/** The containers that were loaded later, by path, and the open rows. */
 export interface TreeView {
   loaded: ReadonlyMap<string, Loaded>;
   open: ReadonlySet<string>;
 }
 
-/** Returns the rows of a tree. The root itself is no row. */
+/** Returns the rows of a tree, without its root. */
 export function rowsOf(root: unknown, { loaded, open }: TreeView): TreeRow[] {
   const rows: TreeRow[] = [];
   const add = (id: string, form: unknown, path: Step[], depth: number): void => {
@@ -77,7 +77,7 @@ export function rowsOf(root: unknown, { loaded, open }: TreeView): TreeRow[] {
   return rows;
 }
 
-/** The types that are no containers, of which a part may be left out. */
+/** Returns true for a value without entries, such as a long text. */
 const isLeaf = (more: More): boolean => !["List", "Object", "Map", "Set", "Error", "Array"].includes(more.of);
 
 /** Returns true if a value has entries, so that its row can be opened. */
@@ -88,7 +88,7 @@ export function hasInside(form: unknown, depth: number): boolean {
   return inside !== null && (inside.entries.length > 0 || inside.rest !== null);
 }
 
-/** Appends a later part of a container to what is shown of it. */
+/** Appends a later part of a container to its loaded entries. */
 export function joined(shown: Loaded, part: unknown): Loaded {
   const { kind, entries, rest } = shown.inside;
   const depth = rest?.path.length ?? 0;
@@ -105,7 +105,7 @@ export function joined(shown: Loaded, part: unknown): Loaded {
   return { form: shown.form, inside: { kind, entries: [...entries, ...shifted], rest: after } };
 }
 
-/** Returns what is open at first: the upper levels, as long as they stay short. */
+/** Returns the rows that are open by default: the upper levels, up to `most` rows. */
 export function firstOpen(root: unknown, most: number): Set<string> {
   const open = new Set<string>();
   let level: Array<{ form: unknown; path: Step[] }> = [{ form: root, path: [] }];
@@ -127,7 +127,7 @@ export function firstOpen(root: unknown, most: number): Set<string> {
   return open;
 }
 
-/** Returns the tree that leads to what a search has found, as rows that are all open. */
+/** Returns the rows of the tree that leads to the matches of a search. All rows are open. */
 export function foundRows(matches: ReadonlyArray<{ path: Step[]; value: unknown }>): TreeRow[] {
   interface Node {
     step: Step;

@@ -1,4 +1,4 @@
-// The small parts that all pages are made of.
+// Small components that all pages use.
 import { signal } from "@preact/signals";
 import type { ComponentChildren, JSX } from "preact";
 import { remedy } from "./access.js";
@@ -26,13 +26,13 @@ export async function copy(text: string, what: string): Promise<void> {
     await navigator.clipboard.writeText(text);
     say(`Copied ${what}`);
   } catch {
-    say(`The browser did not allow to copy ${what}`);
+    say(`The browser didn't allow copying ${what}`);
   }
 }
 
 type ButtonProps = Omit<JSX.IntrinsicElements["button"], "icon"> & {
   icon?: IconName;
-  /** The key that does the same. */
+  /** The keyboard shortcut. */
   hint?: string;
   name?: string;
   kind?: "plain" | "primary" | "quiet";
@@ -40,7 +40,7 @@ type ButtonProps = Omit<JSX.IntrinsicElements["button"], "icon"> & {
   children?: ComponentChildren;
 };
 
-/** A button. `name` is what it is called where it has no text. */
+/** A button. `name` is the label of a button without text. */
 export function Button({ icon, hint, name, kind = "plain", testId, children, ...others }: ButtonProps) {
   return (
     <button type="button" class={`button ${kind}`} data-testid={testId} aria-label={name} title={name} {...others}>
@@ -63,7 +63,7 @@ const statusIcons: Record<Status, IconName> = {
   unknown: "dash",
 };
 
-/** A status: an icon, a word and a colour. Null: it is not known yet. */
+/** A status: an icon, a word and a color. Null: not loaded. */
 export function StatusMark({ status, testId }: { status: Status | null; testId?: string }) {
   if (status === null) return <span class="status ground" style={{ width: "72px" }} data-testid={testId} />;
   return (
@@ -74,12 +74,12 @@ export function StatusMark({ status, testId }: { status: Status | null; testId?:
   );
 }
 
-/** The name of a contract. */
+/** The name of a space: a framework, or `storage`. */
 export function SpaceMark({ space }: { space: string }) {
   return <span class="tag cut">{shown(space, 40)}</span>;
 }
 
-/** An id, cut in its middle where there is no room. */
+/** An id, cut in the middle if it does not fit. */
 export function Id({ id, class: kind = "" }: { id: string; class?: string }) {
   const { head, tail, isWord } = halves(id);
   return (
@@ -90,7 +90,7 @@ export function Id({ id, class: kind = "" }: { id: string; class?: string }) {
   );
 }
 
-/** A bar that shows a part of a whole. */
+/** A bar that shows a share, from 0 to 1. */
 export function Bar({ part, kind = "" }: { part: number; kind?: string }) {
   const width = Number.isFinite(part) ? Math.max(0, Math.min(1, part)) : 0;
   return (
@@ -100,7 +100,7 @@ export function Bar({ part, kind = "" }: { part: number; kind?: string }) {
   );
 }
 
-/** A size, with a bar that shows it beside the largest. */
+/** A size, with a bar that compares it with the largest one. */
 export function Size({ size, most }: { size: number; most: number }) {
   return (
     <span class="size row number">
@@ -110,19 +110,19 @@ export function Size({ size, most }: { size: number; most: number }) {
   );
 }
 
-/** What to do about an error, by its code. */
+/** The advice for each error code. */
 const remedies: Record<string, string> = {
-  OFFLINE: "Look whether forkpoint studio still runs, and start it again if not.",
+  OFFLINE: "Check whether forkpoint studio is still running, and restart it if not.",
   FORBIDDEN: remedy,
   READ_ONLY: "Start the studio with --write.",
-  NOT_FOUND: "It may have been removed since. Go back to the list of runs.",
-  BUSY: "Another process holds the database. Try again.",
-  CORRUPT: "Run forkpoint verify: it says what is damaged, and what can be done.",
-  UNSUPPORTED: "Values of your own serializers are shown with forkpoint studio --serializer <module>.",
-  UNAVAILABLE: "Look whether the file or the server can be reached, then try again.",
+  NOT_FOUND: "It may have been removed. Go back to the list of runs.",
+  BUSY: "Another process has locked the database. Try again.",
+  CORRUPT: "Run forkpoint verify to see what is damaged and how to repair it.",
+  UNSUPPORTED: "To read values of your own serializer, start forkpoint studio with --serializer <module>.",
+  UNAVAILABLE: "Check that the file or the server is reachable, then try again.",
 };
 
-/** An error, with what to do about it. */
+/** An error, with advice. */
 export function ErrorBox({ trouble, retry }: { trouble: Trouble; retry?: (() => void) | undefined }) {
   return (
     <div class="trouble failed ground panel row" role="alert" data-testid="error" data-code={trouble.code}>
@@ -131,7 +131,7 @@ export function ErrorBox({ trouble, retry }: { trouble: Trouble; retry?: (() => 
         <p>
           <em class="tone mono">{shown(trouble.code)}</em> {shown(trouble.message)}
         </p>
-        <p class="soft">{remedies[trouble.code] ?? "Try again. If it stays, the message says where to look."}</p>
+        <p class="soft">{remedies[trouble.code] ?? "Try again. If the error stays, follow the message."}</p>
       </div>
       {retry && (
         <Button icon="again" onClick={retry}>
@@ -164,5 +164,5 @@ export function Skeleton({ rows }: { rows: number }) {
   );
 }
 
-/** Names a run where a key is needed. */
+/** Returns a unique key of a run. */
 export const keyOf = ({ space, run, ns }: RunRef): string => JSON.stringify([space, run, ns ?? null]);

@@ -1,9 +1,9 @@
-// Shows a single value: on one line, and whole.
+// Shows a single value, on one line or in full.
 import { typeOf } from "../../../ts/bridge/json-form/form.js";
 import { type More, insideOf, moreOf } from "../forms.js";
 import { bytes, count, counted, shown } from "./format.js";
 
-/** How many characters of a text stand on a line. The rest could not be seen. */
+/** The maximum number of characters on a line. */
 const LINE = 300;
 
 /** Returns the bytes that a base64 text begins with. */
@@ -19,7 +19,7 @@ export function firstBytes(base64: string, length: number): Uint8Array {
 export const hex = (some: Uint8Array): string =>
   Array.from(some, (byte) => byte.toString(16).padStart(2, "0")).join(" ");
 
-/** The size of what base64 stands for, in bytes. */
+/** The size of the decoded base64 text, in bytes. */
 const sizeOfBase64 = (text: string): number => Math.floor((text.replace(/=+$/, "").length * 3) / 4);
 
 /** Returns the number of entries of a container as text. */
@@ -39,7 +39,7 @@ function Container({ kind, size }: { kind: string; size: number }) {
   );
 }
 
-/** What is shown of a value of which an answer leaves something out. */
+/** A value of which the answer has only a part. */
 function Cut({ more: { of, count: left, text } }: { more: More }) {
   if (of !== "Text") return <Container kind={of} size={left} />;
   return (

@@ -1,10 +1,10 @@
-// A long list of rows of one height, of which only the visible ones are in the document.
+// A long list of rows of equal height. Only the visible rows are in the document.
 import { useSignal } from "@preact/signals";
 import { type ComponentChildren, Fragment, type JSX } from "preact";
 import { useEffect, useLayoutEffect, useRef } from "preact/hooks";
 import { scrollTo, windowOf } from "./window.js";
 
-/** What the element of each row gets. */
+/** The props of the element of each row. */
 export interface RowProps {
   id: string;
   role: "option" | "treeitem";
@@ -22,12 +22,12 @@ interface VirtualProps<Item> extends Omit<JSX.IntrinsicElements["div"], "childre
   current: number;
   /** The prefix of the row ids. */
   name: string;
-  /** Whether what one looks at stays in its place when rows come in above it. */
+  /** Whether visible rows stay in place when rows are added above them. */
   keepsPlace?: boolean;
   row: (item: Item, own: RowProps, index: number) => ComponentChildren;
   /** Draws the background of the rows from `start` to before `end`. */
   ground?: (start: number, end: number) => ComponentChildren;
-  /** Called with the window when it has changed, or what is in it. */
+  /** Called when the visible rows change. */
   onWindow?: (start: number, end: number) => void;
   testId: string;
   /** The content after the last row. */

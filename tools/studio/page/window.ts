@@ -1,9 +1,9 @@
-// The part of a long list that is in the document. All rows have the same height.
+// Computes which rows of a long list are in the document. All rows have the same height.
 
-/** How many rows beyond the visible ones are in the document, so that a fast wheel shows no gap. */
+/** The number of rows before and after the visible ones that are in the document too, so that fast scrolling shows no gap. */
 const SPARE = 8;
 
-/** The window moves by this many rows at once, so that most scroll events change nothing. */
+/** The window moves in steps of this many rows, so that most scroll events change nothing. */
 const STRIDE = 4;
 
 /** Returns the rows that have to be in the document: from `start` to before `end`. */
@@ -15,7 +15,7 @@ export function windowOf(scrollTop: number, height: number, rowHeight: number, c
   return { start: Math.min(start, count), end: Math.min(end, count) };
 }
 
-/** Returns how far to scroll so that a row is visible: as little as needed, with a row around it where there is one. */
+/** Returns the scroll position that shows a row and its neighbors, with as little scrolling as possible. */
 export function scrollTo(index: number, scrollTop: number, height: number, rowHeight: number): number {
   const top = Math.max(0, (index - 1) * rowHeight);
   const bottom = (index + 2) * rowHeight;

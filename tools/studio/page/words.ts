@@ -1,14 +1,14 @@
-// What differs between two texts, as far as an eye needs it: their equal beginnings and ends are taken off, by word.
+// Finds the words that differ between two texts, by removing their equal beginnings and ends.
 
 /** The number of equal characters that are shown on either side. */
 const AROUND = 60;
 
-/** From this length on, in characters, a word is shown in part. */
+/** Longer words are shown in part, in characters. */
 const LONG = 40;
 
 const isSpace = (character: string | undefined): boolean => character === undefined || /\s/.test(character);
 
-/** Returns the part of two texts that differs, with a little of what is around it. */
+/** Returns the part of two texts that differs, with a little of the text around it. */
 export function changedWords(before: string, after: string) {
   const most = Math.min(before.length, after.length);
   let start = 0;

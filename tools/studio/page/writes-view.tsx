@@ -1,4 +1,4 @@
-// The pending writes of a checkpoint, and the questions and errors among them.
+// The writes of a checkpoint, such as interrupts and errors.
 import type { Detail, WriteInfo } from "./api.js";
 import { counted, shown } from "./format.js";
 import { Icon, type IconName } from "./icons.js";
@@ -22,7 +22,7 @@ export function Writes({ detail: { writes, moreWrites } }: { detail: Detail }) {
     <section class="writes part" data-testid="writes" aria-label="Writes" tabIndex={0}>
       <h3>
         {counted(all, "write")}
-        <span class="dim"> {pending === all ? "pending" : pending === 0 ? "taken up" : `${pending} pending`}</span>
+        <span class="dim"> {pending === all ? "pending" : pending === 0 ? "applied" : `${pending} pending`}</span>
       </h3>
       <ul>
         {writes.slice(0, SHOWN).map((write, index) => (
@@ -47,13 +47,13 @@ function Write({ write: { channel, task, value, owner } }: { write: WriteInfo })
         <Preview form={value} />
       </span>
       <span class="soft cut small" title={shown(task)}>
-        {owner === null ? "pending" : "taken up"} · task {shown(task, 8)}
+        {owner === null ? "pending" : "applied"} · task {shown(task, 8)}
       </span>
     </li>
   );
 }
 
-/** A value with what is in it, on a few lines. */
+/** A value with its entries, on a few lines. */
 export function Preview({ form, length = 600 }: { form: unknown; length?: number }) {
   if (typeof form === "string") return <span class="v-text">{`"${shown(form, length)}"`}</span>;
   if (moreOf(form) !== null || insideOf(form, 0) === null) return <Value form={form} />;
