@@ -59,7 +59,7 @@ describe("parsePath", () => {
   ])("refuses %j at column %i", (text, column, expected) => {
     const parse = () => parsePath(text);
     expect(parse).toThrow(expect.objectContaining({ name: "ForkpointError", code: "INVALID_ARGUMENT" }) as Error);
-    expect(parse).toThrow(`invalid path ${JSON.stringify(text)} at column ${column}: expected `);
+    expect(parse).toThrow(`the path ${JSON.stringify(text)} is invalid at column ${column}: expected `);
     expect(parse).toThrow(expected);
   });
 

@@ -59,7 +59,7 @@ export function parsed<T>(flags: string, description: string, parse: (text: stri
       return parse(text);
     } catch (error) {
       if (!(error instanceof UsageError)) throw error;
-      throw new UsageError(`${option.long}: ${error.message}, got ${JSON.stringify(text)}`);
+      throw new UsageError(`${option.long}: ${error.message}, but found ${JSON.stringify(text)}`);
     }
   });
 }
@@ -69,7 +69,7 @@ export function wholeFrom(least: number): (text: string) => number {
     const value = Number(text);
     if (/^-?\d+$/.test(text) && Number.isSafeInteger(value) && value >= least) return value;
     throw new UsageError(
-      Number.isFinite(least) ? `expected a whole number, at least ${least}` : "expected a whole number",
+      Number.isFinite(least) ? `expected a whole number of at least ${least}` : "expected a whole number",
     );
   };
 }

@@ -36,7 +36,7 @@ export function readSetting(text: string): [path: string, value: unknown] {
     }
     return [path, readJson(text.slice(at + 1), `--set ${path}`)];
   }
-  throw first ?? new UsageError(`--set: expected <path>=<json>, got ${JSON.stringify(text)}`);
+  throw first ?? new UsageError(`--set: expected <path>=<json>, but found ${JSON.stringify(text)}`);
 }
 
 /** Reads the patch of `--patch`: JSON, `@` and a file, or `-` for stdin. */

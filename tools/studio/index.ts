@@ -39,7 +39,7 @@ const isHost = (each: unknown) => typeof each === "string" && /^[^\s/@\\]+$/.tes
 
 const parsers: { [K in keyof Required<StudioHandlerOptions>]: OptionParser<unknown> } = {
   authorize: (value, name) => {
-    if (typeof value !== "function") throw typeError(`${name} must be a function, and is ${show(value)}`);
+    if (typeof value !== "function") throw typeError(`${name} must be a function, but is ${show(value)}`);
     return value;
   },
   hosts: (value, name) => {
@@ -51,7 +51,7 @@ const parsers: { [K in keyof Required<StudioHandlerOptions>]: OptionParser<unkno
   basePath: (value, name) => {
     if (typeof value !== "string" || !/^(?:\/[\w.~-]+)*\/?$/.test(value)) {
       const given = typeof value === "string" ? quote(value) : show(value);
-      throw typeError(`${name} must be a path such as "/studio", and is ${given}`);
+      throw typeError(`${name} must be a path such as "/studio", but is ${given}`);
     }
     return value.replace(/\/$/, "");
   },
@@ -88,7 +88,7 @@ export function studioHandler(store: Store | Inspector, options: StudioHandlerOp
   if (authorize === undefined) throw typeError('option "authorize" is missing: a function that decides who may read');
   if (hosts === undefined) throw typeError('option "hosts" is missing: the values that the header Host may have');
   if (typeof store !== "object" || store === null) {
-    throw typeError(`store must be an open store or inspector, and is ${show(store)}`);
+    throw typeError(`store must be an open store or inspector, but is ${show(store)}`);
   }
   const own = isInspector(store) ? undefined : openInspector(store, { write });
   // The first request reports the error.

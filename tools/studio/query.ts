@@ -35,7 +35,7 @@ export class Query {
     const value = /^-?\d{1,16}$/.test(text) ? Number(text) : Number.NaN;
     if (value >= least && value <= most) return value;
     throw invalid(
-      `the parameter ${quote(name)} must be a whole number from ${least} to ${most}, and is ${quote(text)}`,
+      `the parameter ${quote(name)} must be a whole number from ${least} to ${most}, but is ${quote(text)}`,
     );
   }
 
@@ -43,7 +43,7 @@ export class Query {
   oneOf<T extends string>(name: string, words: readonly T[]): T | undefined {
     const value = this.filter(name) as T | undefined;
     if (value === undefined || words.includes(value)) return value;
-    throw invalid(`the parameter ${quote(name)} must be ${words.join(", ")}, and is ${quote(value)}`);
+    throw invalid(`the parameter ${quote(name)} must be ${words.join(", ")}, but is ${quote(value)}`);
   }
 
   /** Returns true for `1` and `true`, false for `0` and `false`, and the default if it is missing. */

@@ -45,7 +45,7 @@ export const diff = () =>
 
 function partOf(text: string): string {
   if (["state", "rest", "writes"].includes(text)) return text;
-  throw new UsageError(`--part: expected state, rest or writes, got ${JSON.stringify(text)}`);
+  throw new UsageError(`--part: expected state, rest or writes, but found ${JSON.stringify(text)}`);
 }
 
 async function compare(

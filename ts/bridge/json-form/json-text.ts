@@ -116,7 +116,7 @@ export function parseJson(text: string): unknown {
     const before = text.slice(0, at).split(/\r\n|\r|\n/);
     const [line, column] = [before.length, before.at(-1)!.length + 1];
     const found = at < text.length ? safeJson(String.fromCodePoint(text.codePointAt(at)!)) : "the end of the text";
-    const message = `invalid JSON at line ${line}, column ${column}: expected ${expected}, got ${found}`;
+    const message = `invalid JSON at line ${line}, column ${column}: expected ${expected}, but found ${found}`;
     throw Object.assign(new ForkpointError("INVALID_ARGUMENT", message), { line, column });
   }
 }

@@ -88,7 +88,7 @@ const boundOf = (digits: string | undefined): number | null => (digits === undef
 function wrong(text: string, at: number, expected: string): ForkpointError {
   const shown = safeJson(text.length > 100 ? `${text.slice(0, 100)}...` : text);
   const found = at < text.length ? safeJson(String.fromCodePoint(text.codePointAt(at)!)) : "the end";
-  const message = `invalid path ${shown} at column ${at + 1}: expected ${expected}, got ${found}`;
+  const message = `the path ${shown} is invalid at column ${at + 1}: expected ${expected}, but found ${found}`;
   return new ForkpointError("INVALID_ARGUMENT", message);
 }
 
