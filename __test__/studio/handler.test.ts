@@ -188,8 +188,8 @@ describe("studioHandler", () => {
       [store, { ...good, basePath: 7 }, 'option "basePath" must be a path'],
       [store, { ...good, write: "yes" }, 'option "write" must be true or false'],
       [store, { ...good, host: HOST }, 'Did you mean "hosts"'],
-      [null, good, "store must be an open store or inspector, and is null"],
-      ["agent.db", good, "store must be an open store or inspector, and is a string"],
+      [null, good, "store must be an open store or inspector, but is null"],
+      ["agent.db", good, "store must be an open store or inspector, but is a string"],
     ] as const) {
       const error = thrown(() => studioHandler(of as unknown as Store, options as unknown as StudioHandlerOptions));
       expect(error).toBeInstanceOf(TypeError);
