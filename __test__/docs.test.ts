@@ -2,7 +2,7 @@
 // What needs a framework or a server runs in integration/*/docs.test.ts.
 // @module-tag slow
 import { spawnSync } from "node:child_process";
-import { mkdirSync, readFileSync } from "node:fs";
+import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { makeExample } from "./cli/example.js";
@@ -11,12 +11,7 @@ import { elsewhere, expectShown, testPages } from "./pages.js";
 import { pages, readPage, snippetsOf } from "./snippets.js";
 
 testPages("forkpoint", new URL(".", import.meta.url), {
-  prepare: {
-    "docs/cli.md": async (cwd) => {
-      mkdirSync(join(cwd, "backups"));
-      await makeExample(join(cwd, "agent.db"));
-    },
-  },
+  prepare: { "docs/cli-reference.md": (cwd) => makeExample(join(cwd, "agent.db")) },
 });
 
 describe("every guide", () => {
@@ -48,13 +43,13 @@ describe("every guide", () => {
   });
 });
 
-describe("docs/cli.md", () => {
+describe("docs/cli-reference.md", () => {
   it("has an example of each command", () => {
-    const { steps } = readPage("docs/cli.md");
+    const { steps } = readPage("docs/cli-reference.md");
     const help = spawnSync(process.execPath, [main, "--help"], { encoding: "utf8" }).stdout;
     const names = [...help.matchAll(/^ {2}([a-z]+) (?:\[options\]|<shell>)/gm)].map(([, name]) => name!);
     expect(names.length).toBeGreaterThan(17);
-    const text = readFileSync(new URL("../docs/cli.md", import.meta.url), "utf8");
+    const text = readFileSync(new URL("../docs/cli-reference.md", import.meta.url), "utf8");
     for (const name of names) {
       expect(text).toContain(`\`${name}`);
       // The studio does not end by itself. Its own guide is tested elsewhere.

@@ -1,10 +1,17 @@
-/** The database of the examples in docs/cli.md. */
+/** The database of the examples in docs/cli-reference.md. */
 import { type Checkpoint, CheckpointStore, openStore } from "forkpoint";
 import { WorkflowCheckpointStore } from "forkpoint/agentium";
 
-const nodes = ["ingest", "research", "draft", "review", "publish"];
+const nodes = ["classify", "research", "draft", "review", "send"];
 
-/** What a support agent has made: a run that is finished, one that was interrupted, and one whose node has failed. */
+const facts = [
+  "The question is about a delivery.",
+  "The order left the warehouse.",
+  "The reply is polite.",
+  "A person agreed.",
+];
+
+/** Makes the runs of a support agent: a finished run, an interrupted one, and one whose node has failed. */
 export async function makeExample(path: string): Promise<void> {
   const store = await openStore(path);
   const graphs = new CheckpointStore(store);
@@ -25,8 +32,8 @@ export async function makeExample(path: string): Promise<void> {
 function step(runId: string, graphId: string, n: number): Checkpoint {
   const scratch = {
     confidence: Number((0.4 + n / 10).toFixed(1)),
-    draft: n < 2 ? null : `Dear customer, your order is ${n} days late.`,
-    notes: Array.from({ length: n }, (_, at) => `note of ${nodes[at]}`),
+    reply: n < 2 ? null : `Your order arrives in ${n} days.`,
+    facts: facts.slice(0, n),
   };
   const failed = graphId === "billing" && n === 1;
   const result = () => ({ effectClass: "read" as const, output: { ok: !failed }, durationMs: 12 });

@@ -88,7 +88,7 @@ function Totals({ stats }: { stats: InspectedStats }) {
         {walBytes !== null && <Fact name="WAL">{bytes(walBytes)}</Fact>}
         {freeBytes !== null && <Fact name="Free pages">{bytes(freeBytes)}</Fact>}
         {records > 0 && (
-          <Fact name="Log entries">
+          <Fact name="Messages">
             {count(records)} <span class="dim small">{bytes(recordBytes)}</span>
           </Fact>
         )}
