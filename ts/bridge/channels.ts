@@ -48,8 +48,8 @@ export type FailureChannelName = "forkpoint:busy" | "forkpoint:corrupt";
 /** The subject of a call. A field is null if the call has no such field, or if its value is unknown. */
 export interface CallSubject {
   /**
-   * The name of the call, such as `"save"`, `"put"` or `"latest"`: see docs/observability.md. A method of a store may
-   * make several calls.
+   * The name of the call, such as `"save"`, `"put"` or `"latest"`: see docs/observability-reference.md. A method of a
+   * store may make several calls.
    */
   operation: string;
   /** The framework: `"agentos"`, `"agentium"`, `"storage"`, `"langgraph"`, `"tinyagents"` or `"helix"`. */
