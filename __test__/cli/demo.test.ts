@@ -179,7 +179,7 @@ describe("the file", () => {
     expect({ status, stdout, stderr }).toEqual({
       status: 5,
       stdout: "",
-      stderr: expect.stringMatching(/^error: "forkpoint-demo\.db" cannot be created, .* may not write .*--out\n$/),
+      stderr: expect.stringMatching(/^error: cannot create "forkpoint-demo\.db", .* is not writable.*--out\n$/),
     });
     expect(readdirSync(cwd)).toEqual([]);
   });
@@ -247,7 +247,7 @@ describe("the studio", () => {
   test("starts with --studio, shows the database, and ends with 0", async () => {
     const cwd = folder();
     const demo = start(["demo", "--studio", "--port", "0"], { cwd });
-    await demo.says("the page only reads");
+    await demo.says("read-only; press Ctrl-C to stop");
     const url = new URL((await demo.lines(1)).at(-1)!);
     expect((await fetch(new URL("/", url))).status).toBe(200);
     const headers = { authorization: `Bearer ${url.hash.slice("#token=".length)}` };
@@ -274,7 +274,7 @@ describe("the studio", () => {
 
   test.runIf(process.platform === "linux")("starts by itself in a terminal, and Ctrl-C ends it", async () => {
     const cwd = folder();
-    const options = { cwd, keys: "\u0003", when: "Ctrl-C ends it" };
+    const options = { cwd, keys: "\u0003", when: "press Ctrl-C to stop" };
     const { code, screen } = await inTerminal(["demo", "--no-open", "--port", "0"], options);
     expect({ code, screen }).toEqual({
       code: 0,

@@ -67,7 +67,9 @@ describe("parseJson", () => {
   ])("%j: line %i, column %i", (text, line, column, expected, found) => {
     const error = refusal(text);
     expect(error).toMatchObject({ name: "ForkpointError", code: "INVALID_ARGUMENT", line, column });
-    expect(error.message).toBe(`invalid JSON at line ${line}, column ${column}: expected ${expected}, but found ${found}`);
+    expect(error.message).toBe(
+      `invalid JSON at line ${line}, column ${column}: expected ${expected}, but found ${found}`,
+    );
   });
 
   test("keeps what JSON.parse keeps", () => {

@@ -1,4 +1,4 @@
-/** Makes the file of a new database, and removes it again. A file that is there already is never touched. */
+/** Creates the file of a new database, and removes it again. Never touches an existing file. */
 
 import { closeSync, lstatSync, openSync, rmSync } from "node:fs";
 import { parse } from "node:path";
@@ -6,19 +6,19 @@ import { ForkpointError, messageOf, quote } from "../../ts/bridge/errors.js";
 import { hasScheme } from "./database.js";
 import { UsageError } from "./errors.js";
 
-/** The ends of the names of a database and of the files that a store keeps beside it. */
+/** The suffixes of a database file and of the files beside it. */
 const ENDS = ["", "-wal", "-shm", "-journal", "-new", "-reserve"];
 
 /** The number of names that are tried. */
 const NAMES = 1000;
 
-/** Creates an empty file at a path that the user gave. Throws `CONFLICT` if there is a file already. */
+/** Creates an empty file at a path from the user. Throws `CONFLICT` if the file exists. */
 export function createAt(path: string): string {
   if (path === "" || hasScheme(path)) throw new UsageError("--out: expected the path of a file");
   const taken = ENDS.map((end) => path + end).find(isThere);
   if (taken === undefined && create(path)) return path;
-  const how = "give another path with --out";
-  throw new ForkpointError("CONFLICT", `${quote(taken ?? path)} exists already, and nothing is overwritten: ${how}`);
+  const how = "pass another path with --out";
+  throw new ForkpointError("CONFLICT", `${quote(taken ?? path)} exists already and is not overwritten: ${how}`);
 }
 
 /** Creates an empty file in the working directory, under this name or the next one that is free: `agent-2.db`. */
@@ -28,7 +28,7 @@ export function createFree(named: string): string {
     const path = n === 1 ? named : `${name}-${n}${ext}`;
     if (!ENDS.some((end) => isThere(path + end)) && create(path)) return path;
   }
-  const how = "remove some of them, or give a path with --out";
+  const how = "remove some of them, or pass a path with --out";
   throw new ForkpointError("CONFLICT", `there are ${NAMES} databases named like ${quote(named)}: ${how}`);
 }
 
@@ -44,7 +44,7 @@ export function removeDatabase(path: string): void {
   }
 }
 
-/** Also true for a link that leads nowhere. */
+/** Also true for a broken link. */
 function isThere(path: string): boolean {
   return lstatSync(path, { throwIfNoEntry: false }) !== undefined;
 }
@@ -62,12 +62,12 @@ function create(path: string): boolean {
 }
 
 function refusal(path: string, code: string | undefined, cause: unknown): ForkpointError {
-  const where = "give a path in another folder with --out";
+  const where = "pass a path in another folder with --out";
   if (code === "ENOENT" || code === "ENOTDIR") {
-    return new ForkpointError("NOT_FOUND", `${quote(path)} is in a folder that does not exist: create it, or ${where}`);
+    return new ForkpointError("NOT_FOUND", `the folder of ${quote(path)} does not exist: create it, or ${where}`);
   }
   const isDenied = code === "EACCES" || code === "EPERM" || code === "EROFS";
-  const why = isDenied ? "you may not write in its folder" : messageOf(cause);
-  const message = `${quote(path)} cannot be created, because ${why}: ${where}`;
+  const why = isDenied ? "its folder is not writable" : messageOf(cause);
+  const message = `cannot create ${quote(path)}, because ${why}: ${where}`;
   return new ForkpointError(code === "ENOSPC" ? "FULL" : "UNAVAILABLE", message, { cause, retryable: false });
 }

@@ -21,24 +21,24 @@ const NAME = "forkpoint-demo.db";
 const paces = { terminal: { step: 250, killAfter: 800 }, script: { step: 0, killAfter: 20 } };
 
 const help = `
-A small refund agent runs in a process that is killed. The command resumes the run, forks it with another value, and
-leaves another run that waits for a person. It calls no model and needs no key. Then it opens the studio on the new
-database if stdout is a terminal. In a script it ends after the runs, unless you give --studio.
+Runs a small refund agent, and kills its process in the middle of a step. Then it resumes the run, forks it with another
+value, and leaves another run that waits for a person. It calls no model and needs no key. In a terminal, it then opens
+the studio on the new database. In a script, it ends after the runs unless you pass --studio.
 
   forkpoint demo
   forkpoint demo --no-studio --out /tmp/demo.db`;
 
 export const demo = () =>
   withStudioOptions(
-    command<Options>("demo", "shows a crash, a resume, a fork and an approval, on a new database", show, "itself")
+    command<Options>("demo", "show a crash, a resume, a fork and an approval, in a new database", show, "itself")
       .option("--out <path>", `the path of the new database (default: ${NAME}, or the next free name)`)
-      .option("--studio", "opens the studio at the end (default: if stdout is a terminal)")
-      .option("--no-studio", "ends after the runs"),
+      .option("--studio", "open the studio at the end (default: in a terminal)")
+      .option("--no-studio", "end after the runs"),
   ).addHelpText("after", help);
 
 /** The process that the demo kills. */
 export const demoAgent = (): Command =>
-  command<object>("demo-agent", "runs the agent of the demo", work, "itself").arguments("<path> <run> <step> <ms>");
+  command<object>("demo-agent", "run the agent of the demo", work, "itself").arguments("<path> <run> <step> <ms>");
 
 async function work(_context: Context, _options: object, ...args: Array<string | undefined>): Promise<never> {
   const [path = "", runId = "", step = "", ms] = args;
@@ -49,8 +49,7 @@ async function work(_context: Context, _options: object, ...args: Array<string |
 async function show(context: Context, options: Options): Promise<number> {
   const { output } = context;
   const { db, out, studio = process.stdout.isTTY && !output.json } = options;
-  if (db !== undefined)
-    throw new UsageError("the demo makes a database of its own: give its path with --out, not --db");
+  if (db !== undefined) throw new UsageError("the demo creates its own database: pass its path with --out, not --db");
   const path = out === undefined ? createFree(NAME) : createAt(out);
   const { facts, runs } = await perform(context, path);
   const next = nextCommands(runs, path);
@@ -66,7 +65,7 @@ async function show(context: Context, options: Options): Promise<number> {
     if (output.json) output.printJson(answer);
     return exitCodes.done;
   }
-  // The studio may fail, for example because its port is taken. The runs are there nevertheless.
+  // The studio may fail, for example because its port is taken. The runs are stored anyway.
   await output.flush();
   return serve(context, await context.inspect(path, options.write), options, answer);
 }
