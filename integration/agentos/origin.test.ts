@@ -102,7 +102,7 @@ it(
     await living.until(({ event }) => event === "stopped");
     const [run, ...others] = await recovered("billing");
     expect([run, others]).toMatchObject([{ outcome: "skipped", why: "at work", program: "billing" }, []]);
-    expect(run).toMatchObject({ message: expect.stringContaining(`process ${living.pid},`) });
+    expect(run).toMatchObject({ message: expect.stringContaining(`process ${living.pid} is still running`) });
     expect(effects()).toEqual(["billing draft", "billing charge"]);
     expect(await living.kill()).toBe("SIGKILL");
     expect(await recovered("billing")).toMatchObject([{ outcome: "finished" }]);

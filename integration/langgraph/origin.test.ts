@@ -194,7 +194,7 @@ describe("a thread of a living process", () => {
       { threadId: "thread", outcome: "skipped", why: "at work", program: "graph" },
       [],
     ]);
-    expect(run).toMatchObject({ message: expect.stringContaining(`process ${living.pid},`) });
+    expect(run).toMatchObject({ message: expect.stringContaining(`process ${living.pid} is still running`) });
     expect(ran()).toBe(2);
     expect(await living.kill()).toBe("SIGKILL");
     expect(await new Child(args("recover")).end()).toMatchObject([{ threadId: "thread", outcome: "finished" }]);
