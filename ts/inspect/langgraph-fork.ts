@@ -50,7 +50,7 @@ export async function forkBranch(plan: Plan): Promise<CheckpointRef> {
   if (as !== undefined) await copyAncestors(context, key, to, row.id);
   const whole = { ...rest, id, ts: new Date().toISOString() };
   // The branch belongs to the same program.
-  const mark = encodeMark({ ...decodeMark(header.mark), by: undefined, branch: true });
+  const mark = encodeMark({ ...decodeMark(header.mark), by: undefined, imported: undefined, branch: true });
   const restPart = { name: "", tag: "json", bytes: Buffer.from(JSON.stringify(whole)) };
   await put(context, to, id, row.id, {
     parts: [restPart, ...parts],

@@ -12,6 +12,8 @@ export interface Mark {
   by?: string | undefined;
   /** True if the command line or the studio made the checkpoint. */
   branch?: true;
+  /** Fingerprints of the thread in the database that it was imported from. Only the newest imported checkpoint has them. */
+  imported?: { checkpoints: string; orphans: string } | undefined;
 }
 
 /** Identifies the program that made a run. The shape identifies a graph without a name. */

@@ -316,6 +316,43 @@ fn a_langgraph_checkpoint_with_a_mark_and_one_without_are_read_back() {
 }
 
 #[test]
+fn an_import_stores_all_of_a_call_or_nothing() {
+    let store = store();
+    let put = |id: &str, parent: Option<&str>| {
+        json!({
+            "threadId": "t", "namespace": "", "id": id, "parent": parent, "parts": [{ "name": "", "tag": "json" }],
+            "metadataTag": "json", "mark": null, "savedAt": 0, "dependsOnParent": false, "onlyChild": false, "claims": true,
+        })
+    };
+    let write = |id: &str| {
+        let written = json!([{ "index": 0, "channel": "c", "tag": "json", "claimedBy": null }]);
+        json!({ "threadId": "t", "namespace": "", "id": id, "task": "task", "path": null, "writes": written, "replace": false })
+    };
+    let import = |newest: Option<&str>, replace: bool, writes: Json, puts: Json| {
+        let buffers = writes.as_array().unwrap().len() + 2 * puts.as_array().unwrap().len();
+        let expect = json!([{ "namespace": "", "newest": newest }, { "namespace": "inner", "newest": null }]);
+        let fields = json!({ "threadId": "t", "expect": expect, "replace": replace, "writes": writes, "puts": puts });
+        call(&store, "langgraph", "import", &fields, buffers)
+    };
+    let ids = || {
+        let found = call(&store, "langgraph", "list", &json!({ "threadId": "t", "limit": 9 }), 0).unwrap();
+        found.as_array().unwrap().iter().map(|header| header["id"].as_str().unwrap().to_owned()).collect::<Vec<_>>()
+    };
+    import(None, false, json!([write("1"), write("2")]), json!([put("1", None), put("2", Some("1"))])).unwrap();
+    assert_eq!(ids(), ["2", "1"]);
+    let first = call(&store, "langgraph", "get", &json!({ "threadId": "t", "namespace": "", "id": "1" }), 0).unwrap();
+    assert_eq!(first["writes"][0]["claimedBy"], "2");
+    for newest in [None, Some("1"), Some("3")] {
+        assert_eq!(code(import(newest, true, json!([]), json!([put("3", Some("2"))]))), Some(Code::Conflict));
+    }
+    assert_eq!(ids(), ["2", "1"]);
+    import(Some("2"), true, json!([]), json!([put("0", None)])).unwrap();
+    assert_eq!(ids(), ["0"]);
+    import(Some("0"), true, json!([]), json!([])).unwrap();
+    assert!(ids().is_empty());
+}
+
+#[test]
 fn a_graph_refuses_a_node_that_it_does_not_have() {
     let made = |mode: Json| {
         let graph = json!({

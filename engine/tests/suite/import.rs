@@ -247,6 +247,8 @@ fn threads_are_listed_by_their_last_checkpoint() {
     }
     writing.execute("INSERT INTO writes VALUES ('only writes', '', '9', 't', 0, 'c', 'json', '1')", []).unwrap();
     assert_eq!(SqliteSaver::new(&path).threads().unwrap(), ["inner", "only writes", "early", "late"]);
+    let some = ["late", "none", "only writes", "inner", "late"].map(str::to_owned).to_vec();
+    assert_eq!(SqliteSaver::new(&path).existing(some).unwrap(), ["inner", "only writes", "late"]);
 }
 
 /// The names and the texts of the parts of a checkpoint.

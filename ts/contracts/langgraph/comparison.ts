@@ -1,90 +1,66 @@
-/** Compares imported threads with the database that they came from. */
+/** Compares imported checkpoints with those of the database that they came from. */
 
 import { isDeepStrictEqual } from "node:util";
 import type { Checkpoint } from "@langchain/langgraph-checkpoint";
-import { ForkpointError, quote } from "../../bridge/errors.js";
+import { quote } from "../../bridge/errors.js";
 import { whole } from "../../bridge/bytes.js";
 import type { Stored } from "../../bridge/serializer.js";
 import type { Part } from "../../bridge/wire.js";
+import { slotOf } from "./outline.js";
 import { dump, load } from "./serde.js";
-import type { Source, SourceCheckpoint, SourceThread, SourceWrite } from "./source.js";
-import { headers } from "./list.js";
-import { type SaverContext, find } from "./tuples.js";
+import type { SourceCheckpoint, SourceWrite } from "./source.js";
+import { type SaverContext, current, find } from "./tuples.js";
 import { decodeCheckpoint } from "./values.js";
 import type { FoundWrite } from "./wire.js";
 
-export interface Size {
-  checkpoints: number;
-  writes: number;
+/** How a stored checkpoint differs from the checkpoint of the source with the same id. */
+export interface Difference {
+  /** The stored writes, as a read returns them. */
+  stored: FoundWrite[];
+  /** True if the checkpoint itself differs. */
+  other: boolean;
+  /** The writes of the source that are not stored. */
+  lacks: SourceWrite[];
+  /** The writes of the source in whose place another write is stored. */
+  changed: SourceWrite[];
+  /** True if writes are stored that the source does not have. */
+  more: boolean;
 }
 
-/**
- * The result of comparing the stored thread with the thread in the database. `"other"`: the store has data that the
- * database lacks. `"part"`: the store lacks data. A size: both are equal, and this is the thread's size.
- */
-export type State = "other" | "part" | Size;
-
-export async function stateOf(context: SaverContext, source: Source, threadId: string): Promise<State> {
-  let stored = 0;
-  for await (const _ of headers(context, threadId)) stored += 1;
-  const size: Size = { checkpoints: 0, writes: 0 };
-  let complete = true;
-  for await (const page of source.pages([threadId])) {
-    for (const part of page) {
-      const compared = await compare(context, part);
-      if (compared.includes("other")) return "other";
-      complete &&= compared.every((one) => one === "same");
-      stored -= compared.filter((one) => one !== "missing").length;
-      addSize(size, part);
-    }
-  }
-  if (stored > 0) return "other";
-  return complete ? size : "part";
+/** Compares a checkpoint of the source with the stored one. Returns undefined if none is stored. */
+export async function compare(
+  context: SaverContext,
+  threadId: string,
+  row: SourceCheckpoint,
+): Promise<Difference | undefined> {
+  const { namespace, id, parent, metadata, writes } = row;
+  const found = await find(context, threadId, namespace, id);
+  if (found === null) return undefined;
+  const same =
+    (found.header.parent ?? "") === (parent ?? "") &&
+    (await isSameValue(context, found.header.metadata, metadata, `the metadata of checkpoint ${quote(id)}`)) &&
+    ((row.split && areEqual(found.parts, row.parts)) || (await isSame(context, row, found.parts)));
+  const stored = current(found.writes);
+  return { stored, other: !same, ...compareWrites(stored, writes) };
 }
 
-export function addSize(size: Size, { checkpoints, orphans }: SourceThread): void {
-  size.checkpoints += checkpoints.length;
-  for (const { writes } of [...checkpoints, ...orphans]) size.writes += writes.length;
+/** True if the store has all of the checkpoint and its writes, and perhaps more writes. */
+export function hasAll({ other, lacks, changed }: Difference): boolean {
+  return !other && lacks.length === 0 && changed.length === 0;
 }
 
-/** Throws unless the store has every checkpoint and every write of a page's part of a thread unchanged. */
-export async function verify(context: SaverContext, part: SourceThread): Promise<void> {
-  const compared = await compare(context, part);
-  const at = compared.findIndex((one) => one !== "same");
-  if (at < 0) return;
-  throw new ForkpointError(
-    "CORRUPT",
-    `checkpoint ${quote(part.checkpoints[at]!.id)} of thread ${quote(part.threadId)} cannot be read back unchanged: this ` +
-      "thread was not imported. Please report this",
-  );
-}
-
-type Compared = "same" | "missing" | "part" | "other";
-
-function compare(context: SaverContext, { threadId, checkpoints }: SourceThread): Promise<Compared[]> {
-  return Promise.all(
-    checkpoints.map(async (row) => {
-      const { namespace, id, parent, metadata, writes } = row;
-      const found = await find(context, threadId, namespace, id);
-      if (found === null) return "missing";
-      const same =
-        (found.header.parent ?? "") === (parent ?? "") &&
-        (await isSameValue(context, found.header.metadata, metadata, `the metadata of checkpoint ${quote(id)}`)) &&
-        ((row.split && areEqual(found.parts, row.parts)) || (await isSame(context, row, found.parts)));
-      return same ? compareWrites(found.writes, writes) : "other";
-    }),
-  );
-}
-
-function compareWrites(found: FoundWrite[], wanted: SourceWrite[]): Compared {
-  const known = new Map(wanted.map((write) => [slotOf(write), write.part]));
-  const held = new Set<string>();
-  for (const write of found) {
-    const part = known.get(slotOf(write));
-    if (part === undefined || part.name !== write.part.name || !isEqual(part, write.part)) return "other";
-    held.add(slotOf(write));
-  }
-  return held.size === wanted.length ? "same" : "part";
+/** Compares stored writes with those of the source. */
+export function compareWrites(
+  stored: FoundWrite[],
+  wanted: SourceWrite[],
+): Pick<Difference, "lacks" | "changed" | "more"> {
+  const held = new Map(stored.map((write) => [slotOf(write), write.part]));
+  const lacks = wanted.filter((write) => !held.has(slotOf(write)));
+  const changed = wanted.filter((write) => {
+    const part = held.get(slotOf(write));
+    return part !== undefined && !(part.name === write.part.name && isEqual(part, write.part));
+  });
+  return { lacks, changed, more: held.size > wanted.length - lacks.length };
 }
 
 function areEqual(some: Part[], others: Part[]): boolean {
@@ -121,8 +97,4 @@ async function isSameValue({ serde }: SaverContext, one: Stored, other: Stored, 
 
 function isEqual(one: Stored, other: Stored): boolean {
   return one.tag === other.tag && Buffer.compare(one.bytes, other.bytes) === 0;
-}
-
-function slotOf({ task, index }: { task: string; index: number }): string {
-  return `${index},${task}`;
 }

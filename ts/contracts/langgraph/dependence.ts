@@ -8,6 +8,15 @@ import { load } from "./serde.js";
 import { metadataOf } from "./list.js";
 import { type SaverContext } from "./tuples.js";
 import { channelOf } from "./values.js";
+import type { Header } from "./wire.js";
+import type { Part } from "../../bridge/wire.js";
+
+/** Yields a checkpoint and its ancestors, as {@link upwards} does. An import also yields those that are not stored yet. */
+export type Walk = (
+  context: SaverContext,
+  checkpointRef: CheckpointRef,
+  channels: string[],
+) => AsyncGenerator<{ header: Pick<Header, "id" | "metadata">; parts: Part[]; writes: unknown[] }>;
 
 /**
  * Returns true if a checkpoint cannot be read without its ancestors. This is the case if a delta channel has no stored
@@ -18,7 +27,7 @@ export function dependsOnParent(
   checkpoint: Checkpoint,
   metadata: Metadata | undefined,
   parent: CheckpointRef | undefined,
-): (context: SaverContext) => Promise<boolean> {
+): (context: SaverContext, walk?: Walk) => Promise<boolean> {
   const { channel_values: values = {}, channel_versions: versions = {} } = checkpoint;
   const missing = Object.keys(versions).filter((channel) => values[channel] === undefined);
   if (deltaChannels(metadata).some((channel) => values[channel] === undefined)) return () => Promise.resolve(true);
@@ -27,9 +36,9 @@ export function dependsOnParent(
   const sends = checkpoint.v < 4;
   // A checkpoint of the graph's loop names its delta channels in its metadata. A checkpoint of an update does not.
   const unsaid = metadata?.["source"] !== "loop" && missing.length > 0;
-  return async (context) =>
-    (sends && (await hasSends(context, parent))) ||
-    (unsaid && (await deltaChannelsFrom(context, parent, missing)).some((channel) => missing.includes(channel)));
+  return async (context, walk = upwards) =>
+    (sends && (await hasSends(context, walk, parent))) ||
+    (unsaid && (await deltaChannelsFrom(context, walk, parent, missing)).some((channel) => missing.includes(channel)));
 }
 
 /** LangGraph's loop counts the updates of each delta channel in the metadata. */
@@ -43,11 +52,12 @@ function deltaChannels(metadata: Metadata | null | undefined): string[] {
  */
 async function deltaChannelsFrom(
   context: SaverContext,
+  walk: Walk,
   checkpointRef: CheckpointRef,
   channels: string[],
 ): Promise<string[]> {
   const found: string[] = [];
-  for await (const { header, parts } of upwards(context, checkpointRef, channels)) {
+  for await (const { header, parts } of walk(context, checkpointRef, channels)) {
     for (const part of parts) {
       const channel = channelOf(part.name)!;
       const value: unknown = await load(
@@ -64,7 +74,7 @@ async function deltaChannelsFrom(
   return found;
 }
 
-async function hasSends(context: SaverContext, parent: CheckpointRef): Promise<boolean> {
-  for await (const { writes } of upwards(context, parent, [context.peer.TASKS])) return writes.length > 0;
+async function hasSends(context: SaverContext, walk: Walk, parent: CheckpointRef): Promise<boolean> {
+  for await (const { writes } of walk(context, parent, [context.peer.TASKS])) return writes.length > 0;
   return false;
 }

@@ -18,7 +18,7 @@ import type { Store } from "../../store/store.js";
 import type { PruneStrategy, SaverPruneOptions, SaverPruneResult } from "./threads.js";
 import type { ListThreadsOptions, ThreadsPage } from "./listing.js";
 import type { ThreadStatus } from "./status.js";
-import type { ImportOptions, ImportProgress } from "./import.js";
+import type { ImportOptions, ImportResult } from "./import.js";
 import type { ContractStore } from "../../store/contract-store.js";
 import type { Lease } from "../../store/lease.js";
 
@@ -97,8 +97,9 @@ export interface ForkpointSaver extends StoreMethods {}
  */
 export declare class ForkpointSaver extends BaseCheckpointSaver {
   /**
-   * @param target a file path, `"sqlite:<path>"`, a `file:` URL, `"jsonl:<folder>"`, `"memory:"`, or a store from
-   *   `openStore`. A file is opened in the background. If the file cannot be opened, the first call of a method rejects.
+   * @param target a file path, `"sqlite:<path>"`, a `file:` URL, `"postgres://<user>@<host>/<database>"`,
+   *   `"jsonl:<folder>"`, `"memory:"`, or a store from `openStore`. The target is opened in the background. If it cannot be
+   *   opened, the first call of a method rejects.
    * @param options `serde`, `expectedParent`, `lease` and `program`, and the options of `openStore` unless the target is an open store.
    * @throws TypeError or RangeError for a wrong target or option.
    */
@@ -230,24 +231,33 @@ export declare class ForkpointSaver extends BaseCheckpointSaver {
   status(threadId: string): Promise<ThreadStatus | null>;
 
   /**
-   * Copies the checkpoints, metadata and pending writes from a database of LangGraph's SqliteSaver. The method only
-   * reads from that database. Each copied thread is read back and compared. If the import of a thread fails, the copied
-   * part of this thread is removed.
-   * @throws ForkpointError `CONFLICT` if one of the threads is already in this store: nothing was copied.
-   * @example const { threads, checkpoints } = await saver.importSqliteSaver("old.db", { onProgress: console.log });
+   * Copies threads from a database of LangGraph's SqliteSaver, with their checkpoints, metadata and pending writes. The
+   * method only reads from that database. Each copied thread is read back and compared.
+   *
+   * Call it again to add what the old database has got since, or after an import that was stopped. A thread that has
+   * changed in both databases is skipped and listed in `skippedThreads`.
+   *
+   * @param from the path or `file:` URL of the old database.
+   * @throws TypeError for a wrong argument or option: nothing was copied. ForkpointError `NOT_FOUND`, `CORRUPT` or
+   *   `UNSUPPORTED` if the old database cannot be read. `CONFLICT` with `onConflict: "fail"`.
+   * @example const { threads, skippedThreads } = await saver.importSqliteSaver("old.db", { onProgress: console.log });
    */
-  importSqliteSaver(from: string | URL, options?: ImportOptions): Promise<ImportProgress>;
+  importSqliteSaver(from: string | URL, options?: ImportOptions): Promise<ImportResult>;
 
   /**
-   * Copies the checkpoints, metadata and pending writes of LangGraph's PostgresSaver. The method only reads the saver's
-   * tables, in one snapshot and on one connection of the saver's pool. Each copied thread is read back and compared. If
-   * the import of a thread fails, the copied part of this thread is removed. The saver stays open.
-   * @param from The PostgresSaver. If it has your own serializer, pass it to this saver too.
-   * @throws ForkpointError `CONFLICT` if one of the threads is already in this store: nothing was copied.
-   *   `UNSUPPORTED` if the database does not have the saver's tables. `UNAVAILABLE` if the server cannot be read.
-   * @example const { threads } = await saver.importPostgresSaver(postgresSaver, { onProgress: console.log });
+   * Copies threads of LangGraph's PostgresSaver, with their checkpoints, metadata and pending writes. The method only reads
+   * the old saver's tables, in one snapshot and on one connection of its pool. Each copied thread is read back and compared.
+   * The old saver stays open.
+   *
+   * Call it again to add what the old tables have got since, or after an import that was stopped. A thread that has changed
+   * in both databases is skipped and listed in `skippedThreads`.
+   *
+   * @param from the PostgresSaver. If it has your own serializer, pass the same one to this saver.
+   * @throws TypeError for a wrong argument or option: nothing was copied. ForkpointError `UNSUPPORTED` if the database does
+   *   not have the old saver's tables. `UNAVAILABLE` if the server cannot be read. `CONFLICT` with `onConflict: "fail"`.
+   * @example const { threads } = await saver.importPostgresSaver(postgresSaver, { threads: ["thread-1"] });
    */
-  importPostgresSaver(from: BaseCheckpointSaver, options?: ImportOptions): Promise<ImportProgress>;
+  importPostgresSaver(from: BaseCheckpointSaver, options?: ImportOptions): Promise<ImportResult>;
 
   /**
    * Returns how many LangGraph checkpoints are stored and how much storage they use.

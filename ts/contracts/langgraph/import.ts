@@ -1,157 +1,176 @@
 /** Imports the databases of SqliteSaver and PostgresSaver. */
 
-import { ForkpointError, quote } from "../../bridge/errors.js";
-import { pathOf, readRecord } from "../../store/options.js";
+import { ForkpointError, typeError } from "../../bridge/errors.js";
+import { type OptionParser, pathOf, readRecord } from "../../store/options.js";
 import { stepOptions } from "../../store/retention.js";
-import { type State, addSize, stateOf, verify } from "./comparison.js";
-import { ThreadCopy } from "./copying.js";
-import { splitsExactly } from "./serde.js";
+import { ids } from "../shared/recovery.js";
+import { SourceOutline } from "./outline.js";
 import { openPostgresSaver } from "./postgres-saver.js";
-import { type Source, SqliteSaver } from "./source.js";
-import { headers } from "./list.js";
-import { remove } from "./threads.js";
-import type { SaverContext } from "./tuples.js";
+import { splitsExactly } from "./serde.js";
+import { type Source, type SourceThread, SqliteSaver } from "./source.js";
+import { type Importing, type SkippedThread, ThreadImport, type Turn, type WholeThread } from "./thread-import.js";
 
 /** The progress of an import. */
 export interface ImportProgress {
-  /** The number of threads that have been copied, read back and compared. */
+  /** The number of threads that the store has completely: imported now, or imported before and unchanged since. */
   threads: number;
-  /** The number of threads in the database from which the import copies. */
+  /** The number of threads to import: those of the old database, or those of the option `threads` that it has. */
   ofThreads: number;
-  /** The number of checkpoints that have been copied. */
+  /** The number of checkpoints of these threads in the old database. */
   checkpoints: number;
-  /** The number of writes that have been copied, including the writes to checkpoints that have children. */
+  /** The number of writes of these threads in the old database, including the writes to checkpoints that have children. */
   writes: number;
+  /** The number of threads that were left as they were. */
+  skipped: number;
+}
+
+/** The result of an import. */
+export interface ImportResult extends ImportProgress {
+  /** The threads that were left as they were. The list ends after 10,000 threads; `skipped` counts all. */
+  skippedThreads: SkippedThread[];
 }
 
 export interface ImportOptions {
   /**
-   * Stops the import between two pages. The promise then rejects with the signal's reason. Threads that were copied
+   * Imports only these threads. A thread that the old database does not have is left out. Default: all threads.
+   */
+  threads?: readonly string[];
+  /**
+   * What happens to a thread that has changed in both databases since it was imported, or that another process works on.
+   * `"skip"` leaves it as it is, and lists it in `skippedThreads`. `"fail"` rejects with `CONFLICT`: before anything is
+   * imported, unless a program changes the thread during the import. Default: `"skip"`.
+   */
+  onConflict?: "skip" | "fail";
+  /**
+   * Stops the import between two threads. The promise then rejects with the signal's reason. Threads that were copied
    * completely stay.
    */
   signal?: AbortSignal;
-  /** Called after each page and each thread. If this function throws, the import stops with that error. */
+  /** Called after each thread. If this function throws, the import stops with that error. */
   onProgress?: (progress: ImportProgress) => void;
 }
 
-const LOOK_UPS = 256;
+/** The longest list of threads in a result. */
+const LISTED = 10_000;
 
-export async function importSqliteSaver(
-  context: SaverContext,
-  from: unknown,
-  options: unknown,
-): Promise<ImportProgress> {
+/** A thread with more bytes is not kept in memory, but read again. */
+const KEPT_BYTES = 16 << 20;
+
+const conflicts: readonly unknown[] = ["skip", "fail"];
+
+const importOptions: { [K in keyof Required<ImportOptions>]: OptionParser<unknown> } = {
+  threads: ids,
+  onConflict: (value, name) => {
+    if (!conflicts.includes(value)) throw typeError(`${name} must be one of ${conflicts.join(", ")}`);
+    return value;
+  },
+  ...stepOptions,
+};
+
+/** The saver that imports. */
+export type Target = Pick<Importing, "context" | "leaseOf" | "prunes">;
+
+export async function importSqliteSaver(target: Target, from: unknown, options: unknown): Promise<ImportResult> {
   const path = pathOf(from, "the database to import");
-  const read = readRecord(options, "options", stepOptions) as ImportOptions;
-  return importThreads(context, new SqliteSaver(path, await splitsExactly(context.serde)), read, "into another file");
+  const read = readRecord(options, "options", importOptions) as ImportOptions;
+  return importThreads(target, new SqliteSaver(path, await splitsExactly(target.context.serde)), read);
 }
 
-export async function importPostgresSaver(
-  context: SaverContext,
-  from: unknown,
-  options: unknown,
-): Promise<ImportProgress> {
-  const read = readRecord(options, "options", stepOptions) as ImportOptions;
-  const source = await openPostgresSaver(context.serde, from);
+export async function importPostgresSaver(target: Target, from: unknown, options: unknown): Promise<ImportResult> {
+  const read = readRecord(options, "options", importOptions) as ImportOptions;
+  const source = await openPostgresSaver(target.context.serde, from);
   try {
-    return await importThreads(context, source, read, "into another store");
+    return await importThreads(target, source, read);
   } finally {
     await source.close();
   }
 }
 
 /**
- * Copies all threads of a source, and reads everything back to compare it. Each checkpoint claims the writes that it was
- * made from, as it would in a `put` to this saver.
- *
- * Threads that the store has already are compared first. If such a thread has only what the source has, it is left
- * alone or, if something is missing, copied again. So an import that was killed is completed by the next one.
+ * Copies the threads of a source, and reads everything back to compare it. Each checkpoint claims the writes that it was
+ * made from, as it would in a `put` to this saver. A thread that the store has already gets what it lacks.
  */
 async function importThreads(
-  context: SaverContext,
+  target: Target,
   source: Source,
-  { signal, onProgress }: ImportOptions,
-  elsewhere: string,
-): Promise<ImportProgress> {
-  const threads = await source.threads();
-  const done: ImportProgress = { threads: 0, ofThreads: threads.length, checkpoints: 0, writes: 0 };
-  const step = () => {
-    signal?.throwIfAborted();
-    onProgress?.({ ...done });
-  };
-  const states = new Map<string, State>();
-  for (const thread of await existing(context, threads)) {
-    signal?.throwIfAborted();
-    const state = await stateOf(context, source, thread);
-    if (state === "other") {
-      const where = `thread ${quote(thread)} already exists and differs from the database`;
-      throw new ForkpointError(
-        "CONFLICT",
-        `${where}: import ${elsewhere}, or delete the thread first. Nothing was imported`,
-      );
-    }
-    states.set(thread, state);
-  }
-  for (const [thread, state] of states) {
-    if (typeof state === "string") {
-      await remove(context, thread);
-      continue;
-    }
-    done.threads += 1;
-    done.checkpoints += state.checkpoints;
-    done.writes += state.writes;
-    step();
-  }
-  const missing = threads.filter((thread) => typeof (states.get(thread) ?? "part") === "string");
-  await copyThreads(context, source, missing, done, step);
-  return done;
-}
-
-async function existing(context: SaverContext, threads: string[]): Promise<string[]> {
-  const found: string[] = [];
-  for (let at = 0; at < threads.length; at += LOOK_UPS) {
-    const some = threads.slice(at, at + LOOK_UPS);
-    const here = await Promise.all(
-      some.map(async (thread) => (await headers(context, thread, 1).next()).done !== true),
-    );
-    found.push(...some.filter((_, index) => here[index]));
-  }
-  return found;
-}
-
-async function copyThreads(
-  context: SaverContext,
-  source: Source,
-  threads: string[],
-  done: ImportProgress,
-  step: () => void,
-): Promise<void> {
-  // The threads that were begun and not yet verified.
-  const open = new Map<string, ThreadCopy>();
-  try {
-    for await (const page of source.pages(threads)) {
-      // Send the whole page to the engine without waiting for each checkpoint, so that many share a commit.
-      const stored: Array<Promise<unknown>> = [];
-      for (const part of page) {
-        const copy = open.get(part.threadId) ?? new ThreadCopy(context, source, part.threadId);
-        open.set(part.threadId, copy);
-        await copy.add(part, stored);
-      }
-      await Promise.all(stored);
-      for (const part of page) {
-        addSize(done, part);
-        if (!part.ended) continue;
-        if (open.get(part.threadId)!.pages === 1) await verify(context, part);
-        else for await (const [again] of source.pages([part.threadId])) await verify(context, again!);
-        open.delete(part.threadId);
+  { threads: wanted, onConflict = "skip", signal, onProgress }: ImportOptions,
+): Promise<ImportResult> {
+  const importing: Importing = { ...target, source, throwIfAborted: () => signal?.throwIfAborted() };
+  importing.throwIfAborted();
+  const threads = await source.threads(wanted);
+  if (onConflict === "fail") await refuseConflicts(importing, threads);
+  const done: ImportProgress = { threads: 0, ofThreads: threads.length, checkpoints: 0, writes: 0, skipped: 0 };
+  const skippedThreads: SkippedThread[] = [];
+  for await (const page of wholeThreads(source, threads)) {
+    for (const [at, skipped] of (await importPage(importing, page)).entries()) {
+      const { outline } = page[at]!;
+      if (skipped === undefined) {
         done.threads += 1;
-        step();
+        done.checkpoints += outline.checkpoints;
+        done.writes += outline.writes;
+      } else {
+        if (onConflict === "fail") throw new ForkpointError("CONFLICT", skipped.message);
+        done.skipped += 1;
+        if (skippedThreads.length < LISTED) skippedThreads.push(skipped);
       }
-      if (page.at(-1)?.ended === false) step();
+      importing.throwIfAborted();
+      onProgress?.({ ...done });
     }
-  } catch (error) {
-    // Remove the incomplete threads, so that the import can be tried again.
-    await Promise.all([...open.keys()].map((thread) => remove(context, thread)));
-    throw error;
+    importing.throwIfAborted();
   }
+  return { ...done, skippedThreads };
+}
+
+async function refuseConflicts(importing: Importing, threads: string[]): Promise<void> {
+  for await (const page of wholeThreads(importing.source, threads)) {
+    importing.throwIfAborted();
+    const skipped = await Promise.all(page.map((thread) => new ThreadImport(importing, thread).check()));
+    const first = skipped.find((one) => one !== undefined);
+    if (first !== undefined) throw new ForkpointError("CONFLICT", `${first.message}. Nothing was imported`);
+  }
+}
+
+/** Imports the threads of a page at the same time, but stores them in their order. */
+async function importPage(importing: Importing, page: WholeThread[]): Promise<Array<SkippedThread | undefined>> {
+  let begin: Promise<unknown> = Promise.resolve();
+  const runs = page.map((thread) => {
+    const turn: Turn = { begin, end: () => {} };
+    const ended = new Promise<void>((resolve) => (turn.end = resolve));
+    begin = Promise.all([begin, ended]);
+    return new ThreadImport(importing, thread).run(turn);
+  });
+  const ended = await Promise.allSettled(runs);
+  return ended.map((run) => {
+    if (run.status === "rejected") throw run.reason;
+    return run.value;
+  });
+}
+
+/** Yields the threads of the source, page by page. A thread that is in several pages comes with its last one. */
+async function* wholeThreads(source: Source, threads: string[]): AsyncGenerator<WholeThread[]> {
+  let open: (WholeThread & { bytes: number }) | undefined;
+  for await (const page of source.pages(threads)) {
+    const ended: WholeThread[] = [];
+    for (const part of page) {
+      open ??= { threadId: part.threadId, outline: new SourceOutline(), pages: [], bytes: 0 };
+      open.outline.add(part);
+      open.bytes += sizeOf(part);
+      if (open.bytes > KEPT_BYTES) open.pages = undefined;
+      open.pages?.push(part);
+      if (!part.ended) continue;
+      ended.push(open);
+      open = undefined;
+    }
+    yield ended;
+  }
+}
+
+function sizeOf({ checkpoints, orphans }: SourceThread): number {
+  let size = 0;
+  for (const { parts, writes } of checkpoints) {
+    for (const { bytes } of parts) size += bytes.byteLength;
+    for (const { part } of writes) size += part.bytes.byteLength;
+  }
+  for (const { writes } of orphans) for (const { part } of writes) size += part.bytes.byteLength;
+  return size;
 }

@@ -198,7 +198,10 @@ export async function* headers(
 }
 
 /** Reads the metadata of a checkpoint. Returns the value that was put, which may be null. */
-export async function metadataOf(serde: SerializerProtocol, { id, metadata }: Header): Promise<Metadata | null> {
+export async function metadataOf(
+  serde: SerializerProtocol,
+  { id, metadata }: Pick<Header, "id" | "metadata">,
+): Promise<Metadata | null> {
   return (await load(serde, metadata, `the metadata of checkpoint ${quote(id)}`)) as Metadata | null;
 }
 

@@ -65,6 +65,8 @@ export class PostgresSaver implements Source {
   readonly #schema: string;
   #broken = false;
   #cursors = 0;
+  /** Settles when the last query has ended. A client runs one query at a time. */
+  #last: Promise<unknown> = Promise.resolve();
 
   constructor(serde: SerializerProtocol, client: Client, schema: string) {
     this.#serde = serde;
@@ -97,13 +99,15 @@ export class PostgresSaver implements Source {
     this.#client.release(this.#broken);
   }
 
-  async threads(): Promise<string[]> {
+  async threads(of?: readonly string[]): Promise<string[]> {
+    const where = of === undefined ? "" : "WHERE thread_id = ANY ($1::text[])";
     const rows = await this.#query(
       `SELECT thread FROM (
          SELECT thread_id AS thread, CASE WHEN checkpoint_ns = '' THEN checkpoint_id ELSE '' END AS id
-         FROM ${this.#table("checkpoints")}
-         UNION ALL SELECT DISTINCT thread_id, '' FROM ${this.#table("checkpoint_writes")}) AS found
+         FROM ${this.#table("checkpoints")} ${where}
+         UNION ALL SELECT DISTINCT thread_id, '' FROM ${this.#table("checkpoint_writes")} ${where}) AS found
        GROUP BY thread ORDER BY max(id COLLATE "C"), thread COLLATE "C"`,
+      of === undefined ? [] : [of],
     );
     return rows.map(({ thread }) => thread);
   }
@@ -270,13 +274,17 @@ export class PostgresSaver implements Source {
     return `"${this.#schema.replaceAll('"', '""')}".${name}`;
   }
 
-  async #query(sql: string, values?: unknown[]): Promise<any[]> {
-    try {
-      return (await this.#client.query(sql, values)).rows;
-    } catch (error) {
-      this.#broken = true;
-      throw failed(error);
-    }
+  #query(sql: string, values?: unknown[]): Promise<any[]> {
+    const rows = this.#last.then(async () => {
+      try {
+        return (await this.#client.query(sql, values)).rows;
+      } catch (error) {
+        this.#broken = true;
+        throw failed(error);
+      }
+    });
+    this.#last = rows.catch(() => {});
+    return rows;
   }
 }
 

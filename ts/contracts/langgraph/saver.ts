@@ -31,7 +31,7 @@ import { processStamp } from "../../store/holder.js";
 import { listOf, requireId, text } from "../../store/ids.js";
 import { dependsOnParent } from "./dependence.js";
 import { deltaHistory } from "./history.js";
-import type { ImportOptions, ImportProgress } from "./import.js";
+import type { ImportOptions, ImportResult, Target } from "./import.js";
 import type { ListThreadsOptions, ThreadsPage } from "./listing.js";
 import { Order } from "./order.js";
 import {
@@ -258,12 +258,12 @@ export function saverOf(peer: Peer): typeof ForkpointSaver {
       return this.#read((context) => later().status(context, threadId));
     }
 
-    importSqliteSaver(from: string | URL, options?: ImportOptions): Promise<ImportProgress> {
-      return this.#read((context) => later().importSqliteSaver(context, from, options));
+    importSqliteSaver(from: string | URL, options?: ImportOptions): Promise<ImportResult> {
+      return this.#read((context) => later().importSqliteSaver(this.#target(context), from, options));
     }
 
-    importPostgresSaver(from: unknown, options?: ImportOptions): Promise<ImportProgress> {
-      return this.#read((context) => later().importPostgresSaver(context, from, options));
+    importPostgresSaver(from: unknown, options?: ImportOptions): Promise<ImportResult> {
+      return this.#read((context) => later().importPostgresSaver(this.#target(context), from, options));
     }
 
     lease(run: RunRef, options?: LeaseOptions): Promise<Lease> {
@@ -304,6 +304,12 @@ export function saverOf(peer: Peer): typeof ForkpointSaver {
 
     #save<T>(work: (context: SaverContext, held: Held) => Promise<T>): Promise<T> {
       return this.#handle.save((engine, held) => work(this.#context(engine), held));
+    }
+
+    /** This saver, as an import uses it. */
+    #target(context: SaverContext): Target {
+      const prunes = Object.values(this.#handle.retention).some((limit) => limit !== null);
+      return { context, leaseOf: (threadId) => this.#leases.leaseOf(threadId), prunes };
     }
 
     #context({ native }: Engine): SaverContext {

@@ -28,8 +28,8 @@ export interface SourceThread<P = Part> {
 
 /** The threads of another saver, which do not change while they are read. */
 export interface Source {
-  /** Lists all threads. The thread that was active last comes last. */
-  threads(): Promise<string[]>;
+  /** Lists all threads, or those of `of` that exist. The thread that was active last comes last. */
+  threads(of?: readonly string[]): Promise<string[]>;
   /**
    * Yields the checkpoints of threads, page by page, ordered by namespace and id within each thread. A page may end within a
    * thread.
@@ -41,7 +41,7 @@ export interface Source {
 
 interface Calls {
   /** The thread that was active last comes last. */
-  threads(fields: {}): string[];
+  threads(fields: { of: readonly string[] | undefined }): string[];
   /** Returns a page of the checkpoints of these threads. It begins after a namespace and an id of the first one. */
   page(fields: { threads: string[]; namespace: string; id: string; split: boolean }): Array<SourceThread<PackedPart>>;
   writes(fields: CheckpointRef): Array<SourceWrite<PackedPart>>;
@@ -61,8 +61,8 @@ export class SqliteSaver implements Source {
     this.#split = split;
   }
 
-  threads(): Promise<string[]> {
-    return this.#ask("threads", {}, (threads) => threads);
+  threads(of?: readonly string[]): Promise<string[]> {
+    return this.#ask("threads", { of }, (threads) => threads);
   }
 
   async *pages(threads: string[]): AsyncGenerator<SourceThread[]> {

@@ -121,9 +121,14 @@ export class ThreadLeases {
     };
   }
 
+  /** Takes the lease of a thread for a change that is no run. Returns undefined if the saver takes no leases. */
+  leaseOf(threadId: string): Promise<HeldLease> | undefined {
+    if (this.#ttlMs === undefined) return undefined;
+    return this.#handle.leaseOf({ space: langgraph.name, run: threadId, ns: "" }, { ttlMs: this.#ttlMs });
+  }
+
   #take(threadId: string): Held {
-    const of = { space: langgraph.name, run: threadId, ns: "" };
-    const lease = this.#handle.leaseOf(of, { ttlMs: this.#ttlMs! });
+    const lease = this.leaseOf(threadId)!;
     const held: Held = { lease, own: true, idle: undefined, stops: false };
     this.#threads.set(threadId, held);
     lease.catch(() => this.#forget(threadId, held));

@@ -191,8 +191,8 @@ export async function copy(context: SaverContext, source: unknown, target: unkno
     // Copy the oldest checkpoint first, so that each checkpoint is stored as the difference from the previous one.
     for (const header of found.toReversed()) {
       const { namespace, id, parent, metadata, dependsOnParent } = header;
-      // No process runs the copy.
-      const mark = encodeMark({ ...decodeMark(header.mark), by: undefined });
+      // No process runs the copy, and no import has made it.
+      const mark = encodeMark({ ...decodeMark(header.mark), by: undefined, imported: undefined });
       const tuple = await find(context, from, namespace, id);
       if (tuple === null) continue;
       const pieces: Pieces = { parts: tuple.parts, inherit: [], like: [], metadata, mark, dependsOnParent };

@@ -76,7 +76,7 @@ export function writeTo(channel: string, checkpoint: string): string {
  * Picks one write for each task and index. Picks the write that no checkpoint has claimed or, if there is none, the
  * write that was claimed last.
  */
-function current(writes: FoundWrite[]): FoundWrite[] {
+export function current(writes: FoundWrite[]): FoundWrite[] {
   const slots = new Map<string, FoundWrite>();
   for (const write of writes) {
     const slot = `${write.index},${write.task}`;

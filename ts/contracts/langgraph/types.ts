@@ -3,7 +3,8 @@ export { type SaverOptions, type SaverStats, ForkpointSaver } from "./forkpoint-
 export type { PruneStrategy, SaverPruneOptions, SaverPruneResult } from "./threads.js";
 export type { ThreadStatus } from "./status.js";
 export type { ListThreadsOptions, ThreadsPage } from "./listing.js";
-export type { ImportProgress, ImportOptions } from "./import.js";
+export type { ImportOptions, ImportProgress, ImportResult } from "./import.js";
+export type { SkippedThread } from "./thread-import.js";
 export { recover } from "./recover.js";
 export type * from "./recovery.js";
 export type { RecoverableThreads } from "./mark.js";

@@ -44,33 +44,45 @@ export interface FoundThread<P = Part> {
   latest: Header<P>;
 }
 
-interface LanggraphCalls {
+export interface PutFields extends CheckpointRef {
+  parent: string | undefined;
+  parts: Array<{ name: string; tag: string }>;
+  /** The names of the parts that are inherited from the parent. */
+  inherit: string[] | undefined;
+  /** The expected contents of inherited parts. */
+  like: Array<{ name: string; tag: string }> | undefined;
+  metadataTag: string;
+  mark: string | undefined;
+  savedAt: number;
+  dependsOnParent: boolean;
+  onlyChild: boolean;
+  claims: boolean;
+}
+
+export interface WriteFields extends CheckpointRef {
+  task: string;
+  path: string | undefined;
+  writes: Array<{ index: number; channel: string; tag: string; claimedBy: string | undefined }>;
+  replace: boolean;
+}
+
+export interface LanggraphCalls {
   /** Takes one buffer for each of `parts`, one for each of `like`, and one for the metadata. */
-  put(
-    fields: CheckpointRef & {
-      parent: string | undefined;
-      parts: Array<{ name: string; tag: string }>;
-      /** The names of the parts that are inherited from the parent. */
-      inherit: string[] | undefined;
-      /** The expected contents of inherited parts. */
-      like: Array<{ name: string; tag: string }> | undefined;
-      metadataTag: string;
-      mark: string | undefined;
-      savedAt: number;
-      dependsOnParent: boolean;
-      onlyChild: boolean;
-      claims: boolean;
-    },
-  ): null;
+  put(fields: PutFields): null;
   /** Takes one buffer for each of `writes`. */
-  putWrites(
-    fields: CheckpointRef & {
-      task: string;
-      path: string | undefined;
-      writes: Array<{ index: number; channel: string; tag: string; claimedBy: string | undefined }>;
-      replace: boolean;
-    },
-  ): null;
+  putWrites(fields: WriteFields): null;
+  /**
+   * Stores writes and then checkpoints of a thread, all of them or none. Takes the buffers of all `writes`, and then those of
+   * all `puts`. With `replace`, the stored thread is removed first. Fails with `CONFLICT` unless each namespace of `expect`
+   * has this newest checkpoint.
+   */
+  import(fields: {
+    threadId: string;
+    expect: Array<{ namespace: string; newest: string | undefined }>;
+    replace: boolean;
+    writes: WriteFields[];
+    puts: PutFields[];
+  }): null;
   /** Returns the latest checkpoint if `id` is undefined. */
   get(fields: { threadId: string; namespace: string; id: string | undefined }): Found<PackedPart> | null;
   /**
@@ -105,7 +117,7 @@ interface LanggraphCalls {
 }
 
 export const langgraph = new Contract<LanggraphCalls>("langgraph", {
-  kinds: { put: "save", putWrites: "save", deleteThread: "prune", delete: "prune" },
+  kinds: { put: "save", putWrites: "save", import: "save", deleteThread: "prune", delete: "prune" },
   subject: ({ checkpoint, remove, ...fields }) => {
     // All checkpoints of a removal belong to one namespace.
     const { threadId, namespace } = checkpoint ?? remove?.[0] ?? fields;

@@ -4,7 +4,7 @@ import type { NativeStore } from "../../bridge/native.js";
 import type { Serialized } from "../../bridge/serializer.js";
 import type { NewPart } from "../../bridge/wire.js";
 import type { CheckpointRef } from "./config.js";
-import { type FoundWrite, langgraph } from "./wire.js";
+import { type FoundWrite, type PutFields, type WriteFields, langgraph } from "./wire.js";
 
 export interface Pieces {
   parts: NewPart[];
@@ -24,18 +24,17 @@ export interface IndexedWrite {
 }
 
 /**
- * Stores a checkpoint. With `onlyChild`, it is refused unless its parent is the latest checkpoint of the namespace. With
- * `claims`, the pending writes of its parent count as those from which it was made.
+ * Returns the fields of the call that stores a checkpoint. With `onlyChild`, it is refused unless its parent is the latest
+ * checkpoint of the namespace. With `claims`, the pending writes of its parent count as those from which it was made.
  */
-export function putCheckpoint(
-  native: NativeStore,
+export function putFields(
   { threadId, namespace, id }: CheckpointRef,
   parent: string | undefined,
   { parts, inherit, like, metadata, mark, dependsOnParent }: Pieces,
-  onlyChild = false,
-  claims = true,
-): Promise<null> {
-  const call = {
+  onlyChild: boolean,
+  claims: boolean,
+): PutFields {
+  return {
     threadId,
     namespace,
     id,
@@ -51,10 +50,22 @@ export function putCheckpoint(
     onlyChild,
     claims,
   };
+}
+
+/** Stores a checkpoint: see {@link putFields}. */
+export function putCheckpoint(
+  native: NativeStore,
+  checkpointRef: CheckpointRef,
+  parent: string | undefined,
+  pieces: Pieces,
+  onlyChild = false,
+  claims = true,
+): Promise<null> {
+  const { parts, like, metadata } = pieces;
   return langgraph.call(
     native,
     "put",
-    call,
+    putFields(checkpointRef, parent, pieces, onlyChild, claims),
     [...parts, ...like, metadata].map(({ bytes }) => bytes),
   );
 }
@@ -69,23 +80,32 @@ export interface Task {
   path: string;
 }
 
-/** Stores writes. If an index is taken, `replace` decides: true stores the new write, false keeps the old one. */
-export function putWrites(
-  native: NativeStore,
+/** Returns the fields of the call that stores writes. If an index is taken, `replace` decides: true stores the new write, false keeps the old one. */
+export function writeFields(
   { threadId, namespace, id }: CheckpointRef,
   { task, path }: Task,
   writes: IndexedWrite[],
   replace: boolean,
-): Promise<null> {
+): WriteFields {
   const told = writes.map(({ index, part: { name: channel, tag }, claimedBy }) => ({
     index,
     channel,
     tag,
     claimedBy: claimedBy ?? undefined,
   }));
+  return { threadId, namespace, id, task, path: path || undefined, writes: told, replace };
+}
+
+/** Stores writes: see {@link writeFields}. */
+export function putWrites(
+  native: NativeStore,
+  checkpointRef: CheckpointRef,
+  task: Task,
+  writes: IndexedWrite[],
+  replace: boolean,
+): Promise<null> {
   const buffers = writes.map(({ part }) => part.bytes);
-  const call = { threadId, namespace, id, task, path: path || undefined, writes: told, replace };
-  return langgraph.call(native, "putWrites", call, buffers);
+  return langgraph.call(native, "putWrites", writeFields(checkpointRef, task, writes, replace), buffers);
 }
 
 export async function copyWrites(

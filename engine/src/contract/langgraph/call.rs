@@ -2,8 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::ops::{CONTRACT_ID, Put, outline, put, put_writes, read_meta, take_paths};
-use crate::contract::call::{Buffers, RawCall, Request};
+use super::ops::{CONTRACT_ID, Import, Put, PutWrites, import, outline, put, put_writes, read_meta, take_paths};
+use crate::contract::call::{RawCall, Request};
 use crate::contract::ids::damaged;
 use crate::contract::response::{PackedPart, Response, ResponseBuilder};
 use crate::contract::thread::{self, CheckpointRef};
@@ -17,16 +17,8 @@ use crate::record::{self, Active, Header, Place, Seq, SortKey, Tuple, TuplePage}
 #[serde(rename_all = "camelCase", rename_all_fields = "camelCase", deny_unknown_fields)]
 enum Call {
     Put(Put),
-    /// The call has one buffer for each of `writes`.
-    PutWrites {
-        thread_id: String,
-        namespace: String,
-        id: String,
-        task: String,
-        path: Option<String>,
-        writes: Vec<Write>,
-        replace: bool,
-    },
+    PutWrites(PutWrites),
+    Import(Import),
     /// Without an id, gets the latest checkpoint of the namespace.
     Get {
         thread_id: String,
@@ -83,34 +75,13 @@ enum Call {
     },
 }
 
-/// A write. A buffer of the call contains the value of the write. `claimed_by` is set only if a claimed write is
-/// copied.
-#[derive(Deserialize)]
-#[serde(rename_all = "camelCase")]
-struct Write {
-    index: i64,
-    channel: String,
-    tag: String,
-    claimed_by: Option<String>,
-}
-
-impl Write {
-    fn with(self, task: &str, buffers: &mut Buffers) -> Result<record::Write> {
-        let part = buffers.part(self.channel, self.tag)?;
-        Ok(record::Write { task: task.to_owned(), index: self.index, claimed_by: self.claimed_by, part })
-    }
-}
-
 pub(super) fn request(call: RawCall<'_>) -> Result<Request> {
     let (call, mut buffers) = call.read()?;
     let contract = CONTRACT_ID;
     Ok(match call {
         Call::Put(given) => Request::Apply(put(given, &mut buffers)?),
-        Call::PutWrites { thread_id: thread, namespace, id, task, path, writes, replace } => {
-            let writes = writes.into_iter().map(|write| write.with(&task, &mut buffers)).collect::<Result<_>>()?;
-            let of = CheckpointRef { thread, namespace, id };
-            Request::Apply(put_writes(&of, writes, path.unwrap_or_default(), replace)?)
-        }
+        Call::PutWrites(given) => Request::Apply(put_writes(given, &mut buffers)?),
+        Call::Import(given) => Request::Apply(import(given, &mut buffers)?),
         Call::Get { thread_id, namespace, id } => {
             let pick = match id {
                 Some(id) => Pick::Id(thread::key(&thread_id, &namespace, &id)),

@@ -128,23 +128,95 @@ pub(super) fn show(header: &Header) -> Result<Shown> {
     Ok(Shown { serialized: Some(read_meta(header)?.0), ..Shown::default() })
 }
 
-/// `putWrites`: stores writes of a task to a checkpoint. Each write has a slot within its task, and a part with the
-/// value.
+/// Writes of a task to a checkpoint. There is one buffer for each of `writes`.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub(super) struct PutWrites {
+    thread_id: String,
+    namespace: String,
+    id: String,
+    task: String,
+    /// The path of the task in the graph. Missing if the framework gave none.
+    path: Option<String>,
+    writes: Vec<NewWrite>,
+    /// True if a write replaces an earlier write in the same slot.
+    replace: bool,
+}
+
+/// A write. Its index is its slot within the task.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub(super) struct NewWrite {
+    index: i64,
+    channel: String,
+    tag: String,
+    /// The id of the checkpoint that was made from the write. It is in the same namespace. Only a copied write has one.
+    claimed_by: Option<String>,
+}
+
+/// `putWrites`: stores writes of a task to a checkpoint.
 ///
-/// With `replace`, a write replaces an earlier write in the same slot. A copied write may be claimed already. The claim
-/// then contains the id of a checkpoint in the same namespace.
-///
-/// `path` is the path of the task in the graph. It is empty if the framework gave none. The path is stored as one more
-/// write, in its own slot, so that it stays with the task's other writes. [`take_paths`] removes it again.
-pub(super) fn put_writes(of: &CheckpointRef, mut writes: Vec<Write>, path: String, replace: bool) -> Result<Unit> {
-    if let Some(write) = writes.first().filter(|_| !path.is_empty()) {
+/// The path of the task is stored as one more write, in a slot of its own, so that it stays with the task's other writes.
+/// [`take_paths`] takes it out again.
+pub(super) fn put_writes(given: PutWrites, buffers: &mut Buffers) -> Result<Unit> {
+    let PutWrites { thread_id: thread, namespace, id, task, path, writes, replace } = given;
+    let of = CheckpointRef { thread, namespace, id };
+    let write = |NewWrite { index, channel, tag, claimed_by }: NewWrite| {
+        let claimed_by = claimed_by.map(|id| thread::key(&of.thread, &of.namespace, &id));
+        Ok(Write { task: task.clone(), index, claimed_by, part: buffers.part(channel, tag)? })
+    };
+    let mut writes = writes.into_iter().map(write).collect::<Result<Vec<_>>>()?;
+    if let Some((write, path)) = writes.first().zip(path.filter(|path| !path.is_empty())) {
         let part = Part { name: String::new(), tag: String::new(), bytes: path.into_bytes().into() };
         writes.push(Write { task: write.task.clone(), index: PATH, claimed_by: write.claimed_by.clone(), part });
     }
-    for write in &mut writes {
-        write.claimed_by = write.claimed_by.take().map(|id| thread::key(&of.thread, &of.namespace, &id));
+    Ok(vec![Op::Write { contract: CONTRACT_ID, id: check(&of)?, writes, replace, encoded: None }].into())
+}
+
+/// A part of a thread that is imported. The buffers are those of `writes`, and then those of `puts`.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub(super) struct Import {
+    thread_id: String,
+    /// The newest checkpoints as the importer has read them.
+    expect: Vec<NewestOf>,
+    /// True if the stored thread is removed first.
+    replace: bool,
+    /// The writes are stored first, so that the checkpoints can claim them.
+    writes: Vec<PutWrites>,
+    puts: Vec<Put>,
+}
+
+/// The newest checkpoint of a namespace of the thread. `None`: the namespace has no checkpoint.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub(super) struct NewestOf {
+    namespace: String,
+    newest: Option<String>,
+}
+
+/// `import`: stores checkpoints and writes of a thread together, or nothing.
+///
+/// Fails with `CONFLICT` if one of the namespaces has another newest checkpoint than the importer has read, because a program
+/// has continued the thread since.
+pub(super) fn import(given: Import, buffers: &mut Buffers) -> Result<Unit> {
+    let Import { thread_id, expect, replace, writes, puts } = given;
+    let mut unit = if replace { thread::remove(CONTRACT_ID, &thread_id) } else { Unit::default() };
+    for NewestOf { namespace, newest } in expect {
+        let newest = newest.map(|id| thread::key(&thread_id, &namespace, &id));
+        let lineage = thread::lineage(&thread_id, &namespace);
+        let or = newest.clone().unwrap_or_default();
+        unit.expect.push(Expect::Newest { contract: CONTRACT_ID, lineage, newest, or });
     }
-    Ok(vec![Op::Write { contract: CONTRACT_ID, id: check(of)?, writes, replace, encoded: None }].into())
+    for given in writes {
+        unit.ops.extend(put_writes(given, buffers)?.ops);
+    }
+    for given in puts {
+        let Unit { expect, ops } = put(given, buffers)?;
+        unit.expect.extend(expect);
+        unit.ops.extend(ops);
+    }
+    Ok(unit)
 }
 
 /// The slot of the write that holds the path of a task. The name of its part is empty, which no channel's name is.

@@ -30,7 +30,10 @@ pub(in crate::contract::langgraph) fn tool(which: &str) -> Result<Box<dyn Tool>>
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase", rename_all_fields = "camelCase", deny_unknown_fields)]
 enum Call {
-    Threads {},
+    /// Lists all threads, or those of `of` that exist. The thread that was active last comes last.
+    Threads {
+        of: Option<Vec<String>>,
+    },
     /// Reads a page of the checkpoints of these threads, with their writes. The page begins after a namespace and an id
     /// of the first thread. With `split`, checkpoints are split into parts where possible.
     Page {
@@ -163,7 +166,8 @@ const SOME: u32 = 16;
 impl Tool for SqliteSaver {
     fn call(&mut self, call: &str) -> Result<Response> {
         match read_json(call)? {
-            Call::Threads {} => Response::json(&self.threads()?),
+            Call::Threads { of: None } => Response::json(&self.threads()?),
+            Call::Threads { of: Some(of) } => Response::json(&self.existing(of)?),
             Call::Page { threads, namespace, id, split } => self.page(threads, (namespace, id), split),
             Call::Writes { thread_id, namespace, id } => {
                 let mut page = Page::default();

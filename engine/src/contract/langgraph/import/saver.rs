@@ -4,6 +4,7 @@ use crate::backend::sqlite::unchanged::Unchanged;
 use crate::error::{Code, Error, Result};
 use rusqlite::types::ValueRef;
 use rusqlite::{Connection, OptionalExtension, Params, Row, params};
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -55,6 +56,19 @@ impl SqliteSaver {
                      UNION ALL SELECT DISTINCT thread_id, '' FROM writes)
                    GROUP BY thread_id ORDER BY max(id), thread_id";
         self.all(sql, [], |row| row.get(0))
+    }
+
+    /// Lists those of `threads` that exist, in the order of [`Self::threads`].
+    pub fn existing(&mut self, threads: Vec<String>) -> Result<Vec<String>> {
+        let sql = "SELECT max(id) FROM (
+                     SELECT iif(checkpoint_ns = '', checkpoint_id, '') AS id FROM checkpoints WHERE thread_id = ?1
+                     UNION ALL SELECT '' WHERE EXISTS (SELECT 1 FROM writes WHERE thread_id = ?1))";
+        let mut found = BTreeSet::new();
+        for thread in threads {
+            let last: Vec<Option<String>> = self.all(sql, [&thread], |row| row.get(0)).map_err(in_thread(&thread))?;
+            found.extend(last.into_iter().flatten().map(|last| (last, thread.clone())));
+        }
+        Ok(found.into_iter().map(|(_, thread)| thread).collect())
     }
 
     /// Reads a page of a thread's checkpoints, ordered by namespace and id. The page begins after the namespace and

@@ -1,0 +1,176 @@
+// Imports of large threads, which are stored in several transactions, and of very many threads.
+// @module-tag slow
+import "./setup.js";
+import { spawn } from "node:child_process";
+import { randomBytes } from "node:crypto";
+import { once } from "node:events";
+import { fileURLToPath } from "node:url";
+import { PostgresSaver } from "@langchain/langgraph-checkpoint-postgres";
+import { type ForkpointSaver } from "forkpoint/langgraph";
+import pg from "pg";
+import { beforeAll, describe, expect, it, onTestFinished } from "vitest";
+import { all, open, place, rejection, saver, thread, until } from "../langgraph/helpers.js";
+import * as graphs from "../langgraph/fixtures/moving.mjs";
+import { makeDatabase, query } from "./databases.js";
+
+const { chat } = graphs as Record<string, any>;
+const say = (to: unknown, picture: Uint8Array, note: string) =>
+  chat(to).updateState(thread("large"), { notes: [note], picture }, "say");
+
+const CHECKPOINTS = 26;
+
+/** A database with a thread of 26 MB. */
+let database: string;
+
+beforeAll(async () => {
+  database = makeDatabase();
+  const old = PostgresSaver.fromConnString(database);
+  await old.setup();
+  for (let n = 0; n < CHECKPOINTS; n++) await say(old, randomBytes(1_000_000), `note ${n}`);
+  await old.end();
+}, 120_000);
+
+/** Opens a PostgresSaver that calls `before` before each query. */
+function watched(before: (count: number) => unknown, url = database): PostgresSaver {
+  const pool = new pg.Pool({ connectionString: url });
+  pool.on("error", () => {});
+  onTestFinished(() => pool.end());
+  let count = 0;
+  pool.on("connect", (client: { query: unknown }) => {
+    const run = (client.query as Function).bind(client) as (...args: unknown[]) => Promise<unknown>;
+    client.query = async (...args: unknown[]) => {
+      count += 1;
+      await before(count);
+      return run(...args);
+    };
+  });
+  return new PostgresSaver(pool);
+}
+
+const importFrom = (old: PostgresSaver, target: ForkpointSaver, signal?: AbortSignal) =>
+  target.importPostgresSaver(old as never, signal === undefined ? {} : { signal });
+
+async function notesOf(target: ForkpointSaver): Promise<string[]> {
+  return (await chat(target).getState(thread("large"))).values.notes;
+}
+
+const notes = (count: number) => Array.from({ length: count }, (_, n) => `note ${n}`);
+
+describe.each(["memory", "sqlite", "postgres"] as const)("into %s", (kind) => {
+  it("a large thread is imported, and so is what is new", { timeout: 240_000 }, async () => {
+    const url = makeDatabase();
+    const old = watched(() => {}, url);
+    await old.setup();
+    for (let n = 0; n < 20; n++) await say(old, randomBytes(1_000_000), `note ${n}`);
+    const target = saver(kind);
+    expect(await importFrom(old, target)).toMatchObject({ threads: 1, checkpoints: 20 });
+    expect(await notesOf(target)).toEqual(notes(20));
+    // What is new takes several transactions too.
+    for (let n = 20; n < 40; n++) await say(old, randomBytes(1_000_000), `note ${n}`);
+    expect(await importFrom(old, target)).toMatchObject({ threads: 1, checkpoints: 40 });
+    expect(await notesOf(target)).toEqual(notes(40));
+    expect(await all(target.list(thread("large")))).toHaveLength(40);
+    expect(await target.check()).toMatchObject({ ok: true });
+  });
+
+  it("an import of a large thread that is stopped removes what it has stored", { timeout: 240_000 }, async () => {
+    let queries = 0;
+    expect(
+      await importFrom(
+        watched((count) => void (queries = count)),
+        saver(kind),
+      ),
+    ).toMatchObject({ threads: 1 });
+    const target = saver(kind);
+    let parts = 0;
+    for (let at = Math.floor(queries / 3); at < queries; at += Math.ceil(queries / 6)) {
+      const controller = new AbortController();
+      const old = watched(async (count) => {
+        if (count !== at) return;
+        parts += (await all(target.list(thread("large")))).length > 0 ? 1 : 0;
+        controller.abort(new Error("enough"));
+      });
+      const error = await importFrom(old, target, controller.signal).catch((reason: unknown) => reason);
+      expect((error as Error).message).toBe("enough");
+      // The thread is complete if the import was stopped while it read the thread back.
+      expect([0, CHECKPOINTS]).toContain((await all(target.list(thread("large")))).length);
+      await target.deleteThread("large");
+    }
+    expect(parts).toBeGreaterThan(0);
+    expect(
+      await importFrom(
+        watched(() => {}),
+        target,
+      ),
+    ).toMatchObject({ threads: 1 });
+    expect(await notesOf(target)).toEqual(notes(CHECKPOINTS));
+  });
+
+  it("a program that continues a large thread during the import loses nothing", { timeout: 240_000 }, async () => {
+    const target = saver(kind);
+    let mine: { configurable?: object } | undefined;
+    const old = watched(async () => {
+      if (mine !== undefined) return;
+      const tip = await target.getTuple(thread("large"));
+      if (tip === undefined) return;
+      mine = await say(target, new Uint8Array(1), "mine");
+    });
+    const result = await importFrom(old, target);
+    expect(mine).toBeDefined();
+    expect(result).toMatchObject({ threads: 0, skippedThreads: [{ threadId: "large", why: "changed in both" }] });
+    expect((await target.getTuple(mine!))!.checkpoint.channel_values["notes"]).toContain("mine");
+    expect((await notesOf(target)).at(-1)).toBe("mine");
+  });
+});
+
+it("lists 10,000 skipped threads, and counts all", { timeout: 240_000 }, async () => {
+  const url = makeDatabase();
+  const old = watched(() => {}, url);
+  await old.setup();
+  const checkpoint = { v: 4, id: "2", ts: "", channel_values: {}, channel_versions: {}, versions_seen: {} };
+  await query(
+    url,
+    `INSERT INTO checkpoints (thread_id, checkpoint_ns, checkpoint_id, type, checkpoint, metadata)
+     SELECT 't' || n, '', '2', 'json', '${JSON.stringify(checkpoint)}', '{"source":"input","step":-1}'
+     FROM generate_series(1, 10003) AS n`,
+  );
+  const target = saver("memory");
+  const put = (n: number) =>
+    target.put(thread(`t${n}`), { ...checkpoint, id: "1" } as never, { source: "input", step: -1, parents: {} }, {});
+  for (let n = 1; n <= 10_001; n++) await put(n);
+  const result = await importFrom(old, target);
+  expect(result).toMatchObject({ threads: 2, ofThreads: 10_003, skipped: 10_001 });
+  expect(result.skippedThreads).toHaveLength(10_000);
+  const error = await rejection(target.importPostgresSaver(old as never, { onConflict: "fail" }));
+  expect(error).toMatchObject({ code: "CONFLICT" });
+});
+
+it.each(["sqlite", "postgres"] as const)(
+  "an import into %s that is killed within a large thread is completed by the next one",
+  { timeout: 240_000 },
+  async (kind) => {
+    const where = place(kind);
+    const script = fileURLToPath(new URL("fixtures/import.mjs", import.meta.url));
+    const packaged = new URL("../langgraph/node_modules/forkpoint/dist/contracts/langgraph/index.mjs", import.meta.url);
+    const child = spawn(process.execPath, [script, packaged.href, database, where], {
+      stdio: "inherit",
+      env: { ...process.env, NODE_OPTIONS: "" },
+    });
+    const ended = once(child, "close");
+    const looking = open(where);
+    await until(async () => (await looking.getTuple(thread("large"))) !== undefined);
+    child.kill("SIGKILL");
+    expect(await ended).toEqual([null, "SIGKILL"]);
+    const stored = await all(looking.list(thread("large")));
+    expect(stored.length).toBeGreaterThan(0);
+    expect(stored.length).toBeLessThan(CHECKPOINTS);
+    expect(
+      await importFrom(
+        watched(() => {}),
+        looking,
+      ),
+    ).toMatchObject({ threads: 1, skipped: 0 });
+    expect(await notesOf(looking)).toEqual(notes(CHECKPOINTS));
+    expect(await looking.check()).toMatchObject({ ok: true });
+  },
+);
