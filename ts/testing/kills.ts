@@ -111,7 +111,8 @@ type Plan = (attempt: number) => KillMoment | null;
 /**
  * Starts a program, kills it with SIGKILL, and starts it again, until it ends by itself.
  *
- * @param program the path or the URL of a JavaScript module. It finds its work in its store and continues it.
+ * @param program the path or the URL of a module in JavaScript or TypeScript. It finds its work in its store and
+ *   continues it.
  * @throws TypeError or RangeError for a wrong option. {@link KillTestError} if the program does not end as it should.
  *
  * @example
@@ -138,7 +139,8 @@ export async function killAndResume(program: string | URL, options: KillOptions)
  * starts it again to let it end. Repeats this for the second call, and so on, until the program ends before the kill.
  * Without `on`, each kill follows a printed line.
  *
- * @param program the path or the URL of a JavaScript module. It finds its work in its store and continues it.
+ * @param program the path or the URL of a module in JavaScript or TypeScript. It finds its work in its store and
+ *   continues it.
  * @throws TypeError or RangeError for a wrong option. {@link KillTestError} if the program does not end as it should, or if
  *   there was nothing to kill it at.
  *

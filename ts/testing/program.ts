@@ -5,6 +5,7 @@ import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
+import { nodeArgsFor } from "./loaders.js";
 import { type RunnerLink, VARIABLE } from "./runner-link.js";
 
 /**
@@ -29,7 +30,12 @@ export type RandomNumber = (least: number, most: number) => number;
 export interface ProgramOptions {
   /** The program's arguments. */
   args?: readonly string[];
-  /** Node's own arguments, such as `["--import", "tsx"]` for a program in TypeScript. */
+  /**
+   * Node's own arguments, such as `["--import", "tsx"]`. The modules that they name are looked for from the program's folder
+   * and from the current directory. Default: a program in TypeScript gets the loaders of this process (`--import`,
+   * `--require`, `--loader`, `--conditions`, `--experimental-strip-types`), also those of `NODE_OPTIONS`. Any other program
+   * gets none.
+   */
   nodeArgs?: readonly string[];
   /**
    * Variables to add to the program's environment. The program gets the other variables of this process, but not
@@ -89,12 +95,12 @@ export async function runProgram(start: Start, moment: KillMoment | null): Promi
 
 async function runIn(folder: string, start: Start, moment: KillMoment | null): Promise<Ended> {
   const { program, cwd, timeoutMs, options } = start;
-  const { args = [], nodeArgs = [], env = {}, signal } = options;
+  const { args = [], nodeArgs, env = {}, signal } = options;
   const record = join(folder, "record");
   const link: RunnerLink = { faults: faultsOf(moment), record };
   const began = performance.now();
   signal?.throwIfAborted();
-  const child = spawn(process.execPath, [...nodeArgs, program, ...args], {
+  const child = spawn(process.execPath, [...nodeArgsFor(program, nodeArgs), program, ...args], {
     cwd,
     stdio: ["ignore", "pipe", "pipe"],
     // Test runners set NODE_OPTIONS for themselves.
