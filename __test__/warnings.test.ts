@@ -1,7 +1,7 @@
 // Tests the warnings: each is a warning of the process, and is published on the channel `forkpoint:warning`.
 // @module-tag threads
 import { spawnSync } from "node:child_process";
-import { readFileSync, writeFileSync } from "node:fs";
+import { readFileSync, readdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, it } from "vitest";
 import { checkpoint, fixture, folder, open } from "./helpers.js";
@@ -51,4 +51,18 @@ it("commits that a power failure took are reported with their own code and their
       ["read", 2],
     ]),
   );
+});
+
+it("docs/errors.md has a row for each code, and the type has each code", () => {
+  const root = new URL("..", import.meta.url);
+  const text = (file: string) => readFileSync(new URL(file, root), "utf8");
+  const codesIn = (source: string, pattern: RegExp) =>
+    [...new Set([...source.matchAll(pattern)].map(([, code]) => code!))].toSorted();
+  const engine = readdirSync(new URL("engine/src", root), { recursive: true, encoding: "utf8" });
+  const rust = engine.filter((file) => file.endsWith(".rs")).map((file) => text(`engine/src/${file}`));
+  const typed = codesIn(text("ts/bridge/warnings.ts"), /^ +\| "(FORKPOINT_\w+)"/gm);
+  const emitted = codesIn(rust.join("\n"), /"(FORKPOINT_[A-Z_]+)"/g);
+  expect(emitted.length).toBeGreaterThan(4);
+  expect(typed).toEqual(expect.arrayContaining(emitted));
+  expect(codesIn(text("docs/errors.md"), /^\| `(FORKPOINT_\w+)` \|/gm)).toEqual(typed);
 });

@@ -274,7 +274,7 @@ interface StoreStats {
     largest: LineageStats[];
 }
 interface StoreWarning {
-    code: "FORKPOINT_SWEEP_FAILS" | "FORKPOINT_NETWORK_FILE" | "FORKPOINT_COMMITS_LOST" | "FORKPOINT_LOG_MISSING" | "FORKPOINT_LEFT_OUT";
+    code: "FORKPOINT_SWEEP_FAILS" | "FORKPOINT_NETWORK_FILE" | "FORKPOINT_COMMITS_LOST" | "FORKPOINT_LOG_MISSING" | "FORKPOINT_SERVER_NOT_DURABLE" | "FORKPOINT_SERVER_NOT_VERIFIED" | "FORKPOINT_LEFT_OUT";
     message: string;
     target: string | null;
     cause?: unknown;

@@ -14,6 +14,8 @@ export interface StoreWarning {
    * - `FORKPOINT_NETWORK_FILE`: the file is on a network file system.
    * - `FORKPOINT_COMMITS_LOST`: a power failure lost the newest commits of a folder of text files.
    * - `FORKPOINT_LOG_MISSING`: a database file has no tables, because its write-ahead log is missing.
+   * - `FORKPOINT_SERVER_NOT_DURABLE`: a Postgres server has `fsync` or `full_page_writes` off.
+   * - `FORKPOINT_SERVER_NOT_VERIFIED`: the certificate of a Postgres server is not checked.
    * - `FORKPOINT_LEFT_OUT`: a function or a symbol was not stored. Once for each path, for up to 100 paths.
    */
   code:
@@ -21,10 +23,12 @@ export interface StoreWarning {
     | "FORKPOINT_NETWORK_FILE"
     | "FORKPOINT_COMMITS_LOST"
     | "FORKPOINT_LOG_MISSING"
+    | "FORKPOINT_SERVER_NOT_DURABLE"
+    | "FORKPOINT_SERVER_NOT_VERIFIED"
     | "FORKPOINT_LEFT_OUT";
   /** The problem and the remedy. Never contains the content of a state. */
   message: string;
-  /** The path of the database file or folder, or `"memory:"`. Null for `FORKPOINT_LEFT_OUT`. */
+  /** The path of the file or folder, `"memory:"`, or the server, database and schema. Null for `FORKPOINT_LEFT_OUT`. */
   target: string | null;
   /** The error behind the problem, if there is one. */
   cause?: unknown;
