@@ -16,6 +16,9 @@ export interface StoreOptions {
    * - `"full"`: survives power loss.
    * - `"normal"`: survives the kill of the process. Power loss may lose the newest saves, but never corrupts the file.
    * - `"off"`: survives the kill of the process. Power loss may corrupt the file.
+   *
+   * This is the store's durability. LangGraph's calls and TinyAgents' graphs have an option of the same name, which says
+   * when a step is saved: see docs/langgraph.md#when-a-step-is-on-disk and docs/tinyagents.md#durability.
    */
   durability?: "full" | "normal" | "off";
   /**

@@ -190,8 +190,9 @@ export class Store implements AsyncDisposable {
 /**
  * Opens a store.
  *
- * @param target a file path, `"sqlite:<path>"`, a `file:` URL, `"jsonl:<folder>"`, or `"memory:"`.
- * @throws TypeError or RangeError for a wrong target or option. ForkpointError if the file cannot be opened:
+ * @param target a file path, `"sqlite:<path>"`, a `file:` URL, `"postgres://<user>@<host>/<database>"`,
+ *   `"jsonl:<folder>"`, or `"memory:"`.
+ * @throws TypeError or RangeError for a wrong target or option. ForkpointError if the target cannot be opened:
  *   `UNAVAILABLE`, `BUSY`, `CORRUPT` or `UNSUPPORTED`.
  *
  * @example

@@ -141,8 +141,9 @@ export class ForkpointWorkflowStore<TState> extends RunStore implements Workflow
   readonly #expectsParent: boolean;
 
   /**
-   * @param target a file path, `"sqlite:<path>"`, a `file:` URL, `"jsonl:<folder>"`, `"memory:"`, or a store from
-   *   `openStore`. A file is opened in the background. If the file cannot be opened, the first call of a method rejects.
+   * @param target a file path, `"sqlite:<path>"`, a `file:` URL, `"postgres://<user>@<host>/<database>"`,
+   *   `"jsonl:<folder>"`, `"memory:"`, or a store from `openStore`. The target is opened in the background. If it cannot be
+   *   opened, the first call of a method rejects.
    * @param options `expectedParent`, and the options of `openStore`. If the target is an open store, only
    *   `expectedParent` is allowed, because an open store has its own options.
    * @throws TypeError or RangeError for a wrong target or option.

@@ -68,7 +68,8 @@ export class SessionStore<TState extends object = Record<string, any>>
   #events = new Events();
 
   /**
-   * @param target a file path, `"sqlite:<path>"`, a `file:` URL, `"jsonl:<folder>"`, `"memory:"`, or a store from `openStore`.
+   * @param target a file path, `"sqlite:<path>"`, a `file:` URL, `"postgres://<user>@<host>/<database>"`,
+   *   `"jsonl:<folder>"`, `"memory:"`, or a store from `openStore`.
    * @param options `ttlMs` (or `ttl`) and `now`, and the options of `openStore`. An open store takes only `now`: its
    *   own `ttlMs` is that of the sessions.
    * @throws TypeError or RangeError for a wrong target or option.

@@ -64,7 +64,8 @@ export interface LanggraphRecoverOptions extends RecoverOptions<RecoveredThread>
    */
   threads?: readonly string[];
   /**
-   * The config for `graph.invoke`. `thread_id` is filled in, and `durability` is `"sync"` unless you set it. Set
+   * The config for `graph.invoke`. `thread_id` is filled in, and LangGraph's `durability` is `"sync"` unless you set it.
+   * That option says when a step is saved. The store's option of the same name is {@link SaverOptions.durability}. Set
    * `interruptBefore` and `interruptAfter` here if the threads were run with them.
    */
   config?: {

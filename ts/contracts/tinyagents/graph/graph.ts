@@ -41,7 +41,10 @@ export interface GraphConfig<S, U, I = S> extends GraphOutline<S> {
   input?: (current: S | null, input: I) => S;
   /** Without one, the graph stores nothing, and no node may ask a question. */
   checkpointer?: GraphCheckpointer<S>;
-  /** Default: `"sync"`. */
+  /**
+   * When checkpoints are stored. What a stored checkpoint survives is another option of the same name, which
+   * `Checkpointer` and `openStore` take. Default: `"sync"`.
+   */
   durability?: Durability;
   /**
    * If true, a thread is run by one process at a time: a run takes the lease of its thread and namespace, and releases it

@@ -17,7 +17,7 @@ export interface GraphRunOptions {
   namespace?: Namespace;
   /** Continues from this checkpoint. Only if the input is a {@link Command} or null. Default: the latest. */
   checkpointId?: string | null;
-  /** Default: the graph's durability. */
+  /** When checkpoints are stored. Default: the graph's durability. The store's option of the same name is another one. */
   durability?: Durability;
   /** Aborting this signal ends the run immediately. The run rejects with the signal's reason. */
   signal?: AbortSignal;

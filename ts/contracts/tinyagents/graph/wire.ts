@@ -4,7 +4,8 @@
  */
 
 /**
- * When checkpoints are stored.
+ * When a graph stores its checkpoints. The store's own `durability` says what a stored checkpoint survives: see
+ * `StoreOptions`.
  *
  * - `"sync"`: before the next superstep begins.
  * - `"async"`: in order, while the next supersteps run. If a write fails, nothing more is stored, and the run rejects at
