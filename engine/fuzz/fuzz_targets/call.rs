@@ -49,8 +49,9 @@ const CALLS: &[(&str, &str, &[(&str, Kind)])] = &[
     ("agentium", "list", &[("runId", Id)]),
     ("agentium", "timeline", &[("runId", Id)]),
     ("agentium", "runs", &[("limit", Number), ("before", Number)]),
-    ("langgraph", "put", &[("threadId", Id), ("namespace", Id), ("id", Id), ("parent", Id), ("parts", Json), ("inherit", Json), ("like", Json), ("metadataTag", Id), ("savedAt", Number), ("dependsOnParent", Bool), ("onlyChild", Bool)]),
+    ("langgraph", "put", &[("threadId", Id), ("namespace", Id), ("id", Id), ("parent", Id), ("parts", Json), ("inherit", Json), ("like", Json), ("metadataTag", Id), ("mark", Id), ("savedAt", Number), ("dependsOnParent", Bool), ("onlyChild", Bool), ("claims", Bool)]),
     ("langgraph", "putWrites", &[("threadId", Id), ("namespace", Id), ("id", Id), ("task", Id), ("path", Id), ("writes", Json), ("replace", Bool)]),
+    ("langgraph", "import", &[("threadId", Id), ("expect", Json), ("replace", Bool), ("writes", Json), ("puts", Json)]),
     ("langgraph", "get", &[("threadId", Id), ("namespace", Id), ("id", Id)]),
     ("langgraph", "outline", &[("threadId", Id), ("namespace", Id)]),
     ("langgraph", "ancestors", &[("checkpoint", Json), ("channels", Json), ("limit", Number)]),
@@ -102,7 +103,7 @@ const CALLS: &[(&str, &str, &[(&str, Kind)])] = &[
 const IDS: [&str; 10] = ["a", "b", "c", "", "1:a", "8:thread-0x", "a:step-1", "a\0b", "__proto__", "🜁"];
 
 /// JSON texts of structured fields.
-const TEXTS: [&str; 16] = [
+const TEXTS: [&str; 19] = [
     "[]",
     "{}",
     "null",
@@ -119,6 +120,9 @@ const TEXTS: [&str; 16] = [
     r#"{"keepLast":1}"#,
     r#"{"length":1}"#,
     r#"{"space":"agentos","run":"a"}"#,
+    r#"[{"namespace":"","newest":"a"},{"namespace":"b"}]"#,
+    r#"[{"threadId":"a","namespace":"","id":"a","task":"t","writes":[{"index":0,"channel":"c","tag":"json"}],"replace":false}]"#,
+    r#"[{"threadId":"a","namespace":"","id":"b","parent":"a","parts":[],"metadataTag":"json","savedAt":1,"dependsOnParent":false,"onlyChild":false,"claims":true}]"#,
 ];
 
 const NUMBERS: [f64; 10] = [0.0, -0.0, 1.0, 2.0, 100.0, -1.0, 1.5, 9.007_199_254_740_993e15, f64::NAN, f64::INFINITY];
