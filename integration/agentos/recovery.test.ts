@@ -3,7 +3,7 @@ import { type CheckpointStore, ForkpointError, type RecoveredRun, openStore, rec
 import { openInspector } from "forkpoint/inspect";
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
-import { describe, expect, it } from "vitest";
+import { describe, expect, it, onTestFinished } from "vitest";
 import { Child } from "./children.js";
 import { AgentGraph, END, InMemoryCheckpointStore, START, humanNode, routerNode, workflow } from "./framework.js";
 import {
@@ -127,9 +127,69 @@ describe.each(backends)("on %s", (_backend, target) => {
 
     const history = (await store.listByRun(runId)).map(({ nodeId }) => nodeId);
     expect(history).toEqual([END, "approve", "approve", "draft"]);
+    expect(await store.latest(runId)).toMatchObject({
+      visitedNodes: ["draft", "approve", "route", ran, END],
+      skippedNodes: [ran === "refund" ? "decline" : "refund"],
+    });
     expect((await store.get((await store.listByRun(runId))[1]!.id))!.nodeResults["approve"]!.output).toEqual({
       approved,
     });
+  });
+
+  it.each(["refund", "decline"])("the last checkpoint names the nodes that ran: %s", async (ran) => {
+    const [store, alike] = [open(target()), open("memory:")];
+    const tools = new Tools();
+    const made = (checkpointStore: CheckpointStore) => {
+      const graph = new AgentGraph(schema, everyNode)
+        .addNode("draft", tool("draft", "external"))
+        .addNode(
+          "route",
+          routerNode(() => ran),
+        )
+        .addNode("decline", tool("decline", "external"))
+        .addNode("refund", tool("refund", "external"))
+        .addNode("tell", tool("tell", "external"))
+        .addEdge(START, "draft")
+        .addEdge("draft", "route")
+        .addEdge("route", "refund")
+        .addEdge("route", "decline")
+        .addEdge("refund", "tell")
+        .addEdge("decline", "tell")
+        .addEdge("tell", END);
+      return graph.compile({ checkpointStore, deps: tools.deps });
+    };
+    await made(alike).invoke({});
+    const [whole] = (await alike.runs()).runs;
+    const { visitedNodes, skippedNodes } = (await alike.latest(whole!.runId))!;
+    expect(visitedNodes).toEqual(["draft", "route", ran, "tell"]);
+
+    const graph = made(store);
+    // The second one hides what AgentOS reports about a resume: then the outputs tell which nodes ran.
+    for (const one of [graph, { toIR: () => graph.toIR(), resume: (id: string) => graph.resume(id) }]) {
+      const runId = await crashedAfter(graph, "draft");
+      expect((await recover(one, store)).runs).toMatchObject([{ runId, outcome: "finished" }]);
+      const last = (await store.latest(runId))!;
+      expect(last.visitedNodes.toSorted()).toEqual([...visitedNodes, END].toSorted());
+      expect(last.skippedNodes).toEqual(skippedNodes);
+      tools.calls.length = 0;
+      await graph.resume(runId);
+      expect(tools.calls).toEqual([]);
+    }
+  });
+
+  it("warns of a graph that saves nothing when a node completes", async () => {
+    const store = open(target());
+    const graph = chain(three, {}).compile({ checkpointStore: store, deps: new Tools().deps });
+    const warnings: Error[] = [];
+    const listen = (warning: Error) => warnings.push(warning);
+    process.on("warning", listen);
+    onTestFinished(() => void process.off("warning", listen));
+    await recover(graph, store);
+    await recover(graph, store);
+    await recover(chain(three).compile({ checkpointStore: store, deps: new Tools().deps }), store);
+    await new Promise((resolve) => setImmediate(resolve));
+    expect(warnings.map(({ name }) => name)).toEqual(["ForkpointWarning"]);
+    expect(warnings[0]!.message).toContain('{ checkpointPolicy: "every_node" }');
   });
 
   it("asks again at the next human node of the same run", async () => {
@@ -507,7 +567,20 @@ describe.each(backends.slice(0, 1))("a refund that a human must approve, with re
     }
     const [run] = (await new Child("approval.mjs", [database, journal, "recover", "yes"]).end()) as RecoveredRun[];
     expect(run).toMatchObject({ outcome: "gave up", crashes: 3 });
+    expect((run as { message: string }).message).toContain(`{ runs: ["${run!.runId}"], maxAttempts: 4 }`);
     expect(ran(journal).filter((effect) => effect === "refund")).toHaveLength(4);
+  });
+
+  it("a process that exits without an error during a recovery has not crashed", { timeout: 60_000 }, async () => {
+    const [database, journal] = place();
+    await new Child("approval.mjs", [database, journal, "run"]).end();
+    const exit = (EXIT: string) =>
+      new Child("approval.mjs", [database, journal, "recover", "yes"], { EXIT_AT: "refund", EXIT }).exit();
+    for (let stop = 0; stop < 4; stop++) expect(await exit("0")).toBe(0);
+    for (let crash = 0; crash < 3; crash++) expect(await exit("1")).toBe(1);
+    expect(ran(journal).filter((effect) => effect === "refund")).toHaveLength(7);
+    const [run] = (await new Child("approval.mjs", [database, journal, "recover", "yes"]).end()) as RecoveredRun[];
+    expect(run).toMatchObject({ outcome: "gave up", crashes: 3 });
   });
 
   it("two processes that start at once recover a run once", { timeout: 60_000 }, async () => {

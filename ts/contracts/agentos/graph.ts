@@ -56,6 +56,7 @@ export class Graph {
   readonly idPrefix: string;
   readonly #nodes: Map<string, Node>;
   readonly #edges: Compiled["edges"];
+  readonly #savesEvery: boolean;
 
   constructor(graph: RecoverableGraph) {
     const { id, nodes, edges, checkpointPolicy } = compiledOf(graph);
@@ -64,7 +65,8 @@ export class Graph {
     this.#ids = new RegExp(`^${this.idPrefix.replaceAll(/[.*+?^${}()|[\]\\]/g, "\\$&")}\\d+$`);
     this.#nodes = new Map(nodes.map((node) => [node.id, node]));
     this.#edges = edges;
-    if (checkpointPolicy !== "every_node") this.#refuseUnknownEnds(id);
+    this.#savesEvery = checkpointPolicy === "every_node";
+    if (!this.#savesEvery) this.#refuseUnknownEnds(id);
   }
 
   /** The program from the graph's name or, for a graph without a name, the graph's shape. */
@@ -78,6 +80,13 @@ export class Graph {
   /** True if a run with this graph id ran on this graph or on an earlier compilation of it. */
   compiledAs(graphId: string): boolean {
     return this.#ids.test(graphId);
+  }
+
+  /** False if a run saves only when a node waits or fails. A crashed run then cannot be resumed. */
+  get saves(): boolean {
+    return (
+      this.#savesEvery || [...this.#nodes.values()].some((node) => node.checkpoint !== "none" && !waitsAlways(node))
+    );
   }
 
   /** True if several nodes can run at the same time. A checkpoint that looks final may then be saved beside a running one. */
@@ -117,12 +126,27 @@ export class Graph {
     };
   }
 
-  /** The checkpoint at the end of a run. A resume of it runs nothing. */
-  ended({ state, skippedNodes = [] }: Checkpoint, output: unknown): Partial<Checkpoint> {
+  /**
+   * The checkpoint at the end of a run. A resume of it runs nothing, because each node is in `visitedNodes` or `skippedNodes`.
+   * `completed` are the nodes that the resume completed. If they are unknown, a node that a router may have skipped counts as
+   * completed if it has an output.
+   */
+  ended(
+    { state, visitedNodes, skippedNodes = [] }: Checkpoint,
+    output: unknown,
+    completed: string[] | undefined,
+  ): Partial<Checkpoint> {
+    const before = new Set([...visitedNodes, ...skippedNodes]);
+    const left = [...this.#nodes.keys()].filter((id) => !before.has(id));
+    const artifacts = output ?? state.artifacts;
+    const hasOutput = (id: string) => Object.hasOwn(Object(artifacts), this.#artifactOf(id));
+    const ran =
+      completed ?? left.filter((id) => !this.#sources(id).some((from) => this.#chooses(from)) || hasOutput(id));
     return {
       nodeId: END,
-      state: { ...state, artifacts: output ?? state.artifacts },
-      visitedNodes: [...this.#nodes.keys()].filter((id) => !skippedNodes.includes(id)).concat(END),
+      state: { ...state, artifacts },
+      visitedNodes: [...visitedNodes, ...ran.filter((id) => !before.has(id)), END],
+      skippedNodes: [...skippedNodes, ...left.filter((id) => !ran.includes(id))],
       pendingEdges: [],
     };
   }
@@ -175,13 +199,12 @@ export class Graph {
    */
   #refuseUnknownEnds(id: string): void {
     const nodes = [...this.#nodes.values()];
-    const stores = nodes.some((node) => node.checkpoint !== "none" && !waitsAlways(node));
     const unstored = nodes.find((node) => {
       const targets = this.#edges.filter(({ source }) => source === node.id).map(({ target }) => target);
       const last = targets.length === 0 || targets.some((target) => target === END || !this.#known(target));
       return last && node.checkpoint !== "after" && node.checkpoint !== "both";
     });
-    if (!stores || unstored === undefined) return;
+    if (!this.saves || unstored === undefined) return;
     throw new ForkpointError(
       "UNSUPPORTED",
       `graph ${quote(id)} stores no checkpoint when its last node ${quote(unstored.id)} completes, so a finished run ` +

@@ -21,6 +21,7 @@ import {
 import { type CheckpointStore, put, restore, snapshot } from "./checkpoint-store.js";
 import { Graph, programOf, type RecoverableGraph } from "./graph.js";
 import { makers } from "./maker.js";
+import { resumeRun } from "./resume.js";
 import { agentos, openFound } from "./wire.js";
 import type { Checkpoint, StatePartitions } from "./contract.js";
 
@@ -129,6 +130,7 @@ export async function recover(
   const message = `store must be a CheckpointStore of forkpoint, but is ${show(store)}`;
   const handle = handleToRecover(store, "save", { name: "CheckpointStore", message });
   const shape = new Graph(graph);
+  if (!shape.saves) warnOnce(shape.id);
   const maker = makers.get(handle);
   const identity = maker?.program === undefined ? shape.identity : { program: maker.program };
   maker?.learn(shape.id, identity);
@@ -177,6 +179,18 @@ export async function recover(
     new Continuation({ graph, shape, store, handle, identity, options: own, lease }).run(runId);
   const framework = { space: agentos.name, noun: "run", handle, identity, options: own, named: own.runs } as const;
   return recoverRuns({ ...framework, candidates, look, work });
+}
+
+const warned = new Set<string>();
+
+/** A graph gets a new id at each `compile()`. */
+function warnOnce(graphId: string): void {
+  if (warned.has(graphId)) return;
+  warned.add(graphId);
+  const message =
+    `graph ${quote(graphId)} saves no checkpoint when a node completes, so a run that crashes cannot be resumed: use ` +
+    'new AgentGraph(schema, { checkpointPolicy: "every_node" })';
+  process.emitWarning(Object.assign(new Error(message), { name: "ForkpointWarning" }));
 }
 
 interface Parts {
@@ -285,12 +299,12 @@ class Continuation {
 
   /** Resumes a run. Stores its end, because AgentOS does not. */
   async #resume(checkpoint: Checkpoint): Promise<unknown> {
-    const output = await this.#parts.graph.resume(checkpoint.runId);
+    const { output, completed } = await resumeRun(this.#parts.graph, checkpoint.runId);
     const newest = await this.#latest(checkpoint.runId);
     // AgentOS saves a checkpoint in a resumed run only if a node waits or fails. A mission also saves some on the way.
     const { status } = this.#parts.shape.positionOf(newest);
     if (newest.id === checkpoint.id || status === "unfinished")
-      await this.#append(newest, this.#parts.shape.ended(newest, output));
+      await this.#append(newest, this.#parts.shape.ended(newest, output, completed));
     return output;
   }
 
