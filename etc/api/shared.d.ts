@@ -286,6 +286,7 @@ type UnrecoveredRun = {
 } | {
     outcome: "gave up";
     crashes: number;
+    message: string;
 } | {
     outcome: "error";
     error: unknown;

@@ -56,6 +56,12 @@ export class Child {
     return signal as NodeJS.Signals;
   }
 
+  /** Waits until the process has ended. Returns its exit code. */
+  async exit(): Promise<number | null> {
+    const [code] = await this.#exit;
+    return code as number | null;
+  }
+
   /** Waits until the process has ended without an error. Returns the run's output. */
   async end(): Promise<unknown> {
     const { output } = await this.until(({ event }) => event === "end");

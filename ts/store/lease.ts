@@ -119,6 +119,15 @@ interface Leasing {
   readonly leases: Set<HeldLease>;
 }
 
+/** The leases that this process holds, of all stores. */
+const held = new Set<HeldLease>();
+
+// A process that ends without an error releases its leases, as `close()` does. This listener runs before the one that waits for
+// the calls in progress. A process that ends with an error or by a signal leaves its leases behind, which counts as a crash.
+process.prependListener("exit", (code) => {
+  if (code === 0) void releaseAll(held);
+});
+
 export class HeldLease implements Lease, Fence {
   readonly token: number;
   readonly holder: string;
@@ -191,7 +200,7 @@ export class HeldLease implements Lease, Fence {
       });
       // If the lease has expired since, another process may have taken it.
       if (lease?.id !== id) continue;
-      return new HeldLease(native, of, lease, began, [leases, own]);
+      return new HeldLease(native, of, lease, began, [leases, own, held]);
     }
   }
 

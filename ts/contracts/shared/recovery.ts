@@ -46,7 +46,8 @@ export interface RecoverOptions<R> {
   leaseTtlMs?: number;
   /**
    * How many times in a row the recovery of a run from the same checkpoint may crash the process. Then the run is given
-   * up. Default: 3. Null, 0 and Infinity mean no limit.
+   * up. A process that ends during a recovery counts as crashed, unless it closes the store before, or exits with code 0.
+   * Default: 3. Null, 0 and Infinity mean no limit.
    */
   maxAttempts?: number | null;
   /** Ends the recovery. The promise rejects with the signal's reason after the runs in progress have ended. */
@@ -68,10 +69,12 @@ export type UnrecoveredRun =
       holder: string;
     }
   | {
-      /** The recovery of the run has crashed the process too often. Pass a greater `maxAttempts` to try again. */
+      /** The recovery of the run has crashed the process too often. */
       outcome: "gave up";
       /** The number of crashes in a row. */
       crashes: number;
+      /** A sentence for people: what happened, and how to try again. */
+      message: string;
     }
   | {
       /** Resuming the run threw an error, or an option rejected the run. */
@@ -196,8 +199,8 @@ function warnOf(error: unknown): void {
  * that needs no recovery. `work` gets the lease, which its writes carry. Returns undefined if the run needs no
  * recovery.
  */
-export async function underLease<R>(
-  handle: StoreHandle,
+async function underLease<R>(
+  { handle, noun }: Pick<Framework<object>, "handle" | "noun">,
   of: RunKey,
   settings: Settings,
   newest: () => Promise<string | UnrecoveredRun | null>,
@@ -224,7 +227,13 @@ export async function underLease<R>(
         }
         continue;
       }
-      if ("crashes" in lease) return { outcome: "gave up", crashes: lease.crashes };
+      if ("crashes" in lease) {
+        const { crashes } = lease;
+        const message =
+          `the process ended ${crashes} times in a row while it recovered ${noun} ${quote(of.run)}, always from the same ` +
+          `checkpoint: find out why, then recover it with { ${noun}s: [${quote(of.run)}], maxAttempts: ${crashes + 1} }`;
+        return { outcome: "gave up", crashes, message };
+      }
       holder = lease.holder;
       const pause = Math.min(Math.max(lease.leftMs, 1), settings.leaseTtlMs / 3, 1_000);
       await delay(pause, undefined, { signal: settings.signal });
@@ -269,7 +278,7 @@ export interface Framework<T> {
 }
 
 export function recoverRuns<R, T extends object>(framework: Framework<T>): Promise<RecoverReport<R>> {
-  const { handle, space, noun } = framework;
+  const { space, noun } = framework;
   const settings = settingsOf(framework.options);
   const newest = async (run: string) => {
     const found = await framework.look(run);
@@ -279,7 +288,7 @@ export function recoverRuns<R, T extends object>(framework: Framework<T>): Promi
   return recoverAll(runsOf(framework), settings, async (run) => {
     const of = { space, run, ns: "" };
     const work = (lease: HeldLease) => framework.work(run, lease);
-    const ended = await underLease(handle, of, settings, () => newest(run), work);
+    const ended = await underLease(framework, of, settings, () => newest(run), work);
     return ended && ({ [`${noun}Id`]: run, ...ended } as R);
   });
 }
