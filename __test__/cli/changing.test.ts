@@ -83,6 +83,10 @@ describe("fork", () => {
     const before = bytesOf(path);
     const fork = await json(["fork", "source", "--set", "scratch.n=1", "--dry-run", "--as", "dry", "--db", path]);
     expect(fork).toMatchObject({ dryRun: true, run: "dry" });
+    expect(fork).not.toHaveProperty("id");
+    // Without --as, the new run gets its id when it is made.
+    const unnamed = await json(["fork", "source", "--set", "scratch.n=1", "--dry-run", "--db", path]);
+    expect(unnamed).not.toHaveProperty("run");
     expect(await countOf(path, "dry")).toBe(0);
     expect(bytesOf(path)).toBe(before);
     await refused(["fork", "source", "--set", "scratch.no.such.key=1", "--dry-run", "--db", path], 3);

@@ -48,12 +48,16 @@ async function run(context: Context, options: Options, id?: string, checkpoint?:
   context.signal.throwIfAborted();
   const made = await inspector.fork(from, edit, { dryRun });
   const { output } = context;
-  const { space, run, ns = null, id: newId } = made;
+  const { space, ns = null } = made;
+  // A dry run makes up ids that the fork would not get.
+  const run = dryRun && as === undefined && made.run !== from.run ? undefined : made.run;
+  const newId = dryRun ? undefined : made.id;
   output.answer({ space, run, ns, id: newId, from: { ...from, ns: from.ns ?? null }, dryRun }, () => {
     const { style } = output;
-    const [to, at] = [style("bold", safeText(run)), style("bold", safeText(newId))];
     const source = `checkpoint ${safeText(from.id)} of ${safeText(from.run)}`;
-    return [`${dryRun ? "would fork" : style("green", "✓ forked")} ${source} to ${at} of ${to}`];
+    const to = run === undefined ? "a new run" : style("bold", safeText(run));
+    if (newId === undefined) return [`would fork ${source} to ${to}`];
+    return [`${style("green", "✓ forked")} ${source} to ${style("bold", safeText(newId))} of ${to}`];
   });
   if (!dryRun) output.hint("resume it in your program by its id: see the guide of your framework");
 }
