@@ -79,7 +79,7 @@ describe("ls", () => {
     const path = await filled();
     const table = await answer(["ls", "--db", path, "--space", "agentos"]);
     const [title, ...rows] = table.trimEnd().split("\n");
-    expect(title).toMatch(/^STATUS +RUN +SPACE +GROUP +STEPS +LAST STEP +ACTIVE +SIZE$/);
+    expect(title).toMatch(/^STATUS +RUN +FRAMEWORK +GROUP +STEPS +LAST STEP +ACTIVE +SIZE$/);
     const at = title!.indexOf("RUN");
     const runs = (await json(["ls", "--db", path, "--space", "agentos"])).runs;
     expect(rows.map((row) => row.slice(at).split(/ {2}/)[0])).toEqual(runs.map((run: { run: string }) => run.run));
@@ -337,7 +337,7 @@ describe("stats", () => {
     });
     const text = await answer(["stats", "--db", path]);
     expect(text).toMatch(/^stored +\d+ checkpoints of \d+ runs$/m);
-    expect(text).toMatch(/^SPACE +RUNS +CHECKPOINTS +SIZE +STORED$/m);
+    expect(text).toMatch(/^FRAMEWORK +RUNS +CHECKPOINTS +SIZE +STORED$/m);
     expect(text).toMatch(/^agentos +4 +30 /m);
     expect(text).toMatch(/^LARGEST RUN /m);
   });

@@ -75,7 +75,7 @@ const columns: Array<Column<RunInfo>> = [
   { title: "STATUS", cell: ({ status }) => (status === null ? { text: "" } : statusCell(status)) },
   { title: "RUN", cell: ({ run }) => ({ text: run, format: "bold" }) },
   { title: "NAMESPACE", drop: 1, cell: ({ ns }) => ({ text: ns ?? "" }) },
-  { title: "SPACE", drop: 2, cell: ({ space }) => ({ text: space, format: "dim" }) },
+  { title: "FRAMEWORK", drop: 2, cell: ({ space }) => ({ text: space, format: "dim" }) },
   { title: "GROUP", drop: 6, least: 12, cell: ({ group }) => ({ text: group ?? "", format: "dim" }) },
   { title: "STEPS", align: "right", drop: 3, cell: ({ checkpoints }) => ({ text: number(checkpoints) }) },
   { title: "LAST STEP", drop: 4, least: 8, cell: ({ latest }) => ({ text: latest.label ?? "" }) },

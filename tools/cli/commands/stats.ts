@@ -51,7 +51,7 @@ const sizes: Array<Column<Pick<InspectedStats["spaces"][string], "checkpoints" |
 ];
 
 const spaceColumns: Array<Column<InspectedStats["spaces"][string] & { space: string }>> = [
-  { title: "SPACE", cell: ({ space }) => ({ text: space, format: "bold" }) },
+  { title: "FRAMEWORK", cell: ({ space }) => ({ text: space, format: "bold" }) },
   { title: "RUNS", align: "right", drop: 1, cell: ({ runs }) => ({ text: number(runs) }) },
   ...sizes,
 ];
@@ -59,6 +59,6 @@ const spaceColumns: Array<Column<InspectedStats["spaces"][string] & { space: str
 const runColumns: Array<Column<InspectedStats["largest"][number]>> = [
   { title: "LARGEST RUN", cell: ({ run }) => ({ text: run, format: "bold" }) },
   { title: "NAMESPACE", drop: 4, cell: ({ ns }) => ({ text: ns ?? "" }) },
-  { title: "SPACE", drop: 1, cell: ({ space }) => ({ text: space, format: "dim" }) },
+  { title: "FRAMEWORK", drop: 1, cell: ({ space }) => ({ text: space, format: "dim" }) },
   ...sizes,
 ];
