@@ -1,10 +1,14 @@
-/** Writes the JSON form of a value for a human: indented, in color, and still JSON. */
+/** Writes the JSON form of a value for a human: indented and in color. It is JSON, but for messages of LangChain. */
 
-import { safeJson } from "../../ts/bridge/json-form/json-text.js";
-import type { Format, Style } from "./style.js";
+import { safeJson, safeText } from "../../ts/bridge/json-form/json-text.js";
+import { messageOf } from "./message.js";
+import { type Format, type Style, plain } from "./style.js";
 
 /** Shorter lists and objects are written on one line. */
 const SHORT = 72;
+
+/** The maximum length of the text of a message. */
+const MESSAGE = 100;
 
 /** A list or an object that is being written. */
 interface Open {
@@ -13,13 +17,16 @@ interface Open {
   next: number;
 }
 
-/** Yields the text of a value, in pieces. The value may be large and deep. */
+/**
+ * Yields the text of a value, in pieces. The value may be large and deep. Messages inside it are shortened to a line. A
+ * value that is a message itself is written completely.
+ */
 export function* prettyJson(value: unknown, style: Style, indent = ""): Generator<string> {
   const open: Open[] = [];
   let pending: { value: unknown } | undefined = { value };
   for (;;) {
     if (pending !== undefined) {
-      const short = inOneLine(pending.value, SHORT, style);
+      const short = open.length === 0 && messageOf(value) !== undefined ? undefined : shortOf(pending.value, style);
       if (short !== undefined) yield short.text;
       else {
         const opened = begin(pending.value as object);
@@ -44,6 +51,24 @@ export function* prettyJson(value: unknown, style: Style, indent = ""): Generato
   }
 }
 
+/** Returns a message, or a value that is short enough for one line. */
+function shortOf(value: unknown, style: Style): { text: string } | undefined {
+  return messageText(value, MESSAGE, style) ?? inOneLine(value, SHORT, style);
+}
+
+/** Returns a message of LangChain as `assistant: "Hello"`, cut to a length. Undefined: the value is no message. */
+function messageText(value: unknown, most: number, style: Style): { text: string; length: number } | undefined {
+  const message = messageOf(value);
+  if (message === undefined) return undefined;
+  const { role, text, calls } = message;
+  const called = calls.length === 0 ? "" : `calls ${calls.map((name) => safeText(name)).join(", ")}`;
+  const room = Math.max(10, most - role.length - 2 - (called === "" ? 0 : called.length + 1));
+  const said = text === "" && called !== "" ? "" : excerpt(text, plain, room);
+  const words = [said === "" ? "" : style("green", said), called].filter((word) => word !== "").join(" ");
+  const length = role.length + 2 + said.length + (said === "" || called === "" ? 0 : 1) + called.length;
+  return { text: `${style("blue", safeText(role))}: ${words}`, length };
+}
+
 function begin(value: object): Open {
   if (Array.isArray(value)) return { keys: undefined, values: value, next: 0 };
   return { keys: Object.keys(value), values: Object.values(value), next: 0 };
@@ -55,6 +80,8 @@ function inOneLine(value: unknown, most: number, style: Style): { text: string; 
     const text = scalar(value);
     return { text: style(formatOf(value), text), length: text.length };
   }
+  const message = messageText(value, MESSAGE, style);
+  if (message !== undefined) return message.length > most ? undefined : message;
   const isList = Array.isArray(value);
   const entries = isList ? value.entries() : Object.entries(value);
   const parts: string[] = [];
@@ -87,7 +114,7 @@ export function excerpt(value: unknown, style: Style, most: number): string {
   if (typeof value === "string" && value.length > most) {
     return style("green", `${safeJson(value.slice(0, most - 1).toWellFormed()).slice(0, -1)}…"`);
   }
-  const whole = inOneLine(value, most, style);
+  const whole = messageText(value, most, style) ?? inOneLine(value, most, style);
   if (whole !== undefined) return whole.text;
   const count = Array.isArray(value) ? value.length : Object.keys(value as object).length;
   if (Array.isArray(value)) return `[${style("dim", `${count} item${count === 1 ? "" : "s"}`)}]`;
