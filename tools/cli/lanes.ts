@@ -12,11 +12,20 @@ const colors: Format[] = ["cyan", "green", "magenta", "yellow", "blue", "red"];
 /** The maximum width of the label column. A longer label does not widen it. */
 const LONGEST_LABEL = 24;
 
+/** Returns the next nodes of a checkpoint as a text, or an empty text. */
+export type NextOf = (checkpoint: CheckpointInfo) => string;
+
 /**
  * Returns the lines of a tree of checkpoints, which are in ascending order, and of the runs forked from them. `most` is
  * the width of the terminal.
  */
-export function drawTree(checkpoints: CheckpointInfo[], forks: RunInfo[], style: Style, most: number): string[] {
+export function drawTree(
+  checkpoints: CheckpointInfo[],
+  forks: RunInfo[],
+  style: Style,
+  most: number,
+  nextOf: NextOf = () => "",
+): string[] {
   const left = new Set(checkpoints.map(({ id }) => id));
   const forksOf = new Map<string | undefined, RunInfo[]>();
   for (const fork of forks) {
@@ -39,7 +48,9 @@ export function drawTree(checkpoints: CheckpointInfo[], forks: RunInfo[], style:
       add(lanes.fork(each.id, lane, tip), forkText(fork, style), "");
     }
     lines.push(...lanes.join(each.id, lane, tip));
-    add(lanes.row(lane, "*"), checkpointText(each, stepWidth, labelWidth, style), localTime(each.savedAt));
+    const next = nextOf(each);
+    const text = checkpointText(each, stepWidth, labelWidth, style);
+    add(lanes.row(lane, "*"), next === "" ? text : `${text}  → ${safeText(next)}`, localTime(each.savedAt));
     left.delete(each.id);
     const { parent } = each;
     lanes.leave(lane, parent !== null && parent.run === each.run && left.has(parent.id) ? parent.id : undefined);

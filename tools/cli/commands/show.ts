@@ -1,13 +1,15 @@
 import { safeText } from "../../../ts/bridge/json-form/json-text.js";
 import { command, parsed, runArgument, spaceOption, wholeFrom } from "../command.js";
 import type { Context } from "../context.js";
-import { UsageError } from "../errors.js";
+import { UsageError, describe } from "../errors.js";
 import { type RunOptions, findRun, refOf } from "../find.js";
-import { drawTree } from "../lanes.js";
+import { type NextOf, drawTree } from "../lanes.js";
 import { readListing } from "../pages.js";
+import { stopsOf } from "../stops.js";
 import { statusCell } from "../style.js";
-import { type Column, table } from "../table.js";
+import { type Column, cut, table } from "../table.js";
 import { ago, localTime, number, plural, size } from "../units.js";
+import { excerpt } from "../value-text.js";
 import { runTable } from "./ls.js";
 import type { CheckpointInfo, RunInfo } from "../../../ts/inspect/views.js";
 import type { Inspector } from "../../../ts/inspect/inspector.js";
@@ -48,11 +50,14 @@ async function showRun(context: Context, options: Options, id?: string): Promise
     // The cursor after --last would lead to older checkpoints, which no flag reads.
     return output.printJson({ run, checkpoints, forks, cursor: last === undefined ? next : null });
   }
-  for (const line of head(run, context)) output.print(line);
+  const nextOf = await readNext(context, inspector, checkpoints);
+  for (const line of head(run, await stopLines(context, inspector, run), context)) output.print(line);
   output.print("");
   const shown = await Promise.all(forks.map((fork) => withItsStatus(inspector, fork)));
   const { tree = false } = options;
-  const lines = tree ? drawTree(checkpoints, shown, output.style, output.width) : checkpointTable(checkpoints, context);
+  const lines = tree
+    ? drawTree(checkpoints, shown, output.style, output.width, nextOf)
+    : checkpointTable(checkpoints, nextOf, context);
   for (const line of lines) output.print(line);
   const drawn = new Set(tree ? checkpoints.map((each) => each.id) : []);
   const others = shown.filter(({ forkedFrom }) => forkedFrom === null || !drawn.has(forkedFrom.id));
@@ -68,7 +73,50 @@ async function withItsStatus(inspector: Inspector, fork: RunInfo): Promise<RunIn
   return fork.status === null ? ((await inspector.run(refOf(fork), { withStatus: true })) ?? fork) : fork;
 }
 
-function head(run: RunInfo, { output }: Context): string[] {
+/** The frameworks whose checkpoints contain their next nodes. The labels of the others name the nodes. */
+const WITH_NEXT = ["langgraph", "tinyagents"];
+
+/** Next nodes are read together with the values, so they are left out if the values are larger than this, in bytes. */
+const MOST_READ = 32_000_000;
+
+async function readNext({ output, signal }: Context, inspector: Inspector, all: CheckpointInfo[]): Promise<NextOf> {
+  const next = new Map<CheckpointInfo, string>();
+  const nextOf = (checkpoint: CheckpointInfo) => next.get(checkpoint) ?? "";
+  if (!WITH_NEXT.includes(all[0]?.space ?? "")) return nextOf;
+  if (all.reduce((sum, { bytes }) => sum + bytes.logical, 0) > MOST_READ) {
+    output.hint("the next nodes are left out, because the run is large: add --last 10");
+    return nextOf;
+  }
+  for (const each of all) {
+    signal.throwIfAborted();
+    const detail = await inspector.checkpoint({ ...refOf(each), id: each.id }).catch(nullIfDamaged);
+    next.set(each, detail?.next?.join(", ") ?? "");
+  }
+  return nextOf;
+}
+
+/** Returns null for a checkpoint that cannot be read. */
+function nullIfDamaged(error: unknown): null {
+  if (["CORRUPT", "UNSUPPORTED"].includes(describe(error).code)) return null;
+  throw error;
+}
+
+/** The maximum number of questions and errors that are shown, and the length of each. */
+const [STOPS, STOP_LENGTH] = [5, 200];
+
+/** Returns what a run waits for, or the messages of its errors. */
+async function stopLines({ output }: Context, inspector: Inspector, run: RunInfo): Promise<string[]> {
+  if (run.status !== "waiting" && run.status !== "failed") return [];
+  const detail = await inspector.checkpoint({ ...refOf(run), id: run.latest.id }).catch(nullIfDamaged);
+  const stops = detail === null ? [] : stopsOf(detail, run.status).slice(0, STOPS);
+  return stops.map((stop) =>
+    "error" in stop
+      ? `  ${output.style("red", cut(safeText(stop.error), STOP_LENGTH))}`
+      : `  ${excerpt(stop.question, output.style, STOP_LENGTH)}`,
+  );
+}
+
+function head(run: RunInfo, stops: string[], { output }: Context): string[] {
   const { style } = output;
   const now = Date.now();
   const dot = style("dim", " · ");
@@ -76,7 +124,7 @@ function head(run: RunInfo, { output }: Context): string[] {
   const lines = [[style("bold", safeText(run.run)), ...where.map((each) => safeText(each!))].join(dot)];
   const { text, format } = statusCell(run.status ?? "unknown");
   const why = run.statusWhy === null ? "" : style("dim", `: ${safeText(run.statusWhy)}`);
-  lines.push(`${style(format, text)}${why}`);
+  lines.push(`${style(format, text)}${why}`, ...stops);
   const facts = [
     plural(run.checkpoints, "checkpoint"),
     run.bytes === null ? "" : `${size(run.bytes.logical)} (${size(run.bytes.stored)} stored)`,
@@ -92,11 +140,12 @@ function head(run: RunInfo, { output }: Context): string[] {
   return lines;
 }
 
-function checkpointTable(checkpoints: CheckpointInfo[], { output }: Context): string[] {
+function checkpointTable(checkpoints: CheckpointInfo[], nextOf: NextOf, { output }: Context): string[] {
   const before = new Map(checkpoints.map((each, at) => [each, checkpoints[at - 1]]));
   const columns: Array<Column<CheckpointInfo>> = [
     { title: "STEP", align: "right", cell: ({ step }) => ({ text: number(step) }) },
     { title: "LABEL", drop: 4, least: 8, cell: ({ label }) => ({ text: label ?? "" }) },
+    { title: "NEXT", drop: 3, least: 8, cell: (each) => ({ text: nextOf(each) }) },
     { title: "CHECKPOINT", cell: ({ id }) => ({ text: id, format: "bold" }) },
     { title: "PARENT", drop: 1, cell: (each) => ({ text: parentText(each, before.get(each)), format: "dim" }) },
     { title: "SAVED", drop: 2, cell: ({ savedAt }) => ({ text: localTime(savedAt), format: "dim" }) },

@@ -1,0 +1,37 @@
+/** Finds what a run waits for, and the errors of its failed tasks, in its newest checkpoint. */
+
+import type { CheckpointDetail, Status, WriteInfo } from "../../ts/inspect/views.js";
+
+/** A question that waits for an answer, in the JSON form of values, or the message of an error. */
+export type Stop = { question: unknown } | { error: string };
+
+/** The channels of pending writes, of LangGraph and TinyAgents. */
+const [QUESTION, ERROR] = ["__interrupt__", "__error__"];
+
+export function stopsOf(detail: CheckpointDetail, status: Status | null): Stop[] {
+  const channel = status === "waiting" ? QUESTION : status === "failed" ? ERROR : undefined;
+  const found = openWrites(detail.writes).filter((write) => write.channel === channel);
+  return found.flatMap(({ value }) => (channel === QUESTION ? questionsOf(value) : [{ error: messageOf(value) }]));
+}
+
+/** Returns the pending writes of the tasks that have no result. The index of a result is 0 or more. */
+function openWrites(writes: WriteInfo[]): WriteInfo[] {
+  const pending = writes.filter(({ owner }) => owner === null);
+  const ended = new Set(pending.filter(({ index }) => index >= 0).map(({ task }) => task));
+  return pending.filter(({ task }) => !ended.has(task));
+}
+
+/** LangGraph 1.7 stores a list of questions. Older versions store one. */
+function questionsOf(stored: unknown): Stop[] {
+  return [stored].flat().map((each: unknown) => {
+    const isWrapped = typeof each === "object" && each !== null && "value" in each;
+    return { question: isWrapped ? each.value : each };
+  });
+}
+
+function messageOf(stored: unknown): string {
+  const { $type, value, ...fields } = (stored ?? {}) as Record<string, unknown>;
+  const { name, message } = ($type === "Error" && typeof value === "object" ? value : fields) as Record<string, unknown>;
+  if (typeof message !== "string") return typeof stored === "string" ? stored : JSON.stringify(stored);
+  return typeof name === "string" && name !== "" ? `${name}: ${message}` : message;
+}
