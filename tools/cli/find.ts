@@ -4,6 +4,7 @@ import { ForkpointError, quote } from "../../ts/bridge/errors.js";
 import type { Context } from "./context.js";
 import { UsageError, describe } from "./errors.js";
 import { checkpointsOf, runsOf } from "./pages.js";
+import { shellWord } from "./shell.js";
 import type { CheckpointDetail, CheckpointInfo, RunInfo, RunRef } from "../../ts/inspect/views.js";
 import type { Inspector } from "../../ts/inspect/inspector.js";
 
@@ -92,11 +93,18 @@ function notFound(context: Context, id: string, { space, ns }: RunOptions, begun
   return new ForkpointError("NOT_FOUND", `there is no run ${quote(id)}${where}: ${how}`);
 }
 
+/** The flags that an error suggests instead of an id: for a position, and for another run. */
+export interface Flags {
+  step: string;
+  run?: string;
+}
+
 /** Reads a checkpoint of a run with its values: by id or prefix, by step, or the newest one. */
 export async function readCheckpoint(
   inspector: Inspector,
   run: RunInfo,
   which: { id?: string | undefined; step?: number | undefined },
+  flags: Flags = { step: "--step" },
 ): Promise<CheckpointDetail> {
   const ref = refOf(run);
   if (which.id !== undefined && which.step !== undefined) {
@@ -109,20 +117,27 @@ export async function readCheckpoint(
     throw new ForkpointError("NOT_FOUND", `run ${quote(run.run)} has no step ${which.step}: ${of}`);
   }
   if (which.id === undefined) throw new ForkpointError("NOT_FOUND", `run ${quote(run.run)} has just been removed`);
-  const { id } = await findCheckpoint(inspector, run, which.id);
+  const { id } = await findCheckpoint(inspector, run, which.id, flags);
   const begun = await inspector.checkpoint({ ...ref, id });
   if (begun !== null) return begun;
-  throw noCheckpoint(run, which.id);
+  throw noCheckpoint(run, which.id, SHOW);
 }
 
 /** Finds a checkpoint of a run without reading its values, which may be damaged. */
-export async function findCheckpoint(inspector: Inspector, run: RunInfo, id: string): Promise<CheckpointInfo> {
+export async function findCheckpoint(
+  inspector: Inspector,
+  run: RunInfo,
+  id: string,
+  flags?: Flags,
+): Promise<CheckpointInfo> {
   const begun: CheckpointInfo[] = [];
+  const labeled: number[] = [];
   for await (const checkpoint of checkpointsOf(inspector, refOf(run))) {
     if (checkpoint.id === id) return checkpoint;
     if (isLongEnough(id) && checkpoint.id.startsWith(id)) begun.push(checkpoint);
+    if (checkpoint.label === id) labeled.push(checkpoint.step);
   }
-  if (begun.length === 0) throw noCheckpoint(run, id);
+  if (begun.length === 0) throw noCheckpoint(run, id, flags ? await hintOf(inspector, id, flags, labeled) : SHOW);
   if (begun.length === 1) return begun[0]!;
   const listed = begun.slice(0, LISTED).map((each) => `\n${JSON.stringify(each.id)} (step ${each.step})`);
   const more = begun.length > LISTED ? `\nand ${begun.length - LISTED} more` : "";
@@ -131,8 +146,18 @@ export async function findCheckpoint(inspector: Inspector, run: RunInfo, id: str
   );
 }
 
-function noCheckpoint(run: RunInfo, id: string): ForkpointError {
-  const how = "`forkpoint show` lists its checkpoints";
+const SHOW = "`forkpoint show` lists its checkpoints";
+
+/** Returns what the user may have meant by a text that is not the id of a checkpoint. */
+async function hintOf(inspector: Inspector, id: string, flags: Flags, labeled: number[]): Promise<string> {
+  if (labeled.length === 1) return `it is the label of step ${labeled[0]}: use ${flags.step} ${labeled[0]}`;
+  if (labeled.length > 1) return `it is the label of ${labeled.length} steps: ${SHOW}`;
+  if (/^\d{1,9}$/.test(id)) return `did you mean ${flags.step} ${Number(id)}?`;
+  if ((await exactRuns(inspector, id, {})).length === 0) return SHOW;
+  return flags.run === undefined ? "it is a run: pass it alone" : `it is a run: use ${flags.run} ${shellWord(id)}`;
+}
+
+function noCheckpoint(run: RunInfo, id: string, how: string): ForkpointError {
   return new ForkpointError("NOT_FOUND", `run ${quote(run.run)} has no checkpoint ${quote(id)}: ${how}`);
 }
 

@@ -2,8 +2,10 @@
 
 import { readFile } from "node:fs/promises";
 import { parseJson } from "../../ts/bridge/json-form/json-text.js";
-import { type PathStep, parsePath } from "../../ts/bridge/json-form/path.js";
+import { type PathStep, formatPath, parsePath, valueAt } from "../../ts/bridge/json-form/path.js";
 import { UsageError, describe } from "./errors.js";
+import { shellWord } from "./shell.js";
+import type { Change } from "../../ts/inspect/views.js";
 
 export function readPath(text: string): PathStep[] {
   return asUsage("", () => parsePath(text));
@@ -23,8 +25,11 @@ function asUsage<T>(prefix: string, read: () => T): T {
   }
 }
 
+/** A path and the value to set there. */
+export type Setting = [path: string, value: unknown];
+
 /** Splits `<path>=<json>` at the first `=` that ends a path. A key in quotes may contain one. */
-export function readSetting(text: string): [path: string, value: unknown] {
+export function readSetting(text: string): Setting {
   let first: unknown;
   for (let at = text.indexOf("="); at >= 0; at = text.indexOf("=", at + 1)) {
     const path = text.slice(0, at);
@@ -34,9 +39,63 @@ export function readSetting(text: string): [path: string, value: unknown] {
       first ??= error;
       continue;
     }
-    return [path, readJson(text.slice(at + 1), `--set ${path}`)];
+    const value = text.slice(at + 1);
+    // A text without quotes is the most frequent mistake. Anything else gets the message of the parser.
+    const isText = !/^\s*[[{"]/.test(value) && !isJson(value);
+    if (isText) throw new UsageError(`--set ${path}: text needs quotes: --set ${shellWord(`${path}=${JSON.stringify(value)}`)}`);
+    return [path, readJson(value, `--set ${path}`)];
   }
   throw first ?? new UsageError(`--set: expected <path>=<json>, but found ${JSON.stringify(text)}`);
+}
+
+function isJson(text: string): boolean {
+  try {
+    parseJson(text);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+/** Returns true for the name of a part of a checkpoint, with which the paths of `diff` begin. */
+export function isPart(step: PathStep | undefined): step is Change["part"] {
+  return step === "state" || step === "rest" || step === "writes";
+}
+
+/** The names of the channels that LangGraph itself makes. */
+const INTERNAL = /^(?:__.*|branch:to:.*|join:.*)$/s;
+
+/** The maximum number of keys that a message lists. */
+const LISTED = 12;
+
+/** Lists the keys of an object for a message. Returns an empty text for any other value. */
+export function namesOf(value: unknown): string {
+  if (typeof value !== "object" || value === null || Array.isArray(value) || "$type" in value) return "";
+  const names = Object.keys(value).filter((key) => !INTERNAL.test(key));
+  const more = names.length > LISTED ? [`${names.length - LISTED} more`] : [];
+  return [...names.slice(0, LISTED).map((name) => formatPath([name])), ...more].join(", ");
+}
+
+/**
+ * Returns a setting whose path leads into the state. As in the output of `diff`, the path may begin with `state.`, unless
+ * the state itself has a key `state`.
+ */
+export function settingIn(state: unknown, [path, value]: Setting): Setting {
+  const [first, ...inside] = readPath(path);
+  if (inside.length === 0 || !isPart(first) || valueAt(state, [first]) !== undefined) return [path, value];
+  if (first !== "state") throw new UsageError(`--set ${path}: only values of the state can be set, not of ${first}`);
+  return [path.replace(/^\.?(?:state|\["state"\])/, ""), value];
+}
+
+/** Returns a remark if a setting adds a key to an object. It may be a typing error. */
+export function newKey(state: unknown, [path]: Setting): string | undefined {
+  const steps = readPath(path).filter((step) => typeof step !== "object");
+  const [into, last] = [valueAt(state, steps.slice(0, -1)), steps.at(-1)];
+  if (typeof last !== "string" || typeof into !== "object" || into === null) return undefined;
+  if (valueAt(into, [last]) !== undefined) return undefined;
+  const where = steps.length === 1 ? "the state" : formatPath(steps.slice(0, -1));
+  const names = namesOf(into);
+  return `${formatPath([last])} is a new key of ${where}${names === "" ? "" : `, which has ${names}`}`;
 }
 
 /** Reads the patch of `--patch`: JSON, `@` and a file, or `-` for stdin. */

@@ -85,12 +85,12 @@ async function sides(
     throw new UsageError("pass the id of the older checkpoint or --from-step, not both");
   if (to !== undefined && toStep !== undefined)
     throw new UsageError("pass the id of the newer checkpoint or --to-step, not both");
-  const read = async (of: RunInfo, id?: string, step?: number) =>
-    (await readCheckpoint(inspector, of, { id, step })).checkpoint;
+  const read = async (of: RunInfo, id: string | undefined, step: number | undefined, flag: string) =>
+    (await readCheckpoint(inspector, of, { id, step }, { step: flag, run: "--to-run" })).checkpoint;
   const two =
     to !== undefined || fromStep !== undefined || toRun !== undefined || (from !== undefined && toStep !== undefined);
-  if (two) return [await read(run, from, fromStep), await read(other, to, toStep)];
-  const after = await read(run, from, step ?? toStep);
+  if (two) return [await read(run, from, fromStep, "--from-step"), await read(other, to, toStep, "--to-step")];
+  const after = await read(run, from, step ?? toStep, "--step");
   if (after.parent === null) return [null, after];
   // The parent may be a checkpoint of another run.
   return [(await inspector.checkpoint(after.parent))?.checkpoint ?? null, after];
@@ -140,5 +140,8 @@ function summary(changes: Change[]): string {
     const count = changes.filter((change) => change.op === op).length;
     return count === 0 ? "" : `${count} ${ops[op].word}`;
   });
-  return `\n${plural(changes.length, "change")}: ${counts.filter((text) => text !== "").join(", ")}`;
+  const shown = counts.filter((text) => text !== "");
+  // "2 changes: 2 changed" would say the same twice.
+  if (changes.every(({ op }) => op === "replace")) return `\n${plural(changes.length, "change")}`;
+  return shown.length === 1 ? `\n${shown[0]}` : `\n${plural(changes.length, "change")}: ${shown.join(", ")}`;
 }

@@ -2,8 +2,9 @@ import { safeText } from "../../../ts/bridge/json-form/json-text.js";
 import { command, parsed, repeated, runArgument, spaceOption, wholeFrom } from "../command.js";
 import type { Context } from "../context.js";
 import { type RunOptions, findRun, readCheckpoint, refOf } from "../find.js";
-import { readPatch, readSetting } from "../path.js";
+import { type Setting, newKey, readPatch, readSetting, settingIn } from "../path.js";
 import type { ForkEdit } from "../../../ts/inspect/fork.js";
+import type { CheckpointDetail, CheckpointRef } from "../../../ts/inspect/views.js";
 
 interface Options extends RunOptions {
   step?: number;
@@ -39,15 +40,19 @@ export const fork = () =>
 
 async function run(context: Context, options: Options, id?: string, checkpoint?: string): Promise<void> {
   const { dryRun = false, as } = options;
-  const edit: ForkEdit = { set: options.set?.map(readSetting), as };
+  const settings = (options.set ?? []).map(readSetting);
+  const edit: ForkEdit = { as };
   if (options.patch !== undefined) edit.patch = await readPatch(options.patch);
   const inspector = dryRun ? await context.openForDryRun() : await context.open({ write: true });
   const found = await findRun(context, inspector, id!, options);
-  const source = (await readCheckpoint(inspector, found, { id: checkpoint, step: options.step })).checkpoint;
+  const detail = await readCheckpoint(inspector, found, { id: checkpoint, step: options.step });
+  const { checkpoint: source, state } = detail;
+  if (options.set !== undefined) edit.set = settings.map((each) => settingIn(state, each));
   const from = { ...refOf(source), id: source.id };
   context.signal.throwIfAborted();
   const made = await inspector.fork(from, edit, { dryRun });
   const { output } = context;
+  for (const remark of newKeys(state, edit)) context.note(remark);
   const { space, ns = null } = made;
   // A dry run makes up ids that the fork would not get.
   const run = dryRun && as === undefined && made.run !== from.run ? undefined : made.run;
@@ -59,5 +64,33 @@ async function run(context: Context, options: Options, id?: string, checkpoint?:
     if (newId === undefined) return [`would fork ${source} to ${to}`];
     return [`${style("green", "✓ forked")} ${source} to ${style("bold", safeText(newId))} of ${to}`];
   });
-  if (!dryRun) output.hint("resume it in your program by its id: see the guide of your framework");
+  if (nothingNext(detail)) output.hint("this checkpoint has no next node, so nothing will run: choose an earlier one with --step");
+  else if (!dryRun) output.hint(howToResume(made));
+}
+
+/** Returns remarks about the keys that an edit adds to the state. */
+function newKeys(state: unknown, { set = [], patch = {} }: ForkEdit): string[] {
+  const merged = Object.entries(patch as object).filter(([, value]) => value !== null);
+  const settings = [...set, ...merged.map(([key, value]): Setting => [`[${JSON.stringify(key)}]`, value])];
+  return settings.map((setting) => newKey(state, setting)).filter((remark) => remark !== undefined);
+}
+
+function nothingNext({ checkpoint, next }: CheckpointDetail): boolean {
+  const { stepIndex, steps } = checkpoint.meta;
+  if (checkpoint.space === "agentium" && typeof steps === "number") return Number(stepIndex) + 1 >= steps;
+  return next?.length === 0;
+}
+
+/** The call of each framework that resumes a fork, with the fork's id. */
+const calls: Record<string, (id: string) => string> = {
+  agentos: (id) => `recover(graph, store, { runs: [${id}] })`,
+  agentium: (id) => `workflow.runWithCheckpoints({ runId: ${id}, resume: true })`,
+  helix: (id) => `run your agent with the session id ${id}`,
+  langgraph: (id) => `recover(graph, saver, { threads: [${id}] })`,
+  tinyagents: (id) => `graph.resume(${id})`,
+};
+
+function howToResume({ space, run }: CheckpointRef): string {
+  const call = calls[space]?.(safeText(JSON.stringify(run)));
+  return call === undefined ? "resume it in your program by its id" : `resume it in your program: ${call}`;
 }

@@ -1,13 +1,14 @@
 import { Option } from "commander";
 import { quote, ForkpointError } from "../../../ts/bridge/errors.js";
 import { safeText } from "../../../ts/bridge/json-form/json-text.js";
-import { valueAt } from "../../../ts/bridge/json-form/path.js";
+import { type PathStep, valueAt } from "../../../ts/bridge/json-form/path.js";
 import { command, parsed, runArgument, spaceOption, wholeFrom } from "../command.js";
 import type { Context } from "../context.js";
 import { UsageError } from "../errors.js";
 import { type RunOptions, findRun, readCheckpoint } from "../find.js";
+import { messageOf } from "../message.js";
 import type { Output } from "../output.js";
-import { readPath } from "../path.js";
+import { isPart, namesOf, readPath } from "../path.js";
 import { plain } from "../style.js";
 import { type Column, table } from "../table.js";
 import { ago, localTime, size } from "../units.js";
@@ -43,8 +44,7 @@ async function print(context: Context, options: Options, id?: string, checkpoint
   const detail = await readCheckpoint(inspector, run, { id: checkpoint, step: options.step });
   const { output } = context;
   if (steps !== undefined || raw) {
-    const whole = detail[part ?? "state"];
-    const value = steps === undefined ? whole : valueAt(whole, steps);
+    const value = steps === undefined ? detail[part ?? "state"] : valueIn(detail, steps, part);
     if (value === undefined) throw nothingThere(path!, part ?? "state", detail);
     return raw ? printRaw(output, value) : printValue(output, value);
   }
@@ -55,14 +55,25 @@ async function print(context: Context, options: Options, id?: string, checkpoint
   await printParts(output, detail, part);
 }
 
-function nothingThere(path: string, part: string, { checkpoint, parts }: CheckpointDetail): ForkpointError {
+/** Returns the value at a path. As in the output of `diff`, the path may begin with the name of the part. */
+function valueIn(detail: CheckpointDetail, steps: PathStep[], part: Change["part"] | undefined): unknown {
+  const found = valueAt(detail[part ?? "state"], steps);
+  const [named, ...inside] = steps;
+  if (found !== undefined || !isPart(named) || (part ?? named) !== named) return found;
+  return valueAt(detail[named], inside);
+}
+
+function nothingThere(path: string, part: Change["part"], detail: CheckpointDetail): ForkpointError {
+  const { checkpoint, parts } = detail;
   const opaque = parts.filter(({ readable }) => !readable).map(({ tag }) => quote(tag));
   const how =
     opaque.length === 0
       ? ""
       : `. Parts with the serializer ${[...new Set(opaque)].join(", ")} cannot be read: pass --serializer`;
   const where = `the ${part} of checkpoint ${quote(checkpoint.id)}`;
-  return new ForkpointError("NOT_FOUND", `there is nothing at ${quote(path)} in ${where}${how}`);
+  const keys = namesOf(detail[part]);
+  const has = opaque.length > 0 || keys === "" ? "" : `: it has ${keys}`;
+  return new ForkpointError("NOT_FOUND", `there is nothing at ${quote(path)} in ${where}${has}${how}`);
 }
 
 /** Prints text and bytes unescaped, and any other value as JSON. */
@@ -75,9 +86,15 @@ async function printRaw(output: Output, value: unknown): Promise<void> {
 
 async function printValue(output: Output, value: unknown): Promise<void> {
   if (output.json) return output.printJson(value);
+  if (messageOf(value) === undefined && [value, ...itemsOf(value)].some((each) => itemsOf(each).some(messageOf))) {
+    output.hint("messages are shortened: see one with --path, such as messages[-1], or all with --json");
+  }
   for (const piece of prettyJson(value, output.style)) await output.stream(piece);
   await output.stream("\n");
 }
+
+const itemsOf = (value: unknown): unknown[] =>
+  typeof value === "object" && value !== null ? Object.values(value) : [];
 
 async function printParts(output: Output, detail: CheckpointDetail, part: Change["part"] | undefined): Promise<void> {
   const { state, rest, writes, next, parts, checkpoint } = detail;
