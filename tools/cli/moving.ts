@@ -75,7 +75,17 @@ export async function move(context: Context, from: Database, to: Database, optio
   };
 }
 
-export function movedText({ runs, checkpoints, writes, skipped }: Moved): string {
-  const counts = `${plural(runs, "run")} with ${plural(checkpoints, "checkpoint")} and ${plural(writes, "write")}`;
-  return skipped === 0 ? counts : `${counts} (already there: ${plural(skipped, "run")})`;
+/** The words for a copy: `✓ <done> 2 runs <where>`, or `✓ nothing new <todo>`. */
+export interface Words {
+  done: string;
+  where?: string;
+  todo: string;
+}
+
+export function movedText({ runs, checkpoints, writes, skipped }: Moved, words: Words): string {
+  const { done, where = "", todo } = words;
+  const there = skipped === 0 ? "" : `${plural(skipped, "run")} ${skipped === 1 ? "is" : "are"} already there; `;
+  if (there !== "" && runs + checkpoints + writes === 0) return `nothing new ${todo}: ${there}verified`;
+  const of = runs === 0 && there !== "" ? "" : `${plural(runs, "run")} with `;
+  return `${done} ${of}${plural(checkpoints, "checkpoint")} and ${plural(writes, "write")}${where}; ${there}verified`;
 }

@@ -31,6 +31,7 @@ async function run(context: Context, options: Options, ...ids: Array<string | un
   if (replace) await confirm(context, `this replaces runs in ${quote(destination.shown)}`, { yes });
   const choice = await choiceOf(context, ids, options);
   const moved = await move(context, database, destination, { ...choice, ...(replace && { onConflict: "replace" }) });
-  const what = `${movedText(moved)} to ${safeText(destination.shown)}; verified`;
-  output.answer(moved, () => [`${output.style("green", "✓ copied")} ${what}`]);
+  const where = ` to ${safeText(destination.shown)}`;
+  const words = { done: "copied", where, todo: `to copy${where}` };
+  output.answer(moved, () => [`${output.style("green", "✓")} ${movedText(moved, words)}`]);
 }

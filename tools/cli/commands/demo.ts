@@ -1,3 +1,4 @@
+import { join, relative } from "node:path";
 import { Command } from "commander";
 import { quote } from "../../../ts/bridge/errors.js";
 import { safeText } from "../../../ts/bridge/json-form/json-text.js";
@@ -60,6 +61,8 @@ async function show(context: Context, options: Options): Promise<number> {
     output.print("");
     output.print(`${output.style("bold", safeText(path))} has ${has}. Try:`);
     for (const line of studio ? next : [...next, `npx forkpoint studio ${dbFlag(path)}`]) output.print(`  ${line}`);
+    output.print("");
+    output.print(`Use LangGraph? See ${guide("langgraph.md")}. Other frameworks: index.md in the same folder.`);
   }
   if (!studio) {
     if (output.json) output.printJson(answer);
@@ -93,6 +96,13 @@ async function perform(context: Context, path: string) {
   } finally {
     process.off("exit", undo);
   }
+}
+
+/** Returns the path of a guide, which is a part of the package. */
+function guide(name: string): string {
+  const file = join(__dirname, "../../docs", name);
+  const near = relative(process.cwd(), file);
+  return safeText(near.startsWith("..") ? file : near);
 }
 
 const dbFlag = (path: string) => `--db ${process.platform === "win32" ? windowsWord(path) : shellWord(path)}`;

@@ -22,6 +22,6 @@ async function run(context: Context, options: Options, ...ids: Array<string | un
   const path = resolve(options.out);
   const choice = await choiceOf(context, ids, options);
   const moved = await move(context, database, { target: `jsonl:${path}`, shown: path, guessed: false }, choice);
-  const what = `${safeText(path)}: ${movedText(moved)}; verified`;
-  output.answer({ ...moved, path }, () => [`${output.style("green", "✓ wrote")} ${what}`]);
+  const words = { done: `wrote ${safeText(path)}:`, todo: `to export to ${safeText(path)}` };
+  output.answer({ ...moved, path }, () => [`${output.style("green", "✓")} ${movedText(moved, words)}`]);
 }

@@ -48,7 +48,8 @@ async function run(context: Context, options: Options, folder = ""): Promise<voi
     if (code !== "CONFLICT" || onConflict !== "fail") throw error;
     throw new ForkpointError(code, `${message}. Add --on-conflict skip or --replace`, { cause: error });
   });
-  output.answer(moved, () => [`${output.style("green", "✓ imported")} ${movedText(moved)}; verified`]);
+  const text = movedText(moved, { done: "imported", todo: "to import" });
+  output.answer(moved, () => [`${output.style("green", "✓")} ${text}`]);
 }
 
 /** Verifies a folder, and counts the runs that the database already has. */

@@ -18,6 +18,9 @@ const positive = (parse: (text: string) => number) => (text: string) => {
   throw new UsageError("expected more than 0");
 };
 
+const help = `
+The removed bytes stay in the file, as free space for new data, until you run \`forkpoint vacuum\`.`;
+
 export const prune = () =>
   dangerous(
     command<Options>("prune", "remove old checkpoints by age, count or size", run, "itself")
@@ -33,7 +36,7 @@ export const prune = () =>
         parsed("--max-bytes <size>", "remove the oldest until this much is left: 500KB, 2GiB", positive(parseSize)),
       )
       .addOption(spaceOption()),
-  );
+  ).addHelpText("after", help);
 
 async function run(context: Context, options: Options): Promise<void> {
   const { olderThan, keepLast, maxBytes, space, dryRun = false } = options;

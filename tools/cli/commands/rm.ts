@@ -12,6 +12,9 @@ interface Options extends RunOptions, DangerousOptions {
   checkpoint?: string[];
 }
 
+const help = `
+The removed bytes stay in the file, as free space for new data, until you run \`forkpoint vacuum\`.`;
+
 export const rm = () =>
   dangerous(
     command<Options>("rm", "remove a run, or some of its checkpoints", run, "itself")
@@ -19,7 +22,7 @@ export const rm = () =>
       .option("--checkpoint <id>", "remove only this checkpoint; repeatable", repeated)
       .addOption(spaceOption())
       .option("--ns <ns>", "the namespace of the run"),
-  );
+  ).addHelpText("after", help);
 
 async function run(context: Context, options: Options, id?: string): Promise<void> {
   const { checkpoint: named, dryRun = false } = options;

@@ -27,7 +27,7 @@ export const studio = () =>
 export const withStudioOptions = (made: Command): Command =>
   made
     .addOption(parsed("--port <n>", `the port (default: ${PORT}, or a free one if it is taken; 0: any)`, portOf))
-    .option("--write", "allow changes, such as forks")
+    .option("--write", "allow forks in the page, and deletions through its HTTP API")
     .option("--no-open", "don't open the browser");
 
 function portOf(text: string): number {
