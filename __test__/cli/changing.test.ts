@@ -120,7 +120,52 @@ describe("fork", () => {
     const { code, stdout, stderr } = await cli(["fork", "source", "--as", "mine", "--db", path]);
     expect(code).toBe(0);
     expect(stdout).toMatch(/^✓ forked checkpoint source 1 of source to .+ of mine\n$/);
-    expect(stderr).toContain("by its id");
+    expect(stderr).toContain('recover(graph, store, { runs: ["mine"] })');
+  });
+
+  test("names the call that resumes the fork", async () => {
+    const path = await filled();
+    for (const [args, call] of [
+      [["w", "w2", "--space", "agentium"], 'workflow.runWithCheckpoints({ runId: "again", resume: true })'],
+      [["run-1"], 'recover(graph, store, { runs: ["again"] })'],
+    ] as const) {
+      const { code, stderr } = await cli(["fork", ...args, "--as", "again", "--db", path]);
+      expect({ args, code }).toEqual({ args, code: 0 });
+      expect(stderr).toContain(call);
+      await answer(["rm", "again", "--yes", "--db", path]);
+    }
+  });
+
+  test("says that a key is new, and lists the keys", async () => {
+    const path = await withRun("one", 2);
+    const note = "m is a new key of scratch, which has n, notes\n";
+    const { stderr } = await cli(["fork", "one", "--set", "scratch.m=1", "--db", path]);
+    expect(stderr).toContain(note);
+    expect((await cli(["fork", "one", "--set", "scratch.n=1", "--db", path])).stderr).not.toContain("new key");
+    expect((await cli(["fork", "one", "--set", "scratch.notes[1]=1", "--db", path])).stderr).not.toContain("new key");
+    expect((await cli(["fork", "one", "--json", "--set", "scratch.m=1", "--db", path])).stderr).toBe(note);
+  });
+
+  test("says that nothing is left to run", async () => {
+    const path = join(folder(), "agent.db");
+    const store = new WorkflowCheckpointStore<object>(path);
+    const step = { id: "a", runId: "trip", stepIndex: 0, stepName: "s", state: {}, createdAt: 1 };
+    await store.save(step);
+    await store.close();
+    // The number of steps is unknown.
+    expect((await cli(["fork", "trip", "--db", path])).stderr).toContain("resume it in your program");
+  });
+
+  test.each([
+    ["scratch.n=hello", `Text needs quotes: --set 'scratch.n="hello"'`],
+    ["scratch.n=it's", `Text needs quotes: --set 'scratch.n="it'\\''s"'`],
+    ["scratch.n=2026-01-01", `Text needs quotes: --set 'scratch.n="2026-01-01"'`],
+    ["scratch.n=", `Text needs quotes: --set 'scratch.n=""'`],
+    ["scratch.n=[1,", "invalid JSON"],
+    ['scratch.n="hello', "invalid JSON"],
+  ])("text without quotes: %s", async (setting, message) => {
+    const error = await refused(["fork", "one", "--set", setting, "--db", await withRun("one", 1)], 2);
+    expect(error.message).toContain(message);
   });
 });
 
@@ -156,6 +201,10 @@ describe("rm", () => {
     const thread = await json(["rm", "t0", "--space", "tinyagents", "--dry-run", "--db", path]);
     expect(await json(["rm", "t0", "--space", "tinyagents", "-y", "--db", path])).toEqual({ ...thread, dryRun: false });
   });
+});
+
+test.each(["prune", "rm"])("the help of %s says that the file keeps its size", async (name) => {
+  expect(await answer([name, "--help"])).toContain("until you run `forkpoint vacuum`");
 });
 
 describe("prune", () => {

@@ -95,6 +95,33 @@ describe("the runs", () => {
 });
 
 describe("the commands that it prints", () => {
+  test("end with the guides of frameworks, which the package has", async () => {
+    const stdout = await answer(["demo"], { cwd: folder() });
+    const [, guide] = /\n\nUse LangGraph\? See (.*\.md)\. Other frameworks: index\.md in the same folder\.\n$/.exec(
+      stdout,
+    )!;
+    expect(readFileSync(guide!, "utf8")).toMatch(/^# LangGraph/);
+    expect(readFileSync(join(guide!, "../index.md"), "utf8")).toContain("langgraph.md");
+  });
+
+  test("a fork after the last step runs nothing, and says so", async () => {
+    const cwd = folder();
+    await answer(["demo"], { cwd });
+    expect((await cli(["fork", "refund-101"], { cwd })).stderr).toContain("nothing will run");
+    expect((await cli(["fork", "refund-101", "--step", "3"], { cwd })).stderr).not.toContain("nothing will run");
+  });
+
+  test("show the question of a run that waits, and its next node", async () => {
+    const cwd = folder();
+    await answer(["demo"], { cwd });
+    const text = await answer(["show", "refund-102"], { cwd });
+    expect(text).toMatch(/^! waiting: a task asks a question\n {2}"Refund \$480 to Ben\?"$/m);
+    expect(text).toMatch(/^STEP +LABEL +NEXT /m);
+    expect(text.trimEnd().split("\n").at(-1)).toContain(" settle ");
+    const { stderr } = await cli(["fork", "refund-102", "--as", "again"], { cwd });
+    expect(stderr).toContain('resume it in your program: graph.resume("again")');
+  });
+
   test("work as printed", async () => {
     const cwd = folder();
     const commands = nextOf(await answer(["demo"], { cwd }));

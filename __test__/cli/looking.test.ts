@@ -6,7 +6,7 @@ import { WorkflowCheckpointStore } from "forkpoint/agentium";
 import { openInspector } from "forkpoint/inspect";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { checkpoint, folder } from "../helpers.js";
-import { answer, cli, filled, json, withRun } from "./run.js";
+import { answer, cli, filled, json, refused, withRun } from "./run.js";
 
 /** Opens an inspector that is closed when the test ends. */
 async function inspect(path: string) {
@@ -316,6 +316,81 @@ describe("diff", () => {
     expect(text).toMatch(/^~ changed +state\.scratch\.n +2 → 3$/m);
     expect(text).toMatch(/^\+ added +state\.scratch\.notes\[2\] +"note 2"$/m);
     expect(text).toMatch(/^\d+ changes: 1 added, \d+ changed$/m);
+  });
+
+  test("counts changes of one kind once", async () => {
+    const path = await withRun("one", 2);
+    for (const [as, setting, summary] of [
+      ["changed", "scratch.n=5", "1 change"],
+      ["added", "scratch.m=5", "1 added"],
+    ] as const) {
+      await answer(["fork", "one", "--set", setting, "--as", as, "--db", path]);
+      const text = await answer(["diff", "one", "--to-run", as, "--part", "state", "--db", path]);
+      expect(text.trimEnd().split("\n").at(-1)).toBe(summary);
+    }
+  });
+
+  test("prints paths that get and fork take", async () => {
+    const path = await withRun("grows", 4);
+    const text = await answer(["diff", "grows", "--db", path]);
+    const [, place] = /^~ changed +(state\.scratch\.n) /m.exec(text)!;
+    expect(await json(["get", "grows", "--path", place!, "--db", path])).toBe(3);
+    expect(await json(["get", "grows", "--path", place!, "--part", "state", "--db", path])).toBe(3);
+    expect(await json(["get", "grows", "--path", "rest.nodeId", "--db", path])).toBe("node-3");
+    await answer(["fork", "grows", "--set", `${place}=30`, "--as", "other", "--db", path]);
+    expect(await json(["get", "other", "--path", "scratch.n", "--db", path])).toBe(30);
+    await answer(["fork", "grows", "--set", '["state"]["scratch"].n=31', "--as", "another", "--db", path]);
+    expect(await json(["get", "another", "--path", "scratch.n", "--db", path])).toBe(31);
+    // Another part is not meant, and cannot be edited.
+    await refused(["get", "grows", "--path", place!, "--part", "rest", "--db", path], 3);
+    const error = await refused(["fork", "grows", "--set", 'rest.nodeId="n"', "--db", path], 2);
+    expect(error.message).toContain("only values of the state can be set");
+  });
+
+  test("a key of the state may have the name of a part", async () => {
+    const path = join(folder(), "agent.db");
+    const workflows = new WorkflowCheckpointStore<object>(path);
+    const state = { state: { city: "Lisbon" }, city: "Rome" };
+    await workflows.save({ id: "a", runId: "trip", stepIndex: 0, stepName: "s", state, createdAt: 1 });
+    await workflows.close();
+    const get = (place: string) => json(["get", "trip", "--path", place, "--db", path]);
+    expect([await get("state.city"), await get("city"), await get("state.state.city")]).toEqual([
+      "Lisbon",
+      "Rome",
+      "Lisbon",
+    ]);
+    await answer(["fork", "trip", "--set", 'state.city="Porto"', "--as", "other", "--db", path]);
+    expect(await json(["get", "other", "--db", path])).toMatchObject({
+      state: { state: { city: "Porto" }, city: "Rome" },
+    });
+  });
+});
+
+describe("what is no checkpoint", () => {
+  test.each([
+    [["diff", "run-1", "run-2"], "it is a run: use --to-run run-2"],
+    [["diff", "run-1", "g4", "run-2"], "it is a run: use --to-run run-2"],
+    [["get", "run-1", "run-2"], "it is a run: pass it alone"],
+    [["diff", "run-1", "0", "1"], "did you mean --from-step 0?"],
+    [["diff", "run-1", "g4", "1"], "did you mean --to-step 1?"],
+    [["diff", "run-1", "3"], "did you mean --step 3?"],
+    [["get", "run-1", "3"], "did you mean --step 3?"],
+    [["fork", "run-1", "3"], "did you mean --step 3?"],
+    [["get", "run-1", "node-1"], "it is the label of"],
+    [["get", "w", "no such id", "--space", "agentium"], "`forkpoint show` lists its checkpoints"],
+  ])("%j", async ([name, ...others], message) => {
+    const error = await refused([name!, "--db", await filled(), ...others], 3);
+    expect(error.message).toContain(message);
+  });
+
+  test("the label of one step", async () => {
+    const error = await refused(["get", "grows", "node-2", "--db", await withRun("grows", 4)], 3);
+    expect(error.message).toContain("it is the label of step 2: use --step 2");
+  });
+
+  test("a key that is not there: the error lists the keys", async () => {
+    const error = await refused(["get", "one", "--path", "scrtch", "--db", await withRun("one", 1)], 3);
+    expect(error.message).toMatch(/^there is nothing at "scrtch" in the state of .*: it has .*scratch/);
   });
 });
 

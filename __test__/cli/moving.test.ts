@@ -182,6 +182,26 @@ function change(path: string, edit: (text: string) => string): void {
 }
 
 describe("copy", () => {
+  test("says what was new, and what was there", async () => {
+    const path = await withRun("one", 2);
+    const cwd = folder();
+    const copy = () => answer(["copy", "--to", "jsonl:runs", "--db", path], { cwd });
+    const export_ = () => answer(["export", "--out", "out", "--db", path], { cwd });
+    expect(await copy()).toBe("✓ copied 1 run with 2 checkpoints and 0 writes to jsonl:runs; verified\n");
+    expect(await copy()).toBe("✓ nothing new to copy to jsonl:runs: 1 run is already there; verified\n");
+    expect(await export_()).toBe(`✓ wrote ${join(cwd, "out")}: 1 run with 2 checkpoints and 0 writes; verified\n`);
+    expect(await export_()).toBe(`✓ nothing new to export to ${join(cwd, "out")}: 1 run is already there; verified\n`);
+    const store = new CheckpointStore(path);
+    await store.save(checkpoint({ id: "later", runId: "one", timestamp: 9 }));
+    expect(await copy()).toBe("✓ copied 1 checkpoint and 0 writes to jsonl:runs; 1 run is already there; verified\n");
+    await store.save(checkpoint({ id: "other", runId: "two" }));
+    await store.close();
+    expect(await copy()).toBe(
+      "✓ copied 1 run with 1 checkpoint and 0 writes to jsonl:runs; 1 run is already there; verified\n",
+    );
+    expect(await copy()).toBe("✓ nothing new to copy to jsonl:runs: 2 runs are already there; verified\n");
+  });
+
   test("brings everything to another kind of store, and may be run again", async () => {
     const path = await filled();
     const cwd = folder();

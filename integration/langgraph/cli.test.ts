@@ -2,20 +2,24 @@
 import { spawnSync } from "node:child_process";
 import { createRequire } from "node:module";
 import { dirname, join } from "node:path";
-import { Command, END, START, StateGraph, interrupt } from "@langchain/langgraph";
-import type { ForkpointSaver } from "forkpoint/langgraph";
+import { AIMessage, HumanMessage, ToolMessage } from "@langchain/core/messages";
+import { Command, END, MessagesAnnotation, START, StateGraph, interrupt } from "@langchain/langgraph";
+import { type ForkpointSaver, recover } from "forkpoint/langgraph";
 import { expect, it } from "vitest";
 import { Log, folder, open, says, thread } from "./helpers.js";
 
 const main = join(dirname(createRequire(import.meta.url).resolve("forkpoint/package.json")), "dist/cli/main.js");
 
-/** Runs a command that must succeed, and returns what it prints. */
-function cli(...args: string[]): string {
+/** Runs a command that must succeed, and returns what it writes. */
+function run(...args: string[]): { stdout: string; stderr: string } {
   const { NO_COLOR: _, FORCE_COLOR: __, ...env } = process.env;
   const ended = spawnSync(process.execPath, [main, ...args], { encoding: "utf8", env: { ...env, NODE_OPTIONS: "" } });
   expect({ status: ended.status, stderr: ended.status === 0 ? "" : ended.stderr }).toEqual({ status: 0, stderr: "" });
-  return ended.stdout;
+  return ended;
 }
+
+/** Runs a command that must succeed, and returns what it prints. */
+const cli = (...args: string[]): string => run(...args).stdout;
 
 /** A graph that asks a question in the middle. */
 function graph(checkpointer: ForkpointSaver) {
@@ -89,4 +93,88 @@ it("an export brings a thread to another database, with its pending writes", asy
   const other = open(to);
   const end = await graph(other).invoke(new Command({ resume: "yes" }), thread("thread-1"));
   expect(end.log).toEqual(["hi", "plan", "yes", "acted"]);
+});
+
+it("shows the next nodes, the question of a thread that waits, and the error of one that failed", async () => {
+  const path = join(folder(), "graph.db");
+  const made = open(path);
+  await graph(made).invoke({ log: ["hi"] }, thread("waits"));
+  const failing = new StateGraph(Log)
+    .addNode("plan", says("plan"))
+    .addNode("acts", () => Promise.reject(new Error("the API answered 503")))
+    .addEdge(START, "plan")
+    .addEdge("plan", "acts")
+    .compile({ checkpointer: made });
+  await expect(failing.invoke({ log: [] }, thread("fails"))).rejects.toThrow("503");
+  await made.close();
+  const waits = cli("show", "waits", "--db", path);
+  expect(waits).toMatch(/^! waiting: it asks a question\n {2}"go on\?"$/m);
+  expect(waits).toMatch(/^STEP +LABEL +NEXT +CHECKPOINT /m);
+  const rows = [...waits.matchAll(/^ +\d +(\w+) +(\w+) +[0-9a-f-]{36} /gm)].map(([, label, next]) => [label, next]);
+  expect(rows).toEqual([
+    ["input", "__start__"],
+    ["loop", "plan"],
+    ["loop", "asks"],
+  ]);
+  expect(cli("show", "waits", "--tree", "--db", path)).toMatch(/^\* 2 +loop +[0-9a-f-]{36} {2}→ asks /m);
+  expect(cli("show", "fails", "--db", path)).toMatch(
+    /^✗ failed: a task has failed: "acts"\n {2}Error: the API answered 503$/m,
+  );
+});
+
+it("a fork names new keys, and recover continues it, in a new thread and in the same one", async () => {
+  const path = join(folder(), "graph.db");
+  const made = open(path);
+  await graph(made).invoke({ log: ["hi"] }, thread("thread-1"));
+  await graph(made).invoke(new Command({ resume: "yes" }), thread("thread-1"));
+  await made.close();
+  // Step 2 is the one before the node that asks.
+  for (const [as, name] of [
+    [["--as", "thread-2"], "thread-2"],
+    [[], "thread-1"],
+  ] as const) {
+    const { stderr } = run("fork", "thread-1", "--step", "2", "--set", 'lag=["x"]', ...as, "--db", path);
+    expect(stderr).toBe(
+      "lag is a new key of the state, which has log\n" +
+        `resume it in your program: recover(graph, saver, { threads: ["${name}"] })\n`,
+    );
+    const saver = open(path);
+    const app = graph(saver);
+    const { runs } = await recover(app, saver, { threads: [name] });
+    expect(runs).toMatchObject([{ threadId: name, outcome: "waiting", next: ["asks"] }]);
+    await saver.close();
+  }
+  expect(run("fork", "thread-1", "--step", "4", "--dry-run", "--db", path).stderr).toContain("nothing will run");
+});
+
+it("messages are lines for a human, and JSON for a program", async () => {
+  const path = join(folder(), "graph.db");
+  const made = open(path);
+  const calls = [{ id: "1", name: "find", args: { city: "Lisbon" } }];
+  const chat = new StateGraph(MessagesAnnotation)
+    .addNode("agent", () => ({
+      messages: [
+        new AIMessage({ content: "", tool_calls: calls }),
+        new ToolMessage({ content: "Grand Hotel", tool_call_id: "1" }),
+        new AIMessage({ content: [{ type: "text", text: `Hello Ada. ${"very ".repeat(50)}` }] }),
+      ],
+    }))
+    .addEdge(START, "agent")
+    .compile({ checkpointer: made });
+  await chat.invoke({ messages: [new HumanMessage("Find me a \u001b[1mhotel")] }, thread("chat"));
+  await made.close();
+  const { stdout, stderr } = run("get", "chat", "--part", "state", "--db", path);
+  expect(stdout).toContain(
+    '    user: "Find me a \\u001b[1mhotel",\n    assistant: calls find,\n    tool: "Grand Hotel",\n    assistant: "Hello Ada. very ',
+  );
+  expect(stdout).not.toContain("kwargs");
+  expect(stderr).toContain("--path");
+  expect(cli("diff", "chat", "--part", "state", "--db", path)).toMatch(
+    /^\+ added +state\.messages\[2\] {2}tool: "Grand Hotel"$/m,
+  );
+  // A single message, and JSON, are complete.
+  expect(cli("get", "chat", "--path", "messages[-1]", "--db", path)).toContain('"kwargs"');
+  expect(JSON.parse(cli("get", "chat", "--json", "--db", path)).state.messages[1].kwargs.tool_calls).toMatchObject(
+    calls,
+  );
 });

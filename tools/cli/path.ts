@@ -39,21 +39,19 @@ export function readSetting(text: string): Setting {
       first ??= error;
       continue;
     }
-    const value = text.slice(at + 1);
-    // A text without quotes is the most frequent mistake. Anything else gets the message of the parser.
-    const isText = !/^\s*[[{"]/.test(value) && !isJson(value);
-    if (isText) throw new UsageError(`--set ${path}: text needs quotes: --set ${shellWord(`${path}=${JSON.stringify(value)}`)}`);
-    return [path, readJson(value, `--set ${path}`)];
+    return [path, readValue(path, text.slice(at + 1))];
   }
   throw first ?? new UsageError(`--set: expected <path>=<json>, but found ${JSON.stringify(text)}`);
 }
 
-function isJson(text: string): boolean {
+/** Reads the JSON of a setting. A text without quotes is the most frequent mistake. */
+function readValue(path: string, text: string): unknown {
   try {
-    parseJson(text);
-    return true;
-  } catch {
-    return false;
+    return readJson(text, `--set ${path}`);
+  } catch (error) {
+    if (!(error instanceof UsageError) || /^\s*[[{"]/.test(text)) throw error;
+    const quoted = shellWord(`${path}=${JSON.stringify(text)}`);
+    throw new UsageError(`${error.message}. Text needs quotes: --set ${quoted}`);
   }
 }
 

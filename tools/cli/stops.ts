@@ -21,9 +21,10 @@ function openWrites(writes: WriteInfo[]): WriteInfo[] {
   return pending.filter(({ task }) => !ended.has(task));
 }
 
-/** LangGraph 1.7 stores a list of questions. Older versions store one. */
+/** LangGraph 1.7 and TinyAgents store a list of questions. Older versions of LangGraph store one. */
 function questionsOf(stored: unknown): Stop[] {
-  return [stored].flat().map((each: unknown) => {
+  const { asked = stored } = (stored ?? {}) as { asked?: unknown };
+  return [asked].flat().map((each: unknown) => {
     const isWrapped = typeof each === "object" && each !== null && "value" in each;
     return { question: isWrapped ? each.value : each };
   });
@@ -31,7 +32,10 @@ function questionsOf(stored: unknown): Stop[] {
 
 function messageOf(stored: unknown): string {
   const { $type, value, ...fields } = (stored ?? {}) as Record<string, unknown>;
-  const { name, message } = ($type === "Error" && typeof value === "object" ? value : fields) as Record<string, unknown>;
+  const { name, message } = ($type === "Error" && typeof value === "object" ? value : fields) as Record<
+    string,
+    unknown
+  >;
   if (typeof message !== "string") return typeof stored === "string" ? stored : JSON.stringify(stored);
   return typeof name === "string" && name !== "" ? `${name}: ${message}` : message;
 }

@@ -64,7 +64,8 @@ async function run(context: Context, options: Options, id?: string, checkpoint?:
     if (newId === undefined) return [`would fork ${source} to ${to}`];
     return [`${style("green", "✓ forked")} ${source} to ${style("bold", safeText(newId))} of ${to}`];
   });
-  if (nothingNext(detail)) output.hint("this checkpoint has no next node, so nothing will run: choose an earlier one with --step");
+  if (nothingNext(detail))
+    output.hint("this checkpoint has no next node, so nothing will run: choose an earlier one with --step");
   else if (!dryRun) output.hint(howToResume(made));
 }
 

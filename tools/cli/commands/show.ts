@@ -74,15 +74,15 @@ async function withItsStatus(inspector: Inspector, fork: RunInfo): Promise<RunIn
 }
 
 /** The frameworks whose checkpoints contain their next nodes. The labels of the others name the nodes. */
-const WITH_NEXT = ["langgraph", "tinyagents"];
+const WITH_NEXT = new Set(["langgraph", "tinyagents"]);
 
 /** Next nodes are read together with the values, so they are left out if the values are larger than this, in bytes. */
-const MOST_READ = 32_000_000;
+const MOST_READ = 16_000_000;
 
 async function readNext({ output, signal }: Context, inspector: Inspector, all: CheckpointInfo[]): Promise<NextOf> {
   const next = new Map<CheckpointInfo, string>();
   const nextOf = (checkpoint: CheckpointInfo) => next.get(checkpoint) ?? "";
-  if (!WITH_NEXT.includes(all[0]?.space ?? "")) return nextOf;
+  if (!WITH_NEXT.has(all[0]?.space ?? "")) return nextOf;
   if (all.reduce((sum, { bytes }) => sum + bytes.logical, 0) > MOST_READ) {
     output.hint("the next nodes are left out, because the run is large: add --last 10");
     return nextOf;
