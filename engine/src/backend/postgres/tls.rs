@@ -40,7 +40,7 @@ pub(super) fn client_config(url: &Url) -> Result<ClientConfig> {
 
 fn roots(url: &Url) -> Result<RootCertStore> {
     let mut roots = RootCertStore::empty();
-    let Some(path) = &url.ssl_root else {
+    let Some(path) = &url.ssl.root else {
         roots.add_parsable_certificates(rustls_native_certs::load_native_certs().certs);
         return Ok(roots);
     };

@@ -5,14 +5,13 @@
 
 use std::fmt;
 use std::net::IpAddr;
-use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
 use tokio_postgres::Config;
 use tokio_postgres::config::{Host, TargetSessionAttrs};
 
-pub use self::ssl::SslMode;
+pub use self::ssl::{Ssl, SslMode};
 use crate::error::{Code, Error, Result};
 
 mod ssl;
@@ -47,12 +46,8 @@ pub struct Url {
     /// Asks for the password at each connect. `None`: the password of the URL, of the variable `PGPASSWORD`, or of the
     /// password file.
     pub ask: Option<Ask>,
-    /// How the connection is encrypted. `None`: `verify-full`, or `prefer` if all hosts are on this machine.
-    pub ssl_mode: Option<SslMode>,
-    /// True if the URL says `ssl=true`: this machine's servers must encrypt too.
-    pub encrypts: bool,
-    /// The file with the certificates of the signers. `None`: those of the system.
-    pub ssl_root: Option<PathBuf>,
+    /// How the connection is encrypted: see [`Url::ssl`].
+    pub ssl: Ssl,
     /// The servers that the URL accepts. `None`: those that accept writes, see [`Url::sessions`].
     pub(super) sessions: Option<TargetSessionAttrs>,
     /// How long a connection attempt to one address of a host may take.
@@ -110,9 +105,7 @@ impl Url {
             hosts: Vec::new(),
             addresses: Vec::new(),
             ask: None,
-            ssl_mode: None,
-            encrypts: false,
-            ssl_root: None,
+            ssl: Ssl::default(),
             sessions: None,
             connect_timeout: Duration::from_secs(5),
             schema: "forkpoint".to_owned(),
@@ -166,12 +159,7 @@ impl Url {
     /// Sets an option that the driver does not know. The errors name the key and never the value.
     pub fn set(&mut self, key: &str, value: &str) -> Result<()> {
         match key {
-            "sslmode" => {
-                let mode = SslMode::named(value).ok_or_else(|| must_be(key, ssl::MODES))?;
-                self.ssl_mode = Some(mode);
-            }
-            "ssl" => self.set_ssl(value)?,
-            "sslrootcert" => self.ssl_root = (value != "system").then(|| PathBuf::from(value)),
+            "sslmode" | "ssl" | "sslrootcert" => self.ssl.set(key, value).map_err(|expected| must_be(key, expected))?,
             "target_session_attrs" => {
                 self.sessions = Some(match value {
                     "read-write" | "primary" => TargetSessionAttrs::ReadWrite,
@@ -259,6 +247,11 @@ impl Url {
             })?;
         }
         Ok(())
+    }
+
+    /// How the connection is encrypted.
+    pub fn ssl(&self) -> SslMode {
+        self.ssl.mode(self.is_local())
     }
 
     /// The name of the role on the server.

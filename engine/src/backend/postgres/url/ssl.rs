@@ -1,7 +1,6 @@
 //! What a URL says about encryption.
 
-use super::{Url, must_be};
-use crate::error::Result;
+use std::path::PathBuf;
 
 /// How the connection is encrypted, and what of the server's certificate is verified.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -21,11 +20,11 @@ pub enum SslMode {
 }
 
 /// The values of `sslmode`, for messages.
-pub(super) const MODES: &str = "disable, prefer, require, no-verify, verify-ca or verify-full";
+const MODES: &str = "disable, prefer, require, no-verify, verify-ca or verify-full";
 
 impl SslMode {
     /// The mode of a value of `sslmode`: those of Postgres' own programs, and `no-verify` of node-postgres.
-    pub(super) fn named(value: &str) -> Option<Self> {
+    fn named(value: &str) -> Option<Self> {
         Some(match value {
             "disable" => Self::Disable,
             "prefer" | "allow" => Self::Prefer,
@@ -38,31 +37,47 @@ impl SslMode {
     }
 }
 
-impl Url {
-    /// Sets `ssl`, which drivers of other programs have. `sslmode` wins, in any order. `true` asks for encryption and leaves
-    /// the rest to the default, which verifies another machine.
-    pub(super) fn set_ssl(&mut self, value: &str) -> Result<()> {
-        let mode = match value {
-            "true" | "1" => {
-                self.encrypts = true;
-                return Ok(());
+/// What a URL says about encryption.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Ssl {
+    /// `None`: `verify-full`, or `prefer` if all hosts are on this machine.
+    mode: Option<SslMode>,
+    /// True if the URL says `ssl=true`: this machine's servers must encrypt too.
+    encrypts: bool,
+    /// The file with the certificates of the signers. `None`: those of the system.
+    pub root: Option<PathBuf>,
+}
+
+impl Ssl {
+    /// Sets `sslmode`, `ssl` or `sslrootcert`. `ssl` comes from drivers of other programs. `sslmode` wins over it, in any
+    /// order. `ssl=true` asks for encryption and leaves the rest to the default, which verifies another machine.
+    ///
+    /// # Errors
+    ///
+    /// Returns what the value must be.
+    pub(super) fn set(&mut self, key: &str, value: &str) -> Result<(), &'static str> {
+        match (key, value) {
+            ("sslrootcert", value) => self.root = (value != "system").then(|| PathBuf::from(value)),
+            ("ssl", "true" | "1") => self.encrypts = true,
+            ("ssl", "false" | "0") => _ = self.mode.get_or_insert(SslMode::Disable),
+            ("ssl", value) => {
+                let mode = SslMode::named(value).ok_or("true, false, or a value of sslmode")?;
+                self.mode.get_or_insert(mode);
             }
-            "false" | "0" => SslMode::Disable,
-            value => SslMode::named(value).ok_or_else(|| must_be("ssl", "true, false, or a value of sslmode"))?,
-        };
-        self.ssl_mode.get_or_insert(mode);
+            (_, value) => self.mode = Some(SslMode::named(value).ok_or(MODES)?),
+        }
         Ok(())
     }
 
     /// How the connection is encrypted. Another machine gets nothing in plain text, unless the URL says so.
-    pub fn ssl(&self) -> SslMode {
-        match self.ssl_mode {
-            None if !self.is_local() => SslMode::VerifyFull,
+    pub(super) fn mode(&self, is_local: bool) -> SslMode {
+        match self.mode {
+            None if !is_local => SslMode::VerifyFull,
             None if self.encrypts => SslMode::Require,
             None => SslMode::Prefer,
             // Postgres' own programs verify too if they are told who signs.
-            Some(SslMode::Require) if self.ssl_root.is_some() => SslMode::VerifyCa,
-            Some(SslMode::Prefer) if !self.is_local() => SslMode::Require,
+            Some(SslMode::Require) if self.root.is_some() => SslMode::VerifyCa,
+            Some(SslMode::Prefer) if !is_local => SslMode::Require,
             Some(mode) => mode,
         }
     }
