@@ -9,6 +9,7 @@ ImportProgress
 ImportResult
 LanggraphRecoverOptions
 ListThreadsOptions
+NodeError
 PruneStrategy
 RecoverableAgent
 RecoverableThreads
@@ -28,6 +29,7 @@ interface FailedThread {
     threadId: string;
     checkpointId: string;
     next: string[];
+    error: NodeError;
 }
 interface ForkpointSaver extends StoreMethods {
 }
@@ -86,6 +88,10 @@ interface ListThreadsOptions {
     order?: "desc" | "asc" | undefined;
     filter?: Record<string, unknown> | null | undefined;
     withStatus?: boolean | undefined;
+}
+interface NodeError {
+    name: string;
+    message: string;
 }
 type PruneStrategy = "keep_latest" | "delete" | {
     keepLastN?: number | null;
@@ -153,6 +159,7 @@ type ThreadOutcome = {
     outcome: "failed";
     checkpointId: string;
     next: string[];
+    error: NodeError;
 };
 interface ThreadStatus {
     checkpointId: string;
@@ -163,6 +170,7 @@ interface ThreadStatus {
         id?: string;
         value?: any;
     }>;
+    error?: NodeError;
 }
 interface ThreadsPage {
     threads: Array<{

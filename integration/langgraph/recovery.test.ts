@@ -1,7 +1,7 @@
 // Tests recover(): it resumes threads that a crash cut off, once, and never a thread that waits for a human's answer.
 import { Annotation, Command, START, StateGraph, interrupt } from "@langchain/langgraph";
 import { openStore } from "forkpoint";
-import { type ForkpointSaver, type RecoveredThread, recover } from "forkpoint/langgraph";
+import { type FailedThread, type ForkpointSaver, type RecoveredThread, recover } from "forkpoint/langgraph";
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
@@ -174,6 +174,33 @@ describe.each(kinds)("on %s", (kind) => {
       { outcome: "finished", output: { log: ["one", "two"] } },
     ]);
     expect(ran).toEqual(["one", "two", "two", "two"]);
+  });
+
+  it("says what a node threw, so that onFailed can retry an outage and leave a mistake", async () => {
+    const checkpointer = saver(kind);
+    const thrown = new Map([
+      ["busy", "429 Too Many Requests"],
+      ["bug", "x is not a function"],
+    ]);
+    const app = new StateGraph(Log)
+      .addNode("model", (_, config) => {
+        const message = thrown.get(config.configurable!["thread_id"]);
+        if (message !== undefined) throw Object.assign(new Error(message), { name: "ModelError" });
+        return { log: ["answered"] };
+      })
+      .addEdge(START, "model")
+      .compile({ checkpointer });
+    for (const id of ["busy", "bug"]) {
+      await expect(app.invoke({ log: [] }, { ...thread(id), durability: "sync" })).rejects.toThrow(thrown.get(id)!);
+    }
+    thrown.delete("busy");
+    const onFailed = ({ error }: FailedThread) => (error.message.startsWith("429") ? "retry" : "leave");
+    const { runs } = await recover(app, checkpointer, { onFailed });
+    const error = { name: "ModelError", message: "x is not a function" };
+    expect(runs.toSorted((a, b) => (a.threadId < b.threadId ? -1 : 1))).toMatchObject([
+      { threadId: "bug", outcome: "failed", next: ["model"], error },
+      { threadId: "busy", outcome: "finished", output: { log: ["answered"] } },
+    ]);
   });
 
   it("an error of one thread does not stop the others", async () => {

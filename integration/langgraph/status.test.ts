@@ -121,12 +121,14 @@ describe.each(kinds)("on %s", (kind) => {
       .compile({ checkpointer });
     await rejection(app.invoke({ log: [] }, { ...thread(), durability: "sync" }));
     const failed = (await checkpointer.status("thread"))!;
-    expect(failed.status).toBe("failed");
+    expect(failed).toMatchObject({ status: "failed", error: { name: "Error", message: "no network" } });
     expect(new Set(failed.next)).toEqual(new Set(["a", "b"]));
     fails = false;
     await app.invoke(null, { ...thread(), durability: "sync" });
     expect(during).toMatchObject({ status: "unfinished", next: ["c"], interrupts: [] });
-    expect((await checkpointer.status("thread"))!.status).toBe("finished");
+    const finished = (await checkpointer.status("thread"))!;
+    expect(finished.status).toBe("finished");
+    expect(finished).not.toHaveProperty("error");
   });
 
   it("`next` names the nodes that LangGraph runs next: branches, sends, joins, deferred nodes, an edited state", async () => {
@@ -196,6 +198,14 @@ describe.each(kinds)("on %s", (kind) => {
       interrupts: [],
     });
     await checkpointer.putWrites(thread("old", { checkpoint_id: old.id }), [["__error__", { message: "no" }]], "task");
-    expect((await checkpointer.status("old"))!.status).toBe("failed");
+    expect(await checkpointer.status("old")).toMatchObject({
+      status: "failed",
+      error: { name: "Error", message: "no" },
+    });
+    await checkpointer.putWrites(thread("old", { checkpoint_id: old.id }), [["__error__", "odd"]], "task");
+    expect(await checkpointer.status("old")).toMatchObject({
+      status: "failed",
+      error: { name: "Error", message: "odd" },
+    });
   });
 });

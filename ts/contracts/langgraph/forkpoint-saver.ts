@@ -226,7 +226,7 @@ export declare class ForkpointSaver extends BaseCheckpointSaver {
    *
    * When the status is ambiguous, it is `"waiting"`. This can happen if an answer equals the answer before it.
    * @throws ForkpointError `CORRUPT` if the checkpoint is damaged.
-   * @example const { status, next, interrupts } = (await saver.status("thread-1")) ?? {};
+   * @example const { status, next, interrupts, error } = (await saver.status("thread-1")) ?? {};
    */
   status(threadId: string): Promise<ThreadStatus | null>;
 

@@ -17,7 +17,7 @@ import {
   type UnrecoveredRun,
 } from "../shared/recovery.js";
 import { identify, identityOf, missingOf, type RecoverableThreads } from "./mark.js";
-import { type Standing, standing, type ThreadStatus } from "./status.js";
+import { type NodeError, type Standing, standing, type ThreadStatus } from "./status.js";
 import { threadLeases } from "./thread-leases.js";
 import { langgraph } from "./wire.js";
 import type { ForkpointSaver } from "./forkpoint-saver.js";
@@ -45,6 +45,8 @@ export interface FailedThread {
   checkpointId: string;
   /** The nodes that a retry runs. */
   next: string[];
+  /** What the node threw. If several nodes failed, the error of one of them. */
+  error: NodeError;
 }
 
 /** The options of {@link recover}. */
@@ -56,7 +58,10 @@ export interface LanggraphRecoverOptions extends RecoverOptions<RecoveredThread>
    * If the thread asks the same question again, the answer was not accepted, and the thread keeps waiting.
    */
   onWaiting?: (thread: WaitingThread) => unknown;
-  /** Decides what becomes of a failed thread. `"retry"` runs the failed nodes again, once. Default: `"leave"`. */
+  /**
+   * Decides what becomes of a failed thread. `"retry"` runs the failed nodes again, once. Default: `"leave"`.
+   * @example onFailed: ({ error }) => (error.message.includes("429") ? "retry" : "leave")
+   */
   onFailed?: (thread: FailedThread) => "retry" | "leave" | undefined | Promise<"retry" | "leave" | undefined>;
   /**
    * The ids of the threads to recover. Default: all threads of this program. A named thread is recovered even if a tool
@@ -96,6 +101,8 @@ export type ThreadOutcome =
       outcome: "failed";
       checkpointId: string;
       next: string[];
+      /** What the node threw. If several nodes failed, the error of one of them. */
+      error: NodeError;
     };
 
 /** The outcome of a thread. */
@@ -253,8 +260,9 @@ class Recovery {
         }
         asked = values;
       } else if (status === "failed") {
-        if (retried || !(await asksForRetry(this.#parts.options.onFailed, { threadId, checkpointId, next }))) {
-          return { outcome: "failed", checkpointId, next };
+        const failed = { checkpointId, next, error: position.error! };
+        if (retried || !(await asksForRetry(this.#parts.options.onFailed, { threadId, ...failed }))) {
+          return { outcome: "failed", ...failed };
         }
         retried = true;
       }

@@ -33,6 +33,14 @@ export interface ThreadStatus {
   next: string[];
   /** The questions that wait for an answer, as `interrupt()` stored them. */
   interrupts: Array<{ id?: string; value?: any }>;
+  /** What a failed node threw. Set if the status is `"failed"`. If several nodes failed, the error of one of them. */
+  error?: NodeError;
+}
+
+/** What LangGraph stores of an error that a node threw. */
+export interface NodeError {
+  name: string;
+  message: string;
 }
 
 /** The task id of writes that belong to no task, such as the answer of `new Command({ resume })`. */
@@ -70,7 +78,7 @@ async function statusAt(context: Context, found: Found): Promise<ThreadStatus> {
   const waits = open.length > 0 && (!answered || (await asksInside(context, found)));
   const { id: checkpointId, savedAt: updatedAt } = found.header;
   const rest = { checkpointId, updatedAt, next: next ?? [], interrupts: waits ? open : [] };
-  if (failed) return { status: "failed", ...rest };
+  if (failed !== undefined) return { status: "failed", ...rest, error: await errorOf(context, failed) };
   if (waits) return { status: "waiting", ...rest };
   if (next === null) return { status: "unknown", ...rest };
   return { status: next.length > 0 ? "unfinished" : "finished", ...rest };
@@ -85,7 +93,7 @@ export async function hasStopped(context: SaverContext, threadId: string, id: st
   if (found?.header.id !== id) return false;
   const { failed, open, ended } = await tasksOf(context, found);
   const next = await nextNodes(context, found);
-  return failed || (next !== null && (next.length === 0 || (open.length > 0 && ended >= next.length)));
+  return failed !== undefined || (next !== null && (next.length === 0 || (open.length > 0 && ended >= next.length)));
 }
 
 async function outline({ native }: Context, threadId: unknown, namespace: string): Promise<Found | null> {
@@ -94,8 +102,8 @@ async function outline({ native }: Context, threadId: unknown, namespace: string
 }
 
 interface Tasks {
-  /** True if a task failed and has not succeeded since. */
-  failed: boolean;
+  /** The error of a task that failed and has not succeeded since. */
+  failed: Stored | undefined;
   /** The questions of the tasks that have not finished. */
   open: ThreadStatus["interrupts"];
   /** True if there is an answer that no task has used. */
@@ -113,14 +121,14 @@ async function tasksOf({ serde }: Pick<SaverContext, "serde">, { writes }: Found
   }
   const answer = tasks.get(NO_TASK)?.get("__resume__");
   tasks.delete(NO_TASK);
-  const result: Tasks = { failed: false, open: [], answered: false, ended: tasks.size };
+  const result: Tasks = { failed: undefined, open: [], answered: false, ended: tasks.size };
   const used: unknown[] = [];
   for (const channels of tasks.values()) {
     const resume = channels.get("__resume__");
     // A task records the answers that it has used, in order, when it asks again, fails or finishes.
     if (resume) used.push(([await load(serde, resume, "an answer")] as unknown[]).flat().at(-1));
     if ([...channels.keys()].some((channel) => !UNFINISHED.has(channel))) continue;
-    if (channels.has("__error__") && !channels.has("__error_source_node__")) result.failed = true;
+    if (!channels.has("__error_source_node__")) result.failed ??= channels.get("__error__");
     const question = channels.get("__interrupt__");
     if (question) result.open.push(...([await load(serde, question, "a question")].flat() as Tasks["open"]));
   }
@@ -129,6 +137,17 @@ async function tasksOf({ serde }: Pick<SaverContext, "serde">, { writes }: Found
     result.answered = !used.some((one) => isDeepStrictEqual(one, value));
   }
   return result;
+}
+
+/** Reads an error that LangGraph has stored. It stores the name and the message. */
+async function errorOf({ serde }: Pick<SaverContext, "serde">, stored: Stored): Promise<NodeError> {
+  const error: unknown = await load(serde, stored, "an error");
+  const { name, message } = (error ?? {}) as Record<string, unknown>;
+  // Another writer may have stored something else, such as a text.
+  return {
+    name: typeof name === "string" ? name : "Error",
+    message: typeof message === "string" ? message : String(error),
+  };
 }
 
 /** Returns true if a subgraph waits for an answer. Subgraphs have saved their checkpoints after the root's newest one. */

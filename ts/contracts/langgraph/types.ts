@@ -1,7 +1,7 @@
 /** The types of the entry `forkpoint/langgraph`. */
 export { type SaverOptions, type SaverStats, ForkpointSaver } from "./forkpoint-saver.js";
 export type { PruneStrategy, SaverPruneOptions, SaverPruneResult } from "./threads.js";
-export type { ThreadStatus } from "./status.js";
+export type { NodeError, ThreadStatus } from "./status.js";
 export type { ListThreadsOptions, ThreadsPage } from "./listing.js";
 export type { ImportOptions, ImportProgress, ImportResult } from "./import.js";
 export type { SkippedThread } from "./thread-import.js";
