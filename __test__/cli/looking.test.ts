@@ -3,6 +3,7 @@ import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { CheckpointStore, openStore } from "forkpoint";
 import { WorkflowCheckpointStore } from "forkpoint/agentium";
+import { Checkpointer, Graph } from "forkpoint/tinyagents";
 import { openInspector } from "forkpoint/inspect";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { checkpoint, folder } from "../helpers.js";
@@ -150,6 +151,30 @@ describe("show", () => {
     expect(text).toMatch(/^Forks$/m);
     expect(text).toContain(forks[0].run);
     expect(await answer(["show", forks[0].run, "--db", path])).toContain("forked from run-1, checkpoint g4");
+  });
+
+  test("names the next nodes, unless the run is large", async () => {
+    const path = join(folder(), "agent.db");
+    const checkpointer = new Checkpointer<{ text: string }>(path);
+    const graph = new Graph<{ text: string }>({
+      name: "writer",
+      nodes: { write: ({ text }) => ({ text }), check: ({ text }) => ({ text }) },
+      entry: "write",
+      edges: [["write", "check"]],
+      reducer: (state, update) => ({ ...state, ...update }),
+      checkpointer,
+    });
+    await graph.invoke({ text: "short" }, { threadId: "short" });
+    await graph.invoke({ text: "long ".repeat(1_500_000) }, { threadId: "long" });
+    await checkpointer.close();
+    const short = await answer(["show", "short", "--db", path]);
+    expect(short).toMatch(/^STEP +LABEL +NEXT /m);
+    expect(short).toMatch(/^ +0 +input +write /m);
+    expect(short).toMatch(/^ +1 +loop +check /m);
+    const long = await cli(["show", "long", "--db", path]);
+    expect(long.stdout).toMatch(/^STEP +LABEL +CHECKPOINT /m);
+    expect(long.stderr).toContain("--last");
+    expect(await answer(["show", "long", "--last", "2", "--db", path])).toMatch(/^ +1 +loop +check /m);
   });
 
   test("--tree draws a line for each checkpoint, the newest first, and the forks", async () => {
