@@ -199,7 +199,7 @@ function warnOf(error: unknown): void {
  * that needs no recovery. `work` gets the lease, which its writes carry. Returns undefined if the run needs no
  * recovery.
  */
-async function underLease<R>(
+export async function underLease<R>(
   { handle, noun }: Pick<Framework<object>, "handle" | "noun">,
   of: RunKey,
   settings: Settings,
