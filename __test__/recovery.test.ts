@@ -43,7 +43,9 @@ describe.each(kinds)("%s", (kind) => {
     // Each round asks for the newest checkpoint. The third round finds the run finished.
     let rounds = 0;
     const newest = async () => (++rounds < 3 ? "checkpoint" : null);
-    const ended = await underLease({ handle, noun: "run" }, of, settings(), newest, () => Promise.reject(new Error("never")));
+    const ended = await underLease({ handle, noun: "run" }, of, settings(), newest, () =>
+      Promise.reject(new Error("never")),
+    );
     expect(ended).toEqual({ outcome: "elsewhere", holder: lease.holder });
     expect(rounds).toBe(3);
     expect(waits).toEqual([1_000, 1_000]);
@@ -58,10 +60,15 @@ describe.each(kinds)("%s", (kind) => {
     };
     const newest = async () => "checkpoint";
     const finished = work(async () => ({ outcome: "finished" }));
-    expect(await underLease({ handle, noun: "run" }, of, settings(), newest, finished)).toEqual({ outcome: "finished" });
+    expect(await underLease({ handle, noun: "run" }, of, settings(), newest, finished)).toEqual({
+      outcome: "finished",
+    });
     const error = new Error("the tool failed");
     const failed = work(() => Promise.reject(error));
-    expect(await underLease({ handle, noun: "run" }, of, settings(), newest, failed)).toEqual({ outcome: "error", error });
+    expect(await underLease({ handle, noun: "run" }, of, settings(), newest, failed)).toEqual({
+      outcome: "error",
+      error,
+    });
   });
 
   it("a lease that was lost is no longer among the leases of the store", async () => {
