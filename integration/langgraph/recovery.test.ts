@@ -184,7 +184,7 @@ describe.each(kinds)("on %s", (kind) => {
     ]);
     const app = new StateGraph(Log)
       .addNode("model", (_, config) => {
-        const message = thrown.get(config.configurable!["thread_id"]);
+        const message = thrown.get(config.configurable!["thread_id"] as string);
         if (message !== undefined) throw Object.assign(new Error(message), { name: "ModelError" });
         return { log: ["answered"] };
       })

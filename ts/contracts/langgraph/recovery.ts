@@ -60,7 +60,10 @@ export interface LanggraphRecoverOptions extends RecoverOptions<RecoveredThread>
   onWaiting?: (thread: WaitingThread) => unknown;
   /**
    * Decides what becomes of a failed thread. `"retry"` runs the failed nodes again, once. Default: `"leave"`.
-   * @example onFailed: ({ error }) => (error.message.includes("429") ? "retry" : "leave")
+   * @example
+   * ```ts
+   * await recover(graph, saver, { onFailed: ({ error }) => (error.message.includes("429") ? "retry" : "leave") });
+   * ```
    */
   onFailed?: (thread: FailedThread) => "retry" | "leave" | undefined | Promise<"retry" | "leave" | undefined>;
   /**
