@@ -53,7 +53,7 @@ function suiteOf(code: string): Suite {
 const FENCE = /^( *)```(\w*)\n([^]*?)^\1```$/gm;
 
 /** The name that the text before a block gives it. */
-const SAVED_AS = /\b[Ss]ave [^`]*as `([\w.-]+\.mts)`[^`]*$/;
+const SAVED_AS = /\b[Ss]ave\s[^`]*\bas\s+`([\w.-]+\.mts)`[^`]*$/;
 
 /** Reads a page, which is a path in the repository. */
 export function readPage(path: string): Page {
