@@ -1,6 +1,7 @@
 /** Ways in which files go back in time: with the tools that people use, not with the engine. */
 
-import { execFile, execFileSync, spawnSync } from "node:child_process";
+import { execFile, execFileSync, spawn, spawnSync } from "node:child_process";
+import { once } from "node:events";
 import { existsSync, mkdirSync, readdirSync, rmSync, statSync, truncateSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { promisify } from "node:util";
@@ -41,6 +42,23 @@ const files = (folder: string): string[] =>
   readdirSync(folder, { recursive: true })
     .map((name) => join(folder, String(name)))
     .filter((path) => path.endsWith(".jsonl"));
+
+/**
+ * Copies files while no process writes to a folder, as the guide asks: a lease is renewed and released in the background.
+ * Linux has a command for the lock of the folder.
+ */
+async function whileNobodyWrites<T>(folder: string, work: () => Promise<T> | T): Promise<T> {
+  if (process.platform !== "linux") return work();
+  const holder = spawn("flock", [join(folder, "forkpoint.lock"), "sh", "-c", "echo locked; cat"]);
+  await once(holder.stdout, "data");
+  try {
+    return await work();
+  } finally {
+    const closed = once(holder, "close");
+    holder.stdin.end();
+    await closed;
+  }
+}
 
 /** A folder of text files. */
 export function folderThatGoesBack(live: string): Machine {
@@ -88,12 +106,14 @@ export function folderThatGoesBack(live: string): Machine {
         mkdirSync(join(live, ".git/info"), { recursive: true });
         writeFileSync(join(live, ".git/info/exclude"), "forkpoint.lock\norder.jsonl.old\n");
       }
-      commit = await remember();
-      rmSync(copy, { recursive: true, force: true });
-      await cp(live, copy);
-      sizes = new Map(files(live).map((path) => [path, statSync(path).size]));
+      await whileNobodyWrites(live, async () => {
+        commit = await remember();
+        rmSync(copy, { recursive: true, force: true });
+        await cp(live, copy);
+        sizes = new Map(files(live).map((path) => [path, statSync(path).size]));
+      });
     },
-    goBack: (way) => goBack[way]!(),
+    goBack: (way) => whileNobodyWrites(live, () => goBack[way]!()),
     goBackNow: () => void execFileSync("cp", ["-r", `${copy}/.`, live]),
   };
 }
