@@ -93,6 +93,7 @@ inBrowser("the list of runs", () => {
 
   test("a filter holds for what is saved meanwhile", async () => {
     const { the, save } = await show({ of: copied() });
+    await the("run-row").first().waitFor();
     await the("runs-search").fill("lisbon");
     await expect.poll(() => the("run-row").count()).toBe(2);
     await save("elsewhere", 0);
