@@ -182,7 +182,7 @@ function change(path: string, edit: (text: string) => string): void {
 }
 
 describe("copy", () => {
-  test("says what was new, and what was there", async () => {
+  test("prints how many runs were copied, and how many were already there", async () => {
     const path = await withRun("one", 2);
     const cwd = folder();
     const copy = () => answer(["copy", "--to", "jsonl:runs", "--db", path], { cwd });

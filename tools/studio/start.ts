@@ -35,7 +35,7 @@ export interface StartOptions {
 }
 
 /**
- * Serves the studio on this machine, to everyone who has the token.
+ * Serves the studio on this machine. Requests need the token.
  * @throws ForkpointError `UNAVAILABLE` if the port is taken or can't be used.
  */
 export async function startStudio(

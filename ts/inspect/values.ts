@@ -1,6 +1,6 @@
 /**
- * Reads serialized values. Creates no objects of a user's classes. Returns a placeholder, and no error, for unreadable
- * bytes.
+ * Reads serialized values. Creates no objects of a user's classes. Describes
+ * unreadable bytes instead of throwing.
  */
 
 import { type Stored, builtInFormat } from "../bridge/serializer.js";
