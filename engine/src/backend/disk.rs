@@ -25,13 +25,13 @@ impl FileId {
 
     #[cfg(unix)]
     #[expect(clippy::unnecessary_wraps, reason = "other systems have none")]
-    fn new(found: &fs::Metadata) -> Option<Self> {
+    pub(super) fn new(found: &fs::Metadata) -> Option<Self> {
         use std::os::unix::fs::MetadataExt;
         Some(Self(found.dev(), found.ino()))
     }
 
     #[cfg(not(unix))]
-    fn new(_: &fs::Metadata) -> Option<Self> {
+    pub(super) fn new(_: &fs::Metadata) -> Option<Self> {
         None
     }
 }

@@ -1,162 +1,59 @@
 //! The backend: a connection to a database file, and what a full disk and an idle store need.
 
-use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::path::Path;
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use rusqlite::Connection;
-use rusqlite::config::DbConfig;
 
-use super::connection::{connect, set_journal};
-use super::identity::{Claim, Watch, one_copy_at_a_time};
+use super::backup::Verify;
+use super::error::from_commit;
+use super::identity::Claim;
 use super::options::{Journal, Options};
 use super::raw::{RawPayloads, compress};
 use super::read_only::ReadOnly;
 use super::reserve::{Reserve, is_full, reserve_only};
 use super::wal::Checkpointer;
-use super::{file, locks, log_damage, new_file, read, retention, schema, totals, vfs, write};
+use super::watch::{StoreFiles, Watch};
+use super::{locks, read, retention, totals, vfs, write};
 use crate::backend::batch::{self, Failure};
 use crate::backend::interface::Backend;
 use crate::backend::lazy::Opener;
 use crate::backend::pre_encoder::PreEncoder;
 use crate::cache::PayloadCache;
 use crate::deadline::Deadline;
-use crate::error::{Code, Error, Result};
+use crate::error::Result;
 use crate::op::{Applied, Op, Unit};
-use crate::options::{Durability, Options as StoreOptions};
+use crate::options::Options as StoreOptions;
 use crate::query::{Answer, Query};
 use crate::record::Notice;
 use crate::retention::{Cursor, Prune, Pruned, Rule};
-
-/// The oldest `SQLite` version without the WAL-reset bug. This bug loses commits when two connections checkpoint at
-/// the same time.
-const OLDEST_SQLITE: i32 = 3_051_003;
 
 /// One connection to one database file. Several connections, also in several processes, may use the same file.
 #[derive(Debug)]
 pub struct Sqlite {
     /// This field is declared before `connection`, so that the connection of its thread closes first. The last
     /// connection to close removes the WAL.
-    checkpointer: Option<Checkpointer>,
+    pub(super) checkpointer: Option<Checkpointer>,
     pub(super) connection: Connection,
     /// This field is declared after `connection`, because the last connection to close removes the reserve.
-    reserve: Reserve,
-    journal: Journal,
+    pub(super) reserve: Reserve,
+    pub(super) journal: Journal,
     /// How long one call may wait for locks.
-    patience: Duration,
-    notice: Option<Notice>,
-    cache: PayloadCache,
+    pub(super) patience: Duration,
+    pub(super) notice: Option<Notice>,
+    pub(super) cache: PayloadCache,
     /// The number of saves through this connection since the connection last checked whether the running totals need
     /// folding. The number starts at the threshold, so that the first sweep checks the totals.
-    uncounted: usize,
-    raw: RawPayloads,
-    watch: Watch,
+    pub(super) uncounted: usize,
+    pub(super) raw: RawPayloads,
+    pub(super) watch: Watch,
     /// This field is declared last, because the claim must end after the connections have closed the file.
     #[expect(dead_code, reason = "held for its end")]
-    claim: Claim,
+    pub(super) claim: Claim,
 }
 
 impl Sqlite {
-    /// Opens the database file. Creates it if it does not exist.
-    pub fn open(options: &Options) -> Result<Self> {
-        Self::open_with(options, PayloadCache::new(options.cache_bytes))
-    }
-
-    /// Opens the database file with a payload cache that other connections to the same file share.
-    pub fn open_with(options: &Options, cache: PayloadCache) -> Result<Self> {
-        vfs::within(options.busy_timeout, || Self::open_file(options, cache))
-            .map_err(|error| file::lasting(error, &options.path))
-            .map_err(|error| error.context(&format!("cannot open \"{}\"", options.path.display())))
-    }
-
-    fn open_file(options: &Options, cache: PayloadCache) -> Result<Self> {
-        if rusqlite::version_number() < OLDEST_SQLITE {
-            let message = format!(
-                "SQLite {} can lose commits when two connections checkpoint at the same time: build Forkpoint with SQLite 3.51.3 or later",
-                rusqlite::version()
-            );
-            return Err(Error::new(Code::Unsupported, message));
-        }
-        let (path, mut connection, claim, lacks_log) = Self::connect(options)?;
-        let network = file::network(&path);
-        let journal = options.journal.unwrap_or(if network.is_some() { Journal::Rollback } else { Journal::Wal });
-        let synchronous = match (options.durability, journal) {
-            (Durability::Full, Journal::Wal) => "FULL",
-            // With a rollback journal, removing the journal file commits the transaction. EXTRA also syncs the
-            // directory after the removal.
-            (Durability::Full, Journal::Rollback) => "EXTRA",
-            (Durability::Normal, _) => "NORMAL",
-            (Durability::Off, _) => "OFF",
-        };
-        let prepared = Self::prepare(&mut connection, journal, synchronous, options.busy_timeout);
-        // Also if this failed: closing a connection does not give back the locks of its failed unlocks.
-        locks::release(&connection, journal);
-        prepared?;
-        new_file::end(&path);
-
-        let network = network.filter(|_| journal == Journal::Rollback);
-        let notice = lacks_log.or_else(|| network.map(|kind| file::on_network(&path, kind)));
-        let checkpointer =
-            (journal == Journal::Wal).then(|| Checkpointer::new(path.clone(), synchronous, options.busy_timeout));
-        let (reserve, patience, watch) = (Reserve::new(&path), options.busy_timeout, Watch::new(&path));
-        Ok(Self {
-            checkpointer,
-            connection,
-            reserve,
-            journal,
-            patience,
-            notice,
-            cache,
-            uncounted: totals::WORTH_FOLDING,
-            raw: RawPayloads::new(options.raw_in_a_hurry),
-            watch,
-            claim,
-        })
-    }
-
-    /// Sets the journal, and creates the tables if they are missing.
-    fn prepare(connection: &mut Connection, journal: Journal, synchronous: &str, busy_timeout: Duration) -> Result<()> {
-        let state = schema::inspect(connection)?;
-        set_journal(connection, journal, busy_timeout)?;
-        connection.pragma_update(None, "synchronous", synchronous)?;
-        if state != schema::State::Ready {
-            schema::create(connection)?;
-        }
-        connection.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, false)?;
-        Ok(())
-    }
-
-    /// Connects to the file. Refuses a database of another program or of a newer version, before anything can change
-    /// the file.
-    ///
-    /// The last part of the result says that the tables of the file are in a log that is missing, if they are.
-    fn connect(options: &Options) -> Result<(PathBuf, Connection, Claim, Option<Notice>)> {
-        // Open one file at a time. `file::prepare` closes a file after creating it. Closing any descriptor of a file
-        // drops the locks that other connections of this process have on the file.
-        static OPENING: Mutex<()> = Mutex::new(());
-        let _one_at_a_time = OPENING.lock().unwrap_or_else(PoisonError::into_inner);
-        let _one_copy_at_a_time = options.alone_in_process.then(one_copy_at_a_time);
-        let path = file::prepare(&options.path)?;
-        let claim = Claim::new(&path, options.alone_in_process)?;
-        // Inspect the file without locks first, so that no WAL is created beside a file that is refused. Other errors
-        // are ignored here: the real connection below reports them.
-        let state = file::peek(&path).map(|connection| schema::inspect(&connection));
-        if let Ok(Err(error)) = &state
-            && error.code() == Code::Unsupported
-        {
-            return Err(error.clone());
-        }
-        let lacks_log = match state {
-            Ok(Ok(schema::State::Lacks(0))) => new_file::begin(&path, &claim),
-            _ => None,
-        };
-        if options.durability == Durability::Full {
-            log_damage::refuse(&path)?;
-        }
-        let connection = connect(&path, options.busy_timeout)?;
-        Ok((path, connection, claim, lacks_log))
-    }
-
     /// Does the work of one call. Before and after it, the connection holds no lock.
     fn call<T>(&mut self, work: impl FnOnce(&mut Self) -> T) -> T {
         locks::release(&self.connection, self.journal);
@@ -167,12 +64,12 @@ impl Sqlite {
 
     /// Applies the units in one transaction.
     fn commit(&mut self, batch: &[Unit]) -> Result<Vec<Applied>, Failure> {
-        self.watch.check().map_err(Failure::Whole)?;
         let effort = self.raw.effort(batch.len());
-        let (applied, raw_bytes) = write::transaction(&mut self.connection, &self.cache, batch, effort)?;
+        let transaction = self.watch.begin(&self.connection).map_err(Failure::Whole)?;
+        let (applied, raw_bytes) = write::transaction(transaction, &self.cache, batch, effort)?;
         self.raw.add(raw_bytes);
-        // Check the file after the commit: a save to a file that was removed or replaced is not acknowledged.
-        self.watch.look().map_err(Failure::Whole)?;
+        // A save to a file that was removed or replaced is not acknowledged, though it may be found later.
+        self.watch.look(&self.connection).map_err(|error| Failure::Whole(error.with_outcome_unknown()))?;
         if let Some(checkpointer) = &mut self.checkpointer {
             checkpointer.after_commit(&self.connection, batch.len());
         }
@@ -210,7 +107,10 @@ impl Sqlite {
     fn prune_or_make_room(&mut self, prune: &Prune) -> Result<Pruned> {
         let mut most = prune.most;
         loop {
-            let pruned = write::prune(&mut self.connection, &self.cache, &Prune { most, ..*prune });
+            let pruned = self
+                .watch
+                .begin(&self.connection)
+                .and_then(|transaction| write::prune(transaction, &self.cache, &Prune { most, ..*prune }));
             if !is_full(&pruned) || most <= 1 {
                 if most < prune.most {
                     self.truncate_log();
@@ -249,6 +149,17 @@ impl Sqlite {
         free >= needed as u64
     }
 
+    pub(super) fn path(&self) -> &Path {
+        self.watch.path()
+    }
+
+    /// Makes a change of the file's header in one transaction.
+    pub(super) fn change(&mut self, change: impl FnOnce(&Connection) -> Result<()>) -> Result<()> {
+        let transaction = self.watch.begin(&self.connection)?;
+        change(&transaction)?;
+        transaction.commit().map_err(from_commit)
+    }
+
     pub fn journal(&self) -> Journal {
         self.journal
     }
@@ -264,13 +175,26 @@ impl Sqlite {
     }
 }
 
+impl Verify for Sqlite {
+    fn connection(&mut self) -> Result<&Connection> {
+        Ok(&self.connection)
+    }
+}
+
+impl Drop for Sqlite {
+    fn drop(&mut self) {
+        // The next opening reports what was lost.
+        let _ = self.watch.end(&self.connection);
+    }
+}
+
 impl Backend for Sqlite {
     fn apply(&mut self, batch: &[Unit]) -> Vec<Result<Applied>> {
         self.call(|backend| backend.apply_or_make_room(batch))
     }
 
     fn answer(&mut self, query: &Query) -> Result<Answer> {
-        self.watch.look()?;
+        self.watch.look_sometimes(&self.connection)?;
         self.call(|backend| read::answer(&backend.connection, &backend.cache, query))
     }
 
@@ -279,13 +203,12 @@ impl Backend for Sqlite {
     }
 
     fn prune(&mut self, prune: &Prune) -> Result<Pruned> {
-        self.watch.look()?;
         self.call(|backend| {
             if let Rule::MaxBytes(_) = prune.rule
                 && prune.cursor == Cursor::default()
             {
                 // What only waits to be compressed must not count against the limit.
-                while compress(&mut backend.connection, &backend.cache, &|| false)? {}
+                while compress(&backend.connection, &mut backend.watch, &backend.cache, &|| false)? {}
             }
             backend.prune_or_make_room(prune)
         })
@@ -295,10 +218,10 @@ impl Backend for Sqlite {
         if !self.raw.may_be_left || self.reserve.lacks() {
             return Ok(false);
         }
-        self.watch.look()?;
         // Never wait for another process: it writes, so the database is not idle.
-        let left =
-            self.call(|all| vfs::within(Duration::ZERO, || compress(&mut all.connection, &all.cache, wanted)))?;
+        let left = self.call(|all| {
+            vfs::within(Duration::ZERO, || compress(&all.connection, &mut all.watch, &all.cache, wanted))
+        })?;
         if let Some(checkpointer) = &mut self.checkpointer {
             checkpointer.copy_when_due(&self.connection);
         }
@@ -311,8 +234,10 @@ impl Backend for Sqlite {
 
     fn sweep(&mut self) -> Result<bool> {
         self.call(|backend| {
+            // An idle store also notices that its log was removed, while the log can still be rescued.
+            backend.watch.look_sometimes(&backend.connection)?;
             if backend.uncounted >= totals::WORTH_FOLDING {
-                totals::fold(&mut backend.connection)?;
+                totals::fold(&backend.connection, &mut backend.watch)?;
                 backend.uncounted = 0;
             }
             Ok(false)
@@ -320,7 +245,7 @@ impl Backend for Sqlite {
     }
 
     fn close(&mut self) -> Result<()> {
-        self.watch.look_now()
+        self.watch.end(&self.connection)
     }
 
     fn closing(&mut self, deadline: Instant) {
@@ -330,7 +255,7 @@ impl Backend for Sqlite {
     }
 
     fn vacuum(&mut self) -> Result<()> {
-        self.watch.look()?;
+        self.watch.look(&self.connection)?;
         if let Some(checkpointer) = &mut self.checkpointer {
             checkpointer.stop();
         }
@@ -362,11 +287,11 @@ pub(crate) fn opener(path: &Path, options: &StoreOptions, deadline: &Arc<Deadlin
         alone_in_process: true,
         ..Options::new(path)
     };
-    let cache = PayloadCache::new(sqlite.cache_bytes);
+    let (cache, files) = (PayloadCache::new(sqlite.cache_bytes), StoreFiles::default());
     let pre_encoder = Arc::new(PreEncoder::new(cache.clone()));
     let open = move || {
         let sqlite = Options { busy_timeout: deadline.limit(sqlite.busy_timeout), ..sqlite.clone() };
-        Ok(Box::new(Sqlite::open_with(&sqlite, cache.clone())?) as Box<dyn Backend>)
+        Ok(Box::new(Sqlite::open_in(&sqlite, cache.clone(), &files)?) as Box<dyn Backend>)
     };
     Opener { open: Arc::new(open), pre_encoder: Some(pre_encoder) }
 }

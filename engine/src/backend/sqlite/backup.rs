@@ -16,6 +16,7 @@ use super::backend::Sqlite;
 use super::options::{Journal, Options};
 use super::quick_check::damaged_pages;
 use super::retention::pragma;
+use super::user_version::UserVersion;
 use super::{file, vfs};
 use crate::backend::disk::{create, failed, folder_of, sync_folder};
 use crate::backend::interface::Backend;
@@ -86,7 +87,7 @@ pub fn backup(
     refuse_taken(&to, &options.path, overwrite)?;
     let part = Part::new(&to)?;
     copy(options, &part.0, watch)?;
-    let checkpoints = verify(&part.0, watch)?;
+    let checkpoints = finish(&part.0, watch)?;
     let copied = File::open(&part.0).and_then(|file| file.sync_all().and_then(|()| file.metadata()));
     let bytes = copied.map_err(|error| failed(error, "the backup cannot be synced"))?.len();
     refuse_taken(&to, &options.path, overwrite)?;
@@ -177,8 +178,27 @@ fn copy(options: &Options, to: &Path, watch: &mut dyn FnMut(Progress) -> Result<
     if tries == 0 {
         take_snapshot()?;
     }
-    let (mut last, mut before) = (Instant::now(), 0);
     let backup = Backup::new(&source.connection, &mut target)?;
+    copy_pages(&backup, page_size, options.busy_timeout, watch, &mut || {
+        if tries > 0 {
+            tries -= 1;
+            if tries == 0 {
+                take_snapshot()?;
+            }
+        }
+        Ok(())
+    })
+}
+
+/// Copies all pages. `again` is called when the copy has begun again, because another connection has written.
+pub(super) fn copy_pages(
+    backup: &Backup<'_, '_>,
+    page_size: u64,
+    busy_timeout: Duration,
+    watch: &mut dyn FnMut(Progress) -> Result<()>,
+    again: &mut dyn FnMut() -> Result<()>,
+) -> Result<()> {
+    let (mut last, mut before) = (Instant::now(), 0);
     loop {
         let step = backup.step(PAGES)?;
         let pages = backup.progress();
@@ -187,35 +207,46 @@ fn copy(options: &Options, to: &Path, watch: &mut dyn FnMut(Progress) -> Result<
         let done = of.saturating_sub(count(pages.remaining));
         watch(Progress { phase: Phase::Copying, done, of })?;
         // A copy that begins again has as many pages after the step as after an earlier one, or fewer.
-        if done <= before && tries > 0 {
-            tries -= 1;
-            if tries == 0 {
-                take_snapshot()?;
-            }
+        if done <= before {
+            again()?;
         }
         before = done;
         match step {
             StepResult::Done => return Ok(()),
             StepResult::More => last = Instant::now(),
-            _ if last.elapsed() < options.busy_timeout => std::thread::sleep(PAUSE),
-            _ => return Err(Error::new(Code::Busy, "another process writes to the database: try the backup again")),
+            _ if last.elapsed() < busy_timeout => std::thread::sleep(PAUSE),
+            _ => return Err(Error::new(Code::Busy, "another process uses the database for too long: try again")),
         }
     }
 }
 
-/// Verifies a copy. Returns the number of its checkpoints.
-fn verify(path: &Path, watch: &mut dyn FnMut(Progress) -> Result<()>) -> Result<u64> {
+/// Verifies a copy, and gives it its own log number. Returns the number of its checkpoints.
+fn finish(path: &Path, watch: &mut dyn FnMut(Progress) -> Result<()>) -> Result<u64> {
     let mut copy = Sqlite::open(&Options { journal: Some(Journal::Rollback), ..Options::new(path) })?;
-    let damaged = |what: &str| {
-        let message = format!("the database is damaged, so there is no backup: {what}. Run check() on it");
-        Error::new(Code::Corrupt, message)
-    };
-    if let Some(damage) = damaged_pages(&copy.connection, 1)?.first() {
+    let checkpoints = verify(&mut copy, watch).map_err(|error| error.context("there is no backup"))?;
+    // So that no log of the database is taken for one of the copy.
+    copy.change(|transaction| {
+        let version = UserVersion::read(transaction)?.with_new_number();
+        UserVersion { unsynced: false, ..version }.write(transaction)
+    })?;
+    copy.close()?;
+    Ok(checkpoints)
+}
+
+/// A database that can be verified: its pages, and its rows.
+pub(super) trait Verify: Backend {
+    fn connection(&mut self) -> Result<&Connection>;
+}
+
+/// Verifies a database. Returns the number of its checkpoints.
+pub(super) fn verify(database: &mut impl Verify, watch: &mut dyn FnMut(Progress) -> Result<()>) -> Result<u64> {
+    let damaged = |what: &str| Error::new(Code::Corrupt, format!("the database is damaged: {what}. Run check() on it"));
+    if let Some(damage) = damaged_pages(database.connection()?, 1)?.first() {
         return Err(damaged(damage));
     }
     let (mut checkpoints, mut next) = (0, Some(CheckCursor::default()));
     while let Some(cursor) = next {
-        let page = copy.answer(&Query::Check { cursor, limit: ROWS })?.into_checked()?;
+        let page = database.answer(&Query::Check { cursor, limit: ROWS })?.into_checked()?;
         if let Some(finding) = page.findings.iter().find(|finding| finding.severity == Severity::Error) {
             return Err(damaged(&finding.message));
         }
@@ -223,6 +254,5 @@ fn verify(path: &Path, watch: &mut dyn FnMut(Progress) -> Result<()>) -> Result<
         watch(Progress { phase: Phase::Verifying, done: page.done, of: page.of })?;
         next = page.next;
     }
-    copy.close()?;
     Ok(checkpoints)
 }

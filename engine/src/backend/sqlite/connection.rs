@@ -7,6 +7,7 @@ use rusqlite::config::DbConfig;
 use rusqlite::{Connection, OpenFlags};
 
 use super::options::Journal;
+use super::wal_index::refuse_missing_log;
 use super::{locks, vfs};
 use crate::error::{Code, Error, Result};
 
@@ -18,7 +19,11 @@ pub(super) fn connect(path: &Path, busy_timeout: Duration) -> Result<Connection>
     let configured = configure(&connection, busy_timeout);
     // Also if this failed: closing a connection does not give back the locks of its failed unlocks.
     locks::release(&connection, Journal::Wal);
-    configured?;
+    if let Err(error) = configured {
+        // Without its log, the database may look damaged.
+        refuse_missing_log(&connection, path)?;
+        return Err(error.into());
+    }
     Ok(connection)
 }
 

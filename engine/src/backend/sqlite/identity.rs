@@ -5,70 +5,11 @@ use std::collections::HashMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
+#[cfg(target_os = "linux")]
 use std::time::{Duration, Instant};
 
 use crate::backend::disk::FileId;
 use crate::error::{Code, Error, Result};
-
-/// How long the file at the path is taken to be the same after a look. A look is one system call.
-const PAUSE: Duration = Duration::from_millis(50);
-
-/// Notices that the file of a connection is no longer at its path. `SQLite` would continue with the removed file, and
-/// no one would ever find what it writes there.
-#[derive(Debug)]
-pub(super) struct Watch {
-    path: PathBuf,
-    id: Option<FileId>,
-    looked: Instant,
-    gone: bool,
-}
-
-impl Watch {
-    /// Watches the file that was just opened.
-    pub(super) fn new(path: &Path) -> Self {
-        Self { path: path.to_owned(), id: FileId::at(path), looked: Instant::now(), gone: false }
-    }
-
-    /// Looks at the file, unless the last look was a moment ago.
-    ///
-    /// # Errors
-    ///
-    /// Those of [`Watch::check`].
-    pub(super) fn look(&mut self) -> Result<()> {
-        if self.looked.elapsed() >= PAUSE { self.look_now() } else { self.check() }
-    }
-
-    /// Looks at the file, whenever the last look was.
-    ///
-    /// # Errors
-    ///
-    /// Those of [`Watch::check`].
-    pub(super) fn look_now(&mut self) -> Result<()> {
-        if !self.gone && self.id.is_some() {
-            self.gone = FileId::at(&self.path) != self.id;
-            self.looked = Instant::now();
-        }
-        self.check()
-    }
-
-    /// Refuses to continue if a check has found that the file is gone.
-    ///
-    /// # Errors
-    ///
-    /// `UNAVAILABLE`, and not retryable, if a look has found another file or none.
-    pub(super) fn check(&self) -> Result<()> {
-        if !self.gone {
-            return Ok(());
-        }
-        let message = format!(
-            "the database file was removed, moved or replaced while it was open, so nothing can be stored in \"{}\" \
-             through this store. Saves of the last moment before this was noticed may be lost. Put the original \
-             file back, or remove the file that has its path now. Then open a new store",
-            self.path.display()
-        );
-        Err(Error::new(Code::Unavailable, message).lasting())
-    }
-}
 
 /// The files that this copy of the engine has open: the path of each, and the number of connections to it.
 static OPEN: Mutex<Option<HashMap<FileId, (PathBuf, usize)>>> = Mutex::new(None);
@@ -196,21 +137,6 @@ fn is_open(id: FileId) -> bool {
 #[cfg(all(test, unix))]
 mod tests {
     use super::*;
-
-    #[test]
-    fn a_file_that_is_replaced_is_another_file() {
-        let folder = tempfile::tempdir().unwrap();
-        let path = folder.path().join("a.db");
-        fs::write(&path, "one").unwrap();
-        let mut watch = Watch::new(&path);
-        assert_eq!(watch.look_now(), Ok(()));
-        fs::rename(&path, folder.path().join("b.db")).unwrap();
-        fs::write(&path, "two").unwrap();
-        let error = watch.look_now().unwrap_err();
-        assert_eq!((error.code(), error.retryable()), (Code::Unavailable, false));
-        fs::rename(folder.path().join("b.db"), &path).unwrap();
-        assert_eq!(watch.look(), Err(error), "what was noticed stays noticed");
-    }
 
     #[test]
     fn a_file_that_something_else_has_open_cannot_be_claimed() {

@@ -5,10 +5,10 @@
 #![expect(unsafe_code, reason = "rusqlite has no functions for the locks of a file")]
 
 use std::ffi::c_int;
-use std::ptr;
 
-use rusqlite::{Connection, MAIN_DB, ffi};
+use rusqlite::{Connection, ffi};
 
+use super::handle::Handle;
 use super::options::Journal;
 
 /// The number of locks in the index of the write-ahead log.
@@ -20,20 +20,9 @@ pub(super) fn release(connection: &Connection, journal: Journal) {
     if !connection.is_autocommit() {
         return;
     }
-    // SAFETY: the connection is open and only this thread uses it, so its file is open too. The VFS gave the methods,
-    // and a method that it lacks is `None`. An unlock of a lock that is not held changes nothing.
+    let Some(Handle { file, methods }) = Handle::of(connection) else { return };
+    // SAFETY: the file is open. An unlock of a lock that is not held changes nothing.
     unsafe {
-        let mut file: *mut ffi::sqlite3_file = ptr::null_mut();
-        let found = ffi::sqlite3_file_control(
-            connection.handle(),
-            MAIN_DB.as_ptr(),
-            ffi::SQLITE_FCNTL_FILE_POINTER,
-            (&raw mut file).cast(),
-        );
-        let Some(methods) = file.as_ref().and_then(|file| file.pMethods.as_ref()) else { return };
-        if found != ffi::SQLITE_OK {
-            return;
-        }
         // With a write-ahead log, a connection keeps a shared lock on the file as long as it is open.
         let idle = match journal {
             Journal::Wal => ffi::SQLITE_LOCK_SHARED,

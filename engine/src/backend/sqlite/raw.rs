@@ -7,12 +7,13 @@
 //! waits to be compressed. The transaction that stores the first raw payload sets it, and the transaction that
 //! compresses the last one clears it. After a crash, the next store that opens the file continues.
 
-use rusqlite::{Connection, TransactionBehavior};
+use rusqlite::Connection;
 
 use super::chain::Chain;
 use super::error::from_commit;
 use super::payloads::Payloads;
 use super::setting;
+use super::watch::Watch;
 use crate::backend::rebase::Payloads as _;
 use crate::cache::PayloadCache;
 use crate::codec::envelope;
@@ -67,12 +68,17 @@ impl RawPayloads {
 /// Compresses some of the raw payloads, in one transaction. Returns true if raw payloads may be left.
 ///
 /// When `wanted` returns true, the transaction is rolled back, because a commit would take longer.
-pub(super) fn compress(connection: &mut Connection, cache: &PayloadCache, wanted: &dyn Fn() -> bool) -> Result<bool> {
+pub(super) fn compress(
+    connection: &Connection,
+    watch: &mut Watch,
+    cache: &PayloadCache,
+    wanted: &dyn Fn() -> bool,
+) -> Result<bool> {
     // Look before the transaction: most stores have nothing to compress, and need no lock.
     if setting::raw_from(connection)?.is_none() {
         return Ok(false);
     }
-    let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
+    let transaction = watch.begin(connection)?;
     let Some(from) = setting::raw_from(&transaction)? else { return Ok(false) };
     let mut raw = Vec::new();
     let next = find(&transaction, from, &mut raw)?;

@@ -4,11 +4,15 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use rusqlite::Connection;
+
+use super::backup::Verify;
 use super::file::beside;
-use super::identity::{Watch, is_open_here, unless_open_here};
+use super::identity::{is_open_here, unless_open_here};
 use super::read;
 use super::schema;
 use super::unchanged::{Unchanged, is_wal};
+use crate::backend::disk::FileId;
 use crate::backend::interface::{Backend, read_only};
 use crate::cache::PayloadCache;
 use crate::error::{Code, Error, Result};
@@ -27,7 +31,8 @@ pub struct ReadOnly {
     /// The size limit of the payload cache, in bytes.
     cache_bytes: usize,
     cache: PayloadCache,
-    opened: Option<(Unchanged, Watch)>,
+    /// The database, and the identity that its file had.
+    opened: Option<(Unchanged, Option<FileId>)>,
     /// The number of times that the database was opened.
     times: i64,
 }
@@ -50,8 +55,8 @@ impl ReadOnly {
     fn refresh(&mut self) -> Result<()> {
         let is_current = self
             .opened
-            .as_mut()
-            .is_some_and(|(database, watch)| watch.look_now().is_ok() && database.is_current(&self.path));
+            .as_ref()
+            .is_some_and(|(database, id)| FileId::at(&self.path) == *id && database.is_current(&self.path));
         if !is_current {
             if let Some((before, _)) = self.opened.take() {
                 if is_open_here(&self.path) {
@@ -68,7 +73,7 @@ impl ReadOnly {
         Ok(())
     }
 
-    fn open_file(&self) -> Result<(Unchanged, Watch)> {
+    fn open_file(&self) -> Result<(Unchanged, Option<FileId>)> {
         match fs::metadata(&self.path) {
             Ok(found) if found.is_file() => {}
             Ok(_) => {
@@ -89,7 +94,7 @@ impl ReadOnly {
         database.connection().set_prepared_statement_cache_capacity(64);
         let query_only = database.connection().execute_batch("PRAGMA query_only = 1; PRAGMA temp_store = MEMORY");
         query_only?;
-        Ok((database, Watch::new(&self.path)))
+        Ok((database, FileId::at(&self.path)))
     }
 
     fn answer_once(&mut self, query: &Query) -> Result<Answer> {
@@ -119,6 +124,13 @@ pub(super) fn missing_log(path: &Path) -> Option<String> {
             log.display()
         )
     })
+}
+
+impl Verify for ReadOnly {
+    fn connection(&mut self) -> Result<&Connection> {
+        self.refresh()?;
+        self.opened.as_ref().map(|(database, _)| database.connection()).ok_or_else(Error::poisoned)
+    }
 }
 
 impl Backend for ReadOnly {

@@ -9,17 +9,18 @@
 
 use std::borrow::Cow;
 
-use rusqlite::{Connection, TransactionBehavior};
+use rusqlite::{Connection, Transaction, TransactionBehavior};
 
 use super::meta_index::MetaIndex;
 use super::statement::exists;
+use super::user_version::UserVersion;
 use crate::error::{Code, Error, Result};
 
 /// "Fkpt" in ASCII: the `PRAGMA application_id` of a Forkpoint database.
 pub(super) const APPLICATION_ID: i32 = 0x466b_7074;
 
 /// The SQL statements of each schema version. The statements of a version upgrade a file from the previous version.
-/// `PRAGMA user_version` is the number of versions that were applied to the file.
+/// The number of versions that were applied to the file is in its `user_version`.
 const STEPS: &[&str] = &[VERSION_1];
 
 /// The tables of version 1, without those that are created when they are needed: the tables of logs (`logs.rs`) and of
@@ -130,7 +131,7 @@ pub(super) fn inspect(connection: &Connection) -> Result<State> {
 }
 
 /// Adds the missing tables. Does nothing if another connection has added the tables in the meantime.
-pub(super) fn create(connection: &mut Connection) -> Result<()> {
+pub(super) fn create(connection: &Connection) -> Result<()> {
     create_for(connection, STEPS)
 }
 
@@ -139,10 +140,10 @@ fn inspect_for(connection: &Connection, steps: &[&str]) -> Result<State> {
     // Read everything in one snapshot, because another process may be creating the tables.
     let snapshot = connection.is_autocommit().then(|| connection.unchecked_transaction()).transpose();
     let _snapshot = snapshot?;
-    let (id, version) = (number("PRAGMA application_id")?, number("PRAGMA user_version")?);
-    match (id, usize::try_from(version)) {
-        (APPLICATION_ID, Ok(version)) if version == steps.len() => Ok(State::Ready),
-        (APPLICATION_ID, Ok(version)) if (1..steps.len()).contains(&version) => Ok(State::Lacks(version)),
+    let (id, version) = (number("PRAGMA application_id")?, usize::from(UserVersion::read(connection)?.tables));
+    match (id, version) {
+        (APPLICATION_ID, version) if version == steps.len() => Ok(State::Ready),
+        (APPLICATION_ID, version) if (1..steps.len()).contains(&version) => Ok(State::Lacks(version)),
         (APPLICATION_ID, _) => Err(Error::new(
             Code::Unsupported,
             format!(
@@ -151,7 +152,7 @@ fn inspect_for(connection: &Connection, steps: &[&str]) -> Result<State> {
                 steps.len()
             ),
         )),
-        (0, Ok(0)) if number("SELECT count(*) FROM sqlite_schema")? == 0 => Ok(State::Lacks(0)),
+        (0, 0) if number("SELECT count(*) FROM sqlite_schema")? == 0 => Ok(State::Lacks(0)),
         _ => Err(Error::new(
             Code::Unsupported,
             "the file is a database of another program: use a separate file for forkpoint; the file was not changed",
@@ -159,15 +160,16 @@ fn inspect_for(connection: &Connection, steps: &[&str]) -> Result<State> {
     }
 }
 
-fn create_for(connection: &mut Connection, steps: &[&str]) -> Result<()> {
-    let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
+fn create_for(connection: &Connection, steps: &[&str]) -> Result<()> {
+    let transaction = Transaction::new_unchecked(connection, TransactionBehavior::Immediate)?;
     if let State::Lacks(from) = inspect_for(&transaction, steps)? {
         for sql in &steps[from..] {
             transaction.execute_batch(sql)?;
         }
-        let version = i64::try_from(steps.len()).unwrap_or(i64::MAX);
+        let before = UserVersion::read(&transaction)?;
+        let version = if from == 0 { before.with_new_number() } else { before };
         transaction.pragma_update(None, "application_id", APPLICATION_ID)?;
-        transaction.pragma_update(None, "user_version", version)?;
+        UserVersion { tables: u8::try_from(steps.len()).unwrap_or(u8::MAX), ..version }.write(&transaction)?;
     }
     Ok(transaction.commit()?)
 }
@@ -182,15 +184,15 @@ mod tests {
 
     #[test]
     fn a_file_of_this_version_becomes_one_of_the_next_once() {
-        let mut connection = Connection::open_in_memory().unwrap();
+        let connection = Connection::open_in_memory().unwrap();
         assert_eq!(inspect(&connection), Ok(State::Lacks(0)));
-        create(&mut connection).unwrap();
+        create(&connection).unwrap();
         assert_eq!(inspect(&connection), Ok(State::Ready));
         connection.execute("INSERT INTO write VALUES (1, 1, 'kept', '', 0, NULL, 0, x'00')", []).unwrap();
 
         assert_eq!(inspect_for(&connection, NEXT), Ok(State::Lacks(1)));
         for _ in 0..2 {
-            create_for(&mut connection, NEXT).unwrap();
+            create_for(&connection, NEXT).unwrap();
             assert_eq!(inspect_for(&connection, NEXT), Ok(State::Ready));
         }
         let rows = |sql: &str| connection.query_row(sql, [], |row| row.get::<_, i64>(0)).unwrap();

@@ -6,12 +6,13 @@
 
 use std::collections::BTreeMap;
 
-use rusqlite::{Connection, TransactionBehavior};
+use rusqlite::Connection;
 
 use super::chain::Chain;
 use super::error::from_commit;
 use super::logs::Removed;
 use super::statement::{each, number};
+use super::watch::Watch;
 use super::{logs, setting};
 use crate::codec::varint;
 use crate::error::{Code, Error, Result};
@@ -173,12 +174,12 @@ fn numbers<const N: usize>(value: &mut &[u8]) -> Option<[i64; N]> {
 
 /// Adds the rows that were saved since the totals were stored to the stored totals, in one transaction. Does nothing if
 /// they are fewer than [`WORTH_FOLDING`] checkpoints or records, as estimated from the greatest numbers in the tables.
-pub(super) fn fold(connection: &mut Connection) -> Result<()> {
+pub(super) fn fold(connection: &Connection, watch: &mut Watch) -> Result<()> {
     let totals = Totals::read(connection)?;
     let last = number(connection, "SELECT coalesce(max(seq), 0) FROM checkpoint", [])?;
     let uncounted = (last - totals.seq).max(logs::last_record(connection)? - totals.record);
     if usize::try_from(uncounted).is_ok_and(|uncounted| uncounted >= WORTH_FOLDING) {
-        let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
+        let transaction = watch.begin(connection)?;
         Totals::now(&transaction)?.write(&transaction)?;
         transaction.commit().map_err(from_commit)?;
     }

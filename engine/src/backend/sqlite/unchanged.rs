@@ -20,6 +20,7 @@ use rusqlite::{Connection, ErrorCode, OpenFlags};
 
 use super::file::beside;
 use super::identity::unless_open_here;
+use super::log_owner::refuse_foreign;
 use crate::error::{Code, Error, Result};
 
 /// An open database.
@@ -51,6 +52,9 @@ impl Unchanged {
         let has = |suffix: &str| fs::metadata(beside(path, suffix)).is_ok_and(|file| file.len() > 0);
         let (wal, journal) = (has("-wal"), has("-journal"));
         let has_index = fs::metadata(beside(path, "-shm")).is_ok();
+        if wal {
+            refuse_foreign(path)?;
+        }
         if (wal && !has_index) || journal {
             return Self::copied(path, stamp);
         }

@@ -14,6 +14,7 @@ use rusqlite::{Connection, Row};
 use super::connection::connect;
 use super::options::Journal;
 use super::statement::one;
+use super::watch::{Files, Watch, files_at};
 use super::{locks, vfs};
 use crate::error::Result;
 
@@ -31,6 +32,7 @@ const WORTH_COPYING: i64 = 2_048;
 #[derive(Debug)]
 pub(super) struct Checkpointer {
     path: PathBuf,
+    files: Files,
     synchronous: &'static str,
     busy_timeout: Duration,
     many: bool,
@@ -39,8 +41,9 @@ pub(super) struct Checkpointer {
 }
 
 impl Checkpointer {
-    pub(super) fn new(path: PathBuf, synchronous: &'static str, busy_timeout: Duration) -> Self {
-        Self { path, synchronous, busy_timeout, many: false, thread: None }
+    pub(super) fn new(watch: &Watch, synchronous: &'static str, busy_timeout: Duration) -> Self {
+        let (path, files) = (watch.path().to_owned(), watch.files());
+        Self { path, files, synchronous, busy_timeout, many: false, thread: None }
     }
 
     /// Must be called after each commit, with the number of units in the commit. Errors are ignored: no data are lost,
@@ -60,8 +63,9 @@ impl Checkpointer {
     pub(super) fn copy_when_due(&mut self, connection: &Connection) {
         let is_busy = self.thread.as_ref().is_some_and(|thread| !thread.is_finished());
         if self.many && !is_busy && waiting(connection).is_some_and(|pages| pages >= WORTH_COPYING) {
-            let (path, synchronous, busy_timeout) = (self.path.clone(), self.synchronous, self.busy_timeout);
-            let copy = move || drop(vfs::within(busy_timeout, || copy(&path, synchronous, busy_timeout)));
+            let (path, files) = (self.path.clone(), self.files);
+            let (synchronous, busy_timeout) = (self.synchronous, self.busy_timeout);
+            let copy = move || drop(vfs::within(busy_timeout, || copy(&path, files, synchronous, busy_timeout)));
             self.thread = Builder::new().name("forkpoint-checkpoint".to_owned()).spawn(copy).ok();
         }
     }
@@ -81,9 +85,14 @@ impl Drop for Checkpointer {
     }
 }
 
-fn copy(path: &Path, synchronous: &str, busy_timeout: Duration) -> Result<()> {
+fn copy(path: &Path, files: Files, synchronous: &str, busy_timeout: Duration) -> Result<()> {
     let connection = connect(path, busy_timeout)?;
     connection.pragma_update(None, "synchronous", synchronous)?;
+    // This opens the log. If a file was replaced, the next commit of the store reports it.
+    connection.query_row("SELECT count(*) FROM sqlite_schema", [], |_| Ok(()))?;
+    if files_at(path, Journal::Wal) != files {
+        return Ok(());
+    }
     // A passive checkpoint neither waits for other connections nor blocks them. Pages that this checkpoint cannot copy
     // are copied by the next checkpoint.
     let copied = connection.query_row("PRAGMA wal_checkpoint(PASSIVE)", [], |_| Ok(()));

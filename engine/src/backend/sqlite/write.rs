@@ -3,7 +3,7 @@
 mod remove;
 
 use bytes::Bytes;
-use rusqlite::{Connection, Transaction, TransactionBehavior};
+use rusqlite::Transaction;
 
 use super::error::from_commit;
 use super::lineage::{self, LineageRow, Origin};
@@ -29,16 +29,14 @@ use crate::retention::{Prune, Pruned, Rule, plan};
 /// Selects the greatest save number of all checkpoint rows.
 const LAST_SEQ: &str = "SELECT coalesce(max(seq), 0) FROM checkpoint";
 
-/// Applies the units in one transaction: all of them are committed, or none. Also returns the size of the payloads that
+/// Applies the units and commits the transaction: all of them are committed, or none. Also returns the size of the payloads that
 /// were stored raw, in bytes.
 pub(super) fn transaction(
-    connection: &mut Connection,
+    transaction: Transaction<'_>,
     cache: &PayloadCache,
     batch: &[Unit],
     effort: Effort,
 ) -> Result<(Vec<Applied>, u64), Failure> {
-    let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate);
-    let transaction = transaction.map_err(|error| Failure::Whole(error.into()))?;
     let mut writing = Writing::begin(&transaction, cache, effort).map_err(Failure::Whole)?;
     let applied = batch.iter().map(|unit| writing.unit(unit).map_err(Failure::Unit)).collect::<Result<_, _>>()?;
     let (stored, raw_bytes) = writing.payloads.finish().map_err(Failure::Whole)?;
@@ -49,9 +47,8 @@ pub(super) fn transaction(
     Ok((applied, raw_bytes))
 }
 
-/// Removes one batch of the checkpoints that a retention rule selects, in one transaction.
-pub(super) fn prune(connection: &mut Connection, cache: &PayloadCache, prune: &Prune) -> Result<Pruned> {
-    let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
+/// Removes one batch of the checkpoints that a retention rule selects, and commits the transaction.
+pub(super) fn prune(transaction: Transaction<'_>, cache: &PayloadCache, prune: &Prune) -> Result<Pruned> {
     let mut writing = Writing::begin(&transaction, cache, Effort::Full)?;
     let mut plan = plan(&SqliteCatalog(&transaction), prune)?;
     if let Rule::SavedBefore(_) = prune.rule {

@@ -12,6 +12,7 @@ mod kill;
 mod kill_chains;
 mod largest;
 mod locks;
+mod lost;
 mod pre_encoding;
 mod processes;
 mod raw;

@@ -1,0 +1,157 @@
+//! Opens a database file: checks it, sets its journal, and creates its tables.
+
+use std::path::{Path, PathBuf};
+use std::sync::{Mutex, PoisonError};
+
+use rusqlite::Connection;
+use rusqlite::config::DbConfig;
+
+use super::backend::Sqlite;
+use super::connection::{connect, set_journal};
+use super::identity::{Claim, one_copy_at_a_time};
+use super::options::{Journal, Options};
+use super::raw::RawPayloads;
+use super::reserve::Reserve;
+use super::user_version::UserVersion;
+use super::wal::Checkpointer;
+use super::wal_index::refuse_missing_log;
+use super::watch::{StoreFiles, Watch, note_unsynced};
+use super::{file, locks, log_damage, log_owner, new_file, schema, totals, vfs};
+use crate::cache::PayloadCache;
+use crate::error::{Code, Error, Result};
+use crate::options::Durability;
+use crate::record::Notice;
+
+/// The oldest `SQLite` version without the WAL-reset bug. This bug loses commits when two connections checkpoint at
+/// the same time.
+const OLDEST_SQLITE: i32 = 3_051_003;
+
+impl Sqlite {
+    /// Opens the database file. Creates it if it does not exist.
+    pub fn open(options: &Options) -> Result<Self> {
+        Self::open_with(options, PayloadCache::new(options.cache_bytes))
+    }
+
+    /// Opens the database file with a payload cache that other connections to the same file share.
+    pub fn open_with(options: &Options, cache: PayloadCache) -> Result<Self> {
+        Self::open_in(options, cache, &StoreFiles::default())
+    }
+
+    /// Opens one more connection of a store. All of its connections use the files that the first one has found.
+    pub(super) fn open_in(options: &Options, cache: PayloadCache, store: &StoreFiles) -> Result<Self> {
+        vfs::within(options.busy_timeout, || Self::open_file(options, cache, store))
+            .map_err(|error| file::lasting(error, &options.path))
+            .map_err(|error| error.context(&format!("cannot open \"{}\"", options.path.display())))
+    }
+
+    fn open_file(options: &Options, cache: PayloadCache, store: &StoreFiles) -> Result<Self> {
+        if rusqlite::version_number() < OLDEST_SQLITE {
+            let message = format!(
+                "SQLite {} can lose commits when two connections checkpoint at the same time: build Forkpoint with SQLite 3.51.3 or later",
+                rusqlite::version()
+            );
+            return Err(Error::new(Code::Unsupported, message));
+        }
+        let (path, connection, claim, lacks_log) = Self::connect(options)?;
+        let network = file::network(&path);
+        let journal = options.journal.unwrap_or(if network.is_some() { Journal::Rollback } else { Journal::Wal });
+        let synchronous = match (options.durability, journal) {
+            (Durability::Full, Journal::Wal) => "FULL",
+            // With a rollback journal, removing the journal file commits the transaction. EXTRA also syncs the
+            // directory after the removal.
+            (Durability::Full, Journal::Rollback) => "EXTRA",
+            (Durability::Normal, _) => "NORMAL",
+            (Durability::Off, _) => "OFF",
+        };
+        let prepared = Self::prepare(&connection, &path, journal, synchronous, options);
+        // Also if this failed: closing a connection does not give back the locks of its failed unlocks.
+        locks::release(&connection, journal);
+        prepared?;
+        let watch = Watch::new(&path, journal, options.durability, store)?;
+        connection.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, false)?;
+        new_file::end(&path);
+
+        let network = network.filter(|_| journal == Journal::Rollback);
+        let notice = lacks_log.or_else(|| network.map(|kind| file::on_network(&path, kind)));
+        let checkpointer =
+            (journal == Journal::Wal).then(|| Checkpointer::new(&watch, synchronous, options.busy_timeout));
+        let (reserve, patience) = (Reserve::new(&path), options.busy_timeout);
+        Ok(Self {
+            checkpointer,
+            connection,
+            reserve,
+            journal,
+            patience,
+            notice,
+            cache,
+            uncounted: totals::WORTH_FOLDING,
+            raw: RawPayloads::new(options.raw_in_a_hurry),
+            watch,
+            claim,
+        })
+    }
+
+    /// Sets the journal, and creates the tables if they are missing.
+    fn prepare(
+        connection: &Connection,
+        path: &Path,
+        journal: Journal,
+        synchronous: &str,
+        options: &Options,
+    ) -> Result<()> {
+        let state = schema::inspect(connection);
+        // Without its log, the database may look damaged. A database without a log must get no index.
+        let has_log = || connection.pragma_query_value(None, "journal_mode", |row| row.get::<_, String>(0));
+        if state.is_err() || has_log()? == "wal" {
+            refuse_missing_log(connection, path)?;
+        }
+        let state = state?;
+        connection.pragma_update(None, "synchronous", synchronous)?;
+        if options.durability != Durability::Full {
+            note_unsynced(connection, path)?;
+        }
+        set_journal(connection, journal, options.busy_timeout)?;
+        if state != schema::State::Ready {
+            schema::create(connection)?;
+        }
+        // A read, because SQLite opens the log only when it is needed.
+        schema::inspect(connection).map(drop)
+    }
+
+    /// Connects to the file. Refuses a database of another program or of a newer version, before anything can change
+    /// the file.
+    ///
+    /// The last part of the result says that the tables of the file are in a log that is missing, if they are.
+    fn connect(options: &Options) -> Result<(PathBuf, Connection, Claim, Option<Notice>)> {
+        // Open one file at a time. `file::prepare` closes a file after creating it. Closing any descriptor of a file
+        // drops the locks that other connections of this process have on the file.
+        static OPENING: Mutex<()> = Mutex::new(());
+        let _one_at_a_time = OPENING.lock().unwrap_or_else(PoisonError::into_inner);
+        let _one_copy_at_a_time = options.alone_in_process.then(one_copy_at_a_time);
+        let path = file::prepare(&options.path)?;
+        let claim = Claim::new(&path, options.alone_in_process)?;
+        // Inspect the file without locks first, so that no WAL is created beside a file that is refused. Other errors
+        // are ignored here: the real connection below reports them.
+        let state = file::peek(&path).map(|connection| schema::inspect(&connection));
+        if let Ok(Err(error)) = &state
+            && error.code() == Code::Unsupported
+        {
+            return Err(error.clone());
+        }
+        let lacks_log = match state {
+            Ok(Ok(schema::State::Lacks(0))) => new_file::begin(&path, &claim),
+            _ => None,
+        };
+        // A database that this process has open already needs no recovery.
+        let checked = claim.if_only(|| {
+            log_owner::refuse_foreign(&path)?;
+            match options.durability {
+                Durability::Full => log_damage::refuse(&path, UserVersion::of_file(&path).unwrap_or_default()),
+                Durability::Normal | Durability::Off => Ok(()),
+            }
+        });
+        checked.transpose()?;
+        let connection = connect(&path, options.busy_timeout)?;
+        Ok((path, connection, claim, lacks_log))
+    }
+}

@@ -1,0 +1,67 @@
+//! Restores a backup into a database, which may be in use.
+//!
+//! `cp backup.db agent.db` damages a database whose log is still there, and a database that is open. A restore writes the
+//! backup through `SQLite` instead, in one transaction: others see all of it or nothing, and a restore that is killed
+//! changes nothing.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use rusqlite::backup::Backup;
+use serde::Serialize;
+
+use super::backend::Sqlite;
+use super::backup::{Progress, Verify as _, copy_pages, verify};
+use super::options::Options;
+use super::read_only::ReadOnly;
+use super::retention::pragma;
+use super::user_version::UserVersion;
+use crate::error::{Error, Result};
+
+/// A finished restore.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Restored {
+    /// The absolute path of the database.
+    pub path: PathBuf,
+    /// The size of the database.
+    pub bytes: u64,
+    /// The number of checkpoints. Each was verified.
+    pub checkpoints: u64,
+}
+
+/// Verifies the backup at `from`, and replaces the content of the database at `options.path` with it. Creates the database
+/// if it does not exist. Other processes may have the database open: they continue with the restored content.
+/// `watch` is called with the progress. An error of it ends the restore, and changes nothing.
+///
+/// # Errors
+///
+/// `NOT_FOUND` if there is no backup. `CORRUPT` if the backup is damaged. `BUSY` if another process uses the database for
+/// longer than the busy timeout. Nothing is changed then.
+pub fn restore(from: &Path, options: &Options, watch: &mut dyn FnMut(Progress) -> Result<()>) -> Result<Restored> {
+    if fs::canonicalize(from).is_ok_and(|from| fs::canonicalize(&options.path).is_ok_and(|to| from == to)) {
+        return Err(Error::invalid("the backup is the database itself: pass the path of the backup first"));
+    }
+    let mut source = ReadOnly::open(from, options.busy_timeout, 0)?;
+    let checkpoints = verify(&mut source, watch).map_err(|error| error.context("the backup cannot be restored"))?;
+    let mut target = Sqlite::open(&Options { cache_bytes: 0, ..options.clone() })?;
+    write(&mut source, &mut target, options, watch)?;
+    let bytes = pragma(&target.connection, "page_count")? * pragma(&target.connection, "page_size")?;
+    let path = target.path().to_owned();
+    Ok(Restored { path, bytes, checkpoints })
+}
+
+fn write(
+    source: &mut ReadOnly,
+    target: &mut Sqlite,
+    options: &Options,
+    watch: &mut dyn FnMut(Progress) -> Result<()>,
+) -> Result<()> {
+    let source = source.connection()?;
+    let page_size = pragma(source, "page_size")?;
+    // The first step takes the write lock of the target, which is held to the end.
+    let backup = Backup::new(source, &mut target.connection)?;
+    copy_pages(&backup, page_size, options.busy_timeout, watch, &mut || Ok(()))?;
+    drop(backup);
+    // The file is no longer the backup: a log that begins now does not belong to the backup.
+    target.change(|transaction| UserVersion::read(transaction)?.with_new_number().write(transaction))
+}
