@@ -1,4 +1,4 @@
-//! The native object behind a backup of a store.
+//! The native object behind a backup of a store, and behind a restore.
 
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -12,23 +12,29 @@ use crate::store::NativeStore;
 use crate::values::thrown;
 use forkpoint_engine::backend::sqlite;
 use forkpoint_engine::backend::sqlite::backup::{Progress, backup};
+use forkpoint_engine::backend::sqlite::restore::restore;
 use forkpoint_engine::contract::response::Response;
 use forkpoint_engine::error::{Code, Error};
 use forkpoint_engine::target::Target;
 
-/// What the thread of a backup and JavaScript's thread share.
+/// What the thread of the work and JavaScript's thread share.
 #[derive(Default)]
 struct Shared {
     progress: Mutex<Option<Progress>>,
     cancelled: AtomicBool,
 }
 
-/// A backup of a store.
+#[derive(Clone)]
+enum Job {
+    Backup { to: PathBuf, overwrite: bool },
+    Restore { from: PathBuf },
+}
+
+/// A backup of a store, or a restore into it.
 #[napi]
 pub struct NativeBackup {
     of: sqlite::Options,
-    to: PathBuf,
-    overwrite: bool,
+    job: Job,
     shared: Arc<Shared>,
 }
 
@@ -50,24 +56,48 @@ impl NativeBackup {
                 url.schema
             )),
         };
-        let of = of.map_err(|message| thrown(Error::new(Code::Unsupported, message)))?;
-        Ok(Self { of, to: Path::new(&to).to_owned(), overwrite, shared: Arc::default() })
+        Self::of(of, Job::Backup { to: Path::new(&to).to_owned(), overwrite })
     }
 
-    /// Makes the backup, on a thread of Node's thread pool. The outcome is the finished backup in JSON.
+    /// The object of a restore.
+    #[napi(factory)]
+    pub fn restore(store: &NativeStore, from: String) -> napi::Result<Self, &'static str> {
+        let of = match &store.target {
+            Target::Sqlite(path) => Ok(sqlite::Options::new(path)),
+            Target::Memory => Err("memory: has no file: use copyStore() to copy the backup into it".to_owned()),
+            Target::Jsonl(_) => {
+                Err("a folder of text files is restored by copying it back while no process uses it".to_owned())
+            }
+            Target::Postgres(_) => {
+                Err("a Postgres server is restored with its own program: pg_restore --clean --dbname=<url> backup.dump"
+                    .to_owned())
+            }
+        };
+        Self::of(of, Job::Restore { from: Path::new(&from).to_owned() })
+    }
+
+    fn of(of: Result<sqlite::Options, String>, job: Job) -> napi::Result<Self, &'static str> {
+        let of = of.map_err(|message| thrown(Error::new(Code::Unsupported, message)))?;
+        Ok(Self { of, job, shared: Arc::default() })
+    }
+
+    /// Does the work, on a thread of Node's thread pool. The outcome is what was done, in JSON.
     #[napi]
     pub fn run(&self) -> AsyncTask<Work> {
-        let (of, to, overwrite) = (self.of.clone(), self.to.clone(), self.overwrite);
+        let (of, job) = (self.of.clone(), self.job.clone());
         let shared = Arc::clone(&self.shared);
         on_pool(move || {
             let mut watch = |progress| {
                 *shared.progress.lock().unwrap_or_else(PoisonError::into_inner) = Some(progress);
                 if shared.cancelled.load(Ordering::Relaxed) {
-                    return Err(Error::new(Code::Closed, "the backup was cancelled"));
+                    return Err(Error::new(Code::Closed, "it was cancelled"));
                 }
                 Ok(())
             };
-            Response::json(&backup(&of, &to, overwrite, &mut watch)?)
+            match &job {
+                Job::Backup { to, overwrite } => Response::json(&backup(&of, to, *overwrite, &mut watch)?),
+                Job::Restore { from } => Response::json(&restore(from, &of, &mut watch)?),
+            }
         })
     }
 
@@ -78,7 +108,7 @@ impl NativeBackup {
         progress.map(|progress| Response::json(&progress).map(|response| response.text)).transpose().map_err(thrown)
     }
 
-    /// Ends the backup soon. It then fails, and leaves no file.
+    /// Ends the work soon. It then fails. A backup leaves no file, and a restore changes nothing.
     #[napi]
     pub fn cancel(&self) {
         self.shared.cancelled.store(true, Ordering::Relaxed);

@@ -22,7 +22,7 @@ export type { CheckOptions } from "./store/check.js";
 export type { VerifyReport, Finding } from "./bridge/wire.js";
 export type { StoreWarning } from "./bridge/warnings.js";
 export type { Serializer } from "./bridge/serializer.js";
-export type { BackupOptions, BackupProgress, BackupResult } from "./store/backup.js";
+export type { BackupOptions, BackupProgress, BackupResult, RestoreOptions, RestoreResult } from "./store/backup.js";
 export type {
   TracingChannelName,
   FailureChannelName,

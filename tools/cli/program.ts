@@ -5,6 +5,7 @@ import { join } from "node:path";
 import { Command } from "commander";
 import { withCommonOptions } from "./command.js";
 import { backup } from "./commands/backup.js";
+import { restore } from "./commands/restore.js";
 import { complete, completion } from "./commands/completion.js";
 import { copy } from "./commands/copy.js";
 import { demo, demoAgent } from "./commands/demo.js";
@@ -28,7 +29,7 @@ const groups = {
   "Try:": [demo],
   "Inspect:": [ls, show, get, diff, tail, stats, studio],
   "Fork:": [fork],
-  "Copy:": [exportRuns, importRuns, copy, backup],
+  "Copy:": [exportRuns, importRuns, copy, backup, restore],
   "Clean up:": [prune, rm, vacuum],
   "Check:": [doctor, verify],
   "Shell:": [completion],

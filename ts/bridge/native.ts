@@ -336,11 +336,19 @@ export class Copy {
 export class Backup {
   readonly #native: InstanceType<Binding["NativeBackup"]>;
 
-  constructor(of: NativeStore, to: string, overwrite: boolean) {
-    this.#native = throwing(() => new binding.NativeBackup(of.handle, to, overwrite));
+  private constructor(make: () => InstanceType<Binding["NativeBackup"]>) {
+    this.#native = throwing(make);
   }
 
-  /** Makes the backup, on Node's thread pool. The response describes the backup. */
+  static to(path: string, of: NativeStore, overwrite: boolean): Backup {
+    return new Backup(() => new binding.NativeBackup(of.handle, path, overwrite));
+  }
+
+  static restore(path: string, into: NativeStore): Backup {
+    return new Backup(() => binding.NativeBackup.restore(into.handle, path));
+  }
+
+  /** Does the work, on Node's thread pool. The response describes what was done. */
   async run(): Promise<Response> {
     return responseOf(await this.#native.run());
   }
@@ -350,7 +358,7 @@ export class Backup {
     return throwing(() => this.#native.progress());
   }
 
-  /** Ends the backup soon. `run` then rejects. */
+  /** Ends the work soon. `run` then rejects. */
   cancel(): void {
     this.#native.cancel();
   }

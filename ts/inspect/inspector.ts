@@ -3,7 +3,14 @@
 import { ForkpointError, isOwnError } from "../bridge/errors.js";
 import { prune, pruneOptions, vacuum, type PruneOptions } from "../store/retention.js";
 import type { PruneResult } from "../store/results.js";
-import { backup, type BackupOptions, type BackupResult } from "../store/backup.js";
+import {
+  backup,
+  restore,
+  type BackupOptions,
+  type BackupResult,
+  type RestoreOptions,
+  type RestoreResult,
+} from "../store/backup.js";
 import { savedPerHour } from "./activity.js";
 import { findCheckpoint, listCheckpoints } from "./checkpoints.js";
 import { type Context, readKey, readSpace } from "./context.js";
@@ -157,6 +164,11 @@ export class StoreInspector implements AsyncDisposable {
       const { space, ...rules } = readRecord(options, "options", { ...pruneOptions, space: readSpace });
       return prune(context.engine, space, { ...rules }, () => this.#closing !== undefined);
     });
+  }
+
+  /** Replaces the content of the database with that of a backup: see {@link Store.restore}. */
+  restore(path: string | URL, options?: RestoreOptions): Promise<RestoreResult> {
+    return this.#write("restore", ({ engine }) => restore(engine, path, options, () => this.#closing !== undefined));
   }
 
   /** Returns the space of removed checkpoints to the file system. */

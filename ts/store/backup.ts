@@ -1,4 +1,4 @@
-/** Backs up a database while it is in use. */
+/** Backs up a database while it is in use, and restores it. */
 
 import { tellFailure } from "../bridge/channels.js";
 import type { Engine } from "./engine.js";
@@ -30,9 +30,9 @@ export interface BackupOptions {
   onProgress?: (progress: BackupProgress) => void;
 }
 
-/** How far {@link Store.backup} is. */
+/** How far {@link Store.backup} or {@link Store.restore} is. */
 export interface BackupProgress {
-  /** `"copying"`: `done` and `of` count bytes. `"verifying"`: the copy is read, and they count rows. */
+  /** `"copying"`: `done` and `of` count bytes. `"verifying"`: the backup is read, and they count rows. */
   phase: "copying" | "verifying";
   /** The bytes or rows that are done in this phase. */
   done: number;
@@ -52,23 +52,77 @@ export interface BackupResult {
   verified: true;
 }
 
+/**
+ * Options of {@link Store.restore}.
+ * @example
+ * ```ts
+ * import { openStore } from "forkpoint";
+ *
+ * await using store = await openStore("agent.db");
+ * await store.restore("agent-backup.db", {
+ *   onProgress: ({ phase, done, of }) => console.log(phase, done / of),
+ * });
+ * ```
+ */
+export interface RestoreOptions {
+  /** Ends the restore. `restore` then rejects with the signal's reason, and changes nothing. */
+  signal?: AbortSignal;
+  /** Is called a few times a second, and at the end. */
+  onProgress?: (progress: BackupProgress) => void;
+}
+
+/** What {@link Store.restore} has restored. */
+export interface RestoreResult {
+  /** The absolute path of the database. */
+  path: string;
+  /** The size of the database in bytes. */
+  bytes: number;
+  /** The number of restored checkpoints. */
+  checkpoints: number;
+}
+
 /** The time in ms between two reads of the progress. */
 const INTERVAL = 50;
 
 const backupOptions = { overwrite: flag, ...stepOptions };
 
-/** Copies the database into a file and verifies the copy. The work is done on Node's thread pool. */
-export async function backup(
-  { native, activity }: Engine,
-  to: unknown,
+const restoreOptions = { ...stepOptions };
+
+/** Copies the database into a file and verifies the copy. */
+export function backup(engine: Engine, to: unknown, options: unknown, closing: () => boolean): Promise<BackupResult> {
+  return work(engine, "backup", closing, () => {
+    const path = pathOf(to, "path");
+    const { overwrite = false, ...steps } = readRecord(options, "options", backupOptions) as BackupOptions;
+    return { steps, start: () => Backup.to(path, engine.native, overwrite) };
+  });
+}
+
+/** Replaces the content of the database with that of a backup. */
+export function restore(
+  engine: Engine,
+  from: unknown,
   options: unknown,
   closing: () => boolean,
-): Promise<BackupResult> {
-  const path = pathOf(to, "path");
-  const { overwrite = false, signal, onProgress } = readRecord(options, "options", backupOptions) as BackupOptions;
+): Promise<RestoreResult> {
+  return work(engine, "restore", closing, () => {
+    const path = pathOf(from, "path");
+    const steps = readRecord(options, "options", restoreOptions) as RestoreOptions;
+    return { steps, start: () => Backup.restore(path, engine.native) };
+  });
+}
+
+/** Does the work on Node's thread pool, and reports its progress. */
+async function work<Result>(
+  { native, activity }: Engine,
+  operation: "backup" | "restore",
+  closing: () => boolean,
+  read: () => { steps: RestoreOptions; start: () => Backup },
+): Promise<Result> {
+  const { steps, start } = read();
+  const { signal, onProgress } = steps;
   signal?.throwIfAborted();
   if (closing()) throw new ForkpointError("CLOSED", "the store is closed: open a new one to continue");
-  const work = new Backup(native, path, overwrite);
+  const work = start();
   let last: string | null = null;
   let thrown: { reason: unknown } | undefined;
   const report = () => {
@@ -81,7 +135,7 @@ export async function backup(
     if (thrown !== undefined) return;
     try {
       signal?.throwIfAborted();
-      if (closing()) throw new ForkpointError("CLOSED", "the store was closed before the backup ended");
+      if (closing()) throw new ForkpointError("CLOSED", `the store was closed before the ${operation} ended`);
       report();
     } catch (reason) {
       thrown = { reason };
@@ -91,11 +145,11 @@ export async function backup(
   const timer = setInterval(look, INTERVAL);
   activity.begin();
   try {
-    const result = parse(await work.run()) as BackupResult;
+    const result = parse(await work.run()) as Result;
     report();
     return result;
   } catch (error) {
-    tellFailure(error, subjectOf(native, "backup", {}));
+    tellFailure(error, subjectOf(native, operation, {}));
     throw thrown === undefined ? error : thrown.reason;
   } finally {
     clearInterval(timer);

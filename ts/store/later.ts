@@ -1,5 +1,5 @@
 /** What is not needed to open a store, to save and to read. It is loaded when it is needed. */
 
-export { backup } from "./backup.js";
+export { backup, restore } from "./backup.js";
 export { check } from "./check.js";
 export { prune, stats, vacuum } from "./retention.js";

@@ -1,7 +1,7 @@
 /** `openStore` and `Store`, which several contracts can use together. */
 
 import { Activity, Backlog } from "./backlog.js";
-import type { BackupOptions, BackupResult } from "./backup.js";
+import type { BackupOptions, BackupResult, RestoreOptions, RestoreResult } from "./backup.js";
 import type { CheckOptions } from "./check.js";
 import type { Engine } from "./engine.js";
 import { ForkpointError, isOwnError, typeError } from "../bridge/errors.js";
@@ -136,6 +136,20 @@ export class Store implements AsyncDisposable {
    */
   backup(path: string | URL, options?: BackupOptions): Promise<BackupResult> {
     return this.#run((engine) => later().backup(engine, path, options, () => this.#closing !== undefined));
+  }
+
+  /**
+   * Verifies a backup, and replaces the content of the database with it, in one transaction. Other stores and processes may
+   * have the database open: they continue with the restored content. A restore that fails or is killed changes nothing.
+   *
+   * @param path the path or file: URL of the backup, which is not changed.
+   * @throws ForkpointError `NOT_FOUND` if there is no backup. `CORRUPT` if it is damaged. `BUSY` if another process uses the
+   *   database for too long. `UNSUPPORTED` if the store is not a database file. `CLOSED` if the store is closed before
+   *   `restore` ends.
+   * @example const { checkpoints } = await store.restore("agent-backup.db");
+   */
+  restore(path: string | URL, options?: RestoreOptions): Promise<RestoreResult> {
+    return this.#run((engine) => later().restore(engine, path, options, () => this.#closing !== undefined));
   }
 
   /**

@@ -53,8 +53,8 @@ impl<'a> Handle<'a> {
         if code != ffi::SQLITE_OK || start.is_null() {
             return Err(if code == ffi::SQLITE_OK { ffi::SQLITE_IOERR } else { code });
         }
-        // SAFETY: the offsets are constants below the length of the map, and are multiples of four. Other processes may
-        // write the numbers, so they are read as volatile.
-        Ok(offsets.map(|offset| unsafe { start.cast::<u8>().add(offset).cast::<u32>().read_volatile() }))
+        // SAFETY: the map begins at a page of memory, and the offsets are below its length. Other processes may write the
+        // numbers, so they are read as volatile.
+        Ok(offsets.map(|offset| unsafe { start.cast::<u32>().add(offset / 4).read_volatile() }))
     }
 }

@@ -77,7 +77,7 @@ fn find(log: &Path, file: UserVersion) -> IoResult<Option<(Header, u64)>> {
         }
         committed = wrong.is_some() && frame.ours && frame.commits;
         if right && frame.page_number == 1 {
-            let says = UserVersion::decode(number(frame.page, OFFSET)).unsynced;
+            let says = UserVersion::decode(number(frame.page, OFFSET.into())).unsynced;
             // What follows the damage can only say that there were commits without a sync.
             unsynced = if wrong.is_none() || says { Some(unsynced == Some(true) || says) } else { unsynced };
         }

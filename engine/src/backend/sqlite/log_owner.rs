@@ -65,7 +65,7 @@ fn numbers(log: &Path) -> Vec<u32> {
             return ControlFlow::Break(());
         }
         if frame.page_number == 1 {
-            numbers.push(UserVersion::decode(number(frame.page, OFFSET)).log);
+            numbers.push(UserVersion::decode(number(frame.page, OFFSET.into())).log);
         }
         if frame.commits {
             committed = numbers.len();

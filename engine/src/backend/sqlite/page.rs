@@ -113,8 +113,8 @@ mod tests {
     /// A walk through many pages would otherwise take time in proportion to the square of their number.
     #[test]
     fn a_page_is_found_in_an_index_and_not_from_the_beginning_of_the_listing() {
-        let mut connection = Connection::open_in_memory().unwrap();
-        schema::create(&mut connection).unwrap();
+        let connection = Connection::open_in_memory().unwrap();
+        schema::create(&connection).unwrap();
         lineage::begin_with_log(&connection, ContractId(7), "run").unwrap();
         let key = MetaIndex::of(&MetaKey { begins: b"\0{".to_vec(), key: "user".into(), value: "1".into() });
         for index in [LateIndex::Order, LateIndex::Groups, LateIndex::Meta(key.clone())] {

@@ -16,7 +16,7 @@ const NUMBER_AT: u32 = 9;
 /// The number of different log numbers.
 const NUMBERS: u32 = 1 << (32 - NUMBER_AT);
 /// The offset of the `user_version` in the file.
-pub(super) const OFFSET: usize = 60;
+pub(super) const OFFSET: u8 = 60;
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct UserVersion {
@@ -59,7 +59,7 @@ impl UserVersion {
 
     /// The version with a log number that no other file has, as far as chance goes.
     pub(super) fn with_new_number(self) -> Self {
-        let random = uuid::Uuid::new_v4().as_u128() as u32;
+        let (random, ..) = uuid::Uuid::new_v4().as_fields();
         Self { log: random % NUMBERS, ..self }
     }
 }

@@ -1,8 +1,12 @@
-//! The layer between `SQLite` and the operating system (a `SQLite` VFS): a copy of the default one with two changes.
+//! The layer between `SQLite` and the operating system (a `SQLite` VFS): a copy of the default one with three changes.
 //!
 //! Waits. `SQLite` waits for a lock in two ways. Its busy handler waits for the busy timeout, again in each statement.
 //! A reader of the write-ahead log that cannot lock its index waits up to 10 s, whatever the busy timeout is. Both
 //! sleep with `xSleep`. The `xSleep` of this file stops sleeping when the call has slept for the busy timeout.
+//!
+//! Read-only files. If `SQLite` cannot open a file for writing, for whatever reason, it opens the file for reading, and all
+//! saves fail as long as it is open. The `xOpen` of this file fails instead if the process may write the file: it has too
+//! many open files, and the next try may succeed.
 //!
 //! Failed reads. For a read that fails with EIO, `SQLite` reports `SQLITE_CORRUPT`, as if the bytes were damaged. The
 //! `xRead` of this file returns the error of a device instead.
@@ -125,11 +129,36 @@ unsafe extern "C" fn open(
         (*file).pMethods = ptr::null();
         let Some(Default(default)) = DEFAULT.get() else { return ffi::SQLITE_CANTOPEN };
         let Some(open) = (**default).xOpen else { return ffi::SQLITE_CANTOPEN };
-        let code = open(*default, path, file, flags, out);
-        if !(*file).pMethods.is_null() {
-            (*file).pMethods = ptr::from_ref(methods((*file).pMethods)).cast();
+        let mut got = flags;
+        let code = open(*default, path, file, flags, &raw mut got);
+        if let Some(out) = out.as_mut() {
+            *out = got;
         }
+        let Some(original) = (*file).pMethods.as_ref() else { return code };
+        let only_reads = flags & ffi::SQLITE_OPEN_READWRITE != 0 && got & ffi::SQLITE_OPEN_READONLY != 0;
+        if code == ffi::SQLITE_OK && only_reads && !path.is_null() && may_write(CStr::from_ptr(path)) {
+            if let Some(close) = original.xClose {
+                close(file);
+            }
+            (*file).pMethods = ptr::null();
+            return ffi::SQLITE_CANTOPEN;
+        }
+        (*file).pMethods = ptr::from_ref(methods(original)).cast();
         code
+    }
+}
+
+/// Returns true if this process may write the file. Other systems than Unix do not open a file for reading instead.
+pub(super) fn may_write(path: &CStr) -> bool {
+    #[cfg(unix)]
+    {
+        use rustix::fs::{Access, AtFlags, CWD, accessat};
+        accessat(CWD, path, Access::READ_OK | Access::WRITE_OK, AtFlags::EACCESS).is_ok()
+    }
+    #[cfg(not(unix))]
+    {
+        let _ = path;
+        false
     }
 }
 

@@ -191,7 +191,7 @@ impl Watch {
 
     /// Returns true if the file has the content of another database.
     fn is_foreign(&self, connection: &Connection) -> Result<bool> {
-        let stored = Handle::of(connection).and_then(|handle| handle.number_at(OFFSET as i64));
+        let stored = Handle::of(connection).and_then(|handle| handle.number_at(OFFSET.into()));
         let Some(file) = stored.map(UserVersion::decode) else { return Ok(false) };
         let seen = UserVersion::read(connection)?;
         let is_own = file.tables == 0 || file.log == seen.log || file.next().log == seen.log;

@@ -306,7 +306,7 @@ fn what_was_written_without_a_sync_opens_with_full_durability() {
             match opened {
                 Ok(()) => assert!(opens, "{durability:?}, frame {frame}"),
                 Err(error) => {
-                    assert!(!opens && error.code() == Code::Corrupt, "{durability:?}, frame {frame}: {error}")
+                    assert!(!opens && error.code() == Code::Corrupt, "{durability:?}, frame {frame}: {error}");
                 }
             }
             for suffix in ["", "-wal", "-shm"] {

@@ -13,6 +13,7 @@ mod kill_chains;
 mod largest;
 mod locks;
 mod lost;
+mod open_errors;
 mod pre_encoding;
 mod processes;
 mod raw;

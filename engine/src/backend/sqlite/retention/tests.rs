@@ -6,8 +6,8 @@ use super::*;
 use crate::backend::sqlite::schema;
 
 fn database() -> Connection {
-    let mut connection = Connection::open_in_memory().unwrap();
-    schema::create(&mut connection).unwrap();
+    let connection = Connection::open_in_memory().unwrap();
+    schema::create(&connection).unwrap();
     connection
 }
 
