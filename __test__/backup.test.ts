@@ -222,3 +222,65 @@ test("a constructor that shares the store can be used during a backup", async ()
   const [made] = await Promise.all([store.backup(join(path, "b.db")), graphs.save(checkpoint({ id: "b" }))]);
   expect(made.checkpoints).toBeGreaterThanOrEqual(1);
 });
+
+describe("a restore", () => {
+  test("brings back what the backup has, and the store continues", async () => {
+    const path = folder();
+    const store = await opened(join(path, "agent.db"));
+    await fill(store);
+    const before = await contentOf(store);
+    await store.backup(join(path, "b.db"));
+    await saveNoise(store, 5);
+    expect(await contentOf(store)).not.toEqual(before);
+    const seen: BackupProgress[] = [];
+    const restored = await store.restore(join(path, "b.db"), { onProgress: (progress) => seen.push(progress) });
+    expect(restored).toMatchObject({ path: join(path, "agent.db"), checkpoints: before.stats.checkpoints });
+    expect(new Set(seen.map(({ phase }) => phase))).toEqual(new Set(["verifying", "copying"]));
+    expect(await contentOf(store)).toEqual(before);
+    await saveNoise(store, 5);
+    expect(await store.check()).toMatchObject({ ok: true, findings: [] });
+    await store.close();
+    const again = await opened(join(path, "agent.db"));
+    expect((await again.stats()).checkpoints).toBe(before.stats.checkpoints + 5);
+  });
+
+  test("that is aborted changes nothing", async () => {
+    const path = folder();
+    const store = await opened(join(path, "agent.db"));
+    await saveNoise(store, 50);
+    await store.backup(join(path, "b.db"));
+    await saveNoise(store, 51);
+    const before = await contentOf(store);
+    const stop = new AbortController();
+    const reason = new Error("enough");
+    const onProgress = () => stop.abort(reason);
+    expect(await rejection(store.restore(join(path, "b.db"), { signal: stop.signal, onProgress }))).toBe(reason);
+    expect(await contentOf(store)).toEqual(before);
+    await saveNoise(store, 1);
+  });
+
+  test.each(["memory", "jsonl"] as const)("into a store of kind %s says what to do instead", async (kind) => {
+    const error = await failure((await opened(place(kind))).restore(join(folder(), "b.db")), "UNSUPPORTED");
+    expect(error.message).toMatch(/copy/);
+  });
+
+  test("of something else is refused", async () => {
+    const path = folder();
+    const store = await opened(join(path, "agent.db"));
+    await fill(store);
+    const before = await contentOf(store);
+    writeFileSync(join(path, "letter.txt"), "Dear reader, ".repeat(100));
+    await failure(store.restore(join(path, "missing.db")), "NOT_FOUND");
+    await failure(store.restore(join(path, "letter.txt")), "CORRUPT");
+    await failure(store.restore(join(path, "agent.db")), "INVALID_ARGUMENT");
+    await failure(store.restore(path), "INVALID_ARGUMENT");
+    for (const wrong of ["", "a\0b", 1, null, undefined]) {
+      expect(await rejection(store.restore(wrong as string))).toBeInstanceOf(TypeError);
+    }
+    expect(await rejection(store.restore("b.db", { overwrite: true } as object))).toBeInstanceOf(TypeError);
+    expect(await contentOf(store)).toEqual(before);
+    const args = () => [join(folder(), "b.db"), { onProgress: () => {}, signal: new AbortController().signal }];
+    const { wrong } = await wrongAnswers(store as unknown as Methods, "restore", args, isForkpointError);
+    expect(wrong).toEqual([]);
+  });
+});

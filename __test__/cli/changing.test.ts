@@ -268,6 +268,7 @@ describe("a dangerous command", () => {
     ["prune", ["prune", "--keep-last", "1"]],
     ["vacuum", ["vacuum"]],
     ["backup --force", ["backup", "there.db", "--force"]],
+    ["restore", ["restore", "there.db"]],
     ["import --replace", ["import", "there", "--replace"]],
     ["copy --replace", ["copy", "--to", "there.db", "--replace"]],
   ];

@@ -1,9 +1,9 @@
-// Tests export, import, copy and backup.
+// Tests export, import, copy, backup and restore.
 // @module-tag slow
 import { existsSync, mkdirSync, readFileSync, readdirSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { CheckpointStore, openStore } from "forkpoint";
-import { describe, expect, test } from "vitest";
+import { describe, expect, onTestFinished, test } from "vitest";
 import { contentOf } from "../contents.js";
 import { checkpoint, folder, windows } from "../helpers.js";
 import { answer, bytesOf, cli, filled, json, refused, withRun } from "./run.js";
@@ -294,5 +294,55 @@ describe("backup", () => {
     expect(await answer(["backup", "other.db", "--db", path], { cwd })).toMatch(
       /^✓ wrote .*other\.db: \d+ checkpoints, .* verified\n$/,
     );
+  });
+});
+
+describe("restore", () => {
+  test("puts the backup's content into a database that a process has open", async () => {
+    const path = await filled();
+    const cwd = folder();
+    await json(["backup", "copy.db", "--db", path], { cwd });
+    const before = await contents(path);
+    const store = openStore(path);
+    onTestFinished(async () => (await store).close());
+    await (await store).stats();
+    await withRun("more", 2, path);
+    const backup = bytesOf(join(cwd, "copy.db"));
+    const { checkpoints } = await json(["stats", "--db", "copy.db"], { cwd });
+    const dry = await json(["restore", "copy.db", "--dry-run", "--db", path], { cwd });
+    expect(dry).toMatchObject({ checkpoints, dryRun: true });
+    expect((await (await store).stats()).checkpoints).toBe(checkpoints + 2);
+    expect(await json(["restore", "copy.db", "--yes", "--db", path], { cwd })).toMatchObject({ path, checkpoints });
+    expect((await (await store).stats()).checkpoints).toBe(checkpoints);
+    expect(await contents(path)).toEqual(before);
+    expect(bytesOf(join(cwd, "copy.db"))).toBe(backup);
+    expect(await json(["verify", "--db", path])).toMatchObject({ ok: true });
+  });
+
+  test("creates a database, and says what was restored", async () => {
+    const path = await filled();
+    const cwd = folder();
+    await json(["backup", "copy.db", "--db", path], { cwd });
+    expect(await answer(["restore", "copy.db", "--yes", "--db", "new.db"], { cwd })).toMatch(
+      /^✓ restored new\.db: \d+ checkpoints, .* verified\n$/,
+    );
+    expect(await contents(join(cwd, "new.db"))).toEqual(await contents(path));
+  });
+
+  test("refuses what is no backup, and changes nothing", async () => {
+    const path = await filled();
+    const cwd = folder();
+    const before = await contents(path);
+    writeFileSync(join(cwd, "letter.txt"), "Dear reader, ".repeat(100));
+    await json(["backup", "damaged.db", "--db", path], { cwd });
+    const bytes = readFileSync(join(cwd, "damaged.db"));
+    bytes.fill(0, bytes.length - 4096);
+    writeFileSync(join(cwd, "damaged.db"), bytes);
+    for (const file of ["missing.db", "letter.txt", "damaged.db"]) {
+      expect((await cli(["restore", file, "--yes", "--db", path], { cwd })).code, file).not.toBe(0);
+    }
+    expect((await cli(["restore", path, "--yes", "--db", path], { cwd })).code).not.toBe(0);
+    expect((await cli(["restore", path, "--yes", "--db", `jsonl:${join(cwd, "texts")}`], { cwd })).code).not.toBe(0);
+    expect(await contents(path)).toEqual(before);
   });
 });

@@ -84,6 +84,12 @@ interface Completions {
   drain(): void;
 }
 
+interface NativeBackup {
+  run(): Promise<PoolOutcome>;
+  progress(): string | null;
+  cancel(): void;
+}
+
 interface Binding {
   Completions: new (wake: () => void) => Completions;
   NativeStore: new (
@@ -111,14 +117,9 @@ interface Binding {
     tags: readonly string[],
     runs: readonly RunKey[] | undefined,
   ) => { step(): Promise<PoolOutcome> };
-  NativeBackup: new (
-    store: object,
-    to: string,
-    overwrite: boolean,
-  ) => {
-    run(): Promise<PoolOutcome>;
-    progress(): string | null;
-    cancel(): void;
+  NativeBackup: {
+    new (store: object, to: string, overwrite: boolean): NativeBackup;
+    restore(store: object, from: string): NativeBackup;
   };
   pathOfTarget(target: string): string | null;
   postgresSchema(schema: string | undefined, prefix: string | undefined): string;
@@ -334,9 +335,9 @@ export class Copy {
 }
 
 export class Backup {
-  readonly #native: InstanceType<Binding["NativeBackup"]>;
+  readonly #native: NativeBackup;
 
-  private constructor(make: () => InstanceType<Binding["NativeBackup"]>) {
+  private constructor(make: () => NativeBackup) {
     this.#native = throwing(make);
   }
 
