@@ -1,9 +1,9 @@
 //! The options of a store on a server, and the passwords that JavaScript gives.
 
 use std::collections::HashMap;
-use std::sync::mpsc::{Sender, channel};
+use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
 use std::sync::{Arc, Mutex, PoisonError};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use napi::Status;
 use napi::bindgen_prelude::Function;
@@ -20,6 +20,9 @@ type AskJavaScript = ThreadsafeFunction<u32, (), u32, Status, false, true>;
 
 /// A password, or the message of the error of the user's function.
 type Given = std::result::Result<String, String>;
+
+/// How often a request that waits looks whether the store is being closed.
+const LOOK_FOR_CLOSING: Duration = Duration::from_millis(100);
 
 /// Asks a function in JavaScript for passwords.
 #[derive(Clone)]
@@ -57,8 +60,9 @@ impl Passwords {
         }
     }
 
-    /// Waits for a password. While the process ends, JavaScript does not run any more, so the last password is used.
-    fn ask(&self, patience: Duration) -> Result<String> {
+    /// Waits for a password for as long as `left` says. While the process ends, JavaScript does not run any more, so the last
+    /// password is used.
+    fn ask(&self, left: &dyn Fn() -> Duration) -> Result<String> {
         let (waiting, answer) = channel();
         let (request, last) = {
             let mut state = self.0.state.lock().unwrap_or_else(PoisonError::into_inner);
@@ -68,8 +72,15 @@ impl Passwords {
             (request, state.last.clone())
         };
         self.0.ask.call(request, ThreadsafeFunctionCallMode::NonBlocking);
-        let patience = if last.is_some() { patience / 2 } else { patience };
-        let given = answer.recv_timeout(patience);
+        let begun = Instant::now();
+        let given = loop {
+            // With another password, half of the time is for the connection. The time gets less when the store is closed.
+            let left = if last.is_some() { left().saturating_sub(begun.elapsed()) } else { left() };
+            match answer.recv_timeout(left.min(LOOK_FOR_CLOSING)) {
+                Err(RecvTimeoutError::Timeout) if left > LOOK_FOR_CLOSING => {}
+                given => break given,
+            }
+        };
         self.0.state.lock().unwrap_or_else(PoisonError::into_inner).waiting.remove(&request);
         match (given, last) {
             (Ok(Ok(password)), _) | (Err(_), Some(password)) => Ok(password),
@@ -91,7 +102,7 @@ pub fn set_options(target: &mut Target, options: &NativeOptions, passwords: Opti
             given.as_deref().map_or(Ok(()), |value| url.set(key, value))?;
         }
         if let Some(passwords) = passwords.cloned() {
-            let ask = move |patience| passwords.ask(patience);
+            let ask = move |left: &dyn Fn() -> Duration| passwords.ask(left);
             url.ask = Some(url::Ask(Arc::new(ask)));
         }
         return Ok(());

@@ -152,7 +152,7 @@ impl Footprint {
     fn by(message: &WriterMessage) -> Self {
         match message {
             WriterMessage::Apply(unit, _) => Self::by_unit(unit),
-            WriterMessage::Work(_) | WriterMessage::Ask(_) => Self { follows: true, ..Self::default() },
+            WriterMessage::Work(..) | WriterMessage::Ask(_) => Self { follows: true, ..Self::default() },
             WriterMessage::Close(_) => Self { follows: true, barrier: true, ..Self::default() },
         }
     }

@@ -95,6 +95,13 @@ impl Error {
         self
     }
 
+    /// The same error for another call, of which nothing was sent.
+    #[must_use]
+    pub(crate) fn for_another_call(mut self) -> Self {
+        self.outcome_unknown = false;
+        self
+    }
+
     /// Marks the error as lasting: the same call fails again until the user removes the cause.
     #[must_use]
     pub fn lasting(mut self) -> Self {

@@ -1,6 +1,7 @@
 //! The messages in the writer's queue.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Instant;
 
 use crate::backend::Backend;
 use crate::error::{Error, Result};
@@ -14,8 +15,8 @@ pub(crate) type Work = Box<dyn FnOnce(Result<&mut Box<dyn Backend>>) + Send>;
 /// A message to the writer thread.
 pub(crate) enum WriterMessage {
     Apply(Unit, Reply<Applied>),
-    /// A function to run on the backend. No unit is applied while the function runs.
-    Work(Work),
+    /// A function to run on the backend, and when it was queued. No unit is applied while the function runs.
+    Work(Work, Instant),
     /// A query that must see every message that was queued earlier.
     Ask(Question),
     /// The last message. It ends the reader and closes the backend.
@@ -23,11 +24,21 @@ pub(crate) enum WriterMessage {
 }
 
 impl WriterMessage {
+    /// When the call was made. `None`: nothing but the end of the earlier work makes the message wait.
+    pub(crate) fn asked(&self) -> Option<Instant> {
+        match self {
+            WriterMessage::Apply(_, reply) => Some(reply.asked()),
+            WriterMessage::Work(_, asked) => Some(*asked),
+            WriterMessage::Ask(question) => Some(question.reply.asked()),
+            WriterMessage::Close(_) => None,
+        }
+    }
+
     /// Replies with the error, because the message will not be processed.
     pub(crate) fn refuse(self, error: Error) {
         match self {
             WriterMessage::Apply(_, reply) => reply.send(Err(error)),
-            WriterMessage::Work(work) => work(Err(error)),
+            WriterMessage::Work(work, _) => work(Err(error)),
             WriterMessage::Ask(question) => question.reply.send(Err(error)),
             // Dropping the message sends its replies.
             WriterMessage::Close(_) => {}

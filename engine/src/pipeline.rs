@@ -114,7 +114,7 @@ impl Task<WriterMessage> for Writing {
     fn work(&mut self, batch: Vec<WriterMessage>) {
         let (mut units, mut replies) = (Vec::new(), Vec::new());
         let mut after = Vec::new();
-        for message in batch {
+        for message in batch.into_iter().filter_map(|message| self.admit(message)) {
             match message {
                 WriterMessage::Apply(unit, reply) => {
                     units.push(unit);
@@ -125,10 +125,11 @@ impl Task<WriterMessage> for Writing {
         }
         self.apply(units, replies);
         for message in after {
+            let Some(message) = self.admit(message) else { continue };
             match message {
                 // The query may also see later saves of this batch, which is harmless.
                 WriterMessage::Ask(question) => self.reader.ask(question),
-                WriterMessage::Work(work) => work(self.backend.get()),
+                WriterMessage::Work(work, _) => work(self.backend.get()),
                 WriterMessage::Close(closing) => {
                     self.reader.join();
                     closing.end(&self.backend.close());
@@ -145,6 +146,17 @@ impl Task<WriterMessage> for Writing {
 }
 
 impl Writing {
+    /// Returns the message, unless its call has used up its time while earlier work waited for the storage.
+    fn admit(&self, message: WriterMessage) -> Option<WriterMessage> {
+        match message.asked().and_then(|asked| self.backend.missed(asked)) {
+            Some(error) => {
+                message.refuse(error);
+                None
+            }
+            None => Some(message),
+        }
+    }
+
     /// Applies the units in batches of the size that the backend accepts, and replies to each caller.
     fn apply(&mut self, mut units: Vec<Unit>, replies: Vec<Reply<Applied>>) {
         let mut replies = replies.into_iter();
@@ -157,12 +169,14 @@ impl Writing {
             let began = Instant::now();
             let mut outcomes = backend.apply(&units);
             let commit = Commit { began, took: began.elapsed(), units: units.len() };
+            let failed = outcomes.iter().rev().find_map(|outcome| outcome.as_ref().err()).cloned();
             outcomes.iter_mut().flatten().for_each(|applied| applied.commit = Some(commit));
             // Free the payloads before replying, because a caller may detach its buffers after the reply.
             drop(std::mem::replace(&mut units, rest));
             outcomes.into_iter().zip(&mut replies).for_each(|(outcome, reply)| reply.send(outcome));
             // Sweep only now, because every caller of this batch has its reply.
             self.sweeper.after_commit(&mut **backend);
+            self.backend.note(began, failed.as_ref());
         }
     }
 }

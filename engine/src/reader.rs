@@ -1,6 +1,7 @@
 //! The reader thread. The reader thread has its own database connection, so that a read does not wait for a commit.
 
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::time::Instant;
 
 use crate::backend::{Lazy, Open};
 use crate::deadline::Deadline;
@@ -84,12 +85,23 @@ fn answering(
     deadline: Arc<Deadline>,
     slow: Option<Arc<SlowReader>>,
 ) -> Result<Worker<Question>> {
-    let mut backend = Lazy::new(open, deadline);
-    Worker::start(name, move |batch: Vec<Question>| {
-        let backend = match backend.get() {
+    let mut lazy = Lazy::new(open, deadline);
+    Worker::start(name, move |questions: Vec<Question>| {
+        let mut batch = Vec::with_capacity(questions.len());
+        for question in questions {
+            match lazy.missed(question.reply.asked()) {
+                Some(error) => question.reply.send(Err(error)),
+                None => batch.push(question),
+            }
+        }
+        if batch.is_empty() {
+            return;
+        }
+        let backend = match lazy.get() {
             Ok(backend) => backend,
             Err(error) => return batch.into_iter().for_each(|question| question.reply.send(Err(error.clone()))),
         };
+        let began = Instant::now();
         let (mut queries, mut replies) = (Vec::with_capacity(batch.len()), Vec::with_capacity(batch.len()));
         for question in batch {
             match &slow {
@@ -100,12 +112,14 @@ fn answering(
                 }
             }
         }
-        let mut replies = replies.into_iter();
+        let (mut replies, mut failed) = (replies.into_iter(), None);
         backend.answer_all(&queries, &mut |answer| {
+            failed = answer.as_ref().err().cloned();
             if let Some(reply) = replies.next() {
                 reply.send(answer);
             }
         });
+        lazy.note(began, failed.as_ref());
     })
 }
 

@@ -156,7 +156,9 @@ impl Store {
         match &self.engine {
             Engine::Inline(backend) => reply.send(with(backend, |inline| work(&mut inline.backend))),
             Engine::Threads(writer) => {
-                writer.send(WriterMessage::Work(Box::new(move |backend| reply.send(backend.and_then(work)))));
+                let asked = reply.asked();
+                let work = move |backend: Result<&mut Box<dyn Backend>>| reply.send(backend.and_then(work));
+                writer.send(WriterMessage::Work(Box::new(work), asked));
             }
         }
     }

@@ -3,23 +3,31 @@
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::{Builder, JoinHandle};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use crate::error::{Code, Error, Result};
 
 /// The callback for the outcome of a message. The callback is called exactly once. If the thread panics and the reply
 /// is dropped without an outcome, the callback receives an error that reports the panic.
-pub struct Reply<T>(Option<Box<dyn FnOnce(Result<T>) + Send>>);
+pub struct Reply<T> {
+    answer: Option<Box<dyn FnOnce(Result<T>) + Send>>,
+    asked: Instant,
+}
 
 impl<T> Reply<T> {
     /// Creates a reply that calls `answer` on the thread that sends it.
     pub fn new(answer: impl FnOnce(Result<T>) + Send + 'static) -> Self {
-        Self(Some(Box::new(answer)))
+        Self { answer: Some(Box::new(answer)), asked: Instant::now() }
+    }
+
+    /// When the call was made.
+    pub(crate) fn asked(&self) -> Instant {
+        self.asked
     }
 
     /// Sends the outcome.
     pub fn send(mut self, outcome: Result<T>) {
-        if let Some(answer) = self.0.take() {
+        if let Some(answer) = self.answer.take() {
             answer(outcome);
         }
     }
@@ -27,7 +35,7 @@ impl<T> Reply<T> {
 
 impl<T> Drop for Reply<T> {
     fn drop(&mut self) {
-        if let Some(answer) = self.0.take() {
+        if let Some(answer) = self.answer.take() {
             answer(Err(Error::poisoned().with_outcome_unknown()));
         }
     }

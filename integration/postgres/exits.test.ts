@@ -6,7 +6,7 @@ import { CheckpointStore, ForkpointError } from "forkpoint";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { Program } from "../../__test__/faults/faults.js";
 import { checkpoint } from "../../__test__/helpers.js";
-import { long, makeDatabase, onServer, type Server, startProxy } from "./faults.js";
+import { long, makeDatabase, onServer, type Server, startProxy, terminate } from "./faults.js";
 
 const program = fileURLToPath(new URL("fixtures/exit.mjs", import.meta.url));
 
@@ -103,6 +103,17 @@ onServer("newest", (server) => {
     },
   );
 
+  // The last password is used then.
+  it("process.exit() while the function for the password does not answer", { timeout: 90_000 }, async () => {
+    const database = await makeDatabase(server());
+    const { code, errors, took } = await ended(server().url({ database }), "reconnecting", () => terminate(server()));
+    expect({ code, errors }).toEqual({ code: 0, errors: "" });
+    expect(took).toBeLessThan(LIMIT_MS);
+    const store = new CheckpointStore(server().url({ database }));
+    expect(await store.get("b")).not.toBeNull();
+    await store.close();
+  });
+
   // close() waits for the calls under way, which have their own time.
   describe("close() while the server stalls", () => {
     const options = { busyTimeoutMs: 3_000 };
@@ -161,5 +172,20 @@ onServer("newest", (server) => {
       await store.close();
       expect(performance.now() - begun).toBeLessThan(LIMIT_MS);
     });
+  });
+
+  // A listing of a graph first looks for an index. The defect gave each of these calls, and the look, a busy timeout of its own.
+  it("calls share the busy timeout while the server stalls", { timeout: 90_000 }, async () => {
+    const { url, stall } = await stalling(server());
+    const busyTimeoutMs = 4_000;
+    const store = new CheckpointStore(url, { busyTimeoutMs });
+    await store.save(checkpoint({ id: "a", runId: "run" }));
+    await store.get("a");
+    stall();
+    const begun = performance.now();
+    const calls = [store.list("graph"), store.get("a"), store.listByRun("run")];
+    for (const call of calls) await expect(call).rejects.toMatchObject({ code: "UNAVAILABLE", retryable: true });
+    expect(performance.now() - begun).toBeLessThan(2 * busyTimeoutMs - 500);
+    await store.close();
   });
 });

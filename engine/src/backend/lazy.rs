@@ -1,10 +1,11 @@
 //! Backends that are opened at their first use.
 
 use std::sync::Arc;
+use std::time::{Duration, Instant};
 
 use super::interface::{Backend, PreEncode};
 use crate::deadline::Deadline;
-use crate::error::Result;
+use crate::error::{Code, Error, Result};
 
 /// Opens a backend on the thread that will use it. If opening fails, the next use calls the function again, because the
 /// cause of the failure may be gone.
@@ -23,19 +24,40 @@ pub(crate) struct Lazy {
     open: Open,
     backend: Option<Box<dyn Backend>>,
     deadline: Arc<Deadline>,
+    /// The error of the last piece of work, if it waited for a storage that cannot be reached, and the middle of its time.
+    unreachable: Option<(Instant, Error)>,
 }
+
+/// A failure that took less time has used up the time of no call.
+const LONG: Duration = Duration::from_secs(1);
 
 impl Lazy {
     pub(crate) fn new(open: Open, deadline: Arc<Deadline>) -> Self {
-        Self { open, backend: None, deadline }
+        Self { open, backend: None, deadline, unreachable: None }
+    }
+
+    /// Notes the outcome of a piece of work that began at this time.
+    pub(crate) fn note(&mut self, began: Instant, failed: Option<&Error>) {
+        let took = began.elapsed();
+        let waited = failed.filter(|error| took >= LONG && error.code() == Code::Unavailable && error.retryable());
+        self.unreachable = waited.map(|error| (began + took / 2, error.clone().for_another_call()));
+    }
+
+    /// Returns the error of a call that has waited for work that found the storage unreachable, for more than half of the time of
+    /// that work. Such calls do not wait for the storage one after the other, each for as long as a call may take.
+    pub(crate) fn missed(&self, asked: Instant) -> Option<Error> {
+        self.unreachable.as_ref().filter(|(middle, _)| asked < *middle).map(|(_, error)| error.clone())
     }
 
     /// Returns the backend for the next piece of work, which keeps to the deadline.
     pub(crate) fn get(&mut self) -> Result<&mut Box<dyn Backend>> {
-        let backend = match &mut self.backend {
-            Some(backend) => backend,
-            empty => empty.insert((self.open)()?),
-        };
+        if self.backend.is_none() {
+            let began = Instant::now();
+            let opened = (self.open)();
+            self.note(began, opened.as_ref().err());
+            self.backend = Some(opened?);
+        }
+        let backend = self.backend.as_mut().ok_or_else(Error::poisoned)?;
         if let Some(deadline) = self.deadline.get() {
             backend.closing(deadline);
         }

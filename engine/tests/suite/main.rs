@@ -25,6 +25,8 @@ mod postgres;
 mod read_only;
 mod record;
 mod retention;
+#[cfg(feature = "postgres")]
+mod silent_server;
 mod sqlite;
 mod store;
 mod target;

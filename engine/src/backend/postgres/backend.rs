@@ -41,6 +41,8 @@ pub struct Postgres {
     closing: Arc<Deadline>,
     /// True if the server did not answer a call while the store was being closed. The calls that are left do not wait.
     gave_up: bool,
+    /// True if the time of the next call runs already, because its thread has looked for indexes: see [`Backend::takes_long`].
+    has_begun: Cell<bool>,
 }
 
 /// How long opening waits for a server that does not answer, or is starting up, at most: for each host. A URL that is wrong
@@ -69,7 +71,16 @@ impl Postgres {
         let session = Session::new(connector, Names::of(url), patience, Arc::clone(&closing))?;
         let memory = Memory { cache, heads: RefCell::default(), noted: Cell::new(0) };
         let builds = !options.read_only;
-        let mut backend = Self { session, memory, indexes, builds, notice: None, closing, gave_up: false };
+        let mut backend = Self {
+            session,
+            memory,
+            indexes,
+            builds,
+            notice: None,
+            closing,
+            gave_up: false,
+            has_begun: Cell::default(),
+        };
         let server = backend.call(|backend| schema::prepare(&backend.session, url.migrates, options.read_only))?;
         backend.session.set_durability(options.durability);
         backend.notice = notice(url, options, &server);
@@ -83,7 +94,9 @@ impl Postgres {
         if self.gave_up {
             return Err(self.session.late());
         }
-        self.session.begin_call();
+        if !self.has_begun.take() {
+            self.session.begin_call();
+        }
         let mut pause = Duration::from_millis(5);
         loop {
             match work(self) {
@@ -216,25 +229,35 @@ impl Backend for Postgres {
     }
 
     fn answer_all(&mut self, queries: &[Query], tell: &mut dyn FnMut(Result<Answer>)) {
+        // The queries have waited for the server together, so those after one that found no server do not wait again.
+        let mut unreachable = None;
         for queries in queries.chunk_by(|a, b| Point::is(a) && Point::is(b)) {
-            if queries.len() == 1 {
-                tell(self.answer(&queries[0]));
-                continue;
-            }
-            let answers = self.call(|backend| {
-                let points: Vec<Point> =
-                    queries.iter().filter_map(|query| Point::of(query, &backend.memory.cache)).collect();
-                point::answer_all(&backend.session, &backend.memory.cache, &points)
-            });
+            let answers = match (&unreachable, queries) {
+                (Some(error), _) => Err(Error::clone(error)),
+                (None, [query]) => self.answer(query).map(|answer| vec![Ok(answer)]),
+                (None, _) => self.call(|backend| {
+                    let points: Vec<Point> =
+                        queries.iter().filter_map(|query| Point::of(query, &backend.memory.cache)).collect();
+                    point::answer_all(&backend.session, &backend.memory.cache, &points)
+                }),
+            };
             match answers {
                 Ok(answers) => answers.into_iter().for_each(&mut *tell),
-                Err(error) => queries.iter().for_each(|_| tell(Err(error.clone()))),
+                Err(error) => {
+                    for _ in queries {
+                        tell(Err(error.clone()));
+                    }
+                    unreachable = Some(error).filter(|error| error.code() == Code::Unavailable && error.retryable());
+                }
             }
         }
+        self.has_begun.set(false);
     }
 
     fn takes_long(&self, query: &Query) -> bool {
-        self.session.begin_call();
+        if !self.has_begun.replace(true) {
+            self.session.begin_call();
+        }
         self.indexes.look(&self.session, query, self.builds)
     }
 

@@ -4,16 +4,16 @@ use std::borrow::Cow;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
-use tokio::net::lookup_host;
 use tokio::task::JoinHandle;
 use tokio::time::timeout;
 use tokio_postgres::config::{Host, LoadBalanceHosts, SslMode as Encryption};
 use tokio_postgres::{CancelToken, Client, Config};
 use tokio_postgres_rustls::MakeRustlsConnect;
 
-use super::error::{late, unreachable};
+use super::error::{late, unreachable, unresolved};
 use super::passfile;
 use super::prepared::Prepared;
+use super::resolve;
 use super::tls::client_config;
 use super::url::{Ask, SslMode, Url};
 use crate::error::{Error, Result};
@@ -33,23 +33,17 @@ impl Drop for Connected {
     }
 }
 
-/// Looks up the addresses of a host. Returns a configuration for each of them.
-async fn addresses(host: &Config) -> Vec<Config> {
-    let found = match (host.get_hostaddrs(), host.get_hosts(), host.get_ports()) {
-        ([], [Host::Tcp(name)], [port]) => lookup_host((&**name, *port)).await.ok(),
-        _ => None,
-    };
-    let configs: Vec<Config> = found
-        .into_iter()
-        .flatten()
-        .map(|address| {
-            let mut config = host.clone();
-            config.hostaddr(address.ip());
-            config
-        })
-        .collect();
-    // The driver tells what is wrong with the name.
-    if configs.is_empty() { vec![host.clone()] } else { configs }
+/// Looks up the addresses of a host. Returns a configuration for each of them, or the message of the operating system. The
+/// driver gets addresses only: its own lookup would keep the runtime waiting, see [`resolve`].
+async fn addresses(host: &Config) -> std::result::Result<Vec<Config>, String> {
+    let ([], [Host::Tcp(name)]) = (host.get_hostaddrs(), host.get_hosts()) else { return Ok(vec![host.clone()]) };
+    let found = resolve::addresses(name).await?;
+    let configs = found.into_iter().map(|address| {
+        let mut config = host.clone();
+        config.hostaddr(address);
+        config
+    });
+    Ok(configs.collect())
 }
 
 /// Opens connections to one URL.
@@ -132,10 +126,11 @@ impl Connector {
     }
 
     /// Connects to the first host that accepts the connection. A host or an address that stays silent leaves time for the
-    /// others.
-    pub(super) async fn connect(&self, patience: Duration) -> Result<Connected> {
+    /// others. `left` returns the time that the store has for the call.
+    pub(super) async fn connect(&self, patience: Duration, left: &dyn Fn() -> Duration) -> Result<Connected> {
         let begun = Instant::now();
-        let password = self.ask.as_ref().map(|Ask(ask)| ask(patience)).transpose()?;
+        let may_wait = || patience.saturating_sub(begun.elapsed()).min(left());
+        let password = self.ask.as_ref().map(|Ask(ask)| ask(&may_wait)).transpose()?;
         let all = self.hosts.len();
         let first = if self.balance { random() } else { self.first.load(Ordering::Relaxed) };
         let mut failed: Option<Error> = None;
@@ -143,11 +138,16 @@ impl Connector {
             let at = first.wrapping_add(place) % all;
             let end = Instant::now() + share(patience.saturating_sub(begun.elapsed()), all - place);
             let left = || end.saturating_duration_since(Instant::now());
-            let Ok(mut addresses) = timeout(self.timeout.min(left()), addresses(&self.hosts[at])).await else {
-                failed.get_or_insert_with(|| late(&self.place));
-                continue;
+            let found = timeout(self.timeout.min(left()), addresses(&self.hosts[at])).await;
+            let found = found.unwrap_or_else(|_| Err("its name server did not answer in time".to_owned()));
+            let mut addresses = match found {
+                Ok(addresses) => addresses,
+                Err(why) => {
+                    failed.get_or_insert_with(|| unresolved(&why, &self.place));
+                    continue;
+                }
             };
-            if self.balance {
+            if self.balance && !addresses.is_empty() {
                 let first = random() % addresses.len();
                 addresses.rotate_left(first);
             }

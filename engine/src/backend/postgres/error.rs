@@ -19,6 +19,11 @@ pub(super) fn late(place: &str) -> Error {
     Error::new(Code::Unavailable, format!("{place} did not answer before the busy timeout"))
 }
 
+/// The error of a host whose addresses were not found.
+pub(super) fn unresolved(why: &str, place: &str) -> Error {
+    Error::new(Code::Unavailable, format!("cannot connect to {place}: {why}"))
+}
+
 /// The error of a failed connection attempt.
 pub(super) fn unreachable(error: &tokio_postgres::Error, place: &str) -> Error {
     if let Some(told) = error.as_db_error() {

@@ -37,6 +37,7 @@ mod prune;
 mod read;
 mod removal;
 mod remove;
+mod resolve;
 mod retention;
 mod row;
 mod rows;

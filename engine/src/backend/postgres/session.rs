@@ -237,8 +237,10 @@ impl Session {
                 return Ok(());
             }
             self.client.take();
+            let begun = Instant::now();
             let patience = self.left().max(LEAST_ANSWER_TIME);
-            let connected = self.in_time(patience, self.connector.connect(patience)).await;
+            let left = || self.left().max(LEAST_ANSWER_TIME.saturating_sub(begun.elapsed()));
+            let connected = self.in_time(patience, self.connector.connect(patience, &left)).await;
             let mut connected = connected.unwrap_or_else(|| Err(late(self.connector.place())))?;
             let process = if self.connector.prepares() { direct::process(&connected.client).await } else { None };
             let process = process.map(i64::from);

@@ -16,9 +16,12 @@ use crate::error::{Code, Error, Result};
 
 mod ssl;
 
-/// Asks the user's program for a password. It may wait for as long as the parameter says.
+/// Asks the user's program for a password. The parameter returns how long it may still wait, which gets less when the store
+/// is closed.
 #[derive(Clone)]
-pub struct Ask(pub Arc<dyn Fn(Duration) -> Result<String> + Send + Sync>);
+pub struct Ask(pub Arc<Asking>);
+
+type Asking = dyn Fn(&dyn Fn() -> Duration) -> Result<String> + Send + Sync;
 
 impl fmt::Debug for Ask {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
