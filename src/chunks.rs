@@ -37,7 +37,8 @@ impl Chunks {
         }
     }
 
-    /// Returns the memory of a chunk.
+    /// Returns the memory of a chunk. The caller reads only what was written before its call: see
+    /// [`keep_chunk`](crate::completion::Completions::keep_chunk).
     pub(super) fn get(&self, number: u32) -> Option<Bytes> {
         self.table().chunks.get(&number).cloned()
     }

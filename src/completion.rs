@@ -178,6 +178,15 @@ impl Completions {
     }
 
     /// Keeps the memory of a chunk until it is dropped. Returns the number of the chunk.
+    ///
+    /// JavaScript can write to this memory while the threads of the stores read it, so a copy would be the simple way. It would
+    /// take the time that chunks save. No thread reads a byte that is written at the same time:
+    /// - `ts/bridge/chunk.ts` writes each byte of a chunk once, from its beginning to its end, and never changes it later.
+    /// - A call refers to bytes that were written before the call, and the call is made on the thread that writes.
+    /// - A thread makes slices of these bytes only, and never one of the whole chunk: [`Bytes::slice`] and [`Bytes::len`] read
+    ///   nothing.
+    /// - The reference keeps the memory, and nothing detaches it: `detachBuffers` leaves pieces out, no code of the user gets
+    ///   the memory, and it is neither shared with another thread of JavaScript nor resizable.
     #[napi]
     pub fn keep_chunk(&self, env: &Env, bytes: Uint8ArraySlice<'_>) -> napi::Result<u32> {
         Ok(self.queue.chunks.keep(Bytes::from_owner(bytes.into_typed_array(env)?)))

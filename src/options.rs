@@ -1,5 +1,6 @@
 //! The options of a store, as JavaScript gives them.
 
+use std::ops::RangeInclusive;
 use std::time::Duration;
 
 use napi_derive::napi;
@@ -10,7 +11,8 @@ use forkpoint_engine::error::{Error, Result};
 use forkpoint_engine::retention::Policy;
 use forkpoint_engine::store::Options;
 
-/// The options of a store. `ts/store/options.ts` has validated them and filled in the defaults.
+/// The options of a store. `ts/store/options.ts` has validated them and filled in the defaults. The numbers are doubles,
+/// because Node-API would turn a number that does not fit into another one. [`whole`] checks them again.
 #[napi(object, object_to_js = false)]
 pub struct NativeOptions {
     pub durability: String,
@@ -19,17 +21,41 @@ pub struct NativeOptions {
     pub cache_bytes: f64,
     pub read_only: bool,
     /// `None`: no limit.
-    pub keep_last_n: Option<i64>,
+    pub keep_last_n: Option<f64>,
     /// `None`: no limit.
-    pub ttl: Option<i64>,
+    pub ttl: Option<f64>,
     /// `None`: no limit.
-    pub max_bytes: Option<i64>,
+    pub max_bytes: Option<f64>,
     /// The schema of the tables on a server.
     pub schema: Option<String>,
     /// The beginning of the names of the tables on a server.
     pub prefix: Option<String>,
     /// Whether the tables on a server are made when they are missing: `auto` or `never`.
     pub migrate: Option<String>,
+}
+
+/// The greatest number up to which a double holds every whole number: 2^53 - 1.
+const SAFE: u64 = (1 << 53) - 1;
+
+/// Reads a whole number in this range. Another one is refused and not cast: a negative `ttl`, for example, would remove every
+/// checkpoint.
+fn whole(name: &str, number: f64, range: RangeInclusive<u64>) -> Result<u64> {
+    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "compared with the number below")]
+    let read = number as u64;
+    #[expect(clippy::cast_precision_loss, clippy::float_cmp, reason = "exact up to SAFE, which no range exceeds")]
+    let is_same = read as f64 == number;
+    if is_same && range.contains(&read) {
+        return Ok(read);
+    }
+    let (least, most) = range.into_inner();
+    Err(Error::invalid(format!("{name} must be a whole number from {least} to {most}, but is {number}")))
+}
+
+/// As [`whole`], for a number of bytes.
+fn bytes(name: &str, number: f64, least: u64, most: usize) -> Result<usize> {
+    // A limit that is greater than the memory of the machine is the greatest limit.
+    let most = u64::try_from(most).unwrap_or(SAFE).min(SAFE);
+    Ok(usize::try_from(whole(name, number, least..=most)?).unwrap_or(usize::MAX))
 }
 
 impl NativeOptions {
@@ -41,19 +67,18 @@ impl NativeOptions {
             "off" => Durability::Off,
             other => return Err(Error::invalid(format!("durability is {other:?}"))),
         };
-        #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a whole number in range, checked")]
-        let whole = |number: f64| number as usize;
-        let busy_timeout = Duration::try_from_secs_f64(self.busy_timeout / 1000.0)
-            .map_err(|_| Error::invalid("busyTimeoutMs is out of range"))?;
+        let limit = |name, number: Option<f64>| number.map(|number| whole(name, number, 1..=SAFE)).transpose();
+        // The timers of the operating systems count up to this number of milliseconds.
+        let busy_timeout = whole("busyTimeoutMs", self.busy_timeout, 0..=i32::MAX.unsigned_abs().into())?;
         Ok(Options {
             durability,
-            busy_timeout,
-            max_payload_bytes: whole(self.max_payload_bytes).min(Options::LARGEST_PAYLOAD_BYTES),
-            cache_bytes: whole(self.cache_bytes),
+            busy_timeout: Duration::from_millis(busy_timeout),
+            max_payload_bytes: bytes("maxPayloadBytes", self.max_payload_bytes, 1, Options::LARGEST_PAYLOAD_BYTES)?,
+            cache_bytes: bytes("cacheBytes", self.cache_bytes, 0, usize::MAX)?,
             retention: Policy {
-                keep_last: self.keep_last_n.map(i64::unsigned_abs),
-                ttl: self.ttl,
-                max_bytes: self.max_bytes.map(i64::unsigned_abs),
+                keep_last: limit("keepLastN", self.keep_last_n)?,
+                ttl: limit("ttlMs", self.ttl)?.map(u64::cast_signed),
+                max_bytes: limit("maxBytes", self.max_bytes)?,
             },
             contract_names: &contract::NAMES,
             read_only: self.read_only,

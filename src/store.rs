@@ -16,7 +16,7 @@ use forkpoint_engine::Reply;
 use forkpoint_engine::contract::{self, call::RawCall};
 use forkpoint_engine::error::Error;
 use forkpoint_engine::record::Content;
-use forkpoint_engine::store::Store;
+use forkpoint_engine::store::{Options, Store};
 use forkpoint_engine::target::Target;
 
 /// A buffer of at least this many bytes is referenced, because a reference costs less than a copy of the buffer. A
@@ -124,6 +124,10 @@ impl Calls {
         let call_id: u32 = context.get(0)?;
         let shape = self.completions.shape(context.get(1)?)?;
         let fields_at = 3 + context.get::<u32>(2)? as usize;
+        // Room is made for what is there, whatever the number says.
+        if fields_at > context.length() {
+            return Err(napi::Error::from_reason("a call has fewer buffers than it says"));
+        }
         let mut buffers = Vec::with_capacity(fields_at - 3);
         for at in 3..fields_at {
             buffers.push(match context.get(at)? {
@@ -160,6 +164,11 @@ impl Calls {
     ///
     /// A large buffer is referenced, and is later released on JavaScript's thread. A small buffer is copied. A store in
     /// memory copies every buffer.
+    ///
+    /// JavaScript could write to a referenced buffer, or detach it, while a thread of the store reads it. It does neither: the
+    /// buffer was made for this call by a serializer of the package, or is a copy of what the user's serializer returned
+    /// (`formatOf`), and no code but the call gets it. The call detaches it when it has succeeded (`detachBuffers`), and the engine
+    /// replies when it has read the bytes for the last time.
     fn take(&self, env: &Env, bytes: Uint8ArraySlice<'_>) -> napi::Result<Bytes> {
         if bytes.len() < REFERENCED || self.store.is_inline() {
             return Ok(Bytes::copy_from_slice(&bytes));
@@ -167,7 +176,8 @@ impl Calls {
         Ok(Bytes::from_owner(bytes.into_typed_array(env)?))
     }
 
-    /// Takes the pieces of a value, as `ts/bridge/native.ts` packs them.
+    /// Takes the pieces of a value, as `ts/bridge/native.ts` packs them. A piece that is not inside of its chunk is refused. The
+    /// numbers are read once, while JavaScript waits.
     fn take_pieces(&self, pieces: &Array<'_>) -> napi::Result<Content> {
         let missing = || napi::Error::from_reason("a call refers to no chunk");
         let others: Uint8ArraySlice<'_> = pieces.get(0)?.ok_or_else(missing)?;
@@ -182,7 +192,10 @@ impl Calls {
         };
         let pieces: Option<Vec<Bytes>> = packed.chunks(3).map(piece).collect();
         let pieces = pieces.ok_or_else(missing)?;
-        // A store in memory keeps what it is given, so it gets its own bytes.
-        Ok(if self.store.is_inline() { pieces.concat().into() } else { Content::of_pieces(pieces) })
+        // A store in memory keeps what it is given, so it gets its own bytes. A value that every store refuses for its size is
+        // not copied: its pieces may overlap, and take more than the memory.
+        let is_stored = pieces.iter().map(Bytes::len).sum::<usize>() <= Options::LARGEST_PAYLOAD_BYTES;
+        let copies = self.store.is_inline() && is_stored;
+        Ok(if copies { pieces.concat().into() } else { Content::of_pieces(pieces) })
     }
 }

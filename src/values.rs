@@ -13,7 +13,7 @@ use forkpoint_engine::error::{Error, Result};
 /// Frees the memory of a buffer immediately. Without this call, the next garbage collection would free it.
 ///
 /// V8 counts the memory of a buffer until the buffer is freed, and collects garbage earlier because of that memory. No
-/// thread may read the buffer after this call.
+/// thread may read the buffer after this call. `detachBuffers` calls it when the call that has the buffer was answered.
 #[napi]
 pub fn detach(buffer: ArrayBuffer) -> napi::Result<()> {
     buffer.detach()
