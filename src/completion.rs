@@ -20,8 +20,8 @@ use crate::chunks::Chunks;
 use crate::values::{Failure, Settled};
 use forkpoint_engine::contract::fields::Shape;
 use forkpoint_engine::contract::response::Response;
-use forkpoint_engine::error::{Error, Result};
-use forkpoint_engine::store::Store;
+use forkpoint_engine::error::Result;
+use forkpoint_engine::store::{Store, Warning};
 
 /// The maximum number of different failures that are written to the standard error.
 const MOST_TOLD: usize = 10;
@@ -66,9 +66,9 @@ impl CompletionQueue {
     }
 
     /// Adds a warning for the user about the store at `target`. May be called from any thread.
-    pub fn warn(&self, target: &str, warning: Error) {
-        let warning = warning.context(&format!("store \"{target}\""));
-        self.add(|waiting| waiting.others.push(Settled::warning(WARNING, target, warning)));
+    pub fn warn(&self, target: &str, Warning { code, error }: Warning) {
+        let error = error.context(&format!("store \"{target}\""));
+        self.add(|waiting| waiting.others.push(Settled::warning(WARNING, target, Warning { code, error })));
     }
 
     fn add(&self, outcome: impl FnOnce(&mut Waiting)) {

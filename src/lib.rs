@@ -11,6 +11,7 @@
 
 mod backup;
 mod chunks;
+mod clock;
 mod completion;
 mod copy;
 mod options;

@@ -9,6 +9,7 @@ use napi_derive::napi;
 use forkpoint_engine::contract::fields;
 use forkpoint_engine::contract::response::Response;
 use forkpoint_engine::error::{Error, Result};
+use forkpoint_engine::store::Warning;
 
 /// Frees the memory of a buffer immediately. Without this call, the next garbage collection would free it.
 ///
@@ -123,9 +124,9 @@ impl Settled {
         Self(call_id, value, failure)
     }
 
-    /// A warning about the store at `target`.
-    pub fn warning(call_id: u32, target: &str, warning: Error) -> Self {
-        Self(call_id, Either3::B(target.to_owned()), Some(warning.into()))
+    /// A warning about the store at `target`. The failure has the code of the warning.
+    pub fn warning(call_id: u32, target: &str, Warning { code, error }: Warning) -> Self {
+        Self(call_id, Either3::B(target.to_owned()), Some(Failure { code, ..error.into() }))
     }
 }
 

@@ -12,7 +12,7 @@
 //! | `store` | opens a store; the contracts call it |
 //! | `pipeline`, `encoder`, `reader` | the worker threads: they write, encode large payloads ahead of time, and read |
 //! | `worker`, `deadline` | a thread with a queue, and the time by which the work of an ending store must have its locks |
-//! | `sweeper`, `warnings` | retention in the background, and the warnings about repeated failures |
+//! | `sweeper`, `clock_watch`, `warnings` | retention in the background, and the warnings about failures and a clock that is set |
 //! | `backend` | applies batches of units, answers queries, prunes; one folder for each kind of storage |
 //! | `retention` | plans which checkpoints a backend prunes |
 //! | `cache` | keeps recent payloads in memory |
@@ -22,6 +22,7 @@
 pub mod backend;
 pub mod cache;
 pub mod check;
+pub mod clock_watch;
 pub mod codec;
 pub mod contract;
 pub mod copy;

@@ -17,6 +17,7 @@ use crate::record::{Header, Notice};
 use crate::retention::{Policy, Prune, Pruned};
 use crate::sweeper::Sweeper;
 use crate::target::Target;
+pub use crate::warnings::Warning;
 use crate::warnings::Warnings;
 use crate::worker::Reply;
 
@@ -98,8 +99,8 @@ impl Store {
         self.alone(|backend| Ok(backend.notice().cloned()), reply);
     }
 
-    /// Calls `listener` for each background failure, on any of the store's threads. Only the first listener is used.
-    pub fn on_warning(&self, listener: impl Fn(Error) + Send + Sync + 'static) {
+    /// Calls `listener` for each problem in the background, on any of the store's threads. Only the first listener is used.
+    pub fn on_warning(&self, listener: impl Fn(Warning) + Send + Sync + 'static) {
         self.warnings.listen(listener);
     }
 

@@ -5,8 +5,9 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use crate::backend::{Backend, machine_clock};
-use crate::error::Error;
+use crate::backend::Backend;
+use crate::clock_watch::{self, ClockWatch, Times, Verdict};
+use crate::error::{Code, Error};
 use crate::retention::{BATCH, Cursor, Policy, Prune, Rule};
 use crate::warnings::Warnings;
 
@@ -28,12 +29,22 @@ pub(crate) struct Sweeper {
     spent: Duration,
     /// The number of failed sweeps since the last successful one.
     failed: u32,
+    /// Says whether the clock of the machine may tell how old a checkpoint is.
+    watch: ClockWatch,
     warnings: Arc<Warnings>,
 }
 
 impl Sweeper {
     pub(crate) fn new(policy: Policy) -> Self {
-        Self { policy, left: VecDeque::new(), due: None, spent: Duration::ZERO, failed: 0, warnings: Arc::default() }
+        Self {
+            policy,
+            left: VecDeque::new(),
+            due: None,
+            spent: Duration::ZERO,
+            failed: 0,
+            watch: ClockWatch::start(),
+            warnings: Arc::default(),
+        }
     }
 
     /// The receiver of the sweeper's warnings.
@@ -53,7 +64,7 @@ impl Sweeper {
             return;
         }
         let begun = Instant::now();
-        if self.step(backend, machine_clock(), begun) {
+        if self.step(backend, Times::now(), begun) {
             self.spent += begun.elapsed();
             if self.left.is_empty() {
                 self.due = Some(Instant::now() + PAUSE.max(self.spent * REST));
@@ -62,13 +73,14 @@ impl Sweeper {
         }
     }
 
-    /// Removes one batch. Returns true if there was a batch to remove. `now` is the time in ms since the epoch.
-    fn step(&mut self, backend: &mut dyn Backend, now: i64, at: Instant) -> bool {
+    /// Removes one batch. Returns true if there was a batch to remove.
+    fn step(&mut self, backend: &mut dyn Backend, now: Times, at: Instant) -> bool {
         if self.left.is_empty() {
             if self.due.is_some_and(|due| at < due) {
                 return false;
             }
-            let old = self.policy.ttl.map(|ttl| Rule::SavedBefore(now.saturating_sub(ttl)));
+            let old = self.policy.ttl.filter(|_| self.believes(now));
+            let old = old.map(|ttl| Rule::SavedBefore(now.machine.saturating_sub(ttl)));
             let large = self.policy.max_bytes.map(Rule::MaxBytes);
             self.left.extend(old.into_iter().chain(large).map(|rule| (rule, Cursor::default())));
         }
@@ -95,6 +107,17 @@ impl Sweeper {
         true
     }
 
+    /// Returns true if the clock of the machine may tell how old a checkpoint is. Warns if the clock was set.
+    fn believes(&mut self, now: Times) -> bool {
+        let by = match self.watch.look(now) {
+            Verdict::Steady => return true,
+            Verdict::Doubtful => return false,
+            Verdict::Set(by) => by,
+        };
+        self.warnings.warn(clock_watch::WARNING, Error::new(Code::Unavailable, clock_watch::warning(by)));
+        false
+    }
+
     /// Records that a sweep failed. After several consecutive failures, warns the user once. A further warning is
     /// possible only after a sweep has succeeded. The warning is needed because no caller waits for a sweep.
     fn fail(&mut self, error: Error) {
@@ -107,7 +130,7 @@ impl Sweeper {
              stored. The store tries again after later saves. To try now, call prune(). The last sweep failed with {}",
             error.code().name()
         );
-        self.warnings.warn(error.context(&what));
+        self.warnings.warn("FORKPOINT_SWEEP_FAILS", error.context(&what));
     }
 }
 
@@ -117,7 +140,7 @@ mod tests {
 
     use super::*;
     use crate::backend::memory::Memory;
-    use crate::error::{Code, Result};
+    use crate::error::Result;
     use crate::op::{Applied, Op, Unit};
     use crate::query::{Answer, Query};
     use crate::record::{ContractId, Header, Part};
@@ -131,6 +154,15 @@ mod tests {
         backend.apply(&[vec![Op::put(header, vec![part])].into()]).remove(0).unwrap();
     }
 
+    /// The time on both clocks.
+    fn times(ms: i64) -> Times {
+        Times { machine: ms, since_boot: ms }
+    }
+
+    fn sweeper(policy: Policy) -> Sweeper {
+        Sweeper { watch: ClockWatch::new(times(0)), ..Sweeper::new(policy) }
+    }
+
     fn left(backend: &mut Memory) -> u64 {
         backend.answer(&Query::Stats { contract: None, largest: 0 }).unwrap().into_stats().unwrap().checkpoints
     }
@@ -140,10 +172,10 @@ mod tests {
         let (mut backend, begun) = (Memory::new(), Instant::now());
         (0..2 * BATCH + 10).for_each(|id| save(&mut backend, id, 0));
         (0..5).for_each(|id| save(&mut backend, 10_000 + id, 1));
-        let mut sweeper = Sweeper::new(Policy { ttl: Some(TTL), ..Policy::default() });
+        let mut sweeper = sweeper(Policy { ttl: Some(TTL), ..Policy::default() });
         let mut seen = Vec::new();
         for _ in 0..5 {
-            assert!(sweeper.step(&mut backend, TTL + 1, begun));
+            assert!(sweeper.step(&mut backend, times(TTL + 1), begun));
             seen.push(left(&mut backend));
             if sweeper.left.is_empty() {
                 break;
@@ -157,11 +189,11 @@ mod tests {
     fn a_sweep_waits_for_its_time() {
         let (mut backend, begun) = (Memory::new(), Instant::now());
         save(&mut backend, 1, 0);
-        let mut sweeper = Sweeper::new(Policy { ttl: Some(TTL), ..Policy::default() });
+        let mut sweeper = sweeper(Policy { ttl: Some(TTL), ..Policy::default() });
         sweeper.due = Some(begun + PAUSE);
-        assert!(!sweeper.step(&mut backend, TTL + 1, begun));
+        assert!(!sweeper.step(&mut backend, times(TTL + 1), begun));
         assert_eq!(left(&mut backend), 1);
-        assert!(sweeper.step(&mut backend, TTL + 1, begun + PAUSE));
+        assert!(sweeper.step(&mut backend, times(TTL + 1), begun + PAUSE));
         assert_eq!(left(&mut backend), 0);
     }
 
@@ -169,8 +201,8 @@ mod tests {
     fn bytes_beyond_the_limit_go_until_it_holds() {
         let (mut backend, begun) = (Memory::new(), Instant::now());
         (0..BATCH + 100).for_each(|id| save(&mut backend, id, 0));
-        let mut sweeper = Sweeper::new(Policy { max_bytes: Some(1030), ..Policy::default() });
-        while sweeper.step(&mut backend, 0, begun) && !sweeper.left.is_empty() {}
+        let mut sweeper = sweeper(Policy { max_bytes: Some(1030), ..Policy::default() });
+        while sweeper.step(&mut backend, times(0), begun) && !sweeper.left.is_empty() {}
         assert_eq!(left(&mut backend), 9, "104 bytes each");
     }
 
@@ -198,15 +230,15 @@ mod tests {
 
     #[test]
     fn sweeps_that_keep_failing_warn_once_until_one_succeeds() {
-        let mut sweeper = Sweeper::new(Policy { ttl: Some(TTL), max_bytes: Some(1), ..Policy::default() });
+        let mut sweeper = sweeper(Policy { ttl: Some(TTL), max_bytes: Some(1), ..Policy::default() });
         let (sender, warnings) = channel();
         sweeper.warnings().listen(move |warning| sender.send(warning).unwrap());
         // A successful sweep takes one batch of each of the two rules.
         let mut sweeps = |failing: bool, many: usize| {
             for _ in 0..many {
-                assert!(sweeper.step(&mut Failing(failing), TTL + 1, Instant::now()));
+                assert!(sweeper.step(&mut Failing(failing), times(TTL + 1), Instant::now()));
                 while !sweeper.left.is_empty() {
-                    assert!(sweeper.step(&mut Failing(failing), TTL + 1, Instant::now()));
+                    assert!(sweeper.step(&mut Failing(failing), times(TTL + 1), Instant::now()));
                 }
             }
             warnings.try_iter().collect::<Vec<_>>()
@@ -215,6 +247,8 @@ mod tests {
         assert_eq!(sweeps(false, 1), [], "what has passed is no trouble");
         assert_eq!(sweeps(true, 2), []);
         let warning = sweeps(true, 1).pop().unwrap();
+        assert_eq!(warning.code, "FORKPOINT_SWEEP_FAILS");
+        let warning = warning.error;
         assert_eq!((warning.code(), warning.cause().unwrap().code()), (Code::Full, Some("ENOSPC")));
         assert!(warning.message().ends_with("FULL: no room"), "it names the cause: {warning}");
         assert!(warning.message().contains("prune()"), "it says what to do: {warning}");
@@ -225,7 +259,34 @@ mod tests {
 
     #[test]
     fn without_a_limit_nothing_is_asked() {
-        let mut sweeper = Sweeper::new(Policy { keep_last: Some(1), ..Policy::default() });
-        assert!(!sweeper.step(&mut Memory::new(), 0, Instant::now()));
+        let mut sweeper = sweeper(Policy { keep_last: Some(1), ..Policy::default() });
+        assert!(!sweeper.step(&mut Memory::new(), times(0), Instant::now()));
+    }
+
+    #[test]
+    fn a_clock_that_is_set_removes_nothing_for_an_hour() {
+        const HOUR: i64 = 3_600_000;
+        let mut backend = Memory::new();
+        (0..10).for_each(|id| save(&mut backend, id, HOUR));
+        let mut sweeper = sweeper(Policy { ttl: Some(24 * HOUR), max_bytes: Some(10 * 104 - 1), ..Policy::default() });
+        let (sender, warnings) = channel();
+        sweeper.warnings().listen(move |warning| sender.send(warning).unwrap());
+        let mut sweep = |machine: i64, since_boot: i64| {
+            let now = Times { machine, since_boot };
+            while sweeper.step(&mut backend, now, Instant::now()) && !sweeper.left.is_empty() {}
+            (
+                left(&mut backend),
+                warnings.try_iter().map(|warning| warning.error.message().to_owned()).collect::<Vec<_>>(),
+            )
+        };
+        assert_eq!(sweep(2 * HOUR, 2 * HOUR), (9, Vec::new()), "one is beyond maxBytes");
+        let year = 365 * 24 * HOUR;
+        let (kept, told) = sweep(2 * HOUR + year, 2 * HOUR + 1_000);
+        assert_eq!((kept, told.len()), (9, 1));
+        assert!(told[0].contains("set forward by 365 days") && told[0].contains("prune()"), "{told:?}");
+        assert_eq!(sweep(2 * HOUR + year, 2 * HOUR + 2_000), (9, Vec::new()), "it warns once");
+        assert_eq!(sweep(2 * HOUR + 3_000, 2 * HOUR + 3_000), (9, Vec::new()), "the clock is back");
+        assert_eq!(sweep(2 * HOUR + year, 2 * HOUR + 4_000).1.len(), 1, "another jump");
+        assert_eq!(sweep(3 * HOUR + year, 3 * HOUR + 4_000), (0, Vec::new()), "the clock was right");
     }
 }

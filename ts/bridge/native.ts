@@ -8,7 +8,7 @@ import { loadAddon } from "./addon.js";
 import { type Bytes, Pieces } from "./bytes.js";
 import { chunkOf } from "./chunk.js";
 import { type Failure, causeOf, errorOf, messageOf, throwing } from "./errors.js";
-import { warn } from "./warnings.js";
+import { type StoreWarning, warn } from "./warnings.js";
 import type { CallSubject } from "./channels.js";
 
 /** A call's response: null, JSON text, or JSON text with the buffers that it refers to. */
@@ -121,6 +121,7 @@ interface Binding {
     new (store: object, to: string, overwrite: boolean): NativeBackup;
     restore(store: object, from: string): NativeBackup;
   };
+  NativeClockWatch: new () => { compare(): [] | [code: string, message: string] | null };
   pathOfTarget(target: string): string | null;
   postgresSchema(schema: string | undefined, prefix: string | undefined): string;
   detach(buffer: ArrayBuffer): void;
@@ -188,7 +189,7 @@ function settle(callId: number, response: Response, error: Failure | null | unde
   if (callId === WARNING && error) {
     // A failure in the background belongs to no call, so no promise can reject with it. The response is the target.
     return warn(
-      "FORKPOINT_SWEEP_FAILS",
+      error.code as StoreWarning["code"],
       error.message,
       response as string,
       error.cause ? causeOf(error.cause) : undefined,
@@ -299,6 +300,19 @@ async function passwordFrom(password: () => unknown): Promise<string> {
 
 export function postgresSql(schema: string | undefined, prefix: string | undefined): string {
   return throwing(() => binding.postgresSchema(schema, prefix));
+}
+
+/** Notices when the clock of the machine is set. */
+export class ClockWatch {
+  readonly #native = new binding.NativeClockWatch();
+
+  /** Returns true if the clock may tell how old something is. Warns once if it was set. */
+  isSteady(target: string): boolean {
+    const doubt = this.#native.compare();
+    const [code, message] = doubt ?? [];
+    if (message !== undefined) warn(code as StoreWarning["code"], `store "${target}": ${message}`, target);
+    return doubt === null;
+  }
 }
 
 /** Returns the path of the file or folder that a target names. Null: the target has no path. Throws for a wrong target. */

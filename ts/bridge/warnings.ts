@@ -11,6 +11,7 @@ import { channel } from "node:diagnostics_channel";
 export interface StoreWarning {
   /**
    * - `FORKPOINT_SWEEP_FAILS`: background sweeps fail, so data that retention should remove is still stored.
+   * - `FORKPOINT_CLOCK_SET`: the machine's clock was set while a store was open, so `ttlMs` removes nothing for an hour.
    * - `FORKPOINT_NETWORK_FILE`: the file is on a network file system.
    * - `FORKPOINT_COMMITS_LOST`: a power failure lost the newest commits of a folder of text files.
    * - `FORKPOINT_LOG_MISSING`: a database file has no tables, because its write-ahead log is missing.
@@ -20,6 +21,7 @@ export interface StoreWarning {
    */
   code:
     | "FORKPOINT_SWEEP_FAILS"
+    | "FORKPOINT_CLOCK_SET"
     | "FORKPOINT_NETWORK_FILE"
     | "FORKPOINT_COMMITS_LOST"
     | "FORKPOINT_LOG_MISSING"

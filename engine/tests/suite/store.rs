@@ -201,7 +201,8 @@ fn a_sweep_that_keeps_failing_is_told_to_whoever_listens() {
         }
         assert!(ids.start < 1000, "no warning after a thousand saves");
     };
-    assert!(warning.message().ends_with("UNAVAILABLE: as the test wants"), "{warning}");
+    assert_eq!(warning.code, "FORKPOINT_SWEEP_FAILS");
+    assert!(warning.error.message().ends_with("UNAVAILABLE: as the test wants"), "{warning:?}");
     store.shutdown();
 }
 

@@ -3,6 +3,7 @@
 import { readRecord } from "../../store/options.js";
 import { prune as pruneCheckpoints, pruneOptions, throwIfStopped, type PruneOptions } from "../../store/retention.js";
 import type { PruneResult, PruneProgress } from "../../store/results.js";
+import { ClockWatch } from "../../bridge/native.js";
 import { warn } from "../../bridge/warnings.js";
 import { BATCH as PAGE, type Context, expire } from "./sessions.js";
 import { helix } from "./wire.js";
@@ -20,12 +21,15 @@ const SHORTEST_PAUSE = 1_000;
 export class Sweeper {
   #next = Number.NEGATIVE_INFINITY;
   #failures = 0;
+  readonly #watch = new ClockWatch();
 
-  /** Removes expired sessions and checkpoints. */
+  /** Removes expired sessions and checkpoints, unless the clock of the machine was just set. */
   async sweepIfDue(context: Context, closing: () => boolean): Promise<void> {
     const { clock } = context;
     const { ttlMs } = clock;
     if (ttlMs === null || clock.now() < this.#next) return;
+    const target = context.engine.native.databasePath ?? "memory:";
+    if (clock.isMachines && !this.#watch.isSteady(target)) return;
     this.#next = clock.now() + Math.max(SHORTEST_PAUSE, ttlMs / 10);
     const aliveSince = clock.aliveSince();
     try {
@@ -38,7 +42,6 @@ export class Sweeper {
       this.#failures += 1;
       // Do not warn about a single failure, because another process may hold the database.
       if (this.#failures !== 3) return;
-      const target = context.engine.native.databasePath ?? "memory:";
       warn("FORKPOINT_SWEEP_FAILS", "expired sessions could not be removed three times in a row", target, error);
     }
   }

@@ -37,6 +37,11 @@ export class Clock {
     this.#ttlMs = ttlMs;
   }
 
+  /** True if the current time is that of the machine, and not of a clock of the user. */
+  get isMachines(): boolean {
+    return this.#now === Date.now;
+  }
+
   /** The current time, in ms since the epoch, as a whole number. */
   now(): number {
     const now = this.#read();
