@@ -52,12 +52,15 @@ export class StoreInspector implements AsyncDisposable {
     this.#own = own;
   }
 
-  /** Describes the store, and counts its runs and checkpoints. */
+  /** Describes the store, and counts its runs and checkpoints in indexes, as `runs()` does. */
   info(): Promise<StoreInfo> {
     return this.#read((context) => infoOfStore(context));
   }
 
-  /** A page of runs. */
+  /**
+   * A page of runs. Runs and checkpoints are found and counted in indexes. In a damaged file, a run may be missing and
+   * `checkpoints` may be wrong, which `verify()` finds.
+   */
   runs(query?: RunQuery): Promise<Page<RunInfo>> {
     return this.#read((context) => listRuns(context, query));
   }

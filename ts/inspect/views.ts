@@ -45,7 +45,7 @@ export interface RunInfo extends RunRef {
   ns: string | null;
   /** What several runs share: AgentOS' graph. Null for frameworks without groups. */
   group: string | null;
-  /** The number of its checkpoints. */
+  /** The number of its checkpoints, counted in an index: see `runs()`. */
   checkpoints: number;
   /** When its first checkpoint was saved, in ms since the epoch. Null if that was not asked for. */
   began: number | null;

@@ -1,6 +1,6 @@
 //! Finds the page of a lineage's checkpoints that a query wants. The same for every backend.
 
-use crate::error::Result;
+use crate::error::{Code, Error, Result};
 use crate::query::{RowOrder, Rows, RowsFrom};
 use crate::record::{Listed, Seq, SortKey};
 
@@ -42,10 +42,69 @@ pub(super) fn page(lineup: &impl Lineup, wanted: &Rows) -> Result<(u64, Vec<List
     };
     let mut rows = lineup.rows(wanted.order, skip, wanted.limit)?;
     for (row, at) in rows.iter_mut().zip(0..) {
-        row.step = match wanted.order {
-            RowOrder::OldestFirst => first + at,
-            RowOrder::NewestFirst => first - at,
+        let step = match wanted.order {
+            RowOrder::OldestFirst => Some(first + at).filter(|step| *step < count),
+            RowOrder::NewestFirst => first.checked_sub(at),
         };
+        row.step = step.ok_or_else(|| {
+            let message = format!(
+                "run {:?}: an index has more checkpoints than it counts, {count}: restore a backup",
+                wanted.lineage
+            );
+            Error::new(Code::Corrupt, message)
+        })?;
     }
     Ok((count, rows))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::record::{ContractId, Header};
+
+    /// A lineage with a number of rows, and another number that its index counts.
+    struct Damaged {
+        counted: u64,
+        rows: usize,
+    }
+
+    impl Lineup for Damaged {
+        fn count(&self) -> Result<u64> {
+            Ok(self.counted)
+        }
+
+        fn before(&self, _: &SortKey, _: Seq) -> Result<u64> {
+            Ok(0)
+        }
+
+        fn place(&self, _: &str) -> Result<Option<(SortKey, Seq)>> {
+            Ok(None)
+        }
+
+        fn rows(&self, _: RowOrder, _: u64, limit: usize) -> Result<Vec<Listed>> {
+            let header = Header::new(ContractId(1), "run", "id");
+            let row = Listed { seq: 1, step: 0, header, logical_bytes: 0, stored_bytes: 0, chain: 0 };
+            Ok(vec![row; limit.min(self.rows)])
+        }
+    }
+
+    #[test]
+    fn more_rows_than_the_index_counts_are_damage() {
+        for order in [RowOrder::OldestFirst, RowOrder::NewestFirst] {
+            let wanted = Rows {
+                contract: ContractId(1),
+                lineage: "run".to_owned(),
+                from: RowsFrom::End,
+                order,
+                limit: 10,
+                sums: false,
+            };
+            let steps = |counted, rows| {
+                let (_, rows) = page(&Damaged { counted, rows }, &wanted)?;
+                Ok::<_, Error>(rows.iter().map(|row| row.step).collect::<Vec<_>>())
+            };
+            assert_eq!(steps(3, 3).unwrap().len(), 3);
+            assert_eq!(steps(2, 3).unwrap_err().code(), Code::Corrupt);
+        }
+    }
 }

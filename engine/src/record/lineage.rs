@@ -9,6 +9,7 @@ pub struct Lineage {
     /// The position of the lineage in the order in which the store created its lineages. A later lineage has a
     /// greater position. The next page of a listing continues from this position.
     pub position: i64,
+    /// The number of checkpoints, counted in an index without a look at the rows. A check verifies the index.
     pub checkpoints: u64,
     /// The header of the newest checkpoint. It contains the lineage's name.
     pub newest: Header,
