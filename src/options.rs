@@ -19,6 +19,7 @@ pub struct NativeOptions {
     pub busy_timeout: f64,
     pub max_payload_bytes: f64,
     pub cache_bytes: f64,
+    pub secure_delete: bool,
     pub read_only: bool,
     /// `None`: no limit.
     pub keep_last_n: Option<f64>,
@@ -81,6 +82,7 @@ impl NativeOptions {
                 max_bytes: limit("maxBytes", self.max_bytes)?,
             },
             contract_names: &contract::NAMES,
+            secure_delete: self.secure_delete,
             read_only: self.read_only,
         })
     }

@@ -122,6 +122,20 @@ impl Op {
         Self::Put(Box::new(Checkpoint { header, payload: Payload { parts }, logs: Vec::new() }.into()))
     }
 
+    /// Returns true if the op removes data. A put that replaces a checkpoint does not count.
+    pub fn removes(&self) -> bool {
+        match self {
+            Self::Put(_)
+            | Self::Fork(_)
+            | Self::Append { .. }
+            | Self::Write { .. }
+            | Self::Claim { .. }
+            | Self::Reopen { .. }
+            | Self::Touch { .. } => false,
+            _ => true,
+        }
+    }
+
     /// Returns the weight of the op in a queue, in bytes: the size of the payload plus a small constant for the other
     /// fields.
     pub fn weight(&self) -> usize {

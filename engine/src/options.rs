@@ -36,6 +36,8 @@ pub struct Options {
     pub retention: Policy,
     /// The names of contracts, for a target whose files are named after them.
     pub contract_names: &'static [(ContractId, &'static str)],
+    /// True if deleted data are overwritten in a database file. Other targets are refused.
+    pub secure_delete: bool,
     /// True if the store is only looked at. No file is created, no table is made or upgraded, and writes are refused.
     pub read_only: bool,
 }
@@ -49,6 +51,7 @@ impl Default for Options {
             cache_bytes: Self::CACHE_BYTES,
             retention: Policy::default(),
             contract_names: &[],
+            secure_delete: false,
             read_only: false,
         }
     }

@@ -6,7 +6,7 @@ use std::time::Instant;
 use crate::backend::{self, Access, Backend, Opener, PreEncode, read_only};
 use crate::check::{CheckCursor, CheckPage};
 use crate::deadline::Deadline;
-use crate::error::{Error, Result};
+use crate::error::{Code, Error, Result};
 use crate::message::WriterMessage;
 use crate::op::{Applied, Commit, Op, Unit};
 pub use crate::options::Options;
@@ -47,6 +47,10 @@ struct Inline {
 impl Store {
     /// Opens a target. A file is opened in the background, so a problem with the file is reported by the first call.
     pub fn open(target: &Target, options: Options) -> Result<Self> {
+        if options.secure_delete && !matches!(target, Target::Sqlite(_) | Target::Memory) {
+            let message = "secureDelete works for database files only: leave it out. See the guide \"Personal data\"";
+            return Err(Error::new(Code::Unsupported, message));
+        }
         let deadline = Arc::new(Deadline::default());
         match backend::open(target, &options, &deadline) {
             Access::Inline(backend) => {

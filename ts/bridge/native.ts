@@ -54,6 +54,7 @@ export interface NativeOptions {
   busyTimeout: number;
   maxPayloadBytes: number;
   cacheBytes: number;
+  secureDelete: boolean;
   readOnly: boolean;
   keepLastN: number | undefined;
   ttl: number | undefined;

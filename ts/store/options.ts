@@ -54,6 +54,12 @@ export interface StoreOptions {
    */
   cacheBytes?: number;
   /**
+   * Whether deleted data is overwritten with zeros in a database file, and removed from its log, before the call that
+   * deletes it resolves. Backups, forks and other databases still have it. Deletes of large states write up to twice as
+   * much. Only for database files: other targets reject with `UNSUPPORTED`. Default: false.
+   */
+  secureDelete?: boolean;
+  /**
    * Whether the store is opened for reading only. No file is created or changed, no table is made or upgraded, and each
    * call that writes rejects with `UNSUPPORTED`. A database in a read-only folder or with mode 0444 can be read. Reads
    * return checkpoints that other processes save later. A database that does not exist is `NOT_FOUND`. On Postgres, a
@@ -116,6 +122,7 @@ export interface Settings extends Retention {
   maxPayloadBytes: number;
   maxQueueBytes: number;
   cacheBytes: number;
+  secureDelete: boolean;
   readOnly: boolean;
   format: Format;
 }
@@ -168,6 +175,7 @@ const parsers = {
   durability: oneOf("full", "normal", "off"),
   serializer: (value: unknown) => formatOf(value as "v8" | "json" | Serializer),
   busyTimeoutMs: whole(0, 2 ** 31 - 1, "milliseconds"),
+  secureDelete: flag,
   readOnly: flag,
   maxPayloadBytes: whole(1, 900 * 2 ** 20, "bytes"),
   maxQueueBytes: whole(1, 2 ** 40, "bytes"),
@@ -193,6 +201,7 @@ export function readOptions(options: unknown): Settings {
     maxPayloadBytes: 64 * 2 ** 20,
     maxQueueBytes: 256 * 2 ** 20,
     cacheBytes: 64 * 2 ** 20,
+    secureDelete: false,
     readOnly: false,
     keepLastN: null,
     ttlMs: null,

@@ -47,6 +47,9 @@ pub struct Sqlite {
     /// folding. The number starts at the threshold, so that the first sweep checks the totals.
     pub(super) uncounted: usize,
     pub(super) raw: RawPayloads,
+    pub(super) secure_delete: bool,
+    /// Whether the log may still have deleted data that must be overwritten.
+    pub(super) unclean: bool,
     pub(super) watch: Watch,
     /// This field is declared last, because the claim must end after the connections have closed the file.
     #[expect(dead_code, reason = "held for its end")]
@@ -73,6 +76,7 @@ impl Sqlite {
         if let Some(checkpointer) = &mut self.checkpointer {
             checkpointer.after_commit(&self.connection, batch.len());
         }
+        self.clean(batch.iter().flat_map(|unit| &unit.ops).any(Op::removes));
         let saves = |op: &&Op| matches!(op, Op::Put(_) | Op::Fork(_) | Op::Append { .. });
         self.uncounted += batch.iter().flat_map(|unit| &unit.ops).filter(saves).count();
         Ok(applied)
@@ -116,6 +120,7 @@ impl Sqlite {
                     self.truncate_log();
                 }
                 self.reserve.keep();
+                self.clean(pruned.as_ref().is_ok_and(|pruned| pruned.checkpoints > 0));
                 return pruned;
             }
             self.make_room();
@@ -127,6 +132,17 @@ impl Sqlite {
     fn make_room(&mut self) {
         self.reserve.release();
         self.truncate_log();
+    }
+
+    /// Removes deleted data from the log, if the store has to. If a reader of another process still needs them, a later commit
+    /// or sweep tries again.
+    fn clean(&mut self, removed: bool) {
+        self.unclean |= removed && self.secure_delete && self.journal == Journal::Wal;
+        if self.unclean {
+            let sql = "PRAGMA wal_checkpoint(TRUNCATE)";
+            let busy = self.connection.query_row(sql, [], |row| row.get::<_, bool>("busy"));
+            self.unclean = busy.unwrap_or(true);
+        }
     }
 
     fn truncate_log(&self) {
@@ -236,6 +252,7 @@ impl Backend for Sqlite {
         self.call(|backend| {
             // An idle store also notices that its log was removed, while the log can still be rescued.
             backend.watch.look_sometimes(&backend.connection)?;
+            backend.clean(false);
             if backend.uncounted >= totals::WORTH_FOLDING {
                 totals::fold(&backend.connection, &mut backend.watch)?;
                 backend.uncounted = 0;
@@ -284,6 +301,7 @@ pub(crate) fn opener(path: &Path, options: &StoreOptions, deadline: &Arc<Deadlin
         cache_bytes: options.cache_bytes,
         // Payloads that wait to be compressed would make a limit on bytes remove more.
         raw_in_a_hurry: options.retention.max_bytes.is_none(),
+        secure_delete: options.secure_delete,
         alone_in_process: true,
         ..Options::new(path)
     };

@@ -146,6 +146,17 @@ impl Part {
 
 /// Renames a file, unless the new name is taken.
 fn name_new(from: &Path, to: &Path) -> std::io::Result<()> {
+    #[cfg(any(target_os = "linux", target_vendor = "apple"))]
+    {
+        use rustix::fs::{CWD, RenameFlags, renameat_with};
+        use rustix::io::Errno;
+        match renameat_with(CWD, from, CWD, to, RenameFlags::NOREPLACE) {
+            // A system or a file system that does not know the flag.
+            Err(Errno::NOSYS | Errno::INVAL | Errno::NOTSUP) => {}
+            renamed => return Ok(renamed?),
+        }
+    }
+    // A process that is killed between the two steps leaves a file with two names.
     match fs::hard_link(from, to) {
         Err(error) if error.kind() == ErrorKind::AlreadyExists => Err(error),
         // A file system without hard links.
@@ -205,14 +216,18 @@ pub(super) fn copy_pages(
         let count = |pages: i32| u64::try_from(pages).unwrap_or(0) * page_size;
         let of = count(pages.pagecount);
         let done = of.saturating_sub(count(pages.remaining));
-        watch(Progress { phase: Phase::Copying, done, of })?;
+        let watched = watch(Progress { phase: Phase::Copying, done, of });
+        if matches!(step, StepResult::Done) {
+            // The copy is committed, so it is too late to end it.
+            return Ok(());
+        }
+        watched?;
         // A copy that begins again has as many pages after the step as after an earlier one, or fewer.
         if done <= before {
             again()?;
         }
         before = done;
         match step {
-            StepResult::Done => return Ok(()),
             StepResult::More => last = Instant::now(),
             _ if last.elapsed() < busy_timeout => std::thread::sleep(PAUSE),
             _ => return Err(Error::new(Code::Busy, "another process uses the database for too long: try again")),

@@ -85,6 +85,8 @@ impl Sqlite {
             notice,
             cache,
             uncounted: totals::WORTH_FOLDING,
+            secure_delete: options.secure_delete,
+            unclean: false,
             raw: RawPayloads::new(options.raw_in_a_hurry),
             watch,
             claim,
@@ -107,6 +109,9 @@ impl Sqlite {
         }
         let state = state?;
         connection.pragma_update(None, "synchronous", synchronous)?;
+        // FAST overwrites what a removal leaves in pages that are written anyway.
+        let overwrite = if options.secure_delete { "ON" } else { "FAST" };
+        connection.pragma_update_and_check(None, "secure_delete", overwrite, |_| Ok(()))?;
         if options.durability != Durability::Full {
             note_unsynced(connection, path)?;
         }

@@ -31,6 +31,8 @@ pub struct Options {
     pub cache_bytes: usize,
     /// Whether small payloads are stored raw while many saves wait. [`Backend::rest`](crate::backend::Backend::rest) compresses them.
     pub raw_in_a_hurry: bool,
+    /// Whether deleted data are overwritten with zeros, in the file and in its log.
+    pub secure_delete: bool,
     /// Whether to refuse a file that anything but this engine has open in this process.
     pub alone_in_process: bool,
 }
@@ -45,6 +47,7 @@ impl Options {
             journal: None,
             cache_bytes: 64 << 20,
             raw_in_a_hurry: false,
+            secure_delete: false,
             alone_in_process: false,
         }
     }

@@ -284,6 +284,29 @@ fn a_backup_is_restored_into_a_database_in_use() {
 }
 
 #[test]
+fn a_restore_that_is_ended_changes_nothing() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("agent.db");
+    let mut backend = Sqlite::open(&Options::new(&path)).unwrap();
+    common::save(&mut backend, [draft("run", "a")]);
+    make_backup(&path);
+    common::save(&mut backend, [draft("run", "b")]);
+    for ends_at in 0.. {
+        let mut left = ends_at;
+        let mut watch = |_| {
+            left -= 1;
+            if left < 0 { Err(Error::invalid("enough")) } else { Ok(()) }
+        };
+        let restored = restore(&away(&path, ".bak"), &Options::new(&path), &mut watch);
+        assert!(get(&mut backend, "a").is_some());
+        assert_eq!(get(&mut backend, "b").is_some(), restored.is_err(), "{ends_at}: {restored:?}");
+        if restored.is_ok() {
+            return assert!(ends_at > 0);
+        }
+    }
+}
+
+#[test]
 fn what_was_written_without_a_sync_opens_with_full_durability() {
     let folder = tempfile::tempdir().unwrap();
     for (durability, opens) in [(Durability::Normal, true), (Durability::Off, true), (Durability::Full, false)] {

@@ -18,6 +18,7 @@ mod pre_encoding;
 mod processes;
 mod raw;
 mod read_errors;
+mod secure_delete;
 mod sequence;
 mod threads;
 mod units;
