@@ -1,5 +1,6 @@
 //! The encoder thread. The thread compares and compresses large units before it queues them for the writer. Other
-//! callers need not wait while a large unit is encoded.
+//! callers need not wait while a large unit is encoded. What is encoded takes memory until it is written, so the thread waits
+//! when it is too far ahead of the writer.
 //!
 //! Small units go directly to the writer, so they may be committed before an earlier large unit. Two kinds of messages
 //! wait until the encoder has sent all of its messages to the writer: a message that touches the same lineage or
@@ -9,9 +10,10 @@ use std::collections::HashMap;
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use crate::ahead::Ahead;
 use crate::backend::PreEncode;
 use crate::error::Result;
-use crate::message::{WriterMessage, send};
+use crate::message::{Apply, WriterMessage, send};
 use crate::op::{LogEnd, Op, Subject, Unit};
 use crate::record::ContractId;
 use crate::worker::Worker;
@@ -29,10 +31,11 @@ impl Encoder {
         let in_flight = Arc::new(InFlight::default());
         let encodes = Arc::clone(&pre_encoder);
         let shared = Arc::clone(&in_flight);
+        let ahead = Arc::new(Ahead::default());
         let work = move |batch: Vec<(WriterMessage, Footprint)>| {
             for (mut message, footprint) in batch {
-                if let WriterMessage::Apply(unit, _) = &mut message {
-                    unit.ops.iter_mut().filter(|op| encodes.takes_long(op)).for_each(|op| encodes.encode(op));
+                if let WriterMessage::Apply(apply) = &mut message {
+                    encode(&*encodes, apply, &ahead);
                 }
                 send(&writer, message);
                 // Call `leave` only after this message was sent. A later message that bypasses the encoder is queued
@@ -46,8 +49,8 @@ impl Encoder {
     /// Takes the message if it must be encoded, or if it must wait for a message in the encoder. Otherwise returns the
     /// message, and the caller sends it directly to the writer.
     pub(crate) fn take(&self, message: WriterMessage) -> Option<WriterMessage> {
-        let large =
-            matches!(&message, WriterMessage::Apply(unit, _) if unit.ops.iter().any(|op| self.encodes.takes_long(op)));
+        let is_large = |unit: &Unit| unit.ops.iter().any(|op| self.encodes.size_if_long(op).is_some());
+        let large = matches!(&message, WriterMessage::Apply(apply) if is_large(&apply.unit));
         let mut in_flight = self.in_flight.lock();
         if !large && in_flight.messages == 0 {
             return Some(message);
@@ -84,6 +87,22 @@ impl Encoder {
     pub(crate) fn join(&self) {
         self.worker.join();
     }
+}
+
+/// Encodes the large ops of a unit, as soon as `ahead` has room for them.
+fn encode(encodes: &dyn PreEncode, Apply { unit, lead, .. }: &mut Apply, ahead: &Arc<Ahead>) {
+    let sizes: Vec<_> = unit.ops.iter().map(|op| encodes.size_if_long(op)).collect();
+    let size: usize = sizes.iter().flatten().sum();
+    if size == 0 {
+        return;
+    }
+    // An encoded op is at most about as large as the joined one. All ops of a unit get their room together, because the
+    // room of a unit is released only when all of it is written.
+    let lead = lead.insert(ahead.reserve(2 * size));
+    for (op, _) in unit.ops.iter_mut().zip(sizes).filter(|(_, size)| size.is_some()) {
+        encodes.encode(op);
+    }
+    lead.set(unit.ops.iter().map(Op::encoded_bytes).sum());
 }
 
 /// The messages that the encoder has not sent to the writer yet.
@@ -151,7 +170,7 @@ struct Footprint {
 impl Footprint {
     fn by(message: &WriterMessage) -> Self {
         match message {
-            WriterMessage::Apply(unit, _) => Self::by_unit(unit),
+            WriterMessage::Apply(apply) => Self::by_unit(&apply.unit),
             WriterMessage::Work(..) | WriterMessage::Ask(_) => Self { follows: true, ..Self::default() },
             WriterMessage::Close(_) => Self { follows: true, barrier: true, ..Self::default() },
         }

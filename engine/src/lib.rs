@@ -10,7 +10,7 @@
 //! | `contract` | turns a framework's calls into ops and queries; no other module knows a framework |
 //! | `copy` | copies everything from one store to another |
 //! | `store` | opens a store; the contracts call it |
-//! | `pipeline`, `encoder`, `reader` | the worker threads: they write, encode large payloads ahead of time, and read |
+//! | `pipeline`, `encoder`, `ahead`, `reader` | the worker threads: they write, encode large payloads a limited number of bytes ahead of time, and read |
 //! | `worker`, `deadline` | a thread with a queue, and the time by which the work of an ending store must have its locks |
 //! | `sweeper`, `clock_watch`, `warnings` | retention in the background, and the warnings about failures and a clock that is set |
 //! | `backend` | applies batches of units, answers queries, prunes; one folder for each kind of storage |
@@ -19,6 +19,7 @@
 //! | `codec` | turns payloads into bytes and back; pure functions |
 //! | `options`, `op`, `query`, `record`, `error` | the types that all layers share |
 
+mod ahead;
 pub mod backend;
 pub mod cache;
 pub mod check;

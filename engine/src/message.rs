@@ -3,6 +3,7 @@
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
 
+use crate::ahead::Lead;
 use crate::backend::Backend;
 use crate::error::{Error, Result};
 use crate::op::{Applied, Unit};
@@ -12,9 +13,23 @@ use crate::worker::{Reply, Worker};
 /// A function that works on the backend. If the backend cannot be opened, the function receives the error.
 pub(crate) type Work = Box<dyn FnOnce(Result<&mut Box<dyn Backend>>) + Send>;
 
+/// A unit that waits to be applied.
+pub(crate) struct Apply {
+    pub(crate) unit: Unit,
+    pub(crate) reply: Reply<Applied>,
+    /// The bytes that the encoder holds for the unit. `None`: the unit was not encoded ahead of time.
+    pub(crate) lead: Option<Lead>,
+}
+
+impl Apply {
+    pub(crate) fn new(unit: Unit, reply: Reply<Applied>) -> Self {
+        Self { unit, reply, lead: None }
+    }
+}
+
 /// A message to the writer thread.
 pub(crate) enum WriterMessage {
-    Apply(Unit, Reply<Applied>),
+    Apply(Apply),
     /// A function to run on the backend, and when it was queued. No unit is applied while the function runs.
     Work(Work, Instant),
     /// A query that must see every message that was queued earlier.
@@ -27,7 +42,7 @@ impl WriterMessage {
     /// When the call was made. `None`: nothing but the end of the earlier work makes the message wait.
     pub(crate) fn asked(&self) -> Option<Instant> {
         match self {
-            WriterMessage::Apply(_, reply) => Some(reply.asked()),
+            WriterMessage::Apply(apply) => Some(apply.reply.asked()),
             WriterMessage::Work(_, asked) => Some(*asked),
             WriterMessage::Ask(question) => Some(question.reply.asked()),
             WriterMessage::Close(_) => None,
@@ -37,7 +52,7 @@ impl WriterMessage {
     /// Replies with the error, because the message will not be processed.
     pub(crate) fn refuse(self, error: Error) {
         match self {
-            WriterMessage::Apply(_, reply) => reply.send(Err(error)),
+            WriterMessage::Apply(apply) => apply.reply.send(Err(error)),
             WriterMessage::Work(work, _) => work(Err(error)),
             WriterMessage::Ask(question) => question.reply.send(Err(error)),
             // Dropping the message sends its replies.

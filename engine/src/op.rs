@@ -146,6 +146,15 @@ impl Op {
             _ => 128,
         }
     }
+
+    /// Returns the size of what was encoded ahead of time, in bytes.
+    pub(crate) fn encoded_bytes(&self) -> usize {
+        match self {
+            Op::Put(draft) => draft.encoded.as_ref().map_or(0, |encoded| encoded.raw.len() + encoded.body.len()),
+            Op::Write { encoded, .. } => encoded.as_ref().map_or(0, Bytes::len),
+            _ => 0,
+        }
+    }
 }
 
 /// The source and the target of the copy that [`Op::Fork`] makes.

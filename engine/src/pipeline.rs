@@ -1,14 +1,16 @@
 //! The writer thread. It commits all queued units in one transaction if possible. It replies to each caller when the
 //! caller's save is durable.
 
+use std::collections::VecDeque;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use crate::ahead::Lead;
 use crate::backend::{Lazy, Limits, Open, PreEncode};
 use crate::deadline::Deadline;
 use crate::encoder::Encoder;
-use crate::error::Result;
-use crate::message::{Closing, WriterMessage, send};
+use crate::error::{Code, Result};
+use crate::message::{Apply, Closing, WriterMessage, send};
 use crate::op::{Applied, Commit, Op, Unit};
 use crate::query::{Answer, Query};
 use crate::reader::{Question, Reader};
@@ -38,7 +40,8 @@ impl Pipeline {
         patience: Duration,
         deadline: Arc<Deadline>,
     ) -> Result<Self> {
-        let writing = Writing { backend: Lazy::new(open, Arc::clone(&deadline)), sweeper, reader: Arc::clone(&reader) };
+        let backend = Lazy::new(open, Arc::clone(&deadline));
+        let writing = Writing { backend, sweeper, reader: Arc::clone(&reader) };
         let worker = Arc::new(Worker::start("forkpoint-writer", writing)?);
         let encoder = pre_encoder.map(|pre_encoder| Encoder::start(pre_encoder, Arc::clone(&worker))).transpose()?;
         Ok(Self { encoder, worker, reader, closing: Closing::new(), deadline, patience })
@@ -110,20 +113,34 @@ struct Writing {
     reader: Arc<Reader>,
 }
 
+/// The caller of a unit.
+struct Caller {
+    reply: Reply<Applied>,
+    lead: Option<Lead>,
+}
+
+impl Caller {
+    /// Replies. The unit must have been dropped.
+    fn answer(self, outcome: Result<Applied>) {
+        drop(self.lead);
+        self.reply.send(outcome);
+    }
+}
+
 impl Task<WriterMessage> for Writing {
     fn work(&mut self, batch: Vec<WriterMessage>) {
-        let (mut units, mut replies) = (Vec::new(), Vec::new());
+        let (mut units, mut callers) = (Vec::new(), VecDeque::new());
         let mut after = Vec::new();
         for message in batch.into_iter().filter_map(|message| self.admit(message)) {
             match message {
-                WriterMessage::Apply(unit, reply) => {
+                WriterMessage::Apply(Apply { unit, reply, lead }) => {
                     units.push(unit);
-                    replies.push(reply);
+                    callers.push_back(Caller { reply, lead });
                 }
                 other => after.push(other),
             }
         }
-        self.apply(units, replies);
+        self.apply(units, callers);
         for message in after {
             let Some(message) = self.admit(message) else { continue };
             match message {
@@ -149,6 +166,8 @@ impl Writing {
     /// Returns the message, unless its call has used up its time while earlier work waited for the storage.
     fn admit(&self, message: WriterMessage) -> Option<WriterMessage> {
         match message.asked().and_then(|asked| self.backend.missed(asked)) {
+            // A read does not wait for the lock of the writers.
+            Some(error) if error.code() == Code::Busy && matches!(message, WriterMessage::Ask(_)) => Some(message),
             Some(error) => {
                 message.refuse(error);
                 None
@@ -158,12 +177,22 @@ impl Writing {
     }
 
     /// Applies the units in batches of the size that the backend accepts, and replies to each caller.
-    fn apply(&mut self, mut units: Vec<Unit>, replies: Vec<Reply<Applied>>) {
-        let mut replies = replies.into_iter();
+    fn apply(&mut self, mut units: Vec<Unit>, mut callers: VecDeque<Caller>) {
         while !units.is_empty() {
+            // The batch before may have waited in vain.
+            let missed =
+                callers.iter().map_while(|caller| self.backend.missed(caller.reply.asked())).collect::<Vec<_>>();
+            drop(units.drain(..missed.len()));
+            let waited = callers.drain(..missed.len());
+            for (why, caller) in missed.into_iter().zip(waited) {
+                caller.answer(Err(why));
+            }
+            if units.is_empty() {
+                return;
+            }
             let backend = match self.backend.get() {
                 Ok(backend) => backend,
-                Err(error) => return replies.for_each(|reply| reply.send(Err(error.clone()))),
+                Err(error) => return callers.into_iter().for_each(|caller| caller.reply.send(Err(error.clone()))),
             };
             let rest = units.split_off(fitting(&units, backend.limits()));
             let began = Instant::now();
@@ -172,8 +201,8 @@ impl Writing {
             let failed = outcomes.iter().rev().find_map(|outcome| outcome.as_ref().err()).cloned();
             outcomes.iter_mut().flatten().for_each(|applied| applied.commit = Some(commit));
             // Free the payloads before replying, because a caller may detach its buffers after the reply.
-            drop(std::mem::replace(&mut units, rest));
-            outcomes.into_iter().zip(&mut replies).for_each(|(outcome, reply)| reply.send(outcome));
+            let answered = std::mem::replace(&mut units, rest).len();
+            outcomes.into_iter().zip(callers.drain(..answered)).for_each(|(outcome, caller)| caller.answer(outcome));
             // Sweep only now, because every caller of this batch has its reply.
             self.sweeper.after_commit(&mut **backend);
             self.backend.note(began, failed.as_ref());
@@ -186,7 +215,7 @@ fn fitting(units: &[Unit], limits: Limits) -> usize {
     let weight = |unit: &Unit| unit.ops.iter().map(Op::weight).sum::<usize>();
     let mut bytes = 0_usize;
     let fits = |unit: &&Unit| {
-        bytes = bytes.saturating_add(if limits.bytes == usize::MAX { 0 } else { weight(unit) });
+        bytes = bytes.saturating_add(weight(unit));
         bytes <= limits.bytes
     };
     units.iter().take(limits.units).take_while(fits).count().max(1)

@@ -7,7 +7,7 @@ use crate::backend::{self, Access, Backend, Opener, PreEncode, read_only};
 use crate::check::{CheckCursor, CheckPage};
 use crate::deadline::Deadline;
 use crate::error::{Code, Error, Result};
-use crate::message::WriterMessage;
+use crate::message::{Apply, WriterMessage};
 use crate::op::{Applied, Commit, Op, Unit};
 pub use crate::options::Options;
 use crate::pipeline::Pipeline;
@@ -127,7 +127,7 @@ impl Store {
                 sweeper.after_commit(&mut **backend);
                 outcome
             })),
-            Engine::Threads(writer) => writer.send(WriterMessage::Apply(unit, reply)),
+            Engine::Threads(writer) => writer.send(WriterMessage::Apply(Apply::new(unit, reply))),
         }
     }
 

@@ -87,9 +87,15 @@ pub trait Backend: Send {
     /// use of the database.
     fn vacuum(&mut self) -> Result<()>;
 
-    /// The maximum size of a batch. Default: unlimited.
+    /// The maximum size of a batch. A batch takes memory until it is committed. Default: 32 MiB.
     fn limits(&self) -> Limits {
-        Limits { units: usize::MAX, bytes: usize::MAX }
+        Limits { units: usize::MAX, bytes: 32 << 20 }
+    }
+
+    /// Returns true if one lock guards the entire storage. If a batch then fails with `BUSY`, every other batch would have
+    /// failed at that time.
+    fn has_one_lock(&self) -> bool {
+        false
     }
 
     /// Announces that the store is being closed or its process is ending. From now on, no call waits for a lock or a
@@ -115,9 +121,9 @@ pub trait Backend: Send {
 
 /// Encodes large ops ahead of time, on a thread other than the backend's thread.
 pub trait PreEncode: Send + Sync {
-    /// Returns true if encoding the op takes longer than passing the op to another thread. Called on the caller's
-    /// thread.
-    fn takes_long(&self, op: &Op) -> bool;
+    /// Returns the size of the op with everything that it inherits, in bytes, if encoding the op takes longer than
+    /// passing it to another thread. Called on the caller's thread and on the encoder's.
+    fn size_if_long(&self, op: &Op) -> Option<usize>;
 
     /// Sets the encoded form in the op, or leaves the field empty. The encoded form affects how the data is stored and
     /// never which data is stored. The backend checks the encoded form against the database before use.

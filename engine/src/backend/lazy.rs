@@ -24,8 +24,9 @@ pub(crate) struct Lazy {
     open: Open,
     backend: Option<Box<dyn Backend>>,
     deadline: Arc<Deadline>,
-    /// The error of the last piece of work, if it waited for a storage that cannot be reached, and the middle of its time.
-    unreachable: Option<(Instant, Error)>,
+    /// The error of the last piece of work, if it waited for the storage in vain. Calls that were made before this time have
+    /// waited as well.
+    in_vain: Option<(Instant, Error)>,
 }
 
 /// A failure that took less time has used up the time of no call.
@@ -33,20 +34,27 @@ const LONG: Duration = Duration::from_secs(1);
 
 impl Lazy {
     pub(crate) fn new(open: Open, deadline: Arc<Deadline>) -> Self {
-        Self { open, backend: None, deadline, unreachable: None }
+        Self { open, backend: None, deadline, in_vain: None }
     }
 
     /// Notes the outcome of a piece of work that began at this time.
     pub(crate) fn note(&mut self, began: Instant, failed: Option<&Error>) {
         let took = began.elapsed();
-        let waited = failed.filter(|error| took >= LONG && error.code() == Code::Unavailable && error.retryable());
-        self.unreachable = waited.map(|error| (began + took / 2, error.clone().for_another_call()));
+        let has_one_lock = self.backend.as_ref().is_some_and(|backend| backend.has_one_lock());
+        self.in_vain = failed.and_then(|error| match error.code() {
+            // Half of the time that the work took is enough.
+            Code::Unavailable if error.retryable() && took >= LONG => {
+                Some((began + took / 2, error.clone().for_another_call()))
+            }
+            Code::Busy if has_one_lock => Some((began, error.clone())),
+            _ => None,
+        });
     }
 
-    /// Returns the error of a call that has waited for work that found the storage unreachable, for more than half of the time of
-    /// that work. Such calls do not wait for the storage one after the other, each for as long as a call may take.
+    /// Returns the error of a call that has waited while earlier work waited for the storage in vain. Such calls do not wait for
+    /// the storage one after the other, each for as long as a call may take.
     pub(crate) fn missed(&self, asked: Instant) -> Option<Error> {
-        self.unreachable.as_ref().filter(|(middle, _)| asked < *middle).map(|(_, error)| error.clone())
+        self.in_vain.as_ref().filter(|(before, _)| asked < *before).map(|(_, error)| error.clone())
     }
 
     /// Returns the backend for the next piece of work, which keeps to the deadline.

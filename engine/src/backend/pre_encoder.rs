@@ -59,18 +59,19 @@ fn encode(raw: Bytes, newest: Option<(LineageTip, CachedPayload)>, parent: Optio
 }
 
 impl PreEncode for PreEncoder {
-    fn takes_long(&self, op: &Op) -> bool {
-        match op {
-            Op::Put(draft) if draft.inherit.is_empty() => draft.len() >= LARGE,
+    fn size_if_long(&self, op: &Op) -> Option<usize> {
+        let size = match op {
+            Op::Put(draft) if draft.inherit.is_empty() => draft.len(),
             Op::Put(draft) => {
                 // The inherited parts count toward the size too, because most of the payload may come from the
                 // parent.
                 let header = &draft.header;
-                draft.len() + self.cache.newest_length(header.contract, &header.lineage) >= LARGE
+                draft.len() + self.cache.newest_length(header.contract, &header.lineage)
             }
-            Op::Write { writes, .. } => writes.iter().map(|write| write.part.bytes.len()).sum::<usize>() >= LARGE,
-            _ => false,
-        }
+            Op::Write { writes, .. } => writes.iter().map(|write| write.part.bytes.len()).sum::<usize>(),
+            _ => 0,
+        };
+        (size >= LARGE).then_some(size)
     }
 
     fn encode(&self, op: &mut Op) {

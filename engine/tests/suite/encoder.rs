@@ -22,8 +22,9 @@ struct Gated {
 }
 
 impl PreEncode for Gated {
-    fn takes_long(&self, op: &Op) -> bool {
-        matches!(op, Op::Put(draft) if draft.len() > 1000)
+    fn size_if_long(&self, op: &Op) -> Option<usize> {
+        let Op::Put(draft) = op else { return None };
+        (draft.len() > 1000).then(|| draft.len())
     }
 
     fn encode(&self, op: &mut Op) {

@@ -18,6 +18,7 @@ mod format;
 mod graph;
 mod import;
 mod jsonl;
+mod memory;
 mod model;
 mod planning;
 #[cfg(feature = "postgres")]

@@ -214,6 +214,10 @@ impl Backend for Sqlite {
         self.call(|backend| read::answer(&backend.connection, &backend.cache, query))
     }
 
+    fn has_one_lock(&self) -> bool {
+        true
+    }
+
     fn takes_long(&self, query: &Query) -> bool {
         read::takes_long(query)
     }

@@ -30,6 +30,10 @@ use crate::record::{Checkpoint, ContractId, Encoded, Header, Payload, PayloadKey
 /// payload of the lineage may then be encoded ahead of time.
 const WORTH_A_TIP: usize = 64 << 10;
 
+/// The maximum size of the payloads that a transaction keeps in memory, in bytes. A batch of small checkpoints may inherit
+/// much more than it gives.
+const MOST_IN_MEMORY: usize = 32 << 20;
+
 /// A checkpoint to store.
 pub(super) struct New<'a> {
     pub seq: Seq,
@@ -60,8 +64,10 @@ pub(super) struct Payloads<'a> {
     effort: Effort,
     /// The keyframes that this transaction has stored raw.
     raw: Raw,
-    /// The payloads that this transaction has stored. They are added to the shared cache only after the commit.
+    /// The newest payloads that this transaction has stored. They are added to the shared cache only after the commit.
     stored: BTreeMap<Seq, NewEntry>,
+    /// The size of the payloads in `stored`, in bytes.
+    in_memory: usize,
     /// The stored size of the payloads that the current unit has stored, in bytes. `None`: it has stored none.
     stored_bytes: Option<u64>,
     /// The running totals. `None` until a removal or a rewrite corrects them.
@@ -72,8 +78,17 @@ pub(super) struct Payloads<'a> {
 
 impl<'a> Payloads<'a> {
     pub(super) fn new(connection: &'a Connection, cache: &'a PayloadCache, effort: Effort) -> Self {
-        let (stored, relisted) = (BTreeMap::new(), HashSet::new());
-        Self { connection, cache, effort, raw: Raw::default(), stored, stored_bytes: None, totals: None, relisted }
+        Self {
+            connection,
+            cache,
+            effort,
+            raw: Raw::default(),
+            stored: BTreeMap::new(),
+            in_memory: 0,
+            stored_bytes: None,
+            totals: None,
+            relisted: HashSet::new(),
+        }
     }
 
     /// Stores a checkpoint with its payload.
@@ -124,9 +139,20 @@ impl<'a> Payloads<'a> {
             let tip = LineageTip { key, id: id.clone(), depth, budget };
             ((*contract, header.lineage.clone()), tip)
         });
-        self.stored.insert(seq, NewEntry { key, payload: CachedPayload { raw, misses }, supersedes, tip });
+        self.remember(seq, NewEntry { key, payload: CachedPayload { raw, misses }, supersedes, tip });
         *self.stored_bytes.get_or_insert(0) += body.len() as u64;
         Ok(())
+    }
+
+    /// Keeps a stored payload in memory, for the next payload of its lineage. An older one that must make room is read
+    /// from its row when it is needed.
+    fn remember(&mut self, seq: Seq, entry: NewEntry) {
+        self.in_memory += entry.payload.raw.len();
+        self.stored.insert(seq, entry);
+        while self.in_memory > MOST_IN_MEMORY && self.stored.len() > 1 {
+            let Some((_, oldest)) = self.stored.pop_first() else { break };
+            self.in_memory -= oldest.payload.raw.len();
+        }
     }
 
     /// Returns a payload as the base of the next one. A damaged payload is no base.
@@ -251,7 +277,9 @@ impl Payloads<'_> {
             chain::unlink(self.connection, base, going)?;
         }
         execute(self.connection, "DELETE FROM checkpoint WHERE seq = ?", params![seq])?;
-        self.stored.remove(&seq);
+        if let Some(entry) = self.stored.remove(&seq) {
+            self.in_memory -= entry.payload.raw.len();
+        }
         self.totals()?.removed(contract, seq, size, bytes);
         Ok(bytes)
     }

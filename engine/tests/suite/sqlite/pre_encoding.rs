@@ -248,7 +248,7 @@ fn writes_are_encoded_for_a_task_that_has_not_written() {
         (vec![owned], true, false),
     ] {
         let mut op = Op::Write { contract: CONTRACT_ID, id: "c".to_owned(), writes, replace, encoded: None };
-        assert!(pre_encoder.takes_long(&op));
+        assert!(pre_encoder.size_if_long(&op).is_some());
         apply(&mut model, vec![op.clone()]).unwrap();
         pre_encoder.encode(&mut op);
         assert!(matches!(&op, Op::Write { encoded, .. } if encoded.is_some() == expected));
@@ -264,18 +264,18 @@ fn what_takes_long() {
     let folder = tempfile::tempdir().unwrap();
     let (mut warm, pre_encoder, _) = open(&folder, CACHE);
     let of = |length: usize| draft("run", "a").parts(vec![part("state", "v8", noise(1, length))]);
-    assert!(!pre_encoder.takes_long(&of(1000).put()));
-    assert!(pre_encoder.takes_long(&of(300_000).put()));
+    assert_eq!(pre_encoder.size_if_long(&of(1000).put()), None);
+    assert_eq!(pre_encoder.size_if_long(&of(300_000).put()), Some(300_000));
     let inherits = |lineage: &str| {
         let mut heir = drafted(draft(lineage, "b").parent("a"));
         heir.inherit = vec!["state".to_owned()];
         put(&heir)
     };
-    assert!(!pre_encoder.takes_long(&inherits("run")), "nothing is there yet");
+    assert_eq!(pre_encoder.size_if_long(&inherits("run")), None, "nothing is there yet");
     apply(&mut warm, vec![of(300_000).put()]).unwrap();
-    assert!(pre_encoder.takes_long(&inherits("run")), "it is as large as its parent");
-    assert!(!pre_encoder.takes_long(&inherits("another")));
-    assert!(!pre_encoder.takes_long(&remove("a")));
+    assert!(pre_encoder.size_if_long(&inherits("run")) >= Some(300_000), "it is as large as its parent");
+    assert_eq!(pre_encoder.size_if_long(&inherits("another")), None);
+    assert_eq!(pre_encoder.size_if_long(&remove("a")), None);
 }
 
 /// A restored database has another payload under the number and the id that a put was encoded against.
