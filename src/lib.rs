@@ -9,6 +9,8 @@
 // In test builds napi registers no functions, so the compiler would report all of them as unused.
 #![cfg_attr(test, allow(dead_code))]
 
+#[cfg(target_os = "linux")]
+mod allocator;
 mod backup;
 mod chunks;
 mod clock;
@@ -21,8 +23,6 @@ mod store;
 mod tool;
 mod values;
 
-/// The allocator is mimalloc. A listing allocates hundreds of small texts on one thread, and the C libraries of Linux
-/// do that slowly.
 #[cfg(target_os = "linux")]
 #[global_allocator]
-static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+static ALLOCATOR: allocator::Allocator = allocator::Allocator;
