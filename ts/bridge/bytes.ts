@@ -1,11 +1,14 @@
+import { type Chunk, chunkOf } from "./chunk.js";
+
 /**
  * Bytes in several pieces. Most pieces are bytes of an earlier save that are kept, so that a save need not copy them. The
- * bytes of a piece never change.
+ * bytes of a piece never change, but their memory is freed when the save that made them has ended.
  */
 export class Pieces {
   readonly pieces: readonly Uint8Array[];
   readonly byteLength: number;
   #whole: Uint8Array | undefined;
+  #chunks: Chunk[] | undefined;
 
   constructor(pieces: readonly Uint8Array[], byteLength: number) {
     this.pieces = pieces;
@@ -14,8 +17,27 @@ export class Pieces {
 
   /** The bytes in one piece. The first access copies all of them. */
   get whole(): Uint8Array {
-    this.#whole ??= Buffer.concat(this.pieces, this.byteLength);
+    this.#whole ??= Buffer.concat(this.inMemory(), this.byteLength);
     return this.#whole;
+  }
+
+  /** Returns the pieces. Throws if their memory is freed. */
+  inMemory(): readonly Uint8Array[] {
+    let left = this.byteLength;
+    for (const { length } of this.pieces) left -= length;
+    if (left !== 0) throw new Error("the bytes of a value were used after its save had ended");
+    return this.pieces;
+  }
+
+  /** Keeps the chunks of the pieces in memory until `letGo` was called as often. */
+  hold(): this {
+    this.#chunks ??= [...new Set(this.pieces.map(chunkOf))].filter((chunk) => chunk !== undefined);
+    for (const chunk of this.#chunks) chunk.hold();
+    return this;
+  }
+
+  letGo(): void {
+    for (const chunk of this.#chunks ?? []) chunk.letGo();
   }
 }
 
@@ -41,6 +63,7 @@ export function rangeOfBytes(bytes: Bytes, start: number, end: number): Bytes {
 /** The number of bytes from which on pieces are handed to the engine one by one. Fewer bytes are copied faster. */
 const WORTH_PIECES = 64 << 10;
 
+/** Joins pieces. The result may hold the chunks of the pieces. */
 export function joined(pieces: readonly Uint8Array[], byteLength: number): Bytes {
-  return byteLength < WORTH_PIECES ? Buffer.concat(pieces, byteLength) : new Pieces(pieces, byteLength);
+  return byteLength < WORTH_PIECES ? Buffer.concat(pieces, byteLength) : new Pieces(pieces, byteLength).hold();
 }

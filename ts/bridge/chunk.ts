@@ -9,6 +9,14 @@ export interface ChunkKeeper {
 
 let lastSerial = 0;
 
+/** Frees the memory of a buffer that nothing uses any more. */
+let free: (buffer: ArrayBufferLike) => void = () => {};
+
+/** Sets the function that frees a buffer. Without it, the garbage collector frees the buffers of released chunks. */
+export function freeChunksWith(how: typeof free): void {
+  free = how;
+}
+
 const chunks = new WeakMap<ArrayBufferLike, Chunk>();
 
 export function chunkOf({ buffer }: Uint8Array): Chunk | undefined {
@@ -23,6 +31,8 @@ export class Chunk {
   #keeper: ChunkKeeper | undefined;
   #number = 0;
   #isReleased = false;
+  /** The values and the calls that use the memory. */
+  #users = 0;
 
   constructor(length: number) {
     this.bytes = Buffer.allocUnsafeSlow(length);
@@ -54,10 +64,26 @@ export class Chunk {
     return this.#number;
   }
 
-  /** Tells the engine to drop its reference to the memory. The bytes do not change. */
+  /** Keeps the memory until `letGo`, although it may be released. */
+  hold(): void {
+    this.#users += 1;
+  }
+
+  letGo(): void {
+    this.#users -= 1;
+    this.#freeIfUnused();
+  }
+
+  /** Tells the engine to drop its reference to the memory. The memory is freed as soon as nothing holds it. */
   release(): void {
+    if (this.#isReleased) return;
     this.#isReleased = true;
     this.#keeper?.drop(this.#number);
     this.#keeper = undefined;
+    this.#freeIfUnused();
+  }
+
+  #freeIfUnused(): void {
+    if (this.#isReleased && this.#users === 0) free(this.bytes.buffer);
   }
 }

@@ -6,7 +6,7 @@
 
 import { loadAddon } from "./addon.js";
 import { type Bytes, Pieces } from "./bytes.js";
-import { chunkOf } from "./chunk.js";
+import { chunkOf, freeChunksWith } from "./chunk.js";
 import { type Failure, causeOf, errorOf, messageOf, throwing } from "./errors.js";
 import { type StoreWarning, warn } from "./warnings.js";
 import type { CallSubject } from "./channels.js";
@@ -40,6 +40,8 @@ export interface NativeStore {
   readonly handle: object;
   /** The lease that writing calls carry. Undefined: none. */
   readonly fence?: Fence;
+  /** Counts bytes of a call that the engine copies, so that they are in memory twice until the call has its outcome. */
+  readonly copied?: (bytes: number) => void;
   /** Runs a call. If `call` returns undefined, the outcome arrives through the completion queue. */
   readonly call: (
     callId: number,
@@ -136,6 +138,7 @@ const binding = loadAddon() as Binding;
  */
 interface Pending {
   store: NativeStore;
+  pieces: readonly Pieces[];
   open: (response: Response) => unknown;
   resolve: (value: unknown) => void;
   reject: (error: unknown) => void;
@@ -199,6 +202,7 @@ function settle(callId: number, response: Response, error: Failure | null | unde
   const waiting = pending.get(callId);
   if (waiting === undefined) return;
   pending.delete(callId);
+  for (const each of waiting.pieces) each.letGo();
   if (error) return waiting.reject(errorOf(error));
   try {
     waiting.resolve(waiting.open(response));
@@ -229,13 +233,18 @@ export function submit<T>(
   do lastCallId = (lastCallId + 1) >>> 0;
   while (lastCallId === WARNING || pending.has(lastCallId));
   const callId = lastCallId;
-  const outcome = store.call(callId, shape, buffers.length, ...buffers.map(handedOver), ...fields);
+  const given = buffers.map((bytes) => handedOver(bytes, store));
+  // The engine reads the pieces until the call has its outcome.
+  const pieces = buffers.filter((bytes) => bytes instanceof Pieces);
+  for (const each of pieces) each.hold();
+  const outcome = store.call(callId, shape, buffers.length, ...given, ...fields);
   if (outcome !== undefined) {
+    for (const each of pieces) each.letGo();
     return isFailure(outcome) ? Promise.reject(errorOf(outcome)) : Promise.resolve(open(outcome));
   }
   return new Promise<T>((resolve, reject) => {
     if (pending.size === 0) hold.ref();
-    pending.set(callId, { store, open, resolve: resolve as (value: unknown) => void, reject });
+    pending.set(callId, { store, pieces, open, resolve: resolve as (value: unknown) => void, reject });
   });
 }
 
@@ -251,12 +260,20 @@ const keeper = {
  */
 type PackedPieces = [others: Uint8Array, pieces: Uint32Array];
 
-function handedOver(bytes: Bytes): Uint8Array | PackedPieces {
-  if (!(bytes instanceof Pieces)) return bytes;
+freeChunksWith(detach);
+
+/** The engine copies a buffer of fewer bytes: see `src/store.rs`. */
+const COPIED = 64 << 10;
+
+function handedOver(bytes: Bytes, store: NativeStore): Uint8Array | PackedPieces {
+  if (!(bytes instanceof Pieces)) {
+    if (bytes.byteLength < COPIED) store.copied?.(bytes.byteLength);
+    return bytes;
+  }
   const others: Uint8Array[] = [];
   const packed = new Uint32Array(bytes.pieces.length * 3);
   let [at, length] = [0, 0];
-  for (const piece of bytes.pieces) {
+  for (const piece of bytes.inMemory()) {
     const chunk = chunkOf(piece)?.keptBy(keeper);
     packed[at++] = chunk ?? 0;
     packed[at++] = chunk === undefined ? length : piece.byteOffset;

@@ -5,7 +5,7 @@
 
 import { Deserializer, Serializer as V8Serializer } from "node:v8";
 import { adopt } from "./adopt.js";
-import { type Bytes, whole } from "./bytes.js";
+import { type Bytes, Pieces, whole } from "./bytes.js";
 import { ForkpointError, isOwnError, messageOf, refusal, show, textOf, typeError } from "./errors.js";
 import { JsonWriter } from "./incremental/json.js";
 import { ListWriter, readLists } from "./incremental/list-format.js";
@@ -53,6 +53,8 @@ export interface Format {
   readonly tags: readonly string[];
   /** `fromToJSON` is true if the value is the result of a toJSON. The value's own toJSON is then not called. */
   serialize(value: unknown, path: string, fromToJSON?: boolean): Serialized;
+  /** Counts bytes of a save that were not made by `serialize`. */
+  made?(bytes: Bytes): void;
   deserialize(bytes: Uint8Array): unknown;
 }
 
@@ -286,7 +288,12 @@ export function readBack({ tag, bytes }: Serialized): unknown {
 
 /** Copies a value by serializing and deserializing it. The copy equals the value that a store would return. */
 export function copyOf<T>(value: T, path: string): T {
-  return readBack(v8Format.serialize(value, path)) as T;
+  const serialized = v8Format.serialize(value, path);
+  try {
+    return readBack(serialized) as T;
+  } finally {
+    if (serialized.bytes instanceof Pieces) serialized.bytes.letGo();
+  }
 }
 
 // This module serializes typed arrays and buffers itself. Node's subclass also numbers these types, but does not

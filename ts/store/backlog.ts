@@ -1,6 +1,8 @@
 /** Counts the operations of a store that are in progress, and the bytes of the snapshots that are not stored yet. */
 
+import { type Bytes, Pieces } from "../bridge/bytes.js";
 import { ForkpointError } from "../bridge/errors.js";
+import type { Engine } from "./engine.js";
 import type { Format } from "../bridge/serializer.js";
 
 /** Counts the operations in progress, so that `close` can wait until they end. One operation may make several calls. */
@@ -36,7 +38,7 @@ export class Activity {
 }
 
 /** About how much memory a call takes besides its snapshot. */
-const CALL_BYTES = 1_024;
+const CALL_BYTES = 4_096;
 
 /**
  * The snapshots of a store that are not stored yet, in bytes. It limits the memory that they take, because a save takes
@@ -61,7 +63,6 @@ export class Backlog {
       );
     }
     const held = new Held(this);
-    held.add(CALL_BYTES);
     return held;
   }
 }
@@ -70,32 +71,45 @@ export class Backlog {
 export class Held {
   readonly #backlog: Backlog;
   #bytes = 0;
+  #pieces: Pieces[] = [];
 
   constructor(backlog: Backlog) {
     this.#backlog = backlog;
+    this.add(CALL_BYTES);
   }
 
-  /** Counts bytes of the save's snapshot. */
-  add(bytes: number): void {
+  /** Counts bytes of the save. */
+  readonly add = (bytes: number): void => {
     this.#bytes += bytes;
     this.#backlog.bytes += bytes;
+  };
+
+  /** Counts bytes of the save's snapshot, which are not used any more when the save has ended. */
+  take(bytes: Bytes): void {
+    this.add(bytes.byteLength);
+    if (bytes instanceof Pieces) this.#pieces.push(bytes);
   }
 
   /** Subtracts the save's bytes from the backlog. Called when the save has succeeded or failed. */
   release(): void {
     this.#backlog.bytes -= this.#bytes;
     this.#bytes = 0;
+    for (const pieces of this.#pieces) pieces.letGo();
+    this.#pieces = [];
   }
 
-  /** Returns a serializer whose bytes are counted. */
-  counting(format: Format): Format {
-    return {
+  /** Returns the engine of a store for this save: what the save serializes, and what the engine copies, is counted. */
+  counting(engine: Engine): Engine {
+    const { format, native } = engine;
+    const counted: Format = {
       ...format,
       serialize: (value, path, fromToJSON) => {
         const serialized = format.serialize(value, path, fromToJSON);
-        this.add(serialized.bytes.byteLength);
+        this.take(serialized.bytes);
         return serialized;
       },
+      made: (bytes) => this.take(bytes),
     };
+    return { ...engine, format: counted, native: { ...native, copied: this.add } };
   }
 }

@@ -126,7 +126,7 @@ export class StoreHandle {
     let held: Held | undefined;
     try {
       held = this.#admit(engine);
-      const result = await work({ ...engine, format: held.counting(engine.format) }, held);
+      const result = await work(held.counting(engine), held);
       return stored === undefined ? (result as unknown as R) : stored(result);
     } catch (error) {
       // If the save was not admitted, its refusal is already published, so pass no engine.

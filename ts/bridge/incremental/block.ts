@@ -91,7 +91,12 @@ export class Grown {
 
   /** The blocks that the items lie in, and the one that new items are added to. */
   get blocks(): Block[] {
-    return [...new Set([...this.runs.map(({ block }) => block), this.block!])];
+    return [...new Set([...this.runs.map(({ block }) => block), this.block])].filter((block) => block !== undefined);
+  }
+
+  /** Releases the memory of the blocks, without those of `kept`. */
+  release(kept: readonly Block[]): void {
+    for (const block of this.blocks) if (!kept.includes(block)) block.chunk.release();
   }
 
   push(block: Block, index: number): void {

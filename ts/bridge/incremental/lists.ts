@@ -115,10 +115,12 @@ export class GrowingLists {
       const grown = new Grown(known.grown?.block, known.grown?.byteLength);
       if (this.#addAll(list, known, grown) && this.#mark(grown)) {
         const finished = grown.finish();
+        if (finished !== grown) grown.release(known.grown?.blocks ?? []);
         this.#made.push([known, finished]);
         return finished;
       }
       known.abandon();
+      grown.release([]);
     }
     this.#lists.set(last.at(-1)!, known);
     return undefined;

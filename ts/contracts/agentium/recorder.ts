@@ -101,7 +101,8 @@ class OwnRecorder implements Recorder {
       rewind,
     };
     await this.#handle.save((engine, held) => {
-      held.add(stored.bytes.byteLength + encoded.rest.bytes.byteLength);
+      held.add(stored.bytes.byteLength);
+      held.take(encoded.rest.bytes);
       return put(engine, encoded);
     }, this.lease?.held);
     return new Snapshot(this.format, stored);

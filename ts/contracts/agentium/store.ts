@@ -260,6 +260,8 @@ export class ForkpointWorkflowStore<TState> extends RunStore implements Workflow
     return this.#handle.save(async (engine) => {
       const ids = ["id", "runId"];
       const { fields, state, rest } = encodeCheckpoint(checkpoint, engine.format, ids, readStepRef, "values");
+      // While the save waits, the caller's object must not stay in memory because of it.
+      checkpoint = undefined;
       await put(engine, { step: fields, state, rest, steps, parent, expectedParent, rewind });
       detachBuffers(state, rest);
     }, lease);

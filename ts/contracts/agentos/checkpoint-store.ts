@@ -115,6 +115,8 @@ export class CheckpointStore extends RunStore implements ICheckpointStore {
     return this.#handle.save(
       (engine) => {
         taken = snapshot(checkpoint, engine);
+        // While the save waits, the caller's object must not stay in memory because of it.
+        checkpoint = undefined!;
         taken.fields.mark = this.#maker.markOf(taken.fields.graphId);
         return put(engine, taken.fields, taken.state, taken.rest);
       },

@@ -38,8 +38,14 @@ const lists = new Map(
 export function keptMessages(messages: readonly unknown[], format: Format): PackedMessages | undefined {
   const kept = lists.get(format.name);
   if (kept === undefined || !kept.mayGrow(messages)) return undefined;
-  const grown = kept.save(() => kept.grow(messages));
-  if (grown === undefined) return undefined;
+  // Hold the bytes before the save of the list ends, because its end may free kept bytes.
+  const made = kept.save(() => {
+    const grown = kept.grow(messages);
+    return grown && { grown, bytes: new Pieces(grown.pieces, grown.byteLength).hold() };
+  });
+  if (made === undefined) return undefined;
+  const { grown, bytes } = made;
+  format.made?.(bytes);
   const [tags, lengths]: [string[], number[]] = [[], []];
   for (const { block, from, to } of grown.runs) {
     for (let at = from; at < to; at++) {
@@ -47,7 +53,7 @@ export function keptMessages(messages: readonly unknown[], format: Format): Pack
       lengths.push(block.ends[at]! - block.starts[at]!);
     }
   }
-  return { tags, lengths, bytes: new Pieces(grown.pieces, grown.byteLength) };
+  return { tags, lengths, bytes };
 }
 
 /** Where the first bytes of a value are kept. Kept bytes never change, so bytes at the same place are the same bytes. */

@@ -30,7 +30,7 @@ async function serialize(
 ): Promise<Serialized> {
   const json = isJsonPlus(serde) ? toJson(value, serde) : undefined;
   if (json !== undefined) {
-    held?.add(json.byteLength);
+    held?.take(json);
     return { tag: "json", bytes: json };
   }
   const [tag, bytes] = await serde.dumpsTyped(value);
@@ -40,7 +40,7 @@ async function serialize(
   }
   // No JSON text is empty. LangGraph's serializer writes no bytes for a function or a symbol.
   if (tag === "json" && bytes.length === 0) throw refusal(what, `JSON has no ${typeof value}`);
-  held?.add(bytes.byteLength);
+  held?.take(bytes);
   // If LangGraph's serializer cannot write a value, such as a BigInt, it writes this text instead.
   if (
     typeof value !== "string" &&

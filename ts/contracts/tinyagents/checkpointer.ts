@@ -114,6 +114,8 @@ export class Checkpointer<S> extends ContractStore {
     const { expectedParent = this.#expectsParent, lease } = read;
     return this.#handle.save(async (engine) => {
       const encoded = encodeCheckpoint(checkpoint, engine.format, crypto().randomUUID);
+      // While the save waits, the caller's object must not stay in memory because of it.
+      checkpoint = undefined!;
       await threads.put(engine, encoded, expectedParent);
       detachBuffers(...encoded.parts, encoded.metadata);
       return encoded.id;
