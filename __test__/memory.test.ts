@@ -1,5 +1,4 @@
 // The memory that a store takes, as the operating system and V8 count it: saves that wait, and kept bytes.
-// @module-tag threads
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { join } from "node:path";

@@ -39,9 +39,9 @@ export interface NativeStore {
   readonly backend: Backend;
   readonly handle: object;
   /** The lease that writing calls carry. Undefined: none. */
-  readonly fence?: Fence;
+  readonly fence?: Fence | undefined;
   /** Counts bytes of a call that the engine copies, so that they are in memory twice until the call has its outcome. */
-  readonly copied?: (bytes: number) => void;
+  readonly counter?: { add(bytes: number): void };
   /** Runs a call. If `call` returns undefined, the outcome arrives through the completion queue. */
   readonly call: (
     callId: number,
@@ -235,7 +235,7 @@ export function submit<T>(
   const callId = lastCallId;
   const given = buffers.map((bytes) => handedOver(bytes, store));
   // The engine reads the pieces until the call has its outcome.
-  const pieces = buffers.filter((bytes) => bytes instanceof Pieces);
+  const pieces = buffers.some(isPieces) ? buffers.filter(isPieces) : NO_PIECES;
   for (const each of pieces) each.hold();
   const outcome = store.call(callId, shape, buffers.length, ...given, ...fields);
   if (outcome !== undefined) {
@@ -262,12 +262,16 @@ type PackedPieces = [others: Uint8Array, pieces: Uint32Array];
 
 freeChunksWith(detach);
 
+const NO_PIECES: readonly Pieces[] = [];
+
+const isPieces = (bytes: Bytes): bytes is Pieces => bytes instanceof Pieces;
+
 /** The engine copies a buffer of fewer bytes: see `src/store.rs`. */
 const COPIED = 64 << 10;
 
 function handedOver(bytes: Bytes, store: NativeStore): Uint8Array | PackedPieces {
   if (!(bytes instanceof Pieces)) {
-    if (bytes.byteLength < COPIED) store.copied?.(bytes.byteLength);
+    if (bytes.byteLength < COPIED) store.counter?.add(bytes.byteLength);
     return bytes;
   }
   const others: Uint8Array[] = [];

@@ -54,7 +54,7 @@ export interface Format {
   /** `fromToJSON` is true if the value is the result of a toJSON. The value's own toJSON is then not called. */
   serialize(value: unknown, path: string, fromToJSON?: boolean): Serialized;
   /** Counts bytes of a save that were not made by `serialize`. */
-  made?(bytes: Bytes): void;
+  readonly counter?: { take(bytes: Bytes): void };
   deserialize(bytes: Uint8Array): unknown;
 }
 

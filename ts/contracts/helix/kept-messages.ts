@@ -45,7 +45,7 @@ export function keptMessages(messages: readonly unknown[], format: Format): Pack
   });
   if (made === undefined) return undefined;
   const { grown, bytes } = made;
-  format.made?.(bytes);
+  format.counter?.take(bytes);
   const [tags, lengths]: [string[], number[]] = [[], []];
   for (const { block, from, to } of grown.runs) {
     for (let at = from; at < to; at++) {
