@@ -124,16 +124,16 @@ impl Op {
 
     /// Returns true if the op removes data. A put that replaces a checkpoint does not count.
     pub fn removes(&self) -> bool {
-        match self {
+        !matches!(
+            self,
             Self::Put(_)
-            | Self::Fork(_)
-            | Self::Append { .. }
-            | Self::Write { .. }
-            | Self::Claim { .. }
-            | Self::Reopen { .. }
-            | Self::Touch { .. } => false,
-            _ => true,
-        }
+                | Self::Fork(_)
+                | Self::Append { .. }
+                | Self::Write { .. }
+                | Self::Claim { .. }
+                | Self::Reopen { .. }
+                | Self::Touch { .. }
+        )
     }
 
     /// Returns the weight of the op in a queue, in bytes: the size of the payload plus a small constant for the other
