@@ -44,6 +44,7 @@ export interface WorkflowCheckpointStore<TState> {
   latest(runId: string): Promise<WorkflowCheckpoint<TState> | null>;
   /**
    * Removes the run's checkpoints. An unknown run causes no error.
+   * Deleted bytes stay in a database file until `vacuum`, unless the store has `secureDelete`.
    * @example await store.clear("run-1");
    */
   clear(runId: string): Promise<void>;

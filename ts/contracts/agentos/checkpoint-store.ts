@@ -178,6 +178,7 @@ export class CheckpointStore extends RunStore implements ICheckpointStore {
 
   /**
    * Removes all checkpoints of a run. An unknown run causes no error.
+   * Deleted bytes stay in a database file until `vacuum`, unless the store has `secureDelete`.
    * @example await store.clear("run-1");
    */
   clear(runId: string): Promise<void> {

@@ -162,6 +162,7 @@ export declare class ForkpointSaver extends BaseCheckpointSaver {
 
   /**
    * Removes a thread with all of its namespaces and writes. An unknown thread causes no error.
+   * Deleted bytes stay in a database file until `vacuum`, unless the store has `secureDelete`.
    * @example await saver.deleteThread("thread-1");
    */
   deleteThread(threadId: string): Promise<void>;

@@ -254,6 +254,7 @@ export class Checkpointer<S> extends ContractStore {
 
   /**
    * Removes a thread with all of its namespaces and writes, in one transaction. An unknown thread causes no error.
+   * Deleted bytes stay in a database file until `vacuum`, unless the store has `secureDelete`.
    * @example await checkpointer.deleteThread("thread-1");
    */
   deleteThread(threadId: string): Promise<void> {
