@@ -3,12 +3,19 @@
 import { createRequire } from "node:module";
 import { fileURLToPath } from "node:url";
 import { describe, expect, test } from "vitest";
-import { here } from "../scripts/platforms.mjs";
 
+const { here } = (await import(new URL("../scripts/platforms.mjs", import.meta.url).href)) as { here(): string };
 const addon = createRequire(import.meta.url)(fileURLToPath(new URL(`../forkpoint.${here()}.node`, import.meta.url)));
 const completions = new addon.Completions(() => {});
 
-const options = { durability: "full", busyTimeout: 100, maxPayloadBytes: 2 ** 20, cacheBytes: 0, readOnly: false };
+const options = {
+  durability: "full",
+  busyTimeout: 100,
+  maxPayloadBytes: 2 ** 20,
+  secureDelete: false,
+  cacheBytes: 0,
+  readOnly: false,
+};
 const open = (given: object) => new addon.NativeStore(completions, "memory:", { ...options, ...given }, undefined);
 
 const wrong = [Number.NaN, Number.POSITIVE_INFINITY, Number.NEGATIVE_INFINITY, -1, 0.5, 2 ** 53, 1e300];

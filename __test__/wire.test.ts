@@ -14,7 +14,7 @@ const { Contract, storeCalls } = require("../dist/inner/bridge/wire.js") as type
 
 const limits = { keepLastN: undefined, ttl: undefined, maxBytes: undefined };
 const sizes = { busyTimeout: 0, maxPayloadBytes: 2 ** 20, cacheBytes: 0 };
-const store = open("memory:", { durability: "full", readOnly: false, ...sizes, ...limits });
+const store = open("memory:", { durability: "full", secureDelete: false, readOnly: false, ...sizes, ...limits });
 
 test("a field or a call by another name does not compile, and is refused", async () => {
   const refused = { code: "INVALID_ARGUMENT", message: expect.stringMatching(/cannot be read: .*known|missing/) };

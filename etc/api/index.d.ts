@@ -44,6 +44,8 @@ PruneProgress
 PruneResult
 RecoverOptions
 RecoverReport
+RestoreOptions
+RestoreResult
 RunPruneResult
 RunRef
 RunStatus

@@ -207,6 +207,7 @@ declare class StoreInspector implements AsyncDisposable {
     prune(options: PruneOptions & {
         space?: Space | undefined;
     }): Promise<PruneResult>;
+    restore(path: string | URL, options?: RestoreOptions): Promise<RestoreResult>;
     vacuum(): Promise<void>;
     close(): Promise<void>;
     [Symbol.asyncDispose](): Promise<void>;

@@ -41,6 +41,8 @@ PruneProgress
 PruneResult
 RecoverOptions
 RecoverReport
+RestoreOptions
+RestoreResult
 RunPruneResult
 RunRef
 RunStats
@@ -200,6 +202,15 @@ interface RecoverReport<R> {
     runs: R[];
     checked: number;
 }
+interface RestoreOptions {
+    signal?: AbortSignal;
+    onProgress?: (progress: BackupProgress) => void;
+}
+interface RestoreResult {
+    path: string;
+    bytes: number;
+    checkpoints: number;
+}
 declare class RunDrainedError extends Error {
     readonly name: "RunDrainedError";
     readonly runId: string;
@@ -241,6 +252,7 @@ declare class Store implements AsyncDisposable {
     check(options?: CheckOptions): Promise<VerifyReport>;
     vacuum(): Promise<void>;
     backup(path: string | URL, options?: BackupOptions): Promise<BackupResult>;
+    restore(path: string | URL, options?: RestoreOptions): Promise<RestoreResult>;
     lease(run: RunRef, options?: LeaseOptions): Promise<Lease>;
     close(): Promise<void>;
     [Symbol.asyncDispose](): Promise<void>;
@@ -252,6 +264,7 @@ interface StoreOptions {
     maxPayloadBytes?: number;
     maxQueueBytes?: number;
     cacheBytes?: number;
+    secureDelete?: boolean;
     readOnly?: boolean;
     keepLastN?: number | null;
     ttlMs?: number | null;

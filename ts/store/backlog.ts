@@ -2,7 +2,7 @@
 
 import { type Bytes, Pieces } from "../bridge/bytes.js";
 import { ForkpointError } from "../bridge/errors.js";
-import type { Engine } from "./engine.js";
+import type { NativeStore } from "../bridge/native.js";
 import type { Format } from "../bridge/serializer.js";
 
 /** Counts the operations in progress, so that `close` can wait until they end. One operation may make several calls. */
@@ -99,7 +99,7 @@ export class Held {
   }
 
   /** Returns the engine of a store for this save: what the save serializes, and what the engine copies, is counted. */
-  counting(engine: Engine): Engine {
+  counting<Engine extends { native: NativeStore; format: Format }>(engine: Engine): Engine {
     const { format } = engine;
     const { name, tags, deserialize } = format;
     const serialize: Format["serialize"] = (value, path, fromToJSON) => {

@@ -6,13 +6,13 @@ use std::time::{Duration, Instant};
 
 use rusqlite::Connection;
 
-use super::backup::Verify;
 use super::error::from_commit;
 use super::identity::Claim;
 use super::options::{Journal, Options};
 use super::raw::{RawPayloads, compress};
 use super::read_only::ReadOnly;
 use super::reserve::{Reserve, is_full, reserve_only};
+use super::verify::Verify;
 use super::wal::Checkpointer;
 use super::watch::{StoreFiles, Watch};
 use super::{locks, read, retention, totals, vfs, write};

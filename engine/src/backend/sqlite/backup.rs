@@ -14,47 +14,23 @@ use serde::Serialize;
 
 use super::backend::Sqlite;
 use super::options::{Journal, Options};
-use super::quick_check::damaged_pages;
 use super::retention::pragma;
 use super::user_version::UserVersion;
+use super::verify::verify;
+pub use super::verify::{Phase, Progress};
 use super::{file, vfs};
 use crate::backend::disk::{create, failed, folder_of, sync_folder};
 use crate::backend::interface::Backend;
-use crate::check::{CheckCursor, Severity};
 use crate::error::{Code, Error, Result};
-use crate::query::Query;
 
 /// The number of pages that are copied in one step. Between two steps the backup can be cancelled.
 const PAGES: i32 = 512;
-
-/// The number of rows that are verified in one step.
-const ROWS: usize = 500;
 
 /// How often the copy of a database with a rollback journal may begin again before others have to wait for it.
 const TRIES: u32 = 3;
 
 /// How long a step waits before it tries again, while another process writes.
 const PAUSE: Duration = Duration::from_millis(5);
-
-/// What a backup does now.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "camelCase")]
-pub enum Phase {
-    /// The file is copied. The progress counts bytes.
-    Copying,
-    /// The copy is verified. The progress counts rows.
-    Verifying,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-pub struct Progress {
-    /// What is counted.
-    pub phase: Phase,
-    /// What is done.
-    pub done: u64,
-    /// What there is to do in this phase.
-    pub of: u64,
-}
 
 /// A finished backup.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
@@ -245,29 +221,5 @@ fn finish(path: &Path, watch: &mut dyn FnMut(Progress) -> Result<()>) -> Result<
         UserVersion { unsynced: false, ..version }.write(transaction)
     })?;
     copy.close()?;
-    Ok(checkpoints)
-}
-
-/// A database that can be verified: its pages, and its rows.
-pub(super) trait Verify: Backend {
-    fn connection(&mut self) -> Result<&Connection>;
-}
-
-/// Verifies a database. Returns the number of its checkpoints.
-pub(super) fn verify(database: &mut impl Verify, watch: &mut dyn FnMut(Progress) -> Result<()>) -> Result<u64> {
-    let damaged = |what: &str| Error::new(Code::Corrupt, format!("the database is damaged: {what}. Run check() on it"));
-    if let Some(damage) = damaged_pages(database.connection()?, 1)?.first() {
-        return Err(damaged(damage));
-    }
-    let (mut checkpoints, mut next) = (0, Some(CheckCursor::default()));
-    while let Some(cursor) = next {
-        let page = database.answer(&Query::Check { cursor, limit: ROWS })?.into_checked()?;
-        if let Some(finding) = page.findings.iter().find(|finding| finding.severity == Severity::Error) {
-            return Err(damaged(&finding.message));
-        }
-        checkpoints += page.counted.checkpoints;
-        watch(Progress { phase: Phase::Verifying, done: page.done, of: page.of })?;
-        next = page.next;
-    }
     Ok(checkpoints)
 }

@@ -42,6 +42,7 @@ mod stats;
 mod totals;
 pub(crate) mod unchanged;
 mod user_version;
+mod verify;
 mod vfs;
 mod wal;
 mod wal_file;

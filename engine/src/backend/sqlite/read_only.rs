@@ -6,12 +6,12 @@ use std::time::Duration;
 
 use rusqlite::Connection;
 
-use super::backup::Verify;
 use super::file::beside;
 use super::identity::{is_open_here, unless_open_here};
 use super::read;
 use super::schema;
 use super::unchanged::{Unchanged, is_wal};
+use super::verify::Verify;
 use crate::backend::disk::FileId;
 use crate::backend::interface::{Backend, read_only};
 use crate::cache::PayloadCache;

@@ -11,11 +11,12 @@ use rusqlite::backup::Backup;
 use serde::Serialize;
 
 use super::backend::Sqlite;
-use super::backup::{Progress, Verify as _, copy_pages, verify};
+use super::backup::copy_pages;
 use super::options::Options;
 use super::read_only::ReadOnly;
 use super::retention::pragma;
 use super::user_version::UserVersion;
+use super::verify::{Progress, Verify as _, verify};
 use crate::error::{Error, Result};
 
 /// A finished restore.
