@@ -4,7 +4,7 @@
 //! applies it to the restored file, and both are lost. The format of `SQLite` does not connect a log with its file. So
 //! each log has a number, in the `user_version` of its copies of page 1:
 //!
-//! - The transaction that begins a log writes page 1 with the next number.
+//! - The transaction that begins a log writes page 1 with the next number. So does a transaction after a minute.
 //! - The file has the number of the log before, or one that the log has brought into it.
 //! - A new database and each backup begin with a random number.
 

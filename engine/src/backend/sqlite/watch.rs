@@ -26,6 +26,10 @@ use crate::options::Durability;
 /// reads.
 const PAUSE: Duration = Duration::from_millis(50);
 
+/// After this time, a commit gives the log another number. A copy of the database that is older than this has another number
+/// than the file that the log was copied to.
+const RENUMBER: Duration = Duration::from_secs(60);
+
 /// The files that all connections of a store use: the database, its log, and the log's index.
 pub(super) type Files = [Option<FileId>; 3];
 
@@ -57,6 +61,7 @@ pub(super) struct Watch {
     journal: Journal,
     durability: Durability,
     looked: Instant,
+    numbered: Instant,
     lost: Option<Lost>,
 }
 
@@ -79,6 +84,7 @@ impl Watch {
             journal,
             durability,
             looked: Instant::now(),
+            numbered: Instant::now(),
             lost: None,
         };
         watch.lost = watch.compare(files);
@@ -111,7 +117,7 @@ impl Watch {
             }
         }
         if self.journal == Journal::Wal {
-            mark(connection, self.durability)?;
+            self.mark(connection)?;
         }
         Ok(transaction)
     }
@@ -149,6 +155,24 @@ impl Watch {
             let _ = connection.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, true);
         }
         looked
+    }
+
+    /// Gives the log its number if it begins now, and notes that its commits are not synced. Needs the write lock.
+    fn mark(&mut self, connection: &Connection) -> Result<()> {
+        let begins = Index::read(connection).is_some_and(Index::may_restart);
+        let renumbers = begins || self.numbered.elapsed() >= RENUMBER;
+        let unsynced = self.durability != Durability::Full;
+        if !renumbers && !unsynced {
+            return Ok(());
+        }
+        let version = UserVersion::read(connection)?;
+        // Only a log that begins is known to have synced commits only.
+        let noted = UserVersion { unsynced: unsynced || (version.unsynced && !begins), ..version };
+        if renumbers {
+            self.numbered = Instant::now();
+            return noted.next().write(connection);
+        }
+        if noted == version { Ok(()) } else { noted.write(connection) }
     }
 
     fn examine(&mut self, connection: &Connection) -> Result<()> {
@@ -243,20 +267,6 @@ impl Watch {
             ),
         };
         Err(Error::new(Code::Unavailable, message).lasting())
-    }
-}
-
-/// Gives the log that begins now its number, and notes that its commits are not synced. Needs the write lock.
-fn mark(connection: &Connection, durability: Durability) -> Result<()> {
-    let (begins, unsynced) = (Index::read(connection).is_some_and(Index::may_restart), durability != Durability::Full);
-    if !begins && !unsynced {
-        return Ok(());
-    }
-    let version = UserVersion::read(connection)?;
-    match (begins, version.unsynced) {
-        (true, _) => UserVersion { unsynced, ..version.next() }.write(connection),
-        (false, false) => UserVersion { unsynced, ..version }.write(connection),
-        (false, true) => Ok(()),
     }
 }
 
