@@ -23,7 +23,7 @@ use crate::record::{ContractId, Record, Seq};
 /// The numbers of logs and records may be used again after a removal, because no row refers to them. The number of a
 /// branch is never used twice: marks and other branches refer to it. A damaged reference finds nothing instead of
 /// another branch.
-const TABLES: &str = "
+pub(super) const TABLES: &str = "
 CREATE TABLE log (
   log    INTEGER PRIMARY KEY,
   lin    INTEGER NOT NULL,

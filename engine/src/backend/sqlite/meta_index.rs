@@ -38,7 +38,7 @@ impl MetaIndex {
         Ok(names.iter().filter_map(|name| Self::named(name)).collect())
     }
 
-    fn named(name: &str) -> Option<Self> {
+    pub(super) fn named(name: &str) -> Option<Self> {
         let (begins, key) = name.strip_prefix(PREFIX)?.split_once('_')?;
         Some(Self { begins: unhex(begins)?, key: String::from_utf8(unhex(key)?).ok()? })
     }

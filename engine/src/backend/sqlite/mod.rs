@@ -11,6 +11,7 @@ mod export;
 mod file;
 mod handle;
 mod identity;
+mod known_schema;
 mod lineage;
 mod listing;
 mod locks;

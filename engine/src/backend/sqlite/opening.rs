@@ -16,7 +16,7 @@ use super::user_version::UserVersion;
 use super::wal::Checkpointer;
 use super::wal_index::refuse_missing_log;
 use super::watch::{StoreFiles, Watch, note_unsynced};
-use super::{file, locks, log_damage, log_owner, new_file, schema, totals, vfs};
+use super::{file, known_schema, locks, log_damage, log_owner, new_file, schema, totals, vfs};
 use crate::cache::PayloadCache;
 use crate::error::{Code, Error, Result};
 use crate::options::Durability;
@@ -101,7 +101,7 @@ impl Sqlite {
         synchronous: &str,
         options: &Options,
     ) -> Result<()> {
-        let state = schema::inspect(connection);
+        let state = known_schema::inspect(connection);
         // Without its log, the database may look damaged. A database without a log must get no index.
         let has_log = || connection.pragma_query_value(None, "journal_mode", |row| row.get::<_, String>(0));
         if state.is_err() || has_log()? == "wal" {
@@ -137,7 +137,7 @@ impl Sqlite {
         let claim = Claim::new(&path, options.alone_in_process)?;
         // Inspect the file without locks first, so that no WAL is created beside a file that is refused. Other errors
         // are ignored here: the real connection below reports them.
-        let state = file::peek(&path).map(|connection| schema::inspect(&connection));
+        let state = file::peek(&path).map(|connection| known_schema::inspect(&connection));
         if let Ok(Err(error)) = &state
             && error.code() == Code::Unsupported
         {

@@ -8,10 +8,10 @@ use rusqlite::Connection;
 
 use super::file::beside;
 use super::identity::{is_open_here, unless_open_here};
-use super::read;
 use super::schema;
 use super::unchanged::{Unchanged, is_wal};
 use super::verify::Verify;
+use super::{known_schema, read};
 use crate::backend::disk::FileId;
 use crate::backend::interface::{Backend, read_only};
 use crate::cache::PayloadCache;
@@ -85,7 +85,7 @@ impl ReadOnly {
             Err(error) => return Err(crate::backend::disk::failed(error, "the file cannot be read")),
         }
         let database = Unchanged::open(&self.path, self.busy_timeout)?;
-        if schema::inspect(database.connection())? != schema::State::Ready {
+        if known_schema::inspect(database.connection())? != schema::State::Ready {
             drop(database);
             let why = unless_open_here(&self.path, || missing_log(&self.path)).flatten();
             let why = why.unwrap_or_else(|| "the file has no Forkpoint data yet".to_owned());

@@ -21,7 +21,7 @@ pub(super) const APPLICATION_ID: i32 = 0x466b_7074;
 
 /// The SQL statements of each schema version. The statements of a version upgrade a file from the previous version.
 /// The number of versions that were applied to the file is in its `user_version`.
-const STEPS: &[&str] = &[VERSION_1];
+pub(super) const STEPS: &[&str] = &[VERSION_1];
 
 /// The tables of version 1, without those that are created when they are needed: the tables of logs (`logs.rs`) and of
 /// settings (`setting.rs`).
@@ -103,11 +103,16 @@ impl LateIndex {
         exists(connection, "SELECT 1 FROM sqlite_schema WHERE name = ?", [self.name_and_rows().0])
     }
 
+    /// The statement that builds the index if it does not exist.
+    pub(super) fn sql(&self) -> String {
+        let (name, rows) = self.name_and_rows();
+        format!("CREATE INDEX IF NOT EXISTS {name} ON {rows}")
+    }
+
     /// Builds the index if it does not exist. Saves wait during the build, which takes about one second for a million
     /// rows.
     pub(super) fn build(&self, connection: &Connection) -> Result<()> {
-        let (name, rows) = self.name_and_rows();
-        Ok(connection.execute_batch(&format!("CREATE INDEX IF NOT EXISTS {name} ON {rows}"))?)
+        Ok(connection.execute_batch(&self.sql())?)
     }
 }
 

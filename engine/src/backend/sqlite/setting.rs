@@ -17,7 +17,7 @@ pub(super) const TOTALS: &str = "totals";
 pub(super) const RAW_FROM: &str = "raw_from";
 
 /// The table. The first value creates it, so it takes no page in a file without values.
-const TABLE: &str = "
+pub(super) const TABLE: &str = "
 CREATE TABLE IF NOT EXISTS setting (
   name  TEXT PRIMARY KEY,
   value BLOB NOT NULL                       -- ends with a checksum of 8 bytes

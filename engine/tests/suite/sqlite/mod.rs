@@ -8,6 +8,7 @@ mod delta;
 mod durability;
 mod file;
 mod flips;
+mod foreign;
 mod kill;
 mod kill_chains;
 mod largest;

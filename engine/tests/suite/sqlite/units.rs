@@ -19,11 +19,16 @@ fn put(id: &str) -> Unit {
     vec![draft("run", id).put()].into()
 }
 
-/// Opens a file that has two triggers. The checkpoint "bad" cannot be put, and the checkpoint "stuck" cannot be
-/// removed.
+/// Opens a file, and adds two triggers to it. A file that has them is not opened again.
 fn trapped(path: &Path, strength: &str) -> Sqlite {
     let mut backend = open(path);
     save(&mut backend, [draft("run", "before"), draft("run", "stuck"), draft("other", "moved")]);
+    trap(path, strength);
+    backend
+}
+
+/// Adds two triggers. The checkpoint "bad" cannot be put, and the checkpoint "stuck" cannot be removed.
+fn trap(path: &Path, strength: &str) {
     let hand = rusqlite::Connection::open(path).unwrap();
     let traps = format!(
         "CREATE TRIGGER put AFTER INSERT ON checkpoint WHEN new.id = 'bad'
@@ -32,7 +37,11 @@ fn trapped(path: &Path, strength: &str) -> Sqlite {
          BEGIN SELECT RAISE({strength}, 'as the test wants'); END;"
     );
     hand.execute_batch(&traps).unwrap();
-    backend
+}
+
+fn remove_traps(path: &Path) {
+    let hand = rusqlite::Connection::open(path).unwrap();
+    hand.execute_batch("DROP TRIGGER put; DROP TRIGGER removal").unwrap();
 }
 
 #[test]
@@ -66,6 +75,7 @@ fn a_unit_that_fails_leaves_nothing_and_takes_no_other_along() {
             assert!(error.message().contains(id), "it names the checkpoint: {error}");
             assert!(!error.outcome_unknown(), "it is certainly absent");
         }
+        remove_traps(&path);
         // The connection that ran the batch and a new connection see the same result.
         for backend in [&mut backend, &mut open(&path)] {
             assert_eq!(ids(backend, lineage("run")), ["c", "b", "a", "stuck", "before"]);
@@ -106,8 +116,9 @@ fn tables_of_logs(path: &Path) -> i64 {
 fn the_first_log_creates_the_tables_of_logs_and_open_connections_see_them() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("units.db");
-    let mut first = trapped(&path, "ABORT");
-    let mut second = open(&path);
+    let [mut first, mut second] = [open(&path), open(&path)];
+    save(&mut first, [draft("run", "before"), draft("other", "moved")]);
+    trap(&path, "ABORT");
     // Each connection prepares its statements while there are no tables.
     for backend in [&mut first, &mut second] {
         assert_eq!(log(backend, "run", "log"), Vec::<String>::new());
@@ -123,6 +134,7 @@ fn the_first_log_creates_the_tables_of_logs_and_open_connections_see_them() {
     assert!(tables_of_logs(&path) > 4);
     assert_eq!(log(&mut second, "run", "log"), ["a"]);
     apply(&mut second, vec![append("run", "log", vec![record("b")])]).unwrap();
+    remove_traps(&path);
     for backend in [&mut first, &mut second, &mut open(&path)] {
         assert_eq!(log(backend, "run", "log"), ["a", "b"]);
     }

@@ -1,0 +1,164 @@
+//! Refuses a file whose schema has anything but the tables and indexes that Forkpoint makes.
+//!
+//! `SQLite` runs what the schema of a file says. A view in the place of a table, a trigger or a generated column would
+//! run the SQL of whoever made the file. Such SQL can take any time and any memory.
+
+use std::sync::LazyLock;
+
+use rusqlite::Connection;
+
+use super::meta_index::MetaIndex;
+use super::schema::{self, LateIndex, STEPS, State};
+use super::statement::each;
+use super::{logs, setting};
+use crate::error::{Code, Error, Result};
+
+/// What earlier versions defined in another way. Files of these versions are still in use.
+const EARLIER: &str = "CREATE INDEX write_id ON write (contract, id)";
+
+/// The tables that `SQLite` itself makes: the last numbers of AUTOINCREMENT, and the statistics of ANALYZE.
+const OF_SQLITE: &str = "
+CREATE TABLE sqlite_sequence(name,seq);
+CREATE TABLE sqlite_stat1(tbl,idx,stat);
+CREATE TABLE sqlite_stat4(tbl,idx,neq,nlt,ndlt,sample)";
+
+/// The longest name that an error message repeats, in characters.
+const LONGEST_NAME: usize = 80;
+
+/// The definition of a table or an index, as [`plain`] writes it.
+struct Known {
+    name: String,
+    sql: String,
+}
+
+impl Known {
+    fn of(sql: &str) -> Option<Self> {
+        // SQLite leaves this out of the schema.
+        let sql = plain(sql).replacen(" IF NOT EXISTS", "", 1);
+        let rest =
+            ["CREATE TABLE ", "CREATE INDEX ", "CREATE UNIQUE INDEX "].iter().find_map(|begin| sql.strip_prefix(begin));
+        let name = rest?.split([' ', '(']).next()?.to_owned();
+        Some(Self { name, sql })
+    }
+}
+
+/// All tables and indexes, but for the indexes of metadata keys.
+static KNOWN: LazyLock<Vec<Known>> = LazyLock::new(|| {
+    let late = [LateIndex::Groups, LateIndex::Forks, LateIndex::Order].map(|index| index.sql());
+    let parts = STEPS.iter().copied().chain([setting::TABLE, logs::TABLES, EARLIER, OF_SQLITE]);
+    let statements = parts.chain(late.iter().map(String::as_str)).map(plain).collect::<Vec<_>>().join(";");
+    statements.split(';').filter_map(Known::of).collect()
+});
+
+/// Determines the state of a file without changing it, and refuses an unknown schema. A table that is missing is reported by
+/// the statement that needs it.
+///
+/// # Errors
+///
+/// Those of [`schema::inspect`]. `UNSUPPORTED` for what Forkpoint does not make, and for a table or an index that is defined
+/// in another way.
+pub(super) fn inspect(connection: &Connection) -> Result<State> {
+    let state = schema::inspect(connection)?;
+    check(connection)?;
+    Ok(state)
+}
+
+fn check(connection: &Connection) -> Result<()> {
+    each(connection, "SELECT type, name, sql FROM sqlite_schema", [], |row| {
+        let (kind, name) = (row.get_ref(0)?.as_str()?, row.get_ref(1)?.as_str()?);
+        match row.get_ref(2)?.as_str_or_null()? {
+            // The index of a key. SQLite itself reports one that belongs to no key.
+            None | Some("") => Ok(()),
+            Some(sql) if is_known(name, &plain(sql)) => Ok(()),
+            Some(_) => Err(refusal(kind, name)),
+        }
+    })
+}
+
+fn is_known(name: &str, sql: &str) -> bool {
+    let mut named = KNOWN.iter().filter(|known| known.name == name);
+    let index = || Known::of(&LateIndex::Meta(MetaIndex::named(name)?).sql());
+    named.any(|known| known.sql == sql) || index().is_some_and(|index| index.sql == sql)
+}
+
+fn refusal(kind: &str, name: &str) -> Error {
+    let is_ours = KNOWN.iter().any(|known| known.name == name) || MetaIndex::named(name).is_some();
+    let name: String = name.chars().take(LONGEST_NAME).collect();
+    let why = if is_ours {
+        format!("the {kind} {name:?} of the database is not what forkpoint makes: undo the change of another program")
+    } else {
+        format!(
+            "the database has the {kind} {name:?}, which this version of forkpoint does not know: upgrade forkpoint if a \
+             newer version made it. If another program made it, remove it"
+        )
+    };
+    Error::new(Code::Unsupported, format!("{why}, or restore a backup; the file was not changed"))
+}
+
+/// Returns a statement without its comments, and without the spaces that do not separate words. Keeps what is in quotes.
+fn plain(sql: &str) -> String {
+    let mut out = String::with_capacity(sql.len());
+    let (mut rest, mut quote, mut spaced) = (sql.chars().peekable(), None, false);
+    while let Some(each) = rest.next() {
+        if quote.is_none() && each == '-' && rest.peek() == Some(&'-') {
+            rest.find(|each| *each == '\n');
+            spaced = true;
+        } else if quote.is_none() && each.is_ascii_whitespace() {
+            spaced = true;
+        } else {
+            let is_word = |each: char| each.is_alphanumeric() || matches!(each, '_' | '\'' | '"');
+            if spaced && is_word(each) && out.ends_with(is_word) {
+                out.push(' ');
+            }
+            spaced = false;
+            match (quote, each) {
+                (None, '\'' | '"') => quote = Some(each),
+                (Some(begin), _) if begin == each => quote = None,
+                _ => {}
+            }
+            out.push(each);
+        }
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::query::MetaKey;
+
+    fn index(key: &str) -> MetaIndex {
+        MetaIndex::of(&MetaKey { begins: b"\0{\"a\":".to_vec(), key: key.into(), value: "1".into() })
+    }
+
+    /// A database with everything that a store may make.
+    fn complete() -> Connection {
+        let connection = Connection::open_in_memory().unwrap();
+        schema::create(&connection).unwrap();
+        connection.execute_batch(logs::TABLES).unwrap();
+        connection.execute_batch(setting::TABLE).unwrap();
+        let of_keys = ["user", "it's", "a  -- b\nc", ""].map(|key| LateIndex::Meta(index(key)));
+        for late in [LateIndex::Groups, LateIndex::Forks, LateIndex::Order].into_iter().chain(of_keys) {
+            late.build(&connection).unwrap();
+        }
+        connection.execute_batch("INSERT INTO log VALUES (1, 1, 'a', 1, 1, 1); ANALYZE").unwrap();
+        connection
+    }
+
+    #[test]
+    fn all_that_forkpoint_and_sqlite_make_is_known() {
+        let connection = complete();
+        let count = |sql: &str| connection.query_row(sql, [], |row| row.get::<_, i64>(0)).unwrap();
+        assert_eq!(count("SELECT count(*) FROM sqlite_schema WHERE name = 'sqlite_stat1'"), 1);
+        assert_eq!(inspect(&connection), Ok(State::Ready));
+    }
+
+    #[test]
+    fn comments_and_spaces_do_not_matter_but_what_is_quoted_does() {
+        assert_eq!(plain(" CREATE  TABLE a ( -- it's a key\n\t b TEXT , c) "), "CREATE TABLE a(b TEXT,c)");
+        assert_eq!(plain("a  '  -- \"  '  \"  -- '  \"  b"), "a '  -- \"  ' \"  -- '  \" b");
+        let [one, other] = ["a  -- b\nc", "a"].map(|key| Known::of(&LateIndex::Meta(index(key)).sql()).unwrap());
+        assert!(is_known(&one.name, &one.sql) && is_known(&other.name, &other.sql));
+        assert!(!is_known(&one.name, &other.sql) && !is_known(&other.name, &one.sql));
+    }
+}

@@ -1,0 +1,89 @@
+//! Tests files whose schema has what Forkpoint does not make. `SQLite` would run the SQL in it.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use crate::common::{append, apply, draft, get, ids, keyed, lineage, save};
+use forkpoint_engine::backend::Backend;
+use forkpoint_engine::backend::sqlite::{Options, ReadOnly, Sqlite};
+use forkpoint_engine::error::{Code, Error};
+use rusqlite::Connection;
+
+/// Makes a file with all tables, and changes it by hand.
+fn changed(folder: &Path, change: &str) -> PathBuf {
+    let path = folder.join("agent.db");
+    let mut backend = Sqlite::open(&Options::new(&path)).unwrap();
+    save(&mut backend, [draft("run", "a"), draft("run", "b")]);
+    apply(&mut backend, vec![append("run", "log", vec![keyed("k", "record")])]).unwrap();
+    drop(backend);
+    let hand = Connection::open(&path).unwrap();
+    hand.execute_batch(change).unwrap_or_else(|error| panic!("{change}: {error}"));
+    path
+}
+
+/// Opens the file in both ways. Both refuse it with the same error.
+fn refusal(path: &Path) -> Error {
+    let for_writing = Sqlite::open(&Options::new(path)).expect_err("it should have been refused");
+    let for_reading = ReadOnly::open(path, Duration::from_secs(5), 1 << 20).expect_err("it should have been refused");
+    assert_eq!(for_writing.message(), for_reading.message());
+    assert_eq!(for_writing.code(), for_reading.code());
+    for_writing
+}
+
+fn names(folder: &Path) -> Vec<String> {
+    let mut names: Vec<_> = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().file_name()).collect();
+    names.sort();
+    names.into_iter().map(|name| name.into_string().unwrap()).collect()
+}
+
+#[test]
+fn what_forkpoint_does_not_make_is_refused_and_named() {
+    for (change, named) in [
+        ("CREATE VIEW extra AS SELECT 1", "the view \"extra\""),
+        ("CREATE TABLE extra (a)", "the table \"extra\""),
+        ("CREATE VIRTUAL TABLE extra USING dbstat", "the table \"extra\""),
+        ("CREATE INDEX extra ON write (task)", "the index \"extra\""),
+        ("CREATE TRIGGER extra AFTER INSERT ON write BEGIN SELECT 1; END", "the trigger \"extra\""),
+        (
+            "DROP TABLE checkpoint; CREATE VIEW checkpoint AS WITH RECURSIVE n(seq) AS
+             (SELECT 1 UNION ALL SELECT seq + 1 FROM n) SELECT * FROM n",
+            "the view \"checkpoint\"",
+        ),
+        ("DROP TABLE write; CREATE VIRTUAL TABLE write USING dbstat", "the table \"write\""),
+        (
+            "DROP TABLE write; CREATE TABLE write (num, contract, id, task, body AS (zeroblob(1000000000)))",
+            "the table \"write\"",
+        ),
+        ("DROP INDEX write_id; CREATE INDEX write_id ON write (length(body))", "the index \"write_id\""),
+        ("CREATE INDEX checkpoint_order ON checkpoint (id)", "the index \"checkpoint_order\""),
+        ("CREATE INDEX checkpoint_meta_00_61 ON write (task)", "\"checkpoint_meta_00_61\""),
+    ] {
+        let folder = tempfile::tempdir().unwrap();
+        let path = changed(folder.path(), change);
+        let before = fs::read(&path).unwrap();
+        let error = refusal(&path);
+        assert_eq!(error.code(), Code::Unsupported, "{change}: {error}");
+        assert!(error.message().contains(named) && error.message().contains("backup"), "{change}: {error}");
+        assert!(fs::read(&path).unwrap() == before, "{change}: the file changed");
+        assert_eq!(names(folder.path()), ["agent.db"], "{change}");
+    }
+}
+
+#[test]
+fn a_schema_is_compared_without_its_comments_and_with_what_sqlite_makes() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = changed(
+        folder.path(),
+        "PRAGMA writable_schema = ON;
+         UPDATE sqlite_schema SET sql = replace(sql, '-- of all these', '-- the sum of it''s columns');
+         PRAGMA writable_schema = RESET; ANALYZE; DROP INDEX write_id; CREATE INDEX write_id ON write (contract,  id)",
+    );
+    let mut backend = Sqlite::open(&Options::new(&path)).unwrap();
+    assert_eq!(ids(&mut backend, lineage("run")), ["b", "a"]);
+    assert_eq!(get(&mut backend, "a"), Some(draft("run", "a").0));
+    drop(backend);
+    let mut reader = ReadOnly::open(&path, Duration::from_secs(5), 1 << 20).unwrap();
+    let reader: &mut dyn Backend = &mut reader;
+    assert_eq!(ids(reader, lineage("run")), ["b", "a"]);
+}
