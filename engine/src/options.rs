@@ -28,7 +28,8 @@ pub struct Options {
     pub durability: Durability,
     /// How long a call waits for another process's database lock before it fails with `BUSY`.
     pub busy_timeout: Duration,
-    /// The maximum size of a payload, in bytes. A larger checkpoint is refused.
+    /// The maximum size of a payload, in bytes. A larger checkpoint is refused. A store opens what is stored up to this size,
+    /// and up to [`Options::MAX_PAYLOAD_BYTES`] in any case.
     pub max_payload_bytes: usize,
     /// The maximum total size, in bytes, of the recent payloads that are kept in memory.
     pub cache_bytes: usize,
@@ -58,6 +59,12 @@ impl Default for Options {
 }
 
 impl Options {
+    /// The largest payload with the names of its parts that a store opens and stores, in bytes. Inherited parts count too.
+    pub(crate) fn largest_payload(&self) -> usize {
+        let parts = self.max_payload_bytes.max(Self::MAX_PAYLOAD_BYTES);
+        parts + parts / 16
+    }
+
     /// The default of `max_payload_bytes`: 64 MiB.
     pub const MAX_PAYLOAD_BYTES: usize = 64 << 20;
     /// The default of `cache_bytes`: 64 MiB.

@@ -5,6 +5,7 @@ use std::time::Instant;
 
 use crate::backend::{self, Access, Backend, Opener, PreEncode, read_only};
 use crate::check::{CheckCursor, CheckPage};
+use crate::codec::largest;
 use crate::deadline::Deadline;
 use crate::error::{Code, Error, Result};
 use crate::message::{Apply, WriterMessage};
@@ -13,7 +14,7 @@ pub use crate::options::Options;
 use crate::pipeline::Pipeline;
 use crate::query::{Answer, Query};
 use crate::reader::Reader;
-use crate::record::{Header, Notice};
+use crate::record::{Header, Notice, Write};
 use crate::retention::{Policy, Prune, Pruned};
 use crate::sweeper::Sweeper;
 use crate::target::Target;
@@ -76,15 +77,22 @@ impl Store {
     }
 
     fn with_threads(
-        open: impl FnMut() -> Result<Box<dyn Backend>> + Send + Clone + 'static,
+        mut open: impl FnMut() -> Result<Box<dyn Backend>> + Send + Clone + 'static,
         pre_encoder: Option<Arc<dyn PreEncode>>,
         options: Options,
         deadline: Arc<Deadline>,
     ) -> Result<Self> {
+        let largest = options.largest_payload();
+        // Each thread opens its own backend.
+        let open = move || {
+            largest::set(largest);
+            open()
+        };
         let reader = Arc::new(Reader::start(Box::new(open.clone()), Box::new(open.clone()), Arc::clone(&deadline))?);
         let sweeper = Sweeper::new(options.retention);
         let warnings = sweeper.warnings();
-        let pipeline = Pipeline::start(Box::new(open), pre_encoder, reader, sweeper, options.busy_timeout, deadline)?;
+        let patience = options.busy_timeout;
+        let pipeline = Pipeline::start(Box::new(open), pre_encoder, reader, sweeper, patience, deadline)?;
         Ok(Self { engine: Engine::Threads(pipeline), options, warnings })
     }
 
@@ -259,7 +267,7 @@ impl Store {
             _ => 0,
         };
         if size <= most {
-            return Ok(());
+            return refuse_large_row(op, self.options.largest_payload());
         }
         let (what, less) = match op {
             Op::Put(draft) => (format!("checkpoint {:?} takes {size} bytes, more", draft.header.id), "the state"),
@@ -273,6 +281,22 @@ impl Store {
             "{what} than maxPayloadBytes ({most}): keep less in {less}, or open the store with a higher maxPayloadBytes"
         )))
     }
+}
+
+/// Refuses writes that would be too large in one row.
+fn refuse_large_row(op: &Op, most: usize) -> Result<()> {
+    let Op::Write { id, writes, .. } = op else { return Ok(()) };
+    // The frame of a row has the name, the tag and some numbers of each write.
+    let length = |write: &Write| write.part.bytes.len() + write.part.name.len() + write.part.tag.len() + 64;
+    let size: usize = writes.iter().map(length).sum();
+    if size <= most {
+        return Ok(());
+    }
+    Err(Error::invalid(format!(
+        "{} writes to checkpoint {id:?} take {size} bytes together, more than the store keeps in one place ({most}): keep \
+         less in them, or open the store with a higher maxPayloadBytes",
+        writes.len()
+    )))
 }
 
 fn with<T>(backend: &Mutex<Option<Inline>>, work: impl FnOnce(&mut Inline) -> Result<T>) -> Result<T> {

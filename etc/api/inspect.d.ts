@@ -41,6 +41,7 @@ InspectorOptions
 interface InspectorOptions {
     serializers?: Serializer[] | undefined;
     busyTimeout?: number | undefined;
+    maxPayloadBytes?: number | undefined;
     write?: boolean | undefined;
 }
 declare function openInspector(target: string | URL | Store, options?: InspectorOptions): Promise<Inspector>;

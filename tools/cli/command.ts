@@ -4,6 +4,7 @@ import { Argument, Command, Option } from "commander";
 import type { CommonOptions, Context } from "./context.js";
 import { UsageError } from "./errors.js";
 import { type Stops, execute } from "./execute.js";
+import { parseSize } from "./units.js";
 
 /** Runs a command. Returns an exit code, or undefined for the usual one. */
 export type Handler<Options> = (
@@ -32,7 +33,16 @@ export function withCommonOptions(command: Command): Command {
     .option("-d, --db <path or url>", "the database (default: FORKPOINT_URL, else the only database in this directory)")
     .option("--json", "print JSON, on one line")
     .addOption(new Option("--color <when>", "when to use colors (default: auto)").choices(["auto", "always", "never"]))
-    .option("--serializer <module>", "a module that exports your own serializer; its code is run", repeated);
+    .option("--serializer <module>", "a module that exports your own serializer; its code is run", repeated)
+    .addOption(
+      parsed("--max-payload-bytes <size>", "read larger states than 64MiB, up to this size: 500MB, 900MiB", payloadOf),
+    );
+}
+
+function payloadOf(text: string): number {
+  const bytes = parseSize(text);
+  if (bytes >= 1 && bytes <= 900 * 2 ** 20) return bytes;
+  throw new UsageError("expected a size up to 900MiB");
 }
 
 /** Collects the values of an option that may be given several times. */

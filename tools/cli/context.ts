@@ -12,6 +12,7 @@ export interface CommonOptions {
   json?: boolean;
   color?: "auto" | "always" | "never";
   serializer?: string[];
+  maxPayloadBytes?: number;
 }
 
 export class Context {
@@ -39,6 +40,12 @@ export class Context {
     return this.#database;
   }
 
+  /** The options of a store that only reads. */
+  get reading(): { readOnly: true; maxPayloadBytes?: number } {
+    const { maxPayloadBytes } = this.#options;
+    return { readOnly: true, ...(maxPayloadBytes !== undefined && { maxPayloadBytes }) };
+  }
+
   /** Opens the database read-only, or for writing with `write`. Never creates it. Closes what was open before. */
   async open({ write = false } = {}): Promise<Inspector> {
     const { database } = this;
@@ -57,7 +64,7 @@ export class Context {
     refuseMissing(database);
     await this.close();
     const { openStore } = await import("../../ts/index.js");
-    const store = await openStore(database.target, { readOnly: true });
+    const store = await openStore(database.target, this.reading);
     this.#opened.push(store);
     return this.inspect(store, true);
   }
@@ -67,7 +74,8 @@ export class Context {
     // This loads the addon. Commands that open nothing never get here.
     const { openInspector } = await import("../../ts/inspect/index.js");
     const serializers = await loadSerializers(this.#options.serializer ?? []);
-    const inspector = await openInspector(target, { write, serializers });
+    const { maxPayloadBytes } = this.#options;
+    const inspector = await openInspector(target, { write, serializers, maxPayloadBytes });
     this.#opened.push(inspector);
     return inspector;
   }

@@ -50,7 +50,7 @@ export interface Moved {
 export async function move(context: Context, from: Database, to: Database, options: CopyOptions): Promise<Moved> {
   const { copyStore, openStore } = await import("../../ts/index.js");
   let before: CopyProgress | undefined;
-  await using source = await openStore(from.target, { readOnly: true });
+  await using source = await openStore(from.target, context.reading);
   const all = await copyStore(source, to.target, {
     ...options,
     signal: context.signal,

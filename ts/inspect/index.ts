@@ -15,6 +15,11 @@ export interface InspectorOptions {
   serializers?: Serializer[] | undefined;
   /** How long a call waits while another process holds the database, in ms. Default: 30,000. */
   busyTimeout?: number | undefined;
+  /**
+   * The largest checkpoint, message or pending write that is read, in bytes. A larger one rejects with `UNSUPPORTED`. At
+   * least 64 MiB is read. Default: 64 MiB. At most 900 MiB.
+   */
+  maxPayloadBytes?: number | undefined;
   /** Whether `fork`, `remove`, `prune` and `vacuum` may write. Default: false. */
   write?: boolean | undefined;
 }
@@ -29,6 +34,7 @@ const inspectorOptions = {
     return value.map((serializer) => formatOf(serializer as Serializer));
   },
   busyTimeout: whole(0, 2 ** 31 - 1, "milliseconds"),
+  maxPayloadBytes: whole(1, 900 * 2 ** 20, "bytes"),
   write: flag,
 };
 
@@ -50,9 +56,9 @@ const inspectorOptions = {
  * ```
  */
 export async function openInspector(target: string | URL | Store, options?: InspectorOptions): Promise<Inspector> {
-  const { serializers = [], busyTimeout, write = false } = readRecord(options, "options", inspectorOptions);
+  const { serializers = [], write = false, ...limits } = readRecord(options, "options", inspectorOptions);
   const isOpen = target instanceof Store;
-  const store = isOpen ? target : opened(target, { busyTimeout, write });
+  const store = isOpen ? target : opened(target, { ...limits, write });
   try {
     const engine = engineOf(store);
     await engine.ready;
@@ -81,14 +87,17 @@ function targetOf({ backend, databasePath }: NativeStore, given: unknown): strin
 /** Opens a store. A store that is opened without `write` must exist. */
 function opened(
   target: string | URL,
-  { busyTimeout, write }: { busyTimeout: number | undefined; write: boolean },
+  { busyTimeout, maxPayloadBytes, write }: Omit<InspectorOptions, "serializers">,
 ): Store {
-  const busyTimeoutMs = busyTimeout === undefined ? {} : { busyTimeoutMs: busyTimeout };
+  const limits = {
+    ...(busyTimeout !== undefined && { busyTimeoutMs: busyTimeout }),
+    ...(maxPayloadBytes !== undefined && { maxPayloadBytes }),
+  };
   try {
-    return openInBackground(target, { ...busyTimeoutMs, readOnly: !write });
+    return openInBackground(target, { ...limits, readOnly: write !== true });
   } catch (error) {
     // The folder of the file does not exist.
-    if (!write && error instanceof ForkpointError && error.code === "UNAVAILABLE") {
+    if (write !== true && error instanceof ForkpointError && error.code === "UNAVAILABLE") {
       throw new ForkpointError("NOT_FOUND", error.message, { cause: error.cause });
     }
     throw error;

@@ -38,7 +38,8 @@ export interface StoreOptions {
   busyTimeoutMs?: number;
   /**
    * The maximum size of a serialized checkpoint in bytes, and of a single message, pending write or part of a session's
-   * state. A larger one rejects with `INVALID_ARGUMENT`. Default: 64 MiB. At most 900 MiB.
+   * state. A larger one rejects with `INVALID_ARGUMENT`. If a stored one is larger than this and larger than 64 MiB, reading
+   * it rejects with `UNSUPPORTED`. Default: 64 MiB. At most 900 MiB.
    */
   maxPayloadBytes?: number;
   /**

@@ -4,8 +4,8 @@
 use bytes::Bytes;
 
 use crate::cache::{CachedPayload, NewEntry, PayloadCache};
-use crate::codec::envelope;
 use crate::codec::plan::MAX_DEPTH;
+use crate::codec::{envelope, largest};
 use crate::error::{Code, Error, Result};
 use crate::record::{PayloadKey, Seq};
 
@@ -33,7 +33,7 @@ pub(crate) fn rebuild(
     mut fetch: impl FnMut(Seq) -> Result<Option<Link>>,
 ) -> Result<CachedPayload> {
     let mut chain: Vec<(Seq, Vec<u8>)> = Vec::new();
-    let mut below = None;
+    let (mut below, mut bytes) = (None, 0);
     let mut next = Some(seq);
     while let Some(link) = next {
         if cache.may_have(link)
@@ -54,6 +54,11 @@ pub(crate) fn rebuild(
             ));
         }
         let Some(Link { base, body }) = fetch(link)? else { break };
+        bytes += body.len();
+        // All deltas of a keyframe take about as many bytes as the keyframe.
+        if bytes > largest::get().saturating_mul(4) {
+            return Err(Error::new(Code::Corrupt, "the payload's bases are impossibly large: restore a backup"));
+        }
         chain.push((link, body));
         next = base;
     }

@@ -7,6 +7,9 @@ use crate::codec::{envelope, frame, varint};
 use crate::error::{Code, Error, Result};
 use crate::record::{ContractId, Part, Payload, Record};
 
+/// The most logs that a checkpoint may name.
+const MOST_MARKS: u64 = 1 << 20;
+
 /// Encodes the tag and the bytes of a record as an envelope.
 pub(crate) fn seal_record(record: &Record) -> Vec<u8> {
     let Record { tag, bytes, .. } = record;
@@ -57,7 +60,7 @@ pub(crate) fn decode_marks(bytes: Option<&[u8]>) -> Result<Vec<Mark>> {
 }
 
 fn parse_marks(mut rest: &[u8]) -> Option<Vec<Mark>> {
-    let count = varint::read(&mut rest)?;
+    let count = varint::read(&mut rest).filter(|count| *count <= MOST_MARKS)?;
     // A mark takes at least two bytes. The count may be damaged, so do not reserve memory for more marks than the
     // bytes can contain.
     let mut marks = Vec::with_capacity(usize::try_from(count).ok()?.min(rest.len() / 2));

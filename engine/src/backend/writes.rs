@@ -79,8 +79,23 @@ pub(crate) fn encode(writes: &[Write], replace: bool) -> Option<Bytes> {
 
 /// The envelope of a row: a frame with one part for each write. The part's name consists of the slot and the name.
 pub(crate) fn seal(writes: Vec<(i64, Part)>) -> Vec<u8> {
+    envelope::seal(&framed(writes))
+}
+
+/// The envelope of a row that already had writes.
+///
+/// # Errors
+///
+/// `INVALID_ARGUMENT` if all writes of the row together are too large to be opened again.
+pub(crate) fn seal_merged(writes: Vec<(i64, Part)>) -> Result<Vec<u8>> {
+    let frame = framed(writes);
+    frame::refuse_large(&frame)?;
+    Ok(envelope::seal(&frame))
+}
+
+fn framed(writes: Vec<(i64, Part)>) -> Vec<u8> {
     let named = |(index, part): (i64, Part)| Part { name: format!("{index} {}", part.name), ..part };
-    envelope::seal(&frame::join(&Payload { parts: writes.into_iter().map(named).collect() }))
+    frame::join(&Payload { parts: writes.into_iter().map(named).collect() })
 }
 
 /// Opens an envelope that [`seal`] made. The checkpoint's id and the task are for error messages.

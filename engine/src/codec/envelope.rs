@@ -22,7 +22,7 @@ use std::thread::LocalKey;
 use xxhash_rust::xxh3::xxh3_64;
 use zstd::bulk::{Compressor, Decompressor};
 
-use super::{delta, dictionary, varint};
+use super::{delta, dictionary, largest, varint};
 use crate::error::{Code, Error, Result};
 
 /// The formats of a keyframe: the content itself, a zstd frame, and a zstd frame that was compressed with the dictionary.
@@ -37,9 +37,9 @@ const WORTH_TIME: usize = 512;
 /// Content with at least this many bytes is compressed without the dictionary, because it repeats its own names.
 const LARGE: usize = 8192;
 
-/// The largest length that an envelope may claim, in bytes. `SQLite` limits a row to a gigabyte, so a larger length is
-/// damage.
-const MAX_RAW: usize = 1 << 30;
+/// The most bytes of memory that are used to combine deltas, besides the payload itself. A longer chain is opened in
+/// several steps.
+const MOST_TO_COMBINE: usize = 32 << 20;
 
 // Each thread keeps its compressors and its decompressor, because setting one up costs more than compressing a small
 // payload.
@@ -141,8 +141,9 @@ pub fn open(chain: &[impl AsRef<[u8]>]) -> Result<Vec<u8>> {
 pub fn open_on(below: Option<&[u8]>, chain: &[impl AsRef<[u8]>]) -> Result<Vec<u8>> {
     let chain = chain.iter().map(|sealed| Envelope::parse(sealed.as_ref())).collect::<Result<Vec<_>>>()?;
     let Some(newest) = chain.first() else { return Err(corrupt("it is missing")) };
-    // Each envelope claims at most MAX_RAW bytes. The sum of all claims must have a limit too.
-    if chain.len() > 1 && chain.iter().fold(0, |total: usize, link| total.saturating_add(link.size)) > 2 * MAX_RAW {
+    // The sum of all claims must have a limit too.
+    if chain.len() > 1 && chain.iter().fold(0, |total: usize, link| total.saturating_add(link.size)) > 2 * largest::MOST
+    {
         return Err(corrupt("its deltas are impossibly large"));
     }
     let (base, deltas) = match (below, chain.split_last()) {
@@ -150,18 +151,28 @@ pub fn open_on(below: Option<&[u8]>, chain: &[impl AsRef<[u8]>]) -> Result<Vec<u
         (None, Some((keyframe, deltas))) => (keyframe.content(KEYFRAME, "its base is missing")?, deltas),
         (None, None) => return Err(corrupt("its base is missing")),
     };
-    let raw = if deltas.is_empty() {
-        base.into_owned()
-    } else {
-        let oldest_first = deltas.iter().rev().map(|link| link.content(DELTA, "it is a keyframe, but names a base"));
-        let oldest_first = oldest_first.collect::<Result<Vec<_>>>()?;
-        let oldest_first: Vec<&[u8]> = oldest_first.iter().map(AsRef::as_ref).collect();
-        delta::restore(&base, &oldest_first, newest.length)?
-    };
+    let raw = if deltas.is_empty() { base.into_owned() } else { restore(base, deltas)? };
     if raw.len() != newest.length || xxh3_64(&raw) != newest.checksum {
         return Err(corrupt("its checksum does not match"));
     }
     Ok(raw)
+}
+
+/// Applies deltas to the base, and returns the payload of the first delta in the list, which is the newest one. Combines as
+/// many deltas as possible, so that few bytes are copied more than once.
+fn restore(base: Cow<'_, [u8]>, deltas: &[Envelope<'_>]) -> Result<Vec<u8>> {
+    let (mut raw, mut waiting, mut weight, mut length) = (base, Vec::new(), 0, 0);
+    for link in deltas.iter().rev() {
+        let delta = link.content(DELTA, "it is a keyframe, but names a base")?;
+        let more = delta::weight(&delta);
+        if !waiting.is_empty() && weight + more > MOST_TO_COMBINE {
+            raw = Cow::Owned(delta::restore(&raw, &std::mem::take(&mut waiting), length)?);
+            weight = 0;
+        }
+        (weight, length) = (weight + more, link.length);
+        waiting.push(delta);
+    }
+    delta::restore(&raw, &waiting, length)
 }
 
 struct Envelope<'a> {
@@ -191,10 +202,11 @@ impl<'a> Envelope<'a> {
             let length = varint::read(&mut rest).ok_or_else(cut_off)?;
             usize::try_from(length)
                 .ok()
-                .filter(|length| *length <= MAX_RAW)
+                .filter(|length| *length <= largest::MOST)
                 .ok_or_else(|| corrupt("its length is impossible"))
         };
         let raw = length()?;
+        largest::open(raw)?;
         let size = if is_delta { length()? } else { raw };
         if is_delta && size > raw.max(delta::SMALLEST) {
             return Err(corrupt("its delta is larger than the bytes that it produces"));

@@ -6,7 +6,7 @@
 
 use bytes::Bytes;
 
-use super::varint;
+use super::{largest, varint};
 use crate::error::{Code, Error, Result};
 use crate::record::{Part, Payload};
 
@@ -36,6 +36,15 @@ pub fn length(payload: &Payload) -> usize {
     varint::length(payload.parts.len() as u64) + descriptions + payload.len()
 }
 
+/// Refuses a frame that this thread could not open again.
+///
+/// # Errors
+///
+/// `INVALID_ARGUMENT` if the frame is too long or has too many parts.
+pub(crate) fn refuse_large(frame: &[u8]) -> Result<()> {
+    largest::store(frame.len(), varint::read(&mut &*frame).unwrap_or(0))
+}
+
 /// Splits a frame into its parts. The bytes of the parts are slices of `frame`, not copies.
 pub fn split(frame: &Bytes) -> Result<Payload> {
     parse(frame).ok_or_else(|| {
@@ -48,7 +57,7 @@ pub fn split(frame: &Bytes) -> Result<Payload> {
 
 fn parse(frame: &Bytes) -> Option<Payload> {
     let mut rest: &[u8] = frame;
-    let count = varint::read(&mut rest)?;
+    let count = varint::read(&mut rest).filter(|count| largest::holds_parts(*count))?;
     // A part takes at least three bytes. A damaged frame may claim more parts than it contains, so do not reserve
     // memory for more parts than the bytes can contain.
     let mut descriptions = Vec::with_capacity(usize::try_from(count).ok()?.min(rest.len() / 3));

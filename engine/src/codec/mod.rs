@@ -6,6 +6,7 @@
 //! - `plan` decides whether the payload is stored in full or as a delta against another payload.
 //! - [`delta`] encodes and restores deltas.
 //! - [`dictionary`] has the text with which small contents are compressed.
+//! - `largest` limits the memory that opening a payload takes.
 //! - [`envelope`] wraps the bytes that a row holds: format, checksum, length, compression.
 
 pub(crate) mod checksum;
@@ -13,5 +14,6 @@ pub mod delta;
 pub mod dictionary;
 pub mod envelope;
 pub mod frame;
+pub(crate) mod largest;
 pub(crate) mod plan;
 pub(crate) mod varint;

@@ -2,7 +2,7 @@
 
 use bytes::Bytes;
 
-use super::{delta, envelope};
+use super::{delta, envelope, frame};
 use crate::error::{Code, Result};
 use crate::record::{Encoded, PayloadKey, Seq};
 
@@ -105,6 +105,10 @@ impl Row {
 ///
 /// `load` reads the raw bytes and the misses of the base. `plan` calls it only if `plan` must compute a delta itself. If the base is damaged or has a
 /// later format, the payload becomes a keyframe, because a bad base must not stop new checkpoints from being saved.
+///
+/// # Errors
+///
+/// `INVALID_ARGUMENT` if the payload is too large to be opened again.
 pub(crate) fn plan(
     raw: &Bytes,
     base: Option<Base>,
@@ -112,6 +116,7 @@ pub(crate) fn plan(
     effort: Effort,
     load: impl FnOnce(PayloadKey) -> Result<(Bytes, u32)>,
 ) -> Result<(Row, u32)> {
+    frame::refuse_large(raw)?;
     let mut misses = 0;
     if let Some(base) = base.filter(|base| raw.len() >= WORTH_A_DELTA && base.takes_more()) {
         let found = match encoded.filter(|encoded| encoded.base == Some(base.key)) {

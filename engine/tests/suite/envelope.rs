@@ -99,3 +99,32 @@ fn a_later_format_is_unsupported_not_corrupt() {
     sealed[0] = 77;
     assert_eq!(open(&[sealed]).unwrap_err().code(), Code::Unsupported);
 }
+
+/// Deltas whose contents do not fit into the memory for combining deltas are combined in several steps.
+#[test]
+fn a_chain_of_large_deltas_is_opened_in_steps() {
+    let mut payload = vec![b'a'; 1000];
+    let mut chain = vec![seal(&payload)];
+    for step in 0..12_u8 {
+        let more = vec![step; if step % 3 == 0 { 9 << 20 } else { 1 + usize::from(step) }];
+        let delta = prefix_delta(&payload, &more);
+        payload.extend_from_slice(&more);
+        chain.insert(0, seal_delta(&payload, &delta));
+    }
+    assert!(open(&chain).unwrap() == payload);
+
+    // Steps take more memory than their bytes. Steps that do nothing are no damage.
+    let nothing = 1_000_000;
+    let mut delta = Vec::new();
+    leb128(&mut delta, nothing + 1);
+    delta.resize(delta.len() + 3 * usize::try_from(nothing).unwrap(), 0);
+    for number in [1, 1, payload.len() as u64 - 1] {
+        leb128(&mut delta, number);
+    }
+    delta.push(b'b');
+    payload[0] = b'b';
+    for _ in 0..3 {
+        chain.insert(0, seal_delta(&payload, &delta));
+    }
+    assert!(open(&chain).unwrap() == payload);
+}

@@ -4,11 +4,13 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 use rusqlite::config::DbConfig;
+use rusqlite::limits::Limit;
 use rusqlite::{Connection, OpenFlags};
 
 use super::options::Journal;
 use super::wal_index::refuse_missing_log;
 use super::{locks, vfs};
+use crate::codec::largest;
 use crate::error::{Code, Error, Result};
 
 pub(super) fn connect(path: &Path, busy_timeout: Duration) -> Result<Connection> {
@@ -39,8 +41,19 @@ fn configure(connection: &Connection, busy_timeout: Duration) -> rusqlite::Resul
     ] {
         connection.set_db_config(config, on)?;
     }
+    limit(connection)?;
     connection.set_prepared_statement_cache_capacity(64);
     connection.execute_batch("PRAGMA mmap_size = 0; PRAGMA temp_store = MEMORY; PRAGMA cache_size = -16384;")
+}
+
+/// How many bytes a row may take besides its payload.
+const BESIDES_PAYLOAD: usize = 16 << 20;
+
+/// Makes `SQLite` refuse a text, a blob or a row that is larger than this thread may store and open. `SQLite` refuses it
+/// before it takes memory for it.
+pub(super) fn limit(connection: &Connection) -> rusqlite::Result<()> {
+    let most = i32::try_from(largest::get() + BESIDES_PAYLOAD).unwrap_or(i32::MAX);
+    connection.set_limit(Limit::SQLITE_LIMIT_LENGTH, most).map(drop)
 }
 
 /// Sets the journal mode. The change needs exclusive access to the file, and `SQLite` does not always wait for this

@@ -20,7 +20,8 @@ impl From<rusqlite::Error> for Error {
             }
             // The file ends before a page that it should have.
             Some(ErrorCode::SystemIoFailure) if number == Some(ffi::SQLITE_IOERR_SHORT_READ) => Code::Corrupt,
-            Some(ErrorCode::TooBig) => Code::InvalidArgument,
+            // A statement that stores reports this in another way: see `statement.rs`.
+            Some(ErrorCode::TooBig) => Code::Unsupported,
             // All statements are fixed, so a table or a column can only be missing if another program has changed the
             // file.
             Some(_) if number == Some(ffi::SQLITE_ERROR) && lacks_table(&error) => Code::Corrupt,
@@ -31,7 +32,10 @@ impl From<rusqlite::Error> for Error {
             (Code::Busy, _) => "; another process held the database for longer than the busy timeout: try again",
             (Code::Full, _) => "; make room on the device and save again",
             (Code::Corrupt, _) => "; if this is a forkpoint database, restore it from a backup",
-            (Code::InvalidArgument, _) => "; keep less in one checkpoint",
+            (Code::Unsupported, _) => {
+                "; the file has a value that is larger than this store opens: open the store with a higher maxPayloadBytes (on \
+                 the command line: --max-payload-bytes)"
+            }
             (_, Some(ErrorCode::ReadOnly | ErrorCode::CannotOpen | ErrorCode::PermissionDenied)) => {
                 "; check that this process may write the file and its directory"
             }

@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use rusqlite::Connection;
 
+use super::connection;
 use super::file::beside;
 use super::identity::{is_open_here, unless_open_here};
 use super::schema;
@@ -92,6 +93,7 @@ impl ReadOnly {
             return Err(Error::new(Code::NotFound, why));
         }
         database.connection().set_prepared_statement_cache_capacity(64);
+        connection::limit(database.connection())?;
         let query_only = database.connection().execute_batch("PRAGMA query_only = 1; PRAGMA temp_store = MEMORY");
         query_only?;
         Ok((database, FileId::at(&self.path)))

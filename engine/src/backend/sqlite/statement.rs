@@ -1,9 +1,9 @@
 //! Runs statements. The connection caches the prepared statement.
 
 use rusqlite::types::FromSql;
-use rusqlite::{Connection, Params, Row};
+use rusqlite::{Connection, ErrorCode, Params, Row};
 
-use crate::error::Result;
+use crate::error::{Code, Error, Result};
 
 /// Returns the first row, or `None` if the statement returns no row.
 pub(super) fn one<T>(
@@ -62,5 +62,12 @@ pub(super) fn exists(connection: &Connection, sql: &str, params: impl Params) ->
 
 /// Runs a statement that returns no rows. Returns the number of rows that it changed.
 pub(super) fn execute(connection: &Connection, sql: &str, params: impl Params) -> Result<usize> {
-    Ok(connection.prepare_cached(sql)?.execute(params)?)
+    connection.prepare_cached(sql)?.execute(params).map_err(|error| match error.sqlite_error_code() {
+        Some(ErrorCode::TooBig) => {
+            let message =
+                "what is stored with the state, such as its metadata, is too large: keep less in one checkpoint";
+            Error::new(Code::InvalidArgument, message)
+        }
+        _ => error.into(),
+    })
 }

@@ -7,7 +7,7 @@ use rusqlite::{Connection, params};
 
 use super::row::index_damaged;
 use super::statement::{all, execute, first, number, one};
-use crate::backend::writes::{by_task, merge, open, reopen as unclaimed, seal};
+use crate::backend::writes::{by_task, merge, open, reopen as unclaimed, seal, seal_merged};
 use crate::check::About;
 use crate::codec::checksum::Sum;
 use crate::error::{Code, Error, Result};
@@ -133,7 +133,7 @@ pub(super) fn add(
             None => of_task(connection, contract, id, group.task)?,
         };
         if let Some(row) = held {
-            let body = seal(merge(row.open(connection)?, group.writes, replace));
+            let body = seal_merged(merge(row.open(connection)?, group.writes, replace))?;
             execute(connection, "UPDATE write SET body = ? WHERE num = ?", params![body, row.num])?;
             continue;
         }

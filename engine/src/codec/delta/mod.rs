@@ -16,4 +16,4 @@ mod stretch;
 
 pub(super) use encode::SMALLEST;
 pub use encode::encode;
-pub use restore::restore;
+pub use restore::{restore, weight};

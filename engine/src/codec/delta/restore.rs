@@ -61,13 +61,49 @@ enum Source {
 }
 
 /// Rebuilds a payload from its keyframe and its deltas, oldest first. The result must have `length` bytes.
-pub fn restore(keyframe: &[u8], deltas: &[&[u8]], length: usize) -> Result<Vec<u8>> {
+pub fn restore(keyframe: &[u8], deltas: &[impl AsRef<[u8]>], length: usize) -> Result<Vec<u8>> {
     let damaged = "the stored payload is damaged: a delta does not fit its base; restore it from a backup";
-    compose(keyframe, deltas, length).ok_or_else(|| Error::new(Code::Corrupt, damaged))
+    let restored = match deltas {
+        [only] => apply(keyframe, only.as_ref(), length),
+        _ => compose(keyframe, deltas, length),
+    };
+    restored.ok_or_else(|| Error::new(Code::Corrupt, damaged))
 }
 
-fn compose(keyframe: &[u8], deltas: &[&[u8]], length: usize) -> Option<Vec<u8>> {
-    let chain = deltas.iter().map(|delta| Steps::parse(delta)).collect::<Option<Vec<_>>>()?;
+/// Returns the memory that [`restore`] takes for this delta if it is one of several, in bytes. A single delta takes no
+/// memory besides its own bytes.
+pub fn weight(delta: &[u8]) -> usize {
+    let count = varint::read(&mut &*delta).and_then(|count| usize::try_from(count).ok()).unwrap_or(0);
+    let steps = count.min(delta.len() / 3);
+    delta.len() + steps * (size_of::<(usize, Step)>() + size_of::<usize>() + 2 * size_of::<Piece>())
+}
+
+/// Rebuilds a payload from its base and one delta.
+fn apply(base: &[u8], delta: &[u8], length: usize) -> Option<Vec<u8>> {
+    let mut steps = delta;
+    let count = varint::read(&mut steps)?;
+    let mut literals = steps;
+    for _ in 0..count {
+        for _ in 0..3 {
+            varint::read(&mut literals)?;
+        }
+    }
+    // The result has at most this many bytes. Do not reserve memory for a larger `length`.
+    let mut out = Vec::with_capacity(length.min(base.len().saturating_add(literals.len())));
+    let mut at = 0usize;
+    for _ in 0..count {
+        out.extend_from_slice(varint::take(&mut literals, varint::read(&mut steps)?)?);
+        let from = at.checked_add(usize::try_from(varint::read(&mut steps)?).ok()?)?;
+        at = from.checked_add(usize::try_from(varint::read(&mut steps)?).ok()?)?;
+        if from < at {
+            out.extend_from_slice(base.get(from..at)?);
+        }
+    }
+    (literals.is_empty() && out.len() == length).then_some(out)
+}
+
+fn compose(keyframe: &[u8], deltas: &[impl AsRef<[u8]>], length: usize) -> Option<Vec<u8>> {
+    let chain = deltas.iter().map(|delta| Steps::parse(delta.as_ref())).collect::<Option<Vec<_>>>()?;
     let Some(newest) = chain.last() else { return (keyframe.len() == length).then(|| keyframe.to_vec()) };
     // Copies only go forward, so the result has at most this many bytes. Do not reserve memory for a larger `length`.
     let most = chain.iter().fold(keyframe.len(), |most, steps| most.saturating_add(steps.literals.len()));

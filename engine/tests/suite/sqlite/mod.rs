@@ -15,6 +15,7 @@ mod largest;
 mod locks;
 mod lost;
 mod open_errors;
+mod payload_limit;
 mod pre_encoding;
 mod processes;
 mod raw;

@@ -1,0 +1,72 @@
+//! The largest payload that this thread stores and opens.
+//!
+//! A stored payload says how long it is, and a small one can claim to be of any length. Each thread of a store therefore
+//! opens only what the store would also have saved. The limit belongs to the thread, and not to a call, because every row
+//! of every backend ends in the same codec.
+
+use std::cell::Cell;
+
+use crate::error::{Code, Error, Result};
+
+/// The largest length that an envelope may claim, in bytes. `SQLite` limits a row to a gigabyte, so a larger length is
+/// damage.
+pub(super) const MOST: usize = 1 << 30;
+
+/// The most parts of a payload. A part without a name and without bytes takes three bytes in a frame, and much more in
+/// memory.
+const MOST_PARTS: u64 = 1 << 20;
+
+thread_local! {
+    static LARGEST: Cell<usize> = const { Cell::new(MOST) };
+}
+
+/// Sets the limit of this thread, in bytes of all parts with their names.
+pub(crate) fn set(bytes: usize) {
+    LARGEST.set(bytes.min(MOST));
+}
+
+/// Returns the limit of this thread, in bytes.
+pub(crate) fn get() -> usize {
+    LARGEST.get()
+}
+
+/// Refuses to open a payload of this length, in bytes.
+///
+/// # Errors
+///
+/// `UNSUPPORTED` if the payload is longer than the limit.
+pub(super) fn open(length: usize) -> Result<()> {
+    let most = get();
+    if length <= most {
+        return Ok(());
+    }
+    let message = format!(
+        "the stored payload takes {length} bytes, and this store opens at most {most}: open the store with a higher \
+         maxPayloadBytes (on the command line: --max-payload-bytes)"
+    );
+    Err(Error::new(Code::Unsupported, message))
+}
+
+/// Refuses to store a frame of this length with this many parts.
+///
+/// # Errors
+///
+/// `INVALID_ARGUMENT` if this thread could not open the frame again.
+pub(super) fn store(length: usize, parts: u64) -> Result<()> {
+    let most = get();
+    if length > most {
+        return Err(Error::invalid(format!(
+            "all parts together take {length} bytes, more than the store keeps in one place ({most}): keep less in the \
+             state, or open the store with a higher maxPayloadBytes"
+        )));
+    }
+    if parts > MOST_PARTS {
+        return Err(Error::invalid(format!("there are {parts} parts, and a store keeps {MOST_PARTS} in one place")));
+    }
+    Ok(())
+}
+
+/// Returns true if a payload may have so many parts.
+pub(super) fn holds_parts(parts: u64) -> bool {
+    parts <= MOST_PARTS
+}
