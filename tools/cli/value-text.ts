@@ -10,6 +10,9 @@ const SHORT = 72;
 /** The maximum length of the text of a message. */
 const MESSAGE = 100;
 
+/** The deepest indent in levels. Without it, the text would grow with the square of the depth. */
+const DEEPEST_INDENT = 100;
+
 /** A list or an object that is being written. */
 interface Open {
   keys: string[] | undefined;
@@ -37,7 +40,7 @@ export function* prettyJson(value: unknown, style: Style, indent = ""): Generato
     }
     const last = open.at(-1);
     if (last === undefined) return;
-    const line = (depth: number) => `\n${indent}${"  ".repeat(depth)}`;
+    const line = (depth: number) => `\n${indent}${"  ".repeat(Math.min(depth, DEEPEST_INDENT))}`;
     if (last.next === last.values.length) {
       open.pop();
       yield `${line(open.length)}${last.keys === undefined ? "]" : "}"}`;

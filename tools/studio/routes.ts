@@ -143,13 +143,23 @@ export async function raw(inspector: Inspector, query: Query): Promise<string> {
   return `${indented(value)}\n`;
 }
 
-/** Writes indented JSON. Very deep values are written on one line. */
+/** Writes indented JSON. Deep values are written on one line: indented, they would grow with the square of the depth. */
 function indented(form: unknown): string {
-  try {
-    return JSON.stringify(form, null, 2);
-  } catch {
-    return safeJson(form);
+  return isDeeper(form, DEEPEST_INDENT) ? safeJson(form) : JSON.stringify(form, null, 2);
+}
+
+/** The depth from which on JSON is not indented. */
+const DEEPEST_INDENT = 100;
+
+function isDeeper(root: unknown, most: number): boolean {
+  const stack = [{ value: root, depth: 0 }];
+  for (let next = stack.pop(); next !== undefined; next = stack.pop()) {
+    const { value, depth } = next;
+    if (typeof value !== "object" || value === null) continue;
+    if (depth === most) return true;
+    for (const each of Object.values(value)) stack.push({ value: each, depth: depth + 1 });
   }
+  return false;
 }
 
 function nothingAt(path: string, part: string): Refusal {

@@ -1,9 +1,9 @@
 /** Searches a value for text. */
 
-import { typeOf } from "../../ts/bridge/json-form/form.js";
+import { type Place, placeOf, stepsTo, typeOf } from "../../ts/bridge/json-form/form.js";
 import { limitedJsonForm } from "../../ts/inspect/limit.js";
 import { fitting } from "./answers.js";
-import { type Match, type Step, insideOf } from "./forms.js";
+import { type Match, insideOf } from "./forms.js";
 
 const MAX_MATCHES = 200;
 
@@ -19,18 +19,18 @@ export function search(form: unknown, text: string): { matches: Match[]; truncat
   const found: Match[] = [];
   const has = (each: string): boolean => each.toLowerCase().includes(wanted);
   // The next value is at the end of the stack, so that matches have the order of the document.
-  const stack: Array<{ form: unknown; path: Step[] }> = [{ form, path: [] }];
+  const stack: Array<{ form: unknown; place: Place | null; depth: number }> = [{ form, place: null, depth: 0 }];
   for (let next = stack.pop(); next !== undefined; next = stack.pop()) {
-    const { form: value, path } = next;
-    const key = path.at(-1);
-    const inside = insideOf(value, path.length);
+    const { form: value, place, depth } = next;
+    const key = place?.step;
+    const inside = insideOf(value, depth);
     if ((typeof key === "string" && has(key)) || (inside === null && has(leafText(value)))) {
       if (found.length === MAX_MATCHES) return answer(found, true);
-      found.push({ path, value: limitedJsonForm(value, { depth: 0, textBytes: 1_024, bytes: 4_096 }) });
+      found.push({ path: stepsTo(place), value: limitedJsonForm(value, { depth: 0, textBytes: 1_024, bytes: 4_096 }) });
     }
-    if (inside === null || path.length > MAX_DEPTH) continue;
+    if (inside === null || depth > MAX_DEPTH) continue;
     for (const { steps, value: each } of inside.entries.toReversed()) {
-      stack.push({ form: each, path: [...path, ...steps] });
+      stack.push({ form: each, place: placeOf(steps, place), depth: depth + steps.length });
     }
   }
   return answer(found, false);

@@ -1,3 +1,3 @@
 /** What is not needed to save and to read most values. It is loaded when it is needed. */
 
-export { fromJsonForm, toJsonForm } from "./json-form/to-json-form.js";
+export { fromJsonForm, shortForm, toJsonForm } from "./json-form/to-json-form.js";

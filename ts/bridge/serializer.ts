@@ -107,20 +107,27 @@ const hasType = (text: string): boolean => text.includes('"$type":');
 const textFormat: Format = {
   name: "json-form",
   tags: ["json-form", "json"],
-  serialize(value, path, fromToJSON) {
-    let isSmall = false;
-    try {
-      isSmall = isSmallJson(value);
-    } catch {
-      // The value is a proxy, or is nested very deeply. The copy handles such a value or reports its path in an error.
-    }
-    let text = isSmall ? JSON.stringify(value) : undefined;
-    if (text === undefined || hasType(text))
-      text = JSON.stringify(later().toJsonForm(plainCopy(value, path, fromToJSON)));
-    return { tag: hasType(text) ? "json-form" : "json", bytes: Buffer.from(text) };
-  },
+  serialize: (value, path, fromToJSON) => asTextForm(later().toJsonForm, value, path, fromToJSON),
   deserialize: (bytes) => later().fromJsonForm(jsonFormat.deserialize(bytes)),
 };
+
+/** Serializes a value as JSON text. `formOf` makes the JSON form. */
+function asTextForm(
+  formOf: (value: unknown) => unknown,
+  value: unknown,
+  path: string,
+  fromToJSON?: boolean,
+): Serialized {
+  let isSmall = false;
+  try {
+    isSmall = isSmallJson(value);
+  } catch {
+    // The value is a proxy, or is nested very deeply. The copy handles such a value or reports its path in an error.
+  }
+  let text = isSmall ? JSON.stringify(value) : undefined;
+  if (text === undefined || hasType(text)) text = JSON.stringify(formOf(plainCopy(value, path, fromToJSON)));
+  return { tag: hasType(text) ? "json-form" : "json", bytes: Buffer.from(text) };
+}
 
 /** Refuses V8's format in a runtime that is not built on V8. */
 function unreadable(): never {
@@ -180,10 +187,13 @@ export function asText(format: Format): Format {
 /** The names of the formats whose values {@link storedAsText} converts. */
 export const binaryTags = ["v8", "lists"];
 
-/** Returns a value of a binary format as text. A value that has no JSON, or cannot be read here, stays as it is. */
+/**
+ * Returns a value of a binary format as text. A value that has no JSON, cannot be read here, or would take minutes as text
+ * stays as it is.
+ */
 export function storedAsText(stored: Stored): Stored {
   try {
-    const { tag, bytes } = textFormat.serialize(readBack(stored), "value");
+    const { tag, bytes } = asTextForm(later().shortForm, readBack(stored), "value");
     return { tag, bytes: whole(bytes) };
   } catch {
     return stored;

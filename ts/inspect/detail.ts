@@ -4,7 +4,7 @@ import { channelOf } from "../contracts/langgraph/values.js";
 import { type Layout, unpackMessages } from "../contracts/helix/values.js";
 import type { Part } from "../bridge/wire.js";
 import type { Context } from "./context.js";
-import { toJsonForm } from "../bridge/json-form/to-json-form.js";
+import { shownForm } from "../bridge/json-form/to-json-form.js";
 import { keyOf, langgraphNextOf, tinyAgentsNextOf } from "./status.js";
 import { type Read, readValue } from "./values.js";
 import { type FoundCheckpoint, type FoundWrite, type Row, inspect, openCheckpoint } from "./wire.js";
@@ -28,8 +28,8 @@ export async function readDetail(
   const { state, rest, parts } = readValues(context, row, found);
   return {
     checkpoint,
-    state: toJsonForm(state),
-    rest: rest === null ? null : toJsonForm(rest),
+    state: shownForm(state),
+    rest: rest === null ? null : shownForm(rest),
     writes: await readWrites(context, row, found),
     next: await nextOf(context, row),
     parts,
@@ -199,7 +199,7 @@ function shownWrite(context: Context, write: FoundWrite, channel: string, item?:
   const { value, readable } = readValue(context, write.part);
   const shown = readable && item !== undefined && Array.isArray(value) ? value[item] : value;
   const { task, index, claimedBy, part } = write;
-  return { task, index, channel, value: toJsonForm(shown), owner: claimedBy, tag: part.tag };
+  return { task, index, channel, value: shownForm(shown), owner: claimedBy, tag: part.tag };
 }
 
 /** The name of a write is its node and its channel, as JSON. */

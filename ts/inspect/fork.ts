@@ -15,7 +15,7 @@ import { readNamespace } from "../contracts/tinyagents/values.js";
 import { findCheckpoint } from "./checkpoints.js";
 import { type Context, SESSIONS, readKey, refOf } from "./context.js";
 import { readFound, readValues } from "./detail.js";
-import { fromJsonForm, toJsonForm } from "../bridge/json-form/to-json-form.js";
+import { fromJsonForm, shownForm } from "../bridge/json-form/to-json-form.js";
 import { type Plan, forkBranch } from "./langgraph-fork.js";
 import { edited as editedForm } from "./edit.js";
 import { parsePath } from "../bridge/json-form/path.js";
@@ -72,7 +72,7 @@ function pairs(set: unknown, name: string): Array<[string, unknown]> {
 function editor({ set, patch, state }: ForkEdit): Plan["edit"] {
   const places = (set ?? []).map(([path, value]) => [parsePath(path), value] as const);
   if (state === undefined && places.length === 0 && patch === undefined) return undefined;
-  return (before) => editedForm(state === undefined ? toJsonForm(before) : state, { set: places, patch });
+  return (before) => editedForm(state === undefined ? shownForm(before) : state, { set: places, patch });
 }
 
 /** Returns the edited state as a value. Returns undefined without an edit. Throws if the state is not readable. */

@@ -13,7 +13,7 @@ import { type Pieces, copyWrites, putCheckpoint } from "../contracts/langgraph/w
 import type { Part } from "../bridge/wire.js";
 import { type Context, refOf } from "./context.js";
 import { readValues } from "./detail.js";
-import { fromJsonForm, toJsonForm } from "../bridge/json-form/to-json-form.js";
+import { fromJsonForm, shownForm } from "../bridge/json-form/to-json-form.js";
 import { laterUuid } from "./uuid6.js";
 import { readValue } from "./values.js";
 import { everyRow, newestOf, readPages } from "./rows.js";
@@ -103,7 +103,7 @@ function edit({ context, row, found, edit: change }: Plan): { parts: Part[]; res
   const parts = found.parts.filter((each) => each !== restStored);
   if (change === undefined) return { parts, rest };
   const { state } = readValues(context, row, found);
-  const [before, after] = [toJsonForm(state) as Record<string, unknown>, change(state)];
+  const [before, after] = [shownForm(state) as Record<string, unknown>, change(state)];
   if (typeof after !== "object" || after === null || Array.isArray(after)) {
     throw new ForkpointError("INVALID_ARGUMENT", "the state of a graph is an object with a key for each channel");
   }

@@ -1,6 +1,7 @@
 /** Reads pages of checkpoints, and converts them to the inspector's public types. */
 
 import { type Context, ORDERED, SESSIONS, refOf, shownNs } from "./context.js";
+import { shownForm } from "../bridge/json-form/to-json-form.js";
 import { readValue } from "./values.js";
 import { type FoundRun, type Key, type Row, type RowPage, type Wanted, inspect, openPages } from "./wire.js";
 import type { CheckpointInfo } from "./views.js";
@@ -92,7 +93,8 @@ interface TinyAgentsMeta {
 function describe(context: Context, row: Row): Pick<CheckpointInfo, "label" | "meta"> {
   if (row.metadata === null) return { label: row.label, meta: row.meta ?? {} };
   const { value, readable } = readValue(context, row.metadata);
-  const meta = readable && typeof value === "object" && value !== null ? (value as Record<string, unknown>) : {};
+  const meta =
+    readable && typeof value === "object" && value !== null ? (shownForm(value) as Record<string, unknown>) : {};
   const source = row.space === "langgraph" ? meta["source"] : (meta as Partial<TinyAgentsMeta>).metadata?.["source"];
   return { label: typeof source === "string" ? source : row.label, meta };
 }

@@ -5,6 +5,7 @@
 
 import { type Stored, builtInFormat } from "../bridge/serializer.js";
 import type { Context } from "./context.js";
+import { readForm } from "../bridge/json-form/from-json-form.js";
 import { opaque } from "../bridge/json-form/to-json-form.js";
 
 /** A value that was read. If it is not readable, `value` is an `Opaque` with the tag, the size and the first bytes. */
@@ -20,6 +21,8 @@ export interface Read {
 export function readValue({ formats }: Pick<Context, "formats">, { tag, bytes }: Stored): Read {
   const format = builtInFormat(tag) ?? formats.get(tag);
   try {
+    if (tag === "json-form")
+      return { value: readForm(builtInFormat("json")!.deserialize(bytes), true), readable: true };
     if (format !== undefined) return { value: format.deserialize(bytes), readable: true };
     if (tag === "bytes") return { value: new Uint8Array(bytes), readable: true };
   } catch {

@@ -17,7 +17,7 @@
  * | `Object` | `value`: a list of pairs `[key, value]`, for an object that has a key `$type` itself |
  * | `Array` | `value`: a list. `length`: the length. `properties`: pairs `[key, value]`, see below |
  * | `Ref` | `value`: the path, as text, of the place where the same object is written out |
- * | `Opaque` | `tag`: the serializer. `bytes`: the size. `base64`: the first 1,024 bytes |
+ * | `Opaque` | `tag`: the serializer, or what is too large to be shown (`shown.ts`). `bytes`: the size. `base64`: the first 1,024 bytes |
  * | `More` | `path`, `count`, `of`: what an answer leaves out, see `limit.ts`. No value has it |
  *
  * `Array` is for a list that has named properties, as the result of a RegExp has, and for a list that is mostly holes. Its

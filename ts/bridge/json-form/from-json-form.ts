@@ -14,6 +14,7 @@ import {
 } from "./form.js";
 import { Walker, showPlace, stepsOfRef } from "./path.js";
 import { safeJson } from "./json-text.js";
+import { Shown } from "./shown.js";
 
 const VIEW = /^(?:(?:Int|Uint)(?:8|16|32)|Uint8Clamped|Float(?:16|32|64)|Big(?:Int|Uint)64)Array$|^DataView$/;
 const ERROR = /^(?:Eval|Range|Reference|Syntax|Type|URI)?Error$/;
@@ -33,8 +34,8 @@ export function fromJsonForm(form: unknown): unknown {
 }
 
 /**
- * Reads an entire form. With `keepsOpaque`, a value whose bytes cannot be read becomes an {@link Opaque}. Otherwise it
- * is an error.
+ * Reads an entire form. With `keepsOpaque`, a value whose bytes cannot be read becomes an {@link Opaque}, and so does a
+ * BigInt that is too large to be shown. Otherwise an `Opaque` is an error.
  */
 export function readForm(root: unknown, keepsOpaque: boolean): unknown {
   const walker = new Walker(root);
@@ -47,7 +48,7 @@ export function readForm(root: unknown, keepsOpaque: boolean): unknown {
   return value;
 }
 
-/** Stands for a value whose bytes cannot be read. Holds the value's form. */
+/** Stands for a value whose bytes cannot be read or shown. Holds the value's form. */
 export class Opaque {
   readonly form: object;
 
@@ -71,6 +72,7 @@ export class FormReader {
   /** The values of forms. A form that occurs at two places becomes one value. */
   readonly #values = new Map<object, unknown>();
   readonly #tasks: Task[] = [];
+  readonly #shown = new Shown();
 
   /**
    * `follow` returns the object that the path of a `Ref` leads to, or undefined if there is none. The constructor's
@@ -208,7 +210,10 @@ export class FormReader {
         if (typeof value === "string" && NUMBER.test(value)) return Number(value);
         break;
       case "BigInt":
-        if (typeof value === "string" && /^-?\d+$/.test(value)) return BigInt(value);
+        if (typeof value === "string" && /^-?\d+$/.test(value)) {
+          const large = this.#keepsOpaque ? this.#shown.digits(value.length) : null;
+          return large === null ? BigInt(value) : new Opaque(large);
+        }
         break;
       case "Date":
         return dateOf(value, place);
@@ -228,7 +233,9 @@ export class FormReader {
         if (this.#keepsOpaque) return new Opaque(form);
         throw unsupported(
           place,
-          `it was written by the serializer ${safeJson(form["tag"] ?? null)}, which is not registered`,
+          form["base64"] === ""
+            ? `it was left out, because it is too large to be shown (${safeJson(form["tag"] ?? null)})`
+            : `it was written by the serializer ${safeJson(form["tag"] ?? null)}, which is not registered`,
         );
       case "More":
         throw unsupported(place, "it was left out because of a limit. Read the complete value");

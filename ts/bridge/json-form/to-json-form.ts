@@ -5,6 +5,7 @@ import { ForkpointError, isOwnError, textOf } from "../errors.js";
 import { type Entry, type Pair, type Place, hole, objectForm, setKey, stepOfProperty, stepsTo } from "./form.js";
 import { Opaque } from "./from-json-form.js";
 import { formatPath, showPlace } from "./path.js";
+import { SHOWN_DEPTH, Shown } from "./shown.js";
 
 export { fromJsonForm } from "./from-json-form.js";
 
@@ -27,12 +28,26 @@ export function toJsonForm(value: unknown): unknown {
   return new FormWriter().write(value);
 }
 
+/** Returns the JSON form of a value as people are shown it: see `shown.ts`. */
+export function shownForm(value: unknown): unknown {
+  return new FormWriter(new Shown()).write(value);
+}
+
+/** Returns the JSON form of a value. Throws if people would not be shown all of it. */
+export function shortForm(value: unknown): unknown {
+  const shown = new Shown();
+  const form = new FormWriter(shown).write(value);
+  if (shown.isCut) throw new ForkpointError("UNSUPPORTED", "the value has a very large BigInt, or is too deep");
+  return form;
+}
+
 interface Task {
   value: object;
   /** The container and the key to which the form of the value is written. */
   into: object;
   key: string | number;
   place: Place | null;
+  depth: number;
 }
 
 const isData = (value: unknown): boolean => typeof value !== "function" && typeof value !== "symbol";
@@ -50,7 +65,15 @@ class FormWriter {
   readonly #tasks: Task[] = [];
   /** The objects in the current value, in order. */
   #inside: Task[] = [];
+  /** The depth of the values in the current value. */
+  #depth = 0;
   #refText = 0;
+  readonly #shown: Shown | undefined;
+
+  /** With `shown`, the form is cut. */
+  constructor(shown?: Shown) {
+    this.#shown = shown;
+  }
 
   write(root: unknown): unknown {
     if (!isData(root)) throw unreadable(null, `a ${typeof root} is not data`);
@@ -58,7 +81,8 @@ class FormWriter {
     this.#put(out, 0, root, null);
     this.#schedule();
     for (let task = this.#tasks.pop(); task !== undefined; task = this.#tasks.pop()) {
-      const { value, into, key, place } = task;
+      const { value, into, key, place, depth } = task;
+      this.#depth = depth + 1;
       try {
         setKey(into, key, this.#form(value, place));
       } catch (error) {
@@ -79,12 +103,17 @@ class FormWriter {
   #put(into: object, key: string | number, value: unknown, place: Place | null): void {
     if (isObject(value)) {
       setKey(into, key, null);
-      this.#inside.push({ value, into, key, place });
-    } else setKey(into, key, primitiveForm(value));
+      this.#inside.push({ value, into, key, place, depth: this.#depth });
+    } else setKey(into, key, this.#primitive(value));
+  }
+
+  #primitive(value: unknown): unknown {
+    return (typeof value === "bigint" && this.#shown?.bigInt(value)) || primitiveForm(value);
   }
 
   #form(value: object, place: Place | null): unknown {
     if (value instanceof Opaque) return value.form;
+    if (this.#shown !== undefined && this.#depth > SHOWN_DEPTH) return this.#shown.tooDeep();
     if (this.#places.has(value)) return { $type: "Ref", value: this.#pathOf(value) };
     this.#places.set(value, place);
     if (Array.isArray(value)) return this.#list(value, place);
@@ -97,7 +126,7 @@ class FormWriter {
     if (ArrayBuffer.isView(value) || types.isArrayBuffer(value)) return bytesForm(value);
     if (types.isSharedArrayBuffer(value)) throw unreadable(place, "shared memory is not data");
     if (types.isBoxedPrimitive(value) && !types.isSymbolObject(value)) {
-      return { $type: "Boxed", value: primitiveForm((value as { valueOf(): unknown }).valueOf()) };
+      return { $type: "Boxed", value: this.#primitive((value as { valueOf(): unknown }).valueOf()) };
     }
     return this.#object(value, place);
   }
@@ -148,7 +177,7 @@ class FormWriter {
       const item = items[i];
       if (item === undefined && !Object.hasOwn(items, i)) into.push(hole());
       else if (isObject(item)) this.#put(into, i, item, { parent, step: i });
-      else into.push(isData(item) ? primitiveForm(item) : null);
+      else into.push(isData(item) ? this.#primitive(item) : null);
     }
     return into;
   }
