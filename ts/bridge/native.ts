@@ -9,126 +9,21 @@ import { type Bytes, Pieces } from "./bytes.js";
 import { chunkOf, freeChunksWith } from "./chunk.js";
 import { type Failure, causeOf, errorOf, messageOf, throwing } from "./errors.js";
 import { type StoreWarning, warn } from "./warnings.js";
-import type { CallSubject } from "./channels.js";
+import type {
+  Binding,
+  Convert,
+  Field,
+  NativeBackup,
+  NativeOptions,
+  NativeStore,
+  PackedPieces,
+  PoolOutcome,
+  Response,
+  RunKey,
+  ServerOptions,
+} from "./binding.js";
 
-/** A call's response: null, JSON text, or JSON text with the buffers that it refers to. */
-export type Response = string | [text: string, buffers: Uint8Array[]] | null;
-
-type Settled = [callId: number, response: Response, error: Failure | null | undefined];
-
-/** The outcome of a call that runs on Node's thread pool. */
-type PoolOutcome = [response: Response, error: Failure | null | undefined];
-
-/** The value of a call's field. An object is sent as JSON text. */
-export type Field = string | number | boolean | null | undefined;
-
-/** A lease that the calls on a store carry. */
-export interface Fence {
-  /** Runs a call. `work` gets the value of the call's field `fence`. */
-  guard<T>(work: (fence: object) => Promise<T>): Promise<T>;
-}
-
-type Backend = CallSubject["backend"];
-
-export interface NativeStore {
-  /**
-   * The absolute path of the database file or folder. Two stores with the same path hold the same checkpoints. Null for
-   * memory.
-   */
-  readonly databasePath: string | null;
-  readonly backend: Backend;
-  readonly handle: object;
-  /** The lease that writing calls carry. Undefined: none. */
-  readonly fence?: Fence | undefined;
-  /** Counts bytes of a call that the engine copies, so that they are in memory twice until the call has its outcome. */
-  readonly counter?: { add(bytes: number): void };
-  /** Runs a call. If `call` returns undefined, the outcome arrives through the completion queue. */
-  readonly call: (
-    callId: number,
-    shape: number,
-    bufferCount: number,
-    ...buffersAndFields: Array<Uint8Array | PackedPieces | Field>
-  ) => Response | Failure | undefined;
-}
-
-export interface NativeOptions {
-  durability: string;
-  busyTimeout: number;
-  maxPayloadBytes: number;
-  cacheBytes: number;
-  secureDelete: boolean;
-  readOnly: boolean;
-  keepLastN: number | undefined;
-  ttl: number | undefined;
-  maxBytes: number | undefined;
-}
-
-export interface ServerOptions {
-  schema?: string;
-  prefix?: string;
-  migrate?: "auto" | "never";
-  password?: () => string | Promise<string>;
-}
-
-export type Convert = (values: Array<{ tag: string; bytes: Uint8Array }>) => Array<{ tag: string; bytes: Uint8Array }>;
-
-/** A run of the contract `space`. `ns` is empty for the thread itself, and for contracts without namespaces. */
-export interface RunKey {
-  space: string;
-  run: string;
-  ns: string;
-}
-
-interface Completions {
-  keepChunk(bytes: Uint8Array): number;
-  dropChunk(number: number): void;
-  shape(contract: string, call: string, names: string[]): number;
-  take(most: number): [done: number[], others: Settled[], again: boolean] | null;
-  drain(): void;
-}
-
-interface NativeBackup {
-  run(): Promise<PoolOutcome>;
-  progress(): string | null;
-  cancel(): void;
-}
-
-interface Binding {
-  Completions: new (wake: () => void) => Completions;
-  NativeStore: new (
-    completions: Completions,
-    target: string,
-    options: NativeOptions,
-    password: ((request: number) => void) | undefined,
-  ) => {
-    readonly databasePath: string | null;
-    calls(): NativeStore["call"];
-    givePassword(request: number, password: string | null, failure: string | null): void;
-  };
-  /** The part of a contract that needs no store: a state machine, or the reader of another store's file. */
-  NativeTool: new (
-    contract: string,
-    which: string,
-  ) => {
-    call(call: string): Response;
-    callOnPool(call: string): Promise<PoolOutcome>;
-  };
-  NativeCopy: new (
-    from: object,
-    to: object,
-    convert: Convert | undefined,
-    tags: readonly string[],
-    runs: readonly RunKey[] | undefined,
-  ) => { step(): Promise<PoolOutcome> };
-  NativeBackup: {
-    new (store: object, to: string, overwrite: boolean): NativeBackup;
-    restore(store: object, from: string): NativeBackup;
-  };
-  NativeClockWatch: new () => { compare(): [] | [code: string, message: string] | null };
-  pathOfTarget(target: string): string | null;
-  postgresSchema(schema: string | undefined, prefix: string | undefined): string;
-  detach(buffer: ArrayBuffer): void;
-}
+export type { Convert, Fence, Field, NativeOptions, NativeStore, Response, RunKey, ServerOptions } from "./binding.js";
 
 const binding = loadAddon() as Binding;
 
@@ -254,12 +149,6 @@ const keeper = {
   drop: (number: number) => completions.dropChunk(number),
 };
 
-/**
- * Pieces as the engine takes them: for each piece the number of its chunk, where it begins and its length. Chunk 0 is a
- * buffer with all pieces outside of the chunks that the engine keeps. A save passes no reference to a kept chunk.
- */
-type PackedPieces = [others: Uint8Array, pieces: Uint32Array];
-
 freeChunksWith(detach);
 
 const NO_PIECES: readonly Pieces[] = [];
@@ -309,9 +198,9 @@ export function open(target: string, options: NativeOptions, { password, ...serv
 }
 
 /** Returns the backend of a target that the engine has accepted. */
-function backendOf(target: string): Backend {
+function backendOf(target: string): NativeStore["backend"] {
   const scheme = /^(memory|jsonl|postgres)(ql)?:/.exec(target)?.[1];
-  return (scheme as Backend | undefined) ?? "sqlite";
+  return (scheme as NativeStore["backend"] | undefined) ?? "sqlite";
 }
 
 async function passwordFrom(password: () => unknown): Promise<string> {
