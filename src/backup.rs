@@ -15,6 +15,7 @@ use forkpoint_engine::backend::sqlite::backup::{Progress, backup};
 use forkpoint_engine::backend::sqlite::restore::restore;
 use forkpoint_engine::contract::response::Response;
 use forkpoint_engine::error::{Code, Error};
+use forkpoint_engine::store::Options;
 use forkpoint_engine::target::Target;
 
 /// What the thread of the work and JavaScript's thread share.
@@ -34,6 +35,7 @@ enum Job {
 #[napi]
 pub struct NativeBackup {
     of: sqlite::Options,
+    store: Options,
     job: Job,
     shared: Arc<Shared>,
 }
@@ -56,7 +58,7 @@ impl NativeBackup {
                 url.schema
             )),
         };
-        Self::of(of, Job::Backup { to: Path::new(&to).to_owned(), overwrite })
+        Self::of(of, store, Job::Backup { to: Path::new(&to).to_owned(), overwrite })
     }
 
     /// The object of a restore.
@@ -73,18 +75,18 @@ impl NativeBackup {
                     .to_owned())
             }
         };
-        Self::of(of, Job::Restore { from: Path::new(&from).to_owned() })
+        Self::of(of, store, Job::Restore { from: Path::new(&from).to_owned() })
     }
 
-    fn of(of: Result<sqlite::Options, String>, job: Job) -> napi::Result<Self, &'static str> {
+    fn of(of: Result<sqlite::Options, String>, store: &NativeStore, job: Job) -> napi::Result<Self, &'static str> {
         let of = of.map_err(|message| thrown(Error::new(Code::Unsupported, message)))?;
-        Ok(Self { of, job, shared: Arc::default() })
+        Ok(Self { of, store: store.store().options().clone(), job, shared: Arc::default() })
     }
 
     /// Does the work, on a thread of Node's thread pool. The outcome is what was done, in JSON.
     #[napi]
     pub fn run(&self) -> AsyncTask<Work> {
-        let (of, job) = (self.of.clone(), self.job.clone());
+        let (of, store, job) = (self.of.clone(), self.store.clone(), self.job.clone());
         let shared = Arc::clone(&self.shared);
         on_pool(move || {
             let mut watch = |progress| {
@@ -94,10 +96,10 @@ impl NativeBackup {
                 }
                 Ok(())
             };
-            match &job {
+            store.within_limits(|| match &job {
                 Job::Backup { to, overwrite } => Response::json(&backup(&of, to, *overwrite, &mut watch)?),
                 Job::Restore { from } => Response::json(&restore(from, &of, &mut watch)?),
-            }
+            })
         })
     }
 

@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use crate::codec::largest;
 use crate::record::ContractId;
 use crate::retention::Policy;
 
@@ -63,6 +64,11 @@ impl Options {
     pub(crate) fn largest_payload(&self) -> usize {
         let parts = self.max_payload_bytes.max(Self::MAX_PAYLOAD_BYTES);
         parts + parts / 16
+    }
+
+    /// Does work that opens payloads on a thread that is not the store's. It opens what the store would open.
+    pub fn within_limits<T>(&self, work: impl FnOnce() -> T) -> T {
+        largest::within(self.largest_payload(), work)
     }
 
     /// The default of `max_payload_bytes`: 64 MiB.

@@ -96,6 +96,10 @@ impl Store {
         Ok(Self { engine: Engine::Threads(pipeline), options, warnings })
     }
 
+    pub fn options(&self) -> &Options {
+        &self.options
+    }
+
     /// The limits of retention.
     pub(crate) fn retention(&self) -> &Policy {
         &self.options.retention

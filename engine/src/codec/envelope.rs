@@ -119,6 +119,23 @@ fn assemble(formats: [u8; 3], raw: &[u8], content: &[u8], compressed: Option<&[u
     out
 }
 
+/// The most bytes that the contents of a chain may have together.
+pub(crate) const MOST_CLAIMED: usize = 2 * largest::MOST;
+
+/// The number of bytes at the beginning of an envelope from which [`claimed`] reads the length of the content.
+pub(crate) const CLAIM_END: usize = 29;
+
+/// Returns the length that the content of an envelope claims to have. The first [`CLAIM_END`] bytes of the envelope are
+/// enough. Returns `None` if it is damaged.
+pub(crate) fn claimed(sealed: &[u8]) -> Option<usize> {
+    Envelope::parse(sealed).ok().map(|envelope| envelope.size)
+}
+
+/// The error for a chain that claims more than [`MOST_CLAIMED`].
+pub(crate) fn too_large() -> Error {
+    corrupt("its deltas are impossibly large")
+}
+
 /// The number of bytes at the beginning of an envelope from which [`sum`] reads the checksum.
 pub const SUM_END: usize = 9;
 
@@ -142,9 +159,8 @@ pub fn open_on(below: Option<&[u8]>, chain: &[impl AsRef<[u8]>]) -> Result<Vec<u
     let chain = chain.iter().map(|sealed| Envelope::parse(sealed.as_ref())).collect::<Result<Vec<_>>>()?;
     let Some(newest) = chain.first() else { return Err(corrupt("it is missing")) };
     // The sum of all claims must have a limit too.
-    if chain.len() > 1 && chain.iter().fold(0, |total: usize, link| total.saturating_add(link.size)) > 2 * largest::MOST
-    {
-        return Err(corrupt("its deltas are impossibly large"));
+    if chain.len() > 1 && chain.iter().fold(0, |total: usize, link| total.saturating_add(link.size)) > MOST_CLAIMED {
+        return Err(too_large());
     }
     let (base, deltas) = match (below, chain.split_last()) {
         (Some(below), _) => (Cow::Borrowed(below), &chain[..]),

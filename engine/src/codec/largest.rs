@@ -25,6 +25,18 @@ pub(crate) fn set(bytes: usize) {
     LARGEST.set(bytes.min(MOST));
 }
 
+/// Does the work with this limit.
+pub(crate) fn within<T>(bytes: usize, work: impl FnOnce() -> T) -> T {
+    struct Outer(usize);
+    impl Drop for Outer {
+        fn drop(&mut self) {
+            LARGEST.set(self.0);
+        }
+    }
+    let _outer = Outer(LARGEST.replace(bytes.min(MOST)));
+    work()
+}
+
 /// Returns the limit of this thread, in bytes.
 pub(crate) fn get() -> usize {
     LARGEST.get()

@@ -303,11 +303,27 @@ pub(super) fn load(connection: &Connection, cache: &PayloadCache, seq: Seq) -> R
 
 /// Reads the checksum of a payload, without the rest of its body. Returns `None` if the row is missing or damaged.
 pub(super) fn sum(connection: &Connection, seq: Seq) -> Result<Option<u64>> {
-    let mut head = [0; envelope::SUM_END];
+    let head: Option<([u8; envelope::SUM_END], usize)> = head(connection, seq)?;
+    Ok(head.and_then(|(head, length)| envelope::sum(&head[..length])))
+}
+
+/// Reads the base that a row names, and the length that the content of its body claims to have, without the rest of the
+/// body. Returns `None` if the row is missing or damaged.
+pub(super) fn claim(connection: &Connection, seq: Seq) -> Result<Option<(Option<Seq>, usize)>> {
+    let column: Option<Vec<u8>> = one(connection, "SELECT chain FROM checkpoint WHERE seq = ?", [seq], first)?;
+    let Some(Ok(base)) = column.map(|column| Chain::named_base(seq, &column)) else { return Ok(None) };
+    let head: Option<([u8; envelope::CLAIM_END], usize)> = head(connection, seq)?;
+    let claimed = head.and_then(|(head, length)| envelope::claimed(&head[..length]));
+    Ok(claimed.map(|length| (base.filter(|base| *base < seq), length)))
+}
+
+/// Reads the beginning of a body, and its length. Returns `None` if the row is missing or damaged.
+fn head<const N: usize>(connection: &Connection, seq: Seq) -> Result<Option<([u8; N], usize)>> {
+    let mut head = [0; N];
     let read =
         connection.blob_open(MAIN_DB, "checkpoint", "body", seq, true).and_then(|body| body.read_at(&mut head, 0));
     match read {
-        Ok(length) => Ok(envelope::sum(&head[..length])),
+        Ok(length) => Ok(Some((head, length))),
         // SQLite gives this code if the row is missing, and if the column has another type.
         Err(rusqlite::Error::SqliteFailure(error, _)) if error.extended_code == ffi::SQLITE_ERROR => Ok(None),
         Err(error) => Err(error.into()),
