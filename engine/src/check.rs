@@ -2,6 +2,7 @@
 //! [`Query::Check`](crate::query::Query::Check) verifies one page at a time, so that other reads run between two
 //! pages.
 
+use crate::error::shortened;
 use crate::record::{ContractId, Header};
 
 /// The position at which the next page of a check begins. The backend defines the text. The default is the beginning.
@@ -80,7 +81,7 @@ pub struct Finding {
 impl Finding {
     /// A finding that names no contract, lineage or id.
     pub(crate) fn new(code: FindingCode, severity: Severity, message: impl Into<String>, remedy: &'static str) -> Self {
-        Self { code, severity, message: message.into(), remedy, contract: None, lineage: None, id: None }
+        Self { code, severity, message: shortened(message.into()), remedy, contract: None, lineage: None, id: None }
     }
 
     /// The same finding with what it is about.

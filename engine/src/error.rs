@@ -62,11 +62,24 @@ pub struct Error {
     cause: Option<Arc<Cause>>,
 }
 
+/// The longest message, in bytes. The longest ids that a store takes fit in it.
+const LONGEST_MESSAGE: usize = 32 << 10;
+
+/// Cuts the middle out of a message that is too long to be read. A damaged id may have any length.
+pub(crate) fn shortened(message: String) -> String {
+    if message.len() <= LONGEST_MESSAGE {
+        return message;
+    }
+    let (begin, rest) = message.as_bytes().split_at(LONGEST_MESSAGE / 2);
+    let end = &rest[rest.len() - LONGEST_MESSAGE / 2..];
+    format!("{}…{}", String::from_utf8_lossy(begin), String::from_utf8_lossy(end))
+}
+
 impl Error {
     /// Creates an error. The code determines whether the error is retryable.
     pub fn new(code: Code, message: impl Into<String>) -> Self {
         let retryable = matches!(code, Code::Busy | Code::Unavailable);
-        Self { code, message: message.into(), retryable, outcome_unknown: false, cause: None }
+        Self { code, message: shortened(message.into()), retryable, outcome_unknown: false, cause: None }
     }
 
     /// Creates the error for a call with wrong arguments.
@@ -119,7 +132,7 @@ impl Error {
     /// Puts the place of the failure in front of the message.
     #[must_use]
     pub fn context(mut self, what: &str) -> Self {
-        self.message = format!("{what}: {}", self.message);
+        self.message = shortened(format!("{what}: {}", self.message));
         self
     }
 
