@@ -9,7 +9,7 @@ use rusqlite::{Connection, OpenFlags};
 
 use super::options::Journal;
 use super::wal_index::refuse_missing_log;
-use super::{locks, vfs};
+use super::{locks, steps, vfs};
 use crate::codec::largest;
 use crate::error::{Code, Error, Result};
 
@@ -17,7 +17,8 @@ pub(super) fn connect(path: &Path, busy_timeout: Duration) -> Result<Connection>
     // NO_MUTEX is safe because only one thread at a time uses a connection. Without the URI flag, SQLite takes every
     // path literally.
     let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX | OpenFlags::SQLITE_OPEN_NOFOLLOW;
-    let connection = Connection::open_with_flags_and_vfs(path, flags, vfs::name())?;
+    let mut connection = Connection::open_with_flags_and_vfs(path, flags, vfs::name())?;
+    steps::watch(&mut connection)?;
     let configured = configure(&connection, busy_timeout);
     // Also if this failed: closing a connection does not give back the locks of its failed unlocks.
     locks::release(&connection, Journal::Wal);

@@ -20,6 +20,8 @@ impl From<rusqlite::Error> for Error {
             }
             // The file ends before a page that it should have.
             Some(ErrorCode::SystemIoFailure) if number == Some(ffi::SQLITE_IOERR_SHORT_READ) => Code::Corrupt,
+            // A read took too many steps: see `steps.rs`.
+            Some(ErrorCode::OperationInterrupted) => Code::Corrupt,
             // A statement that stores reports this in another way: see `statement.rs`.
             Some(ErrorCode::TooBig) => Code::Unsupported,
             // All statements are fixed, so a table or a column can only be missing if another program has changed the
@@ -31,6 +33,9 @@ impl From<rusqlite::Error> for Error {
         let remedy = match (code, error.sqlite_error_code()) {
             (Code::Busy, _) => "; another process held the database for longer than the busy timeout: try again",
             (Code::Full, _) => "; make room on the device and save again",
+            (_, Some(ErrorCode::OperationInterrupted)) => {
+                "; the read took more steps than an undamaged file of this size can need: restore it from a backup"
+            }
             (Code::Corrupt, _) => "; if this is a forkpoint database, restore it from a backup",
             (Code::Unsupported, _) => {
                 "; the file has a value that is larger than this store opens: open the store with a higher maxPayloadBytes (on \

@@ -40,6 +40,7 @@ mod schema;
 mod setting;
 mod statement;
 mod stats;
+mod steps;
 mod totals;
 pub(crate) mod unchanged;
 mod user_version;

@@ -11,7 +11,7 @@ use super::retention::SqliteCatalog;
 use super::row::{self, HeaderRow};
 use super::schema::LateIndex;
 use super::stats::stats;
-use super::{check, export, page, payloads, quick_check, recent, rows, writes};
+use super::{check, export, page, payloads, quick_check, recent, rows, steps, writes};
 use crate::backend::ancestors;
 use crate::backend::clock::machine_clock;
 use crate::backend::logs::{self as log, Mark};
@@ -23,6 +23,10 @@ use crate::record::{Active, Checkpoint, ContractId, Lineage, LogPage, Logged, Tu
 use crate::retention::preview;
 
 pub(super) fn answer(connection: &Connection, cache: &PayloadCache, query: &Query) -> Result<Answer> {
+    steps::within(|| answer_with_indexes(connection, cache, query))
+}
+
+fn answer_with_indexes(connection: &Connection, cache: &PayloadCache, query: &Query) -> Result<Answer> {
     let mut snapshot = connection.unchecked_transaction()?;
     for index in needed(&snapshot, query)? {
         if !index.exists(&snapshot)? {
@@ -40,7 +44,7 @@ pub(super) fn answer(connection: &Connection, cache: &PayloadCache, query: &Quer
 /// rows instead.
 pub(super) fn answer_unchanged(connection: &Connection, cache: &PayloadCache, query: &Query) -> Result<Answer> {
     let snapshot = connection.unchecked_transaction()?;
-    Reading { connection: &snapshot, cache }.answer(query)
+    steps::within(|| Reading { connection: &snapshot, cache }.answer(query))
 }
 
 /// Returns true if the query may read a part of every row.

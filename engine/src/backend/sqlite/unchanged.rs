@@ -21,6 +21,7 @@ use rusqlite::{Connection, ErrorCode, OpenFlags};
 use super::file::beside;
 use super::identity::unless_open_here;
 use super::log_owner::refuse_foreign;
+use super::steps;
 use crate::error::{Code, Error, Result};
 
 /// An open database.
@@ -101,7 +102,8 @@ impl Unchanged {
             std::io::copy(&mut from, &mut to).map_err(unreadable)?;
         }
         let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
-        let connection = Connection::open_with_flags(&copy, flags)?;
+        let mut connection = Connection::open_with_flags(&copy, flags)?;
+        steps::watch(&mut connection)?;
         Ok(Self { connection, stamp: Some(stamp), _copy: Some(folder) })
     }
 }
@@ -109,7 +111,8 @@ impl Unchanged {
 /// Opens a connection that only reads.
 fn connect(uri: &str, busy_timeout: Duration) -> rusqlite::Result<Connection> {
     let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX | OpenFlags::SQLITE_OPEN_URI;
-    let connection = Connection::open_with_flags(uri, flags)?;
+    let mut connection = Connection::open_with_flags(uri, flags)?;
+    steps::watch(&mut connection)?;
     connection.busy_timeout(busy_timeout)?;
     // SQLite opens the file at the first read. This read fails now if the file cannot be read.
     connection.query_row("SELECT count(*) FROM sqlite_schema", [], |_| Ok(()))?;

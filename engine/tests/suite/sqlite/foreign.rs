@@ -1,13 +1,14 @@
-//! Tests files whose schema has what Forkpoint does not make. `SQLite` would run the SQL in it.
+//! Tests files that somebody has made: their schema has what Forkpoint does not make, or their pages are no tree.
 
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use crate::common::{append, apply, draft, get, ids, keyed, lineage, save};
+use crate::common::{append, apply, draft, findings, get, ids, keyed, lineage, save, try_get};
 use forkpoint_engine::backend::Backend;
 use forkpoint_engine::backend::sqlite::{Options, ReadOnly, Sqlite};
 use forkpoint_engine::error::{Code, Error};
+use forkpoint_engine::query::Query;
 use rusqlite::Connection;
 
 /// Makes a file with all tables, and changes it by hand.
@@ -86,4 +87,61 @@ fn a_schema_is_compared_without_its_comments_and_with_what_sqlite_makes() {
     let mut reader = ReadOnly::open(&path, Duration::from_secs(5), 1 << 20).unwrap();
     let reader: &mut dyn Backend = &mut reader;
     assert_eq!(ids(reader, lineage("run")), ["b", "a"]);
+}
+
+/// A page of a table whose 200 children are all the same page.
+fn interior(size: usize, child: u32) -> Vec<u8> {
+    let mut page = vec![0; size];
+    page[0] = 5;
+    page[3..5].copy_from_slice(&200_u16.to_be_bytes());
+    page[5..7].copy_from_slice(&u16::try_from(size - 1_000).unwrap().to_be_bytes());
+    page[8..12].copy_from_slice(&child.to_be_bytes());
+    for cell in 0..200_u8 {
+        let (at, pointer) = (size - 5 * (usize::from(cell) + 1), 12 + 2 * usize::from(cell));
+        page[pointer..pointer + 2].copy_from_slice(&u16::try_from(at).unwrap().to_be_bytes());
+        page[at..at + 4].copy_from_slice(&child.to_be_bytes());
+        page[at + 4] = 1 + cell % 100;
+    }
+    page
+}
+
+#[test]
+fn a_scan_of_pages_that_are_no_tree_ends_and_so_do_the_next_reads() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = changed(folder.path(), "");
+    let hand = Connection::open(&path).unwrap();
+    let number = |sql: &str| hand.query_row(sql, [], |row| row.get::<_, u32>(0)).unwrap();
+    let root = number("SELECT rootpage FROM sqlite_schema WHERE name = 'checkpoint'");
+    let (size, pages) = (number("PRAGMA page_size"), number("PRAGMA page_count"));
+    drop(hand);
+    let size = usize::try_from(size).unwrap();
+    let mut file = fs::read(&path).unwrap();
+    let begin = (usize::try_from(root).unwrap() - 1) * size;
+    let leaf = file[begin..begin + size].to_vec();
+    // A scan of 18 levels takes 200 to the power of 18 steps.
+    file[begin..begin + size].copy_from_slice(&interior(size, pages + 1));
+    for level in 1..18 {
+        file.extend(interior(size, pages + level + 1));
+    }
+    file.extend(leaf);
+    file[28..32].copy_from_slice(&(pages + 18).to_be_bytes());
+    fs::write(&path, file).unwrap();
+    let mut backend = Sqlite::open(&Options::new(&path)).unwrap();
+    let stats = Query::Stats { contract: None, largest: 10 };
+    for _ in 0..2 {
+        let error = backend.answer(&stats).unwrap_err();
+        assert_eq!(error.code(), Code::Corrupt, "{error}");
+        assert!(error.message().contains("more steps"), "{error}");
+    }
+    // What needs no scan can be read.
+    assert_eq!(try_get(&mut backend, "no such id"), Ok(None));
+}
+
+#[test]
+fn an_error_about_a_long_text_is_short() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = changed(folder.path(), "UPDATE checkpoint SET id = printf('%.*c', 1000000, 'a') WHERE id = 'a'");
+    let mut backend = Sqlite::open(&Options::new(&path)).unwrap();
+    let longest = findings(&mut backend).iter().map(|finding| finding.message.len()).max().unwrap();
+    assert!((10_000..40_000).contains(&longest), "{longest}");
 }

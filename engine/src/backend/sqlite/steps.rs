@@ -1,0 +1,56 @@
+//! Ends a read that takes more steps than an undamaged file of its size can need.
+//!
+//! The pages of a table are a tree. In a file that somebody made for this purpose, many pages lead to the same page, and a
+//! scan of twenty pages never ends.
+
+use std::cell::Cell;
+use std::ffi::c_int;
+use std::fs;
+use std::path::PathBuf;
+
+use rusqlite::Connection;
+
+use super::file::beside;
+
+/// How many steps of `SQLite`'s machine are taken between two looks.
+const EACH: u32 = 100_000;
+/// The steps that a read may take in a file of any size. They take about a second.
+const FREE: u64 = 20_000_000;
+/// The further steps for each byte of the file. A row takes at least ten bytes, and no query takes a thousand steps for each
+/// row.
+const PER_BYTE: u64 = 256;
+
+thread_local! {
+    /// The steps of the read of this thread. `None`: it does not read.
+    static TAKEN: Cell<Option<u64>> = const { Cell::new(None) };
+}
+
+/// Does a read. Its statements fail with `CORRUPT` if they take too many steps together.
+pub(super) fn within<T>(read: impl FnOnce() -> T) -> T {
+    struct Outer(Option<u64>);
+    impl Drop for Outer {
+        fn drop(&mut self) {
+            TAKEN.set(self.0);
+        }
+    }
+    let _outer = Outer(TAKEN.replace(Some(0)));
+    read()
+}
+
+/// Counts the steps of a connection.
+pub(super) fn watch(connection: &mut Connection) -> rusqlite::Result<()> {
+    let path = connection.path().map(PathBuf::from);
+    let bytes = move || {
+        let path = path.as_deref()?;
+        let length = |path: PathBuf| fs::metadata(path).map_or(0, |file| file.len());
+        Some(length(path.to_owned()) + length(beside(path, "-wal")))
+    };
+    let each = c_int::try_from(EACH).unwrap_or(c_int::MAX);
+    connection.progress_handler(each, Some(move || takes_too_long(&bytes)))
+}
+
+fn takes_too_long(bytes: impl Fn() -> Option<u64>) -> bool {
+    let Some(taken) = TAKEN.get() else { return false };
+    TAKEN.set(Some(taken + u64::from(EACH)));
+    taken > FREE && bytes().is_some_and(|bytes| (taken - FREE) / PER_BYTE > bytes)
+}
