@@ -2,7 +2,7 @@
 import { fileURLToPath } from "node:url";
 import { build } from "esbuild";
 import { describe, expect, test } from "vitest";
-import { parseJson, safeJson, safeText } from "../../ts/bridge/json-form/json-text.js";
+import { parseJson, safeJson, safeJsonPieces, safeText } from "../../ts/bridge/json-form/json-text.js";
 import { type Below, pick, random, same } from "./random.js";
 
 interface Refusal {
@@ -263,6 +263,27 @@ describe("safe text", () => {
     expect(text).toContain(safeJson(leaves));
   });
 
+  test("in pieces is the same text, and no piece is long", () => {
+    const pair = "\u{1f600}";
+    const values: unknown[] = [
+      1,
+      "text",
+      [],
+      {},
+      { a: [undefined, () => 1, null], skip: undefined, b: { c: "\u001b" } },
+      Array.from({ length: 5_000 }, (_, n) => ({ n, text: "x".repeat(n % 50), list: [n, [n]] })),
+      { long: `a${pair.repeat(100_000)}`, other: pair.repeat(100_000), lone: "\ud83d".repeat(70_000) },
+      ["\u0001".repeat(200_000), "\u202e".repeat(65_536), ""],
+    ];
+    let deep: unknown = ["x".repeat(100_000)];
+    for (let n = 0; n < 20_000; n++) deep = n % 2 === 0 ? [deep, n] : { deep, n };
+    for (const value of [...values, deep]) {
+      const pieces = [...safeJsonPieces(value)];
+      expect(pieces.join("") === safeJson(value)).toBe(true);
+      expect(Math.max(...pieces.map(({ length }) => length))).toBeLessThan(7 * 65_536);
+    }
+  });
+
   test("of what JSON lacks is refused", () => {
     const cycle: unknown[] = [];
     cycle.push(cycle);
@@ -272,6 +293,10 @@ describe("safe text", () => {
     last.next = long;
     for (const value of [undefined, () => 1, Symbol("s"), 1n, { n: 1n }, cycle, long]) {
       expect(() => safeJson(value)).toThrow(expect.objectContaining({ code: "INVALID_ARGUMENT" }) as Error);
+    }
+    for (const value of [1n, { n: 1n, long: "x".repeat(100_000) }, cycle, long]) {
+      const all = () => [...safeJsonPieces(value)];
+      expect(all).toThrow(expect.objectContaining({ code: "INVALID_ARGUMENT" }) as Error);
     }
   });
 });

@@ -5,7 +5,7 @@
  * stream write immediately.
  */
 
-import { safeJson, safeText } from "../../ts/bridge/json-form/json-text.js";
+import { safeJson, safeJsonPieces, safeText } from "../../ts/bridge/json-form/json-text.js";
 import { BrokenPipeError, type Shown } from "./errors.js";
 import { Progress } from "./progress.js";
 import { redact } from "./secrets.js";
@@ -23,7 +23,7 @@ export class Output {
   /** Whether stderr can show a question and stdin can answer it. */
   readonly interactive: boolean;
   readonly progress: Progress;
-  #kept: string[] = [];
+  #kept: Array<string | { json: unknown }> = [];
   #batch = "";
   #notes: string[] = [];
   #hints: string[] = [];
@@ -48,7 +48,7 @@ export class Output {
 
   /** Keeps the answer as one line of JSON. */
   printJson(value: unknown): void {
-    this.print(safeJson(value));
+    this.#kept.push({ json: value });
   }
 
   /** Keeps the answer, as JSON with `--json`, else as lines. */
@@ -66,8 +66,23 @@ export class Output {
   /** Writes what was printed and streamed so far, and waits for the reader. */
   async flush(): Promise<void> {
     this.#showNotes();
-    const text = this.#batch + this.#kept.map((line) => `${line}\n`).join("");
+    let text = this.#batch;
+    const kept = this.#kept;
     [this.#batch, this.#kept] = ["", []];
+    const add = async (piece: string) => {
+      text += piece;
+      if (text.length < BATCH) return;
+      await write(text);
+      text = "";
+    };
+    for (const line of kept) {
+      if (typeof line === "string") await add(`${line}\n`);
+      else {
+        // A large value is written in pieces, because its text can be several times as large.
+        for (const piece of safeJsonPieces(line.json)) await add(piece);
+        await add("\n");
+      }
+    }
     if (text !== "") await write(text);
   }
 

@@ -1,6 +1,6 @@
 /** Writes the JSON form of a value for a human: indented and in color. It is JSON, but for messages of LangChain. */
 
-import { safeJson, safeText } from "../../ts/bridge/json-form/json-text.js";
+import { safeJson, safeJsonPieces, safeText } from "../../ts/bridge/json-form/json-text.js";
 import { messageOf } from "./message.js";
 import { type Format, type Style, plain } from "./style.js";
 
@@ -9,6 +9,9 @@ const SHORT = 72;
 
 /** The maximum length of the text of a message. */
 const MESSAGE = 100;
+
+/** A longer text is written in pieces. */
+const LONG = 65_536;
 
 /** The deepest indent in levels. Without it, the text would grow with the square of the depth. */
 const DEEPEST_INDENT = 100;
@@ -29,8 +32,11 @@ export function* prettyJson(value: unknown, style: Style, indent = ""): Generato
   let pending: { value: unknown } | undefined = { value };
   for (;;) {
     if (pending !== undefined) {
-      const short = open.length === 0 && messageOf(value) !== undefined ? undefined : shortOf(pending.value, style);
-      if (short !== undefined) yield short.text;
+      const isMessage = open.length === 0 && messageOf(value) !== undefined;
+      const isLong = typeof pending.value === "string" && pending.value.length > LONG;
+      const short = isMessage || isLong ? undefined : shortOf(pending.value, style);
+      if (isLong) for (const piece of safeJsonPieces(pending.value)) yield style("green", piece);
+      else if (short !== undefined) yield short.text;
       else {
         const opened = begin(pending.value as object);
         yield opened.keys === undefined ? "[" : "{";
@@ -90,6 +96,7 @@ function inOneLine(value: unknown, most: number, style: Style): { text: string; 
   const parts: string[] = [];
   let length = isList ? 2 : 4;
   for (const [key, item] of entries) {
+    if (typeof item === "string" && item.length > most) return undefined;
     const name = isList ? "" : safeJson(key);
     length += name.length + 2;
     const part = length < most ? inOneLine(item, most - length, style) : undefined;

@@ -1,6 +1,8 @@
 /** Makes the function that answers the requests of a studio. */
 
 import type { IncomingMessage, ServerResponse } from "node:http";
+import { Readable } from "node:stream";
+import { pipeline } from "node:stream/promises";
 import { serveEvents } from "./events.js";
 import { files } from "./files.js";
 import { type Gate, check } from "./gate.js";
@@ -87,7 +89,7 @@ export function makeHandler(served: Served): (request: IncomingMessage, response
       await serveEvents(request, response, inspector, query, closing);
     } else if (route === "raw") {
       const type = { "Content-Type": "application/octet-stream", "Content-Disposition": "attachment" };
-      send(request, response, 200, { ...apiHeaders, ...type }, await raw(inspector, query));
+      await sendPieces(request, response, { ...apiHeaders, ...type }, await raw(inspector, query));
     } else {
       send(request, response, 200, apiHeaders, JSON.stringify(await routes[route]!(inspector, query)));
     }
@@ -107,6 +109,29 @@ export function makeHandler(served: Served): (request: IncomingMessage, response
     const more = { "Content-Type": type, "Cache-Control": cacheControl(inner) };
     send(request, response, 200, { ...headers, ...more }, inner === "/" ? page : body);
   }
+}
+
+/** Sends a text that may be large. Waits while the client reads. */
+async function sendPieces(
+  request: IncomingMessage,
+  response: ServerResponse,
+  fields: Readonly<Record<string, string>>,
+  pieces: Iterable<string>,
+): Promise<void> {
+  response.writeHead(200, fields);
+  if (request.method === "HEAD") response.end();
+  else await pipeline(Readable.from(batches(pieces)), response);
+}
+
+function* batches(pieces: Iterable<string>): Generator<string> {
+  let batch = "";
+  for (const piece of pieces) {
+    batch += piece;
+    if (batch.length < 2 ** 16) continue;
+    yield batch;
+    batch = "";
+  }
+  yield batch;
 }
 
 const notFound = () => new Refusal(404, "NOT_FOUND", "there is no such route");

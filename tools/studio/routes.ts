@@ -1,7 +1,7 @@
 /** The read routes. Each calls the inspector. */
 
 import { quote } from "../../ts/bridge/errors.js";
-import { safeJson } from "../../ts/bridge/json-form/json-text.js";
+import { isWithin, safeJsonPieces } from "../../ts/bridge/json-form/json-text.js";
 import { parsePath, valueAt } from "../../ts/bridge/json-form/path.js";
 import { statuses } from "../../ts/inspect/runs.js";
 import {
@@ -134,19 +134,27 @@ async function searched(inspector: Inspector, query: Query): Promise<unknown> {
   return search((await theCheckpoint(inspector, query))[part], text);
 }
 
-/** Returns the complete JSON text of the state, or of the value at `path`. */
-export async function raw(inspector: Inspector, query: Query): Promise<string> {
+/** Returns the complete JSON text of the state, or of the value at `path`, in pieces. */
+export async function raw(inspector: Inspector, query: Query): Promise<Iterable<string>> {
   const [part, path] = [query.oneOf("part", parts) ?? "state", query.filter("path")];
   const detail = await theCheckpoint(inspector, query);
   const value = path === undefined ? detail[part] : valueAt(detail[part], parsePath(path));
   if (value === undefined) throw nothingAt(path!, part);
-  return `${indented(value)}\n`;
+  return indented(value);
 }
 
-/** Writes indented JSON. Deep values are written on one line: indented, they would grow with the square of the depth. */
-function indented(form: unknown): string {
-  return isDeeper(form, DEEPEST_INDENT) ? safeJson(form) : JSON.stringify(form, null, 2);
+/**
+ * Writes indented JSON. Deep values are written on one line: indented, they would grow with the square of the depth. So are
+ * large values.
+ */
+function* indented(form: unknown): Generator<string> {
+  if (isWithin(form, INDENTED) && !isDeeper(form, DEEPEST_INDENT)) yield JSON.stringify(form, null, 2);
+  else yield* safeJsonPieces(form);
+  yield "\n";
 }
+
+/** What is indented, at most. */
+const INDENTED = { values: 1_000_000, characters: 16 * 2 ** 20 };
 
 /** The depth from which on JSON is not indented. */
 const DEEPEST_INDENT = 100;

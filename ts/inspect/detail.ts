@@ -2,6 +2,7 @@
 
 import { channelOf } from "../contracts/langgraph/values.js";
 import { type Layout, unpackMessages } from "../contracts/helix/values.js";
+import { detachBuffers } from "../bridge/detach.js";
 import type { Part } from "../bridge/wire.js";
 import type { Context } from "./context.js";
 import { shownForm } from "../bridge/json-form/to-json-form.js";
@@ -26,7 +27,7 @@ export async function readDetail(
   const found = await readFound(context, row);
   if (found === null) return null;
   const { state, rest, parts } = readValues(context, row, found);
-  return {
+  const detail = {
     checkpoint,
     state: shownForm(state),
     rest: rest === null ? null : shownForm(rest),
@@ -34,6 +35,9 @@ export async function readDetail(
     next: await nextOf(context, row),
     parts,
   };
+  // The forms share no memory with the response's buffers.
+  detachBuffers(...found.parts, ...found.writes.map(({ part }) => part), ...(found.records ?? []));
+  return detail;
 }
 
 export function readFound({ engine }: Context, row: Row): Promise<FoundCheckpoint | null> {

@@ -46,6 +46,38 @@ function notJson(why: string, cause?: unknown): ForkpointError {
   return new ForkpointError("INVALID_ARGUMENT", message, cause === undefined ? {} : { cause });
 }
 
+/** A part of a value with at most this many values and characters is written in one piece. */
+const PIECE = { values: 1_000, characters: 65_536 };
+
+/**
+ * Writes the text of {@link safeJson} in pieces, so that a large value takes no more memory as text.
+ * @throws ForkpointError `INVALID_ARGUMENT` for a value that JSON cannot represent.
+ */
+export function* safeJsonPieces(value: unknown): Generator<string> {
+  for (const piece of pieces(value, (part) => (isWithin(part, PIECE) ? stringify(part) : undefined))) {
+    yield safeText(piece);
+  }
+}
+
+/** Returns true if a value has at most so many values inside, and so many characters in its texts. */
+export function isWithin(root: unknown, most: { values: number; characters: number }): boolean {
+  let { values, characters } = most;
+  const stack: unknown[] = [root];
+  while (stack.length > 0) {
+    const value = stack.pop();
+    if (typeof value === "string") characters -= value.length;
+    if (typeof value === "object" && value !== null) {
+      const keys = Array.isArray(value) ? undefined : Object.keys(value);
+      values -= keys?.length ?? (value as unknown[]).length;
+      if (values < 0) return false;
+      for (const key of keys ?? []) characters -= key.length;
+      for (const each of Object.values(value)) stack.push(each);
+    }
+    if (characters < 0) return false;
+  }
+  return true;
+}
+
 /** An object or a list that is being written. */
 interface Open {
   value: object;
@@ -60,28 +92,44 @@ interface Open {
  * values.
  */
 function stringifyDeep(root: unknown): string | undefined {
-  const pieces: string[] = [];
+  const all = [...pieces(root, () => undefined)];
+  return all.length === 0 ? undefined : all.join("");
+}
+
+/** Writes JSON in pieces. `short` returns the text of a part that is written in one piece. Yields nothing if there is no JSON. */
+function* pieces(root: unknown, short: (part: object) => string | undefined): Generator<string> {
   const stack: Open[] = [];
   const within = new Set<object>();
   /** Writes a value. Returns false, and writes nothing, if JSON cannot represent the value. */
-  const write = (value: unknown, before: string): boolean => {
+  function* write(value: unknown, before: string): Generator<string, boolean> {
     if (typeof value !== "object" || value === null) {
+      if (typeof value === "string" && value.length > PIECE.characters) {
+        yield before;
+        yield* longText(value);
+        return true;
+      }
+      if (typeof value === "bigint") throw notJson("JSON has no bigint");
       const leaf = JSON.stringify(value) as string | undefined;
-      if (leaf !== undefined) pieces.push(before, leaf);
+      if (leaf !== undefined) yield before + leaf;
       return leaf !== undefined;
     }
     if (within.has(value)) throw notJson("it contains itself");
+    const text = short(value);
+    if (text !== undefined) {
+      yield before + text;
+      return true;
+    }
     within.add(value);
     const keys = Array.isArray(value) ? null : Object.keys(value);
-    pieces.push(before, keys === null ? "[" : "{");
+    yield before + (keys === null ? "[" : "{");
     stack.push({ value, keys, next: 0, empty: true });
     return true;
-  };
-  if (!write(root, "")) return undefined;
+  }
+  yield* write(root, "");
   for (let top = stack.at(-1); top !== undefined; top = stack.at(-1)) {
     const { keys, value } = top;
     if (top.next === (keys ?? (value as unknown[])).length) {
-      pieces.push(keys === null ? "]" : "}");
+      yield keys === null ? "]" : "}";
       within.delete(value);
       stack.pop();
       continue;
@@ -90,13 +138,24 @@ function stringifyDeep(root: unknown): string | undefined {
     top.next += 1;
     const comma = top.empty ? "" : ",";
     const each = (value as Record<string | number, unknown>)[key];
-    if (write(each, keys === null ? comma : `${comma}${JSON.stringify(key)}:`)) top.empty = false;
+    if (yield* write(each, keys === null ? comma : `${comma}${JSON.stringify(key)}:`)) top.empty = false;
     else if (keys === null) {
-      pieces.push(comma, "null");
+      yield `${comma}null`;
       top.empty = false;
     }
   }
-  return pieces.join("");
+}
+
+function* longText(text: string): Generator<string> {
+  yield '"';
+  for (let at = 0; at < text.length;) {
+    let end = Math.min(text.length, at + PIECE.characters);
+    // Do not cut between the two halves of a surrogate pair.
+    if (end < text.length && /[\ud800-\udbff]/.test(text[end - 1]!)) end += 1;
+    yield JSON.stringify(text.slice(at, end)).slice(1, -1);
+    at = end;
+  }
+  yield '"';
 }
 
 /**

@@ -3,6 +3,8 @@
  * `Opaque` with `tag` and `bytes`, and without bytes.
  */
 
+import { ForkpointError } from "../forkpoint-error.js";
+
 /** The deepest level that is shown, as in the values of the default serializer. */
 export const SHOWN_DEPTH = 1_500;
 /** The largest BigInt that is shown, in bytes. Its decimal digits take 60 ms. */
@@ -11,14 +13,20 @@ const BIGINT_BYTES = 64 * 2 ** 10;
 const ALL_BIGINT_BYTES = 2 ** 20;
 /** A BigInt of this size or less takes no time. */
 const SMALL_BIGINT = 2n ** 8_192n;
+/** Only longer texts are looked at, in characters. */
+const LONG_TEXT = 2 ** 20;
 /** How many bytes a decimal digit takes. */
 const BYTES_OF_DIGIT = Math.log2(10) / 8;
 
 /** Counts what is shown of a value. */
 export class Shown {
-  /** True if something was left out. */
-  isCut = false;
+  readonly #isStrict: boolean;
   #bigIntBytes = 0;
+
+  /** With `isStrict`, leaving something out is an error. */
+  constructor(isStrict = false) {
+    this.#isStrict = isStrict;
+  }
 
   /** Returns the form of a container that is too deep. */
   tooDeep(): object {
@@ -38,6 +46,14 @@ export class Shown {
     return bytes <= 1_024 ? null : this.#large(bytes);
   }
 
+  /** Refuses a long text that would take several times as many bytes in JSON. */
+  text(text: string): void {
+    if (!this.#isStrict || text.length < LONG_TEXT) return;
+    let escapes = 0;
+    for (let at = 0; at < text.length; at++) if (text.charCodeAt(at) < 0x20) escapes += 1;
+    if (escapes > text.length / 8) this.#leftOut("Text", text.length);
+  }
+
   #large(bytes: number): object | null {
     if (bytes <= BIGINT_BYTES) {
       this.#bigIntBytes += bytes;
@@ -47,7 +63,7 @@ export class Shown {
   }
 
   #leftOut(tag: string, bytes: number): object {
-    this.isCut = true;
+    if (this.#isStrict) throw new ForkpointError("UNSUPPORTED", `the value is too large to be shown (${tag})`);
     return { $type: "Opaque", tag, bytes, base64: "" };
   }
 }

@@ -6,7 +6,7 @@ import type { StoreHandle } from "../../store/handle.js";
 import type { HeldLease } from "../../store/lease.js";
 import { decodeMark, encodeMark, type Identity } from "../../store/mark.js";
 import { callback, flag, readRecord, type Parsed } from "../../store/options.js";
-import { detachBuffers } from "../shared/record.js";
+import { detachBuffers } from "../../bridge/detach.js";
 import {
   type Candidate,
   asksForRetry,

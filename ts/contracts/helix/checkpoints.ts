@@ -3,7 +3,7 @@
 import { ForkpointError, isOvertaken, quote, show, typeError } from "../../bridge/errors.js";
 import { idOrNull, requireId } from "../../store/ids.js";
 import { readRecord } from "../../store/options.js";
-import { detachBuffers } from "../shared/record.js";
+import { detachBuffers } from "../../bridge/detach.js";
 import { type Format, deserialize } from "../../bridge/serializer.js";
 import type { NewPart, Unpack, PackedPart, Part } from "../../bridge/wire.js";
 import { generateCheckpointId } from "./checkpoint-id.js";

@@ -4,9 +4,7 @@
  * contracts use this module.
  */
 
-import { Pieces } from "../../bridge/bytes.js";
 import { ForkpointError, quote, reading, readingArgument, show, typeError } from "../../bridge/errors.js";
-import { detach } from "../../bridge/native.js";
 import { type Format, type Serialized, deserialize, deserializeValue } from "../../bridge/serializer.js";
 import type { Part } from "../../bridge/wire.js";
 
@@ -50,22 +48,6 @@ export function viaToJSON(value: unknown, path: string): [plain: unknown, fromTo
     const { toJSON } = (value ?? {}) as { toJSON?: unknown };
     return typeof toJSON === "function" ? [Reflect.apply(toJSON, value, [path]), true] : [value, false];
   });
-}
-
-/** Frees the buffers of parts that have been stored or decoded. */
-export function detachBuffers(...parts: Serialized[]): void {
-  // Free a buffer only if these parts cover all of it, because other values may use the rest of the buffer.
-  let shared: Map<ArrayBufferLike, number> | undefined;
-  for (const { bytes } of parts) {
-    // Do not free pieces, because later saves use them again.
-    if (bytes instanceof Pieces) continue;
-    const { buffer, byteLength } = bytes;
-    if (byteLength === buffer.byteLength) detach(buffer);
-    else (shared ??= new Map()).set(buffer, (shared.get(buffer) ?? 0) + byteLength);
-  }
-  if (shared !== undefined) {
-    for (const [buffer, length] of shared) if (length === buffer.byteLength) detach(buffer);
-  }
 }
 
 /** Makes a fresh checkpoint from its record. `fields` holds the fields that the record leaves out. */

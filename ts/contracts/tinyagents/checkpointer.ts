@@ -12,7 +12,7 @@ import { flag, readRecord, splitOptions, whole, type StoreOptions } from "../../
 import type { StoreStats, LineageStats } from "../../store/results.js";
 import { stats, type StatsOptions } from "../../store/retention.js";
 import type { Store } from "../../store/store.js";
-import { detachBuffers } from "../shared/record.js";
+import { detachBuffers } from "../../bridge/detach.js";
 import { listWithStatus, type GraphThreadsPage } from "./thread-list.js";
 import * as threads from "./threads.js";
 import {
