@@ -32,6 +32,8 @@ const commands = [
   cargo("faults", { FORKPOINT_IMAGES: "10000", FORKPOINT_FAULTS: "1", FORKPOINT_DAMAGES: "2000" }),
   cargo("suite", { FORKPOINT_TEST_FLIPS: "10000" }, "sqlite::flips"),
   cargo("suite", { PROPTEST_CASES: "3000" }, "model"),
+  // Every command reads every hostile file.
+  vitest("__test__/hostile-files.test.ts", { FORKPOINT_TEST_HOSTILE: "all" }),
   // Each of ten stores, and of two stores of LangGraph, is killed 20 times.
   vitest("__test__/faults/crash.test.ts", { FORKPOINT_FAULT_CYCLES: "20" }),
   vitest("integration/langgraph/faults.test.ts", {
