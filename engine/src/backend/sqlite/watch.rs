@@ -70,10 +70,16 @@ impl Watch {
     ///
     /// # Errors
     ///
-    /// `UNAVAILABLE`, and not retryable, if the files are not those of the store.
+    /// `UNAVAILABLE`, and not retryable, if the files are not those of the store. `UNAVAILABLE` if there is no log.
     pub(super) fn new(path: &Path, journal: Journal, durability: Durability, store: &StoreFiles) -> Result<Self> {
         let (log, index) = (beside(path, "-wal"), beside(path, "-shm"));
         let files = files_at(path, journal);
+        if journal == Journal::Wal && files[0].is_some() && files.contains(&None) {
+            // SQLite names the mode of the journal also when an error has kept it from the log.
+            let message = "the write-ahead log or its index could not be opened: try again, and close other stores of the file if \
+                           this happens again";
+            return Err(Error::new(Code::Unavailable, message));
+        }
         let written = (journal == Journal::Wal).then(|| modified(path)).flatten();
         let mut watch = Self {
             path: path.to_owned(),
