@@ -35,7 +35,7 @@ async function refusal(target: unknown, options?: unknown): Promise<Error & { co
 
 describe("options", () => {
   const known =
-    "Known options: durability, serializer, busyTimeoutMs, readOnly, maxPayloadBytes, maxQueueBytes, cacheBytes, keepLastN, ttlMs, maxBytes, schema, prefix, migrate, password";
+    "Known options: durability, serializer, busyTimeoutMs, secureDelete, readOnly, maxPayloadBytes, maxQueueBytes, cacheBytes, keepLastN, ttlMs, maxBytes, schema, prefix, migrate, password";
 
   test.each([
     ["durabilty", 'Unknown option "durabilty". Did you mean "durability"?'],
@@ -57,9 +57,16 @@ describe("options", () => {
     expect(error.message).toBe(`${message} ${known}`);
   });
 
+  test("secureDelete is for database files", async () => {
+    await using store = await openStore(join(folder(), "agent.db"), { secureDelete: true });
+    expect(await store.stats()).toMatchObject({ checkpoints: 0 });
+    await failure(openStore(`jsonl:${join(folder(), "texts")}`, { secureDelete: true }), "UNSUPPORTED");
+    expect(await rejection(openStore("memory:", { secureDelete: 1 } as object))).toBeInstanceOf(TypeError);
+  });
+
   test("an unknown option is refused even if it is undefined, a long one is not repeated in full", async () => {
     expect((await refusal("memory:", { durable: undefined })).message).toContain('Unknown option "durable".');
-    expect((await refusal("memory:", { ["x".repeat(5_000)]: 1 })).message.length).toBeLessThan(300);
+    expect((await refusal("memory:", { ["x".repeat(5_000)]: 1 })).message.length).toBeLessThan(320);
   });
 
   test.each([
