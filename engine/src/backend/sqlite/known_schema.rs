@@ -1,7 +1,7 @@
 //! Refuses a file whose schema has anything but the tables and indexes that Forkpoint makes.
 //!
 //! `SQLite` runs what the schema of a file says. A view in the place of a table, a trigger or a generated column would
-//! run the SQL of whoever made the file. Such SQL can take any time and any memory.
+//! run SQL that the author of the file chose. Such SQL can take any time and any memory.
 
 use std::sync::LazyLock;
 
