@@ -30,7 +30,7 @@ export async function onFixedDisk(work) {
     }
     return work((us, file, options) => {
       const counter = path("counter");
-      writeFileSync(counter, Buffer.alloc(16));
+      writeFileSync(counter, Buffer.alloc(32));
       const env = { LD_PRELOAD: library, FORKPOINT_SYNC_US: String(us), FORKPOINT_SYNC_FILE: counter };
       return runProgram(file, { ...options, env });
     });
@@ -44,6 +44,17 @@ function leftOut(why) {
 
 /** In a program that `run` has started: the syncs since its start, and the microseconds that they took. */
 export function syncs() {
-  const counted = readFileSync(process.env.FORKPOINT_SYNC_FILE);
-  return { syncs: Number(counted.readBigUInt64LE(0)), synced: Number(counted.readBigUInt64LE(8)) / 1000 };
+  const { calls, us } = counted(0);
+  return { syncs: calls, synced: us };
+}
+
+/** The same for the calls of statx, with which the engine looks at its files. */
+export function looks() {
+  const { calls, us } = counted(16);
+  return { looks: calls, looked: us };
+}
+
+function counted(offset) {
+  const file = readFileSync(process.env.FORKPOINT_SYNC_FILE);
+  return { calls: Number(file.readBigUInt64LE(offset)), us: Number(file.readBigUInt64LE(offset + 8)) / 1000 };
 }

@@ -1,13 +1,12 @@
-// What four savers save, and the threads whose processor time is read.
+// What the savers save, and the threads whose processor time is read.
 import { allNew, largeNew, sliding } from "../performance/work.mjs";
 
-export const SAVERS = 4;
-
-/** A kind of work, and how many saves a turn has. */
+/** A kind of work, how many savers do it at once, and how many saves a turn has. */
 export const KINDS = {
-  "10 KB, all of it new": { work: allNew, count: 800 },
-  "10 KB, first message dropped, one appended": { work: () => sliding(SAVERS), count: 800 },
-  "1 MB, all of it new": { work: largeNew, count: 60 },
+  "one saver, 10 KB, all of it new": { work: allNew, savers: 1, count: 800 },
+  "four savers, 10 KB, all of it new": { work: allNew, savers: 4, count: 800 },
+  "four savers, 10 KB, first message dropped, one appended": { work: () => sliding(4), savers: 4, count: 800 },
+  "four savers, 1 MB, all of it new": { work: largeNew, savers: 4, count: 60 },
 };
 
 /** The threads of the process, with their titles in the table. */

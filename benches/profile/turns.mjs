@@ -1,10 +1,10 @@
-// Measures four savers and prints the figures as JSON. profile.mjs starts it.
+// Measures savers and prints the figures as JSON. profile.mjs starts it.
 import { readdirSync, readFileSync } from "node:fs";
 import { CheckpointStore } from "../../dist/index.js";
 import { compare, sized } from "../lib/measure.mjs";
 import { inFolder } from "../lib/peers.mjs";
-import { syncs } from "../lib/sync.mjs";
-import { KINDS, SAVERS } from "./kinds.mjs";
+import { looks, syncs } from "../lib/sync.mjs";
+import { KINDS } from "./kinds.mjs";
 
 /** Linux cuts the name of a thread after 15 characters. */
 const NAMES = {
@@ -32,18 +32,19 @@ function threads() {
     const kind = Number(thread) === process.pid ? "main" : (NAMES[name.trim()] ?? "others");
     sums[kind] += Number(times.split(" ")[0]) / 1000;
   }
-  return { ...sums, ...syncs() };
+  return { ...sums, ...syncs(), ...looks() };
 }
 
 const result = {};
-for (const [kind, { work, count }] of Object.entries(KINDS)) {
+for (const [kind, { work, savers, count }] of Object.entries(KINDS)) {
   await inFolder(async (path) => {
     const store = new CheckpointStore(path("ours.db"));
     const next = work();
-    const options = { count: sized(count, count / 10), concurrency: SAVERS, meter: threads };
+    const options = { count: sized(count, count / 10), concurrency: savers, meter: threads };
     const { ours } = await compare({ ours: () => store.save(next()) }, options);
     await store.close();
     if (!(ours.syncs.least > 0)) throw new Error(`no sync was counted: ${kind}`);
+    if (!(ours.looks.least > 0)) throw new Error(`no look at the files was counted: ${kind}`);
     if (!(ours.writer.least > 0)) throw new Error("no thread has the name of the writer");
     result[kind] = ours;
   });
