@@ -12,6 +12,7 @@
 pub mod agentium;
 pub mod agentos;
 pub mod call;
+mod effect;
 mod entry;
 pub mod fields;
 pub mod helix;
@@ -72,10 +73,12 @@ fn request(call: RawCall<'_>) -> Result<Request> {
     let mut request = match call.contract() {
         store::NAME => store::request(call),
         inspect::NAME => inspect::request(call),
+        effect::NAME => effect::request(call),
         contract => (named(contract)?.request)(call),
     }?;
-    if let (Request::Apply(unit), Some(fence)) = (&mut request, fence) {
-        unit.expect.insert(0, fence.into());
+    if let Request::Apply(unit) = &mut request {
+        effect::follow(unit);
+        unit.expect.splice(0..0, fence.map(Into::into));
     }
     Ok(request)
 }

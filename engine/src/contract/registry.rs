@@ -1,7 +1,7 @@
 //! The only list of contracts.
 
 use super::entry::Contract;
-use super::{agentium, agentos, helix, langgraph, lease, tinyagents};
+use super::{agentium, agentos, effect, helix, langgraph, lease, tinyagents};
 use crate::error::{Error, Result};
 use crate::record::ContractId;
 
@@ -16,11 +16,21 @@ pub const CONTRACTS: [Contract; 8] = [
     lease::CONTRACT,
 ];
 
-pub const NAMES: [(ContractId, &str); CONTRACTS.len()] = {
-    let mut names = [(ContractId(0), ""); CONTRACTS.len()];
+/// The contracts of the effects of runs: see [`effect`].
+const EFFECTS: [Contract; 5] = [
+    effect::of(&agentos::CONTRACT, "agentos/effects"),
+    effect::of(&agentium::CONTRACT, "agentium/effects"),
+    effect::of(&langgraph::CONTRACT, "langgraph/effects"),
+    effect::of(&helix::CONTRACT, "helix/effects"),
+    effect::of(&tinyagents::CONTRACT, "tinyagents/effects"),
+];
+
+pub const NAMES: [(ContractId, &str); CONTRACTS.len() + EFFECTS.len()] = {
+    let mut names = [(ContractId(0), ""); CONTRACTS.len() + EFFECTS.len()];
     let mut at = 0;
     while at < names.len() {
-        names[at] = (CONTRACTS[at].id, CONTRACTS[at].name);
+        let contract = if at < CONTRACTS.len() { &CONTRACTS[at] } else { &EFFECTS[at - CONTRACTS.len()] };
+        names[at] = (contract.id, contract.name);
         at += 1;
     }
     names
@@ -36,12 +46,13 @@ pub fn lineage_of(contract: &str, run: &str, ns: &str) -> Result<(ContractId, St
 }
 
 pub(super) fn contract_of(id: ContractId) -> Option<&'static Contract> {
-    const { &CONTRACTS }.iter().find(|contract| contract.id == id)
+    const { &CONTRACTS }.iter().chain(const { &EFFECTS }).find(|contract| contract.id == id)
 }
 
 pub(super) fn named(name: &str) -> Result<&'static Contract> {
     const { &CONTRACTS }
         .iter()
+        .chain(const { &EFFECTS })
         .find(|contract| contract.name == name)
         .ok_or_else(|| Error::invalid(format!("there is no framework {name:?}: please report this")))
 }

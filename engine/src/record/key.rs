@@ -9,6 +9,23 @@ pub type Seq = i64;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct ContractId(pub u8);
 
+impl ContractId {
+    /// Added to the id of a contract, this is the id of the contract that keeps the effects of its runs.
+    const EFFECTS: u8 = 128;
+
+    /// The contract that keeps the effects of this contract's runs, in lineages with the names of the runs' lineages.
+    #[must_use]
+    pub const fn effects(self) -> Self {
+        Self(self.0 | Self::EFFECTS)
+    }
+
+    /// True if the checkpoints of the contract are effects. No limit on the number of checkpoints applies to them: a
+    /// lineage has one for each effect, and none replaces another.
+    pub const fn is_effects(self) -> bool {
+        self.0 & Self::EFFECTS != 0
+    }
+}
+
 /// The position of a checkpoint within its lineage. Comparing the bytes of two sort keys gives the order of their
 /// checkpoints. Checkpoints with equal sort keys are ordered by [`Seq`].
 ///

@@ -30,7 +30,7 @@ pub trait Catalog {
     /// Leaves out the checkpoints that are exempt: see [`Header::exempt`](crate::record::Header::exempt).
     fn saved_after(&self, contract: Option<ContractId>, after: Seq, most: usize) -> Result<Vec<Entry>>;
     /// Returns the positions of lineages that are greater than `after`, in ascending order. Returns at most `most`
-    /// positions.
+    /// positions. Leaves out the lineages of effects: see [`ContractId::is_effects`].
     fn lineages_after(&self, contract: Option<ContractId>, after: i64, most: usize) -> Result<Vec<i64>>;
     /// The number of checkpoints of each lineage.
     fn counts(&self, lineages: &[i64]) -> Result<Vec<usize>>;

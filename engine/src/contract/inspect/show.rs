@@ -164,7 +164,8 @@ pub(super) fn shown_feed(page: FeedPage) -> Result<Option<Response>> {
     }
     let FeedPage { rows, next, wait, checkpoints, removals, version } = page;
     let mut response = ResponseBuilder::default();
-    let rows = rows.into_iter().filter_map(|row| shown(row, None, &mut response)).collect();
+    let rows = rows.into_iter().filter(|row| !row.header.contract.is_effects());
+    let rows = rows.filter_map(|row| shown(row, None, &mut response)).collect();
     let wait = wait.map(|FeedWait { transaction, up_to }| Wait { transaction, up_to });
     response.finish(&ShownFeed { rows, next, wait, checkpoints, removals, version }).map(Some)
 }
