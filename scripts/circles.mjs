@@ -14,6 +14,7 @@ const rooms = {
   "ts/contracts/shared": ["ts/store", "ts/bridge"],
   "ts/contracts/<name>": ["ts/contracts/shared", "ts/store", "ts/bridge"],
   "ts/inspect": ["ts/contracts/<name>", "ts/store", "ts/bridge"],
+  "ts/effects": ["ts/store", "ts/bridge"],
   "ts/otel": ["ts/store", "ts/bridge"],
   "ts/testing": ["ts/store", "ts/bridge"],
   "ts/index.ts": ["ts/inspect", "ts/contracts/<name>", "ts/contracts/shared", "ts/store", "ts/bridge"],

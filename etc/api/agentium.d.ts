@@ -4,6 +4,7 @@ RunDrainedError
 RunStats as WorkflowCheckpointStats
 } from "./shared.js";
 export {
+ContextOnce
 EventBus
 ForkpointStorage
 ForkpointWorkflowStore
@@ -222,6 +223,7 @@ interface StepContext extends RunContext {
     readonly attempt: number;
     readonly signal: AbortSignal;
     readonly draining: boolean;
+    readonly once: ContextOnce;
 }
 type StepDef<TState> = FunctionStep<TState> | ConditionStep<TState> | ParallelStep<TState> | AgentStep<TState>;
 interface StepResult {

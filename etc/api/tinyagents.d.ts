@@ -5,6 +5,7 @@ RunDrainedError
 export {
 Checkpointer
 Command
+ContextOnce
 END
 ERROR
 Graph
@@ -305,6 +306,7 @@ interface NodeContext {
     namespace: Namespace;
     attempt: number;
     step: number;
+    once: ContextOnce;
 }
 type NodeFunction<S, U> = (state: S, context: NodeContext) => MaybePromise<U | Command<U> | void | null>;
 interface NodeOptions<S, U> extends NodePolicies {

@@ -3,6 +3,7 @@
 import { Activity, type Held } from "./backlog.js";
 import { tellFailure, tellRefusal } from "../bridge/channels.js";
 import type { CheckOptions } from "./check.js";
+import type { Effects } from "./effects.js";
 import type { Engine } from "./engine.js";
 import { ForkpointError, isOwnError, readingArgument, typeError } from "../bridge/errors.js";
 import { HeldLease, fenced, leaseOption, releaseAll, takeLease, type LeaseOptions } from "./lease.js";
@@ -189,6 +190,11 @@ export class StoreHandle {
   /** Runs work that takes a lease. The lease is released when the handle is closed. */
   leasing<T>(work: (engine: Engine, own: Set<HeldLease>) => Promise<T>): Promise<T> {
     return this.run((engine) => work(engine, this.#leases), null);
+  }
+
+  /** The effects of the runs of this store. `leaseOf` returns the lease that their writes carry. */
+  effects(leaseOf?: () => HeldLease | undefined): Effects {
+    return new (later().Effects)(this, leaseOf);
   }
 
   /** In the result, a lineage is called a run, because the contract uses that name. */

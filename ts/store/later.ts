@@ -2,4 +2,5 @@
 
 export { backup, restore } from "./backup.js";
 export { check } from "./check.js";
+export { Effects } from "./effects.js";
 export { prune, stats, vacuum } from "./retention.js";

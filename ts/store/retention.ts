@@ -109,14 +109,19 @@ export async function prune<R = PruneProgress>(
     count(await storeCalls.call(native, "prunable", { contract, rules }));
     return shown(done);
   }
-  for (const rule of rules) {
+  const remove = async (rule: Rule, of: string | undefined, removed: (batch: Pruned) => void) => {
     let next: Cursor | undefined;
     do {
-      const batch: Pruned = await storeCalls.call(native, "prune", { contract, rule, cursor: next, most: BATCH });
-      count(batch);
+      const batch: Pruned = await storeCalls.call(native, "prune", { contract: of, rule, cursor: next, most: BATCH });
+      removed(batch);
       next = batch.next ?? undefined;
       if (next !== undefined) await betweenSteps(signal, closing);
     } while (next !== undefined);
+  };
+  for (const rule of rules) {
+    await remove(rule, contract, count);
+    // The effects of runs are as old as the checkpoints beside them. They are no checkpoints, so they are not counted.
+    if (contract !== undefined && "savedBefore" in rule) await remove(rule, `${contract}/effects`, () => {});
   }
   return shown(done);
 }

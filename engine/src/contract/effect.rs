@@ -1,7 +1,7 @@
 //! Effects: what a run does to the world outside, each with a key. The result of an effect is stored once, and whoever asks
 //! again gets it.
 //!
-//! The effects of a contract's runs belong to a contract of their own ([`of`]). The lineage has the name of the run's
+//! The effects of a contract's runs belong to a contract of their own ([`Contract::effects`]). The lineage has the name of the run's
 //! lineage, so what removes the run removes its effects too ([`follow`]), and each effect is a checkpoint of it. The sort
 //! key is the number of the attempt, which is a fencing token: whoever takes an effect over writes it with the next number,
 //! and the earlier process can no longer write. `meta` is an [`Entry`] as JSON, and the payload is the result.
@@ -11,7 +11,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::call::{Buffers, PartName, RawCall, Request};
-use super::entry::{Contract, Names, Shown};
+use super::entry::{Contract, Names};
 use super::fields::exact;
 use super::ids::{check_id, damaged};
 use super::lease::Run;
@@ -21,27 +21,13 @@ use super::thread;
 use crate::error::{Code, Error, Result, quote};
 use crate::op::{Expect, Must, Op, Unit};
 use crate::query::{Of, Query, RowOrder, Rows, RowsFrom};
-use crate::record::{ContractId, Header, Listed, RowPage, SortKey};
+use crate::record::{ContractId, Header, Listed, RowPage, SortKey, Start};
 
 /// The calls of effects use this name in place of a contract's name.
 pub(super) const NAME: &str = "effect";
 
 /// The number of bytes of the longest key.
 const MAX_KEY_BYTES: usize = 1024;
-
-/// The contract of the effects of this contract's runs. `name` is its name in a report.
-pub(super) const fn of(contract: &Contract, name: &'static str) -> Contract {
-    Contract {
-        name,
-        id: contract.id.effects(),
-        request: |_| Err(Error::invalid("effects have no calls of this name: please report this")),
-        tool: None,
-        name_of: contract.name_of,
-        lineage_of: contract.lineage_of,
-        id_of: contract.id_of,
-        show: |_| Ok(Shown::default()),
-    }
-}
 
 /// Adds the removal of the effects to a unit that removes runs.
 pub(super) fn follow(unit: &mut Unit) {
@@ -109,12 +95,10 @@ enum Call {
         result: Option<PartName>,
         saved_at: i64,
     },
-    /// Lists the effects of a run, without their results. The response is a list of [`Effect`].
+    /// Lists the effects of a run, without their results. The response is an [`Effects`].
     List { of: Run },
     /// Forgets effects of a run.
     Remove { effects: Vec<Address> },
-    /// The checkpoint of another run from which the run was forked. The response is an [`Origin`] or null.
-    Origin { of: Run },
     /// Where the checkpoint `base` of a run is, as seen from the checkpoint `at` or, without it, from the newest. The response
     /// is a [`Place`].
     Place { of: Run, base: String, at: Option<String> },
@@ -128,6 +112,7 @@ struct Found {
     now: i64,
     /// The id of the run's newest checkpoint.
     newest: Option<String>,
+    origin: Option<Origin>,
     effect: Option<Effect>,
 }
 
@@ -142,7 +127,15 @@ struct Effect {
     parts: Vec<PackedPart>,
 }
 
-/// The answer to [`Call::Origin`].
+/// The answer to [`Call::List`].
+#[derive(Serialize)]
+struct Effects {
+    /// The time on the store's clock.
+    now: i64,
+    effects: Vec<Effect>,
+}
+
+/// The checkpoint of another run from which a run was forked.
 #[derive(Serialize)]
 struct Origin {
     run: String,
@@ -193,7 +186,6 @@ pub(super) fn request(call: RawCall<'_>) -> Result<Request> {
             let remove = |effect: Address| Ok(Op::Remove { contract: effect.contract()?.id, id: effect.id()? });
             Request::Apply(effects.into_iter().map(remove).collect::<Result<Vec<_>>>()?.into())
         }
-        Call::Origin { of } => origin(&of)?,
         Call::Place { of, base, at } => place(&of, &base, at.as_deref())?,
     })
 }
@@ -264,17 +256,20 @@ fn expected(contract: ContractId, id: &str, effect: &Address, must: Must) -> Exp
 fn find(effect: &Address) -> Result<Request> {
     let of = &effect.of;
     let contract = named(&of.space)?;
+    let lineage = (contract.lineage_of)(&of.run, &of.ns);
+    let start = Query::Start { contract: contract.id, lineage: lineage.clone() };
     let newest = Rows {
         contract: contract.id,
-        lineage: (contract.lineage_of)(&of.run, &of.ns),
+        lineage,
         from: RowsFrom::End,
         order: RowOrder::NewestFirst,
         limit: 1,
         sums: false,
     };
     let get = Query::Get { contract: effect.contract()?.id, id: effect.id()? };
-    Ok(Request::ask(Query::All(vec![get, Query::Rows(newest), Query::Clock]), |answer| {
-        let [found, newest, now] = answer.into_all()?;
+    Ok(Request::ask(Query::All(vec![get, Query::Rows(newest), start, Query::Clock]), |answer| {
+        let [found, newest, start, now] = answer.into_all()?;
+        let origin = start.into_starts()?.first().and_then(|start| origin(contract, start));
         let newest = newest.into_rows()?.rows.into_iter().next().and_then(|row| id_of(contract, row.header));
         let now = now.into_clock()?;
         Response::one(Some(found.into_checkpoint()?), |found, response| {
@@ -282,7 +277,7 @@ fn find(effect: &Address) -> Result<Request> {
                 let parts = response.parts(found.payload);
                 read(&found.header, parts)
             });
-            Ok(Found { now, newest, effect: effect.transpose()? })
+            Ok(Found { now, newest, origin, effect: effect.transpose()? })
         })
     }))
 }
@@ -301,25 +296,20 @@ fn read(header: &Header, parts: Vec<PackedPart>) -> Result<Effect> {
 fn list(of: &Run) -> Result<Request> {
     let contract = effects_of(of)?;
     let lineage = (contract.lineage_of)(&of.run, &of.ns);
-    let query = Query::List { contract: contract.id, of: Of::Lineage(lineage), before: None, limit: None };
-    Ok(Request::ask(query, |answer| {
-        let effects =
-            answer.into_headers()?.iter().map(|header| read(header, Vec::new())).collect::<Result<Vec<_>>>()?;
-        Response::json(&effects).map(Some)
+    let list = Query::List { contract: contract.id, of: Of::Lineage(lineage), before: None, limit: None };
+    Ok(Request::ask(Query::All(vec![list, Query::Clock]), |answer| {
+        let [headers, now] = answer.into_all()?;
+        let headers = headers.into_headers()?;
+        let effects = headers.iter().map(|header| read(header, Vec::new())).collect::<Result<_>>()?;
+        Response::json(&Effects { now: now.into_clock()?, effects }).map(Some)
     }))
 }
 
-fn origin(of: &Run) -> Result<Request> {
-    let contract = named(&of.space)?;
-    let query = Query::Start { contract: contract.id, lineage: (contract.lineage_of)(&of.run, &of.ns) };
-    Ok(Request::ask(query, |answer| {
-        let start = answer.into_starts()?.into_iter().next();
-        let origin = start.as_ref().and_then(|start| start.origin()).and_then(|origin| {
-            let Names { run, ns, id } = (contract.name_of)(origin.lineage.clone(), Some(origin.id.clone()));
-            Some(Origin { run: run?, ns: ns.unwrap_or_default(), id: id? })
-        });
-        origin.as_ref().map(Response::json).transpose()
-    }))
+/// The checkpoint from which the lineage was forked, with the framework's names.
+fn origin(contract: &Contract, start: &Start) -> Option<Origin> {
+    let crate::record::Origin { lineage, id, .. } = start.origin()?;
+    let Names { run, ns, id } = (contract.name_of)(lineage.clone(), Some(id.clone()));
+    Some(Origin { run: run?, ns: ns.unwrap_or_default(), id: id? })
 }
 
 fn place(of: &Run, base: &str, at: Option<&str>) -> Result<Request> {

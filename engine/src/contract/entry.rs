@@ -3,7 +3,7 @@
 use serde::Serialize;
 
 use super::call::{RawCall, Request, Tool};
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::record::{ContractId, Header, Part};
 
 /// A contract, as the code that is common to all contracts sees it.
@@ -46,6 +46,18 @@ impl Contract {
             lineage_of: |run, _| run.to_owned(),
             id_of: |_, _, id| id.to_owned(),
             show,
+        }
+    }
+
+    /// The contract of the effects of this contract's runs. `name` is its name in a report.
+    pub(super) const fn effects(&self, name: &'static str) -> Self {
+        Self {
+            name,
+            id: self.id.effects(),
+            request: |_| Err(Error::invalid("effects have no calls of this name: please report this")),
+            tool: None,
+            show: |_| Ok(Shown::default()),
+            ..*self
         }
     }
 }

@@ -1,7 +1,7 @@
 //! The only list of contracts.
 
 use super::entry::Contract;
-use super::{agentium, agentos, effect, helix, langgraph, lease, tinyagents};
+use super::{agentium, agentos, helix, langgraph, lease, tinyagents};
 use crate::error::{Error, Result};
 use crate::record::ContractId;
 
@@ -16,13 +16,13 @@ pub const CONTRACTS: [Contract; 8] = [
     lease::CONTRACT,
 ];
 
-/// The contracts of the effects of runs: see [`effect`].
+/// The contracts of the effects of runs: see `effect.rs`.
 const EFFECTS: [Contract; 5] = [
-    effect::of(&agentos::CONTRACT, "agentos/effects"),
-    effect::of(&agentium::CONTRACT, "agentium/effects"),
-    effect::of(&langgraph::CONTRACT, "langgraph/effects"),
-    effect::of(&helix::CONTRACT, "helix/effects"),
-    effect::of(&tinyagents::CONTRACT, "tinyagents/effects"),
+    agentos::CONTRACT.effects("agentos/effects"),
+    agentium::CONTRACT.effects("agentium/effects"),
+    langgraph::CONTRACT.effects("langgraph/effects"),
+    helix::CONTRACT.effects("helix/effects"),
+    tinyagents::CONTRACT.effects("tinyagents/effects"),
 ];
 
 pub const NAMES: [(ContractId, &str); CONTRACTS.len() + EFFECTS.len()] = {

@@ -1,12 +1,13 @@
 /** Makes the context that a step gets. */
 
+import { type RunEffects, onceOf } from "../shared/once.js";
 import type { Node, RunContext, StepContext } from "./steps.js";
 
 /** The part of a context that all steps of a run share. */
 export type SharedContext = Pick<
   RunContext,
   "runId" | "sessionId" | "metadata" | "dependencies" | "eventBus" | "sessionState"
-> & { workflow: string; userId: string | undefined };
+> & { workflow: string; userId: string | undefined; effects: RunEffects };
 
 export function contextOf(
   shared: SharedContext,
@@ -39,6 +40,7 @@ export function contextOf(
     set sessionState(state) {
       shared.sessionState = state;
     },
+    once: onceOf(shared.effects, { signal }),
     getState: <T>(key: string) => shared.sessionState[key] as T | undefined,
     setState: (key, value) => {
       shared.sessionState[key] = value;

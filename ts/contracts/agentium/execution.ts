@@ -9,6 +9,7 @@ import { Driver } from "../shared/driver.js";
 import { ForkpointError, quote, show, typeError } from "../../bridge/errors.js";
 import { carrying } from "../shared/failure.js";
 import { alone } from "../shared/run-lease.js";
+import type { RunKey } from "../../bridge/native.js";
 import { formatOf } from "../../bridge/serializer.js";
 import { within } from "../shared/time-limit.js";
 import { checkpointNotFound } from "./checkpoint.js";
@@ -77,7 +78,13 @@ export class Execution {
     this.#plan = lease === undefined ? plan : { ...plan, signal: lease.with(plan.signal) };
     this.#reporter = new Reporter(definition, runId, emit);
     const empty = { metadata: {}, dependencies: {}, sessionState: {} };
-    this.#context = { runId, workflow: name, sessionId, userId, eventBus, ...empty };
+    const effects = {
+      handle: recorder && recorder.handle,
+      store: "WorkflowCheckpointStore",
+      place: () => ({ of: this.#key }),
+      lease: () => lease?.held,
+    };
+    this.#context = { runId, workflow: name, sessionId, userId, eventBus, effects, ...empty };
     this.#fresh = mode.kind === "plain" || mode.kind === "fresh";
     const onError = typeof plan.onStepError === "function" ? "ask" : (plan.onStepError ?? "fail");
     const run: RunTool = { run: { ...definition.description, options: { runId, mode, force, onError } } };
@@ -109,7 +116,11 @@ export class Execution {
 
   #alone<T>(work: () => Promise<T>): Promise<T> {
     const { identity, lease } = this.#recorder!;
-    return alone(identity, { space: agentium.name, run: this.#runId, ns: "" }, "run", lease, work);
+    return alone(identity, this.#key, "run", lease, work);
+  }
+
+  get #key(): RunKey {
+    return { space: agentium.name, run: this.#runId, ns: "" };
   }
 
   /** Sets the id of the run to replay. Without a session id, the session has the run's id, as the earlier call had. */

@@ -29,3 +29,4 @@ export type {
   StepDef,
   FailedStep,
 } from "./steps.js";
+export type { ContextOnce } from "../shared/once.js";

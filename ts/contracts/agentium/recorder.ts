@@ -28,6 +28,8 @@ export interface Recorder {
   /** Identifies the stored data. A run can be in progress only once for each identity. */
   readonly identity: unknown;
   readonly format: Format;
+  /** The handle of the store. Null if the store is not of this package. */
+  readonly handle: StoreHandle | null;
   /** The lease of the run. Undefined if the workflow takes no leases. */
   readonly lease?: RunLease | undefined;
   load(checkpointId: string): Promise<Recorded | null>;
@@ -54,7 +56,7 @@ export function readStore(store: unknown): WorkflowCheckpointStore<any> | undefi
 
 /** The recorder for a store of this package. It passes bytes to the store, so that no state is serialized twice. */
 class OwnRecorder implements Recorder {
-  readonly #handle: StoreHandle;
+  readonly handle: StoreHandle;
   readonly #expectsParent: boolean;
   readonly identity: unknown;
   readonly format: Format;
@@ -62,18 +64,18 @@ class OwnRecorder implements Recorder {
 
   constructor({ handle, expectsParent }: OwnStore, leaseMs: number | undefined) {
     this.lease = leaseMs === undefined ? undefined : new RunLease(handle, leaseMs);
-    this.#handle = handle;
+    this.handle = handle;
     this.#expectsParent = expectsParent;
     this.identity = handle.identity;
     this.format = handle.format;
   }
 
   load(checkpointId: string): Promise<Recorded | null> {
-    return this.#handle.run(async (engine) => this.#recorded(await find(engine, checkpointId)));
+    return this.handle.run(async (engine) => this.#recorded(await find(engine, checkpointId)));
   }
 
   latest(runId: string): Promise<Recorded | null> {
-    return this.#handle.run(async (engine) => this.#recorded(await findLatest(engine, runId)));
+    return this.handle.run(async (engine) => this.#recorded(await findLatest(engine, runId)));
   }
 
   async store({
@@ -100,7 +102,7 @@ class OwnRecorder implements Recorder {
       expectedParent: this.#expectsParent && !rewind ? previous : undefined,
       rewind,
     };
-    await this.#handle.save((engine, held) => {
+    await this.handle.save((engine, held) => {
       held.add(stored.bytes.byteLength);
       held.take(encoded.rest.bytes);
       return put(engine, encoded);
@@ -123,6 +125,7 @@ class OwnRecorder implements Recorder {
  */
 class ForeignRecorder implements Recorder {
   readonly #store: WorkflowCheckpointStore<any> & { listForRun?: WorkflowCheckpointStore<any>["list"] };
+  readonly handle = null;
   readonly identity: unknown;
   readonly format = formatOf("v8");
 

@@ -9,6 +9,7 @@ import { isRecord } from "./state.js";
 import type { RunTool } from "./wire.js";
 import type { EventBus } from "./events.js";
 import type { MaybePromise } from "../shared/driver.js";
+import type { ContextOnce } from "../shared/once.js";
 
 /**
  * What the steps of a run share. The framework has a class of this name. This type has the same fields.
@@ -67,6 +68,18 @@ export interface StepContext extends RunContext {
    * time, and end early.
    */
   readonly draining: boolean;
+  /**
+   * Runs an effect once for each key of the run, and stores its result before it resolves. A step that runs again gets the
+   * stored result. In `run()`, which stores nothing, the function runs each time.
+   * @throws ForkpointError `UNSUPPORTED` if the workflow's store is not a `WorkflowCheckpointStore` of this package.
+   * @example
+   * ```ts
+   * const run = async ({ order }: { order: number }, { once }: StepContext) => ({
+   *   receipt: await once(`charge order ${order}`, ({ idempotencyKey }) => charge(order, idempotencyKey)),
+   * });
+   * ```
+   */
+  readonly once: ContextOnce;
 }
 
 /** How often a function, an agent or a condition is retried after it throws. */

@@ -75,6 +75,12 @@ export async function alone<T>(
   }
 }
 
+/** Makes the error for a run whose store is not of this package. */
+export function noEffects(store: string): ForkpointError {
+  const message = `context.once needs a ${store} of forkpoint, because other stores have no effects: pass one`;
+  return new ForkpointError("UNSUPPORTED", message);
+}
+
 /** Makes the error for a class that is to take leases, but whose store is not of this package. */
 export function noLeases(what: string, store: string): ForkpointError {
   const message = `${what} needs a ${store} of forkpoint, because other stores have no leases: pass one`;

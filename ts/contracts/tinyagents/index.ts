@@ -31,3 +31,4 @@ export type {
   MemorySnapshot,
   MemoryHooks,
 } from "./graph/node.js";
+export type { ContextOnce } from "../shared/once.js";

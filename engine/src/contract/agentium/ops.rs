@@ -105,6 +105,11 @@ pub fn save(save: Save, buffers: &mut Buffers) -> Result<Unit> {
         unit.expect.push(Expect::Newest { contract, lineage, newest, or });
     }
     if save.rewind {
+        if save.step_index < 0.0 {
+            // The run begins again, so its effects are those of an earlier run.
+            let (contract, lineage) = (contract.effects(), lineage.clone());
+            unit.ops.push(Op::RemoveFrom { contract, lineage, sort_key: SortKey::default() });
+        }
         unit.ops.push(Op::RemoveFrom { contract, lineage, sort_key: sort_key.clone() });
     }
     let header = Header {

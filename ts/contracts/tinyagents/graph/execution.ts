@@ -9,10 +9,13 @@ import { Driver } from "../../shared/driver.js";
 import { ForkpointError, quote } from "../../../bridge/errors.js";
 import { carrying } from "../../shared/failure.js";
 import { type Format, formatOf } from "../../../bridge/serializer.js";
+import { handleOf } from "../../../store/handles.js";
+import { type RunEffects, onceOf } from "../../shared/once.js";
 import { within } from "../../shared/time-limit.js";
 import { readTargets } from "./definition.js";
 import { type GraphParts, type GraphPlan, enter, settled } from "./plan.js";
 import {
+  keyOf,
   type BoundaryTask,
   type ReachedBoundary,
   type Loaded,
@@ -42,6 +45,8 @@ export class GraphExecution {
   #lastArg = 0;
   readonly #errors = new Map<number, unknown>();
   readonly persists: boolean;
+  /** The effects of the thread. A subgraph shares those of the graph around it. */
+  readonly effects: RunEffects;
   #loaded: Loaded | undefined;
   #state!: Snapshot;
   #current: ReachedBoundary | undefined;
@@ -56,6 +61,12 @@ export class GraphExecution {
     const { description } = parts.definition;
     const { checkpointer, durability, mode } = plan;
     this.persists = checkpointer !== undefined && description.checkpoint !== "none";
+    this.effects = plan.effects ?? {
+      handle: checkpointer && (handleOf(checkpointer) ?? null),
+      store: "Checkpointer",
+      place: () => ({ of: keyOf(plan.thread), at: this.#current!.boundary.id }),
+      lease: () => plan.lease,
+    };
     const prefix = `${Date.now().toString(16).padStart(12, "0")}-${crypto.randomUUID().slice(-12)}`;
     const goto = mode.kind === "continue" ? { goto: this.#targets(plan.goto, "the command") } : {};
     const options = { mode: { ...mode, ...goto }, durability, persist: checkpointer !== undefined, prefix };
@@ -269,7 +280,9 @@ export class GraphExecution {
     const { runId, thread } = this.plan;
     const common = { ...thread, runId, step: boundary.step + 1 };
     return within(timeoutMs, this.#driver, `node ${quote(task.name)}`, async (signal) => {
-      const made = makeContext(task, attempt, common, { signal, format: this.format, canAsk: this.persists });
+      const effectClass = options.effectClass === "external" ? "external" : "write";
+      const once = onceOf(this.effects, { signal, effectClass });
+      const made = makeContext(task, attempt, common, { signal, format: this.format, canAsk: this.persists, once });
       if ("subgraph" in options && options.subgraph !== undefined)
         return runSubgraph(this, options as Subgraph, task, state.fresh(), made.context);
       return callNode((options as { run: any }).run, state.fresh(), made, this.format);

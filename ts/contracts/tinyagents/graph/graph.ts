@@ -22,9 +22,8 @@ import { type GraphDefinition, readDefinition, type GraphOutline } from "./defin
 import { GraphExecution } from "./execution.js";
 import type { GraphParts, GraphPlan, GraphRunOptions } from "./plan.js";
 import { fork, getHistory, getSnapshot, type StateSnapshot, type HistoryOptions } from "./inspection.js";
-import type { ThreadRef, GraphCheckpointer } from "./recorder.js";
+import { type ThreadRef, type GraphCheckpointer, keyOf } from "./recorder.js";
 import { partsOf } from "./subgraph.js";
-import { tinyagents } from "../wire.js";
 import type { NodeFunction, NodeOptions, SubgraphHooks } from "./node.js";
 import type { Durability } from "./wire.js";
 import type { GraphEvent, GraphResult } from "./events.js";
@@ -311,12 +310,10 @@ export class Graph<S, U = Partial<S>, I = S> {
   }
 
   async #start(plan: GraphPlan, emit?: Emit): Promise<GraphResult<S>> {
-    const { threadId, namespace } = plan.thread;
     const own = plan.checkpointer && handleOf(plan.checkpointer);
     const identity = own?.identity ?? plan.checkpointer ?? plan;
     const lease = this.#leaseMs === undefined ? undefined : new RunLease(own!, this.#leaseMs);
-    const of = { space: tinyagents.name, run: threadId, ns: namespace.length === 0 ? "" : JSON.stringify(namespace) };
-    return alone(identity, of, "thread", lease, () => {
+    return alone(identity, keyOf(plan.thread), "thread", lease, () => {
       const leased = lease === undefined ? plan : { ...plan, lease: lease.held, signal: lease.with(plan.signal) };
       return new GraphExecution(this.#parts, leased, emit, own?.format).start();
     });

@@ -2,6 +2,7 @@
 
 import type { Namespace } from "../contract.js";
 import type { MaybePromise } from "../../shared/driver.js";
+import type { ContextOnce } from "../../shared/once.js";
 import type { Command } from "../command.js";
 
 /** The question of an interrupted task. */
@@ -38,6 +39,19 @@ export interface NodeContext {
   attempt: number;
   /** The number of the superstep: the `step` of the checkpoint after it. */
   step: number;
+  /**
+   * Runs an effect once for each key of the thread, and stores its result before it resolves. A node that runs again gets
+   * the stored result. The nodes of subgraphs share the keys of their thread. In a graph that stores nothing, the function
+   * runs each time. If the node has `effectClass: "external"`, so has the effect.
+   * @throws ForkpointError `UNSUPPORTED` if the graph's checkpointer is not a `Checkpointer` of this package.
+   * @example
+   * ```ts
+   * const pay = async ({ order }: { order: number }, { once }: NodeContext) => ({
+   *   receipt: await once(`charge order ${order}`, ({ idempotencyKey }) => charge(order, idempotencyKey)),
+   * });
+   * ```
+   */
+  once: ContextOnce;
 }
 
 /**

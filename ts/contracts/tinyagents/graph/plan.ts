@@ -2,6 +2,7 @@
 
 import { show, typeError } from "../../../bridge/errors.js";
 import type { HeldLease } from "../../../store/lease.js";
+import type { RunEffects } from "../../shared/once.js";
 import type { GraphDefinition } from "./definition.js";
 import type { BoundaryTask, Loaded, ThreadRef, GraphCheckpointer } from "./recorder.js";
 import type { GraphMode, Durability } from "./wire.js";
@@ -39,6 +40,8 @@ export interface GraphPlan extends Pick<GraphRunOptions, "signal" | "drain"> {
   checkpointer: GraphCheckpointer<any> | undefined;
   durability: Durability;
   lease?: HeldLease | undefined;
+  /** The effects of the graph around a subgraph. */
+  effects?: RunEffects;
   /** Given in the modes `continue` and `update` if the state is updated. */
   update?: unknown;
   input?: unknown;

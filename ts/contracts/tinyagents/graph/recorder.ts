@@ -1,7 +1,9 @@
 /** The checkpoints of a run: loads them from the checkpointer, and stores them there. */
 
 import type { HeldLease, Lease } from "../../../store/lease.js";
+import type { RunKey } from "../../../bridge/native.js";
 import type { Format } from "../../../bridge/serializer.js";
+import { tinyagents } from "../wire.js";
 import {
   type Activation,
   type TaskRecord,
@@ -62,6 +64,11 @@ export interface Loaded {
 export interface ThreadRef {
   threadId: string;
   namespace: Namespace;
+}
+
+/** The thread, or a namespace of it, as leases and effects name it. */
+export function keyOf({ threadId: run, namespace }: ThreadRef): RunKey {
+  return { space: tinyagents.name, run, ns: namespace.length === 0 ? "" : JSON.stringify(namespace) };
 }
 
 export async function loadCheckpoint(

@@ -2,6 +2,7 @@
 
 import type { Format } from "../../../bridge/serializer.js";
 import { RunDrainedError } from "../../shared/drain.js";
+import type { RunEffects } from "../../shared/once.js";
 import type { GraphParts, GraphPlan } from "./plan.js";
 import { type BoundaryTask, type Loaded, type ThreadRef, loadCheckpoint } from "./recorder.js";
 import { type Inner, isWaiting } from "./tasks.js";
@@ -23,6 +24,7 @@ interface Around {
   readonly plan: GraphPlan;
   readonly format: Format;
   readonly persists: boolean;
+  readonly effects: RunEffects;
   inside(parts: GraphParts, plan: GraphPlan): Inside;
 }
 
@@ -40,7 +42,17 @@ export async function runSubgraph(
   const mode: Partial<GraphPlan> = loaded ? continued(task, loaded) : { mode: { kind: "input" } };
   const given = loaded ? undefined : input === undefined ? state : await input(state, context);
   const { drain, durability, runId, lease } = plan;
-  const own = { thread, runId, checkpointer, durability, signal: context.signal, lease, ...(drain && { drain }) };
+  const { effects } = parent;
+  const own = {
+    thread,
+    runId,
+    checkpointer,
+    durability,
+    signal: context.signal,
+    lease,
+    effects,
+    ...(drain && { drain }),
+  };
   const parts = partsOf.get(subgraph)!;
   const execution = parent.inside(parts, { ...own, input: given, ...mode } as GraphPlan);
   try {

@@ -2,6 +2,7 @@
 
 import { ForkpointError, quote } from "../../../bridge/errors.js";
 import type { Format } from "../../../bridge/serializer.js";
+import type { ContextOnce } from "../../shared/once.js";
 import { Command, InterruptSignal, type Send } from "../command.js";
 import type { BoundaryTask } from "./recorder.js";
 import type { Question } from "./tasks.js";
@@ -21,7 +22,7 @@ export function makeContext(
   task: BoundaryTask,
   attempt: number,
   common: CommonContext,
-  { signal, format, canAsk }: { signal: AbortSignal; format: Format; canAsk: boolean },
+  { signal, format, canAsk, once }: { signal: AbortSignal; format: Format; canAsk: boolean; once: ContextOnce },
 ): { context: NodeContext; asked: () => Question | undefined } {
   const { name: node, id: taskId, arg, record } = task;
   let question: Question | undefined;
@@ -52,6 +53,7 @@ export function makeContext(
     interrupt: interrupt as NodeContext["interrupt"],
     signal,
     attempt,
+    once,
   };
   return { context, asked: () => question };
 }

@@ -1,0 +1,125 @@
+/** The entry `forkpoint/effects`: effects that run once. */
+
+import "../bridge/bundled.js";
+import { readingArgument, show, typeError } from "../bridge/errors.js";
+import type { RunKey } from "../bridge/native.js";
+import type { Effect, EffectAttempt, EffectOptions } from "../store/effect-options.js";
+import type { EffectPlace } from "../store/effects.js";
+import { StoreHandle } from "../store/handle.js";
+import { handleOf } from "../store/handles.js";
+import { type RunRef, readRun } from "../store/run-ref.js";
+import { Store } from "../store/store.js";
+import { text } from "../store/ids.js";
+
+export type { Effect, EffectAttempt, EffectOptions, UnknownDecision, UnknownEffect } from "../store/effect-options.js";
+export type { RunRef } from "../store/run-ref.js";
+
+/** What names a run: a reference, or the config that a node, a task or a tool of LangGraph gets. */
+export type EffectRun = RunRef | NodeConfig;
+
+/** The config of a node, a task or a tool of LangGraph. */
+export interface NodeConfig {
+  configurable?: Record<string, any> | undefined;
+}
+
+/** Runs effects of a store's runs. See {@link effects}. */
+export interface Once {
+  /**
+   * Runs a function once for each key of a run, and stores its result before it resolves. Whoever asks again gets the
+   * stored result: a node that runs again, a fork that was made later, another process. If another process runs it, waits
+   * for the result.
+   *
+   * The key names the effect in its run, so an effect that repeats needs a key that says which one it is: `"mail 3"`. The
+   * nodes of a run share their keys.
+   *
+   * If the function throws, the promise rejects with its error, and the next call runs it again. The result is returned as
+   * it was stored: a class without `toJSON` becomes a plain object.
+   *
+   * @throws TypeError for a wrong argument. ForkpointError `CONFLICT` with `outcome: "unknown"` if the effect may have
+   *   happened and `onUnknown` says `"fail"`, `INVALID_ARGUMENT` if the result cannot be stored, or if the key is empty or
+   *   longer than 1,024 bytes.
+   * @example
+   * ```ts
+   * const receipt = await once(config, "charge order 7", ({ idempotencyKey }) =>
+   *   stripe.charges.create({ amount: 4200, currency: "eur" }, { idempotencyKey }),
+   * );
+   * ```
+   */
+  <T>(
+    run: EffectRun,
+    key: string,
+    effect: (attempt: EffectAttempt) => T | Promise<T>,
+    options?: EffectOptions<T>,
+  ): Promise<T>;
+  /**
+   * Lists the effects of a run, the first begun first.
+   * @example for (const { key, state } of await once.list({ space: "langgraph", run: "order-7" })) console.log(key, state);
+   */
+  list(run: EffectRun): Promise<Effect[]>;
+  /**
+   * Forgets the effects of a run with this key, or all of them, so that the next call runs them again. Resolves to their
+   * number.
+   * @example await once.forget({ space: "langgraph", run: "order-7" }, "charge order 7");
+   */
+  forget(run: EffectRun, key?: string): Promise<number>;
+}
+
+/**
+ * Returns a function that runs effects of a store's runs once: payments, mails, calls of other systems. `store` is the store
+ * of any framework, or an open store.
+ *
+ * @throws TypeError if the value is not a store of this package.
+ * @example
+ * ```ts
+ * import { effects } from "forkpoint/effects";
+ *
+ * const once = effects(saver);
+ * const pay = async ({ order }: State, config: LangGraphRunnableConfig) => ({
+ *   receipt: await once(config, `charge order ${order}`, ({ idempotencyKey }) => charge(order, idempotencyKey)),
+ * });
+ * ```
+ */
+export function effects(store: object): Once {
+  const isStore = readingArgument("store", () => store instanceof Store);
+  const handle = isStore ? new StoreHandle(store, undefined, { name: "effects" }) : handleOf(store);
+  if (handle === undefined) {
+    throw typeError(
+      `store must be a store of forkpoint, such as a ForkpointSaver or what openStore() returns, but is ${show(store)}`,
+    );
+  }
+  const all = handle.effects();
+  return Object.assign(
+    <T>(
+      run: EffectRun,
+      key: string,
+      effect: (attempt: EffectAttempt) => T | Promise<T>,
+      options?: EffectOptions<T>,
+    ): Promise<T> => promised(() => all.once(placeOf(run), key, effect, options)),
+    {
+      list: (run: EffectRun) => promised(() => all.list(placeOf(run).of)),
+      forget: (run: EffectRun, key?: string) =>
+        promised(() => all.forget(placeOf(run).of, key === undefined ? undefined : text(key, "key"))),
+    },
+  );
+}
+
+/** Turns an error of the arguments into a rejection. */
+async function promised<T>(work: () => Promise<T>): Promise<T> {
+  return work();
+}
+
+function placeOf(run: EffectRun): EffectPlace {
+  const configurable = readingArgument("run", () => (run as NodeConfig | null | undefined)?.configurable);
+  return configurable === undefined ? { of: readRun(run) } : inLanggraph(configurable);
+}
+
+/** The thread of a config. The checkpoint is the one of the thread itself, also in a subgraph. */
+function inLanggraph(configurable: Record<string, unknown>): { of: RunKey; at: string | undefined } {
+  return readingArgument("config", () => {
+    const { thread_id: run, checkpoint_map: checkpoints } = configurable;
+    if (typeof run !== "string" || run === "")
+      throw typeError(`config.configurable.thread_id must be the id of a thread, but is ${show(run)}`);
+    const at = (checkpoints as Record<string, unknown> | undefined)?.[""];
+    return { of: readRun({ space: "langgraph", run }), at: typeof at === "string" ? at : undefined };
+  });
+}

@@ -1,0 +1,119 @@
+/** The options of effects, and what users see of effects. */
+
+import { callback, oneOf, signalOption, whole, type Parsed } from "./options.js";
+
+export type MaybePromise<T> = T | Promise<T>;
+
+/** What the function of an effect gets. */
+export interface EffectAttempt {
+  /**
+   * Pass it to the other system, which can then recognize a repetition. It is the same in all attempts and processes,
+   * differs between keys, runs and forks, and contains no id.
+   */
+  readonly idempotencyKey: string;
+  /** The number of this attempt. 0 for the first attempt. */
+  readonly attempt: number;
+  /**
+   * Aborts if the signal of the options aborts, or if the claim is lost: this process slept, or could not renew the claim in
+   * time. Then another process may begin the effect.
+   */
+  readonly signal: AbortSignal;
+}
+
+/** An effect that a process has begun, and that may have happened: the process ended before it stored the result. */
+export interface UnknownEffect {
+  key: string;
+  /** The id of the run, thread or session. */
+  run: string;
+  idempotencyKey: string;
+  /** How many attempts were begun. */
+  attempts: number;
+  /** When the last attempt began, in ms since the epoch. */
+  startedAt: number;
+  /** Names the process that began it. */
+  holder: string;
+}
+
+/** What becomes of an effect that may have happened. */
+export type UnknownDecision<T> =
+  /** Runs the function again, with the same idempotency key. */
+  | "retry"
+  /** Rejects with `CONFLICT`. The next call asks again. */
+  | "fail"
+  /** The effect has happened: stores its result. */
+  | { result: T };
+
+/** The options of an effect. */
+export interface EffectOptions<T = unknown> {
+  /**
+   * Decides what becomes of an effect that may have happened, because the process that began it ended before it stored the
+   * result. Default: `"retry"`. With `effectClass: "external"`: `"fail"`.
+   * @example
+   * ```ts
+   * await once(run, "charge", charge, {
+   *   onUnknown: async ({ idempotencyKey }) => {
+   *     const found = await payments.find(idempotencyKey);
+   *     return found === undefined ? "retry" : { result: found };
+   *   },
+   * });
+   * ```
+   */
+  onUnknown?: "retry" | "fail" | ((effect: UnknownEffect) => MaybePromise<UnknownDecision<T>>);
+  /**
+   * `"write"`: the other system recognizes a repetition by the idempotency key. `"external"`: it does not. Default:
+   * `"write"`.
+   */
+  effectClass?: "write" | "external";
+  /**
+   * `"results"`: if the function throws, the next call runs it again. `"errors"`: the error is stored too, and the next
+   * call rejects with it. Default: `"results"`.
+   */
+  remember?: "results" | "errors";
+  /**
+   * How long the claim of an effect stays valid without a renewal, in ms, from 100. It is renewed every third of this time.
+   * After a crash, other machines wait this long. Default: 30,000.
+   */
+  ttlMs?: number;
+  /** Aborts the wait for another process, and the signal of the function. */
+  signal?: AbortSignal;
+}
+
+/** An effect of a run, as `list` returns it. */
+export interface Effect {
+  key: string;
+  /**
+   * - `"running"`: a process runs it.
+   * - `"done"`: its result is stored.
+   * - `"failed"`: the function has thrown. The next call runs it again.
+   * - `"error"`: the function has thrown, and the error is stored in place of a result.
+   * - `"unknown"`: the process that began it ended before it stored the result. It may have happened.
+   */
+  state: "running" | "done" | "failed" | "error" | "unknown";
+  idempotencyKey: string;
+  /** How many attempts were begun. */
+  attempts: number;
+  /** Names the process that began the last attempt. */
+  holder: string;
+  /** When the last attempt began, in ms since the epoch. */
+  startedAt: number;
+  /** When the last attempt ended. Null if it has not, or if it is not known. */
+  endedAt: number | null;
+  /** What the function has thrown. Null if it has not. */
+  error: string | null;
+  /** The id of the checkpoint from which the effect was begun. Null if the run had none. */
+  checkpointId: string | null;
+}
+
+const decide = oneOf("retry", "fail");
+
+/** The parsers of {@link EffectOptions}. */
+export const effectOptions = {
+  onUnknown: (value: unknown, name: string) =>
+    typeof value === "function" ? callback<(effect: UnknownEffect) => unknown>(value, name) : decide(value, name),
+  effectClass: oneOf("write", "external"),
+  remember: oneOf("results", "errors"),
+  ttlMs: whole(100, 2 ** 31 - 1, "milliseconds"),
+  signal: signalOption,
+};
+
+export type ReadOptions = Parsed<typeof effectOptions>;

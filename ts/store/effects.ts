@@ -1,0 +1,278 @@
+/**
+ * Effects: what a run does to the world outside, such as a payment or a mail. The result of an effect is stored with the
+ * run. Whoever asks again gets the stored result, and nothing runs.
+ *
+ * An effect is claimed before it runs, and the claim holds its idempotency key. The claim is renewed while the effect runs.
+ * If the process ends before the result is stored, nobody knows whether the effect has happened: `onUnknown` decides.
+ */
+
+import { setTimeout as delay } from "node:timers/promises";
+import { ForkpointError, isOvertaken, quote, show, typeError } from "../bridge/errors.js";
+import type { RunKey } from "../bridge/native.js";
+import { deserialize } from "../bridge/serializer.js";
+import { Attempt, type Running, type Slot } from "./effect-attempt.js";
+import {
+  type Effect,
+  type EffectAttempt,
+  type EffectOptions,
+  type MaybePromise,
+  type ReadOptions,
+  type UnknownEffect,
+  effectOptions,
+} from "./effect-options.js";
+import { type EffectAddress, type FoundEffect, type StoredEffect, effectCalls } from "./effect-wire.js";
+import type { Engine } from "./engine.js";
+import { hasEnded } from "./holder.js";
+import type { HeldLease } from "./lease.js";
+import { callback, readRecord } from "./options.js";
+
+/** Where an effect is asked for: a run, and the checkpoint that it works from. */
+export interface EffectPlace {
+  of: RunKey;
+  /** The id of the checkpoint. Undefined: the run has no branches, or the caller does not know it. */
+  at?: string | undefined;
+}
+
+/** How long a process waits before it looks at another one's effect again, in ms. */
+const [LEAST_PAUSE, MOST_PAUSE] = [20, 500];
+
+/** The effects that run in this process, by their address. Each promise resolves when the effect has ended. */
+const inProcess = new Map<string, Promise<void>>();
+
+/** The effects of the runs of a store. `leaseOf` returns the lease that the writes carry. */
+export class Effects {
+  readonly #handle: Running;
+  readonly #leaseOf: (() => HeldLease | undefined) | undefined;
+
+  constructor(handle: Running, leaseOf?: () => HeldLease | undefined) {
+    this.#handle = handle;
+    this.#leaseOf = leaseOf;
+  }
+
+  /** Runs an effect, or returns its stored result. */
+  async once<T>(
+    place: EffectPlace,
+    key: string,
+    run: (attempt: EffectAttempt) => MaybePromise<T>,
+    options?: EffectOptions<T>,
+  ): Promise<T> {
+    if (typeof key !== "string") throw typeError(`key must be a string, but is ${show(key)}`);
+    const work = callback<typeof run>(run, "the function of an effect");
+    const read = readRecord(options, "options", effectOptions);
+    // A memory: store is its own identity, and no path.
+    const { identity } = this.#handle;
+    const address = JSON.stringify([typeof identity === "string" ? identity : numberOf(identity), place.of, key]);
+    for (let other = inProcess.get(address); other !== undefined; other = inProcess.get(address)) {
+      await Promise.race([other, abortOf(read.signal)]);
+      read.signal?.throwIfAborted();
+    }
+    const mine = this.#once(place, key, work, read);
+    const ended = mine.then(
+      () => {},
+      () => {},
+    );
+    inProcess.set(address, ended);
+    try {
+      return (await mine) as T;
+    } finally {
+      inProcess.delete(address);
+    }
+  }
+
+  /** Lists the effects of a run, the first begun first. */
+  async list(of: RunKey): Promise<Effect[]> {
+    const { now, effects } = await this.#handle.run(({ native }) => effectCalls.call(native, "list", { of }));
+    // The engine lists the one that was written last first. The sort keeps the order of those that began at the same time.
+    return effects
+      .toReversed()
+      .map((effect) => shown(effect, now))
+      .toSorted((a, b) => a.startedAt - b.startedAt);
+  }
+
+  /** Forgets the effects of a run with this key, or all of them. Returns how many there were. */
+  async forget(of: RunKey, key: string | undefined): Promise<number> {
+    return this.#handle.run(async ({ native }) => {
+      const all = await effectCalls.call(native, "list", { of });
+      const effects = all.effects
+        .filter((effect) => key === undefined || effect.key === key)
+        .map((effect) => ({ of, key: effect.key, branch: effect.branch }));
+      if (effects.length > 0) await effectCalls.call(native, "remove", { effects });
+      return effects.length;
+    }, this.#lease());
+  }
+
+  #lease(): HeldLease | null | undefined {
+    return this.#leaseOf?.();
+  }
+
+  async #once(
+    place: EffectPlace,
+    key: string,
+    work: (attempt: EffectAttempt) => unknown,
+    options: ReadOptions,
+  ): Promise<unknown> {
+    const { effectClass = "write", signal } = options;
+    const { onUnknown = effectClass === "external" ? "fail" : "retry" } = options;
+    let pause = LEAST_PAUSE;
+    for (;;) {
+      signal?.throwIfAborted();
+      const slot = await this.#slot(place, key);
+      const { effect } = slot;
+      if (effect?.state === "done" || effect?.state === "error") return this.#stored(effect);
+      if (effect !== null && isRunning(effect, slot.now)) {
+        // If the signal aborts, the next round throws its reason.
+        await delay(Math.min(pause, Math.max(effect.until - slot.now, 1)), undefined, { signal }).catch(() => {});
+        pause = Math.min(pause * 2, MOST_PAUSE);
+        continue;
+      }
+      let run = work;
+      if (effect?.state === "running") {
+        const decision = await decisionOf(onUnknown, unknownOf(effect, place.of.run));
+        if (decision === "fail") throw unknownError(effect, place.of.run);
+        if (decision !== "retry") run = () => decision.result;
+      }
+      const attempt = new Attempt(
+        this.#handle,
+        () => this.#lease(),
+        { of: place.of, key, branch: slot.branch },
+        options,
+      );
+      try {
+        await attempt.begin(slot, place.at);
+      } catch (error) {
+        // Another process was faster.
+        if (isOvertaken(error)) continue;
+        throw error;
+      }
+      const ended = await attempt.run(run);
+      if (ended !== undefined) return ended.result;
+      // Another process has taken the effect over while this one slept. Its result counts.
+    }
+  }
+
+  /** The result of an effect. Rejects with the error that is stored in place of it. */
+  async #stored(effect: NonNullable<FoundEffect["effect"]>): Promise<unknown> {
+    return this.#handle.run(async ({ format }) => {
+      const [part] = effect.parts;
+      const what = `the result of the effect ${quote(effect.key)}`;
+      if (part === undefined) throw new ForkpointError("CORRUPT", `${what} is missing: restore a backup`);
+      const { result } = deserialize(format, part.tag, part.bytes, what) as { result?: unknown };
+      if (effect.state === "error") throw result;
+      return result;
+    });
+  }
+
+  /** Finds the effect that is visible from a place, or the place where a new one is stored. */
+  #slot({ of, at }: EffectPlace, key: string): Promise<Slot> {
+    return this.#handle.run(async ({ native }) => {
+      let last: Slot | undefined;
+      for (let branch = 0; ; branch++) {
+        const { now, newest, origin, effect } = await find(native, { of, key, branch });
+        const slot = { branch, now, newest, effect };
+        if (effect === null) {
+          if (last !== undefined && at === undefined) return last;
+          return { ...slot, effect: await inherited(native, of.space, origin, key) };
+        }
+        if (at !== undefined && (await isVisible(native, of, effect.base, at))) return slot;
+        last = slot;
+      }
+    });
+  }
+}
+
+type Native = Engine["native"];
+
+function find(native: Native, effect: EffectAddress): Promise<FoundEffect> {
+  return effectCalls.find(native, "find", { effect }, ({ effect: found, ...rest }, part) => ({
+    ...rest,
+    effect: found && { ...found, parts: found.parts.map(part) },
+  }));
+}
+
+/** Returns the effect with this key that the run shares with the run that it was forked from. */
+async function inherited(
+  native: Native,
+  space: string,
+  origin: FoundEffect["origin"],
+  key: string,
+): Promise<FoundEffect["effect"]> {
+  while (origin !== null) {
+    const { run, ns, id } = origin;
+    const of = { space, run, ns };
+    let next: FoundEffect["origin"] = null;
+    for (let branch = 0; ; branch++) {
+      const { origin: before, effect } = await find(native, { of, key, branch });
+      if (branch === 0) next = before;
+      if (effect === null) break;
+      // The effect has ended before the fork if the fork was made from a later checkpoint.
+      const isOver = effect.state === "done" || effect.state === "error";
+      const place = effect.base === null ? "before" : await placeOf(native, of, effect.base, id);
+      if (isOver && (place === "before" || place === "unknown")) return effect;
+    }
+    origin = next;
+  }
+  return null;
+}
+
+/** Returns true unless the effect belongs to another branch of the run. */
+async function isVisible(native: Native, of: RunKey, base: string | null, at: string): Promise<boolean> {
+  if (base === null || base === at) return true;
+  let place = await placeOf(native, of, base, at);
+  // The checkpoint is not stored yet: it follows the newest one.
+  if (place === "noSuchCheckpoint") place = await placeOf(native, of, base, undefined);
+  return place !== "beside";
+}
+
+function placeOf(native: Native, of: RunKey, base: string, at: string | undefined) {
+  return effectCalls.call(native, "place", { of, base, at });
+}
+
+/** Returns true if a process works on the effect. A claim from the future is not valid: the clock was set back. */
+function isRunning({ state, holder, until, savedAt }: StoredEffect, now: number): boolean {
+  const isValid = now < until && now + (until - savedAt) >= savedAt;
+  return state === "running" && isValid && !hasEnded(holder);
+}
+
+function unknownOf(effect: StoredEffect, run: string): UnknownEffect {
+  const { key, idempotencyKey, attempt: attempts, startedAt, holder } = effect;
+  return { key, run, idempotencyKey, attempts, startedAt, holder };
+}
+
+async function decisionOf(
+  onUnknown: "retry" | "fail" | ((effect: UnknownEffect) => unknown),
+  effect: UnknownEffect,
+): Promise<"retry" | "fail" | { result?: unknown }> {
+  const decision = typeof onUnknown === "function" ? await onUnknown(effect) : onUnknown;
+  if (decision === "retry" || decision === "fail") return decision;
+  if (typeof decision === "object" && decision !== null && "result" in decision) return decision;
+  throw typeError(`onUnknown must return "retry", "fail" or { result }, but returned ${show(decision)}`);
+}
+
+function unknownError({ key, holder, startedAt }: StoredEffect, run: string): ForkpointError {
+  const message =
+    `the effect ${quote(key)} of run ${quote(run)} may have happened: ${holder} began it at ` +
+    `${new Date(startedAt).toISOString()} and ended before it stored the result. Ask the other system, then pass onUnknown: ` +
+    '"retry" runs it again, and a function that returns { result } stores what it was';
+  return new ForkpointError("CONFLICT", message, { outcome: "unknown" });
+}
+
+function shown(effect: StoredEffect, now: number): Effect {
+  const { key, idempotencyKey, attempt: attempts, holder, startedAt, endedAt, error, base: checkpointId } = effect;
+  const state = effect.state === "running" && !isRunning(effect, now) ? "unknown" : effect.state;
+  return { key, state, idempotencyKey, attempts, holder, startedAt, endedAt, error, checkpointId };
+}
+
+/** Resolves when the signal aborts. */
+function abortOf(signal: AbortSignal | undefined): Promise<void> {
+  return new Promise((resolve) => signal?.addEventListener("abort", () => resolve(), { once: true }));
+}
+
+const numbers = new WeakMap<object, number>();
+let lastNumber = 0;
+
+/** A number for the identity of a store in memory. */
+function numberOf(identity: unknown): number {
+  const known = numbers.get(identity as object) ?? ++lastNumber;
+  numbers.set(identity as object, known);
+  return known;
+}
