@@ -21,7 +21,7 @@ use forkpoint_engine::backend::{Backend, Durability};
 use forkpoint_engine::error::{Code, Error};
 use forkpoint_engine::op::{Applied, Expect, Must, Op, Unit};
 use forkpoint_engine::query::{ActivityOrder, Ancestors, Of, Pick, Query, Recent};
-use forkpoint_engine::record::{Checkpoint, ContractId, Seq, SortKey, Stats, Tuple, Write};
+use forkpoint_engine::record::{Checkpoint, ContractId, Header, Seq, SortKey, Stats, Tuple, Write};
 use forkpoint_engine::retention::{Cursor, Prune, Rule};
 use tempfile::TempDir;
 
@@ -114,6 +114,7 @@ macro_rules! suite {
                 a_lineage_that_begins_anew_in_one_unit_is_the_last,
                 the_clock_is_that_of_the_machine_or_of_the_server,
                 contracts_keep_the_same_ids_apart,
+                no_limit_on_a_number_applies_to_effects,
                 the_ops_of_a_unit_happen_in_order,
                 the_units_of_a_batch_happen_in_order,
                 nothing_to_do_is_fine,
@@ -782,6 +783,24 @@ fn the_clock_is_that_of_the_machine_or_of_the_server(backend: &mut dyn Backend) 
     let all = Query::All(vec![Query::Clock, Query::Clock]);
     let [one, two] = backend.answer(&all).unwrap().into_all().unwrap();
     assert!(one.into_clock().unwrap() >= first && two.into_clock().unwrap() >= first);
+}
+
+fn no_limit_on_a_number_applies_to_effects(backend: &mut dyn Backend) {
+    let effects = CONTRACT_ID.effects();
+    for id in ["a", "b", "c"] {
+        for contract in [CONTRACT_ID, effects] {
+            apply(backend, vec![Op::put(Header { saved_at: 1, ..Header::new(contract, "run", id) }, Vec::new())])
+                .unwrap();
+        }
+    }
+    let mut prune = |contract, rule| {
+        let prune = Prune { contract, rule, cursor: Cursor::default(), most: 100 };
+        backend.prune(&prune).unwrap().checkpoints
+    };
+    assert_eq!(prune(Some(effects), Rule::KeepLast(1)), 0);
+    assert_eq!(prune(None, Rule::KeepLast(1)), 2);
+    assert_eq!(prune(Some(CONTRACT_ID), Rule::SavedBefore(2)), 1);
+    assert_eq!(prune(Some(effects), Rule::SavedBefore(2)), 3);
 }
 
 fn contracts_keep_the_same_ids_apart(backend: &mut dyn Backend) {

@@ -17,12 +17,12 @@ use serde_json::json;
 
 type Json = serde_json::Value;
 
-fn store() -> Store {
+pub(crate) fn store() -> Store {
     Store::open(&Target::Memory, Options::default()).unwrap()
 }
 
 /// Runs a call. Each buffer has the text `bytes`. Lists and objects are sent as JSON text.
-fn call(store: &Store, contract: &str, call: &str, fields: &Json, buffers: usize) -> Result<Json> {
+pub(crate) fn call(store: &Store, contract: &str, call: &str, fields: &Json, buffers: usize) -> Result<Json> {
     let fields = fields.as_object().unwrap();
     let shape = Shape { contract: contract.to_owned(), call: call.to_owned(), names: fields.keys().cloned().collect() };
     let value = |value: &Json| match value {
@@ -38,7 +38,7 @@ fn call(store: &Store, contract: &str, call: &str, fields: &Json, buffers: usize
 }
 
 /// Adds fields to others.
-fn with(fields: &Json, more: &Json) -> Json {
+pub(crate) fn with(fields: &Json, more: &Json) -> Json {
     let entries = [fields, more].into_iter().flat_map(|fields| fields.as_object().unwrap().clone());
     Json::Object(entries.collect())
 }
@@ -53,7 +53,7 @@ fn named(name: &str) -> &'static Contract {
     const { &CONTRACTS }.iter().find(|contract| contract.name == name).unwrap()
 }
 
-fn code<T>(outcome: Result<T>) -> Option<Code> {
+pub(crate) fn code<T>(outcome: Result<T>) -> Option<Code> {
     outcome.err().map(|error| error.code())
 }
 

@@ -11,6 +11,7 @@ mod contracts;
 mod copy;
 mod damage;
 mod delta;
+mod effects;
 mod encoder;
 mod envelope;
 mod error;
