@@ -8,9 +8,12 @@ import { kinds, place } from "./helpers.js";
 // The modules of one build, because a lease of another build is not an instance of this build's class.
 const load = createRequire(new URL("../dist/index.js", import.meta.url));
 const { StoreHandle } = load("./inner/store/handle.js") as typeof import("../ts/store/handle.js");
-const { recoverAll, settingsOf, underLease } = load(
+const { settingsOf } = load(
   "./inner/contracts/shared/recovery.js",
 ) as typeof import("../ts/contracts/shared/recovery.js");
+const { recoverAll, underLease } = load(
+  "./inner/contracts/shared/recover-runs.js",
+) as typeof import("../ts/contracts/shared/recover-runs.js");
 const { engineOf, openStore } = load("./inner/store/store.js") as typeof import("../ts/store/store.js");
 
 const timers = load("node:timers/promises") as typeof import("node:timers/promises");
@@ -42,7 +45,7 @@ describe.each(kinds)("%s", (kind) => {
     onTestFinished(() => pause.mockRestore());
     // Each round asks for the newest checkpoint. The third round finds the run finished.
     let rounds = 0;
-    const newest = async () => (++rounds < 3 ? "checkpoint" : null);
+    const newest = async () => (++rounds < 3 ? { newest: "checkpoint" } : null);
     const ended = await underLease({ handle, noun: "run" }, of, settings(), newest, () =>
       Promise.reject(new Error("never")),
     );
@@ -58,7 +61,7 @@ describe.each(kinds)("%s", (kind) => {
       lease.release = () => release().then(() => Promise.reject(new Error("no space left on the device")));
       return how();
     };
-    const newest = async () => "checkpoint";
+    const newest = async () => ({ newest: "checkpoint" });
     const finished = work(async () => ({ outcome: "finished" }));
     expect(await underLease({ handle, noun: "run" }, of, settings(), newest, finished)).toEqual({
       outcome: "finished",
@@ -97,7 +100,7 @@ it.each([
   const listen = (warning: Error) => void warnings.push(warning);
   process.on("warning", listen);
   onTestFinished(() => void process.off("warning", listen));
-  const report = await recoverAll(ids("a", "b", "c"), settings({ onRecovered: callback }), async (run) => run);
+  const report = await recoverAll(ids("a", "b", "c"), settings({ onRecovered: callback }), async (run) => [run]);
   expect(report).toEqual({ runs: ["a", "b", "c"], checked: 3 });
   await vi.waitFor(() => expect(warnings).toHaveLength(3));
   expect(warnings[0]).toMatchObject({

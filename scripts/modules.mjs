@@ -38,9 +38,11 @@ const forTests = [
   "contracts/helix/values",
   "contracts/langgraph/json",
   "contracts/langgraph/serde",
+  "contracts/shared/recover-runs",
   "contracts/shared/recovery",
   "store/handle",
   "store/handles",
+  "store/programs",
   "store/store",
 ];
 

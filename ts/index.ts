@@ -33,3 +33,4 @@ export type {
 export type { RunRef } from "./store/run-ref.js";
 export type { LeaseOptions, Lease } from "./store/lease.js";
 export type { RunStatus, RecoverOptions, RecoverReport, UnrecoveredRun } from "./contracts/shared/recovery.js";
+export type { ChangedRun, ChangeDecision, ProgramVersion } from "./contracts/shared/recovery.js";

@@ -8,6 +8,7 @@ resumePlan
 };
 export type {
 AgentosRecoverOptions
+ChangedGraphRun
 Checkpoint
 CheckpointMetadata
 CheckpointStoreOptions
@@ -24,12 +25,15 @@ RunsPage
 StatePartitions
 WaitingNode
 };
-interface AgentosRecoverOptions extends RecoverOptions<RecoveredRun> {
+interface AgentosRecoverOptions extends RecoverOptions<RecoveredRun, ChangedGraphRun> {
     onWaiting?: (node: WaitingNode) => unknown;
     onFailed?: (run: FailedRun) => "retry" | "leave" | undefined | Promise<"retry" | "leave" | undefined>;
     runs?: readonly string[];
     askForked?: boolean;
     passRejections?: boolean;
+}
+interface ChangedGraphRun extends ChangedRun {
+    runId: string;
 }
 interface Checkpoint {
     id: string;
@@ -94,6 +98,7 @@ declare class CheckpointStore extends RunStore implements ICheckpointStore {
 }
 interface CheckpointStoreOptions extends StoreOptions {
     program?: string;
+    version?: string;
 }
 interface DiagnosticsView {
     totalTokensUsed: number;
@@ -154,6 +159,7 @@ interface RecoverableGraph {
             id: string;
             source: string;
             target: string;
+            type?: string;
         }>;
     };
 }

@@ -1,5 +1,6 @@
 export {
 AgentosRecoverOptions
+ChangedGraphRun
 Checkpoint
 CheckpointMetadata
 CheckpointStore
@@ -26,6 +27,8 @@ BackupResult
 CallContext
 CallFailure
 CallSubject
+ChangeDecision
+ChangedRun
 CheckOptions
 RunStats as CheckpointStats
 ContractStore
@@ -39,6 +42,7 @@ LeaseHolder
 LeaseOptions
 LineageStats
 PostgresSchemaOptions
+ProgramVersion
 PruneOptions
 PruneProgress
 PruneResult

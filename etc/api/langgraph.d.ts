@@ -3,6 +3,7 @@ ForkpointSaver
 recover
 };
 export type {
+ChangedThread
 FailedThread
 ImportOptions
 ImportProgress
@@ -24,6 +25,28 @@ ThreadStatus
 ThreadsPage
 WaitingThread
 };
+interface Builder {
+    nodes: Record<string, {
+        ends?: unknown;
+        defer?: unknown;
+        errorHandlerNode?: unknown;
+    } | undefined>;
+    edges: Iterable<[
+        string,
+        string
+    ]>;
+    waitingEdges: Iterable<[
+        string[],
+        string
+    ]>;
+    branches: Record<string, Record<string, {
+        ends?: Record<string, string> | string[] | undefined;
+    }>>;
+    channels: object;
+}
+interface ChangedThread extends ChangedRun {
+    threadId: string;
+}
 type Config = Parameters<BaseCheckpointSaver["getTuple"]>[0];
 interface FailedThread {
     threadId: string;
@@ -36,6 +59,7 @@ interface ForkpointSaver extends StoreMethods {
 declare class ForkpointSaver extends BaseCheckpointSaver {
     constructor(target: string | URL | Store, options?: SaverOptions);
     get program(): string | undefined;
+    get version(): string | undefined;
     getTuple(config: Config): Promise<CheckpointTuple | undefined>;
     list(config: Config, options?: CheckpointListOptions): AsyncGenerator<CheckpointTuple>;
     put(config: Config, checkpoint: Checkpoint, metadata: CheckpointMetadata, newVersions: ChannelVersions): Promise<Config>;
@@ -71,7 +95,7 @@ interface ImportProgress {
 interface ImportResult extends ImportProgress {
     skippedThreads: SkippedThread[];
 }
-interface LanggraphRecoverOptions extends RecoverOptions<RecoveredThread> {
+interface LanggraphRecoverOptions extends RecoverOptions<RecoveredThread, ChangedThread> {
     onWaiting?: (thread: WaitingThread) => unknown;
     onFailed?: (thread: FailedThread) => "retry" | "leave" | undefined | Promise<"retry" | "leave" | undefined>;
     threads?: readonly string[];
@@ -101,11 +125,10 @@ interface RecoverableAgent {
     invoke(input: any, config?: any): Promise<unknown>;
     graph: RecoverableThreads;
 }
-interface RecoverableThreads {
+interface RecoverableThreads extends ShapedGraph {
     invoke(input: any, config?: any): Promise<unknown>;
+    updateState?(config: any, values: any): Promise<unknown>;
     name?: string | undefined;
-    nodes: object;
-    channels?: object | undefined;
     config?: {
         configurable?: Record<string, unknown> | undefined;
     } | undefined;
@@ -124,6 +147,7 @@ interface SaverOptions extends Omit<StoreOptions, "serializer"> {
     };
     metadataIndexes?: readonly string[];
     program?: string;
+    version?: string;
 }
 interface SaverPruneOptions {
     dryRun?: boolean;
@@ -140,6 +164,10 @@ interface SaverStats extends Omit<StoreStats, "lineages" | "largest"> {
         threadId: string;
         checkpointNs: string;
     } & Omit<LineageStats, "lineage">>;
+}
+interface ShapedGraph {
+    nodes: object;
+    builder?: Partial<Builder> | undefined;
 }
 interface SkippedThread {
     threadId: string;

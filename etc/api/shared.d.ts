@@ -24,11 +24,9 @@ BackupResult
 CallContext
 CallFailure
 CallSubject
+ChangeDecision
+ChangedRun
 CheckOptions
-ContextOnce
-Effect
-EffectAttempt
-EffectOptions
 ErrorCode
 FailureChannelName
 Finding
@@ -40,6 +38,7 @@ LineageStats
 MaybePromise
 PathStep
 PostgresSchemaOptions
+ProgramVersion
 PruneOptions
 PruneProgress
 PruneResult
@@ -57,8 +56,6 @@ StoreOptions
 StoreStats
 StoreWarning
 TracingChannelName
-UnknownDecision
-UnknownEffect
 UnrecoveredRun
 VerifyReport
 };
@@ -99,11 +96,19 @@ interface CallSubject {
     target: string;
     backend: "sqlite" | "jsonl" | "postgres" | "memory";
 }
+type ChangeDecision = "leave" | "resume" | "fork" | "end";
+interface ChangedRun {
+    program: string | null;
+    checkpointId: string;
+    from: ProgramVersion | null;
+    to: ProgramVersion;
+    differences: string[];
+    message: string;
+}
 interface CheckOptions {
     signal?: AbortSignal;
     onProgress?: (done: number, of: number) => void;
 }
-type ContextOnce = <T>(key: string, effect: (attempt: EffectAttempt) => T | Promise<T>, options?: EffectOptions<T>) => Promise<T>;
 declare abstract class ContractStore implements AsyncDisposable {
     #private;
     lease(run: RunRef, options?: LeaseOptions): Promise<Lease>;
@@ -118,29 +123,6 @@ declare class DrainController {
     get drained(): boolean;
     requestDrain(): void;
     waitForDrain(): Promise<void>;
-}
-interface Effect {
-    key: string;
-    state: "running" | "done" | "failed" | "error" | "unknown";
-    idempotencyKey: string;
-    attempts: number;
-    holder: string;
-    startedAt: number;
-    endedAt: number | null;
-    error: string | null;
-    checkpointId: string | null;
-}
-interface EffectAttempt {
-    readonly idempotencyKey: string;
-    readonly attempt: number;
-    readonly signal: AbortSignal;
-}
-interface EffectOptions<T = unknown> {
-    onUnknown?: "retry" | "fail" | ((effect: UnknownEffect) => MaybePromise$1<UnknownDecision<T>>);
-    effectClass?: "write" | "external";
-    remember?: "results" | "errors";
-    ttlMs?: number;
-    signal?: AbortSignal;
 }
 type ErrorCode = "NOT_FOUND" | "INVALID_ARGUMENT" | "CLOSED" | "CORRUPT" | "CONFLICT" | "BUSY" | "FULL" | "UNAVAILABLE" | "UNSUPPORTED";
 type FailureChannelName = "forkpoint:busy" | "forkpoint:corrupt";
@@ -197,7 +179,6 @@ interface LineageStats {
     storedBytes: number;
 }
 type MaybePromise<T> = T | Promise<T>;
-type MaybePromise$1<T> = T | Promise<T>;
 type PathStep = string | number | {
     from: number | null;
     to: number | null;
@@ -205,6 +186,10 @@ type PathStep = string | number | {
 interface PostgresSchemaOptions {
     schema?: string;
     prefix?: string;
+}
+interface ProgramVersion {
+    version: string | null;
+    shape: string;
 }
 interface PruneOptions<Progress = PruneProgress> {
     olderThan?: Date | number | null;
@@ -220,7 +205,9 @@ interface PruneProgress {
     lineages: number;
 }
 type PruneResult = PruneProgress;
-interface RecoverOptions<R> {
+interface RecoverOptions<R, C = ChangedRun> {
+    onChanged?: (run: C) => ChangeDecision | undefined | Promise<ChangeDecision | undefined>;
+    dryRun?: boolean;
     idleMs?: number;
     maxAgeMs?: number | null;
     concurrency?: number;
@@ -324,18 +311,14 @@ interface StoreWarning {
     cause?: unknown;
 }
 type TracingChannelName = "forkpoint:open" | "forkpoint:save" | "forkpoint:read" | "forkpoint:prune";
-type UnknownDecision<T> = "retry" | "fail" | {
-    result: T;
-};
-interface UnknownEffect {
-    key: string;
-    run: string;
-    idempotencyKey: string;
-    attempts: number;
-    startedAt: number;
-    holder: string;
-}
-type UnrecoveredRun = {
+type UnrecoveredRun = ({
+    outcome: "changed";
+    decision: Exclude<ChangeDecision, "resume">;
+    fork?: string;
+} & ChangedRun) | {
+    outcome: "would resume";
+    status: "waiting" | "failed" | "unfinished";
+} | {
     outcome: "elsewhere";
     holder: string;
 } | {

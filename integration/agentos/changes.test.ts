@@ -47,8 +47,10 @@ it("renames a completed node: recover() reports it, and graph.resume() runs it a
   await crashed(compiled(version(), ["search", "book"], new Tools()));
   const [store, tools] = [version(), new Tools()];
   const graph = compiled(store, ["find", "book"], tools);
-  const error = { code: "INVALID_ARGUMENT", message: expect.stringContaining('has no node "search"') };
-  expect(await recovered(graph, store)).toMatchObject([{ outcome: "error", error }]);
+  const differences = ["`search`, which has run, is not in this program"];
+  expect(await recovered(graph, store)).toMatchObject([
+    { outcome: "changed", decision: "leave", from: null, differences },
+  ]);
   expect(tools.calls).toEqual([]);
   const [run] = (await store.runs()).runs;
   await graph.resume(run!.runId);
@@ -64,8 +66,8 @@ it("renames a node that waits", async () => {
     });
   await asking(version(), "approve").invoke({});
   const store = version();
-  const error = { message: expect.stringContaining('has no node "approve"') };
-  expect(await recovered(asking(store, "review"), store)).toMatchObject([{ outcome: "error", error }]);
+  const differences = ["`approve`, which is next, is not in this program"];
+  expect(await recovered(asking(store, "review"), store)).toMatchObject([{ outcome: "changed", differences }]);
 });
 
 it("changes a graph without a name", async () => {

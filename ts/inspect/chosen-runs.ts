@@ -2,6 +2,7 @@
 
 import { ForkpointError, isArray, quote, typeError } from "../bridge/errors.js";
 import { whole } from "../store/options.js";
+import { endedKey, programIds, programKeys } from "../store/programs.js";
 import { type Context, SESSIONS, isMain, readKey, readSpace } from "./context.js";
 import { namespacesOf } from "./remove.js";
 import { newestOf, readPages } from "./rows.js";
@@ -72,7 +73,18 @@ export async function chosenRuns(context: Pick<Context, "engine">, choice: Choic
   const wanted = found.filter(
     ({ active, keys: [key] }) => active >= since && (space === undefined || contractsOf(space).includes(key!.space)),
   );
-  return runs === undefined ? wanted : wanted.toSorted((a, b) => a.first - b.first);
+  return withPrograms(context, runs === undefined ? wanted : wanted.toSorted((a, b) => a.first - b.first));
+}
+
+/** Adds the programs of the frameworks before their runs, and what programs have said of the runs. */
+async function withPrograms({ engine }: Pick<Context, "engine">, chosen: ChosenRun[]): Promise<ChosenRun[]> {
+  const programs: ChosenRun[] = [];
+  for (const space of new Set(chosen.map(({ keys: [key] }) => key!.space))) {
+    const keys = programKeys(space, await programIds(engine.native, space));
+    if (keys.length > 0) programs.push({ keys, checkpoints: keys.length, first: -Infinity, active: -Infinity });
+  }
+  if (programs.length === 0) return chosen;
+  return [...programs, ...chosen.map((run) => ({ ...run, keys: [...run.keys, endedKey(run.keys[0]!)] }))];
 }
 
 /** Returns the keys of these runs and of their namespaces and sessions, each key once. */

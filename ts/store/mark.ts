@@ -5,9 +5,9 @@ import { crypto } from "../bridge/crypto.js";
 /** The maker of a checkpoint. A checkpoint of an earlier release has no mark. */
 export interface Mark {
   /** The name of the program. */
-  program?: string;
-  /** The shape of a graph without a name. */
-  shape?: string;
+  program?: string | undefined;
+  /** The hash of the program's shape, which the store knows: see `program.ts`. Missing if the store did not know it. */
+  shape?: string | undefined;
   /** The process that made the checkpoint in a run without a lease: see `processStamp`. */
   by?: string | undefined;
   /** True if the command line or the studio made the checkpoint. */
@@ -16,7 +16,7 @@ export interface Mark {
   imported?: { checkpoints: string; orphans: string } | undefined;
 }
 
-/** Identifies the program that made a run. The shape identifies a graph without a name. */
+/** Identifies the version of the program that made a run. A program without a name is identified by its shape. */
 export type Identity = Pick<Mark, "program" | "shape">;
 
 export function encodeMark(mark: Mark): string | undefined {
@@ -34,8 +34,7 @@ export function decodeMark(text: string | undefined): Mark {
   }
 }
 
-/** Returns the shape of a graph, which is made of the names of its parts. */
-export function shapeOf(...parts: string[][]): string {
-  const names = JSON.stringify(parts.map((part) => part.toSorted()));
-  return crypto().createHash("sha256").update(names).digest("base64url").slice(0, 12);
+/** Returns a short hash of a value that JSON can hold. */
+export function hashOf(value: unknown): string {
+  return crypto().createHash("sha256").update(JSON.stringify(value)).digest("base64url").slice(0, 12);
 }

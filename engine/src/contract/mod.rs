@@ -20,6 +20,7 @@ mod ids;
 mod inspect;
 pub mod langgraph;
 pub mod lease;
+pub mod program;
 mod registry;
 pub mod response;
 pub mod retry;

@@ -1,11 +1,11 @@
 //! The only list of contracts.
 
 use super::entry::Contract;
-use super::{agentium, agentos, helix, langgraph, lease, tinyagents};
+use super::{agentium, agentos, helix, langgraph, lease, program, tinyagents};
 use crate::error::{Error, Result};
 use crate::record::ContractId;
 
-pub const CONTRACTS: [Contract; 8] = [
+pub const CONTRACTS: [Contract; 9] = [
     agentos::CONTRACT,
     agentium::CONTRACT,
     agentium::storage::CONTRACT,
@@ -14,6 +14,7 @@ pub const CONTRACTS: [Contract; 8] = [
     helix::SESSIONS,
     tinyagents::CONTRACT,
     lease::CONTRACT,
+    program::CONTRACT,
 ];
 
 /// The contracts of the effects of runs: see `effect.rs`.

@@ -10,6 +10,7 @@ use forkpoint_engine::contract::{self, CONTRACTS, Contract, Names, Status};
 use forkpoint_engine::error::{Code, Error, Result};
 use forkpoint_engine::op::{Op, Unit};
 use forkpoint_engine::record::{Header, SortKey};
+use forkpoint_engine::retention::Policy;
 use forkpoint_engine::store::{Options, Store};
 use forkpoint_engine::target::Target;
 use proptest::prelude::*;
@@ -189,6 +190,50 @@ fn a_lease_has_the_name_of_its_run_and_of_its_namespace() {
     let found = call(&store, "inspect", "recent", &recent, 0).unwrap();
     let names: Vec<_> = found.as_array().unwrap().iter().map(|run| (&run["run"], &run["ns"])).collect();
     assert_eq!(names, [(&json!("run\0with NUL"), &json!("a|b:1")), (&json!("run\0with NUL"), &Json::Null)]);
+}
+
+#[test]
+fn a_program_is_described_once_and_a_run_is_ended_at_a_checkpoint() {
+    let store = store();
+    let describe = |id: &str, description: &str| {
+        let fields = json!({ "space": "agentos", "id": id, "description": description, "savedAt": 5 });
+        call(&store, "program", "describe", &fields, 0)
+    };
+    describe("one", "{\"version\":\"1\"}").unwrap();
+    describe("two", "2").unwrap();
+    assert_eq!(code(describe("one", "changed")), Some(Code::Conflict));
+    assert_eq!(code(describe("", "empty")), Some(Code::InvalidArgument));
+    let read = json!({ "space": "agentos", "ids": ["two", "none", "one"] });
+    assert_eq!(call(&store, "program", "read", &read, 0).unwrap(), json!(["2", null, "{\"version\":\"1\"}"]));
+    // An ended run with the name of a description is another lineage.
+    let of = json!({ "space": "agentos", "run": "one" });
+    assert_eq!(call(&store, "program", "ended", &of, 0).unwrap(), Json::Null);
+    for ended in ["first", "second"] {
+        call(&store, "program", "end", &with(&of, &json!({ "ended": ended, "savedAt": 6 })), 0).unwrap();
+        assert_eq!(call(&store, "program", "ended", &of, 0).unwrap(), ended);
+    }
+    let listed = call(&store, "program", "list", &json!({ "space": "agentos" }), 0).unwrap();
+    let one = json!({ "id": "one", "savedAt": 5, "description": "{\"version\":\"1\"}" });
+    assert_eq!(listed, json!([one, { "id": "two", "savedAt": 5, "description": "2" }]));
+    assert_eq!(call(&store, "program", "list", &json!({ "space": "agent" }), 0).unwrap(), json!([]));
+    let recent = json!({ "spaces": ["program"], "matching": "", "limit": 1 });
+    let found = call(&store, "inspect", "recent", &recent, 0).unwrap();
+    assert_eq!((&found[0]["run"], &found[0]["ns"]), (&json!("one"), &json!("agentos/ended")));
+}
+
+#[test]
+fn no_limit_of_a_store_removes_a_program() {
+    let retention = Policy { keep_last: Some(1), ttl: Some(1), max_bytes: Some(1) };
+    let store = Store::open(&Target::Memory, Options { retention, ..Options::default() }).unwrap();
+    for id in ["one", "two", "three"] {
+        let fields = json!({ "space": "agentos", "id": id, "description": id, "savedAt": 5 });
+        call(&store, "program", "describe", &fields, 0).unwrap();
+    }
+    for rule in [json!({ "savedBefore": 1_000_000 }), json!({ "keepLast": 1 }), json!({ "maxBytes": 0 })] {
+        call(&store, "store", "prune", &json!({ "rule": rule, "most": 100 }), 0).unwrap();
+    }
+    let read = json!({ "space": "agentos", "ids": ["one", "two", "three"] });
+    assert_eq!(call(&store, "program", "read", &read, 0).unwrap(), json!(["one", "two", "three"]));
 }
 
 #[test]

@@ -62,6 +62,11 @@ export interface CheckpointStoreOptions extends StoreOptions {
    * docs/agentos.md#several-programs.
    */
   program?: string;
+  /**
+   * The version of the program. `recover` reports it for runs that do not fit this version. Two versions with the same graph
+   * are compatible. Default: none. See docs/changes.md.
+   */
+  version?: string;
 }
 
 /**
@@ -91,16 +96,16 @@ export class CheckpointStore extends RunStore implements ICheckpointStore {
    * @param target a file path, `"sqlite:<path>"`, a `file:` URL, `"postgres://<user>@<host>/<database>"`,
    *   `"jsonl:<folder>"`, `"memory:"`, or a store from `openStore`. The target is opened in the background. If it cannot be
    *   opened, the first call of a method rejects.
-   * @param options `program`, and the options of `openStore`. If the target is an open store, only `program` is allowed, because
+   * @param options `program`, `version`, and the options of `openStore`. If the target is an open store, only these two are allowed, because
    *   an open store has its own options.
    * @throws TypeError or RangeError for a wrong target or option.
    */
   constructor(target: string | URL | Store, options?: CheckpointStoreOptions) {
-    const { own, others } = splitOptions(options, { program: programOption });
+    const { own, others } = splitOptions(options, { program: programOption, version: programOption });
     const handle = StoreHandle.of(target, others, agentos);
     super(handle);
     this.#handle = handle;
-    this.#maker = new Maker(handle, own.program);
+    this.#maker = new Maker(handle, own.program, own.version);
     setHandle(this, handle);
   }
 
@@ -216,8 +221,9 @@ export class CheckpointStore extends RunStore implements ICheckpointStore {
   }
 
   withLease(lease: Lease): CheckpointStore {
-    const { program } = this.#maker;
-    return new CheckpointStore(this.#handle.withLease(lease).asStore, program === undefined ? undefined : { program });
+    const { program, version } = this.#maker;
+    const own = { ...(program !== undefined && { program }), ...(version !== undefined && { version }) };
+    return new CheckpointStore(this.#handle.withLease(lease).asStore, own);
   }
 }
 

@@ -1,7 +1,7 @@
 /** A compiled graph of AgentOS, as `recover` needs it. */
 
 import { ForkpointError, quote, show, typeError } from "../../bridge/errors.js";
-import { type Identity, shapeOf } from "../../store/mark.js";
+import type { ProgramPosition, ProgramShape } from "../../store/program.js";
 import { isHuman, openNodes } from "./status.js";
 import type { Checkpoint } from "./contract.js";
 
@@ -21,7 +21,7 @@ export interface RecoverableGraph {
       executorConfig?: unknown;
       metadata?: Record<string, unknown> | undefined;
     }>;
-    edges: Array<{ id: string; source: string; target: string }>;
+    edges: Array<{ id: string; source: string; target: string; type?: string }>;
   };
 }
 
@@ -33,19 +33,19 @@ const START = "__START__";
 export const END = "__END__";
 
 /** The state of a run. `nodes` are the human nodes without an answer, or the nodes that failed. */
-export type Position =
-  | { status: "other graph"; node: string }
-  | { status: "waiting" | "failed"; nodes: string[] }
-  | { status: "unfinished" | "finished" };
+export type Position = { status: "waiting" | "failed"; nodes: string[] } | { status: "unfinished" | "finished" };
 
 /** The name that AgentOS gives every `AgentGraph`. It does not identify the program. */
 const DEFAULT_NAME = "agent-graph";
 
 /** Returns the program from a graph's id, `graph-<name>-<ms>`. The graph's name counts as the program's name. */
-export function programOf(graphId: string): Identity {
+export function programOf(graphId: string): string | undefined {
   const name = /^graph-(.*)-\d+$/s.exec(graphId)?.[1];
-  return name === undefined || name === DEFAULT_NAME ? {} : { program: name };
+  return name === DEFAULT_NAME ? undefined : name;
 }
+
+/** What decides the order of the nodes: of this graph, or of an earlier version of it. */
+export type Flow = Pick<ProgramShape, "nodes" | "edges">;
 
 export class Graph {
   /** The id that AgentOS gave this graph. */
@@ -69,12 +69,16 @@ export class Graph {
     if (!this.#savesEvery) this.#refuseUnknownEnds(id);
   }
 
-  /** The program from the graph's name or, for a graph without a name, the graph's shape. */
-  get identity(): Identity {
-    const { program } = programOf(this.id);
-    if (program !== undefined) return { program };
-    const edges = this.#edges.map(({ source, target }) => JSON.stringify([source, target]));
-    return { shape: shapeOf([...this.#nodes.keys()], edges) };
+  /** The shape of the graph. A node that chooses has conditional edges only. */
+  shape(version: string | undefined): ProgramShape {
+    const nodes = [...this.#nodes.values()].map(({ id, type, effectClass }) => {
+      return { name: id, kind: type, effect: effectClass };
+    });
+    const edges = this.#edges.map(({ source, target, type = "static" }) => {
+      const conditional = this.#chooses(source) || type !== "static";
+      return { from: source, to: target, ...(conditional && { conditional: true as const }) };
+    });
+    return { ...(version !== undefined && { version }), nodes, edges };
   }
 
   /** True if a run with this graph id ran on this graph or on an earlier compilation of it. */
@@ -87,27 +91,6 @@ export class Graph {
     return (
       this.#savesEvery || [...this.#nodes.values()].some((node) => node.checkpoint !== "none" && !waitsAlways(node))
     );
-  }
-
-  /** True if several nodes can run at the same time. A checkpoint that looks final may then be saved beside a running one. */
-  get isParallel(): boolean {
-    return [START, ...this.#nodes.keys()].some((id) => !this.#chooses(id) && this.#targets(id).length > 1);
-  }
-
-  positionOf(checkpoint: Checkpoint): Position {
-    const { visitedNodes, skippedNodes = [] } = checkpoint;
-    const named = [checkpoint.nodeId, ...visitedNodes, ...skippedNodes, ...Object.keys(checkpoint.nodeResults)];
-    const other = named.find((node) => node !== END && !this.#nodes.has(node));
-    if (other !== undefined) return { status: "other graph", node: other };
-    const open = openNodes(checkpoint);
-    const gates = open.filter((node) => isHuman(checkpoint, node));
-    if (gates.length > 0) return { status: "waiting", nodes: gates };
-    if (open.length > 0) return { status: "failed", nodes: open };
-    const done = new Set([START, ...visitedNodes, ...skippedNodes]);
-    const ready = [...this.#nodes.keys()].some(
-      (id) => !done.has(id) && this.#sources(id).every((from) => done.has(from)),
-    );
-    return { status: ready ? "unfinished" : "finished" };
   }
 
   /** The checkpoint after human nodes have their answers. An answer becomes the output of its node. */
@@ -212,6 +195,34 @@ export class Graph {
         "each last node",
     );
   }
+}
+
+/** True if several nodes can run at the same time. A checkpoint that looks final may then be saved beside a running one. */
+export function isParallel({ nodes, edges }: Flow): boolean {
+  return [START, ...nodes.map(({ name }) => name)].some((name) => {
+    const targets = edges.filter(({ from, to, conditional }) => from === name && to !== END && conditional !== true);
+    return targets.length > 1;
+  });
+}
+
+/** Returns the status of a run of a graph, and where the run stands. */
+export function placeOf(checkpoint: Checkpoint, { nodes, edges }: Flow): { at: Position; position: ProgramPosition } {
+  const { visitedNodes, skippedNodes = [] } = checkpoint;
+  const open = openNodes(checkpoint);
+  const done = new Set([START, ...visitedNodes, ...skippedNodes]);
+  const known = new Set([END, ...nodes.map(({ name }) => name)]);
+  // An edge whose target is decided at run time counts for every node.
+  const sources = (name: string) => edges.filter(({ to }) => to === name || !known.has(to)).map(({ from }) => from);
+  const isReady = (name: string) => !done.has(name) && sources(name).every((from) => done.has(from));
+  const ready = nodes.map(({ name }) => name).filter(isReady);
+  const position = {
+    done: [...done].filter((name) => name !== END),
+    next: [...new Set([...open, ...ready])],
+  };
+  const gates = open.filter((node) => isHuman(checkpoint, node));
+  if (gates.length > 0) return { at: { status: "waiting", nodes: gates }, position };
+  if (open.length > 0) return { at: { status: "failed", nodes: open }, position };
+  return { at: { status: ready.length > 0 ? "unfinished" : "finished" }, position };
 }
 
 /** True if the node is a human node that only a human answers. It stores no checkpoint when it completes. */

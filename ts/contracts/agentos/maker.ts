@@ -12,12 +12,14 @@ export const makers = new WeakMap<StoreHandle, Maker>();
 
 export class Maker {
   readonly program: string | undefined;
+  readonly version: string | undefined;
   readonly #isLeased: boolean;
   /** The identity of each graph, by the id that AgentOS gave it at `compile()`. Null: two graphs have the same id. */
   readonly #graphs = new Map<string, Identity | null>();
 
-  constructor(handle: StoreHandle, program: string | undefined) {
+  constructor(handle: StoreHandle, program: string | undefined, version: string | undefined) {
     this.program = program;
+    this.version = version;
     this.#isLeased = handle.isLeased;
     makers.set(handle, this);
   }
@@ -32,7 +34,7 @@ export class Maker {
   /** Returns the mark of a checkpoint that the program saves. A process that holds the run's lease is found by its lease. */
   markOf(graphId: string): string | undefined {
     const { program } = this;
-    const identity = program === undefined ? this.#graphs.get(graphId) : { program };
-    return encodeMark(this.#isLeased ? { ...identity } : { ...identity, by: processStamp() });
+    const identity = { ...this.#graphs.get(graphId), ...(program !== undefined && { program }) };
+    return encodeMark(this.#isLeased ? identity : { ...identity, by: processStamp() });
   }
 }

@@ -4,24 +4,28 @@ import { crypto } from "../../bridge/crypto.js";
 import { ForkpointError, quote, show } from "../../bridge/errors.js";
 import type { StoreHandle } from "../../store/handle.js";
 import type { HeldLease } from "../../store/lease.js";
-import { decodeMark, encodeMark, type Identity } from "../../store/mark.js";
+import { decodeMark, encodeMark, type Identity, type Mark } from "../../store/mark.js";
+import { missingNodes, shapeHash } from "../../store/program.js";
+import { programOf as describedProgram } from "../../store/programs.js";
 import { callback, flag, readRecord, type Parsed } from "../../store/options.js";
 import { detachBuffers } from "../../bridge/detach.js";
+import type { Candidate, Earlier } from "../shared/framework.js";
+import { recoverRuns } from "../shared/recover-runs.js";
 import {
-  type Candidate,
   asksForRetry,
   handleToRecover,
   ids,
-  recoverRuns,
   sharedOptions,
+  type ChangedRun,
   type RecoverOptions,
   type RecoverReport,
   type UnrecoveredRun,
 } from "../shared/recovery.js";
 import { type CheckpointStore, put, restore, snapshot } from "./checkpoint-store.js";
-import { Graph, programOf, type RecoverableGraph } from "./graph.js";
+import { Graph, isParallel, placeOf, programOf, type Flow, type RecoverableGraph } from "./graph.js";
 import { makers } from "./maker.js";
 import { resumeRun } from "./resume.js";
+import { statusOf } from "./status.js";
 import { agentos, openFound } from "./wire.js";
 import type { Checkpoint, StatePartitions } from "./contract.js";
 
@@ -48,8 +52,13 @@ export interface FailedRun {
   state: StatePartitions;
 }
 
+/** A run that does not fit this version of its program. */
+export interface ChangedGraphRun extends ChangedRun {
+  runId: string;
+}
+
 /** The options of {@link recover}. */
-export interface AgentosRecoverOptions extends RecoverOptions<RecoveredRun> {
+export interface AgentosRecoverOptions extends RecoverOptions<RecoveredRun, ChangedGraphRun> {
   /**
    * Returns the answer of a human node, which becomes the output of the node. AgentOS' own answers have the form
    * `{ approved: boolean }`. If the function returns undefined, or is missing, the run keeps waiting.
@@ -129,16 +138,26 @@ export async function recover(
   const own = readRecord(options, "options", parsers);
   const message = `store must be a CheckpointStore of forkpoint, but is ${show(store)}`;
   const handle = handleToRecover(store, "save", { name: "CheckpointStore", message });
-  const shape = new Graph(graph);
-  if (!shape.saves) warnOnce(shape.id);
+  const compiled = new Graph(graph);
+  if (!compiled.saves) warnOnce(compiled.id);
   const maker = makers.get(handle);
-  const identity = maker?.program === undefined ? shape.identity : { program: maker.program };
-  maker?.learn(shape.id, identity);
+  const program = maker?.program ?? programOf(compiled.id);
+  const shape = compiled.shape(maker?.version);
+  const identity = { ...(program !== undefined && { program }), shape: shapeHash(shape) };
+  if (own.dryRun !== true) maker?.learn(compiled.id, identity);
+  /** The graph that a run ran on. Null if the store does not know it. */
+  const flowOf = async ({ shape: hash }: Mark): Promise<Flow | null> => {
+    if (hash === undefined || hash === identity.shape) return hash === undefined ? null : shape;
+    return describedProgram(handle, agentos.name, hash);
+  };
   // Without the option `program`, the name in a graph's id identifies the program.
-  const ofGraph = (graphId: string) => (maker?.program === undefined ? programOf(graphId) : {});
+  const markOf = (graphId: string, mark: Mark): Mark => {
+    const name = maker?.program === undefined ? programOf(graphId) : undefined;
+    return { ...(name !== undefined && { program: name }), ...mark };
+  };
 
   async function* candidates(): AsyncGenerator<string> {
-    const { idPrefix: graphIdPrefix, isParallel } = shape;
+    const { idPrefix: graphIdPrefix } = compiled;
     let before: number | undefined;
     for (;;) {
       const page = await handle.run(({ native }) =>
@@ -146,11 +165,11 @@ export async function recover(
       );
       for (const { status, forkedFrom, checkpoints, mark, latest } of page) {
         if (Date.now() - latest.timestamp > (own.maxAgeMs ?? Infinity)) continue;
-        // The status of a parallel graph is exact only together with the graph.
-        const finished = status === "finished" && !isParallel;
+        if (!compiled.compiledAs(latest.graphId)) continue;
         // The program may have resumed this fork already: AgentOS stores nothing when a resumed run ends.
-        const untouchedFork = forkedFrom !== null && checkpoints === 1 && decodeMark(mark).branch !== true;
-        if (finished || untouchedFork || !shape.compiledAs(latest.graphId)) continue;
+        if (forkedFrom !== null && checkpoints === 1 && decodeMark(mark).branch !== true) continue;
+        // The status of a parallel graph is exact only together with the graph.
+        if (status === "finished" && !isParallel((await flowOf(decodeMark(mark))) ?? shape)) continue;
         yield latest.runId;
       }
       if (page.length < PAGE) return;
@@ -167,18 +186,45 @@ export async function recover(
       if (own.runs === undefined) return undefined;
       throw new ForkpointError("NOT_FOUND", `run ${quote(runId)} not found: nothing to recover`);
     }
-    const { id: newest, graphId, timestamp: at } = found.checkpoint;
-    const position = shape.positionOf(found.checkpoint);
-    if (position.status === "finished") return undefined;
-    const missing = position.status === "other graph" ? position.node : undefined;
-    const unfinished = position.status === "unfinished";
-    return { newest, at, mark: { ...ofGraph(graphId), ...found.mark }, missing, unfinished };
+    const { id: newest, graphId, timestamp } = found.checkpoint;
+    const flow = await flowOf(found.mark);
+    const { at, position } = placeOf(found.checkpoint, flow ?? shape);
+    const isUnknown = flow === null && missingNodes(shape, position).length > 0;
+    // This graph cannot say whether a run of another graph has finished.
+    const status =
+      isUnknown && at.status === "finished" ? (statusOf({ ...found.checkpoint }) ?? "unfinished") : at.status;
+    if (status === "finished") return undefined;
+    return { newest, at: timestamp, mark: markOf(graphId, found.mark), position, status };
   }
 
-  const work = (runId: string, lease: HeldLease) =>
-    new Continuation({ graph, shape, store, handle, identity, options: own, lease }).run(runId);
-  const framework = { space: agentos.name, noun: "run", handle, identity, options: own, named: own.runs } as const;
-  return recoverRuns({ ...framework, candidates, look, work });
+  async function* earlier(runId: string): AsyncGenerator<Earlier> {
+    const [, ...older] = await store.listByRun(runId);
+    for (const { id } of older) {
+      const found = await handle.run(async (engine) => {
+        const stored = await agentos.find(engine.native, "get", { checkpointId: id }, openFound);
+        return stored && { checkpoint: restore(engine, stored), mark: decodeMark(stored.mark) };
+      });
+      if (found === null) continue;
+      const { position } = placeOf(found.checkpoint, (await flowOf(found.mark)) ?? shape);
+      yield { id, mark: markOf(found.checkpoint.graphId, found.mark), position };
+    }
+  }
+
+  return recoverRuns({
+    space: agentos.name,
+    noun: "run",
+    handle,
+    program,
+    shape,
+    options: own,
+    named: own.runs,
+    candidates,
+    look,
+    earlier,
+    fork: (_, checkpointId, lease) => store.withLease(lease).fork(checkpointId),
+    work: (runId, lease) =>
+      new Continuation({ graph, compiled, flow: shape, store, handle, identity, options: own, lease }).run(runId),
+  });
 }
 
 const warned = new Set<string>();
@@ -195,7 +241,8 @@ function warnOnce(graphId: string): void {
 
 interface Parts {
   graph: RecoverableGraph;
-  shape: Graph;
+  compiled: Graph;
+  flow: Flow;
   store: CheckpointStore;
   handle: StoreHandle;
   identity: Identity;
@@ -215,7 +262,7 @@ class Continuation {
     let output: unknown;
     for (;;) {
       const checkpoint = await this.#latest(runId);
-      const position = this.#parts.shape.positionOf(checkpoint);
+      const position = placeOf(checkpoint, this.#parts.flow).at;
       switch (position.status) {
         case "waiting": {
           const left = await this.#answer(checkpoint, position.nodes);
@@ -265,7 +312,7 @@ class Continuation {
       if (answer === undefined) left.push(nodeId);
       else given.set(nodeId, this.#checked(answer, nodeId));
     }
-    if (given.size > 0) await this.#append(checkpoint, this.#parts.shape.answered(checkpoint, given));
+    if (given.size > 0) await this.#append(checkpoint, this.#parts.compiled.answered(checkpoint, given));
     return left.length === 0 ? undefined : { outcome: "waiting", nodes: left, forks };
   }
 
@@ -273,7 +320,7 @@ class Continuation {
   #checked(answer: unknown, nodeId: string): unknown {
     const rejects = typeof answer === "object" && answer !== null && "approved" in answer && answer.approved === false;
     const effect =
-      rejects && this.#parts.options.passRejections !== true ? this.#parts.shape.effectBehind(nodeId) : undefined;
+      rejects && this.#parts.options.passRejections !== true ? this.#parts.compiled.effectBehind(nodeId) : undefined;
     if (effect === undefined) return answer;
     throw new ForkpointError(
       "INVALID_ARGUMENT",
@@ -302,9 +349,9 @@ class Continuation {
     const { output, completed } = await resumeRun(this.#parts.graph, checkpoint.runId);
     const newest = await this.#latest(checkpoint.runId);
     // AgentOS saves a checkpoint in a resumed run only if a node waits or fails. A mission also saves some on the way.
-    const { status } = this.#parts.shape.positionOf(newest);
+    const { status } = placeOf(newest, this.#parts.flow).at;
     if (newest.id === checkpoint.id || status === "unfinished")
-      await this.#append(newest, this.#parts.shape.ended(newest, output, completed));
+      await this.#append(newest, this.#parts.compiled.ended(newest, output, completed));
     return output;
   }
 

@@ -60,6 +60,11 @@ export interface SaverOptions extends Omit<StoreOptions, "serializer"> {
    * docs/langgraph.md#several-programs.
    */
   program?: string;
+  /**
+   * The version of the program. `recover` reports it for threads that do not fit this version. Two versions with the same
+   * graph are compatible, unless the program has no graph (`entrypoint`). Default: none. See docs/changes.md.
+   */
+  version?: string;
 }
 
 /** Statistics of the LangGraph checkpoints. */
@@ -110,6 +115,12 @@ export declare class ForkpointSaver extends BaseCheckpointSaver {
    * @example console.log(saver.program);
    */
   get program(): string | undefined;
+
+  /**
+   * The option `version`. Undefined if it was not given.
+   * @example console.log(saver.version);
+   */
+  get version(): string | undefined;
 
   /**
    * Returns a checkpoint with its metadata and pending writes. `checkpoint_id` selects the checkpoint. Without a

@@ -5,15 +5,16 @@
 
 import type { Config } from "@langchain/langgraph-checkpoint";
 import { readingArgument } from "../../bridge/errors.js";
-import { type Identity, shapeOf } from "../../store/mark.js";
+import type { Identity } from "../../store/mark.js";
+import type { ShapedGraph } from "./shape.js";
 
 /** What {@link recover} needs of a graph: `compile()` of a `StateGraph` and `entrypoint` return such graphs. */
-export interface RecoverableThreads {
+export interface RecoverableThreads extends ShapedGraph {
   invoke(input: any, config?: any): Promise<unknown>;
+  /** Makes a fork in a thread. An `entrypoint` cannot be forked. */
+  updateState?(config: any, values: any): Promise<unknown>;
   /** The name that `compile({ name })` or `entrypoint({ name })` got. */
   name?: string | undefined;
-  nodes: object;
-  channels?: object | undefined;
   /** `recover` adds the identity of the graph, so that the graph's later runs are marked. */
   config?: { configurable?: Record<string, unknown> | undefined } | undefined;
   checkpointer?: unknown;
@@ -26,9 +27,9 @@ const IDENTITY = Symbol.for("forkpoint.identity");
 
 const DEFAULT_NAME = "LangGraph";
 
-export function identityOf({ name, nodes, channels }: RecoverableThreads): Identity {
-  if (typeof name === "string" && name !== "" && name !== DEFAULT_NAME) return { program: name };
-  return { shape: shapeOf(Object.keys(nodes), Object.keys(channels ?? {})) };
+/** Returns the name that the graph was given. */
+export function nameOf({ name }: RecoverableThreads): string | undefined {
+  return typeof name === "string" && name !== "" && name !== DEFAULT_NAME ? name : undefined;
 }
 
 /** Adds the identity to the graph's own config. LangGraph adds this config to the config of each later run. */
@@ -49,9 +50,4 @@ export function identityIn(config: Config): Identity {
     const agent = metadata?.["lc_agent_name"];
     return typeof agent === "string" && agent !== "" ? { program: agent } : {};
   });
-}
-
-/** Returns the first of the names that the graph's nodes do not have. LangGraph's own names begin with two underscores. */
-export function missingOf(own: object, names: string[]): string | undefined {
-  return names.find((name) => !name.startsWith("__") && !Object.hasOwn(own, name));
 }

@@ -5,21 +5,26 @@ import { ForkpointError, quote, show, typeError } from "../../bridge/errors.js";
 import type { StoreHandle } from "../../store/handle.js";
 import type { HeldLease } from "../../store/lease.js";
 import { callback, object, readRecord, type Parsed } from "../../store/options.js";
+import { shapeHash } from "../../store/program.js";
+import { decodeMark } from "../../store/mark.js";
+import type { Candidate, Earlier } from "../shared/framework.js";
+import { recoverRuns } from "../shared/recover-runs.js";
 import {
-  type Candidate,
   asksForRetry,
   handleToRecover,
   ids,
-  recoverRuns,
   sharedOptions,
+  type ChangedRun,
   type RecoverOptions,
   type RecoverReport,
   type UnrecoveredRun,
 } from "../shared/recovery.js";
-import { identify, identityOf, missingOf, type RecoverableThreads } from "./mark.js";
-import { type NodeError, type Standing, standing, type ThreadStatus } from "./status.js";
+import { identify, nameOf, type RecoverableThreads } from "./mark.js";
+import { positionAt, positionOf } from "./position.js";
+import { shapeOfGraph } from "./shape.js";
+import { type Context, type NodeError, type Standing, standing, type ThreadStatus } from "./status.js";
 import { threadLeases } from "./thread-leases.js";
-import { langgraph } from "./wire.js";
+import { type Found, langgraph, openFound } from "./wire.js";
 import type { ForkpointSaver } from "./forkpoint-saver.js";
 
 /** What {@link recover} needs of an agent: `createAgent` of LangChain returns such agents. */
@@ -49,8 +54,13 @@ export interface FailedThread {
   error: NodeError;
 }
 
+/** A thread that does not fit this version of its program. */
+export interface ChangedThread extends ChangedRun {
+  threadId: string;
+}
+
 /** The options of {@link recover}. */
-export interface LanggraphRecoverOptions extends RecoverOptions<RecoveredThread> {
+export interface LanggraphRecoverOptions extends RecoverOptions<RecoveredThread, ChangedThread> {
   /**
    * Returns the input for a waiting thread: `new Command({ resume: answer })`, or null to continue from a
    * breakpoint. If the function returns undefined, or is missing, the thread keeps waiting.
@@ -137,19 +147,23 @@ export async function recover(
   if (inner.checkpointer !== saver) {
     throw typeError("graph was compiled with another checkpointer than saver: pass the saver that compile() got");
   }
-  const identity = saver.program === undefined ? identityOf(inner) : { program: saver.program };
-  identify(inner, identity);
+  const program = saver.program ?? nameOf(inner);
+  const shape = shapeOfGraph(inner, saver.version);
+  if (own.dryRun !== true) identify(inner, { ...(program !== undefined && { program }), shape: shapeHash(shape) });
   const recovery = new Recovery({ agent: graph, graph: inner, saver, handle, options: own });
   return recoverRuns({
     space: langgraph.name,
     noun: "thread",
     handle,
-    identity,
+    program,
+    shape,
     options: own,
     named: own.threads,
     candidates: () => candidates(saver, own.maxAgeMs ?? Infinity),
     look: (threadId) => recovery.look(threadId),
     work: (threadId, lease) => recovery.work(threadId, lease),
+    earlier: (threadId) => recovery.earlier(threadId),
+    fork: (threadId, checkpointId, lease) => recovery.fork(threadId, checkpointId, lease),
   });
 }
 
@@ -195,25 +209,55 @@ class Recovery {
   async look(threadId: string): Promise<Candidate | undefined> {
     const position = await this.#position(threadId);
     if (position === undefined) return undefined;
-    const { checkpointId: newest, updatedAt: at, mark, status, next } = position;
-    return { newest, at, mark, missing: missingOf(this.#parts.graph.nodes, next), unfinished: status === "unfinished" };
+    const { checkpointId: newest, updatedAt: at, mark, status, found } = position;
+    return { newest, at, mark, position: await this.#run((context) => positionOf(context, found)), status };
   }
 
-  /** Continues a thread. During this, the writes of the saver carry the lease. */
-  async work(threadId: string, lease: HeldLease): Promise<ThreadOutcome> {
+  /** Continues a thread. */
+  work(threadId: string, lease: HeldLease): Promise<ThreadOutcome> {
+    return this.#lending(threadId, lease, () => this.#continue(threadId));
+  }
+
+  async *earlier(threadId: string): AsyncGenerator<Earlier> {
+    const newest = await this.#run((context) => standing(context, threadId));
+    let id = newest?.found.header.parent;
+    while (id) {
+      const place = { threadId, namespace: "", id };
+      const found: Found | null = await this.#run(({ native }) => langgraph.find(native, "get", place, openFound));
+      if (found === null) return;
+      const position = await this.#run((context) => positionAt(context, found));
+      yield { id, mark: decodeMark(found.header.mark), position };
+      id = found.header.parent;
+    }
+  }
+
+  /** Makes a fork in the same thread: a copy of the checkpoint becomes the newest one. */
+  async fork(threadId: string, checkpointId: string, lease: HeldLease): Promise<string> {
+    const { graph, options } = this.#parts;
+    if (typeof graph.updateState !== "function") throw typeError("graph has no updateState(), so it cannot be forked");
+    const given = options.config?.["configurable"] as Record<string, unknown> | undefined;
+    const configurable = { ...given, thread_id: threadId, checkpoint_id: checkpointId };
+    await this.#lending(threadId, lease, () => graph.updateState!({ configurable }, null));
+    return threadId;
+  }
+
+  /** During the work, the writes of the saver carry the lease. */
+  async #lending<T>(threadId: string, lease: HeldLease, work: () => Promise<T>): Promise<T> {
     const giveBack = threadLeases.get(this.#parts.handle)?.lend(threadId, lease);
     try {
-      return await this.#continue(threadId);
+      return await work();
     } finally {
       giveBack?.();
     }
   }
 
+  #run<T>(work: (context: Context) => Promise<T>): Promise<T> {
+    return this.#parts.handle.run(({ native }) => work({ native, serde: this.#parts.saver.serde }));
+  }
+
   /** Returns the state of a thread. Returns undefined if nothing is left to do, or if the status is unknown. */
   async #position(threadId: string): Promise<Position | undefined> {
-    const found = await this.#parts.handle.run(({ native }) =>
-      standing({ native, serde: this.#parts.saver.serde }, threadId),
-    );
+    const found = await this.#run((context) => standing(context, threadId));
     const isNamed = this.#parts.options.threads !== undefined;
     if (found === null) {
       if (!isNamed) return undefined;

@@ -74,6 +74,7 @@ const saverOptions = {
   expectedParent: flag,
   lease: ownLeaseOption,
   program: programOption,
+  version: programOption,
   metadataIndexes: (keys: unknown, name: string) => listOf(metadataKey, keys, name),
 };
 
@@ -102,17 +103,19 @@ export function saverOf(peer: Peer): typeof ForkpointSaver {
     readonly #onlyChild: boolean;
     readonly #leases: ThreadLeases;
     readonly #program: string | undefined;
+    readonly #version: string | undefined;
     readonly #indexes: readonly string[];
 
     constructor(target: string | URL | object, options?: SaverOptions) {
       const { own, others } = splitOptions(options, saverOptions);
-      const { serde, expectedParent = false, lease, program, metadataIndexes = [] } = own;
+      const { serde, expectedParent = false, lease, program, version, metadataIndexes = [] } = own;
       if (others?.serializer !== undefined)
         throw typeError('Unknown option "serializer". A ForkpointSaver takes the option "serde" instead');
       super(serde);
       if (serde === undefined) trust(this.serde);
       this.#onlyChild = expectedParent;
       this.#program = program;
+      this.#version = version;
       this.#indexes = metadataIndexes;
       this.#handle = StoreHandle.of(target, others, langgraph);
       this.#leases = new ThreadLeases(this.#handle, lease, (...of) => later().hasStopped(...of));
@@ -122,6 +125,10 @@ export function saverOf(peer: Peer): typeof ForkpointSaver {
 
     get program(): string | undefined {
       return this.#program;
+    }
+
+    get version(): string | undefined {
+      return this.#version;
     }
 
     getTuple(config: Config): Promise<CheckpointTuple | undefined> {
@@ -153,7 +160,7 @@ export function saverOf(peer: Peer): typeof ForkpointSaver {
         // A checkpoint of the graph itself without a node to run next may be the last.
         const mayBeLast = namespace === "" && !readingArgument("checkpoint", () => hasNext(checkpoint));
         const write = { threadId, id, config, stops: false, mayBeLast };
-        const identity = this.#program === undefined ? identityIn(config) : { program: this.#program };
+        const identity = { ...identityIn(config), ...(this.#program !== undefined && { program: this.#program }) };
         // A process that runs a thread under a lease is found by its lease.
         const by = () => (isRun(config) && !this.#leases.guards(threadId) ? { by: processStamp() } : {});
         const depends = readingArgument("checkpoint", () => dependsOnParent(checkpoint, metadata, before));
@@ -271,8 +278,9 @@ export function saverOf(peer: Peer): typeof ForkpointSaver {
     }
 
     withLease(lease: Lease): ForkpointSaver {
-      const program = this.#program;
-      const options = { serde: this.serde, expectedParent: this.#onlyChild, ...(program !== undefined && { program }) };
+      const [program, version] = [this.#program, this.#version];
+      const own = { ...(program !== undefined && { program }), ...(version !== undefined && { version }) };
+      const options = { serde: this.serde, expectedParent: this.#onlyChild, ...own };
       return new ForkpointSaver(this.#handle.withLease(lease), options);
     }
 

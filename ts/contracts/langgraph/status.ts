@@ -50,9 +50,9 @@ const NO_TASK = "00000000-0000-0000-0000-000000000000";
 const UNFINISHED = new Set(["__error__", "__error_source_node__", "__interrupt__", "__resume__", "__scheduled__"]);
 
 /** Nodes in `versions_seen` that are no nodes of the graph. */
-const NO_NODES = new Set(["__input__", "__interrupt__"]);
+export const NO_NODES = new Set(["__input__", "__interrupt__"]);
 
-type Context = Pick<SaverContext, "native" | "serde">;
+export type Context = Pick<SaverContext, "native" | "serde">;
 
 /** Reads the status of a thread, or of one of its namespaces, from the newest checkpoint of the namespace. */
 export async function status(context: Context, threadId: unknown, namespace = ""): Promise<ThreadStatus | null> {
@@ -62,11 +62,12 @@ export async function status(context: Context, threadId: unknown, namespace = ""
 
 export interface Standing extends ThreadStatus {
   mark: Mark;
+  found: Found;
 }
 
 export async function standing(context: Context, threadId: string): Promise<Standing | null> {
   const found = await outline(context, threadId, "");
-  return found && { ...(await statusAt(context, found)), mark: decodeMark(found.header.mark) };
+  return found && { ...(await statusAt(context, found)), mark: decodeMark(found.header.mark), found };
 }
 
 async function statusAt(context: Context, found: Found): Promise<ThreadStatus> {
@@ -96,7 +97,7 @@ export async function hasStopped(context: SaverContext, threadId: string, id: st
   return failed !== undefined || (next !== null && (next.length === 0 || (open.length > 0 && ended >= next.length)));
 }
 
-async function outline({ native }: Context, threadId: unknown, namespace: string): Promise<Found | null> {
+export async function outline({ native }: Context, threadId: unknown, namespace: string): Promise<Found | null> {
   const thread = idOrNull(threadId, "threadId");
   return thread === null ? null : langgraph.find(native, "outline", { threadId: thread, namespace }, openFound);
 }
@@ -110,9 +111,11 @@ interface Tasks {
   answered: boolean;
   /** How many tasks have written: they have finished, have failed, or ask a question. */
   ended: number;
+  /** How many tasks have finished. */
+  finished: number;
 }
 
-async function tasksOf({ serde }: Pick<SaverContext, "serde">, { writes }: Found): Promise<Tasks> {
+export async function tasksOf({ serde }: Pick<SaverContext, "serde">, { writes }: Found): Promise<Tasks> {
   const tasks = new Map<string, Map<string, Stored>>();
   for (const { task, claimedBy, part } of writes) {
     if (claimedBy) continue;
@@ -121,13 +124,16 @@ async function tasksOf({ serde }: Pick<SaverContext, "serde">, { writes }: Found
   }
   const answer = tasks.get(NO_TASK)?.get("__resume__");
   tasks.delete(NO_TASK);
-  const result: Tasks = { failed: undefined, open: [], answered: false, ended: tasks.size };
+  const result: Tasks = { failed: undefined, open: [], answered: false, ended: tasks.size, finished: 0 };
   const used: unknown[] = [];
   for (const channels of tasks.values()) {
     const resume = channels.get("__resume__");
     // A task records the answers that it has used, in order, when it asks again, fails or finishes.
     if (resume) used.push(([await load(serde, resume, "an answer")] as unknown[]).flat().at(-1));
-    if ([...channels.keys()].some((channel) => !UNFINISHED.has(channel))) continue;
+    if ([...channels.keys()].some((channel) => !UNFINISHED.has(channel))) {
+      result.finished += 1;
+      continue;
+    }
     if (!channels.has("__error_source_node__")) result.failed ??= channels.get("__error__");
     const question = channels.get("__interrupt__");
     if (question) result.open.push(...([await load(serde, question, "a question")].flat() as Tasks["open"]));
@@ -204,7 +210,7 @@ export async function nextNodes({ serde }: Pick<SaverContext, "serde">, { parts 
   return [...next, ...sent];
 }
 
-async function restOf(
+export async function restOf(
   { serde }: Pick<SaverContext, "serde">,
   { parts }: Pick<Found, "parts">,
 ): Promise<Checkpoint | undefined> {

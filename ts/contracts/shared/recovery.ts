@@ -1,15 +1,11 @@
-/** The part of `recover` that does not depend on a framework: options, leases, and several runs at the same time. */
+/** The options and the outcomes of `recover` that every framework has. */
 
-import { setTimeout as delay } from "node:timers/promises";
-import { ForkpointError, quote, readingArgument, show, typeError } from "../../bridge/errors.js";
+import { readingArgument, show, typeError } from "../../bridge/errors.js";
 import type { StoreHandle } from "../../store/handle.js";
 import { handleOf } from "../../store/handles.js";
 import { requireIds } from "../../store/ids.js";
-import { HeldLease, TTL_MS, ttlOption } from "../../store/lease.js";
-import { livingProcess } from "../../store/holder.js";
-import type { Identity, Mark } from "../../store/mark.js";
-import { atMost, callback, signalOption, whole, type OptionParser, type Parsed } from "../../store/options.js";
-import type { RunKey } from "../../bridge/native.js";
+import { TTL_MS, ttlOption } from "../../store/lease.js";
+import { atMost, callback, flag, signalOption, whole, type OptionParser, type Parsed } from "../../store/options.js";
 import { noLeases } from "./run-lease.js";
 
 /**
@@ -23,8 +19,54 @@ import { noLeases } from "./run-lease.js";
  */
 export type RunStatus = "waiting" | "failed" | "unfinished" | "finished" | "unknown";
 
+/** The version of a program. */
+export interface ProgramVersion {
+  /** The version that the program was given: the option `version`. Null: none. */
+  version: string | null;
+  /** Names the nodes, the edges, the fields and the version. It differs if one of them differs. */
+  shape: string;
+}
+
+/** A run that cannot continue on this version of its program, because the part that has run or that is next has changed. */
+export interface ChangedRun {
+  /** The name of the program. Null: it has none. */
+  program: string | null;
+  /** The id of the run's newest checkpoint. */
+  checkpointId: string;
+  /** The version that made the newest checkpoint. Null: the store does not know it. */
+  from: ProgramVersion | null;
+  /** This version of the program. */
+  to: ProgramVersion;
+  /** What differs, in words: ``"`b`, which is next, is gone; `b2` is new"``. */
+  differences: string[];
+  /** A sentence for people: what differs, and what they can do about it. */
+  message: string;
+}
+
+/**
+ * What becomes of a run whose program has changed.
+ *
+ * - `"leave"`: it is left to processes that run its own version. The next `recover` reports it again.
+ * - `"resume"`: it continues on this version, although the versions differ.
+ * - `"fork"`: a fork continues on this version, from the newest checkpoint that fits it. The run itself is ended.
+ * - `"end"`: it is not recovered any more. What is stored stays, and can be inspected and forked.
+ */
+export type ChangeDecision = "leave" | "resume" | "fork" | "end";
+
 /** The options of `recover` that every framework has. */
-export interface RecoverOptions<R> {
+export interface RecoverOptions<R, C = ChangedRun> {
+  /**
+   * Decides what becomes of a run whose program has changed, so that the run does not fit this version. Default: `"leave"`.
+   * @example
+   * ```ts
+   * await recover(graph, store, { onChanged: ({ from }) => (from?.version === "1" ? "fork" : "leave") });
+   * ```
+   */
+  onChanged?: (run: C) => ChangeDecision | undefined | Promise<ChangeDecision | undefined>;
+  /**
+   * If true, reports what `recover` would do, and runs, writes and leases nothing. No callback is called. Default: false.
+   */
+  dryRun?: boolean;
   /**
    * Runs whose newest checkpoint is younger than this, in ms, are left alone, because another process may work on them.
    * Choose more than the time that your slowest node takes. Default: 0. If you set it, older runs are recovered
@@ -62,6 +104,19 @@ export interface RecoverOptions<R> {
 
 /** A run that was not recovered. */
 export type UnrecoveredRun =
+  | ({
+      /** The program has changed, and the run does not fit this version. */
+      outcome: "changed";
+      /** What became of the run. See {@link RecoverOptions.onChanged}. */
+      decision: Exclude<ChangeDecision, "resume">;
+      /** If the decision is `"fork"`: the id of the run that continues. The report has its outcome too. */
+      fork?: string;
+    } & ChangedRun)
+  | {
+      /** The run would be resumed. Only with `dryRun`. */
+      outcome: "would resume";
+      status: "waiting" | "failed" | "unfinished";
+    }
   | {
       /** Another process recovered the run first. */
       outcome: "elsewhere";
@@ -114,6 +169,8 @@ export interface Settings {
   maxAttempts: number;
   signal: AbortSignal | undefined;
   onRecovered: ((run: never) => void) | undefined;
+  onChanged: ((run: never) => unknown) | undefined;
+  dryRun: boolean;
 }
 
 export const ids: OptionParser<string[]> = (value, name) => [...new Set(requireIds(value, name))];
@@ -126,12 +183,15 @@ export const sharedOptions = {
   maxAttempts: atMost("attempts"),
   signal: signalOption,
   onRecovered: callback<(run: never) => void>,
+  onChanged: callback<(run: never) => ChangeDecision>,
+  dryRun: flag,
 };
 
 export function settingsOf(options: Parsed<typeof sharedOptions>): Settings {
-  const { idleMs, maxAgeMs, concurrency = 4, leaseTtlMs = TTL_MS, maxAttempts = 3, signal, onRecovered } = options;
+  const { idleMs, maxAgeMs, concurrency = 4, leaseTtlMs = TTL_MS, maxAttempts = 3, signal } = options;
+  const { onRecovered, onChanged, dryRun = false } = options;
   const limits = { maxAgeMs: maxAgeMs ?? Infinity, maxAttempts: maxAttempts ?? Infinity };
-  return { idleMs, concurrency, leaseTtlMs, signal, onRecovered, ...limits };
+  return { idleMs, concurrency, leaseTtlMs, signal, onRecovered, onChanged, dryRun, ...limits };
 }
 
 /** Returns the handle of a store of this package. `example` is a method that other stores of the framework have too. */
@@ -152,204 +212,4 @@ export async function asksForRetry<R>(onFailed: ((run: R) => unknown) | undefine
   if (decision === undefined || decision === "leave") return false;
   if (decision === "retry") return true;
   throw typeError(`onFailed must return "retry", "leave" or nothing, but returned ${show(decision)}`);
-}
-
-/**
- * Recovers runs, several at the same time, and returns their outcomes in the order in which the runs ended.
- * `recoverOne` returns undefined for a run that needs no recovery. An abort rejects with the signal's reason after the
- * runs in progress have ended.
- */
-export async function recoverAll<R>(
-  runs: AsyncIterable<string>,
-  { concurrency, signal, onRecovered }: Settings,
-  recoverOne: (run: string) => Promise<R | undefined>,
-): Promise<{ runs: R[]; checked: number }> {
-  const results: R[] = [];
-  let checked = 0;
-  const iterator = runs[Symbol.asyncIterator]();
-  const worker = async () => {
-    for (;;) {
-      signal?.throwIfAborted();
-      const { value: run, done } = await iterator.next();
-      if (done === true) return;
-      checked += 1;
-      const result = await recoverOne(run);
-      if (result === undefined) continue;
-      results.push(result);
-      const tell = async () => (onRecovered as ((run: R) => unknown) | undefined)?.(result);
-      void tell().catch(warnOf);
-    }
-  };
-  const ended = await Promise.allSettled(Array.from({ length: concurrency }, worker));
-  for (const end of ended) if (end.status === "rejected") throw end.reason;
-  return { runs: results, checked };
-}
-
-/** An error of the callback must not hide the outcomes of the runs. */
-function warnOf(error: unknown): void {
-  const what = error instanceof Error ? `an error (${error.message})` : show(error);
-  const message = `onRecovered threw ${what}: the recovery continued, and its report is complete`;
-  process.emitWarning(Object.assign(new Error(message, { cause: error }), { name: "ForkpointWarning" }));
-}
-
-/**
- * Works on a run while no other process does, and returns the run's outcome. If another process holds the run's lease,
- * waits until the lease ends, and works on the run if there is something left to do. `newest` returns the id of the
- * newest checkpoint of a run that needs recovery, the outcome of a run that is to be left alone, and null for a run
- * that needs no recovery. `work` gets the lease, which its writes carry. Returns undefined if the run needs no
- * recovery.
- */
-export async function underLease<R>(
-  { handle, noun }: Pick<Framework<object>, "handle" | "noun">,
-  of: RunKey,
-  settings: Settings,
-  newest: () => Promise<string | UnrecoveredRun | null>,
-  work: (lease: HeldLease) => Promise<R>,
-): Promise<R | UnrecoveredRun | undefined> {
-  let holder: string | undefined;
-  try {
-    for (;;) {
-      const from = await newest();
-      if (from === null) return holder === undefined ? undefined : { outcome: "elsewhere", holder };
-      if (typeof from === "object") return from;
-      const { leaseTtlMs: ttlMs, maxAttempts } = settings;
-      const lease = await handle.leasing((engine, own) =>
-        HeldLease.take(engine, of, { ttlMs, from, maxAttempts }, own),
-      );
-      if (lease instanceof HeldLease) {
-        try {
-          // Another process may have recovered the run just before this one took the lease.
-          if ((await newest()) === from) return await work(lease);
-          holder ??= "another process";
-        } finally {
-          // Ignore an error of the release, because the lease then expires. The outcome does not change.
-          await lease.release().catch(() => {});
-        }
-        continue;
-      }
-      if ("crashes" in lease) {
-        const { crashes } = lease;
-        const message =
-          `the process ended ${crashes} times in a row while it recovered ${noun} ${quote(of.run)}, always from the same ` +
-          `checkpoint: find out why, then recover it with { ${noun}s: [${quote(of.run)}], maxAttempts: ${crashes + 1} }`;
-        return { outcome: "gave up", crashes, message };
-      }
-      holder = lease.holder;
-      const pause = Math.min(Math.max(lease.leftMs, 1), settings.leaseTtlMs / 3, 1_000);
-      await delay(pause, undefined, { signal: settings.signal });
-    }
-  } catch (error) {
-    if (settings.signal?.aborted === true) throw error;
-    return { outcome: "error", error };
-  }
-}
-
-/** An unfinished run, as its newest checkpoint describes it. */
-export interface Candidate {
-  /** The id of the newest checkpoint. */
-  newest: string;
-  /** The time of the newest checkpoint, in ms since the epoch. */
-  at: number;
-  /** The mark of the newest checkpoint. */
-  mark: Mark;
-  /** A node that runs next and that the graph lacks. */
-  missing: string | undefined;
-  /** True if no node has failed and none waits. */
-  unfinished: boolean;
-}
-
-/** The part of `recover` that depends on the framework. */
-export interface Framework<T> {
-  handle: StoreHandle;
-  options: Parsed<typeof sharedOptions>;
-  space: string;
-  /** How the framework calls a run. */
-  noun: "run" | "thread";
-  /** The program, or the graph without a name, that recovers its runs. */
-  identity: Identity;
-  /** The ids of the runs that the caller has named. Undefined: all runs. */
-  named: readonly string[] | undefined;
-  /** Lists the runs that may need recovery, if the caller has named none. */
-  candidates(): AsyncIterable<string>;
-  /** Reads the state of a run. Resolves to undefined if nothing is left to do. */
-  look(run: string): Promise<Candidate | undefined>;
-  /** Continues a run. The writes must carry the lease. */
-  work(run: string, lease: HeldLease): Promise<T>;
-}
-
-export function recoverRuns<R, T extends object>(framework: Framework<T>): Promise<RecoverReport<R>> {
-  const { space, noun } = framework;
-  const settings = settingsOf(framework.options);
-  const newest = async (run: string) => {
-    const found = await framework.look(run);
-    if (found === undefined || Date.now() - found.at < (settings.idleMs ?? 0)) return null;
-    return refusal(framework, run, found) ?? found.newest;
-  };
-  return recoverAll(runsOf(framework), settings, async (run) => {
-    const of = { space, run, ns: "" };
-    const work = (lease: HeldLease) => framework.work(run, lease);
-    const ended = await underLease(framework, of, settings, () => newest(run), work);
-    return ended && ({ [`${noun}Id`]: run, ...ended } as R);
-  });
-}
-
-async function* runsOf({
-  named,
-  candidates,
-}: Pick<Framework<unknown>, "named" | "candidates">): AsyncGenerator<string> {
-  yield* named ?? candidates();
-}
-
-/**
- * Returns why a run is left alone, or undefined if it may be recovered: only a run of the same program, and only if no living
- * process works on it. A caller who names a run has asked for it, and is refused only if the run has the name of another program,
- * or nodes that the graph lacks.
- */
-function refusal(
-  { options: { idleMs }, noun, identity: { program, shape }, named }: Framework<unknown>,
-  id: string,
-  { mark, missing, unfinished }: Candidate,
-): UnrecoveredRun | undefined {
-  const [run, naming] = [`${noun} ${quote(id)}`, `${noun}s: [${quote(id)}]`];
-  const own = program === undefined ? "a graph without a name" : quote(program);
-  const skipped = (why: Extract<UnrecoveredRun, { outcome: "skipped" }>["why"], message: string): UnrecoveredRun => {
-    return { outcome: "skipped", why, program: mark.program ?? null, message };
-  };
-  if (mark.program !== undefined && mark.program !== program) {
-    const message = `${run} was made by the program ${quote(mark.program)}, but this is ${own}: recover it with that program`;
-    if (named !== undefined) throw new ForkpointError("INVALID_ARGUMENT", message);
-    return skipped("other program", message);
-  }
-  if (missing !== undefined && (named !== undefined || mark.program !== undefined)) {
-    const message = `${run} cannot be recovered, because the graph has no node ${quote(missing)}: recover it with the graph that it ran on`;
-    throw new ForkpointError("INVALID_ARGUMENT", message);
-  }
-  if (named === undefined && mark.program === undefined) {
-    if (program !== undefined || mark.shape === undefined) {
-      return skipped(
-        "unknown origin",
-        `the store does not say which program made ${run}, and this is ${own}. If this program made it, recover it with ` +
-          `${naming}. To record the program of new runs, create the store with { program: ${quote(program ?? "name")} }, or ` +
-          "call recover at each start of the program, before the first run",
-      );
-    }
-    if (mark.shape !== shape) {
-      return skipped(
-        "other program",
-        `${run} ran on a graph whose parts have other names: recover it with that graph. If that graph is an earlier version of ` +
-          `this one, recover it with ${naming}`,
-      );
-    }
-  }
-  if (named === undefined && mark.branch === true) {
-    const message = `the command line or the studio made the newest checkpoint of ${run}: to run the branch, recover it with ${naming}`;
-    return skipped("branch", message);
-  }
-  const pid = unfinished && idleMs === undefined ? livingProcess(mark.by ?? "") : undefined;
-  if (pid === undefined) return undefined;
-  return skipped(
-    "at work",
-    `process ${pid} is still running and may be working on ${run}: end that process. Or pass idleMs, to recover only ` +
-      "what was saved longer ago than that. It must be longer than your slowest node takes",
-  );
 }

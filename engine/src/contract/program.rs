@@ -1,0 +1,132 @@
+//! Descriptions of programs, and the runs that a program has ended for good.
+//!
+//! A checkpoint's mark holds the hash of its program's description (see `ts/store/mark.ts`). The description itself is
+//! stored once: as the only checkpoint of a lineage of its own, exempt from retention. No limit of a store removes it,
+//! because a limit that counts the checkpoints of a run keeps the newest one.
+//!
+//! A run that a program has ended has a lineage too, whose only checkpoint names the newest checkpoint that the run then
+//! had. If the run continues, this name is no longer that of its newest checkpoint, and the run counts as open again.
+//!
+//! The payloads are empty. `meta` is JSON that `ts/store/program.ts` writes and reads.
+
+use serde::{Deserialize, Serialize};
+
+use super::call::{RawCall, Request};
+use super::entry::{Contract, Names, Shown};
+use super::ids::{check_id, damaged};
+use super::response::Response;
+use crate::error::{Code, Error, Result};
+use crate::op::{Expect, Must, Op, Unit};
+use crate::query::{Answer, Of, Query};
+use crate::record::{ContractId, Header};
+
+pub const CONTRACT: Contract = Contract {
+    name_of,
+    lineage_of: |run, ns| lineage(ns, run),
+    id_of: |run, ns, _| lineage(ns, run),
+    ..Contract::new("program", CONTRACT_ID, request, |_| Ok(Shown::default()))
+};
+pub const CONTRACT_ID: ContractId = ContractId(9);
+
+/// Ends the name of the contract in the lineages of ended runs. No contract has this text in its name.
+const ENDED: &str = "/ended";
+
+/// The lineage of a description: the name of the contract of its runs, NUL, and its hash. It is the id of its checkpoint
+/// too.
+fn lineage(space: &str, name: &str) -> String {
+    format!("{space}\0{name}")
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase", rename_all_fields = "camelCase", deny_unknown_fields)]
+enum Call {
+    /// Stores the description of a program. Does nothing if it is stored. `id` is the hash of the description.
+    Describe { space: String, id: String, description: String, saved_at: i64 },
+    /// Reads descriptions. The response has one entry for each id, in the order of `ids`: a description or null.
+    Read { space: String, ids: Vec<String> },
+    /// Lists the descriptions of all programs of a contract, in the order in which they were stored first.
+    List { space: String },
+    /// Says that a run was ended for good at its newest checkpoint. Replaces what was said of the run before.
+    End { space: String, run: String, ended: String, saved_at: i64 },
+    /// Reads what [`Call::End`] has said of a run. The response is null if it has said nothing.
+    Ended { space: String, run: String },
+}
+
+fn request(call: RawCall<'_>) -> Result<Request> {
+    let (call, _) = call.read()?;
+    Ok(match call {
+        Call::Describe { space, id, description, saved_at } => {
+            check_id("the hash of a program", &id)?;
+            let key = lineage(&space, &id);
+            let otherwise = Error::new(Code::Conflict, "the program is described already");
+            let must = Must::NotBeSavedSince(i64::MIN);
+            let expect = Expect::Checkpoint { contract: CONTRACT_ID, id: key.clone(), must, otherwise };
+            Request::Apply(Unit { expect: vec![expect], ops: vec![put(key, description, saved_at, true)] })
+        }
+        Call::Read { space, ids } => {
+            let get = |id: &String| Query::Get { contract: CONTRACT_ID, id: lineage(&space, id) };
+            Request::ask(Query::All(ids.iter().map(get).collect()), |answer| {
+                let Answer::All(answers) = answer else { return Err(Error::poisoned()) };
+                let found = answers
+                    .into_iter()
+                    .map(|answer| answer.into_checkpoint()?.map(|it| text_of(it.header)).transpose());
+                Response::json(&found.collect::<Result<Vec<_>>>()?).map(Some)
+            })
+        }
+        Call::List { space } => {
+            let of = Of::Lineages(lineage(&space, ""));
+            Request::ask(Query::List { contract: CONTRACT_ID, of, before: None, limit: None }, |answer| {
+                let mut headers = answer.into_headers()?;
+                headers.reverse();
+                let described = headers.into_iter().map(|header| {
+                    let (id, saved_at) = (hash_in(&header.lineage).to_owned(), header.saved_at);
+                    Ok(Described { id, saved_at, description: text_of(header)? })
+                });
+                Response::json(&described.collect::<Result<Vec<_>>>()?).map(Some)
+            })
+        }
+        Call::End { space, run, ended, saved_at } => {
+            check_id("the id of the run", &run)?;
+            let key = lineage(&(space + ENDED), &run);
+            Request::Apply(vec![put(key, ended, saved_at, false)].into())
+        }
+        Call::Ended { space, run } => {
+            let id = lineage(&(space + ENDED), &run);
+            Request::ask(Query::Get { contract: CONTRACT_ID, id }, |answer| {
+                let found = answer.into_checkpoint()?.map(|it| text_of(it.header)).transpose()?;
+                found.map(|text| Response::json(&text)).transpose()
+            })
+        }
+    })
+}
+
+/// A description in a listing.
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Described {
+    id: String,
+    saved_at: i64,
+    description: String,
+}
+
+fn put(key: String, text: String, saved_at: i64, exempt: bool) -> Op {
+    let header = Header { saved_at, exempt, meta: text.into_bytes(), ..Header::new(CONTRACT_ID, key.clone(), key) };
+    Op::put(header, Vec::new())
+}
+
+fn text_of(header: Header) -> Result<String> {
+    String::from_utf8(header.meta).map_err(|_| damaged(&header.id))
+}
+
+fn hash_in(lineage: &str) -> &str {
+    lineage.split_once('\0').map_or(lineage, |(_, name)| name)
+}
+
+fn name_of(lineage: Option<String>, id: Option<String>) -> Names {
+    let split = lineage.map(|lineage| match lineage.split_once('\0') {
+        Some((space, name)) => (name.to_owned(), Some(space.to_owned())),
+        None => (lineage, None),
+    });
+    let (run, ns) = split.map_or((None, None), |(run, ns)| (Some(run), ns));
+    Names { run, ns, id: id.map(|id| hash_in(&id).to_owned()) }
+}

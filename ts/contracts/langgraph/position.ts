@@ -1,0 +1,60 @@
+/** Reads where a thread stands: the nodes that have run for its latest input, and those that run next. */
+
+import type { Checkpoint } from "@langchain/langgraph-checkpoint";
+import type { ProgramPosition } from "../../store/program.js";
+import { headers } from "./list.js";
+import { INSIDE } from "./shape.js";
+import { type Context, NO_NODES, nextNodes, outline, restOf, tasksOf } from "./status.js";
+import type { Found } from "./wire.js";
+
+const START = "__start__";
+
+/** Returns the position of a thread at the newest checkpoint of the graph, with those of the subgraphs that are at work. */
+export async function positionOf(context: Context, found: Found): Promise<ProgramPosition> {
+  const position = await positionAt(context, found);
+  const { threadId, id: root } = found.header;
+  const seen = new Set([""]);
+  // Subgraphs have saved their checkpoints after the newest one of the graph.
+  for await (const { namespace, id } of headers(context, threadId)) {
+    if (id < root) break;
+    if (seen.has(namespace)) continue;
+    seen.add(namespace);
+    const names = namespace.split("|").map((part) => part.split(":")[0]!);
+    if (!position.next.includes(names[0]!)) continue;
+    const inner = await outline(context, threadId, namespace);
+    if (inner === null) continue;
+    const prefix = names.map((name) => name + INSIDE).join("");
+    const { done, next } = await positionAt(context, inner);
+    position.done.push(...done.map((name) => prefix + name));
+    position.next.push(...next.map((name) => prefix + name));
+  }
+  return position;
+}
+
+/** Returns the position in one namespace. */
+export async function positionAt(context: Pick<Context, "serde">, found: Found): Promise<ProgramPosition> {
+  const next = [...new Set((await nextNodes(context, found)) ?? [])];
+  const done = doneNodes(await restOf(context, found));
+  // The result of a finished task waits for the other tasks. A write does not name its node.
+  const { finished } = await tasksOf(context, found);
+  return { done: [...new Set([...done, ...(finished > 0 ? next : [])])], next };
+}
+
+/**
+ * Returns the nodes that have run since the latest input. LangGraph stores the versions of the channels that made a node run,
+ * and versions grow. A node that a `Send` has run has no versions, and counts as done.
+ */
+function doneNodes(rest: Checkpoint | undefined): string[] {
+  const seen = rest?.versions_seen ?? {};
+  const input = rest?.channel_versions?.[START];
+  const read = seen[START]?.[START];
+  // The latest input was not read yet, so no node has run for it.
+  if (input !== undefined && (read === undefined || input > read)) return [];
+  return Object.entries(seen)
+    .filter(([node, versions]) => {
+      if (NO_NODES.has(node)) return false;
+      const all = Object.values(versions);
+      return node === START || read === undefined || all.length === 0 || all.some((version) => !(version <= read));
+    })
+    .map(([node]) => node);
+}

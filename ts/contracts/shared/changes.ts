@@ -1,0 +1,135 @@
+/** What `recover` does with a run whose program has changed. */
+
+import { ForkpointError, quote, show, typeError } from "../../bridge/errors.js";
+import type { HeldLease } from "../../store/lease.js";
+import type { Mark } from "../../store/mark.js";
+import {
+  type ProgramPosition,
+  type ProgramShape,
+  compareShapes,
+  missingNodes,
+  shapeHash,
+} from "../../store/program.js";
+import { endRun, programOf } from "../../store/programs.js";
+import type { Candidate, Framework } from "./framework.js";
+import type { ChangeDecision, ChangedRun, ProgramVersion, Settings, UnrecoveredRun } from "./recovery.js";
+
+const decisions: ReadonlySet<unknown> = new Set(["leave", "resume", "fork", "end"]);
+
+/** A change that was decided, for a run at a checkpoint. */
+interface Decided {
+  changed: ChangedRun;
+  decision: ChangeDecision;
+}
+
+export class Changes {
+  readonly #framework: Framework<object>;
+  readonly #settings: Settings;
+  readonly #to: ProgramVersion;
+  /** The decisions by run. A decision belongs to the checkpoint that the run then had. */
+  readonly #decided = new Map<string, Decided>();
+
+  constructor(framework: Framework<object>, settings: Settings) {
+    this.#framework = framework;
+    this.#settings = settings;
+    this.#to = versionOf(framework.shape);
+  }
+
+  /** Returns the program that made a checkpoint. Returns null if the store does not know it. */
+  async shapeOf({ shape: hash }: Mark): Promise<ProgramShape | null> {
+    const { handle, space, shape } = this.#framework;
+    if (hash === undefined || hash === this.#to.shape) return hash === undefined ? null : shape;
+    return programOf(handle, space, hash);
+  }
+
+  /**
+   * Compares the program that made a run with this one. If they differ where the run stands, asks what becomes of the run.
+   * Returns the outcome of a run that is left alone. Returns undefined for a run that is recovered, forked or ended.
+   */
+  async judge(
+    run: string,
+    { newest, mark, position }: Candidate,
+    from: ProgramShape | null,
+  ): Promise<UnrecoveredRun | undefined> {
+    const differences = this.#compare(from, position);
+    if (differences.length === 0) {
+      this.#decided.delete(run);
+      return undefined;
+    }
+    const known = this.#decided.get(run);
+    if (known?.changed.checkpointId === newest) return undefined;
+    const changed = this.#changed(run, newest, mark, from, differences);
+    const decision = await this.#decide(run, changed);
+    if (decision === "leave") return { outcome: "changed", decision, ...changed };
+    this.#decided.set(run, { changed, decision });
+    return undefined;
+  }
+
+  /** Ends or forks a run, if that was decided. Returns undefined for a run that continues. */
+  apply(run: string, lease: HeldLease): Promise<UnrecoveredRun> | undefined {
+    const decided = this.#decided.get(run);
+    if (decided === undefined || decided.decision === "resume") return undefined;
+    return decided.decision === "fork"
+      ? this.#fork(run, decided.changed, lease)
+      : this.#end(run, decided.changed, lease);
+  }
+
+  async #end(run: string, changed: ChangedRun, lease: HeldLease): Promise<UnrecoveredRun> {
+    const { handle, space } = this.#framework;
+    await endRun(handle, { space, run }, { at: changed.checkpointId }, lease);
+    return { outcome: "changed", decision: "end", ...changed };
+  }
+
+  async #fork(run: string, changed: ChangedRun, lease: HeldLease): Promise<UnrecoveredRun> {
+    const { handle, space, noun } = this.#framework;
+    for await (const { id, mark, position } of this.#framework.earlier(run)) {
+      if (this.#compare(await this.shapeOf(mark), position).length > 0) continue;
+      const fork = await this.#framework.fork(run, id, lease);
+      // A fork in the run itself is its newest checkpoint.
+      if (fork !== run) await endRun(handle, { space, run }, { at: changed.checkpointId, fork }, lease);
+      return { outcome: "changed", decision: "fork", fork, ...changed };
+    }
+    const message =
+      `${noun} ${quote(run)} cannot be forked, because none of its checkpoints fits this version of the program ` +
+      `(${changed.differences.join("; ")}): end it, and start it again`;
+    throw new ForkpointError("INVALID_ARGUMENT", message);
+  }
+
+  #compare(from: ProgramShape | null, position: ProgramPosition): string[] {
+    const { shape } = this.#framework;
+    return from === null ? missingNodes(shape, position) : compareShapes(from, shape, position);
+  }
+
+  async #decide(run: string, changed: ChangedRun): Promise<ChangeDecision> {
+    const { dryRun } = this.#settings;
+    const onChanged = this.#settings.onChanged as ((run: object) => unknown) | undefined;
+    const { noun } = this.#framework;
+    const decision = dryRun ? undefined : ((await onChanged?.({ [`${noun}Id`]: run, ...changed })) ?? "leave");
+    if (decision === undefined) return "leave";
+    if (decisions.has(decision)) return decision as ChangeDecision;
+    throw typeError(
+      `onChanged must return "leave", "resume", "fork", "end" or nothing, but returned ${show(decision)}`,
+    );
+  }
+
+  #changed(
+    run: string,
+    checkpointId: string,
+    { program, shape }: Mark,
+    old: ProgramShape | null,
+    differences: string[],
+  ): ChangedRun {
+    const from = old === null ? null : { version: old.version ?? null, shape: shape ?? shapeHash(old) };
+    const [one, other] = [from?.version ?? null, this.#to.version];
+    const by =
+      one === null || one === other ? "another version of this program" : `version ${quote(one)} of this program`;
+    const message =
+      `${this.#framework.noun} ${quote(run)} was made by ${by} and does not fit this one: ${differences.join("; ")}. ` +
+      "Recover it with its own version, or decide with onChanged what becomes of it";
+    return { program: program ?? null, checkpointId, from, to: this.#to, differences, message };
+  }
+}
+
+function versionOf(shape: ProgramShape): ProgramVersion {
+  return { version: shape.version ?? null, shape: shapeHash(shape) };
+}

@@ -1,0 +1,47 @@
+/** What `recover` needs of a framework. */
+
+import type { StoreHandle } from "../../store/handle.js";
+import type { HeldLease } from "../../store/lease.js";
+import type { Mark } from "../../store/mark.js";
+import type { Parsed } from "../../store/options.js";
+import type { ProgramPosition, ProgramShape } from "../../store/program.js";
+import type { sharedOptions } from "./recovery.js";
+
+/** An unfinished run, as its newest checkpoint describes it. */
+export interface Candidate {
+  /** The id of the newest checkpoint. */
+  newest: string;
+  /** The time of the newest checkpoint, in ms since the epoch. */
+  at: number;
+  /** The mark of the newest checkpoint. */
+  mark: Mark;
+  position: ProgramPosition;
+  status: "waiting" | "failed" | "unfinished";
+}
+
+/** An earlier checkpoint of a run. */
+export type Earlier = Pick<Candidate, "mark" | "position"> & { id: string };
+
+/** The part of `recover` that depends on the framework. */
+export interface Framework<T> {
+  handle: StoreHandle;
+  options: Parsed<typeof sharedOptions>;
+  space: string;
+  /** How the framework calls a run. */
+  noun: "run" | "thread";
+  /** The name of the program that recovers its runs. Undefined: it has none. */
+  program: string | undefined;
+  shape: ProgramShape;
+  /** The ids of the runs that the caller has named. Undefined: all runs. */
+  named: readonly string[] | undefined;
+  /** Lists the runs that may need recovery, if the caller has named none. */
+  candidates(): AsyncIterable<string>;
+  /** Reads the state of a run. Resolves to undefined if nothing is left to do. */
+  look(run: string): Promise<Candidate | undefined>;
+  /** Continues a run. The writes must carry the lease. */
+  work(run: string, lease: HeldLease): Promise<T>;
+  /** Lists the checkpoints before the newest one, the newest first. */
+  earlier(run: string): AsyncIterable<Earlier>;
+  /** Forks a run at a checkpoint. Resolves to the id of the run that continues, which may be the same. */
+  fork(run: string, checkpointId: string, lease: HeldLease): Promise<string>;
+}

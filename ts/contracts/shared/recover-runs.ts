@@ -1,0 +1,158 @@
+/** Recovers runs: several at the same time, each under its lease, and only those that this program may continue. */
+
+import { setTimeout as delay } from "node:timers/promises";
+import { quote, show } from "../../bridge/errors.js";
+import type { RunKey } from "../../bridge/native.js";
+import { HeldLease, holdersOf } from "../../store/lease.js";
+import { describeProgram, isEnded } from "../../store/programs.js";
+import { Changes } from "./changes.js";
+import type { Candidate, Framework } from "./framework.js";
+import { refusal } from "./origin.js";
+import { type RecoverReport, type Settings, type UnrecoveredRun, settingsOf } from "./recovery.js";
+
+export async function recoverRuns<R, T extends object>(framework: Framework<T>): Promise<RecoverReport<R>> {
+  const { space, noun, handle, shape } = framework;
+  const settings = settingsOf(framework.options);
+  const named = (run: string, ended: T | UnrecoveredRun) => ({ [`${noun}Id`]: run, ...ended }) as R;
+  const { signal, idleMs = 0, dryRun } = settings;
+  signal?.throwIfAborted();
+  if (!dryRun) await describeProgram(handle, space, shape);
+  const changes = new Changes(framework, settings);
+  const newest = async (run: string) => {
+    const found = await framework.look(run);
+    if (found === undefined || Date.now() - found.at < idleMs) return null;
+    if (framework.named === undefined && (await isEnded(handle, { space, run }, found.newest))) return null;
+    const from = await changes.shapeOf(found.mark);
+    return refusal(framework, run, found, from) ?? (await changes.judge(run, found, from)) ?? found;
+  };
+  const underLeaseOf = (run: string, work: (lease: HeldLease) => Promise<T | UnrecoveredRun>) =>
+    underLease(framework, { space, run, ns: "" }, settings, () => newest(run), work);
+  return recoverAll(runsOf(framework), settings, async (run) => {
+    if (dryRun) return (await wouldRecover(framework, run, () => newest(run))).map((ended) => named(run, ended));
+    const ended = await underLeaseOf(run, async (lease) => changes.apply(run, lease) ?? framework.work(run, lease));
+    if (ended === undefined) return [];
+    const fork = "fork" in ended ? (ended as { fork?: string }).fork : undefined;
+    if (fork === undefined) return [named(run, ended)];
+    const of = { space, run: fork, ns: "" };
+    const lookAtFork = async () => (await framework.look(fork)) ?? null;
+    const forked = await underLease(framework, of, settings, lookAtFork, (lease) => framework.work(fork, lease));
+    return [named(run, ended), ...(forked === undefined ? [] : [named(fork, forked)])];
+  });
+}
+
+/** Says what `recover` would do with a run. */
+async function wouldRecover(
+  { handle, space }: Framework<object>,
+  run: string,
+  newest: () => Promise<Candidate | UnrecoveredRun | null>,
+): Promise<UnrecoveredRun[]> {
+  try {
+    const found = await newest();
+    if (found === null) return [];
+    if ("outcome" in found) return [found];
+    const [lease] = await handle.run(({ native }) => holdersOf(native, space, [run]));
+    const { status } = found;
+    return [lease ? { outcome: "elsewhere", holder: lease.holder } : { outcome: "would resume", status }];
+  } catch (error) {
+    return [{ outcome: "error", error }];
+  }
+}
+
+async function* runsOf({
+  named,
+  candidates,
+}: Pick<Framework<unknown>, "named" | "candidates">): AsyncGenerator<string> {
+  yield* named ?? candidates();
+}
+
+/**
+ * Recovers runs, several at the same time, and returns their outcomes in the order in which the runs ended.
+ * `recoverOne` returns nothing for a run that needs no recovery. An abort rejects with the signal's reason after the
+ * runs in progress have ended.
+ */
+export async function recoverAll<R>(
+  runs: AsyncIterable<string>,
+  { concurrency, signal, onRecovered, dryRun }: Settings,
+  recoverOne: (run: string) => Promise<R[]>,
+): Promise<{ runs: R[]; checked: number }> {
+  const results: R[] = [];
+  let checked = 0;
+  const iterator = runs[Symbol.asyncIterator]();
+  const worker = async () => {
+    for (;;) {
+      signal?.throwIfAborted();
+      const { value: run, done } = await iterator.next();
+      if (done === true) return;
+      checked += 1;
+      for (const result of await recoverOne(run)) {
+        results.push(result);
+        const tell = async () => (onRecovered as ((run: R) => unknown) | undefined)?.(result);
+        if (!dryRun) void tell().catch(warnOf);
+      }
+    }
+  };
+  const ended = await Promise.allSettled(Array.from({ length: concurrency }, worker));
+  for (const end of ended) if (end.status === "rejected") throw end.reason;
+  return { runs: results, checked };
+}
+
+/** An error of the callback must not hide the outcomes of the runs. */
+function warnOf(error: unknown): void {
+  const what = error instanceof Error ? `an error (${error.message})` : show(error);
+  const message = `onRecovered threw ${what}: the recovery continued, and its report is complete`;
+  process.emitWarning(Object.assign(new Error(message, { cause: error }), { name: "ForkpointWarning" }));
+}
+
+/**
+ * Works on a run while no other process does, and returns the run's outcome. If another process holds the run's lease,
+ * waits until the lease ends, and works on the run if there is something left to do. `newest` returns a run
+ * that needs recovery, the outcome of a run that is to be left alone, and null for a run
+ * that needs no recovery. `work` gets the lease, which its writes carry. Returns undefined if the run needs no
+ * recovery.
+ */
+export async function underLease<R>(
+  { handle, noun }: Pick<Framework<object>, "handle" | "noun">,
+  of: RunKey,
+  settings: Settings,
+  newest: () => Promise<Pick<Candidate, "newest"> | UnrecoveredRun | null>,
+  work: (lease: HeldLease) => Promise<R>,
+): Promise<R | UnrecoveredRun | undefined> {
+  let holder: string | undefined;
+  try {
+    for (;;) {
+      const found = await newest();
+      if (found === null) return holder === undefined ? undefined : { outcome: "elsewhere", holder };
+      if ("outcome" in found) return found;
+      const from = found.newest;
+      const { leaseTtlMs: ttlMs, maxAttempts } = settings;
+      const lease = await handle.leasing((engine, own) =>
+        HeldLease.take(engine, of, { ttlMs, from, maxAttempts }, own),
+      );
+      if (lease instanceof HeldLease) {
+        try {
+          // Another process may have recovered the run just before this one took the lease.
+          const now = await newest();
+          if (now !== null && "newest" in now && now.newest === from) return await work(lease);
+          holder ??= "another process";
+        } finally {
+          // Ignore an error of the release, because the lease then expires. The outcome does not change.
+          await lease.release().catch(() => {});
+        }
+        continue;
+      }
+      if ("crashes" in lease) {
+        const { crashes } = lease;
+        const message =
+          `the process ended ${crashes} times in a row while it recovered ${noun} ${quote(of.run)}, always from the same ` +
+          `checkpoint: find out why, then recover it with { ${noun}s: [${quote(of.run)}], maxAttempts: ${crashes + 1} }`;
+        return { outcome: "gave up", crashes, message };
+      }
+      holder = lease.holder;
+      const pause = Math.min(Math.max(lease.leftMs, 1), settings.leaseTtlMs / 3, 1_000);
+      await delay(pause, undefined, { signal: settings.signal });
+    }
+  } catch (error) {
+    if (settings.signal?.aborted === true) throw error;
+    return { outcome: "error", error };
+  }
+}

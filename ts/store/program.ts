@@ -1,0 +1,193 @@
+/**
+ * The shape of a program: its nodes or steps, its edges and its fields. Says whether a run that stands at some place of one
+ * program can continue on another one. Knows no framework.
+ */
+
+import { quote } from "../bridge/errors.js";
+import { hashOf } from "./mark.js";
+
+/** What a store knows of a version of a program. It is stored once, under its hash: see `programs.ts`. */
+export interface ProgramShape {
+  /** The version that the user gave the program. */
+  version?: string | undefined;
+  /** The nodes or steps. */
+  nodes: ProgramNode[];
+  /** An empty list: the order of the parts is unknown. Then another version of the program is a difference. */
+  edges: ProgramEdge[];
+  /** The names of the fields of the state. */
+  fields?: string[] | undefined;
+}
+
+export interface ProgramNode {
+  name: string;
+  /** The class of what the node does to the world, if the framework has such classes: `"read"`, `"write"`. */
+  effect?: string | undefined;
+  /** The type of the node, if the framework has types: `"tool"`, `"router"`. */
+  kind?: string | undefined;
+}
+
+/** An edge. The places before the first and after the last node have the names that the framework gives them. */
+export interface ProgramEdge {
+  from: string;
+  to: string;
+  /** The node decides at run time whether the edge is followed. */
+  conditional?: true | undefined;
+  /**
+   * The names of all nodes that `to` waits for, in the order that matters to the framework. Each of them has an edge with
+   * this list.
+   */
+  joins?: string[] | undefined;
+}
+
+/** Where a run stands. */
+export interface ProgramPosition {
+  /** The nodes that have run, and the place before the first node. */
+  done: string[];
+  /** The nodes that run next, or that wait or have failed. */
+  next: string[];
+}
+
+/** Returns the hash of a shape, without the order of nodes, edges and fields. It names the shape in a mark. */
+export function shapeHash({ version, nodes, edges, fields }: ProgramShape): string {
+  const nodeTexts = nodes.map(({ name, effect, kind }) => JSON.stringify([name, effect ?? null, kind ?? null]));
+  return hashOf([
+    version ?? null,
+    nodeTexts.toSorted(),
+    edges.map(textOf).toSorted(),
+    fields === undefined ? null : fields.toSorted(),
+  ]);
+}
+
+function textOf({ from, to, conditional, joins }: ProgramEdge): string {
+  return JSON.stringify([from, to, conditional ?? false, joins ?? null]);
+}
+
+/** Returns true if the nodes and the fields have the same names. It recognizes a program that has no name. */
+export function hasSameParts(one: ProgramShape, other: ProgramShape): boolean {
+  const names = ({ nodes, fields = [] }: ProgramShape) =>
+    JSON.stringify([nodes.map(({ name }) => name).toSorted(), fields.toSorted()]);
+  return names(one) === names(other);
+}
+
+/**
+ * Returns what differs, in words, for a run that stands at a place of the old program. An empty list: the run can continue
+ * on the new program, because all nodes that have run would have led to the same place there.
+ *
+ * - The nodes that have run and those that are next are there, with the same kind and effect class.
+ * - The nodes that have run are followed by the same nodes. A choice that was made may have other alternatives now.
+ * - A node that has run and is waited for is waited for by the same node, together with the same nodes.
+ * - All fields are there.
+ *
+ * Nothing else matters: new nodes behind the place, other edges of the nodes that are next, new fields, another version.
+ */
+export function compareShapes(from: ProgramShape, to: ProgramShape, { done, next }: ProgramPosition): string[] {
+  const known = new Set(from.nodes.map(({ name }) => name));
+  const ran = [...new Set(done)].filter((name) => !next.includes(name));
+  const places: Array<[name: string, place: string]> = [
+    ...[...new Set(next)].map((name) => [name, "is next"] as [string, string]),
+    ...ran.map((name) => [name, "has run"] as [string, string]),
+  ];
+  const gone = places.filter(([name]) => isGone(name, from, to));
+  const there = places.filter((place) => !gone.includes(place));
+  const added = to.nodes.filter(({ name }) => !known.has(name)).map(({ name }) => tick(name));
+  const news =
+    gone.length === 0 || added.length === 0 ? "" : `; ${listOf(added)} ${added.length > 1 ? "are" : "is"} new`;
+  const lost = (from.fields ?? []).filter((field) => !(to.fields ?? from.fields ?? []).includes(field));
+  return [
+    ...gone.map(([name, place], at) => `${tick(name)}, which ${place}, is gone${at === gone.length - 1 ? news : ""}`),
+    ...there.flatMap(([name, place]) => changesOf(name, place, from, to)),
+    ...[...new Set(done)]
+      .filter((name) => isKnown(name, from) && !gone.some(([each]) => each === name))
+      .flatMap((name) => edgeChanges(name, from, to, new Set([...done, ...next]))),
+    ...(from.edges.length === 0 && to.edges.length === 0 ? versionsOf(from, to) : []),
+    ...lost.map((field) => `the field ${tick(field)} is gone, and its value would be lost`),
+  ];
+}
+
+/**
+ * The same for a run of an unknown program: only the nodes must be there. A name that begins with two underscores is no node
+ * of the user.
+ */
+export function missingNodes(to: ProgramShape, { done, next }: ProgramPosition): string[] {
+  const isMissing = (name: string) => !name.startsWith("__") && !to.nodes.some((node) => node.name === name);
+  const nowNext = new Set(next);
+  return [
+    ...[...nowNext].filter(isMissing).map((name) => `${tick(name)}, which is next, is not in this program`),
+    ...[...new Set(done)]
+      .filter((name) => isMissing(name) && !nowNext.has(name))
+      .map((name) => `${tick(name)}, which has run, is not in this program`),
+  ];
+}
+
+/** Programs without edges can be compared by their versions only. */
+function versionsOf(from: ProgramShape, to: ProgramShape): string[] {
+  if (from.version === to.version) return [];
+  const name = ({ version }: ProgramShape) => (version === undefined ? "none" : quote(version));
+  return [`the version changed from ${name(from)} to ${name(to)}, and the program has no edges to compare`];
+}
+
+/** The place before the first node has edges, and need not be a node. */
+const isPlace = (name: string, { nodes, edges }: ProgramShape): boolean =>
+  !nodes.some((node) => node.name === name) && edges.some((edge) => edge.from === name);
+
+const isKnown = (name: string, shape: ProgramShape): boolean =>
+  shape.nodes.some((node) => node.name === name) || isPlace(name, shape);
+
+const isGone = (name: string, from: ProgramShape, to: ProgramShape): boolean =>
+  !isPlace(name, from) && !to.nodes.some((node) => node.name === name);
+
+function changesOf(name: string, place: string, from: ProgramShape, to: ProgramShape): string[] {
+  const [old, now] = [from, to].map(({ nodes }) => nodes.find((node) => node.name === name));
+  if (old === undefined || now === undefined) return [];
+  const change = (what: string, one: string | undefined, other: string | undefined) =>
+    one === other
+      ? []
+      : [`the ${what} of ${tick(name)}, which ${place}, changed from ${one ?? "none"} to ${other ?? "none"}`];
+  return [...change("effect class", old.effect, now.effect), ...change("kind", old.kind, now.kind)];
+}
+
+/** The differences of the edges out of a node that has run. `reached` are the nodes that have run or are next. */
+function edgeChanges(name: string, from: ProgramShape, to: ProgramShape, reached: Set<string>): string[] {
+  const [old, now] = [edgesOf(name, from), edgesOf(name, to)];
+  const node = `${tick(name)}, which has run,`;
+  const differences: string[] = [];
+  for (const target of old.always) {
+    if (now.always.has(target)) continue;
+    const how = now.chosen.has(target) ? "is now followed only sometimes by" : "is no longer followed by";
+    differences.push(`${node} ${how} ${tick(target)}`);
+  }
+  for (const target of now.always) {
+    if (old.always.has(target)) continue;
+    const how = old.chosen.has(target) ? "is now always followed by" : "is now followed by";
+    differences.push(`${node} ${how} ${tick(target)}`);
+  }
+  for (const target of old.chosen) {
+    if (!reached.has(target) || now.chosen.has(target) || now.always.has(target)) continue;
+    differences.push(`${node} no longer leads to ${tick(target)}`);
+  }
+  for (const [text, { to: target, joins }] of old.joins) {
+    if (!now.joins.has(text)) differences.push(`${tick(target)} no longer waits for ${listOf(joins!.map(tick))}`);
+  }
+  for (const [text, { to: target, joins }] of now.joins) {
+    if (!old.joins.has(text)) differences.push(`${tick(target)} now waits for ${listOf(joins!.map(tick))}`);
+  }
+  return differences;
+}
+
+function edgesOf(name: string, { edges }: ProgramShape) {
+  const own = edges.filter(({ from }) => from === name);
+  const plain = own.filter(({ joins }) => joins === undefined);
+  const targets = (chosen: boolean) =>
+    new Set(plain.filter(({ conditional = false }) => conditional === chosen).map(({ to }) => to));
+  const joins = own.filter((edge) => edge.joins !== undefined);
+  return { always: targets(false), chosen: targets(true), joins: new Map(joins.map((edge) => [textOf(edge), edge])) };
+}
+
+/** A name in a message. */
+const tick = (name: string): string => "`" + name + "`";
+
+/** Joins names for a message. Leaves out names of a long list. */
+function listOf(names: string[]): string {
+  const shown = names.length > 4 ? [...names.slice(0, 3), `${names.length - 3} others`] : names;
+  return shown.length === 1 ? shown[0]! : `${shown.slice(0, -1).join(", ")} and ${shown.at(-1)!}`;
+}

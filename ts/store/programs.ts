@@ -1,0 +1,124 @@
+/** Descriptions of programs in a store, and the runs that a program has ended. See `engine/src/contract/program.rs`. */
+
+import { isOvertaken } from "../bridge/errors.js";
+import type { NativeStore, RunKey } from "../bridge/native.js";
+import { Contract } from "../bridge/wire.js";
+import type { StoreHandle } from "./handle.js";
+import type { HeldLease } from "./lease.js";
+import { type ProgramShape, shapeHash } from "./program.js";
+
+/** A run that a program has ended for good. */
+export interface EndedRun {
+  /** The id of the run's newest checkpoint. If the run has a later one, it counts as open. */
+  at: string;
+  /** The id of the run that continues it, if it was forked. */
+  fork?: string | undefined;
+}
+
+interface ProgramCalls {
+  /** Rejects with `CONFLICT` if the description is stored already. */
+  describe(fields: { space: string; id: string; description: string; savedAt: number }): null;
+  read(fields: { space: string; ids: string[] }): Array<string | null>;
+  list(fields: { space: string }): Array<{ id: string; savedAt: number; description: string }>;
+  end(fields: { space: string; run: string; ended: string; savedAt: number }): null;
+  ended(fields: { space: string; run: string }): string | null;
+}
+
+const calls = new Contract<ProgramCalls>("program", {
+  kinds: { describe: null, read: null, list: null, end: null, ended: null },
+  subject: ({ space, run }) => ({ space, run }),
+});
+
+/** The hashes that each handle has written or read. A store never loses a description. */
+const known = new WeakMap<StoreHandle, Map<string, ProgramShape | null>>();
+
+function knownOf(handle: StoreHandle): Map<string, ProgramShape | null> {
+  const shapes = known.get(handle) ?? new Map<string, ProgramShape | null>();
+  known.set(handle, shapes);
+  return shapes;
+}
+
+/** Stores the description of a program of a contract. Costs nothing if this handle has done it before. */
+export async function describeProgram(handle: StoreHandle, space: string, shape: ProgramShape): Promise<void> {
+  const id = shapeHash(shape);
+  const shapes = knownOf(handle);
+  if (shapes.get(`${space}\0${id}`)) return;
+  await handle.run(async ({ native }) => {
+    const [found] = await calls.call(native, "read", { space, ids: [id] });
+    const fields = { space, id, description: JSON.stringify(shape), savedAt: Date.now() };
+    if (found !== null) return;
+    await calls.call(native, "describe", fields).catch((error: unknown) => {
+      // Another process was faster.
+      if (!isOvertaken(error)) throw error;
+    });
+  }, null);
+  shapes.set(`${space}\0${id}`, shape);
+}
+
+/** Reads the description with this hash. Returns null if the store has none. */
+export async function programOf(handle: StoreHandle, space: string, id: string): Promise<ProgramShape | null> {
+  const shapes = knownOf(handle);
+  const found = shapes.get(`${space}\0${id}`);
+  if (found) return found;
+  const [text] = await handle.run(({ native }) => calls.call(native, "read", { space, ids: [id] }));
+  const shape = text ? readShape(text) : null;
+  if (shape !== null) shapes.set(`${space}\0${id}`, shape);
+  return shape;
+}
+
+/** Lists the descriptions of a contract, in the order in which they were stored first. */
+export async function programsOf(
+  handle: StoreHandle,
+  space: string,
+): Promise<Array<{ id: string; savedAt: number; shape: ProgramShape }>> {
+  const found = await handle.run(({ native }) => calls.call(native, "list", { space }));
+  return found.flatMap(({ id, savedAt, description }) => {
+    const shape = readShape(description);
+    return shape === null ? [] : [{ id, savedAt, shape }];
+  });
+}
+
+/** Returns the hashes of the programs of a contract. */
+export async function programIds(native: NativeStore, space: string): Promise<string[]> {
+  return (await calls.call(native, "list", { space })).map(({ id }) => id);
+}
+
+/** The places of descriptions, for a copy. */
+export const programKeys = (space: string, ids: string[]): RunKey[] =>
+  ids.map((run) => ({ space: calls.name, run, ns: space }));
+
+/** The place of what {@link endRun} says of a run, for a copy. */
+export const endedKey = ({ space, run }: { space: string; run: string }): RunKey => {
+  return { space: calls.name, run, ns: `${space}/ended` };
+};
+
+/** Says that a run was ended for good. No program recovers it again, unless it has a later checkpoint. */
+export async function endRun(
+  handle: StoreHandle,
+  { space, run }: { space: string; run: string },
+  ended: EndedRun,
+  lease: HeldLease,
+): Promise<void> {
+  const fields = { space, run, ended: JSON.stringify(ended), savedAt: Date.now() };
+  await handle.run(({ native }) => calls.call(native, "end", fields), lease);
+}
+
+/** Returns true if a program has ended the run, and `newest` is still the id of its newest checkpoint. */
+export async function isEnded(
+  handle: StoreHandle,
+  { space, run }: { space: string; run: string },
+  newest: string,
+): Promise<boolean> {
+  const text = await handle.run(({ native }) => calls.call(native, "ended", { space, run }));
+  return text !== null && (JSON.parse(text) as EndedRun).at === newest;
+}
+
+/** Returns null for a description of a later release that cannot be read. */
+function readShape(text: string): ProgramShape | null {
+  try {
+    const shape = JSON.parse(text) as Partial<ProgramShape> | null;
+    return Array.isArray(shape?.nodes) && Array.isArray(shape.edges) ? (shape as ProgramShape) : null;
+  } catch {
+    return null;
+  }
+}
