@@ -27,6 +27,10 @@ CallSubject
 ChangeDecision
 ChangedRun
 CheckOptions
+ContextOnce
+Effect
+EffectAttempt
+EffectOptions
 ErrorCode
 FailureChannelName
 Finding
@@ -56,6 +60,8 @@ StoreOptions
 StoreStats
 StoreWarning
 TracingChannelName
+UnknownDecision
+UnknownEffect
 UnrecoveredRun
 VerifyReport
 };
@@ -109,6 +115,7 @@ interface CheckOptions {
     signal?: AbortSignal;
     onProgress?: (done: number, of: number) => void;
 }
+type ContextOnce = <T>(key: string, effect: (attempt: EffectAttempt) => T | Promise<T>, options?: EffectOptions<T>) => Promise<T>;
 declare abstract class ContractStore implements AsyncDisposable {
     #private;
     lease(run: RunRef, options?: LeaseOptions): Promise<Lease>;
@@ -123,6 +130,29 @@ declare class DrainController {
     get drained(): boolean;
     requestDrain(): void;
     waitForDrain(): Promise<void>;
+}
+interface Effect {
+    key: string;
+    state: "running" | "done" | "failed" | "error" | "unknown";
+    idempotencyKey: string;
+    attempts: number;
+    holder: string;
+    startedAt: number;
+    endedAt: number | null;
+    error: string | null;
+    checkpointId: string | null;
+}
+interface EffectAttempt {
+    readonly idempotencyKey: string;
+    readonly attempt: number;
+    readonly signal: AbortSignal;
+}
+interface EffectOptions<T = unknown> {
+    onUnknown?: "retry" | "fail" | ((effect: UnknownEffect) => MaybePromise$1<UnknownDecision<T>>);
+    effectClass?: "write" | "external";
+    remember?: "results" | "errors";
+    ttlMs?: number;
+    signal?: AbortSignal;
 }
 type ErrorCode = "NOT_FOUND" | "INVALID_ARGUMENT" | "CLOSED" | "CORRUPT" | "CONFLICT" | "BUSY" | "FULL" | "UNAVAILABLE" | "UNSUPPORTED";
 type FailureChannelName = "forkpoint:busy" | "forkpoint:corrupt";
@@ -179,6 +209,7 @@ interface LineageStats {
     storedBytes: number;
 }
 type MaybePromise<T> = T | Promise<T>;
+type MaybePromise$1<T> = T | Promise<T>;
 type PathStep = string | number | {
     from: number | null;
     to: number | null;
@@ -311,6 +342,17 @@ interface StoreWarning {
     cause?: unknown;
 }
 type TracingChannelName = "forkpoint:open" | "forkpoint:save" | "forkpoint:read" | "forkpoint:prune";
+type UnknownDecision<T> = "retry" | "fail" | {
+    result: T;
+};
+interface UnknownEffect {
+    key: string;
+    run: string;
+    idempotencyKey: string;
+    attempts: number;
+    startedAt: number;
+    holder: string;
+}
 type UnrecoveredRun = ({
     outcome: "changed";
     decision: Exclude<ChangeDecision, "resume">;
