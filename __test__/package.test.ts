@@ -136,6 +136,7 @@ describe("the package", () => {
         ...[
           "agentium",
           "agentos",
+          "effects",
           "helix",
           "index",
           "inspect",
