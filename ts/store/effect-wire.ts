@@ -70,12 +70,24 @@ interface EffectCalls {
   /** `now` is the time on the store's clock. */
   list(fields: { of: RunKey }): { now: number; effects: StoredEffect[] };
   remove(fields: { effects: EffectAddress[] }): null;
-  /** Where the checkpoint `base` is, as seen from `at` or, without it, from the newest. */
+  /**
+   * Where the checkpoint `base` is, as seen from `at` or, without it, from the newest. Looks at `limit` checkpoints, after
+   * those of the call before.
+   */
   place(fields: {
     of: RunKey;
     base: string;
     at: string | undefined;
-  }): "same" | "before" | "beside" | "unknown" | "noSuchCheckpoint";
+    after: Walked | undefined;
+    limit: number;
+  }): PlaceOfCheckpoint | { further: Walked };
+}
+
+export type PlaceOfCheckpoint = "same" | "before" | "beside" | "unknown" | "noSuchCheckpoint";
+
+interface Walked {
+  place: string;
+  ancestor: string | null;
 }
 
 export const effectCalls = new Contract<EffectCalls>("effect", {

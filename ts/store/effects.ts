@@ -20,7 +20,13 @@ import {
   type UnknownEffect,
   effectOptions,
 } from "./effect-options.js";
-import { type EffectAddress, type FoundEffect, type StoredEffect, effectCalls } from "./effect-wire.js";
+import {
+  type EffectAddress,
+  type FoundEffect,
+  type PlaceOfCheckpoint,
+  type StoredEffect,
+  effectCalls,
+} from "./effect-wire.js";
 import type { Engine } from "./engine.js";
 import { hasEnded } from "./holder.js";
 import type { HeldLease } from "./lease.js";
@@ -173,7 +179,7 @@ export class Effects {
           if (last !== undefined && at === undefined) return last;
           return { ...slot, effect: await inherited(native, of.space, origin, key) };
         }
-        if (at !== undefined && (await isVisible(native, of, effect.base, at))) return slot;
+        if (at !== undefined && (await isVisible(native, of, effect, at))) return slot;
         last = slot;
       }
     });
@@ -214,17 +220,44 @@ async function inherited(
   return null;
 }
 
+/**
+ * The last checkpoint that an effect was visible from, by the idempotency key of the effect. The search for its place ends
+ * there, so asking again and again in a long run costs little. What is visible stays visible, because ancestors do not change.
+ */
+const lastSeen = new Map<string, string>();
+const MOST_SEEN = 1_000;
+
 /** Returns true unless the effect belongs to another branch of the run. */
-async function isVisible(native: Native, of: RunKey, base: string | null, at: string): Promise<boolean> {
-  if (base === null || base === at) return true;
-  let place = await placeOf(native, of, base, at);
-  // The checkpoint is not stored yet: it follows the newest one.
-  if (place === "noSuchCheckpoint") place = await placeOf(native, of, base, undefined);
-  return place !== "beside";
+async function isVisible(
+  native: Native,
+  of: RunKey,
+  { base, idempotencyKey }: Pick<StoredEffect, "base" | "idempotencyKey">,
+  at: string,
+): Promise<boolean> {
+  const seen = lastSeen.get(idempotencyKey);
+  if (base === null || base === at || seen === at) return true;
+  const look = async (checkpoint: string) => {
+    const place = await placeOf(native, of, checkpoint, at);
+    // The checkpoint is not stored yet: it follows the newest one.
+    return place === "noSuchCheckpoint" ? placeOf(native, of, checkpoint, undefined) : place;
+  };
+  const isAfterSeen = seen !== undefined && /^(?:same|before)$/.test(await look(seen));
+  if (!isAfterSeen && (await look(base)) === "beside") return false;
+  lastSeen.delete(idempotencyKey);
+  lastSeen.set(idempotencyKey, at);
+  if (lastSeen.size > MOST_SEEN) lastSeen.delete(lastSeen.keys().next().value!);
+  return true;
 }
 
-function placeOf(native: Native, of: RunKey, base: string, at: string | undefined) {
-  return effectCalls.call(native, "place", { of, base, at });
+/** How many checkpoints one call looks at. */
+const LIMIT = 500;
+
+async function placeOf(native: Native, of: RunKey, base: string, at: string | undefined): Promise<PlaceOfCheckpoint> {
+  let place = await effectCalls.call(native, "place", { of, base, at, after: undefined, limit: LIMIT });
+  while (typeof place === "object") {
+    place = await effectCalls.call(native, "place", { of, base, at, after: place.further, limit: LIMIT });
+  }
+  return place;
 }
 
 /** Returns true if a process works on the effect. A claim from the future is not valid: the clock was set back. */

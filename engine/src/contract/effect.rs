@@ -14,6 +14,7 @@ use super::call::{Buffers, PartName, RawCall, Request};
 use super::entry::{Contract, Names};
 use super::fields::exact;
 use super::ids::{check_id, damaged};
+use super::inspect::{parse_place, show_place};
 use super::lease::Run;
 use super::registry::{contract_of, named};
 use super::response::{PackedPart, Response};
@@ -99,9 +100,9 @@ enum Call {
     List { of: Run },
     /// Forgets effects of a run.
     Remove { effects: Vec<Address> },
-    /// Where the checkpoint `base` of a run is, as seen from the checkpoint `at` or, without it, from the newest. The response
-    /// is a [`Place`].
-    Place { of: Run, base: String, at: Option<String> },
+    /// Where the checkpoint `base` of a run is, as seen from the checkpoint `at` or, without it, from the newest. Looks at
+    /// `limit` checkpoints, after those of the call before. The response is a [`Place`].
+    Place { of: Run, base: String, at: Option<String>, after: Option<Walked>, limit: usize },
 }
 
 /// The answer to [`Call::Find`].
@@ -143,6 +144,15 @@ struct Origin {
     id: String,
 }
 
+/// How far a search among the ancestors of a checkpoint has come.
+#[derive(Debug, PartialEq, Eq, Deserialize, Serialize)]
+struct Walked {
+    /// The place of the last checkpoint that was looked at.
+    place: String,
+    /// The store's id of the next ancestor. `None`: the checkpoint before the last one.
+    ancestor: Option<String>,
+}
+
 /// The answer to [`Call::Place`].
 #[derive(Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
@@ -157,6 +167,8 @@ enum Place {
     Unknown,
     /// There is no such checkpoint as `at`.
     NoSuchCheckpoint,
+    /// It is further back.
+    Further(Walked),
 }
 
 /// Reads a call and returns the request to the engine.
@@ -186,7 +198,7 @@ pub(super) fn request(call: RawCall<'_>) -> Result<Request> {
             let remove = |effect: Address| Ok(Op::Remove { contract: effect.contract()?.id, id: effect.id()? });
             Request::Apply(effects.into_iter().map(remove).collect::<Result<Vec<_>>>()?.into())
         }
-        Call::Place { of, base, at } => place(&of, &base, at.as_deref())?,
+        Call::Place { of, base, at, after, limit } => place(&of, &base, at.as_deref(), after, limit)?,
     })
 }
 
@@ -312,46 +324,59 @@ fn origin(contract: &Contract, start: &Start) -> Option<Origin> {
     Some(Origin { run: run?, ns: ns.unwrap_or_default(), id: id? })
 }
 
-fn place(of: &Run, base: &str, at: Option<&str>) -> Result<Request> {
+fn place(of: &Run, base: &str, at: Option<&str>, after: Option<Walked>, limit: usize) -> Result<Request> {
     let contract = named(&of.space)?;
     let key = |id: &str| (contract.id_of)(&of.run, &of.ns, id);
     let rows = |from, limit| {
         let (lineage, order) = ((contract.lineage_of)(&of.run, &of.ns), RowOrder::NewestFirst);
         Query::Rows(Rows { contract: contract.id, lineage, from, order, limit, sums: false })
     };
-    let (base, at) = (key(base), at.map(key));
-    let from = at.map_or(RowsFrom::End, RowsFrom::Id);
-    let query = Query::All(vec![rows(RowsFrom::Id(base.clone()), 1), rows(from, usize::MAX)]);
+    let base = key(base);
+    let from = match &after {
+        Some(Walked { place, .. }) => {
+            let (sort_key, seq) = parse_place(place).ok_or_else(|| Error::invalid("this is no place in a run"))?;
+            RowsFrom::After(sort_key, seq)
+        }
+        None => at.map_or(RowsFrom::End, |at| RowsFrom::Id(key(at))),
+    };
+    let query = Query::All(vec![rows(RowsFrom::Id(base.clone()), 1), rows(from, limit)]);
     Ok(Request::ask(query, move |answer| {
         let [found, page] = answer.into_all()?;
         let page = page.into_rows()?;
         let place = if found.into_rows()?.rows.is_empty() {
             Place::Unknown
-        } else if page.rows.is_empty() {
+        } else if page.rows.is_empty() && after.is_none() {
             Place::NoSuchCheckpoint
         } else {
-            place_in(&page, &base)
+            place_in(&page, &base, after, limit)
         };
         Response::json(&place).map(Some)
     }))
 }
 
-/// Looks for the checkpoint with this id among the ancestors of the first row. The rows are those of a lineage, the newest
-/// first. A checkpoint without a parent follows the one before it.
-fn place_in(page: &RowPage, base: &str) -> Place {
+/// Looks for the checkpoint with this id among the ancestors of the first row, or of the checkpoint before it. The rows are
+/// those of a lineage, the newest first. A checkpoint without a parent follows the one before it.
+fn place_in(page: &RowPage, base: &str, after: Option<Walked>, limit: usize) -> Place {
     // A later checkpoint of the same id in `TinyAgents` has the id as its group.
     let is = |header: &Header, id: &str| header.id == id || header.group == id;
-    let mut next: Option<&str> = None;
-    for (at, Listed { header, .. }) in page.rows.iter().enumerate() {
-        if at > 0 && next.is_some_and(|next| !is(header, next)) {
+    let mut is_first = after.is_none();
+    let mut next = after.and_then(|walked| walked.ancestor);
+    for Listed { header, .. } in &page.rows {
+        if next.as_ref().is_some_and(|next| !is(header, next)) {
             continue;
         }
         if is(header, base) {
-            return if at == 0 { Place::Same } else { Place::Before };
+            return if is_first { Place::Same } else { Place::Before };
         }
-        next = header.parent.as_deref();
+        is_first = false;
+        next.clone_from(&header.parent);
     }
-    let began = next.is_none_or(|next| page.origin.as_ref().is_some_and(|(origin, _)| origin == next));
+    if let Some(last) = page.rows.last()
+        && page.rows.len() == limit
+    {
+        return Place::Further(Walked { place: show_place(&last.header.sort_key, last.seq), ancestor: next });
+    }
+    let began = next.is_none_or(|next| page.origin.as_ref().is_some_and(|(origin, _)| *origin == next));
     // If an ancestor was removed, nobody knows what was before it.
     if began { Place::Beside } else { Place::Unknown }
 }

@@ -6,7 +6,8 @@ mod show;
 use serde::{Deserialize, Serialize};
 
 use self::remove::{Key, remove};
-use self::show::{Wait, parse_place, shown_feed, shown_pages};
+use self::show::{Wait, shown_feed, shown_pages};
+pub(super) use self::show::{parse_place, show_place};
 use super::call::{RawCall, Request};
 use super::entry::{Contract, Names};
 use super::registry::{CONTRACTS, contract_of, named};

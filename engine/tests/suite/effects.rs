@@ -41,7 +41,25 @@ fn save(store: &Store, id: &str, timestamp: u32) {
 
 /// Where `base` is, as seen from `at`.
 fn place(store: &Store, base: &str, at: Option<&str>) -> Json {
-    call(store, "effect", "place", &json!({ "of": run(), "base": base, "at": at }), 0).unwrap()
+    place_of(store, &json!({ "of": run(), "base": base, "at": at }))
+}
+
+/// The place, with a look at all checkpoints, or at two at a time.
+fn place_of(store: &Store, fields: &Json) -> Json {
+    let walk = |limit: usize| {
+        let mut after = Json::Null;
+        loop {
+            let more = json!({ "after": after, "limit": limit });
+            let mut place = call(store, "effect", "place", &with(fields, &more), 0).unwrap();
+            if place.is_string() {
+                return place;
+            }
+            after = place["further"].take();
+        }
+    };
+    assert_eq!(walk(1), walk(100));
+    assert_eq!(walk(2), walk(100));
+    walk(100)
 }
 
 #[test]
@@ -133,9 +151,7 @@ fn a_history_with_a_gap_is_unknown() {
     put("c", Some("b"));
     put("d", Some("c"));
     let of = json!({ "space": "tinyagents", "run": "run", "ns": "" });
-    let place = |base: &str, at: &str| {
-        call(&store, "effect", "place", &json!({ "of": of, "base": base, "at": at }), 0).unwrap()
-    };
+    let place = |base: &str, at: &str| place_of(&store, &json!({ "of": of, "base": base, "at": at }));
     assert_eq!(place("a", "d"), "before");
     assert_eq!(place("side", "d"), "beside");
     assert_eq!(place("b", "side"), "beside");

@@ -91,16 +91,16 @@ fn shown(row: Listed, origin: Option<&Parent>, response: &mut ResponseBuilder) -
         meta,
         metadata: serialized.map(|part| response.part(part)),
         depends_on_parent: header.depends_on_parent,
-        place: place(&header.sort_key, seq),
+        place: show_place(&header.sort_key, seq),
     })
 }
 
 /// Writes a place in the order of a run as text.
-fn place(sort_key: &SortKey, seq: Seq) -> String {
+pub(in crate::contract) fn show_place(sort_key: &SortKey, seq: Seq) -> String {
     format!("{seq}.{}", hex(&sort_key.0))
 }
 
-pub(super) fn parse_place(text: &str) -> Option<(SortKey, Seq)> {
+pub(in crate::contract) fn parse_place(text: &str) -> Option<(SortKey, Seq)> {
     let (seq, digits) = text.split_once('.')?;
     Some((SortKey(from_hex(digits)?), seq.parse().ok()?))
 }
@@ -178,7 +178,7 @@ mod tests {
     fn a_place_comes_back() {
         for sort_key in [vec![], vec![0], b"\x00\xff\x7f".to_vec()] {
             let sort_key = SortKey(sort_key);
-            assert_eq!(parse_place(&place(&sort_key, 70)), Some((sort_key, 70)));
+            assert_eq!(parse_place(&show_place(&sort_key, 70)), Some((sort_key, 70)));
         }
         for wrong in ["", "7", ".00", "7.0", "7.zz", "x.00", "7.é"] {
             assert_eq!(parse_place(wrong), None, "{wrong}");
