@@ -242,6 +242,29 @@ describe.each(kinds)("effects on %s", (kind) => {
   });
 });
 
+it("finds an effect far back in a long thread", { timeout: 30_000 }, async () => {
+  const checkpointer = new Checkpointer<{ n: number }>(await shared(place("memory")));
+  const calls = new Calls();
+  const graphOf = (last: number) =>
+    new Graph<{ n: number }>({
+      nodes: {
+        step: async ({ n }, { once }) => {
+          if (n % 300 === 0) await once("hello", calls.make);
+          return { n: n + 1 };
+        },
+      },
+      edges: [
+        [START, "step"],
+        ["step", ({ n }) => (n < last ? "step" : END)],
+      ],
+      reducer: (state, update) => ({ ...state, ...update }),
+      checkpointer,
+      maxSupersteps: 10_000,
+    });
+  await graphOf(1_201).invoke({ n: 0 }, { threadId: "t" });
+  expect(calls.keys.length).toBe(1);
+});
+
 it("waits for an effect of another store, and aborts the wait", async () => {
   const target = place("sqlite");
   const [one, other] = [effects(await shared(target)), effects(await openStore(target))];
