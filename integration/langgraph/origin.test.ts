@@ -80,8 +80,12 @@ describe("two programs share a database", () => {
     const checkpointer = saver("memory", { program: "support" });
     await pair(checkpointer).crash();
     const changed = new StateGraph(Log)
+      .addNode("one", () => ({ log: ["one"] }))
       .addNode("two", () => ({ log: ["changed"] }))
-      .addEdge(START, "two")
+      .addNode("three", () => ({}))
+      .addEdge(START, "one")
+      .addEdge("one", "two")
+      .addEdge("two", "three")
       .compile({ checkpointer });
     expect((await recover(changed, checkpointer)).runs).toMatchObject([
       { outcome: "finished", output: { log: ["one", "changed"] } },

@@ -89,16 +89,18 @@ export function compareShapes(from: ProgramShape, to: ProgramShape, { done, next
   ];
   const gone = places.filter(([name]) => isGone(name, from, to));
   const there = places.filter((place) => !gone.includes(place));
-  const added = to.nodes.filter(({ name }) => !known.has(name)).map(({ name }) => tick(name));
-  const news =
-    gone.length === 0 || added.length === 0 ? "" : `; ${listOf(added)} ${added.length > 1 ? "are" : "is"} new`;
+  const added = to.nodes.filter(({ name }) => !known.has(name)).map(({ name }) => name);
+  const news = added.length === 0 ? "" : `; ${listOf(added.map(tick))} ${added.length > 1 ? "are" : "is"} new`;
   const lost = (from.fields ?? []).filter((field) => !(to.fields ?? from.fields ?? []).includes(field));
+  const reached = new Set([...done, ...next]);
+  // A node that is gone was an edge's target, and a new node may be that now. One sentence is enough.
+  const said = gone.length === 0 ? new Set<string>() : new Set([...gone.map(([name]) => name), ...added]);
   return [
     ...gone.map(([name, place], at) => `${tick(name)}, which ${place}, is gone${at === gone.length - 1 ? news : ""}`),
     ...there.flatMap(([name, place]) => changesOf(name, place, from, to)),
     ...[...new Set(done)]
       .filter((name) => isKnown(name, from) && !gone.some(([each]) => each === name))
-      .flatMap((name) => edgeChanges(name, from, to, new Set([...done, ...next]))),
+      .flatMap((name) => edgeChanges(name, from, to, { reached, said, isNext: next.includes(name) })),
     ...(from.edges.length === 0 && to.edges.length === 0 ? versionsOf(from, to) : []),
     ...lost.map((field) => `the field ${tick(field)} is gone, and its value would be lost`),
   ];
@@ -146,23 +148,31 @@ function changesOf(name: string, place: string, from: ProgramShape, to: ProgramS
   return [...change("effect class", old.effect, now.effect), ...change("kind", old.kind, now.kind)];
 }
 
-/** The differences of the edges out of a node that has run. `reached` are the nodes that have run or are next. */
-function edgeChanges(name: string, from: ProgramShape, to: ProgramShape, reached: Set<string>): string[] {
+/**
+ * The differences of the edges out of a node that has run. `reached` are the nodes that have run or are next. `said` are
+ * targets that other sentences name.
+ */
+function edgeChanges(
+  name: string,
+  from: ProgramShape,
+  to: ProgramShape,
+  { reached, said, isNext }: { reached: Set<string>; said: Set<string>; isNext: boolean },
+): string[] {
   const [old, now] = [edgesOf(name, from), edgesOf(name, to)];
-  const node = `${tick(name)}, which has run,`;
+  const node = `${tick(name)}, which ${isNext ? "may have" : "has"} run,`;
   const differences: string[] = [];
   for (const target of old.always) {
-    if (now.always.has(target)) continue;
+    if (now.always.has(target) || said.has(target)) continue;
     const how = now.chosen.has(target) ? "is now followed only sometimes by" : "is no longer followed by";
     differences.push(`${node} ${how} ${tick(target)}`);
   }
   for (const target of now.always) {
-    if (old.always.has(target)) continue;
+    if (old.always.has(target) || said.has(target)) continue;
     const how = old.chosen.has(target) ? "is now always followed by" : "is now followed by";
     differences.push(`${node} ${how} ${tick(target)}`);
   }
   for (const target of old.chosen) {
-    if (!reached.has(target) || now.chosen.has(target) || now.always.has(target)) continue;
+    if (!reached.has(target) || said.has(target) || now.chosen.has(target) || now.always.has(target)) continue;
     differences.push(`${node} no longer leads to ${tick(target)}`);
   }
   for (const [text, { to: target, joins }] of old.joins) {

@@ -18,6 +18,9 @@ const later = (): typeof import("./later.js") => require("./later.js");
  *   `__END__`. The run is not repeated at the next start.
  * - A run whose recovery crashes the process is given up after `maxAttempts` crashes.
  *
+ * A run must fit this version of the graph: the nodes that have run and those that are next are as they were. Otherwise the run is
+ * reported with the outcome `changed`, and `onChanged` decides what becomes of it. See docs/changes.md.
+ *
  * A run that the command line or the studio forked is reported and left alone until it is named.
  *
  * Call `recover` before this process starts runs of the graph. Runs of other living processes of this machine are left alone. If other

@@ -33,8 +33,10 @@ export async function positionOf(context: Context, found: Found): Promise<Progra
 
 /** Returns the position in one namespace. */
 export async function positionAt(context: Pick<Context, "serde">, found: Found): Promise<ProgramPosition> {
-  const next = [...new Set((await nextNodes(context, found)) ?? [])];
-  const done = doneNodes(await restOf(context, found));
+  const tasks = [...new Set((await nextNodes(context, found)) ?? [])];
+  // An input that no node has read fits each graph.
+  const next = tasks.filter((name) => !name.startsWith("__"));
+  const done = tasks.includes(START) ? [] : doneNodes(await restOf(context, found));
   // The result of a finished task waits for the other tasks. A write does not name its node.
   const { finished } = await tasksOf(context, found);
   return { done: [...new Set([...done, ...(finished > 0 ? next : [])])], next };
@@ -46,15 +48,12 @@ export async function positionAt(context: Pick<Context, "serde">, found: Found):
  */
 function doneNodes(rest: Checkpoint | undefined): string[] {
   const seen = rest?.versions_seen ?? {};
-  const input = rest?.channel_versions?.[START];
-  const read = seen[START]?.[START];
-  // The latest input was not read yet, so no node has run for it.
-  if (input !== undefined && (read === undefined || input > read)) return [];
+  const input = seen[START]?.[START];
+  const isLater = (version: string | number) => input === undefined || !(version <= input);
   return Object.entries(seen)
     .filter(([node, versions]) => {
-      if (NO_NODES.has(node)) return false;
       const all = Object.values(versions);
-      return node === START || read === undefined || all.length === 0 || all.some((version) => !(version <= read));
+      return node === START || (!NO_NODES.has(node) && (all.length === 0 || all.some(isLater)));
     })
     .map(([node]) => node);
 }

@@ -12,6 +12,8 @@ const later = (): typeof import("./later.js") => require("./later.js");
  *
  * - A thread belongs to the program that made it: see {@link SaverOptions.program}. Threads of other programs, and of an unknown
  *   program if this one has a name, are reported and left alone.
+ * - A thread must fit this version of the graph: the nodes that have run and those that are next are as they were. Otherwise the
+ *   thread is reported with the outcome `changed`, and `onChanged` decides what becomes of it. See docs/changes.md.
  * - A branch that the command line or the studio made is left alone until `threads` names it or the program continues it.
  * - A thread that waits for a human is never resumed without an answer: after `interrupt()`, and at a breakpoint. If the
  *   graph has `interruptAfter`, every thread that is not finished may be at a breakpoint and counts as waiting.
