@@ -77,10 +77,10 @@ describe.each(everyKind)("%s", (kind) => {
     for (const store of [source, whole, one]) {
       const there = handleOf(store);
       expect(await programs.programOf(there, "agentos", shapeHash(shape("1")))).toEqual(shape("1"));
-      const isEnded = (run: string, at: string) => programs.isEnded(there, { space: "agentos", run }, at);
-      expect(await isEnded("run-1", "id of run-1")).toBe(true);
-      expect(await isEnded("run-1", "a later checkpoint")).toBe(false);
-      expect(await isEnded("run-2", "id of run-2")).toBe(false);
+      const endOf = (run: string, at: string) => programs.endOf(there, { space: "agentos", run }, at);
+      expect(await endOf("run-1", "id of run-1")).toEqual({ at: "id of run-1" });
+      expect(await endOf("run-1", "a later checkpoint")).toBeNull();
+      expect(await endOf("run-2", "id of run-2")).toBeNull();
       expect(await store.check()).toMatchObject({ ok: true, findings: [] });
     }
     expect((await new CheckpointStore(one).runs()).runs.map(({ runId }) => runId)).toEqual(["run-1"]);
@@ -93,6 +93,6 @@ describe.each(everyKind)("%s", (kind) => {
     await lease.release();
     const lost = programs.endRun(handleOf(store), of, { at: "id" }, lease as never);
     await expect(lost).rejects.toMatchObject({ code: "CONFLICT" });
-    expect(await programs.isEnded(handleOf(store), of, "id")).toBe(false);
+    expect(await programs.endOf(handleOf(store), of, "id")).toBeNull();
   });
 });

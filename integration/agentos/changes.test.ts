@@ -1,4 +1,4 @@
-// A graph changes while one of its runs is open: the table of docs/changes.md, with what AgentOS and recover() do today.
+// A graph changes while one of its runs is open, and the old program has never called recover(). See deploys.test.ts for the other case.
 import { openStore } from "forkpoint";
 import { CheckpointStore, type RecoveredRun, recover } from "forkpoint/agentos";
 import { expect, it, onTestFinished } from "vitest";
@@ -88,7 +88,7 @@ it("adds a last node: a finished run of a chain stays finished", async () => {
   expect(await recovered(compiled(store, ["search", "book", "mail"], new Tools()), store)).toEqual([]);
 });
 
-it("adds a last node to a parallel graph: recover() runs it for finished runs, unless the program has another name", async () => {
+it("adds a last node to a parallel graph that the store does not know: recover() runs it, unless the program has another name", async () => {
   const version = await versions();
   const parallel = (checkpointStore: CheckpointStore, { deps }: Tools, last: string[]) => {
     const graph = new AgentGraph(schema, everyNode);

@@ -1,4 +1,4 @@
-// A graph changes while one of its threads is open: the table of docs/changes.md, with what LangGraph and recover() do today.
+// A graph changes while one of its threads is open, and the old program has never called recover(). See deploys.test.ts for the other case.
 import { Annotation, Command, START, Send, StateGraph, entrypoint, interrupt, task } from "@langchain/langgraph";
 import { openStore } from "forkpoint";
 import { ForkpointSaver, type RecoveredThread, recover } from "forkpoint/langgraph";

@@ -11,8 +11,17 @@ import { type ProgramShape, shapeHash } from "./program.js";
 export interface EndedRun {
   /** The id of the run's newest checkpoint. If the run has a later one, it counts as open. */
   at: string;
-  /** The id of the run that continues it, if it was forked. */
-  fork?: string | undefined;
+  /** The fork that continues the run, until the fork has a checkpoint of its own. */
+  fork?: PendingFork | undefined;
+}
+
+/** A fork that may not be there yet. */
+export interface PendingFork {
+  /** The id of the checkpoint from which the fork begins. */
+  from: string;
+  /** The ids of the fork and of its first checkpoint. */
+  run: string;
+  id: string;
 }
 
 interface ProgramCalls {
@@ -103,14 +112,15 @@ export async function endRun(
   await handle.run(({ native }) => calls.call(native, "end", fields), lease);
 }
 
-/** Returns true if a program has ended the run, and `newest` is still the id of its newest checkpoint. */
-export async function isEnded(
+/** Returns what {@link endRun} has said of a run. Returns null if it has said nothing, or if the run has a later checkpoint. */
+export async function endOf(
   handle: StoreHandle,
   { space, run }: { space: string; run: string },
   newest: string,
-): Promise<boolean> {
+): Promise<EndedRun | null> {
   const text = await handle.run(({ native }) => calls.call(native, "ended", { space, run }));
-  return text !== null && (JSON.parse(text) as EndedRun).at === newest;
+  const ended = text === null ? null : (JSON.parse(text) as EndedRun);
+  return ended?.at === newest ? ended : null;
 }
 
 /** Returns null for a description of a later release that cannot be read. */

@@ -221,7 +221,12 @@ export async function recover(
     candidates,
     look,
     earlier,
-    fork: (_, checkpointId, lease) => store.withLease(lease).fork(checkpointId),
+    forksInPlace: false,
+    async fork(_, { from: checkpointId, run: runId, id }, lease) {
+      const timestamp = Date.now();
+      const fields = { checkpointId, id, runId, timestamp, savedAt: timestamp };
+      await handle.run(({ native }) => agentos.call(native, "fork", fields), lease);
+    },
     work: (runId, lease) =>
       new Continuation({ graph, compiled, flow: shape, store, handle, identity, options: own, lease }).run(runId),
   });

@@ -163,7 +163,8 @@ export async function recover(
     look: (threadId) => recovery.look(threadId),
     work: (threadId, lease) => recovery.work(threadId, lease),
     earlier: (threadId) => recovery.earlier(threadId),
-    fork: (threadId, checkpointId, lease) => recovery.fork(threadId, checkpointId, lease),
+    forksInPlace: true,
+    fork: (threadId, { from }, lease) => recovery.fork(threadId, from, lease),
   });
 }
 
@@ -232,13 +233,12 @@ class Recovery {
   }
 
   /** Makes a fork in the same thread: a copy of the checkpoint becomes the newest one. */
-  async fork(threadId: string, checkpointId: string, lease: HeldLease): Promise<string> {
+  async fork(threadId: string, checkpointId: string, lease: HeldLease): Promise<void> {
     const { graph, options } = this.#parts;
     if (typeof graph.updateState !== "function") throw typeError("graph has no updateState(), so it cannot be forked");
     const given = options.config?.["configurable"] as Record<string, unknown> | undefined;
     const configurable = { ...given, thread_id: threadId, checkpoint_id: checkpointId };
     await this.#lending(threadId, lease, () => graph.updateState!({ configurable }, null));
-    return threadId;
   }
 
   /** During the work, the writes of the saver carry the lease. */

@@ -1,5 +1,6 @@
 /** What `recover` does with a run whose program has changed. */
 
+import { crypto } from "../../bridge/crypto.js";
 import { ForkpointError, quote, show, typeError } from "../../bridge/errors.js";
 import type { HeldLease } from "../../store/lease.js";
 import type { Mark } from "../../store/mark.js";
@@ -10,7 +11,7 @@ import {
   missingNodes,
   shapeHash,
 } from "../../store/program.js";
-import { endRun, programOf } from "../../store/programs.js";
+import { type EndedRun, type PendingFork, endRun, programOf } from "../../store/programs.js";
 import type { Candidate, Framework } from "./framework.js";
 import type { ChangeDecision, ChangedRun, ProgramVersion, Settings, UnrecoveredRun } from "./recovery.js";
 
@@ -20,6 +21,8 @@ const decisions: ReadonlySet<unknown> = new Set(["leave", "resume", "fork", "end
 interface Decided {
   changed: ChangedRun;
   decision: ChangeDecision;
+  /** The fork that a process began before it ended. */
+  fork: PendingFork | undefined;
 }
 
 export class Changes {
@@ -45,33 +48,41 @@ export class Changes {
   /**
    * Compares the program that made a run with this one. If they differ where the run stands, asks what becomes of the run.
    * Returns the outcome of a run that is left alone. Returns undefined for a run that is recovered, forked or ended.
+   * `ended` is what an earlier `recover` has said of the run.
    */
   async judge(
     run: string,
     { newest, mark, position }: Candidate,
     from: ProgramShape | null,
+    ended: EndedRun | null,
   ): Promise<UnrecoveredRun | undefined> {
     const differences = this.#compare(from, position);
-    if (differences.length === 0) {
+    const fork = ended?.fork;
+    if (differences.length === 0 && fork === undefined) {
       this.#decided.delete(run);
       return undefined;
     }
     const known = this.#decided.get(run);
     if (known?.changed.checkpointId === newest) return undefined;
     const changed = this.#changed(run, newest, mark, from, differences);
-    const decision = await this.#decide(run, changed);
+    const decision = fork === undefined ? await this.#decide(run, changed) : "fork";
     if (decision === "leave") return { outcome: "changed", decision, ...changed };
-    this.#decided.set(run, { changed, decision });
+    this.#decided.set(run, { changed, decision, fork });
     return undefined;
   }
 
-  /** Ends or forks a run, if that was decided. Returns undefined for a run that continues. */
-  apply(run: string, lease: HeldLease): Promise<UnrecoveredRun> | undefined {
+  /**
+   * Ends or forks a run, if that was decided. `recoverFork` recovers the fork. Returns undefined for a run that continues.
+   */
+  apply(
+    run: string,
+    lease: HeldLease,
+    recoverFork: (fork: string, lease: HeldLease) => Promise<unknown>,
+  ): Promise<UnrecoveredRun> | undefined {
     const decided = this.#decided.get(run);
     if (decided === undefined || decided.decision === "resume") return undefined;
-    return decided.decision === "fork"
-      ? this.#fork(run, decided.changed, lease)
-      : this.#end(run, decided.changed, lease);
+    if (decided.decision === "fork") return this.#fork(run, decided, lease, recoverFork);
+    return this.#end(run, decided.changed, lease);
   }
 
   async #end(run: string, changed: ChangedRun, lease: HeldLease): Promise<UnrecoveredRun> {
@@ -80,18 +91,39 @@ export class Changes {
     return { outcome: "changed", decision: "end", ...changed };
   }
 
-  async #fork(run: string, changed: ChangedRun, lease: HeldLease): Promise<UnrecoveredRun> {
-    const { handle, space, noun } = this.#framework;
-    for await (const { id, mark, position } of this.#framework.earlier(run)) {
+  /**
+   * Forks a run, and recovers the fork. A crash does not lose the fork, and does not make a second one: the store knows the
+   * fork before it is there, until it has a checkpoint of its own.
+   */
+  async #fork(
+    run: string,
+    { changed, fork: begun }: Decided,
+    lease: HeldLease,
+    recoverFork: (fork: string, lease: HeldLease) => Promise<unknown>,
+  ): Promise<UnrecoveredRun> {
+    const { handle, space, forksInPlace } = this.#framework;
+    const at = changed.checkpointId;
+    const fork = begun ?? (await this.#newFork(run, changed));
+    const outcome: UnrecoveredRun = { outcome: "changed", decision: "fork", fork: fork.run, ...changed };
+    if (!forksInPlace) await endRun(handle, { space, run }, { at, fork }, lease);
+    await this.#framework.fork(run, fork, lease);
+    await recoverFork(fork.run, lease);
+    if (forksInPlace) return outcome;
+    const newest = await this.#framework.look(fork.run);
+    if (newest?.newest !== fork.id) await endRun(handle, { space, run }, { at }, lease);
+    return outcome;
+  }
+
+  async #newFork(run: string, { differences }: ChangedRun): Promise<PendingFork> {
+    const { noun, forksInPlace, earlier } = this.#framework;
+    for await (const { id: from, mark, position } of earlier(run)) {
       if (this.#compare(await this.shapeOf(mark), position).length > 0) continue;
-      const fork = await this.#framework.fork(run, id, lease);
-      // A fork in the run itself is its newest checkpoint.
-      if (fork !== run) await endRun(handle, { space, run }, { at: changed.checkpointId, fork }, lease);
-      return { outcome: "changed", decision: "fork", fork, ...changed };
+      const { randomUUID } = crypto();
+      return { from, run: forksInPlace ? run : randomUUID(), id: randomUUID() };
     }
     const message =
       `${noun} ${quote(run)} cannot be forked, because none of its checkpoints fits this version of the program ` +
-      `(${changed.differences.join("; ")}): end it, and start it again`;
+      `(${differences.join("; ")}): end it, and start it again`;
     throw new ForkpointError("INVALID_ARGUMENT", message);
   }
 

@@ -5,6 +5,7 @@ import type { HeldLease } from "../../store/lease.js";
 import type { Mark } from "../../store/mark.js";
 import type { Parsed } from "../../store/options.js";
 import type { ProgramPosition, ProgramShape } from "../../store/program.js";
+import type { PendingFork } from "../../store/programs.js";
 import type { sharedOptions } from "./recovery.js";
 
 /** An unfinished run, as its newest checkpoint describes it. */
@@ -42,6 +43,8 @@ export interface Framework<T> {
   work(run: string, lease: HeldLease): Promise<T>;
   /** Lists the checkpoints before the newest one, the newest first. */
   earlier(run: string): AsyncIterable<Earlier>;
-  /** Forks a run at a checkpoint. Resolves to the id of the run that continues, which may be the same. */
-  fork(run: string, checkpointId: string, lease: HeldLease): Promise<string>;
+  /** True if a fork is a branch in the same run. */
+  forksInPlace: boolean;
+  /** Forks a run. Does nothing if the fork is there. A fork in the same run gets another id. */
+  fork(run: string, fork: PendingFork, lease: HeldLease): Promise<void>;
 }

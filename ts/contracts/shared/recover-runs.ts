@@ -4,7 +4,7 @@ import { setTimeout as delay } from "node:timers/promises";
 import { quote, show } from "../../bridge/errors.js";
 import type { RunKey } from "../../bridge/native.js";
 import { HeldLease, holdersOf } from "../../store/lease.js";
-import { describeProgram, isEnded } from "../../store/programs.js";
+import { describeProgram, endOf } from "../../store/programs.js";
 import { Changes } from "./changes.js";
 import type { Candidate, Framework } from "./framework.js";
 import { refusal } from "./origin.js";
@@ -18,25 +18,28 @@ export async function recoverRuns<R, T extends object>(framework: Framework<T>):
   signal?.throwIfAborted();
   if (!dryRun) await describeProgram(handle, space, shape);
   const changes = new Changes(framework, settings);
+  const of = (run: string) => ({ space, run, ns: "" });
   const newest = async (run: string) => {
     const found = await framework.look(run);
     if (found === undefined || Date.now() - found.at < idleMs) return null;
-    if (framework.named === undefined && (await isEnded(handle, { space, run }, found.newest))) return null;
+    const ended = await endOf(handle, { space, run }, found.newest);
+    if (ended !== null && ended.fork === undefined && framework.named === undefined) return null;
     const from = await changes.shapeOf(found.mark);
-    return refusal(framework, run, found, from) ?? (await changes.judge(run, found, from)) ?? found;
+    return refusal(framework, run, found, from) ?? (await changes.judge(run, found, from, ended)) ?? found;
   };
-  const underLeaseOf = (run: string, work: (lease: HeldLease) => Promise<T | UnrecoveredRun>) =>
-    underLease(framework, { space, run, ns: "" }, settings, () => newest(run), work);
   return recoverAll(runsOf(framework), settings, async (run) => {
     if (dryRun) return (await wouldRecover(framework, run, () => newest(run))).map((ended) => named(run, ended));
-    const ended = await underLeaseOf(run, async (lease) => changes.apply(run, lease) ?? framework.work(run, lease));
-    if (ended === undefined) return [];
-    const fork = "fork" in ended ? (ended as { fork?: string }).fork : undefined;
-    if (fork === undefined) return [named(run, ended)];
-    const of = { space, run: fork, ns: "" };
-    const lookAtFork = async () => (await framework.look(fork)) ?? null;
-    const forked = await underLease(framework, of, settings, lookAtFork, (lease) => framework.work(fork, lease));
-    return [named(run, ended), ...(forked === undefined ? [] : [named(fork, forked)])];
+    const forks: R[] = [];
+    const recoverFork = async (fork: string, lease: HeldLease) => {
+      const lookAtFork = async () => (await framework.look(fork)) ?? null;
+      const work = (held: HeldLease) => framework.work(fork, held);
+      // A fork in the run itself has the lease of the run.
+      const ended = await (fork === run ? work(lease) : underLease(framework, of(fork), settings, lookAtFork, work));
+      if (ended !== undefined) forks.push(named(fork, ended));
+    };
+    const work = async (lease: HeldLease) => changes.apply(run, lease, recoverFork) ?? framework.work(run, lease);
+    const ended = await underLease(framework, of(run), settings, () => newest(run), work);
+    return ended === undefined ? [] : [named(run, ended), ...forks];
   });
 }
 

@@ -1,0 +1,323 @@
+// A new version of a graph meets runs of the old one: the tables of docs/changes.md, with what recover() does.
+import { type Store, openStore } from "forkpoint";
+import { CheckpointStore, type CheckpointStoreOptions, type RecoveredRun, recover } from "forkpoint/agentos";
+import { expect, it, onTestFinished } from "vitest";
+import { AgentGraph, END, type GraphNode, START, humanNode } from "./framework.js";
+import { type Handler, Tools, chain, everyNode, schema, tool } from "./harness.js";
+
+async function opened(): Promise<Store> {
+  const store = await openStore("memory:");
+  onTestFinished(() => store.close());
+  return store;
+}
+
+type Nodes = Record<string, GraphNode>;
+
+const tools = (names: string): Nodes =>
+  Object.fromEntries(names.split(" ").map((name) => [name, tool(name, "external")]));
+
+/** Starts a version of the program. Its nodes run one after the other. */
+function start(store: Store, nodes: Nodes, handlers: Record<string, Handler> = {}, more: CheckpointStoreOptions = {}) {
+  const checkpoints = new CheckpointStore(store, { program: "program", ...more });
+  const called = new Tools(handlers);
+  const graph = chain(nodes).compile({ checkpointStore: checkpoints, deps: called.deps });
+  return { checkpoints, graph, ran: called.calls };
+}
+
+type Started = Pick<ReturnType<typeof start>, "graph">;
+
+/** Runs a graph until it has saved the checkpoint of a node, as if the process was killed then. */
+async function until({ graph }: Started, node: string): Promise<void> {
+  for await (const event of graph.stream({})) if (event.type === "checkpoint_saved" && event.nodeId === node) return;
+}
+
+const approve = { approve: humanNode({ prompt: "?" }) };
+const fails = () => {
+  throw new Error("no");
+};
+
+/** The places at which a run of the first version stops. */
+const places = {
+  "b is next": { nodes: tools("a b c"), run: (started: Started) => until(started, "a") },
+  "c is next": { nodes: tools("a b c"), run: (started: Started) => until(started, "b") },
+  "b waits": {
+    nodes: { ...tools("a"), b: approve.approve, ...tools("c") },
+    run: ({ graph }: Started) => graph.invoke({}),
+  },
+  "b has failed": { nodes: tools("a b c"), run: ({ graph }: Started) => graph.invoke({}) },
+  finished: { nodes: tools("a b c"), run: ({ graph }: Started) => graph.invoke({}) },
+};
+
+type Place = keyof typeof places;
+
+const yes = { onWaiting: () => ({ approved: true }), onFailed: () => "retry" as const };
+
+/** Runs the first version to a place, and then the `recover` of the second version. */
+async function deploy(place: Place, version: (nodes: Nodes) => Nodes) {
+  const store = await opened();
+  const { nodes, run } = places[place];
+  const first = start(store, nodes, place === "b has failed" ? { b: fails } : {});
+  await recover(first.graph, first.checkpoints);
+  await run(first);
+  const second = start(store, version(nodes));
+  const { runs } = await recover(second.graph, second.checkpoints, yes);
+  const [found] = runs as Array<RecoveredRun | undefined>;
+  const { differences } = (found ?? {}) as { differences?: string[] };
+  return { outcome: differences?.[0] ?? found?.outcome ?? "nothing", ran: second.ran.join(" ") };
+}
+
+/** The same nodes in another order, or under other names. A new name is a new tool. */
+const named = (names: string) => (nodes: Nodes) =>
+  Object.fromEntries(names.split(" ").map((name) => [name, nodes[name] ?? tool(name, "external")]));
+
+const ran = (names: string) => ({ outcome: "finished", ran: names });
+const changed = (outcome: string) => ({ outcome, ran: "" });
+const nothing = { outcome: "nothing", ran: "" };
+const all = {
+  "b is next": ran("b c"),
+  "c is next": ran("c"),
+  "b waits": ran("c"),
+  "b has failed": ran("b c"),
+  finished: nothing,
+};
+const each = (result: object) => ({
+  "b is next": result,
+  "c is next": result,
+  "b waits": result,
+  "b has failed": result,
+  finished: nothing,
+});
+
+const table: Array<[change: string, version: (nodes: Nodes) => Nodes, results: Record<Place, object>]> = [
+  ["nothing", named("a b c"), all],
+  [
+    "adds a node after b",
+    named("a b x c"),
+    {
+      "b is next": ran("b x c"),
+      "c is next": changed("`b`, which has run, is no longer followed by `c`"),
+      "b waits": ran("x c"),
+      "b has failed": ran("b x c"),
+      finished: nothing,
+    },
+  ],
+  [
+    "adds a node at the end",
+    named("a b c x"),
+    {
+      "b is next": ran("b c x"),
+      "c is next": ran("c x"),
+      "b waits": ran("c x"),
+      "b has failed": ran("b c x"),
+      finished: nothing,
+    },
+  ],
+  [
+    "adds a node at the start",
+    named("x a b c"),
+    each(changed("`__START__`, which has run, is no longer followed by `a`")),
+  ],
+  [
+    "removes b",
+    named("a c"),
+    {
+      ...each(changed("`b`, which is next, is gone")),
+      "c is next": changed("`b`, which has run, is gone"),
+    },
+  ],
+  ["renames a, the first node", named("a2 b c"), each(changed("`a`, which has run, is gone; `a2` is new"))],
+  [
+    "renames b",
+    named("a b2 c"),
+    {
+      ...each(changed("`b`, which is next, is gone; `b2` is new")),
+      "c is next": changed("`b`, which has run, is gone; `b2` is new"),
+    },
+  ],
+  ["reorders b and c", named("a c b"), each(changed("`a`, which has run, is no longer followed by `b`"))],
+  [
+    "changes the effect class of a",
+    (nodes) => ({ ...nodes, a: tool("a", "read") }),
+    each(changed("the effect class of `a`, which has run, changed from external to read")),
+  ],
+  [
+    "changes the effect class of c",
+    (nodes) => ({ ...nodes, c: tool("c", "read") }),
+    { ...all, "c is next": changed("the effect class of `c`, which is next, changed from external to read") },
+  ],
+  [
+    "changes the type of c",
+    (nodes) => ({
+      ...nodes,
+      c: {
+        ...nodes["c"]!,
+        type: "extension",
+        executorConfig: { type: "extension", extensionId: "e", method: "c" },
+      } as GraphNode,
+    }),
+    { ...all, "c is next": changed("the kind of `c`, which is next, changed from tool to extension") },
+  ],
+  [
+    "changes a retry policy",
+    (nodes) => ({
+      ...nodes,
+      c: { ...nodes["c"]!, retryPolicy: { maxAttempts: 2, backoff: "fixed", backoffMs: 1 } } as GraphNode,
+    }),
+    all,
+  ],
+  [
+    "changes a checkpoint policy",
+    (nodes) => ({ ...nodes, c: { ...nodes["c"]!, checkpoint: "both" } as GraphNode }),
+    all,
+  ],
+];
+
+it.each(
+  table.flatMap(([change, version, results]) =>
+    Object.entries(results).map(([place, result]) => [change, place as Place, version, result] as const),
+  ),
+)("%s, %s", async (_, place, version, result) => {
+  expect(await deploy(place, version)).toEqual(result);
+});
+
+/** A graph of parallel branches, `a` and `b`, before `c` and the nodes of `last`. */
+function parallel(
+  store: Store,
+  last: string[],
+  branches: string[] = ["a", "b"],
+  handlers: Record<string, Handler> = {},
+) {
+  const checkpoints = new CheckpointStore(store, { program: "program" });
+  const called = new Tools(handlers);
+  const graph = new AgentGraph(schema, everyNode);
+  for (const name of [...branches, "c", ...last]) graph.addNode(name, tool(name, "external"));
+  for (const name of branches) graph.addEdge(START, name).addEdge(name, "c");
+  const path = ["c", ...last, END];
+  for (const [at, name] of path.slice(1).entries()) graph.addEdge(path[at]!, name);
+  return { checkpoints, graph: graph.compile({ checkpointStore: checkpoints, deps: called.deps }), ran: called.calls };
+}
+
+it("adds a last node to a graph with parallel branches: finished runs stay finished", async () => {
+  const store = await opened();
+  const first = parallel(store, []);
+  await recover(first.graph, first.checkpoints);
+  await first.graph.invoke({});
+  const second = parallel(store, ["mail"]);
+  expect((await recover(second.graph, second.checkpoints)).runs).toEqual([]);
+  expect(second.ran).toEqual([]);
+  await second.graph.invoke({});
+  // The version that made a run says whether it has finished, also if this one has no parallel branches.
+  const third = start(store, tools("a b"));
+  expect((await recover(third.graph, third.checkpoints)).runs).toEqual([]);
+});
+
+it("a branch beside one that has run", async () => {
+  const outcomes = async (branches: string[]) => {
+    const store = await opened();
+    const first = parallel(store, [], ["a", "b"], { b: () => new Promise(() => {}) });
+    await recover(first.graph, first.checkpoints);
+    void first.graph.invoke({});
+    while ((await first.checkpoints.runs()).runs.length === 0) await new Promise((resolve) => setTimeout(resolve, 5));
+    const second = parallel(store, [], branches);
+    const { runs } = await recover(second.graph, second.checkpoints);
+    return [(runs[0] as { differences?: string[] }).differences?.[0] ?? runs[0]!.outcome, ...second.ran];
+  };
+  expect(await outcomes(["a", "b"])).toEqual(["finished", "b", "c"]);
+  expect(await outcomes(["a", "b", "b2"])).toEqual(["`__START__`, which has run, is now followed by `b2`"]);
+  expect(await outcomes(["a"])).toEqual(["`b`, which is next, is gone"]);
+});
+
+/** Runs `a b c` until `b` is next, with the versions 1 and then 2, `a b2 c`. */
+async function renamed() {
+  const store = await opened();
+  const first = start(store, tools("a b c"), {}, { version: "1" });
+  await recover(first.graph, first.checkpoints);
+  await until(first, "a");
+  const [{ runId }] = (await first.checkpoints.runs()).runs as [{ runId: string }];
+  return { store, first, runId, second: start(store, tools("a b2 c"), {}, { version: "2" }) };
+}
+
+it("says which versions they are, and leaves the run to the old one", async () => {
+  const { first, second, runId } = await renamed();
+  const { runs } = await recover(second.graph, second.checkpoints);
+  expect(runs).toMatchObject([
+    { runId, outcome: "changed", decision: "leave", program: "program", from: { version: "1" }, to: { version: "2" } },
+  ]);
+  expect((await recover(first.graph, first.checkpoints)).runs).toMatchObject([{ runId, outcome: "finished" }]);
+  expect((await recover(second.graph, second.checkpoints)).runs).toEqual([]);
+});
+
+it("resumes a run in spite of the change", async () => {
+  const { second, runId } = await renamed();
+  const { runs } = await recover(second.graph, second.checkpoints, { onChanged: () => "resume" });
+  expect(runs).toMatchObject([{ runId, outcome: "finished" }]);
+  expect(second.ran).toEqual(["b2", "c"]);
+});
+
+it("ends a run, which stays as it is", async () => {
+  const { first, second, runId } = await renamed();
+  const before = await second.checkpoints.latest(runId);
+  const { runs } = await recover(second.graph, second.checkpoints, { onChanged: () => "end" });
+  expect(runs).toMatchObject([{ runId, outcome: "changed", decision: "end", checkpointId: before!.id }]);
+  for (const { graph, checkpoints } of [second, first]) expect((await recover(graph, checkpoints)).runs).toEqual([]);
+  expect(await second.checkpoints.latest(runId)).toEqual(before);
+});
+
+/** Runs `a b c` until `c` is next. `a` fits the second version, `a b2 c`, and `b` does not. */
+async function late(store: Store) {
+  const first = start(store, tools("a b c"));
+  await recover(first.graph, first.checkpoints);
+  await until(first, "b");
+  const [{ runId }] = (await first.checkpoints.runs()).runs as [{ runId: string }];
+  return { runId, second: start(store, { ...tools("a"), b2: tool("b2", "external"), ...tools("c") }) };
+}
+
+it("forks a run from the newest checkpoint that fits, and ends it", async () => {
+  const store = await opened();
+  // The second version leads from `a` to `b` or `b2`, so the checkpoint after `a` fits it.
+  const made = (names: string[]) => {
+    const checkpoints = new CheckpointStore(store, { program: "program" });
+    const called = new Tools();
+    const graph = new AgentGraph(schema, everyNode);
+    graph.addNode("a", tool("a", "external")).addNode("b", tool("b", "external")).addEdge(START, "a").addEdge("a", "b");
+    for (const [at, name] of names.entries()) {
+      graph.addNode(name, tool(name, "external")).addEdge(["b", ...names][at]!, name);
+    }
+    const compiled = graph.addEdge(names.at(-1)!, END).compile({ checkpointStore: checkpoints, deps: called.deps });
+    return { checkpoints, graph: compiled, ran: called.calls };
+  };
+  const first = made(["c"]);
+  await recover(first.graph, first.checkpoints);
+  await until(first, "b");
+  const [{ runId }] = (await first.checkpoints.runs()).runs as [{ runId: string }];
+  const second = made(["x", "c"]);
+  const { runs } = await recover(second.graph, second.checkpoints, { onChanged: () => "fork" });
+  const { fork } = runs[0] as { fork: string };
+  expect(runs).toMatchObject([
+    { runId, outcome: "changed", decision: "fork", fork: expect.any(String) },
+    { runId: fork, outcome: "finished" },
+  ]);
+  expect(second.ran).toEqual(["b", "x", "c"]);
+  expect((await second.checkpoints.latest(fork))!.visitedNodes).toEqual(["a", "b", "x", "c", END]);
+  for (const { graph, checkpoints } of [first, second]) expect((await recover(graph, checkpoints)).runs).toEqual([]);
+});
+
+it("a run without a checkpoint that fits cannot be forked", async () => {
+  const { runId, second } = await late(await opened());
+  const { runs } = await recover(second.graph, second.checkpoints, { onChanged: () => "fork" });
+  expect(runs).toMatchObject([{ runId, outcome: "error", error: { code: "INVALID_ARGUMENT" } }]);
+});
+
+it("dryRun says what would happen, and changes nothing", async () => {
+  const { store, second, runId } = await renamed();
+  const before = await store.stats();
+  const options = { dryRun: true, onChanged: fails, onWaiting: fails };
+  const { runs } = await recover(second.graph, second.checkpoints, options);
+  expect(runs).toMatchObject([{ runId, outcome: "changed", decision: "leave" }]);
+  const same = start(store, tools("a b c"));
+  expect((await recover(same.graph, same.checkpoints, { dryRun: true })).runs).toEqual([
+    { runId, outcome: "would resume", status: "unfinished" },
+  ]);
+  expect(await store.stats()).toEqual(before);
+  expect([...second.ran, ...same.ran]).toEqual([]);
+});
