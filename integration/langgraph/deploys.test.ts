@@ -481,3 +481,29 @@ it("a version tells workflows of the functional API apart", async () => {
   const { flow, saver } = made("1");
   expect((await recover(flow, saver, yes)).runs).toMatchObject([{ outcome: "finished" }]);
 });
+
+it("onChanged is called while no other process works on the thread, and may change it", async () => {
+  const store = await opened();
+  const first = await start(store, { nodes: ["a", "b", "c"] });
+  await recover(first.graph, first.saver);
+  await places["b is next"](first.graph);
+  const second = await start(store, { nodes: ["a", "b2", "c"], state: large }, { lease: true });
+  const lease = await store.lease({ space: "langgraph", run: "thread" });
+  const asked: string[] = [];
+  const recovering = recover(second.graph, second.saver, {
+    async onChanged({ checkpointId }) {
+      asked.push(checkpointId);
+      await second.graph.updateState(thread(), { more: "new" }, "a");
+      return "resume" as const;
+    },
+  });
+  // The holder of the lease goes on. The thread that is asked about is the one that it leaves behind.
+  await first.graph.updateState(thread(), { ran: ["more"] }, "a");
+  const { checkpointId } = (await first.saver.status("thread"))!;
+  expect(asked).toEqual([]);
+  await lease.release();
+  const { runs } = await recovering;
+  expect(asked).toEqual([checkpointId]);
+  expect(runs).toMatchObject([{ outcome: "finished", output: { ran: ["a", "more", "b2", "c"], more: "new" } }]);
+  expect(second.ran).toEqual(["b2", "c"]);
+});

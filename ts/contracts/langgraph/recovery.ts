@@ -162,6 +162,7 @@ export async function recover(
     candidates: () => candidates(saver, own.maxAgeMs ?? Infinity),
     look: (threadId) => recovery.look(threadId),
     work: (threadId, lease) => recovery.work(threadId, lease),
+    lending: (threadId, lease, call) => recovery.lending(threadId, lease, call),
     earlier: (threadId) => recovery.earlier(threadId),
     forksInPlace: true,
     fork: (threadId, { from }, lease) => recovery.fork(threadId, from, lease),
@@ -216,7 +217,7 @@ class Recovery {
 
   /** Continues a thread. */
   work(threadId: string, lease: HeldLease): Promise<ThreadOutcome> {
-    return this.#lending(threadId, lease, () => this.#continue(threadId));
+    return this.lending(threadId, lease, () => this.#continue(threadId));
   }
 
   async *earlier(threadId: string): AsyncGenerator<Earlier> {
@@ -238,11 +239,11 @@ class Recovery {
     if (typeof graph.updateState !== "function") throw typeError("graph has no updateState(), so it cannot be forked");
     const given = options.config?.["configurable"] as Record<string, unknown> | undefined;
     const configurable = { ...given, thread_id: threadId, checkpoint_id: checkpointId };
-    await this.#lending(threadId, lease, () => graph.updateState!({ configurable }, null));
+    await this.lending(threadId, lease, () => graph.updateState!({ configurable }, null));
   }
 
   /** During the work, the writes of the saver carry the lease. */
-  async #lending<T>(threadId: string, lease: HeldLease, work: () => Promise<T>): Promise<T> {
+  async lending<T>(threadId: string, lease: HeldLease, work: () => Promise<T>): Promise<T> {
     const giveBack = threadLeases.get(this.#parts.handle)?.lend(threadId, lease);
     try {
       return await work();

@@ -17,10 +17,9 @@ import type { ChangeDecision, ChangedRun, ProgramVersion, Settings, UnrecoveredR
 
 const decisions: ReadonlySet<unknown> = new Set(["leave", "resume", "fork", "end"]);
 
-/** A change that was decided, for a run at a checkpoint. */
-interface Decided {
+/** A run that does not fit this version. */
+interface Changed {
   changed: ChangedRun;
-  decision: ChangeDecision;
   /** The fork that a process began before it ended. */
   fork: PendingFork | undefined;
 }
@@ -29,8 +28,8 @@ export class Changes {
   readonly #framework: Framework<object>;
   readonly #settings: Settings;
   readonly #to: ProgramVersion;
-  /** The decisions by run. A decision belongs to the checkpoint that the run then had. */
-  readonly #decided = new Map<string, Decided>();
+  /** The changed runs of which a callback decides, as they were read last. */
+  readonly #undecided = new Map<string, Changed>();
 
   constructor(framework: Framework<object>, settings: Settings) {
     this.#framework = framework;
@@ -46,43 +45,43 @@ export class Changes {
   }
 
   /**
-   * Compares the program that made a run with this one. If they differ where the run stands, asks what becomes of the run.
-   * Returns the outcome of a run that is left alone. Returns undefined for a run that is recovered, forked or ended.
-   * `ended` is what an earlier `recover` has said of the run.
+   * Compares the program that made a run with this one. Returns the outcome of a run that is left alone, because they differ
+   * where the run stands and no callback can decide otherwise. `ended` is what an earlier `recover` has said of the run.
    */
-  async judge(
+  judge(
     run: string,
     { newest, mark, position }: Candidate,
     from: ProgramShape | null,
     ended: EndedRun | null,
-  ): Promise<UnrecoveredRun | undefined> {
+  ): UnrecoveredRun | undefined {
+    this.#undecided.delete(run);
     const differences = this.#compare(from, position);
     const fork = ended?.fork;
-    if (differences.length === 0 && fork === undefined) {
-      this.#decided.delete(run);
-      return undefined;
-    }
-    const known = this.#decided.get(run);
-    if (known?.changed.checkpointId === newest) return undefined;
+    if (differences.length === 0 && fork === undefined) return undefined;
     const changed = this.#changed(run, newest, mark, from, differences);
-    const decision = fork === undefined ? await this.#decide(run, changed) : "fork";
-    if (decision === "leave") return { outcome: "changed", decision, ...changed };
-    this.#decided.set(run, { changed, decision, fork });
+    const { onChanged, dryRun } = this.#settings;
+    if (fork === undefined && (onChanged === undefined || dryRun)) return leftAlone(changed);
+    this.#undecided.set(run, { changed, fork });
     return undefined;
   }
 
   /**
-   * Ends or forks a run, if that was decided. `recoverFork` recovers the fork. Returns undefined for a run that continues.
+   * Asks what becomes of a changed run, while no other process works on it, and does it. `recoverFork` recovers a fork.
+   * Resolves to undefined for a run that continues.
    */
-  apply(
+  async apply(
     run: string,
     lease: HeldLease,
     recoverFork: (fork: string, lease: HeldLease) => Promise<unknown>,
-  ): Promise<UnrecoveredRun> | undefined {
-    const decided = this.#decided.get(run);
-    if (decided === undefined || decided.decision === "resume") return undefined;
-    if (decided.decision === "fork") return this.#fork(run, decided, lease, recoverFork);
-    return this.#end(run, decided.changed, lease);
+  ): Promise<UnrecoveredRun | undefined> {
+    const found = this.#undecided.get(run);
+    if (found === undefined) return undefined;
+    const { changed, fork } = found;
+    const ask = () => this.#decide(run, changed);
+    const decision = fork === undefined ? await this.#framework.lending(run, lease, ask) : "fork";
+    if (decision === "resume") return undefined;
+    if (decision === "fork") return this.#fork(run, found, lease, recoverFork);
+    return decision === "end" ? this.#end(run, changed, lease) : leftAlone(changed);
   }
 
   async #end(run: string, changed: ChangedRun, lease: HeldLease): Promise<UnrecoveredRun> {
@@ -97,7 +96,7 @@ export class Changes {
    */
   async #fork(
     run: string,
-    { changed, fork: begun }: Decided,
+    { changed, fork: begun }: Changed,
     lease: HeldLease,
     recoverFork: (fork: string, lease: HeldLease) => Promise<unknown>,
   ): Promise<UnrecoveredRun> {
@@ -133,11 +132,9 @@ export class Changes {
   }
 
   async #decide(run: string, changed: ChangedRun): Promise<ChangeDecision> {
-    const { dryRun } = this.#settings;
     const onChanged = this.#settings.onChanged as ((run: object) => unknown) | undefined;
     const { noun } = this.#framework;
-    const decision = dryRun ? undefined : ((await onChanged?.({ [`${noun}Id`]: run, ...changed })) ?? "leave");
-    if (decision === undefined) return "leave";
+    const decision = (await onChanged?.({ [`${noun}Id`]: run, ...changed })) ?? "leave";
     if (decisions.has(decision)) return decision as ChangeDecision;
     throw typeError(
       `onChanged must return "leave", "resume", "fork", "end" or nothing, but returned ${show(decision)}`,
@@ -161,6 +158,8 @@ export class Changes {
     return { program: program ?? null, checkpointId, from, to: this.#to, differences, message };
   }
 }
+
+const leftAlone = (changed: ChangedRun): UnrecoveredRun => ({ outcome: "changed", decision: "leave", ...changed });
 
 function versionOf(shape: ProgramShape): ProgramVersion {
   return { version: shape.version ?? null, shape: shapeHash(shape) };

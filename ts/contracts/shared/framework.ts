@@ -41,6 +41,8 @@ export interface Framework<T> {
   look(run: string): Promise<Candidate | undefined>;
   /** Continues a run. The writes must carry the lease. */
   work(run: string, lease: HeldLease): Promise<T>;
+  /** Calls a function of the user, whose writes to the run carry the lease if the framework's own do. */
+  lending<R>(run: string, lease: HeldLease, call: () => Promise<R>): Promise<R>;
   /** Lists the checkpoints before the newest one, the newest first. */
   earlier(run: string): AsyncIterable<Earlier>;
   /** True if a fork is a branch in the same run. */

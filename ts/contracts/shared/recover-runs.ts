@@ -25,7 +25,7 @@ export async function recoverRuns<R, T extends object>(framework: Framework<T>):
     const ended = await endOf(handle, { space, run }, found.newest);
     if (ended !== null && ended.fork === undefined && framework.named === undefined) return null;
     const from = await changes.shapeOf(found.mark);
-    return refusal(framework, run, found, from) ?? (await changes.judge(run, found, from, ended)) ?? found;
+    return refusal(framework, run, found, from) ?? changes.judge(run, found, from, ended) ?? found;
   };
   return recoverAll(runsOf(framework), settings, async (run) => {
     if (dryRun) return (await wouldRecover(framework, run, () => newest(run))).map((ended) => named(run, ended));
@@ -37,7 +37,8 @@ export async function recoverRuns<R, T extends object>(framework: Framework<T>):
       const ended = await (fork === run ? work(lease) : underLease(framework, of(fork), settings, lookAtFork, work));
       if (ended !== undefined) forks.push(named(fork, ended));
     };
-    const work = async (lease: HeldLease) => changes.apply(run, lease, recoverFork) ?? framework.work(run, lease);
+    const work = async (lease: HeldLease) =>
+      (await changes.apply(run, lease, recoverFork)) ?? framework.work(run, lease);
     const ended = await underLease(framework, of(run), settings, () => newest(run), work);
     return ended === undefined ? [] : [named(run, ended), ...forks];
   });
