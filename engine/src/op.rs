@@ -24,7 +24,8 @@ pub enum Op {
     /// Fails with [`Code::NotFound`] if the source does not exist. Fails with [`Code::Conflict`] if the new lineage or
     /// the new id already exists.
     Fork(Box<Fork>),
-    /// Removes the checkpoint with this id. Does nothing if the checkpoint does not exist.
+    /// Removes the checkpoint with this id. Does nothing if the checkpoint does not exist. If its run then has no
+    /// checkpoint, the effects of the run are removed too: see [`ContractId::effects`].
     Remove { contract: ContractId, id: String },
     /// Sets the save time of a checkpoint, so that its age counts from that time. A save time never goes back. Does
     /// nothing if the checkpoint does not exist. The place of the checkpoint in the save order stays.

@@ -32,6 +32,8 @@ pub trait Catalog {
     /// Returns the positions of lineages that are greater than `after`, in ascending order. Returns at most `most`
     /// positions. Leaves out the lineages of effects: see [`ContractId::is_effects`].
     fn lineages_after(&self, contract: Option<ContractId>, after: i64, most: usize) -> Result<Vec<i64>>;
+    /// Returns those of these lineages that hold effects: see [`ContractId::is_effects`].
+    fn effects_among(&self, lineages: &[i64]) -> Result<Vec<i64>>;
     /// The number of checkpoints of each lineage.
     fn counts(&self, lineages: &[i64]) -> Result<Vec<usize>>;
     /// Returns the oldest checkpoints of each lineage, at most the number beside it. Checkpoints are ordered by age (see

@@ -1,6 +1,6 @@
 //! Plans which checkpoints the rules remove. The planner reads a [`Catalog`].
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use super::catalog::{Catalog, Entry};
 use super::excess::Keep;
@@ -61,7 +61,7 @@ fn plan_with(known: &mut Known<'_>, prune: &Prune, ledger: &mut Ledger) -> Resul
                 None => known.catalog().total(prune.contract, limit)?,
             };
             let Some(total) = counted else { return Ok(Plan::default()) };
-            let mut bytes = Limit::Bytes { total, limit, newest: HashMap::new() };
+            let mut bytes = Limit::Bytes { total, limit, newest: HashMap::new(), effects: HashSet::new() };
             if bytes.holds(known, ledger)? {
                 return Ok(Plan::default());
             }
@@ -80,7 +80,7 @@ enum Limit {
     /// Removes checkpoints that were saved before this time, in ms since the epoch.
     Time(i64),
     /// Removes the earliest saved checkpoints until the stored bytes are within the limit. Never removes the newest
-    /// checkpoint of a lineage.
+    /// checkpoint of a lineage, and no effects: a run that stays needs what it has done.
     Bytes {
         /// The stored bytes before the first planned removal.
         total: u64,
@@ -89,6 +89,8 @@ enum Limit {
         /// The newest checkpoint of each lineage that planning has asked about so far. The newest checkpoint of a
         /// lineage does not change during planning, because the rule never removes this checkpoint.
         newest: HashMap<i64, Option<Seq>>,
+        /// Those of these lineages that hold effects.
+        effects: HashSet<i64>,
     },
 }
 
@@ -111,9 +113,10 @@ impl Limit {
 
     /// Loads the data that [`Limit::takes`] needs for checkpoints of these lineages.
     fn ask(&mut self, catalog: &dyn Catalog, ledger: &Ledger, lineages: impl Iterator<Item = i64>) -> Result<()> {
-        let Limit::Bytes { newest, .. } = self else { return Ok(()) };
+        let Limit::Bytes { newest, effects, .. } = self else { return Ok(()) };
         let missing = missing(newest, lineages);
         if !missing.is_empty() {
+            effects.extend(catalog.effects_among(&missing)?);
             newest.extend(ledger.newest(catalog, &missing)?);
         }
         Ok(())
@@ -124,7 +127,9 @@ impl Limit {
         self.ask(catalog, ledger, std::iter::once(entry.lineage))?;
         Ok(match self {
             Limit::Time(_) => self.may_take(&entry),
-            Limit::Bytes { newest, .. } => newest.get(&entry.lineage) != Some(&Some(entry.seq)),
+            Limit::Bytes { newest, effects, .. } => {
+                !effects.contains(&entry.lineage) && newest.get(&entry.lineage) != Some(&Some(entry.seq))
+            }
         })
     }
 }

@@ -89,6 +89,10 @@ impl Catalog for FakeCatalog {
         let all: std::collections::BTreeSet<i64> = self.rows.values().map(|row| row.lineage).collect();
         Ok(all.into_iter().filter(|lineage| *lineage > after).take(most).collect())
     }
+    fn effects_among(&self, _: &[i64]) -> Result<Vec<i64>> {
+        self.count_question("effects_among");
+        Ok(Vec::new())
+    }
     fn counts(&self, lineages: &[i64]) -> Result<Vec<usize>> {
         self.count_question("counts");
         Ok(lineages.iter().map(|lineage| self.ordered(*lineage).len()).collect())

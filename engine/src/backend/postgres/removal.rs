@@ -21,7 +21,8 @@ use crate::op::{Applied, Op, Unit};
 /// of the names of lineages (`$6`, `$7`), the beginnings of ids whose writes go (`$8`, `$9`), and the numbers of the batch
 /// and of the last one that was noted.
 ///
-/// The guess is wrong also if a checkpoint is in a lineage that is not locked, because it has begun since.
+/// The guess is wrong also if a checkpoint is in a lineage that is not locked, because it has begun since, and if the last
+/// checkpoint of a run goes by its id and the run has effects.
 const REMOVE: &str = concat!(
     "WITH locked AS MATERIALIZED (
        SELECT lin FROM unnest(string_to_array(current_setting('forkpoint.locked'), ',')::bigint[]) AS locked(lin)
@@ -41,7 +42,17 @@ const REMOVE: &str = concat!(
        SELECT NOT EXISTS (SELECT FROM victim WHERE NOT is_plain OR lin NOT IN (SELECT lin FROM locked))
          AND NOT EXISTS (SELECT FROM locked JOIN @log AS o ON o.lin = locked.lin)
          AND NOT EXISTS (
-           SELECT FROM victim JOIN @payload AS p ON p.base = victim.seq WHERE p.seq NOT IN (SELECT seq FROM victim)) AS is_right
+           SELECT FROM victim JOIN @payload AS p ON p.base = victim.seq WHERE p.seq NOT IN (SELECT seq FROM victim))
+         AND NOT EXISTS (
+           SELECT FROM (
+             SELECT DISTINCT c.lin FROM unnest($4, $5) AS w(contract, id)
+               JOIN @checkpoint AS c ON c.contract = w.contract AND substr(sha256(c.id), 1, 16) = substr(sha256(w.id), 1, 16) AND c.id = w.id
+             ) AS named
+             JOIN @lineage AS l USING (lin)
+             JOIN @lineage AS e
+               ON e.contract = l.contract + 128 AND substr(sha256(e.name), 1, 16) = substr(sha256(l.name), 1, 16) AND e.name = l.name
+           WHERE e.lin NOT IN (SELECT lin FROM locked)
+             AND NOT EXISTS (SELECT FROM @checkpoint AS c WHERE c.lin = l.lin AND c.seq NOT IN (SELECT seq FROM victim))) AS is_right
      ), going AS MATERIALIZED (
        SELECT seq, contract, id FROM victim WHERE (SELECT is_right FROM guess)
      ), checkpoints AS (

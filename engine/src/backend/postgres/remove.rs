@@ -2,8 +2,9 @@
 
 use std::collections::BTreeSet;
 
-use super::key::number;
+use super::key::{Name, number};
 use super::lineage;
+use super::locks::columns;
 use super::logs::Logs;
 use super::prefix::is_name;
 use super::row;
@@ -40,8 +41,40 @@ impl Writing<'_> {
         // The same id may be named twice.
         victims.sort_unstable();
         victims.dedup();
+        if victims.is_empty() {
+            return Ok(());
+        }
+        let runs = self.open.query(
+            "SELECT DISTINCT l.contract, l.name FROM @checkpoint AS c JOIN @lineage AS l USING (lin)
+             WHERE c.seq = ANY($1) AND l.contract < 128",
+            values![victims.clone()],
+        )?;
         self.remove_all(&victims)?;
+        let runs: Vec<Name> = runs.iter().map(|row| (row.get(0), row.get(1))).collect();
+        let effects = self.effects_of_ended(&runs)?;
+        self.remove_all(&effects)?;
         Ok(())
+    }
+
+    /// The effects of those of these runs that have no checkpoint.
+    fn effects_of_ended(&self, runs: &[Name]) -> Result<Vec<Seq>> {
+        // Nothing else of the batch needs this lock, so it is taken late. A deadlock ends one of the two transactions, which
+        // then begins again.
+        let ended = self.open.query(
+            "SELECT e.lin FROM unnest($1, $2) AS w(contract, name) JOIN @lineage AS e
+               ON e.contract = w.contract + 128 AND substr(sha256(e.name), 1, 16) = substr(sha256(w.name), 1, 16) AND e.name = w.name
+             WHERE NOT EXISTS (
+               SELECT 1 FROM @lineage AS l JOIN @checkpoint AS c USING (lin) WHERE l.contract = w.contract
+                 AND substr(sha256(l.name), 1, 16) = substr(sha256(w.name), 1, 16) AND l.name = w.name)
+             ORDER BY e.lin FOR NO KEY UPDATE OF e",
+            columns(runs),
+        )?;
+        if ended.is_empty() {
+            return Ok(Vec::new());
+        }
+        let found =
+            self.open.query("SELECT seq FROM @checkpoint WHERE lin = ANY($1)", values![row::numbers(&ended)])?;
+        Ok(row::numbers(&found))
     }
 
     /// Removes the lineages of these that have neither checkpoints nor logs.

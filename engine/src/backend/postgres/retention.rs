@@ -73,6 +73,11 @@ impl Catalog for PostgresCatalog<'_> {
         Ok(rows.iter().map(|row| (row.get(0), row.get(1), unsigned(row.get(2)))).collect())
     }
 
+    fn effects_among(&self, lineages: &[i64]) -> Result<Vec<i64>> {
+        let sql = "SELECT lin FROM @lineage WHERE lin = ANY($1) AND contract >= 128";
+        Ok(row::numbers(&self.0.query(sql, values![lineages.to_vec()])?))
+    }
+
     fn counts(&self, lineages: &[i64]) -> Result<Vec<usize>> {
         let sql = "SELECT (SELECT count(*) FROM @checkpoint AS c WHERE c.lin = w.lin)
                    FROM unnest($1) WITH ORDINALITY AS w(lin, place) ORDER BY w.place";

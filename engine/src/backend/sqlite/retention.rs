@@ -90,6 +90,19 @@ impl Catalog for SqliteCatalog<'_> {
         Ok(lineages)
     }
 
+    fn effects_among(&self, lineages: &[i64]) -> Result<Vec<i64>> {
+        let mut found = Vec::new();
+        for lin in lineages {
+            found.extend(one(
+                self.0,
+                "SELECT lin FROM lineage WHERE lin = ? AND contract >= 128",
+                [lin],
+                first::<i64>,
+            )?);
+        }
+        Ok(found)
+    }
+
     fn counts(&self, lineages: &[i64]) -> Result<Vec<usize>> {
         lineages.iter().map(|lin| Ok(usize::try_from(self.count(*lin)?).unwrap_or(usize::MAX))).collect()
     }

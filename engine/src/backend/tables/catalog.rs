@@ -30,6 +30,11 @@ impl<C: Contents> Catalog for Tables<C> {
         Ok(of.map(|(position, _)| *position).take(most).collect())
     }
 
+    fn effects_among(&self, lineages: &[i64]) -> Result<Vec<i64>> {
+        let of = |lin: &&i64| self.lineages.get(lin).is_some_and(|row| row.contract.is_effects());
+        Ok(lineages.iter().filter(of).copied().collect())
+    }
+
     fn counts(&self, lineages: &[i64]) -> Result<Vec<usize>> {
         Ok(lineages.iter().map(|lin| self.lineages.get(lin).map_or(0, |row| row.order.len())).collect())
     }

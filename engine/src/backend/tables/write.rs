@@ -12,7 +12,7 @@ use crate::backend::writes;
 use crate::codec::frame;
 use crate::error::Result;
 use crate::op::{Applied, Fork, LogEnd, Op, Subject, Unit};
-use crate::record::{ContractId, Draft, Header, Payload, Seq, Write};
+use crate::record::{ContractId, Draft, Header, Payload, Seq, SortKey, Write};
 use crate::retention::{self, Prune, Pruned};
 
 impl<C: Contents> Tables<C> {
@@ -63,16 +63,13 @@ impl<C: Contents> Tables<C> {
             }
             Op::Fork(fork) => applied.stored(self.fork(fork)?),
             Op::Remove { contract, id } => {
-                let found = self.ids.get(&(*contract, id.clone())).copied();
-                self.remove_all(&Vec::from_iter(found))?;
+                let Some(seq) = self.ids.get(&(*contract, id.clone())).copied() else { return Ok(()) };
+                let lineage = self.rows.get(&seq).map(|row| row.header.lineage.clone());
+                self.remove_all(&[seq])?;
+                lineage.map_or(Ok(()), |lineage| self.remove_effects(*contract, &lineage))?;
             }
             Op::Touch { contract, id, saved_at } => self.touch(*contract, id, *saved_at),
-            Op::RemoveFrom { contract, lineage, sort_key } => {
-                let row = self.lineage_row(*contract, lineage);
-                let entries = row.map(|row| row.order.range((sort_key.clone(), Seq::MIN)..));
-                let victims: Vec<Seq> = entries.into_iter().flatten().map(|(_, seq)| *seq).collect();
-                self.remove_all(&victims)?;
-            }
+            Op::RemoveFrom { contract, lineage, sort_key } => self.remove_from(*contract, lineage, sort_key)?,
             Op::RemoveLineages { contract, prefix } => self.remove_lineages(*contract, prefix)?,
             Op::Write { contract, id, writes, replace, .. } => self.write(*contract, id, writes, *replace),
             Op::Claim { contract, id, claimed_by } => {
@@ -239,6 +236,20 @@ impl<C: Contents> Tables<C> {
             Arc::make_mut(&mut row).header.saved_at = saved_at;
             self.insert_row(seq, row);
         }
+    }
+
+    fn remove_from(&mut self, contract: ContractId, lineage: &str, sort_key: &SortKey) -> Result<()> {
+        let entries = self.lineage_row(contract, lineage).map(|row| row.order.range((sort_key.clone(), Seq::MIN)..));
+        let victims: Vec<Seq> = entries.into_iter().flatten().map(|(_, seq)| *seq).collect();
+        self.remove_all(&victims).map(drop)
+    }
+
+    /// Removes the effects of a run that has no checkpoint.
+    fn remove_effects(&mut self, contract: ContractId, lineage: &str) -> Result<()> {
+        if contract.is_effects() || self.lineage_row(contract, lineage).is_some_and(|row| !row.order.is_empty()) {
+            return Ok(());
+        }
+        self.remove_from(contract.effects(), lineage, &SortKey::default())
     }
 
     fn remove_lineages(&mut self, contract: ContractId, prefix: &str) -> Result<()> {

@@ -17,7 +17,10 @@ use crate::retention::beyond;
 impl Writing<'_> {
     pub(super) fn remove(&mut self, contract: ContractId, id: &str) -> Result<()> {
         match row::by_id(self.transaction, contract, id) {
-            Ok(Some(row)) => self.remove_all(&[row.seq]).map(drop),
+            Ok(Some(row)) => {
+                self.remove_all(&[row.seq])?;
+                self.remove_effects(&row)
+            }
             Ok(None) => Ok(()),
             Err(error) => {
                 let damaged = self.damaged(contract, id, error)?;
@@ -25,6 +28,14 @@ impl Writing<'_> {
                 writes::remove(self.transaction, contract, id)
             }
         }
+    }
+
+    /// Removes the effects of the run of a removed checkpoint, if it was the last one.
+    fn remove_effects(&mut self, HeaderRow { lin, header, .. }: &HeaderRow) -> Result<()> {
+        if header.contract.is_effects() || listing::newest(self.transaction, *lin)?.is_some() {
+            return Ok(());
+        }
+        self.remove_from(header.contract.effects(), &header.lineage, &SortKey::default())
     }
 
     /// Finds the damaged rows of a checkpoint, so that they can be removed. `why` is the error with which reading the
