@@ -41,6 +41,7 @@ impl NativeCopy {
             let lineage = |RunName { space, run, ns }: RunName| contract::lineage_of(&space, &run, &ns);
             let options = CopyOptions {
                 left_out: &contract::NOT_COPIED,
+                effects: &contract::EFFECTS,
                 lineages: runs.map(|runs| runs.into_iter().map(lineage).collect::<Result<_>>()).transpose()?,
                 page_bytes: CopyOptions::PAGE_BYTES,
             };

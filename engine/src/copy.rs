@@ -225,7 +225,7 @@ impl Copy {
         let (mut checkpoints, mut records) = (0, 0);
         if options.lineages.is_none() {
             (checkpoints, records) = stats(None)?;
-            for contract in options.left_out {
+            for contract in options.left_out.iter().chain(options.effects) {
                 let left_out = stats(Some(*contract))?;
                 checkpoints = checkpoints.saturating_sub(left_out.0);
                 records = records.saturating_sub(left_out.1);
@@ -235,7 +235,9 @@ impl Copy {
             let (contract, lineage) = (*contract, lineage.clone());
             let logs = from.ask(Query::Logs { contract, lineage: lineage.clone() })?.into_logs()?;
             records += logs.iter().map(|log| log.length).sum::<u64>();
-            checkpoints += from.ask(Query::Count { contract, lineage })?.into_count()?;
+            if !contract.is_effects() {
+                checkpoints += from.ask(Query::Count { contract, lineage })?.into_count()?;
+            }
         }
         Ok((checkpoints, records))
     }

@@ -49,7 +49,14 @@ export interface Finding {
   /** The remedy: what you can do about it. */
   remedy: string;
   /** Where the damage is: framework, run or thread, namespace, checkpoint id. An unknown part is null. */
-  ref: { space: string | null; run: string | null; ns: string | null; id: string | null } | null;
+  ref: {
+    space: string | null;
+    run: string | null;
+    ns: string | null;
+    id: string | null;
+    /** The key of an effect of the run, if the damage is there. `id` is null then. */
+    effect?: string | null;
+  } | null;
 }
 
 /** A named part of a stored checkpoint. The bytes may be a view of a buffer that other parts share. */
@@ -307,6 +314,8 @@ export interface FoundStats {
   storedBytes: number;
   records: number;
   recordBytes: number;
+  effects: number;
+  effectBytes: number;
   fileBytes: number | null;
   /** The size of the log of a SQLite database. */
   logBytes: number | null;

@@ -3,7 +3,7 @@
 import { ForkpointError, isArray, quote, typeError } from "../bridge/errors.js";
 import { whole } from "../store/options.js";
 import { endedKey, programIds, programKeys } from "../store/programs.js";
-import { type Context, SESSIONS, isMain, readKey, readSpace } from "./context.js";
+import { type Context, SESSIONS, effectsOf, isMain, isOfEffects, readKey, readSpace, spaceOf } from "./context.js";
 import { namespacesOf } from "./remove.js";
 import { newestOf, readPages } from "./rows.js";
 import { contractsOf } from "./runs.js";
@@ -26,10 +26,15 @@ export const choiceOptions = {
   since: whole(-Number.MAX_SAFE_INTEGER, Number.MAX_SAFE_INTEGER, "milliseconds"),
 };
 
-/** A run with everything that belongs to it: all namespaces of a thread, the messages and the state of a session. */
+/**
+ * A run with everything that belongs to it: all namespaces of a thread, the messages and the state of a session, the effects.
+ */
 export interface ChosenRun {
+  /** Those of its effects come last. */
   keys: Key[];
   checkpoints: number;
+  /** The number of its checkpoints and effects. */
+  rows: number;
   /** The save number of its first checkpoint. */
   first: number;
   /** When it was active last, in ms since the epoch. */
@@ -52,26 +57,28 @@ export async function chosenRuns(context: Pick<Context, "engine">, choice: Choic
       page.map((key) => ({ ...newestOf(key), newestFirst: false })),
     );
     for (const [number, key] of page.entries()) {
-      const name = JSON.stringify(
-        isMain(key.space, null)
-          ? [key.space === SESSIONS ? "helix" : key.space, key.run, key.ns]
-          : [key.space, key.run],
-      );
-      const group = groups.get(name) ?? { keys: [], checkpoints: 0, first: Infinity, active: -Infinity };
+      const space = spaceOf(key.space);
+      const name = JSON.stringify(isMain(space, null) ? [space, key.run, key.ns] : [space, key.run]);
+      const group = groups.get(name) ?? { keys: [], checkpoints: 0, rows: 0, first: Infinity, active: -Infinity };
       groups.set(name, group);
       group.keys.push(key);
-      group.checkpoints += newest[number]!.checkpoints;
-      group.first = Math.min(group.first, oldest[number]!.rows[0]?.seq ?? Infinity);
+      group.rows += newest[number]!.checkpoints;
+      if (!isOfEffects(key.space)) {
+        group.checkpoints += newest[number]!.checkpoints;
+        group.first = Math.min(group.first, oldest[number]!.rows[0]?.seq ?? Infinity);
+      }
       group.active = Math.max(group.active, newest[number]!.rows[0]?.savedAt ?? -Infinity);
     }
   }
   const found = [...groups.values()];
-  const missing = found.find(({ checkpoints }) => checkpoints === 0)?.keys[0];
+  for (const { keys } of found) keys.sort((a, b) => Number(isOfEffects(a.space)) - Number(isOfEffects(b.space)));
+  const missing = found.find(({ rows }) => rows === 0)?.keys[0];
   if (runs !== undefined && missing !== undefined) {
     throw new ForkpointError("NOT_FOUND", `there is no run ${quote(missing.run)} in ${missing.space}: list the runs`);
   }
   const wanted = found.filter(
-    ({ active, keys: [key] }) => active >= since && (space === undefined || contractsOf(space).includes(key!.space)),
+    ({ active, keys: [key] }) =>
+      active >= since && (space === undefined || contractsOf(space).includes(spaceOf(key!.space))),
   );
   return withPrograms(context, runs === undefined ? wanted : wanted.toSorted((a, b) => a.first - b.first));
 }
@@ -79,21 +86,25 @@ export async function chosenRuns(context: Pick<Context, "engine">, choice: Choic
 /** Adds the programs of the frameworks before their runs, and what programs have said of the runs. */
 async function withPrograms({ engine }: Pick<Context, "engine">, chosen: ChosenRun[]): Promise<ChosenRun[]> {
   const programs: ChosenRun[] = [];
-  for (const space of new Set(chosen.map(({ keys: [key] }) => key!.space))) {
+  for (const space of new Set(chosen.map(({ keys: [key] }) => spaceOf(key!.space)))) {
     const keys = programKeys(space, await programIds(engine.native, space));
-    if (keys.length > 0) programs.push({ keys, checkpoints: keys.length, first: -Infinity, active: -Infinity });
+    if (keys.length > 0) programs.push({ keys, checkpoints: keys.length, rows: keys.length, first: -Infinity, active: -Infinity });
   }
   if (programs.length === 0) return chosen;
   return [...programs, ...chosen.map((run) => ({ ...run, keys: [...run.keys, endedKey(run.keys[0]!)] }))];
 }
 
-/** Returns the keys of these runs and of their namespaces and sessions, each key once. */
+/** Returns the keys of these runs and of their namespaces, sessions and effects, each key once. */
 async function keysOf(context: Pick<Context, "engine">, runs: readonly Key[]): Promise<Key[]> {
   const keys = new Map<string, Key>();
   for (const run of runs) {
     const parts = run.space === "helix" ? [run, { ...run, space: SESSIONS }] : await namespacesOf(context, run);
     // If the thread does not exist, use the given key.
-    for (const key of parts.length === 0 ? [run] : parts) keys.set(JSON.stringify([key.space, key.run, key.ns]), key);
+    const effects = effectsOf(run.space);
+    const more = effects === undefined ? [] : await namespacesOf(context, { ...run, space: effects });
+    for (const key of [...(parts.length === 0 ? [run] : parts), ...more]) {
+      keys.set(JSON.stringify([key.space, key.run, key.ns]), key);
+    }
   }
   return [...keys.values()];
 }
@@ -101,7 +112,8 @@ async function keysOf(context: Pick<Context, "engine">, runs: readonly Key[]): P
 /** Returns the keys of all runs in the order in which the runs began. A fork therefore comes after its source. */
 async function allKeys({ engine }: Pick<Context, "engine">, space: Space | undefined): Promise<Key[]> {
   const found: FoundRun[] = [];
-  for (const contract of contractsOf(space)) {
+  const contracts = contractsOf(space);
+  for (const contract of [...contracts, ...contracts.map(effectsOf).filter((effects) => effects !== undefined)]) {
     let before: number | undefined;
     for (;;) {
       const page = await inspect.call(engine.native, "began", { space: contract, group: "", before, limit: PAGE });

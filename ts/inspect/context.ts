@@ -25,8 +25,23 @@ export const SPACES = ["agentos", "agentium", "storage", "langgraph", "tinyagent
 /** The contract that holds the current state of each Helix session. */
 export const SESSIONS = "helix-sessions";
 
+/** What the name of the contract that keeps the effects of runs ends with. */
+const EFFECTS = "/effects";
+
+/** The frameworks whose runs have effects. */
+const WITH_EFFECTS: ReadonlySet<string> = new Set(["agentos", "agentium", "langgraph", "tinyagents", "helix"]);
+
+/** Returns the name of the contract that keeps the effects of a contract's runs. Undefined: they have none. */
+export const effectsOf = (contract: string): string | undefined =>
+  WITH_EFFECTS.has(contract) ? contract + EFFECTS : undefined;
+
+export const isOfEffects = (contract: string): boolean => contract.endsWith(EFFECTS);
+
 /** Returns the public name of a contract. */
-export const spaceOf = (contract: string): string => (contract === SESSIONS ? "helix" : contract);
+export function spaceOf(contract: string): string {
+  if (isOfEffects(contract)) return contract.slice(0, -EFFECTS.length);
+  return contract === SESSIONS ? "helix" : contract;
+}
 
 /** The contracts that store no parent. The parent of a checkpoint is the checkpoint before it. */
 export const ORDERED: ReadonlySet<string> = new Set(["agentos", "agentium", "helix", SESSIONS]);

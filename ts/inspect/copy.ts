@@ -48,6 +48,8 @@ export interface CopyResult {
   lineages: number;
   /** The number of checkpoints. */
   checkpoints: number;
+  /** The number of effects of runs: see `forkpoint/effects`. */
+  effects: number;
   /** The number of pending writes. */
   writes: number;
   /** The number of messages and events, such as the messages of Helix sessions. */
@@ -137,7 +139,7 @@ export async function copyStore(
 
 type ReadOptions = Omit<CopyOptions, "runs"> & { runs?: Key[] };
 
-const nothing: CopyResult = { lineages: 0, checkpoints: 0, writes: 0, records: 0, bytes: 0, skipped: 0 };
+const nothing: CopyResult = { lineages: 0, checkpoints: 0, effects: 0, writes: 0, records: 0, bytes: 0, skipped: 0 };
 
 /** A copy between two open stores. */
 class Copying {
@@ -206,6 +208,7 @@ class Copying {
       const result: CopyResult = {
         lineages: before.lineages + counts.lineages,
         checkpoints: before.checkpoints + counts.checkpoints,
+        effects: before.effects + counts.effects,
         writes: before.writes + counts.writes,
         records: before.records + counts.records,
         bytes: before.bytes + counts.bytes,
@@ -259,16 +262,19 @@ class Mark {
   }
 
   static async of(store: Store, side: "source" | "destination"): Promise<Mark> {
-    const { rows } = await feed(store, 0, true);
-    return new Mark(store, side, rows[0], await store.stats());
+    const { rows } = await feed(store, 0, true, NEWEST);
+    // A running effect is stored again and again.
+    const newest = rows.find(({ effect }) => effect !== true);
+    return new Mark(store, side, newest, await store.stats());
   }
 
   /** Throws `CONFLICT` if the store went back in time. */
   async confirm(): Promise<void> {
     const newest = this.#newest;
-    const { rows } = await feed(this.#store, (newest?.seq ?? 1) - 1, false);
-    const { checkpoints, records } = await this.#store.stats();
-    const isLess = checkpoints < this.#stats.checkpoints || records < this.#stats.records;
+    const { rows } = await feed(this.#store, (newest?.seq ?? 1) - 1, false, 1);
+    const { checkpoints, effects, records } = await this.#store.stats();
+    const before = this.#stats;
+    const isLess = checkpoints < before.checkpoints || effects < before.effects || records < before.records;
     if (isLess || (newest !== undefined && identityOf(rows[0]) !== identityOf(newest))) {
       throw new ForkpointError(
         "CONFLICT",
@@ -282,11 +288,14 @@ class Mark {
 const identityOf = (row: Row | undefined): string =>
   row === undefined ? "" : JSON.stringify([row.space, row.run, row.ns, row.id, row.seq, row.savedAt]);
 
-const feed = (store: Store, after: number, newestFirst: boolean): Promise<FeedPage> =>
+/** The number of rows among which the newest checkpoint is looked for. */
+const NEWEST = 100;
+
+const feed = (store: Store, after: number, newestFirst: boolean, limit: number): Promise<FeedPage> =>
   inspect.find(
     engineOf(store).native,
     "feed",
-    { after, newestFirst, limit: 1, version: undefined, wait: undefined },
+    { after, newestFirst, limit, version: undefined, wait: undefined },
     openFeed,
   );
 

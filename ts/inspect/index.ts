@@ -115,13 +115,17 @@ export type {
   PartInfo,
   WriteInfo,
   CheckpointDetail,
+  EffectRef,
+  EffectInfo,
+  EffectDetail,
   Change,
   Page,
   StoreInfo,
+  SpaceStats,
   InspectedStats,
   SavedPerHour,
 } from "./views.js";
 export type { RunQuery } from "./runs.js";
-export type { StoreEvent } from "./watch.js";
+export type { StoreEvent, WatchedEffect } from "./watch.js";
 export type { ForkEdit } from "./fork.js";
 export type { Inspector } from "./inspector.js";

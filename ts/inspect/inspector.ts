@@ -16,6 +16,7 @@ import { findCheckpoint, listCheckpoints } from "./checkpoints.js";
 import { type Context, readKey, readSpace } from "./context.js";
 import { diffCheckpoints } from "./comparison.js";
 import { readDetail } from "./detail.js";
+import { forgetEffects, listEffects, readEffect, settleEffect } from "./effects.js";
 import { fork, type ForkEdit } from "./fork.js";
 import { remove } from "./remove.js";
 import { findRun, listForks, listRuns, type RunQuery } from "./runs.js";
@@ -29,6 +30,9 @@ import type {
   CheckpointDetail,
   CheckpointInfo,
   CheckpointRef,
+  EffectDetail,
+  EffectInfo,
+  EffectRef,
   InspectedStats,
   Page,
   RunInfo,
@@ -81,6 +85,19 @@ export class StoreInspector implements AsyncDisposable {
   /** The runs that began from a checkpoint of this run. */
   forks(ref: RunRef): Promise<RunInfo[]> {
     return this.#read((context) => listForks(context, readKey(ref)));
+  }
+
+  /**
+   * The effects of this run, without their results, the first begun first: what it has done to other systems. See
+   * `forkpoint/effects`.
+   */
+  effects(ref: RunRef): Promise<EffectInfo[]> {
+    return this.#read((context) => listEffects(context, readKey(ref)));
+  }
+
+  /** An effect with its result, or null. */
+  effect(ref: EffectRef): Promise<EffectDetail | null> {
+    return this.#read((context) => readEffect(context, ref));
   }
 
   /** Returns a checkpoint with its values: by id, by index in the run (negative: from the end), or the newest. */
@@ -159,6 +176,24 @@ export class StoreInspector implements AsyncDisposable {
   /** Removes a run, or some of its checkpoints. */
   remove(ref: RunRef, ids?: string[]): Promise<{ removed: number }> {
     return this.#write("remove", (context) => remove(context, readKey(ref), ids));
+  }
+
+  /**
+   * Forgets an effect, so that the next call runs it again. Without `branch`: all effects of the run with this key.
+   * @throws ForkpointError `NOT_FOUND` if there is none. `CONFLICT` if a process runs it, or holds the lease of the run.
+   */
+  forgetEffect(ref: EffectRef): Promise<{ forgotten: number }> {
+    return this.#write("forgetEffect", (context) => forgetEffects(context, ref));
+  }
+
+  /**
+   * Stores the result of an effect that may have happened or has failed, so that the next call returns it and runs nothing.
+   * `result` is in the JSON form of values.
+   * @throws ForkpointError `NOT_FOUND` if there is no such effect. `CONFLICT` if it has a result, or if a process runs it or
+   *   holds the lease of the run.
+   */
+  settleEffect(ref: EffectRef, result: unknown): Promise<EffectInfo> {
+    return this.#write("settleEffect", (context) => settleEffect(context, ref, result));
   }
 
   /** Removes old checkpoints: see {@link Store.prune}. With a space, only those of this framework. */

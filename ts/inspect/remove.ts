@@ -3,7 +3,7 @@
 import { ForkpointError, isArray, quote, typeError } from "../bridge/errors.js";
 import { requireId } from "../store/ids.js";
 import { findCheckpoint } from "./checkpoints.js";
-import type { Context } from "./context.js";
+import { type Context, spaceOf } from "./context.js";
 import { everyRow, newestOf, readLineups, recentRuns } from "./rows.js";
 import { type Key, inspect } from "./wire.js";
 
@@ -31,9 +31,9 @@ export async function remove(context: Context, key: Key, given: unknown): Promis
   return { removed: ids.size };
 }
 
-/** Returns the namespaces that belong to a thread, itself included. */
+/** Returns the namespaces that belong to a thread, itself included. Those of effects if the key is one of effects. */
 export async function namespacesOf(context: Pick<Context, "engine">, key: Key): Promise<Key[]> {
-  if (key.ns !== "" || !["langgraph", "tinyagents"].includes(key.space)) return [key];
+  if (key.ns !== "" || !["langgraph", "tinyagents"].includes(spaceOf(key.space))) return [key];
   const keys: Key[] = [];
   for await (const found of recentRuns(context, { spaces: [key.space], matching: key.run, limit: 500 })) {
     for (const { run, ns } of found) if (run === key.run) keys.push({ ...key, ns: ns ?? "" });

@@ -7,23 +7,24 @@ import { type Context, SESSIONS, SPACES, refOf, spaceOf } from "./context.js";
 import { inspect } from "./wire.js";
 import type { InspectedStats, StoreInfo } from "./views.js";
 
-type SpaceStats = StoreInfo["spaces"][number];
+type Holding = StoreInfo["spaces"][number];
 
 /** Adds up the contracts of each space. A space without runs is left out. */
-async function spacesOf({ engine }: Context): Promise<SpaceStats[]> {
+async function spacesOf({ engine }: Context): Promise<Holding[]> {
   const found = await inspect.call(engine.native, "spaces", {});
   const spaces = SPACES.map((space) => {
-    const sum: SpaceStats = { space, runs: 0, checkpoints: 0, logicalBytes: 0, storedBytes: 0 };
+    const sum: Holding = { space, runs: 0, checkpoints: 0, effects: 0, logicalBytes: 0, storedBytes: 0 };
     for (const part of found.filter((each) => spaceOf(each.space) === space)) {
       // A session is in both contracts of Helix: with its checkpoints, if it has some, and with its current state.
       sum.runs = Math.max(sum.runs, part.runs);
       sum.checkpoints += part.checkpoints;
+      sum.effects += part.effects;
       sum.logicalBytes += part.logicalBytes;
       sum.storedBytes += part.storedBytes;
     }
     return sum;
   });
-  return spaces.filter(({ runs }) => runs > 0);
+  return spaces.filter(({ runs, effects }) => runs + effects > 0);
 }
 
 export async function infoOfStore(context: Context): Promise<StoreInfo> {

@@ -1,5 +1,6 @@
 /** What the inspector shows: runs, checkpoints and their values. */
 
+import type { Effect } from "../store/effect.js";
 import type { LineageStats, StoreStats } from "../store/results.js";
 
 /**
@@ -138,6 +139,32 @@ export interface CheckpointDetail {
   parts: PartInfo[];
 }
 
+/** Names an effect of a run. */
+export interface EffectRef extends RunRef {
+  key: string;
+  /** Tells effects with the same key apart: see {@link EffectInfo}. Default: the one that began last. */
+  branch?: number | undefined;
+}
+
+/**
+ * An effect of a run in a listing: what the run does to another system, such as a payment or a mail. In the timeline of the
+ * run, it comes after the checkpoint `checkpointId`.
+ */
+export interface EffectInfo extends RunRef, Effect {
+  ns: string | null;
+  /** 0 for the first effect with this key. Each branch of the run may have one of its own. */
+  branch: number;
+}
+
+/** An effect with its result. */
+export interface EffectDetail {
+  effect: EffectInfo;
+  /** In the JSON form of values: see {@link CheckpointDetail}. The error if the state is `"error"`. Null without a result. */
+  result: unknown;
+  /** How the result is stored. Null: it has none. */
+  part: PartInfo | null;
+}
+
 /** A difference between two checkpoints. */
 export interface Change {
   part: "state" | "rest" | "writes";
@@ -161,6 +188,18 @@ export interface Page<T> {
   cursor: string | null;
 }
 
+/** How much the runs of a framework hold. `effects` are counted apart from the checkpoints. */
+export interface SpaceStats {
+  runs: number;
+  checkpoints: number;
+  /** How many effects the runs have. */
+  effects: number;
+  /** The size of the checkpoints in bytes, as they were serialized. */
+  logicalBytes: number;
+  /** The size of the checkpoints in bytes, as they are stored. */
+  storedBytes: number;
+}
+
 /** Describes a store. */
 export interface StoreInfo {
   /** The version of forkpoint. */
@@ -171,13 +210,13 @@ export interface StoreInfo {
   backend: string;
   /** Whether this inspector may write. */
   write: boolean;
-  spaces: Array<{ space: Space; runs: number; checkpoints: number; logicalBytes: number; storedBytes: number }>;
+  spaces: Array<{ space: Space } & SpaceStats>;
 }
 
 /** Statistics of a store, as `forkpoint stats` shows them. */
 export interface InspectedStats extends Omit<StoreStats, "largest" | "keptBytes"> {
   /** By space. */
-  spaces: Record<string, { runs: number; checkpoints: number; logicalBytes: number; storedBytes: number }>;
+  spaces: Record<string, SpaceStats>;
   /** The largest runs first. */
   largest: Array<LineageStats & { space: Space; run: string; ns: string | null }>;
   /** The size of the log of a SQLite database in bytes. Null if there is none. */

@@ -3,17 +3,27 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { requireId } from "../store/ids.js";
 import { readRecord, signalOption, whole } from "../store/options.js";
-import { type Context, SESSIONS, readSpace } from "./context.js";
+import { type Context, SESSIONS, readSpace, refOf } from "./context.js";
 import { contractsOf } from "./runs.js";
 import { infoOf, isOrdered, readLineups, readPages } from "./rows.js";
 import { type FeedPage, type Row, type Wanted, inspect, openFeed } from "./wire.js";
-import type { CheckpointInfo } from "./views.js";
+import type { EffectState, StoredEffect } from "../store/effect-wire.js";
+import type { CheckpointInfo, EffectInfo } from "./views.js";
 
 /** An event of a watch. */
 export type StoreEvent =
   | { type: "saved"; seq: number; checkpoint: CheckpointInfo }
-  /** Checkpoints were removed. Read the data that you show again. */
+  /** An effect of a run began or ended. Read the details with `effects()`. */
+  | { type: "effect"; seq: number; effect: WatchedEffect }
+  /** Checkpoints were removed. Read the data that you show again. On a server, also the end of an effect may cause it. */
   | { type: "changed" };
+
+/** An effect that began or ended at `savedAt`. */
+export interface WatchedEffect extends Pick<EffectInfo, "space" | "run" | "ns" | "key" | "branch"> {
+  state: EffectState;
+  /** In ms since the epoch. */
+  savedAt: number;
+}
 
 /** The pause between two polls, in ms. It is longer for a server, because each poll is a round trip. */
 const [PAUSE, SERVER_PAUSE] = [100, 500];
@@ -64,8 +74,9 @@ export async function* watch(
     const found = await look(context, { after: from, newestFirst: false, limit: PAGE }, page);
     const isUnchanged = found.version !== null && found.version === page?.version;
     const rows = found.rows.filter((row) => !seen.is(row));
-    const isGone = anchored && !isUnchanged && rows.length === found.rows.length;
-    if (isGone || isRemoval(page, found, rows.length, counted)) {
+    // An effect that has ended is another row.
+    const isGone = anchored && !isUnchanged && rows.length === found.rows.length && !seen.isEffect(after);
+    if (isGone || isRemoval(page, found, rows, counted)) {
       yield { type: "changed" };
       const back = await seen.placeAfterGoingBack(context, after);
       if (back !== undefined) {
@@ -92,7 +103,7 @@ export async function* watch(
  * checkpoints.
  */
 class Seen {
-  readonly #saved = new Map<number, string>();
+  readonly #saved = new Map<number, { identity: string; isEffect: boolean }>();
 
   constructor(rows: readonly Row[]) {
     this.add(rows.toReversed());
@@ -100,7 +111,7 @@ class Seen {
 
   /** Adds checkpoints in save order. */
   add(rows: readonly Row[]): void {
-    for (const row of rows) this.#saved.set(row.seq, identityOf(row));
+    for (const row of rows) this.#saved.set(row.seq, { identity: identityOf(row), isEffect: row.effect === true });
     for (const seq of this.#saved.keys()) if (this.#saved.size > KNOWN) this.#saved.delete(seq);
   }
 
@@ -109,7 +120,11 @@ class Seen {
   }
 
   is(row: Row): boolean {
-    return this.#saved.get(row.seq) === identityOf(row);
+    return this.#saved.get(row.seq)?.identity === identityOf(row);
+  }
+
+  isEffect(seq: number): boolean {
+    return this.#saved.get(seq)?.isEffect === true;
   }
 
   forget(seq: number): void {
@@ -145,24 +160,45 @@ function look(
 /**
  * Returns true if checkpoints were removed between two polls. Saving a checkpoint again also removes the earlier one.
  */
-function isRemoval(before: FeedPage | undefined, now: FeedPage, added: number, counted: number | null): boolean {
+function isRemoval(
+  before: FeedPage | undefined,
+  now: FeedPage,
+  added: readonly Row[],
+  counted: number | null,
+): boolean {
   if (before === undefined) return false;
   if (now.removals !== null) return now.removals !== before.removals;
-  return now.checkpoints !== null && counted !== null && now.checkpoints !== counted + added;
+  if (now.checkpoints === null || counted === null) return false;
+  // The end of an effect replaces its beginning.
+  const replaced = added.filter(({ effect }) => effect === true).length;
+  return now.checkpoints > counted + added.length || now.checkpoints < counted + added.length - replaced;
 }
 
 /** Returns the last `count` checkpoints that `isWanted` accepts, in save order. */
 async function lastSaved(context: Context, count: number, isWanted: (row: Row) => boolean): Promise<Row[]> {
   for (let limit = Math.max(count, 100); ; limit *= 8) {
     const { rows } = await look(context, { after: 0, newestFirst: true, limit });
-    const wanted = rows.filter(isWanted);
+    const wanted = rows.filter((row) => row.effect !== true && isWanted(row));
     if (wanted.length >= count || rows.length < limit) return wanted.slice(0, count).toReversed();
   }
 }
 
 async function eventsOf(context: Context, rows: readonly Row[]): Promise<StoreEvent[]> {
-  const shown = await Promise.all(rows.map((row) => showSaved(context, row)));
-  return shown.map((checkpoint, at) => ({ type: "saved", seq: rows[at]!.seq, checkpoint }));
+  return Promise.all(rows.filter((row) => !isRenewal(row)).map((row) => eventOf(context, row)));
+}
+
+async function eventOf(context: Context, row: Row): Promise<StoreEvent> {
+  const { seq } = row;
+  if (row.effect !== true) return { type: "saved", seq, checkpoint: await showSaved(context, row) };
+  const { branch, state } = row.meta as unknown as StoredEffect;
+  return { type: "effect", seq, effect: { ...refOf(row), key: row.id, branch, state, savedAt: row.savedAt } };
+}
+
+/** Returns true for an effect whose claim was renewed. A damaged one is left out too. */
+function isRenewal({ effect, meta, savedAt }: Row): boolean {
+  if (effect !== true) return false;
+  const { state, startedAt } = (meta ?? {}) as Partial<StoredEffect>;
+  return state === undefined || (state === "running" && startedAt !== savedAt);
 }
 
 async function showSaved(context: Context, row: Row): Promise<CheckpointInfo> {

@@ -14,9 +14,11 @@ export interface FoundRun {
   ns: string | null;
 }
 
-/** A checkpoint in a listing. */
+/** A checkpoint in a listing. The feed also has effects. */
 export interface Row<P = Part> {
   space: string;
+  /** True if it is an effect. Its id is its key, and `meta` is what is stored of it. */
+  effect?: true;
   run: string;
   ns: string | null;
   id: string;

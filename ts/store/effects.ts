@@ -91,7 +91,7 @@ export class Effects {
     // The engine lists the one that was written last first. The sort keeps the order of those that began at the same time.
     return effects
       .toReversed()
-      .map((effect) => shown(effect, now))
+      .map((effect) => shownEffect(effect, now))
       .toSorted((a, b) => a.startedAt - b.startedAt);
   }
 
@@ -173,7 +173,7 @@ export class Effects {
     return this.#handle.run(async ({ native }) => {
       let last: Slot | undefined;
       for (let branch = 0; ; branch++) {
-        const { now, newest, origin, effect } = await find(native, { of, key, branch });
+        const { now, newest, origin, effect } = await findEffect(native, { of, key, branch });
         const slot = { branch, now, newest, effect };
         if (effect === null) {
           if (last !== undefined && at === undefined) return last;
@@ -188,7 +188,8 @@ export class Effects {
 
 type Native = Engine["native"];
 
-function find(native: Native, effect: EffectAddress): Promise<FoundEffect> {
+/** Reads an effect with its result. */
+export function findEffect(native: Native, effect: EffectAddress): Promise<FoundEffect> {
   return effectCalls.find(native, "find", { effect }, ({ effect: found, ...rest }, part) => ({
     ...rest,
     effect: found && { ...found, parts: found.parts.map(part) },
@@ -207,7 +208,7 @@ async function inherited(
     const of = { space, run, ns };
     let next: FoundEffect["origin"] = null;
     for (let branch = 0; ; branch++) {
-      const { origin: before, effect } = await find(native, { of, key, branch });
+      const { origin: before, effect } = await findEffect(native, { of, key, branch });
       if (branch === 0) next = before;
       if (effect === null) break;
       // The effect has ended before the fork if the fork was made from a later checkpoint.
@@ -289,7 +290,8 @@ function unknownError({ key, holder, startedAt }: StoredEffect, run: string): Fo
   return new ForkpointError("CONFLICT", message, { outcome: "unknown" });
 }
 
-function shown(effect: StoredEffect, now: number): Effect {
+/** Returns an effect as users see it. `now` is the time on the store's clock. */
+export function shownEffect(effect: StoredEffect, now: number): Effect {
   const { key, idempotencyKey, attempt: attempts, holder, startedAt, endedAt, error, base: checkpointId } = effect;
   const state = effect.state === "running" && !isRunning(effect, now) ? "unknown" : effect.state;
   return { key, state, idempotencyKey, attempts, holder, startedAt, endedAt, error, checkpointId };

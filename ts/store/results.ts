@@ -45,6 +45,10 @@ export interface StoreStats {
   records: number;
   /** The bytes that these messages and events take in the store. */
   recordBytes: number;
+  /** How many effects of runs are stored. See `forkpoint/effects`. */
+  effects: number;
+  /** The bytes that the results of these effects take in the store. */
+  effectBytes: number;
   /**
    * About how many bytes of serialized values this thread keeps, so that a later save serializes only new values.
    * Counts all stores of the thread. At most 64 MiB.

@@ -32,12 +32,13 @@ const MAX_KEY_BYTES: usize = 1024;
 
 /// Adds the removal of the effects to a unit that removes runs.
 pub(super) fn follow(unit: &mut Unit) {
+    let has_effects = |contract: ContractId| contract_of(contract.effects()).is_some() && !contract.is_effects();
     let also = |op: &Op| match op {
-        Op::RemoveFrom { contract, lineage, sort_key } if sort_key.0.is_empty() && !contract.is_effects() => {
+        Op::RemoveFrom { contract, lineage, sort_key } if sort_key.0.is_empty() && has_effects(*contract) => {
             let (contract, lineage, sort_key) = (contract.effects(), lineage.clone(), SortKey::default());
             Some(Op::RemoveFrom { contract, lineage, sort_key })
         }
-        Op::RemoveLineages { contract, prefix } if !contract.is_effects() => {
+        Op::RemoveLineages { contract, prefix } if has_effects(*contract) => {
             Some(Op::RemoveLineages { contract: contract.effects(), prefix: prefix.clone() })
         }
         _ => None,
@@ -244,6 +245,17 @@ impl Address {
         };
         Ok(Op::put(header, buffers.parts(result.into_iter().collect())?))
     }
+}
+
+/// The users' names of a lineage and a checkpoint: see [`Contract::name_of`]. The id of an effect is its key.
+pub(super) fn names(contract: &Contract, lineage: Option<String>, id: Option<String>) -> Names {
+    if !contract.id.is_effects() {
+        return (contract.name_of)(lineage, id);
+    }
+    let address = id.as_deref().and_then(thread::split_key);
+    let key = address.as_ref().and_then(|of| of.id.split_once(':')).map(|(_branch, key)| key.to_owned());
+    let names = (contract.name_of)(lineage, None);
+    Names { run: names.run.or_else(|| address.map(|of| of.thread)), id: key.or(id), ..names }
 }
 
 /// The sort key of an attempt.

@@ -3,6 +3,7 @@
 use serde::Serialize;
 
 use super::call::{RawCall, Request, Tool};
+use super::ids::damaged;
 use crate::error::{Error, Result};
 use crate::record::{ContractId, Header, Part};
 
@@ -49,17 +50,29 @@ impl Contract {
         }
     }
 
-    /// The contract of the effects of this contract's runs. `name` is its name in a report.
+    /// The contract of the effects of this contract's runs. `name` is its name in calls and in folders.
     pub(super) const fn effects(&self, name: &'static str) -> Self {
         Self {
             name,
             id: self.id.effects(),
             request: |_| Err(Error::invalid("effects have no calls of this name: please report this")),
             tool: None,
-            show: |_| Ok(Shown::default()),
+            show: shown_effect,
             ..*self
         }
     }
+
+    /// The name of the framework that the checkpoints belong to.
+    pub fn space(&self) -> &'static str {
+        // The contract of effects has the name of the runs' contract at the beginning.
+        self.name.split_once('/').map_or(self.name, |(space, _)| space)
+    }
+}
+
+/// Shows an effect in a listing: its `meta` is JSON.
+fn shown_effect(header: &Header) -> Result<Shown> {
+    let meta = serde_json::from_slice(&header.meta).map_err(|_| damaged(&header.id))?;
+    Ok(Shown { meta: Some(meta), ..Shown::default() })
 }
 
 /// The status of a run, derived from a checkpoint. A store cannot know whether a process works on the run.

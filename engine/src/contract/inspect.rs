@@ -72,8 +72,9 @@ pub(super) fn request(call: RawCall<'_>) -> Result<Request> {
     Ok(match call {
         Call::Remove { of, ids, reopen } => remove(&of, ids, reopen)?,
         Call::Spaces {} => {
-            let of = |contract: &Contract| Query::Stats { contract: Some(contract.id), largest: 0 };
-            Request::ask(Query::All(CONTRACTS.iter().map(of).collect()), spaces)
+            let of = |contract: ContractId| Query::Stats { contract: Some(contract), largest: 0 };
+            let both = |contract: &Contract| [of(contract.id), of(contract.id.effects())];
+            Request::ask(Query::All(CONTRACTS.iter().flat_map(both).collect()), spaces)
         }
         Call::Recent { spaces, matching, after, limit } => {
             let contracts = spaces.iter().map(|space| Ok(named(space)?.id)).collect::<Result<_>>()?;
@@ -147,11 +148,16 @@ fn spaces(answer: Answer) -> Result<Option<Response>> {
         checkpoints: u64,
         logical_bytes: u64,
         stored_bytes: u64,
+        /// The number of effects of these runs.
+        effects: u64,
     }
     let Answer::All(all) = answer else { return Err(Error::poisoned()) };
-    let spaces = all.into_iter().zip(&CONTRACTS).map(|(stats, contract)| {
-        let Stats { lineages: runs, checkpoints, logical_bytes, stored_bytes, .. } = stats.into_stats()?;
-        Ok(Holding { space: contract.name, runs, checkpoints, logical_bytes, stored_bytes })
+    let mut all = all.into_iter();
+    let mut next = || all.next().ok_or_else(Error::poisoned)?.into_stats();
+    let spaces = CONTRACTS.iter().map(|contract| {
+        let Stats { lineages: runs, checkpoints, logical_bytes, stored_bytes, .. } = next()?;
+        let effects = next()?.checkpoints;
+        Ok(Holding { space: contract.name, runs, checkpoints, logical_bytes, stored_bytes, effects })
     });
     Response::json(&spaces.collect::<Result<Vec<_>>>()?).map(Some)
 }

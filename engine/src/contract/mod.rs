@@ -37,7 +37,7 @@ pub use self::entry::{Contract, Names, Shown, Status};
 use self::fields::{FENCE, MEASURE, Value};
 pub use self::ids::MAX_ID_BYTES;
 use self::registry::named;
-pub use self::registry::{CONTRACTS, NAMES, NOT_COPIED, lineage_of};
+pub use self::registry::{CONTRACTS, EFFECTS, NAMES, NOT_COPIED, lineage_of};
 use self::response::Response;
 use crate::error::{Error, Result};
 use crate::op::Applied;

@@ -18,7 +18,7 @@ pub const CONTRACTS: [Contract; 9] = [
 ];
 
 /// The contracts of the effects of runs: see `effect.rs`.
-const EFFECTS: [Contract; 5] = [
+const OF_EFFECTS: [Contract; 5] = [
     agentos::CONTRACT.effects("agentos/effects"),
     agentium::CONTRACT.effects("agentium/effects"),
     langgraph::CONTRACT.effects("langgraph/effects"),
@@ -26,11 +26,22 @@ const EFFECTS: [Contract; 5] = [
     tinyagents::CONTRACT.effects("tinyagents/effects"),
 ];
 
-pub const NAMES: [(ContractId, &str); CONTRACTS.len() + EFFECTS.len()] = {
-    let mut names = [(ContractId(0), ""); CONTRACTS.len() + EFFECTS.len()];
+/// Their ids.
+pub const EFFECTS: [ContractId; OF_EFFECTS.len()] = {
+    let mut ids = [ContractId(0); OF_EFFECTS.len()];
+    let mut at = 0;
+    while at < ids.len() {
+        ids[at] = OF_EFFECTS[at].id;
+        at += 1;
+    }
+    ids
+};
+
+pub const NAMES: [(ContractId, &str); CONTRACTS.len() + OF_EFFECTS.len()] = {
+    let mut names = [(ContractId(0), ""); CONTRACTS.len() + OF_EFFECTS.len()];
     let mut at = 0;
     while at < names.len() {
-        let contract = if at < CONTRACTS.len() { &CONTRACTS[at] } else { &EFFECTS[at - CONTRACTS.len()] };
+        let contract = if at < CONTRACTS.len() { &CONTRACTS[at] } else { &OF_EFFECTS[at - CONTRACTS.len()] };
         names[at] = (contract.id, contract.name);
         at += 1;
     }
@@ -47,13 +58,13 @@ pub fn lineage_of(contract: &str, run: &str, ns: &str) -> Result<(ContractId, St
 }
 
 pub(super) fn contract_of(id: ContractId) -> Option<&'static Contract> {
-    const { &CONTRACTS }.iter().chain(const { &EFFECTS }).find(|contract| contract.id == id)
+    const { &CONTRACTS }.iter().chain(const { &OF_EFFECTS }).find(|contract| contract.id == id)
 }
 
 pub(super) fn named(name: &str) -> Result<&'static Contract> {
     const { &CONTRACTS }
         .iter()
-        .chain(const { &EFFECTS })
+        .chain(const { &OF_EFFECTS })
         .find(|contract| contract.name == name)
         .ok_or_else(|| Error::invalid(format!("there is no framework {name:?}: please report this")))
 }

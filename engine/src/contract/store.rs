@@ -4,11 +4,12 @@ use serde::{Deserialize, Serialize};
 use serde_json::json;
 
 use super::call::{RawCall, Request};
-use super::entry::Names;
-use super::registry::{contract_of, named};
+use super::effect;
+use super::entry::{Contract, Names};
+use super::registry::{EFFECTS, contract_of, named};
 use super::response::Response;
 use crate::check::{CheckCursor, CheckPage, Counted, Finding};
-use crate::error::Result;
+use crate::error::{Error, Result, quote};
 use crate::query::{Answer, Query};
 use crate::record::ContractId;
 use crate::retention::{Cursor, Prune, Rule};
@@ -61,7 +62,14 @@ pub(super) fn request(call: RawCall<'_>) -> Result<Request> {
             })
         }
         Call::Stats { contract, largest } => {
-            Request::ask(Query::Stats { contract: optional_id(contract)?, largest }, stats)
+            let contract = optional_id(contract)?;
+            // The largest lineages may be those of effects, which are left out.
+            let wanted = if contract.is_none() { largest.saturating_mul(2) } else { largest };
+            let effects = contract.map_or_else(|| EFFECTS.to_vec(), |contract| vec![contract.effects()]);
+            let of = |(contract, largest)| Query::Stats { contract, largest };
+            let queries = [(contract, wanted)].into_iter().chain(effects.into_iter().map(|effects| (Some(effects), 0)));
+            let are_counted = contract.is_none();
+            Request::ask(Query::All(queries.map(of).collect()), move |answer| stats(answer, largest, are_counted))
         }
         Call::QuickCheck {} => Request::ask(Query::QuickCheck, |answer| checked(answer.into_checked()?)),
         Call::Check { cursor, limit } => Request::Check(CheckCursor(cursor.unwrap_or_default()), limit, checked),
@@ -76,11 +84,29 @@ fn respond(value: &impl Serialize) -> Result<Option<Response>> {
     Response::json(value).map(Some)
 }
 
-fn stats(answer: Answer) -> Result<Option<Response>> {
-    let stats = answer.into_stats()?;
+/// The response with the statistics of a store. The answers after the first one are about effects, which are counted apart.
+/// The first answer has them too if `are_counted`.
+fn stats(answer: Answer, largest: usize, are_counted: bool) -> Result<Option<Response>> {
+    let Answer::All(answers) = answer else { return Err(Error::poisoned()) };
+    let mut answers = answers.into_iter().map(Answer::into_stats);
+    let mut stats = answers.next().ok_or_else(Error::poisoned)??;
+    let (mut effects, mut effect_bytes) = (0, 0);
+    for of in answers {
+        let of = of?;
+        if are_counted {
+            stats.checkpoints = stats.checkpoints.saturating_sub(of.checkpoints);
+            stats.lineages = stats.lineages.saturating_sub(of.lineages);
+            stats.logical_bytes = stats.logical_bytes.saturating_sub(of.logical_bytes);
+            stats.stored_bytes = stats.stored_bytes.saturating_sub(of.stored_bytes);
+        }
+        effects += of.checkpoints;
+        effect_bytes += of.stored_bytes;
+    }
     let largest: Vec<_> = stats
         .largest
         .into_iter()
+        .filter(|of| !of.contract.is_effects())
+        .take(largest)
         .map(|of| {
             let contract = contract_of(of.contract);
             let names = contract.map(|contract| (contract.name_of)(Some(of.lineage.clone()), None)).unwrap_or_default();
@@ -102,6 +128,8 @@ fn stats(answer: Answer) -> Result<Option<Response>> {
         "storedBytes": stats.stored_bytes,
         "records": stats.records,
         "recordBytes": stats.record_bytes,
+        "effects": effects,
+        "effectBytes": effect_bytes,
         "fileBytes": stats.file_bytes,
         "logBytes": stats.log_bytes,
         "freeBytes": stats.free_bytes,
@@ -126,11 +154,21 @@ fn finding(finding: Finding) -> serde_json::Value {
     let Finding { code, severity, message, remedy, contract, lineage, id } = finding;
     let known = contract.is_some() || lineage.is_some() || id.is_some();
     let contract = contract.and_then(contract_of);
+    let stored_id = id.clone();
     let Names { run, ns, id } = match contract {
-        Some(contract) => (contract.name_of)(lineage, id),
+        Some(contract) => effect::names(contract, lineage, id),
         None => Names { run: lineage, ns: None, id },
     };
-    let reference = json!({ "space": contract.map(|contract| contract.name), "run": run, "ns": ns, "id": id });
+    let mut message = message;
+    let mut reference = json!({ "space": contract.map(Contract::space), "run": run, "ns": ns, "id": id });
+    if contract.is_some_and(|contract| contract.id.is_effects()) {
+        reference["id"] = serde_json::Value::Null;
+        reference["effect"] = json!(id);
+        if let (Some(stored_id), Some(key), Some(run)) = (stored_id, id, run) {
+            let named = format!("the effect {} of run {}", quote(&key), quote(&run));
+            message = message.replace(&format!("checkpoint {stored_id:?}"), &named);
+        }
+    }
     json!({
         "code": code.name(),
         "severity": severity.name(),

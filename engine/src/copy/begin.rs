@@ -76,7 +76,7 @@ impl Beginnings {
             } else {
                 self.place(shared, (page, logs), &start)?;
             }
-            page.counts.lineages += 1;
+            page.counts.count_lineage(start.contract);
             self.created = Some(start.position);
             if page.is_full(shared) {
                 return Ok(false);
@@ -134,7 +134,7 @@ impl Beginnings {
             Entry::Put
         };
         self.created = Some(start.position);
-        page.counts.lineages += 1;
+        page.counts.count_lineage(start.contract);
         Ok(entry)
     }
 

@@ -157,7 +157,7 @@ impl Comparison {
                 self.found.less = true;
             }
             self.found.created = Some(from.position);
-            self.found.counts.lineages += 1;
+            self.found.counts.count_lineage(to.contract);
             starts.push((name, from));
         }
         self.logs(shared, &starts)
@@ -214,8 +214,7 @@ impl Comparison {
                 None => {
                     let Some(Saved { seq, checkpoint: from, .. }) = pair.from.read.pop_front() else { break };
                     self.found.after = Some(seq);
-                    self.found.counts.checkpoints += 1;
-                    self.found.counts.bytes += to.payload.len() as u64;
+                    self.found.counts.count(header.contract, to.payload.len());
                     from.header.saved_at
                 }
                 Some(what) if self.whole => return Err(self.differs(shared, &named(&to), &what)),

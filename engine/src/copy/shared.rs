@@ -13,6 +13,8 @@ use crate::record::ContractId;
 pub struct CopyOptions {
     /// The contracts that are not copied and not compared.
     pub left_out: &'static [ContractId],
+    /// The contracts of effects, which are counted apart.
+    pub effects: &'static [ContractId],
     /// The lineages to copy. They are compared before the first of them is changed. `None` copies the entire store.
     pub lineages: Option<Vec<Name>>,
     /// The approximate size of a page, in bytes. A page has at least one checkpoint.
@@ -29,12 +31,28 @@ impl CopyOptions {
 pub struct Counts {
     pub lineages: u64,
     pub checkpoints: u64,
+    /// The number of effects: see [`ContractId::is_effects`].
+    pub effects: u64,
     /// The number of pending writes.
     pub writes: u64,
     /// The number of records of logs. A record that several checkpoints and logs share is counted once.
     pub records: u64,
     /// The number of bytes of all payloads, writes and records.
     pub bytes: u64,
+}
+
+impl Counts {
+    /// Counts a checkpoint or an effect.
+    pub(super) fn count(&mut self, contract: ContractId, payload: usize) {
+        let counted = if contract.is_effects() { &mut self.effects } else { &mut self.checkpoints };
+        *counted += 1;
+        self.bytes += payload as u64;
+    }
+
+    /// Counts a lineage, unless it is that of the effects of a run.
+    pub(super) fn count_lineage(&mut self, contract: ContractId) {
+        self.lineages += u64::from(!contract.is_effects());
+    }
 }
 
 impl Add for Counts {
@@ -44,6 +62,7 @@ impl Add for Counts {
         Self {
             lineages: self.lineages + other.lineages,
             checkpoints: self.checkpoints + other.checkpoints,
+            effects: self.effects + other.effects,
             writes: self.writes + other.writes,
             records: self.records + other.records,
             bytes: self.bytes + other.bytes,

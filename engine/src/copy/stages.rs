@@ -169,8 +169,7 @@ impl Copying {
         for wanted in &wanted {
             logs.named(wanted);
         }
-        page.counts.checkpoints += 1;
-        page.counts.bytes += saved.checkpoint.payload.len() as u64;
+        page.counts.count(header.contract, saved.checkpoint.payload.len());
         page.puts(shared, header, !again.remove(&(header.contract, header.id.clone())));
         if entry == Entry::Put {
             page.push(Op::Put(Box::new(Draft::from(saved.checkpoint))));

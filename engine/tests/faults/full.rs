@@ -113,7 +113,7 @@ fn a_copy_that_does_not_fit_goes_on_when_there_is_room() {
         let path = full.path.clone();
         let open = move || Ok(Box::new(open(&path, Journal::Wal, Durability::Full)?) as Box<dyn Backend>);
         let to = Arc::new(Store::with_backend(open, None, StoreOptions::default()).unwrap());
-        let options = CopyOptions { lineages: None, left_out: &[], page_bytes: 20_000 };
+        let options = CopyOptions { lineages: None, left_out: &[], effects: &[], page_bytes: 20_000 };
         let mut copy = Copy::new(from, Arc::clone(&to), options).unwrap();
         while copy.step().unwrap().counts.checkpoints < 10 {}
         full.disk.limit(Some(full.disk.used() + 1 + limit * 1500));

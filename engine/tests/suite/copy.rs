@@ -45,7 +45,7 @@ fn ask(store: &Store, query: Query) -> Answer {
 }
 
 fn options(page_bytes: usize) -> CopyOptions {
-    CopyOptions { left_out: LEFT_OUT, lineages: None, page_bytes }
+    CopyOptions { left_out: LEFT_OUT, effects: &[], lineages: None, page_bytes }
 }
 
 fn begin(from: &Arc<Store>, to: &Arc<Store>, page_bytes: usize) -> Copy {

@@ -6,7 +6,7 @@ use crate::contract::entry::{Names, Shown, Status};
 use crate::contract::fields::exact;
 use crate::contract::registry::contract_of;
 use crate::contract::response::{PackedPart, Response, ResponseBuilder};
-use crate::contract::{thread, tinyagents};
+use crate::contract::{effect, thread, tinyagents};
 use crate::error::{Error, Result};
 use crate::query::Answer;
 use crate::record::{FeedPage, FeedWait, Listed, RowPage, Seq, SortKey};
@@ -26,6 +26,9 @@ pub(super) struct Wait {
 #[serde(rename_all = "camelCase")]
 struct ShownRow {
     space: &'static str,
+    /// True if it is an effect. Its id is its key.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    effect: bool,
     run: String,
     ns: Option<String>,
     id: String,
@@ -62,7 +65,7 @@ fn shown(row: Listed, origin: Option<&Parent>, response: &mut ResponseBuilder) -
     let Shown { label, group, at, meta, serialized, status } =
         // Damaged metadata does not stop a listing: it shows the checkpoint without it. `verify` reports the damage.
         (contract.show)(&header).unwrap_or_default();
-    let Names { run, ns, id } = (contract.name_of)(Some(header.lineage.clone()), Some(header.id.clone()));
+    let Names { run, ns, id } = effect::names(contract, Some(header.lineage.clone()), Some(header.id.clone()));
     // A checkpoint that was put again has its own id.
     let id = if contract.id == tinyagents::CONTRACT_ID { thread::split_key(&header.id).map(|of| of.id) } else { id };
     let parent = header.parent.map(|parent| {
@@ -73,7 +76,8 @@ fn shown(row: Listed, origin: Option<&Parent>, response: &mut ResponseBuilder) -
         Parent { id, run, ns }
     });
     Some(ShownRow {
-        space: contract.name,
+        space: contract.space(),
+        effect: contract.id.is_effects(),
         run: run.unwrap_or(header.lineage),
         ns,
         id: id.unwrap_or(header.id),
@@ -164,8 +168,7 @@ pub(super) fn shown_feed(page: FeedPage) -> Result<Option<Response>> {
     }
     let FeedPage { rows, next, wait, checkpoints, removals, version } = page;
     let mut response = ResponseBuilder::default();
-    let rows = rows.into_iter().filter(|row| !row.header.contract.is_effects());
-    let rows = rows.filter_map(|row| shown(row, None, &mut response)).collect();
+    let rows = rows.into_iter().filter_map(|row| shown(row, None, &mut response)).collect();
     let wait = wait.map(|FeedWait { transaction, up_to }| Wait { transaction, up_to });
     response.finish(&ShownFeed { rows, next, wait, checkpoints, removals, version }).map(Some)
 }

@@ -104,7 +104,7 @@ fn fill(backend: &mut dyn Backend, steps: Vec<Step>) -> Model {
 
 /// Copies a store. After each step that `cuts` says, another copy goes on, as if the first one was killed.
 fn copy(from: &Arc<Store>, to: &Arc<Store>, page_bytes: usize, cuts: &[bool]) {
-    let options = CopyOptions { left_out: &[], lineages: None, page_bytes };
+    let options = CopyOptions { left_out: &[], effects: &[], lineages: None, page_bytes };
     let begin = || Copy::new(Arc::clone(from), Arc::clone(to), options.clone()).unwrap();
     let (mut copy, mut cuts) = (begin(), cuts.iter().cycle());
     let mut steps = 0;

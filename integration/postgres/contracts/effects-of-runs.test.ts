@@ -1,0 +1,2 @@
+// What goes with a run: its effects.
+import "../../../__test__/effects-of-runs.test.js";
