@@ -2,10 +2,11 @@
 
 import { stripVTControlCharacters } from "node:util";
 import { safeText } from "../../ts/bridge/json-form/json-text.js";
+import { type PlacedEffects, effectCell } from "./effects.js";
 import { type Format, type Style, statusCell } from "./style.js";
 import { pad, width } from "./table.js";
 import { ago, localTime } from "./units.js";
-import type { CheckpointInfo, RunInfo } from "../../ts/inspect/views.js";
+import type { CheckpointInfo, EffectInfo, RunInfo } from "../../ts/inspect/views.js";
 
 const colors: Format[] = ["cyan", "green", "magenta", "yellow", "blue", "red"];
 
@@ -16,8 +17,8 @@ const LONGEST_LABEL = 24;
 export type NextOf = (checkpoint: CheckpointInfo) => string;
 
 /**
- * Returns the lines of a tree of checkpoints, which are in ascending order, and of the runs forked from them. `most` is
- * the width of the terminal.
+ * Returns the lines of a tree of checkpoints, which are in ascending order, of the runs forked from them and of the effects
+ * that were begun from them. `most` is the width of the terminal.
  */
 export function drawTree(
   checkpoints: CheckpointInfo[],
@@ -25,6 +26,7 @@ export function drawTree(
   style: Style,
   most: number,
   nextOf: NextOf = () => "",
+  effects: PlacedEffects = new Map(),
 ): string[] {
   const left = new Set(checkpoints.map(({ id }) => id));
   const forksOf = new Map<string | undefined, RunInfo[]>();
@@ -48,12 +50,18 @@ export function drawTree(
       add(lanes.fork(each.id, lane, tip), forkText(fork, style), "");
     }
     lines.push(...lanes.join(each.id, lane, tip));
+    for (const effect of (effects.get(each) ?? []).toReversed()) {
+      add(lanes.row(lane, tip ? " " : "|"), effectText(effect, stepWidth, style), localTime(effect.startedAt));
+    }
     const next = nextOf(each);
     const text = checkpointText(each, stepWidth, labelWidth, style);
     add(lanes.row(lane, "*"), next === "" ? text : `${text}  → ${safeText(next)}`, localTime(each.savedAt));
     left.delete(each.id);
     const { parent } = each;
     lanes.leave(lane, parent !== null && parent.run === each.run && left.has(parent.id) ? parent.id : undefined);
+  }
+  for (const effect of (effects.get(null) ?? []).toReversed()) {
+    add(" ", effectText(effect, stepWidth, style), localTime(effect.startedAt));
   }
   return lines;
 }
@@ -142,6 +150,11 @@ function checkpointText({ step, label, id }: CheckpointInfo, stepWidth: number, 
   const parts = [pad(String(step), stepWidth, "right"), style("bold", safeText(id))];
   if (labelWidth > 0) parts.splice(1, 0, pad(safeText(label ?? ""), labelWidth));
   return parts.join("  ");
+}
+
+function effectText(effect: EffectInfo, stepWidth: number, style: Style): string {
+  const { text, format } = effectCell(effect);
+  return [" ".repeat(stepWidth), style(format, text), safeText(effect.key)].join("  ");
 }
 
 function forkText({ run, space, status, active }: RunInfo, style: Style): string {

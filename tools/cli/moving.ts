@@ -40,6 +40,7 @@ export async function choiceOf(
 export interface Moved {
   runs: number;
   checkpoints: number;
+  effects: number;
   writes: number;
   /** Runs that the destination already had. */
   skipped: number;
@@ -62,13 +63,14 @@ export async function move(context: Context, from: Database, to: Database, optio
     },
   });
   context.output.progress.clear();
-  const { lineages, checkpoints, writes, skipped } = all;
-  if (Object.keys(options).length > 0) return { runs: lineages, checkpoints, writes, skipped, verified: true };
+  const { lineages, checkpoints, effects, writes, skipped } = all;
+  if (Object.keys(options).length > 0) return { runs: lineages, checkpoints, effects, writes, skipped, verified: true };
   // The first progress report counts what an earlier copy has done. Without a report, there was nothing to copy.
   const there = before ?? all;
   return {
     runs: lineages - there.lineages,
     checkpoints: checkpoints - there.checkpoints,
+    effects: effects - there.effects,
     writes: writes - there.writes,
     skipped: there.lineages,
     verified: true,
@@ -82,10 +84,11 @@ export interface Words {
   todo: string;
 }
 
-export function movedText({ runs, checkpoints, writes, skipped }: Moved, words: Words): string {
+export function movedText({ runs, checkpoints, effects, writes, skipped }: Moved, words: Words): string {
   const { done, where = "", todo } = words;
   const there = skipped === 0 ? "" : `${plural(skipped, "run")} ${skipped === 1 ? "is" : "are"} already there; `;
-  if (there !== "" && runs + checkpoints + writes === 0) return `nothing new ${todo}: ${there}verified`;
+  if (there !== "" && runs + checkpoints + effects + writes === 0) return `nothing new ${todo}: ${there}verified`;
   const of = runs === 0 && there !== "" ? "" : `${plural(runs, "run")} with `;
-  return `${done} ${of}${plural(checkpoints, "checkpoint")} and ${plural(writes, "write")}${where}; ${there}verified`;
+  const parts = [plural(checkpoints, "checkpoint"), ...(effects === 0 ? [] : [plural(effects, "effect")])];
+  return `${done} ${of}${parts.join(", ")} and ${plural(writes, "write")}${where}; ${there}verified`;
 }

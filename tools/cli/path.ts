@@ -96,9 +96,14 @@ export function newKey(state: unknown, [path]: Setting): string | undefined {
   return `${formatPath([last])} is a new key of ${where}${names === "" ? "" : `, which has ${names}`}`;
 }
 
-/** Reads the patch of `--patch`: JSON, `@` and a file, or `-` for stdin. */
+/** Reads the value of a flag: JSON, `@` and a file, or `-` for stdin. */
+export async function readSource(text: string, flag: string): Promise<unknown> {
+  return readJson(await sourceOf(text), flag);
+}
+
+/** Reads the patch of `--patch`. */
 export async function readPatch(text: string): Promise<unknown> {
-  const patch = readJson(await sourceOf(text), "--patch");
+  const patch = await readSource(text, "--patch");
   if (typeof patch === "object" && patch !== null && !Array.isArray(patch)) return patch;
   throw new UsageError("--patch: expected a JSON object with the keys to change; null removes a key");
 }

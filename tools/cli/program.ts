@@ -11,6 +11,7 @@ import { copy } from "./commands/copy.js";
 import { demo, demoAgent } from "./commands/demo.js";
 import { diff } from "./commands/diff.js";
 import { doctor } from "./commands/doctor.js";
+import { effects } from "./commands/effects.js";
 import { exportRuns } from "./commands/export.js";
 import { fork } from "./commands/fork.js";
 import { get } from "./commands/get.js";
@@ -18,6 +19,7 @@ import { importRuns } from "./commands/import.js";
 import { ls } from "./commands/ls.js";
 import { prune } from "./commands/prune.js";
 import { rm } from "./commands/rm.js";
+import { settle } from "./commands/settle.js";
 import { show } from "./commands/show.js";
 import { stats } from "./commands/stats.js";
 import { studio } from "./commands/studio.js";
@@ -27,8 +29,8 @@ import { verify } from "./commands/verify.js";
 
 const groups = {
   "Try:": [demo],
-  "Inspect:": [ls, show, get, diff, tail, stats, studio],
-  "Fork:": [fork],
+  "Inspect:": [ls, show, get, diff, effects, tail, stats, studio],
+  "Fork and settle:": [fork, settle],
   "Copy:": [exportRuns, importRuns, copy, backup, restore],
   "Clean up:": [prune, rm, vacuum],
   "Check:": [doctor, verify],

@@ -4,6 +4,7 @@ import { safeText } from "../../../ts/bridge/json-form/json-text.js";
 import { type PathStep, valueAt } from "../../../ts/bridge/json-form/path.js";
 import { command, parsed, runArgument, spaceOption, wholeFrom } from "../command.js";
 import type { Context } from "../context.js";
+import { effectCell, findEffect, findRunOfEffects } from "../effects.js";
 import { UsageError } from "../errors.js";
 import { type RunOptions, findRun, readCheckpoint } from "../find.js";
 import { messageOf } from "../message.js";
@@ -11,15 +12,17 @@ import type { Output } from "../output.js";
 import { isPart, namesOf, readPath } from "../path.js";
 import { plain } from "../style.js";
 import { type Column, table } from "../table.js";
-import { ago, localTime, size } from "../units.js";
+import { ago, localTime, plural, size } from "../units.js";
 import { excerpt, prettyJson } from "../value-text.js";
-import type { Change, CheckpointDetail, CheckpointInfo, WriteInfo } from "../../../ts/inspect/views.js";
+import type { Change, CheckpointDetail, CheckpointInfo, PartInfo, WriteInfo } from "../../../ts/inspect/views.js";
+import type { Inspector } from "../../../ts/inspect/inspector.js";
 
 interface Options extends RunOptions {
   step?: number;
   path?: string;
   raw?: boolean;
   part?: Change["part"];
+  effect?: string;
 }
 
 export const get = () =>
@@ -32,6 +35,7 @@ export const get = () =>
     .option("-p, --path <path>", 'print only the value at a path such as messages[-1].content or ["any key"]')
     .option("-r, --raw", "print text or bytes unescaped")
     .addOption(new Option("--part <part>", "print only this part").choices(["state", "rest", "writes"]))
+    .option("--effect <key>", "print the result of an effect of the run instead")
     .addOption(spaceOption())
     .option("--ns <ns>", "the namespace of the run");
 
@@ -40,6 +44,12 @@ async function print(context: Context, options: Options, id?: string, checkpoint
   if (raw && context.output.json) throw new UsageError("pass --raw or --json, not both");
   const steps = path === undefined ? undefined : readPath(path);
   const inspector = await context.open();
+  if (options.effect !== undefined) {
+    if (checkpoint !== undefined || options.step !== undefined || part !== undefined) {
+      throw new UsageError("pass --effect, or a checkpoint, --step or --part, not both");
+    }
+    return printEffect(context, inspector, options, id!, steps);
+  }
   const run = await findRun(context, inspector, id!, options);
   const detail = await readCheckpoint(inspector, run, { id: checkpoint, step: options.step });
   const { output } = context;
@@ -53,6 +63,47 @@ async function print(context: Context, options: Options, id?: string, checkpoint
     return output.printJson(part === undefined ? detail : { checkpoint, [part]: detail[part] });
   }
   await printParts(output, detail, part);
+}
+
+/** Prints an effect and its result, or the value at a path of the result. */
+async function printEffect(
+  context: Context,
+  inspector: Inspector,
+  { effect: key, raw = false, path, ...where }: Options,
+  id: string,
+  steps: PathStep[] | undefined,
+): Promise<void> {
+  const { output } = context;
+  const run = await findRunOfEffects(context, inspector, id, where);
+  const found = await inspector.effect(await findEffect(inspector, run, key!, undefined));
+  if (found === null) throw new ForkpointError("NOT_FOUND", `run ${quote(id)} has no effect ${quote(key!)} any more`);
+  const { effect, result, part } = found;
+  if (steps !== undefined || raw) {
+    const value = part === null ? undefined : valueAt(result, steps ?? []);
+    if (value === undefined) {
+      const why = part === null ? "it has no result" : `there is nothing at ${quote(path ?? "")} in its result`;
+      throw new ForkpointError("NOT_FOUND", `effect ${quote(key!)}: ${why}`);
+    }
+    return raw ? printRaw(output, value) : printValue(output, value);
+  }
+  if (output.json) return output.printJson(found);
+  const { style } = output;
+  const { text, format } = effectCell(effect);
+  const facts = [
+    safeText(effect.run),
+    style("bold", safeText(effect.key)),
+    style(format, text),
+    plural(effect.attempts, "attempt"),
+    `began ${localTime(effect.startedAt)} (${ago(effect.startedAt)})`,
+  ];
+  await output.stream(`${facts.join(style("dim", " · "))}\n`);
+  if (effect.state !== "done" && effect.error !== null)
+    await output.stream(`${style("red", safeText(effect.error))}\n`);
+  if (effect.state === "unknown") output.hint(`the process that began it has ended: ${safeText(effect.holder)}`);
+  if (part === null) return;
+  await output.stream(`\n${style("bold", "result")}\n`);
+  await printValue(output, result);
+  if (!part.readable) hintUnread(output, part);
 }
 
 /** Returns the value at a path. As in the output of `diff`, the path may begin with the name of the part. */
@@ -119,11 +170,13 @@ async function printParts(output: Output, detail: CheckpointDetail, part: Change
     await output.stream(`${next.length === 0 ? style("dim", "nothing") : next.map(safeText).join(", ")}\n`);
   }
   const unread = parts.filter(({ readable }) => !readable);
-  for (const { name, tag, bytes } of unread) {
-    output.hint(
-      `${safeText(name)} (${size(bytes)}) was written by the serializer ${safeText(quote(tag))}: pass --serializer to read it`,
-    );
-  }
+  for (const each of unread) hintUnread(output, each);
+}
+
+function hintUnread(output: Output, { name, tag, bytes }: PartInfo): void {
+  output.hint(
+    `${safeText(name)} (${size(bytes)}) was written by the serializer ${safeText(quote(tag))}: pass --serializer to read it`,
+  );
 }
 
 /** Returns the line that describes a checkpoint. */

@@ -32,8 +32,10 @@ async function run(context: Context, options: Options, id?: string): Promise<voi
   const count = ids?.length ?? (await countOf(inspector, found));
   const { output } = context;
   const of = `run ${safeText(JSON.stringify(found.run))} (${safeText(found.space)})`;
+  const effects = ids === undefined ? (await inspector.effects(refOf(found))).length : 0;
+  const more = effects === 0 ? "" : ` and ${plural(effects, "effect")}`;
   const what =
-    ids === undefined ? `${of} with ${plural(count, "checkpoint")}` : `${plural(count, "checkpoint")} of ${of}`;
+    ids === undefined ? `${of} with ${plural(count, "checkpoint")}${more}` : `${plural(count, "checkpoint")} of ${of}`;
   if (!dryRun) await confirm(context, `this removes ${what}`, options);
   context.signal.throwIfAborted();
   const { removed } = dryRun

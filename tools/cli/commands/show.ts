@@ -1,6 +1,7 @@
 import { safeText } from "../../../ts/bridge/json-form/json-text.js";
 import { command, parsed, runArgument, spaceOption, wholeFrom } from "../command.js";
 import type { Context } from "../context.js";
+import { type PlacedEffects, effectCell, placedEffects } from "../effects.js";
 import { UsageError, describe } from "../errors.js";
 import { type RunOptions, findRun, refOf } from "../find.js";
 import { type NextOf, drawTree } from "../lanes.js";
@@ -11,7 +12,7 @@ import { type Column, cut, table } from "../table.js";
 import { ago, localTime, number, plural, size } from "../units.js";
 import { excerpt } from "../value-text.js";
 import { runTable } from "./ls.js";
-import type { CheckpointInfo, RunInfo } from "../../../ts/inspect/views.js";
+import type { CheckpointInfo, EffectInfo, RunInfo } from "../../../ts/inspect/views.js";
 import type { Inspector } from "../../../ts/inspect/inspector.js";
 
 interface Options extends RunOptions {
@@ -45,19 +46,22 @@ async function showRun(context: Context, options: Options, id?: string): Promise
   const { items, cursor: next } = await readListing(read, { limit: last ?? limit, cursor });
   const checkpoints = last === undefined ? items : items.toReversed();
   const forks = await inspector.forks(ref);
+  const effects = await inspector.effects(ref);
   const { output } = context;
   if (output.json) {
     // The cursor after --last would lead to older checkpoints, which no flag reads.
-    return output.printJson({ run, checkpoints, forks, cursor: last === undefined ? next : null });
+    return output.printJson({ run, checkpoints, effects, forks, cursor: last === undefined ? next : null });
   }
   const nextOf = await readNext(context, inspector, checkpoints);
   for (const line of head(run, await stopLines(context, inspector, run), context)) output.print(line);
   output.print("");
   const shown = await Promise.all(forks.map((fork) => withItsStatus(inspector, fork)));
   const { tree = false } = options;
+  // With an explicit page, the effects before its first checkpoint belong to an earlier page.
+  const placed = placedEffects(checkpoints, effects, (checkpoints[0]?.step ?? 0) > 0);
   const lines = tree
-    ? drawTree(checkpoints, shown, output.style, output.width, nextOf)
-    : checkpointTable(checkpoints, nextOf, context);
+    ? drawTree(checkpoints, shown, output.style, output.width, nextOf, placed)
+    : checkpointTable(checkpoints, placed, nextOf, context);
   for (const line of lines) output.print(line);
   const drawn = new Set(tree ? checkpoints.map((each) => each.id) : []);
   const others = shown.filter(({ forkedFrom }) => forkedFrom === null || !drawn.has(forkedFrom.id));
@@ -140,19 +144,45 @@ function head(run: RunInfo, stops: string[], { output }: Context): string[] {
   return lines;
 }
 
-function checkpointTable(checkpoints: CheckpointInfo[], nextOf: NextOf, { output }: Context): string[] {
+/** A line of the table: a checkpoint, or an effect that was begun from the checkpoint above it. */
+type Line = { checkpoint: CheckpointInfo; effect?: undefined } | { checkpoint?: undefined; effect: EffectInfo };
+
+function checkpointTable(
+  checkpoints: CheckpointInfo[],
+  effects: PlacedEffects,
+  nextOf: NextOf,
+  { output }: Context,
+): string[] {
   const before = new Map(checkpoints.map((each, at) => [each, checkpoints[at - 1]]));
-  const columns: Array<Column<CheckpointInfo>> = [
-    { title: "STEP", align: "right", cell: ({ step }) => ({ text: number(step) }) },
-    { title: "LABEL", drop: 4, least: 8, cell: ({ label }) => ({ text: label ?? "" }) },
-    { title: "NEXT", drop: 3, least: 8, cell: (each) => ({ text: nextOf(each) }) },
-    { title: "CHECKPOINT", cell: ({ id }) => ({ text: id, format: "bold" }) },
-    { title: "PARENT", drop: 1, cell: (each) => ({ text: parentText(each, before.get(each)), format: "dim" }) },
-    { title: "SAVED", drop: 2, cell: ({ savedAt }) => ({ text: localTime(savedAt), format: "dim" }) },
-    { title: "SIZE", align: "right", drop: 3, cell: ({ bytes }) => ({ text: size(bytes.logical) }) },
-    { title: "STORED", align: "right", drop: 5, cell: ({ bytes }) => ({ text: size(bytes.stored), format: "dim" }) },
+  const effectsAfter = (of: CheckpointInfo | null) => (effects.get(of) ?? []).map((effect): Line => ({ effect }));
+  const lines = checkpoints.flatMap((checkpoint): Line[] => [{ checkpoint }, ...effectsAfter(checkpoint)]);
+  const column = (
+    more: Omit<Column<Line>, "cell">,
+    cell: (each: CheckpointInfo) => ReturnType<Column<Line>["cell"]>,
+    ofEffect: (each: EffectInfo) => ReturnType<Column<Line>["cell"]> = () => ({ text: "" }),
+  ): Column<Line> => ({
+    ...more,
+    cell: (line) => (line.effect === undefined ? cell(line.checkpoint) : ofEffect(line.effect)),
+  });
+  const columns: Array<Column<Line>> = [
+    column({ title: "STEP", align: "right" }, ({ step }) => ({ text: number(step) })),
+    column({ title: "LABEL", drop: 4, least: 8 }, ({ label }) => ({ text: label ?? "" }), effectCell),
+    column({ title: "NEXT", drop: 3, least: 8 }, (each) => ({ text: nextOf(each) })),
+    column(
+      { title: "CHECKPOINT" },
+      ({ id }) => ({ text: id, format: "bold" }),
+      ({ key }) => ({ text: key }),
+    ),
+    column({ title: "PARENT", drop: 1 }, (each) => ({ text: parentText(each, before.get(each)), format: "dim" })),
+    column(
+      { title: "SAVED", drop: 2 },
+      ({ savedAt }) => ({ text: localTime(savedAt), format: "dim" }),
+      ({ endedAt, startedAt }) => ({ text: localTime(endedAt ?? startedAt), format: "dim" }),
+    ),
+    column({ title: "SIZE", align: "right", drop: 3 }, ({ bytes }) => ({ text: size(bytes.logical) })),
+    column({ title: "STORED", align: "right", drop: 5 }, ({ bytes }) => ({ text: size(bytes.stored), format: "dim" })),
   ];
-  return table(columns, checkpoints, output);
+  return table(columns, [...effectsAfter(null), ...lines], output);
 }
 
 /** Returns the parent, or nothing if it is the checkpoint above. */

@@ -30,6 +30,7 @@ function* report(title: string, found: InspectedStats, output: Output): Generato
     `stored in ${size(found.storedBytes)}, ${found.ratio.toFixed(1)} to 1`,
   );
   if (found.records > 0) yield fact("messages", number(found.records), size(found.recordBytes));
+  if (found.effects > 0) yield fact("effects", number(found.effects), size(found.effectBytes));
   const free = found.freeBytes === null ? "" : `${size(found.freeBytes)} of it free`;
   if (found.fileBytes !== undefined) yield fact("file", size(found.fileBytes), free);
   if (found.walBytes !== null) yield fact("write log", size(found.walBytes));

@@ -2,9 +2,11 @@ import { safeJson, safeText } from "../../../ts/bridge/json-form/json-text.js";
 import { command, parsed, runArgument, spaceOption, wholeFrom } from "../command.js";
 import type { Context } from "../context.js";
 import { UsageError, exitCodes } from "../errors.js";
+import { effectCell } from "../effects.js";
 import { findRun, refOf } from "../find.js";
 import type { Output } from "../output.js";
 import { checkpointsOf, runsOf } from "../pages.js";
+import type { Format } from "../style.js";
 import { pad, width } from "../table.js";
 import { localTime, parseDuration, size } from "../units.js";
 import type { Inspector } from "../../../ts/inspect/inspector.js";
@@ -68,9 +70,10 @@ async function print(context: Context, options: Options, id?: string): Promise<n
   let last = -1;
   try {
     for await (const event of inspector.watch({ ...scope, ...begin, signal })) {
-      if (event.type === "saved") {
+      if (event.type !== "changed") {
         last = event.seq;
-        if (ns === undefined || event.checkpoint.ns === ns) await show(event);
+        const { ns: of } = event.type === "saved" ? event.checkpoint : event.effect;
+        if (ns === undefined || of === ns) await show(event);
       } else if (follow) await show(event);
       // The save at the end may have been removed.
       else end = await lastSeq(inspector, scope, signal);
@@ -108,19 +111,37 @@ async function beginAt(inspector: Inspector, { space, run }: Watched, since: Sin
 /** Formats an event as a line. Widens `widths` if a text is longer. */
 function lineOf(event: StoreEvent, { style }: Output, widths: number[]): string {
   if (event.type === "changed") return style("dim", "data was removed");
-  const { space, run, id, step, label, savedAt, bytes } = event.checkpoint;
-  const cells = [
-    { text: localTime(savedAt), format: "dim" as const },
-    { text: safeText(space), format: "dim" as const },
-    { text: safeText(run), format: "bold" as const },
-    { text: `step ${step}` },
-    { text: safeText(label ?? "") },
-    { text: safeText(id) },
-    { text: size(bytes.logical), format: "dim" as const },
-  ];
+  const cells = event.type === "saved" ? savedCells(event) : effectCells(event);
   const texts = cells.map(({ text, format }, at) => {
     widths[at] = Math.max(widths[at] ?? 0, width(text));
     return style(format, pad(text, widths[at]));
   });
   return texts.join("  ").trimEnd();
+}
+
+type Cells = Array<{ text: string; format?: Format | undefined }>;
+
+function effectCells({ effect }: Extract<StoreEvent, { type: "effect" }>): Cells {
+  const { space, run, key, savedAt } = effect;
+  return [
+    { text: localTime(savedAt), format: "dim" },
+    { text: safeText(space), format: "dim" },
+    { text: safeText(run), format: "bold" },
+    { text: "effect" },
+    effectCell(effect),
+    { text: safeText(key) },
+  ];
+}
+
+function savedCells({ checkpoint }: Extract<StoreEvent, { type: "saved" }>): Cells {
+  const { space, run, id, step, label, savedAt, bytes } = checkpoint;
+  return [
+    { text: localTime(savedAt), format: "dim" },
+    { text: safeText(space), format: "dim" },
+    { text: safeText(run), format: "bold" },
+    { text: `step ${step}` },
+    { text: safeText(label ?? "") },
+    { text: safeText(id) },
+    { text: size(bytes.logical), format: "dim" },
+  ];
 }

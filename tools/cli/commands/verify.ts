@@ -71,10 +71,14 @@ function repairsFor(findings: Finding[], database: string): Repair[] {
   for (const { code, severity, remedy, ref } of findings) {
     if (severity !== "error") continue;
     let command = null;
-    if (code === "CORRUPT" && ref?.run != null && ref.id != null) {
-      const where = `--db ${shellWord(database)} --space ${shellWord(ref.space ?? "")}`;
+    if (code === "CORRUPT" && ref?.run != null && (ref.effect ?? ref.id) != null) {
       const ns = ref.ns ? ` --ns ${shellWord(ref.ns)}` : "";
-      command = `forkpoint rm ${where}${ns} --checkpoint ${shellWord(ref.id)} -- ${shellWord(ref.run)}`;
+      const where = `--db ${shellWord(database)} --space ${shellWord(ref.space ?? "")}${ns}`;
+      const run = shellWord(ref.run);
+      command =
+        ref.effect == null
+          ? `forkpoint rm ${where} --checkpoint ${shellWord(ref.id!)} -- ${run}`
+          : `forkpoint settle ${where} --forget -- ${run} ${shellWord(ref.effect)}`;
     }
     steps.set(`${remedy}\0${command}`, { code, remedy, command });
   }
