@@ -3,7 +3,14 @@
 import { type Limits, limitedJsonForm } from "../../ts/inspect/limit.js";
 import { parsePath, valueAt } from "../../ts/bridge/json-form/path.js";
 import { addSizes } from "./sizes.js";
-import type { Change, CheckpointDetail, CheckpointInfo, RunInfo, WriteInfo } from "../../ts/inspect/views.js";
+import type {
+  Change,
+  CheckpointDetail,
+  CheckpointInfo,
+  EffectDetail,
+  RunInfo,
+  WriteInfo,
+} from "../../ts/inspect/views.js";
 
 /** In bytes. */
 export const MAX_ANSWER = 512 * 2 ** 10;
@@ -33,6 +40,11 @@ export function fitting<T>(items: readonly T[], bytes: number): T[] {
   let room = bytes;
   const end = items.findIndex((item) => (room -= sizeOf(item) + 1) < 0);
   return end === -1 ? [...items] : items.slice(0, end);
+}
+
+/** Cuts the result of an effect. */
+export function shortEffect(detail: EffectDetail): EffectDetail {
+  return { ...detail, result: limitedJsonForm(detail.result, { depth: WRITE_DEPTH, bytes: MAX_ANSWER / 2 }) };
 }
 
 /** The part of a checkpoint that a request asks for, and its limits. */

@@ -55,7 +55,8 @@ export async function serveEvents(
 }
 
 function textOf(event: StoreEvent): string {
-  if (event.type !== "saved") return `event: ${event.type}\ndata: ${JSON.stringify(event)}\n\n`;
+  if (event.type === "changed") return `event: changed\ndata: ${JSON.stringify(event)}\n\n`;
+  if (event.type === "effect") return `id: ${event.seq}\nevent: effect\ndata: ${JSON.stringify(event)}\n\n`;
   const data = JSON.stringify({ ...event, checkpoint: shortCheckpoint(event.checkpoint) });
   return `id: ${event.seq}\nevent: saved\ndata: ${data}\n\n`;
 }

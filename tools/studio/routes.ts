@@ -11,6 +11,7 @@ import {
   shortChanges,
   shortCheckpoint,
   shortDetail,
+  shortEffect,
   shortRun,
   sizeOf,
 } from "./answers.js";
@@ -28,6 +29,7 @@ export const routes: Record<string, Route> = {
   runs,
   run,
   checkpoint,
+  effect,
   diff,
   search: searched,
   stats: (inspector, query) => inspector.stats({ largest: query.whole("largest", 0, 1_000) ?? 10 }),
@@ -98,11 +100,14 @@ async function run(inspector: Inspector, query: Query): Promise<unknown> {
   if (info === null) throw noRun(ref);
   const all = await inspector.forks(ref);
   const forks = fitting(await withStatus(inspector, all), MAX_ANSWER / 4);
+  // The newest effects, without their results.
+  const effects = fitting((await inspector.effects(ref)).toReversed(), MAX_ANSWER / 4);
   const cursor = query.filter("cursor") ?? null;
   return inPages(query.whole("limit", 1, 1_000) ?? 100, async (limit) => {
     const page = await inspector.checkpoints(ref, { limit, cursor, order: "desc" });
     const checkpoints = page.items.map(shortCheckpoint);
-    return { run: shortRun(info), checkpoints, forks, moreForks: all.length - forks.length, cursor: page.cursor };
+    const moreForks = all.length - forks.length;
+    return { run: shortRun(info), checkpoints, forks, moreForks, effects, cursor: page.cursor };
   });
 }
 
@@ -125,6 +130,14 @@ async function checkpoint(inspector: Inspector, query: Query): Promise<unknown> 
   const short = shortDetail(detail, { depth, items, part, path });
   if (short === null) throw nothingAt(path!, part);
   return short;
+}
+
+/** An effect with its result, which may be cut. */
+async function effect(inspector: Inspector, query: Query): Promise<unknown> {
+  const [ref, key] = [query.run(), query.needed("key")];
+  const found = await inspector.effect({ ...ref, key, branch: query.whole("branch", 0, 2 ** 32 - 1) });
+  if (found !== null) return shortEffect(found);
+  throw new Refusal(404, "NOT_FOUND", `the run ${quote(ref.run)} has no effect ${quote(key)}: reload the run`);
 }
 
 async function searched(inspector: Inspector, query: Query): Promise<unknown> {

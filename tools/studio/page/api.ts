@@ -6,6 +6,8 @@ import type {
   Change,
   CheckpointDetail,
   CheckpointInfo,
+  EffectDetail,
+  EffectInfo,
   InspectedStats,
   RunInfo,
   RunRef,
@@ -84,6 +86,8 @@ export interface RunPage {
   run: RunInfo;
   checkpoints: CheckpointInfo[];
   forks: RunInfo[];
+  /** The one that began last comes first. */
+  effects: EffectInfo[];
   cursor: string | null;
 }
 
@@ -127,6 +131,8 @@ export const api = {
   /** Returns the value at a path, or a range of its entries, in the field `state` of the answer. */
   part: (ref: RunRef, id: string, part: string, path: string) =>
     get<Detail>("checkpoint", { ...named(ref), id, part, path, depth: 2 }),
+  effect: (of: EffectInfo, signal: AbortSignal) =>
+    get<EffectDetail>("effect", { ...named(of), key: of.key, branch: of.branch }, signal),
   search: (ref: RunRef, id: string, part: string, text: string, signal: AbortSignal) =>
     get<{ matches: Match[]; truncated: boolean }>("search", { ...named(ref), id, part, text }, signal),
   diff: (ref: RunRef, from: string | null, to: string, signal: AbortSignal) =>

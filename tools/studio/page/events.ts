@@ -1,13 +1,14 @@
 // Notifies the page of new saves. `EventSource` can't send the token, so the stream is read with `fetch`.
 import { signal } from "@preact/signals";
-import { type CheckpointInfo, request, whenOpen } from "./api.js";
+import { type CheckpointInfo, type RunRef, request, whenOpen } from "./api.js";
 import { type ServerEvent, eventReader } from "./event-reader.js";
 
 /** Whether the stream of events is open. */
 export const live = signal(false);
 
 /** An event for listeners. `again`: saves may have been missed or data removed, so the listener must reload. */
-export type Heard = { type: "saved"; checkpoint: CheckpointInfo } | { type: "again" };
+export type Heard =
+  { type: "saved"; checkpoint: CheckpointInfo } | { type: "effect"; effect: RunRef } | { type: "again" };
 
 const listeners = new Set<(heard: Heard) => void>();
 
@@ -78,5 +79,6 @@ function take({ id, event, data }: ServerEvent): void {
   if (id !== undefined) last = id;
   if (event === "saved")
     tell({ type: "saved", checkpoint: (JSON.parse(data) as { checkpoint: CheckpointInfo }).checkpoint });
+  if (event === "effect") tell({ type: "effect", effect: (JSON.parse(data) as { effect: RunRef }).effect });
   if (event === "changed") tell({ type: "again" });
 }

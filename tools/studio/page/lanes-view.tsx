@@ -95,11 +95,12 @@ interface MarkProps {
   isOther: boolean;
 }
 
-/** A filled circle: a checkpoint of the trunk. A ring: one of a branch. A diamond: another run. */
+/** A filled circle: a checkpoint of the trunk. A ring: one of a branch. A diamond: another run. A square: an effect. */
 function Mark({ row, y, isNewest, isCurrent, isOther }: MarkProps) {
   const at = x(row.lane);
   const color = colorOf(row);
   const ring = { fill: "var(--surface)", stroke: color, "stroke-width": 2 };
+  if (row.kind === "effect") return <path {...ring} d={`M${at - 3} ${y - 3}h6v6h-6z`} />;
   if (row.kind !== "step") {
     return <path {...ring} stroke-linejoin="round" d={`M${at} ${y - 5}l5 5l-5 5l-5 -5z`} />;
   }

@@ -16,6 +16,8 @@ export type Row =
   | { kind: "fork"; index: number; lane: number }
   /** More forks of the step below than are shown. */
   | { kind: "forks"; of: string; count: number; lane: number }
+  /** An effect that was begun from the step below. `index`: the place in the list of effects. */
+  | { kind: "effect"; index: number; lane: number }
   /** The checkpoint of another run from which this run began. */
   | { kind: "origin"; lane: number };
 
@@ -51,15 +53,18 @@ const FORKS = 4;
  * @param forks the checkpoint from which each fork began.
  * @param complete whether all checkpoints are loaded.
  * @param opened the checkpoints all of whose forks are shown.
+ * @param effects the checkpoint from which each effect was begun. An empty id: before the first checkpoint.
  */
 export function layOut(
   steps: readonly Step[],
   forks: readonly string[],
   complete: boolean,
   opened: ReadonlySet<string> = new Set(),
+  effects: readonly string[] = [],
 ): Layout {
   const known = new Set(steps.map(({ id }) => id));
   const forksOf = grouped(forks);
+  const effectsOf = grouped(effects);
   const rows: Row[] = [];
   const edges: Edge[] = [];
   const rowOf = new Map<string, number>();
@@ -84,14 +89,14 @@ export function layOut(
     if (others === undefined) open.set(id, [edge]);
     else others.push(edge);
   };
-  /** Ends the edges that lead to a checkpoint, in the next row. Returns its lane. */
-  const end = (id: string, isNewest: boolean): number => {
+  /** Ends the edges that lead to a checkpoint, in the row after `between` others. Returns its lane. */
+  const end = (id: string, isNewest: boolean, between: number): number => {
     const waiting = open.get(id) ?? [];
     open.delete(id);
     const children = waiting.filter(({ kind }) => kind === "parent").map((edge) => edge.lane);
     const lane = children.length > 0 ? Math.min(...children) : isNewest ? 0 : freeLane();
     for (const edge of waiting) {
-      Object.assign(edge, { to: rows.length, into: lane });
+      Object.assign(edge, { to: rows.length + between, into: lane });
       if (edge.lane === 0) continue;
       taken[edge.lane] = false;
       lowest = Math.min(lowest, edge.lane);
@@ -112,7 +117,9 @@ export function layOut(
       begin("fork", lane, id);
       rows.push({ kind: "fork", index: fork, lane });
     }
-    const lane = end(id, index === 0);
+    const done = effectsOf.get(id) ?? [];
+    const lane = end(id, index === 0, done.length);
+    for (const effect of done) rows.push({ kind: "effect", index: effect, lane });
     const row = rows.length;
     const above = parent === null ? undefined : rowOf.get(parent);
     if (parent !== null && parent !== id) {
@@ -132,6 +139,7 @@ export function layOut(
       rows.push({ kind: "origin", lane });
     }
   }
+  for (const effect of complete ? (effectsOf.get("") ?? []) : []) rows.push({ kind: "effect", index: effect, lane: 0 });
   return { rows, edges, lanes, rowOf };
 }
 

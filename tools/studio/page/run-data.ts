@@ -3,6 +3,7 @@ import { batch, computed, effect, signal } from "@preact/signals";
 import {
   type CheckpointInfo,
   type Detail,
+  type EffectInfo,
   type RunInfo,
   type RunPage,
   type RunRef,
@@ -30,6 +31,9 @@ export class RunView {
   readonly info = signal<RunInfo | null>(null);
   readonly steps = signal<readonly CheckpointInfo[]>([]);
   readonly forks = signal<readonly RunInfo[]>([]);
+  readonly effects = signal<readonly EffectInfo[]>([]);
+  /** The effect that a dialog shows. */
+  readonly shownEffect = signal<EffectInfo | null>(null);
   readonly cursor = signal<string | null>(null);
   readonly loading = signal(true);
   readonly trouble = signal<Trouble | null>(null);
@@ -49,8 +53,17 @@ export class RunView {
       origin: parent !== null && !this.#isOwn(parent),
     }));
     const forks = this.forks.value.map(({ forkedFrom }) => forkedFrom!.id);
-    return layOut(steps, forks, this.cursor.value === null && !this.loading.value, this.opened.value);
+    const complete = this.cursor.value === null && !this.loading.value;
+    return layOut(steps, forks, complete, this.opened.value, this.effects.value.map(this.#baseOf));
   });
+
+  /** Returns the checkpoint from which an effect was begun. If it was removed, the times decide. */
+  readonly #baseOf = ({ checkpointId, startedAt }: EffectInfo): string => {
+    if (checkpointId === null) return "";
+    const steps = this.steps.value;
+    const base = steps.find(({ id }) => id === checkpointId) ?? steps.find(({ savedAt }) => savedAt <= startedAt);
+    return base?.id ?? "";
+  };
 
   /** The selected checkpoint: the one in the address, or the newest. */
   readonly current = computed<CheckpointInfo | null>(() => {
@@ -68,6 +81,7 @@ export class RunView {
   #askingDetail = new AbortController();
   readonly #ends: Array<() => void> = [];
   #hearing: ReturnType<typeof setTimeout> | undefined;
+  #looking: ReturnType<typeof setTimeout> | undefined;
 
   constructor(ref: RunRef) {
     this.ref = ref;
@@ -86,6 +100,7 @@ export class RunView {
     return () => {
       for (const end of this.#ends) end();
       clearTimeout(this.#hearing);
+      clearTimeout(this.#looking);
       this.#asking.abort();
       this.#askingDetail.abort();
     };
@@ -166,16 +181,23 @@ export class RunView {
     await this.#whileLoading((own) => this.#loadRest(own, this.steps.value.length + 1));
   }
 
-  #take({ run, forks }: RunPage): void {
+  #take({ run, forks, effects }: RunPage): void {
     this.info.value = run;
+    this.effects.value = effects;
+    // Nothing tells that the process of a running effect has ended.
+    clearTimeout(this.#looking);
+    if (effects.some(({ state }) => state === "running")) {
+      this.#looking = setTimeout(() => void this.#loadNewest(), 5_000);
+    }
     this.forks.value = forks.filter(({ forkedFrom }) => forkedFrom !== null);
   }
 
   #hear(heard: Heard): void {
     const isMine =
       heard.type === "again" ||
-      this.#isOwn(heard.checkpoint) ||
-      (heard.checkpoint.parent !== null && this.#isOwn(heard.checkpoint.parent));
+      (heard.type === "effect"
+        ? this.#isOwn(heard.effect)
+        : this.#isOwn(heard.checkpoint) || (heard.checkpoint.parent !== null && this.#isOwn(heard.checkpoint.parent)));
     if (!isMine || this.#hearing !== undefined) return;
     this.#hearing = setTimeout(() => {
       this.#hearing = undefined;

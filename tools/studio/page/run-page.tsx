@@ -6,6 +6,7 @@ import { type RunInfo, type RunRef, api } from "./api.js";
 import { Growth } from "./chart.js";
 import { CheckpointPane } from "./checkpoint-pane.js";
 import { now } from "./clock.js";
+import { EffectDialog, effectKey } from "./effect-dialog.js";
 import { Choice } from "./fields.js";
 import { ForkDialog } from "./fork-dialog.js";
 import { ago, at, bytes, counted, duration, shown } from "./format.js";
@@ -77,6 +78,15 @@ function Run({ of }: { of: RunRef }) {
           <CheckpointPane view={view} back={back} />
         </section>
       </div>
+      {view.shownEffect.value !== null && (
+        <EffectDialog
+          of={
+            view.effects.value.find((each) => effectKey(each) === effectKey(view.shownEffect.value!)) ??
+            view.shownEffect.value
+          }
+          close={() => (view.shownEffect.value = null)}
+        />
+      )}
       {forking.value && current !== null && (
         <ForkDialog of={of} from={current} close={() => (forking.value = false)} done={() => void view.load()} />
       )}

@@ -118,6 +118,7 @@ export function hear(heard: Heard): void {
     void reload();
     return;
   }
+  if (heard.type === "effect") return;
   const { space, run, ns } = heard.checkpoint;
   const ref = { space, run, ns };
   // Several steps of a run within this time update its row once.

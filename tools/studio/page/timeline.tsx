@@ -1,7 +1,8 @@
 // The checkpoints of a run, newest first, with the lanes of its branches and the runs that were forked from it.
 import type { ComponentChildren } from "preact";
 import { useMemo } from "preact/hooks";
-import type { CheckpointInfo, CheckpointRef, RunInfo } from "./api.js";
+import type { CheckpointInfo, CheckpointRef, EffectInfo, RunInfo } from "./api.js";
+import { EffectMark, effectKey } from "./effect-dialog.js";
 import { at, bytes, clock, count, counted, duration, halves, shown } from "./format.js";
 import { Icon } from "./icons.js";
 import { listKeys, useKeys } from "./keys.js";
@@ -30,6 +31,7 @@ export function Timeline({ view, openState }: { view: RunView; openState: () => 
   const keyOf = (row: Row): string => {
     if (row.kind === "step") return steps[row.index]!.id;
     if (row.kind === "fork") return `f${keyOfRun(view.forks.value[row.index]!)}`;
+    if (row.kind === "effect") return effectKey(view.effects.value[row.index]!);
     return row.kind === "forks" ? `m${row.of}` : "o";
   };
   const largest = useMemo(() => steps.reduce((most, { bytes: { logical } }) => Math.max(most, logical), 1), [steps]);
@@ -59,6 +61,7 @@ export function Timeline({ view, openState }: { view: RunView; openState: () => 
       row={(row, own, index) => {
         if (row.kind === "fork") return <ForkRow {...own} run={view.forks.value[row.index]!} />;
         if (row.kind === "forks") return <MoreForksRow {...own} row={row} view={view} />;
+        if (row.kind === "effect") return <EffectRow {...own} effect={view.effects.value[row.index]!} view={view} />;
         if (row.kind === "origin") return <OriginRow {...own} from={steps.at(-1)!.parent!} />;
         const step = steps[row.index]!;
         const since = step.parent === null ? undefined : timeOf.get(step.parent.id);
@@ -109,6 +112,28 @@ function StepRow({ step, lane, since, largest, isOther, view, ...own }: StepRowP
       </span>
       <time class="number dim" title={at(savedAt)}>
         {since === undefined ? clock(savedAt) : `+${duration(savedAt - since)}`}
+      </time>
+    </div>
+  );
+}
+
+/** What the run has done to another system. Its result is loaded when the user asks for it. */
+function EffectRow({ effect, view, ...own }: RowProps & { effect: EffectInfo; view: RunView }) {
+  const { key, state, startedAt, endedAt, error } = effect;
+  return (
+    <div
+      {...own}
+      class="step-row effect-row line"
+      data-testid="effect-row"
+      data-key={key}
+      data-state={state}
+      title={error === null ? undefined : shown(error, 200)}
+      onClick={() => (view.shownEffect.value = effect)}
+    >
+      <span class="cut">{shown(key, 120)}</span>
+      <EffectMark state={state} />
+      <time class="number dim" title={at(startedAt)}>
+        {endedAt === null ? clock(startedAt) : duration(endedAt - startedAt)}
       </time>
     </div>
   );
