@@ -3,6 +3,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { CheckpointStore, openStore, type Store } from "forkpoint";
 import { Workflow, WorkflowCheckpointStore, type StepContext } from "forkpoint/agentium";
 import { effects, type EffectAttempt, type Once, type RunRef } from "forkpoint/effects";
+import { SessionStore } from "forkpoint/helix";
 import { Checkpointer, END, Graph, START, type NodeContext } from "forkpoint/tinyagents";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { checkpoint, failure, kinds, place, rejection, wrongType } from "./helpers.js";
@@ -263,6 +264,19 @@ it("finds an effect far back in a long thread", { timeout: 30_000 }, async () =>
     });
   await graphOf(1_201).invoke({ n: 0 }, { threadId: "t" });
   expect(calls.keys.length).toBe(1);
+});
+
+it("takes an open store, and the store of any framework", async () => {
+  const store = await shared("memory:");
+  const stores = [
+    new CheckpointStore(store),
+    new WorkflowCheckpointStore(store),
+    new Checkpointer(store),
+    new SessionStore(store),
+  ];
+  const calls = new Calls();
+  for (const one of [store, ...stores]) expect(await effects(one)(run, "charge", calls.make)).toEqual({ receipt: 1 });
+  expect(calls.keys).toHaveLength(1);
 });
 
 it("waits for an effect of another store, and aborts the wait", async () => {

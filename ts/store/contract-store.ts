@@ -3,6 +3,7 @@
 import type { VerifyReport } from "../bridge/wire.js";
 import type { CheckOptions } from "./check.js";
 import type { StoreHandle } from "./handle.js";
+import { setHandle } from "./handles.js";
 import type { Lease, LeaseOptions } from "./lease.js";
 import type { RunPruneResult, RunStats } from "./results.js";
 import type { PruneOptions, StatsOptions } from "./retention.js";
@@ -18,6 +19,7 @@ export abstract class ContractStore implements AsyncDisposable {
   /** @internal */
   constructor(handle: StoreHandle) {
     this.#handle = handle;
+    setHandle(this, handle);
   }
 
   /**

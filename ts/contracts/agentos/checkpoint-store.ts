@@ -7,7 +7,6 @@ import type { Serialized } from "../../bridge/serializer.js";
 import { RunStore } from "../../store/contract-store.js";
 import type { Engine } from "../../store/engine.js";
 import { StoreHandle } from "../../store/handle.js";
-import { setHandle } from "../../store/handles.js";
 import { idOrNull, requireId } from "../../store/ids.js";
 import type { Lease } from "../../store/lease.js";
 import { decodeMark, encodeMark } from "../../store/mark.js";
@@ -106,7 +105,6 @@ export class CheckpointStore extends RunStore implements ICheckpointStore {
     super(handle);
     this.#handle = handle;
     this.#maker = new Maker(handle, own.program, own.version);
-    setHandle(this, handle);
   }
 
   /**

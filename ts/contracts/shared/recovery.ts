@@ -200,10 +200,11 @@ export function handleToRecover(
   example: string,
   otherwise: { name: string; message: string },
 ): StoreHandle {
+  const method = readingArgument("store", () => (store as Record<string, unknown> | null | undefined)?.[example]);
+  if (typeof method !== "function") throw typeError(otherwise.message);
   const handle = handleOf(store);
   if (handle !== undefined) return handle;
-  const method = readingArgument("store", () => (store as Record<string, unknown> | null | undefined)?.[example]);
-  throw typeof method === "function" ? noLeases("recover", otherwise.name) : typeError(otherwise.message);
+  throw noLeases("recover", otherwise.name);
 }
 
 /** Asks whether the failed nodes of a run are to run again. */

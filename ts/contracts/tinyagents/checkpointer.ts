@@ -5,7 +5,6 @@ import { ForkpointError, readingArgument, show, typeError } from "../../bridge/e
 import { ContractStore } from "../../store/contract-store.js";
 import type { Engine } from "../../store/engine.js";
 import { StoreHandle } from "../../store/handle.js";
-import { setHandle } from "../../store/handles.js";
 import { idOrNull, requireId, splitLineage } from "../../store/ids.js";
 import { leaseOption, type Lease } from "../../store/lease.js";
 import { flag, readRecord, splitOptions, whole, type StoreOptions } from "../../store/options.js";
@@ -95,7 +94,6 @@ export class Checkpointer<S> extends ContractStore {
     super(handle);
     this.#handle = handle;
     this.#expectsParent = own.expectedParent ?? false;
-    setHandle(this, handle);
   }
 
   /**
