@@ -32,6 +32,11 @@ export interface Once {
    * The key names the effect in its run, so an effect that repeats needs a key that says which one it is: `"mail 3"`. The
    * nodes of a run share their keys.
    *
+   * In a tool of LangChain, `run` is the second argument of the tool. In middleware, it is the `runtime`. A model may call a
+   * tool several times in one step, so the key must say which call it is. A name such as `"charge order 7"` is right if the
+   * effect must happen once, however often the model calls the tool. The id of the call, `runtime.toolCallId`, is right if
+   * each call must have its effect. If the model runs again after a crash, its calls have other ids.
+   *
    * If the function throws, the promise rejects with its error, and the next call runs it again. The result is returned as
    * it was stored: a class without `toJSON` becomes a plain object.
    *
@@ -109,8 +114,18 @@ async function promised<T>(work: () => Promise<T>): Promise<T> {
 }
 
 function placeOf(run: EffectRun): EffectPlace {
-  const configurable = readingArgument("run", () => (run as NodeConfig | null | undefined)?.configurable);
-  return configurable === undefined ? { of: readRun(run) } : inLanggraph(configurable);
+  const { configurable, isConfig } = readingArgument("run", () => ({
+    configurable: (run as NodeConfig | null | undefined)?.configurable,
+    isConfig: typeof run === "object" && run !== null && !("space" in run),
+  }));
+  if (configurable !== undefined) return inLanggraph(configurable);
+  if (isConfig) {
+    throw typeError(
+      "run must be a reference such as { space, run }, or the config of a node, a task or a tool that runs in a thread. Such a " +
+        "config has configurable.thread_id",
+    );
+  }
+  return { of: readRun(run) };
 }
 
 /** The thread of a config. The checkpoint is the one of the thread itself, also in a subgraph. */
