@@ -38,7 +38,13 @@ describe("what is exported", () => {
   });
 
   test("forkpoint/agentos", () => {
-    expect(Object.keys(agentos).toSorted()).toEqual(["CheckpointStore", "recover", "resumePlan"]);
+    expect(Object.keys(agentos).toSorted()).toEqual([
+      "CheckpointStore",
+      "once",
+      "recover",
+      "resumePlan",
+      "withEffects",
+    ]);
     expect(agentos.CheckpointStore).toBe(main.CheckpointStore);
     expect(agentos.resumePlan).toBe(main.resumePlan);
   });

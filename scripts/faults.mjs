@@ -41,6 +41,8 @@ const commands = [
     FORKPOINT_FAULT_MS: "60000",
     FORKPOINT_FAULT_ROUNDS: "200",
   }),
+  // A program with effects is killed at every await.
+  vitest("integration/agentos/effects-crash.test.ts", { FORKPOINT_FAULT_EVERY: "1" }),
   vitest("__test__/faults/contention.test.ts", { FORKPOINT_FAULT_MS: "60000", FORKPOINT_FAULT_ROUNDS: "200" }),
   vitest("__test__/faults/floods.test.ts", {
     FORKPOINT_FAULT_PAIRS: "200000",

@@ -3,8 +3,11 @@ RunStats as CheckpointStats
 } from "./shared.js";
 export {
 CheckpointStore
+ContextOnce
+once
 recover
 resumePlan
+withEffects
 };
 export type {
 AgentosRecoverOptions
@@ -14,6 +17,7 @@ CheckpointMetadata
 CheckpointStoreOptions
 DiagnosticsView
 EffectClass
+EffectGraph
 FailedRun
 ICheckpointStore
 RecoverableGraph
@@ -124,6 +128,12 @@ interface DiagnosticsView {
     memoryWrites: number;
 }
 type EffectClass = "pure" | "read" | "write" | "external" | "human";
+interface EffectGraph extends RecoverableGraph {
+    invoke(input: unknown): Promise<unknown>;
+    stream(input: unknown): AsyncIterable<{
+        type: string;
+    }>;
+}
 interface FailedRun {
     runId: string;
     checkpointId: string;
@@ -213,5 +223,7 @@ interface WaitingNode {
     state: StatePartitions;
     forks: string[];
 }
+declare const once: ContextOnce;
 declare function recover(graph: RecoverableGraph, store: CheckpointStore, options?: AgentosRecoverOptions): Promise<RecoverReport<RecoveredRun>>;
 declare function resumePlan(checkpoint: Pick<Checkpoint, "nodeResults" | "visitedNodes" | "skippedNodes">): ResumePlan;
+declare function withEffects<G extends EffectGraph>(graph: G, store: CheckpointStore): G;

@@ -7,6 +7,7 @@ CheckpointStore
 CheckpointStoreOptions
 DiagnosticsView
 EffectClass
+EffectGraph
 FailedRun
 ICheckpointStore
 RecoverableGraph
@@ -17,8 +18,10 @@ RunOutcome
 RunsPage
 StatePartitions
 WaitingNode
+once
 recover
 resumePlan
+withEffects
 } from "./agentos.js";
 export {
 BackupOptions
@@ -31,6 +34,7 @@ ChangeDecision
 ChangedRun
 CheckOptions
 RunStats as CheckpointStats
+ContextOnce
 ContractStore
 ErrorCode
 FailureChannelName

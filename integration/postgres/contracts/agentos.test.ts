@@ -1,5 +1,6 @@
 // AgentOS' graphs.
 import "../../agentos/differential.test.js";
+import "../../agentos/effects.test.js";
 import "../../agentos/failure.test.js";
 import "../../agentos/fork.test.js";
 import "../../agentos/parallel.test.js";

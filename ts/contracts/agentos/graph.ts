@@ -1,7 +1,7 @@
 /** A compiled graph of AgentOS, as `recover` needs it. */
 
 import { ForkpointError, quote, show, typeError } from "../../bridge/errors.js";
-import type { ProgramPosition, ProgramShape } from "../../store/program.js";
+import { type ProgramPosition, type ProgramShape, shapeHash } from "../../store/program.js";
 import { isHuman, openNodes } from "./status.js";
 import type { Checkpoint } from "./contract.js";
 
@@ -29,7 +29,7 @@ type Compiled = ReturnType<RecoverableGraph["toIR"]>;
 type Node = Compiled["nodes"][number];
 
 /** AgentOS' names of the places before the first and after the last node. */
-const START = "__START__";
+export const START = "__START__";
 export const END = "__END__";
 
 /** The state of a run. `nodes` are the human nodes without an answer, or the nodes that failed. */
@@ -69,6 +69,14 @@ export class Graph {
     if (!this.#savesEvery) this.#refuseUnknownEnds(id);
   }
 
+  /** The program that the graph is, in a store with these options. */
+  programFor(options: { program: string | undefined; version: string | undefined } | undefined) {
+    const program = options?.program ?? programOf(this.id);
+    const shape = this.shape(options?.version);
+    const identity = { ...(program !== undefined && { program }), shape: shapeHash(shape) };
+    return { program, shape, identity };
+  }
+
   /** The shape of the graph. A node that chooses has conditional edges only. */
   shape(version: string | undefined): ProgramShape {
     const nodes = [...this.#nodes.values()].map(({ id, type, effectClass }) => {
@@ -91,6 +99,13 @@ export class Graph {
     return (
       this.#savesEvery || [...this.#nodes.values()].some((node) => node.checkpoint !== "none" && !waitsAlways(node))
     );
+  }
+
+  /** True if the node is external. If it is not known which node runs, true if one of the graph's nodes is external. */
+  isExternal(id: string | undefined): boolean {
+    const node = id === undefined ? undefined : this.#nodes.get(id);
+    const nodes = node === undefined ? [...this.#nodes.values()] : [node];
+    return nodes.some(({ effectClass }) => effectClass === "external");
   }
 
   /** The checkpoint after human nodes have their answers. An answer becomes the output of its node. */

@@ -5,7 +5,7 @@ import { ForkpointError, quote, show } from "../../bridge/errors.js";
 import type { StoreHandle } from "../../store/handle.js";
 import type { HeldLease } from "../../store/lease.js";
 import { decodeMark, encodeMark, type Identity, type Mark } from "../../store/mark.js";
-import { missingNodes, shapeHash } from "../../store/program.js";
+import { missingNodes } from "../../store/program.js";
 import { programOf as describedProgram } from "../../store/programs.js";
 import { callback, flag, readRecord, type Parsed } from "../../store/options.js";
 import { detachBuffers } from "../../bridge/detach.js";
@@ -27,6 +27,7 @@ import { makers } from "./maker.js";
 import { resumeRun } from "./resume.js";
 import { statusOf } from "./status.js";
 import { agentos, openFound } from "./wire.js";
+import { originalOf } from "./with-effects.js";
 import type { Checkpoint, StatePartitions } from "./contract.js";
 
 /** A human node that waits for an answer. */
@@ -141,9 +142,7 @@ export async function recover(
   const compiled = new Graph(graph);
   if (!compiled.saves) warnOnce(compiled.id);
   const maker = makers.get(handle);
-  const program = maker?.program ?? programOf(compiled.id);
-  const shape = compiled.shape(maker?.version);
-  const identity = { ...(program !== undefined && { program }), shape: shapeHash(shape) };
+  const { program, shape, identity } = compiled.programFor(maker);
   if (own.dryRun !== true) maker?.learn(compiled.id, identity);
   /** The graph that a run ran on. Null if the store does not know it. */
   const flowOf = async ({ shape: hash }: Mark): Promise<Flow | null> => {
@@ -229,7 +228,16 @@ export async function recover(
       await handle.run(({ native }) => agentos.call(native, "fork", fields), lease);
     },
     work: (runId, lease) =>
-      new Continuation({ graph, compiled, flow: shape, store, handle, identity, options: own, lease }).run(runId),
+      new Continuation({
+        graph: originalOf(graph),
+        compiled,
+        flow: shape,
+        store,
+        handle,
+        identity,
+        options: own,
+        lease,
+      }).run(runId),
   });
 }
 
@@ -352,7 +360,8 @@ class Continuation {
 
   /** Resumes a run. Stores its end, because AgentOS does not. */
   async #resume(checkpoint: Checkpoint): Promise<unknown> {
-    const { output, completed } = await resumeRun(this.#parts.graph, checkpoint.runId);
+    const { graph, compiled, handle, lease } = this.#parts;
+    const { output, completed } = await resumeRun(graph, { runId: checkpoint.runId, handle, compiled, lease });
     const newest = await this.#latest(checkpoint.runId);
     // AgentOS saves a checkpoint in a resumed run only if a node waits or fails. A mission also saves some on the way.
     const { status } = placeOf(newest, this.#parts.flow).at;

@@ -1,13 +1,11 @@
 /** Resumes a run, and finds out which nodes completed. AgentOS saves no checkpoint that says it. */
 
+import { type CurrentRun, type RunEvent, eventsInRun, inRun } from "./current-run.js";
 import type { RecoverableGraph } from "./graph.js";
 
 /** The part of AgentOS that reports what a resume does. `graph.resume()` returns only the last event's output. */
 interface Runtime {
-  streamResume(
-    compiled: unknown,
-    runId: string,
-  ): AsyncIterable<{ type: string; nodeId?: string; finalOutput?: unknown }>;
+  streamResume(compiled: unknown, runId: string): AsyncIterable<RunEvent & { finalOutput?: unknown }>;
 }
 
 export interface Resumed {
@@ -17,12 +15,14 @@ export interface Resumed {
   completed: string[] | undefined;
 }
 
-export async function resumeRun(graph: RecoverableGraph, runId: string): Promise<Resumed> {
+export async function resumeRun(graph: RecoverableGraph, run: CurrentRun): Promise<Resumed> {
+  const { runId } = run;
   const runtime = runtimeOf(graph);
-  if (runtime === undefined) return { output: await graph.resume(runId), completed: undefined };
+  if (runtime === undefined) return { output: await inRun(run, () => graph.resume(runId)), completed: undefined };
   let output: unknown;
   const completed: string[] = [];
-  for await (const { type, nodeId, finalOutput } of runtime.streamResume(graph.toIR(), runId)) {
+  const events = runtime.streamResume(graph.toIR(), runId);
+  for await (const { type, nodeId, finalOutput } of eventsInRun(events, () => run)) {
     if (type === "node_end" && nodeId !== undefined) completed.push(nodeId);
     if (type === "run_end") output = finalOutput;
   }
