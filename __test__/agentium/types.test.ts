@@ -48,7 +48,7 @@ describe("what is exported", () => {
     expect(error).toBeInstanceOf(Error);
     const workflow = new Workflow({ name: "w", initialState: {}, steps: [] });
     expect(workflow).toMatchObject({ kind: "workflow", name: "w" });
-    expect(Object.keys(workflow).toSorted()).toEqual(["eventBus", "events", "kind", "name"]);
+    expect(Object.keys(workflow).toSorted()).toEqual(["eventBus", "events", "kind", "name", "version"]);
     expect(agentium.WorkflowCheckpointStore).toBe(agentium.ForkpointWorkflowStore);
     expect(Object.keys(agentium.registry)).toEqual(["workflows"]);
   });

@@ -271,6 +271,7 @@ declare class Workflow<TState = Record<string, unknown>> {
     readonly name: string;
     readonly events: WorkflowEvents<TState>;
     readonly eventBus: EventBus;
+    readonly version: string | undefined;
     constructor(config: WorkflowConfig<TState>);
     run(options?: StartOptions<TState>): Promise<WorkflowRunOutput<TState>>;
     runWithCheckpoints(options?: RunWithCheckpointsOptions<TState>): Promise<WorkflowRunOutput<TState>>;
@@ -319,6 +320,7 @@ interface WorkflowConfig<TState = Record<string, unknown>> {
     lease?: boolean | {
         ttlMs?: number;
     };
+    version?: string;
 }
 type WorkflowEvent<TState> = {
     runId: string;

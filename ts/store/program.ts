@@ -8,6 +8,8 @@ import { hashOf } from "./mark.js";
 
 /** What a store knows of a version of a program. It is stored once, under its hash: see `programs.ts`. */
 export interface ProgramShape {
+  /** The name of the program, if the checkpoints do not have it. */
+  program?: string | undefined;
   /** The version that the user gave the program. */
   version?: string | undefined;
   /** The nodes or steps. */
@@ -47,14 +49,26 @@ export interface ProgramPosition {
   next: string[];
 }
 
-/** Returns the hash of a shape, without the order of nodes, edges and fields. It names the shape in a mark. */
-export function shapeHash({ version, nodes, edges, fields }: ProgramShape): string {
+const hashes = new WeakMap<ProgramShape, string>();
+
+/**
+ * Returns the hash of a shape, without the order of nodes, edges and fields. It names the shape in a mark. The shape must not
+ * be changed afterwards.
+ */
+export function shapeHash(shape: ProgramShape): string {
+  const hash = hashes.get(shape) ?? newHash(shape);
+  hashes.set(shape, hash);
+  return hash;
+}
+
+function newHash({ program, version, nodes, edges, fields }: ProgramShape): string {
   const nodeTexts = nodes.map(({ name, effect, kind }) => JSON.stringify([name, effect ?? null, kind ?? null]));
   return hashOf([
     version ?? null,
     nodeTexts.toSorted(),
     edges.map(textOf).toSorted(),
     fields === undefined ? null : fields.toSorted(),
+    ...(program === undefined ? [] : [program]),
   ]);
 }
 

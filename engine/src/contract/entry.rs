@@ -1,6 +1,6 @@
 //! A contract in the list of contracts, and the names that its users know.
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use super::call::{RawCall, Request, Tool};
 use super::ids::damaged;
@@ -104,6 +104,17 @@ pub struct Shown {
     pub serialized: Option<Part>,
     /// The status of a run whose newest checkpoint this is.
     pub status: Option<Status>,
+    /// The hash of the shape of the program that made the checkpoint. `ts/store/program.ts` makes it.
+    pub shape: Option<String>,
+}
+
+/// Returns the hash of a shape from a mark, which `ts/store/mark.ts` writes.
+pub(super) fn shape_in(mark: &str) -> Option<String> {
+    #[derive(Deserialize)]
+    struct Mark {
+        shape: Option<String>,
+    }
+    serde_json::from_str::<Mark>(mark).ok()?.shape
 }
 
 /// The names that the framework's users know: of the run, its namespace and the checkpoint.

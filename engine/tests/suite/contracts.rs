@@ -306,6 +306,29 @@ fn agentium_save(run: &str, step_index: f64, step_name: &str, steps: Option<u32>
 }
 
 #[test]
+fn an_agentium_checkpoint_has_the_shape_of_its_workflow() {
+    for steps in [None, Some(3)] {
+        for shape in [None, Some("Qx3_abcd-EF9")] {
+            let store = store();
+            let mut save = agentium_save("r", 0.0, "schätzen", steps);
+            save["shape"] = json!(shape);
+            call(&store, "agentium", "save", &save, 2).unwrap();
+            let runs = call(&store, "agentium", "runs", &json!({ "limit": 1 }), 0).unwrap();
+            let found = call(&store, "agentium", "latest", &json!({ "runId": "r" }), 0).unwrap();
+            for one in [&runs[0]["shape"], &found["shape"]] {
+                assert_eq!(*one, json!(shape));
+            }
+            assert_eq!(runs[0]["latest"]["stepName"], "schätzen");
+            assert_eq!(runs[0]["latest"]["stateSize"], 5);
+        }
+    }
+    let mut save = agentium_save("r", 0.0, "step", None);
+    save["shape"] = json!("too short");
+    let error = call(&store(), "agentium", "save", &save, 2).unwrap_err();
+    assert!(error.to_string().contains("shape"), "{error}");
+}
+
+#[test]
 fn an_agentium_run_is_finished_when_all_of_its_steps_are_stored() {
     for (index, steps, status) in [
         (2.0, None, "unknown"),

@@ -186,19 +186,25 @@ export class Execution {
       }
       return this.#driver.on({ event: "loaded", base: null });
     }
-    if (this.#plan.mode.kind !== "replay") return this.#loaded(found);
+    const misfit = this.#plan.force
+      ? undefined
+      : await this.#recorder!.misfit?.(found).catch((error: unknown) => error);
+    if (this.#driver.over) return;
+    if (this.#plan.mode.kind !== "replay") return this.#loaded(found, misfit);
     this.#rename(found.runId);
     this.#replay = this.#alone(() => {
-      if (!this.#driver.over) this.#loaded(found);
+      if (!this.#driver.over) this.#loaded(found, misfit);
       return this.#driver.result;
     });
     this.#replay.catch((error) => this.#broke(error));
   }
 
-  #loaded(found: Recorded): void {
+  /** `misfit` is the error for a checkpoint that does not fit the workflow. */
+  #loaded(found: Recorded, misfit: unknown): void {
     this.#base = found;
     this.#slots.set(ENTRY, found.state);
     this.#tellStart(found.stepIndex + 1, found.id);
+    if (misfit !== undefined) return this.#broke(misfit);
     const { id: baseId, runId, stepIndex, stepName } = found;
     this.#driver.on({ event: "loaded", base: { id: baseId, runId, stepIndex, stepName } });
   }

@@ -32,6 +32,11 @@ export interface WorkflowConfig<TState = Record<string, unknown>> {
    * docs/leases.md.
    */
   lease?: boolean | { ttlMs?: number };
+  /**
+   * The version of the workflow: any non-empty string. Listings show it, and messages about runs of another version name it.
+   * Two versions with the same steps also count as different programs, but a run of one fits the other. Default: none.
+   */
+  version?: string;
 }
 
 export interface RunOptions {
@@ -75,24 +80,21 @@ export interface RunWithCheckpointsOptions<TState> extends StartOptions<TState> 
    * beginning, and `fresh` is true in the result and in the event `run.start`. Default: false.
    */
   resume?: boolean;
-  /** If true, resumes even if the step at the checkpoint's index now has another name. Default: false. */
+  /**
+   * If true, continues at the checkpoint's step index even if the run does not fit this version of the workflow. Without it,
+   * the run rejects with `CONFLICT`, and the message says what differs. Default: false. See docs/changes.md.
+   */
   force?: boolean;
 }
 
 export interface ReplayOptions extends RunOptions {
   /** If true, the replay makes a new run and does not change the old run. Default: false. */
   newRun?: boolean;
-  /**
-   * If true, continues even if the step at the checkpoint's index now has another name. A resume has the same option.
-   * Default: false.
-   */
+  /** If true, continues even if the run does not fit this version of the workflow. A resume has the same option. Default: false. */
   force?: boolean;
 }
 
 export interface ForkOptions extends RunOptions {
-  /**
-   * If true, continues even if the step at the checkpoint's index now has another name. A resume has the same option.
-   * Default: false.
-   */
+  /** If true, continues even if the run does not fit this version of the workflow. A resume has the same option. Default: false. */
   force?: boolean;
 }

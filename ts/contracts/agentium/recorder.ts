@@ -2,17 +2,23 @@
 
 import { ForkpointError, quote, show, typeError } from "../../bridge/errors.js";
 import type { StoreHandle } from "../../store/handle.js";
+import { type ProgramShape, shapeHash } from "../../store/program.js";
+import { describeProgram } from "../../store/programs.js";
+import { misfit } from "../shared/fit.js";
 import { stateAndRest } from "../shared/record.js";
 import { RunLease } from "../shared/run-lease.js";
 import { type Format, deserialize, formatOf } from "../../bridge/serializer.js";
 import { type StepRef, readStepRef, sorted } from "./checkpoint.js";
 import { Snapshot } from "./state.js";
 import { type OwnStore, find, findLatest, ownStore, put, type WorkflowCheckpointStore } from "./store.js";
-import type { Found } from "./wire.js";
+import { positionAfter } from "./shape.js";
+import { type Found, agentium } from "./wire.js";
 import type { WorkflowCheckpoint } from "./contract.js";
 
 export interface Recorded extends Omit<StepRef, "createdAt"> {
   state: Snapshot;
+  /** The hash of the shape of the workflow that stored the checkpoint. Undefined: not known. */
+  shape?: string | undefined;
 }
 
 export interface Recording extends Recorded {
@@ -36,12 +42,18 @@ export interface Recorder {
   latest(runId: string): Promise<Recorded | null>;
   /** Stores a checkpoint. Resolves to the state as the store will return it. */
   store(recording: Recording): Promise<Snapshot>;
+  /** Returns the error for a checkpoint that does not fit the workflow. Undefined: it fits, or the store cannot tell. */
+  misfit?(recorded: Recorded): Promise<ForkpointError | undefined>;
 }
 
 /** Makes the recorder of a run for a store that the user gave. With `leaseMs`, the run takes a lease. */
-export function recorderOf(store: WorkflowCheckpointStore<any>, leaseMs: number | undefined): Recorder {
+export function recorderOf(
+  store: WorkflowCheckpointStore<any>,
+  shape: ProgramShape,
+  leaseMs: number | undefined,
+): Recorder {
   const own = ownStore(store);
-  return own === undefined ? new ForeignRecorder(store) : new OwnRecorder(own, leaseMs);
+  return own === undefined ? new ForeignRecorder(store) : new OwnRecorder(own, shape, leaseMs);
 }
 
 /** Checks that the value has the methods of the documented store interface or of the framework's store interface. */
@@ -58,11 +70,13 @@ export function readStore(store: unknown): WorkflowCheckpointStore<any> | undefi
 class OwnRecorder implements Recorder {
   readonly handle: StoreHandle;
   readonly #expectsParent: boolean;
+  readonly #shape: ProgramShape;
   readonly identity: unknown;
   readonly format: Format;
   readonly lease: RunLease | undefined;
 
-  constructor({ handle, expectsParent }: OwnStore, leaseMs: number | undefined) {
+  constructor({ handle, expectsParent }: OwnStore, shape: ProgramShape, leaseMs: number | undefined) {
+    this.#shape = shape;
     this.lease = leaseMs === undefined ? undefined : new RunLease(handle, leaseMs);
     this.handle = handle;
     this.#expectsParent = expectsParent;
@@ -89,6 +103,7 @@ class OwnRecorder implements Recorder {
     parent,
     previous,
   }: Recording): Promise<Snapshot> {
+    await describeProgram(this.handle, agentium.name, this.#shape);
     const stored = state.in(this.format);
     const createdAt = Date.now();
     const rest = { id: null, runId: null, stepIndex, stepName, state: null, createdAt };
@@ -97,6 +112,7 @@ class OwnRecorder implements Recorder {
       state: stored,
       rest: this.format.serialize(rest, "checkpoint"),
       steps,
+      shape: shapeHash(this.#shape),
       parent,
       // A rewind replaces the run's checkpoints, so the latest checkpoint is not checked.
       expectedParent: this.#expectsParent && !rewind ? previous : undefined,
@@ -110,12 +126,21 @@ class OwnRecorder implements Recorder {
     return new Snapshot(this.format, stored);
   }
 
+  misfit({ runId, stepIndex, shape: from }: Recorded): Promise<ForkpointError | undefined> {
+    const { handle } = this;
+    const to = this.#shape;
+    const program = `workflow ${quote(to.program!)}`;
+    const position = (old: ProgramShape) => positionAfter(stepIndex, old);
+    return misfit({ handle, space: agentium.name, run: `run ${quote(runId)}`, program, from, to, position });
+  }
+
   #recorded(found: Found | null): Recorded | null {
     if (found === null) return null;
-    const { id, runId, parts } = found;
+    const { id, runId, shape, parts } = found;
     const [state, rest] = stateAndRest(parts, id);
     const fields = deserialize(this.format, rest.tag, rest.bytes, `checkpoint ${quote(id)}`);
-    return recorded({ ...fields, id, runId }, new Snapshot(this.format, state));
+    const read = recorded({ ...fields, id, runId }, new Snapshot(this.format, state));
+    return { ...read, shape: shape ?? undefined };
   }
 }
 

@@ -293,6 +293,8 @@ export interface Encoded {
   state: Serialized;
   rest: Serialized;
   steps: number | undefined;
+  /** The hash of the workflow's shape. */
+  shape?: string | undefined;
   parent: string | undefined;
   expectedParent: string | null | undefined;
   /** True if the save also removes the run's other checkpoints of this step and of later steps. */
@@ -301,11 +303,12 @@ export interface Encoded {
 
 export async function put(
   { native }: Engine,
-  { step, state, rest, steps, parent, expectedParent, rewind }: Encoded,
+  { step, state, rest, steps, shape, parent, expectedParent, rewind }: Encoded,
 ): Promise<void> {
   const call = {
     ...step,
     steps,
+    shape,
     parent,
     rewind,
     expectsParent: expectedParent !== undefined,
@@ -339,7 +342,7 @@ async function runs({ native }: Engine, options: unknown): Promise<WorkflowRunsP
     fetch: (before, limit) => agentium.call(native, "runs", { limit, before }),
     runOf: ({ runId }) => runId,
     show: (entry, lease) => {
-      const { cursor: _, ...run } = entry;
+      const { cursor: _, shape: _shape, ...run } = entry;
       return { ...run, lease };
     },
   });

@@ -11,6 +11,8 @@ import type { RunStatus } from "../shared/recovery.js";
 export interface Found<P = Part> {
   id: string;
   runId: string;
+  /** The hash of the shape of the workflow that stored the checkpoint. Null: not known. */
+  shape: string | null;
   parts: P[];
 }
 
@@ -19,6 +21,7 @@ interface AgentiumCalls {
   save(
     fields: StepRef & {
       steps: number | undefined;
+      shape: string | undefined;
       parent: string | undefined;
       rewind: boolean;
       /**
@@ -45,6 +48,7 @@ interface AgentiumCalls {
     checkpoints: number;
     latest: CheckpointSummary;
     status: RunStatus;
+    shape: string | null;
   }>;
 }
 

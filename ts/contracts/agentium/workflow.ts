@@ -7,17 +7,20 @@ import {
   type OptionParser,
   callback,
   flag,
+  programOption,
   readRecord,
   refuseUnknown,
   signalOption,
   text,
 } from "../../store/options.js";
+import type { ProgramShape } from "../../store/program.js";
 import { drainOption } from "../shared/drain.js";
 import { noLeases } from "../shared/run-lease.js";
 import { streamOf } from "../shared/stream.js";
 import { checkpointNotFound, filled, sorted } from "./checkpoint.js";
 import { EventBus, Events, forward, type WorkflowEvents, type WorkflowEvent } from "./events.js";
 import { Execution, type Plan } from "./execution.js";
+import { shapeOfWorkflow } from "./shape.js";
 import { type Recorder, readStore, recorderOf } from "./recorder.js";
 import { type Definition, readDefinition } from "./steps.js";
 import { StorageBackedCheckpointStore } from "./storage.js";
@@ -53,8 +56,8 @@ type StreamOptions<TState> = RunWithCheckpointsOptions<TState> & {
  *
  * - a TypeError for a wrong argument.
  * - `INVALID_ARGUMENT` if the workflow needs a store and has none.
- * - `CONFLICT` if the run is already running in this process, if the step at the checkpoint's index now has another
- *   name (see `force`), or if parallel steps changed the same value differently.
+ * - `CONFLICT` if the run is already running in this process, if another version of the workflow made the run and the run
+ *   does not fit this one (see `force`), or if parallel steps changed the same value differently.
  * - {@link RunDrainedError} after a drain, and the signal's reason after an abort.
  * - the store's own error if the store fails.
  *
@@ -75,7 +78,10 @@ export class Workflow<TState = Record<string, unknown>> {
   readonly events = new Events() as WorkflowEvents<TState>;
   /** The event bus of the constructor's option, or the workflow's own. Gets the events that the framework has. */
   readonly eventBus: EventBus;
+  /** The option `version`. Undefined if it was not given. */
+  readonly version: string | undefined;
   readonly #definition: Definition;
+  readonly #shape: ProgramShape;
   readonly #initialState: TState;
   readonly #store: ReturnType<typeof readStore>;
   /** How long the lease of a run is valid, in ms. Undefined: runs take no leases. */
@@ -85,16 +91,16 @@ export class Workflow<TState = Record<string, unknown>> {
   constructor(config: WorkflowConfig<TState>) {
     if (typeof config !== "object" || config === null)
       throw typeError(`config must be an object, but is ${show(config)}`);
-    const { name, initialState, checkpointStore, storage, eventBus, register, lease, definition } = readingArgument(
-      "config",
-      () => {
+    const { name, initialState, checkpointStore, storage, eventBus, register, lease, version, definition } =
+      readingArgument("config", () => {
         refuseUnknown(config, configKeys);
         const { name, initialState, checkpointStore, storage, eventBus, register = true, lease = false } = config;
+        const { version } = config;
         const definition = readDefinition(config);
-        return { name, initialState, checkpointStore, storage, eventBus, register, lease, definition };
-      },
-    );
+        return { name, initialState, checkpointStore, storage, eventBus, register, lease, version, definition };
+      });
     this.name = filled(name, "name");
+    this.version = version === undefined ? undefined : programOption(version, "version");
     this.#initialState = state(initialState, "initialState") as TState;
     const driver =
       storage === undefined || storage === null
@@ -106,6 +112,7 @@ export class Workflow<TState = Record<string, unknown>> {
       throw noLeases('the option "lease"', "WorkflowCheckpointStore");
     this.eventBus = readingArgument("eventBus", () => readBus(eventBus));
     this.#definition = definition;
+    this.#shape = shapeOfWorkflow(definition, this.name, this.version);
     if (flag(register, "register")) registry.add(this);
   }
 
@@ -261,7 +268,7 @@ export class Workflow<TState = Record<string, unknown>> {
   }
 
   #recorder(otherwise: string): Recorder {
-    return recorderOf(this.#configured(otherwise), this.#leaseMs);
+    return recorderOf(this.#configured(otherwise), this.#shape, this.#leaseMs);
   }
 }
 
@@ -293,6 +300,7 @@ const configKeys: Array<keyof WorkflowConfig<any>> = [
   "eventBus",
   "register",
   "lease",
+  "version",
 ];
 
 const common = {

@@ -2,6 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::meta;
 use super::ops::{CONTRACT_ID, Save, Step, save, step};
 use crate::contract::call::{RawCall, Request};
 use crate::contract::entry::Status;
@@ -74,11 +75,14 @@ pub(super) fn request(call: RawCall<'_>) -> Result<Request> {
 struct Found {
     id: String,
     run_id: String,
+    /// The hash of the shape of the workflow that stored the checkpoint.
+    shape: Option<String>,
     parts: Vec<PackedPart>,
 }
 
 fn entry(Checkpoint { header, payload, .. }: Checkpoint, response: &mut ResponseBuilder) -> Found {
-    Found { id: header.id, run_id: header.lineage, parts: response.parts(payload) }
+    let shape = meta::decode(&header.meta).and_then(|meta| meta.shape);
+    Found { id: header.id, run_id: header.lineage, shape, parts: response.parts(payload) }
 }
 
 fn found(answer: Answer) -> Result<Option<Response>> {
@@ -95,12 +99,13 @@ fn run_list(answer: Answer) -> Result<Option<Response>> {
         checkpoints: u64,
         latest: Step,
         status: Status,
+        shape: Option<String>,
     }
     Response::list(answer.into_lineages()?, |run, _| {
         let run_id = run.newest.lineage.clone();
-        let latest = step(run.newest)?;
-        let status = latest.status();
+        let mut latest = step(run.newest)?;
+        let (status, shape) = (latest.status(), latest.shape.take());
         let cursor = run.position.to_string();
-        Ok(FoundRun { cursor, run_id, checkpoints: run.checkpoints, latest, status })
+        Ok(FoundRun { cursor, run_id, checkpoints: run.checkpoints, latest, status, shape })
     })
 }

@@ -1,6 +1,6 @@
 //! How Agentium's workflow checkpoints are stored, and the fields that their headers have.
 
-use super::meta;
+use super::meta::{self, Meta, SHAPE_BYTES};
 use crate::contract::call::Buffers;
 use crate::contract::entry::{Shown, Status};
 use crate::contract::ids::{MAX_ID_BYTES, check_id, damaged};
@@ -37,6 +37,9 @@ pub(super) struct Step {
     /// How many steps the workflow had when it stored the checkpoint. `None` if the writer did not say it.
     #[serde(skip)]
     steps: Option<u32>,
+    /// The hash of the shape of the workflow that stored the checkpoint. `None` if the writer did not say it.
+    #[serde(skip)]
+    pub(super) shape: Option<String>,
 }
 
 impl Step {
@@ -62,6 +65,8 @@ pub struct Save {
     pub created_at: f64,
     /// How many steps the workflow has.
     pub steps: Option<u32>,
+    /// The hash of the workflow's shape, which `ts/store/program.ts` makes.
+    pub shape: Option<String>,
     /// The id of the checkpoint that this checkpoint's run was forked from.
     pub parent: Option<String>,
     /// True if the save also removes the run's other checkpoints with this step index or a greater step index. The
@@ -96,7 +101,16 @@ pub fn save(save: Save, buffers: &mut Buffers) -> Result<Unit> {
             save.id
         )));
     }
+    if save.shape.as_ref().is_some_and(|shape| shape.len() != SHAPE_BYTES) {
+        return Err(Error::invalid("the hash of a workflow's shape has another length: please report this"));
+    }
     let parts = vec![buffers.part(STATE, save.state_tag)?, buffers.part(REST, save.rest_tag)?];
+    let meta = Meta {
+        state_size: parts[0].bytes.len() as u64,
+        steps: save.steps,
+        shape: save.shape,
+        step_name: save.step_name,
+    };
     let (contract, lineage) = (CONTRACT_ID, save.run_id.clone());
     let sort_key = SortKey::from_f64(save.step_index);
     let mut unit = Unit::default();
@@ -117,7 +131,7 @@ pub fn save(save: Save, buffers: &mut Buffers) -> Result<Unit> {
         sort_key: sort_key.then(&SortKey::from_f64(save.created_at)),
         saved_at: save.saved_at,
         age_offset: AGE_OFFSET,
-        meta: meta::encode(parts[0].bytes.len() as u64, save.steps, &save.step_name),
+        meta: meta::encode(&meta),
         ..Header::new(contract, save.run_id, save.id)
     };
     unit.ops.push(Op::put(header, parts));
@@ -129,15 +143,15 @@ pub(super) fn show(header: &Header) -> Result<Shown> {
     let status = Some(step.status());
     let meta = json!({ "stepIndex": step.step_index, "stateSize": step.state_size, "steps": step.steps });
     let (label, at) = (Some(step.step_name), Some(step.created_at));
-    Ok(Shown { label, at, meta: Some(meta), status, ..Shown::default() })
+    Ok(Shown { label, at, meta: Some(meta), status, shape: step.shape, ..Shown::default() })
 }
 
 /// Converts a header into the fields that listings show.
 pub(super) fn step(header: Header) -> Result<Step> {
     let sort_key = header.sort_key.split_f64().and_then(|(step, rest)| Some((step, rest.split_f64()?.0)));
-    let (Some((step_index, created_at)), Some((state_size, steps, step_name))) = (sort_key, meta::decode(&header.meta))
-    else {
+    let (Some((step_index, created_at)), Some(meta)) = (sort_key, meta::decode(&header.meta)) else {
         return Err(damaged(&header.id));
     };
-    Ok(Step { id: header.id, step_index, step_name, created_at, state_size, steps })
+    let Meta { state_size, steps, shape, step_name } = meta;
+    Ok(Step { id: header.id, step_index, step_name, created_at, state_size, steps, shape })
 }

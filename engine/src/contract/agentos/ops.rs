@@ -2,7 +2,7 @@
 
 use super::meta;
 use crate::contract::call::Buffers;
-use crate::contract::entry::Shown;
+use crate::contract::entry::{Shown, shape_in};
 use crate::contract::ids::{check_id, damaged};
 use crate::error::{Error, Result};
 use crate::op::{Expect, Fork, Op, Unit};
@@ -131,7 +131,8 @@ pub fn metadata(header: Header) -> Result<Metadata> {
 pub(super) fn show(header: &Header) -> Result<Shown> {
     let status = meta::status(&header.meta);
     let Metadata { graph_id, node_id, timestamp, state_size, has_memory_snapshot, .. } = metadata(header.clone())?;
-    let meta = json!({ "stateSize": state_size, "hasMemorySnapshot": has_memory_snapshot });
+    let shown = json!({ "stateSize": state_size, "hasMemorySnapshot": has_memory_snapshot });
     let (label, group) = (Some(node_id), Some(graph_id));
-    Ok(Shown { label, group, at: Some(timestamp), meta: Some(meta), serialized: None, status })
+    let shape = meta::mark(&header.meta).as_deref().and_then(shape_in);
+    Ok(Shown { label, group, at: Some(timestamp), meta: Some(shown), serialized: None, status, shape })
 }

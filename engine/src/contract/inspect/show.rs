@@ -43,6 +43,8 @@ struct ShownRow {
     stored: u64,
     chain: u64,
     status: Option<Status>,
+    /// The hash of the shape of the program that made the checkpoint.
+    shape: Option<String>,
     meta: Option<serde_json::Value>,
     metadata: Option<PackedPart>,
     depends_on_parent: bool,
@@ -62,7 +64,7 @@ struct Parent {
 fn shown(row: Listed, origin: Option<&Parent>, response: &mut ResponseBuilder) -> Option<ShownRow> {
     let Listed { seq, step, header, logical_bytes: logical, stored_bytes: stored, chain } = row;
     let contract = contract_of(header.contract)?;
-    let Shown { label, group, at, meta, serialized, status } =
+    let Shown { label, group, at, meta, serialized, status, shape } =
         // Damaged metadata does not stop a listing: it shows the checkpoint without it. `verify` reports the damage.
         (contract.show)(&header).unwrap_or_default();
     let Names { run, ns, id } = effect::names(contract, Some(header.lineage.clone()), Some(header.id.clone()));
@@ -92,6 +94,7 @@ fn shown(row: Listed, origin: Option<&Parent>, response: &mut ResponseBuilder) -
         stored,
         chain,
         status,
+        shape,
         meta,
         metadata: serialized.map(|part| response.part(part)),
         depends_on_parent: header.depends_on_parent,

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use crate::contract::call::{Buffers, PartName};
-use crate::contract::entry::Shown;
+use crate::contract::entry::{Shown, shape_in};
 use crate::contract::ids::{MAX_ID_BYTES, damaged};
 use crate::contract::thread::{self, CheckpointRef};
 use crate::error::{Code, Error, Result};
@@ -125,7 +125,8 @@ pub(super) fn read_meta(header: &Header) -> Result<(Part, Option<String>)> {
 }
 
 pub(super) fn show(header: &Header) -> Result<Shown> {
-    Ok(Shown { serialized: Some(read_meta(header)?.0), ..Shown::default() })
+    let (metadata, mark) = read_meta(header)?;
+    Ok(Shown { serialized: Some(metadata), shape: mark.as_deref().and_then(shape_in), ..Shown::default() })
 }
 
 /// Writes of a task to a checkpoint. There is one buffer for each of `writes`.
