@@ -143,6 +143,7 @@ type Goto = string | Send | ReadonlyArray<string | Send>;
 declare class Graph<S, U = Partial<S>, I = S> {
     #private;
     readonly name: string;
+    readonly version: string | undefined;
     constructor(config: GraphConfig<S, U, I>);
     invoke(input: I | Command<U> | null, options?: GraphRunOptions): Promise<GraphResult<S>>;
     stream(input: I | Command<U> | null, options?: GraphRunOptions): AsyncGenerator<GraphEvent<S>, GraphResult<S>, void>;
@@ -177,6 +178,7 @@ interface GraphConfig<S, U, I = S> extends GraphOutline<S> {
     lease?: boolean | {
         ttlMs?: number;
     };
+    version?: string;
 }
 type GraphEvent<S> = {
     runId: string;
@@ -257,6 +259,7 @@ interface GraphRunOptions {
         readonly drained: boolean;
         waitForDrain(): Promise<void>;
     };
+    force?: boolean;
 }
 interface GraphThreadsPage {
     threads: Array<{

@@ -21,9 +21,11 @@ import {
   type Loaded,
   loadCheckpoint,
   putBoundary,
+  ranIn,
   recordTasks,
   stepOf,
 } from "./recorder.js";
+import { describe, requireFit } from "./fit.js";
 import { runSubgraph } from "./subgraph.js";
 import { type Outcome, callNode, makeContext } from "./task.js";
 import { errorOf, isWaiting, nothing } from "./tasks.js";
@@ -51,6 +53,8 @@ export class GraphExecution {
   #state!: Snapshot;
   #current: ReachedBoundary | undefined;
   #saved: string | null = null;
+  /** The names of the nodes that have run since the latest input. */
+  #ran: readonly string[] = [];
   #hostError: unknown;
 
   constructor(parts: GraphParts, plan: GraphPlan, emit?: (event: EmittedEvent<any>) => void, format = formatOf("v8")) {
@@ -144,6 +148,8 @@ export class GraphExecution {
     const loaded = this.plan.loaded ?? (await loadCheckpoint(checkpointer!, thread, id, this.format));
     if (loaded === null) return { event: "loaded", base: null };
     const { checkpoint, activations, latest } = loaded;
+    if (mode.kind === "continue") await requireFit(this.plan, this.parts.definition.name, loaded, this.format);
+    if (mode.kind !== "input") this.#ran = ranIn(checkpoint);
     this.#loaded = loaded;
     this.#state = Snapshot.of(checkpoint.state, this.format, "state");
     const { memorySnapshot } = checkpoint;
@@ -222,12 +228,23 @@ export class GraphExecution {
       for (const arg of this.#args.keys()) if (!needed.has(arg)) this.#args.delete(arg);
     }
     const memory = this.persists && boundary.memory !== "live" ? this.#capture(boundary.memory) : undefined;
-    this.#current = { boundary, state: this.#state, tasks, atBoundary: tasks.map(({ record }) => record), memory };
+    const ran = this.#ranAt(boundary);
+    this.#current = { boundary, state: this.#state, tasks, atBoundary: tasks.map(({ record }) => record), memory, ran };
     this.#boundaries.set(boundary.id, this.#current);
     if (boundary.origin === null) return;
     const nextNodes = [...new Set(tasks.map(({ name }) => name))];
     const { step, origin: source } = boundary;
     this.emit?.({ type: "state", ...this.#at(), step, source, state: this.#state.fresh(), nextNodes });
+  }
+
+  /** Returns the nodes that have run at a boundary. An update as a node counts as a run of it. */
+  #ranAt({ origin }: Boundary): readonly string[] {
+    const { mode } = this.plan;
+    const asNode = mode.kind === "update" && mode.asNode !== undefined ? [mode.asNode] : [];
+    const now = origin === "loop" ? this.#current!.tasks.map(({ node }) => node) : asNode;
+    const { nodes } = this.parts.definition;
+    if (now.length > 0) this.#ran = [...new Set([...this.#ran, ...now.map((node) => nodes[node]!.name)])];
+    return this.#ran;
   }
 
   async #capture(consistency: "snapshot" | "journaled"): Promise<MemorySnapshot> {
@@ -313,7 +330,8 @@ export class GraphExecution {
       this.plan.durability === "async"
         ? reached.tasks.map((task, at) => ({ ...task, record: reached.atBoundary[at]! }))
         : reached.tasks;
-    const more = { runId, graph: this.parts.definition.name, createdAt: Date.now() };
+    const made = await describe(this.plan, this.#loaded);
+    const more = { runId, graph: this.parts.definition.name, createdAt: Date.now(), ...made };
     // The parent is not the latest checkpoint if the run continues from an older one.
     const branches = this.#loaded?.latest === false && parent === this.#loaded.checkpoint.checkpointId;
     await putBoundary(checkpointer!, thread, { ...reached, tasks }, parent, { ...more, branches, lease });

@@ -8,11 +8,14 @@ import {
   type OptionParser,
   anything,
   callback,
+  flag,
   oneOf,
+  programOption,
   readRecord,
   refuseUnknown,
   signalOption,
 } from "../../../store/options.js";
+import type { ProgramShape } from "../../../store/program.js";
 import { drainOption } from "../../shared/drain.js";
 import { RunLease, alone, noLeases } from "../../shared/run-lease.js";
 import { streamOf } from "../../shared/stream.js";
@@ -23,6 +26,7 @@ import { GraphExecution } from "./execution.js";
 import type { GraphParts, GraphPlan, GraphRunOptions } from "./plan.js";
 import { fork, getHistory, getSnapshot, type StateSnapshot, type HistoryOptions } from "./inspection.js";
 import { type ThreadRef, type GraphCheckpointer, keyOf } from "./recorder.js";
+import { shapeOfGraph } from "./shape.js";
 import { partsOf } from "./subgraph.js";
 import type { NodeFunction, NodeOptions, SubgraphHooks } from "./node.js";
 import type { Durability } from "./wire.js";
@@ -51,6 +55,11 @@ export interface GraphConfig<S, U, I = S> extends GraphOutline<S> {
    * another store the constructor throws `UNSUPPORTED`. Default: false. See docs/leases.md.
    */
   lease?: boolean | { ttlMs?: number };
+  /**
+   * The version of the graph: any non-empty string. Listings show it, and messages about threads of another version name it.
+   * Default: none.
+   */
+  version?: string;
 }
 
 /**
@@ -79,8 +88,8 @@ type Emit = (event: GraphEvent<any>) => void;
  * - `INVALID_ARGUMENT` if a method needs a checkpointer and there is none, for a node that does not exist, or after
  *   `maxSupersteps`.
  * - `NOT_FOUND` if there is no checkpoint to continue from.
- * - `CONFLICT` if the thread is already running in this process, or if the checkpoint names a node that the graph no
- *   longer has.
+ * - `CONFLICT` if the thread is already running in this process, if another version of the graph made the thread and the
+ *   thread does not fit this one (see `force`), or if the checkpoint names a node that the graph no longer has.
  * - `RunDrainedError` after a drain, and the signal's reason after an abort.
  * - the checkpointer's own error if it fails.
  *
@@ -96,6 +105,9 @@ type Emit = (event: GraphEvent<any>) => void;
  */
 export class Graph<S, U = Partial<S>, I = S> {
   readonly name: string;
+  /** The option `version`. Undefined if it was not given. */
+  readonly version: string | undefined;
+  readonly #shape: ProgramShape;
   readonly #parts: GraphParts;
   readonly #definition: GraphDefinition;
   readonly #checkpointer: GraphCheckpointer<S> | undefined;
@@ -108,7 +120,7 @@ export class Graph<S, U = Partial<S>, I = S> {
     const parsers = Object.fromEntries(configKeys.map((key) => [key, anything]));
     if (config === undefined) throw typeError("Graph takes an object, but was given undefined");
     const read = readRecord(config, "config", parsers) as unknown as GraphConfig<S, U, I>;
-    const { reducer, checkpointer, durability = "sync", input, memory, lease = false } = read;
+    const { reducer, checkpointer, durability = "sync", input, memory, lease = false, version } = read;
     this.#definition = readingArgument("config", () => readDefinition(read));
     this.name = this.#definition.name;
     const { nodes } = this.#definition;
@@ -125,6 +137,8 @@ export class Graph<S, U = Partial<S>, I = S> {
       throw noLeases('the option "lease"', "Checkpointer");
     this.#parts = { definition: this.#definition, reducer, input, memory };
     partsOf.set(this, this.#parts);
+    this.version = version === undefined ? undefined : programOption(version, "version");
+    this.#shape = shapeOfGraph(this.#definition, this.version, (subgraph) => partsOf.get(subgraph)!);
   }
 
   /**
@@ -274,7 +288,7 @@ export class Graph<S, U = Partial<S>, I = S> {
 
   async #run(input: unknown, options: GraphRunOptions | undefined, emit?: Emit): Promise<GraphResult<S>> {
     const read = readRecord(options, "options", runOptions);
-    const { threadId, checkpointId, namespace = [], runId = newRunId(), durability, signal, drain } = read;
+    const { threadId, checkpointId, namespace = [], runId = newRunId(), durability, signal, drain, force } = read;
     if (threadId === undefined && this.#checkpointer !== undefined)
       throw typeError("options.threadId is missing: a graph with a checkpointer needs the id of a thread");
     const thread: ThreadRef = { threadId: threadId ?? runId, namespace };
@@ -285,6 +299,7 @@ export class Graph<S, U = Partial<S>, I = S> {
       durability: durability ?? this.#durability,
       ...(signal !== undefined && { signal }),
       ...(drain !== undefined && { drain }),
+      ...(force !== undefined && { force }),
       ...(input === null || isCommand(input)
         ? this.#continue(input ?? new Command({}), checkpointId)
         : { mode: { kind: "input" }, input }),
@@ -311,10 +326,12 @@ export class Graph<S, U = Partial<S>, I = S> {
 
   async #start(plan: GraphPlan, emit?: Emit): Promise<GraphResult<S>> {
     const own = plan.checkpointer && handleOf(plan.checkpointer);
+    const program = own && { handle: own, shape: this.#shape };
     const identity = own?.identity ?? plan.checkpointer ?? plan;
     const lease = this.#leaseMs === undefined ? undefined : new RunLease(own!, this.#leaseMs);
     return alone(identity, keyOf(plan.thread), "thread", lease, () => {
-      const leased = lease === undefined ? plan : { ...plan, lease: lease.held, signal: lease.with(plan.signal) };
+      const shaped = { ...plan, program };
+      const leased = lease === undefined ? shaped : { ...shaped, lease: lease.held, signal: lease.with(plan.signal) };
       return new GraphExecution(this.#parts, leased, emit, own?.format).start();
     });
   }
@@ -341,6 +358,7 @@ const configKeys = [
   "maxSupersteps",
   "name",
   "lease",
+  "version",
 ] as const;
 
 function readCheckpointer(value: unknown): GraphCheckpointer<any> | undefined {
@@ -361,4 +379,5 @@ const runOptions = {
   durability: readDurability,
   signal: signalOption,
   drain: drainOption,
+  force: flag,
 } satisfies Record<keyof GraphRunOptions, OptionParser<unknown>>;

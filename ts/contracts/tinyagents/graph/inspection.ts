@@ -30,7 +30,7 @@ export interface StateSnapshot<S> {
   next: string[];
   config: CheckpointTuple<S>["config"];
   parentConfig: CheckpointTuple<S>["parentConfig"];
-  /** `source`, `step`, `graph` and `createdAt`. */
+  /** `source`, `step`, `graph`, `createdAt`, and `shape`, the hash of the graph's shape. */
   metadata: Record<string, unknown>;
   /** The time at which the graph stored the checkpoint, in ms since the epoch. Null if it was put by hand. */
   createdAt: number | null;

@@ -1,6 +1,8 @@
 /** The options of a run, and the functions that make its states. */
 
 import { show, typeError } from "../../../bridge/errors.js";
+import type { StoreHandle } from "../../../store/handle.js";
+import type { ProgramShape } from "../../../store/program.js";
 import type { HeldLease } from "../../../store/lease.js";
 import type { RunEffects } from "../../shared/once.js";
 import type { GraphDefinition } from "./definition.js";
@@ -24,6 +26,11 @@ export interface GraphRunOptions {
   signal?: AbortSignal;
   /** When a drain is requested, the superstep is finished and stored, and the run rejects with `RunDrainedError`. */
   drain?: { readonly drained: boolean; waitForDrain(): Promise<void> };
+  /**
+   * If true, continues a thread even if another version of the graph made it and it does not fit this one. Without it, the run
+   * rejects with `CONFLICT`, and the message says what differs. Default: false. See docs/changes.md.
+   */
+  force?: boolean;
 }
 
 export interface GraphParts {
@@ -33,13 +40,15 @@ export interface GraphParts {
   memory: Partial<MemoryHooks> | undefined;
 }
 
-export interface GraphPlan extends Pick<GraphRunOptions, "signal" | "drain"> {
+export interface GraphPlan extends Pick<GraphRunOptions, "signal" | "drain" | "force"> {
   thread: ThreadRef;
   runId: string;
   mode: GraphMode;
   checkpointer: GraphCheckpointer<any> | undefined;
   durability: Durability;
   lease?: HeldLease | undefined;
+  /** The shape of the graph, and the store that keeps it. Undefined: in a subgraph, and in a store of another package. */
+  program?: { handle: StoreHandle; shape: ProgramShape } | undefined;
   /** The effects of the graph around a subgraph. */
   effects?: RunEffects;
   /** Given in the modes `continue` and `update` if the state is updated. */

@@ -53,10 +53,12 @@ export interface ReachedBoundary {
   atBoundary: TaskRecord[];
   /** The memory at this boundary. Undefined if it is not saved. */
   memory: Promise<MemorySnapshot> | undefined;
+  /** The names of the nodes that have run since the latest input. */
+  ran: readonly string[];
 }
 
 export interface Loaded {
-  checkpoint: ThreadCheckpoint<any> & { memorySnapshot?: MemorySnapshot };
+  checkpoint: ThreadCheckpoint<any> & { memorySnapshot?: MemorySnapshot; ranNodes?: unknown };
   activations: Activation[];
   latest: boolean;
 }
@@ -93,16 +95,40 @@ export function stepOf({ metadata }: Pick<ThreadCheckpoint<unknown>, "metadata">
   return Number.isSafeInteger(step) ? (step as number) : 0;
 }
 
+/** Returns the names of the nodes that had run since the latest input. A checkpoint that was put by hand has none. */
+export function ranIn({ ranNodes }: Loaded["checkpoint"]): string[] {
+  return Array.isArray(ranNodes) ? ranNodes.filter((name) => typeof name === "string") : [];
+}
+
+/** Returns the hash of the program that made a checkpoint. Undefined: it is not known. */
+export function shapeIn({ metadata }: Pick<ThreadCheckpoint<unknown>, "metadata">): string | undefined {
+  const { shape } = metadata as { shape?: unknown };
+  return typeof shape === "string" ? shape : undefined;
+}
+
+/** What a checkpoint says beside its boundary. */
+export interface PutMore {
+  runId: string;
+  graph: string;
+  createdAt: number;
+  branches: boolean;
+  lease: HeldLease | undefined;
+  /** The hash of the shape of the program. Undefined: in a subgraph, and in a store that is not of this package. */
+  shape: string | undefined;
+  /** True if the checkpoint has the nodes that have run. */
+  keepsRan: boolean;
+}
+
 /** Stores the checkpoint of a boundary, with the records of its tasks. */
 export async function putBoundary(
   checkpointer: GraphCheckpointer<any>,
   thread: ThreadRef,
   reached: ReachedBoundary,
   parent: string | null,
-  more: { runId: string; graph: string; createdAt: number; branches: boolean; lease: HeldLease | undefined },
+  more: PutMore,
 ): Promise<void> {
-  const { boundary, state, tasks } = reached;
-  const { runId, graph, createdAt } = more;
+  const { boundary, state, tasks, ran } = reached;
+  const { runId, graph, createdAt, shape } = more;
   const waiting = tasks.filter(({ record }) => isWaiting(record));
   const memorySnapshot = await reached.memory;
   const checkpoint: NewThreadCheckpoint<unknown> = {
@@ -119,7 +145,14 @@ export async function putBoundary(
     ),
     pendingActivations: pendingOf(tasks.map(({ name: node, id: task, arg: sendArg }) => ({ node, task, sendArg }))),
     barrierArrivals: boundary.arrivals,
-    metadata: { source: boundary.origin ?? "loop", step: boundary.step, graph, createdAt },
+    metadata: {
+      source: boundary.origin ?? "loop",
+      step: boundary.step,
+      graph,
+      createdAt,
+      ...(shape !== undefined && { shape }),
+    },
+    ...(more.keepsRan && ran.length > 0 && { ranNodes: ran }),
     ...(memorySnapshot !== undefined && { memorySnapshot }),
   };
   // Pass options only if they are needed, because a checkpointer that is not of this package may refuse them.

@@ -1,0 +1,42 @@
+/** Refuses a thread of another version of a graph, and stores the description of a graph. */
+
+import { quote } from "../../../bridge/errors.js";
+import type { Format } from "../../../bridge/serializer.js";
+import { handleOf } from "../../../store/handles.js";
+import { shapeHash } from "../../../store/program.js";
+import { describeProgram } from "../../../store/programs.js";
+import { misfit } from "../../shared/fit.js";
+import { tinyagents } from "../wire.js";
+import type { GraphPlan } from "./plan.js";
+import { type Loaded, type PutMore, shapeIn } from "./recorder.js";
+import { positionOf } from "./shape.js";
+
+/** Throws if another version of the graph made the thread, and the thread does not fit this one. */
+export async function requireFit(plan: GraphPlan, name: string, loaded: Loaded, format: Format): Promise<void> {
+  const { thread, program, checkpointer, force } = plan;
+  // A finished thread runs nothing, whatever the graph is.
+  if (program === undefined || force === true || loaded.activations.length === 0) return;
+  const error = await misfit({
+    handle: program.handle,
+    space: tinyagents.name,
+    run: `thread ${quote(thread.threadId)}`,
+    program: `graph ${quote(name)}`,
+    from: shapeIn(loaded.checkpoint),
+    to: program.shape,
+    position: (from) => positionOf(checkpointer!, thread, loaded, from, format),
+  });
+  if (error !== undefined) throw error;
+}
+
+/** Stores the description of the graph, and returns what a new checkpoint says of it. */
+export async function describe(
+  { program, mode, checkpointer }: GraphPlan,
+  loaded: Loaded | undefined,
+): Promise<Pick<PutMore, "shape" | "keepsRan">> {
+  const keepsRan = handleOf(checkpointer) !== undefined;
+  if (program === undefined) return { shape: undefined, keepsRan };
+  await describeProgram(program.handle, tinyagents.name, program.shape);
+  // An update runs no node, so the thread still stands where its own version has left it.
+  const isUpdate = mode.kind === "update" && loaded !== undefined;
+  return { shape: isUpdate ? shapeIn(loaded.checkpoint) : shapeHash(program.shape), keepsRan };
+}
