@@ -85,6 +85,13 @@ it("compares fields, choices and joins", () => {
   expect(atB(joining("b", "a"), joining("a", "b"))).toHaveLength(2);
 });
 
+it("counts what may be no node only if it is one", () => {
+  const ran = (names: string[]) => compareShapes(chain("a b c"), chain("a b"), { done: [], next: ["b"], ran: names });
+  expect(ran(["task"])).toEqual([]);
+  expect(ran(["c"])).toEqual(["`c`, which has run, is gone"]);
+  expect(missingNodes(chain("a b"), { done: ["a"], next: ["b"], ran: ["task"] })).toEqual([]);
+});
+
 it("names a few of many new nodes, and a node that an unknown program needs", () => {
   expect(atB(chain("a v w x y z"))[0]).toBe("`b`, which is next, is gone; `v`, `w`, `x` and 2 others are new");
   expect(missingNodes(chain("a c"), { done: ["__start__", "a", "x"], next: ["b", "b"] })).toEqual([

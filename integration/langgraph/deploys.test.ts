@@ -1,5 +1,5 @@
 // A new version of a graph meets threads of the old one: the tables of docs/changes.md, with what recover() does.
-import { Annotation, Command, START, StateGraph, entrypoint, interrupt } from "@langchain/langgraph";
+import { Annotation, Command, START, Send, StateGraph, entrypoint, interrupt, task } from "@langchain/langgraph";
 import { type Store, openStore } from "forkpoint";
 import { ForkpointSaver, type RecoveredThread, type SaverOptions, recover } from "forkpoint/langgraph";
 import { expect, it, onTestFinished } from "vitest";
@@ -282,9 +282,9 @@ it("onChanged: resumes a thread that waits at a node with another effect on its 
   expect(asked).toMatchObject([{ threadId: "thread", differences: [no("__start__", "a"), expect.anything()] }]);
 });
 
-it("onChanged: forks from the newest checkpoint that fits", async () => {
+it.each([false, true])("onChanged: forks from the newest checkpoint that fits, lease: %s", async (lease) => {
   const { store } = await atB();
-  const second = await start(store, renamed);
+  const second = await start(store, renamed, { lease });
   const { runs } = await recover(second.graph, second.saver, { onChanged: () => "fork" });
   expect(runs).toMatchObject([
     { threadId: "thread", outcome: "changed", decision: "fork", fork: "thread" },
@@ -436,6 +436,62 @@ it.each<[keyof typeof shapes, string[]]>([
   const same = made("old");
   const { runs } = await recover(same.graph, same.saver, yes);
   expect(runs).toMatchObject([{ outcome: "finished" }]);
+});
+
+it("a task() that a node has called is no node", async () => {
+  const store = await opened();
+  const made = (names: string[]) => {
+    const saver = new ForkpointSaver(store, { program: "program" });
+    const helper = task("helper", async (text: string) => text);
+    const graph = new StateGraph(State) as any;
+    for (const name of names) graph.addNode(name, async () => ({ ran: [await helper(name)] }));
+    for (const [at, name] of names.entries()) graph.addEdge(at === 0 ? START : names[at - 1], name);
+    return { saver, graph: graph.compile({ checkpointer: saver }) };
+  };
+  const first = made(["a", "b", "c"]);
+  await recover(first.graph, first.saver);
+  await first.graph.invoke({}, { ...run, interruptBefore: ["b"] });
+  const second = made(["a", "b", "x"]);
+  const output = { ran: ["a", "b", "x"] };
+  expect((await recover(second.graph, second.saver)).runs).toMatchObject([{ outcome: "finished", output }]);
+});
+
+it("a node that a Send has run counts", async () => {
+  const store = await opened();
+  const made = (name: string) => {
+    const saver = new ForkpointSaver(store, { program: "program" });
+    const graph = (new StateGraph(State) as any).addNode("plan", () => ({ ran: ["plan"] }));
+    graph.addNode(name, () => ({ ran: [name] })).addNode("last", () => ({ ran: ["last"] }));
+    graph.addEdge(START, "plan").addEdge(name, "last");
+    graph.addConditionalEdges("plan", () => [new Send(name, {})], [name]);
+    return { saver, graph: graph.compile({ checkpointer: saver }) };
+  };
+  const first = made("work");
+  await recover(first.graph, first.saver);
+  await first.graph.invoke({}, { ...run, interruptBefore: ["last"] });
+  const second = made("task");
+  const differences = ["`work`, which has run, is gone; `task` is new"];
+  expect((await recover(second.graph, second.saver)).runs).toMatchObject([{ outcome: "changed", differences }]);
+});
+
+it("a graph that a node calls by itself does not count", async () => {
+  const store = await opened();
+  const made = (asks: string) => {
+    const saver = new ForkpointSaver(store, { program: "program" });
+    const inner = (new StateGraph(State) as any).addNode(asks, () => ({ ran: [interrupt("?")] })).addEdge(START, asks);
+    const called = inner.compile();
+    const graph = (new StateGraph(State) as any)
+      .addNode("calls", async (state: object) => ({ ran: (await called.invoke(state)).ran }))
+      .addEdge(START, "calls");
+    return { saver, graph: graph.compile({ checkpointer: saver }) };
+  };
+  const first = made("ask");
+  await recover(first.graph, first.saver);
+  await first.graph.invoke({}, run);
+  const second = made("ask");
+  expect((await recover(second.graph, second.saver, yes)).runs).toMatchObject([
+    { outcome: "finished", output: { ran: ["yes"] } },
+  ]);
 });
 
 it("the result of a node that has finished beside another one keeps its edges", async () => {

@@ -47,6 +47,8 @@ export interface ProgramPosition {
   done: string[];
   /** The nodes that run next, or that wait or have failed. */
   next: string[];
+  /** Names of what has run, some of which may be no nodes. A name counts if the program has a node with it. */
+  ran?: string[];
 }
 
 const hashes = new WeakMap<ProgramShape, string>();
@@ -94,9 +96,11 @@ export function hasSameParts(one: ProgramShape, other: ProgramShape): boolean {
  *
  * Nothing else matters: new nodes behind the place, other edges of the nodes that are next, new fields, another version.
  */
-export function compareShapes(from: ProgramShape, to: ProgramShape, { done, next }: ProgramPosition): string[] {
+export function compareShapes(from: ProgramShape, to: ProgramShape, position: ProgramPosition): string[] {
   const known = new Set(from.nodes.map(({ name }) => name));
-  const ran = [...new Set(done)].filter((name) => !next.includes(name));
+  const { next } = position;
+  const done = [...new Set([...position.done, ...(position.ran ?? []).filter((name) => known.has(name))])];
+  const ran = done.filter((name) => !next.includes(name));
   const places: Array<[name: string, place: string]> = [
     ...[...new Set(next)].map((name) => [name, "is next"] as [string, string]),
     ...ran.map((name) => [name, "has run"] as [string, string]),
@@ -112,7 +116,7 @@ export function compareShapes(from: ProgramShape, to: ProgramShape, { done, next
   return [
     ...gone.map(([name, place], at) => `${tick(name)}, which ${place}, is gone${at === gone.length - 1 ? news : ""}`),
     ...there.flatMap(([name, place]) => changesOf(name, place, from, to)),
-    ...[...new Set(done)]
+    ...done
       .filter((name) => isKnown(name, from) && !gone.some(([each]) => each === name))
       .flatMap((name) => edgeChanges(name, from, to, { reached, said, isNext: next.includes(name) })),
     ...(from.edges.length === 0 && to.edges.length === 0 ? versionsOf(from, to) : []),

@@ -188,12 +188,15 @@ export async function recover(
     const { id: newest, graphId, timestamp } = found.checkpoint;
     const flow = await flowOf(found.mark);
     const { at, position } = placeOf(found.checkpoint, flow ?? shape);
-    const isUnknown = flow === null && missingNodes(shape, position).length > 0;
+    // A mission adds nodes while it runs, which no program has.
+    const isOther = flow !== null && missingNodes(flow, position).length > 0;
+    const isUnknown = (flow === null || isOther) && missingNodes(shape, position).length > 0;
     // This graph cannot say whether a run of another graph has finished.
     const status =
       isUnknown && at.status === "finished" ? (statusOf({ ...found.checkpoint }) ?? "unfinished") : at.status;
     if (status === "finished") return undefined;
-    return { newest, at: timestamp, mark: markOf(graphId, found.mark), position, status };
+    const mark = isOther ? { ...found.mark, shape: undefined } : found.mark;
+    return { newest, at: timestamp, mark: markOf(graphId, mark), position, status };
   }
 
   async function* earlier(runId: string): AsyncGenerator<Earlier> {

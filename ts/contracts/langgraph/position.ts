@@ -1,7 +1,7 @@
 /** Reads where a thread stands: the nodes that have run for its latest input, and those that run next. */
 
 import type { Checkpoint } from "@langchain/langgraph-checkpoint";
-import type { ProgramPosition } from "../../store/program.js";
+import type { ProgramPosition, ProgramShape } from "../../store/program.js";
 import { headers } from "./list.js";
 import { INSIDE } from "./shape.js";
 import { type Context, NO_NODES, nextNodes, outline, restOf, tasksOf } from "./status.js";
@@ -9,8 +9,11 @@ import type { Found } from "./wire.js";
 
 const START = "__start__";
 
-/** Returns the position of a thread at the newest checkpoint of the graph, with those of the subgraphs that are at work. */
-export async function positionOf(context: Context, found: Found): Promise<ProgramPosition> {
+/**
+ * Returns the position of a thread at the newest checkpoint of the graph, with those of the subgraphs that are at work and that
+ * `shape` has. A graph that a node calls by itself is not in the shape.
+ */
+export async function positionOf(context: Context, found: Found, shape: ProgramShape): Promise<ProgramPosition> {
   const position = await positionAt(context, found);
   const { threadId, id: root } = found.header;
   const seen = new Set([""]);
@@ -20,13 +23,14 @@ export async function positionOf(context: Context, found: Found): Promise<Progra
     if (seen.has(namespace)) continue;
     seen.add(namespace);
     const names = namespace.split("|").map((part) => part.split(":")[0]!);
-    if (!position.next.includes(names[0]!)) continue;
+    const prefix = names.map((name) => name + INSIDE).join("");
+    if (!position.next.includes(names[0]!) || !shape.nodes.some(({ name }) => name.startsWith(prefix))) continue;
     const inner = await outline(context, threadId, namespace);
     if (inner === null) continue;
-    const prefix = names.map((name) => name + INSIDE).join("");
-    const { done, next } = await positionAt(context, inner);
+    const { done, next, ran = [] } = await positionAt(context, inner);
     position.done.push(...done.map((name) => prefix + name));
     position.next.push(...next.map((name) => prefix + name));
+    position.ran?.push(...ran.map((name) => prefix + name));
   }
   return position;
 }
@@ -36,24 +40,25 @@ export async function positionAt(context: Pick<Context, "serde">, found: Found):
   const tasks = [...new Set((await nextNodes(context, found)) ?? [])];
   // An input that no node has read fits each graph.
   const next = tasks.filter((name) => !name.startsWith("__"));
-  const done = tasks.includes(START) ? [] : doneNodes(await restOf(context, found));
+  const { done, ran } = tasks.includes(START) ? { done: [], ran: [] } : doneNodes(await restOf(context, found));
   // The result of a finished task waits for the other tasks. A write does not name its node.
   const { finished } = await tasksOf(context, found);
-  return { done: [...new Set([...done, ...(finished > 0 ? next : [])])], next };
+  return { done: [...new Set([...done, ...(finished > 0 ? next : [])])], next, ran };
 }
 
 /**
  * Returns the nodes that have run since the latest input. LangGraph stores the versions of the channels that made a node run,
- * and versions grow. A node that a `Send` has run has no versions, and counts as done.
+ * and versions grow. It stores no versions for a node that a `Send` has run, and for a `task()`.
  */
-function doneNodes(rest: Checkpoint | undefined): string[] {
+function doneNodes(rest: Checkpoint | undefined): { done: string[]; ran: string[] } {
   const seen = rest?.versions_seen ?? {};
   const input = seen[START]?.[START];
   const isLater = (version: string | number) => input === undefined || !(version <= input);
-  return Object.entries(seen)
-    .filter(([node, versions]) => {
-      const all = Object.values(versions);
-      return node === START || (!NO_NODES.has(node) && (all.length === 0 || all.some(isLater)));
-    })
-    .map(([node]) => node);
+  const all = Object.entries(seen).filter(([name]) => !NO_NODES.has(name));
+  const names = (which: (name: string, versions: Array<string | number>) => boolean) =>
+    all.filter(([name, versions]) => which(name, Object.values(versions))).map(([name]) => name);
+  return {
+    done: names((name, versions) => name === START || versions.some(isLater)),
+    ran: names((_, versions) => versions.length === 0),
+  };
 }

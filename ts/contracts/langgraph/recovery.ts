@@ -5,7 +5,7 @@ import { ForkpointError, quote, show, typeError } from "../../bridge/errors.js";
 import type { StoreHandle } from "../../store/handle.js";
 import type { HeldLease } from "../../store/lease.js";
 import { callback, object, readRecord, type Parsed } from "../../store/options.js";
-import { shapeHash } from "../../store/program.js";
+import { type ProgramShape, shapeHash } from "../../store/program.js";
 import { decodeMark } from "../../store/mark.js";
 import type { Candidate, Earlier } from "../shared/framework.js";
 import { recoverRuns } from "../shared/recover-runs.js";
@@ -150,7 +150,7 @@ export async function recover(
   const program = saver.program ?? nameOf(inner);
   const shape = shapeOfGraph(inner, saver.version);
   if (own.dryRun !== true) identify(inner, { ...(program !== undefined && { program }), shape: shapeHash(shape) });
-  const recovery = new Recovery({ agent: graph, graph: inner, saver, handle, options: own });
+  const recovery = new Recovery({ agent: graph, graph: inner, shape, saver, handle, options: own });
   return recoverRuns({
     space: langgraph.name,
     noun: "thread",
@@ -196,6 +196,7 @@ interface Position extends Standing {
 interface Parts {
   agent: Agent;
   graph: RecoverableThreads;
+  shape: ProgramShape;
   saver: ForkpointSaver;
   handle: StoreHandle;
   options: Parsed<typeof parsers>;
@@ -212,7 +213,13 @@ class Recovery {
     const position = await this.#position(threadId);
     if (position === undefined) return undefined;
     const { checkpointId: newest, updatedAt: at, mark, status, found } = position;
-    return { newest, at, mark, position: await this.#run((context) => positionOf(context, found)), status };
+    return {
+      newest,
+      at,
+      mark,
+      position: await this.#run((context) => positionOf(context, found, this.#parts.shape)),
+      status,
+    };
   }
 
   /** Continues a thread. */

@@ -111,7 +111,7 @@ interface Tasks {
   answered: boolean;
   /** How many tasks have written: they have finished, have failed, or ask a question. */
   ended: number;
-  /** How many tasks have finished. */
+  /** How many nodes have finished. */
   finished: number;
 }
 
@@ -131,7 +131,8 @@ export async function tasksOf({ serde }: Pick<SaverContext, "serde">, { writes }
     // A task records the answers that it has used, in order, when it asks again, fails or finishes.
     if (resume) used.push(([await load(serde, resume, "an answer")] as unknown[]).flat().at(-1));
     if ([...channels.keys()].some((channel) => !UNFINISHED.has(channel))) {
-      result.finished += 1;
+      // A `task()` returns its result to the node that has called it.
+      if (!channels.has("__return__")) result.finished += 1;
       continue;
     }
     if (!channels.has("__error_source_node__")) result.failed ??= channels.get("__error__");
