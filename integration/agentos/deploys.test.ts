@@ -233,7 +233,7 @@ async function renamed() {
   const first = start(store, tools("a b c"), {}, { version: "1" });
   await recover(first.graph, first.checkpoints);
   await until(first, "a");
-  const [{ runId }] = (await first.checkpoints.runs()).runs as [{ runId: string }];
+  const { runId } = (await first.checkpoints.runs()).runs[0]!;
   return { store, first, runId, second: start(store, tools("a b2 c"), {}, { version: "2" }) };
 }
 
@@ -268,7 +268,7 @@ async function late(store: Store) {
   const first = start(store, tools("a b c"));
   await recover(first.graph, first.checkpoints);
   await until(first, "b");
-  const [{ runId }] = (await first.checkpoints.runs()).runs as [{ runId: string }];
+  const { runId } = (await first.checkpoints.runs()).runs[0]!;
   return { runId, second: start(store, { ...tools("a"), b2: tool("b2", "external"), ...tools("c") }) };
 }
 
@@ -289,7 +289,7 @@ it("forks a run from the newest checkpoint that fits, and ends it", async () => 
   const first = made(["c"]);
   await recover(first.graph, first.checkpoints);
   await until(first, "b");
-  const [{ runId }] = (await first.checkpoints.runs()).runs as [{ runId: string }];
+  const { runId } = (await first.checkpoints.runs()).runs[0]!;
   const second = made(["x", "c"]);
   const { runs } = await recover(second.graph, second.checkpoints, { onChanged: () => "fork" });
   const { fork } = runs[0] as { fork: string };

@@ -1,0 +1,2 @@
+// Descriptions of programs.
+import "../../../__test__/programs/store.test.js";
