@@ -95,6 +95,7 @@ interface CopyProgress extends CopyResult {
 interface CopyResult {
     lineages: number;
     checkpoints: number;
+    effects: number;
     writes: number;
     records: number;
     bytes: number;

@@ -3,6 +3,9 @@ Change
 CheckpointDetail
 CheckpointInfo
 CheckpointRef
+EffectDetail
+EffectInfo
+EffectRef
 ForkEdit
 InspectedStats
 Page
@@ -13,9 +16,11 @@ RunRef
 SavedPerHour
 Size
 Space
+SpaceStats
 Status
 StoreEvent
 StoreInfo
+WatchedEffect
 WriteInfo
 } from "./inspector.js";
 export {

@@ -3,6 +3,9 @@ Change
 CheckpointDetail
 CheckpointInfo
 CheckpointRef
+EffectDetail
+EffectInfo
+EffectRef
 ForkEdit
 InspectedStats
 Inspector
@@ -14,9 +17,11 @@ RunRef
 SavedPerHour
 Size
 Space
+SpaceStats
 Status
 StoreEvent
 StoreInfo
+WatchedEffect
 WriteInfo
 };
 interface Change {
@@ -52,6 +57,19 @@ interface CheckpointInfo extends CheckpointRef {
 interface CheckpointRef extends RunRef {
     id: string;
 }
+interface EffectDetail {
+    effect: EffectInfo;
+    result: unknown;
+    part: PartInfo | null;
+}
+interface EffectInfo extends RunRef, Effect {
+    ns: string | null;
+    branch: number;
+}
+interface EffectRef extends RunRef {
+    key: string;
+    branch?: number | undefined;
+}
 interface ForkEdit {
     set?: Array<[
         path: string,
@@ -62,12 +80,7 @@ interface ForkEdit {
     as?: string | undefined;
 }
 interface InspectedStats extends Omit<StoreStats, "largest" | "keptBytes"> {
-    spaces: Record<string, {
-        runs: number;
-        checkpoints: number;
-        logicalBytes: number;
-        storedBytes: number;
-    }>;
+    spaces: Record<string, SpaceStats>;
     largest: Array<LineageStats & {
         space: Space;
         run: string;
@@ -132,11 +145,22 @@ interface Size {
     stored: number;
 }
 type Space = "agentos" | "agentium" | "storage" | "langgraph" | "tinyagents" | "helix" | (string & {});
+interface SpaceStats {
+    runs: number;
+    checkpoints: number;
+    effects: number;
+    logicalBytes: number;
+    storedBytes: number;
+}
 type Status = "waiting" | "failed" | "unfinished" | "finished" | "unknown";
 type StoreEvent = {
     type: "saved";
     seq: number;
     checkpoint: CheckpointInfo;
+} | {
+    type: "effect";
+    seq: number;
+    effect: WatchedEffect;
 } | {
     type: "changed";
 };
@@ -147,11 +171,7 @@ interface StoreInfo {
     write: boolean;
     spaces: Array<{
         space: Space;
-        runs: number;
-        checkpoints: number;
-        logicalBytes: number;
-        storedBytes: number;
-    }>;
+    } & SpaceStats>;
 }
 declare class StoreInspector implements AsyncDisposable {
     #private;
@@ -167,6 +187,8 @@ declare class StoreInspector implements AsyncDisposable {
         order?: "asc" | "desc";
     }): Promise<Page<CheckpointInfo>>;
     forks(ref: RunRef): Promise<RunInfo[]>;
+    effects(ref: RunRef): Promise<EffectInfo[]>;
+    effect(ref: EffectRef): Promise<EffectDetail | null>;
     checkpoint(ref: RunRef & {
         id?: string | undefined;
         step?: number | undefined;
@@ -204,6 +226,10 @@ declare class StoreInspector implements AsyncDisposable {
     remove(ref: RunRef, ids?: string[]): Promise<{
         removed: number;
     }>;
+    forgetEffect(ref: EffectRef): Promise<{
+        forgotten: number;
+    }>;
+    settleEffect(ref: EffectRef, result: unknown): Promise<EffectInfo>;
     prune(options: PruneOptions & {
         space?: Space | undefined;
     }): Promise<PruneResult>;
@@ -211,6 +237,10 @@ declare class StoreInspector implements AsyncDisposable {
     vacuum(): Promise<void>;
     close(): Promise<void>;
     [Symbol.asyncDispose](): Promise<void>;
+}
+interface WatchedEffect extends Pick<EffectInfo, "space" | "run" | "ns" | "key" | "branch"> {
+    state: EffectState;
+    savedAt: number;
 }
 interface WriteInfo {
     task: string;

@@ -31,6 +31,7 @@ ContextOnce
 Effect
 EffectAttempt
 EffectOptions
+EffectState
 ErrorCode
 FailureChannelName
 Finding
@@ -154,6 +155,7 @@ interface EffectOptions<T = unknown> {
     ttlMs?: number;
     signal?: AbortSignal;
 }
+type EffectState = "running" | "done" | "failed" | "error";
 type ErrorCode = "NOT_FOUND" | "INVALID_ARGUMENT" | "CLOSED" | "CORRUPT" | "CONFLICT" | "BUSY" | "FULL" | "UNAVAILABLE" | "UNSUPPORTED";
 type FailureChannelName = "forkpoint:busy" | "forkpoint:corrupt";
 interface Finding {
@@ -166,6 +168,7 @@ interface Finding {
         run: string | null;
         ns: string | null;
         id: string | null;
+        effect?: string | null;
     } | null;
 }
 declare class ForkpointError extends Error {
@@ -332,6 +335,8 @@ interface StoreStats {
     fileBytes?: number;
     records: number;
     recordBytes: number;
+    effects: number;
+    effectBytes: number;
     keptBytes: number;
     largest: LineageStats[];
 }
