@@ -7,9 +7,9 @@ use serde::{Deserialize, Serialize};
 
 use self::remove::{Key, remove};
 use self::show::{Wait, shown_feed, shown_pages};
-pub(super) use self::show::{parse_place, show_place};
 use super::call::{RawCall, Request};
 use super::entry::{Contract, Names};
+use super::place::parse_place;
 use super::registry::{CONTRACTS, contract_of, named};
 use super::response::{PackedPart, Response};
 use super::{helix, langgraph};

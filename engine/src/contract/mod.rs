@@ -20,6 +20,7 @@ mod ids;
 mod inspect;
 pub mod langgraph;
 pub mod lease;
+mod place;
 pub mod program;
 mod registry;
 pub mod response;

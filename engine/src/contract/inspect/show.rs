@@ -4,6 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::contract::entry::{Names, Shown, Status};
 use crate::contract::fields::exact;
+use crate::contract::place::show_place;
 use crate::contract::registry::contract_of;
 use crate::contract::response::{PackedPart, Response, ResponseBuilder};
 use crate::contract::{effect, thread, tinyagents};
@@ -102,28 +103,6 @@ fn shown(row: Listed, origin: Option<&Parent>, response: &mut ResponseBuilder) -
     })
 }
 
-/// Writes a place in the order of a run as text.
-pub(in crate::contract) fn show_place(sort_key: &SortKey, seq: Seq) -> String {
-    format!("{seq}.{}", hex(&sort_key.0))
-}
-
-pub(in crate::contract) fn parse_place(text: &str) -> Option<(SortKey, Seq)> {
-    let (seq, digits) = text.split_once('.')?;
-    Some((SortKey(from_hex(digits)?), seq.parse().ok()?))
-}
-
-/// Writes bytes in hexadecimal digits.
-fn hex(bytes: &[u8]) -> String {
-    let digit = |value: u8| char::from_digit(u32::from(value), 16).unwrap_or_default();
-    bytes.iter().flat_map(|byte| [digit(byte >> 4), digit(byte & 15)]).collect()
-}
-
-fn from_hex(text: &str) -> Option<Vec<u8>> {
-    let digit = |byte: &u8| char::from(*byte).to_digit(16);
-    let byte = |pair: &[u8]| u8::try_from(digit(pair.first()?)? * 16 + digit(pair.get(1)?)?).ok();
-    text.as_bytes().chunks(2).map(byte).collect()
-}
-
 /// A page of the checkpoints of a run.
 #[derive(Serialize)]
 struct ShownPage {
@@ -174,20 +153,4 @@ pub(super) fn shown_feed(page: FeedPage) -> Result<Option<Response>> {
     let rows = rows.into_iter().filter_map(|row| shown(row, None, &mut response)).collect();
     let wait = wait.map(|FeedWait { transaction, up_to }| Wait { transaction, up_to });
     response.finish(&ShownFeed { rows, next, wait, checkpoints, removals, version }).map(Some)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_place_comes_back() {
-        for sort_key in [vec![], vec![0], b"\x00\xff\x7f".to_vec()] {
-            let sort_key = SortKey(sort_key);
-            assert_eq!(parse_place(&show_place(&sort_key, 70)), Some((sort_key, 70)));
-        }
-        for wrong in ["", "7", ".00", "7.0", "7.zz", "x.00", "7.é"] {
-            assert_eq!(parse_place(wrong), None, "{wrong}");
-        }
-    }
 }

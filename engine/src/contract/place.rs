@@ -1,0 +1,41 @@
+//! The place of a checkpoint in the order of its run, as text. A listing continues from it.
+
+use crate::record::{Seq, SortKey};
+
+/// Writes a place in the order of a run as text.
+pub(super) fn show_place(sort_key: &SortKey, seq: Seq) -> String {
+    format!("{seq}.{}", hex(&sort_key.0))
+}
+
+pub(super) fn parse_place(text: &str) -> Option<(SortKey, Seq)> {
+    let (seq, digits) = text.split_once('.')?;
+    Some((SortKey(from_hex(digits)?), seq.parse().ok()?))
+}
+
+/// Writes bytes in hexadecimal digits.
+fn hex(bytes: &[u8]) -> String {
+    let digit = |value: u8| char::from_digit(u32::from(value), 16).unwrap_or_default();
+    bytes.iter().flat_map(|byte| [digit(byte >> 4), digit(byte & 15)]).collect()
+}
+
+fn from_hex(text: &str) -> Option<Vec<u8>> {
+    let digit = |byte: &u8| char::from(*byte).to_digit(16);
+    let byte = |pair: &[u8]| u8::try_from(digit(pair.first()?)? * 16 + digit(pair.get(1)?)?).ok();
+    text.as_bytes().chunks(2).map(byte).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_place_comes_back() {
+        for sort_key in [vec![], vec![0], b"\x00\xff\x7f".to_vec()] {
+            let sort_key = SortKey(sort_key);
+            assert_eq!(parse_place(&show_place(&sort_key, 70)), Some((sort_key, 70)));
+        }
+        for wrong in ["", "7", ".00", "7.0", "7.zz", "x.00", "7.é"] {
+            assert_eq!(parse_place(wrong), None, "{wrong}");
+        }
+    }
+}
