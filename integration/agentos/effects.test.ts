@@ -6,6 +6,9 @@ import { describe, expect, expectTypeOf, it } from "vitest";
 import {
   AgentGraph,
   END,
+  LoopController,
+  type RuntimeDeps,
+  gmiNode,
   type GraphNode,
   START,
   humanNode,
@@ -211,6 +214,28 @@ describe.each(backends)("on %s", (_backend, target) => {
       expect((await recover(graph, store, { idleMs: 0 })).runs).toMatchObject([{ outcome: "finished" }]);
       expect(server.keys).toHaveLength(at + 1);
     }
+  });
+
+  it("the tools that a model calls have the effects of the run", async () => {
+    const store = open(target());
+    const server = new Server();
+    const calls = ["a", "b", "a"].map((name, id) => ({ id: String(id), name, arguments: {} }));
+    let answers = 0;
+    async function* providerCall() {
+      yield { type: "text_delta", content: await once("ask", () => "paid") };
+      return { toolCalls: answers++ === 0 ? calls : [] };
+    }
+    const deps = {
+      ...aborting({ a: server.tool("charge a"), b: server.tool("charge b") }),
+      loopController: new LoopController(),
+      providerCall,
+    } as unknown as RuntimeDeps;
+    const model = gmiNode({ instructions: "pay", parallelTools: true }, { effectClass: "read" });
+    const { output, runId } = await watch(build(store, { model }, deps).stream({}));
+    expect(output).toEqual({ model: "paidpaid" });
+    const keys = (await effects(store).list(of(runId))).map(({ key }) => key);
+    expect(keys.toSorted()).toEqual(["ask", "charge a", "charge b"]);
+    expect(server.keys).toHaveLength(2);
   });
 
   it("a retry of AgentOS gets the stored result", async () => {

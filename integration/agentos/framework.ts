@@ -26,12 +26,13 @@ interface Runtime {
 
 const whole: string = "@framers/agentos/orchestration";
 const orchestration = (await import(whole)) as Parts & {
+  LoopController: new () => object;
   NodeExecutor: new (deps: RuntimeDeps) => object;
   GraphRuntime: new (config: { checkpointStore: ICheckpointStore; nodeExecutor: object }) => Runtime;
 };
 
 export const { AgentGraph, START, END, workflow, mission, InMemoryCheckpointStore } = orchestration;
-export const { toolNode, routerNode, humanNode, gmiNode } = orchestration;
+export const { toolNode, routerNode, humanNode, gmiNode, LoopController } = orchestration;
 
 /** Returns the events of a resume. */
 export function streamResume(graph: Compiled, id: string, checkpointStore: ICheckpointStore, deps: RuntimeDeps) {

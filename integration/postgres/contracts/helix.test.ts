@@ -3,6 +3,7 @@ import "../../../__test__/helix/bugs.test.js";
 import "../../../__test__/helix/checkpoints.test.js";
 import "../../../__test__/helix/custom-state.test.js";
 import "../../../__test__/helix/document.test.js";
+import "../../../__test__/helix/effects.test.js";
 import "../../../__test__/helix/expiry.test.js";
 import "../../../__test__/helix/hostile.test.js";
 import "../../../__test__/helix/messages.test.js";

@@ -1,6 +1,7 @@
 // LangGraph's saver.
 import "../../langgraph/beyond.test.js";
 import "../../langgraph/delta.test.js";
+import "../../langgraph/effects-agents.test.js";
 import "../../langgraph/expected.test.js";
 import "../../langgraph/functional.test.js";
 import "../../langgraph/hostile.test.js";
