@@ -9,6 +9,7 @@ import { join } from "node:path";
 import { pathToFileURL } from "node:url";
 import { type CallContext, CheckpointStore, copyStore, openStore } from "forkpoint";
 import { ForkpointStorage, StorageBackedCheckpointStore, Workflow, WorkflowCheckpointStore } from "forkpoint/agentium";
+import { effects } from "forkpoint/effects";
 import { SessionStore } from "forkpoint/helix";
 import { openInspector } from "forkpoint/inspect";
 import { Checkpointer } from "forkpoint/tinyagents";
@@ -201,6 +202,35 @@ describe.each(kinds)("%s: the calls of", (kind) => {
     await store.put({ threadId, checkpointId: "c1", state: 1 });
     await store.deleteCheckpoints(threadId, ["c1"]);
     expect(listening.ended("prune")).toMatchObject([{ operation: "delete", run: threadId, result: 1 }]);
+  });
+
+  test("effects, whose keys and results nobody hears", async () => {
+    const listening = listen();
+    const once = effects(closing(await openStore(place(kind))));
+    const run = { space: "agentos", run: "r" };
+    await once(run, `mail ${SECRET}`, () => ({ to: SECRET }));
+    await once(run, `mail ${SECRET}`, () => 1);
+    await once.list(run);
+    await once.forget(run);
+    const lines = listening.ended().map(({ operation, result }) => [operation, result]);
+    expect(lines).toEqual([
+      ["effectFind", "found"],
+      ["effectBegin", undefined],
+      ["effectWrite", undefined],
+      // It looks for the effects of other branches too.
+      ["effectFind", "found"],
+      ["effectFind", "found"],
+      ["effectList", 1],
+      ["effectList", 1],
+      ["effectRemove", 1],
+    ]);
+    for (const context of listening.ended()) {
+      expect(context).toMatchObject({ space: "agentos", run: "r", id: null });
+      expect(JSON.stringify(context)).not.toContain(SECRET);
+    }
+    const [written] = listening.ended("save").slice(-1);
+    expect(written!.bytes).toBeGreaterThan(0);
+    expect(written!.commitMs).toBeGreaterThanOrEqual(0);
   });
 
   test("Helix", async () => {

@@ -58,7 +58,7 @@ export interface CallSubject {
   run: string | null;
   /** The namespace. LangGraph, TinyAgents: `""` is the graph itself. TinyAgents: the others as JSON. */
   ns: string | null;
-  /** The id of the checkpoint. */
+  /** The id of the checkpoint. Null for an effect, because its key may hold personal data. */
   id: string | null;
   /** The path of the database file or folder, `"memory:"`, or the server, database and schema. Never a password. */
   target: string;

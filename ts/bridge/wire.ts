@@ -98,6 +98,8 @@ interface About<C extends Calls<C>> {
    * published.
    */
   kinds?: { [K in keyof C]?: Kind | null };
+  /** The beginning of the names of the calls on the channels: `effect` and the call `find` are `effectFind`. */
+  prefix?: string;
   /** Returns the subject of a call. The space is the name of the contract, unless this function returns another one. */
   subject?: (fields: AnyFields<C>) => Subject;
   /**
@@ -225,7 +227,9 @@ export class Contract<C extends Calls<C>> {
     bytes: number | null,
   ): CallContext {
     const subject = this.#about.subject?.(fields as AnyFields<C>) ?? {};
-    const name = this.#kindOf(operation) === "open" ? "open" : operation;
+    const { prefix } = this.#about;
+    const own = prefix === undefined ? operation : `${prefix}${operation[0]!.toUpperCase()}${operation.slice(1)}`;
+    const name = this.#kindOf(operation) === "open" ? "open" : own;
     return { ...subjectOf(store, name, { space: this.name, ...subject }), bytes };
   }
 

@@ -127,9 +127,11 @@ class Recorder {
   #end(kind: Kind, context: CallContext): void {
     const call = this.#calls.get(context);
     if (call === undefined) return;
-    const { error, space, bytes, result, batch } = context;
+    const { error, space, bytes, result, batch, operation } = context;
+    // An effect is no checkpoint.
+    const isCheckpoint = !operation.startsWith("effect");
     const failed = error === undefined ? {} : { "error.type": typeOf(error) };
-    if (bytes !== null) call.span.setAttribute("forkpoint.checkpoint.size", bytes);
+    if (bytes !== null && isCheckpoint) call.span.setAttribute("forkpoint.checkpoint.size", bytes);
     if (error !== undefined) {
       call.span.setAttributes(failed);
       call.span.setStatus({ code: api.SpanStatusCode.ERROR, message: messageOf(error) });
@@ -138,9 +140,10 @@ class Recorder {
     const ofSpace = known({ "forkpoint.space": space });
     const seconds = (performance.now() - call.began) / 1000;
     metrics.duration.record(seconds, { ...callOf(context), ...failed, ...ofSpace });
-    if (kind === "save" && bytes !== null && error === undefined) metrics.size.record(bytes, ofSpace);
+    if (kind === "save" && bytes !== null && error === undefined && isCheckpoint) metrics.size.record(bytes, ofSpace);
     if (batch !== undefined) metrics.batch.record(batch, ofSpace);
-    if (kind === "prune" && typeof result === "number" && result > 0) metrics.pruned.add(result, ofSpace);
+    if (kind === "prune" && typeof result === "number" && result > 0 && isCheckpoint)
+      metrics.pruned.add(result, ofSpace);
     call.span.end();
   }
 }

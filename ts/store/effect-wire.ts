@@ -91,9 +91,15 @@ interface Walked {
 }
 
 export const effectCalls = new Contract<EffectCalls>("effect", {
+  prefix: "effect",
   kinds: { begin: "save", write: "save", remove: "prune" },
+  // The key of an effect may hold personal data, so it is not published.
   subject: ({ effect, effects, of }) => {
     const key = of ?? effect?.of ?? effects?.[0]?.of;
-    return { space: key?.space, run: key?.run, ns: key?.ns, id: effect?.key };
+    return { space: key?.space, run: key?.run, ns: key?.ns };
+  },
+  counts: {
+    list: ({ effects }) => effects.length,
+    remove: (_, { effects }) => effects.length,
   },
 });
