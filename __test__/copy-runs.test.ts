@@ -11,7 +11,7 @@ import { contentOf, fill, opened } from "./contents.js";
 import { texts } from "./helix/helpers.js";
 import { checkpoint, everyKind, failure, folder, open, place, rejection, run } from "./helpers.js";
 
-const nothing = { lineages: 0, checkpoints: 0, writes: 0, records: 0, bytes: 0, skipped: 0 };
+const nothing = { lineages: 0, checkpoints: 0, effects: 0, writes: 0, records: 0, bytes: 0, skipped: 0 };
 
 /** A store with the data of every framework. */
 async function filled(kind: (typeof everyKind)[number] = "sqlite"): Promise<Store> {

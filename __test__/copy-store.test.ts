@@ -49,7 +49,7 @@ describe.each(everyKind)("from %s", (from) => {
     const { checkpoints, lineages, ...others } = await source.stats();
     const { records } = { ...others, ...shared };
     const [writes, bytes] = [expect.any(Number) as number, expect.any(Number) as number];
-    expect(result).toEqual({ checkpoints, lineages, records, writes, bytes, skipped: 0 });
+    expect(result).toEqual({ checkpoints, effects: 0, lineages, records, writes, bytes, skipped: 0 });
     expect(new Set(seen.map(({ phase }) => phase))).toEqual(new Set(["copying", "verifying"]));
     expect(seen.at(-1)).toEqual({
       ...result,
