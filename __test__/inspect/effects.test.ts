@@ -4,7 +4,7 @@ import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { CheckpointStore, copyStore, openStore } from "forkpoint";
 import { type RunRef, effects } from "forkpoint/effects";
-import { type Inspector, type StoreEvent, openInspector } from "forkpoint/inspect";
+import { type Inspector, openInspector } from "forkpoint/inspect";
 import { Checkpointer } from "forkpoint/tinyagents";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { fill, opened } from "../contents.js";

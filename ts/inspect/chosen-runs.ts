@@ -88,10 +88,15 @@ async function withPrograms({ engine }: Pick<Context, "engine">, chosen: ChosenR
   const programs: ChosenRun[] = [];
   for (const space of new Set(chosen.map(({ keys: [key] }) => spaceOf(key!.space)))) {
     const keys = programKeys(space, await programIds(engine.native, space));
-    if (keys.length > 0) programs.push({ keys, checkpoints: keys.length, rows: keys.length, first: -Infinity, active: -Infinity });
+    if (keys.length > 0)
+      programs.push({ keys, checkpoints: keys.length, rows: keys.length, first: -Infinity, active: -Infinity });
   }
   if (programs.length === 0) return chosen;
-  return [...programs, ...chosen.map((run) => ({ ...run, keys: [...run.keys, endedKey(run.keys[0]!)] }))];
+  return [...programs, ...chosen.map((run) => ({ ...run, keys: [...run.keys, endedKeyOf(run)] }))];
+}
+
+function endedKeyOf({ keys: [key] }: ChosenRun): Key {
+  return endedKey({ space: spaceOf(key!.space), run: key!.run });
 }
 
 /** Returns the keys of these runs and of their namespaces, sessions and effects, each key once. */

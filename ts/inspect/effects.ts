@@ -35,7 +35,7 @@ export async function listEffects({ engine }: Context, of: Key): Promise<EffectI
   const { now, effects } = await effectCalls.call(engine.native, "list", { of });
   const shown = effects
     .toReversed()
-    .map((effect) => ({ ...shownEffect(effect, now), ...refOf(of), branch: effect.branch }));
+    .map((effect): EffectInfo => Object.assign(shownEffect(effect, now), refOf(of), { branch: effect.branch }));
   return shown.toSorted((a, b) => a.startedAt - b.startedAt);
 }
 
