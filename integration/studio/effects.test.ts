@@ -4,7 +4,7 @@ import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
-import { CheckpointStore, openStore } from "forkpoint";
+import { type Checkpoint, CheckpointStore, openStore } from "forkpoint";
 import { effects } from "forkpoint/effects";
 import { expect, test } from "vitest";
 import { checkpoint, hostile } from "./contents.mjs";
@@ -13,6 +13,8 @@ import { folder, inBrowser, runAt, show, useBrowser } from "./browser.js";
 useBrowser();
 
 const run = { space: "agentos", run: "trip-9" };
+
+const step = (n: number) => checkpoint("trip-9", n) as Checkpoint;
 
 /** Begins an effect, and is killed in it. */
 async function dieInEffect(path: string, key: string): Promise<void> {
@@ -26,7 +28,7 @@ const { effects } = require2("forkpoint/effects");
 openStore(process.argv[2]).then((store) =>
   effects(store)(${JSON.stringify(run)}, process.argv[3], () => process.kill(process.pid, "SIGKILL")));`,
   );
-  await expect(promisify(execFile)(process.execPath, [program, path, key])).rejects.toThrow();
+  await expect(promisify(execFile)(process.execPath, [program, path, key])).rejects.toThrow("Command failed");
 }
 
 inBrowser("effects", () => {
@@ -34,10 +36,10 @@ inBrowser("effects", () => {
     const path = join(folder(), "agent.db");
     await using store = await openStore(path);
     const [graphs, once] = [new CheckpointStore(store), effects(store)];
-    await graphs.save(checkpoint("trip-9", 0));
+    await graphs.save(step(0));
     await once(run, "book TP753", () => ({ ticket: hostile, paid: 341 }));
     await once(run, "mail", () => Promise.reject(new Error("no route"))).catch(() => {});
-    await graphs.save(checkpoint("trip-9", 1));
+    await graphs.save(step(1));
     await dieInEffect(path, "charge 341");
     const { the, go, page, requests } = await show({ of: path });
     await go(runAt("trip-9"));
@@ -66,7 +68,7 @@ inBrowser("effects", () => {
   test("are live: one that runs ends, without a reload", async () => {
     const path = join(folder(), "agent.db");
     await using store = await openStore(path);
-    await new CheckpointStore(store).save(checkpoint("trip-9", 0));
+    await new CheckpointStore(store).save(step(0));
     const { the, go } = await show({ of: path });
     await go(runAt("trip-9"));
     await the("step-row").first().waitFor();
