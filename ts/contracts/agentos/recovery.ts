@@ -196,7 +196,7 @@ export async function recover(
       isUnknown && at.status === "finished" ? (statusOf({ ...found.checkpoint }) ?? "unfinished") : at.status;
     if (status === "finished") return undefined;
     const mark = isOther ? { ...found.mark, shape: undefined } : found.mark;
-    return { newest, at: timestamp, mark: markOf(graphId, mark), position, status };
+    return { newest, at: timestamp, mark: markOf(graphId, mark), position: () => position, status };
   }
 
   async function* earlier(runId: string): AsyncGenerator<Earlier> {
@@ -208,7 +208,7 @@ export async function recover(
       });
       if (found === null) continue;
       const { position } = placeOf(found.checkpoint, (await flowOf(found.mark)) ?? shape);
-      yield { id, mark: markOf(found.checkpoint.graphId, found.mark), position };
+      yield { id, mark: markOf(found.checkpoint.graphId, found.mark), position: () => position };
     }
   }
 

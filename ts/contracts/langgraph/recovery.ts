@@ -22,7 +22,7 @@ import {
 import { identify, nameOf, type RecoverableThreads } from "./mark.js";
 import { positionAt, positionOf } from "./position.js";
 import { shapeOfGraph } from "./shape.js";
-import { type Context, type NodeError, type Standing, standing, type ThreadStatus } from "./status.js";
+import { type Context, type NodeError, type Standing, outline, standing, type ThreadStatus } from "./status.js";
 import { threadLeases } from "./thread-leases.js";
 import { type Found, langgraph, openFound } from "./wire.js";
 import type { ForkpointSaver } from "./forkpoint-saver.js";
@@ -210,16 +210,11 @@ class Recovery {
   }
 
   async look(threadId: string): Promise<Candidate | undefined> {
-    const position = await this.#position(threadId);
-    if (position === undefined) return undefined;
-    const { checkpointId: newest, updatedAt: at, mark, status, found } = position;
-    return {
-      newest,
-      at,
-      mark,
-      position: await this.#run((context) => positionOf(context, found, this.#parts.shape)),
-      status,
-    };
+    const standing = await this.#position(threadId);
+    if (standing === undefined) return undefined;
+    const { checkpointId: newest, updatedAt: at, mark, status, found } = standing;
+    const position = () => this.#run((context) => positionOf(context, found, this.#parts.shape));
+    return { newest, at, mark, position, status };
   }
 
   /** Continues a thread. */
@@ -228,13 +223,13 @@ class Recovery {
   }
 
   async *earlier(threadId: string): AsyncGenerator<Earlier> {
-    const newest = await this.#run((context) => standing(context, threadId));
-    let id = newest?.found.header.parent;
+    const newest = await this.#run((context) => outline(context, threadId, ""));
+    let id = newest?.header.parent;
     while (id) {
       const place = { threadId, namespace: "", id };
       const found: Found | null = await this.#run(({ native }) => langgraph.find(native, "get", place, openFound));
       if (found === null) return;
-      const position = await this.#run((context) => positionAt(context, found));
+      const position = () => this.#run((context) => positionAt(context, found));
       yield { id, mark: decodeMark(found.header.mark), position };
       id = found.header.parent;
     }

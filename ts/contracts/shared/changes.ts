@@ -4,13 +4,7 @@ import { crypto } from "../../bridge/crypto.js";
 import { ForkpointError, quote, show, typeError } from "../../bridge/errors.js";
 import type { HeldLease } from "../../store/lease.js";
 import type { Mark } from "../../store/mark.js";
-import {
-  type ProgramPosition,
-  type ProgramShape,
-  compareShapes,
-  missingNodes,
-  shapeHash,
-} from "../../store/program.js";
+import { type ProgramShape, compareShapes, missingNodes, shapeHash } from "../../store/program.js";
 import { type EndedRun, type PendingFork, endRun, programOf } from "../../store/programs.js";
 import type { Candidate, Framework } from "./framework.js";
 import type { ChangeDecision, ChangedRun, ProgramVersion, Settings, UnrecoveredRun } from "./recovery.js";
@@ -48,14 +42,14 @@ export class Changes {
    * Compares the program that made a run with this one. Returns the outcome of a run that is left alone, because they differ
    * where the run stands and no callback can decide otherwise. `ended` is what an earlier `recover` has said of the run.
    */
-  judge(
+  async judge(
     run: string,
     { newest, mark, position }: Candidate,
     from: ProgramShape | null,
     ended: EndedRun | null,
-  ): UnrecoveredRun | undefined {
+  ): Promise<UnrecoveredRun | undefined> {
     this.#undecided.delete(run);
-    const differences = this.#compare(from, position);
+    const differences = await this.#compare(from, { mark, position });
     const fork = ended?.fork;
     if (differences.length === 0 && fork === undefined) return undefined;
     const changed = this.#changed(run, newest, mark, from, differences);
@@ -113,22 +107,27 @@ export class Changes {
     return outcome;
   }
 
-  async #newFork(run: string, { differences }: ChangedRun): Promise<PendingFork> {
+  async #newFork(run: string, changed: ChangedRun): Promise<PendingFork> {
     const { noun, forksInPlace, earlier } = this.#framework;
     for await (const { id: from, mark, position } of earlier(run)) {
-      if (this.#compare(await this.shapeOf(mark), position).length > 0) continue;
+      const differences = await this.#compare(await this.shapeOf(mark), { mark, position });
+      if (differences.length > 0) continue;
       const { randomUUID } = crypto();
       return { from, run: forksInPlace ? run : randomUUID(), id: randomUUID() };
     }
     const message =
       `${noun} ${quote(run)} cannot be forked, because none of its checkpoints fits this version of the program ` +
-      `(${differences.join("; ")}): end it, and start it again`;
+      `(${changed.differences.join("; ")}): end it, and start it again`;
     throw new ForkpointError("INVALID_ARGUMENT", message);
   }
 
-  #compare(from: ProgramShape | null, position: ProgramPosition): string[] {
+  async #compare(
+    from: ProgramShape | null,
+    { mark, position }: Pick<Candidate, "mark" | "position">,
+  ): Promise<string[]> {
+    if (mark.shape === this.#to.shape) return [];
     const { shape } = this.#framework;
-    return from === null ? missingNodes(shape, position) : compareShapes(from, shape, position);
+    return from === null ? missingNodes(shape, await position()) : compareShapes(from, shape, await position());
   }
 
   async #decide(run: string, changed: ChangedRun): Promise<ChangeDecision> {

@@ -16,7 +16,8 @@ export interface Candidate {
   at: number;
   /** The mark of the newest checkpoint. */
   mark: Mark;
-  position: ProgramPosition;
+  /** Reads where the run stands. It is called only if another version made the checkpoint. */
+  position(): Promise<ProgramPosition> | ProgramPosition;
   status: "waiting" | "failed" | "unfinished";
 }
 

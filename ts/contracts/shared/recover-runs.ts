@@ -25,7 +25,7 @@ export async function recoverRuns<R, T extends object>(framework: Framework<T>):
     const ended = await endOf(handle, { space, run }, found.newest);
     if (ended !== null && ended.fork === undefined && framework.named === undefined) return null;
     const from = await changes.shapeOf(found.mark);
-    return refusal(framework, run, found, from) ?? changes.judge(run, found, from, ended) ?? found;
+    return refusal(framework, run, found, from) ?? (await changes.judge(run, found, from, ended)) ?? found;
   };
   return recoverAll(runsOf(framework), settings, async (run) => {
     if (dryRun) return (await wouldRecover(framework, run, () => newest(run))).map((ended) => named(run, ended));
