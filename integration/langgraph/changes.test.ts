@@ -154,7 +154,7 @@ it("removes a node inside a subgraph: recover() reports it, and invoke() skips t
   expect(await graph.invoke(yes, run)).toMatchObject({ ran: ["last"] });
 });
 
-it("changes the order of a join: what follows it never runs", async () => {
+it("changes the order of a join: recover() reports it, and the old order continues", async () => {
   const version = await versions();
   const joined = (saver: ForkpointSaver, join: string[]) => {
     const graph = new StateGraph(Names) as any;
@@ -164,8 +164,13 @@ it("changes the order of a join: what follows it never runs", async () => {
   };
   await runUntil(joined(version(), ["a", "b2"]), "b1");
   const saver = version();
-  const outcome = await recovered(joined(saver, ["b2", "a"]), saver);
-  expect(outcome).toMatchObject({ outcome: "finished", output: { ran: ["a", "b1", "b2"] } });
+  const graph = joined(saver, ["b2", "a"]);
+  const differences = ["`after` waits for `a+b2`, which is no join of this program"];
+  expect(await recovered(graph, saver)).toMatchObject({ outcome: "changed", differences });
+  const restored = version();
+  const back = joined(restored, ["a", "b2"]);
+  const output = { ran: ["a", "b1", "b2", "after"] };
+  expect(await recovered(back, restored)).toMatchObject({ outcome: "finished", output });
 });
 
 it("renames a parallel node that has finished: invoke() loses its result", async () => {

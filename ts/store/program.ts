@@ -49,6 +49,8 @@ export interface ProgramPosition {
   next: string[];
   /** Names of what has run, some of which may be no nodes. A name counts if the program has a node with it. */
   ran?: string[];
+  /** Joins that some of their nodes have reached: the names of the nodes, each but the first one after a plus sign. */
+  waits?: Array<{ to: string; joins: string }>;
 }
 
 const hashes = new WeakMap<ProgramShape, string>();
@@ -125,10 +127,10 @@ export function compareShapes(from: ProgramShape, to: ProgramShape, position: Pr
 }
 
 /**
- * The same for a run of an unknown program: only the nodes must be there. A name that begins with two underscores is no node
- * of the user.
+ * The same for a run of an unknown program: only the nodes, and the joins that wait, must be there. A name that begins with two
+ * underscores is no node of the user.
  */
-export function missingNodes(to: ProgramShape, { done, next }: ProgramPosition): string[] {
+export function missingNodes(to: ProgramShape, { done, next, waits = [] }: ProgramPosition): string[] {
   const isMissing = (name: string) => !name.startsWith("__") && !to.nodes.some((node) => node.name === name);
   const nowNext = new Set(next);
   return [
@@ -136,6 +138,9 @@ export function missingNodes(to: ProgramShape, { done, next }: ProgramPosition):
     ...[...new Set(done)]
       .filter((name) => isMissing(name) && !nowNext.has(name))
       .map((name) => `${tick(name)}, which has run, is not in this program`),
+    ...waits
+      .filter((wait) => !to.edges.some((edge) => edge.to === wait.to && edge.joins?.join("+") === wait.joins))
+      .map((wait) => `${tick(wait.to)} waits for ${tick(wait.joins)}, which is no join of this program`),
   ];
 }
 

@@ -4,7 +4,7 @@ import type { Checkpoint } from "@langchain/langgraph-checkpoint";
 import type { ProgramPosition, ProgramShape } from "../../store/program.js";
 import { headers } from "./list.js";
 import { INSIDE } from "./shape.js";
-import { type Context, NO_NODES, nextNodes, outline, restOf, tasksOf } from "./status.js";
+import { type Context, NO_NODES, nextNodes, openJoins, outline, restOf, tasksOf } from "./status.js";
 import type { Found } from "./wire.js";
 
 const START = "__start__";
@@ -27,7 +27,9 @@ export async function positionOf(context: Context, found: Found, shape: ProgramS
     if (!position.next.includes(names[0]!) || !shape.nodes.some(({ name }) => name.startsWith(prefix))) continue;
     const inner = await outline(context, threadId, namespace);
     if (inner === null) continue;
-    const { done, next, ran = [] } = await positionAt(context, inner);
+    const { done, next, ran = [], waits = [] } = await positionAt(context, inner);
+    const inside = (joins: string) => joins.replaceAll("+", `+${prefix}`);
+    position.waits?.push(...waits.map(({ to, joins }) => ({ to: prefix + to, joins: prefix + inside(joins) })));
     position.done.push(...done.map((name) => prefix + name));
     position.next.push(...next.map((name) => prefix + name));
     position.ran?.push(...ran.map((name) => prefix + name));
@@ -43,7 +45,8 @@ export async function positionAt(context: Pick<Context, "serde">, found: Found):
   const { done, ran } = tasks.includes(START) ? { done: [], ran: [] } : doneNodes(await restOf(context, found));
   // The result of a finished task waits for the other tasks. A write does not name its node.
   const { finished } = await tasksOf(context, found);
-  return { done: [...new Set([...done, ...(finished > 0 ? next : [])])], next, ran };
+  const waits = await openJoins(context, found);
+  return { done: [...new Set([...done, ...(finished > 0 ? next : [])])], next, ran, waits };
 }
 
 /**

@@ -211,6 +211,21 @@ export async function nextNodes({ serde }: Pick<SaverContext, "serde">, { parts 
   return [...next, ...sent];
 }
 
+/** Returns the joins that some of their nodes have reached, for example `a+b` and the node that waits for `a` and `b`. */
+export async function openJoins(
+  { serde }: Pick<SaverContext, "serde">,
+  { parts }: Pick<Found, "parts">,
+): Promise<Array<{ to: string; joins: string }>> {
+  const open: Array<{ to: string; joins: string }> = [];
+  for (const part of parts) {
+    const [, joins, to] = /^join:([^:]*):(.*)$/s.exec(channelOf(part.name) ?? "") ?? [];
+    if (joins === undefined || to === undefined) continue;
+    const value: unknown = await load(serde, part, `channel ${quote(part.name)}`);
+    if (Array.isArray(value) && value.flat().some((name) => typeof name === "string")) open.push({ to, joins });
+  }
+  return open;
+}
+
 export async function restOf(
   { serde }: Pick<SaverContext, "serde">,
   { parts }: Pick<Found, "parts">,
