@@ -16,6 +16,7 @@ use super::fields::exact;
 use super::ids::{check_id, damaged};
 use super::lease::Run;
 use super::place::{parse_place, show_place};
+use super::program;
 use super::registry::{contract_of, named};
 use super::response::{PackedPart, Response};
 use super::thread;
@@ -30,20 +31,29 @@ pub(super) const NAME: &str = "effect";
 /// The number of bytes of the longest key.
 const MAX_KEY_BYTES: usize = 1024;
 
-/// Adds the removal of the effects to a unit that removes runs.
+/// Adds to a unit that removes runs the removal of what is kept beside them: their effects, and what a program has said of
+/// them.
 pub(super) fn follow(unit: &mut Unit) {
-    let has_effects = |contract: ContractId| contract_of(contract.effects()).is_some() && !contract.is_effects();
+    let with_effects =
+        |id: ContractId| contract_of(id).filter(|_| !id.is_effects() && contract_of(id.effects()).is_some());
+    let said = |contract: &Contract, lineage: &str| {
+        let Names { run, ns, .. } = (contract.name_of)(Some(lineage.to_owned()), None);
+        run.filter(|_| ns.is_none_or(|ns| ns.is_empty())).map(|run| program::forget(contract.name, &run))
+    };
     let also = |op: &Op| match op {
-        Op::RemoveFrom { contract, lineage, sort_key } if sort_key.0.is_empty() && has_effects(*contract) => {
-            let (contract, lineage, sort_key) = (contract.effects(), lineage.clone(), SortKey::default());
-            Some(Op::RemoveFrom { contract, lineage, sort_key })
+        Op::RemoveFrom { contract, lineage, sort_key } if sort_key.0.is_empty() => {
+            let of = with_effects(*contract)?;
+            let (contract, name, sort_key) = (contract.effects(), lineage.clone(), SortKey::default());
+            Some([Some(Op::RemoveFrom { contract, lineage: name, sort_key }), said(of, lineage)])
         }
-        Op::RemoveLineages { contract, prefix } if has_effects(*contract) => {
-            Some(Op::RemoveLineages { contract: contract.effects(), prefix: prefix.clone() })
+        Op::RemoveLineages { contract, prefix } => {
+            let of = with_effects(*contract)?;
+            let effects = Op::RemoveLineages { contract: contract.effects(), prefix: prefix.clone() };
+            Some([Some(effects), said(of, prefix)])
         }
         _ => None,
     };
-    let more: Vec<Op> = unit.ops.iter().filter_map(also).collect();
+    let more: Vec<Op> = unit.ops.iter().filter_map(also).flatten().flatten().collect();
     unit.ops.splice(0..0, more);
 }
 

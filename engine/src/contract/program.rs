@@ -37,6 +37,11 @@ fn lineage(space: &str, name: &str) -> String {
     format!("{space}\0{name}")
 }
 
+/// Removes what was said of a run.
+pub(super) fn forget(space: &str, run: &str) -> Op {
+    Op::Remove { contract: CONTRACT_ID, id: lineage(&format!("{space}{ENDED}"), run) }
+}
+
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase", rename_all_fields = "camelCase", deny_unknown_fields)]
 enum Call {

@@ -95,11 +95,18 @@ fn a_claim_that_was_renewed_is_not_taken_over() {
 fn the_effects_of_a_run_go_with_it() {
     let store = store();
     save(&store, "a", 1);
+    save(&store, "b", 2);
     assert_eq!(begin(&store, 1, &Json::Null), None);
     call(&store, "agentos", "delete", &json!({ "checkpointId": "a" }), 0).unwrap();
     assert_ne!(found(&store), Json::Null);
+    call(&store, "agentos", "delete", &json!({ "checkpointId": "b" }), 0).unwrap();
+    assert_eq!(found(&store), Json::Null);
+    assert_eq!(begin(&store, 1, &Json::Null), None);
+    let said = json!({ "space": "agentos", "run": "run" });
+    call(&store, "program", "end", &with(&said, &json!({ "ended": "text", "savedAt": 1 })), 0).unwrap();
     call(&store, "agentos", "clear", &json!({ "runId": "run" }), 0).unwrap();
     assert_eq!(found(&store), Json::Null);
+    assert_eq!(call(&store, "program", "ended", &said, 0).unwrap(), Json::Null);
     assert_eq!(begin(&store, 1, &Json::Null), None);
     let of = json!({ "space": "agentos", "run": "run", "ns": "" });
     call(&store, "inspect", "remove", &json!({ "of": of, "ids": null, "reopen": [] }), 0).unwrap();

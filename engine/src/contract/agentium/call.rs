@@ -16,7 +16,7 @@ use crate::record::{Checkpoint, SortKey};
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase", rename_all_fields = "camelCase", deny_unknown_fields)]
 enum Call {
-    Save(Save),
+    Save(Box<Save>),
     Delete {
         checkpoint_id: String,
     },
@@ -47,7 +47,7 @@ pub(super) fn request(call: RawCall<'_>) -> Result<Request> {
     let (call, mut buffers) = call.read()?;
     let contract = CONTRACT_ID;
     Ok(match call {
-        Call::Save(given) => Request::Apply(save(given, &mut buffers)?),
+        Call::Save(given) => Request::Apply(save(*given, &mut buffers)?),
         Call::Delete { checkpoint_id } => Request::Apply(vec![Op::Remove { contract, id: checkpoint_id }].into()),
         Call::Clear { run_id } => {
             Request::Apply(vec![Op::RemoveFrom { contract, lineage: run_id, sort_key: SortKey::default() }].into())

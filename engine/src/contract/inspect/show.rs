@@ -10,7 +10,7 @@ use crate::contract::response::{PackedPart, Response, ResponseBuilder};
 use crate::contract::{effect, thread, tinyagents};
 use crate::error::{Error, Result};
 use crate::query::Answer;
-use crate::record::{FeedPage, FeedWait, Listed, RowPage, Seq, SortKey};
+use crate::record::{FeedPage, FeedWait, Listed, RowPage, Seq};
 
 /// See [`FeedWait`].
 #[derive(Deserialize, Serialize)]
