@@ -6,7 +6,7 @@ import { folder } from "../helpers.js";
 import { answer, cli, filled, main, refused, startProgram } from "./run.js";
 
 const commands =
-  "demo ls show get diff effects fork settle tail stats export import copy prune rm vacuum backup restore verify doctor studio completion".split(
+  "demo ls show get diff effects fork settle tail stats export import copy prune rm vacuum backup restore verify drain-check doctor studio completion".split(
     " ",
   );
 

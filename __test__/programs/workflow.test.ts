@@ -281,7 +281,7 @@ it("workers of two versions finish all runs, each the runs that fit it", async (
   const target = place("sqlite");
   const stores = [0, 1].map(() => new WorkflowCheckpointStore<State>(target));
   onTestFinished(async () => void (await Promise.all(stores.map((store) => store.close()))));
-  const [one, two] = stores as [WorkflowCheckpointStore<State>, WorkflowCheckpointStore<State>];
+  const [one, two] = [stores[0]!, stores[1]!];
   const steps = (second: string, by: string) => [step("a", by), step(second, by), step("c", by)];
   const stops = ["a", "b", "c"];
   const runs = Array.from({ length: 30 }, (_, at) => ({ runId: `r${at}`, at: stops[at % 3]! }));

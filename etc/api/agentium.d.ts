@@ -10,9 +10,11 @@ ForkpointStorage
 ForkpointWorkflowStore
 InMemoryStorage
 MaybePromise
+ProgramDescription
 StorageBackedCheckpointStore
 Workflow
 WorkflowCheckpointStore
+describe
 registry
 };
 export type {
@@ -392,4 +394,5 @@ interface WorkflowSaveOptions {
     steps?: number;
     lease?: Lease;
 }
+declare function describe(workflow: Workflow<any>): ProgramDescription;
 declare const registry: WorkflowRegistry;

@@ -4,6 +4,9 @@ RunStats as CheckpointStats
 export {
 CheckpointStore
 ContextOnce
+DescribeOptions
+ProgramDescription
+describe
 once
 recover
 resumePlan
@@ -223,6 +226,7 @@ interface WaitingNode {
     state: StatePartitions;
     forks: string[];
 }
+declare function describe(graph: RecoverableGraph, options?: DescribeOptions): ProgramDescription;
 declare const once: ContextOnce;
 declare function recover(graph: RecoverableGraph, store: CheckpointStore, options?: AgentosRecoverOptions): Promise<RecoverReport<RecoveredRun>>;
 declare function resumePlan(checkpoint: Pick<Checkpoint, "nodeResults" | "visitedNodes" | "skippedNodes">): ResumePlan;

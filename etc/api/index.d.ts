@@ -18,6 +18,7 @@ RunOutcome
 RunsPage
 StatePartitions
 WaitingNode
+describe
 once
 recover
 resumePlan
@@ -36,6 +37,7 @@ CheckOptions
 RunStats as CheckpointStats
 ContextOnce
 ContractStore
+DescribeOptions
 ErrorCode
 FailureChannelName
 Finding
@@ -46,6 +48,7 @@ LeaseHolder
 LeaseOptions
 LineageStats
 PostgresSchemaOptions
+ProgramDescription
 ProgramVersion
 PruneOptions
 PruneProgress

@@ -3,6 +3,8 @@ Change
 CheckpointDetail
 CheckpointInfo
 CheckpointRef
+DrainReport
+DrainedRun
 EffectDetail
 EffectInfo
 EffectRef

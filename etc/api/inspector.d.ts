@@ -3,6 +3,8 @@ Change
 CheckpointDetail
 CheckpointInfo
 CheckpointRef
+DrainReport
+DrainedRun
 EffectDetail
 EffectInfo
 EffectRef
@@ -56,6 +58,22 @@ interface CheckpointInfo extends CheckpointRef {
 }
 interface CheckpointRef extends RunRef {
     id: string;
+}
+interface DrainReport {
+    program: string | null;
+    to: ProgramVersion;
+    ok: boolean;
+    fits: number;
+    runs: DrainedRun[];
+    other: number;
+    unknown: number;
+}
+interface DrainedRun extends RunRef {
+    checkpointId: string;
+    active: number;
+    status: Exclude<Status, "finished">;
+    from: ProgramVersion | null;
+    differences: string[];
 }
 interface EffectDetail {
     effect: EffectInfo;
@@ -219,6 +237,9 @@ declare class StoreInspector implements AsyncDisposable {
         signal?: AbortSignal | undefined;
         onProgress?: ((done: number, of: number) => void) | undefined;
     }): Promise<VerifyReport>;
+    drainCheck(description: ProgramDescription, options?: {
+        signal?: AbortSignal | undefined;
+    }): Promise<DrainReport>;
     backup(path: string | URL, options?: BackupOptions): Promise<BackupResult>;
     fork(ref: CheckpointRef, edit?: ForkEdit, options?: {
         dryRun?: boolean;

@@ -1,5 +1,8 @@
 export {
+DescribeOptions
 ForkpointSaver
+ProgramDescription
+describe
 recover
 };
 export type {
@@ -221,4 +224,5 @@ interface WaitingThread {
     next: string[];
     interrupts: ThreadStatus["interrupts"];
 }
+declare function describe(graph: RecoverableThreads | RecoverableAgent, options?: DescribeOptions): ProgramDescription;
 declare function recover(graph: RecoverableThreads | RecoverableAgent, saver: ForkpointSaver, options?: LanggraphRecoverOptions): Promise<RecoverReport<RecoveredThread>>;

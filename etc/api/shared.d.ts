@@ -28,6 +28,7 @@ ChangeDecision
 ChangedRun
 CheckOptions
 ContextOnce
+DescribeOptions
 Effect
 EffectAttempt
 EffectOptions
@@ -43,6 +44,7 @@ LineageStats
 MaybePromise
 PathStep
 PostgresSchemaOptions
+ProgramDescription
 ProgramVersion
 PruneOptions
 PruneProgress
@@ -125,6 +127,10 @@ declare abstract class ContractStore implements AsyncDisposable {
     vacuum(): Promise<void>;
     close(): Promise<void>;
     [Symbol.asyncDispose](): Promise<void>;
+}
+interface DescribeOptions {
+    program?: string;
+    version?: string;
 }
 declare class DrainController {
     #private;
@@ -220,6 +226,27 @@ type PathStep = string | number | {
 interface PostgresSchemaOptions {
     schema?: string;
     prefix?: string;
+}
+interface ProgramDescription extends ProgramShape {
+    space: (typeof spaces)[number];
+}
+interface ProgramEdge {
+    from: string;
+    to: string;
+    conditional?: true | undefined;
+    joins?: string[] | undefined;
+}
+interface ProgramNode {
+    name: string;
+    effect?: string | undefined;
+    kind?: string | undefined;
+}
+interface ProgramShape {
+    program?: string | undefined;
+    version?: string | undefined;
+    nodes: ProgramNode[];
+    edges: ProgramEdge[];
+    fields?: string[] | undefined;
 }
 interface ProgramVersion {
     version: string | null;
@@ -400,5 +427,11 @@ declare function parsePath(text: string): PathStep[];
 declare function postgresSchema(options?: PostgresSchemaOptions): string;
 declare function safeJson(value: unknown): string;
 declare function safeText(text: string): string;
+declare const spaces: readonly [
+    "agentos",
+    "agentium",
+    "langgraph",
+    "tinyagents"
+];
 declare function toJsonForm(value: unknown): unknown;
 declare function valueAt(value: unknown, path: readonly PathStep[]): unknown;

@@ -11,9 +11,11 @@ ERROR
 Graph
 INTERRUPT
 MaybePromise
+ProgramDescription
 RESUME
 START
 Send
+describe
 };
 export type {
 CheckpointConfig
@@ -404,3 +406,4 @@ interface ThreadPruneOptions {
     signal?: AbortSignal;
     onProgress?: (removed: number) => void;
 }
+declare function describe(graph: Graph<any, any, any>): ProgramDescription;

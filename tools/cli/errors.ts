@@ -9,6 +9,8 @@ export const exitCodes = {
   no: 1,
   usage: 2,
   notFound: 3,
+  /** A run does not fit a new version of its program. */
+  unfit: 3,
   notConfirmed: 4,
   refused: 5,
   SIGINT: 130,

@@ -12,7 +12,7 @@ export function readPath(text: string): PathStep[] {
 }
 
 /** `what` names the argument in the message. */
-function readJson(text: string, what: string): unknown {
+export function readJson(text: string, what: string): unknown {
   return asUsage(`${what}: `, () => parseJson(text));
 }
 
@@ -110,7 +110,10 @@ export async function readPatch(text: string): Promise<unknown> {
 
 async function sourceOf(text: string): Promise<string> {
   if (text.startsWith("@")) return readFile(text.slice(1), "utf8");
-  if (text !== "-") return text;
+  return text === "-" ? readStdin() : text;
+}
+
+export async function readStdin(): Promise<string> {
   const chunks: Buffer[] = [];
   for await (const chunk of process.stdin) chunks.push(chunk as Buffer);
   return Buffer.concat(chunks).toString();

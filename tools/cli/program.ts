@@ -12,6 +12,7 @@ import { demo, demoAgent } from "./commands/demo.js";
 import { diff } from "./commands/diff.js";
 import { doctor } from "./commands/doctor.js";
 import { effects } from "./commands/effects.js";
+import { drainCheck } from "./commands/drain-check.js";
 import { exportRuns } from "./commands/export.js";
 import { fork } from "./commands/fork.js";
 import { get } from "./commands/get.js";
@@ -33,7 +34,7 @@ const groups = {
   "Fork and settle:": [fork, settle],
   "Copy:": [exportRuns, importRuns, copy, backup, restore],
   "Clean up:": [prune, rm, vacuum],
-  "Check:": [doctor, verify],
+  "Check:": [doctor, verify, drainCheck],
   "Shell:": [completion],
 };
 
@@ -44,7 +45,7 @@ Find a run, see what its last step changed, and fork it with another value:
   forkpoint diff <run>
   forkpoint fork <run> --set scratch.confidence=0.9
 
-Exit codes: 0 success, 1 differences or errors found, 2 wrong usage, 3 not found, 4 not confirmed, 5 failed.`;
+Exit codes: 0 success, 1 differences or errors found, 2 wrong usage, 3 not found or runs that don't fit, 4 not confirmed, 5 failed.`;
 
 /** Makes the program. Calls `adopt` for each command. */
 export function makeProgram(adopt: (command: Command) => void): Command {

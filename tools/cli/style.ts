@@ -1,6 +1,7 @@
 /** Colors, and the signs and words of a status. */
 
 import { styleText } from "node:util";
+import type { ProgramVersion } from "../../ts/store/program.js";
 import type { Status } from "../../ts/inspect/views.js";
 
 export type Format = "bold" | "dim" | "red" | "green" | "yellow" | "blue" | "magenta" | "cyan";
@@ -42,4 +43,9 @@ export const statusNames = Object.keys(statuses) as Status[];
 export function statusCell(status: Status): { text: string; format: Format } {
   const { sign, format } = statuses[status];
   return { text: `${sign} ${status}`, format };
+}
+
+/** Returns the name of a version of a program. Without a name, it has the first characters of its hash. */
+export function versionName(version: ProgramVersion | null): string {
+  return version === null ? "" : (version.version ?? version.shape.slice(0, 7));
 }

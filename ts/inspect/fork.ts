@@ -143,7 +143,14 @@ const forks = {
     // The id of step N ends with N, and its index is N - 1. The state before the first step has the index -1.
     const id = stepIndex === -1 ? `${as}:initial` : `${as}:step-${stepIndex + 1}`;
     const step = { id, runId: as, stepIndex, stepName: row.label ?? "", createdAt: Date.now() };
-    const encoded = { step, state, rest: part(plan, "rest"), steps: steps ?? undefined, parent: row.id };
+    const encoded = {
+      step,
+      state,
+      rest: part(plan, "rest"),
+      steps: steps ?? undefined,
+      shape: row.shape ?? undefined,
+      parent: row.id,
+    };
     if (!dryRun) await agentium.put(engine, { ...encoded, expectedParent: null, rewind: false });
     return refTo(plan, as, id);
   },

@@ -127,5 +127,6 @@ export type {
 } from "./views.js";
 export type { RunQuery } from "./runs.js";
 export type { StoreEvent, WatchedEffect } from "./watch.js";
+export type { DrainReport, DrainedRun } from "./drain.js";
 export type { ForkEdit } from "./fork.js";
 export type { Inspector } from "./inspector.js";

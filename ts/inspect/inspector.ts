@@ -17,6 +17,7 @@ import { type Context, readKey, readSpace } from "./context.js";
 import { diffCheckpoints } from "./comparison.js";
 import { readDetail } from "./detail.js";
 import { forgetEffects, listEffects, readEffect, settleEffect } from "./effects.js";
+import { type DrainReport, drainCheck } from "./drain.js";
 import { fork, type ForkEdit } from "./fork.js";
 import { remove } from "./remove.js";
 import { findRun, listForks, listRuns, type RunQuery } from "./runs.js";
@@ -24,6 +25,7 @@ import { infoOfStore, statsOf } from "./store-info.js";
 import { verify } from "./verify.js";
 import { watch, type StoreEvent } from "./watch.js";
 import { idOrNull } from "../store/ids.js";
+import type { ProgramDescription } from "../store/description.js";
 import { readRecord } from "../store/options.js";
 import type {
   Change,
@@ -158,6 +160,20 @@ export class StoreInspector implements AsyncDisposable {
     onProgress?: ((done: number, of: number) => void) | undefined;
   }): Promise<VerifyReport> {
     return this.#read((context) => verify(context, options, () => this.#closing !== undefined));
+  }
+
+  /**
+   * Says which open runs do not fit a new version of their program, before it is deployed. Reads the newest checkpoint of each run
+   * of the framework. Leases and running processes do not matter, and nothing is changed.
+   * @param description what `describe` of the framework's entry returns. It may come from a JSON file.
+   * @example
+   * ```ts
+   * const { ok, runs } = await inspector.drainCheck(describe(graph));
+   * for (const { run, differences } of runs) console.log(run, differences.join("; "));
+   * ```
+   */
+  drainCheck(description: ProgramDescription, options?: { signal?: AbortSignal | undefined }): Promise<DrainReport> {
+    return this.#read((context) => drainCheck(context, description, options));
   }
 
   /** Copies the database into a new file, online, and verifies it: see {@link Store.backup}. */

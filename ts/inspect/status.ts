@@ -69,7 +69,7 @@ const plain: SerializerProtocol = {
 } as SerializerProtocol;
 
 /** Returns the parts of a saver that reads of LangGraph checkpoints use. */
-function saverOf({ engine }: Context): SaverContext {
+export function saverOf({ engine }: Context): SaverContext {
   return { native: engine.native, serde: plain } as SaverContext;
 }
 

@@ -35,6 +35,8 @@ export interface Row<P = Part> {
   chain: number;
   /** The status of the run if this is its newest checkpoint. Null if the status depends on the values. */
   status: Status | null;
+  /** The hash of the shape of the program that made the checkpoint. Null: not known, or in the metadata. */
+  shape: string | null;
   meta: Record<string, unknown> | null;
   /** The metadata as a serialized part, if only the contract's serializer can read it. */
   metadata: P | null;

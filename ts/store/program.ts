@@ -41,6 +41,14 @@ export interface ProgramEdge {
   joins?: string[] | undefined;
 }
 
+/** The version of a program. */
+export interface ProgramVersion {
+  /** The version that the program was given: the option `version`. Null: none. */
+  version: string | null;
+  /** Names the nodes, the edges, the fields and the version. It differs if one of them differs. */
+  shape: string;
+}
+
 /** Where a run stands. */
 export interface ProgramPosition {
   /** The nodes that have run, and the place before the first node. */

@@ -76,11 +76,20 @@ export async function programOf(handle: StoreHandle, space: string, id: string):
 }
 
 /** Lists the descriptions of a contract, in the order in which they were stored first. */
-export async function programsOf(
-  handle: StoreHandle,
-  space: string,
-): Promise<Array<{ id: string; savedAt: number; shape: ProgramShape }>> {
-  const found = await handle.run(({ native }) => calls.call(native, "list", { space }));
+export function programsOf(handle: StoreHandle, space: string): Promise<StoredProgram[]> {
+  return handle.run(({ native }) => programsIn(native, space));
+}
+
+/** A description in a store. */
+export interface StoredProgram {
+  /** Its hash. */
+  id: string;
+  savedAt: number;
+  shape: ProgramShape;
+}
+
+export async function programsIn(native: NativeStore, space: string): Promise<StoredProgram[]> {
+  const found = await calls.call(native, "list", { space });
   return found.flatMap(({ id, savedAt, description }) => {
     const shape = readShape(description);
     return shape === null ? [] : [{ id, savedAt, shape }];

@@ -14,6 +14,8 @@ export {
   type WorkflowSaveOptions,
 } from "./store.js";
 export type { RunStats as WorkflowCheckpointStats } from "../../store/results.js";
+export { describe } from "./describe.js";
+export type { ProgramDescription } from "../../store/description.js";
 export { Workflow, type WorkflowRegistry, registry } from "./workflow.js";
 export type * from "./contract.js";
 export type * from "./options.js";

@@ -7,6 +7,9 @@ import type { Definition, Node } from "./steps.js";
 /** The place before the first step. */
 const START = "the start";
 
+/** The shape of each workflow. */
+export const shapes = new WeakMap<object, ProgramShape>();
+
 /** Returns the shape of a workflow. A step in another step has the names of both, with a colon between them. */
 export function shapeOfWorkflow(
   { nodes, description: { steps } }: Pick<Definition, "nodes" | "description">,

@@ -20,7 +20,7 @@ import { streamOf } from "../shared/stream.js";
 import { checkpointNotFound, filled, sorted } from "./checkpoint.js";
 import { EventBus, Events, forward, type WorkflowEvents, type WorkflowEvent } from "./events.js";
 import { Execution, type Plan } from "./execution.js";
-import { shapeOfWorkflow } from "./shape.js";
+import { shapeOfWorkflow, shapes } from "./shape.js";
 import { type Recorder, readStore, recorderOf } from "./recorder.js";
 import { type Definition, readDefinition } from "./steps.js";
 import { StorageBackedCheckpointStore } from "./storage.js";
@@ -113,6 +113,7 @@ export class Workflow<TState = Record<string, unknown>> {
     this.eventBus = readingArgument("eventBus", () => readBus(eventBus));
     this.#definition = definition;
     this.#shape = shapeOfWorkflow(definition, this.name, this.version);
+    shapes.set(this, this.#shape);
     if (flag(register, "register")) registry.add(this);
   }
 

@@ -3,6 +3,8 @@
 import "../../bridge/bundled.js";
 export { CheckpointStore, type RunInfo, type RunsPage, type CheckpointStoreOptions } from "./checkpoint-store.js";
 export { resumePlan, type ResumePlan } from "./resume-plan.js";
+export { describe } from "./describe.js";
+export type { DescribeOptions, ProgramDescription } from "../../store/description.js";
 export { recover } from "./recover.js";
 export { once, withEffects } from "./effects.js";
 export type * from "./recovery.js";

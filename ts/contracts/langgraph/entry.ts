@@ -1,5 +1,6 @@
 /** What the two entries of `forkpoint/langgraph` have in common. */
 
 import "../../bridge/bundled.js";
+export { describe } from "./describe.js";
 export { recover } from "./recover.js";
 export { saverOf } from "./saver.js";

@@ -3,5 +3,5 @@
 import { saverOf } from "./entry.js";
 import * as peer from "@langchain/langgraph-checkpoint";
 
-export { recover } from "./entry.js";
+export { describe, recover } from "./entry.js";
 export const ForkpointSaver = saverOf(peer);

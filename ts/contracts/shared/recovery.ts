@@ -6,6 +6,7 @@ import { handleOf } from "../../store/handles.js";
 import { requireIds } from "../../store/ids.js";
 import { TTL_MS, ttlOption } from "../../store/lease.js";
 import { atMost, callback, flag, signalOption, whole, type OptionParser, type Parsed } from "../../store/options.js";
+import type { ProgramVersion } from "../../store/program.js";
 import { noLeases } from "./run-lease.js";
 
 /**
@@ -19,13 +20,7 @@ import { noLeases } from "./run-lease.js";
  */
 export type RunStatus = "waiting" | "failed" | "unfinished" | "finished" | "unknown";
 
-/** The version of a program. */
-export interface ProgramVersion {
-  /** The version that the program was given: the option `version`. Null: none. */
-  version: string | null;
-  /** Names the nodes, the edges, the fields and the version. It differs if one of them differs. */
-  shape: string;
-}
+export type { ProgramVersion };
 
 /** A run that cannot continue on this version of its program, because the part that has run or that is next has changed. */
 export interface ChangedRun {

@@ -11,6 +11,8 @@ export {
 export { Command, END, START, Send, type Goto, type CommandFields } from "./command.js";
 export { ERROR, INTERRUPT, RESUME } from "./contract.js";
 export { Graph, type GraphConfig, type SubgraphNode } from "./graph/graph.js";
+export { describe } from "./describe.js";
+export type { ProgramDescription } from "../../store/description.js";
 export type * from "./contract.js";
 export type { ThreadPruneOptions } from "./threads.js";
 export type { GraphThreadsPage } from "./thread-list.js";

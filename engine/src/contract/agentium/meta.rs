@@ -45,3 +45,33 @@ pub(super) fn decode(meta: &[u8]) -> Option<Meta> {
     let step_name = String::from_utf8(rest.to_vec()).ok()?;
     Some(Meta { state_size: size & !(HAS_STEPS | HAS_SHAPE), steps, shape, step_name })
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn it_is_as_documented() {
+        let size = 7_u64.to_le_bytes();
+        for (steps, shape, bytes) in [
+            (None, None, [&size[..], "schätzen".as_bytes()].concat()),
+            (Some(3), None, [&[7, 0, 0, 0, 0, 0, 0, 0x80, 3, 0, 0, 0][..], "schätzen".as_bytes()].concat()),
+            (None, Some("Qx3_abcd-EF9"), [&b"\x07\0\0\0\0\0\0\x40Qx3_abcd-EF9"[..], "schätzen".as_bytes()].concat()),
+            (
+                Some(3),
+                Some("Qx3_abcd-EF9"),
+                [&b"\x07\0\0\0\0\0\0\xc0\x03\0\0\0Qx3_abcd-EF9"[..], "schätzen".as_bytes()].concat(),
+            ),
+        ] {
+            let shape = shape.map(str::to_owned);
+            let meta = Meta { state_size: 7, steps, shape: shape.clone(), step_name: "schätzen".to_owned() };
+            assert_eq!(encode(&meta), bytes);
+            let read = decode(&bytes).unwrap();
+            assert_eq!((read.state_size, read.steps, read.shape, read.step_name), (7, steps, shape, meta.step_name));
+        }
+        // A damaged meta is no meta.
+        for damaged in [&b"\x07\0\0\0\0\0\0\x40short"[..], b"\x07\0\0\0\0\0\0\x80\x03", b"\x07"] {
+            assert!(decode(damaged).is_none());
+        }
+    }
+}

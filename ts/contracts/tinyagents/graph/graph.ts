@@ -15,7 +15,6 @@ import {
   refuseUnknown,
   signalOption,
 } from "../../../store/options.js";
-import type { ProgramShape } from "../../../store/program.js";
 import { drainOption } from "../../shared/drain.js";
 import { RunLease, alone, noLeases } from "../../shared/run-lease.js";
 import { streamOf } from "../../shared/stream.js";
@@ -107,7 +106,6 @@ export class Graph<S, U = Partial<S>, I = S> {
   readonly name: string;
   /** The option `version`. Undefined if it was not given. */
   readonly version: string | undefined;
-  readonly #shape: ProgramShape;
   readonly #parts: GraphParts;
   readonly #definition: GraphDefinition;
   readonly #checkpointer: GraphCheckpointer<S> | undefined;
@@ -135,10 +133,10 @@ export class Graph<S, U = Partial<S>, I = S> {
     this.#leaseMs = ownLeaseOption(lease, "lease");
     if (this.#leaseMs !== undefined && handleOf(this.#checkpointer) === undefined)
       throw noLeases('the option "lease"', "Checkpointer");
-    this.#parts = { definition: this.#definition, reducer, input, memory };
-    partsOf.set(this, this.#parts);
     this.version = version === undefined ? undefined : programOption(version, "version");
-    this.#shape = shapeOfGraph(this.#definition, this.version, (subgraph) => partsOf.get(subgraph)!);
+    const shape = shapeOfGraph(this.#definition, this.version, (subgraph) => partsOf.get(subgraph)!);
+    this.#parts = { definition: this.#definition, shape, reducer, input, memory };
+    partsOf.set(this, this.#parts);
   }
 
   /**
@@ -326,7 +324,7 @@ export class Graph<S, U = Partial<S>, I = S> {
 
   async #start(plan: GraphPlan, emit?: Emit): Promise<GraphResult<S>> {
     const own = plan.checkpointer && handleOf(plan.checkpointer);
-    const program = own && { handle: own, shape: this.#shape };
+    const program = own && { handle: own, shape: this.#parts.shape };
     const identity = own?.identity ?? plan.checkpointer ?? plan;
     const lease = this.#leaseMs === undefined ? undefined : new RunLease(own!, this.#leaseMs);
     return alone(identity, keyOf(plan.thread), "thread", lease, () => {

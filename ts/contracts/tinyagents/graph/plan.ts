@@ -35,6 +35,7 @@ export interface GraphRunOptions {
 
 export interface GraphParts {
   definition: GraphDefinition;
+  shape: ProgramShape;
   reducer: (state: any, update: any) => any;
   input: ((current: any, input: any) => any) | undefined;
   memory: Partial<MemoryHooks> | undefined;

@@ -1,0 +1,92 @@
+// `drainCheck` says before a deploy which threads `recover` of the new version would report as changed.
+import { Annotation, START, StateGraph, interrupt } from "@langchain/langgraph";
+import { openStore } from "forkpoint";
+import { openInspector } from "forkpoint/inspect";
+import { ForkpointSaver, type SaverOptions, describe as describeGraph, recover } from "forkpoint/langgraph";
+import { expect, it, onTestFinished } from "vitest";
+
+const State = Annotation.Root({ ran: Annotation<string[]>({ reducer: (a, b) => [...a, ...b], default: () => [] }) });
+
+async function opened() {
+  const store = await openStore("memory:");
+  onTestFinished(() => store.close());
+  return store;
+}
+
+type Opened = Awaited<ReturnType<typeof opened>>;
+
+function make(store: Opened, names: string[], options: SaverOptions, does: Record<string, () => void> = {}) {
+  const saver = new ForkpointSaver(store, options);
+  const graph = new StateGraph(State) as any;
+  for (const name of names) graph.addNode(name, () => (does[name]?.(), { ran: [name] }));
+  for (const [at, name] of names.entries()) graph.addEdge(at === 0 ? START : names[at - 1], name);
+  return { saver, graph: graph.compile({ checkpointer: saver }) };
+}
+
+/** Fills a store with threads of the first version, a b c. */
+async function fill(store: Opened, options: SaverOptions): Promise<void> {
+  const does: Record<string, () => void> = {};
+  const { saver, graph } = make(store, ["a", "b", "c"], options, {
+    b: () => does["b"]?.(),
+    c: () => does["c"]?.(),
+  });
+  await recover(graph, saver);
+  const invoke = (id: string, more = {}) =>
+    graph.invoke({ ran: [] }, { configurable: { thread_id: id }, durability: "sync", ...more });
+  for (const next of ["a", "b", "c"]) await invoke(`${next} is next`, { interruptBefore: [next] });
+  does["b"] = () => void interrupt("go on?");
+  await invoke("b waits");
+  does["c"] = () => {
+    throw new Error("c failed");
+  };
+  delete does["b"];
+  await expect(invoke("c failed")).rejects.toThrow("c failed");
+  delete does["c"];
+  await invoke("finished");
+}
+
+const versions: Array<[string, SaverOptions, SaverOptions]> = [
+  ["with a name", { program: "trip", version: "1" }, { program: "trip", version: "2" }],
+  ["without a name", {}, {}],
+];
+
+it.each(versions)("says what recover says, for a program %s", async (_, first, second) => {
+  for (const names of [
+    ["a", "b", "c"],
+    ["a", "b2", "c"],
+    ["a", "b", "z", "c"],
+    ["a", "b", "c", "z"],
+  ]) {
+    const store = await opened();
+    await fill(store, first);
+    const inspector = await openInspector(store);
+    const { saver, graph } = make(store, names, second);
+    const report = await inspector.drainCheck(describeGraph(graph));
+    const changed = new Map(report.runs.map(({ run, differences }) => [run, differences.join("; ")]));
+    const { runs } = await recover(graph, saver, { dryRun: true, idleMs: 0 });
+    const expected = runs.flatMap((run) => {
+      if (run.outcome === "changed") return [[run.threadId, run.differences.join("; ")] as const];
+      // A program without a name is another program for `recover` if its nodes have other names.
+      return run.outcome === "skipped" ? [[run.threadId, changed.get(run.threadId)] as const] : [];
+    });
+    expect([...changed].toSorted()).toEqual(expected.toSorted());
+    expect(report).toMatchObject({ ok: changed.size === 0, fits: 5 - changed.size, other: 0, unknown: 0 });
+    if (names.includes("b2")) expect(changed.get("b waits")).toContain("`b`, which is next, is gone; `b2` is new");
+    else if (names.at(-1) === "z") expect(changed.size).toBe(first.program === undefined ? 5 : 0);
+  }
+});
+
+it("leaves out the threads of other programs, and those of an unknown one", async () => {
+  const store = await opened();
+  const { graph: other, saver } = make(store, ["a"], { program: "other" });
+  await recover(other, saver);
+  await other.invoke({ ran: [] }, { configurable: { thread_id: "other" }, interruptBefore: ["a"] });
+  const { graph: unknown } = make(store, ["a"], {});
+  await unknown.invoke({ ran: [] }, { configurable: { thread_id: "unknown" }, interruptBefore: ["a"] });
+  const inspector = await openInspector(store);
+  const description = describeGraph(make(store, ["x"], {}).graph, { program: "trip", version: "3" });
+  expect(description).toMatchObject({ space: "langgraph", program: "trip", version: "3", fields: ["ran"] });
+  const report = { ok: true, program: "trip", fits: 0, other: 1, unknown: 1, runs: [] };
+  expect(await inspector.drainCheck(description)).toMatchObject(report);
+  expect(() => describeGraph({} as never)).toThrow(TypeError);
+});

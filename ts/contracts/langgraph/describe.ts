@@ -1,0 +1,16 @@
+/** `describe` for LangGraph. describing.ts does the work, and is loaded with the first call. */
+
+import type { DescribeOptions, ProgramDescription } from "../../store/description.js";
+import type { RecoverableThreads } from "./mark.js";
+import type { RecoverableAgent } from "./recovery.js";
+
+const later = (): typeof import("./later.js") => require("./later.js");
+
+/**
+ * Describes a version of a compiled graph or an agent, as JSON. `forkpoint drain-check` says which open threads of a database
+ * do not fit it. The options `program` and `version` default to those of the graph's `ForkpointSaver`.
+ * @example console.log(JSON.stringify(describe(graph)));
+ */
+export function describe(graph: RecoverableThreads | RecoverableAgent, options?: DescribeOptions): ProgramDescription {
+  return later().describe(graph, options);
+}

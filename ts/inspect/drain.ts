@@ -1,0 +1,165 @@
+/** Says which open runs of a store do not fit a new version of their program. */
+
+import { isOwnError } from "../bridge/errors.js";
+import { type ProgramDescription, readDescription } from "../store/description.js";
+import { readRecord, signalOption } from "../store/options.js";
+import {
+  type ProgramShape,
+  type ProgramVersion,
+  compareShapes,
+  hasSameParts,
+  missingNodes,
+  shapeHash,
+} from "../store/program.js";
+import { programsIn } from "../store/programs.js";
+import { type Context, isMain } from "./context.js";
+import { type Standing, readerOf } from "./positions.js";
+import { newestOf, readPages, recentRuns } from "./rows.js";
+import type { Key, Row } from "./wire.js";
+import type { RunRef, Status } from "./views.js";
+
+/** An open run that does not fit the new version of its program. */
+export interface DrainedRun extends RunRef {
+  /** The id of its newest checkpoint. */
+  checkpointId: string;
+  /** When its newest checkpoint was saved, in ms since the epoch. */
+  active: number;
+  status: Exclude<Status, "finished">;
+  /** The version that made the newest checkpoint, and the hash of its shape. Null: the store does not know it. */
+  from: ProgramVersion | null;
+  /** What differs, in words: ``"`b`, which is next, is gone; `b2` is new"``. */
+  differences: string[];
+}
+
+/** Which open runs do not fit a new version of their program. */
+export interface DrainReport {
+  program: string | null;
+  /** The new version, and the hash of its shape. */
+  to: ProgramVersion;
+  /** True if all open runs of the program fit. */
+  ok: boolean;
+  /** How many open runs of the program fit. */
+  fits: number;
+  /** The open runs of the program that do not fit, the last active first. */
+  runs: DrainedRun[];
+  /** How many open runs of the framework other programs made. */
+  other: number;
+  /** How many open runs were not checked, because the store does not know their program or cannot read them. */
+  unknown: number;
+}
+
+const SKIPPED = "the program has no name and its nodes changed, so `recover` skips the run unless you name the run";
+
+const PAGE = 500;
+
+/** The number of runs that are read at the same time. */
+const AT_ONCE = 16;
+
+export async function drainCheck(context: Context, given: unknown, options: unknown): Promise<DrainReport> {
+  const { signal } = readRecord(options, "options", { signal: signalOption });
+  const description = readDescription(given, "description");
+  const check = new DrainCheck(context, description, await shapesOf(context, description));
+  const spaces = [description.space];
+  for await (const found of recentRuns(context, { spaces, matching: "", limit: PAGE })) {
+    signal?.throwIfAborted();
+    const keys = found
+      .filter(({ space, ns }) => isMain(space, ns))
+      .map(({ space, run, ns }): Key => ({ space, run, ns: ns ?? "" }));
+    const rows = (await readPages(context, keys.map(newestOf))).flatMap((page) => page.rows);
+    for (let from = 0; from < rows.length; from += AT_ONCE) {
+      signal?.throwIfAborted();
+      await Promise.all(rows.slice(from, from + AT_ONCE).map((row) => check.look(row)));
+    }
+  }
+  return check.report();
+}
+
+/** Returns the programs that the store knows, by hash. */
+async function shapesOf({ engine }: Context, { space }: ProgramDescription): Promise<Map<string, ProgramShape>> {
+  const found = await programsIn(engine.native, space);
+  return new Map(found.map(({ id, shape }) => [id, shape]));
+}
+
+class DrainCheck {
+  readonly #context: Context;
+  readonly #space: ProgramDescription["space"];
+  readonly #program: string | undefined;
+  readonly #to: ProgramShape;
+  readonly #shapes: Map<string, ProgramShape>;
+  readonly #read: ReturnType<typeof readerOf>;
+  readonly #runs: DrainedRun[] = [];
+  #fits = 0;
+  #other = 0;
+  #unknown = 0;
+
+  constructor(context: Context, { space, ...shape }: ProgramDescription, shapes: Map<string, ProgramShape>) {
+    this.#context = context;
+    this.#space = space;
+    this.#program = shape.program;
+    // The marks of these frameworks have the name of the program.
+    const { program, ...unnamed } = shape;
+    this.#to = space === "langgraph" || space === "agentos" ? unnamed : { program, ...unnamed };
+    this.#shapes = shapes.set(shapeHash(this.#to), this.#to);
+    this.#read = readerOf(space, (hash) => shapes.get(hash ?? "") ?? this.#to);
+  }
+
+  async look(row: Row): Promise<void> {
+    let standing: Standing | null;
+    try {
+      standing = await this.#read(this.#context, row);
+    } catch (error) {
+      // A damaged checkpoint, or one of a missing serializer, cannot be checked. Any other error is one of the store.
+      if (!isOwnError(error) || !["CORRUPT", "UNSUPPORTED"].includes(error.code)) throw error;
+      this.#unknown += 1;
+      return;
+    }
+    if (standing === null || standing.status === "finished") return;
+    const { status, mark } = standing;
+    const from = mark.shape === undefined ? undefined : this.#shapes.get(mark.shape);
+    const whose = this.#whose(mark.program, from);
+    if (status === "unknown" || whose === "unknown") this.#unknown += 1;
+    else if (whose === "other") this.#other += 1;
+    else {
+      const position = await standing.position(from ?? this.#to);
+      const differences =
+        from === undefined ? missingNodes(this.#to, position) : compareShapes(from, this.#to, position);
+      if (this.#isSkipped(from)) differences.push(SKIPPED);
+      if (differences.length === 0) this.#fits += 1;
+      else {
+        const { run, ns, id: checkpointId, savedAt: active } = row;
+        const version = from && { version: from.version ?? null, shape: mark.shape! };
+        this.#runs.push({
+          space: this.#space,
+          run,
+          ns,
+          checkpointId,
+          active,
+          status,
+          from: version ?? null,
+          differences,
+        });
+      }
+    }
+  }
+
+  /** Says whose a run is. A program without a name is recognized by a node that both versions have. */
+  #whose(program: string | undefined, from: ProgramShape | undefined): "own" | "other" | "unknown" {
+    if (program !== undefined) return program === this.#program ? "own" : "other";
+    if (this.#program !== undefined || from === undefined) return "unknown";
+    const names = new Set(from.nodes.map(({ name }) => name));
+    return this.#to.nodes.some(({ name }) => names.has(name)) ? "own" : "other";
+  }
+
+  /** True if `recover` takes a run for one of another program, because neither has a name and the nodes have other names. */
+  #isSkipped(from: ProgramShape | undefined): boolean {
+    const recovers = this.#space === "langgraph" || this.#space === "agentos";
+    return recovers && this.#program === undefined && from !== undefined && !hasSameParts(from, this.#to);
+  }
+
+  report(): DrainReport {
+    const runs = this.#runs.toSorted((a, b) => b.active - a.active);
+    const to = { version: this.#to.version ?? null, shape: shapeHash(this.#to) };
+    const counts = { other: this.#other, unknown: this.#unknown };
+    return { program: this.#program ?? null, to, ok: runs.length === 0, fits: this.#fits, runs, ...counts };
+  }
+}

@@ -1,0 +1,63 @@
+/** The description of a version of a program, as JSON: what `describe` of each framework returns. */
+
+import { isArray, show, typeError } from "../bridge/errors.js";
+import type { ProgramEdge, ProgramNode, ProgramShape } from "./program.js";
+import { oneOf, programOption, type OptionParser } from "./options.js";
+
+/** The frameworks whose programs have descriptions. */
+const spaces = ["agentos", "agentium", "langgraph", "tinyagents"] as const;
+
+/**
+ * Describes a version of a program, as JSON: its nodes or steps, its edges and its fields. `describe` of each framework makes
+ * it, and `drainCheck` of an inspector and `forkpoint drain-check` take it.
+ */
+export interface ProgramDescription extends ProgramShape {
+  /** The framework. */
+  space: (typeof spaces)[number];
+}
+
+/** The name and the version of a program, where the graph itself does not have them. */
+export interface DescribeOptions {
+  /** The name of the program. Default: the name of the graph. Pass what the option `program` of the store is. */
+  program?: string;
+  /** The version of the program. Pass what the option `version` of the store is. Default: none. */
+  version?: string;
+}
+
+export const describeOptions = { program: programOption, version: programOption } satisfies Record<
+  keyof DescribeOptions,
+  OptionParser<string>
+>;
+
+/** Returns a description whose fields have a fixed order. */
+export function descriptionOf(
+  space: ProgramDescription["space"],
+  { program, version, nodes, edges, fields }: ProgramShape,
+): ProgramDescription {
+  const named = { ...(program !== undefined && { program }), ...(version !== undefined && { version }) };
+  return { space, ...named, nodes, edges, ...(fields && { fields }) };
+}
+
+const isText = (text: unknown) => typeof text === "string";
+
+const areAll = (list: unknown, is: (item: any) => boolean) => isArray(list) && (list as unknown[]).every(is);
+
+const isNode = (node: Partial<ProgramNode> | null) => isText(node?.name);
+
+const isEdge = (edge: Partial<ProgramEdge> | null) =>
+  isText(edge?.from) && isText(edge?.to) && (edge?.joins === undefined || areAll(edge.joins, isText));
+
+/** Checks a description that was read from JSON. */
+export function readDescription(value: unknown, name: string): ProgramDescription {
+  const { space, program, version, nodes, edges, fields } = (value ?? {}) as Partial<ProgramDescription>;
+  const isDescription =
+    areAll(nodes, isNode) && areAll(edges, isEdge) && (fields === undefined || areAll(fields, isText));
+  if (!isDescription) throw typeError(`${name} must be what describe() of a framework returns, but is ${show(value)}`);
+  return descriptionOf(oneOf(...spaces)(space, `${name}.space`), {
+    program: program === undefined ? undefined : programOption(program, `${name}.program`),
+    version: version === undefined ? undefined : programOption(version, `${name}.version`),
+    nodes: nodes!,
+    edges: edges!,
+    fields,
+  });
+}
