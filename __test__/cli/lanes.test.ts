@@ -34,6 +34,7 @@ function fork(run: string, from: number): RunInfo {
     status: null,
     statusWhy: null,
     bytes: null,
+    version: null,
     lease: null,
   };
   return { space: "langgraph", run, ns: "", latest, forkedFrom, ...rest };

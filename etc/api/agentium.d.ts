@@ -378,6 +378,7 @@ interface WorkflowRunInfo {
     checkpoints: number;
     latest: CheckpointSummary;
     status: RunStatus;
+    version: ProgramVersion | null;
     lease: LeaseHolder | null;
 }
 interface WorkflowRunOutput<TState> extends WorkflowResult<TState> {

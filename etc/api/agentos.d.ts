@@ -192,6 +192,7 @@ interface RunInfo {
     latest: CheckpointMetadata;
     status: RunStatus;
     forkedFrom: string | null;
+    version: ProgramVersion | null;
     lease: LeaseHolder | null;
 }
 type RunOutcome = {

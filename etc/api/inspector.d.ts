@@ -130,6 +130,7 @@ interface RunInfo extends RunRef {
     status: Status | null;
     statusWhy: string | null;
     bytes: Size | null;
+    version: ProgramVersion | null;
     lease: {
         holder: string;
         until: number;
@@ -140,6 +141,7 @@ interface RunQuery {
     group?: string | undefined;
     match?: string | undefined;
     status?: Status | undefined;
+    version?: string | undefined;
     since?: number | undefined;
     sort?: "active" | "began" | "size" | undefined;
     ns?: string | undefined;

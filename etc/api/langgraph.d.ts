@@ -214,6 +214,7 @@ interface ThreadsPage {
         };
         status: ThreadStatus["status"] | null;
         next: string[] | null;
+        version: ProgramVersion | null;
         lease: LeaseHolder | null;
     }>;
     cursor: string | null;

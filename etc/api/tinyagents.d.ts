@@ -269,6 +269,7 @@ interface GraphThreadsPage {
         checkpointId: string;
         status: RunStatus;
         next: string[];
+        version: ProgramVersion | null;
         lease: LeaseHolder | null;
     }>;
     cursor: string | null;

@@ -34,6 +34,8 @@ it.each<[string, CheckpointStoreOptions, CheckpointStoreOptions]>([
     }
     const next = new CheckpointStore(store, second);
     const changed = compiled(next, names);
+    const made = { version: first.version ?? null, shape: expect.any(String) };
+    expect((await next.runs()).runs.map(({ version }) => version)).toEqual([made, made, made]);
     const inspector = await openInspector(store);
     const report = await inspector.drainCheck(describeGraph(changed, second));
     const differing = new Map(report.runs.map(({ run, differences }) => [run, differences.join("; ")]));

@@ -59,6 +59,9 @@ it.each(versions)("says what recover says, for a program %s", async (_, first, s
   ]) {
     const store = await opened();
     await fill(store, first);
+    const listed = (await make(store, names, second).saver.listThreads()).threads;
+    const made = { version: first.version ?? null, shape: expect.any(String) };
+    expect(listed.map(({ version }) => version)).toEqual(listed.map(() => made));
     const inspector = await openInspector(store);
     const { saver, graph } = make(store, names, second);
     const report = await inspector.drainCheck(describeGraph(graph));

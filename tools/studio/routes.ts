@@ -52,6 +52,7 @@ async function runs(inspector: Inspector, query: Query): Promise<unknown> {
     group: query.filter("group"),
     match: query.filter("match"),
     status,
+    version: query.filter("version"),
     since: query.whole("since", 0, Number.MAX_SAFE_INTEGER),
     sort: query.oneOf("sort", ["active", "began", "size"]),
     cursor: query.filter("cursor"),

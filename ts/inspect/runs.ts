@@ -3,13 +3,14 @@
 import { typeError } from "../bridge/errors.js";
 import { holdersOf } from "../store/lease.js";
 import { flag, oneOf, readRecord, text, whole } from "../store/options.js";
+import { versionsOf } from "../store/programs.js";
 import { storeCalls } from "../bridge/wire.js";
 import { cursorOption, limitOption } from "./checkpoints.js";
 import { type Context, SESSIONS, SPACES, isMain, readSpace, refOf, shownNs, spaceOf } from "./context.js";
 import { type Lineup, infoOf, readLineups, recentRuns } from "./rows.js";
 import { readStatus } from "./status.js";
 import { type FoundRun, type Key, inspect } from "./wire.js";
-import type { Page, RunInfo, Space, Status } from "./views.js";
+import type { CheckpointInfo, Page, RunInfo, Space, Status } from "./views.js";
 
 /** Which runs to list, and how. */
 export interface RunQuery {
@@ -20,6 +21,11 @@ export interface RunQuery {
   match?: string | undefined;
   /** Only runs with this status. */
   status?: Status | undefined;
+  /**
+   * Only runs whose newest checkpoint was made by this version of their program. For a version without a name: its hash, or at
+   * least 4 characters of its beginning.
+   */
+  version?: string | undefined;
   /** Only runs that were active at this time or later, in ms since the epoch. */
   since?: number | undefined;
   /** The order: last active first (the default), last begun first, or largest first. */
@@ -44,6 +50,7 @@ const runOptions = {
   group: text,
   match: text,
   status: oneOf(...statuses),
+  version: text,
   since: whole(-Number.MAX_SAFE_INTEGER, Number.MAX_SAFE_INTEGER, "milliseconds"),
   sort: oneOf("active", "began", "size"),
   ns: (value: unknown, name: string) => (value === null ? undefined : text(value, name)),
@@ -86,10 +93,17 @@ function isWanted({ space, run, ns }: FoundRun, query: RunQuery): boolean {
   return query.allNs === true || isMain(space, ns);
 }
 
-function fits(info: RunInfo, { group, status, since }: RunQuery): boolean {
+function fits(info: RunInfo, { group, status, since, version }: RunQuery): boolean {
+  if (version !== undefined && !isVersion(info.version, version)) return false;
   if (group !== undefined && !(info.group ?? "").startsWith(group)) return false;
   if (status !== undefined && info.status !== status) return false;
   return since === undefined || info.active >= since;
+}
+
+/** Returns true if a text names a version. */
+export function isVersion(version: RunInfo["version"], name: string): boolean {
+  if (version === null || version.version === name) return version !== null;
+  return version.version === null && name.length >= 4 && version.shape.startsWith(name);
 }
 
 /** Returns the contracts of a space, or all contracts if none is given. */
@@ -193,7 +207,22 @@ async function showAll(context: Context, runs: readonly FoundRun[], options: Run
     shown.push(await runInfo(context, lineup, leases[at]!, options));
     seen.add(name);
   }
+  await nameVersions(context, shown);
   return shown;
+}
+
+/** Fills in the names of the versions of runs. */
+async function nameVersions({ engine }: Context, runs: ReadonlyArray<RunInfo | null>): Promise<void> {
+  const shaped = runs.filter((info): info is RunInfo => info !== null && info.version !== null);
+  for (const space of new Set(shaped.map((info) => info.space))) {
+    const own = shaped.filter((info) => info.space === space);
+    const versions = await versionsOf(
+      engine.native,
+      space,
+      own.map((info) => info.version!.shape),
+    );
+    for (const [at, info] of own.entries()) info.version = versions[at]!;
+  }
 }
 
 async function holders({ engine }: Context, keys: readonly Key[]): Promise<Array<RunInfo["lease"]>> {
@@ -230,8 +259,15 @@ async function runInfo(
     status: found?.status ?? null,
     statusWhy: found?.why ?? null,
     bytes: withBytes && sums !== null ? { logical: sums.logical, stored: sums.stored } : null,
+    version: versionIn(newest, latest),
     lease,
   };
+}
+
+/** Returns the version of a checkpoint, without its name. */
+function versionIn({ shape, space }: Lineup["page"]["rows"][0], { meta }: CheckpointInfo): RunInfo["version"] {
+  const given = space === "tinyagents" ? (meta["metadata"] as { shape?: unknown } | undefined)?.shape : shape;
+  return typeof given === "string" ? { version: null, shape: given } : null;
 }
 
 const oneOptions = { withStatus: flag, withBytes: flag };
@@ -242,7 +278,9 @@ export async function findRun(context: Context, key: Key, given: unknown): Promi
   const [lineup] = await readLineups(context, [wanted]);
   if (lineup!.total === 0) return null;
   const [lease] = await holders(context, [key]);
-  return runInfo(context, lineup!, lease!, options);
+  const info = await runInfo(context, lineup!, lease!, options);
+  await nameVersions(context, [info]);
+  return info;
 }
 
 /** Lists the runs that began from a checkpoint of this run. */

@@ -1,6 +1,7 @@
 /** What the inspector shows: runs, checkpoints and their values. */
 
 import type { Effect } from "../store/effect.js";
+import type { ProgramVersion } from "../store/program.js";
 import type { LineageStats, StoreStats } from "../store/results.js";
 
 /**
@@ -62,6 +63,8 @@ export interface RunInfo extends RunRef {
   statusWhy: string | null;
   /** The size of all of its checkpoints. Null if it was not asked for. */
   bytes: Size | null;
+  /** The version of the program that made its newest checkpoint. Null: the store does not know it. */
+  version: ProgramVersion | null;
   /** The holder of the run's lease and its expiry time (ms since the epoch). Null: there is no lease. */
   lease: { holder: string; until: number } | null;
 }

@@ -5,7 +5,7 @@ import type { NativeStore, RunKey } from "../bridge/native.js";
 import { Contract } from "../bridge/wire.js";
 import type { StoreHandle } from "./handle.js";
 import type { HeldLease } from "./lease.js";
-import { type ProgramShape, shapeHash } from "./program.js";
+import { type ProgramShape, type ProgramVersion, shapeHash } from "./program.js";
 
 /** A run that a program has ended for good. */
 export interface EndedRun {
@@ -94,6 +94,33 @@ export async function programsIn(native: NativeStore, space: string): Promise<St
     const shape = readShape(description);
     return shape === null ? [] : [{ id, savedAt, shape }];
   });
+}
+
+/** The names of the versions that are known of each store, by contract and hash. A store never loses a description. */
+const names = new WeakMap<NativeStore, Map<string, string | null>>();
+
+/**
+ * Returns the versions with these hashes. Null for no hash. Reads only the descriptions that were not read before, so a listing
+ * of runs without hashes reads nothing.
+ */
+export async function versionsOf(
+  native: NativeStore,
+  space: string,
+  hashes: ReadonlyArray<string | null | undefined>,
+): Promise<Array<ProgramVersion | null>> {
+  const known = names.get(native) ?? new Map<string, string | null>();
+  names.set(native, known);
+  const keyOf = (hash: string) => `${space}\0${hash}`;
+  const ids = [...new Set(hashes)].filter((hash) => typeof hash === "string" && !known.has(keyOf(hash))) as string[];
+  if (ids.length > 0) {
+    const found = await calls.call(native, "read", { space, ids });
+    for (const [at, text] of found.entries()) {
+      if (text !== null) known.set(keyOf(ids[at]!), readShape(text)?.version ?? null);
+    }
+  }
+  return hashes.map((shape) =>
+    typeof shape === "string" ? { version: known.get(keyOf(shape)) ?? null, shape } : null,
+  );
 }
 
 /** Returns the hashes of the programs of a contract. */

@@ -4,7 +4,7 @@ import { command, parsed, spaceOption, wholeFrom } from "../command.js";
 import type { Context } from "../context.js";
 import { UsageError } from "../errors.js";
 import { readListing } from "../pages.js";
-import { statusCell, statusNames } from "../style.js";
+import { statusCell, statusNames, versionName } from "../style.js";
 import { type Column, table } from "../table.js";
 import { ago, number, parseDuration, size } from "../units.js";
 import type { RunInfo, Status } from "../../../ts/inspect/views.js";
@@ -15,6 +15,7 @@ interface Options {
   group?: string;
   match?: string;
   status: Status | boolean;
+  version?: string;
   since?: number;
   sort: "active" | "began" | "size";
   limit?: number;
@@ -32,6 +33,7 @@ export const ls = () =>
     .option("--group <prefix>", "only runs whose group (the graph, in AgentOS) starts with this")
     .option("--match <text>", "only runs whose id contains this text")
     .addOption(new Option("--status <status>", "only runs with this status").choices(statusNames))
+    .option("--version <version>", "only runs that this version of their program made, by its name or its hash")
     .option("--no-status", "don't read the status of each run, which takes time")
     .addOption(
       parsed("--since <duration>", "only runs that were active in this period: 90s, 15m, 2h, 7d", parseDuration),
@@ -56,6 +58,7 @@ async function list(context: Context, options: Options): Promise<void> {
     sort: options.sort,
     since: since === undefined ? undefined : Date.now() - since,
     status: typeof status === "string" ? status : undefined,
+    version: options.version,
     withStatus: status !== false,
     withBytes: true,
   };
@@ -63,7 +66,7 @@ async function list(context: Context, options: Options): Promise<void> {
   const read = (limit: number, cursor: string | null) => inspector.runs({ ...query, limit, cursor });
   const { items: runs, cursor: next } = await readListing(read, { limit: all ? undefined : (limit ?? LIMIT), cursor });
   const { output } = context;
-  output.answer({ runs, cursor: next }, () => runTable(runs, context));
+  output.answer({ runs, cursor: next }, () => runTable(runs, context, options.version !== undefined));
   if (runs.length === 0 && !output.json) {
     const { spaces } = await inspector.info();
     context.note(spaces.length === 0 ? `${safeText(context.database.shown)} has no runs yet` : "no runs match");
@@ -88,4 +91,15 @@ const columns: Array<Column<RunInfo>> = [
   },
 ];
 
-export const runTable = (runs: RunInfo[], { output }: Context): string[] => table(columns, runs, output);
+const versionColumn: Column<RunInfo> = {
+  title: "VERSION",
+  drop: 2,
+  least: 7,
+  cell: ({ version }) => ({ text: versionName(version) }),
+};
+
+/** Returns the lines of a table of runs. It has the versions if one of them has a name, or if `withVersions` is true. */
+export function runTable(runs: RunInfo[], { output }: Context, withVersions = false): string[] {
+  const hasVersions = withVersions || runs.some(({ version }) => typeof version?.version === "string");
+  return table(hasVersions ? columns.toSpliced(5, 0, versionColumn) : columns, runs, output);
+}

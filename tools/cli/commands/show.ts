@@ -130,6 +130,7 @@ function head(run: RunInfo, stops: string[], { output }: Context): string[] {
   const why = run.statusWhy === null ? "" : style("dim", `: ${safeText(run.statusWhy)}`);
   lines.push(`${style(format, text)}${why}`, ...stops);
   const facts = [
+    run.version?.version == null ? "" : `version ${safeText(run.version.version)}`,
     plural(run.checkpoints, "checkpoint"),
     run.bytes === null ? "" : `${size(run.bytes.logical)} (${size(run.bytes.stored)} stored)`,
     run.began === null ? "" : `began ${ago(run.began, now)}`,

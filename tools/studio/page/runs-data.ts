@@ -9,6 +9,8 @@ export interface Filter {
   space: string;
   status: string;
   match: string;
+  /** The version of the program, by its name or its hash. */
+  version: string;
   sort: string;
   /** Whether subgraphs are listed too. */
   nested: boolean;
@@ -40,13 +42,14 @@ export const trouble = signal<Trouble | null>(null);
 /** The row that was selected by key. */
 export const selected = signal<string | null>(null);
 
-let filter: Filter = { space: "", status: "", match: "", sort: "", nested: false };
+let filter: Filter = { space: "", status: "", match: "", version: "", sort: "", nested: false };
 let asking = new AbortController();
 
-const queryOf = ({ space, status, match, sort, nested }: Filter) => ({
+const queryOf = ({ space, status, match, version, sort, nested }: Filter) => ({
   space: space || null,
   status: status || null,
   match: match || null,
+  version: version || null,
   sort: sort || null,
   allNs: nested ? true : null,
 });
@@ -146,6 +149,12 @@ async function answer(): Promise<void> {
   timer = wanted.size === 0 ? undefined : setTimeout(() => void answer(), 20);
 }
 
+/** As the inspector compares them. A version without a name has its hash. */
+function isVersion(version: RunInfo["version"], name: string): boolean {
+  if (version === null || version.version === name) return version !== null;
+  return version.version === null && name.length >= 4 && version.shape.startsWith(name);
+}
+
 function take(batch: ReadonlyArray<[string, RunRef]>, infos: ReadonlyArray<RunInfo | null>): void {
   const next = new Map(rows.value.map((row) => [row.key, row]));
   const newest = rows.value[0]?.info.active ?? 0;
@@ -153,7 +162,10 @@ function take(batch: ReadonlyArray<[string, RunRef]>, infos: ReadonlyArray<RunIn
   for (const [index, [key]] of batch.entries()) {
     const info = infos[index] ?? null;
     const before = next.get(key);
-    const fits = info !== null && (filter.status === "" || info.status === filter.status);
+    const fits =
+      info !== null &&
+      (filter.status === "" || info.status === filter.status) &&
+      (filter.version === "" || isVersion(info.version, filter.version));
     if (!fits) {
       next.delete(key);
       continue;

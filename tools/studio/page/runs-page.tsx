@@ -24,13 +24,20 @@ const sorts = [
   ["size", "Largest"],
 ] as const;
 
-const filterOf = (parameters: Record<string, string>): list.Filter => ({
-  space: parameters["space"] ?? "",
-  status: parameters["status"] ?? "",
-  match: parameters["q"] ?? "",
-  sort: parameters["sort"] ?? "",
-  nested: parameters["nested"] === "1",
-});
+/** In the search, `version:` stands before a version. */
+const VERSION = /(?:^|\s)version:(\S*)/;
+
+function filterOf(parameters: Record<string, string>): list.Filter {
+  const text = parameters["q"] ?? "";
+  return {
+    space: parameters["space"] ?? "",
+    status: parameters["status"] ?? "",
+    match: text.replace(VERSION, "").trim(),
+    version: VERSION.exec(text)?.[1] ?? "",
+    sort: parameters["sort"] ?? "",
+    nested: parameters["nested"] === "1",
+  };
+}
 
 export function RunsPage() {
   const filter = useComputed(() => filterOf(address.value.parameters));
@@ -38,8 +45,9 @@ export function RunsPage() {
   // Waits until the user pauses typing, so that not every letter sends a request.
   const asked = useRef("");
   useEffect(() => {
-    const wait = asked.current !== "" && asked.current !== filter.value.match ? 120 : 0;
-    asked.current = filter.value.match;
+    const text = address.value.parameters["q"] ?? "";
+    const wait = asked.current !== "" && asked.current !== text ? 120 : 0;
+    asked.current = text;
     const timer = setTimeout(() => void list.load(filter.value), wait);
     return () => clearTimeout(timer);
   }, [key]);
@@ -47,8 +55,8 @@ export function RunsPage() {
   useSignalEffect(() => {
     if (!list.loading.value) news.value = `${counted(list.rows.value.length, "run")} listed`;
   });
-  const { space, status, match } = filter.value;
-  const isFiltered = space !== "" || status !== "" || match !== "";
+  const { space, status, match, version } = filter.value;
+  const isFiltered = space !== "" || status !== "" || match !== "" || version !== "";
   return (
     <main class="runs stack grow" aria-labelledby="page-title">
       <h1 id="page-title" class="hidden">
@@ -90,9 +98,9 @@ function Filters({ filter }: { filter: list.Filter }) {
     <div class="filters row" role="search" aria-label="Runs">
       <SearchField
         name="Search by run id"
-        placeholder="Search by id"
+        placeholder="Search by id or version:"
         testId="runs-search"
-        value={filter.match}
+        value={address.value.parameters["q"] ?? ""}
         onText={(text) => change({ q: text || null }, true)}
       />
       <Choice
@@ -205,6 +213,11 @@ function Row({ row: { info, moved }, largest, ...own }: ListedProps) {
         {forkedFrom !== null && (
           <span class="tag" title={`forked from ${shown(forkedFrom.run, 200)}`}>
             <Icon name="fork" size={12} /> fork
+          </span>
+        )}
+        {info.version !== null && info.version.version !== null && (
+          <span class="tag cut" data-testid="run-version" title={`version ${shown(info.version.version, 200)}`}>
+            {shown(info.version.version, 24)}
           </span>
         )}
         {group && <span class="dim cut">{shown(group, 60)}</span>}

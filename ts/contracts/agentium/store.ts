@@ -12,6 +12,8 @@ import { pageOf, pageOptions } from "../../store/page.js";
 import type { Store } from "../../store/store.js";
 import { detachBuffers } from "../../bridge/detach.js";
 import { decodeCheckpoint, encodeCheckpoint } from "../shared/record.js";
+import type { ProgramVersion } from "../../store/program.js";
+import { versionsOf } from "../../store/programs.js";
 import type { RunStatus } from "../shared/recovery.js";
 import { type StepRef, filled, readStepRef } from "./checkpoint.js";
 import { type Found, agentium, openFound } from "./wire.js";
@@ -76,6 +78,8 @@ export interface WorkflowRunInfo {
    * latest checkpoint.
    */
   status: RunStatus;
+  /** The version of the workflow that stored the latest checkpoint. Null: the store does not know it. */
+  version: ProgramVersion | null;
   /** The holder of the run's lease. Null: there is no lease, or it has expired. */
   lease: LeaseHolder | null;
 }
@@ -341,10 +345,12 @@ async function runs({ native }: Engine, options: unknown): Promise<WorkflowRunsP
     space: agentium.name,
     fetch: (before, limit) => agentium.call(native, "runs", { limit, before }),
     runOf: ({ runId }) => runId,
-    show: (entry, lease) => {
-      const { cursor: _, shape: _shape, ...run } = entry;
-      return { ...run, lease };
+    show: ({ runId, checkpoints, latest, status, shape }, lease) => {
+      return { shape, run: { runId, checkpoints, latest, status, version: null, lease } as WorkflowRunInfo };
     },
   });
-  return { runs: page, cursor };
+  const shapes = page.map(({ shape }) => shape);
+  const versions = await versionsOf(native, agentium.name, shapes);
+  for (const [at, { run }] of page.entries()) run.version = versions[at]!;
+  return { runs: page.map(({ run }) => run), cursor };
 }

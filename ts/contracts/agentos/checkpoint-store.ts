@@ -10,6 +10,8 @@ import { StoreHandle } from "../../store/handle.js";
 import { idOrNull, requireId } from "../../store/ids.js";
 import type { Lease } from "../../store/lease.js";
 import { decodeMark, encodeMark } from "../../store/mark.js";
+import type { ProgramVersion } from "../../store/program.js";
+import { versionsOf } from "../../store/programs.js";
 import { programOption, readRecord, splitOptions, text, type StoreOptions } from "../../store/options.js";
 import { pageOf, pageOptions } from "../../store/page.js";
 import type { Store } from "../../store/store.js";
@@ -41,6 +43,8 @@ export interface RunInfo {
   status: RunStatus;
   /** If the run is a fork: the id of the checkpoint that it was forked from. Null if it is none. */
   forkedFrom: string | null;
+  /** The version of the program that saved the newest checkpoint. Null: the store does not know it. */
+  version: ProgramVersion | null;
   /** The holder of the run's lease. Null: there is no lease, or it has expired. */
   lease: LeaseHolder | null;
 }
@@ -259,12 +263,16 @@ async function runs({ native }: Engine, options: unknown): Promise<RunsPage> {
     space: agentos.name,
     fetch: (before, limit) => agentos.call(native, "runs", { graphIdPrefix, limit, before }),
     runOf: ({ latest }) => latest.runId,
-    show: ({ latest, status, checkpoints, forkedFrom }, lease): RunInfo => {
-      const { runId, graphId } = latest;
-      return { runId, graphId, checkpoints, latest, status: status ?? "unknown", forkedFrom, lease };
-    },
+    show: (run, lease) => ({ run, lease, shape: decodeMark(run.mark).shape }),
   });
-  return { runs: page, cursor };
+  const shapes = page.map(({ shape }) => shape);
+  const versions = await versionsOf(native, agentos.name, shapes);
+  const runs = page.map(({ run: { latest, status, checkpoints, forkedFrom }, lease }, at): RunInfo => {
+    const { runId, graphId } = latest;
+    const version = versions[at]!;
+    return { runId, graphId, checkpoints, latest, status: status ?? "unknown", forkedFrom, version, lease };
+  });
+  return { runs, cursor };
 }
 
 /** Lists checkpoints. The list is empty for an id that no stored checkpoint can have. */

@@ -3,7 +3,10 @@
 import { ForkpointError } from "../../bridge/errors.js";
 import type { LeaseHolder } from "../../bridge/forkpoint-error.js";
 import { flag, object, oneOf, readRecord } from "../../store/options.js";
+import { decodeMark } from "../../store/mark.js";
 import { pageOf, pageOptions } from "../../store/page.js";
+import type { ProgramVersion } from "../../store/program.js";
+import { versionsOf } from "../../store/programs.js";
 import { status, type ThreadStatus } from "./status.js";
 import { filterOf, matches, metadataOf } from "./list.js";
 import { type SaverContext } from "./tuples.js";
@@ -46,6 +49,11 @@ export interface ThreadsPage {
     status: ThreadStatus["status"] | null;
     /** As `status()` returns it. Null with `withStatus: false`. */
     next: string[] | null;
+    /**
+     * The version of the program that saved the newest checkpoint. Null: the store does not know it, for example because the
+     * program has not called `recover`.
+     */
+    version: ProgramVersion | null;
     /** The holder of the thread's lease. Null: there is no lease, or it has expired. */
     lease: LeaseHolder | null;
   }>;
@@ -74,10 +82,15 @@ export async function listThreads(context: SaverContext, options: unknown): Prom
     runOf: ({ latest }) => latest.threadId,
     show: (thread, lease) => ({ thread, lease }),
   });
+  const shapes = page.map(({ thread }) => decodeMark(thread.latest.mark).shape);
+  const versions = await versionsOf(native, langgraph.name, shapes);
   const threads: ThreadsPage["threads"] = [];
-  for (let at = 0; at < page.length; at += READS) {
-    const some = page.slice(at, at + READS);
-    threads.push(...(await Promise.all(some.map(({ thread, lease }) => entryOf(context, thread, lease, withStatus)))));
+  for (let from = 0; from < page.length; from += READS) {
+    const some = page.slice(from, from + READS);
+    const read = some.map(({ thread, lease }, at) =>
+      entryOf(context, thread, { version: versions[from + at]!, lease }, withStatus),
+    );
+    threads.push(...(await Promise.all(read)));
   }
   return { threads, cursor };
 }
@@ -85,7 +98,7 @@ export async function listThreads(context: SaverContext, options: unknown): Prom
 async function entryOf(
   context: SaverContext,
   { checkpoints, latest: { threadId, namespace, id, savedAt } }: FoundThread,
-  lease: LeaseHolder | null,
+  { version, lease }: Pick<ThreadsPage["threads"][number], "version" | "lease">,
   withStatus: boolean,
 ): Promise<ThreadsPage["threads"][number]> {
   const said = withStatus ? await statusOf(context, threadId) : null;
@@ -96,6 +109,7 @@ async function entryOf(
     latest: { checkpointId: id, checkpointNs: namespace },
     status: said?.status ?? null,
     next: said?.next ?? null,
+    version,
     lease,
   };
 }

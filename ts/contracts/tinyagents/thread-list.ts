@@ -2,6 +2,8 @@
 
 import type { Engine } from "../../store/engine.js";
 import { readRecord } from "../../store/options.js";
+import type { ProgramVersion } from "../../store/program.js";
+import { versionsOf } from "../../store/programs.js";
 import { PAGE, pageOf, pageOptions } from "../../store/page.js";
 import { getSnapshot, type StateSnapshot } from "./graph/inspection.js";
 import { tinyagents } from "./wire.js";
@@ -22,6 +24,8 @@ export interface GraphThreadsPage {
     status: RunStatus;
     /** The nodes that run next. */
     next: string[];
+    /** The version of the graph that stored the latest checkpoint. Null: the store does not know it. */
+    version: ProgramVersion | null;
     /** The holder of the thread's lease. Null: there is no lease, or it has expired. */
     lease: LeaseHolder | null;
   }>;
@@ -51,12 +55,20 @@ export async function listWithStatus<S>(
   for (let from = 0; from < page.length; from += AT_ONCE) {
     const some = page.slice(from, from + AT_ONCE);
     const read = some.map(({ threadId }) => getSnapshot(checkpointer, { threadId, namespace: [] }));
-    for (const [at, snapshot] of (await Promise.all(read)).entries()) {
+    const snapshots = await Promise.all(read);
+    const shapes = snapshots.map((snapshot) => snapshot?.metadata["shape"]);
+    const versions = await versionsOf(
+      native,
+      tinyagents.name,
+      shapes.map((shape) => (typeof shape === "string" ? shape : null)),
+    );
+    for (const [at, snapshot] of snapshots.entries()) {
       // The thread may have been removed since it was listed.
       if (snapshot === null) continue;
       const { threadId, lease } = some[at]!;
       const { config, next } = snapshot;
-      threads.push({ threadId, checkpointId: config.checkpointId, status: statusOf(snapshot), next, lease });
+      const { checkpointId } = config;
+      threads.push({ threadId, checkpointId, status: statusOf(snapshot), next, version: versions[at]!, lease });
     }
   }
   return { threads, cursor };
