@@ -403,7 +403,7 @@ describe.each(kinds)("%s: stats()", (kind) => {
     const { fileBytes, keptBytes, ...rest } = await store.stats();
     expect(keptBytes).toBeGreaterThanOrEqual(0);
     const nothing = { checkpoints: 0, runs: 0, logicalBytes: 0, storedBytes: 0, records: 0, recordBytes: 0 };
-    expect(rest).toEqual({ ...nothing, ratio: 1, largest: [] });
+    expect(rest).toEqual({ ...nothing, effects: 0, effectBytes: 0, ratio: 1, largest: [] });
     expect(typeof fileBytes).toBe(kind === "memory" ? "undefined" : "number");
   });
 

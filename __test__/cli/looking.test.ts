@@ -112,7 +112,7 @@ describe("show", () => {
     const inspector = await inspect(path);
     const ref = { space: "agentos", run: "run-1", ns: null };
     const shown = await json(["show", "run-1", "--db", path]);
-    expect(Object.keys(shown)).toEqual(["run", "checkpoints", "forks", "cursor"]);
+    expect(Object.keys(shown)).toEqual(["run", "checkpoints", "effects", "forks", "cursor"]);
     expect(shown.run).toEqual(await inspector.run(ref, { withStatus: true, withBytes: true }));
     expect(shown.checkpoints).toEqual((await inspector.checkpoints(ref)).items);
     expect(shown.checkpoints.map(({ step }: { step: number }) => step)).toEqual([...shown.checkpoints.keys()]);
@@ -432,6 +432,7 @@ describe("stats", () => {
     expect(stats.spaces.agentos).toEqual({
       runs: 4,
       checkpoints: 30,
+      effects: 0,
       logicalBytes: expect.any(Number),
       storedBytes: expect.any(Number),
     });

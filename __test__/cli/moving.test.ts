@@ -35,6 +35,7 @@ describe("export", () => {
     expect(report).toEqual({
       runs: expect.any(Number),
       checkpoints: (await json(["stats", "--db", path])).checkpoints,
+      effects: 0,
       writes: expect.any(Number),
       skipped: 0,
       verified: true,
@@ -113,14 +114,14 @@ describe("import", () => {
     await answer(["export", "--db", path, "--out", "one"], { cwd });
     const import_ = (...args: string[]) => ["import", join(cwd, "one"), "--db", path, ...args];
     // What is equal is no conflict.
-    const equal = { runs: 1, checkpoints: 3, writes: 0, skipped: 0, verified: true };
+    const equal = { runs: 1, checkpoints: 3, effects: 0, writes: 0, skipped: 0, verified: true };
     expect(await json(import_())).toEqual(equal);
     await withRun("one", 5, path);
     await withRun("two", 1, path);
     const error = await refused(import_(), 5);
     expect(error).toMatchObject({ code: "CONFLICT", message: expect.stringMatching(/"one".*--on-conflict skip/) });
     const skipped = await json(import_("--on-conflict", "skip"));
-    expect(skipped).toEqual({ runs: 0, checkpoints: 0, writes: 0, skipped: 1, verified: true });
+    expect(skipped).toEqual({ runs: 0, checkpoints: 0, effects: 0, writes: 0, skipped: 1, verified: true });
     expect((await json(["show", "one", "--db", path])).checkpoints).toHaveLength(5);
     expect(await json(import_("--replace", "--yes"))).toEqual(equal);
     expect((await json(["show", "one", "--db", path])).checkpoints).toHaveLength(3);
@@ -209,6 +210,7 @@ describe("copy", () => {
     expect(first).toEqual({
       runs: expect.any(Number),
       checkpoints: (await json(["stats", "--db", path])).checkpoints,
+      effects: 0,
       writes: (await json(["verify", "--db", path])).checked.writes,
       skipped: 0,
       verified: true,
@@ -218,13 +220,13 @@ describe("copy", () => {
     const copied = { ...others, stats: { ...stats, logicalBytes: expect.any(Number) as number } };
     expect(await contents(`jsonl:${join(cwd, "runs")}`)).toEqual(copied);
     const again = await json(["copy", "--to", "jsonl:runs", "--db", path], { cwd });
-    expect(again).toEqual({ runs: 0, checkpoints: 0, writes: 0, skipped: first.runs, verified: true });
+    expect(again).toEqual({ runs: 0, checkpoints: 0, effects: 0, writes: 0, skipped: first.runs, verified: true });
     const store = new CheckpointStore(path);
     await store.save(checkpoint({ id: "saved later", runId: "run-1" }));
     await store.save(checkpoint({ id: "saved later too", runId: "a new run" }));
     await store.close();
     const more = await json(["copy", "--to", "jsonl:runs", "--db", path], { cwd });
-    expect(more).toEqual({ runs: 1, checkpoints: 2, writes: 0, skipped: first.runs, verified: true });
+    expect(more).toEqual({ runs: 1, checkpoints: 2, effects: 0, writes: 0, skipped: first.runs, verified: true });
     const later = await contents(path);
     expect(await contents(`jsonl:${join(cwd, "runs")}`)).toEqual({
       ...later,
@@ -262,7 +264,7 @@ describe("copy", () => {
     const [path, other] = [await withRun("one", 2), await withRun("two", 2)];
     await withRun("one", 5, other);
     const report = await json(["copy", "--to", other, "--db", path, "--replace", "--yes"]);
-    expect(report).toEqual({ runs: 1, checkpoints: 2, writes: 0, skipped: 0, verified: true });
+    expect(report).toEqual({ runs: 1, checkpoints: 2, effects: 0, writes: 0, skipped: 0, verified: true });
     expect((await json(["show", "one", "--db", other])).checkpoints).toHaveLength(2);
     expect((await json(["show", "two", "--db", other])).checkpoints).toHaveLength(2);
     const fresh = join(folder(), "new.db");
