@@ -2,6 +2,7 @@
 // otherwise.
 import { CheckpointStore, ForkpointError, openStore } from "forkpoint";
 import { InMemoryStorage, Workflow, WorkflowCheckpointStore } from "forkpoint/agentium";
+import { type EffectAttempt, effects } from "forkpoint/effects";
 import { SessionStore } from "forkpoint/helix";
 import { withFaults } from "forkpoint/testing";
 import { Checkpointer, Graph } from "forkpoint/tinyagents";
@@ -308,4 +309,36 @@ it("a store without rules, in a process that no runner started, never fails", as
   const faulty = withFaults(store());
   await faulty.save(checkpoint({ id: "one" }));
   expect((await faulty.get("one"))!.id).toBe("one");
+});
+
+describe("the writes of an effect", () => {
+  const run = { space: "agentos", run: "r" };
+
+  it("fail at the claim, at the record, or after it", async () => {
+    const shared = store();
+    const faults = [
+      { on: "beginEffect", nth: 1, reject: "BUSY" },
+      { on: "endEffect", nth: 1, reject: "FULL" },
+      { on: "endEffect", nth: 2, when: "after", reject: "UNAVAILABLE" },
+    ] as const;
+    const once = effects(withFaults(shared, faults));
+    const keys: string[] = [];
+    const call = ({ idempotencyKey }: EffectAttempt) => keys.push(idempotencyKey);
+    const pay = () => once(run, "charge", call, { ttlMs: 100 });
+    await failure(pay(), "BUSY");
+    expect(keys).toHaveLength(0);
+    await failure(pay(), "FULL");
+    expect(await once.list(run)).toMatchObject([{ state: "running", attempts: 1 }]);
+    // The claim expires, and the effect is tried again with the same key.
+    expect((await failure(pay(), "UNAVAILABLE")).outcome).toBe("unknown");
+    expect(keys).toHaveLength(2);
+    expect(new Set(keys).size).toBe(1);
+    expect(await pay()).toBe(2);
+    expect(keys).toHaveLength(2);
+  });
+
+  it("are those of a store of this package alone", () => {
+    const other = { save: async () => {} };
+    expect(thrown(() => withFaults(other, [{ on: "endEffect", reject: "BUSY" }])).message).toContain("endEffect");
+  });
 });

@@ -261,3 +261,26 @@ describe("a wrong option is refused before anything runs", () => {
     expect(wrong.message).toContain('option "when" needs the option "on"');
   });
 });
+
+describe("effects", () => {
+  const twice = fixture("effects-twice.mjs");
+  const on = ["beginEffect", "endEffect"];
+  const callsOf = (lines: string[], key: string) => lines.filter((line) => line.startsWith(`calls ${key} `));
+
+  it("are killed after each of their writes: none is called again once its result is stored", async () => {
+    const { reports } = await killEverywhere(twice, {
+      on,
+      check: ({ lines }) => {
+        for (const key of ["charge", "mail"]) expect(callsOf(lines, key)).toHaveLength(1);
+      },
+    });
+    expect(reports).toHaveLength(4);
+  });
+
+  it("are killed between a call and its record: the call is repeated with the same key", async () => {
+    const { lines } = await killAndResume(twice, { kill: [{ on: "endEffect", when: "before" }] });
+    const [first, second] = callsOf(lines, "charge");
+    expect(first).toBe(second);
+    expect(lines).toHaveLength(4);
+  });
+});

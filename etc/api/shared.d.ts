@@ -31,6 +31,7 @@ ContextOnce
 DescribeOptions
 Effect
 EffectAttempt
+EffectCall
 EffectOptions
 EffectState
 ErrorCode
@@ -154,6 +155,7 @@ interface EffectAttempt {
     readonly attempt: number;
     readonly signal: AbortSignal;
 }
+type EffectCall = "beginEffect" | "endEffect";
 interface EffectOptions<T = unknown> {
     onUnknown?: "retry" | "fail" | ((effect: UnknownEffect) => MaybePromise$1<UnknownDecision<T>>);
     effectClass?: "write" | "external";

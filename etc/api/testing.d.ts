@@ -1,4 +1,5 @@
 export {
+EffectCall
 KillTestError
 killAndResume
 killEverywhere
@@ -101,4 +102,4 @@ declare function killEverywhere(program: string | URL, options?: KillEverywhereO
     unharmed: KillReport;
     reports: KillReport[];
 }>;
-declare function withFaults<T extends object>(store: T, faults?: ReadonlyArray<Fault<AsyncMethod<T>>>): T;
+declare function withFaults<T extends object>(store: T, faults?: ReadonlyArray<Fault<AsyncMethod<T> | EffectCall>>): T;

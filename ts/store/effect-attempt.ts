@@ -9,8 +9,16 @@ import type { Engine } from "./engine.js";
 import { thisProcess } from "./holder.js";
 import type { HeldLease } from "./lease.js";
 
+/** The two writes of an effect, as `forkpoint/testing` names them. */
+export type EffectCall = "beginEffect" | "endEffect";
+
+/** Runs a write of an effect, or makes it fail on purpose. */
+export type Disturb = <T>(call: EffectCall, run: () => Promise<T>) => Promise<T>;
+
 /** What effects need of the handle of a store. */
 export interface Running {
+  /** Set by `withFaults` of `forkpoint/testing`. */
+  readonly disturb?: Disturb | undefined;
   /** The identity of the stored data: see `StoreHandle`. */
   readonly identity: unknown;
   /** Runs an operation. Its writes carry the lease. Undefined: the lease of the handle. */
@@ -78,7 +86,7 @@ export class Attempt {
     };
     const seen = effect === null ? undefined : { attempt: effect.attempt, savedAt: effect.savedAt };
     const fields = { effect: this.#address, seen, attempt: this.#number, entry: this.#entry, savedAt: now };
-    await this.#handle.run(({ native }) => effectCalls.call(native, "begin", fields), this.#leaseOf());
+    await this.#call("beginEffect", ({ native }) => effectCalls.call(native, "begin", fields));
     this.#renewAfter(this.#ttlMs / 3);
   }
 
@@ -113,7 +121,7 @@ export class Attempt {
     const now = this.#now();
     const entry = { ...this.#entry, ...end, endedAt: now };
     const what = `the effect ${quote(this.#address.key)}`;
-    return this.#handle.run(async ({ native, format }) => {
+    return this.#call("endEffect", async ({ native, format }) => {
       const [part] = results.map((result) => format.serialize({ result }, what));
       const read = part && (deserialize(format, part.tag, part.bytes, what) as { result: unknown });
       const fields = {
@@ -125,7 +133,13 @@ export class Attempt {
       };
       await effectCalls.call(native, "write", fields, part && [part.bytes]);
       return { result: read?.result };
-    }, this.#leaseOf());
+    });
+  }
+
+  #call<T>(name: EffectCall, work: (engine: Engine) => Promise<T>): Promise<T> {
+    const run = () => this.#handle.run(work, this.#leaseOf());
+    const { disturb } = this.#handle;
+    return disturb === undefined ? run() : disturb(name, run);
   }
 
   /** The time on the store's clock, from the monotonic clock. */

@@ -4,6 +4,7 @@ import { Activity, type Held } from "./backlog.js";
 import { tellFailure, tellRefusal } from "../bridge/channels.js";
 import type { CheckOptions } from "./check.js";
 import type { Effects } from "./effects.js";
+import type { Disturb } from "./effect-attempt.js";
 import type { Engine } from "./engine.js";
 import { ForkpointError, isOwnError, readingArgument, typeError } from "../bridge/errors.js";
 import { HeldLease, fenced, leaseOption, releaseAll, takeLease, type LeaseOptions } from "./lease.js";
@@ -27,6 +28,8 @@ export class StoreHandle {
   /** True if this handle opened its store. False if the store is shared. */
   readonly owned: boolean;
   readonly #contract: string;
+  /** What `forkpoint/testing` does to the writes of effects. */
+  disturb: Disturb | undefined;
   readonly #activity = new Activity();
   /** The lease that all writes carry. Null: none. */
   readonly #lease: HeldLease | null;
@@ -65,7 +68,9 @@ export class StoreHandle {
   withLease(lease: unknown): StoreHandle {
     const checked = leaseOption(lease, "lease");
     checked.requireStore(engineOf(this.#store).native);
-    return new StoreHandle(this.#store, undefined, { name: this.#contract }, checked);
+    const leased = new StoreHandle(this.#store, undefined, { name: this.#contract }, checked);
+    leased.disturb = this.disturb;
+    return leased;
   }
 
   /** This handle as a target of the contract's own class, which takes a store or a handle. */

@@ -3,6 +3,8 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { types } from "node:util";
 import { ForkpointError, quote, show, typeError } from "../bridge/errors.js";
+import type { EffectCall } from "../store/effect-attempt.js";
+import type { StoreHandle } from "../store/handle.js";
 import { handleOf, setHandle } from "../store/handles.js";
 import { hint } from "../store/options.js";
 import { type FaultRule, readFaults, type Fault, type AsyncMethod } from "./fault.js";
@@ -35,7 +37,8 @@ type Method = (...args: unknown[]) => unknown;
  * LangGraph's `BaseCheckpointSaver`.
  *
  * @param store any object with asynchronous methods.
- * @param faults the rules. Without them, the wrapper follows the rules of the {@link killAndResume} or
+ * @param faults the rules. `"beginEffect"` and `"endEffect"` in `on` are the two writes of an effect: its claim before
+ *   the function, and its end after it. Without rules, the wrapper follows the rules of the {@link killAndResume} or
  *   {@link killEverywhere} that started this process. If neither started it, nothing fails.
  * @throws TypeError or RangeError for a wrong rule, or for a method that the store does not have.
  *
@@ -47,13 +50,16 @@ type Method = (...args: unknown[]) => unknown;
  * ]);
  * ```
  */
-export function withFaults<T extends object>(store: T, faults?: ReadonlyArray<Fault<AsyncMethod<T>>>): T {
+export function withFaults<T extends object>(store: T, faults?: ReadonlyArray<Fault<AsyncMethod<T> | EffectCall>>): T {
   if ((typeof store !== "object" && typeof store !== "function") || store === null) {
     throw typeError(`the first argument must be an object with methods, but is ${show(store)}`);
   }
   const rules = faults === undefined ? faultsOfRunner() : readFaults(faults);
   const counters = rules.map((rule) => ({ rule, calls: 0 }));
-  for (const { rule } of counters) for (const name of rule.on) requireMethod(store, name);
+  const handle = handleOf(store);
+  for (const { rule } of counters) {
+    for (const name of rule.on) if (handle === undefined || !isEffectCall(name)) requireMethod(store, name);
+  }
   if (faults === undefined) recordInRunner("wrapped");
 
   /** The methods of the wrapper, so that a method is the same function every time it is read. */
@@ -80,9 +86,24 @@ export function withFaults<T extends object>(store: T, faults?: ReadonlyArray<Fa
     getPrototypeOf: (target) => parentOf(Reflect.getPrototypeOf(target)),
   });
   // Register the store's handle for the wrapper, so that `recover` accepts the wrapper.
-  const handle = handleOf(store);
-  if (handle !== undefined) setHandle(wrapper, handle);
+  if (handle !== undefined) {
+    setHandle(wrapper, handle);
+    disturbEffects(handle, counters);
+  }
   return wrapper;
+}
+
+const isEffectCall = (name: string): name is EffectCall => name === "beginEffect" || name === "endEffect";
+
+/** Applies the faults to the effects of a store, which are no methods of it. */
+function disturbEffects(handle: StoreHandle, counters: Counter[]): void {
+  if (!counters.some(({ rule }) => rule.on.some(isEffectCall))) return;
+  const before = handle.disturb;
+  handle.disturb = <R>(name: EffectCall, run: () => Promise<R>) => {
+    const own = counters.filter(({ rule }) => rule.on.includes(name));
+    const inner = before === undefined ? run : () => before(name, run);
+    return call(name, inner, handle, [], own) as Promise<R>;
+  };
 }
 
 function parentOf(prototype: object | null): object | null {
