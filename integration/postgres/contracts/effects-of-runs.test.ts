@@ -1,2 +1,3 @@
-// What goes with a run: its effects.
+// What goes with a run: its effects, and what people see of them.
 import "../../../__test__/effects-of-runs.test.js";
+import "../../../__test__/inspect/effects.test.js";
