@@ -1,50 +1,12 @@
-/** The signs and words for the state of an effect, and the place of effects among the checkpoints of a run. */
+/** Finds the run of effects. */
 
 import { ForkpointError, quote } from "../../ts/bridge/errors.js";
 import { safeText } from "../../ts/bridge/json-form/json-text.js";
 import type { Context } from "./context.js";
 import { describe } from "./errors.js";
 import { type RunOptions, findRun, refOf } from "./find.js";
-import type { Format } from "./style.js";
-import type { CheckpointInfo, EffectInfo, RunRef } from "../../ts/inspect/views.js";
+import type { EffectInfo, RunRef } from "../../ts/inspect/views.js";
 import type { Inspector } from "../../ts/inspect/inspector.js";
-
-const states: Record<EffectInfo["state"], { text: string; format: Format }> = {
-  done: { text: "✓ done", format: "green" },
-  running: { text: "~ running", format: "cyan" },
-  failed: { text: "✗ failed", format: "red" },
-  error: { text: "✗ error stored", format: "red" },
-  unknown: { text: "! may have happened", format: "yellow" },
-};
-
-export const effectCell = ({ state }: Pick<EffectInfo, "state">): { text: string; format: Format } => states[state];
-
-/** The effects after each checkpoint, and those before the first one. */
-export type PlacedEffects = ReadonlyMap<CheckpointInfo | null, readonly EffectInfo[]>;
-
-/**
- * Returns the effects that come after each checkpoint, and those before the first one under `null`. The checkpoints are in
- * ascending order. If the checkpoint that an effect began from is not among them, the times decide. `isPart`: earlier
- * checkpoints are left out, so effects before the first one are left out too.
- */
-export function placedEffects(
-  checkpoints: readonly CheckpointInfo[],
-  effects: readonly EffectInfo[],
-  isPart: boolean,
-): PlacedEffects {
-  const placed = new Map<CheckpointInfo | null, EffectInfo[]>();
-  const byId = new Map(checkpoints.map((each) => [each.id, each]));
-  for (const effect of effects) {
-    const { checkpointId, startedAt } = effect;
-    const after =
-      (checkpointId === null ? undefined : byId.get(checkpointId)) ??
-      checkpoints.findLast(({ savedAt }) => checkpointId !== null && savedAt <= startedAt) ??
-      null;
-    if (after === null && isPart) continue;
-    placed.set(after, [...(placed.get(after) ?? []), effect]);
-  }
-  return placed;
-}
 
 /** Finds the run of effects, as {@link findRun} does. It need not have a checkpoint yet: its id must be exact then. */
 export async function findRunOfEffects(

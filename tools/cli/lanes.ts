@@ -2,7 +2,7 @@
 
 import { stripVTControlCharacters } from "node:util";
 import { safeText } from "../../ts/bridge/json-form/json-text.js";
-import { type PlacedEffects, effectCell } from "./effects.js";
+import { type PlacedEffects, effectCell } from "./effect-signs.js";
 import { type Format, type Style, statusCell } from "./style.js";
 import { pad, width } from "./table.js";
 import { ago, localTime } from "./units.js";

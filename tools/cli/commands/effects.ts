@@ -1,6 +1,7 @@
 import { command, runArgument, spaceOption } from "../command.js";
 import type { Context } from "../context.js";
-import { effectCell, findRunOfEffects } from "../effects.js";
+import { effectCell } from "../effect-signs.js";
+import { findRunOfEffects } from "../effects.js";
 import type { RunOptions } from "../find.js";
 import { type Column, table } from "../table.js";
 import { ago, duration, number } from "../units.js";

@@ -1,7 +1,7 @@
 import { safeText } from "../../../ts/bridge/json-form/json-text.js";
 import { command, parsed, runArgument, spaceOption, wholeFrom } from "../command.js";
 import type { Context } from "../context.js";
-import { type PlacedEffects, effectCell, placedEffects } from "../effects.js";
+import { type PlacedEffects, effectCell, placedEffects } from "../effect-signs.js";
 import { UsageError, describe } from "../errors.js";
 import { type RunOptions, findRun, refOf } from "../find.js";
 import { type NextOf, drawTree } from "../lanes.js";

@@ -2,7 +2,7 @@ import { safeJson, safeText } from "../../../ts/bridge/json-form/json-text.js";
 import { command, parsed, runArgument, spaceOption, wholeFrom } from "../command.js";
 import type { Context } from "../context.js";
 import { UsageError, exitCodes } from "../errors.js";
-import { effectCell } from "../effects.js";
+import { effectCell } from "../effect-signs.js";
 import { findRun, refOf } from "../find.js";
 import type { Output } from "../output.js";
 import { checkpointsOf, runsOf } from "../pages.js";
