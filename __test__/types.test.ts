@@ -29,6 +29,7 @@ describe("what is exported", () => {
       "RunStore",
       "Store",
       "copyStore",
+      "describe",
       "isForkpointError",
       "openStore",
       "postgresSchema",
@@ -40,6 +41,7 @@ describe("what is exported", () => {
   test("forkpoint/agentos", () => {
     expect(Object.keys(agentos).toSorted()).toEqual([
       "CheckpointStore",
+      "describe",
       "once",
       "recover",
       "resumePlan",

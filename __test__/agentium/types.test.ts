@@ -36,6 +36,7 @@ describe("what is exported", () => {
       "StorageBackedCheckpointStore",
       "Workflow",
       "WorkflowCheckpointStore",
+      "describe",
       "registry",
     ]);
   });

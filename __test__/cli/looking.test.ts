@@ -37,6 +37,7 @@ describe("ls", () => {
       status: expect.any(String),
       statusWhy: runs[0].statusWhy,
       bytes: { logical: expect.any(Number), stored: expect.any(Number) },
+      version: null,
       lease: null,
     });
   });

@@ -33,11 +33,19 @@ describe.each(kinds)("on %s", (kind) => {
     await store.deleteCheckpoints("unfinished", [(await store.get("unfinished"))!.checkpointId]);
     const { threads, cursor } = await store.threads();
     expect(cursor).toBeNull();
+    const version = { version: null, shape: expect.any(String) };
     expect(threads).toEqual([
-      { threadId: "unfinished", checkpointId: first!.checkpointId, status: "unfinished", next: ["end"], lease: null },
-      { threadId: "failed", checkpointId: expect.any(String), status: "failed", next: ["end"], lease: null },
-      { threadId: "waiting", checkpointId: expect.any(String), status: "waiting", next: ["end"], lease: null },
-      { threadId: "finished", checkpointId: expect.any(String), status: "finished", next: [], lease: null },
+      {
+        threadId: "unfinished",
+        checkpointId: first!.checkpointId,
+        status: "unfinished",
+        next: ["end"],
+        version,
+        lease: null,
+      },
+      { threadId: "failed", checkpointId: expect.any(String), status: "failed", next: ["end"], version, lease: null },
+      { threadId: "waiting", checkpointId: expect.any(String), status: "waiting", next: ["end"], version, lease: null },
+      { threadId: "finished", checkpointId: expect.any(String), status: "finished", next: [], version, lease: null },
     ]);
 
     await graph.resume("waiting", { resume: "yes" });

@@ -67,6 +67,7 @@ it("`runs` finds the interrupted run by its graph's name, and a newly compiled g
       latest: expect.objectContaining({ runId, graphId: old.toIR().id, nodeId: "check" }),
       status: "failed",
       forkedFrom: null,
+      version: null,
       lease: null,
     },
   ]);

@@ -1385,7 +1385,7 @@ describe.each(mainKinds)("on %s", (kind) => {
         checkpointId: made.at(-1)!.configurable!["checkpoint_id"],
         checkpointNs: "",
       });
-      const rest = { updatedAt: expect.any(Number), status: null, next: null, lease: null };
+      const rest = { updatedAt: expect.any(Number), status: null, next: null, version: null, lease: null };
       expect(await checkpointer.listThreads({ withStatus: false })).toStrictEqual({
         threads: [
           { threadId: "b", checkpoints: 1, latest: latest(b), ...rest },

@@ -49,7 +49,16 @@ describe.each(kinds)("on %s", (kind) => {
     expect(threads.map(({ threadId }) => threadId)).toEqual(["a", "c", "b"]);
     const latest = { checkpointId: config.configurable!["checkpoint_id"], checkpointNs: "" };
     const { updatedAt } = threads[2]!;
-    const entry = { threadId: "b", checkpoints: 1, updatedAt, latest, status: "unknown", next: [], lease: null };
+    const entry = {
+      threadId: "b",
+      checkpoints: 1,
+      updatedAt,
+      latest,
+      status: "unknown",
+      next: [],
+      version: null,
+      lease: null,
+    };
     expect(threads[2]).toEqual(entry);
     expect((await on.listThreads({ withStatus: false })).threads[2]).toMatchObject({ status: null, next: null });
     expect(threads.map((one) => one.checkpoints)).toEqual([2, 1, 1]);
