@@ -24,6 +24,7 @@ export interface VerifyReport {
   ok: boolean;
   /** How many rows were verified. */
   checked: {
+    /** Checkpoints, and effects of runs. */
     checkpoints: number;
     /** Payloads, each rebuilt and compared with its checksum. */
     payloads: number;

@@ -46,7 +46,7 @@ export interface BackupResult {
   path: string;
   /** The size of the backup in bytes. */
   bytes: number;
-  /** The number of checkpoints in the backup. */
+  /** The number of checkpoints in the backup, with the effects of runs. */
   checkpoints: number;
   /** Every page, checksum and index of the backup was verified. */
   verified: true;
@@ -77,7 +77,7 @@ export interface RestoreResult {
   path: string;
   /** The size of the database in bytes. */
   bytes: number;
-  /** The number of restored checkpoints. */
+  /** The number of restored checkpoints, with the effects of runs. */
   checkpoints: number;
 }
 

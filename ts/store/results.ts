@@ -2,7 +2,7 @@
 
 /** What was removed so far. */
 export interface PruneProgress {
-  /** How many checkpoints were removed. */
+  /** How many checkpoints were removed. A prune of all frameworks also counts the effects that were too old. */
   removed: number;
   /**
    * The number of bytes by which `storedBytes` became smaller. A checkpoint that depended on a removed checkpoint is
