@@ -1,7 +1,7 @@
 /** What the inspector shows: runs, checkpoints and their values. */
 
 import type { Effect } from "../store/effect.js";
-import type { ProgramVersion } from "../store/program.js";
+import type { ProgramVersion } from "../store/program-shape.js";
 import type { LineageStats, StoreStats } from "../store/results.js";
 
 /**
