@@ -5,7 +5,7 @@
 
 import { quote } from "../bridge/errors.js";
 import { hashOf } from "./mark.js";
-import type { ProgramEdge, ProgramNode, ProgramPosition, ProgramShape, ProgramVersion } from "./program-shape.js";
+import type { ProgramEdge, ProgramPosition, ProgramShape } from "./program-shape.js";
 
 export type { ProgramEdge, ProgramNode, ProgramPosition, ProgramShape, ProgramVersion } from "./program-shape.js";
 
