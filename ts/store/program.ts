@@ -36,11 +36,12 @@ function textOf({ from, to, conditional, joins }: ProgramEdge): string {
   return JSON.stringify([from, to, conditional ?? false, joins ?? null]);
 }
 
+const namesIn = ({ nodes, fields = [] }: ProgramShape): string =>
+  JSON.stringify([nodes.map(({ name }) => name).toSorted(), fields.toSorted()]);
+
 /** Returns true if the nodes and the fields have the same names. It recognizes a program that has no name. */
 export function hasSameParts(one: ProgramShape, other: ProgramShape): boolean {
-  const names = ({ nodes, fields = [] }: ProgramShape) =>
-    JSON.stringify([nodes.map(({ name }) => name).toSorted(), fields.toSorted()]);
-  return names(one) === names(other);
+  return namesIn(one) === namesIn(other);
 }
 
 /**
@@ -103,8 +104,8 @@ export function missingNodes(to: ProgramShape, { done, next, waits = [] }: Progr
 /** Programs without edges can be compared by their versions only. */
 function versionsOf(from: ProgramShape, to: ProgramShape): string[] {
   if (from.version === to.version) return [];
-  const name = ({ version }: ProgramShape) => (version === undefined ? "none" : quote(version));
-  return [`the version changed from ${name(from)} to ${name(to)}, and the program has no edges to compare`];
+  const [one, other] = [from, to].map(({ version }) => (version === undefined ? "none" : quote(version)));
+  return [`the version changed from ${one} to ${other}, and the program has no edges to compare`];
 }
 
 /** The place before the first node has edges, and need not be a node. */
