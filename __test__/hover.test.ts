@@ -24,6 +24,23 @@ const preambles: Record<string, string> = {
     declare const store: CheckpointStore;
     declare const lease: Lease;`,
   "shared.d.ts RunStore": "declare const store: CheckpointStore;",
+  "shared.d.ts RunRef": "declare const none: never;",
+  "shared.d.ts EffectOptions": `
+    declare const once: import("forkpoint/effects").Once;
+    declare const run: import("forkpoint").RunRef;
+    declare const charge: () => Promise<string>;
+    declare const payments: { find(idempotencyKey: string): Promise<string | undefined> };`,
+  "effects.d.ts": `
+    import type { ForkpointSaver } from "forkpoint/langgraph";
+    type State = { order: number };
+    type LangGraphRunnableConfig = { configurable?: Record<string, unknown> };
+    declare const saver: ForkpointSaver;
+    declare const config: LangGraphRunnableConfig;
+    declare function charge(order: number, idempotencyKey: string): Promise<string>;`,
+  "effects.d.ts Once": `
+    declare const once: Once;
+    declare const config: { configurable?: Record<string, unknown> };
+    declare const stripe: { charges: { create(charge: object, options: { idempotencyKey: string }): Promise<string> } };`,
   "shared.d.ts Lease": `
     declare const store: CheckpointStore;
     declare const checkpoint: Checkpoint;
@@ -50,7 +67,9 @@ const preambles: Record<string, string> = {
     declare const graph: RecoverableGraph;
     declare const graphId: string;
     declare const answers: Map<string, { approved: boolean }>;
-    declare const builder: { compile(options: { checkpointStore: ICheckpointStore }): unknown };`,
+    declare const builder: { compile(options: { checkpointStore: ICheckpointStore; deps?: object }): EffectGraph };
+    declare const deps: object;
+    declare function charge(order: number, idempotencyKey: string): Promise<string>;`,
   "agentium.d.ts": `
     type State = { n: number };
     declare const lease: import("forkpoint").Lease;
@@ -62,7 +81,8 @@ const preambles: Record<string, string> = {
     declare const driver: StorageDriver;
     declare const name: string;
     declare const initialState: State;
-    declare const steps: Array<StepDef<State>>;`,
+    declare const steps: Array<StepDef<State>>;
+    declare function charge(order: number, idempotencyKey: string): Promise<string>;`,
   "agentium.d.ts StorageBackedCheckpointStore": `
     type State = { n: number };
     declare const store: StorageBackedCheckpointStore<State>;
@@ -81,7 +101,8 @@ const preambles: Record<string, string> = {
     declare const config: CheckpointConfig;
     declare const graph: Graph<{ n: number }>;
     declare const checkpointId: string;
-    declare const state: { urls: string[] };`,
+    declare const state: { urls: string[] };
+    declare function charge(order: number, idempotencyKey: string): Promise<string>;`,
   "testing.d.ts": `
     import { CheckpointStore } from "forkpoint";
     declare const error: unknown;`,
