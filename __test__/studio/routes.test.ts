@@ -1,5 +1,6 @@
 // Tests the routes of the studio against real stores: what they answer, what they refuse, and how much they send.
 import { CheckpointStore } from "forkpoint";
+import { Workflow, WorkflowCheckpointStore } from "forkpoint/agentium";
 import { openInspector } from "forkpoint/inspect";
 import { describe, expect, test } from "vitest";
 import { fill, opened } from "../contents.js";
@@ -68,6 +69,21 @@ describe("runs", () => {
       next = page.cursor;
     }
     expect(pages).toEqual((await inspector.runs({ limit: 1_000 })).items.map((each) => each.run));
+  });
+
+  test("have the version of their program, and are filtered by it", async () => {
+    const store = await opened("memory:");
+    const checkpointStore = new WorkflowCheckpointStore<object>(store);
+    for (const version of ["1", "2"]) {
+      const steps = [{ name: "a", run: () => {} }];
+      const workflow = new Workflow({ name: "w", version, initialState: {}, steps, checkpointStore, register: false });
+      await workflow.runWithCheckpoints({ runId: `run ${version}` });
+    }
+    const { get } = await start(store);
+    const { runs } = await get("runs", { version: "2" });
+    expect(runs).toMatchObject([{ run: "run 2", version: { version: "2", shape: expect.any(String) } }]);
+    expect(await get("runs", { version: "3" })).toEqual({ runs: [], cursor: null });
+    expect((await get("runs", { version: "" })).runs).toHaveLength(2);
   });
 
   test("filters, and an empty filter is none", async () => {
