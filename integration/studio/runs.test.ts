@@ -3,6 +3,7 @@ import { expect, test } from "vitest";
 import { hostile } from "./contents.mjs";
 import { copied, folder, inBrowser, runAt, show, useBrowser } from "./browser.js";
 import { type Checkpoint, CheckpointStore, openStore } from "forkpoint";
+import { Workflow, WorkflowCheckpointStore } from "forkpoint/agentium";
 import { join } from "node:path";
 
 useBrowser();
@@ -37,6 +38,25 @@ inBrowser("the list of runs", () => {
     await the("runs-empty").waitFor();
     await the("runs-search").fill("");
     await expect.poll(() => the("run-row").count()).toBeGreaterThan(10);
+  });
+
+  test("search finds the runs of a version of their program", async () => {
+    const target = join(folder(), "agent.db");
+    const checkpointStore = new WorkflowCheckpointStore<object>(target);
+    for (const version of ["1", "2"]) {
+      const steps = [{ name: "a", run: () => {} }];
+      const workflow = new Workflow({ name: "w", version, initialState: {}, steps, checkpointStore, register: false });
+      await workflow.runWithCheckpoints({ runId: `trip-${version}` });
+    }
+    await checkpointStore.close();
+    const { the } = await show({ of: target });
+    await expect.poll(() => the("run-row").count()).toBe(2);
+    expect((await the("run-version").allTextContents()).toSorted()).toEqual(["1", "2"]);
+    await the("runs-search").fill("trip version:2");
+    await expect.poll(() => the("run-row").count()).toBe(1);
+    expect(await the("run-row").getAttribute("data-run")).toBe("trip-2");
+    await the("runs-search").fill("version:3");
+    await the("runs-empty").waitFor();
   });
 
   test("filters by space and status, in the address, with the back button", async () => {
