@@ -17,6 +17,7 @@ Once
 type EffectRun = RunRef | NodeConfig;
 interface NodeConfig {
     configurable?: Record<string, any> | undefined;
+    metadata?: Record<string, unknown> | undefined;
 }
 interface Once {
     <T>(run: EffectRun, key: string, effect: (attempt: EffectAttempt) => T | Promise<T>, options?: EffectOptions<T>): Promise<T>;

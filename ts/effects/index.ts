@@ -2,9 +2,8 @@
 
 import "../bridge/bundled.js";
 import { readingArgument, show, typeError } from "../bridge/errors.js";
-import type { RunKey } from "../bridge/native.js";
 import type { Effect, EffectAttempt, EffectOptions } from "../store/effect-options.js";
-import type { EffectPlace } from "../store/effects.js";
+import type { EffectPlace } from "../store/effect-places.js";
 import { StoreHandle } from "../store/handle.js";
 import { handleOf } from "../store/handles.js";
 import { type RunRef, readRun } from "../store/run-ref.js";
@@ -20,6 +19,7 @@ export type EffectRun = RunRef | NodeConfig;
 /** The config of a node, a task or a tool of LangGraph. */
 export interface NodeConfig {
   configurable?: Record<string, any> | undefined;
+  metadata?: Record<string, unknown> | undefined;
 }
 
 /** Runs effects of a store's runs. See {@link effects}. */
@@ -118,7 +118,7 @@ function placeOf(run: EffectRun): EffectPlace {
     configurable: (run as NodeConfig | null | undefined)?.configurable,
     isConfig: typeof run === "object" && run !== null && !("space" in run),
   }));
-  if (configurable !== undefined) return inLanggraph(configurable);
+  if (configurable !== undefined) return inLanggraph(configurable, run as NodeConfig);
   if (isConfig) {
     throw typeError(
       "run must be a reference such as { space, run }, or the config of a node, a task or a tool that runs in a thread. Such a " +
@@ -129,12 +129,16 @@ function placeOf(run: EffectRun): EffectPlace {
 }
 
 /** The thread of a config. The checkpoint is the one of the thread itself, also in a subgraph. */
-function inLanggraph(configurable: Record<string, unknown>): { of: RunKey; at: string | undefined } {
+function inLanggraph(configurable: Record<string, unknown>, { metadata }: NodeConfig): EffectPlace {
   return readingArgument("config", () => {
     const { thread_id: run, checkpoint_map: checkpoints } = configurable;
     if (typeof run !== "string" || run === "")
       throw typeError(`config.configurable.thread_id must be the id of a thread, but is ${show(run)}`);
+    const of = readRun({ space: "langgraph", run });
     const at = (checkpoints as Record<string, unknown> | undefined)?.[""];
-    return { of: readRun({ space: "langgraph", run }), at: typeof at === "string" ? at : undefined };
+    if (typeof at !== "string") return { of };
+    // The checkpoint that the graph was told to continue from. LangGraph stores its own checkpoint while the nodes run.
+    const from = metadata?.["thread_id"] === run ? metadata["checkpoint_id"] : undefined;
+    return typeof from === "string" && from !== "" ? { of, at, from, settles: true } : { of, at };
   });
 }

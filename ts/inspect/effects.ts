@@ -5,7 +5,8 @@ import { detachBuffers } from "../bridge/detach.js";
 import { fromJsonForm, shownForm } from "../bridge/json-form/to-json-form.js";
 import { Attempt, type Running } from "../store/effect-attempt.js";
 import { type FoundEffect, effectCalls } from "../store/effect-wire.js";
-import { findEffect, shownEffect } from "../store/effects.js";
+import { findEffect } from "../store/effect-places.js";
+import { shownEffect } from "../store/effects.js";
 import { requireId } from "../store/ids.js";
 import { holdersOf } from "../store/lease.js";
 import { whole } from "../store/options.js";
@@ -89,7 +90,7 @@ export async function settleEffect(context: Context, ref: unknown, form: unknown
     throw new ForkpointError("CONFLICT", `${nameOf(given)} already has a result: forget it to run it again`);
   }
   const ended = await (await claim(context, open)).run(() => result);
-  if (ended === undefined) throw taken(given);
+  if (!ended.stored) throw taken(given);
   return (await named(context, { ...given, branch: open.branch })).at(-1) ?? open;
 }
 
@@ -120,10 +121,10 @@ async function claim(context: Context, info: EffectInfo): Promise<Attempt> {
   const { newest, now, effect } = await slotOf(context, info);
   const of = { space: info.space, run: info.run, ns: info.ns ?? "" };
   const address = { of, key: info.key, branch: info.branch };
-  if (effect === null || effect.attempt !== info.attempts) throw taken(address);
+  if (effect === null || effect.attempts !== info.attempts) throw taken(address);
   const handle: Running = { identity: undefined, run: (work) => work(context.engine) };
   const attempt = new Attempt(handle, () => null, address, {});
-  await attempt.begin({ branch: info.branch, now, newest, effect }, undefined);
+  await attempt.begin({ branch: info.branch, now, newest, effect }, { of });
   return attempt;
 }
 

@@ -1,10 +1,12 @@
 /** One attempt of an effect: its claim, the renewal of the claim, and the end. */
 
 import { crypto } from "../bridge/crypto.js";
-import { isOvertaken, messageOf, quote } from "../bridge/errors.js";
+import { isOvertaken, isOwnError, messageOf, quote } from "../bridge/errors.js";
 import { deserialize } from "../bridge/serializer.js";
+import type { Bytes } from "../bridge/bytes.js";
 import type { EffectAttempt, ReadOptions } from "./effect-options.js";
-import { type EffectAddress, type EffectEntry, type FoundEffect, effectCalls } from "./effect-wire.js";
+import type { EffectPlace, Slot } from "./effect-places.js";
+import { type EffectAddress, type EffectEntry, effectCalls } from "./effect-wire.js";
 import type { Engine } from "./engine.js";
 import { thisProcess } from "./holder.js";
 import type { HeldLease } from "./lease.js";
@@ -25,14 +27,13 @@ export interface Running {
   run<T>(work: (engine: Engine) => Promise<T>, lease?: HeldLease | null): Promise<T>;
 }
 
-/** The place where an effect is stored, and what is stored there. */
-export interface Slot {
-  branch: number;
-  /** The time on the store's clock. */
-  now: number;
-  /** The id of the run's newest checkpoint. */
-  newest: string | null;
-  effect: FoundEffect["effect"];
+/** An attempt whose function has returned. */
+export interface Ended {
+  /** The result, as a later call reads it. */
+  result: unknown;
+  idempotencyKey: string;
+  /** False if another process has taken the effect over, or if the effect was forgotten while it ran. */
+  stored: boolean;
 }
 
 const TTL_MS = 30_000;
@@ -47,12 +48,13 @@ export class Attempt {
   readonly #remember: "results" | "errors";
   readonly #lost = new AbortController();
   readonly #signal: AbortSignal;
-  #number = 0;
+  #token = 0;
   #entry!: EffectEntry;
   /** The time on the store's clock at the beginning, and on the monotonic clock. */
   #began = { store: 0, here: 0 };
   #renewedAt = 0;
   #timer: NodeJS.Timeout | undefined;
+  #renewing: Promise<void> | undefined;
   #over = false;
 
   constructor(
@@ -70,69 +72,89 @@ export class Attempt {
   }
 
   /** Claims the effect. Rejects with `CONFLICT` if another process was faster. */
-  async begin({ now, newest, effect }: Slot, at: string | undefined): Promise<void> {
+  async begin({ now, newest, effect }: Slot, { at, from }: EffectPlace): Promise<void> {
     this.#began = { store: now, here: performance.now() };
     this.#renewedAt = this.#began.here;
-    this.#number = (effect?.attempt ?? 0) + 1;
+    this.#token = tokenAfter(effect?.token, now);
+    const begun = effect ?? {
+      idempotencyKey: crypto().randomUUID(),
+      attempts: 0,
+      base: at ?? newest,
+      from: from ?? null,
+      newest,
+    };
     this.#entry = {
       state: "running",
-      idempotencyKey: effect?.idempotencyKey ?? crypto().randomUUID(),
+      idempotencyKey: begun.idempotencyKey,
+      attempts: begun.attempts + 1,
       holder: thisProcess(),
       until: now + this.#ttlMs,
-      base: effect === null ? (at ?? newest) : effect.base,
+      base: begun.base,
+      from: begun.from,
+      newest: begun.newest,
       startedAt: now,
       endedAt: null,
       error: null,
     };
-    const seen = effect === null ? undefined : { attempt: effect.attempt, savedAt: effect.savedAt };
-    const fields = { effect: this.#address, seen, attempt: this.#number, entry: this.#entry, savedAt: now };
+    const seen = effect === null ? undefined : { token: effect.token, savedAt: effect.savedAt };
+    const [token, entry] = [this.#token, this.#entry];
+    const fields = { effect: this.#address, seen, token, entry, result: undefined, savedAt: now };
     await this.#call("beginEffect", ({ native }) => effectCalls.call(native, "begin", fields));
     this.#renewAfter(this.#ttlMs / 3);
   }
 
   /**
-   * Runs the function and stores what it returns. Resolves to the result as a later call reads it, or to undefined if
-   * another process has taken the effect over. Rejects with what the function has thrown.
+   * Runs the function and stores what it returns. Resolves to the result as a later call reads it. Rejects with what the
+   * function has thrown.
    */
-  async run(work: (attempt: EffectAttempt) => unknown): Promise<{ result: unknown } | undefined> {
-    const { idempotencyKey } = this.#entry;
+  async run(work: (attempt: EffectAttempt) => unknown): Promise<Ended> {
+    const { idempotencyKey, attempts } = this.#entry;
     let result: unknown;
     try {
-      result = await work({ idempotencyKey, attempt: this.#number - 1, signal: this.#signal });
+      result = await work({ idempotencyKey, attempt: attempts - 1, signal: this.#signal });
     } catch (error) {
-      this.#stop();
+      await this.#stop();
       const text = messageOf(error).slice(0, ERROR_LENGTH);
       if (this.#remember === "errors") await this.#end({ state: "error", error: text }, [error]);
       // If this is not stored, the claim expires, and the effect is unknown then.
       else await this.#end({ state: "failed", error: text }, []).catch(() => {});
       throw error;
     }
-    this.#stop();
-    try {
-      return await this.#end({ state: "done", error: null }, [result]);
-    } catch (error) {
-      if (isOvertaken(error)) return undefined;
-      throw error;
-    }
+    await this.#stop();
+    return this.#end({ state: "done", error: null }, [result]);
   }
 
-  /** Stores the end of the attempt, with the result if there is one. A full queue does not refuse it. */
-  #end(end: Pick<EffectEntry, "state" | "error">, results: unknown[]): Promise<{ result: unknown }> {
+  /**
+   * Stores the end of the attempt, with the result if there is one. A full queue does not refuse it. If the result cannot
+   * be serialized, the effect is unknown from now on: it may have happened.
+   */
+  #end(end: Pick<EffectEntry, "state" | "error">, results: unknown[]): Promise<Ended> {
     const now = this.#now();
-    const entry = { ...this.#entry, ...end, endedAt: now };
     const what = `the effect ${quote(this.#address.key)}`;
     return this.#call("endEffect", async ({ native, format }) => {
-      const [part] = results.map((result) => format.serialize({ result }, what));
-      const read = part && (deserialize(format, part.tag, part.bytes, what) as { result: unknown });
-      const fields = {
-        effect: this.#address,
-        attempt: this.#number,
-        entry,
-        result: part && { name: "result", tag: part.tag },
-        savedAt: now,
+      const write = (entry: EffectEntry, part?: { tag: string; bytes: Bytes }) => {
+        const result = part && { name: "result", tag: part.tag };
+        const fields = { effect: this.#address, token: this.#token, entry, result, savedAt: now };
+        return effectCalls.call(native, "write", fields, part && [part.bytes]);
       };
-      await effectCalls.call(native, "write", fields, part && [part.bytes]);
-      return { result: read?.result };
+      let part;
+      let read;
+      try {
+        [part] = results.map((result) => format.serialize({ result }, what));
+        read = part && (deserialize(format, part.tag, part.bytes, what) as { result: unknown });
+      } catch (error) {
+        // If this is not stored, the claim expires.
+        await write({ ...this.#entry, until: now }).catch(() => {});
+        throw error;
+      }
+      const ended = { result: read?.result, idempotencyKey: this.#entry.idempotencyKey };
+      try {
+        await write({ ...this.#entry, ...end, endedAt: now }, part);
+        return { ...ended, stored: true };
+      } catch (error) {
+        if (end.state === "done" && isOvertaken(error)) return { ...ended, stored: false };
+        throw error;
+      }
     });
   }
 
@@ -147,13 +169,16 @@ export class Attempt {
     return this.#began.store + Math.round(performance.now() - this.#began.here);
   }
 
-  #stop(): void {
+  /** Stops the renewals. One that is under way ends before the end of the attempt is stored. */
+  #stop(): Promise<void> | undefined {
     this.#over = true;
     clearTimeout(this.#timer);
+    return this.#renewing;
   }
 
   #renewAfter(ms: number): void {
-    this.#timer = setTimeout(() => void this.#renew(), Math.max(1, ms)).unref();
+    const renew = () => void (this.#renewing = this.#renew());
+    this.#timer = setTimeout(renew, Math.max(1, ms)).unref();
   }
 
   /** Renews the claim. After two thirds of `ttlMs` without success, the effect should stop. */
@@ -161,14 +186,30 @@ export class Attempt {
     const began = performance.now();
     const now = this.#now();
     const entry = { ...this.#entry, until: now + this.#ttlMs };
-    const fields = { effect: this.#address, attempt: this.#number, entry, result: undefined, savedAt: now };
+    const fields = { effect: this.#address, token: this.#token, entry, result: undefined, savedAt: now };
     try {
       await this.#handle.run(({ native }) => effectCalls.call(native, "write", fields), this.#leaseOf());
       this.#renewedAt = began;
     } catch (error) {
       const age = performance.now() - this.#renewedAt;
-      if (!this.#over && (isOvertaken(error) || age >= (this.#ttlMs * 2) / 3)) this.#lost.abort(error);
+      if (!this.#over && (isFinal(error) || age >= (this.#ttlMs * 2) / 3)) this.#lost.abort(error);
     }
     if (!this.#over && !this.#lost.signal.aborted) this.#renewAfter(this.#ttlMs / 3);
   }
+}
+
+let lastToken = 0;
+
+/**
+ * A token that is greater than the one before it, and than all of this process. If an effect was forgotten and begun again,
+ * the time and the random number make its token another one.
+ */
+function tokenAfter(token: number | undefined, now: number): number {
+  lastToken = Math.max((token ?? 0) + 1, lastToken + 1, now * 1024 + Math.floor(Math.random() * 1024));
+  return lastToken;
+}
+
+/** True if the next renewal would fail, too: the effect was taken over or forgotten, the lease is lost, or the store is closed. */
+function isFinal(error: unknown): boolean {
+  return isOwnError(error) && (error.code === "CONFLICT" || error.code === "CLOSED");
 }

@@ -22,11 +22,17 @@ export type EffectState = "running" | "done" | "failed" | "error";
 export interface EffectEntry {
   state: EffectState;
   idempotencyKey: string;
+  /** How many attempts were begun. */
+  attempts: number;
   holder: string;
   /** When a running effect counts as left behind, on the store's clock, in ms since the epoch. */
   until: number;
   /** The id of the checkpoint from which the effect was begun. Null: the run had none. */
   base: string | null;
+  /** The id of an ancestor that was stored when `base` may not have been. Null: `newest`. */
+  from: string | null;
+  /** The id of the newest checkpoint of the run when the effect was begun. */
+  newest: string | null;
   startedAt: number;
   endedAt: number | null;
   /** What the function has thrown, for people. */
@@ -36,8 +42,16 @@ export interface EffectEntry {
 export interface StoredEffect extends EffectEntry {
   key: string;
   branch: number;
-  attempt: number;
+  /** Whoever takes the effect over writes it with a greater number. */
+  token: number;
   savedAt: number;
+}
+
+/** Where an effect is: see `Place` in `engine/src/contract/effect.rs`. */
+export interface EffectSide {
+  at: "here" | "before" | "beside" | "unknown" | "left";
+  stored: boolean;
+  parent: string | null;
 }
 
 export interface FoundEffect<P = Part> {
@@ -45,24 +59,23 @@ export interface FoundEffect<P = Part> {
   now: number;
   /** The id of the run's newest checkpoint. */
   newest: string | null;
-  /** The checkpoint of another run from which the run was forked. */
-  origin: { run: string; ns: string; id: string } | null;
   effect: (StoredEffect & { parts: P[] }) | null;
 }
 
 interface EffectCalls {
   find(fields: { effect: EffectAddress }): FoundEffect<PackedPart>;
+  /** This call and the next take a buffer if there is a result. */
   begin(fields: {
     effect: EffectAddress;
-    seen: { attempt: number; savedAt: number } | undefined;
-    attempt: number;
+    seen: { token: number; savedAt: number } | undefined;
+    token: number;
     entry: EffectEntry;
+    result: { name: string; tag: string } | undefined;
     savedAt: number;
   }): null;
-  /** Takes a buffer if there is a result. */
   write(fields: {
     effect: EffectAddress;
-    attempt: number;
+    token: number;
     entry: EffectEntry;
     result: { name: string; tag: string } | undefined;
     savedAt: number;
@@ -70,24 +83,16 @@ interface EffectCalls {
   /** `now` is the time on the store's clock. */
   list(fields: { of: RunKey }): { now: number; effects: StoredEffect[] };
   remove(fields: { effects: EffectAddress[] }): null;
-  /**
-   * Where the checkpoint `base` is, as seen from `at` or, without it, from the newest. Looks at `limit` checkpoints, after
-   * those of the call before.
-   */
+  /** The checkpoint of another run from which a run was forked. */
+  origin(fields: { of: RunKey }): { run: string; ns: string; id: string } | null;
   place(fields: {
     of: RunKey;
     base: string;
-    at: string | undefined;
-    after: Walked | undefined;
-    limit: number;
-  }): PlaceOfCheckpoint | { further: Walked };
-}
-
-export type PlaceOfCheckpoint = "same" | "before" | "beside" | "unknown" | "noSuchCheckpoint";
-
-interface Walked {
-  place: string;
-  ancestor: string | null;
+    newest: string | undefined;
+    at: string;
+    from: string | undefined;
+    past: boolean;
+  }): EffectSide;
 }
 
 export const effectCalls = new Contract<EffectCalls>("effect", {

@@ -6,11 +6,12 @@
  * If the process ends before the result is stored, nobody knows whether the effect has happened: `onUnknown` decides.
  */
 
+import { AsyncLocalStorage } from "node:async_hooks";
 import { setTimeout as delay } from "node:timers/promises";
 import { ForkpointError, isOvertaken, quote, show, typeError } from "../bridge/errors.js";
 import type { RunKey } from "../bridge/native.js";
 import { deserialize } from "../bridge/serializer.js";
-import { Attempt, type Running, type Slot } from "./effect-attempt.js";
+import { Attempt, type Ended, type Running } from "./effect-attempt.js";
 import {
   type Effect,
   type EffectAttempt,
@@ -20,30 +21,20 @@ import {
   type UnknownEffect,
   effectOptions,
 } from "./effect-options.js";
-import {
-  type EffectAddress,
-  type FoundEffect,
-  type PlaceOfCheckpoint,
-  type StoredEffect,
-  effectCalls,
-} from "./effect-wire.js";
-import type { Engine } from "./engine.js";
+import { type EffectPlace, findSlot } from "./effect-places.js";
+import { type FoundEffect, type StoredEffect, effectCalls } from "./effect-wire.js";
 import { hasEnded } from "./holder.js";
 import type { HeldLease } from "./lease.js";
 import { callback, readRecord } from "./options.js";
-
-/** Where an effect is asked for: a run, and the checkpoint that it works from. */
-export interface EffectPlace {
-  of: RunKey;
-  /** The id of the checkpoint. Undefined: the run has no branches, or the caller does not know it. */
-  at?: string | undefined;
-}
 
 /** How long a process waits before it looks at another one's effect again, in ms. */
 const [LEAST_PAUSE, MOST_PAUSE] = [20, 500];
 
 /** The effects that run in this process, by their address. Each promise resolves when the effect has ended. */
 const inProcess = new Map<string, Promise<void>>();
+
+/** The addresses of the effects whose functions the current code belongs to. */
+const around = new AsyncLocalStorage<ReadonlySet<string>>();
 
 /** The effects of the runs of a store. `leaseOf` returns the lease that the writes carry. */
 export class Effects {
@@ -68,11 +59,14 @@ export class Effects {
     // A memory: store is its own identity, and no path.
     const { identity } = this.#handle;
     const address = JSON.stringify([typeof identity === "string" ? identity : numberOf(identity), place.of, key]);
+    const outer = around.getStore() ?? new Set();
     for (let other = inProcess.get(address); other !== undefined; other = inProcess.get(address)) {
+      if (outer.has(address)) throw asksForItself(key);
       await Promise.race([other, abortOf(read.signal)]);
       read.signal?.throwIfAborted();
     }
-    const mine = this.#once(place, key, work, read);
+    const inside = new Set(outer).add(address);
+    const mine = this.#once(place, key, (attempt) => around.run(inside, () => work(attempt)), read);
     const ended = mine.then(
       () => {},
       () => {},
@@ -120,10 +114,14 @@ export class Effects {
     const { effectClass = "write", signal } = options;
     const { onUnknown = effectClass === "external" ? "fail" : "retry" } = options;
     let pause = LEAST_PAUSE;
+    /** The attempt of this call that has ended, but is not stored. */
+    let mine: Ended | undefined;
     for (;;) {
       signal?.throwIfAborted();
-      const slot = await this.#slot(place, key);
+      const slot = await this.#handle.run(({ native }) => findSlot(native, place, key));
       const { effect } = slot;
+      // The effect was forgotten while it ran, and another process may have begun a new one.
+      if (mine !== undefined && effect?.idempotencyKey !== mine.idempotencyKey) return mine.result;
       if (effect?.state === "done" || effect?.state === "error") return this.#stored(effect);
       if (effect !== null && isRunning(effect, slot.now)) {
         // If the signal aborts, the next round throws its reason.
@@ -132,7 +130,11 @@ export class Effects {
         continue;
       }
       let run = work;
-      if (effect?.state === "running") {
+      if (mine !== undefined) {
+        // Another process has taken the effect over while this one slept, but has no result.
+        const { result } = mine;
+        run = () => result;
+      } else if (effect?.state === "running") {
         const decision = await decisionOf(onUnknown, unknownOf(effect, place.of.run));
         if (decision === "fail") throw unknownError(effect, place.of.run);
         if (decision !== "retry") run = () => decision.result;
@@ -144,15 +146,15 @@ export class Effects {
         options,
       );
       try {
-        await attempt.begin(slot, place.at);
+        await attempt.begin(slot, place);
       } catch (error) {
         // Another process was faster.
         if (isOvertaken(error)) continue;
         throw error;
       }
       const ended = await attempt.run(run);
-      if (ended !== undefined) return ended.result;
-      // Another process has taken the effect over while this one slept. Its result counts.
+      if (ended.stored) return ended.result;
+      mine = ended;
     }
   }
 
@@ -167,98 +169,6 @@ export class Effects {
       return result;
     });
   }
-
-  /** Finds the effect that is visible from a place, or the place where a new one is stored. */
-  #slot({ of, at }: EffectPlace, key: string): Promise<Slot> {
-    return this.#handle.run(async ({ native }) => {
-      let last: Slot | undefined;
-      for (let branch = 0; ; branch++) {
-        const { now, newest, origin, effect } = await findEffect(native, { of, key, branch });
-        const slot = { branch, now, newest, effect };
-        if (effect === null) {
-          if (last !== undefined && at === undefined) return last;
-          return { ...slot, effect: await inherited(native, of.space, origin, key) };
-        }
-        if (at !== undefined && (await isVisible(native, of, effect, at))) return slot;
-        last = slot;
-      }
-    });
-  }
-}
-
-type Native = Engine["native"];
-
-/** Reads an effect with its result. */
-export function findEffect(native: Native, effect: EffectAddress): Promise<FoundEffect> {
-  return effectCalls.find(native, "find", { effect }, ({ effect: found, ...rest }, part) => ({
-    ...rest,
-    effect: found && { ...found, parts: found.parts.map(part) },
-  }));
-}
-
-/** Returns the effect with this key that the run shares with the run that it was forked from. */
-async function inherited(
-  native: Native,
-  space: string,
-  origin: FoundEffect["origin"],
-  key: string,
-): Promise<FoundEffect["effect"]> {
-  while (origin !== null) {
-    const { run, ns, id } = origin;
-    const of = { space, run, ns };
-    let next: FoundEffect["origin"] = null;
-    for (let branch = 0; ; branch++) {
-      const { origin: before, effect } = await findEffect(native, { of, key, branch });
-      if (branch === 0) next = before;
-      if (effect === null) break;
-      // The effect has ended before the fork if the fork was made from a later checkpoint.
-      const isOver = effect.state === "done" || effect.state === "error";
-      const place = effect.base === null ? "before" : await placeOf(native, of, effect.base, id);
-      if (isOver && (place === "before" || place === "unknown")) return effect;
-    }
-    origin = next;
-  }
-  return null;
-}
-
-/**
- * The last checkpoint that an effect was visible from, by the idempotency key of the effect. The search for its place ends
- * there, so asking again and again in a long run costs little. What is visible stays visible, because ancestors do not change.
- */
-const lastSeen = new Map<string, string>();
-const MOST_SEEN = 1_000;
-
-/** Returns true unless the effect belongs to another branch of the run. */
-async function isVisible(
-  native: Native,
-  of: RunKey,
-  { base, idempotencyKey }: Pick<StoredEffect, "base" | "idempotencyKey">,
-  at: string,
-): Promise<boolean> {
-  const seen = lastSeen.get(idempotencyKey);
-  if (base === null || base === at || seen === at) return true;
-  const look = async (checkpoint: string) => {
-    const place = await placeOf(native, of, checkpoint, at);
-    // The checkpoint is not stored yet: it follows the newest one.
-    return place === "noSuchCheckpoint" ? placeOf(native, of, checkpoint, undefined) : place;
-  };
-  const isAfterSeen = seen !== undefined && /^(?:same|before)$/.test(await look(seen));
-  if (!isAfterSeen && (await look(base)) === "beside") return false;
-  lastSeen.delete(idempotencyKey);
-  lastSeen.set(idempotencyKey, at);
-  if (lastSeen.size > MOST_SEEN) lastSeen.delete(lastSeen.keys().next().value!);
-  return true;
-}
-
-/** How many checkpoints one call looks at. */
-const LIMIT = 500;
-
-async function placeOf(native: Native, of: RunKey, base: string, at: string | undefined): Promise<PlaceOfCheckpoint> {
-  let place = await effectCalls.call(native, "place", { of, base, at, after: undefined, limit: LIMIT });
-  while (typeof place === "object") {
-    place = await effectCalls.call(native, "place", { of, base, at, after: place.further, limit: LIMIT });
-  }
-  return place;
 }
 
 /** Returns true if a process works on the effect. A claim from the future is not valid: the clock was set back. */
@@ -268,7 +178,7 @@ function isRunning({ state, holder, until, savedAt }: StoredEffect, now: number)
 }
 
 function unknownOf(effect: StoredEffect, run: string): UnknownEffect {
-  const { key, idempotencyKey, attempt: attempts, startedAt, holder } = effect;
+  const { key, idempotencyKey, attempts, startedAt, holder } = effect;
   return { key, run, idempotencyKey, attempts, startedAt, holder };
 }
 
@@ -282,6 +192,11 @@ async function decisionOf(
   throw typeError(`onUnknown must return "retry", "fail" or { result }, but returned ${show(decision)}`);
 }
 
+function asksForItself(key: string): ForkpointError {
+  const message = `the effect ${quote(key)} asks for itself while it runs, and would wait forever: use another key inside`;
+  return new ForkpointError("INVALID_ARGUMENT", message);
+}
+
 function unknownError({ key, holder, startedAt }: StoredEffect, run: string): ForkpointError {
   const message =
     `the effect ${quote(key)} of run ${quote(run)} may have happened: ${holder} began it at ` +
@@ -292,7 +207,7 @@ function unknownError({ key, holder, startedAt }: StoredEffect, run: string): Fo
 
 /** Returns an effect as users see it. `now` is the time on the store's clock. */
 export function shownEffect(effect: StoredEffect, now: number): Effect {
-  const { key, idempotencyKey, attempt: attempts, holder, startedAt, endedAt, error, base: checkpointId } = effect;
+  const { key, idempotencyKey, attempts, holder, startedAt, endedAt, error, base: checkpointId } = effect;
   const state = effect.state === "running" && !isRunning(effect, now) ? "unknown" : effect.state;
   return { key, state, idempotencyKey, attempts, holder, startedAt, endedAt, error, checkpointId };
 }

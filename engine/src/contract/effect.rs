@@ -3,8 +3,9 @@
 //!
 //! The effects of a contract's runs belong to a contract of their own ([`Contract::effects`]). The lineage has the name of the run's
 //! lineage, so what removes the run removes its effects too ([`follow`]), and each effect is a checkpoint of it. The sort
-//! key is the number of the attempt, which is a fencing token: whoever takes an effect over writes it with the next number,
-//! and the earlier process can no longer write. `meta` is an [`Entry`] as JSON, and the payload is the result.
+//! key is the token of the attempt: whoever takes an effect over writes it with a greater token, and the earlier process
+//! can no longer write. An effect that was forgotten and begun again has another token, too. `meta` is an [`Entry`] as
+//! JSON, and the payload is the result.
 //!
 //! A run may have several effects with the same key, if it has branches. The number `branch` tells them apart.
 
@@ -15,7 +16,6 @@ use super::entry::{Contract, Names};
 use super::fields::exact;
 use super::ids::{check_id, damaged};
 use super::lease::Run;
-use super::place::{parse_place, show_place};
 use super::program;
 use super::registry::{contract_of, named};
 use super::response::{PackedPart, Response};
@@ -79,7 +79,7 @@ struct Entry {
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "camelCase")]
 struct Seen {
-    attempt: u32,
+    token: i64,
     #[serde(deserialize_with = "exact")]
     saved_at: i64,
 }
@@ -90,19 +90,21 @@ enum Call {
     /// Reads an effect. The response is a [`Found`].
     Find { effect: Address },
     /// Begins an attempt. `seen` is the state that it replaces, or `None` if there must be no such effect. Fails with
-    /// [`Code::Conflict`] if another process was faster.
+    /// [`Code::Conflict`] if another process was faster. The buffers have a part if `result` is given: a copy of an effect
+    /// that has ended.
     Begin {
         effect: Address,
         seen: Option<Seen>,
-        attempt: u32,
+        token: i64,
         entry: serde_json::Map<String, serde_json::Value>,
+        result: Option<PartName>,
         saved_at: i64,
     },
     /// Writes the effect in the course of an attempt: its lease, or its end. The buffers have a part if `result` is given.
     /// Fails with [`Code::Conflict`] if another process has taken the effect over.
     Write {
         effect: Address,
-        attempt: u32,
+        token: i64,
         entry: serde_json::Map<String, serde_json::Value>,
         result: Option<PartName>,
         saved_at: i64,
@@ -111,9 +113,14 @@ enum Call {
     List { of: Run },
     /// Forgets effects of a run.
     Remove { effects: Vec<Address> },
-    /// Where the checkpoint `base` of a run is, as seen from the checkpoint `at` or, without it, from the newest. Looks at
-    /// `limit` checkpoints, after those of the call before. The response is a [`Place`].
-    Place { of: Run, base: String, at: Option<String>, after: Option<Walked>, limit: usize },
+    /// The checkpoint of another run from which a run was forked. The response is an [`Origin`] or null.
+    Origin { of: Run },
+    /// Where an effect is, as seen from the checkpoint `at`. The response is a [`Place`].
+    ///
+    /// The effect was begun from the checkpoint `base`, when `newest` was the newest checkpoint of the run. If `at` is not
+    /// stored, it follows `from` or, without that, the newest checkpoint. With `past`, `base` is a later checkpoint that the
+    /// effect is visible from.
+    Place { of: Run, base: String, newest: Option<String>, at: String, from: Option<String>, past: bool },
 }
 
 /// The answer to [`Call::Find`].
@@ -124,7 +131,6 @@ struct Found {
     now: i64,
     /// The id of the run's newest checkpoint.
     newest: Option<String>,
-    origin: Option<Origin>,
     effect: Option<Effect>,
 }
 
@@ -132,7 +138,7 @@ struct Found {
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
 struct Effect {
-    attempt: u32,
+    token: i64,
     saved_at: i64,
     #[serde(flatten)]
     entry: Entry,
@@ -155,31 +161,30 @@ struct Origin {
     id: String,
 }
 
-/// How far a search among the ancestors of a checkpoint has come.
-#[derive(Debug, PartialEq, Eq, Deserialize, Serialize)]
-struct Walked {
-    /// The place of the last checkpoint that was looked at.
-    place: String,
-    /// The store's id of the next ancestor. `None`: the checkpoint before the last one.
-    ancestor: Option<String>,
-}
-
 /// The answer to [`Call::Place`].
 #[derive(Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
-enum Place {
-    /// It is the checkpoint itself.
-    Same,
-    /// It is an ancestor.
+struct Place {
+    at: Side,
+    /// True if the checkpoint `at` is stored.
+    stored: bool,
+    /// [`Side::Left`]: the ancestor that was not found.
+    parent: Option<String>,
+}
+
+#[derive(Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+enum Side {
+    /// Its checkpoint is `at`, and nothing has followed it. Or it is the parent of `at`, which is not stored yet.
+    Here,
+    /// It belongs to the past of `at`.
     Before,
     /// It is on another branch, or later.
     Beside,
-    /// It was removed, or an ancestor was.
+    /// Its checkpoint is not stored.
     Unknown,
-    /// There is no such checkpoint as `at`.
-    NoSuchCheckpoint,
-    /// It is further back.
-    Further(Walked),
+    /// It is on another branch if the ancestor `parent` of `at` is stored. Otherwise nobody knows what was before `at`.
+    Left,
 }
 
 /// Reads a call and returns the request to the engine.
@@ -187,21 +192,21 @@ pub(super) fn request(call: RawCall<'_>) -> Result<Request> {
     let (call, mut buffers) = call.read()?;
     Ok(match call {
         Call::Find { effect } => find(&effect)?,
-        Call::Begin { effect, seen, attempt, entry, saved_at } => {
+        Call::Begin { effect, seen, token, entry, result, saved_at } => {
             let contract = effect.contract()?.id;
             let id = effect.id()?;
             let absent = || vec![Must::NotBeSavedSince(i64::MIN)];
             let must = seen.map_or_else(absent, |seen| {
-                vec![Must::HaveSortKey(token(seen.attempt)), Must::NotBeSavedSince(seen.saved_at.saturating_add(1))]
+                vec![Must::HaveSortKey(key_of(seen.token)), Must::NotBeSavedSince(seen.saved_at.saturating_add(1))]
             });
             let expect = must.into_iter().map(|must| expected(contract, &id, &effect, must)).collect();
-            let put = effect.put(attempt, entry, None, saved_at, &mut buffers)?;
+            let put = effect.put(token, entry, result, saved_at, &mut buffers)?;
             Request::Apply(Unit { expect, ops: vec![put] })
         }
-        Call::Write { effect, attempt, entry, result, saved_at } => {
-            let must = Must::HaveSortKey(token(attempt));
+        Call::Write { effect, token, entry, result, saved_at } => {
+            let must = Must::HaveSortKey(key_of(token));
             let expect = vec![expected(effect.contract()?.id, &effect.id()?, &effect, must)];
-            let put = effect.put(attempt, entry, result, saved_at, &mut buffers)?;
+            let put = effect.put(token, entry, result, saved_at, &mut buffers)?;
             Request::Apply(Unit { expect, ops: vec![put] })
         }
         Call::List { of } => list(&of)?,
@@ -209,7 +214,10 @@ pub(super) fn request(call: RawCall<'_>) -> Result<Request> {
             let remove = |effect: Address| Ok(Op::Remove { contract: effect.contract()?.id, id: effect.id()? });
             Request::Apply(effects.into_iter().map(remove).collect::<Result<Vec<_>>>()?.into())
         }
-        Call::Place { of, base, at, after, limit } => place(&of, &base, at.as_deref(), after, limit)?,
+        Call::Origin { of } => origin(&of)?,
+        Call::Place { of, base, newest, at, from, past } => {
+            place(&of, &base, newest.as_deref(), &at, from.as_deref(), past)?
+        }
     })
 }
 
@@ -237,7 +245,7 @@ impl Address {
 
     fn put(
         self,
-        attempt: u32,
+        token: i64,
         entry: serde_json::Map<String, serde_json::Value>,
         result: Option<PartName>,
         saved_at: i64,
@@ -247,7 +255,7 @@ impl Address {
         let lineage = (contract.lineage_of)(&self.of.run, &self.of.ns);
         let entry = Entry { key: self.key, branch: self.branch, more: entry };
         let header = Header {
-            sort_key: token(attempt),
+            sort_key: key_of(token),
             saved_at,
             meta: serde_json::to_vec(&entry)
                 .map_err(|error| Error::invalid(format!("an effect cannot be written: {error}")))?,
@@ -269,8 +277,9 @@ pub(super) fn names(contract: &Contract, lineage: Option<String>, id: Option<Str
 }
 
 /// The sort key of an attempt.
-fn token(attempt: u32) -> SortKey {
-    SortKey::from_f64(f64::from(attempt))
+#[expect(clippy::cast_precision_loss, reason = "a number of JavaScript, which a double holds")]
+fn key_of(token: i64) -> SortKey {
+    SortKey::from_f64(token as f64)
 }
 
 fn effects_of(of: &Run) -> Result<&'static Contract> {
@@ -290,41 +299,28 @@ fn expected(contract: ContractId, id: &str, effect: &Address, must: Must) -> Exp
 fn find(effect: &Address) -> Result<Request> {
     let of = &effect.of;
     let contract = named(&of.space)?;
-    let lineage = (contract.lineage_of)(&of.run, &of.ns);
-    let start = Query::Start { contract: contract.id, lineage: lineage.clone() };
-    let newest = Rows {
-        contract: contract.id,
-        lineage,
-        from: RowsFrom::End,
-        order: RowOrder::NewestFirst,
-        limit: 1,
-        sums: false,
-    };
+    let lineage = Of::Lineage((contract.lineage_of)(&of.run, &of.ns));
+    let newest = Query::List { contract: contract.id, of: lineage, before: None, limit: Some(1) };
     let get = Query::Get { contract: effect.contract()?.id, id: effect.id()? };
-    Ok(Request::ask(Query::All(vec![get, Query::Rows(newest), start, Query::Clock]), |answer| {
-        let [found, newest, start, now] = answer.into_all()?;
-        let origin = start.into_starts()?.first().and_then(|start| origin(contract, start));
-        let newest = newest.into_rows()?.rows.into_iter().next().and_then(|row| id_of(contract, row.header));
+    Ok(Request::ask(Query::All(vec![get, newest, Query::Clock]), |answer| {
+        let [found, newest, now] = answer.into_all()?;
+        let newest = newest.into_headers()?.into_iter().next().and_then(|header| id_of(contract, header));
         let now = now.into_clock()?;
         Response::one(Some(found.into_checkpoint()?), |found, response| {
             let effect = found.map(|found| {
                 let parts = response.parts(found.payload);
                 read(&found.header, parts)
             });
-            Ok(Found { now, newest, origin, effect: effect.transpose()? })
+            Ok(Found { now, newest, effect: effect.transpose()? })
         })
     }))
 }
 
 fn read(header: &Header, parts: Vec<PackedPart>) -> Result<Effect> {
     let entry = serde_json::from_slice(&header.meta).map_err(|_| damaged(&header.id))?;
-    let (attempt, _) = header.sort_key.split_f64().ok_or_else(|| damaged(&header.id))?;
-    #[expect(
-        clippy::cast_possible_truncation,
-        clippy::cast_sign_loss,
-        reason = "a number of attempts, which `token` has written"
-    )]
-    Ok(Effect { attempt: attempt as u32, saved_at: header.saved_at, entry, parts })
+    let (token, _) = header.sort_key.split_f64().ok_or_else(|| damaged(&header.id))?;
+    #[expect(clippy::cast_possible_truncation, reason = "a whole number, which `key_of` has written")]
+    Ok(Effect { token: token as i64, saved_at: header.saved_at, entry, parts })
 }
 
 fn list(of: &Run) -> Result<Request> {
@@ -339,68 +335,106 @@ fn list(of: &Run) -> Result<Request> {
     }))
 }
 
-/// The checkpoint from which the lineage was forked, with the framework's names.
-fn origin(contract: &Contract, start: &Start) -> Option<Origin> {
-    let crate::record::Origin { lineage, id, .. } = start.origin()?;
-    let Names { run, ns, id } = (contract.name_of)(lineage.clone(), Some(id.clone()));
-    Some(Origin { run: run?, ns: ns.unwrap_or_default(), id: id? })
-}
-
-fn place(of: &Run, base: &str, at: Option<&str>, after: Option<Walked>, limit: usize) -> Result<Request> {
+/// The checkpoint from which a run was forked, with the framework's names.
+fn origin(of: &Run) -> Result<Request> {
     let contract = named(&of.space)?;
-    let key = |id: &str| (contract.id_of)(&of.run, &of.ns, id);
-    let rows = |from, limit| {
-        let (lineage, order) = ((contract.lineage_of)(&of.run, &of.ns), RowOrder::NewestFirst);
-        Query::Rows(Rows { contract: contract.id, lineage, from, order, limit, sums: false })
-    };
-    let base = key(base);
-    let from = match &after {
-        Some(Walked { place, .. }) => {
-            let (sort_key, seq) = parse_place(place).ok_or_else(|| Error::invalid("this is no place in a run"))?;
-            RowsFrom::After(sort_key, seq)
-        }
-        None => at.map_or(RowsFrom::End, |at| RowsFrom::Id(key(at))),
-    };
-    let query = Query::All(vec![rows(RowsFrom::Id(base.clone()), 1), rows(from, limit)]);
-    Ok(Request::ask(query, move |answer| {
-        let [found, page] = answer.into_all()?;
-        let page = page.into_rows()?;
-        let place = if found.into_rows()?.rows.is_empty() {
-            Place::Unknown
-        } else if page.rows.is_empty() && after.is_none() {
-            Place::NoSuchCheckpoint
-        } else {
-            place_in(&page, &base, after, limit)
-        };
-        Response::json(&place).map(Some)
+    let start = Query::Start { contract: contract.id, lineage: (contract.lineage_of)(&of.run, &of.ns) };
+    Ok(Request::ask(start, |answer| {
+        let starts = answer.into_starts()?;
+        let origin =
+            starts.first().and_then(Start::origin).and_then(|crate::record::Origin { lineage, id, .. }| {
+                let Names { run, ns, id } = (contract.name_of)(lineage.clone(), Some(id.clone()));
+                Some(Origin { run: run?, ns: ns.unwrap_or_default(), id: id? })
+            });
+        origin.as_ref().map(Response::json).transpose()
     }))
 }
 
-/// Looks for the checkpoint with this id among the ancestors of the first row, or of the checkpoint before it. The rows are
-/// those of a lineage, the newest first. A checkpoint without a parent follows the one before it.
-fn place_in(page: &RowPage, base: &str, after: Option<Walked>, limit: usize) -> Place {
-    // A later checkpoint of the same id in `TinyAgents` has the id as its group.
-    let is = |header: &Header, id: &str| header.id == id || header.group == id;
-    let mut is_first = after.is_none();
-    let mut next = after.and_then(|walked| walked.ancestor);
-    for Listed { header, .. } in &page.rows {
-        if next.as_ref().is_some_and(|next| !is(header, next)) {
-            continue;
+fn place(of: &Run, base: &str, newest: Option<&str>, at: &str, from: Option<&str>, past: bool) -> Result<Request> {
+    let contract = named(&of.space)?;
+    let key = |id: &str| (contract.id_of)(&of.run, &of.ns, id);
+    let (base, newest, at, from) = (key(base), newest.map(key), key(at), from.map(key));
+    let rows = |id: &str, limit| {
+        let (lineage, from) = ((contract.lineage_of)(&of.run, &of.ns), RowsFrom::Id(id.to_owned()));
+        Query::Rows(Rows { contract: contract.id, lineage, from, order: RowOrder::OldestFirst, limit, sums: false })
+    };
+    Ok(Request::ask(Query::All(vec![rows(&base, usize::MAX), rows(&at, 1)]), move |answer| {
+        let [page, found] = answer.into_all()?;
+        let RowPage { rows, origin, .. } = page.into_rows()?;
+        let stored = !found.into_rows()?.rows.is_empty();
+        let origin = origin.map(|(id, _)| id);
+        let history = History { rows: &rows, base: &base, origin: origin.as_deref(), past };
+        let (side, left) = history.side(newest.as_deref(), &at, stored, from.as_deref());
+        let parent = left.and_then(|id| (contract.name_of)(None, Some(id.to_owned())).id);
+        Response::json(&Place { at: side, stored, parent }).map(Some)
+    }))
+}
+
+/// The checkpoints of a run from the one that an effect was begun from, the oldest first.
+struct History<'a> {
+    rows: &'a [Listed],
+    base: &'a str,
+    /// The checkpoint of another run from which the run was forked.
+    origin: Option<&'a str>,
+    /// True: every checkpoint that follows the base is after the effect.
+    past: bool,
+}
+
+impl<'a> History<'a> {
+    /// Where the effect is, as seen from the checkpoint `at`. Also returns the id of the ancestor for [`Side::Left`].
+    ///
+    /// The first checkpoint that follows the base after the effect has begun is the effect's successor. Other checkpoints
+    /// that follow the base begin other branches.
+    fn side(&self, newest: Option<&str>, at: &str, stored: bool, from: Option<&'a str>) -> (Side, Option<&'a str>) {
+        if self.rows.is_empty() {
+            return (Side::Unknown, None);
         }
-        if is(header, base) {
-            return if is_first { Place::Same } else { Place::Before };
+        let known = newest.and_then(|newest| self.position(newest)).unwrap_or(0);
+        let successor = (known + 1..self.rows.len()).find(|&row| self.follows_base(row));
+        let begin = match from {
+            _ if stored => self.position(at),
+            None => self.rows.len().checked_sub(1),
+            Some(from) => self.position(from),
+        };
+        // A checkpoint before the base.
+        let Some(mut row) = begin else {
+            return if stored { (Side::Beside, None) } else { (Side::Left, from) };
+        };
+        if self.is(row, self.base) {
+            return (if self.past || successor.is_none() { Side::Here } else { Side::Beside }, None);
         }
-        is_first = false;
-        next.clone_from(&header.parent);
+        while !self.follows_base(row) {
+            let header = &self.rows[row].header;
+            match header.parent.as_deref() {
+                None => row -= 1,
+                Some(parent) => match (0..row).rfind(|&before| self.is(before, parent)) {
+                    Some(before) => row = before,
+                    None if self.origin == Some(parent) => return (Side::Beside, None),
+                    None => return (Side::Left, Some(parent)),
+                },
+            }
+        }
+        (if self.past || successor == Some(row) { Side::Before } else { Side::Beside }, None)
     }
-    if let Some(last) = page.rows.last()
-        && page.rows.len() == limit
-    {
-        return Place::Further(Walked { place: show_place(&last.header.sort_key, last.seq), ancestor: next });
+
+    /// The last row of a checkpoint.
+    fn position(&self, id: &str) -> Option<usize> {
+        (0..self.rows.len()).rfind(|&row| self.is(row, id))
     }
-    let began = next.is_none_or(|next| page.origin.as_ref().is_some_and(|(origin, _)| *origin == next));
-    // If an ancestor was removed, nobody knows what was before it.
-    if began { Place::Beside } else { Place::Unknown }
+
+    /// A later checkpoint of the same id in `TinyAgents` has the id as its group.
+    fn is(&self, row: usize, id: &str) -> bool {
+        let header = &self.rows[row].header;
+        header.id == id || header.group == id
+    }
+
+    /// A checkpoint without a parent follows the one before it.
+    fn follows_base(&self, row: usize) -> bool {
+        match self.rows[row].header.parent.as_deref() {
+            Some(parent) => parent == self.base,
+            None => row > 0 && self.is(row - 1, self.base),
+        }
+    }
 }
 
 /// The framework's id of a checkpoint.

@@ -15,16 +15,17 @@ fn effect(branch: u32) -> Json {
     json!({ "of": run(), "key": "charge", "branch": branch })
 }
 
-fn begin(store: &Store, attempt: u32, seen: &Json) -> Option<Code> {
-    let fields =
-        json!({ "effect": effect(0), "attempt": attempt, "entry": { "state": "running" }, "savedAt": attempt });
+fn begin(store: &Store, token: u32, seen: &Json) -> Option<Code> {
+    let fields = json!({
+        "effect": effect(0), "token": token, "entry": { "state": "running" }, "result": null, "savedAt": token,
+    });
     code(call(store, "effect", "begin", &with(&fields, &json!({ "seen": seen })), 0))
 }
 
-fn end(store: &Store, attempt: u32, state: &str) -> Option<Code> {
+fn end(store: &Store, token: u32, state: &str) -> Option<Code> {
     let result = json!({ "name": "result", "tag": "json" });
-    let fields = json!({ "effect": effect(0), "attempt": attempt, "entry": { "state": state }, "result": result });
-    code(call(store, "effect", "write", &with(&fields, &json!({ "savedAt": attempt })), 1))
+    let fields = json!({ "effect": effect(0), "token": token, "entry": { "state": state }, "result": result });
+    code(call(store, "effect", "write", &with(&fields, &json!({ "savedAt": token })), 1))
 }
 
 fn found(store: &Store) -> Json {
@@ -39,27 +40,15 @@ fn save(store: &Store, id: &str, timestamp: u32) {
     call(store, "agentos", "save", &fields, 2).unwrap();
 }
 
-/// Where `base` is, as seen from `at`.
-fn place(store: &Store, base: &str, at: Option<&str>) -> Json {
-    place_of(store, &json!({ "of": run(), "base": base, "at": at }))
+/// Where an effect that was begun from `base` is, as seen from `at`.
+fn place(store: &Store, fields: &Json) -> Json {
+    let defaults = json!({ "of": run(), "newest": null, "from": null, "past": false });
+    call(store, "effect", "place", &with(&defaults, fields), 0).unwrap()
 }
 
-/// The place, with a look at all checkpoints, or at two at a time.
-fn place_of(store: &Store, fields: &Json) -> Json {
-    let walk = |limit: usize| {
-        let mut after = Json::Null;
-        loop {
-            let more = json!({ "after": after, "limit": limit });
-            let mut place = call(store, "effect", "place", &with(fields, &more), 0).unwrap();
-            if place.is_string() {
-                return place;
-            }
-            after = place["further"].take();
-        }
-    };
-    assert_eq!(walk(1), walk(100));
-    assert_eq!(walk(2), walk(100));
-    walk(100)
+/// The side of the place alone.
+fn side(store: &Store, base: &str, at: &str) -> Json {
+    place(store, &json!({ "base": base, "at": at }))["at"].take()
 }
 
 #[test]
@@ -67,14 +56,14 @@ fn only_one_process_begins_an_effect_and_only_the_last_one_ends_it() {
     let store = store();
     assert_eq!(begin(&store, 1, &Json::Null), None);
     assert_eq!(begin(&store, 1, &Json::Null), Some(Code::Conflict));
-    let seen = json!({ "attempt": 1, "savedAt": 1 });
+    let seen = json!({ "token": 1, "savedAt": 1 });
     assert_eq!(begin(&store, 2, &seen), None);
     assert_eq!(begin(&store, 2, &seen), Some(Code::Conflict));
     assert_eq!(end(&store, 1, "done"), Some(Code::Conflict));
     assert_eq!(found(&store)["state"], "running");
     assert_eq!(end(&store, 2, "done"), None);
     let effect = found(&store);
-    assert_eq!((&effect["state"], &effect["attempt"], &effect["key"]), (&json!("done"), &json!(2), &json!("charge")));
+    assert_eq!((&effect["state"], &effect["token"], &effect["key"]), (&json!("done"), &json!(2), &json!("charge")));
     assert_eq!(effect["parts"].as_array().unwrap().len(), 1);
     // Somebody who read it before the last write is too late.
     assert_eq!(begin(&store, 3, &seen), Some(Code::Conflict));
@@ -85,10 +74,10 @@ fn a_claim_that_was_renewed_is_not_taken_over() {
     let store = store();
     assert_eq!(begin(&store, 1, &Json::Null), None);
     let renewal =
-        json!({ "effect": effect(0), "attempt": 1, "entry": { "state": "running" }, "result": null, "savedAt": 5 });
+        json!({ "effect": effect(0), "token": 1, "entry": { "state": "running" }, "result": null, "savedAt": 5 });
     call(&store, "effect", "write", &renewal, 0).unwrap();
-    assert_eq!(begin(&store, 2, &json!({ "attempt": 1, "savedAt": 1 })), Some(Code::Conflict));
-    assert_eq!(begin(&store, 2, &json!({ "attempt": 1, "savedAt": 5 })), None);
+    assert_eq!(begin(&store, 2, &json!({ "token": 1, "savedAt": 1 })), Some(Code::Conflict));
+    assert_eq!(begin(&store, 2, &json!({ "token": 1, "savedAt": 5 })), None);
 }
 
 #[test]
@@ -119,7 +108,7 @@ fn a_limit_on_the_checkpoints_of_a_run_removes_no_effect() {
     let store = Store::open(&Target::Memory, Options { retention, ..Options::default() }).unwrap();
     for key in ["a", "b", "c"] {
         let effect = json!({ "of": run(), "key": key, "branch": 0 });
-        let fields = json!({ "effect": effect, "attempt": 1, "entry": {}, "savedAt": 1, "seen": null });
+        let fields = json!({ "effect": effect, "token": 1, "entry": {}, "result": null, "savedAt": 1, "seen": null });
         call(&store, "effect", "begin", &fields, 0).unwrap();
     }
     let listed = call(&store, "effect", "list", &json!({ "of": run() }), 0).unwrap();
@@ -127,23 +116,40 @@ fn a_limit_on_the_checkpoints_of_a_run_removes_no_effect() {
 }
 
 #[test]
-fn a_checkpoint_has_a_place_in_the_history_of_another_one() {
+fn an_effect_has_a_place_in_the_history_of_a_checkpoint() {
     let store = store();
-    assert_eq!(place(&store, "a", None), "unknown");
+    assert_eq!(side(&store, "a", "b"), "unknown");
     for (timestamp, id) in (1..).zip(["a", "b", "c"]) {
         save(&store, id, timestamp);
     }
-    assert_eq!(place(&store, "a", Some("c")), "before");
-    assert_eq!(place(&store, "b", Some("b")), "same");
-    assert_eq!(place(&store, "c", Some("a")), "beside");
-    assert_eq!(place(&store, "a", None), "before");
-    assert_eq!(place(&store, "c", None), "same");
-    assert_eq!(place(&store, "a", Some("gone")), "noSuchCheckpoint");
-    assert_eq!(place(&store, "gone", Some("a")), "unknown");
+    assert_eq!(side(&store, "a", "c"), "before");
+    assert_eq!(side(&store, "c", "c"), "here");
+    // The effect belongs between its base and the checkpoint that followed.
+    assert_eq!(side(&store, "b", "b"), "beside");
+    assert_eq!(side(&store, "c", "a"), "beside");
+    assert_eq!(side(&store, "gone", "a"), "unknown");
+    // It was begun when `b` had already followed.
+    let late = json!({ "base": "a", "newest": "c" });
+    assert_eq!(place(&store, &with(&late, &json!({ "at": "a" })))["at"], "here");
+    assert_eq!(place(&store, &with(&late, &json!({ "at": "b" })))["at"], "beside");
+    assert_eq!(place(&store, &with(&late, &json!({ "at": "b", "past": true })))["at"], "before");
 }
 
 #[test]
-fn a_history_with_a_gap_is_unknown() {
+fn a_checkpoint_that_is_not_stored_yet_follows_another_one() {
+    let store = store();
+    for (timestamp, id) in (1..).zip(["a", "b"]) {
+        save(&store, id, timestamp);
+    }
+    let next = |base: &str, from: Option<&str>| place(&store, &json!({ "base": base, "at": "next", "from": from }));
+    assert_eq!(next("b", None), json!({ "at": "here", "stored": false, "parent": null }));
+    assert_eq!(next("a", None)["at"], "before");
+    assert_eq!(next("a", Some("a"))["at"], "beside");
+    assert_eq!(next("b", Some("a")), json!({ "at": "left", "stored": false, "parent": "a" }));
+}
+
+#[test]
+fn branches_and_gaps_of_a_history() {
     let store = store();
     let put = |id: &str, parent: Option<&str>| {
         let fields = json!({
@@ -158,13 +164,13 @@ fn a_history_with_a_gap_is_unknown() {
     put("c", Some("b"));
     put("d", Some("c"));
     let of = json!({ "space": "tinyagents", "run": "run", "ns": "" });
-    let place = |base: &str, at: &str| place_of(&store, &json!({ "of": of, "base": base, "at": at }));
-    assert_eq!(place("a", "d"), "before");
-    assert_eq!(place("side", "d"), "beside");
-    assert_eq!(place("b", "side"), "beside");
+    let place = |base: &str, at: &str| place(&store, &json!({ "of": of, "base": base, "at": at }));
+    assert_eq!(place("a", "d")["at"], "before");
+    assert_eq!(place("a", "side")["at"], "beside");
+    assert_eq!(place("b", "side"), json!({ "at": "left", "stored": true, "parent": "a" }));
+    assert_eq!(place("side", "d"), json!({ "at": "left", "stored": true, "parent": "b" }));
     call(&store, "inspect", "remove", &json!({ "of": of, "ids": ["c"], "reopen": [] }), 0).unwrap();
-    assert_eq!(place("a", "d"), "unknown");
-    assert_eq!(place("a", "side"), "before");
+    assert_eq!(place("a", "d"), json!({ "at": "left", "stored": true, "parent": "c" }));
 }
 
 #[test]

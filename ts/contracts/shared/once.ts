@@ -4,7 +4,7 @@ import { crypto } from "../../bridge/crypto.js";
 import type { StoreHandle } from "../../store/handle.js";
 import type { HeldLease } from "../../store/lease.js";
 import type { EffectAttempt, EffectOptions } from "../../store/effect-options.js";
-import type { EffectPlace } from "../../store/effects.js";
+import type { EffectPlace } from "../../store/effect-places.js";
 import { noEffects } from "./run-lease.js";
 
 /**

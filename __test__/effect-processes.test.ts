@@ -1,0 +1,108 @@
+// Effects that several processes ask for at the same time, and processes that sleep or die while they run one.
+import { effects, type RunRef } from "forkpoint/effects";
+import { openStore } from "forkpoint";
+import { describe, expect, it, onTestFinished } from "vitest";
+import { Program } from "./faults/faults.js";
+import { fixture, place, sharedKinds, windows } from "./helpers.js";
+
+const run: RunRef = { space: "agentos", run: "run" };
+
+/** How often two processes race. */
+const ROUNDS = 200;
+
+/** A process that asks for effects. */
+class Asker extends Program {
+  constructor(target: string, ttlMs?: number) {
+    super([fixture("effects.mjs"), target, ...(ttlMs === undefined ? [] : [String(ttlMs)])]);
+  }
+
+  /** Resolves to the first line that has this field, once it is printed. */
+  async line(field: string, value?: unknown): Promise<any> {
+    const find = () => this.said.find((said) => field in said && (value === undefined || said[field] === value));
+    for (let count = this.lines.length; find() === undefined; count++) await this.until(count + 1);
+    return find();
+  }
+}
+
+async function askers(target: string, count: number, ttlMs?: number): Promise<Asker[]> {
+  const made = Array.from({ length: count }, () => new Asker(target, ttlMs));
+  for (const asker of made) await asker.line("ready");
+  return made;
+}
+
+async function list(target: string) {
+  const store = await openStore(target);
+  onTestFinished(() => store.close());
+  return effects(store).list(run);
+}
+
+describe.each(sharedKinds)("on %s", (kind) => {
+  it(`of two processes that race ${ROUNDS} times, one runs the effect and both get its result`, async () => {
+    const target = place(kind);
+    const both = await askers(target, 2);
+    for (let round = 0; round < ROUNDS; round++) {
+      for (const asker of both) asker.tell(`ask key-${round}`);
+      const [one, other] = await Promise.all(both.map((asker) => asker.line("key", `key-${round}`)));
+      expect(one.result).toBe(other.result);
+    }
+    const ran = both.map((asker) => asker.said.filter((line) => "runs" in line).map((line) => line.runs as string));
+    expect(ran.flat()).toHaveLength(ROUNDS);
+    expect(new Set(ran.flat()).size).toBe(ROUNDS);
+    for (const { state, attempts } of await list(target))
+      expect({ state, attempts }).toEqual({ state: "done", attempts: 1 });
+  });
+
+  it("a killed process's effect is taken over immediately, with the same idempotency key", async () => {
+    const target = place(kind);
+    // Nobody waits for the end of such a claim.
+    const [first, second] = await askers(target, 2, 2 ** 31 - 1);
+    first!.tell("slow pay");
+    const { runs } = await first!.line("runs");
+    first!.kill();
+    await first!.ended;
+    second!.tell("ask pay");
+    expect(await second!.line("key")).toEqual({ key: "pay", result: second!.pid });
+    expect((await second!.line("runs")).runs).toBe(runs);
+    expect(await list(target)).toMatchObject([{ key: "pay", state: "done", attempts: 2, idempotencyKey: runs }]);
+  });
+
+  it("an effect that was forgotten and begun again elsewhere is not stored over it", async () => {
+    const target = place(kind);
+    const [first, second] = await askers(target, 2);
+    first!.tell("slow pay");
+    const { runs } = await first!.line("runs");
+    const store = await openStore(target);
+    onTestFinished(() => store.close());
+    expect(await effects(store).forget(run, "pay")).toBe(1);
+    second!.tell("slow pay");
+    expect((await second!.line("runs")).runs).not.toBe(runs);
+    first!.tell("end");
+    expect((await first!.line("key")).result).toBe(first!.pid);
+    expect(await list(target)).toMatchObject([{ state: "running", attempts: 1 }]);
+    second!.tell("end");
+    expect((await second!.line("key")).result).toBe(second!.pid);
+    expect(await effects(store)(run, "pay", () => 0)).toBe(second!.pid);
+  });
+});
+
+// Windows has no signals.
+describe.runIf(!windows).each(sharedKinds)("on %s", (kind) => {
+  it("a process that slept past its claim cannot store its result, and returns the stored one", async () => {
+    const target = place(kind);
+    const [sleeper, next] = await askers(target, 2, 150);
+    for (const key of ["a", "b", "c"]) {
+      sleeper!.tell(`sleep ${key}`);
+      await expect
+        .poll(() => sleeper!.said.filter((line) => "runs" in line).length)
+        .toBe(["a", "b", "c"].indexOf(key) + 1);
+      next!.tell(`ask ${key}`);
+      expect((await next!.line("key", key)).result).toBe(next!.pid);
+      sleeper!.kill("SIGCONT");
+      expect((await sleeper!.line("key", key)).result).toBe(next!.pid);
+    }
+    const [slept, ran] = [sleeper!, next!].map((asker) => asker.said.flatMap(({ runs }) => runs ?? []));
+    expect(slept).toEqual(ran);
+    for (const { state, attempts } of await list(target))
+      expect({ state, attempts }).toEqual({ state: "done", attempts: 2 });
+  });
+});

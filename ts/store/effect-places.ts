@@ -1,0 +1,151 @@
+/**
+ * Which effect of a run is visible from a checkpoint. A run with branches may have several effects with the same key. A
+ * branch that begins before an effect has an effect of its own, and a branch that begins after it shares its result.
+ */
+
+import { setTimeout as delay } from "node:timers/promises";
+import type { RunKey } from "../bridge/native.js";
+import { type EffectAddress, type FoundEffect, type StoredEffect, effectCalls } from "./effect-wire.js";
+import type { Engine } from "./engine.js";
+
+/** Where an effect is asked for: a run, and the checkpoint that it works from. */
+export interface EffectPlace {
+  of: RunKey;
+  /** The id of the checkpoint. Undefined: the run has no branches, or the caller does not know it. */
+  at?: string | undefined;
+  /** The id of an ancestor, in case that `at` is not stored yet. Undefined: the newest checkpoint. */
+  from?: string | undefined;
+  /** True: `from` may not be the nearest ancestor, but `at` is about to be stored. */
+  settles?: boolean;
+}
+
+/** The place where an effect is stored, and what is stored there. */
+export interface Slot {
+  branch: number;
+  /** The time on the store's clock. */
+  now: number;
+  /** The id of the run's newest checkpoint. */
+  newest: string | null;
+  effect: FoundEffect["effect"];
+}
+
+type Native = Engine["native"];
+
+/** How often, and how long, to wait for a checkpoint that is being stored, in ms. */
+const [LOOKS, LOOK_MS] = [20, 10];
+
+/** Finds the effect that is visible from a place, or the place where a new one is stored. */
+export async function findSlot(native: Native, place: EffectPlace, key: string): Promise<Slot> {
+  const { of, at } = place;
+  let last: Slot | undefined;
+  for (let branch = 0; ; branch++) {
+    const slot = { branch, ...(await findEffect(native, { of, key, branch })) };
+    const { effect } = slot;
+    if (effect === null && at !== undefined) return slot;
+    if (effect === null) return last ?? { ...slot, effect: await inherited(native, of, key) };
+    if (at !== undefined && (await isVisible(native, effect, { ...place, at }))) return slot;
+    last = slot;
+  }
+}
+
+/** Reads an effect with its result. */
+export function findEffect(native: Native, effect: EffectAddress): Promise<FoundEffect> {
+  return effectCalls.find(native, "find", { effect }, ({ effect: found, ...rest }, part) => ({
+    ...rest,
+    effect: found && { ...found, parts: found.parts.map(part) },
+  }));
+}
+
+/** True if an effect has ended, so that others can share its result. */
+export function hasResult({ state }: StoredEffect): boolean {
+  return state === "done" || state === "error";
+}
+
+/** Returns true if an effect belongs to the past of a stored checkpoint: a fork of the checkpoint shares it. */
+export async function isBefore(native: Native, effect: StoredEffect, of: RunKey, id: string): Promise<boolean> {
+  const side = await sideOf(native, effect, { of, at: id });
+  return side === "before" || side === "unknown";
+}
+
+/** Returns the effect with this key that the run shares with the run that it was forked from. */
+async function inherited(native: Native, of: RunKey, key: string): Promise<FoundEffect["effect"]> {
+  const seen = new Set<string>();
+  for (let run = of; ;) {
+    seen.add(JSON.stringify(run));
+    const origin = await effectCalls.call(native, "origin", { of: run });
+    if (origin === null) return null;
+    run = { space: of.space, run: origin.run, ns: origin.ns };
+    if (seen.has(JSON.stringify(run))) return null;
+    for (let branch = 0; ; branch++) {
+      const { effect } = await findEffect(native, { of: run, key, branch });
+      if (effect === null) break;
+      if (hasResult(effect) && (await isBefore(native, effect, run, origin.id))) return effect;
+    }
+  }
+}
+
+/**
+ * The last checkpoint that has an effect in its past, by the idempotency key of the effect. The search for the effect ends
+ * there, so asking again and again in a long run costs little.
+ */
+const lastSeen = new Map<string, string>();
+const MOST_SEEN = 1_000;
+
+/** Returns true unless the effect belongs to another branch of the run. */
+async function isVisible(native: Native, effect: StoredEffect, place: EffectPlace & { at: string }): Promise<boolean> {
+  const { idempotencyKey } = effect;
+  const { of, at, from } = place;
+  const seen = lastSeen.get(idempotencyKey);
+  if (seen === at) return true;
+  let side = "beside";
+  if (seen !== undefined) {
+    const fields = { of, base: seen, newest: undefined, at, from, past: true };
+    const found = await effectCalls.call(native, "place", fields);
+    if (found.stored) side = found.at;
+  }
+  if (side !== "before") side = await sideOf(native, effect, place);
+  if (side === "before") {
+    lastSeen.delete(idempotencyKey);
+    lastSeen.set(idempotencyKey, at);
+    if (lastSeen.size > MOST_SEEN) lastSeen.delete(lastSeen.keys().next().value!);
+  }
+  return side !== "beside";
+}
+
+/** Where an effect is, as seen from a checkpoint. */
+async function sideOf(
+  native: Native,
+  { base, from, newest }: StoredEffect,
+  { of, at, from: ancestor, settles = false }: EffectPlace & { at: string },
+): Promise<"here" | "before" | "beside" | "unknown"> {
+  const look = (begin: string | null) =>
+    begin === null
+      ? undefined
+      : effectCalls.call(native, "place", {
+          of,
+          base: begin,
+          newest: newest ?? undefined,
+          at,
+          from: ancestor,
+          past: false,
+        });
+  for (let looks = 1; ; looks++) {
+    let place = await look(base);
+    // The checkpoint from which the effect was begun was never stored. The effect follows an earlier one.
+    if (place?.at === "unknown") place = await look(from ?? newest);
+    if (place === undefined) return "unknown";
+    if (settles && !place.stored && place.at !== "unknown" && looks < LOOKS) {
+      await delay(LOOK_MS);
+      continue;
+    }
+    if (place.at !== "left") return place.at;
+    // An ancestor that was removed hides what was before it.
+    return (await isStored(native, of, place.parent)) ? "beside" : "unknown";
+  }
+}
+
+async function isStored(native: Native, of: RunKey, id: string | null): Promise<boolean> {
+  if (id === null) return false;
+  const fields = { of, base: id, newest: undefined, at: id, from: undefined, past: true };
+  return (await effectCalls.call(native, "place", fields)).stored;
+}
