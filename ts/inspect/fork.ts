@@ -6,7 +6,9 @@ import * as agentos from "../contracts/agentos/checkpoint-store.js";
 import { refuseUnknown } from "../contracts/agentos/patch.js";
 import { ForkpointError, isArray, quote, typeError } from "../bridge/errors.js";
 import { SessionStore } from "../contracts/helix/store.js";
+import { helix } from "../contracts/helix/wire.js";
 import { requireId } from "../store/ids.js";
+import { copyEffects } from "../store/effect-copies.js";
 import { decodeMark, encodeMark } from "../store/mark.js";
 import { anything, flag, readRecord } from "../store/options.js";
 import { Checkpointer } from "../contracts/tinyagents/checkpointer.js";
@@ -170,7 +172,7 @@ const forks = {
     return { ...refOf({ ...key, run: as }), id: checkpointId };
   },
   async helix(plan) {
-    const { context, row, as = randomUUID(), dryRun } = plan;
+    const { context, key, row, as = randomUUID(), dryRun } = plan;
     const change = edited(plan);
     const isCurrent = row.space === SESSIONS;
     const state = change?.value ?? (isCurrent ? readValues(context, row, plan.found).state : undefined);
@@ -180,6 +182,8 @@ const forks = {
     if (isCurrent) {
       const { agentType } = (row.meta ?? {}) as { agentType?: string };
       await sessions.createSession(as, { agentType: agentType ?? "" });
+      const of = { space: helix.name, run: key.run, ns: "" };
+      await copyEffects(context.engine.native, of, { ...of, run: as }, { keepsIds: false });
     } else {
       await sessions.branchSession(row.id, as);
     }

@@ -6,6 +6,7 @@
 import { isDeepStrictEqual } from "node:util";
 import { ForkpointError, quote } from "../bridge/errors.js";
 import { lostInJson } from "../bridge/exact-json.js";
+import { copyEffects } from "../store/effect-copies.js";
 import { decodeMark, encodeMark } from "../store/mark.js";
 import { channelOf } from "../contracts/langgraph/values.js";
 import { type Found, langgraph, openFound } from "../contracts/langgraph/wire.js";
@@ -171,4 +172,5 @@ async function copyAncestors(context: Context, from: Key, to: Key, id: string): 
     const kept = writes.filter(({ claimedBy }) => claimedBy === null || chain.includes(claimedBy));
     await copyWrites(context.engine.native, { threadId: to.run, namespace: to.ns, id: each }, kept);
   }
+  await copyEffects(context.engine.native, from, to, { before: id, keepsIds: true });
 }

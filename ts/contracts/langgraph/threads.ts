@@ -6,6 +6,7 @@ import { idOrNull, requireId, requireIds } from "../../store/ids.js";
 import type { NativeStore } from "../../bridge/native.js";
 import { atMost, flag, readRecord } from "../../store/options.js";
 import { betweenSteps, pruneOptions, stepOptions, throwIfStopped } from "../../store/retention.js";
+import { copyEffects } from "../../store/effect-copies.js";
 import { decodeMark, encodeMark } from "../../store/mark.js";
 import { headers, metadataOf } from "./list.js";
 import { type SaverContext, find, refOf } from "./tuples.js";
@@ -203,6 +204,10 @@ export async function copy(context: SaverContext, source: unknown, target: unkno
       const { namespace, id } = header;
       const tuple = await find(context, from, namespace, id);
       await copyWrites(native, { threadId: to, namespace, id }, tuple?.writes ?? []);
+    }
+    for (const ns of new Set(found.map(({ namespace }) => namespace))) {
+      const of = { space: langgraph.name, run: from, ns };
+      await copyEffects(native, of, { ...of, run: to }, { keepsIds: true });
     }
   } catch (error) {
     await remove(context, to);

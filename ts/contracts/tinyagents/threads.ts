@@ -7,6 +7,7 @@ import { ForkpointError, isOvertaken, quote } from "../../bridge/errors.js";
 import { idOrNull, listOf, requireId } from "../../store/ids.js";
 import type { NativeStore } from "../../bridge/native.js";
 import { flag, object, oneOf, readRecord, whole } from "../../store/options.js";
+import { copyEffects } from "../../store/effect-copies.js";
 import { betweenSteps, stepOptions, throwIfStopped } from "../../store/retention.js";
 import { type EncodedCheckpoint, type EncodedWrite, metadataOf, namespaceOrNull, readListed } from "./values.js";
 import { type Found, type Header, type Place, openFound, openHeaders, tinyagents } from "./wire.js";
@@ -218,16 +219,21 @@ export async function copyThread(engine: Engine, source: unknown, target: unknow
   if (from === null) return;
   try {
     const written = new Set<string>();
-    for (const { key, namespace, id, parent, metadata, dependsOnParent } of await headers(engine, from)) {
-      const found = await tinyagents.find(engine.native, "load", { key }, openFound);
-      if (found?.first == null) continue;
-      const { parts, writes } = found.first;
+    const found = await headers(engine, from);
+    for (const { key, namespace, id, parent, metadata, dependsOnParent } of found) {
+      const loaded = await tinyagents.find(engine.native, "load", { key }, openFound);
+      if (loaded?.first == null) continue;
+      const { parts, writes } = loaded.first;
       const encoded = { threadId: to, id, namespace, parent: parent ?? undefined, dependsOnParent, parts, metadata };
       await put(engine, encoded, false);
       // Only the first checkpoint of an id carries the writes.
       const place = JSON.stringify([namespace, id]);
       if (!written.has(place)) await putWrites(engine, { threadId: to, namespace, id }, writes);
       written.add(place);
+    }
+    for (const ns of new Set(found.map(({ namespace }) => namespace))) {
+      const of = { space: tinyagents.name, run: from, ns };
+      await copyEffects(engine.native, of, { ...of, run: to }, { keepsIds: true });
     }
   } catch (error) {
     await deleteThread(engine, to);

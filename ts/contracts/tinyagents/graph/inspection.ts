@@ -4,7 +4,9 @@ import { crypto } from "../../../bridge/crypto.js";
 import { ForkpointError, quote } from "../../../bridge/errors.js";
 import { type OptionParser, anything, readRecord, whole } from "../../../store/options.js";
 import { formatOf } from "../../../bridge/serializer.js";
-import type { ThreadRef, GraphCheckpointer } from "./recorder.js";
+import { handleOf } from "../../../store/handles.js";
+import { copyEffects } from "../../../store/effect-copies.js";
+import { type ThreadRef, type GraphCheckpointer, keyOf } from "./recorder.js";
 import { activationsOf, isWaiting, joinWrites, nextNodes, pendingOf } from "./tasks.js";
 import { matches } from "../threads.js";
 import type { GraphInterrupt } from "./node.js";
@@ -159,6 +161,8 @@ export async function fork(
     metadata: { ...checkpoint.metadata, source: "fork", forkedFrom: config, createdAt: Date.now() },
   });
   if (pendingWrites.length > 0) await checkpointer.putWrites(forked, pendingWrites);
+  const copied = { before: config.checkpointId, keepsIds: false };
+  await handleOf(checkpointer)?.run(({ native }) => copyEffects(native, keyOf(from), keyOf(to), copied));
   return forked;
 }
 
