@@ -49,6 +49,9 @@ const commands = [
     FORKPOINT_FAULT_STORES: "10000",
     FORKPOINT_FAULT_TOGETHER: "1000",
   }),
+  // Programs with effects are killed at each await.
+  vitest("__test__/faults/effects.test.ts", { FORKPOINT_FAULT_EFFECTS: "1000" }),
+  vitest("integration/langgraph/faults-effects.test.ts", { FORKPOINT_FAULT_EFFECTS: "1000" }),
   vitest("__test__/faults/workers.test.ts", { FORKPOINT_FAULT_TERMINATIONS: "60" }),
   vitest("__test__/faults/clock.test.ts", { FORKPOINT_FAULT_CLOCK: "500" }),
   vitest("__test__/faults/exits.test.ts", { FORKPOINT_FAULT_EXITS: "all" }),
@@ -70,6 +73,7 @@ const commands = [
   vitest("integration/postgres/faults-pooler.test.ts", { FORKPOINT_FAULT_MS: "60000", FORKPOINT_FAULT_ROUNDS: "500" }),
   vitest("integration/postgres/faults-crash.test.ts", { FORKPOINT_FAULT_RESTARTS: "10" }),
   vitest("integration/postgres/faults-kills.test.ts", { FORKPOINT_FAULT_CYCLES: "20" }),
+  vitest("integration/postgres/faults-effects.test.ts", { FORKPOINT_FAULT_EFFECTS: "1000" }),
   vitest("integration/postgres/failover.test.ts", { FORKPOINT_FAULT_FAILOVERS: "10" }),
   vitest("integration/postgres/exits.test.ts", { FORKPOINT_FAULT_POSTGRES: "1" }),
   vitest("integration/postgres/limits.test.ts", { FORKPOINT_FAULT_POSTGRES: "1" }),
