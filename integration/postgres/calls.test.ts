@@ -142,7 +142,8 @@ const frameworks: Record<string, (url: string) => [store: { close(): Promise<voi
         listCheckpoints: [1, () => store.listCheckpoints("s")],
         // The sessions, and then their leases.
         sessions: [2, () => store.sessions()],
-        deleteSession: [21, () => store.deleteSession("s")],
+        // With its effects, and what a program has said of it.
+        deleteSession: [23, () => store.deleteSession("s")],
       },
     ];
   },
