@@ -25,7 +25,7 @@ export interface NodeConfig {
 /** Runs effects of a store's runs. See {@link effects}. */
 export interface Once {
   /**
-   * Runs a function once for each key of a run, and stores its result before it resolves. Whoever asks again gets the
+   * Runs a function once for each key of a run, and stores its result before it resolves. A later call gets the
    * stored result: a node that runs again, a fork that was made later, another process. If another process runs it, waits
    * for the result.
    *

@@ -72,7 +72,7 @@ export async function forgetEffects(context: Context, ref: unknown): Promise<{ f
   const given = readNamed(ref);
   const effects = await settleable(context, given);
   for (const effect of effects) {
-    // Whoever claims an effect can remove it: no other process can begin it then.
+    // A claimed effect can be removed: no other process can begin it then.
     if (!isSettled(effect)) await claim(context, effect);
   }
   const addresses = effects.map(({ key, branch }) => ({ of: given.of, key, branch }));

@@ -42,7 +42,7 @@ export interface EffectEntry {
 export interface StoredEffect extends EffectEntry {
   key: string;
   branch: number;
-  /** Whoever takes the effect over writes it with a greater number. */
+  /** A process that takes the effect over writes a greater number. */
   token: number;
   savedAt: number;
 }

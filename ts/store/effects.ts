@@ -1,6 +1,6 @@
 /**
  * Effects: what a run does to the world outside, such as a payment or a mail. The result of an effect is stored with the
- * run. Whoever asks again gets the stored result, and nothing runs.
+ * run. A later call gets the stored result, and nothing runs.
  *
  * An effect is claimed before it runs, and the claim holds its idempotency key. The claim is renewed while the effect runs.
  * If the process ends before the result is stored, nobody knows whether the effect has happened: `onUnknown` decides.

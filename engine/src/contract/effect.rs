@@ -1,9 +1,9 @@
-//! Effects: what a run does to the world outside, each with a key. The result of an effect is stored once, and whoever asks
-//! again gets it.
+//! Effects: what a run does to the world outside, each with a key. The result of an effect is stored once, and a later
+//! call gets it.
 //!
 //! The effects of a contract's runs belong to a contract of their own ([`Contract::effects`]). The lineage has the name of the run's
 //! lineage, so what removes the run removes its effects too ([`follow`]), and each effect is a checkpoint of it. The sort
-//! key is the token of the attempt: whoever takes an effect over writes it with a greater token, and the earlier process
+//! key is the token of the attempt. A process that takes an effect over writes a greater token, and the earlier process
 //! can no longer write. An effect that was forgotten and begun again has another token, too. `meta` is an [`Entry`] as
 //! JSON, and the payload is the result.
 //!
