@@ -1,8 +1,7 @@
 /** The entry `forkpoint`. */
 
 import "./bridge/bundled.js";
-export { CheckpointStore, describe, recover, resumePlan } from "./contracts/agentos/index.js";
-export type * from "./contracts/agentos/index.js";
+export * from "./contracts/agentos/index.js";
 export { copyStore } from "./inspect/copy-store.js";
 export type { CopyOptions, CopyResult, CopyProgress } from "./inspect/copy.js";
 export {
