@@ -79,6 +79,31 @@ describe.each(kinds)("on %s", (kind) => {
     expect(await twice.invoke(2, thread("twice"))).toBe(2);
     expect(await twice.invoke(3, thread("twice"))).toBe(4);
   });
+
+  it("a result stays one result, if a run with durability exit stops while it stores its writes", async () => {
+    const checkpointer = saver(kind);
+    const config = { ...thread(), durability: "exit" as const };
+    let broken = true;
+    const work = task("work", async () => {
+      if (broken) throw new Error("stopped");
+      return "done";
+    });
+    const app = entrypoint({ name: "all", checkpointer }, async () => [await work(), interrupt("fine?")]);
+    expect((await rejection(app.invoke("go", config))).message).toBe("stopped");
+    broken = false;
+
+    // The task's result is stored. The interrupt is not.
+    const whole = checkpointer.putWrites.bind(checkpointer);
+    checkpointer.putWrites = (of, writes, taskId) =>
+      writes.some(([channel]) => channel === INTERRUPT)
+        ? Promise.reject(new Error("cut off"))
+        : whole(of, writes, taskId);
+    expect((await rejection(app.invoke(null as never, config))).message).toBe("cut off");
+    checkpointer.putWrites = whole;
+
+    await app.invoke(null as never, config);
+    expect(await app.invoke(new Command({ resume: "yes" }), config)).toEqual(["done", "yes"]);
+  });
 });
 
 it("the results of its tasks wait in the file", async () => {

@@ -205,9 +205,13 @@ export function saverOf(peer: Peer): typeof ForkpointSaver {
         const given = readingArgument("writes", () =>
           Array.from(writes, ([channel, value]) => ({ channel: requireId(channel, "the channel of a write"), value })),
         );
-        const dumped = given.map(async ({ channel, value }, at): Promise<IndexedWrite> => {
+        // Writes to LangGraph's own channels count for nothing here. With the durability "exit", LangGraph hands over an
+        // error of a task again before the task's result, and the result must keep the index that it had alone.
+        let regular = 0;
+        const dumped = given.map(async ({ channel, value }): Promise<IndexedWrite> => {
+          const index = special(channel) ?? regular++;
           const typed = await dump(this.serde, value, `the write to channel ${quote(channel)}`, held);
-          return { index: special(channel) ?? at, part: { name: channel, ...typed } };
+          return { index, part: { name: channel, ...typed } };
         });
         const replace = given.every(({ channel }) => special(channel) !== undefined);
         const stops =
