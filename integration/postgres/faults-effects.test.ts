@@ -3,6 +3,7 @@
 import { fileURLToPath } from "node:url";
 import { expect, it } from "vitest";
 import { attack } from "../../__test__/faults/effects.js";
+import { isLong } from "../../__test__/faults/faults.js";
 import { fixture } from "../../__test__/helpers.js";
 import { makeDatabase } from "./databases.js";
 
@@ -17,6 +18,9 @@ const programs = [
   ["graph sync", "langgraph"],
   ["graph async", "langgraph"],
   ["functional exit", "langgraph"],
+  ...(isLong("FORKPOINT_FAULT_EFFECTS")
+    ? (["graph exit", "functional sync", "functional async"] as const).map((name) => [name, "langgraph"] as const)
+    : []),
 ] as const;
 
 it.each(programs)("%s", { timeout: 2_400_000 }, async (name, space) => {
