@@ -215,7 +215,6 @@ describe.each(kinds)("%s: the calls of", (kind) => {
     const lines = listening.ended().map(({ operation, result }) => [operation, result]);
     expect(lines).toEqual([
       ["effectFind", "found"],
-      ["effectOrigin", "missing"],
       ["effectBegin", undefined],
       ["effectWrite", undefined],
       // It looks for the effects of other branches too.

@@ -1,6 +1,6 @@
-// Measures the everyday case: short threads, lists with filters, wide steps, short runs, one core, and a cold start. For
-// LangGraph on a file and on a Postgres server, and for the other contracts on a file beside the stores that their
-// frameworks have. Run:
+// Measures the everyday case: short threads, lists with filters, wide steps, short runs, effects, one core, and
+// a cold start. For LangGraph on a file and on a Postgres server, and for the other contracts on a file beside the stores
+// that their frameworks have. Run:
 // `npm run bench -- everyday [--quick] [--write] [--server=15] [--database=sqlite] [--threads=1000000] [subject ...]`.
 //
 // - `--quick` runs fewer rounds on a small database.
@@ -23,6 +23,7 @@ if (process.argv.includes("--write") && !many && option("database") !== undefine
 const threads = () => subject("threads");
 const wide = () => subject("wide");
 const runs = () => subject("runs", { onOneCore: true });
+const effects = () => subject("effects");
 const server = () => subject("server", { databases: ["postgres"] });
 
 /** The table of a contract's store. */
@@ -31,5 +32,8 @@ const store = (name) => ({
 });
 const contracts = ["agentos", "agentium", "tinyagents", "helix"].map((name) => [`everyday ${name}`, store(name)]);
 
-const tables = { everyday: { threads, wide, runs, cold: coldSavers, server }, ...Object.fromEntries(contracts) };
+const tables = {
+  everyday: { threads, wide, runs, effects, cold: coldSavers, server },
+  ...Object.fromEntries(contracts),
+};
 await compareAll(many ? { "many threads": { threads } } : tables, { goals: true });

@@ -118,13 +118,13 @@ async function settleable(context: Context, given: Named): Promise<EffectInfo[]>
 
 /** Claims an effect, so that no other process begins it. */
 async function claim(context: Context, info: EffectInfo): Promise<Attempt> {
-  const { newest, now, effect } = await slotOf(context, info);
+  const slot = await slotOf(context, info);
   const of = { space: info.space, run: info.run, ns: info.ns ?? "" };
   const address = { of, key: info.key, branch: info.branch };
-  if (effect === null || effect.attempts !== info.attempts) throw taken(address);
+  if (slot.effect?.attempts !== info.attempts) throw taken(address);
   const handle: Running = { identity: undefined, run: (work) => work(context.engine) };
   const attempt = new Attempt(handle, () => null, address, {});
-  await attempt.begin({ branch: info.branch, now, newest, effect }, { of });
+  await attempt.begin({ ...slot, branch: info.branch }, { of });
   return attempt;
 }
 

@@ -20,13 +20,8 @@ export interface EffectPlace {
 }
 
 /** The place where an effect is stored, and what is stored there. */
-export interface Slot {
+export interface Slot extends FoundEffect {
   branch: number;
-  /** The time on the store's clock. */
-  now: number;
-  /** The id of the run's newest checkpoint. */
-  newest: string | null;
-  effect: FoundEffect["effect"];
 }
 
 type Native = Engine["native"];
@@ -42,7 +37,7 @@ export async function findSlot(native: Native, place: EffectPlace, key: string):
     const slot = { branch, ...(await findEffect(native, { of, key, branch })) };
     const { effect } = slot;
     if (effect === null && at !== undefined) return slot;
-    if (effect === null) return last ?? { ...slot, effect: await inherited(native, of, key) };
+    if (effect === null) return last ?? { ...slot, effect: await inherited(native, of, slot.origin, key) };
     if (at !== undefined && (await isVisible(native, effect, { ...place, at }))) return slot;
     last = slot;
   }
@@ -68,20 +63,26 @@ export async function isBefore(native: Native, effect: StoredEffect, of: RunKey,
 }
 
 /** Returns the effect with this key that the run shares with the run that it was forked from. */
-async function inherited(native: Native, of: RunKey, key: string): Promise<FoundEffect["effect"]> {
-  const seen = new Set<string>();
-  for (let run = of; ;) {
-    seen.add(JSON.stringify(run));
-    const origin = await effectCalls.call(native, "origin", { of: run });
-    if (origin === null) return null;
-    run = { space: of.space, run: origin.run, ns: origin.ns };
+async function inherited(
+  native: Native,
+  of: RunKey,
+  origin: FoundEffect["origin"],
+  key: string,
+): Promise<FoundEffect["effect"]> {
+  const seen = new Set([JSON.stringify(of)]);
+  while (origin !== null) {
+    const { id } = origin;
+    const run = { space: of.space, run: origin.run, ns: origin.ns };
     if (seen.has(JSON.stringify(run))) return null;
+    seen.add(JSON.stringify(run));
     for (let branch = 0; ; branch++) {
-      const { effect } = await findEffect(native, { of: run, key, branch });
-      if (effect === null) break;
-      if (hasResult(effect) && (await isBefore(native, effect, run, origin.id))) return effect;
+      const found = await findEffect(native, { of: run, key, branch });
+      origin = found.origin;
+      if (found.effect === null) break;
+      if (hasResult(found.effect) && (await isBefore(native, found.effect, run, id))) return found.effect;
     }
   }
+  return null;
 }
 
 /**

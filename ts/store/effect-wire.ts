@@ -59,6 +59,8 @@ export interface FoundEffect<P = Part> {
   now: number;
   /** The id of the run's newest checkpoint. */
   newest: string | null;
+  /** The checkpoint of another run from which the run was forked. */
+  origin: { run: string; ns: string; id: string } | null;
   effect: (StoredEffect & { parts: P[] }) | null;
 }
 
@@ -83,8 +85,6 @@ interface EffectCalls {
   /** `now` is the time on the store's clock. */
   list(fields: { of: RunKey }): { now: number; effects: StoredEffect[] };
   remove(fields: { effects: EffectAddress[] }): null;
-  /** The checkpoint of another run from which a run was forked. */
-  origin(fields: { of: RunKey }): { run: string; ns: string; id: string } | null;
   place(fields: {
     of: RunKey;
     base: string;

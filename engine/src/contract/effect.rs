@@ -113,8 +113,6 @@ enum Call {
     List { of: Run },
     /// Forgets effects of a run.
     Remove { effects: Vec<Address> },
-    /// The checkpoint of another run from which a run was forked. The response is an [`Origin`] or null.
-    Origin { of: Run },
     /// Where an effect is, as seen from the checkpoint `at`. The response is a [`Place`].
     ///
     /// The effect was begun from the checkpoint `base`, when `newest` was the newest checkpoint of the run. If `at` is not
@@ -131,6 +129,7 @@ struct Found {
     now: i64,
     /// The id of the run's newest checkpoint.
     newest: Option<String>,
+    origin: Option<Origin>,
     effect: Option<Effect>,
 }
 
@@ -214,7 +213,6 @@ pub(super) fn request(call: RawCall<'_>) -> Result<Request> {
             let remove = |effect: Address| Ok(Op::Remove { contract: effect.contract()?.id, id: effect.id()? });
             Request::Apply(effects.into_iter().map(remove).collect::<Result<Vec<_>>>()?.into())
         }
-        Call::Origin { of } => origin(&of)?,
         Call::Place { of, base, newest, at, from, past } => {
             place(&of, &base, newest.as_deref(), &at, from.as_deref(), past)?
         }
@@ -299,19 +297,21 @@ fn expected(contract: ContractId, id: &str, effect: &Address, must: Must) -> Exp
 fn find(effect: &Address) -> Result<Request> {
     let of = &effect.of;
     let contract = named(&of.space)?;
-    let lineage = Of::Lineage((contract.lineage_of)(&of.run, &of.ns));
-    let newest = Query::List { contract: contract.id, of: lineage, before: None, limit: Some(1) };
+    let lineage = (contract.lineage_of)(&of.run, &of.ns);
     let get = Query::Get { contract: effect.contract()?.id, id: effect.id()? };
-    Ok(Request::ask(Query::All(vec![get, newest, Query::Clock]), |answer| {
-        let [found, newest, now] = answer.into_all()?;
+    let start = Query::Start { contract: contract.id, lineage: lineage.clone() };
+    let newest = Query::List { contract: contract.id, of: Of::Lineage(lineage), before: None, limit: Some(1) };
+    Ok(Request::ask(Query::All(vec![get, newest, start, Query::Clock]), |answer| {
+        let [found, newest, start, now] = answer.into_all()?;
         let newest = newest.into_headers()?.into_iter().next().and_then(|header| id_of(contract, header));
+        let origin = start.into_starts()?.first().and_then(|start| origin_of(contract, start));
         let now = now.into_clock()?;
         Response::one(Some(found.into_checkpoint()?), |found, response| {
             let effect = found.map(|found| {
                 let parts = response.parts(found.payload);
                 read(&found.header, parts)
             });
-            Ok(Found { now, newest, effect: effect.transpose()? })
+            Ok(Found { now, newest, origin, effect: effect.transpose()? })
         })
     }))
 }
@@ -335,19 +335,11 @@ fn list(of: &Run) -> Result<Request> {
     }))
 }
 
-/// The checkpoint from which a run was forked, with the framework's names.
-fn origin(of: &Run) -> Result<Request> {
-    let contract = named(&of.space)?;
-    let start = Query::Start { contract: contract.id, lineage: (contract.lineage_of)(&of.run, &of.ns) };
-    Ok(Request::ask(start, |answer| {
-        let starts = answer.into_starts()?;
-        let origin =
-            starts.first().and_then(Start::origin).and_then(|crate::record::Origin { lineage, id, .. }| {
-                let Names { run, ns, id } = (contract.name_of)(lineage.clone(), Some(id.clone()));
-                Some(Origin { run: run?, ns: ns.unwrap_or_default(), id: id? })
-            });
-        origin.as_ref().map(Response::json).transpose()
-    }))
+/// The checkpoint of another run from which a run was forked, with the framework's names.
+fn origin_of(contract: &Contract, start: &Start) -> Option<Origin> {
+    let crate::record::Origin { lineage, id, .. } = start.origin()?;
+    let Names { run, ns, id } = (contract.name_of)(lineage.clone(), Some(id.clone()));
+    Some(Origin { run: run?, ns: ns.unwrap_or_default(), id: id? })
 }
 
 fn place(of: &Run, base: &str, newest: Option<&str>, at: &str, from: Option<&str>, past: bool) -> Result<Request> {

@@ -3,6 +3,7 @@
 
 use tokio_postgres::Row;
 
+use super::export;
 use super::key::number;
 use super::listing;
 use super::log_read;
@@ -26,6 +27,7 @@ enum Asked<'a> {
     List,
     Lineages,
     Count,
+    Start,
     Clock,
 }
 
@@ -41,6 +43,7 @@ pub(super) fn is_asked(query: &Query) -> bool {
                 | Query::Log(_)
                 | Query::Logged { .. }
                 | Query::Logs { .. }
+                | Query::Start { .. }
         )
 }
 
@@ -101,6 +104,10 @@ impl<'a> Asked<'a> {
                 open.later(sql, values![number(*contract), lineage]);
                 Some(Self::Count)
             }
+            Query::Start { contract, lineage } => {
+                export::ask_start(open, *contract, lineage);
+                Some(Self::Start)
+            }
             Query::Clock => {
                 open.later("SELECT (extract(epoch FROM clock_timestamp()) * 1000)::bigint", values![]);
                 Some(Self::Clock)
@@ -139,6 +146,7 @@ impl<'a> Asked<'a> {
             }
             Self::Lineages => listing::read_lineages(rows).map(Answer::Lineages),
             Self::Count => Ok(Answer::Count(unsigned(number()))),
+            Self::Start => rows.iter().map(export::read_start).collect::<Result<_>>().map(Answer::Starts),
             Self::Clock => Ok(Answer::Clock(number())),
         }
     }

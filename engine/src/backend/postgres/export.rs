@@ -1,7 +1,7 @@
 //! Reads everything that a database holds, page by page.
 
 use super::checkpoint::load_all;
-use super::key;
+use super::key::{self, number};
 use super::row::{self, HeaderRow, columns};
 use super::transaction::Transaction;
 use super::value::values;
@@ -48,27 +48,44 @@ pub(super) fn saves(open: &Transaction<'_>, after: Option<Seq>, bytes: usize) ->
     }
 }
 
-pub(super) fn starts(open: &Transaction<'_>, after: Option<i64>, limit: usize) -> Result<Vec<Start>> {
-    let sql = "SELECT l.lin, l.contract, l.name, l.grp, l.age_offset, l.origin, l.origin_lin, o.name,
-                      EXISTS (SELECT 1 FROM @checkpoint AS c WHERE c.lin = l.lin)
-               FROM @lineage AS l LEFT JOIN @lineage AS o ON o.lin = l.origin_lin WHERE l.lin > $1 ORDER BY l.lin LIMIT $2";
-    let start = |found: &tokio_postgres::Row| {
-        let origin = row::opt_text(found, 5)?.zip(found.get::<_, Option<i64>>(6));
-        let lineage = row::opt_text(found, 7)?;
-        let first = FirstCheckpoint {
-            group: row::text(found, 3)?,
-            age_offset: u8::try_from(found.get::<_, i16>(4)).unwrap_or(u8::MAX),
-            origin: origin.map(|(id, position)| Origin { id, position, lineage }),
-        };
-        let has_checkpoints: bool = found.get(8);
-        Ok(Start {
-            position: found.get(0),
-            contract: row::contract(found, 1)?,
-            name: row::text(found, 2)?,
-            first: has_checkpoints.then_some(first),
-        })
+/// The columns of [`read_start`], and where they are from.
+macro_rules! start {
+    () => {
+        "SELECT l.lin, l.contract, l.name, l.grp, l.age_offset, l.origin, l.origin_lin, o.name,
+                EXISTS (SELECT 1 FROM @checkpoint AS c WHERE c.lin = l.lin)
+         FROM @lineage AS l LEFT JOIN @lineage AS o ON o.lin = l.origin_lin"
     };
-    open.query(sql, values![after.unwrap_or(i64::MIN), row::limit(limit)])?.iter().map(start).collect()
+}
+
+pub(super) fn starts(open: &Transaction<'_>, after: Option<i64>, limit: usize) -> Result<Vec<Start>> {
+    const SQL: &str = concat!(start!(), " WHERE l.lin > $1 ORDER BY l.lin LIMIT $2");
+    open.query(SQL, values![after.unwrap_or(i64::MIN), row::limit(limit)])?.iter().map(read_start).collect()
+}
+
+/// Asks for the lineage with this name. Each row of the answer is for [`read_start`].
+pub(super) fn ask_start(open: &Transaction<'_>, contract: ContractId, name: &str) {
+    const SQL: &str = concat!(
+        start!(),
+        " WHERE l.contract = $1 AND substr(sha256(l.name), 1, 16) = substr(sha256($2), 1, 16) AND l.name = $2"
+    );
+    open.later(SQL, values![number(contract), name]);
+}
+
+pub(super) fn read_start(found: &tokio_postgres::Row) -> Result<Start> {
+    let origin = row::opt_text(found, 5)?.zip(found.get::<_, Option<i64>>(6));
+    let lineage = row::opt_text(found, 7)?;
+    let first = FirstCheckpoint {
+        group: row::text(found, 3)?,
+        age_offset: u8::try_from(found.get::<_, i16>(4)).unwrap_or(u8::MAX),
+        origin: origin.map(|(id, position)| Origin { id, position, lineage }),
+    };
+    let has_checkpoints: bool = found.get(8);
+    Ok(Start {
+        position: found.get(0),
+        contract: row::contract(found, 1)?,
+        name: row::text(found, 2)?,
+        first: has_checkpoints.then_some(first),
+    })
 }
 
 pub(super) fn all_writes(

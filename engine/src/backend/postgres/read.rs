@@ -59,10 +59,6 @@ impl Reading<'_> {
             Query::Stats { contract, largest } => stats(self.open, *contract, *largest).map(Answer::Stats),
             Query::Saves { after, bytes } => export::saves(self.open, *after, *bytes).map(Answer::Saves),
             Query::Starts { after, limit } => export::starts(self.open, *after, *limit).map(Answer::Starts),
-            Query::Start { contract, lineage } => match lineage::find(self.open, *contract, lineage)? {
-                Some(row) => export::starts(self.open, Some(row.lin - 1), 1).map(Answer::Starts),
-                None => Ok(Answer::Starts(Vec::new())),
-            },
             Query::Writes { after, bytes } => export::all_writes(self.open, after.as_ref(), *bytes).map(Answer::Writes),
             Query::LogRuns { contract, lineage, log, at } => {
                 let end = self.mark_of(*contract, lineage, log, at.as_deref())?.and_then(|mark| mark.end);
@@ -78,6 +74,7 @@ impl Reading<'_> {
             | Query::Log(_)
             | Query::Logged { .. }
             | Query::Logs { .. }
+            | Query::Start { .. }
             | Query::Clock => Err(Error::poisoned()),
             Query::Prunable { contract, rules } => {
                 preview(&PostgresCatalog(self.open), *contract, rules).map(Answer::Pruned)
