@@ -217,8 +217,6 @@ describe.each(kinds)("%s: the calls of", (kind) => {
       ["effectFind", "found"],
       ["effectBegin", undefined],
       ["effectWrite", undefined],
-      // It looks for the effects of other branches too.
-      ["effectFind", "found"],
       ["effectFind", "found"],
       ["effectList", 1],
       ["effectList", 1],

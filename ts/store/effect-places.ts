@@ -32,14 +32,14 @@ const [LOOKS, LOOK_MS] = [20, 10];
 /** Finds the effect that is visible from a place, or the place where a new one is stored. */
 export async function findSlot(native: Native, place: EffectPlace, key: string): Promise<Slot> {
   const { of, at } = place;
-  let last: Slot | undefined;
   for (let branch = 0; ; branch++) {
     const slot = { branch, ...(await findEffect(native, { of, key, branch })) };
-    const { effect } = slot;
-    if (effect === null && at !== undefined) return slot;
-    if (effect === null) return last ?? { ...slot, effect: await inherited(native, of, slot.origin, key) };
-    if (at !== undefined && (await isVisible(native, effect, { ...place, at }))) return slot;
-    last = slot;
+    const { effect, origin, more } = slot;
+    if (at === undefined) {
+      if (effect !== null && more) continue;
+      return effect === null ? { ...slot, effect: await inherited(native, of, origin, key) } : slot;
+    }
+    if (effect === null || (await isVisible(native, effect, { ...place, at }))) return slot;
   }
 }
 
@@ -76,10 +76,10 @@ async function inherited(
     if (seen.has(JSON.stringify(run))) return null;
     seen.add(JSON.stringify(run));
     for (let branch = 0; ; branch++) {
-      const found = await findEffect(native, { of: run, key, branch });
+      const { effect, more, ...found } = await findEffect(native, { of: run, key, branch });
+      if (effect !== null && hasResult(effect) && (await isBefore(native, effect, run, id))) return effect;
       origin = found.origin;
-      if (found.effect === null) break;
-      if (hasResult(found.effect) && (await isBefore(native, found.effect, run, id))) return found.effect;
+      if (!more) break;
     }
   }
   return null;

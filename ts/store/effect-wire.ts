@@ -61,6 +61,8 @@ export interface FoundEffect<P = Part> {
   newest: string | null;
   /** The checkpoint of another run from which the run was forked. */
   origin: { run: string; ns: string; id: string } | null;
+  /** True if the run has an effect with the same key and the next number. */
+  more: boolean;
   effect: (StoredEffect & { parts: P[] }) | null;
 }
 

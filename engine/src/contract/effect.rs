@@ -130,6 +130,8 @@ struct Found {
     /// The id of the run's newest checkpoint.
     newest: Option<String>,
     origin: Option<Origin>,
+    /// True if the run has an effect with the same key and the next number.
+    more: bool,
     effect: Option<Effect>,
 }
 
@@ -225,20 +227,8 @@ impl Address {
         effects_of(&self.of)
     }
 
-    /// The id of the effect, which is unique in its contract.
     fn id(&self) -> Result<String> {
-        let Self { of, key, branch } = self;
-        check_id("the id of the run", &of.run)?;
-        check_id("the key of an effect", key)?;
-        if key.len() > MAX_KEY_BYTES {
-            let length = key.len();
-            return Err(Error::invalid(format!(
-                "the key of an effect has {length} bytes, but may have at most {MAX_KEY_BYTES}: use a shorter one"
-            )));
-        }
-        let id = thread::key(&of.run, &of.ns, &format!("{branch}:{key}"));
-        check_id("the id of the effect", &id)?;
-        Ok(id)
+        effect_id(&self.of, &self.key, self.branch)
     }
 
     fn put(
@@ -261,6 +251,21 @@ impl Address {
         };
         Ok(Op::put(header, buffers.parts(result.into_iter().collect())?))
     }
+}
+
+/// The id of an effect, which is unique in its contract.
+fn effect_id(of: &Run, key: &str, branch: u32) -> Result<String> {
+    check_id("the id of the run", &of.run)?;
+    check_id("the key of an effect", key)?;
+    if key.len() > MAX_KEY_BYTES {
+        let length = key.len();
+        return Err(Error::invalid(format!(
+            "the key of an effect has {length} bytes, but may have at most {MAX_KEY_BYTES}: use a shorter one"
+        )));
+    }
+    let id = thread::key(&of.run, &of.ns, &format!("{branch}:{key}"));
+    check_id("the id of the effect", &id)?;
+    Ok(id)
 }
 
 /// The users' names of a lineage and a checkpoint: see [`Contract::name_of`]. The id of an effect is its key.
@@ -298,11 +303,16 @@ fn find(effect: &Address) -> Result<Request> {
     let of = &effect.of;
     let contract = named(&of.space)?;
     let lineage = (contract.lineage_of)(&of.run, &of.ns);
-    let get = Query::Get { contract: effect.contract()?.id, id: effect.id()? };
+    let get = |branch| -> Result<Query> {
+        let id = effect_id(of, &effect.key, branch)?;
+        Ok(Query::Get { contract: effect.contract()?.id, id })
+    };
     let start = Query::Start { contract: contract.id, lineage: lineage.clone() };
     let newest = Query::List { contract: contract.id, of: Of::Lineage(lineage), before: None, limit: Some(1) };
-    Ok(Request::ask(Query::All(vec![get, newest, start, Query::Clock]), |answer| {
-        let [found, newest, start, now] = answer.into_all()?;
+    let all = vec![get(effect.branch)?, get(effect.branch.saturating_add(1))?, newest, start, Query::Clock];
+    Ok(Request::ask(Query::All(all), |answer| {
+        let [found, next, newest, start, now] = answer.into_all()?;
+        let more = next.into_checkpoint()?.is_some();
         let newest = newest.into_headers()?.into_iter().next().and_then(|header| id_of(contract, header));
         let origin = start.into_starts()?.first().and_then(|start| origin_of(contract, start));
         let now = now.into_clock()?;
@@ -311,7 +321,7 @@ fn find(effect: &Address) -> Result<Request> {
                 let parts = response.parts(found.payload);
                 read(&found.header, parts)
             });
-            Ok(Found { now, newest, origin, effect: effect.transpose()? })
+            Ok(Found { now, newest, origin, more, effect: effect.transpose()? })
         })
     }))
 }
