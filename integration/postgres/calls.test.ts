@@ -2,6 +2,7 @@
 import { emptyCheckpoint, uuid6 } from "@langchain/langgraph-checkpoint";
 import { CheckpointStore } from "forkpoint";
 import { WorkflowCheckpointStore } from "forkpoint/agentium";
+import { effects } from "forkpoint/effects";
 import { SessionStore } from "forkpoint/helix";
 import { ForkpointSaver } from "forkpoint/langgraph";
 import { Checkpointer } from "forkpoint/tinyagents";
@@ -92,6 +93,20 @@ const frameworks: Record<string, (url: string) => [store: { close(): Promise<voi
         "list, all threads": [1, () => of(saver.list({ configurable: {} }, { limit: 5, filter: { source: "loop" } }))],
         deleteThread: [1, () => saver.deleteThread("a")],
         "put, the first of a thread that was deleted": [1, () => put(3, thread("a"))],
+      },
+    ];
+  },
+  effects(url) {
+    const store = new CheckpointStore(url);
+    const once = effects(store);
+    const pay = (run: string) => once({ space: "agentos", run }, "pay", () => "receipt");
+    return [
+      store,
+      {
+        // It looks for the effect, claims it, and stores its result.
+        "the first of a run": [3, () => pay("a")],
+        "again, which is stored": [1, () => pay("a")],
+        "of another run": [3, () => pay("b")],
       },
     ];
   },
