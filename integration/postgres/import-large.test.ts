@@ -56,7 +56,7 @@ async function notesOf(target: ForkpointSaver): Promise<string[]> {
 
 const notes = (count: number) => Array.from({ length: count }, (_, n) => `note ${n}`);
 
-describe.each(["memory", "sqlite", "postgres"] as const)("into %s", (kind) => {
+describe.each(["sqlite", "postgres"] as const)("into %s", (kind) => {
   it("a large thread is imported, and so is what is new", { timeout: 240_000 }, async () => {
     const url = makeDatabase();
     const old = watched(() => {}, url);
