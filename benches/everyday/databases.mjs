@@ -42,7 +42,7 @@ export const databases = {
               await server.settle();
               return (await server.sizes(database)).stored;
             };
-            return work({ open: (options) => opened(name, url, options), bytes });
+            return work({ open: (options) => opened(name, url, options), bytes, target: url });
           });
         },
         counted: () => wire.counted(),

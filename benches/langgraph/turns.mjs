@@ -5,7 +5,7 @@ import { inFolder, onDisk, settle } from "../lib/peers.mjs";
 import { thread } from "./graphs.mjs";
 import { sides } from "./sides.mjs";
 
-/** Calls `work` with a new file of a side: `open(options)` opens the side, ours with options, and `bytes()` counts the file of a closed side. */
+/** Calls `work` with a new file of a side: `open(options)` opens the side, ours with options, and `bytes()` counts the file of a closed side. `target` is the file. */
 export function inFile(name, work) {
   return inFolder((path) => {
     const file = path(`${name}.db`);
@@ -13,7 +13,7 @@ export function inFile(name, work) {
       settle(file);
       return onDisk(file);
     };
-    return work({ open: (options) => sides[name](file, options), bytes });
+    return work({ open: (options) => sides[name](file, options), bytes, target: file });
   });
 }
 

@@ -1,0 +1,78 @@
+// Measures what an operator asks of a store with very many short runs: lists, sizes, a check, and retention. There is no peer:
+// the goals are times.
+import { strictEqual } from "node:assert/strict";
+import { openStore } from "forkpoint";
+import { openInspector } from "forkpoint/inspect";
+import { clock, option, sized, summary } from "../lib/measure.mjs";
+import { progress } from "../lib/report.mjs";
+import { LENGTH } from "./filling.mjs";
+import { putThreads } from "./put-threads.mjs";
+
+export const RUNS = Number(option("runs") ?? sized(70_000, 300));
+if (!Number.isSafeInteger(RUNS) || RUNS < 300) throw new Error("--runs must be a number from 300 on");
+const PAGE = 20;
+
+/** A question: what it is, its greatest time in ms, and how it is asked. */
+const questions = [
+  ["ls, the newest 20", 30, ({ inspector }) => page(inspector, {}, PAGE)],
+  ["ls, the newest 20 with their status", 30, ({ inspector }) => page(inspector, { withStatus: true }, PAGE)],
+  ["ls, a status that no run has", 30, ({ inspector }) => page(inspector, { status: "waiting" }, 0)],
+  ["ls, runs whose id contains a text", 30, ({ inspector }) => page(inspector, { match: `thread-${RUNS - 1}` }, 1)],
+  ["the first page of the studio", 300, studio],
+  ["stats", 50, async ({ store }) => strictEqual((await store.stats()).checkpoints, RUNS * LENGTH)],
+  ["check", 10_000, async ({ store }) => strictEqual((await store.check()).ok, true)],
+  ["prune, keep 1 of each run: a preview", 1_000, ({ store }) => prune(store, true)],
+  ["prune, keep 1 of each run", (RUNS * (LENGTH - 1)) / 20, ({ store }) => prune(store, false)],
+];
+
+async function page(inspector, query, length) {
+  strictEqual((await inspector.runs({ ...query, limit: PAGE })).items.length, length);
+}
+
+/** What the studio asks for when it is opened. */
+async function studio({ inspector }) {
+  await inspector.info();
+  await page(inspector, { withStatus: true }, PAGE);
+}
+
+async function prune(store, dryRun) {
+  const { removed } = await store.prune({ keepLastN: 1, dryRun });
+  strictEqual(removed, RUNS * (LENGTH - 1));
+}
+
+export function measure(database) {
+  return database.inPlace("ours", async ({ open, bytes, target }) => {
+    const filling = await open({ durability: "off" });
+    progress(`${database.name}: filling ${RUNS.toLocaleString("en")} runs`);
+    await putThreads(filling.saver, RUNS);
+    await filling.close();
+    const size = await bytes();
+    const store = await openStore(target);
+    const inspector = await openInspector(store);
+    const mode = filling.mode();
+    const label = `${database.name}, ${RUNS.toLocaleString("en")} runs`;
+    const rows = [{ work: label, what: "bytes", mode, ours: summary([size]), unit: "bytes" }];
+    for (const [what, most, ask] of questions) {
+      progress(`${label}: ${what}`);
+      // A store builds the order of all runs once, when a list first needs it.
+      if (rows.length === 1) rows.push(rowOf(`${what}, for the first time`, [await timed(ask)]));
+      const times = [await timed(ask)];
+      // A question that takes long, or that changes the store, is asked once.
+      const again = what.startsWith("prune") || times[0] > 1_000_000 ? 0 : sized(10, 1);
+      for (let round = 0; round < again; round++) times.push(await timed(ask));
+      rows.push(rowOf(what, times, most));
+    }
+    await inspector.close();
+    await store.close();
+    return rows;
+
+    async function timed(ask) {
+      return (await clock(1, () => ask({ store, inspector }))).wall;
+    }
+
+    function rowOf(what, times, most) {
+      const goal = most !== undefined && { most: most * 1_000 };
+      return { work: `${label}: ${what}`, what: "a call", mode, ours: summary(times), unit: "time", ...goal };
+    }
+  });
+}

@@ -1,0 +1,12 @@
+// Measures what an operator asks of a store with very many short runs, on a file and on a Postgres server. Run:
+// `npm run bench -- scale [--quick] [--write] [--server=15] [--database=sqlite] [--runs=1000000]`.
+//
+// - `--quick` asks a small store.
+// - `--write` puts the table into docs/internals/measurements.md.
+// - `--server` is that of the benchmark `postgres`.
+// - `--database` measures on `sqlite` or on `postgres` only.
+// - `--runs` is how many runs of three checkpoints the store has. Default: 70,000.
+import { subject } from "./everyday/subject.mjs";
+import { compareAll } from "./lib/report.mjs";
+
+await compareAll({ scale: { questions: () => subject("questions") } }, { goals: true });
