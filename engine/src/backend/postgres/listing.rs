@@ -137,20 +137,30 @@ pub(super) fn from_sort_key(open: &Transaction<'_>, lin: i64, sort_key: &SortKey
     Ok(row::numbers(&open.query(sql, values![lin, &sort_key.0[..]])?))
 }
 
-/// Lists lineages with their newest headers and their numbers of checkpoints. The condition selects from the lineages `l` that
-/// have checkpoints. The newest of them has the save number `n.seq`.
+/// Selects `l.lin` and `n.seq`, the save number of the newest checkpoint, of lineages `l`. The condition selects from those
+/// that have checkpoints.
+macro_rules! newest_of {
+    ($lineages:literal, $condition:expr) => {
+        concat!(
+            "SELECT l.lin, n.seq FROM ",
+            $lineages,
+            " CROSS JOIN LATERAL (
+                 SELECT c.seq FROM @checkpoint AS c WHERE c.lin = l.lin
+                 ORDER BY substr(c.sort_key, 1, 1000) DESC, c.sort_key DESC, c.seq DESC LIMIT 1) AS n
+             WHERE ",
+            $condition
+        )
+    };
+}
+
+/// Lists the lineages that a query selects, with their newest headers and their numbers of checkpoints.
 macro_rules! lineages {
-    ($condition:expr, $order:literal) => {
+    ($wanted:expr, $order:literal) => {
         concat!(
             "SELECT ",
             columns!(),
-            ", l.origin, (SELECT count(*) FROM @checkpoint AS o WHERE o.lin = l.lin)
-             FROM (
-               SELECT l.lin, n.seq FROM @lineage AS l CROSS JOIN LATERAL (
-                 SELECT c.seq FROM @checkpoint AS c WHERE c.lin = l.lin
-                 ORDER BY substr(c.sort_key, 1, 1000) DESC, c.sort_key DESC, c.seq DESC LIMIT 1) AS n
-               WHERE ",
-            $condition,
+            ", l.origin, (SELECT count(*) FROM @checkpoint AS o WHERE o.lin = l.lin) FROM (",
+            $wanted,
             ") AS wanted JOIN @lineage AS l USING (lin) JOIN @checkpoint AS c USING (seq) ORDER BY ",
             $order
         )
@@ -171,7 +181,10 @@ pub(super) fn ask_lineages(
     limit: usize,
 ) {
     const SQL: &str = lineages!(
-        "l.contract = $1 AND substr(l.grp, 1, octet_length($2)) = $2 AND ($3::bigint IS NULL OR l.lin < $3) ORDER BY l.lin DESC LIMIT $4",
+        newest_of!(
+            "@lineage AS l",
+            "l.contract = $1 AND substr(l.grp, 1, octet_length($2)) = $2 AND ($3::bigint IS NULL OR l.lin < $3) ORDER BY l.lin DESC LIMIT $4"
+        ),
         "l.lin DESC"
     );
     open.later(SQL, values![number(contract), group_prefix, before, row::limit(limit)]);
@@ -183,32 +196,66 @@ pub(super) fn read_lineages(rows: &[Row]) -> Result<Vec<Lineage>> {
 
 /// The lineages that were forked from this one, the latest first.
 pub(super) fn forks(open: &Transaction<'_>, lin: i64) -> Result<Vec<Lineage>> {
-    open.query(lineages!("l.origin_lin = $1", "l.lin DESC"), values![lin]).and_then(|rows| read_lineages(&rows))
+    open.query(lineages!(newest_of!("@lineage AS l", "l.origin_lin = $1"), "l.lin DESC"), values![lin])
+        .and_then(|rows| read_lineages(&rows))
 }
 
-/// The lineages of a listing by activity.
+/// A listing by activity visits so many checkpoints, and so many more for each lineage of its page.
+const VISITS: usize = 1_000;
+const MORE_VISITS: usize = 10;
+
+/// The lineages of a listing by activity, without an index of activity.
+///
+/// The statement visits checkpoints in save order, and finds the lineages whose newest checkpoint is among them. If a few
+/// lineages have most of the checkpoints, these are too few lineages. Then it looks up the newest checkpoint of every lineage.
 pub(super) fn recent(open: &Transaction<'_>, recent: &Recent) -> Result<Vec<Active>> {
-    macro_rules! by_activity {
-        ($bound:literal, $order:literal) => {
-            lineages!(
+    macro_rules! wanted {
+        ($lineages:literal, $bound:expr, $order:literal) => {
+            newest_of!(
+                $lineages,
                 concat!(
-                    "l.contract = ANY($1) AND (NOT $2 OR l.name = l.grp) AND position($5 IN l.name) > 0
-                     AND ($3::bigint IS NULL OR n.seq ",
+                    "l.contract = ANY($1) AND (NOT $2 OR l.name = l.grp) AND position($5 IN l.name) > 0 AND n.seq ",
                     $bound,
-                    " $3) ORDER BY ",
+                    " ORDER BY n.seq ",
                     $order,
                     " LIMIT $4"
-                ),
-                $order
+                )
             )
         };
     }
-    let sql = match recent.order {
-        ActivityOrder::LatestFirst => by_activity!("<", "seq DESC"),
-        ActivityOrder::EarliestFirst => by_activity!(">", "seq"),
+    macro_rules! by_activity {
+        ($beyond:literal, $end:literal, $within:literal, $order:literal, $all_order:literal) => {
+            lineages!(
+                concat!(
+                    "WITH visited AS MATERIALIZED (SELECT seq, lin FROM @checkpoint WHERE seq ",
+                    $beyond,
+                    " $3 ORDER BY seq ",
+                    $order,
+                    " LIMIT $6), near AS MATERIALIZED (",
+                    wanted!(
+                        "(SELECT DISTINCT lin FROM visited) AS v JOIN @lineage AS l USING (lin)",
+                        concat!($beyond, " $3 AND n.seq ", $within, " (SELECT ", $end, "(seq) FROM visited)"),
+                        $order
+                    ),
+                    "), enough AS MATERIALIZED (
+                       SELECT coalesce((SELECT count(*) FROM visited) < $6 OR (SELECT count(*) FROM near) = $4, true) AS known)
+                     SELECT lin, seq FROM near WHERE (SELECT known FROM enough)
+                     UNION ALL SELECT lin, seq FROM (",
+                    wanted!("@lineage AS l", concat!($beyond, " $3"), $order),
+                    ") AS every WHERE NOT (SELECT known FROM enough)"
+                ),
+                $all_order
+            )
+        };
+    }
+    let (sql, end) = match recent.order {
+        ActivityOrder::LatestFirst => (by_activity!("<", "min", ">=", "DESC", "seq DESC"), Seq::MAX),
+        ActivityOrder::EarliestFirst => (by_activity!(">", "max", "<=", "ASC", "seq"), Seq::MIN),
     };
     let contracts: Vec<i16> = recent.contracts.iter().copied().map(number).collect();
+    let from = recent.after.unwrap_or(end);
+    let visits = recent.limit.saturating_mul(MORE_VISITS).saturating_add(VISITS);
     let matching = recent.matching.as_str();
-    let given = values![contracts, recent.named_as_group, recent.after, row::limit(recent.limit), matching];
+    let given = values![contracts, recent.named_as_group, from, row::limit(recent.limit), matching, row::limit(visits)];
     open.query(sql, given)?.iter().map(|row| Ok(Active { seq: row.get(0), lineage: lineage(row)? })).collect()
 }
