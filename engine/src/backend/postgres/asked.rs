@@ -9,12 +9,13 @@ use super::listing;
 use super::log_read;
 use super::point::Point;
 use super::row::HeaderRow;
+use super::rows;
 use super::transaction::Transaction;
 use super::value::values;
 use crate::backend::number::unsigned;
 use crate::cache::PayloadCache;
 use crate::error::{Error, Result};
-use crate::query::{Answer, LogRange, Pick, Query};
+use crate::query::{Answer, LogRange, Pick, Query, Rows};
 use crate::record::Logged;
 
 /// A query whose statements are sent with the next flight.
@@ -27,6 +28,7 @@ enum Asked<'a> {
     List,
     Lineages,
     Count,
+    Rows(&'a Rows),
     Start,
     Clock,
 }
@@ -45,6 +47,7 @@ pub(super) fn is_asked(query: &Query) -> bool {
                 | Query::Logs { .. }
                 | Query::Start { .. }
         )
+        || matches!(query, Query::Rows(wanted) if rows::is_newest(wanted))
 }
 
 /// Answers queries for which [`is_asked`] is true.
@@ -104,6 +107,10 @@ impl<'a> Asked<'a> {
                 open.later(sql, values![number(*contract), lineage]);
                 Some(Self::Count)
             }
+            Query::Rows(wanted) => {
+                rows::ask_newest(open, wanted);
+                Some(Self::Rows(wanted))
+            }
             Query::Start { contract, lineage } => {
                 export::ask_start(open, *contract, lineage);
                 Some(Self::Start)
@@ -146,6 +153,7 @@ impl<'a> Asked<'a> {
             }
             Self::Lineages => listing::read_lineages(rows).map(Answer::Lineages),
             Self::Count => Ok(Answer::Count(unsigned(number()))),
+            Self::Rows(wanted) => rows::read_newest(wanted, rows).map(Answer::Rows),
             Self::Start => rows.iter().map(export::read_start).collect::<Result<_>>().map(Answer::Starts),
             Self::Clock => Ok(Answer::Clock(number())),
         }

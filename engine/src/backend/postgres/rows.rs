@@ -1,13 +1,14 @@
 //! Lists checkpoints without their payloads.
 
+use super::key::number;
 use super::lineage::{self, LineageRow};
 use super::row::{self, HeaderRow, columns};
 use super::transaction::Transaction;
 use super::value::values;
 use crate::backend::number::unsigned;
 use crate::backend::rows::{Lineup, page};
-use crate::error::Result;
-use crate::query::{Feed, RowOrder, Rows};
+use crate::error::{Error, Result};
+use crate::query::{Feed, RowOrder, Rows, RowsFrom};
 use crate::record::{FeedPage, FeedWait, Listed, RowPage, RowSums, Seq, SortKey};
 
 struct Of<'a> {
@@ -73,6 +74,62 @@ impl Lineup for Of<'_> {
         let skip = i64::try_from(skip).unwrap_or(i64::MAX);
         let found = self.open.query(sql, values![self.lineage.lin, row::limit(limit), skip])?;
         found.iter().map(|row| listed(row, 0)).collect()
+    }
+}
+
+/// Returns true if the page begins with the newest checkpoint. One statement reads it, as lists of runs need it.
+pub(super) fn is_newest(Rows { from, order, limit, sums, .. }: &Rows) -> bool {
+    *order == RowOrder::NewestFirst && matches!(from, RowsFrom::End | RowsFrom::Step(-1)) && *limit > 0 && !sums
+}
+
+/// Adds the statement of [`read_newest`] to the next flight.
+pub(super) fn ask_newest(open: &Transaction<'_>, wanted: &Rows) {
+    const SQL: &str = concat!(
+        "SELECT ",
+        sized!(),
+        ", (SELECT count(*) FROM @checkpoint AS s WHERE s.lin = l.lin), l.origin, o.name
+         FROM @lineage AS l LEFT JOIN @lineage AS o ON o.lin = l.origin_lin CROSS JOIN LATERAL (
+           SELECT * FROM @checkpoint AS n WHERE n.lin = l.lin
+           ORDER BY substr(n.sort_key, 1, 1000) DESC, n.sort_key DESC, n.seq DESC LIMIT $3) AS c
+         LEFT JOIN @payload AS p ON p.seq = c.seq
+         WHERE l.contract = $1 AND substr(sha256(l.name), 1, 16) = substr(sha256($2), 1, 16) AND l.name = $2
+         ORDER BY substr(c.sort_key, 1, 1000) DESC, c.sort_key DESC, c.seq DESC"
+    );
+    open.later(SQL, values![number(wanted.contract), &wanted.lineage, row::limit(wanted.limit)]);
+}
+
+/// Reads the page for which [`is_newest`] is true.
+pub(super) fn read_newest(wanted: &Rows, found: &[tokio_postgres::Row]) -> Result<RowPage> {
+    let Some(first) = found.first() else { return Ok(RowPage::default()) };
+    let listed = found.iter().map(|row| listed(row, 0)).collect::<Result<Vec<_>>>()?;
+    let newest = Newest { count: unsigned(first.get(19)), rows: listed };
+    let (checkpoints, rows) = page(&newest, wanted)?;
+    let source = row::opt_text(first, 21)?;
+    let origin = row::opt_text(first, 20)?.map(|id| (id, source));
+    Ok(RowPage { checkpoints, origin, rows, sums: None })
+}
+
+/// The newest checkpoints of a lineage, which were read.
+struct Newest {
+    count: u64,
+    rows: Vec<Listed>,
+}
+
+impl Lineup for Newest {
+    fn count(&self) -> Result<u64> {
+        Ok(self.count)
+    }
+
+    fn before(&self, _: &SortKey, _: Seq) -> Result<u64> {
+        Err(Error::poisoned())
+    }
+
+    fn place(&self, _: &str) -> Result<Option<(SortKey, Seq)>> {
+        Err(Error::poisoned())
+    }
+
+    fn rows(&self, _: RowOrder, _: u64, _: usize) -> Result<Vec<Listed>> {
+        Ok(self.rows.clone())
     }
 }
 
