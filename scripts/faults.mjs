@@ -52,6 +52,8 @@ const commands = [
   // Programs with effects are killed at each await.
   vitest("__test__/faults/effects.test.ts", { FORKPOINT_FAULT_EFFECTS: "1000" }),
   vitest("integration/langgraph/faults-effects.test.ts", { FORKPOINT_FAULT_EFFECTS: "1000" }),
+  // The four workers of a rolling deploy are killed so often each.
+  vitest("__test__/programs/rolling.test.ts", { FORKPOINT_FAULT_DEPLOYS: "50" }),
   vitest("__test__/faults/workers.test.ts", { FORKPOINT_FAULT_TERMINATIONS: "60" }),
   vitest("__test__/faults/clock.test.ts", { FORKPOINT_FAULT_CLOCK: "500" }),
   vitest("__test__/faults/exits.test.ts", { FORKPOINT_FAULT_EXITS: "all" }),
