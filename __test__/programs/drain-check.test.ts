@@ -7,7 +7,7 @@ import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { answer, cli } from "../cli/run.js";
-import { type Kind, everyKind, folder, place } from "../helpers.js";
+import { type Kind, durable, everyKind, folder, place } from "../helpers.js";
 
 interface State {
   trace: string[];
@@ -163,9 +163,9 @@ it("refuses what is no description", async () => {
   expect(() => describeGraph({} as never)).toThrow(TypeError);
 });
 
-describe("forkpoint drain-check", () => {
+describe(`forkpoint drain-check, ${durable}`, () => {
   it("prints a table, and ends with 3 if a run does not fit", async () => {
-    const db = place("sqlite");
+    const db = place(durable);
     await fill(db);
     const file = join(folder(), "program.json");
     const write = (names: string[]) =>
@@ -191,7 +191,7 @@ describe("forkpoint drain-check", () => {
   });
 
   it("refuses a file that is no description", async () => {
-    const db = place("sqlite");
+    const db = place(durable);
     await fill(db);
     const file = join(folder(), "program.json");
     for (const [text, says] of [
