@@ -210,6 +210,20 @@ it("onChanged: resumes a thread that waits at a node with another effect on its 
   expect(asked).toMatchObject([{ threadId: "thread", differences: [no("__start__", "a"), expect.anything()] }]);
 });
 
+it.each(["is next", "waits"])("onChanged: a thread whose node %s and is gone cannot be resumed", async (where) => {
+  // In memory, a recovery without an end would leave no time for the test's own.
+  const store = await opened(target("sqlite"));
+  const does = (name: string) => (where === "waits" && name === "b" ? { ran: [interrupt("?")] } : undefined);
+  const first = await start(store, { nodes: ["a", "b", "c"], does });
+  await recover(first.graph, first.saver);
+  await first.graph.invoke({}, { ...run, ...(where === "is next" && { interruptBefore: ["b"] }) });
+  const second = await start(store, { nodes: ["a", "c"] });
+  const { runs } = await recover(second.graph, second.saver, { ...yes, onChanged: () => "resume" });
+  const message = expect.stringContaining("has run none of the nodes that are next (`b`)");
+  expect(runs).toMatchObject([{ outcome: "error", error: { code: "CONFLICT", message } }]);
+  expect(second.ran).toEqual([]);
+});
+
 it.each([false, true])("onChanged: forks from the newest checkpoint that fits, lease: %s", async (lease) => {
   const { store } = await atB();
   const second = await start(store, renamed, { lease });

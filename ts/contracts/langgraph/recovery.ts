@@ -292,11 +292,17 @@ class Recovery {
     let output: unknown;
     let retried = false;
     let asked: ThreadStatus["interrupts"] | undefined;
+    let resumed: string | undefined;
     for (;;) {
       const position = await this.#position(threadId);
       if (position === undefined) return { outcome: "finished", output };
       const { status, checkpointId, next, interrupts } = position;
       let input: unknown = null;
+      if (status === "unfinished") {
+        // LangGraph runs nothing, and throws nothing, if the graph has none of the next nodes.
+        if (resumed === checkpointId) throw nothingRan(threadId, next);
+        resumed = checkpointId;
+      }
       if (status === "waiting") {
         const values = interrupts.map(({ value }) => value);
         // A graph that asks the same question again did not accept the answer.
@@ -332,6 +338,15 @@ class Recovery {
       return undefined;
     }
   }
+}
+
+function nothingRan(threadId: string, next: string[]): ForkpointError {
+  const nodes = next.map((node) => `\`${node}\``).join(", ");
+  return new ForkpointError(
+    "CONFLICT",
+    `thread ${quote(threadId)} cannot be resumed, because the graph has run none of the nodes that are next (${nodes}): ` +
+      "fork the thread, or use a graph that has these nodes",
+  );
 }
 
 function definedOf<T extends object>(given: T | undefined): Partial<T> {
