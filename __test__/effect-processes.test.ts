@@ -2,33 +2,13 @@
 import { effects, type RunRef } from "forkpoint/effects";
 import { openStore } from "forkpoint";
 import { describe, expect, it, onTestFinished } from "vitest";
-import { Program } from "./faults/faults.js";
-import { fixture, place, sharedKinds, windows } from "./helpers.js";
+import { askers } from "./faults/effects.js";
+import { place, sharedKinds, windows } from "./helpers.js";
 
 const run: RunRef = { space: "agentos", run: "run" };
 
 /** How often two processes race. */
 const ROUNDS = 200;
-
-/** A process that asks for effects. */
-class Asker extends Program {
-  constructor(target: string, ttlMs?: number) {
-    super([fixture("effects.mjs"), target, ...(ttlMs === undefined ? [] : [String(ttlMs)])]);
-  }
-
-  /** Resolves to the first line that has this field, once it is printed. */
-  async line(field: string, value?: unknown): Promise<any> {
-    const find = () => this.said.find((said) => field in said && (value === undefined || said[field] === value));
-    for (let count = this.lines.length; find() === undefined; count++) await this.until(count + 1);
-    return find();
-  }
-}
-
-async function askers(target: string, count: number, ttlMs?: number): Promise<Asker[]> {
-  const made = Array.from({ length: count }, () => new Asker(target, ttlMs));
-  for (const asker of made) await asker.line("ready");
-  return made;
-}
 
 async function list(target: string) {
   const store = await openStore(target);
@@ -55,7 +35,7 @@ describe.each(sharedKinds)("on %s", (kind) => {
   it("a killed process's effect is taken over immediately, with the same idempotency key", async () => {
     const target = place(kind);
     // Nobody waits for the end of such a claim.
-    const [first, second] = await askers(target, 2, 2 ** 31 - 1);
+    const [first, second] = await askers(target, 2, { ttlMs: 2 ** 31 - 1 });
     first!.tell("slow pay");
     const { runs } = await first!.line("runs");
     first!.kill();
@@ -89,7 +69,7 @@ describe.each(sharedKinds)("on %s", (kind) => {
 describe.runIf(!windows).each(sharedKinds)("on %s", (kind) => {
   it("a process that slept past its claim cannot store its result, and returns the stored one", async () => {
     const target = place(kind);
-    const [sleeper, next] = await askers(target, 2, 150);
+    const [sleeper, next] = await askers(target, 2, { ttlMs: 150 });
     for (const key of ["a", "b", "c"]) {
       sleeper!.tell(`sleep ${key}`);
       await expect

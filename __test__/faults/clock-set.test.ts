@@ -1,39 +1,38 @@
-// The clock of the machine has a year too many for a moment. The defect: the sweep that ran then removed every checkpoint.
-import { spawnSync } from "node:child_process";
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+// The clock of the machine is set. The defect: with a year too many for a moment, a sweep removed every checkpoint.
 import { join } from "node:path";
-import { afterAll, describe, expect, it } from "vitest";
-import { fixture, folder } from "../helpers.js";
+import { describe, expect, it } from "vitest";
+import { fixture, folder, place } from "../helpers.js";
+import { clockTests } from "./effect-clock.js";
 import { Program } from "./faults.js";
+import { SetClock, canSet } from "./set-clock.js";
 
-const home = mkdtempSync(join(tmpdir(), "set-clock-"));
-afterAll(() => rmSync(home, { recursive: true }));
-const library = join(home, "set-clock.so");
-const command = ["-O2", "-shared", "-fPIC", "-o", library, fixture("faults/set-clock.c"), "-ldl"];
-const compiled = process.platform === "linux" && spawnSync("cc", command, { encoding: "utf8" }).status === 0;
-if (!compiled) {
-  if (process.env["CI"] && process.platform === "linux") throw new Error("no C compiler is installed, or it failed");
-  console.warn("SKIPPED: no library that sets the clock can be made here");
-}
-
-describe.runIf(compiled)("a clock with a year too many for a moment", () => {
+describe.runIf(canSet)("a clock with a year too many for a moment", () => {
   it.each([
     ["a database file", "checkpoints.db", "sessions.db"],
     ["text files", "jsonl:checkpoints", "jsonl:sessions"],
   ])("%s", async (_, checkpoints, sessions) => {
-    const clock = join(folder(), "clock");
-    writeFileSync(clock, Buffer.alloc(8));
-    const place = (target: string) => target.replace(/[^:]*$/, (name) => join(folder(), name));
-    const program = new Program([fixture("faults/set-clock.mjs"), place(checkpoints), clock, place(sessions)], {
-      nodeArgs: ["--no-warnings"],
-      env: { LD_PRELOAD: library, FORKPOINT_CLOCK: clock },
-    });
+    const clock = new SetClock();
+    const inFolder = (target: string) => target.replace(/[^:]*$/, (name) => join(folder(), name));
+    const program = new Program(
+      [fixture("faults/set-clock.mjs"), inFolder(checkpoints), clock.path, inFolder(sessions)],
+      {
+        nodeArgs: ["--no-warnings"],
+        env: clock.env,
+      },
+    );
     const { said } = await program.success();
     const { warnings, ...rest } = said[0];
     expect(rest).toEqual({ shifted: 365, kept: 6, checkpoints: 7, exists: true });
     const codes = warnings.map(({ code }: { code: string }) => code);
     expect(codes).toEqual(["FORKPOINT_CLOCK_SET", "FORKPOINT_CLOCK_SET"]);
     for (const { message } of warnings) expect(message).toContain("set forward by 365 days");
+  });
+});
+
+// On Postgres, the clock is the server's: see integration/postgres/faults-effects.test.ts.
+describe.runIf(canSet)("effects while the clock is set", () => {
+  clockTests(() => {
+    const clock = new SetClock();
+    return { target: place("sqlite"), env: clock.env, set: (days) => clock.set(days) };
   });
 });

@@ -1,10 +1,11 @@
-/** Kills a program with effects at every await, and starts it again until it ends. */
+/** Helpers of the tests of effects: kills a program at every await, and starts processes that ask for effects. */
 
 import { createServer, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import { openStore } from "forkpoint";
 import { effects, type RunRef } from "forkpoint/effects";
 import { expect, onTestFinished } from "vitest";
+import { fixture } from "../helpers.js";
 import { Program, amount, randomBelow, repeat, seed } from "./faults.js";
 
 /** The names of the effects of each program. */
@@ -108,4 +109,40 @@ async function resultsOf(target: string, run: RunRef): Promise<Set<string>> {
   } finally {
     await store.close();
   }
+}
+
+/** A process that asks for effects: fixtures/effects.mjs. */
+export class Asker extends Program {
+  constructor(target: string, { ttlMs, env = {} }: { ttlMs?: number | undefined; env?: object | undefined } = {}) {
+    super([fixture("effects.mjs"), target, ...(ttlMs === undefined ? [] : [String(ttlMs)])], { env });
+  }
+
+  /** Resolves to the first line that has this field, once it is printed. */
+  async line(field: string, value?: unknown): Promise<any> {
+    const find = () => this.said.find((said) => field in said && (value === undefined || said[field] === value));
+    for (let count = this.lines.length; find() === undefined; count++) await this.until(count + 1);
+    return find();
+  }
+
+  /** The lines that have this field. */
+  having(field: string): any[] {
+    return this.said.filter((said) => field in said);
+  }
+
+  /** Waits until there are so many lines that have this field. Resolves to the last of them. */
+  async more(field: string, count: number): Promise<any> {
+    for (let all = this.lines.length; this.having(field).length < count; all++) await this.until(all + 1);
+    return this.having(field)[count - 1];
+  }
+}
+
+/** Starts processes that ask for effects, and waits until they are ready. */
+export async function askers(
+  target: string,
+  count: number,
+  options?: ConstructorParameters<typeof Asker>[1],
+): Promise<Asker[]> {
+  const made = Array.from({ length: count }, () => new Asker(target, options));
+  for (const asker of made) await asker.line("ready");
+  return made;
 }

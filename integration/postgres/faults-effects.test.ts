@@ -1,11 +1,15 @@
-// Kills programs with effects at every await, on a server. FORKPOINT_FAULT_EFFECTS=<n>: each program at so many points.
+// Effects on a server. Kills programs at every await, and sets the clock of the server. FORKPOINT_FAULT_EFFECTS=<n>: each
+// program is killed at so many points.
 // @module-tag slow
 import { fileURLToPath } from "node:url";
-import { expect, it } from "vitest";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { clockTests } from "../../__test__/faults/effect-clock.js";
 import { attack } from "../../__test__/faults/effects.js";
 import { isLong } from "../../__test__/faults/faults.js";
+import { SetClock, canSet } from "../../__test__/faults/set-clock.js";
 import { fixture } from "../../__test__/helpers.js";
 import { makeDatabase } from "./databases.js";
+import { emptyUrl, inMemory, type Server, startServer } from "./faults.js";
 
 const langgraph = fileURLToPath(new URL("../langgraph/fixtures/effects.mjs", import.meta.url));
 
@@ -28,4 +32,17 @@ it.each(programs)("%s", { timeout: 2_400_000 }, async (name, space) => {
   const file = "integration/postgres/faults-effects.test.ts";
   const points = await attack({ program, run: { space, run: "run" }, file }, makeDatabase);
   expect(points).toBeGreaterThan(30);
+});
+
+describe.runIf(canSet)("the server's clock is set", () => {
+  const clock = new SetClock();
+  let server: Server;
+  beforeAll(async () => {
+    server = (await startServer({ ...inMemory, env: clock.env }))!;
+  });
+  afterAll(() => server?.stop());
+  clockTests(async () => {
+    clock.set(0);
+    return { target: await emptyUrl(server), set: (days) => clock.set(days) };
+  });
 });

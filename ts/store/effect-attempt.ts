@@ -9,7 +9,7 @@ import type { EffectPlace, Slot } from "./effect-places.js";
 import { type EffectAddress, type EffectEntry, effectCalls } from "./effect-wire.js";
 import type { Engine } from "./engine.js";
 import { thisProcess } from "./holder.js";
-import type { HeldLease } from "./lease.js";
+import { type HeldLease, storeClock } from "./lease.js";
 
 /** The two writes of an effect, as `forkpoint/testing` names them. */
 export type EffectCall = "beginEffect" | "endEffect";
@@ -181,14 +181,19 @@ export class Attempt {
     this.#timer = setTimeout(renew, Math.max(1, ms)).unref();
   }
 
-  /** Renews the claim. After two thirds of `ttlMs` without success, the effect should stop. */
+  /**
+   * Renews the claim, on the store's clock as it is now: it may have been set. After two thirds of `ttlMs` without success,
+   * the effect should stop.
+   */
   async #renew(): Promise<void> {
     const began = performance.now();
-    const now = this.#now();
-    const entry = { ...this.#entry, until: now + this.#ttlMs };
-    const fields = { effect: this.#address, token: this.#token, entry, result: undefined, savedAt: now };
     try {
-      await this.#handle.run(({ native }) => effectCalls.call(native, "write", fields), this.#leaseOf());
+      await this.#handle.run(async ({ native }) => {
+        const now = await storeClock(native);
+        const entry = { ...this.#entry, until: now + this.#ttlMs };
+        const fields = { effect: this.#address, token: this.#token, entry, result: undefined, savedAt: now };
+        await effectCalls.call(native, "write", fields);
+      }, this.#leaseOf());
       this.#renewedAt = began;
     } catch (error) {
       const age = performance.now() - this.#renewedAt;

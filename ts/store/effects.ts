@@ -114,6 +114,7 @@ export class Effects {
     const { effectClass = "write", signal } = options;
     const { onUnknown = effectClass === "external" ? "fail" : "retry" } = options;
     let pause = LEAST_PAUSE;
+    let claim: Claim | undefined;
     /** The attempt of this call that has ended, but is not stored. */
     let mine: Ended | undefined;
     for (;;) {
@@ -123,9 +124,11 @@ export class Effects {
       // The effect was forgotten while it ran, and another process may have begun a new one.
       if (mine !== undefined && effect?.idempotencyKey !== mine.idempotencyKey) return mine.result;
       if (effect?.state === "done" || effect?.state === "error") return this.#stored(effect);
-      if (effect !== null && isRunning(effect, slot.now)) {
+      claim = claimOf(effect, slot.now, claim);
+      if (claim !== undefined) {
         // If the signal aborts, the next round throws its reason.
-        await delay(Math.min(pause, Math.max(effect.until - slot.now, 1)), undefined, { signal }).catch(() => {});
+        const left = Math.max(claim.end - performance.now(), 1);
+        await delay(Math.min(pause, left), undefined, { signal }).catch(() => {});
         pause = Math.min(pause * 2, MOST_PAUSE);
         continue;
       }
@@ -169,6 +172,25 @@ export class Effects {
       return result;
     });
   }
+}
+
+/** The claim of another process that a call waits for. */
+interface Claim {
+  token: number;
+  savedAt: number;
+  until: number;
+  /** When it ends on the monotonic clock. The store's clock may be set while the call waits. */
+  end: number;
+}
+
+/** Returns the claim of the process that works on the effect. `last` is the one that the call has waited for. */
+function claimOf(effect: StoredEffect | null, now: number, last: Claim | undefined): Claim | undefined {
+  if (effect?.state !== "running" || hasEnded(effect.holder)) return undefined;
+  const { token, savedAt, until } = effect;
+  const isSame = token === last?.token && savedAt === last.savedAt && until === last.until;
+  if (isSame) return performance.now() < last.end ? last : undefined;
+  const left = Math.min(until - now, until - savedAt);
+  return isRunning(effect, now) ? { token, savedAt, until, end: performance.now() + left } : undefined;
 }
 
 /** Returns true if a process works on the effect. A claim from the future is not valid: the clock was set back. */

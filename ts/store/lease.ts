@@ -280,7 +280,7 @@ export class HeldLease implements Lease, Fence {
     const patience = Math.min(Math.max((this.#ttlMs * 2) / 3 - age, this.#ttlMs / 6), this.#ttlMs - age);
     const limit = setTimeout(fail, patience).unref();
     try {
-      const now = await calls.call(this.#native, "clock", {});
+      const now = await storeClock(this.#native);
       const holding = { ...this.#holding, until: now + this.#ttlMs };
       await calls.call(this.#native, "renew", { of: this.#of, id: this.#id, holding, savedAt: now });
       if (this.#over) return;
@@ -360,6 +360,11 @@ function nameOf({ run, ns }: RunKey): string {
 /** Releases leases. A lease that cannot be released expires. */
 export async function releaseAll(leases: Set<HeldLease>): Promise<void> {
   await Promise.allSettled([...leases].map((lease) => lease.release()));
+}
+
+/** Reads the store's clock, in ms since the epoch. */
+export function storeClock(native: NativeStore): Promise<number> {
+  return calls.call(native, "clock", {});
 }
 
 /** Reads the holders of the leases of runs of one contract, in one query. An expired lease counts as no lease. */
