@@ -324,12 +324,12 @@ describe("the writes of an effect", () => {
     const once = effects(withFaults(shared, faults));
     const keys: string[] = [];
     const call = ({ idempotencyKey }: EffectAttempt) => keys.push(idempotencyKey);
-    const pay = () => once(run, "charge", call, { ttlMs: 100 });
+    const pay = () => once(run, "charge", call);
     await failure(pay(), "BUSY");
     expect(keys).toHaveLength(0);
     await failure(pay(), "FULL");
-    expect(await once.list(run)).toMatchObject([{ state: "running", attempts: 1 }]);
-    // The claim expires, and the effect is tried again with the same key.
+    expect(await once.list(run)).toMatchObject([{ state: "unknown", attempts: 1 }]);
+    // The effect is tried again with the same key, before its claim expires.
     expect((await failure(pay(), "UNAVAILABLE")).outcome).toBe("unknown");
     expect(keys).toHaveLength(2);
     expect(new Set(keys).size).toBe(1);

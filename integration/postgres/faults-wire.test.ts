@@ -3,6 +3,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { isForkpointError, openStore, type Store } from "forkpoint";
 import { type ForkpointWorkflowStore, WorkflowCheckpointStore } from "forkpoint/agentium";
+import { type EffectAttempt, effects } from "forkpoint/effects";
 import { SessionStore } from "forkpoint/helix";
 import { expect, it, onTestFinished } from "vitest";
 import { randomBelow, repeat, seed } from "../../__test__/faults/faults.js";
@@ -156,6 +157,33 @@ function points(count: number, step: number, salt: number): number[] {
   return Array.from({ length: Math.ceil((count - first) / step) }, (_, at) => first + at * step);
 }
 
+/** Where a connection is cut: before a commit is sent, after it, or in place of the answer. */
+const cuts = ["before", "after", "answer"] as const;
+
+/** A judge that cuts the connection at the next commit of a transaction that writes. Then no other is made, unless `returns`. */
+function cutsCommit(cut: (typeof cuts)[number], returns: boolean, onCut: () => void): (message: Message) => Verdict {
+  const writing = new Set<number>();
+  let committing: number | undefined;
+  let done = false;
+  const now = (verdict: Verdict) => {
+    done = true;
+    onCut();
+    return verdict;
+  };
+  return ({ from, type, bytes, connection }) => {
+    if (done) return type === "start" && !returns ? "cut" : "pass";
+    const text = bytes.toString("latin1");
+    if (from === "server")
+      return type === "C" && connection === committing && text.includes("COMMIT") ? now("cut") : "pass";
+    if (type !== "Q") return "pass";
+    if (text.includes("READ COMMITTED")) writing.add(connection);
+    if (!text.includes("COMMIT\0") || !writing.has(connection)) return "pass";
+    if (cut !== "answer") return now(cut === "before" ? "cut" : "cut-after");
+    committing = connection;
+    return "pass";
+  };
+}
+
 onServer("newest", (server, version) => {
   it("a cut at each message, before and after it, in both directions", { timeout: 3_600_000 }, async () => {
     const { url, direct, begin, counted } = await place(server());
@@ -190,6 +218,52 @@ onServer("newest", (server, version) => {
     console.log({ version, messages: whole, runs, cuts, problems });
     expect(problems, repeat(file, "FORKPOINT_FAULT_EVERY")).toEqual([]);
     expect(cuts).toBeGreaterThan(runs / 2);
+  });
+
+  const commits = ["claim", "result"].flatMap((write) => cuts.map((cut) => [write, cut] as const));
+
+  it.each(commits)("the commit of the %s of an effect is cut: %s", async (write, cut) => {
+    const { url, direct, begin, heal } = await place(server());
+    for (const returns of [true, false]) {
+      let judge: ((message: Message) => Verdict) | undefined;
+      await begin((message) => judge?.(message));
+      await using store = await openStore(url, { busyTimeoutMs: returns ? 10_000 : 500 });
+      const once = effects(store);
+      const run = { space: "agentos", run: "run" };
+      // Makes the connections, and what all effects of the run share.
+      await once(run, "warm up", () => 0);
+      let cutCommits = 0;
+      const arm = () => (judge = cutsCommit(cut, returns, () => cutCommits++));
+      const keys: string[] = [];
+      const charge = ({ idempotencyKey }: EffectAttempt) => {
+        keys.push(idempotencyKey);
+        if (write === "result" && keys.length === 1) arm();
+        return `receipt ${keys.length}`;
+      };
+      // Nobody waits for the end of such a claim.
+      const pay = () => once(run, "pay", charge, { ttlMs: 2 ** 31 - 1 });
+      if (write === "claim") arm();
+      const first = ending("once", pay());
+      if (returns) expect(await first).toBe("receipt 1");
+      else {
+        const error = await first.catch((thrown: unknown) => thrown);
+        expect(error).toMatchObject({ code: "UNAVAILABLE", retryable: true, outcome: "unknown" });
+        heal();
+      }
+      expect(cutCommits).toBe(1);
+      const result = await ending("once again", pay());
+      // The function runs again only if its result was not stored.
+      const runs = !returns && write === "result" && cut !== "answer" ? [1, 2] : [1];
+      expect(runs).toContain(keys.length);
+      expect(result).toBe(`receipt ${keys.length}`);
+      expect(new Set(keys).size).toBe(1);
+      await using other = await openStore(direct);
+      expect(await effects(other)(run, "pay", charge)).toBe(result);
+      const listed = (await effects(other).list(run)).filter(({ key }) => key === "pay");
+      expect(listed).toMatchObject([{ state: "done", idempotencyKey: keys[0] }]);
+      expect(runs).toContain(keys.length);
+      expect((await other.check()).findings).toEqual([]);
+    }
   });
 
   it.each([

@@ -6,9 +6,9 @@ import { deserialize } from "../bridge/serializer.js";
 import type { Bytes } from "../bridge/bytes.js";
 import type { EffectAttempt, ReadOptions } from "./effect-options.js";
 import type { EffectPlace, Slot } from "./effect-places.js";
-import { type EffectAddress, type EffectEntry, effectCalls } from "./effect-wire.js";
+import { type EffectAddress, type EffectEntry, type StoredEffect, effectCalls } from "./effect-wire.js";
 import type { Engine } from "./engine.js";
-import { thisProcess } from "./holder.js";
+import { hasEnded, thisProcess } from "./holder.js";
 import { type HeldLease, storeClock } from "./lease.js";
 
 /** The two writes of an effect, as `forkpoint/testing` names them. */
@@ -158,10 +158,15 @@ export class Attempt {
     });
   }
 
-  #call<T>(name: EffectCall, work: (engine: Engine) => Promise<T>): Promise<T> {
+  async #call<T>(name: EffectCall, work: (engine: Engine) => Promise<T>): Promise<T> {
     const run = () => this.#handle.run(work, this.#leaseOf());
     const { disturb } = this.#handle;
-    return disturb === undefined ? run() : disturb(name, run);
+    try {
+      return await (disturb === undefined ? run() : disturb(name, run));
+    } catch (error) {
+      if (!isOvertaken(error)) leave(nameOf({ ...this.#entry, token: this.#token }));
+      throw error;
+    }
   }
 
   /** The time on the store's clock, from the monotonic clock. */
@@ -201,6 +206,24 @@ export class Attempt {
     }
     if (!this.#over && !this.#lost.signal.aborted) this.#renewAfter(this.#ttlMs / 3);
   }
+}
+
+/** The attempts of this process that are over, but whose claim may be stored without an end. */
+const left = new Set<string>();
+const MOST_LEFT = 1_000;
+
+function leave(attempt: string): void {
+  left.add(attempt);
+  if (left.size > MOST_LEFT) left.delete(left.keys().next().value!);
+}
+
+function nameOf({ idempotencyKey, token }: Pick<StoredEffect, "idempotencyKey" | "token">): string {
+  return `${idempotencyKey} ${token}`;
+}
+
+/** Returns true if nobody works on a running effect any more, whatever its claim says. */
+export function isLeft(effect: StoredEffect): boolean {
+  return hasEnded(effect.holder) || left.has(nameOf(effect));
 }
 
 let lastToken = 0;

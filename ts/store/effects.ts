@@ -11,7 +11,7 @@ import { setTimeout as delay } from "node:timers/promises";
 import { ForkpointError, isOvertaken, quote, show, typeError } from "../bridge/errors.js";
 import type { RunKey } from "../bridge/native.js";
 import { deserialize } from "../bridge/serializer.js";
-import { Attempt, type Ended, type Running } from "./effect-attempt.js";
+import { Attempt, type Ended, type Running, isLeft } from "./effect-attempt.js";
 import {
   type Effect,
   type EffectAttempt,
@@ -23,7 +23,6 @@ import {
 } from "./effect-options.js";
 import { type EffectPlace, findSlot } from "./effect-places.js";
 import { type FoundEffect, type StoredEffect, effectCalls } from "./effect-wire.js";
-import { hasEnded } from "./holder.js";
 import type { HeldLease } from "./lease.js";
 import { callback, readRecord } from "./options.js";
 
@@ -185,7 +184,7 @@ interface Claim {
 
 /** Returns the claim of the process that works on the effect. `last` is the one that the call has waited for. */
 function claimOf(effect: StoredEffect | null, now: number, last: Claim | undefined): Claim | undefined {
-  if (effect?.state !== "running" || hasEnded(effect.holder)) return undefined;
+  if (effect?.state !== "running" || isLeft(effect)) return undefined;
   const { token, savedAt, until } = effect;
   const isSame = token === last?.token && savedAt === last.savedAt && until === last.until;
   if (isSame) return performance.now() < last.end ? last : undefined;
@@ -194,9 +193,10 @@ function claimOf(effect: StoredEffect | null, now: number, last: Claim | undefin
 }
 
 /** Returns true if a process works on the effect. A claim from the future is not valid: the clock was set back. */
-function isRunning({ state, holder, until, savedAt }: StoredEffect, now: number): boolean {
+function isRunning(effect: StoredEffect, now: number): boolean {
+  const { state, until, savedAt } = effect;
   const isValid = now < until && now + (until - savedAt) >= savedAt;
-  return state === "running" && isValid && !hasEnded(holder);
+  return state === "running" && isValid && !isLeft(effect);
 }
 
 function unknownOf(effect: StoredEffect, run: string): UnknownEffect {
