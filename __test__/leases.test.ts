@@ -2,6 +2,7 @@
 // @module-tag slow
 import { setTimeout as sleep } from "node:timers/promises";
 import { CheckpointStore, type Lease, type RunRef, type Store, openStore } from "forkpoint";
+import { effects } from "forkpoint/effects";
 import { InMemoryStorage, StorageBackedCheckpointStore, Workflow, WorkflowCheckpointStore } from "forkpoint/agentium";
 import { SessionStore } from "forkpoint/helix";
 import { Checkpointer, Graph } from "forkpoint/tinyagents";
@@ -10,6 +11,7 @@ import { Program } from "./faults/faults.js";
 import { contentOf } from "./contents.js";
 import {
   checkpoint,
+  durable,
   failure,
   fixture,
   kinds,
@@ -56,7 +58,7 @@ class Worker {
     for (let stopped = false; !stopped;) {
       this.program.kill("SIGSTOP");
       try {
-        await (await prober.lease({ space: "agentos", run: "prober" })).release();
+        await (await prober.lease({ space: "agentos", run: `prober of ${this.program.pid}` })).release();
         stopped = true;
       } catch (error) {
         expect(error).toMatchObject({ code: "BUSY" });
@@ -588,6 +590,55 @@ describe.each(sharedKinds)("processes over %s", (kind) => {
       expect(lease.signal.aborted).toBe(false);
     },
   );
+});
+
+describe.runIf(!windows)(`a leased run on ${durable}`, () => {
+  it("has effects that belong to the process with the lease", async () => {
+    const target = place(durable);
+    const store = await shared(target);
+    const lost = { code: "CONFLICT", message: expect.stringContaining("was lost") };
+    /** A process whose lease is lost ends its effect. Returns what its run rejects with. */
+    const ends = async (worker: Worker) => {
+      worker.tell("goOn");
+      worker.program.kill("SIGCONT");
+      const said = [await worker.hears(), await worker.hears(), await worker.hears()];
+      expect(said).toContainEqual({ event: "goes on" });
+      expect(said).toContainEqual({ event: "once rejects", ...lost });
+      const rejected = said.find(({ event }) => event === undefined);
+      expect(rejected).toMatchObject(lost);
+      return rejected;
+    };
+    const passes = async (what: string, space: string) => {
+      const of = { space, run: "r" };
+      const given = { runId: "r", threadId: "r", ttlMs: 1_200 };
+      const runs = space === "agentium" ? new WorkflowCheckpointStore(store) : new Checkpointer(store);
+      const stored = async () => [await runs.list("r"), await effects(store).list(of)];
+      const [first, second, third] = [new Worker(target), new Worker(target, "blind"), new Worker(target)];
+      const { idempotencyKey } = await first.ask(what, given);
+      await first.stop(target);
+      const lease = await whenFree(store, of);
+      // Nobody has begun the effect again: only the lease keeps the first process from storing its result.
+      const before = await stored();
+      await ends(first);
+      expect(await stored()).toEqual(before);
+      await lease.release();
+      expect(await second.ask(what, given)).toEqual({ event: "in the effect", idempotencyKey, attempt: 1 });
+      // The second one notices nothing, until the store refuses its result.
+      let told: any;
+      do told = await third.ask(what, given);
+      while (told.code === "CONFLICT");
+      expect(told).toEqual({ event: "in the effect", idempotencyKey, attempt: 2 });
+      const meanwhile = await stored();
+      expect((await ends(second)).lease.holder).toContain(`process ${third.program.pid} on `);
+      expect(await stored()).toEqual(meanwhile);
+      third.tell("goOn");
+      const end = [await third.hears(), await third.hears(), await third.hears()];
+      expect(end).toContainEqual({ state: { n: 1, paid: third.program.pid } });
+      const listed = await effects(store).list(of);
+      expect(listed).toMatchObject([{ state: "done", attempts: 3, idempotencyKey }]);
+    };
+    await Promise.all([passes("payWorkflow", "agentium"), passes("payGraph", "tinyagents")]);
+  });
 });
 
 it("hostile values in place of a lease are refused", async () => {
