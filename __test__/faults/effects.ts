@@ -11,8 +11,8 @@ import { Program, amount, randomBelow, repeat, seed } from "./faults.js";
 /** The names of the effects of each program. */
 const NAMES = ["first", "late", "cut", "last"];
 
-/** The other system. It tells a repetition by the idempotency key. */
-class OtherSystem {
+/** The other system, a server. It tells a repetition by the idempotency key. */
+export class OtherSystem {
   /** The calls, in their order. */
   readonly calls: Array<{ name: string; key: string }> = [];
   readonly #receipts = new Map<string, number>();
