@@ -33,7 +33,8 @@ const store = (name) => ({
 const contracts = ["agentos", "agentium", "tinyagents", "helix"].map((name) => [`everyday ${name}`, store(name)]);
 
 const tables = {
-  everyday: { threads, wide, runs, effects, cold: coldSavers, server },
+  everyday: { threads, wide, runs, cold: coldSavers, server },
+  effects: { effects },
   ...Object.fromEntries(contracts),
 };
 await compareAll(many ? { "many threads": { threads } } : tables, { goals: true });

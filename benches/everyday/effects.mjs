@@ -55,7 +55,8 @@ async function opened(database, work, [name, ...others] = names, all = {}) {
   return database.inPlace(name, async ({ open: openSide }) => {
     const side = await openSide();
     try {
-      const mode = name === "ours" || database.isServer ? side.mode() : "a table: WAL, FULL";
+      const table = database.isServer ? "a table with pg" : "a table: WAL, FULL";
+      const mode = name === "ours" ? side.mode() : table;
       const once = await open[name](side, database.isServer);
       return await opened(database, work, others, { ...all, [name]: { once, mode, begun: 0 } });
     } finally {

@@ -11,7 +11,7 @@ use super::value::values;
 use super::{payloads, writes};
 use crate::backend::log_findings::{After, LogTable};
 use crate::backend::marks::decode_marks;
-use crate::backend::number::signed;
+use crate::backend::number::{signed, unsigned};
 use crate::backend::stages::Position;
 use crate::cache::PayloadCache;
 use crate::check::{About, CheckCursor, CheckPage, Finding, FindingCode, Severity};
@@ -20,6 +20,10 @@ use crate::error::{Error, Result};
 
 /// The size in bytes of the payload cache for one page.
 const CACHE_BYTES: usize = 64 << 20;
+
+/// The payloads of several checkpoints are read together until they have this size in bytes.
+const BYTES_TOGETHER: u64 = 8 << 20;
+
 const RESTORE: &str = "Restore the database from a backup, or save the checkpoint again, or delete it.";
 
 /// The stages of a check, in the order in which they run.
@@ -97,10 +101,12 @@ impl Check<'_> {
         const SQL: &str = concat!(
             "SELECT ",
             columns!(),
-            " FROM @checkpoint AS c LEFT JOIN @lineage AS l USING (lin) WHERE c.seq > $1 ORDER BY c.seq LIMIT $2"
+            ", (SELECT y.size FROM @payload AS y WHERE y.seq = c.seq)
+             FROM @checkpoint AS c LEFT JOIN @lineage AS l USING (lin) WHERE c.seq > $1 ORDER BY c.seq LIMIT $2"
         );
         let rows = self.open.query(SQL, values![after, limit])?;
         let cache = PayloadCache::new(CACHE_BYTES);
+        let (mut together, mut bytes) = (Vec::new(), 0);
         for row in &rows {
             self.page.counted.checkpoints += 1;
             let claimed = || About {
@@ -109,18 +115,33 @@ impl Check<'_> {
                 id: row::text(row, 7).ok(),
             };
             let Some(found) = self.damage(HeaderRow::read(row), claimed)? else { continue };
+            together.push(found);
+            bytes += row.get::<_, Option<i64>>(16).map_or(0, unsigned);
+            if bytes >= BYTES_TOGETHER {
+                self.load(&cache, &std::mem::take(&mut together))?;
+                bytes = 0;
+            }
+        }
+        self.load(&cache, &together)?;
+        Ok(last(&rows, limit))
+    }
+
+    /// Rebuilds the payloads of these checkpoints, and verifies the logs that they name.
+    fn load(&mut self, cache: &PayloadCache, rows: &[HeaderRow]) -> Result<()> {
+        let payloads = payloads::load_all(self.open, cache, &rows.iter().collect::<Vec<_>>())?;
+        for (found, payload) in rows.iter().zip(payloads) {
             let about = || About::from(&found.header);
             let what = |error: Error| error.context(&format!("checkpoint {:?}", found.header.id));
-            let loaded = payloads::load_row(self.open, &cache, &found).and_then(|payload| frame::split(&payload.raw));
-            if self.damage(loaded.map_err(what), about)?.is_some() {
+            let loaded = payload.and_then(|payload| frame::split(&payload.raw)).map_err(what);
+            if self.damage(loaded, about)?.is_some() {
                 self.page.counted.payloads += 1;
             }
             let marks = decode_marks(found.logs.as_deref()).map_err(what);
             if let Some(marks) = self.damage(marks, about)?.filter(|marks| !marks.is_empty()) {
-                self.page.findings.extend(log_check::marks_of(self.open, &found, &marks)?);
+                self.page.findings.extend(log_check::marks_of(self.open, found, &marks)?);
             }
         }
-        Ok(last(&rows, limit))
+        Ok(())
     }
 
     /// Finds payloads without a checkpoint, and deltas without a base.
