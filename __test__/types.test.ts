@@ -31,10 +31,12 @@ describe("what is exported", () => {
       "copyStore",
       "describe",
       "isForkpointError",
+      "once",
       "openStore",
       "postgresSchema",
       "recover",
       "resumePlan",
+      "withEffects",
     ]);
   });
 
@@ -47,8 +49,7 @@ describe("what is exported", () => {
       "resumePlan",
       "withEffects",
     ]);
-    expect(agentos.CheckpointStore).toBe(main.CheckpointStore);
-    expect(agentos.resumePlan).toBe(main.resumePlan);
+    for (const name of Object.keys(agentos) as Array<keyof typeof agentos>) expect(main[name]).toBe(agentos[name]);
   });
 
   test("the members of an error", () => {
