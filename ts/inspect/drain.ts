@@ -15,6 +15,7 @@ import { programsIn } from "../store/programs.js";
 import { type Context, isMain } from "./context.js";
 import { type Standing, readerOf } from "./positions.js";
 import { newestOf, readPages, recentRuns } from "./rows.js";
+import { mapTogether } from "./together.js";
 import type { Key, Row } from "./wire.js";
 import type { RunRef, Status } from "./views.js";
 
@@ -52,9 +53,6 @@ const SKIPPED = "the program has no name and its nodes changed, so `recover` ski
 
 const PAGE = 500;
 
-/** The number of runs that are read at the same time. */
-const AT_ONCE = 16;
-
 export async function drainCheck(context: Context, given: unknown, options: unknown): Promise<DrainReport> {
   const { signal } = readRecord(options, "options", { signal: signalOption });
   const description = readDescription(given, "description");
@@ -66,10 +64,7 @@ export async function drainCheck(context: Context, given: unknown, options: unkn
       .filter(({ space, ns }) => isMain(space, ns))
       .map(({ space, run, ns }): Key => ({ space, run, ns: ns ?? "" }));
     const rows = (await readPages(context, keys.map(newestOf))).flatMap((page) => page.rows);
-    for (let from = 0; from < rows.length; from += AT_ONCE) {
-      signal?.throwIfAborted();
-      await Promise.all(rows.slice(from, from + AT_ONCE).map((row) => check.look(row)));
-    }
+    await mapTogether(rows, (row) => check.look(row), signal);
   }
   return check.report();
 }

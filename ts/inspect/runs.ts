@@ -9,6 +9,7 @@ import { cursorOption, limitOption } from "./checkpoints.js";
 import { type Context, SESSIONS, SPACES, isMain, readSpace, refOf, shownNs, spaceOf } from "./context.js";
 import { type Lineup, infoOf, readLineups, recentRuns } from "./rows.js";
 import { readStatus } from "./status.js";
+import { mapTogether } from "./together.js";
 import { type FoundRun, type Key, inspect } from "./wire.js";
 import type { CheckpointInfo, Page, RunInfo, Space, Status } from "./views.js";
 
@@ -189,24 +190,22 @@ async function showAll(context: Context, runs: readonly FoundRun[], options: Run
   );
   const leases = await holders(context, keys);
   const seen = new Set<string>();
-  const shown: Array<RunInfo | null> = [];
-  for (const [at, key] of keys.entries()) {
-    const lineup = lineups[at]!;
+  const isShown = keys.map((key, at) => {
+    const { current, page } = lineups[at]!;
     const { position, space } = runs[at]!;
-    const newest = lineup.current ?? lineup.page.rows[0];
     const name = JSON.stringify(key);
     // A Helix session is in two lists: with its current state, and with its checkpoints.
-    const others = [lineup.current, lineup.page.rows[0]].filter((row) => row !== undefined && row.space !== space);
+    const others = [current, page.rows[0]].filter((row) => row !== undefined && row.space !== space);
     const isFirst =
       options.sort === "size" ||
       others.every((row) => (options.sort === "began" ? row!.space === "helix" : row!.seq < position));
-    if (newest === undefined || !isFirst || seen.has(name)) {
-      shown.push(null);
-      continue;
-    }
-    shown.push(await runInfo(context, lineup, leases[at]!, options));
+    if ((current ?? page.rows[0]) === undefined || !isFirst || seen.has(name)) return false;
     seen.add(name);
-  }
+    return true;
+  });
+  const shown = await mapTogether([...keys.keys()], async (at) =>
+    isShown[at] ? runInfo(context, lineups[at]!, leases[at]!, options) : null,
+  );
   await nameVersions(context, shown);
   return shown;
 }
