@@ -13,19 +13,19 @@ import { emptyUrl, inMemory, type Server, startServer } from "./faults.js";
 
 const langgraph = fileURLToPath(new URL("../langgraph/fixtures/effects.mjs", import.meta.url));
 
-const programs = [
+const programs: Array<[name: string, space: "agentos" | "agentium" | "tinyagents" | "langgraph"]> = [
   ["bare", "agentos"],
-  ["workflow", "agentium"],
   ["workflow lease", "agentium"],
-  ["graph", "tinyagents"],
   ["graph lease", "tinyagents"],
   ["graph sync", "langgraph"],
-  ["graph async", "langgraph"],
   ["functional exit", "langgraph"],
-  ...(isLong("FORKPOINT_FAULT_EFFECTS")
-    ? (["graph exit", "functional sync", "functional async"] as const).map((name) => [name, "langgraph"] as const)
-    : []),
-] as const;
+];
+if (isLong("FORKPOINT_FAULT_EFFECTS")) {
+  programs.push(["workflow", "agentium"], ["graph", "tinyagents"]);
+  for (const name of ["graph async", "graph exit", "functional sync", "functional async"]) {
+    programs.push([name, "langgraph"]);
+  }
+}
 
 it.each(programs)("%s", { timeout: 2_400_000 }, async (name, space) => {
   const program: [string, string] = [space === "langgraph" ? langgraph : fixture("faults/effects.mjs"), name];
