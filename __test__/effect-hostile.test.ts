@@ -109,7 +109,7 @@ describe.each(kinds)("effects on %s", (kind) => {
     expect((await store.stats()).checkpoints).toBe(0);
   });
 
-  it("tell a store that closes: nothing is stored, and who waits gets CLOSED", async () => {
+  it("end with CLOSED if the store closes: nothing is stored, and a call that waits rejects", async () => {
     const target = place(kind);
     const store = await openStore(target);
     const slow = new Slow();
