@@ -21,6 +21,8 @@ export interface PageOptions {
   prepare?: Record<string, (cwd: string) => Promise<void> | void>;
   /** Variables of a program's environment. Called for each page, and for each snippet that runs alone. */
   env?: () => Record<string, string>;
+  /** The pages whose code runs. That of the others is compiled only. Default: all pages. */
+  runs?: readonly string[] | undefined;
 }
 
 /** Writes a `ts` block under a name, as TypeScript and as the JavaScript that runs. */
@@ -97,7 +99,7 @@ function importsOf(page: Page, code: string, found = new Set<Snippet>()): Set<Sn
 const NOISE = /^.*(NOT_DURABLE|--trace-warnings|ExperimentalWarning).*\n/gm;
 
 /** Registers tests of all code that a suite can run. `base` is a folder of a project that has the packages installed. */
-export function testPages(suite: Suite, base: URL, { prepare = {}, env = () => ({}) }: PageOptions = {}): void {
+export function testPages(suite: Suite, base: URL, { prepare = {}, env = () => ({}), runs }: PageOptions = {}): void {
   // Inside the project, so that the programs find its packages.
   const place = mkdtempSync(fileURLToPath(new URL("./.snippets-", base)));
   const bin = join(place, "bin");
@@ -163,8 +165,9 @@ exec "${process.execPath}" "$@"
       for (const folder of folders) rmSync(folder, { recursive: true, force: true });
     });
 
+    const isCompiledOnly = elsewhere.has(page.path) || runs?.includes(page.path) === false;
     const saved: Snippet[] = [];
-    for (const step of elsewhere.has(page.path) ? [] : steps) {
+    for (const step of isCompiledOnly ? [] : steps) {
       const files = [...saved];
       if (step.kind === "snippet" && step.file !== undefined) saved.push(step);
       else register(step, files);

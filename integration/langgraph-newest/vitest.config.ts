@@ -11,8 +11,8 @@ export default defineConfig({
     include: ["*.test.ts"],
     // What a store does when it fails or when its process is killed doesn't depend on LangGraph's version.
     exclude: ["faults*.test.ts", "differential.test.ts"],
-    // The long tests of what a store does are shorter: see `isShort` in ../langgraph/helpers.ts.
-    env: { FORKPOINT_TEST_SHORT: "1" },
+    // The long tests of what a store does are shorter, unless the variable is 0: see `isShort` in ../langgraph/helpers.ts.
+    env: { FORKPOINT_TEST_SHORT: process.env["FORKPOINT_TEST_SHORT"] ?? "1" },
     // A test that asserts nothing fails.
     expect: { requireAssertions: true },
     globalSetup: ["../langgraph/global-setup.ts"],
