@@ -1,12 +1,14 @@
 import { fileURLToPath } from "node:url";
 import { defineConfig } from "vitest/config";
 import { entries } from "./__test__/entries.mjs";
+import { LongestFirst } from "./__test__/sequencer.mjs";
 
 export default defineConfig({
   test: {
     // Many tests wait for a server or a process that they have started. So one more worker than cores is of use.
     maxWorkers: 3,
     pool: "forks",
+    sequence: { sequencer: LongestFirst },
     // Tags of whole files: `// @module-tag slow`.
     tags: [
       { name: "slow", description: "Takes long, or starts many processes: `npm test` leaves it out" },
