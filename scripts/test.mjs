@@ -37,9 +37,20 @@ function runQuick() {
   vitest("quick", ...projects(quick), "--tagsFilter=!slow");
 }
 
-function runRest() {
+/** Runs the suite that every backend of the engine passes. `cargo test` runs it on the distribution's Postgres. */
+function onPostgres(version, programs) {
+  const tests = ["backend_contract::postgres", "backend_contract::shared_postgres"];
+  run("cargo", ["test", "--locked", "--workspace", "--test", "suite", "--", ...tests], {
+    env: { FORKPOINT_POSTGRES: programs(version) },
+  });
+}
+
+async function runRest() {
   step("install and build", () => setup());
   step("check the rest", checkRest);
+  // The server's module needs installed packages.
+  const { programs } = await import("../integration/postgres/server.mjs");
+  for (const version of ["oldest", "newest"]) step(`engine: ${version} Postgres`, () => onPostgres(version, programs));
   vitest("slow", ...projects(quick), ...tagged("slow"));
   vitest("threads", "--pool=threads", "--project=forkpoint", ...tagged("threads"));
   vitest("rest", ...projects(rest));
@@ -53,6 +64,6 @@ if (which !== undefined && which !== "--all" && which !== "--rest") {
   run(process.execPath, [`${root}node_modules/vitest/vitest.mjs`, "run", ...given]);
 } else {
   if (which !== "--rest") runQuick();
-  if (which !== undefined) runRest();
+  if (which !== undefined) await runRest();
   slowest();
 }

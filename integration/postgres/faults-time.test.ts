@@ -64,7 +64,7 @@ function serverThatGoesBack(server: Server, version: number, url: string): Machi
 
 const binOf = (version: number) => (installed() as Map<number, string>).get(version)!;
 
-onServer("oldest", (server, version) => {
+onServer("with pg_dump", (server, version) => {
   // The programs of an npm package have no pg_dump.
   describe.skipIf(!has("pg_dump", join(binOf(version), "pg_dump")))("goes back", () => {
     it.each(modules)("%s: what is read is what was saved and is not gone", { timeout }, async (name, module) => {

