@@ -57,7 +57,8 @@ onServer("newest", (server) => {
     await expect.poll(async () => (await indexes())[0]!["scans"]).toBeGreaterThanOrEqual(8);
     const [found] = await indexes();
     expect(found).toMatchObject({ usable: true });
-    expect(found!["entries"]).toBeLessThan(2 * (COUNT / EACH) + 20);
+    // An index of 600 entries. Postgres 14 and 15 count one entry more than 18.
+    expect(found!["entries"]).toBeLessThan(3 * (COUNT / EACH) + 20);
   });
 
   it("processes that build it at the same time", async () => {
