@@ -453,7 +453,13 @@ describe.each(kinds)("an inspector of %s", (kind) => {
     const events = inspector.watch({ last: 1 })[Symbol.asyncIterator]();
     expect((await events.next()).value).toMatchObject({ type: "saved", checkpoint: { id: "last" } });
     await graphs.delete("first");
-    expect((await events.next()).value).toEqual({ type: "changed" });
+    let event: unknown;
+    const told = events.next().then(({ value }) => (event = value));
+    // A server of Postgres counts what a connection has removed when the connection is used again. Since 15, also after 10 s.
+    while ((await Promise.race([told, new Promise((resolve) => setTimeout(resolve, 600))])) === undefined) {
+      await graphs.delete("nothing");
+    }
+    expect(event).toEqual({ type: "changed" });
     await events.return?.();
   });
 
