@@ -4,10 +4,22 @@ import { connect, createServer, type Socket } from "node:net";
 import { setTimeout as sleep } from "node:timers/promises";
 import { Worker } from "node:worker_threads";
 import { isForkpointError, openStore } from "forkpoint";
-import { type ForkpointWorkflowStore, WorkflowCheckpointStore } from "forkpoint/agentium";
+import { WorkflowCheckpointStore } from "forkpoint/agentium";
 import { SessionStore } from "forkpoint/helix";
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from "vitest";
-import { amount, long, makeDatabase, type Message, onServer, type Server, startProxy, startServer } from "./faults.js";
+import {
+  amount,
+  long,
+  makeDatabase,
+  type Message,
+  onServer,
+  saveStep,
+  type Server,
+  startProxy,
+  startServer,
+  steps,
+  stepsOf,
+} from "./faults.js";
 import { freePort, inMemory } from "./server.mjs";
 
 /** How often a primary is killed. */
@@ -16,18 +28,6 @@ const failovers = amount("FORKPOINT_FAULT_FAILOVERS", 1);
 /** The URL of a database on several ports, which are tried in this order. */
 const onPorts = (ports: number[], database: string, query = "") =>
   `postgres://postgres@${ports.map((port) => `127.0.0.1:${port}`).join()}/${database}?sslmode=disable${query}`;
-
-const idOf = (n: number) => `run:step-${n}`;
-
-/** Saves the step `n` of a run after the step before it. A second save of the same step rejects with `CONFLICT`. */
-const saveStep = (runs: ForkpointWorkflowStore<unknown>, n: number) =>
-  runs.save(
-    { id: idOf(n), runId: "run", stepIndex: n, stepName: "step", state: { n }, createdAt: n },
-    { expectedParent: n === 0 ? null : idOf(n - 1) },
-  );
-
-const stepsOf = async (runs: ForkpointWorkflowStore<unknown>) => (await runs.list("run")).map(({ id }) => id);
-const steps = (count: number) => Array.from({ length: count }, (_, n) => idOf(n));
 
 /** Opens a store, saves, and returns what another store finds on the server itself. */
 async function saved(server: Server, database: string, url: string): Promise<string[]> {
@@ -92,6 +92,16 @@ async function droppingPort(): Promise<number> {
     if (!(await Promise.race([connected, sleep(500, false)]))) return port;
   }
   throw new Error("the queue of connections is never full");
+}
+
+/** Starts a standby. From now on, the commits of the primary wait for it. */
+async function synchronous(primary: Server): Promise<Server> {
+  const standby = await primary.replica();
+  await primary.query("ALTER SYSTEM SET synchronous_standby_names = '*'");
+  await primary.query("SELECT pg_reload_conf()");
+  const isSynchronous = "SELECT 1 FROM pg_stat_replication WHERE sync_state = 'sync'";
+  while ((await primary.query(isSynchronous)).length === 0) await sleep(20);
+  return standby;
 }
 
 /** The first host of a URL, and options. The last one takes longer than the others. */
@@ -263,18 +273,47 @@ onServer("newest", (server) => {
     });
   });
 
+  it("a commit that no synchronous standby has is not acknowledged", { timeout: 120_000 }, async () => {
+    const primary = (await startServer({ version: "newest", ...inMemory }))!;
+    onTestFinished(() => primary.stop());
+    const standby = await synchronous(primary);
+    onTestFinished(() => standby.stop());
+    const [first, impatient] = ["", "&options=-c%20statement_timeout%3D1000"].map((query) =>
+      onPorts([standby.port, primary.port], "postgres", query),
+    );
+    const open = async (url: string) => {
+      const store = await openStore(url, { busyTimeoutMs: 4_000 });
+      onTestFinished(() => store.close());
+      return new WorkflowCheckpointStore(store);
+    };
+    const save = (runs: WorkflowCheckpointStore<unknown>, id: string) =>
+      runs.save({ id, runId: id, stepIndex: 0, stepName: "step", state: {}, createdAt: 0 });
+    const stores = [await open(first!), await open(impatient!)] as const;
+    for (const [at, runs] of stores.entries()) await save(runs, `before-${at}`);
+    const [{ pid }] = await standby.query("SELECT pid FROM pg_stat_wal_receiver");
+    process.kill(pid, "SIGSTOP");
+    // The server ends the wait of the first store's commit when the store gives up, and of the second one's at its timeout.
+    const late = stores.map((runs, at) => save(runs, `late-${at}`));
+    for (const saving of late) await expect(saving).rejects.toMatchObject({ code: "UNAVAILABLE", outcome: "unknown" });
+    process.kill(pid, "SIGCONT");
+    // The standby has them now, so they may be saved again, and are there once.
+    for (const [at, runs] of stores.entries()) await save(runs, `late-${at}`);
+    await primary.kill();
+    await standby.query("SELECT pg_promote()");
+    for (const runs of stores) {
+      const found = (await runs.runs()).runs.map(({ runId }) => runId);
+      expect(found.toSorted()).toEqual(["before-0", "before-1", "late-0", "late-1"]);
+    }
+  });
+
   it.each(Array.from({ length: failovers }, (_, n) => n + 1))(
     "a standby is promoted after the primary was killed (%i)",
     { timeout: 180_000 },
     async () => {
       const primary = (await startServer({ version: "newest", ...inMemory }))!;
       onTestFinished(() => primary.stop());
-      const standby = await primary.replica();
+      const standby = await synchronous(primary);
       onTestFinished(() => standby.stop());
-      await primary.query("ALTER SYSTEM SET synchronous_standby_names = '*'");
-      await primary.query("SELECT pg_reload_conf()");
-      const isSynchronous = "SELECT 1 FROM pg_stat_replication WHERE sync_state = 'sync'";
-      while ((await primary.query(isSynchronous)).length === 0) await sleep(20);
 
       // A standby accepts no writes, so the first host is passed over.
       const url = onPorts([standby.port, primary.port], "postgres", "&connect_timeout=1");

@@ -3,6 +3,7 @@
 import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
+import type { ForkpointWorkflowStore } from "forkpoint/agentium";
 import { afterAll, beforeAll, describe, onTestFinished } from "vitest";
 import { amount, type Kind } from "../../__test__/faults/faults.js";
 import * as proxies from "./proxy.mjs";
@@ -106,5 +107,21 @@ export async function answering(server: Server): Promise<void> {
     await sleep(20);
   }
 }
+
+/** The id of the step `n` of a run. */
+export const idOf = (n: number) => `run:step-${n}`;
+
+/**
+ * Saves the step `n` of a run after the step `parent`, by default the one before it. A second save of the same step rejects with
+ * `CONFLICT`.
+ */
+export const saveStep = (runs: ForkpointWorkflowStore<unknown>, n: number, parent = n - 1) =>
+  runs.save(
+    { id: idOf(n), runId: "run", stepIndex: n, stepName: "step", state: { n }, createdAt: n },
+    { expectedParent: parent === -1 ? null : idOf(parent) },
+  );
+
+export const stepsOf = async (runs: ForkpointWorkflowStore<unknown>) => (await runs.list("run")).map(({ id }) => id);
+export const steps = (count: number) => Array.from({ length: count }, (_, n) => idOf(n));
 
 export { amount, inMemory, type Server, startPooler, startServer };

@@ -126,10 +126,14 @@ impl Postgres {
             {
                 return Ok(applied);
             }
-            write::transaction(&backend.session, &backend.memory, batch, &sent).map_err(|failure| {
+            let applied = write::transaction(&backend.session, &backend.memory, batch, &sent).map_err(|failure| {
                 failed = matches!(failure, Failure::Unit(_));
                 Error::from(failure)
-            })
+            })?;
+            if !sent.is_empty() {
+                sent.confirm(&backend.session)?;
+            }
+            Ok(applied)
         });
         match done {
             Err(error) if !sent.is_empty() => Err(Failure::Whole(error.with_outcome_unknown())),

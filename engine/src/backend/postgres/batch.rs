@@ -4,6 +4,7 @@ use std::cell::{Cell, RefCell};
 
 use super::heads::Heads;
 use super::known::Known;
+use super::session::Session;
 use super::transaction::Transaction;
 use super::value::values;
 use super::writes;
@@ -108,8 +109,21 @@ impl Sent {
         if self.is_empty() {
             return Ok(None);
         }
-        let stored = batch.is_stored(open, known, &self.calls.borrow())?;
-        self.calls.borrow_mut().clear();
-        Ok(stored.then(|| self.applied.take()))
+        if !batch.is_stored(open, known, &self.calls.borrow())? {
+            self.calls.borrow_mut().clear();
+            return Ok(None);
+        }
+        Ok(Some(self.applied.borrow().clone()))
+    }
+
+    /// Waits until the synchronous replicas have what an attempt has stored. Its commit may have become visible without
+    /// them, because its wait was canceled or the server has restarted.
+    pub(super) fn confirm(&self, session: &Session) -> Result<()> {
+        let open = Transaction::write(session, true);
+        // The server waits only for a transaction that has changed something.
+        let own = self.calls.borrow().last().map_or(0, |call| !call);
+        open.later("INSERT INTO @batch (call) VALUES ($1)", values![own]);
+        open.later("DELETE FROM @batch WHERE call = $1", values![own]);
+        open.commit().map(drop)
     }
 }

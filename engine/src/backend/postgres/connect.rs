@@ -1,13 +1,15 @@
 //! Opens connections to a server.
 
 use std::borrow::Cow;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::future::poll_fn;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
 use tokio::task::JoinHandle;
 use tokio::time::timeout;
 use tokio_postgres::config::{Host, LoadBalanceHosts, SslMode as Encryption};
-use tokio_postgres::{CancelToken, Client, Config};
+use tokio_postgres::{AsyncMessage, CancelToken, Client, Config};
 use tokio_postgres_rustls::MakeRustlsConnect;
 
 use super::error::{late, unreachable, unresolved};
@@ -18,10 +20,16 @@ use super::tls::client_config;
 use super::url::{Ask, SslMode, Url};
 use crate::error::{Error, Result};
 
+/// The function of the server that waits for the synchronous replicas. It warns if it gave up, for a timeout or because
+/// somebody canceled it. The commit then succeeds, and the replicas may not have it.
+const WAITS_FOR_REPLICAS: &str = "SyncRepWaitForLSN";
+
 /// A connection, and the task that reads and writes it.
 pub(super) struct Connected {
     pub(super) client: Client,
     pub(super) prepared: Prepared,
+    /// True if the server has acknowledged a commit that the synchronous replicas may not have.
+    pub(super) unreplicated: Arc<AtomicBool>,
     task: JoinHandle<()>,
 }
 
@@ -183,9 +191,17 @@ impl Connector {
         if let Some(password) = password {
             config.to_mut().password(password);
         }
-        let (client, connection) = config.connect(self.tls.clone()).await?;
-        let task = tokio::spawn(async { drop(connection.await) });
-        Ok(Connected { client, prepared: Prepared::new(false), task })
+        let (client, mut connection) = config.connect(self.tls.clone()).await?;
+        let unreplicated = Arc::new(AtomicBool::new(false));
+        let warned = Arc::clone(&unreplicated);
+        let task = tokio::spawn(async move {
+            while let Some(Ok(message)) = poll_fn(|context| connection.poll_message(context)).await {
+                if matches!(message, AsyncMessage::Notice(notice) if notice.routine() == Some(WAITS_FOR_REPLICAS)) {
+                    warned.store(true, Ordering::Relaxed);
+                }
+            }
+        });
+        Ok(Connected { client, prepared: Prepared::new(false), unreplicated, task })
     }
 
     /// Asks the server to give up the statement of a connection.

@@ -9,6 +9,7 @@ use std::collections::HashMap;
 use std::future::{Future, poll_fn};
 use std::pin::pin;
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 use std::task::Poll;
 use std::time::{Duration, Instant};
 
@@ -276,7 +277,7 @@ impl Session {
         let client = self.client.borrow();
         let place = self.connector.place();
         let Some(connected) = client.as_ref() else { return Err(lost(place)) };
-        let Connected { client, prepared, .. } = connected;
+        let Connected { client, prepared, unreplicated, .. } = connected;
         let sent = self.runtime.block_on(async {
             let answers = answers(connected, statements);
             // The statements are sent first, because they are polled first.
@@ -285,6 +286,11 @@ impl Session {
         });
         self.used.set(Instant::now());
         match sent {
+            // The commit is treated as one whose answer was lost: the next attempt finds it, and waits for the replicas.
+            Some(Ok(_)) if unreplicated.load(Ordering::Relaxed) => {
+                self.broken.set(true);
+                Err(lost(place))
+            }
             Some(Ok(rows)) => Ok(rows),
             Some(Err(error)) => {
                 // A server that has become a replica accepts no writes any more: another one may.
