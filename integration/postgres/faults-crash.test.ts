@@ -1,6 +1,7 @@
 // Kills the server, or processes of it, while eight processes save, fork, remove, read, prune and vacuum. No call may
 // fail: each goes on when the server answers again. Afterwards everything that was acknowledged must be there, once.
 import { setTimeout as sleep } from "node:timers/promises";
+import { openStore } from "forkpoint";
 import { expect, it, onTestFinished } from "vitest";
 import { contend, race } from "../../__test__/faults/contention.js";
 import { contract, contracts } from "../../__test__/faults/faults.js";
@@ -53,6 +54,26 @@ onServer("oldest", (server, version) => {
     if (long) console.log({ version, name, happened, ...result });
     expect(happened).toBe(restarts);
     expect(Math.min(result.acknowledged, result.pruned)).toBeGreaterThan(0);
+  });
+
+  it("a vacuum that has taken longer than the busy timeout goes on after the server is killed", async () => {
+    const url = await emptyUrl(server());
+    const store = await openStore(url, { busyTimeoutMs: 3_000 });
+    onTestFinished(() => store.close());
+    await store.vacuum();
+    const waits = "SELECT 1 FROM pg_stat_activity WHERE query LIKE 'VACUUM%' AND wait_event_type = 'Lock'";
+    const locks = server().query("BEGIN; LOCK TABLE forkpoint.batch; SELECT pg_sleep(60)", undefined, {
+      database: new URL(url).pathname.slice(1),
+    });
+    locks.catch(() => {});
+    await sleep(200);
+    const vacuum = store.vacuum();
+    vacuum.catch(() => {});
+    await sleep(4_000);
+    expect(await server().query(waits)).toHaveLength(1);
+    await server().kill();
+    await server().start();
+    expect(await vacuum).toBeUndefined();
   });
 
   it("the server is killed while eight processes continue after the same parent", { timeout: 600_000 }, async () => {

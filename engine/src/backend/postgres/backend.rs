@@ -272,7 +272,11 @@ impl Backend for Postgres {
     fn vacuum(&mut self) -> Result<()> {
         self.call(|backend| {
             let text = "VACUUM @batch, @lineage, @checkpoint, @payload, @write, @log, @log_branch, @record, @log_mark";
-            backend.session.run(text, UNTIL_CLOSED)
+            backend.session.connect()?;
+            let done = backend.session.run(text, UNTIL_CLOSED);
+            // The server may take any time. If it fails after that, there is time for another server.
+            backend.session.begin_call();
+            done
         })
     }
 
