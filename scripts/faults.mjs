@@ -77,6 +77,8 @@ const commands = [
   vitest("integration/postgres/faults-kills.test.ts", { FORKPOINT_FAULT_CYCLES: "20" }),
   vitest("integration/postgres/faults-effects.test.ts", { FORKPOINT_FAULT_EFFECTS: "1000" }),
   vitest("integration/postgres/failover.test.ts", { FORKPOINT_FAULT_FAILOVERS: "10" }),
+  // Three servers under Patroni, whose leader is killed so often with and without synchronous replication.
+  vitest("integration/postgres/patroni.test.ts", { FORKPOINT_FAULT_PATRONI: "10" }),
   vitest("integration/postgres/exits.test.ts", { FORKPOINT_FAULT_POSTGRES: "1" }),
   vitest("integration/postgres/limits.test.ts", { FORKPOINT_FAULT_POSTGRES: "1" }),
   vitest("integration/postgres/faults-wire.test.ts", { FORKPOINT_FAULT_EVERY: "1" }),

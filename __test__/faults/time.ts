@@ -6,6 +6,8 @@ import { Program, randomBelow, repeat, seed } from "./faults.js";
 /** Takes a copy of a database, and puts it back while processes have the database open. */
 export interface Machine {
   readonly ways: readonly Way[];
+  /** True if a copy can be put back only once. */
+  readonly once?: boolean;
   /** Takes a copy. It replaces the copy before. */
   snapshot(): Promise<unknown>;
   /** Puts the copy back. */
@@ -356,7 +358,7 @@ export async function timeGoesBack(
     where = `rewind ${round} of ${target}: ${way.name}`;
     await work(12);
     // One copy in three is put back a second time.
-    if (round === 0 || below(3) > 0) {
+    if (round === 0 || machine.once === true || below(3) > 0) {
       await machine.snapshot();
       history.snapshot();
     }

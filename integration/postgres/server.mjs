@@ -70,7 +70,7 @@ export function programs(version = "oldest") {
 }
 
 /** The user that servers run as. Postgres refuses to run as root. */
-function user() {
+export function user() {
   if (process.getuid?.() !== 0) return {};
   const lines = readFileSync("/etc/passwd", "utf8").split("\n");
   const line = ["postgres", "nobody"].map((name) => lines.find((text) => text.startsWith(`${name}:`))).find(Boolean);
@@ -341,7 +341,7 @@ export async function startPooler(server, settings = {}) {
  * @param {object} as The user that it runs as.
  * @param {string} signal The signal that stops it.
  */
-function guarded(command, as, signal) {
+export function guarded(command, as, signal) {
   const script = `exec 3<&0; "$@" </dev/null & program=$!; { cat <&3 >/dev/null; kill -${signal} $program; } & wait $program`;
   const shell = spawn("/bin/sh", ["-c", script, "sh", ...command], {
     ...as,
