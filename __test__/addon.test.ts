@@ -40,7 +40,7 @@ describe.each([
 describe("the buffers of a call", () => {
   const names = ["id", "runId", "graphId", "nodeId", "timestamp", "hasMemorySnapshot", "status", "savedAt", "stateTag"];
   const shape = completions.shape("agentos", "save", [...names, "restTag"]);
-  const values = ["id", "run", "graph", "node", 1, false, 0, 1, "json", "json"];
+  const values = ["id", "run", "graph", "node", 1, false, "unknown", 1, "json", "json"];
   const rest = Buffer.from("{}");
   const call = open({}).calls();
 

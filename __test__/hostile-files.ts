@@ -159,7 +159,7 @@ async function saved(
   for (const [timestamp, { id, parent, tag = "json", state }] of checkpoints.entries()) {
     const names = { id, runId, graphId: "graph", nodeId: "node", timestamp, savedAt: timestamp, parent };
     const tags = { stateTag: tag, restTag: "json", mark: undefined, expectedNewest: undefined };
-    const fields = { ...names, ...tags, hasMemorySnapshot: false, status: 0 };
+    const fields = { ...names, ...tags, hasMemorySnapshot: false, status: "unknown" as const };
     await agentos.call(native, "save", fields, [state, rest]);
   }
   await store.close();

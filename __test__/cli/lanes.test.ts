@@ -31,7 +31,7 @@ function fork(run: string, from: number): RunInfo {
     checkpoints: 1,
     began: 0,
     active: 0,
-    status: null,
+    status: "finished",
     statusWhy: null,
     bytes: null,
     version: null,
@@ -43,7 +43,12 @@ function fork(run: string, from: number): RunInfo {
 /** The lanes and the step of each line. */
 function drawn(parents: Array<number | null>, forks: RunInfo[] = []): string[] {
   const lines = drawTree(checkpoints(parents), forks, plain, Number.POSITIVE_INFINITY);
-  return lines.map((line) => line.replace(/ {2}c\d+ {2}\d{4}.*$/, "").replace(/ {2}langgraph.*$/, ""));
+  return lines.map((line) =>
+    line
+      .replace(/ {2}c\d+ {2}\d{4}.*$/, "")
+      .replace(/ {2}langgraph.*$/, "")
+      .replace(/ {2}✓ finished$/, ""),
+  );
 }
 
 describe("a tree", () => {

@@ -21,7 +21,7 @@ describe("ls", () => {
     const path = await filled();
     const inspector = await inspect(path);
     const { runs, cursor } = await json(["ls", "--db", path]);
-    const expected = await inspector.runs({ limit: 20, withStatus: true, withBytes: true });
+    const expected = await inspector.runs({ limit: 20, withWhy: true, withBytes: true });
     expect(runs).toEqual(expected.items);
     expect(cursor).toEqual(expected.cursor);
     expect(runs[0]).toEqual({
@@ -74,7 +74,6 @@ describe("ls", () => {
     const statuses = async (...args: string[]) =>
       new Set((await json(["ls", "--db", path, ...args])).runs.map(({ status }: { status: unknown }) => status));
     expect(await statuses("--status", "unfinished")).toEqual(new Set(["unfinished"]));
-    expect(await statuses("--no-status")).toEqual(new Set([null]));
   });
 
   test("draws a table that fits", async () => {
@@ -114,7 +113,7 @@ describe("show", () => {
     const ref = { space: "agentos", run: "run-1", ns: null };
     const shown = await json(["show", "run-1", "--db", path]);
     expect(Object.keys(shown)).toEqual(["run", "checkpoints", "effects", "forks", "cursor"]);
-    expect(shown.run).toEqual(await inspector.run(ref, { withStatus: true, withBytes: true }));
+    expect(shown.run).toEqual(await inspector.run(ref, { withWhy: true, withBytes: true }));
     expect(shown.checkpoints).toEqual((await inspector.checkpoints(ref)).items);
     expect(shown.checkpoints.map(({ step }: { step: number }) => step)).toEqual([...shown.checkpoints.keys()]);
     expect(shown.forks).toHaveLength(1);
@@ -432,6 +431,7 @@ describe("stats", () => {
     });
     expect(stats.spaces.agentos).toEqual({
       runs: 4,
+      statuses: { waiting: 0, failed: 0, unfinished: 4, finished: 0, unknown: 0 },
       checkpoints: 30,
       effects: 0,
       logicalBytes: expect.any(Number),
@@ -439,8 +439,8 @@ describe("stats", () => {
     });
     const text = await answer(["stats", "--db", path]);
     expect(text).toMatch(/^stored +\d+ checkpoints of \d+ runs$/m);
-    expect(text).toMatch(/^FRAMEWORK +RUNS +CHECKPOINTS +SIZE +STORED$/m);
-    expect(text).toMatch(/^agentos +4 +30 /m);
+    expect(text).toMatch(/^FRAMEWORK +RUNS +WAITING +FAILED +UNFINISHED +CHECKPOINTS +SIZE +STORED$/m);
+    expect(text).toMatch(/^agentos +4 +0 +0 +4 +30 /m);
     expect(text).toMatch(/^LARGEST RUN /m);
   });
 });

@@ -108,7 +108,7 @@ describe.each(kinds)("an inspector of %s", (kind) => {
     expect(await found({ group: "graph-b" })).toEqual([]);
     expect(await found({ since: Date.now() + 60_000 })).toEqual([]);
     expect(await found({ since: Date.now() - 60_000, space: "agentium" })).toEqual(["agentium w"]);
-    const statuses = await allRuns(inspector, { withStatus: true });
+    const statuses = await allRuns(inspector, { withWhy: true });
     for (const status of ["waiting", "failed", "unfinished", "finished", "unknown"] as const) {
       const expected = statuses.filter((info) => info.status === status);
       expect(await found({ status, limit: 2 })).toEqual(names(expected));
@@ -121,7 +121,7 @@ describe.each(kinds)("an inspector of %s", (kind) => {
     const { runs } = await graphs.runs();
     expect(runs.length).toBeGreaterThan(2);
     for (const { runId, checkpoints, latest, status, forkedFrom } of runs) {
-      const info = await inspector.run({ space: "agentos", run: runId }, { withStatus: true, withBytes: true });
+      const info = await inspector.run({ space: "agentos", run: runId }, { withWhy: true, withBytes: true });
       expect(info).toMatchObject({ space: "agentos", run: runId, ns: null, checkpoints, status, lease: null });
       expect(info!.latest).toMatchObject({ id: latest.id, label: latest.nodeId, at: latest.timestamp });
       expect(info!.forkedFrom?.id ?? null).toBe(forkedFrom);
@@ -504,7 +504,7 @@ describe("a database that is only looked at", () => {
     await store.close();
     const bytes = readFileSync(join(path, "agent.db"));
     const inspector = await openInspector(join(path, "agent.db"));
-    const runs = await allRuns(inspector, { withStatus: true, withBytes: true });
+    const runs = await allRuns(inspector, { withWhy: true, withBytes: true });
     expect(runs).toHaveLength(30);
     expect((await inspector.verify()).ok).toBe(true);
     expect(await inspector.forks({ space: "agentos", run: "run-1" })).toHaveLength(1);

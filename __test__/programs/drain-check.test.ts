@@ -99,7 +99,8 @@ describe.each(everyKind)("%s", (kind: Kind) => {
       const same = describeWorkflow(workflow(store, ["a", "b", "c"], { version: "1" }));
       if (at === 0) expect(await inspector.drainCheck(same)).toMatchObject({ ok: true, fits: 3, runs: [] });
     }
-    expect(await store.stats()).toEqual(before);
+    // The index of statuses may be new, so the file may have grown.
+    expect({ ...(await store.stats()), fileBytes: 0 }).toEqual({ ...before, fileBytes: 0 });
   });
 
   it("what it says is what a resume does", async () => {

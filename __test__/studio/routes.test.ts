@@ -56,7 +56,7 @@ describe("runs", () => {
     const store = await opened("memory:");
     await fill(store);
     const { get, inspector } = await start(store);
-    const { items, cursor } = await inspector.runs({ limit: 20, withStatus: true });
+    const { items, cursor } = await inspector.runs({ limit: 20, withWhy: true });
     expect(await get("runs")).toEqual({ runs: items, cursor });
     const pages: string[] = [];
     for (let next: string | null = ""; next !== null;) {
@@ -101,7 +101,7 @@ describe("runs", () => {
       { allNs: true },
       { ns: "namespace 1" },
     ]) {
-      const { items } = await inspector.runs({ ...query, limit: 1_000, withStatus: true });
+      const { items } = await inspector.runs({ ...query, limit: 1_000, withWhy: true });
       const asked = Object.fromEntries(Object.entries(query).map(([name, value]) => [name, String(value)]));
       expect((await get("runs", { limit: 1_000, ...asked })).runs, JSON.stringify(query)).toEqual(items);
     }
@@ -111,8 +111,8 @@ describe("runs", () => {
     const store = await opened("memory:");
     await saveRun(store, "run", [1, 2]);
     const { get } = await start(store);
-    expect((await get("runs", { withStatus: "false" })).runs[0].status).toBeNull();
-    expect((await get("runs", { withStatus: "0", withBytes: "1" })).runs[0].bytes.logical).toBeGreaterThan(0);
+    expect((await get("runs", { withWhy: "false" })).runs[0]).toMatchObject({ status: "unfinished", statusWhy: null });
+    expect((await get("runs", { withWhy: "0", withBytes: "1" })).runs[0].bytes.logical).toBeGreaterThan(0);
   });
 
   test("of names some runs, in that order, and null for what is not there", async () => {
@@ -162,7 +162,7 @@ describe("run", () => {
     const fork = await new CheckpointStore(store).fork(ids[2]!);
     const { get, inspector } = await start(store);
     const first = await get("run", { ...run, limit: 2 });
-    expect(first.run).toEqual(await inspector.run(run, { withStatus: true, withBytes: true }));
+    expect(first.run).toEqual(await inspector.run(run, { withWhy: true, withBytes: true }));
     expect(first.checkpoints.map(({ id }: { id: string }) => id)).toEqual([ids[4], ids[3]]);
     expect(first.forks.map((each: { run: string }) => each.run)).toEqual([fork]);
     expect(first.forks[0].forkedFrom.id).toBe(ids[2]);

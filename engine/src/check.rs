@@ -3,7 +3,7 @@
 //! pages.
 
 use crate::error::shortened;
-use crate::record::{ContractId, Header};
+use crate::record::{ContractId, Header, Status};
 
 /// The position at which the next page of a check begins. The backend defines the text. The default is the beginning.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -80,6 +80,14 @@ pub struct Finding {
 
 impl Finding {
     /// A finding that names no contract, lineage or id.
+    /// The finding that a lineage has another status than the one that follows from its checkpoints.
+    pub(crate) fn status(lineage: &str, kept: Status, expected: Status) -> Self {
+        let [kept, expected] = [kept, expected].map(|status| format!("{status:?}").to_lowercase());
+        let message = format!("run {lineage:?} is listed as {kept}, but its newest checkpoint says {expected}");
+        let remedy = "Save a checkpoint of the run: every save brings the status up to date.";
+        Self::new(FindingCode::Index, Severity::Warning, message, remedy)
+    }
+
     pub(crate) fn new(code: FindingCode, severity: Severity, message: impl Into<String>, remedy: &'static str) -> Self {
         Self { code, severity, message: shortened(message.into()), remedy, contract: None, lineage: None, id: None }
     }

@@ -72,6 +72,9 @@ pub enum Query {
     },
     /// Lists lineages by their last activity. Answers [`Answer::Recent`].
     Recent(Recent),
+    /// Counts the lineages by contract and status. Effects are left out. A count of 0 may be missing. Answers
+    /// [`Answer::Statuses`].
+    Statuses,
     /// Lists the checkpoints of a lineage with their places and sizes. Answers [`Answer::Rows`].
     Rows(Rows),
     /// Lists the checkpoints of all contracts in save order. Answers [`Answer::Feed`].

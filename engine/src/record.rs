@@ -10,6 +10,7 @@ mod log;
 mod notice;
 mod rows;
 mod stats;
+mod status;
 
 pub use self::checkpoint::{Checkpoint, Draft, Encoded, Header, Logged, Part, Payload, Tuple, TuplePage, Write};
 pub use self::content::Content;
@@ -20,3 +21,4 @@ pub use self::log::{LogMark, LogPage, LogPin, Record};
 pub use self::notice::Notice;
 pub use self::rows::{FeedPage, FeedWait, Listed, RowPage, RowSums};
 pub use self::stats::{LineageStats, Stats};
+pub use self::status::{Status, StatusCount, TaskState};

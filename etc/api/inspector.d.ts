@@ -127,7 +127,7 @@ interface RunInfo extends RunRef {
     active: number;
     latest: CheckpointInfo;
     forkedFrom: CheckpointRef | null;
-    status: Status | null;
+    status: Status;
     statusWhy: string | null;
     bytes: Size | null;
     version: ProgramVersion | null;
@@ -148,7 +148,7 @@ interface RunQuery {
     allNs?: boolean | undefined;
     limit?: number | undefined;
     cursor?: string | null | undefined;
-    withStatus?: boolean | undefined;
+    withWhy?: boolean | undefined;
     withBytes?: boolean | undefined;
 }
 interface RunRef {
@@ -167,6 +167,7 @@ interface Size {
 type Space = "agentos" | "agentium" | "storage" | "langgraph" | "tinyagents" | "helix" | (string & {});
 interface SpaceStats {
     runs: number;
+    statuses: Record<Status, number>;
     checkpoints: number;
     effects: number;
     logicalBytes: number;
@@ -198,7 +199,7 @@ declare class StoreInspector implements AsyncDisposable {
     info(): Promise<StoreInfo>;
     runs(query?: RunQuery): Promise<Page<RunInfo>>;
     run(ref: RunRef, options?: {
-        withStatus?: boolean;
+        withWhy?: boolean;
         withBytes?: boolean;
     }): Promise<RunInfo | null>;
     checkpoints(ref: RunRef, query?: {

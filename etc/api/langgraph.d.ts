@@ -114,7 +114,8 @@ interface ListThreadsOptions {
     cursor?: string | null | undefined;
     order?: "desc" | "asc" | undefined;
     filter?: Record<string, unknown> | null | undefined;
-    withStatus?: boolean | undefined;
+    status?: RunStatus | RunStatus[] | undefined;
+    withNext?: boolean | undefined;
 }
 interface NodeError {
     name: string;
@@ -212,7 +213,7 @@ interface ThreadsPage {
             checkpointId: string;
             checkpointNs: string;
         };
-        status: ThreadStatus["status"] | null;
+        status: RunStatus;
         next: string[] | null;
         version: ProgramVersion | null;
         lease: LeaseHolder | null;

@@ -1385,8 +1385,8 @@ describe.each(mainKinds)("on %s", (kind) => {
         checkpointId: made.at(-1)!.configurable!["checkpoint_id"],
         checkpointNs: "",
       });
-      const rest = { updatedAt: expect.any(Number), status: null, next: null, version: null, lease: null };
-      expect(await checkpointer.listThreads({ withStatus: false })).toStrictEqual({
+      const rest = { updatedAt: expect.any(Number), status: "waiting", next: null, version: null, lease: null };
+      expect(await checkpointer.listThreads({ withNext: false })).toStrictEqual({
         threads: [
           { threadId: "b", checkpoints: 1, latest: latest(b), ...rest },
           { threadId: "a", checkpoints: 3, latest: latest(a), ...rest },
@@ -1395,13 +1395,13 @@ describe.each(mainKinds)("on %s", (kind) => {
       });
       // The latest checkpoint has the greatest id, even if it was not put last.
       await checkpointer.put(thread("b"), { ...checkpoint(), id: uuid6(0).replace(/^./, "0") }, metadata(), {});
-      expect((await checkpointer.listThreads({ withStatus: false })).threads[0]).toStrictEqual({
+      expect((await checkpointer.listThreads({ withNext: false })).threads[0]).toStrictEqual({
         threadId: "b",
         checkpoints: 2,
         latest: latest(b),
         ...rest,
       });
-      for (const { threadId, latest: found } of (await checkpointer.listThreads({ withStatus: false })).threads) {
+      for (const { threadId, latest: found } of (await checkpointer.listThreads({ withNext: false })).threads) {
         const { checkpointId: checkpoint_id, checkpointNs: checkpoint_ns } = found;
         const tuple = await checkpointer.getTuple(thread(threadId, { checkpoint_ns, checkpoint_id }));
         expect(tuple).toStrictEqual(await checkpointer.getTuple(thread(threadId)));

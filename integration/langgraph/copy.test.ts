@@ -37,7 +37,7 @@ async function fill(saver: ForkpointSaver): Promise<void> {
 }
 
 async function contentOf(saver: ForkpointSaver) {
-  const { threads } = await saver.listThreads({ withStatus: true });
+  const { threads } = await saver.listThreads({ withNext: true });
   const tuples = await all(saver.list({}));
   const ids = ["waiting", "branches", "nested", "failed", "a copy"];
   const histories = await Promise.all(ids.map((id) => all(saver.list(thread(id)))));

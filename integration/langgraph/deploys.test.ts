@@ -79,7 +79,8 @@ async function deploy(kind: Kind, second: Version): Promise<Record<Place, string
   const does = (name: string, thread: string) => (ran.get(thread)!.push(name), waits(name, thread));
   const next = await start(store, { ...second, does });
   const { runs, checked } = await recover(next.graph, next.saver, yes);
-  expect(checked).toBe(places.length);
+  // The index of statuses leaves out the thread that has finished.
+  expect(checked).toBe(places.length - 1);
   const results = places.map((place) => {
     const found = runs.filter(({ threadId }) => threadId === place);
     expect(found.length).toBeLessThan(2);

@@ -5,6 +5,8 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { Annotation } from "@langchain/langgraph";
 import { type Checkpoint, type CheckpointMetadata, emptyCheckpoint, uuid6 } from "@langchain/langgraph-checkpoint";
+import { isForkpointError } from "forkpoint";
+import { openInspector } from "forkpoint/inspect";
 import { ForkpointSaver, type SaverOptions } from "forkpoint/langgraph";
 import { onTestFinished } from "vitest";
 
@@ -54,8 +56,31 @@ export function place(kind: Kind): string {
 /** Opens a saver that is closed when the running test ends, before the saver's folder is removed. */
 export function open(target: string, options?: SaverOptions): ForkpointSaver {
   const made = new ForkpointSaver(target, options);
-  onTestFinished(() => made.close());
+  onTestFinished(async () => {
+    try {
+      // A test may have removed, closed or damaged its store.
+      const ignored = (error: Error) => {
+        if (!isForkpointError(error)) throw error;
+      };
+      const isFile = typeof target === "string" && !/^(memory|postgres):/.test(target);
+      if (isFile) await compareStatuses(target, made).catch(ignored);
+    } finally {
+      await made.close();
+    }
+  });
   return made;
+}
+
+/** Compares the statuses that the store keeps with those that follow from the values of the newest checkpoints. */
+async function compareStatuses(target: string, on: ForkpointSaver): Promise<void> {
+  await using inspector = await openInspector(target);
+  const { items } = await inspector.runs({ space: "langgraph", limit: 200 });
+  const wrong = [];
+  for (const { run, status: kept } of items) {
+    const derived = (await on.status(run))?.status;
+    if (derived !== undefined && kept !== derived) wrong.push({ run, kept, derived });
+  }
+  if (wrong.length > 0) throw new Error(`the store keeps other statuses: ${JSON.stringify(wrong)}`);
 }
 
 /** Opens a saver on a new store. */

@@ -68,7 +68,7 @@ const calls: Record<string, () => unknown[]> = {
   prune: () => [["thread"], { keepLastN: 5, olderThan: 1 }, step()],
   deleteForRuns: () => [["run"], step()],
   copyThread: () => ["thread", `copy-${Math.random()}`],
-  listThreads: () => [{ limit: 1, cursor: null, order: "asc", filter: { a: 1 }, withStatus: true }],
+  listThreads: () => [{ limit: 1, cursor: null, order: "asc", filter: { a: 1 }, withNext: true }],
   status: () => ["thread"],
   importPostgresSaver: () => [{ pool: {} }, { onProgress() {}, signal: new AbortController().signal }],
   importSqliteSaver: () => ["no such file", { onProgress() {}, signal: new AbortController().signal }],

@@ -29,7 +29,7 @@ describe.each(kinds)("on %s", (kind) => {
       .addEdge("first", "asks")
       .addEdge("asks", "fails")
       .compile({ checkpointer });
-    const shown = async () => (await inspector.run(ref, { withStatus: true }))!;
+    const shown = async () => (await inspector.run(ref, { withWhy: true }))!;
     await app.invoke({ log: [] }, thread());
     expect(await shown()).toMatchObject({ status: "waiting", statusWhy: "it asks a question" });
     const asking = (await inspector.checkpoint(ref))!;
@@ -117,7 +117,7 @@ describe.each(kinds)("on %s", (kind) => {
       ["thread 2", ""],
       ["thread", ""],
     ]);
-    const all = (await inspector.runs({ allNs: true, match: "thread", withStatus: true })).items;
+    const all = (await inspector.runs({ allNs: true, match: "thread", withWhy: true })).items;
     expect(all.filter(({ ns }) => ns!.startsWith("sub:"))).toHaveLength(2);
     expect(all.every(({ status }) => status === "waiting")).toBe(true);
     const inner = all.find(({ run, ns }) => run === "thread" && ns !== "")!;
@@ -136,7 +136,7 @@ describe.each(kinds)("on %s", (kind) => {
     await graph.compile({ checkpointer }).invoke({ log: ["begun"] }, thread());
     const other = await opened();
     await copyStore(store, other.store, { runs: [ref] });
-    expect(await other.inspector.run(ref, { withStatus: true })).toMatchObject({ status: "waiting" });
+    expect(await other.inspector.run(ref, { withWhy: true })).toMatchObject({ status: "waiting" });
     const result = await graph
       .compile({ checkpointer: other.checkpointer })
       .invoke(new Command({ resume: "yes" }), thread());

@@ -232,7 +232,7 @@ describe.each(mainKinds)("a graph of a thousand steps on %s", (kind) => {
 
     it("the threads are listed without a state being read if no status is asked for", async () => {
       const nothing = await reading(async () => {
-        const { threads } = await checkpointer.listThreads({ withStatus: false });
+        const { threads } = await checkpointer.listThreads({ withNext: false });
         expect(threads).toMatchObject([{ threadId: "thread" }]);
         expect(threads[0]!.checkpoints).toBeGreaterThanOrEqual(STEPS + 2);
       });

@@ -1,7 +1,7 @@
 // `listThreads`: the order of activity, pages, filters and statuses.
 import { statSync } from "node:fs";
 import { AIMessage, HumanMessage } from "@langchain/core/messages";
-import { MessagesAnnotation, START, StateGraph, interrupt } from "@langchain/langgraph";
+import { Command, MessagesAnnotation, START, StateGraph, interrupt } from "@langchain/langgraph";
 import { openStore } from "forkpoint";
 import { ForkpointSaver } from "forkpoint/langgraph";
 import { describe, expect, it } from "vitest";
@@ -60,7 +60,7 @@ describe.each(kinds)("on %s", (kind) => {
       lease: null,
     };
     expect(threads[2]).toEqual(entry);
-    expect((await on.listThreads({ withStatus: false })).threads[2]).toMatchObject({ status: null, next: null });
+    expect((await on.listThreads({ withNext: false })).threads[2]).toMatchObject({ status: "unknown", next: null });
     expect(threads.map((one) => one.checkpoints)).toEqual([2, 1, 1]);
     for (const one of threads) expect(one.updatedAt).toBeGreaterThanOrEqual(began);
     expect(threads[0]!.updatedAt).toBeGreaterThanOrEqual(threads[2]!.updatedAt);
@@ -130,7 +130,7 @@ describe.each(kinds)("on %s", (kind) => {
     ]);
   });
 
-  it("a thread whose checkpoint cannot be read is listed with an unknown status", async () => {
+  it("a thread whose checkpoint cannot be read is listed without its next nodes", async () => {
     const target = place(kind);
     const shared = kind === "memory" ? await openStore(target) : undefined;
     const on = open((shared ?? target) as string);
@@ -144,19 +144,43 @@ describe.each(kinds)("on %s", (kind) => {
       loadsTyped: () => Promise.reject(new Error("wrong key")),
     };
     const other = open((shared ?? target) as string, { serde: blind } as never);
-    expect((await other.listThreads()).threads).toMatchObject([{ threadId: "thread", status: "unknown", next: [] }]);
+    expect((await other.listThreads()).threads).toMatchObject([{ threadId: "thread", status: "finished", next: null }]);
     await on.close();
     await shared?.close();
+  });
+
+  it("threads are listed by their status", async () => {
+    const on = saver(kind);
+    const graph = new StateGraph(Log)
+      .addNode("ask", ({ log }) => {
+        if (log[0] === "fail") throw new Error("no");
+        return { log: log[0] === "ask" ? [interrupt("sure?")] : [] };
+      })
+      .addEdge(START, "ask")
+      .compile({ checkpointer: on });
+    for (const first of ["done", "ask", "fail"])
+      await graph.invoke({ log: [first] }, thread(first)).catch((error: Error) => expect(error.message).toBe("no"));
+    expect(await ids(on)).toEqual(["fail", "ask", "done"]);
+    expect(await ids(on, { status: "waiting" })).toEqual(["ask"]);
+    expect(await ids(on, { status: ["waiting", "failed"], withNext: false })).toEqual(["fail", "ask"]);
+    expect(await ids(on, { status: ["waiting", "failed"], limit: 1 })).toEqual(["fail"]);
+    expect(await ids(on, { status: "unfinished" })).toEqual([]);
+    expect(await ids(on, { status: [] })).toEqual(["fail", "ask", "done"]);
+    await graph.invoke(new Command({ resume: "yes" }), thread("ask"));
+    expect(await ids(on, { status: "waiting" })).toEqual([]);
+    expect(await ids(on, { status: "finished" })).toEqual(["ask", "done"]);
   });
 
   it("wrong options are refused", async () => {
     const on = saver(kind);
     const refused = async (options: object) => (await rejection(on.listThreads(options as never))).message;
     expect(await refused({ ordr: "asc" })).toMatch(/Did you mean "order"/);
+    expect(await refused({ status: "open" })).toMatch(/"status" must be "waiting", "failed", /);
+    expect(await refused({ status: ["waiting", 1] })).toMatch(/"status" must be "waiting", "failed", /);
     expect(await refused({ order: "up" })).toBe('option "order" must be "desc" or "asc", but is "up"');
     expect(await refused({ filter: 7 })).toMatch(/"filter" must be an object/);
     expect(await refused({ filter: [] })).toMatch(/"filter" must be an object/);
-    expect(await refused({ withStatus: 1 })).toMatch(/"withStatus" must be true or false/);
+    expect(await refused({ withNext: 1 })).toMatch(/"withNext" must be true or false/);
     expect(await refused({ cursor: "x" })).toMatch(/cursor of an earlier page/);
   });
 });

@@ -166,7 +166,7 @@ const frameworks: Record<string, (url: string) => [store: { close(): Promise<voi
 
 onServer("newest", (server) => {
   it.each(Object.keys(frameworks))("%s", async (name) => {
-    const proxy = await startProxy(server().port);
+    const proxy = await startProxy(server().port, { delayMs: 20 });
     const database = await makeDatabase(server());
     const url = server().url({ database, port: proxy.port, query: "?sslmode=disable" });
     // The tables are made, and so are the indexes that the first list of a graph and of all threads builds.

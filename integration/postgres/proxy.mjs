@@ -91,9 +91,11 @@ export async function startProxy(port, { delayMs = 0, onMessage } = {}) {
         if (ended !== undefined) return;
         counted[direction === "client" ? "sent" : "received"] += chunk.length;
         if (direction === "client" && answered) counted.flights += 1;
-        answered = direction === "server";
+        if (direction === "client") answered = false;
         const out = onMessage === undefined ? chunk : whole(messages.read(chunk));
         const send = () => {
+          // A client that has much to say says it in pieces, and the server may answer the first one meanwhile.
+          if (direction === "server") answered = true;
           if (!to.destroyed) to.write(out);
           if (ended === "cut" || ended === "cut-after") setImmediate(cut);
         };

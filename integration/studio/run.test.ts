@@ -23,7 +23,7 @@ const rowsOf = ({ the }: Shown) =>
 inBrowser("a run", () => {
   test("has a head with its id, its status and its size", async () => {
     const { the, inspector } = await showRun(thread);
-    const info = (await inspector.run({ space: "langgraph", run: "customer-2317" }, { withStatus: true }))!;
+    const info = (await inspector.run({ space: "langgraph", run: "customer-2317" }, { withWhy: true }))!;
     expect(await the("run-title").textContent()).toBe("customer-2317");
     expect(await the("run-status").textContent()).toBe(info.status);
     expect(await the("run-origin").count()).toBe(0);

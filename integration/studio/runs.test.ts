@@ -11,7 +11,7 @@ useBrowser();
 inBrowser("the list of runs", () => {
   test("shows every run of the store, with its status", async () => {
     const { the, inspector, page } = await show();
-    const { items } = await inspector.runs({ limit: 1_000, withStatus: true });
+    const { items } = await inspector.runs({ limit: 1_000, withWhy: true });
     await expect.poll(() => the("run-row").count()).toBeGreaterThan(10);
     const first = the("run-row").first();
     await expect.poll(() => first.getAttribute("data-status")).toBe(items[0]!.status);

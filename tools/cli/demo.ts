@@ -50,7 +50,7 @@ export async function runDemo(stage: Stage): Promise<Shown> {
     const resume = await showResume(stage, store);
     const fork = await showFork(stage, store);
     const approval = await showApproval(stage, store);
-    const listed = await (await openInspector(store)).runs({ withStatus: true });
+    const listed = await (await openInspector(store)).runs({ withWhy: true });
     const found = listed.items.map(({ space, run, status, checkpoints }) => ({ space, run, status, checkpoints }));
     return { crash: crashed, resume, fork, approval, runs: found };
   } finally {

@@ -18,7 +18,7 @@ import {
 import type { Query } from "./query.js";
 import { Refusal, invalid } from "./refusal.js";
 import { search } from "./search.js";
-import type { RunInfo, RunRef } from "../../ts/inspect/views.js";
+import type { RunRef } from "../../ts/inspect/views.js";
 import type { Inspector } from "../../ts/inspect/inspector.js";
 
 type Route = (inspector: Inspector, query: Query) => Promise<unknown>;
@@ -40,26 +40,24 @@ const parts = ["state", "rest", "writes"] as const;
 
 /** Lists runs. `of` names some runs, for example those of the visible rows. */
 async function runs(inspector: Inspector, query: Query): Promise<unknown> {
-  const [withStatus, withBytes] = [query.flag("withStatus", true), query.flag("withBytes", false)];
+  const [withWhy, withBytes] = [query.flag("withWhy", true), query.flag("withBytes", false)];
   const of = query.filter("of");
   if (of !== undefined) {
-    const found = await Promise.all(refsOf(of).map((ref) => inspector.run(ref, { withStatus, withBytes })));
+    const found = await Promise.all(refsOf(of).map((ref) => inspector.run(ref, { withWhy, withBytes })));
     return { runs: found.map((info) => info && shortRun(info)), cursor: null };
   }
-  const status = query.oneOf("status", statuses);
   const asked = {
     space: query.filter("space"),
     group: query.filter("group"),
     match: query.filter("match"),
-    status,
+    status: query.oneOf("status", statuses),
     version: query.filter("version"),
     since: query.whole("since", 0, Number.MAX_SAFE_INTEGER),
     sort: query.oneOf("sort", ["active", "began", "size"]),
     cursor: query.filter("cursor"),
     ns: query.get("ns") ?? undefined,
     allNs: query.flag("allNs", false),
-    // The inspector can filter by status only if it reads it.
-    withStatus: withStatus || status !== undefined,
+    withWhy,
     withBytes,
   };
   return inPages(query.whole("limit", 1, 1_000) ?? 20, async (limit) => {
@@ -97,10 +95,10 @@ async function inPages<T>(limit: number, ask: (limit: number) => Promise<T>): Pr
 
 async function run(inspector: Inspector, query: Query): Promise<unknown> {
   const ref = query.run();
-  const info = await inspector.run(ref, { withStatus: true, withBytes: true });
+  const info = await inspector.run(ref, { withWhy: true, withBytes: true });
   if (info === null) throw noRun(ref);
   const all = await inspector.forks(ref);
-  const forks = fitting(await withStatus(inspector, all), MAX_ANSWER / 4);
+  const forks = fitting(all.map(shortRun), MAX_ANSWER / 4);
   // The newest effects, without their results.
   const effects = fitting((await inspector.effects(ref)).toReversed(), MAX_ANSWER / 4);
   const cursor = query.filter("cursor") ?? null;
@@ -110,18 +108,6 @@ async function run(inspector: Inspector, query: Query): Promise<unknown> {
     const moreForks = all.length - forks.length;
     return { run: shortRun(info), checkpoints, forks, moreForks, effects, cursor: page.cursor };
   });
-}
-
-/** The maximum number of forks whose status is read. Each status needs a read of a checkpoint. */
-const MAX_STATUSES = 40;
-
-/** Returns the runs. The first ones have their status. */
-function withStatus(inspector: Inspector, runs: readonly RunInfo[]): Promise<RunInfo[]> {
-  const read = async (info: RunInfo, index: number) => {
-    const known = index < MAX_STATUSES ? await inspector.run(info, { withStatus: true }) : null;
-    return shortRun(known ?? info);
-  };
-  return Promise.all(runs.map(read));
 }
 
 async function checkpoint(inspector: Inspector, query: Query): Promise<unknown> {

@@ -53,18 +53,23 @@ const SKIPPED = "the program has no name and its nodes changed, so `recover` ski
 
 const PAGE = 500;
 
+const OPEN: Status[] = ["waiting", "failed", "unfinished", "unknown"];
+
 export async function drainCheck(context: Context, given: unknown, options: unknown): Promise<DrainReport> {
   const { signal } = readRecord(options, "options", { signal: signalOption });
   const description = readDescription(given, "description");
   const check = new DrainCheck(context, description, await shapesOf(context, description));
   const spaces = [description.space];
-  for await (const found of recentRuns(context, { spaces, matching: "", limit: PAGE })) {
+  // A run of AgentOS that seems to be finished may have parallel branches left: only its graph tells it.
+  const statuses = description.space === "agentos" ? undefined : OPEN;
+  for await (const found of recentRuns(context, { spaces, matching: "", statuses, limit: PAGE })) {
     signal?.throwIfAborted();
     const keys = found
       .filter(({ space, ns }) => isMain(space, ns))
       .map(({ space, run, ns }): Key => ({ space, run, ns: ns ?? "" }));
-    const rows = (await readPages(context, keys.map(newestOf))).flatMap((page) => page.rows);
-    await mapTogether(rows, (row) => check.look(row), signal);
+    const pages = await readPages(context, keys.map(newestOf));
+    const rows = pages.flatMap(({ rows, status }) => rows.map((row) => ({ row, status })));
+    await mapTogether(rows, ({ row, status }) => check.look(row, status), signal);
   }
   return check.report();
 }
@@ -98,10 +103,10 @@ class DrainCheck {
     this.#read = readerOf(space, (hash) => shapes.get(hash ?? "") ?? this.#to);
   }
 
-  async look(row: Row): Promise<void> {
+  async look(row: Row, given: Status): Promise<void> {
     let standing: Standing | null;
     try {
-      standing = await this.#read(this.#context, row);
+      standing = await this.#read(this.#context, row, given);
     } catch (error) {
       // A damaged checkpoint, or one of a missing serializer, cannot be checked. Any other error is one of the store.
       if (!isOwnError(error) || !["CORRUPT", "UNSUPPORTED"].includes(error.code)) throw error;

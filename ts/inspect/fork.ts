@@ -128,7 +128,7 @@ const forks = {
       nodeId: row.label ?? "",
       timestamp: Date.now(),
       hasMemorySnapshot: row.meta?.["hasMemorySnapshot"] === true,
-      status: row.status === "unknown" || row.status === null ? undefined : row.status,
+      status: source?.status ?? "unknown",
       expectedNewest: undefined,
       parent: row.id,
       mark: encodeMark({ ...decodeMark(source?.mark), by: undefined, imported: undefined, branch: true }),

@@ -51,7 +51,7 @@ const inspectorOptions = {
  * import { openInspector } from "forkpoint/inspect";
  *
  * await using inspector = await openInspector("agent.db");
- * const { items } = await inspector.runs({ withStatus: true });
+ * const { items } = await inspector.runs();
  * for (const { space, run, status } of items) console.log(space, run, status);
  * ```
  */

@@ -72,7 +72,7 @@ export class StoreInspector implements AsyncDisposable {
   }
 
   /** One run, or null. `began` is always set. */
-  run(ref: RunRef, options?: { withStatus?: boolean; withBytes?: boolean }): Promise<RunInfo | null> {
+  run(ref: RunRef, options?: { withWhy?: boolean; withBytes?: boolean }): Promise<RunInfo | null> {
     return this.#read((context) => findRun(context, readKey(ref), options));
   }
 

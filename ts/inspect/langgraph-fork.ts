@@ -58,6 +58,7 @@ export async function forkBranch(plan: Plan): Promise<CheckpointRef> {
     metadata: { tag: "json", bytes: metadata },
     mark,
     dependsOnParent: header.dependsOnParent,
+    status: header.status,
   });
   return { ...refOf(to), id };
 }
@@ -166,8 +167,8 @@ async function copyAncestors(context: Context, from: Key, to: Key, id: string): 
   }
   for (const each of chain.toReversed()) {
     const { header, parts, writes } = await foundAt(context, from, each);
-    const { parent, metadata, mark, dependsOnParent } = header;
-    await put(context, to, each, parent, { parts, metadata, mark, dependsOnParent });
+    const { parent, metadata, mark, dependsOnParent, status } = header;
+    await put(context, to, each, parent, { parts, metadata, mark, dependsOnParent, status });
     // Leave out the writes that were claimed by a checkpoint outside of the copied chain.
     const kept = writes.filter(({ claimedBy }) => claimedBy === null || chain.includes(claimedBy));
     await copyWrites(context.engine.native, { threadId: to.run, namespace: to.ns, id: each }, kept);

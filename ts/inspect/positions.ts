@@ -15,7 +15,7 @@ import { handleOf } from "../store/handles.js";
 import { type Mark, decodeMark } from "../store/mark.js";
 import type { ProgramPosition, ProgramShape } from "../store/program.js";
 import type { Context } from "./context.js";
-import { readStatus, saverOf } from "./status.js";
+import { saverOf } from "./status.js";
 import type { Row } from "./wire.js";
 import type { Status } from "./views.js";
 
@@ -27,7 +27,7 @@ export interface Standing {
   position(from: ProgramShape): ProgramPosition | Promise<ProgramPosition>;
 }
 
-type Reader = (context: Context, row: Row) => Promise<Standing | null>;
+type Reader = (context: Context, row: Row, status: Status) => Promise<Standing | null>;
 
 /**
  * Returns the function that reads how a run stands. It returns null for a run that was removed. `known` returns the program with
@@ -38,8 +38,7 @@ export function readerOf(
   known: (hash: string | undefined) => ProgramShape,
 ): Reader {
   const readers: Record<ProgramDescription["space"], Reader> = {
-    async agentium(context, row) {
-      const { status } = await readStatus(context, row);
+    async agentium(_, row, status) {
       const stepIndex = Number(row.meta?.["stepIndex"] ?? -1);
       const shape = row.shape ?? undefined;
       const { program } = shape === undefined ? {} : known(shape);

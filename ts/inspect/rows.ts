@@ -4,7 +4,7 @@ import { type Context, ORDERED, SESSIONS, refOf, shownNs } from "./context.js";
 import { shownForm } from "../bridge/json-form/to-json-form.js";
 import { readValue } from "./values.js";
 import { type FoundRun, type Key, type Row, type RowPage, type Wanted, inspect, openPages } from "./wire.js";
-import type { CheckpointInfo } from "./views.js";
+import type { CheckpointInfo, Status } from "./views.js";
 
 /** Returns the query for the newest checkpoint of a run. The page also has the number of the run's checkpoints. */
 export function newestOf({ space, run, ns }: Key): Wanted {
@@ -19,11 +19,17 @@ export function readPages({ engine }: Pick<Context, "engine">, pages: Wanted[]):
 /** Lists the runs of some contracts whose name contains a text, in pages of `limit`: the one that was active last first. */
 export async function* recentRuns(
   { engine }: Pick<Context, "engine">,
-  fields: { spaces: string[]; matching: string; after?: number | undefined; limit: number },
+  fields: {
+    spaces: string[];
+    matching: string;
+    statuses?: Status[] | undefined;
+    after?: number | undefined;
+    limit: number;
+  },
 ): AsyncGenerator<FoundRun[]> {
-  let { after } = fields;
+  let { after, statuses } = fields;
   for (;;) {
-    const found = await inspect.call(engine.native, "recent", { ...fields, after });
+    const found = await inspect.call(engine.native, "recent", { ...fields, statuses, after });
     if (found.length > 0) yield found;
     if (found.length < fields.limit) return;
     after = found.at(-1)!.position;
@@ -106,6 +112,7 @@ export interface Lineup {
   page: RowPage;
   /** The current state of a Helix session. */
   current: Row | undefined;
+  status: Status;
 }
 
 const isSession = ({ space }: Key) => space === "helix";
@@ -120,8 +127,10 @@ export async function readLineups(
   let session = wanted.length;
   return wanted.map((key, at) => {
     const page = read[at]!;
-    const row = isSession(key) ? read[session++]!.rows[0] : undefined;
+    const state = isSession(key) ? read[session++]! : undefined;
+    const row = state?.rows[0];
+    const { status } = row === undefined ? page : state!;
     const current = row && { ...row, step: page.checkpoints };
-    return { page, current, total: page.checkpoints + (current ? 1 : 0) };
+    return { page, current, total: page.checkpoints + (current ? 1 : 0), status };
   });
 }

@@ -8,7 +8,7 @@ import { storeCalls } from "../bridge/wire.js";
 import { cursorOption, limitOption } from "./checkpoints.js";
 import { type Context, SESSIONS, SPACES, isMain, readSpace, refOf, shownNs, spaceOf } from "./context.js";
 import { type Lineup, infoOf, readLineups, recentRuns } from "./rows.js";
-import { readStatus } from "./status.js";
+import { readWhy } from "./status.js";
 import { mapTogether } from "./together.js";
 import { type FoundRun, type Key, inspect } from "./wire.js";
 import type { CheckpointInfo, Page, RunInfo, Space, Status } from "./views.js";
@@ -38,8 +38,8 @@ export interface RunQuery {
   /** The length of a page. Default: 100. At most 1,000. */
   limit?: number | undefined;
   cursor?: string | null | undefined;
-  /** Whether to read the status of each run. Default: false. */
-  withStatus?: boolean | undefined;
+  /** Whether to read the reason for the status of each run. Default: false. */
+  withWhy?: boolean | undefined;
   /** Whether to add up the size of each run. Default: false. */
   withBytes?: boolean | undefined;
 }
@@ -63,14 +63,12 @@ const runOptions = {
       throw typeError(`${name} is not the cursor of a page of runs`);
     return cursor;
   },
-  withStatus: flag,
+  withWhy: flag,
   withBytes: flag,
 };
 
 export async function listRuns(context: Context, given: unknown): Promise<Page<RunInfo>> {
   const query: RunQuery = readRecord(given, "query", runOptions);
-  // A filter by status reads the status.
-  query.withStatus ||= query.status !== undefined;
   const limit = query.limit ?? 100;
   const candidates = sources[query.sort ?? "active"](context, query, limit);
   const items: RunInfo[] = [];
@@ -88,7 +86,8 @@ export async function listRuns(context: Context, given: unknown): Promise<Page<R
   return { items, cursor: null };
 }
 
-function isWanted({ space, run, ns }: FoundRun, query: RunQuery): boolean {
+function isWanted({ space, run, ns, status }: FoundRun, query: RunQuery): boolean {
+  if (query.status !== undefined && status !== undefined && status !== query.status) return false;
   if (query.match !== undefined && !run.includes(query.match)) return false;
   if (query.ns !== undefined) return shownNs(space, ns) === query.ns;
   return query.allNs === true || isMain(space, ns);
@@ -123,7 +122,8 @@ const sources = { active: byActivity, began: byBeginning, size: bySize };
 
 function byActivity(context: Context, query: RunQuery, limit: number): AsyncGenerator<FoundRun[]> {
   const after = query.cursor === undefined ? undefined : Number(query.cursor);
-  const fields = { spaces: contractsOf(query.space), matching: query.match ?? "", after };
+  const statuses = query.status && [query.status];
+  const fields = { spaces: contractsOf(query.space), matching: query.match ?? "", statuses, after };
   return recentRuns(context, { ...fields, limit: batchSize(query, limit) });
 }
 
@@ -237,16 +237,15 @@ async function holders({ engine }: Context, keys: readonly Key[]): Promise<Array
 /** Shows a run that has at least one checkpoint. */
 async function runInfo(
   context: Context,
-  { page, current, total }: Lineup,
+  { page, current, total, status }: Lineup,
   lease: RunInfo["lease"],
-  { withStatus = false, withBytes = false }: Pick<RunQuery, "withStatus" | "withBytes">,
+  { withWhy = false, withBytes = false }: Pick<RunQuery, "withWhy" | "withBytes">,
 ): Promise<RunInfo> {
   const rows = current === undefined ? page.rows : [current, ...page.rows];
   const [newest, before] = rows as [Lineup["page"]["rows"][0], Lineup["page"]["rows"][0] | undefined];
   const latest = infoOf(context, newest, before);
   const ref = refOf(newest);
   const { origin, sums } = page;
-  const found = withStatus ? await readStatus(context, newest) : null;
   return {
     ...ref,
     group: newest.group,
@@ -255,8 +254,8 @@ async function runInfo(
     active: newest.savedAt,
     latest,
     forkedFrom: origin && { ...ref, run: origin.run ?? ref.run, ns: shownNs(ref.space, origin.ns), id: origin.id },
-    status: found?.status ?? null,
-    statusWhy: found?.why ?? null,
+    status,
+    statusWhy: withWhy ? await readWhy(context, newest, status) : null,
     bytes: withBytes && sums !== null ? { logical: sums.logical, stored: sums.stored } : null,
     version: versionIn(newest, latest),
     lease,
@@ -269,7 +268,7 @@ function versionIn({ shape, space }: Lineup["page"]["rows"][0], { meta }: Checkp
   return typeof given === "string" ? { version: null, shape: given } : null;
 }
 
-const oneOptions = { withStatus: flag, withBytes: flag };
+const oneOptions = { withWhy: flag, withBytes: flag };
 
 export async function findRun(context: Context, key: Key, given: unknown): Promise<RunInfo | null> {
   const options = readRecord(given, "options", oneOptions);

@@ -1,7 +1,6 @@
-/** Reads the status of a run from its newest checkpoint. A store cannot know whether a process works on it. */
+/** Reads the reasons for the status of runs, and the nodes that run next. */
 
 import type { SerializerProtocol } from "@langchain/langgraph-checkpoint";
-import { statusOf as agentosStatus } from "../contracts/agentos/status.js";
 import { ForkpointError } from "../bridge/errors.js";
 import { nextNodes as langgraphNext, status as langgraphStatus } from "../contracts/langgraph/status.js";
 import { type Found, openFound as openTuple, langgraph } from "../contracts/langgraph/wire.js";
@@ -12,31 +11,22 @@ import { readValue } from "./values.js";
 import { type FoundWrite, type Row, inspect, openCheckpoint } from "./wire.js";
 import type { Status } from "./views.js";
 
-/** A status and the reason for it. */
-export interface StatusInfo {
-  status: Status;
-  why: string | null;
-}
-
-const unknown: StatusInfo = { status: "unknown", why: null };
-
-/** Reads the status of a run whose newest checkpoint is `row`. */
-export async function readStatus(context: Context, row: Row): Promise<StatusInfo> {
+/** Returns the reason for the status of a run whose newest checkpoint is `row`, in a few words. Null: there is none. */
+export async function readWhy(context: Context, row: Row, status: Status): Promise<string | null> {
+  if (status === "finished") return null;
   try {
-    if (row.space === "langgraph") return await ofLanggraph(context, row);
-    if (row.space === "tinyagents") return await ofTinyAgents(context, row);
-    if (row.space === "agentos" && row.status === null) return await ofAgentos(context, row);
+    if (row.space === "langgraph") return await ofLanggraph(context, row, status);
+    if (row.space === "tinyagents") return await ofTinyAgents(context, row, status);
   } catch (error) {
-    // The status is unknown if the checkpoint is damaged or its serializer is missing. Any other error is an error of
+    // The reason is unknown if the checkpoint is damaged or its serializer is missing. Any other error is an error of
     // the store.
     if (error instanceof ForkpointError && !["CORRUPT", "UNSUPPORTED"].includes(error.code)) throw error;
-    return { status: "unknown", why: "the newest checkpoint cannot be read" };
+    return "the newest checkpoint cannot be read";
   }
-  if (row.status === null) return unknown;
-  return { status: row.status, why: whyOf(row) };
+  return whyOf(row, status);
 }
 
-function whyOf({ space, status, label, meta }: Row): string | null {
+function whyOf({ space, label, meta }: Row, status: Status): string | null {
   if (space === "agentos" && label !== null) {
     if (status === "waiting") return `node ${JSON.stringify(label)} or another node waits for a human`;
     if (status === "failed") return "a node has a result but has not completed";
@@ -73,16 +63,15 @@ export function saverOf({ engine }: Context): SaverContext {
   return { native: engine.native, serde: plain } as SaverContext;
 }
 
-async function ofLanggraph(context: Context, { run, ns }: Row): Promise<StatusInfo> {
+async function ofLanggraph(context: Context, { run, ns }: Row, status: Status): Promise<string | null> {
   const found = await langgraphStatus(saverOf(context), run, ns ?? "");
-  if (found === null) return unknown;
-  const { status, interrupts, next } = found;
+  if (found === null) return null;
+  const { interrupts, next } = found;
   const nodes = next.map((node) => JSON.stringify(node)).join(", ");
   if (status === "waiting")
-    return { status, why: interrupts.length === 1 ? "it asks a question" : `it asks ${interrupts.length} questions` };
-  if (status === "failed") return { status, why: nodes === "" ? "a task has failed" : `a task has failed: ${nodes}` };
-  if (status === "unfinished") return { status, why: `next: ${nodes}` };
-  return { status, why: null };
+    return interrupts.length === 1 ? "it asks a question" : `it asks ${interrupts.length} questions`;
+  if (status === "failed") return nodes === "" ? "a task has failed" : `a task has failed: ${nodes}`;
+  return status === "unfinished" ? `next: ${nodes}` : null;
 }
 
 /** Returns the nodes that run next after a checkpoint of LangGraph. Null: the checkpoint does not contain them. */
@@ -97,27 +86,19 @@ export async function langgraphNextOf(context: Context, row: Row): Promise<strin
   }
 }
 
-async function ofAgentos(context: Context, row: Row): Promise<StatusInfo> {
-  const found = await inspect.find(context.engine.native, "read", keyOf(row), openCheckpoint);
-  const rest = found?.parts.find(({ name }) => name === "rest");
-  if (rest === undefined) return unknown;
-  const { value, readable } = readValue(context, rest);
-  if (!readable) return { status: "unknown", why: "the newest checkpoint cannot be read" };
-  return { status: agentosStatus({ ...(value as object), nodeId: row.label }) ?? "unknown", why: null };
-}
-
-async function ofTinyAgents(context: Context, row: Row): Promise<StatusInfo> {
+async function ofTinyAgents(context: Context, row: Row, status: Status): Promise<string | null> {
+  if (status === "unfinished")
+    return `next: ${tinyAgentsNextOf(context, row)
+      ?.map((node) => JSON.stringify(node))
+      .join(", ")}`;
   const { native } = context.engine;
   // If an id was put several times, only its first checkpoint has the writes.
   const first = { ...keyOf(row), id: row.id.split("\0")[0]! };
   const found = await inspect.find(native, "read", first, openCheckpoint);
   const [waiting, failed] = openTasks(found?.writes ?? []);
-  if (waiting > 0) return { status: "waiting", why: waiting === 1 ? "a task asks a question" : `${waiting} tasks ask` };
-  if (failed > 0) return { status: "failed", why: failed === 1 ? "a task has failed" : `${failed} tasks have failed` };
-  const next = tinyAgentsNextOf(context, row);
-  if (next === null) return unknown;
-  if (next.length === 0) return { status: "finished", why: null };
-  return { status: "unfinished", why: `next: ${next.map((node) => JSON.stringify(node)).join(", ")}` };
+  if (status === "waiting") return waiting === 1 ? "a task asks a question" : `${waiting} tasks ask`;
+  if (status === "failed") return failed === 1 ? "a task has failed" : `${failed} tasks have failed`;
+  return null;
 }
 
 /** Counts the tasks whose question has no answer, and the tasks that have failed. */

@@ -28,7 +28,7 @@ export interface CheckpointRef extends RunRef {
 }
 
 /**
- * The status of a run, read from its newest checkpoint. `"waiting"`: a human has to answer. `"failed"`: a node has
+ * The status of a run, which follows from its newest checkpoint and the writes to it. `"waiting"`: a human has to answer. `"failed"`: a node has
  * failed. `"unfinished"`: nodes are left to run. `"finished"`: no node is left to run. `"unknown"`: the checkpoint does
  * not contain the status.
  */
@@ -57,9 +57,8 @@ export interface RunInfo extends RunRef {
   latest: CheckpointInfo;
   /** The checkpoint of another run from which this run began. */
   forkedFrom: CheckpointRef | null;
-  /** Null if it was not asked for. */
-  status: Status | null;
-  /** The reason for the status, in a few words. Null if there is none. */
+  status: Status;
+  /** The reason for the status, in a few words. Null if there is none, or if it was not asked for. */
   statusWhy: string | null;
   /** The size of all of its checkpoints. Null if it was not asked for. */
   bytes: Size | null;
@@ -194,6 +193,8 @@ export interface Page<T> {
 /** How much the runs of a framework hold. `effects` are counted apart from the checkpoints. */
 export interface SpaceStats {
   runs: number;
+  /** How many runs have each status. The namespaces of a graph count as runs here. */
+  statuses: Record<Status, number>;
   checkpoints: number;
   /** How many effects the runs have. */
   effects: number;

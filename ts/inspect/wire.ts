@@ -12,6 +12,8 @@ export interface FoundRun {
   space: string;
   run: string;
   ns: string | null;
+  /** Missing in a list by size. */
+  status?: Status;
 }
 
 /** A checkpoint in a listing. The feed also has effects. */
@@ -33,8 +35,6 @@ export interface Row<P = Part> {
   logical: number;
   stored: number;
   chain: number;
-  /** The status of the run if this is its newest checkpoint. Null if the status depends on the values. */
-  status: Status | null;
   /** The hash of the shape of the program that made the checkpoint. Null: not known, or in the metadata. */
   shape: string | null;
   meta: Record<string, unknown> | null;
@@ -50,6 +50,8 @@ export interface RowPage<P = Part> {
   checkpoints: number;
   /** The checkpoint of another run from which the run began. */
   origin: { id: string; run: string | null; ns: string | null } | null;
+  /** The status of the run. */
+  status: Status;
   rows: Array<Row<P>>;
   sums: { logical: number; stored: number; began: number } | null;
 }
@@ -98,8 +100,17 @@ export interface FoundCheckpoint<P = Part> {
 }
 
 interface InspectCalls {
-  spaces(fields: {}): StoreInfo["spaces"];
-  recent(fields: { spaces: string[]; matching: string; after: number | undefined; limit: number }): FoundRun[];
+  spaces(fields: {}): Array<Omit<StoreInfo["spaces"][number], "statuses">>;
+  recent(fields: {
+    spaces: string[];
+    matching: string;
+    /** Undefined: all. */
+    statuses: Status[] | undefined;
+    after: number | undefined;
+    limit: number;
+  }): FoundRun[];
+  /** Counts the runs of each contract by status. */
+  statuses(fields: {}): Array<{ space: string; status: Status; runs: number }>;
   began(fields: { space: string; group: string; before: number | undefined; limit: number }): FoundRun[];
   forks(fields: Key): FoundRun[];
   rows(fields: { pages: Wanted[] }): Array<RowPage<PackedPart>>;

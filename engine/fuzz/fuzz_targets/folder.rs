@@ -74,9 +74,10 @@ fn whole() -> &'static Vec<(PathBuf, Vec<u8>)> {
                 age_offset: 0,
                 depends_on_parent: false,
                 exempt: false,
+            status: Status::Unknown,
                 meta: vec![number],
             };
-            let write = Write { task: "task".to_owned(), index: 0, claimed_by: None, part: part.clone() };
+            let write = Write { task: "task".to_owned(), index: 0, claimed_by: None, state: TaskState::default(), part: part.clone() };
             let record = Record { key: Some(format!("key-{number}")), tag: "json".to_owned(), bytes: Bytes::from("1") };
             let log = "messages".to_owned();
             let logs = vec![LogPin { log: log.clone(), length: None }];

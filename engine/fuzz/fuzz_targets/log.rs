@@ -53,6 +53,7 @@ fn put(number: u8) -> Op {
         age_offset: 0,
         depends_on_parent: false,
         exempt: false,
+            status: Status::Unknown,
         meta: vec![],
     };
     let payload = Payload { parts: vec![part] };

@@ -74,6 +74,7 @@ fn ops(from: &Checkpoint) -> Vec<Op> {
             task: pick(&IDS, *task).to_owned(),
             index: i64::from(*index),
             claimed_by: None,
+            state: TaskState::default(),
             part: part(bytes),
         };
         let writes = from.writes.iter().map(write).collect();
@@ -91,6 +92,7 @@ fn ops(from: &Checkpoint) -> Vec<Op> {
         age_offset: from.age_offset % 16,
         depends_on_parent: from.depends_on_parent,
         exempt: false,
+            status: Status::Unknown,
         meta: from.meta.clone(),
     };
     let logs = if from.records.is_empty() { vec![] } else { vec![LogPin { log: "messages".to_owned(), length: None }] };

@@ -1,17 +1,26 @@
 //! What the databases store of a checkpoint's header as numbers: its flags and its checksum.
 
 use crate::codec::checksum::Sum;
-use crate::record::Header;
+use crate::record::{Header, Status};
 
 /// A bit of the column `flags`. If set, the checkpoint cannot be read without its parent.
 pub(super) const DEPENDS_ON_PARENT: i16 = 1;
 /// A bit of the column `flags`. If set, retention by age and by size never removes the checkpoint.
 pub(super) const EXEMPT: i16 = 2;
+/// The place of the status in the column `flags`. It takes 3 bits.
+const STATUS: u32 = 2;
+
+/// The status that a column `flags` holds.
+pub(super) fn status_in(flags: i16) -> Status {
+    u8::try_from(flags >> STATUS & 7).ok().and_then(Status::numbered).unwrap_or_default()
+}
 
 /// Computes the columns `flags` and `sum` of a row. `number` is a number that no other row of the same checkpoint has, so
 /// that a row cannot stand for another one.
 pub(super) fn flags_and_sum(number: i64, header: &Header, logs: Option<&[u8]>) -> (i16, i64) {
-    let flags = (i16::from(header.depends_on_parent) * DEPENDS_ON_PARENT) | (i16::from(header.exempt) * EXEMPT);
+    let flags = (i16::from(header.depends_on_parent) * DEPENDS_ON_PARENT)
+        | (i16::from(header.exempt) * EXEMPT)
+        | (i16::from(header.status as u8) << STATUS);
     let Header {
         contract,
         lineage,
@@ -24,6 +33,7 @@ pub(super) fn flags_and_sum(number: i64, header: &Header, logs: Option<&[u8]>) -
         age_offset,
         depends_on_parent: _,
         exempt: _,
+        status: _,
         meta,
     } = header;
     let sum = Sum::new()

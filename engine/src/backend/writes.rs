@@ -8,7 +8,7 @@ use bytes::Bytes;
 
 use crate::codec::{envelope, frame};
 use crate::error::{Code, Error, Result};
-use crate::record::{Part, Payload, Write};
+use crate::record::{Part, Payload, TaskState, Write};
 
 /// Writes of one task that go into the same row.
 pub(crate) struct TaskWrites<'a> {
@@ -16,6 +16,8 @@ pub(crate) struct TaskWrites<'a> {
     /// The checkpoint that claimed the writes. If it is `Some`, the writes become a separate row. If it is `None`, the
     /// writes are merged into the task's unclaimed row, if the task has one.
     pub(crate) claimed_by: Option<&'a str>,
+    /// What the writes tell about the task, as a row keeps it.
+    pub(crate) state: TaskState,
     /// The writes, in their order.
     pub(crate) writes: Vec<&'a Write>,
 }
@@ -25,17 +27,26 @@ pub(crate) fn by_task(writes: &[Write]) -> Vec<TaskWrites<'_>> {
     let mut rows: Vec<TaskWrites<'_>> = Vec::new();
     for claimed in writes.chunk_by(|a, b| (&a.task, &a.claimed_by) == (&b.task, &b.claimed_by)) {
         if let [Write { task, claimed_by: Some(claimed_by), .. }, ..] = claimed {
-            rows.push(TaskWrites { task, claimed_by: Some(claimed_by), writes: claimed.iter().collect() });
+            let state = claimed.iter().map(|write| write.state.kept()).collect();
+            rows.push(TaskWrites { task, claimed_by: Some(claimed_by), state, writes: claimed.iter().collect() });
         }
     }
     let claimed = rows.len();
     for write in writes.iter().filter(|write| write.claimed_by.is_none()) {
-        match rows.iter_mut().skip(claimed).find(|row| row.task == write.task) {
-            Some(row) => row.writes.push(write),
-            None => rows.push(TaskWrites { task: &write.task, claimed_by: None, writes: vec![write] }),
+        if let Some(row) = rows.iter_mut().skip(claimed).find(|row| row.task == write.task) {
+            row.state |= write.state.kept();
+            row.writes.push(write);
+        } else {
+            let (task, state) = (&write.task, write.state.kept());
+            rows.push(TaskWrites { task, claimed_by: None, state, writes: vec![write] });
         }
     }
     rows
+}
+
+/// Returns true if one of the writes answers the tasks that ask.
+pub(crate) fn answers(writes: &[Write]) -> bool {
+    writes.iter().any(|write| write.state.has(TaskState::ANSWERS))
 }
 
 /// Merges new writes of a task into the writes of its row. If a slot already has a write, `replace` decides: if true,

@@ -1,6 +1,6 @@
 //! A contract in the list of contracts, and the names that its users know.
 
-use serde::{Deserialize, Serialize};
+use serde::Deserialize;
 
 use super::call::{RawCall, Request, Tool};
 use super::ids::damaged;
@@ -75,20 +75,6 @@ fn shown_effect(header: &Header) -> Result<Shown> {
     Ok(Shown { meta: Some(meta), ..Shown::default() })
 }
 
-/// The status of a run, derived from a checkpoint. A store cannot know whether a process works on the run.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "camelCase")]
-pub enum Status {
-    /// A human has to answer first.
-    Waiting = 1,
-    Failed = 2,
-    /// Some nodes or steps are left to run.
-    Unfinished = 3,
-    Finished = 4,
-    /// The checkpoint does not tell it.
-    Unknown = 5,
-}
-
 /// The fields of a checkpoint that people see without a look at its payload.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Shown {
@@ -102,8 +88,6 @@ pub struct Shown {
     pub meta: Option<serde_json::Value>,
     /// The same, if only the contract's serializer can read it.
     pub serialized: Option<Part>,
-    /// The status of a run whose newest checkpoint this is.
-    pub status: Option<Status>,
     /// The hash of the shape of the program that made the checkpoint. `ts/store/program.ts` makes it.
     pub shape: Option<String>,
 }

@@ -38,7 +38,7 @@ pub enum Value {
     Bool(bool),
     /// A number with exactly the value that it has in JavaScript, including -0.
     Number(f64),
-    /// A text. A list, a struct or an enum is passed as its JSON text.
+    /// A text, or the name of a variant of an enum. A list, a struct or another variant is passed as its JSON text.
     Text(String),
 }
 
@@ -174,7 +174,10 @@ impl<'de> Deserializer<'de> for Value {
         variants: &'static [&'static str],
         visitor: V,
     ) -> Result<V::Value, Error> {
-        self.json()?.deserialize_enum(name, variants, visitor)
+        match self {
+            Self::Text(text) if variants.contains(&&*text) => visitor.visit_enum(text.into_deserializer()),
+            other => other.json()?.deserialize_enum(name, variants, visitor),
+        }
     }
 
     forward_to_deserialize_any! {

@@ -15,7 +15,7 @@ use super::response::{PackedPart, Response};
 use super::{helix, langgraph};
 use crate::error::{Error, Result};
 use crate::query::{ActivityOrder, Answer, Feed, LogRange, LogSide, Pick, Query, Recent, RowOrder, Rows, RowsFrom};
-use crate::record::{ContractId, FeedWait, Seq, Stats, Tuple};
+use crate::record::{Active, ContractId, FeedWait, Lineage, Seq, Stats, Status, StatusCount, Tuple};
 
 /// Calls of the inspector use this name in place of a contract's name.
 pub(super) const NAME: &str = "inspect";
@@ -27,7 +27,9 @@ enum Call {
     /// How much each contract holds.
     Spaces {},
     /// Lists runs of several contracts, the last active first. `matching` is a part of the engine's name of the run.
-    Recent { spaces: Vec<String>, matching: String, after: Option<Seq>, limit: usize },
+    Recent { spaces: Vec<String>, matching: String, statuses: Option<Vec<Status>>, after: Option<Seq>, limit: usize },
+    /// Counts the runs of each contract by status.
+    Statuses {},
     /// Lists runs, the last begun first.
     Began { space: String, group: String, before: Option<i64>, limit: usize },
     /// Lists the runs that began from a checkpoint of this run.
@@ -76,13 +78,14 @@ pub(super) fn request(call: RawCall<'_>) -> Result<Request> {
             let both = |contract: &Contract| [of(contract.id), of(contract.id.effects())];
             Request::ask(Query::All(CONTRACTS.iter().flat_map(both).collect()), spaces)
         }
-        Call::Recent { spaces, matching, after, limit } => {
+        Call::Statuses {} => Request::ask(Query::Statuses, statuses),
+        Call::Recent { spaces, matching, statuses, after, limit } => {
             let contracts = spaces.iter().map(|space| Ok(named(space)?.id)).collect::<Result<_>>()?;
-            let order = ActivityOrder::LatestFirst;
-            let recent = Recent { contracts, named_as_group: false, matching, order, after, limit };
+            let (order, statuses) = (ActivityOrder::LatestFirst, statuses.unwrap_or_default());
+            let recent = Recent { contracts, named_as_group: false, matching, statuses, order, after, limit };
             Request::ask(Query::Recent(recent), |answer| {
                 let found = answer.into_recent()?.into_iter();
-                runs(found.map(|active| (active.seq, active.lineage.newest.contract, active.lineage.newest.lineage)))
+                runs(found.map(|Active { seq, lineage }| Found { position: seq, lineage }))
             })
         }
         Call::Began { space, group, before, limit } => {
@@ -130,6 +133,12 @@ impl Wanted {
     }
 }
 
+/// A lineage in a listing, with its place in the order.
+struct Found {
+    position: i64,
+    lineage: Lineage,
+}
+
 /// A run in a listing. The next page continues from `position`.
 #[derive(Serialize)]
 struct ShownRun {
@@ -137,6 +146,21 @@ struct ShownRun {
     space: &'static str,
     run: String,
     ns: Option<String>,
+    status: Status,
+}
+
+fn statuses(answer: Answer) -> Result<Option<Response>> {
+    #[derive(Serialize)]
+    struct Counted {
+        space: &'static str,
+        status: Status,
+        runs: u64,
+    }
+    let counts = answer.into_statuses()?.into_iter();
+    let counted = |StatusCount { contract, status, lineages: runs }| {
+        Some(Counted { space: contract_of(contract)?.name, status, runs })
+    };
+    Response::json(&counts.filter_map(counted).collect::<Vec<_>>()).map(Some)
 }
 
 fn spaces(answer: Answer) -> Result<Option<Response>> {
@@ -164,14 +188,14 @@ fn spaces(answer: Answer) -> Result<Option<Response>> {
 
 fn lineages(answer: Answer) -> Result<Option<Response>> {
     let found = answer.into_lineages()?.into_iter();
-    runs(found.map(|lineage| (lineage.position, lineage.newest.contract, lineage.newest.lineage)))
+    runs(found.map(|lineage| Found { position: lineage.position, lineage }))
 }
 
-fn runs(found: impl Iterator<Item = (i64, ContractId, String)>) -> Result<Option<Response>> {
-    let run = |(position, contract, lineage)| {
-        let contract = contract_of(contract)?;
-        let Names { run, ns, .. } = (contract.name_of)(Some(lineage), None);
-        Some(ShownRun { position, space: contract.name, run: run?, ns })
+fn runs(found: impl Iterator<Item = Found>) -> Result<Option<Response>> {
+    let run = |Found { position, lineage: Lineage { newest, status, .. } }| {
+        let contract = contract_of(newest.contract)?;
+        let Names { run, ns, .. } = (contract.name_of)(Some(newest.lineage), None);
+        Some(ShownRun { position, space: contract.name, run: run?, ns, status })
     };
     Response::json(&found.filter_map(run).collect::<Vec<_>>()).map(Some)
 }

@@ -34,7 +34,7 @@ use std::time::{Duration, Instant};
 use serde::Serialize;
 
 use self::call::{RawCall, Request, Tool, read_json};
-pub use self::entry::{Contract, Names, Shown, Status};
+pub use self::entry::{Contract, Names, Shown};
 use self::fields::{FENCE, MEASURE, Value};
 pub use self::ids::MAX_ID_BYTES;
 use self::registry::named;

@@ -13,7 +13,7 @@ use super::side::{Name, log_runs};
 use crate::error::{Code, Error, Result};
 use crate::op::{LogEnd, Op};
 use crate::query::{Answer, Query};
-use crate::record::{ContractId, Draft, LogMark, LogRun, Saved, Seq, Start, Write, Written};
+use crate::record::{ContractId, Draft, LogMark, LogRun, Saved, Seq, Start, TaskState, Write, Written};
 
 /// A copy that is under way.
 pub(super) struct Copying {
@@ -248,6 +248,10 @@ impl Copying {
 fn write(page: &mut Page, Written { contract, id, writes }: Written, there: &[Write]) {
     page.counts.bytes += writes.iter().map(|write| write.part.bytes.len() as u64).sum::<u64>();
     let claim = claim_since(there, &writes);
+    let asks = |write: &Write| write.claimed_by.is_none() && write.state.has(TaskState::ASKS);
+    // A task that asks in the destination was answered since.
+    let mut answer =
+        there.iter().any(|held| asks(held) && !writes.iter().any(|write| asks(write) && write.task == held.task));
     if let Some(claimed_by) = &claim {
         // Before they were claimed, the open writes got these values.
         let claimed = writes.iter().filter(|write| write.claimed_by.as_ref() == Some(claimed_by));
@@ -256,12 +260,15 @@ fn write(page: &mut Page, Written { contract, id, writes }: Written, there: &[Wr
         page.push(Op::Claim { contract, id: id.clone(), claimed_by: claimed_by.clone() });
     }
     // A write op stores claimed writes before the others. Writes with different claims get separate ops.
-    for writes in writes.chunk_by(|a, b| (&a.task, &a.claimed_by) == (&b.task, &b.claimed_by)) {
+    for writes in writes.chunk_by(|a, b| (&a.task, &a.claimed_by, a.state) == (&b.task, &b.claimed_by, b.state)) {
         // A claimed write is always added, so it must not be there yet.
         let Write { task, claimed_by, .. } = &writes[0];
         let is_there = there.iter().any(|write| (&write.task, &write.claimed_by) == (task, claimed_by));
         if claimed_by.is_none() || !(is_there || *claimed_by == claim) {
-            let writes = writes.to_vec();
+            let mut writes = writes.to_vec();
+            if claimed_by.is_none() && std::mem::take(&mut answer) {
+                writes[0].state |= TaskState::ANSWERS;
+            }
             page.push(Op::Write { contract, id: id.clone(), writes, replace: true, encoded: None });
         }
     }

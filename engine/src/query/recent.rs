@@ -1,6 +1,6 @@
 //! The query that lists lineages by their last activity.
 
-use crate::record::{ContractId, Seq};
+use crate::record::{ContractId, Seq, Status};
 
 /// Lists lineages by their last activity. The activity of a lineage is the save number of its newest checkpoint. Saving
 /// a checkpoint again gives it a new save number. Lineages without checkpoints are not listed.
@@ -10,7 +10,7 @@ use crate::record::{ContractId, Seq};
 /// leave one out.
 ///
 /// The answer takes time in proportion to the smaller of two numbers: the checkpoints that were saved since the last
-/// listed activity, and the lineages of the store.
+/// listed activity, and the lineages of the store. With a status that few lineages have, it takes time in proportion to these.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Recent {
     /// The contracts that the lineages belong to.
@@ -20,6 +20,8 @@ pub struct Recent {
     pub named_as_group: bool,
     /// Only lineages are returned whose name contains this text. Empty: all lineages.
     pub matching: String,
+    /// Only lineages with one of these statuses are returned. Empty: all lineages.
+    pub statuses: Vec<Status>,
     pub order: ActivityOrder,
     /// If given, only lineages with an activity after this one in the order are returned.
     pub after: Option<Seq>,
@@ -37,6 +39,16 @@ pub enum ActivityOrder {
 }
 
 impl Recent {
+    /// Returns true if the query selects lineages with this status.
+    pub(crate) fn has(&self, status: Status) -> bool {
+        self.statuses.is_empty() || self.statuses.contains(&status)
+    }
+
+    /// Returns true if an index of statuses finds the lineages. The index has all but those that are finished.
+    pub(crate) fn is_indexed(&self) -> bool {
+        !self.statuses.is_empty() && !self.statuses.contains(&Status::Finished)
+    }
+
     /// Returns true if an activity comes after [`Recent::after`] in the order.
     pub(crate) fn reaches(&self, seq: Seq) -> bool {
         self.after.is_none_or(|after| match self.order {

@@ -5,6 +5,7 @@ use bytes::Bytes;
 use super::content::Content;
 use super::key::{ContractId, PayloadKey, Place, SortKey};
 use super::log::{LogMark, LogPin, Record};
+use super::status::{Status, TaskState};
 use crate::error::Error;
 
 /// Everything about a checkpoint except its payload: the fields that listings show and lookups search.
@@ -38,6 +39,8 @@ pub struct Header {
     pub depends_on_parent: bool,
     /// True if retention by age and by size never removes this checkpoint. Its contract removes the checkpoint itself.
     pub exempt: bool,
+    /// The status of a lineage whose newest checkpoint this is, if no task has stopped: see [`Status::of`].
+    pub status: Status,
     /// Extra data for listings, in a form that only the contract reads. Keep these data small, because every listing
     /// includes them.
     pub meta: Vec<u8>,
@@ -58,6 +61,7 @@ impl Header {
             age_offset: 0,
             depends_on_parent: false,
             exempt: false,
+            status: Status::Unknown,
             meta: Vec::new(),
         }
     }
@@ -194,6 +198,8 @@ pub struct Write {
     /// The id of the checkpoint that was made from this write: see [`crate::op::Op::Claim`]. `None` if the write is
     /// unclaimed.
     pub claimed_by: Option<String>,
+    /// What the write tells about its task. A read returns what all writes in the same row tell together.
+    pub state: TaskState,
     /// The name and the content of the write. The name need not be unique.
     pub part: Part,
 }

@@ -2,6 +2,7 @@
 
 use super::checkpoint::Header;
 use super::key::Seq;
+use super::status::Status;
 
 /// A lineage as a listing shows it.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -16,6 +17,7 @@ pub struct Lineage {
     /// The id of the checkpoint in another lineage from which the first checkpoint was made. `Some` means that the
     /// lineage is a fork.
     pub origin: Option<String>,
+    pub status: Status,
 }
 
 /// A lineage in a listing by activity.

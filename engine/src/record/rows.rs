@@ -2,6 +2,7 @@
 
 use super::checkpoint::Header;
 use super::key::Seq;
+use super::status::Status;
 
 /// A checkpoint in a list, without its payload.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -26,6 +27,8 @@ pub struct RowPage {
     /// The checkpoint of another lineage from which the first checkpoint was made: its id and the name of its lineage.
     /// The name is `None` if this lineage does not exist any more.
     pub origin: Option<(String, Option<String>)>,
+    /// The status of the lineage.
+    pub status: Status,
     pub rows: Vec<Listed>,
     /// The sums over all checkpoints of the lineage, if the query asked for them.
     pub sums: Option<RowSums>,

@@ -9,7 +9,7 @@ use forkpoint_engine::backend::{Backend, Durability};
 use forkpoint_engine::error::Result;
 use forkpoint_engine::op::{Op, Unit};
 use forkpoint_engine::query::{Of, Pick, Query};
-use forkpoint_engine::record::{SortKey, Write};
+use forkpoint_engine::record::{SortKey, TaskState, Write};
 use forkpoint_engine::retention::{Cursor, Prune, Rule};
 
 use crate::common::{
@@ -138,6 +138,7 @@ impl Work {
                     task: format!("task {}", number % 3),
                     index: 0,
                     claimed_by: None,
+                    state: [TaskState::ASKS, TaskState::FAILED, TaskState::ENDED][self.random.below(3)],
                     part: part("channel", "t", noise(number, 50)),
                 };
                 let id = known.unwrap_or_else(|| "not there".to_owned());

@@ -7,6 +7,7 @@ mod forks;
 mod logs;
 mod pages;
 mod rows;
+mod statuses;
 
 use crate::common::{
     self, CONTRACT_ID, HOSTILE, apply, both, draft, expect, get, group, headers, ids, lineage, lineages, names, newest,
@@ -21,7 +22,7 @@ use forkpoint_engine::backend::{Backend, Durability};
 use forkpoint_engine::error::{Code, Error};
 use forkpoint_engine::op::{Applied, Expect, Must, Op, Unit};
 use forkpoint_engine::query::{ActivityOrder, Ancestors, Of, Pick, Query, Recent};
-use forkpoint_engine::record::{Checkpoint, ContractId, Header, Seq, SortKey, Stats, Tuple, Write};
+use forkpoint_engine::record::{Checkpoint, ContractId, Header, Seq, SortKey, Stats, TaskState, Tuple, Write};
 use forkpoint_engine::retention::{Cursor, Prune, Rule};
 use tempfile::TempDir;
 
@@ -37,6 +38,7 @@ use self::rows::{
     a_feed_tells_what_is_saved, a_fork_names_its_origin, checkpoints_are_listed_with_their_places,
     sizes_are_those_of_the_statistics,
 };
+use self::statuses::*;
 
 /// A database of one kind of backend. If the kind allows it, several backends can open the same database.
 struct Place {
@@ -98,6 +100,11 @@ macro_rules! suite {
                 lineages_are_listed_last_begun_first,
                 a_listing_of_lineages_goes_on_from_a_position,
                 lineages_are_listed_by_their_last_activity,
+                a_status_follows_from_the_newest_checkpoint_and_its_tasks,
+                an_answer_ends_a_question_until_a_task_asks_again,
+                a_status_goes_back_with_the_newest_checkpoint,
+                writes_may_come_before_the_checkpoint_whose_status_they_decide,
+                lineages_are_found_and_counted_by_their_status,
                 pages_by_activity_stay_apart_while_lineages_are_active,
                 one_lineage_with_most_of_the_checkpoints_hides_no_other,
                 checkpoints_are_listed_with_their_places,
@@ -640,8 +647,15 @@ fn active(
     after: Option<Seq>,
     limit: usize,
 ) -> (Vec<String>, Option<Seq>) {
-    let recent =
-        Recent { contracts: vec![CONTRACT_ID], named_as_group: false, matching: String::new(), order, after, limit };
+    let recent = Recent {
+        contracts: vec![CONTRACT_ID],
+        named_as_group: false,
+        matching: String::new(),
+        statuses: Vec::new(),
+        order,
+        after,
+        limit,
+    };
     let found = backend.answer(&Query::Recent(recent)).unwrap().into_recent().unwrap();
     let last = found.last().map(|found| found.seq);
     (found.into_iter().map(|found| found.lineage.newest.lineage).collect(), last)
@@ -669,6 +683,7 @@ fn lineages_are_listed_by_their_last_activity(backend: &mut dyn Backend) {
         contracts: vec![CONTRACT_ID],
         named_as_group: true,
         matching: String::new(),
+        statuses: Vec::new(),
         order: LatestFirst,
         after: None,
         limit: 9,
@@ -921,7 +936,13 @@ fn whole_checkpoints_by_a_prefix_of_the_rank(backend: &mut dyn Backend) {
 }
 
 fn written(task: &str, index: i64, claimed_by: Option<&str>, bytes: &str) -> Write {
-    Write { task: task.to_owned(), index, claimed_by: claimed_by.map(str::to_owned), part: part("channel", "t", bytes) }
+    Write {
+        task: task.to_owned(),
+        index,
+        claimed_by: claimed_by.map(str::to_owned),
+        state: TaskState::default(),
+        part: part("channel", "t", bytes),
+    }
 }
 
 fn write(id: &str, replace: bool, writes: &[Write]) -> Op {
@@ -1041,7 +1062,13 @@ fn ancestors_are_those_up_to_what_is_wanted(backend: &mut dyn Backend) {
     save(backend, [draft("run", "b").sort_key(1.0).parent("a").parts(versions(&["x\0 2", "x\0y\0 2"]))]);
     save(backend, [draft("run", "c").sort_key(2.0).parent("b").parts(versions(&["z"]))]);
     save(backend, [draft("run", "d").sort_key(3.0).parent("c").parts(versions(&["x\0 4"]))]);
-    let named = |index, name| Write { task: "t".to_owned(), index, claimed_by: None, part: part(name, "t", "") };
+    let named = |index, name| Write {
+        task: "t".to_owned(),
+        index,
+        claimed_by: None,
+        state: TaskState::default(),
+        part: part(name, "t", ""),
+    };
     let writes = [write("b", false, &[named(0, "x"), named(1, "other")]), write("c", false, &[named(0, "x")])];
     apply(backend, writes.to_vec()).unwrap();
     let asked = |backend: &mut dyn Backend, stems: &[&str], limit| {

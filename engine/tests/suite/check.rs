@@ -14,7 +14,7 @@ use forkpoint_engine::check::{CheckCursor, CheckPage, Finding, FindingCode, Seve
 use forkpoint_engine::error::{Code, Result};
 use forkpoint_engine::op::{Op, Unit};
 use forkpoint_engine::query::{Answer, MetaFilter, MetaKey, Of, Page, Query};
-use forkpoint_engine::record::Write;
+use forkpoint_engine::record::{TaskState, Write};
 use forkpoint_engine::retention::{Prune, Pruned};
 use forkpoint_engine::store::{Options, Store};
 use forkpoint_engine::target::Target;
@@ -66,7 +66,13 @@ fn database(folder: &Path) -> std::path::PathBuf {
         ],
     );
     save(&mut backend, [draft("a fork", "f").parent("a")]);
-    let write = Write { task: "t".to_owned(), index: 0, claimed_by: None, part: part("channel", "json", "1") };
+    let write = Write {
+        task: "t".to_owned(),
+        index: 0,
+        claimed_by: None,
+        state: TaskState::default(),
+        part: part("channel", "json", "1"),
+    };
     apply(
         &mut backend,
         vec![Op::Write {

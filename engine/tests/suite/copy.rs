@@ -17,7 +17,9 @@ use forkpoint_engine::copy::{Copy, CopyOptions, Progress};
 use forkpoint_engine::error::{Code, Error, Result};
 use forkpoint_engine::op::{Op, Unit};
 use forkpoint_engine::query::{ActivityOrder, Answer, LogRange, Query, Recent};
-use forkpoint_engine::record::{Checkpoint, ContractId, Lineage, LogMark, Record, Saved, Start, Write, Written};
+use forkpoint_engine::record::{
+    Checkpoint, ContractId, Lineage, LogMark, Record, Saved, Start, TaskState, Write, Written,
+};
 use forkpoint_engine::retention::Policy;
 use forkpoint_engine::store::{Options, Store};
 use forkpoint_engine::target::Target;
@@ -68,7 +70,13 @@ fn copy(from: &Arc<Store>, to: &Arc<Store>, page_bytes: usize) -> Result<Progres
 }
 
 fn write(task: &str, index: i64, bytes: &[u8]) -> Write {
-    Write { task: task.to_owned(), index, claimed_by: None, part: part("channel", "tag", bytes) }
+    Write {
+        task: task.to_owned(),
+        index,
+        claimed_by: None,
+        state: TaskState::default(),
+        part: part("channel", "tag", bytes),
+    }
 }
 
 fn writes(contract: ContractId, id: &str, writes: Vec<Write>) -> Op {
@@ -206,6 +214,7 @@ fn content(store: &Store) -> Content {
             contracts: vec![contract],
             named_as_group: false,
             matching: String::new(),
+            statuses: Vec::new(),
             order,
             after: None,
             limit,

@@ -35,7 +35,7 @@ fn found(store: &Store) -> Json {
 fn save(store: &Store, id: &str, timestamp: u32) {
     let fields = json!({
         "id": id, "runId": "run", "graphId": "graph", "nodeId": "node", "timestamp": timestamp, "stateTag": "t", "restTag": "t",
-        "hasMemorySnapshot": false, "status": 0, "mark": null, "savedAt": timestamp,
+        "hasMemorySnapshot": false, "status": "unknown", "mark": null, "savedAt": timestamp,
     });
     call(store, "agentos", "save", &fields, 2).unwrap();
 }
@@ -154,7 +154,7 @@ fn branches_and_gaps_of_a_history() {
     let put = |id: &str, parent: Option<&str>| {
         let fields = json!({
             "threadId": "run", "namespace": "", "id": id, "again": null, "parent": parent, "parentKey": null,
-            "parts": [], "metadataTag": "t", "savedAt": 1, "dependsOnParent": false, "expectsParent": false,
+            "parts": [], "metadataTag": "t", "savedAt": 1, "dependsOnParent": false, "expectsParent": false, "status": "unknown",
         });
         call(&store, "tinyagents", "put", &fields, 1).unwrap();
     };

@@ -12,7 +12,7 @@ use forkpoint_engine::cache::PayloadCache;
 use forkpoint_engine::error::{Code, Result};
 use forkpoint_engine::op::{Applied, Op};
 use forkpoint_engine::query::{Answer, Of, Query};
-use forkpoint_engine::record::Write;
+use forkpoint_engine::record::{TaskState, Write};
 use forkpoint_engine::store::{Options, Store};
 
 /// A fake encoder for tests. It reports when it begins, and then waits at a gate instead of encoding.
@@ -73,7 +73,13 @@ fn a_large_unit_is_overtaken_by_what_has_nothing_to_do_with_it() {
 
     apply("its run", vec![put("a", "its run", None, 10)]);
     apply("its fork", vec![put("c", "its fork", Some("large"), 10)]);
-    let write = Write { task: "t".to_owned(), index: 0, claimed_by: None, part: part("", "", [1]) };
+    let write = Write {
+        task: "t".to_owned(),
+        index: 0,
+        claimed_by: None,
+        state: TaskState::default(),
+        part: part("", "", [1]),
+    };
     apply(
         "its write",
         vec![Op::Write {

@@ -16,11 +16,11 @@ use forkpoint_engine::backend::sqlite::{Journal, Options, Sqlite};
 use forkpoint_engine::check::CheckCursor;
 use forkpoint_engine::codec::envelope;
 use forkpoint_engine::contract::call::PartName;
-use forkpoint_engine::contract::{Status, agentium, agentos, langgraph};
+use forkpoint_engine::contract::{agentium, agentos, langgraph};
 use forkpoint_engine::error::Code;
 use forkpoint_engine::op::{Op, Unit};
 use forkpoint_engine::query::{Of, Pick, Query};
-use forkpoint_engine::record::{Checkpoint, ContractId, Header, Part, Payload, SortKey, Write};
+use forkpoint_engine::record::{Checkpoint, ContractId, Header, Part, Payload, SortKey, Status, TaskState, Write};
 use logs::Log;
 use rusqlite::{Connection, Row};
 use xxhash_rust::xxh3::xxh3_64;
@@ -49,7 +49,7 @@ fn agentos_save(run: &str, id: &str, timestamp: f64, parent: Option<&str>, state
         node_id: if rest.tag == "v8" { "ask" } else { "answer" }.to_owned(),
         timestamp,
         has_memory_snapshot: rest.tag == "v8",
-        status: if rest.tag == "v8" { Status::Failed as u8 } else { 0 },
+        status: if rest.tag == "v8" { Status::Failed } else { Status::Unknown },
         expected_newest: None,
         parent: parent.map(str::to_owned),
         mark: None,
@@ -108,6 +108,7 @@ fn langgraph_put(id: &str, parent: Option<&str>) -> Draft {
         saved_at: 8,
         depends_on_parent: parent.is_some(),
         only_child: false,
+        status: Status::Unfinished,
         claims: true,
     };
     let buffers = ["{\"v\":4}", "[]", "{\"step\":0}"].map(|text| part("", "json", text).bytes);
@@ -117,22 +118,24 @@ fn langgraph_put(id: &str, parent: Option<&str>) -> Draft {
 /// The id of the checkpoint that has the pending writes of [`writes`].
 const WRITTEN_TO: &str = "several parts";
 
-fn writes() -> [Write; 2] {
-    let write = |task: &str, index, claimed_by: Option<&str>, bytes: Vec<u8>| Write {
+/// The pending writes. Version 1 did not store what they tell about their tasks.
+fn writes(version: u8) -> [Write; 2] {
+    let write = |task: &str, index, claimed_by: Option<&str>, state, bytes: Vec<u8>| Write {
         task: task.to_owned(),
         index,
         claimed_by: claimed_by.map(str::to_owned),
+        state: if version > 1 { state } else { TaskState::default() },
         part: part("канал", "json", bytes),
     };
     [
-        write("t1", -1, Some("no parts"), b"null".to_vec()),
-        write("t2", 3, None, "long and dull; ".repeat(99).into_bytes()),
+        write("t1", -1, Some("no parts"), TaskState::ASKS | TaskState::FAILED, b"null".to_vec()),
+        write("t2", 3, None, TaskState::ENDED, "long and dull; ".repeat(99).into_bytes()),
     ]
 }
 
 /// Stores two pending writes and claims the first write. The second write is not claimed.
 fn write(backend: &mut Sqlite) {
-    let [owned, unclaimed] = writes();
+    let [owned, unclaimed] = writes(2);
     let contract = OTHER;
     let id = || WRITTEN_TO.to_owned();
     for write in [Write { claimed_by: None, ..owned.clone() }, unclaimed] {
@@ -312,6 +315,7 @@ fn describe(path: &Path, (checkpoints, logs): &(Vec<Checkpoint>, Vec<Log>)) -> S
             ("savedAt", header.saved_at.to_string()),
             ("ageOffset", header.age_offset.to_string()),
             ("dependsOnParent", header.depends_on_parent.to_string()),
+            ("status", (header.status as u8).to_string()),
             ("format", row.body[0].to_string()),
             ("base", base),
             ("logs", logs::describe_marks(logs)),
@@ -358,6 +362,7 @@ fn read_description(json: &str) -> (Vec<Expected>, Vec<Log>) {
             age_offset: row.get("age_offset")?,
             depends_on_parent: row.get("depends_on_parent")?,
             exempt: false,
+            status: Status::numbered(row.get("status")?).unwrap(),
         };
         let timestamp: Option<f64> = row.get("timestamp")?;
         let expected = Expected {
@@ -374,6 +379,7 @@ fn read_description(json: &str) -> (Vec<Expected>, Vec<Log>) {
                     value ->> 'parent' AS parent, value ->> 'group' AS \"group\", value ->> 'label' AS label,
                     unhex(value ->> 'sortKey') AS sort_key, unhex(value ->> 'meta') AS meta, value ->> 'savedAt' AS saved_at,
                     value ->> 'ageOffset' AS age_offset, value ->> 'dependsOnParent' AS depends_on_parent,
+                    coalesce(value ->> 'status', 0) AS status,
                     value ->> 'format' AS format,
                     value ->> 'base' AS base, value ->> 'timestamp' AS timestamp,
                     value ->> 'hasMemorySnapshot' AS snapshot, value -> 'parts' AS parts,
@@ -407,7 +413,7 @@ fn read_description(json: &str) -> (Vec<Expected>, Vec<Log>) {
 
 // Reading a fixture with the engine.
 
-fn reads_back(path: &Path, (expected, logs): &(Vec<Expected>, Vec<Log>)) {
+fn reads_back(path: &Path, version: u8, (expected, logs): &(Vec<Expected>, Vec<Log>)) {
     // The backend has no cache, so it reads every payload from its rows.
     let mut backend = Sqlite::open(&Options { cache_bytes: 0, ..Options::new(path) }).unwrap();
     for contract in [agentos::CONTRACT_ID, agentium::CONTRACT_ID, langgraph::CONTRACT_ID, OTHER] {
@@ -433,7 +439,7 @@ fn reads_back(path: &Path, (expected, logs): &(Vec<Expected>, Vec<Log>)) {
     logs::read_back(&mut backend, logs);
     let query = Query::Tuple { contract: OTHER, pick: Pick::Id(WRITTEN_TO.to_owned()) };
     let written = backend.answer(&query).unwrap().into_tuple().unwrap().unwrap().writes;
-    assert_eq!(written, writes());
+    assert_eq!(written, writes(version));
     let query = Query::Forks { contract: agentos::CONTRACT_ID, lineage: "text".to_owned() };
     let forks = backend.answer(&query).unwrap().into_lineages().unwrap();
     let forks: Vec<_> = forks.into_iter().map(|fork| (fork.newest.lineage, fork.origin.unwrap())).collect();
@@ -607,7 +613,10 @@ fn read<T>(connection: &Connection, sql: &str, row: impl Fn(&Row<'_>) -> T) -> V
 }
 
 fn lineage_rows(connection: &Connection) -> BTreeMap<i64, LineageRow> {
-    let sql = "SELECT lin, contract, name, grp, age_offset, origin, origin_lin, sum FROM lineage NOT INDEXED";
+    let status = if version(connection) > 1 { "status" } else { "NULL" };
+    let sql = format!(
+        "SELECT lin, contract, name, grp, age_offset, origin, origin_lin, sum, {status} FROM lineage NOT INDEXED"
+    );
     let row = |row: &Row<'_>| {
         let (lin, contract, name): (i64, u8, String) = (row.get_unwrap(0), row.get_unwrap(1), row.get_unwrap(2));
         let (group, age_offset): (String, u8) = (row.get_unwrap(3), row.get_unwrap(4));
@@ -616,9 +625,19 @@ fn lineage_rows(connection: &Connection) -> BTreeMap<i64, LineageRow> {
         let values = values.text_or_nothing(origin.as_deref()).int_or_nothing(origin_lin);
         assert_eq!(values.sum(), row.get_unwrap::<_, i64>(7), "lineage {lin}");
         assert_eq!(origin.is_some(), origin_lin.is_some());
+        // A file that was upgraded has 0 until the next save of the lineage.
+        if let Some(status) = row.get_unwrap::<_, Option<i64>>(8).filter(|status| *status != 0) {
+            let sum = Values::default().int(lin).int(status & 7).sum();
+            assert_eq!(status, sum & !7 | status & 7, "the status of lineage {lin}");
+        }
         (lin, LineageRow { contract, name, group, age_offset, origin: origin.zip(origin_lin) })
     };
-    read(connection, sql, row).into_iter().collect()
+    read(connection, &sql, row).into_iter().collect()
+}
+
+/// The version of the tables, which is in the lowest 8 bits.
+fn version(connection: &Connection) -> i64 {
+    connection.pragma_query_value(None, "user_version", |row| row.get::<_, i64>(0)).unwrap() & 255
 }
 
 fn checkpoint_rows(connection: &Connection, lineages: &BTreeMap<i64, LineageRow>) -> BTreeMap<i64, CheckpointRow> {
@@ -639,11 +658,12 @@ fn checkpoint_rows(connection: &Connection, lineages: &BTreeMap<i64, LineageRow>
             sort_key: SortKey(row.get_unwrap(11)),
             saved_at,
             age_offset: lineage.age_offset,
-            depends_on_parent: flags == 1,
+            depends_on_parent: flags & 1 == 1,
             exempt: false,
+            status: Status::numbered(u8::try_from(flags >> 2).unwrap()).unwrap(),
             meta: row.get_unwrap(12),
         };
-        assert!(flags == 0 || flags == 1);
+        assert_eq!(flags & 2, 0, "nothing is exempt here");
         let hash = Values([&[lineage.contract], header.id.as_bytes()].concat()).sum();
         assert_eq!(hash, row.get_unwrap::<_, i64>(2), "the hash of {:?}", header.id);
         let logs: Option<Vec<u8>> = row.get_unwrap(13);
@@ -677,6 +697,7 @@ fn checkpoint_rows(connection: &Connection, lineages: &BTreeMap<i64, LineageRow>
 }
 
 fn write_rows(connection: &Connection) -> Vec<(u8, String, Write)> {
+    let version = version(connection);
     let sql = "SELECT num, contract, id, task, sum, claimed, claim_sum, body FROM write NOT INDEXED ORDER BY num";
     let row = |row: &Row<'_>| {
         let (num, contract): (i64, u8) = (row.get_unwrap(0), row.get_unwrap(1));
@@ -685,11 +706,23 @@ fn write_rows(connection: &Connection) -> Vec<(u8, String, Write)> {
         let values = Values::default().int(num).int(contract.into()).text(&id).text(&task);
         assert_eq!(values.sum(), row.get_unwrap::<_, i64>(4), "write {num}");
         let values = Values::default().int(num).text_or_nothing(claimed.as_deref());
-        assert_eq!(values.sum(), row.get_unwrap::<_, i64>(6), "whose write {num} is");
+        let column: i64 = row.get_unwrap(6);
+        // A file that was upgraded has rows of version 1.
+        let is_of_version_1 = values.sum() == column;
+        let state = if is_of_version_1 { 0 } else { column & 15 };
+        let sum = if is_of_version_1 { column } else { values.int(state).sum() & !15 | state };
+        assert!(version > 1 || is_of_version_1);
+        assert_eq!(sum, column, "whose write {num} is");
         let written = parts(&open(&row.get_unwrap::<_, Vec<u8>>(7), None)).into_iter().map(|named| {
             let (index, name) = named.name.split_once(' ').unwrap();
             let part = part(name, &named.tag, named.bytes.to_vec());
-            let write = Write { task: task.clone(), index: index.parse().unwrap(), claimed_by: claimed.clone(), part };
+            let write = Write {
+                task: task.clone(),
+                index: index.parse().unwrap(),
+                claimed_by: claimed.clone(),
+                state: TaskState::numbered(u8::try_from(state).unwrap()),
+                part,
+            };
             (contract, id.clone(), write)
         });
         written.collect::<Vec<_>>()
@@ -793,7 +826,7 @@ fn is_as_documented(
     assert_eq!(header[68..72], *b"Fkpt", "the application id");
     assert_eq!(header[63], version, "the version is in the lowest bits");
     let decoded = decode(path);
-    assert_eq!(decoded.writes, writes().map(|write| (OTHER.0, WRITTEN_TO.to_owned(), write)));
+    assert_eq!(decoded.writes, writes(version).map(|write| (OTHER.0, WRITTEN_TO.to_owned(), write)));
     lineages_are_as_documented(&decoded);
     chains_are_as_documented(&decoded.checkpoints);
     settings_are_as_documented(&decoded);
@@ -817,7 +850,8 @@ fn is_as_documented(
             let size = payload.parts[0].bytes.len() as u64;
             let (flags, sizes) = header.meta.split_last().unwrap();
             assert_eq!((sizes, flags & 3), (&size.to_le_bytes()[..], u8::from(*has_memory_snapshot)));
-            statuses.insert((*has_memory_snapshot, flags >> 2));
+            // Version 1 kept the status in the meta.
+            statuses.insert((*has_memory_snapshot, (flags >> 2).max(header.status as u8)));
             assert_eq!(payload.parts.iter().map(|part| part.name.as_str()).collect::<Vec<_>>(), ["state", "rest"]);
         }
     }
@@ -965,12 +999,12 @@ fn what_earlier_versions_wrote_is_read_back_exactly() {
         let version = name[1..].split('-').next().unwrap().parse().unwrap();
         let statuses = is_as_documented(&copy, &expected, version, newest_format);
         assert_eq!(statuses, BTreeSet::from([(false, 0), (true, status)]), "0: unknown. 2: failed");
-        reads_back(&copy, &expected);
+        reads_back(&copy, version, &expected);
         assert_eq!(common::integrity(&copy), "ok");
         names.push(name);
     }
     names.sort();
-    assert_eq!(names, ["v1", "v1-dictionary"], "a fixture is never removed; a new one is named here");
+    assert_eq!(names, ["v1", "v1-dictionary", "v2"], "a fixture is never removed; a new one is named here");
 }
 
 /// If `FORKPOINT_FIXTURE` is set to a name, this test also writes a new fixture with that name.
@@ -986,9 +1020,9 @@ fn what_this_version_writes_is_as_documented() {
         fs::write(fixture.with_extension("json"), &json).unwrap();
     }
     let expected = read_description(&json);
-    let statuses = is_as_documented(&made, &expected, 1, 6);
+    let statuses = is_as_documented(&made, &expected, 2, 6);
     assert_eq!(statuses, BTreeSet::from([(false, 0), (true, 2)]), "2: failed");
-    reads_back(&made, &expected);
+    reads_back(&made, 2, &expected);
 }
 
 /// Tests the example in docs/internals/format.md.

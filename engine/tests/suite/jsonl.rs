@@ -15,7 +15,7 @@ use forkpoint_engine::backend::{Backend, Durability};
 use forkpoint_engine::error::{Code, Error};
 use forkpoint_engine::op::{Op, Unit};
 use forkpoint_engine::query::{Of, Pick, Query};
-use forkpoint_engine::record::{ContractId, Write};
+use forkpoint_engine::record::{ContractId, TaskState, Write};
 use forkpoint_engine::retention::{Cursor, Prune, Rule};
 use tempfile::TempDir;
 
@@ -93,7 +93,13 @@ fn dump(backend: &mut dyn Backend) -> String {
 }
 
 fn write(id: &str, task: &str, text: &str) -> Op {
-    let write = Write { task: task.to_owned(), index: 0, claimed_by: None, part: json_part("channel", text) };
+    let write = Write {
+        task: task.to_owned(),
+        index: 0,
+        claimed_by: None,
+        state: TaskState::default(),
+        part: json_part("channel", text),
+    };
     Op::Write { contract: CONTRACT_ID, id: id.to_owned(), writes: vec![write], replace: false, encoded: None }
 }
 

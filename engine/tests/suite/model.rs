@@ -24,8 +24,8 @@ use forkpoint_engine::query::{
 };
 use forkpoint_engine::record::{
     Active, Checkpoint, ContractId, Draft, FirstCheckpoint, Header, Lineage, LineageStats, Listed, LogMark, LogPage,
-    LogPin, LogRun, Logged, Origin, Part, Payload, Record, RowPage, Saved, SortKey, Start, Stats, Tuple, TuplePage,
-    Write, Written,
+    LogPin, LogRun, Logged, Origin, Part, Payload, Record, RowPage, Saved, SortKey, Start, Stats, Status, StatusCount,
+    TaskState, Tuple, TuplePage, Write, Written,
 };
 use forkpoint_engine::retention::{Cursor, Prune, Rule};
 use proptest::prelude::*;
@@ -210,7 +210,7 @@ impl Model {
                         (&held.task, held.index) == (&write.task, write.index)
                     };
                     match left.iter_mut().find(same) {
-                        Some((.., held)) => held.part = write.part,
+                        Some((.., held)) => (held.part, held.state) = (write.part, write.state),
                         None => left.push((of, to, write)),
                     }
                 }
@@ -218,13 +218,22 @@ impl Model {
                 while let Some((.., first)) = left.first().cloned() {
                     let (mine, others) =
                         left.into_iter().partition::<Vec<_>, _>(|(.., write)| write.task == first.task);
-                    self.writes.extend(mine);
+                    let state = mine.iter().map(|(.., write)| write.state).collect();
+                    self.writes.extend(mine.into_iter().map(|(of, to, write)| (of, to, Write { state, ..write })));
                     left = others;
                 }
             }
             Op::Write { contract, id, writes, replace, .. } => {
-                for write in writes.iter().filter(|write| write.claimed_by.is_some()) {
-                    self.writes.push((*contract, id.clone(), write.clone()));
+                if writes.iter().any(|write| write.state.has(TaskState::ANSWERS)) {
+                    for (.., held) in self.open_writes(*contract, id) {
+                        held.state = held.state.answered();
+                    }
+                }
+                for row in writes.chunk_by(|a, b| (&a.task, &a.claimed_by) == (&b.task, &b.claimed_by)) {
+                    let state = row.iter().map(|write| write.state.kept()).collect();
+                    for write in row.iter().filter(|write| write.claimed_by.is_some()) {
+                        self.writes.push((*contract, id.clone(), Write { state, ..write.clone() }));
+                    }
                 }
                 for write in writes.iter().filter(|write| write.claimed_by.is_none()) {
                     let taken = self.writes.iter_mut().find(|(of, to, held)| {
@@ -243,6 +252,8 @@ impl Model {
                         }
                     }
                 }
+                let told = writes.iter().filter(|write| write.claimed_by.is_none());
+                self.tell(*contract, id, told.map(|write| (&*write.task, write.state.kept())).collect());
             }
             Op::Claim { contract, id, claimed_by } => {
                 for (of, to, write) in &mut self.writes {
@@ -270,6 +281,40 @@ impl Model {
             }
         }
         Ok(())
+    }
+
+    fn open_writes(
+        &mut self,
+        contract: ContractId,
+        id: &str,
+    ) -> impl Iterator<Item = &mut (ContractId, String, Write)> {
+        let of = move |(of, to, held): &&mut (ContractId, String, Write)| {
+            (*of, &**to) == (contract, id) && held.claimed_by.is_none()
+        };
+        self.writes.iter_mut().filter(of)
+    }
+
+    /// Adds to the states of tasks. All unclaimed writes of a task have the same state.
+    fn tell(&mut self, contract: ContractId, id: &str, told: Vec<(&str, TaskState)>) {
+        for (task, state) in told {
+            let of = |held: &Write| held.task == task;
+            let held: TaskState =
+                self.open_writes(contract, id).filter(|(.., held)| of(held)).map(|(.., held)| held.state).collect();
+            self.open_writes(contract, id).filter(|(.., held)| of(held)).for_each(|(.., write)| {
+                write.state = held.kept() | state;
+            });
+        }
+    }
+
+    /// The status of a lineage, from its newest checkpoint and the unclaimed writes to it.
+    fn status(&self, contract: ContractId, lineage: &str) -> Status {
+        let rows = self.newest_first(contract, |header| header.lineage == lineage);
+        let Some(newest) = rows.first() else { return Status::Unknown };
+        let writes = self
+            .writes
+            .iter()
+            .filter(|(of, to, write)| (*of, to) == (contract, &newest.header.id) && write.claimed_by.is_none());
+        Status::of(newest.header.status, writes.map(|(.., write)| write.state))
     }
 
     /// Returns the records of a log.
@@ -468,6 +513,7 @@ impl Model {
             checkpoints: rows.len() as u64,
             newest: rows[0].header.clone(),
             origin: begun.origin.as_ref().map(|(id, _)| id.clone()),
+            status: self.status(begun.contract, &begun.name),
         }
     }
 
@@ -508,7 +554,8 @@ impl Model {
             let name = self.begun.iter().find(|begun| begun.position == *of).map(|begun| begun.name.clone());
             (id.clone(), name)
         });
-        RowPage { checkpoints, origin, rows: rows.collect(), sums: None }
+        let status = self.status(*contract, lineage);
+        RowPage { checkpoints, origin, status, rows: rows.collect(), sums: None }
     }
 
     fn tuple(&self, found: &Checkpoint) -> Tuple {
@@ -597,6 +644,7 @@ impl Model {
                 found.retain(|(begun, _)| recent.contracts.contains(&begun.contract));
                 found.retain(|(begun, _)| begun.name.contains(&recent.matching));
                 found.retain(|(begun, _)| !recent.named_as_group || begun.name == begun.group);
+                found.retain(|(_, lineage)| recent.statuses.is_empty() || recent.statuses.contains(&lineage.status));
                 let place = |lineage: &Lineage| self.saved.iter().position(|row| row.header == lineage.newest);
                 found.sort_by_key(|(_, lineage)| place(lineage));
                 if recent.order == ActivityOrder::LatestFirst {
@@ -604,6 +652,14 @@ impl Model {
                 }
                 let found = found.into_iter().take(recent.limit);
                 Answer::Recent(found.map(|(_, lineage)| Active { seq: 0, lineage }).collect())
+            }
+            Query::Statuses => {
+                let mut counts: BTreeMap<(ContractId, Status), u64> = BTreeMap::new();
+                for begun in &self.begun {
+                    *counts.entry((begun.contract, self.status(begun.contract, &begun.name))).or_default() += 1;
+                }
+                let count = |((contract, status), lineages)| StatusCount { contract, status, lineages };
+                Answer::Statuses(counts.into_iter().map(count).collect())
             }
             Query::Forks { contract, lineage } => {
                 let from = self.begun(*contract, lineage).map(|begun| begun.position);
@@ -799,16 +855,17 @@ fn sort_key() -> impl Strategy<Value = SortKey> {
 fn put() -> impl Strategy<Value = Op> {
     let parent = prop::option::of(id());
     let pins = prop::collection::vec((log(), prop::option::weighted(0.15, 0..4_u64)), 0..3);
-    let flags = (0..8_u8, prop::bool::weighted(0.03), pins);
+    let flags = (0..8_u8, prop::bool::weighted(0.03), status(), pins);
     // The last number is a version. It makes each put of the same id different.
     (contract(), run(), id(), parent, word(), word(), sort_key(), 0..5_i64, flags, any::<u32>()).prop_map(
-        |(contract, run, id, parent, group, label, sort_key, saved_at, (flags, other_age, pins), version)| {
+        |(contract, run, id, parent, group, label, sort_key, saved_at, (flags, other_age, status, pins), version)| {
             let mut made = draft(&run, &id).contract(contract).group(&group).label(&label).parts(parts(version));
             made.0.header.sort_key = sort_key;
             made.0.header.parent = parent;
             made.0.header.saved_at = saved_at;
             made.0.header.depends_on_parent = flags < 2;
             made.0.header.exempt = flags == 7;
+            made.0.header.status = status;
             made.0.header.age_offset = if other_age { 4 } else { age_offset(&run) };
             made.1.pins = pins.into_iter().map(|(log, length)| LogPin { log, length }).collect();
             // These are the names of the parts to inherit. Some payloads have parts with these names, some
@@ -826,6 +883,25 @@ fn put() -> impl Strategy<Value = Op> {
             made.meta(&version.to_le_bytes()).put()
         },
     )
+}
+
+fn status() -> impl Strategy<Value = Status> {
+    prop::sample::select(&Status::ALL[..])
+}
+
+/// What a write tells about its task. Most tasks have stopped, so that the status of lineages depends on them.
+fn state() -> impl Strategy<Value = TaskState> {
+    let [asks, failed] = [TaskState::ASKS, TaskState::FAILED];
+    prop::sample::select(vec![
+        TaskState::default(),
+        TaskState::ENDED,
+        failed,
+        asks,
+        asks,
+        asks | failed,
+        TaskState::HANDLED,
+        TaskState::ANSWERS,
+    ])
 }
 
 /// Appends of records. The records have few different keys, so that keys often repeat.
@@ -872,11 +948,11 @@ fn op() -> impl Strategy<Value = Op> {
         },
     );
     let claimed_by = prop::option::weighted(0.2, id());
-    let writes = prop::collection::vec((name(&["t1", "t2"]), -2..3_i64, any::<u16>(), claimed_by), 0..4);
+    let writes = prop::collection::vec((name(&["t1", "t2"]), -2..3_i64, any::<u16>(), claimed_by, state()), 0..4);
     let write = (contract(), id(), writes, any::<bool>()).prop_map(|(contract, id, writes, replace)| {
-        let made = writes.into_iter().map(|(task, index, version, claimed_by)| {
+        let made = writes.into_iter().map(|(task, index, version, claimed_by, state)| {
             let bytes = noise(u64::from(version), usize::from(version) % 700);
-            Write { task, index, claimed_by, part: part(&format!("channel {index}"), "t", bytes) }
+            Write { task, index, claimed_by, state, part: part(&format!("channel {index}"), "t", bytes) }
         });
         Op::Write { contract, id, writes: made.collect(), replace, encoded: None }
     });
@@ -938,17 +1014,21 @@ fn one_query() -> impl Strategy<Value = Query> {
         (contract(), of.clone(), prefix).prop_map(|(contract, of, prefix)| Query::Whole { contract, of, prefix }),
         (contract(), id()).prop_map(|(contract, id)| Query::Get { contract, id }),
         (contract(), run()).prop_map(|(contract, lineage)| Query::Forks { contract, lineage }),
-        (contract(), any::<bool>(), any::<bool>(), 0..6_usize).prop_map(|(contract, named_as_group, latest, limit)| {
-            let order = if latest { ActivityOrder::LatestFirst } else { ActivityOrder::EarliestFirst };
-            Query::Recent(Recent {
-                contracts: vec![contract],
-                named_as_group,
-                matching: String::new(),
-                order,
-                after: None,
-                limit,
-            })
-        }),
+        Just(Query::Statuses),
+        (contract(), prop::collection::vec(status(), 0..3), any::<bool>(), any::<bool>(), 0..6_usize).prop_map(
+            |(contract, statuses, named_as_group, latest, limit)| {
+                let order = if latest { ActivityOrder::LatestFirst } else { ActivityOrder::EarliestFirst };
+                Query::Recent(Recent {
+                    contracts: vec![contract],
+                    named_as_group,
+                    matching: String::new(),
+                    statuses,
+                    order,
+                    after: None,
+                    limit,
+                })
+            }
+        ),
         (contract(), run(), rows_from(), any::<bool>(), 0..4_usize).prop_map(
             |(contract, lineage, from, newest, limit)| {
                 let order = if newest { RowOrder::NewestFirst } else { RowOrder::OldestFirst };
@@ -1112,6 +1192,11 @@ fn comparable(answer: Answer) -> Answer {
                 .collect(),
         ),
         Answer::All(all) => Answer::All(all.into_iter().map(comparable).collect()),
+        Answer::Statuses(mut counts) => {
+            counts.retain(|count| count.lineages > 0);
+            counts.sort_by_key(|count| (count.contract, count.status));
+            Answer::Statuses(counts)
+        }
         // Sizes depend on how a backend stores a payload.
         Answer::Rows(page) => {
             let row = |row: Listed| Listed { seq: 0, logical_bytes: 0, stored_bytes: 0, chain: 0, ..row };
@@ -1146,6 +1231,7 @@ fn everything() -> Vec<Query> {
         Query::Saves { after: None, bytes: usize::MAX },
         Query::Starts { after: None, limit: usize::MAX },
         Query::Writes { after: None, bytes: usize::MAX },
+        Query::Statuses,
     ];
     for contract in [ContractId(1), ContractId(2), ContractId(4)] {
         for id in ["a", "b", "c", "d", "e", "%", "a\0"] {

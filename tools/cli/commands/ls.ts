@@ -14,7 +14,7 @@ interface Options {
   space?: string;
   group?: string;
   match?: string;
-  status: Status | boolean;
+  status?: Status;
   version?: string;
   since?: number;
   sort: "active" | "began" | "size";
@@ -34,7 +34,6 @@ export const ls = () =>
     .option("--match <text>", "only runs whose id contains this text")
     .addOption(new Option("--status <status>", "only runs with this status").choices(statusNames))
     .option("--version <version>", "only runs that this version of their program made, by its name or its hash")
-    .option("--no-status", "don't read the status of each run, which takes time")
     .addOption(
       parsed("--since <duration>", "only runs that were active in this period: 90s, 15m, 2h, 7d", parseDuration),
     )
@@ -57,9 +56,9 @@ async function list(context: Context, options: Options): Promise<void> {
     allNs: options.allNs,
     sort: options.sort,
     since: since === undefined ? undefined : Date.now() - since,
-    status: typeof status === "string" ? status : undefined,
+    status,
     version: options.version,
-    withStatus: status !== false,
+    withWhy: context.output.json,
     withBytes: true,
   };
   const inspector = await context.open();
@@ -75,7 +74,7 @@ async function list(context: Context, options: Options): Promise<void> {
 }
 
 const columns: Array<Column<RunInfo>> = [
-  { title: "STATUS", cell: ({ status }) => (status === null ? { text: "" } : statusCell(status)) },
+  { title: "STATUS", cell: ({ status }) => statusCell(status) },
   { title: "RUN", cell: ({ run }) => ({ text: run, format: "bold" }) },
   { title: "NAMESPACE", drop: 1, cell: ({ ns }) => ({ text: ns ?? "" }) },
   { title: "FRAMEWORK", drop: 2, cell: ({ space }) => ({ text: space, format: "dim" }) },

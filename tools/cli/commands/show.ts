@@ -39,7 +39,7 @@ async function showRun(context: Context, options: Options, id?: string): Promise
   }
   const inspector = await context.open();
   const ref = refOf(await findRun(context, inspector, id!, options));
-  const run = await inspector.run(ref, { withStatus: true, withBytes: true });
+  const run = await inspector.run(ref, { withWhy: true, withBytes: true });
   if (run === null) throw new UsageError("the run has just been removed");
   const order = last === undefined ? "asc" : "desc";
   const read = (limit: number, cursor: string | null) => inspector.checkpoints(ref, { limit, cursor, order });
@@ -55,26 +55,21 @@ async function showRun(context: Context, options: Options, id?: string): Promise
   const nextOf = await readNext(context, inspector, checkpoints);
   for (const line of head(run, await stopLines(context, inspector, run), context)) output.print(line);
   output.print("");
-  const shown = await Promise.all(forks.map((fork) => withItsStatus(inspector, fork)));
   const { tree = false } = options;
   // With an explicit page, the effects before its first checkpoint belong to an earlier page.
   const placed = placedEffects(checkpoints, effects, (checkpoints[0]?.step ?? 0) > 0);
   const lines = tree
-    ? drawTree(checkpoints, shown, output.style, output.width, nextOf, placed)
+    ? drawTree(checkpoints, forks, output.style, output.width, nextOf, placed)
     : checkpointTable(checkpoints, placed, nextOf, context);
   for (const line of lines) output.print(line);
   const drawn = new Set(tree ? checkpoints.map((each) => each.id) : []);
-  const others = shown.filter(({ forkedFrom }) => forkedFrom === null || !drawn.has(forkedFrom.id));
+  const others = forks.filter(({ forkedFrom }) => forkedFrom === null || !drawn.has(forkedFrom.id));
   if (others.length > 0) {
     output.print("");
     output.print(output.style("bold", "Forks"));
     for (const line of runTable(others, context)) output.print(line);
   }
   if (next !== null && last === undefined) output.hint(`more checkpoints: add --cursor ${next}`);
-}
-
-async function withItsStatus(inspector: Inspector, fork: RunInfo): Promise<RunInfo> {
-  return fork.status === null ? ((await inspector.run(refOf(fork), { withStatus: true })) ?? fork) : fork;
 }
 
 /** The frameworks whose checkpoints contain their next nodes. The labels of the others name the nodes. */
@@ -126,7 +121,7 @@ function head(run: RunInfo, stops: string[], { output }: Context): string[] {
   const dot = style("dim", " · ");
   const where = [run.space, run.group, run.ns].filter((each) => each !== null && each !== "");
   const lines = [[style("bold", safeText(run.run)), ...where.map((each) => safeText(each!))].join(dot)];
-  const { text, format } = statusCell(run.status ?? "unknown");
+  const { text, format } = statusCell(run.status);
   const why = run.statusWhy === null ? "" : style("dim", `: ${safeText(run.statusWhy)}`);
   lines.push(`${style(format, text)}${why}`, ...stops);
   const facts = [

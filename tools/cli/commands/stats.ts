@@ -51,9 +51,17 @@ const sizes: Array<Column<Pick<InspectedStats["spaces"][string], "checkpoints" |
   { title: "STORED", align: "right", drop: 5, cell: ({ storedBytes }) => ({ text: size(storedBytes), format: "dim" }) },
 ];
 
-const spaceColumns: Array<Column<InspectedStats["spaces"][string] & { space: string }>> = [
+type Space = InspectedStats["spaces"][string] & { space: string };
+
+const spaceColumns: Array<Column<Space>> = [
   { title: "FRAMEWORK", cell: ({ space }) => ({ text: space, format: "bold" }) },
   { title: "RUNS", align: "right", drop: 1, cell: ({ runs }) => ({ text: number(runs) }) },
+  ...(["waiting", "failed", "unfinished"] as const).map((status): Column<Space> => ({
+    title: status.toUpperCase(),
+    align: "right",
+    drop: 2,
+    cell: ({ statuses }) => ({ text: number(statuses[status]) }),
+  })),
   ...sizes,
 ];
 

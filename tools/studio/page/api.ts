@@ -115,7 +115,7 @@ const named = ({ space, run, ns }: RunRef): Parameters => ({ space, run, ns });
 
 export const api = {
   info: () => get<StoreInfo>("info"),
-  runs: (query: Parameters, signal: AbortSignal) => get<RunsPage>("runs", { ...query, withStatus: false }, signal),
+  runs: (query: Parameters, signal: AbortSignal) => get<RunsPage>("runs", { ...query, withWhy: false }, signal),
   /** The runs with their status and size. */
   someRuns: async (refs: readonly RunRef[]) => {
     const of = JSON.stringify(refs.map(({ space, run, ns }) => [space, run, ns ?? null]));
@@ -125,7 +125,7 @@ export const api = {
   run: (ref: RunRef, cursor: string | null, limit: number, signal: AbortSignal) =>
     get<RunPage>("run", { ...named(ref), cursor, limit }, signal),
   namespaces: (ref: RunRef, signal: AbortSignal) =>
-    get<RunsPage>("runs", { space: ref.space, match: ref.run, allNs: true, limit: 100, withStatus: false }, signal),
+    get<RunsPage>("runs", { space: ref.space, match: ref.run, allNs: true, limit: 100, withWhy: false }, signal),
   checkpoint: (ref: RunRef, id: string | undefined, signal: AbortSignal) =>
     get<Detail>("checkpoint", { ...named(ref), id }, signal),
   /** Returns the value at a path, or a range of its entries, in the field `state` of the answer. */

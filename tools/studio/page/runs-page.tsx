@@ -204,7 +204,7 @@ function Row({ row: { info, moved }, largest, ...own }: ListedProps) {
       data-testid="run-row"
       data-space={space}
       data-run={run}
-      data-status={info.status ?? ""}
+      data-status={info.status}
     >
       <StatusMark status={info.status} />
       <span class="name row">

@@ -165,7 +165,7 @@ function ForkRow({ run, ...own }: RowProps & { run: RunInfo }) {
     <LinkRow {...own} data-testid="fork-link" data-run={run.run} onClick={() => go(addressOfRun(run))}>
       <Id id={run.run} class="accent link" />
       <span class="dim wide-only">{counted(run.checkpoints, "step")}</span>
-      {run.status !== null && <StatusMark status={run.status} />}
+      <StatusMark status={run.status} />
     </LinkRow>
   );
 }

@@ -63,9 +63,8 @@ const statusIcons: Record<Status, IconName> = {
   unknown: "dash",
 };
 
-/** A status: an icon, a word and a color. Null: not loaded. */
-export function StatusMark({ status, testId }: { status: Status | null; testId?: string }) {
-  if (status === null) return <span class="status ground" style={{ width: "72px" }} data-testid={testId} />;
+/** A status: an icon, a word and a color. */
+export function StatusMark({ status, testId }: { status: Status; testId?: string }) {
   return (
     <span class={`status row small ground ${status in statusIcons ? status : ""}`} data-testid={testId}>
       <Icon name={statusIcons[status] ?? "dash"} size={14} weight={2} />

@@ -20,7 +20,7 @@ import { decodeCheckpoint, encodeCheckpoint, stateAndRest } from "../shared/reco
 import type { RunStatus } from "../shared/recovery.js";
 import { Maker } from "./maker.js";
 import { patched, snapshotPatch } from "./patch.js";
-import { type Status, statusOf, statuses } from "./status.js";
+import { statusOf } from "./status.js";
 import { type Found, agentos, openFound, rowsOf } from "./wire.js";
 import type { Checkpoint, CheckpointMetadata, ICheckpointStore, StatePartitions } from "./contract.js";
 
@@ -242,8 +242,7 @@ async function fork(engine: Engine, checkpointId: string, patchState: unknown): 
   }
   const found = await find(engine, parent);
   if (found === null) throw nothingToFork(checkpointId);
-  const { graphId, nodeId, hasMemorySnapshot, mark, parts } = found;
-  const status = found.status ?? undefined;
+  const { graphId, nodeId, hasMemorySnapshot, status, mark, parts } = found;
   const [state, rest] = stateAndRest(parts, parent);
   const ids = { id, runId, graphId, nodeId, parent };
   // The fork belongs to the same program, and no process works on it.
@@ -270,7 +269,7 @@ async function runs({ native }: Engine, options: unknown): Promise<RunsPage> {
   const runs = page.map(({ run: { latest, status, checkpoints, forkedFrom }, lease }, at): RunInfo => {
     const { runId, graphId } = latest;
     const version = versions[at]!;
-    return { runId, graphId, checkpoints, latest, status: status ?? "unknown", forkedFrom, version, lease };
+    return { runId, graphId, checkpoints, latest, status, forkedFrom, version, lease };
   });
   return { runs, cursor };
 }
@@ -314,7 +313,7 @@ const runsOptions = {
 
 /** The fields of a checkpoint that are stored separately from its serialized parts. */
 export interface Fields extends Omit<CheckpointMetadata, "stateSize"> {
-  status: Status | undefined;
+  status: RunStatus;
   /** If given, the save is refused with `CONFLICT` unless this is the id of the run's newest checkpoint. */
   expectedNewest: string | undefined;
   parent: string | undefined;
@@ -338,7 +337,7 @@ export function snapshot(checkpoint: Checkpoint, { format }: Engine) {
       nodeId: requireId(given["nodeId"], "checkpoint.nodeId"),
       timestamp,
       hasMemorySnapshot: given["memorySnapshot"] !== undefined,
-      status: statusOf(given),
+      status: statusOf(given) ?? "unknown",
       expectedNewest: undefined,
       parent: undefined,
       mark: undefined,
@@ -354,8 +353,7 @@ export function restore({ format }: Engine, { id, runId, timestamp, parts }: Fou
 }
 
 export function put({ native }: Engine, fields: Fields, state: Serialized, rest: Serialized): Promise<null> {
-  const { id, runId, graphId, nodeId, timestamp, hasMemorySnapshot, expectedNewest, parent, mark } = fields;
-  const status = fields.status === undefined ? 0 : statuses.indexOf(fields.status) + 1;
+  const { id, runId, graphId, nodeId, timestamp, hasMemorySnapshot, status, expectedNewest, parent, mark } = fields;
   const [savedAt, stateTag, restTag] = [Date.now(), state.tag, rest.tag];
   // A literal, because V8 lists the keys of an object that was made with `...fields` far more slowly.
   const call = {

@@ -5,9 +5,6 @@ import type { Checkpoint } from "./contract.js";
 
 export type Status = Exclude<RunStatus, "unknown">;
 
-/** In the order of `enum Status` in `src/contract/agentos.rs`. */
-export const statuses: readonly Status[] = ["waiting", "failed", "unfinished", "finished"];
-
 /** The fields of a checkpoint that determine the status. */
 type Progress = Pick<Checkpoint, "nodeId" | "nodeResults" | "visitedNodes" | "skippedNodes" | "pendingEdges">;
 

@@ -1,12 +1,12 @@
 /** Declares the engine's calls for AgentOS. See `enum Call` in `engine/src/contract/agentos/call.rs`. */
 
-import type { Status } from "./status.js";
+import type { RunStatus } from "../shared/recovery.js";
 import { Contract, type Unpack, type PackedPart, type Part } from "../../bridge/wire.js";
 import type { CheckpointMetadata } from "./contract.js";
 
 /** A checkpoint, not yet deserialized. */
 export interface Found<P = Part> extends CheckpointMetadata {
-  status: Status | null;
+  status: RunStatus;
   /** Who made the checkpoint: see `ts/store/mark.ts`. Missing if it has no mark. */
   mark?: string;
   parts: P[];
@@ -21,7 +21,7 @@ export interface FoundRun {
   cursor: string;
   checkpoints: number;
   latest: CheckpointMetadata;
-  status: Status | null;
+  status: RunStatus;
   forkedFrom: string | null;
   /** The mark of the newest checkpoint: see `ts/store/mark.ts`. Missing if it has none. */
   mark?: string;
@@ -58,8 +58,7 @@ interface AgentosCalls {
   /** Takes two buffers: the state, and the rest of the checkpoint. */
   save(
     fields: Omit<CheckpointMetadata, "stateSize"> & {
-      /** The place of the status in `statuses`, counted from 1. 0: unknown. */
-      status: number;
+      status: RunStatus;
       expectedNewest: string | undefined;
       parent: string | undefined;
       mark: string | undefined;

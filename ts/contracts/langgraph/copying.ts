@@ -9,6 +9,7 @@ import type { CheckpointRef } from "./config.js";
 import { type Walk, dependsOnParent } from "./dependence.js";
 import { upwards } from "./history.js";
 import { type SourceOutline, keyOf } from "./outline.js";
+import { newStatus } from "./next.js";
 import { load } from "./serde.js";
 import type { Source, SourceCheckpoint, SourceThread, SourceWrite } from "./source.js";
 import { type SaverContext, byCodePoint, find } from "./tuples.js";
@@ -203,6 +204,7 @@ export class ThreadWriter {
       metadata,
       mark,
       dependsOnParent: await depends(this.#context, walk),
+      status: newStatus(checkpoint),
     };
     this.#puts.push(putFields(checkpointRef, before?.id, pieces, false, claims));
     const buffers = [...parts, metadata].map(({ bytes }) => bytes);

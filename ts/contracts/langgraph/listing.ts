@@ -7,7 +7,8 @@ import { decodeMark } from "../../store/mark.js";
 import { pageOf, pageOptions } from "../../store/page.js";
 import type { ProgramVersion } from "../../store/program.js";
 import { versionsOf } from "../../store/programs.js";
-import { status, type ThreadStatus } from "./status.js";
+import type { RunStatus } from "../shared/recovery.js";
+import { status as statusOf } from "./status.js";
 import { filterOf, matches, metadataOf } from "./list.js";
 import { type SaverContext } from "./tuples.js";
 import { type FoundThread, each, langgraph, openThread } from "./wire.js";
@@ -25,11 +26,13 @@ export interface ListThreadsOptions {
    * keys are compared, as in `list`. The metadata of other threads is read and skipped.
    */
   filter?: Record<string, unknown> | null | undefined;
+  /** Lists only threads with this status, or with one of these. An index finds them. */
+  status?: RunStatus | RunStatus[] | undefined;
   /**
-   * If true, each thread has its status: the database reads the newest checkpoint of each listed thread, and its pending
-   * writes. A checkpoint that cannot be read has the status `"unknown"`. If false, the status is null, and a page is listed several times faster. Default: true.
+   * If true, each thread has the nodes that run next: the newest checkpoint of each listed thread is read. If false, `next` is
+   * null, and a page is listed several times faster. Default: true.
    */
-  withStatus?: boolean | undefined;
+  withNext?: boolean | undefined;
 }
 
 /** A page of threads. */
@@ -45,9 +48,9 @@ export interface ThreadsPage {
      */
     updatedAt: number;
     latest: { checkpointId: string; checkpointNs: string };
-    /** As `status()` returns it. Null with `withStatus: false`. */
-    status: ThreadStatus["status"] | null;
-    /** As `status()` returns it. Null with `withStatus: false`. */
+    /** As `status()` returns it. */
+    status: RunStatus;
+    /** As `status()` returns it. Null if the checkpoint cannot be read, or with `withNext: false`. */
     next: string[] | null;
     /**
      * The version of the program that saved the newest checkpoint. Null: the store does not know it, for example because the
@@ -68,15 +71,22 @@ const BATCH = 100;
 const READS = 32;
 
 export async function listThreads(context: SaverContext, options: unknown): Promise<ThreadsPage> {
-  const { order = "desc", withStatus = true, filter: given, ...range } = readRecord(options, "options", listOptions);
+  const {
+    order = "desc",
+    withNext = true,
+    status,
+    filter: given,
+    ...range
+  } = readRecord(options, "options", listOptions);
   const { native, serde } = context;
   const latestFirst = order === "desc";
   const filter = filterOf(given);
+  const statuses = status === undefined || Array.isArray(status) ? status : [status];
   const picks = async ({ latest }: FoundThread) => matches(await metadataOf(serde, latest), filter);
   const { page, cursor } = await pageOf(native, range, {
     space: langgraph.name,
     fetch: (after, limit): Promise<FoundThread[]> =>
-      langgraph.find(native, "threads", { latestFirst, after, limit }, each(openThread)),
+      langgraph.find(native, "threads", { statuses, latestFirst, after, limit }, each(openThread)),
     picks: filter.length > 0 ? picks : undefined,
     batch: BATCH,
     runOf: ({ latest }) => latest.threadId,
@@ -88,7 +98,7 @@ export async function listThreads(context: SaverContext, options: unknown): Prom
   for (let from = 0; from < page.length; from += READS) {
     const some = page.slice(from, from + READS);
     const read = some.map(({ thread, lease }, at) =>
-      entryOf(context, thread, { version: versions[from + at]!, lease }, withStatus),
+      entryOf(context, thread, { version: versions[from + at]!, lease }, withNext),
     );
     threads.push(...(await Promise.all(read)));
   }
@@ -97,39 +107,41 @@ export async function listThreads(context: SaverContext, options: unknown): Prom
 
 async function entryOf(
   context: SaverContext,
-  { checkpoints, latest: { threadId, namespace, id, savedAt } }: FoundThread,
+  { checkpoints, status, latest: { threadId, namespace, id, savedAt } }: FoundThread,
   { version, lease }: Pick<ThreadsPage["threads"][number], "version" | "lease">,
-  withStatus: boolean,
+  withNext: boolean,
 ): Promise<ThreadsPage["threads"][number]> {
-  const said = withStatus ? await statusOf(context, threadId) : null;
   return {
     threadId,
     checkpoints,
     updatedAt: savedAt,
     latest: { checkpointId: id, checkpointNs: namespace },
-    status: said?.status ?? null,
-    next: said?.next ?? null,
+    status,
+    next: withNext ? await nextOf(context, threadId) : null,
     version,
     lease,
   };
 }
 
-/** If the checkpoint cannot be read, the status is unknown. The other threads are still listed. */
-async function statusOf(
-  context: SaverContext,
-  threadId: string,
-): Promise<Pick<ThreadStatus, "status" | "next"> | null> {
+/** Returns the nodes that run next. Null: the checkpoint cannot be read. The other threads are still listed. */
+async function nextOf(context: SaverContext, threadId: string): Promise<string[] | null> {
   try {
-    return await status(context, threadId);
+    return (await statusOf(context, threadId))?.next ?? null;
   } catch (error) {
     if (error instanceof ForkpointError && error.code !== "CORRUPT") throw error;
-    return { status: "unknown", next: [] };
+    return null;
   }
 }
+
+const oneStatus = oneOf("waiting", "failed", "unfinished", "finished", "unknown");
+
+const statusesOption = (value: unknown, name: string): RunStatus | RunStatus[] =>
+  Array.isArray(value) ? value.map((each) => oneStatus(each, name)) : oneStatus(value, name);
 
 const listOptions = {
   ...pageOptions,
   order: oneOf("desc", "asc"),
   filter: (value: unknown, name: string) => (value === null ? null : object(value, name)),
-  withStatus: flag,
+  status: statusesOption,
+  withNext: flag,
 };

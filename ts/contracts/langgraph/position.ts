@@ -4,7 +4,8 @@ import type { Checkpoint } from "@langchain/langgraph-checkpoint";
 import type { ProgramPosition, ProgramShape } from "../../store/program.js";
 import { headers } from "./list.js";
 import { INSIDE } from "./shape.js";
-import { type Context, NO_NODES, nextNodes, openJoins, outline, restOf, tasksOf } from "./status.js";
+import { NO_NODES } from "./next.js";
+import { type Context, nextNodes, openJoins, outline, restOf, tasksOf } from "./status.js";
 import type { Found } from "./wire.js";
 
 const START = "__start__";

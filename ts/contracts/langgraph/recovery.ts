@@ -18,6 +18,7 @@ import {
   type RecoverOptions,
   type RecoverReport,
   type UnrecoveredRun,
+  type RunStatus,
 } from "../shared/recovery.js";
 import { identify, nameOf, type RecoverableThreads } from "./mark.js";
 import { positionAt, positionOf } from "./position.js";
@@ -169,10 +170,12 @@ export async function recover(
   });
 }
 
+const OPEN: RunStatus[] = ["waiting", "failed", "unfinished", "unknown"];
+
 async function* candidates(saver: ForkpointSaver, maxAgeMs: number): AsyncGenerator<string> {
   let cursor: string | null | undefined;
   while (cursor !== null) {
-    const page = await saver.listThreads({ limit: 1_000, cursor, withStatus: false });
+    const page = await saver.listThreads({ limit: 1_000, cursor, status: OPEN, withNext: false });
     for (const { threadId, updatedAt } of page.threads) {
       // The list is sorted by activity, so all later threads are too old as well.
       if (Date.now() - updatedAt > maxAgeMs) return;

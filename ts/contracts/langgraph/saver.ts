@@ -30,6 +30,7 @@ import { flag, programOption, splitOptions } from "../../store/options.js";
 import { processStamp } from "../../store/holder.js";
 import { listOf, requireId, text } from "../../store/ids.js";
 import { dependsOnParent } from "./dependence.js";
+import { newStatus } from "./next.js";
 import { deltaHistory } from "./history.js";
 import type { ImportOptions, ImportResult, Target } from "./import.js";
 import type { ListThreadsOptions, ThreadsPage } from "./listing.js";
@@ -164,6 +165,7 @@ export function saverOf(peer: Peer): typeof ForkpointSaver {
         // A process that runs a thread under a lease is found by its lease.
         const by = () => (isRun(config) && !this.#leases.guards(threadId) ? { by: processStamp() } : {});
         const depends = readingArgument("checkpoint", () => dependsOnParent(checkpoint, metadata, before));
+        const status = readingArgument("checkpoint", () => newStatus(checkpoint));
         const encoded = encodeCheckpoint(this.serde, checkpoint, newVersions ?? {}, held);
         const dumped = Promise.all([encoded, dump(this.serde, metadata, "the metadata", held)]);
         // A checkpoint claims its parent's writes and inherits its parts, so all earlier calls must have ended.
@@ -173,7 +175,13 @@ export function saverOf(peer: Peer): typeof ForkpointSaver {
               const mark = namespace === "" ? encodeMark({ ...identity, ...by() }) : undefined;
               const dependsOnParent = await depends(context);
               const put = (pieces: Awaited<typeof encoded>) =>
-                putCheckpoint(native, checkpointRef, parent, { ...pieces, metadata, mark, dependsOnParent }, only);
+                putCheckpoint(
+                  native,
+                  checkpointRef,
+                  parent,
+                  { ...pieces, metadata, mark, dependsOnParent, status },
+                  only,
+                );
               await put(pieces).catch(async (error) => {
                 if (!isOwnError(error) || error.code !== "NOT_FOUND") throw error;
                 // The parent does not exist any more: it was deleted, or the database was restored. Store all values

@@ -8,6 +8,7 @@ import type { Stored } from "../../bridge/serializer.js";
 import { type Mark, decodeMark } from "../../store/mark.js";
 import { load } from "./serde.js";
 import { headers } from "./list.js";
+import { isSteering, nextNodesOf } from "./next.js";
 import type { SaverContext } from "./tuples.js";
 import { channelOf } from "./values.js";
 import { type Found, langgraph, openFound } from "./wire.js";
@@ -48,9 +49,6 @@ const NO_TASK = "00000000-0000-0000-0000-000000000000";
 
 /** Channels of writes that a task may have without being finished. */
 const UNFINISHED = new Set(["__error__", "__error_source_node__", "__interrupt__", "__resume__", "__scheduled__"]);
-
-/** Nodes in `versions_seen` that are no nodes of the graph. */
-export const NO_NODES = new Set(["__input__", "__interrupt__"]);
 
 export type Context = Pick<SaverContext, "native" | "serde">;
 
@@ -172,43 +170,17 @@ async function asksInside(context: Context, { header: root }: Found): Promise<bo
   return false;
 }
 
-/**
- * Returns the name of the node of each task that runs next. Returns null if the nodes are unknown, because the
- * checkpoint has an old format or was not made by a `StateGraph` or an `entrypoint`.
- */
+/** Reads the nodes that run next: see `nextNodesOf`. */
 export async function nextNodes({ serde }: Pick<SaverContext, "serde">, { parts }: Found): Promise<string[] | null> {
-  const values = new Map<string, Stored>();
+  const rest = await restOf({ serde }, { parts });
+  if (rest === undefined) return null;
+  const values: Record<string, unknown> = {};
   for (const part of parts) {
     const channel = channelOf(part.name);
-    if (channel !== undefined) values.set(channel, part);
+    if (channel !== undefined && isSteering(channel))
+      values[channel] = await load(serde, part, `channel ${quote(channel)}`);
   }
-  const rest = await restOf({ serde }, { parts });
-  const versions = rest?.channel_versions;
-  if (rest === undefined || typeof versions !== "object" || versions === null || rest.v < 4) return null;
-  if (!Object.keys(versions).some((channel) => channel === "__start__" || channel.startsWith("branch:to:")))
-    return null;
-  const seen = Object.entries(rest.versions_seen ?? {}).filter(([node]) => !NO_NODES.has(node));
-  const isNew = (channel: string, node?: string) =>
-    seen.every(([name, known]) => (node !== undefined && name !== node) || !(known[channel]! >= versions[channel]!));
-  /** The nodes of edges. Several edges to a node make one task, and each `Send` makes one. */
-  const next = new Set<string>();
-  const sent: string[] = [];
-  for (const [channel, value] of values) {
-    if (channel === "__start__" && isNew(channel)) next.add(channel);
-    // A list of `Send`s.
-    if (channel === "__pregel_tasks")
-      for (const send of [await load(serde, value, `channel ${quote(channel)}`)].flat() as Array<{ node?: unknown }>)
-        if (typeof send?.node === "string") sent.push(send.node);
-    const to = /^(?:branch:to|join:([^:]*)):(.*)$/s.exec(channel);
-    const node = to?.[2];
-    if (
-      node !== undefined &&
-      isNew(channel, node) &&
-      isComplete(await load(serde, value, `channel ${quote(channel)}`), to![1])
-    )
-      next.add(node);
-  }
-  return [...next, ...sent];
+  return nextNodesOf({ ...rest, channel_values: values });
 }
 
 /** Returns the joins that some of their nodes have reached, for example `a+b` and the node that waits for `a` and `b`. */
@@ -232,16 +204,4 @@ export async function restOf(
 ): Promise<Checkpoint | undefined> {
   const part = parts.findLast(({ name }) => channelOf(name) === undefined);
   return part && ((await load(serde, part, "the latest checkpoint")) as Checkpoint);
-}
-
-/**
- * Returns true if the channel of an edge lets its node run. `names` are the names of the nodes that a join waits for.
- * The channel of a deferred node holds a pair: the value, and whether all other nodes have finished.
- */
-function isComplete(value: unknown, names: string | undefined): boolean {
-  const pair = Array.isArray(value) && value.length === 2 && typeof value[1] === "boolean";
-  if (pair && value[1] === false) return false;
-  const done: unknown = pair ? value[0] : value;
-  // No name repeats, so equal lengths mean that all names are there.
-  return names === undefined || (Array.isArray(done) && done.join("+").length === names.length);
 }

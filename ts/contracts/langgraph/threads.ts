@@ -191,12 +191,12 @@ export async function copy(context: SaverContext, source: unknown, target: unkno
   try {
     // Copy the oldest checkpoint first, so that each checkpoint is stored as the difference from the previous one.
     for (const header of found.toReversed()) {
-      const { namespace, id, parent, metadata, dependsOnParent } = header;
+      const { namespace, id, parent, metadata, dependsOnParent, status } = header;
       // No process runs the copy, and no import has made it.
       const mark = encodeMark({ ...decodeMark(header.mark), by: undefined, imported: undefined });
       const tuple = await find(context, from, namespace, id);
       if (tuple === null) continue;
-      const pieces: Pieces = { parts: tuple.parts, inherit: [], like: [], metadata, mark, dependsOnParent };
+      const pieces: Pieces = { parts: tuple.parts, inherit: [], like: [], metadata, mark, dependsOnParent, status };
       await putCheckpoint(native, { threadId: to, namespace, id }, parent ?? undefined, pieces);
     }
     // Copy the writes last. Putting a child marks the writes that its parent then has as claimed by that child.

@@ -2,6 +2,8 @@
 
 import { Contract, type Exact, type Unpack, type PackedPart, type Part } from "../../bridge/wire.js";
 import type { CheckpointRef } from "./config.js";
+import type { NewStatus } from "./next.js";
+import type { RunStatus } from "../shared/recovery.js";
 
 /** The fields of a checkpoint that can be read without its payload. */
 export interface Header<P = Part> extends CheckpointRef {
@@ -12,6 +14,8 @@ export interface Header<P = Part> extends CheckpointRef {
   savedAt: number;
   /** True if the checkpoint cannot be read without its ancestors. */
   dependsOnParent: boolean;
+  /** The status at this checkpoint if no task has stopped: see `next.ts`. */
+  status: NewStatus;
 }
 
 /** A write to a checkpoint. The channel is the name of its part. */
@@ -42,6 +46,7 @@ export interface FoundThread<P = Part> {
   cursor: string;
   checkpoints: number;
   latest: Header<P>;
+  status: RunStatus;
 }
 
 export interface PutFields extends CheckpointRef {
@@ -55,6 +60,7 @@ export interface PutFields extends CheckpointRef {
   mark: string | undefined;
   savedAt: number;
   dependsOnParent: boolean;
+  status: NewStatus;
   onlyChild: boolean;
   claims: boolean;
 }
@@ -110,7 +116,13 @@ export interface LanggraphCalls {
     limit: number;
     looks: number;
   }): FoundPage<PackedPart>;
-  threads(fields: { latestFirst: boolean; after: number | undefined; limit: number }): Array<FoundThread<PackedPart>>;
+  threads(fields: {
+    /** Undefined: all. */
+    statuses: RunStatus[] | undefined;
+    latestFirst: boolean;
+    after: number | undefined;
+    limit: number;
+  }): Array<FoundThread<PackedPart>>;
   deleteThread(fields: { threadId: string }): null;
   /** Removes checkpoints. The writes of the checkpoints in `reopen` become pending again. */
   delete(fields: { remove: CheckpointRef[]; reopen: CheckpointRef[] }): null;

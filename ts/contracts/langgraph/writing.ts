@@ -4,6 +4,7 @@ import type { NativeStore } from "../../bridge/native.js";
 import type { Serialized } from "../../bridge/serializer.js";
 import type { NewPart } from "../../bridge/wire.js";
 import type { CheckpointRef } from "./config.js";
+import type { NewStatus } from "./next.js";
 import { type FoundWrite, type PutFields, type WriteFields, langgraph } from "./wire.js";
 
 export interface Pieces {
@@ -13,6 +14,7 @@ export interface Pieces {
   metadata: Serialized;
   mark: string | undefined;
   dependsOnParent: boolean;
+  status: NewStatus;
 }
 
 /** A write: the channel's value, and its index among the writes of the task. */
@@ -30,7 +32,7 @@ export interface IndexedWrite {
 export function putFields(
   { threadId, namespace, id }: CheckpointRef,
   parent: string | undefined,
-  { parts, inherit, like, metadata, mark, dependsOnParent }: Pieces,
+  { parts, inherit, like, metadata, mark, dependsOnParent, status }: Pieces,
   onlyChild: boolean,
   claims: boolean,
 ): PutFields {
@@ -47,6 +49,7 @@ export function putFields(
     mark,
     savedAt: Date.now(),
     dependsOnParent,
+    status,
     onlyChild,
     claims,
   };

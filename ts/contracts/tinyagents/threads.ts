@@ -34,7 +34,7 @@ export interface ThreadPruneOptions {
 const BATCH = 500;
 
 export async function put({ native }: Engine, encoded: EncodedCheckpoint, expectsParent: boolean): Promise<void> {
-  const { threadId, id, namespace, parent, dependsOnParent, parts, metadata } = encoded;
+  const { threadId, id, namespace, parent, dependsOnParent, status, parts, metadata } = encoded;
   const fields = {
     threadId,
     namespace,
@@ -47,6 +47,7 @@ export async function put({ native }: Engine, encoded: EncodedCheckpoint, expect
     savedAt: Date.now(),
     dependsOnParent,
     expectsParent,
+    status,
   };
   const buffers = [...parts.map(({ bytes }) => bytes), metadata.bytes];
   try {
@@ -220,16 +221,16 @@ export async function copyThread(engine: Engine, source: unknown, target: unknow
   try {
     const written = new Set<string>();
     const found = await headers(engine, from);
-    for (const { key, namespace, id, parent, metadata, dependsOnParent } of found) {
+    for (const { key, namespace, id, parent, metadata, dependsOnParent, status } of found) {
       const loaded = await tinyagents.find(engine.native, "load", { key }, openFound);
       if (loaded?.first == null) continue;
       const { parts, writes } = loaded.first;
-      const encoded = { threadId: to, id, namespace, parent: parent ?? undefined, dependsOnParent, parts, metadata };
-      await put(engine, encoded, false);
+      const place = { threadId: to, id, namespace, parent: parent ?? undefined };
+      await put(engine, { ...place, dependsOnParent, status, parts, metadata }, false);
       // Only the first checkpoint of an id carries the writes.
-      const place = JSON.stringify([namespace, id]);
-      if (!written.has(place)) await putWrites(engine, { threadId: to, namespace, id }, writes);
-      written.add(place);
+      const of = JSON.stringify([namespace, id]);
+      if (!written.has(of)) await putWrites(engine, { threadId: to, namespace, id }, writes);
+      written.add(of);
     }
     for (const ns of new Set(found.map(({ namespace }) => namespace))) {
       const of = { space: tinyagents.name, run: from, ns };

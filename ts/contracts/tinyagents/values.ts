@@ -6,7 +6,7 @@ import { type Format, type Serialized, deserialize, parseStored } from "../../br
 import type { NewPart } from "../../bridge/wire.js";
 import { flag, object } from "../../store/options.js";
 import { stateAndRest } from "../shared/record.js";
-import type { Found, FoundWrite, Header, Place } from "./wire.js";
+import type { Found, FoundWrite, Header, Place, NewStatus } from "./wire.js";
 import type { CheckpointMetadata, Namespace, PendingWrite, ThreadCheckpoint } from "./contract.js";
 
 /** The fields that listings show. They are stored beside the checkpoint, so that a listing reads no state. */
@@ -20,6 +20,8 @@ interface Listed {
 export interface EncodedCheckpoint extends Place {
   parent: string | undefined;
   dependsOnParent: boolean;
+  /** The status at this checkpoint if no task has stopped. */
+  status: NewStatus;
   parts: NewPart[];
   metadata: Serialized;
 }
@@ -66,6 +68,7 @@ export function encodeCheckpoint(checkpoint: unknown, format: Format, newId: () 
     namespace,
     parent,
     dependsOnParent,
+    status: nextNodes.length > 0 ? "unfinished" : "finished",
     parts: [
       { name: "state", ...state },
       { name: "rest", ...format.serialize(fields, "checkpoint") },

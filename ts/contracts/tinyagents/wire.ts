@@ -2,6 +2,9 @@
 
 import { Contract, type Unpack, type PackedPart, type Part } from "../../bridge/wire.js";
 
+/** The status at a checkpoint if no task has stopped: whether a node runs next. */
+export type NewStatus = "unfinished" | "finished" | "unknown";
+
 /** The place of a checkpoint. `namespace` is a JSON text. */
 export interface Place {
   threadId: string;
@@ -16,6 +19,7 @@ export interface Header<P = Part> extends Place {
   metadata: P;
   savedAt: number;
   dependsOnParent: boolean;
+  status: NewStatus;
   /** True if the id was put before. The writes then belong to the checkpoint that was put first. */
   again: boolean;
 }
@@ -56,6 +60,7 @@ interface TinyagentsCalls {
       savedAt: number;
       dependsOnParent: boolean;
       expectsParent: boolean;
+      status: NewStatus;
     },
   ): null;
   /** Takes a buffer for each write. */

@@ -249,7 +249,9 @@ impl Planner<'_> {
                 before = &[];
             }
             for (row, held) in after.iter().enumerate() {
-                let was = before.get(row).filter(|was| (&was.task, &was.parts) == (&held.task, &held.parts));
+                let was = before
+                    .get(row)
+                    .filter(|was| (&was.task, was.state, &was.parts) == (&held.task, held.state, &held.parts));
                 match (was, &held.claimed_by) {
                     (Some(was), by) if was.claimed_by == *by => {}
                     (Some(_), Some(by)) => push(Line::Claimed { checkpoint: checkpoint(), row, by: by.into() }),

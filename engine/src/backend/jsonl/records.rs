@@ -18,7 +18,7 @@ use super::line::{self, At, Sum, unreadable};
 use crate::backend::logs::{BranchId, End, Mark};
 use crate::backend::tables::{First, Row, TaskRow};
 use crate::error::Result;
-use crate::record::{ContractId, Header, Part, Payload, Record, Seq, SortKey};
+use crate::record::{ContractId, Header, Part, Payload, Record, Seq, SortKey, Status, TaskState};
 
 /// A line of a file with data, without its sum. `P` is the form of a checkpoint's parts.
 #[derive(Debug, Deserialize, Serialize)]
@@ -156,6 +156,8 @@ pub(super) struct Checkpointed<'a, P> {
     depends_on_parent: bool,
     #[serde(default, skip_serializing_if = "is_default")]
     exempt: bool,
+    #[serde(default, skip_serializing_if = "is_default")]
+    status: Status,
     #[serde(borrow, default, deserialize_with = "some", skip_serializing_if = "Option::is_none")]
     meta: Option<&'a RawValue>,
     #[serde(borrow, default, skip_serializing_if = "Option::is_none")]
@@ -229,6 +231,7 @@ impl<'a> Checkpointed<'a, Vec<Named<'a>>> {
             age_offset: header.age_offset,
             depends_on_parent: header.depends_on_parent,
             exempt: header.exempt,
+            status: header.status,
             meta,
             meta_base64,
             logs: marks.iter().map(|mark| LogEnd::new(&mark.log, mark.end)).collect(),
@@ -257,6 +260,7 @@ impl<P> Checkpointed<'_, P> {
             age_offset: self.age_offset,
             depends_on_parent: self.depends_on_parent,
             exempt: self.exempt,
+            status: self.status,
             meta: embed::bytes((self.meta, self.meta_base64))?,
         };
         let marks = self.logs.into_iter().map(Mark::from).collect();
@@ -305,21 +309,53 @@ pub(super) struct TaskWrites<'a> {
     task: Cow<'a, str>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     claimed_by: Option<Cow<'a, str>>,
+    /// What the writes tell about the task: see [`TaskState`].
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    state: Vec<Told>,
     #[serde(borrow)]
     writes: Vec<Named<'a>>,
 }
 
 impl<'a> TaskWrites<'a> {
-    pub(super) fn new(checkpoint: &'a str, row: usize, TaskRow { task, claimed_by, parts }: &'a TaskRow) -> Self {
+    pub(super) fn new(
+        checkpoint: &'a str,
+        row: usize,
+        TaskRow { task, claimed_by, state, parts }: &'a TaskRow,
+    ) -> Self {
         let writes = parts.iter().map(|(index, part)| Named::new(Some(*index), part)).collect();
         let (task, claimed_by) = (task.into(), claimed_by.as_deref().map(Cow::from));
-        Self { checkpoint: checkpoint.into(), row, task, claimed_by, writes }
+        let state = Told::ALL.into_iter().filter(|told| state.has(told.flag())).collect();
+        Self { checkpoint: checkpoint.into(), row, task, claimed_by, state, writes }
     }
 
     pub(super) fn into_row(self) -> Result<TaskRow> {
         let part = |named: Named<'_>| Ok((named.index.ok_or_else(unreadable)?, named.part()?));
         let parts = self.writes.into_iter().map(part).collect::<Result<_>>()?;
-        Ok(TaskRow { task: self.task.into_owned(), claimed_by: self.claimed_by.map(Cow::into_owned), parts })
+        let state = self.state.into_iter().map(Told::flag).collect();
+        Ok(TaskRow { task: self.task.into_owned(), claimed_by: self.claimed_by.map(Cow::into_owned), state, parts })
+    }
+}
+
+/// A flag of a [`TaskState`].
+#[derive(Clone, Copy, Debug, Deserialize, Serialize)]
+#[serde(rename_all = "camelCase")]
+enum Told {
+    Ended,
+    Failed,
+    Asks,
+    Handled,
+}
+
+impl Told {
+    const ALL: [Self; 4] = [Self::Ended, Self::Failed, Self::Asks, Self::Handled];
+
+    fn flag(self) -> TaskState {
+        match self {
+            Self::Ended => TaskState::ENDED,
+            Self::Failed => TaskState::FAILED,
+            Self::Asks => TaskState::ASKS,
+            Self::Handled => TaskState::HANDLED,
+        }
     }
 }
 

@@ -8,7 +8,7 @@ use super::prefix::is_name;
 use super::row::{self, HeaderRow, columns};
 use super::transaction::Transaction;
 use super::value::values;
-use super::{payloads, writes};
+use super::{payloads, status, writes};
 use crate::backend::log_findings::{After, LogTable};
 use crate::backend::marks::decode_marks;
 use crate::backend::number::{signed, unsigned};
@@ -32,13 +32,15 @@ enum Stage {
     Checkpoints,
     Payloads,
     Writes,
+    Statuses,
     Logs(LogTable),
 }
 
-const STAGES: [Stage; 7] = [
+const STAGES: [Stage; 8] = [
     Stage::Checkpoints,
     Stage::Payloads,
     Stage::Writes,
+    Stage::Statuses,
     Stage::Logs(LogTable::Records),
     Stage::Logs(LogTable::Branches),
     Stage::Logs(LogTable::Logs),
@@ -58,6 +60,7 @@ pub(super) fn page(open: &Transaction<'_>, cursor: &CheckCursor, limit: usize) -
         Stage::Checkpoints => check.checkpoints(after[0], limit)?,
         Stage::Payloads => check.payloads(after[0], limit)?,
         Stage::Writes => check.writes(after[0], limit)?,
+        Stage::Statuses => check.statuses(after[0], limit)?,
         Stage::Logs(table) => {
             let checked = log_check::page(open, table, after, limit)?;
             if table == LogTable::Records {
@@ -142,6 +145,20 @@ impl Check<'_> {
             }
         }
         Ok(())
+    }
+
+    /// Compares the statuses of lineages with what they follow from.
+    fn statuses(&mut self, after: i64, limit: i64) -> Result<Option<After>> {
+        let rows = status::page(self.open, after, limit)?;
+        for row in &rows {
+            let (kept, expected) = (status::read(row, 3), status::read(row, 4));
+            if kept != expected {
+                let name = row::text(row, 2).unwrap_or_default();
+                let about = About { contract: row::contract(row, 1).ok(), lineage: Some(name.clone()), id: None };
+                self.page.findings.push(Finding::status(&name, kept, expected).about(about));
+            }
+        }
+        Ok(last(&rows, limit))
     }
 
     /// Finds payloads without a checkpoint, and deltas without a base.

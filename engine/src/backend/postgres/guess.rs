@@ -14,6 +14,7 @@ use super::heads::{Head, Heads};
 use super::key::{self, Name, number};
 use super::payloads::tip;
 use super::session::Session;
+use super::status::{self, Touched};
 use super::transaction::Transaction;
 use super::value::values;
 use super::writes::{Claims, Rows};
@@ -55,6 +56,9 @@ struct Guess<'a> {
     puts: Vec<Put>,
     ids: HashSet<Name>,
     stages: Vec<Stage>,
+    touched: Touched,
+    /// The lineages of these checkpoints are locked, because writes to them change a status.
+    told: Vec<Name>,
     /// The stage of the last write or claim of an id, and whether it was a claim.
     last: HashMap<Name, (usize, bool)>,
 }
@@ -78,20 +82,24 @@ pub(super) fn store(session: &Session, memory: &Memory, batch: Batch<'_>) -> Res
         puts: Vec::new(),
         ids: HashSet::new(),
         stages: Vec::new(),
+        touched: Touched::default(),
+        told: Vec::new(),
         last: HashMap::new(),
     };
     let Ok(applied) = units.iter().map(|unit| guess.unit(unit)).collect::<Result<Vec<_>, _>>() else {
         return Ok(None);
     };
-    let Guess { lineages, lines, absent, puts, mut stages, .. } = guess;
+    let Guess { lineages, lines, absent, puts, mut stages, touched, told, .. } = guess;
     // Only the statement that stores checkpoints verifies the heads. Without it, a condition of a unit is not verified.
     if puts.is_empty() && !(lineages.is_empty() && absent.is_empty()) {
         return Ok(None);
     }
     let open = Transaction::write(session, true);
     let first = puts.first().map(|put| (put.head.header.contract, put.head.header.id.clone()));
-    if !lineages.is_empty() {
-        open.later(LOCK, values![lineages.keys().copied().collect::<Vec<_>>()]);
+    if !(lineages.is_empty() && told.is_empty()) {
+        let mut locked = values![lineages.keys().copied().collect::<Vec<_>>()];
+        locked.extend(key::columns(&told));
+        open.later(LOCK, locked);
     }
     let at = open.count();
     if first.is_some() {
@@ -117,6 +125,7 @@ pub(super) fn store(session: &Session, memory: &Memory, batch: Batch<'_>) -> Res
             claims.store(&open, was_right());
         }
     }
+    touched.refresh(&open);
     let answers = open.commit()?;
     if first.is_none() {
         return Ok(Some(applied));
@@ -174,10 +183,16 @@ impl Guess<'_> {
                 Ok(())
             }
             Op::Write { contract, id, writes, replace, encoded } => {
+                let name = key::name(*contract, id);
+                if status::tells(writes) {
+                    self.told.push(name.clone());
+                }
+                self.touched.written(name, writes);
                 self.stage(*contract, id, false).writes.add(*contract, id, writes, *replace, encoded.as_deref());
                 Ok(())
             }
             Op::Claim { contract, id, claimed_by } => {
+                self.touched.add(key::name(*contract, id));
                 self.stage(*contract, id, true).claims.add(*contract, id, claimed_by);
                 Ok(())
             }
@@ -289,6 +304,7 @@ impl Guess<'_> {
         let supersedes = head.as_ref().map(|head| head.base.key.seq);
         let newest = head.filter(|head| new.header.sort_key < head.header.sort_key).unwrap_or_else(|| new.clone());
         self.moved.insert(key::name(header.contract, &header.lineage), newest);
+        self.touched.add(key::name(header.contract, &header.id));
         let stored = row.body.len() as u64;
         let payload = CachedPayload { raw, misses };
         self.puts.push(Put { head: new, meta, flags, sum, row, payload, replaces, supersedes });
@@ -312,6 +328,7 @@ impl Guess<'_> {
             name: header.lineage.clone(),
             group: header.group.clone(),
             age_offset: header.age_offset,
+            status: header.status,
         });
         -signed(self.lines.len() as u64)
     }

@@ -5,13 +5,18 @@ use std::collections::BTreeMap;
 use super::heads::Head;
 use super::key::{Name, number};
 use super::prefix::is_name;
+use super::status;
 use super::value::{Value, values};
 use crate::backend::number::signed;
 use crate::cache::CachedPayload;
 use crate::codec::plan::Row;
-use crate::record::{ContractId, Seq};
+use crate::record::{ContractId, Seq, Status};
 
-pub(super) const LOCK: &str = "SELECT lin FROM @lineage WHERE lin = ANY($1) ORDER BY lin FOR NO KEY UPDATE";
+/// Locks lineages: by their numbers, and by the ids of their checkpoints.
+pub(super) const LOCK: &str = "SELECT lin FROM @lineage WHERE lin = ANY($1) OR lin IN (
+    SELECT c.lin FROM unnest($2, $3) AS w(contract, id) JOIN @checkpoint AS c
+      ON c.contract = w.contract AND substr(sha256(c.id), 1, 16) = substr(sha256(w.id), 1, 16) AND c.id = w.id)
+  ORDER BY lin FOR NO KEY UPDATE";
 
 /// The text of [`STORE`] and [`STORE_AND_CLAIM`]. `guess` has a row that says whether the guess is right, and `put` the new
 /// rows. `place` is the place of a row in the batch, from 1.
@@ -35,11 +40,11 @@ macro_rules! store {
                    ON l.contract = line.contract AND substr(sha256(l.name), 1, 16) = substr(sha256(line.name), 1, 16) AND l.name = line.name) AS is_right
              ), line AS MATERIALIZED (
                SELECT nextval('@lineage_order') AS lin, given.*
-               FROM unnest($21, $22, $23, $24) WITH ORDINALITY AS given(contract, name, grp, age_offset, place)
+               FROM unnest($21, $22, $23, $24, $26) WITH ORDINALITY AS given(contract, name, grp, age_offset, status, place)
                WHERE (SELECT is_right FROM guess) AND given.age_offset IS NOT NULL
              ), lines AS (
-               INSERT INTO @lineage (lin, contract, name, grp, age_offset)
-               SELECT lin, contract, name, grp, age_offset FROM line ORDER BY contract, name
+               INSERT INTO @lineage (lin, contract, name, grp, age_offset, status)
+               SELECT lin, contract, name, grp, age_offset, status FROM line ORDER BY contract, name
              ), replaced AS (
                DELETE FROM @checkpoint WHERE seq = ANY($25) AND (SELECT is_right FROM guess) RETURNING seq
              ), replaced_payloads AS (
@@ -82,7 +87,7 @@ pub(super) const STORE: &str = store!();
 pub(super) const STORE_AND_CLAIM: &str = store!(concat!(
     ", claims AS (
        SELECT given.*, nextval('@claim_order') AS claim
-       FROM unnest($26, $27, $28, $29) AS given(contract, id, claimed_by, claim_sum) WHERE (SELECT is_right FROM guess)
+       FROM unnest($27, $28, $29, $30) AS given(contract, id, claimed_by, claim_sum) WHERE (SELECT is_right FROM guess)
      ), claimed AS (
        UPDATE @write AS w SET claimed = claims.claimed_by, claim_sum = claims.claim_sum, claim = claims.claim FROM claims
        WHERE w.contract = claims.contract AND w.claimed IS NULL AND ",
@@ -96,6 +101,8 @@ pub(super) struct Line {
     pub(super) name: String,
     pub(super) group: String,
     pub(super) age_offset: u8,
+    /// The status of the first checkpoint.
+    pub(super) status: Status,
 }
 
 /// The rows of a put, but for its save number.
@@ -154,5 +161,6 @@ pub(super) fn columns(
         lines.iter().map(|line| text(&line.group)).collect::<Vec<_>>(),
         lines.iter().map(|line| i16::from(line.age_offset)).collect::<Vec<_>>(),
         puts.iter().filter_map(|put| put.replaces).collect::<Vec<_>>(),
+        lines.iter().map(|line| status::parameter(line.status)).collect::<Vec<_>>(),
     ]
 }

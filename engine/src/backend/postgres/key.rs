@@ -1,5 +1,6 @@
 //! How maps find a row by its name: by the contract's number and the bytes of the name.
 
+use super::value::{Value, values};
 use crate::record::ContractId;
 
 /// A contract, and an id or a name within it.
@@ -12,4 +13,10 @@ pub(super) fn number(contract: ContractId) -> i16 {
 
 pub(super) fn name(contract: ContractId, text: &str) -> Name {
     (number(contract), text.as_bytes().to_vec())
+}
+
+/// Names as parameters of a statement: the contracts, and the names.
+pub(super) fn columns<'a>(names: impl IntoIterator<Item = &'a Name>) -> Vec<Value> {
+    let (contracts, names): (Vec<i16>, Vec<Vec<u8>>) = names.into_iter().cloned().unzip();
+    values![contracts, names]
 }

@@ -4,12 +4,12 @@ use tokio_postgres::Row;
 
 use super::key::number;
 use super::prefix::begins_with;
-use super::row;
 use super::transaction::Transaction;
 use super::value::values;
+use super::{row, status};
 use crate::backend::number::unsigned;
 use crate::error::Result;
-use crate::record::{ContractId, Header};
+use crate::record::{ContractId, Header, Status};
 
 #[derive(Clone, Debug)]
 pub(super) struct LineageRow {
@@ -21,12 +21,13 @@ pub(super) struct LineageRow {
     pub(super) age_offset: u8,
     /// The id of the checkpoint of another lineage that the lineage was forked from, and the number of that lineage.
     pub(super) origin: Option<(String, i64)>,
+    pub(super) status: Status,
 }
 
 /// The columns that [`LineageRow::read`] reads, in this order, from `lineage AS l`.
 macro_rules! columns {
     () => {
-        "l.lin, l.contract, l.name, l.age_offset, l.origin, l.origin_lin"
+        "l.lin, l.contract, l.name, l.age_offset, l.origin, l.origin_lin, l.status"
     };
 }
 pub(super) use columns;
@@ -40,6 +41,7 @@ impl LineageRow {
             name: row::text(row, first + 2)?,
             age_offset: u8::try_from(row.get::<_, i16>(first + 3)).unwrap_or(u8::MAX),
             origin: row::opt_text(row, first + 4)?.zip(row.get(first + 5)),
+            status: status::read(row, first + 6),
         })
     }
 }

@@ -5,6 +5,7 @@ use tokio_postgres::Row;
 use super::key::number;
 use super::prefix::begins_with;
 use super::row::{self, HeaderRow, columns, columns_with_sum};
+use super::status;
 use super::transaction::Transaction;
 use super::value::{Value, values};
 use crate::backend::number::unsigned;
@@ -159,7 +160,7 @@ macro_rules! lineages {
         concat!(
             "SELECT ",
             columns!(),
-            ", l.origin, (SELECT count(*) FROM @checkpoint AS o WHERE o.lin = l.lin) FROM (",
+            ", l.origin, (SELECT count(*) FROM @checkpoint AS o WHERE o.lin = l.lin), l.status FROM (",
             $wanted,
             ") AS wanted JOIN @lineage AS l USING (lin) JOIN @checkpoint AS c USING (seq) ORDER BY ",
             $order
@@ -168,8 +169,9 @@ macro_rules! lineages {
 }
 
 fn lineage(row: &Row) -> Result<Lineage> {
-    let HeaderRow { lin, header, .. } = HeaderRow::read(row)?;
-    Ok(Lineage { position: lin, checkpoints: unsigned(row.get(17)), newest: header, origin: row::opt_text(row, 16)? })
+    let HeaderRow { lin: position, header: newest, .. } = HeaderRow::read(row)?;
+    let (origin, status) = (row::opt_text(row, 16)?, status::read(row, 18));
+    Ok(Lineage { position, checkpoints: unsigned(row.get(17)), newest, origin, status })
 }
 
 /// Asks for a page of the lineages whose groups begin with a prefix, the latest first.
@@ -207,14 +209,17 @@ const MORE_VISITS: usize = 10;
 /// The lineages of a listing by activity, without an index of activity.
 ///
 /// The statement visits checkpoints in save order, and finds the lineages whose newest checkpoint is among them. If a few
-/// lineages have most of the checkpoints, these are too few lineages. Then it looks up the newest checkpoint of every lineage.
+/// lineages have most of the checkpoints, these are too few lineages. Then it looks up the newest checkpoint of every lineage, or of those
+/// that an index finds by their status.
 pub(super) fn recent(open: &Transaction<'_>, recent: &Recent) -> Result<Vec<Active>> {
     macro_rules! wanted {
-        ($lineages:literal, $bound:expr, $order:literal) => {
+        ($lineages:literal, $status:literal, $bound:expr, $order:literal) => {
             newest_of!(
                 $lineages,
                 concat!(
-                    "l.contract = ANY($1) AND (NOT $2 OR l.name = l.grp) AND position($5 IN l.name) > 0 AND n.seq ",
+                    "l.contract = ANY($1) AND (NOT $2 OR l.name = l.grp) AND position($5 IN l.name) > 0 AND ",
+                    $status,
+                    " AND n.seq ",
                     $bound,
                     " ORDER BY n.seq ",
                     $order,
@@ -224,7 +229,7 @@ pub(super) fn recent(open: &Transaction<'_>, recent: &Recent) -> Result<Vec<Acti
         };
     }
     macro_rules! by_activity {
-        ($beyond:literal, $end:literal, $within:literal, $order:literal, $all_order:literal) => {
+        ($status:literal, $beyond:literal, $end:literal, $within:literal, $order:literal, $all_order:literal) => {
             lineages!(
                 concat!(
                     "WITH visited AS MATERIALIZED (SELECT seq, lin FROM @checkpoint WHERE seq ",
@@ -234,6 +239,7 @@ pub(super) fn recent(open: &Transaction<'_>, recent: &Recent) -> Result<Vec<Acti
                     " LIMIT $6), near AS MATERIALIZED (",
                     wanted!(
                         "(SELECT DISTINCT lin FROM visited) AS v JOIN @lineage AS l USING (lin)",
+                        $status,
                         concat!($beyond, " $3 AND n.seq ", $within, " (SELECT ", $end, "(seq) FROM visited)"),
                         $order
                     ),
@@ -241,21 +247,36 @@ pub(super) fn recent(open: &Transaction<'_>, recent: &Recent) -> Result<Vec<Acti
                        SELECT coalesce((SELECT count(*) FROM visited) < $6 OR (SELECT count(*) FROM near) = $4, true) AS known)
                      SELECT lin, seq FROM near WHERE (SELECT known FROM enough)
                      UNION ALL SELECT lin, seq FROM (",
-                    wanted!("@lineage AS l", concat!($beyond, " $3"), $order),
+                    wanted!("@lineage AS l", $status, concat!($beyond, " $3"), $order),
                     ") AS every WHERE NOT (SELECT known FROM enough)"
                 ),
                 $all_order
             )
         };
     }
-    let (sql, end) = match recent.order {
-        ActivityOrder::LatestFirst => (by_activity!("<", "min", ">=", "DESC", "seq DESC"), Seq::MAX),
-        ActivityOrder::EarliestFirst => (by_activity!(">", "max", "<=", "ASC", "seq"), Seq::MIN),
+    macro_rules! in_order {
+        ($status:literal) => {
+            match recent.order {
+                ActivityOrder::LatestFirst => by_activity!($status, "<", "min", ">=", "DESC", "seq DESC"),
+                ActivityOrder::EarliestFirst => by_activity!($status, ">", "max", "<=", "ASC", "seq"),
+            }
+        };
+    }
+    let sql = if recent.is_indexed() {
+        in_order!("l.status = ANY($7) AND l.contract < 128 AND l.status <> 4")
+    } else {
+        in_order!("(cardinality($7) = 0 OR l.status = ANY($7))")
+    };
+    let end = match recent.order {
+        ActivityOrder::LatestFirst => Seq::MAX,
+        ActivityOrder::EarliestFirst => Seq::MIN,
     };
     let contracts: Vec<i16> = recent.contracts.iter().copied().map(number).collect();
     let from = recent.after.unwrap_or(end);
     let visits = recent.limit.saturating_mul(MORE_VISITS).saturating_add(VISITS);
     let matching = recent.matching.as_str();
-    let given = values![contracts, recent.named_as_group, from, row::limit(recent.limit), matching, row::limit(visits)];
+    let (limit, visits) = (row::limit(recent.limit), row::limit(visits));
+    let status: Vec<i16> = recent.statuses.iter().copied().map(status::parameter).collect();
+    let given = values![contracts, recent.named_as_group, from, limit, matching, visits, status];
     open.query(sql, given)?.iter().map(|row| Ok(Active { seq: row.get(0), lineage: lineage(row)? })).collect()
 }

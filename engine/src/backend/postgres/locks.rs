@@ -6,10 +6,11 @@
 
 use std::collections::{BTreeSet, HashSet};
 
-use super::key::{Name, name};
+use super::key::{Name, columns, name};
 use super::known::{Known, LINEAGES, ROWS, SEQS};
+use super::status;
 use super::transaction::Transaction;
-use super::value::{Value, values};
+use super::value::values;
 use crate::error::{Code, Error, Result};
 use crate::op::{Expect, LogEnd, Op, Unit};
 use crate::record::ContractId;
@@ -63,7 +64,9 @@ impl Wanted {
                 self.puts += 1;
             }
             Op::Append { contract, lineage, .. } => self.make(*contract, lineage),
-            Op::Remove { contract, id } | Op::Touch { contract, id, .. } => self.id(*contract, id),
+            Op::Remove { contract, id } | Op::Touch { contract, id, .. } | Op::Reopen { contract, id } => {
+                self.id(*contract, id);
+            }
             Op::RemoveFrom { contract, lineage, .. }
             | Op::RemoveLogs { contract, lineage }
             | Op::KeepLast { contract, lineage, .. } => self.line(*contract, lineage),
@@ -76,12 +79,9 @@ impl Wanted {
             Op::RemoveLineages { contract, prefix } if !prefix.is_empty() => {
                 self.prefixes.insert(name(*contract, prefix));
             }
-            // Writes belong to ids that need not exist. A call only adds rows.
-            Op::Write { .. }
-            | Op::Claim { .. }
-            | Op::Reopen { .. }
-            | Op::RemoveWrites { .. }
-            | Op::RemoveLineages { .. } => {}
+            // Writes belong to ids that need not exist. A call only adds rows. What changes a status locks its lineage.
+            Op::Write { contract, id, writes, .. } if status::tells(writes) => self.id(*contract, id),
+            Op::Write { .. } | Op::Claim { .. } | Op::RemoveWrites { .. } | Op::RemoveLineages { .. } => {}
         }
     }
 
@@ -102,13 +102,8 @@ impl Wanted {
     }
 }
 
-pub(super) fn columns<'a>(names: impl IntoIterator<Item = &'a Name>) -> Vec<Value> {
-    let (contracts, names): (Vec<i16>, Vec<Vec<u8>>) = names.into_iter().cloned().unzip();
-    values![contracts, names]
-}
-
-const MAKE: &str = "INSERT INTO @lineage (lin, contract, name, grp, age_offset)
-       SELECT lin, contract, name, '', 0 FROM (
+const MAKE: &str = "INSERT INTO @lineage (lin, contract, name, grp, age_offset, status)
+       SELECT lin, contract, name, '', 0, 0 FROM (
          SELECT nextval('@lineage_order') AS lin, contract, name FROM (
            SELECT w.contract, w.name FROM unnest($1, $2) WITH ORDINALITY AS w(contract, name, place)
            WHERE NOT EXISTS (

@@ -44,6 +44,7 @@ mod rows;
 mod schema;
 mod session;
 mod stats;
+mod status;
 mod tls;
 mod transaction;
 pub mod url;

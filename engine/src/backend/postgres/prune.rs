@@ -39,6 +39,7 @@ pub(super) fn prune(session: &Session, cache: &PayloadCache, prune: &Prune) -> R
     let mut writing = Writing::new(&open, cache, 0);
     plan.victims.dedup();
     let (bytes, lineages) = writing.remove_all(&plan.victims)?;
+    writing.refresh();
     // If the answer is lost, the caller plans again: what is removed is not selected again.
     open.finish()?;
     Ok(plan.done(bytes, lineages))

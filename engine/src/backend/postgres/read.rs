@@ -7,7 +7,7 @@ use super::retention::PostgresCatalog;
 use super::row;
 use super::stats::stats;
 use super::transaction::Transaction;
-use super::{asked, check, checkpoint, export, listing, page, rows, writes};
+use super::{asked, check, checkpoint, export, listing, page, rows, status, writes};
 use crate::backend::ancestors;
 use crate::backend::logs::{self as log, LogRows, Mark};
 use crate::backend::marks::decode_marks;
@@ -44,6 +44,7 @@ impl Reading<'_> {
                 let rows = listing::oldest(self.open, *contract, of, prefix)?;
                 checkpoint::load_all(self.open, self.cache, &rows).map(Answer::Checkpoints)
             }
+            Query::Statuses => status::counts(self.open).map(Answer::Statuses),
             Query::Recent(recent) => listing::recent(self.open, recent).map(Answer::Recent),
             Query::Rows(wanted) => rows::rows(self.open, wanted).map(Answer::Rows),
             Query::Feed(feed) => rows::feed(self.open, feed).map(Answer::Feed),

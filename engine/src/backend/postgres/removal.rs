@@ -8,10 +8,11 @@
 //! If something else needs what goes, nothing is removed, and the batch takes the way of [`super::write`].
 
 use super::batch::{Batch, Memory};
-use super::key::{Name, name};
-use super::locks::{self, columns};
+use super::key::{Name, columns, name};
+use super::locks;
 use super::prefix::{begins_with, is_name};
 use super::session::Session;
+use super::status;
 use super::transaction::Transaction;
 use super::value::values;
 use crate::error::Result;
@@ -111,7 +112,10 @@ impl Going {
                 Op::RemoveLineages { .. } => {}
                 // The lineage is only locked: one that has logs is left to the other way.
                 Op::RemoveLogs { contract, lineage } => self.logs.push(name(*contract, lineage)),
-                Op::RemoveWrites { contract, prefix } => self.writes.push(name(*contract, prefix)),
+                // The status of a lineage that stays may follow from the writes.
+                Op::RemoveWrites { contract, prefix } if self.prefixes.contains(&name(*contract, prefix)) => {
+                    self.writes.push(name(*contract, prefix));
+                }
                 _ => return None,
             }
         }
@@ -140,6 +144,7 @@ pub(super) fn remove(session: &Session, memory: &Memory, batch: Batch<'_>) -> Re
     removed.extend([&ids, &prefixes, &writes].into_iter().flat_map(columns));
     removed.extend(values![batch.call, memory.noted.get()]);
     open.later(REMOVE, removed);
+    status::refresh_locked(&open);
     memory.forget_old_notes(&open);
     let answers = open.commit()?;
     let [_, locked, removed, ..] = &answers[..] else { return Err(session.lost()) };

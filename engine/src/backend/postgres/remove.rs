@@ -2,9 +2,8 @@
 
 use std::collections::BTreeSet;
 
-use super::key::{Name, number};
+use super::key::{Name, columns, number};
 use super::lineage;
-use super::locks::columns;
 use super::logs::Logs;
 use super::prefix::is_name;
 use super::row;
@@ -125,6 +124,7 @@ impl Writing<'_> {
         }
         log::release(&mut Logs(self.open), marks.iter().map(|(seq, marks)| (*seq, &marks[..])))?;
         let lins: BTreeSet<i64> = gone.iter().map(|row| row.get(1)).collect();
+        self.reduced.extend(&lins);
         Ok((bytes, lins.into_iter().collect()))
     }
 }

@@ -5,7 +5,7 @@ use tokio_postgres::Row;
 use super::key::number;
 use super::transaction::Transaction;
 use super::value::{Value, values};
-use crate::backend::header::{DEPENDS_ON_PARENT, EXEMPT, flags_and_sum};
+use crate::backend::header::{DEPENDS_ON_PARENT, EXEMPT, flags_and_sum, status_in};
 use crate::codec::envelope;
 use crate::error::{Code, Error, Result};
 use crate::record::{ContractId, Header, PayloadKey, Seq, SortKey};
@@ -96,6 +96,7 @@ impl HeaderRow {
             age_offset: u8::try_from(age_offset).unwrap_or(u8::MAX),
             depends_on_parent: flags & DEPENDS_ON_PARENT != 0,
             exempt: flags & EXEMPT != 0,
+            status: status_in(flags),
             meta: row.get(12),
         };
         let (call, logs): (i64, Option<Vec<u8>>) = (row.get(3), row.get(13));

@@ -3,6 +3,7 @@
 use super::key::number;
 use super::lineage::{self, LineageRow};
 use super::row::{self, HeaderRow, columns};
+use super::status;
 use super::transaction::Transaction;
 use super::value::values;
 use crate::backend::number::unsigned;
@@ -87,7 +88,7 @@ pub(super) fn ask_newest(open: &Transaction<'_>, wanted: &Rows) {
     const SQL: &str = concat!(
         "SELECT ",
         sized!(),
-        ", (SELECT count(*) FROM @checkpoint AS s WHERE s.lin = l.lin), l.origin, o.name
+        ", (SELECT count(*) FROM @checkpoint AS s WHERE s.lin = l.lin), l.origin, o.name, l.status
          FROM @lineage AS l LEFT JOIN @lineage AS o ON o.lin = l.origin_lin CROSS JOIN LATERAL (
            SELECT * FROM @checkpoint AS n WHERE n.lin = l.lin
            ORDER BY substr(n.sort_key, 1, 1000) DESC, n.sort_key DESC, n.seq DESC LIMIT $3) AS c
@@ -106,7 +107,7 @@ pub(super) fn read_newest(wanted: &Rows, found: &[tokio_postgres::Row]) -> Resul
     let (checkpoints, rows) = page(&newest, wanted)?;
     let source = row::opt_text(first, 21)?;
     let origin = row::opt_text(first, 20)?.map(|id| (id, source));
-    Ok(RowPage { checkpoints, origin, rows, sums: None })
+    Ok(RowPage { checkpoints, origin, status: status::read(first, 22), rows, sums: None })
 }
 
 /// The newest checkpoints of a lineage, which were read.
@@ -141,7 +142,7 @@ pub(super) fn rows(open: &Transaction<'_>, wanted: &Rows) -> Result<RowPage> {
         None => None,
     };
     let sums = if wanted.sums { Some(sums(open, lineage.lin)?) } else { None };
-    Ok(RowPage { checkpoints, origin, rows, sums })
+    Ok(RowPage { checkpoints, origin, status: lineage.status, rows, sums })
 }
 
 fn sums(open: &Transaction<'_>, lin: i64) -> Result<RowSums> {

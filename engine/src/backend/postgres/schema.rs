@@ -35,7 +35,8 @@ CREATE TABLE @lineage (
   grp        bytea NOT NULL,
   age_offset smallint NOT NULL,
   origin     bytea,
-  origin_lin bigint
+  origin_lin bigint,
+  status     smallint NOT NULL
 );
 CREATE TABLE @checkpoint (
   seq      bigint PRIMARY KEY,
@@ -74,6 +75,7 @@ CREATE TABLE @write (
   claim     bigint,
   claim_sum bigint,
   sum       bigint NOT NULL,
+  state     smallint NOT NULL,
   body      bytea NOT NULL
 );
 ALTER TABLE @write ALTER COLUMN body SET STORAGE EXTERNAL;
@@ -89,6 +91,7 @@ CREATE TABLE @log_mark (branch bigint NOT NULL, length bigint NOT NULL, seq bigi
 CREATE UNIQUE INDEX @-lineage_name ON @lineage (contract, substr(sha256(name), 1, 16));
 CREATE INDEX @-lineage_prefix ON @lineage (contract, substr(name, 1, 1000));
 CREATE INDEX @-lineage_origin ON @lineage (origin_lin) WHERE origin_lin IS NOT NULL;
+CREATE INDEX @-lineage_status ON @lineage (contract, status) WHERE contract < 128 AND status <> 4;
 CREATE UNIQUE INDEX @-checkpoint_id ON @checkpoint (contract, substr(sha256(id), 1, 16));
 CREATE INDEX @-checkpoint_lineage ON @checkpoint (lin, substr(sort_key, 1, 1000), seq);
 CREATE INDEX @-checkpoint_label ON @checkpoint (lin, substr(sha256(label), 1, 16), substr(sort_key, 1, 1000), seq) WHERE label <> '';

@@ -7,7 +7,7 @@ use bytes::Bytes;
 
 use super::batch::{Batch, Memory, Sent};
 use super::error::worth_another_try;
-use super::key::number;
+use super::key::{name, number};
 use super::known::Known;
 use super::lineage::{self, LineageRow};
 use super::locks::{Locked, Wanted, lock};
@@ -16,6 +16,7 @@ use super::payloads::{New, Payloads};
 use super::retention::PostgresCatalog;
 use super::row::{self, HeaderRow};
 use super::session::Session;
+use super::status::{self, Touched};
 use super::transaction::Transaction;
 use super::value::values;
 use super::writes::Claims;
@@ -58,8 +59,9 @@ pub(super) fn transaction(
     let applied: Vec<Applied> =
         batch.units.iter().map(|unit| writing.unit(unit).map_err(failure)).collect::<Result<_, _>>()?;
     if !writing.unused.is_empty() {
-        lineage::end_empty(&open, &Vec::from_iter(writing.unused));
+        lineage::end_empty(&open, &Vec::from_iter(std::mem::take(&mut writing.unused)));
     }
+    writing.refresh();
     memory.note(&open, batch.call);
     let (stored, heads) = (writing.payloads.finish(), writing.known.into_heads());
     match open.commit() {
@@ -90,6 +92,9 @@ pub(super) struct Writing<'a> {
     pub(super) unused: BTreeSet<i64>,
     /// The greatest number of a lineage that the batch has begun.
     begun: i64,
+    touched: Touched,
+    /// The lineages that have lost checkpoints or writes.
+    pub(super) reduced: BTreeSet<i64>,
     pub(super) payloads: Payloads<'a>,
 }
 
@@ -106,12 +111,19 @@ pub(super) struct Put<'a> {
 impl<'a> Writing<'a> {
     pub(super) fn new(open: &'a Transaction<'a>, cache: &'a PayloadCache, call: i64) -> Self {
         let payloads = Payloads::new(open, cache);
-        let locked = RefCell::default();
-        Self { open, call, locked, known: Known::default(), unused: BTreeSet::new(), begun: 0, payloads }
+        let (locked, known, unused) = (RefCell::default(), Known::default(), BTreeSet::new());
+        let (touched, reduced) = (Touched::default(), BTreeSet::new());
+        Self { open, call, locked, known, unused, begun: 0, touched, reduced, payloads }
     }
 }
 
 impl Writing<'_> {
+    /// Brings the status of the changed lineages up to date.
+    pub(super) fn refresh(&mut self) {
+        std::mem::take(&mut self.touched).refresh(self.open);
+        status::refresh(self.open, &Vec::from_iter(std::mem::take(&mut self.reduced)));
+    }
+
     fn unit(&mut self, unit: &Unit) -> Result<Applied> {
         unit.expect.iter().try_for_each(|expect| self.expect(expect))?;
         let mut applied = Applied::default();
@@ -206,15 +218,22 @@ impl Writing<'_> {
             }
             Op::RemoveLineages { .. } => {}
             Op::Write { contract, id, writes, replace, encoded } => {
+                self.touched.written(name(*contract, id), writes);
                 writes::add(open, self.call, (*contract, id), writes, *replace, encoded.as_deref());
             }
             Op::Claim { contract, id, claimed_by } => {
+                self.touched.add(name(*contract, id));
                 let mut claims = Claims::default();
                 claims.add(*contract, id, claimed_by);
                 claims.store(open, values!["", 0_i16, self.call]);
             }
-            Op::Reopen { contract, id } => writes::reopen(open, self.call, *contract, id)?,
-            Op::RemoveWrites { contract, prefix } => writes::remove_prefix(open, *contract, prefix),
+            Op::Reopen { contract, id } => {
+                self.touched.add(name(*contract, id));
+                writes::reopen(open, self.call, *contract, id)?;
+            }
+            Op::RemoveWrites { contract, prefix } => {
+                self.reduced.extend(writes::remove_prefix(open, *contract, prefix)?);
+            }
             Op::KeepLast { contract, lineage, keep, pinned } => {
                 if let Some(lineage) = self.line(*contract, lineage)? {
                     let pinned = row::by_id(open, *contract, pinned)?.map(|row| row.seq);
@@ -275,7 +294,7 @@ impl Writing<'_> {
             return lineage::find(self.open, contract, name)?.ok_or_else(ended);
         }
         self.open.later(
-            "INSERT INTO @lineage (lin, contract, name, grp, age_offset) VALUES (nextval('@lineage_order'), $1, $2, '', 0)",
+            "INSERT INTO @lineage (lin, contract, name, grp, age_offset, status) VALUES (nextval('@lineage_order'), $1, $2, '', 0, 0)",
             values![number(contract), name],
         );
         let made = lineage::find(self.open, contract, name)?.ok_or_else(ended)?;
@@ -348,6 +367,7 @@ impl Writing<'_> {
             (left, self.newest(lineage)?.1)
         };
         self.begins(lineage.lin);
+        self.touched.add(name(header.contract, &header.id));
         let seq = self.known.next_seq(self.open)?;
         log::hold(&mut Logs(self.open), seq, &marks)?;
         let call = self.call;

@@ -6,20 +6,21 @@ use std::collections::HashMap;
 
 use tokio_postgres::Row;
 
-use super::key::number;
+use super::key::{self, Name, number};
 use super::prefix::{begins_with, is_name};
 use super::row;
 use super::transaction::Transaction;
 use super::value::{Value, values};
-use crate::backend::writes::{by_task, merge, open as opened, reopen as unclaimed, seal};
+use crate::backend::writes::{answers, by_task, merge, open as opened, reopen as unclaimed, seal};
 use crate::codec::checksum::Sum;
 use crate::error::{Code, Error, Result};
-use crate::record::{ContractId, Part, Write};
+use crate::record::{ContractId, Part, TaskState, Write};
 
 /// The writes of one task, as a read returns them.
 struct Task {
     name: String,
     claimed: Option<String>,
+    state: TaskState,
     parts: Vec<(i64, Part)>,
 }
 
@@ -34,7 +35,7 @@ fn claim_sum(contract: ContractId, id: &str, claimed_by: &str) -> i64 {
 /// The columns that [`merged`] reads, in this order, from `write AS w`.
 macro_rules! columns {
     () => {
-        "w.contract, w.id, w.task, w.replaces, w.claimed, w.claim, w.sum, w.body, w.claim_sum"
+        "w.contract, w.id, w.task, w.replaces, w.claimed, w.claim, w.sum, w.body, w.claim_sum, w.state"
     };
 }
 pub(super) use columns;
@@ -70,6 +71,7 @@ pub(super) fn merged<R: Borrow<Row>>(contract: ContractId, id: &str, rows: &[R])
             return Err(Error::new(Code::Corrupt, message));
         }
         let parts = opened(id, &task, row.get(7))?;
+        let state = u8::try_from(row.get::<_, i16>(9)).map(TaskState::numbered).unwrap_or_default();
         // Writes that were claimed when they were added are not merged with others. Other rows of a task belong together if
         // the same claim took them.
         let alone = claimed.is_some() && claim.is_none();
@@ -79,20 +81,22 @@ pub(super) fn merged<R: Borrow<Row>>(contract: ContractId, id: &str, rows: &[R])
                 if !alone {
                     places.insert((task.clone(), claim), tasks.len());
                 }
-                tasks.push(Task { name: task, claimed, parts });
+                tasks.push(Task { name: task, claimed, state, parts });
             }
             Some(held) => {
-                let write = |(index, part): (i64, Part)| Write { task: String::new(), index, claimed_by: None, part };
+                held.state |= state;
+                let write = |(index, part)| Write { task: String::new(), index, claimed_by: None, state, part };
                 let new: Vec<Write> = parts.into_iter().map(write).collect();
                 held.parts = merge(std::mem::take(&mut held.parts), &new, replaces);
             }
         }
     }
-    let writes = tasks.into_iter().flat_map(|Task { name, claimed, parts, .. }| {
+    let writes = tasks.into_iter().flat_map(|Task { name, claimed, state, parts }| {
         parts.into_iter().map(move |(index, part)| Write {
             task: name.clone(),
             index,
             claimed_by: claimed.clone(),
+            state,
             part,
         })
     });
@@ -118,7 +122,10 @@ pub(super) struct Rows {
     claimed: Vec<Option<Vec<u8>>>,
     claim_sums: Vec<Option<i64>>,
     sums: Vec<i64>,
+    states: Vec<i16>,
     bodies: Vec<Vec<u8>>,
+    /// The checkpoints whose tasks that ask are answered before the rows are stored.
+    answered: Vec<Name>,
 }
 
 impl Rows {
@@ -135,6 +142,9 @@ impl Rows {
         replace: bool,
         encoded: Option<&[u8]>,
     ) {
+        if answers(writes) {
+            self.answered.push(key::name(contract, id));
+        }
         for group in by_task(writes) {
             self.contracts.push(number(contract));
             self.ids.push(id.as_bytes().to_vec());
@@ -143,6 +153,7 @@ impl Rows {
             self.claimed.push(group.claimed_by.map(|by| by.as_bytes().to_vec()));
             self.claim_sums.push(group.claimed_by.map(|by| claim_sum(contract, id, by)));
             self.sums.push(sum(contract, id, group.task, replace));
+            self.states.push(group.state.number().into());
             self.bodies.push(match (encoded, group.claimed_by) {
                 (Some(body), _) => body.to_vec(),
                 (None, Some(_)) => seal(group.writes.iter().map(|write| (write.index, write.part.clone())).collect()),
@@ -153,14 +164,28 @@ impl Rows {
 
     /// Stores the rows. `checkpoint` are the parameters of [`was_right`].
     pub(super) fn store(self, open: &Transaction<'_>, mut checkpoint: Vec<Value>) {
-        let Self { contracts, ids, tasks, replaces, claimed, claim_sums, sums, bodies } = self;
-        checkpoint.extend(values![contracts, ids, tasks, replaces, claimed, claim_sums, sums, bodies]);
+        let Self { contracts, ids, tasks, replaces, claimed, claim_sums, sums, states, bodies, answered } = self;
+        if !answered.is_empty() {
+            let mut given = checkpoint.clone();
+            given.extend(key::columns(&answered));
+            open.later(
+                concat!(
+                    "UPDATE @write AS w SET state = w.state & ~4 FROM unnest($4, $5) AS u(contract, id)
+                     WHERE w.contract = u.contract AND w.claimed IS NULL AND w.state & 4 <> 0 AND ",
+                    is_name!("w.id", "u.id"),
+                    " AND ",
+                    was_right!()
+                ),
+                given,
+            );
+        }
+        checkpoint.extend(values![contracts, ids, tasks, replaces, claimed, claim_sums, sums, states, bodies]);
         open.later(
             concat!(
-                "INSERT INTO @write (contract, id, call, task, replaces, claimed, claim_sum, sum, body)
-                   SELECT contract, id, $3, task, replaces <> 0, claimed, claim_sum, sum, body
-                   FROM unnest($4, $5, $6, $7, $8, $9, $10, $11)
-                        AS u(contract, id, task, replaces, claimed, claim_sum, sum, body) WHERE ",
+                "INSERT INTO @write (contract, id, call, task, replaces, claimed, claim_sum, sum, state, body)
+                   SELECT contract, id, $3, task, replaces <> 0, claimed, claim_sum, sum, state, body
+                   FROM unnest($4, $5, $6, $7, $8, $9, $10, $11, $12)
+                        AS u(contract, id, task, replaces, claimed, claim_sum, sum, state, body) WHERE ",
                 was_right!()
             ),
             checkpoint,
@@ -238,7 +263,7 @@ pub(super) fn reopen(open: &Transaction<'_>, call: i64, contract: ContractId, id
     const SQL: &str = concat!(
         "WITH gone AS (DELETE FROM @write WHERE ",
         of_id!(),
-        " RETURNING num, contract, id, task, replaces, claimed, claim, sum, body, claim_sum)
+        " RETURNING num, contract, id, task, replaces, claimed, claim, sum, body, claim_sum, state)
          SELECT ",
         columns!(),
         " FROM gone AS w ORDER BY num"
@@ -248,8 +273,14 @@ pub(super) fn reopen(open: &Transaction<'_>, call: i64, contract: ContractId, id
     Ok(())
 }
 
-/// Removes all writes of the checkpoints whose ids begin with `prefix`.
-pub(super) fn remove_prefix(open: &Transaction<'_>, contract: ContractId, prefix: &str) {
-    const SQL: &str = concat!("DELETE FROM @write WHERE contract = $1 AND ", begins_with!("id", "$2"));
-    open.later(SQL, values![number(contract), prefix]);
+/// Removes all writes of the checkpoints whose ids begin with `prefix`. Returns the lineages of these checkpoints.
+pub(super) fn remove_prefix(open: &Transaction<'_>, contract: ContractId, prefix: &str) -> Result<Vec<i64>> {
+    const SQL: &str = concat!(
+        "WITH gone AS (DELETE FROM @write WHERE contract = $1 AND ",
+        begins_with!("id", "$2"),
+        " RETURNING id)
+         SELECT DISTINCT c.lin FROM gone JOIN @checkpoint AS c
+           ON c.contract = $1 AND substr(sha256(c.id), 1, 16) = substr(sha256(gone.id), 1, 16) AND c.id = gone.id"
+    );
+    Ok(row::numbers(&open.query(SQL, values![number(contract), prefix])?))
 }

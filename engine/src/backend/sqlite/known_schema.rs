@@ -40,14 +40,25 @@ impl Known {
         let name = rest?.split([' ', '(']).next()?.to_owned();
         Some(Self { name, sql })
     }
+
+    /// The definition of a table after `ALTER TABLE <name> ADD COLUMN <column>`.
+    fn altered(tables: &[Self], sql: &str) -> Option<Self> {
+        let (name, column) = sql.strip_prefix("ALTER TABLE ")?.split_once(" ADD COLUMN ")?;
+        let Self { name, sql } = tables.iter().find(|table| table.name == name)?;
+        let (columns, rest) = sql.split_at(sql.rfind(')')?);
+        Some(Self { name: name.clone(), sql: format!("{columns},{column}{rest}") })
+    }
 }
 
 /// All tables and indexes, but for the indexes of metadata keys.
 static KNOWN: LazyLock<Vec<Known>> = LazyLock::new(|| {
-    let late = [LateIndex::Groups, LateIndex::Forks, LateIndex::Order].map(|index| index.sql());
+    let late = [LateIndex::Groups, LateIndex::Forks, LateIndex::Order, LateIndex::Status].map(|index| index.sql());
     let parts = STEPS.iter().copied().chain([setting::TABLE, logs::TABLES, EARLIER, OF_SQLITE]);
     let statements = parts.chain(late.iter().map(String::as_str)).map(plain).collect::<Vec<_>>().join(";");
-    statements.split(';').filter_map(Known::of).collect()
+    let mut known: Vec<Known> = statements.split(';').filter_map(Known::of).collect();
+    let altered: Vec<Known> = statements.split(';').filter_map(|sql| Known::altered(&known, sql)).collect();
+    known.extend(altered);
+    known
 });
 
 /// Determines the state of a file without changing it, and refuses an unknown schema. A table that is missing is reported by
@@ -138,7 +149,9 @@ mod tests {
         connection.execute_batch(logs::TABLES).unwrap();
         connection.execute_batch(setting::TABLE).unwrap();
         let of_keys = ["user", "it's", "a  -- b\nc", ""].map(|key| LateIndex::Meta(index(key)));
-        for late in [LateIndex::Groups, LateIndex::Forks, LateIndex::Order].into_iter().chain(of_keys) {
+        for late in
+            [LateIndex::Groups, LateIndex::Forks, LateIndex::Order, LateIndex::Status].into_iter().chain(of_keys)
+        {
             late.build(&connection).unwrap();
         }
         connection.execute_batch("INSERT INTO log VALUES (1, 1, 'a', 1, 1, 1); ANALYZE").unwrap();

@@ -5,11 +5,12 @@ use rusqlite::{Connection, params};
 use super::schema::LateIndex;
 use super::setting;
 use super::statement::{all, execute, first, number, one};
+use super::status;
 use crate::codec::checksum::Sum;
 use crate::error::{Code, Error, Result};
-use crate::record::{ContractId, Header};
+use crate::record::{ContractId, Header, Status};
 
-/// A row of the table `lineage`. A row is never updated: [`describe`] deletes the row and inserts a new row.
+/// A row of the table `lineage`. Only the status of a row is updated: [`describe`] deletes the row and inserts a new row.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct LineageRow {
     /// The number of the lineage. This number is also the lineage's position in listings.
@@ -22,6 +23,7 @@ pub(super) struct LineageRow {
     pub age_offset: u8,
     /// The checkpoint of another lineage that the lineage was forked from.
     pub origin: Option<Origin>,
+    pub status: Status,
 }
 
 /// The checkpoint that a lineage was forked from: its id and the number of its lineage.
@@ -34,13 +36,13 @@ pub(super) struct Origin {
 impl LineageRow {
     /// The row of a lineage, from the header of its first checkpoint.
     fn new(lin: i64, header: &Header, origin: Option<Origin>) -> Self {
-        let Header { contract, lineage, group, age_offset, .. } = header;
+        let Header { contract, lineage, group, age_offset, status, .. } = header;
         let (name, group) = (lineage.clone(), group.clone());
-        Self { lin, contract: *contract, name, group, age_offset: *age_offset, origin }
+        Self { lin, contract: *contract, name, group, age_offset: *age_offset, origin, status: *status }
     }
 
     fn sum(&self) -> i64 {
-        let Self { lin, contract, name, group, age_offset, origin } = self;
+        let Self { lin, contract, name, group, age_offset, origin, status: _ } = self;
         let sum = Sum::new().int(*lin).int(contract.0.into()).text(name).text(group).int((*age_offset).into());
         sum.opt_text(origin.as_ref().map(|origin| &*origin.id))
             .opt_int(origin.as_ref().map(|origin| origin.lin))
@@ -50,12 +52,16 @@ impl LineageRow {
 
 /// Reads the lineage with the number `lin` and verifies its checksum.
 pub(super) fn read(connection: &Connection, lin: i64) -> Result<Option<LineageRow>> {
-    let sql = "SELECT contract, name, grp, age_offset, origin, origin_lin, sum FROM lineage WHERE lin = ?";
+    let sql = "SELECT contract, name, grp, age_offset, origin, origin_lin, sum, status FROM lineage WHERE lin = ?";
     one(connection, sql, [lin], |row| {
         let origin = row.get::<_, Option<String>>(4)?.zip(row.get(5)?).map(|(id, lin)| Origin { id, lin });
         let contract = ContractId(row.get(0)?);
         let (name, group, age_offset) = (row.get(1)?, row.get(2)?, row.get(3)?);
-        let lineage = LineageRow { lin, contract, name, group, age_offset, origin };
+        let status = match status::opened(lin, row.get(7)?) {
+            Some(status) => status,
+            None => status::derived(connection, lin)?,
+        };
+        let lineage = LineageRow { lin, contract, name, group, age_offset, origin, status };
         if lineage.sum() == row.get::<_, i64>(6)? {
             return Ok(lineage);
         }
@@ -137,7 +143,8 @@ pub(super) fn describe(
 /// Inserts a new lineage that has a log but no checkpoint yet.
 pub(super) fn begin_with_log(connection: &Connection, contract: ContractId, name: &str) -> Result<LineageRow> {
     let (lin, name) = (next(connection)?, name.to_owned());
-    insert(connection, LineageRow { lin, contract, name, group: String::new(), age_offset: 0, origin: None })
+    let (group, status) = (String::new(), Status::Unknown);
+    insert(connection, LineageRow { lin, contract, name, group, age_offset: 0, origin: None, status })
 }
 
 /// Selects the greatest number of a lineage.
@@ -148,11 +155,12 @@ fn next(connection: &Connection) -> Result<i64> {
 }
 
 fn insert(connection: &Connection, row: LineageRow) -> Result<LineageRow> {
-    let LineageRow { lin, contract, name, group, age_offset, origin } = &row;
+    let LineageRow { lin, contract, name, group, age_offset, origin, status } = &row;
     let (id, origin_lin) = (origin.as_ref().map(|origin| &origin.id), origin.as_ref().map(|origin| origin.lin));
-    let sql = "INSERT INTO lineage (lin, contract, name, grp, age_offset, origin, origin_lin, sum)
-               VALUES (?, ?, ?, ?, ?, ?, ?, ?)";
-    execute(connection, sql, params![lin, contract.0, name, group, age_offset, id, origin_lin, row.sum()])?;
+    let sql = "INSERT INTO lineage (lin, contract, name, grp, age_offset, origin, origin_lin, sum, status)
+               VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)";
+    let status = status::sealed(*lin, *status);
+    execute(connection, sql, params![lin, contract.0, name, group, age_offset, id, origin_lin, row.sum(), status])?;
     Ok(row)
 }
 

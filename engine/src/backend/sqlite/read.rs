@@ -10,7 +10,7 @@ use super::meta_index::MetaIndex;
 use super::retention::SqliteCatalog;
 use super::row::{self, HeaderRow};
 use super::schema::LateIndex;
-use super::stats::stats;
+use super::stats::{stats, statuses};
 use super::{check, export, page, payloads, quick_check, recent, rows, steps, writes};
 use crate::backend::ancestors;
 use crate::backend::clock::machine_clock;
@@ -67,6 +67,8 @@ fn needed(connection: &Connection, query: &Query) -> Result<Vec<LateIndex>> {
         | Query::Whole { contract, of, .. }
         | Query::Page(Page { contract, of, .. }) => (contract, of),
         Query::Forks { .. } => return Ok(vec![LateIndex::Forks]),
+        Query::Statuses => return Ok(vec![LateIndex::Status]),
+        Query::Recent(recent) if recent.is_indexed() => return Ok(vec![LateIndex::Status]),
         Query::All(queries) => {
             let each = queries.iter().map(|query| needed(connection, query));
             return Ok(each.collect::<Result<Vec<_>>>()?.concat());
@@ -121,6 +123,7 @@ impl Reading<'_> {
             Query::Lineages { contract, group_prefix, before, limit } => {
                 self.lineages(*contract, group_prefix, *before, *limit).map(Answer::Lineages)
             }
+            Query::Statuses => statuses(self.connection).map(Answer::Statuses),
             Query::Recent(recent) => self.recent(recent).map(Answer::Recent),
             Query::Rows(wanted) => rows::rows(snapshot, wanted).map(Answer::Rows),
             Query::Feed(feed) => rows::feed(snapshot, feed).map(Answer::Feed),
@@ -256,8 +259,8 @@ impl Reading<'_> {
 
     fn shown(&self, row: LineageRow, newest: HeaderRow) -> Result<Lineage> {
         let checkpoints = SqliteCatalog(self.connection).count(row.lin)?;
-        let origin = row.origin.map(|origin| origin.id);
-        Ok(Lineage { position: row.lin, checkpoints, newest: newest.header, origin })
+        let (origin, status) = (row.origin.map(|origin| origin.id), row.status);
+        Ok(Lineage { position: row.lin, checkpoints, newest: newest.header, origin, status })
     }
 
     fn log(&self, range: &LogRange) -> Result<Option<LogPage>> {

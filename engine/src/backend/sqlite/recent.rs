@@ -13,7 +13,9 @@ use rusqlite::Connection;
 use super::lineage::{self, LineageRow};
 use super::listing;
 use super::row::index_damaged;
+use super::schema::LateIndex;
 use super::statement::{all as all_rows, first, number};
+use super::status;
 use crate::error::Result;
 use crate::query::{ActivityOrder, Recent};
 use crate::record::{ContractId, Seq};
@@ -24,14 +26,25 @@ const AT_LEAST: i64 = 1_000;
 /// Returns the lineages of a listing and the save numbers of their newest checkpoints. The rows of the checkpoints are
 /// not read.
 pub(super) fn lineages(connection: &Connection, recent: &Recent) -> Result<Vec<(Seq, LineageRow)>> {
-    match walk(connection, recent)? {
-        Some(found) => Ok(found),
-        None => all(connection, recent),
+    if let Some(found) = walk(connection, recent)? {
+        return Ok(found);
     }
+    let mut lineages = Vec::new();
+    for contract in &recent.contracts {
+        if recent.is_indexed() && LateIndex::Status.exists(connection)? {
+            for status in &recent.statuses {
+                lineages.extend(status::indexed(connection, *contract, *status)?);
+            }
+        } else {
+            let sql = "SELECT lin FROM lineage INDEXED BY lineage_name WHERE contract = ?";
+            lineages.extend(all_rows::<i64>(connection, sql, [contract.0], first)?);
+        }
+    }
+    newest_of(connection, recent, &lineages)
 }
 
 /// Walks over the checkpoints. Returns `None` if it has visited more checkpoints than the contracts have
-/// lineages.
+/// lineages. If few lineages have the status that is asked for, the walk ends sooner.
 fn walk(connection: &Connection, recent: &Recent) -> Result<Option<Vec<(Seq, LineageRow)>>> {
     let sql = match recent.order {
         ActivityOrder::LatestFirst => "SELECT seq, lin FROM checkpoint NOT INDEXED WHERE seq < ? ORDER BY seq DESC",
@@ -51,6 +64,9 @@ fn walk(connection: &Connection, recent: &Recent) -> Result<Option<Vec<(Seq, Lin
         && let Some(row) = rows.next()?
     {
         if visited >= most {
+            if recent.is_indexed() {
+                return Ok(None);
+            }
             most = count(connection, &recent.contracts)?;
             if visited >= most {
                 return Ok(None);
@@ -69,14 +85,11 @@ fn walk(connection: &Connection, recent: &Recent) -> Result<Option<Vec<(Seq, Lin
     Ok(Some(found))
 }
 
-/// Looks up the newest checkpoint of every lineage.
-fn all(connection: &Connection, recent: &Recent) -> Result<Vec<(Seq, LineageRow)>> {
+/// Looks up the newest checkpoint of each of these lineages.
+fn newest_of(connection: &Connection, recent: &Recent, lineages: &[i64]) -> Result<Vec<(Seq, LineageRow)>> {
     let mut found = Vec::new();
-    for contract in &recent.contracts {
-        let sql = "SELECT lin FROM lineage INDEXED BY lineage_name WHERE contract = ?";
-        for lin in all_rows(connection, sql, [contract.0], first)? {
-            found.extend(newest(connection, recent, lin)?.filter(|(seq, _)| recent.reaches(*seq)));
-        }
+    for lin in lineages {
+        found.extend(newest(connection, recent, *lin)?.filter(|(seq, _)| recent.reaches(*seq)));
     }
     match recent.order {
         ActivityOrder::LatestFirst => found.sort_unstable_by_key(|(seq, _)| std::cmp::Reverse(*seq)),
@@ -93,6 +106,7 @@ fn newest(connection: &Connection, recent: &Recent, lin: i64) -> Result<Option<(
         recent.contracts.contains(&row.contract)
             && (!recent.named_as_group || row.name == row.group)
             && row.name.contains(&recent.matching)
+            && recent.has(row.status)
     };
     let row = lineage::read(connection, lin)?.ok_or_else(|| index_damaged(&format!("run number {lin}")))?;
     if !wanted(&row) {

@@ -13,7 +13,7 @@ use xxhash_rust::xxh3::xxh3_64;
 
 use super::lineage::{self, LineageRow};
 use super::statement::{all, each, execute, first, one};
-use crate::backend::header::{DEPENDS_ON_PARENT, EXEMPT, flags_and_sum};
+use crate::backend::header::{DEPENDS_ON_PARENT, EXEMPT, flags_and_sum, status_in};
 use crate::check::About;
 use crate::error::{Code, Error, Result};
 use crate::record::{ContractId, Header, Seq, SortKey};
@@ -166,6 +166,7 @@ fn verified(row: &Row<'_>, lineage: Option<(ContractId, String, u8)>, hash: Opti
         age_offset,
         depends_on_parent: flags & i64::from(DEPENDS_ON_PARENT) != 0,
         exempt: flags & i64::from(EXEMPT) != 0,
+        status: i16::try_from(flags).map(status_in).unwrap_or_default(),
         meta: row.get(10)?,
     };
     let id = &header.id;

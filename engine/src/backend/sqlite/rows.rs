@@ -79,7 +79,7 @@ pub(super) fn rows(connection: &Connection, wanted: &Rows) -> Result<RowPage> {
         None => None,
     };
     let sums = if wanted.sums { Some(sums(connection, lineage.lin)?) } else { None };
-    Ok(RowPage { checkpoints, origin, rows, sums })
+    Ok(RowPage { checkpoints, origin, status: lineage.status, rows, sums })
 }
 
 fn sums(connection: &Connection, lin: i64) -> Result<RowSums> {

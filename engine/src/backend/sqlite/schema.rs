@@ -21,7 +21,7 @@ pub(super) const APPLICATION_ID: i32 = 0x466b_7074;
 
 /// The SQL statements of each schema version. The statements of a version upgrade a file from the previous version.
 /// The number of versions that were applied to the file is in its `user_version`.
-pub(super) const STEPS: &[&str] = &[VERSION_1];
+pub(super) const STEPS: &[&str] = &[VERSION_1, VERSION_2];
 
 /// The tables of version 1, without those that are created when they are needed: the tables of logs (`logs.rs`) and of
 /// settings (`setting.rs`).
@@ -43,7 +43,7 @@ CREATE TABLE checkpoint (
   lin      INTEGER NOT NULL,
   id_hash  INTEGER NOT NULL,                -- of contract and id
   saved_at INTEGER NOT NULL,                -- ms since the epoch; only retention goes by it
-  flags    INTEGER NOT NULL,                -- 1: it cannot be read without its parent. 2: no rule on age or size removes it
+  flags    INTEGER NOT NULL,                -- 1: it cannot be read without its parent. 2: no rule on age or size removes it. 3 bits: its status
   chain    BLOB NOT NULL,                   -- 56 bytes: how the payload is stored, and what is built on it (chain.rs)
   sum      INTEGER NOT NULL,                -- of the header: contract, lineage's name, id, parent, group, label, sort key, ...
   id       TEXT NOT NULL,
@@ -66,11 +66,14 @@ CREATE TABLE write (
   task      TEXT NOT NULL,
   sum       INTEGER NOT NULL,               -- of num, contract, id and task; the envelope has its own
   claimed   TEXT,                           -- the checkpoint that was made of it; NULL: none yet
-  claim_sum INTEGER NOT NULL,               -- of num and claimed
+  claim_sum INTEGER NOT NULL,               -- of num, claimed and what the writes tell about the task, which is in its lowest 4 bits
   body      BLOB NOT NULL                   -- the codec's envelope of all that the task wrote
 ) STRICT;
 CREATE INDEX write_id ON write (contract, id, task);
 ";
+
+/// Every lineage has its status, with a checksum (status.rs). The default is no status of any lineage: it is computed when it is read.
+const VERSION_2: &str = "ALTER TABLE lineage ADD COLUMN status INTEGER NOT NULL DEFAULT 0;";
 
 /// An index that the first query that needs it builds. The index costs nothing in a store that never gets such a
 /// query.
@@ -82,6 +85,8 @@ pub(super) enum LateIndex {
     Forks,
     /// The checkpoints of all lineages in their order.
     Order,
+    /// The lineages by their status. A file with many lineages gets it before a query: see `totals.rs`.
+    Status,
     /// The checkpoints by the value of a key of their metadata.
     Meta(MetaIndex),
 }
@@ -94,6 +99,9 @@ impl LateIndex {
             Self::Groups => ("checkpoint_group", "checkpoint (grp, sort_key) WHERE grp <> ''"),
             Self::Forks => ("lineage_origin", "lineage (origin_lin) WHERE origin_lin IS NOT NULL"),
             Self::Order => ("checkpoint_order", "checkpoint (sort_key, seq)"),
+            Self::Status => {
+                ("lineage_status", "lineage (contract, status & 7) WHERE contract < 128 AND status & 7 <> 4")
+            }
         };
         (name.into(), rows.into())
     }
@@ -185,7 +193,7 @@ mod tests {
 
     /// The steps of a made-up next schema version.
     const NEXT: &[&str] =
-        &[STEPS[0], "CREATE TABLE lease (name TEXT PRIMARY KEY) STRICT; INSERT INTO lease VALUES ('a')"];
+        &[STEPS[0], STEPS[1], "CREATE TABLE lease (name TEXT PRIMARY KEY) STRICT; INSERT INTO lease VALUES ('a')"];
 
     #[test]
     fn a_file_of_this_version_becomes_one_of_the_next_once() {
@@ -195,7 +203,7 @@ mod tests {
         assert_eq!(inspect(&connection), Ok(State::Ready));
         connection.execute("INSERT INTO write VALUES (1, 1, 'kept', '', 0, NULL, 0, x'00')", []).unwrap();
 
-        assert_eq!(inspect_for(&connection, NEXT), Ok(State::Lacks(1)));
+        assert_eq!(inspect_for(&connection, NEXT), Ok(State::Lacks(2)));
         for _ in 0..2 {
             create_for(&connection, NEXT).unwrap();
             assert_eq!(inspect_for(&connection, NEXT), Ok(State::Ready));
@@ -205,6 +213,6 @@ mod tests {
 
         let error = inspect(&connection).unwrap_err();
         assert_eq!(error.code(), Code::Unsupported, "this version refuses a file of the next");
-        assert!(error.message().contains("version 2"), "{error}");
+        assert!(error.message().contains("version 3"), "{error}");
     }
 }

@@ -3,16 +3,18 @@
 use std::cmp::Reverse;
 use std::collections::HashMap;
 
-use rusqlite::Connection;
+use rusqlite::{Connection, Row};
 
 use super::chain::Chain;
 use super::lineage;
 use super::retention::pragma;
-use super::statement::each;
+use super::schema::LateIndex;
+use super::statement::{all, each};
+use super::status;
 use super::totals::Totals;
 use crate::backend::number::unsigned;
 use crate::error::Result;
-use crate::record::{ContractId, LineageStats, Stats};
+use crate::record::{ContractId, LineageStats, Stats, Status, StatusCount};
 
 /// Computes [`Stats`]. The totals come from the running totals. At most `most` lineages are listed: finding them takes time
 /// in proportion to the number of checkpoints.
@@ -82,4 +84,31 @@ fn list_largest(connection: &Connection, contract: Option<ContractId>, most: usi
         }
     }
     Ok(())
+}
+
+/// Counts the lineages by contract and status.
+pub(super) fn statuses(connection: &Connection) -> Result<Vec<StatusCount>> {
+    let read = |row: &Row<'_>| {
+        let status = Status::numbered(row.get(1)?).unwrap_or_default();
+        Ok(StatusCount { contract: ContractId(row.get(0)?), status, lineages: unsigned(row.get(2)?) })
+    };
+    if !LateIndex::Status.exists(connection)? {
+        let sql = "SELECT contract, status & 7, count(*) FROM lineage WHERE contract < 128 GROUP BY 1, 2";
+        return all(connection, sql, [], read);
+    }
+    let sql = format!(
+        "SELECT contract, status & 7, count(*) FROM lineage INDEXED BY lineage_status WHERE {} GROUP BY 1, 2",
+        status::INDEXED
+    );
+    let mut counts = all(connection, &sql, [], read)?;
+    // The others are finished.
+    for (number, of) in Totals::now(connection)?.contracts {
+        let contract = ContractId(number);
+        let open = counts.iter().filter(|count| count.contract == contract).map(|count| count.lineages).sum();
+        let lineages = unsigned(of.lineages).saturating_sub(open);
+        if !contract.is_effects() && lineages > 0 {
+            counts.push(StatusCount { contract, status: Status::Finished, lineages });
+        }
+    }
+    Ok(counts)
 }

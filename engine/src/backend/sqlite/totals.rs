@@ -11,6 +11,7 @@ use rusqlite::Connection;
 use super::chain::Chain;
 use super::error::from_commit;
 use super::logs::Removed;
+use super::schema::LateIndex;
 use super::statement::{each, number};
 use super::watch::Watch;
 use super::{logs, setting};
@@ -20,6 +21,9 @@ use crate::record::{ContractId, Seq};
 
 /// The number of uncounted saves at which the totals are folded.
 pub(super) const WORTH_FOLDING: usize = 512;
+
+/// The number of lineages from which on a file has an index of their statuses. Fewer are looked through in a moment.
+const WORTH_AN_INDEX: i64 = 1_000;
 
 /// The counts and sizes of one contract's checkpoints, lineages and log records.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -173,14 +177,21 @@ fn numbers<const N: usize>(value: &mut &[u8]) -> Option<[i64; N]> {
 }
 
 /// Adds the rows that were saved since the totals were stored to the stored totals, in one transaction. Does nothing if
-/// they are fewer than [`WORTH_FOLDING`] checkpoints or records, as estimated from the greatest numbers in the tables.
+/// they are fewer than [`WORTH_FOLDING`] checkpoints or records, as estimated from the greatest numbers in the tables. Builds the
+/// index of statuses too, if the file has many lineages.
 pub(super) fn fold(connection: &Connection, watch: &mut Watch) -> Result<()> {
     let totals = Totals::read(connection)?;
     let last = number(connection, "SELECT coalesce(max(seq), 0) FROM checkpoint", [])?;
     let uncounted = (last - totals.seq).max(logs::last_record(connection)? - totals.record);
     if usize::try_from(uncounted).is_ok_and(|uncounted| uncounted >= WORTH_FOLDING) {
         let transaction = watch.begin(connection)?;
-        Totals::now(&transaction)?.write(&transaction)?;
+        let totals = Totals::now(&transaction)?;
+        totals.write(&transaction)?;
+        // A command that only looks at the file cannot build it.
+        let lineages: i64 = totals.contracts.values().map(|counts| counts.lineages).sum();
+        if lineages >= WORTH_AN_INDEX && !LateIndex::Status.exists(&transaction)? {
+            LateIndex::Status.build(&transaction)?;
+        }
         transaction.commit().map_err(from_commit)?;
     }
     Ok(())

@@ -12,7 +12,7 @@ use super::logs::Logs;
 use super::payloads::{New, Payloads};
 use super::retention::SqliteCatalog;
 use super::row::{self, HeaderRow};
-use super::{setting, writes};
+use super::{setting, status, writes};
 use crate::backend::batch::Failure;
 use crate::backend::inherit;
 use crate::backend::logs::{self as log, LogName, Mark};
@@ -245,6 +245,7 @@ impl<'a> Writing<'a> {
             base: newest.or(parent),
             supersedes: newest,
         })?;
+        status::refresh(self.transaction, lineage.lin)?;
         match replaced {
             Some(old) if old.lin != lineage.lin => self.end_lineages([old.lin]).map(drop),
             _ => Ok(()),

@@ -5,13 +5,15 @@ use std::borrow::Cow;
 
 use rusqlite::{Connection, params};
 
-use super::row::index_damaged;
+use super::row::{id_hash, index_damaged};
 use super::statement::{all, execute, first, number, one};
-use crate::backend::writes::{by_task, merge, open, reopen as unclaimed, seal, seal_merged};
+use super::status;
+use super::task_state::{claim_sum, verified};
+use crate::backend::writes::{answers, by_task, merge, open, reopen as unclaimed, seal, seal_merged};
 use crate::check::About;
 use crate::codec::checksum::Sum;
 use crate::error::{Code, Error, Result};
-use crate::record::{ContractId, Part, Write};
+use crate::record::{ContractId, Part, Status, TaskState, Write};
 
 /// A row of the table `write`, without its body.
 pub(super) struct WriteRow {
@@ -22,6 +24,8 @@ pub(super) struct WriteRow {
     pub task: String,
     /// The id of the checkpoint that has claimed the writes. `None` if they are unclaimed.
     pub claimed: Option<String>,
+    /// What the writes tell about the task.
+    pub state: TaskState,
 }
 
 impl WriteRow {
@@ -37,18 +41,16 @@ fn sum(num: i64, contract: ContractId, id: &str, task: &str) -> i64 {
     Sum::new().int(num).int(contract.0.into()).text(id).text(task).finish()
 }
 
-fn claim_sum(num: i64, claimed: Option<&str>) -> i64 {
-    Sum::new().int(num).opt_text(claimed).finish()
-}
-
 /// Reads the row with the number `num` and verifies its checksums.
 pub(super) fn read(connection: &Connection, num: i64) -> Result<Option<WriteRow>> {
     let sql = "SELECT contract, id, task, claimed, sum, claim_sum FROM write WHERE num = ?";
     one(connection, sql, [num], |row| {
-        let (contract, id, task, claimed) = (ContractId(row.get(0)?), row.get(1)?, row.get(2)?, row.get(3)?);
-        let found = WriteRow { num, contract, id, task, claimed };
-        let sums = (sum(num, contract, &found.id, &found.task), claim_sum(num, found.claimed.as_deref()));
-        if sums == (row.get(4)?, row.get(5)?) {
+        let contract = ContractId(row.get(0)?);
+        let (id, task, claimed): (String, String, Option<String>) = (row.get(1)?, row.get(2)?, row.get(3)?);
+        let state = verified(num, claimed.as_deref(), row.get(5)?);
+        let is_whole = state.is_some() && sum(num, contract, &id, &task) == row.get::<_, i64>(4)?;
+        let found = WriteRow { num, contract, id, task, claimed, state: state.unwrap_or_default() };
+        if is_whole {
             return Ok(found);
         }
         let message = format!(
@@ -110,7 +112,8 @@ fn of_task(connection: &Connection, contract: ContractId, id: &str, task: &str) 
 pub(super) fn of(connection: &Connection, contract: ContractId, id: &str) -> Result<Vec<Write>> {
     let mut found = Vec::new();
     for row in rows(connection, contract, id)? {
-        let write = |(index, part)| Write { task: row.task.clone(), index, claimed_by: row.claimed.clone(), part };
+        let (task, claimed, state) = (&row.task, &row.claimed, row.state);
+        let write = |(index, part)| Write { task: task.clone(), index, claimed_by: claimed.clone(), state, part };
         found.extend(row.open(connection)?.into_iter().map(write));
     }
     Ok(found)
@@ -127,6 +130,9 @@ pub(super) fn add(
     replace: bool,
     encoded: Option<&[u8]>,
 ) -> Result<()> {
+    if answers(writes) {
+        answer(connection, contract, id)?;
+    }
     for group in by_task(writes) {
         let held = match group.claimed_by {
             Some(_) => None,
@@ -134,10 +140,13 @@ pub(super) fn add(
         };
         if let Some(row) = held {
             let body = seal_merged(merge(row.open(connection)?, group.writes, replace))?;
-            execute(connection, "UPDATE write SET body = ? WHERE num = ?", params![body, row.num])?;
+            let state = row.state | group.state;
+            let sum = claim_sum(row.num, None, state);
+            execute(connection, "UPDATE write SET body = ?, claim_sum = ? WHERE num = ?", params![body, sum, row.num])?;
+            written(connection, (contract, id), row.state, state)?;
             continue;
         }
-        let (task, claimed) = (group.task, group.claimed_by);
+        let (task, claimed, state) = (group.task, group.claimed_by, group.state);
         let body = match (encoded, claimed) {
             (Some(body), _) => Cow::Borrowed(body),
             // Claimed writes are copies of existing writes. Store them unchanged, without merging.
@@ -149,26 +158,87 @@ pub(super) fn add(
         let num = number(connection, "SELECT coalesce(max(num), 0) FROM write", [])? + 1;
         let sql = "INSERT INTO write (num, contract, id, task, sum, claimed, claim_sum, body)
                    VALUES (?, ?, ?, ?, ?, ?, ?, ?)";
-        let sums = (sum(num, contract, id, task), claim_sum(num, claimed));
+        let sums = (sum(num, contract, id, task), claim_sum(num, claimed, state));
         execute(connection, sql, params![num, contract.0, id, task, sums.0, claimed, sums.1, body])?;
+        if claimed.is_none() {
+            written(connection, (contract, id), TaskState::default(), state)?;
+        }
     }
     Ok(())
 }
 
 /// Marks all unclaimed writes of the checkpoint `id` as claimed by the checkpoint `claimed_by`.
 pub(super) fn claim(connection: &Connection, contract: ContractId, id: &str, claimed_by: &str) -> Result<()> {
+    let mut changed = false;
     for row in rows(connection, contract, id)?.into_iter().filter(|row| row.claimed.is_none()) {
         let sql = "UPDATE write SET claimed = ?, claim_sum = ? WHERE num = ?";
-        execute(connection, sql, params![claimed_by, claim_sum(row.num, Some(claimed_by)), row.num])?;
+        let sum = claim_sum(row.num, Some(claimed_by), row.state);
+        execute(connection, sql, params![claimed_by, sum, row.num])?;
+        changed = true;
     }
-    Ok(())
+    if changed { refresh(connection, contract, id) } else { Ok(()) }
+}
+
+/// Answers all tasks that ask.
+fn answer(connection: &Connection, contract: ContractId, id: &str) -> Result<()> {
+    let asks = |row: &WriteRow| row.claimed.is_none() && row.state.has(TaskState::ASKS);
+    for row in rows(connection, contract, id)?.into_iter().filter(asks) {
+        let state = row.state.answered();
+        let sql = "UPDATE write SET claim_sum = ? WHERE num = ?";
+        execute(connection, sql, params![claim_sum(row.num, None, state), row.num])?;
+    }
+    refresh(connection, contract, id)
+}
+
+/// Brings the status of a lineage up to date after writes to a checkpoint. `before` and `after` are the states of a task
+/// of these writes.
+///
+/// A checkpoint may have thousands of tasks. Their rows are read only if a task that had stopped goes on.
+fn written(
+    connection: &Connection,
+    (contract, id): (ContractId, &str),
+    before: TaskState,
+    after: TaskState,
+) -> Result<()> {
+    let stops = |state| Status::of(Status::Unknown, [state]);
+    if stops(before) == stops(after) {
+        return Ok(());
+    }
+    let Some(lin) = newest_with(connection, contract, id)? else { return Ok(()) };
+    let column = one(connection, "SELECT status FROM lineage WHERE lin = ?", [lin], first)?;
+    match (column.and_then(|column| status::opened(lin, column)), stops(after)) {
+        (Some(Status::Failed), Status::Failed | Status::Waiting) | (Some(Status::Waiting), Status::Waiting)
+            if stops(before) == Status::Unknown =>
+        {
+            Ok(())
+        }
+        _ => status::refresh(connection, lin),
+    }
+}
+
+/// Returns the lineage whose newest checkpoint has this id.
+fn newest_with(connection: &Connection, contract: ContractId, id: &str) -> Result<Option<i64>> {
+    let sql = "SELECT l.lin FROM checkpoint AS c INDEXED BY checkpoint_id JOIN lineage AS l ON l.lin = c.lin
+               WHERE c.id_hash = ?1 AND c.id = ?2 AND l.contract = ?3 AND c.seq = (
+                 SELECT seq FROM checkpoint AS n INDEXED BY checkpoint_lineage
+                 WHERE n.lin = c.lin ORDER BY n.sort_key DESC, n.seq DESC LIMIT 1)";
+    one(connection, sql, params![id_hash(contract, id), id, contract.0], first)
+}
+
+/// Brings the status of the lineage whose newest checkpoint has these writes up to date.
+fn refresh(connection: &Connection, contract: ContractId, id: &str) -> Result<()> {
+    match newest_with(connection, contract, id)? {
+        Some(lin) => status::refresh(connection, lin),
+        None => Ok(()),
+    }
 }
 
 /// Makes all writes of a checkpoint unclaimed again.
 pub(super) fn reopen(connection: &Connection, contract: ContractId, id: &str) -> Result<()> {
     let left = unclaimed(of(connection, contract, id)?);
     remove(connection, contract, id)?;
-    add(connection, contract, id, &left, false, None)
+    add(connection, contract, id, &left, false, None)?;
+    refresh(connection, contract, id)
 }
 
 /// Removes all writes of a checkpoint, including damaged ones.
@@ -191,5 +261,8 @@ pub(super) fn remove_prefix(connection: &Connection, contract: ContractId, prefi
         }
         found.push(id);
     }
-    found.iter().try_for_each(|id| remove(connection, contract, id))
+    found.iter().try_for_each(|id| {
+        remove(connection, contract, id)?;
+        refresh(connection, contract, id)
+    })
 }

@@ -1,6 +1,7 @@
 //! Answers queries from the maps.
 
 use std::borrow::Cow;
+use std::collections::{BTreeMap, HashMap};
 use std::ops::Bound;
 use std::sync::Arc;
 
@@ -15,8 +16,8 @@ use crate::check::{CheckPage, Counted};
 use crate::error::{Error, Result};
 use crate::query::{ActivityOrder, Answer, LogRange, Of, Page, Pick, Query, Recent};
 use crate::record::{
-    Active, Checkpoint, ContractId, Header, Lineage, LineageStats, LogPage, Logged, Seq, SortKey, Stats, Tuple,
-    TuplePage, Write,
+    Active, Checkpoint, ContractId, Header, Lineage, LineageStats, LogPage, Logged, Seq, SortKey, Stats, Status,
+    StatusCount, TaskState, Tuple, TuplePage, Write,
 };
 use crate::retention;
 
@@ -54,6 +55,7 @@ impl<C: Contents> Tables<C> {
             ),
             Query::All(queries) => Answer::All(queries.iter().map(|query| self.answer(query)).collect::<Result<_>>()?),
             Query::Recent(recent) => Answer::Recent(self.recent(recent)),
+            Query::Statuses => Answer::Statuses(self.statuses()),
             Query::Rows(rows) => Answer::Rows(self.rows_of(rows)?),
             Query::Feed(feed) => Answer::Feed(self.feed(feed)?),
             Query::Forks { contract, lineage } => {
@@ -114,11 +116,12 @@ impl<C: Contents> Tables<C> {
     pub(crate) fn writes_to(&self, contract: ContractId, id: &str) -> Vec<Write> {
         let mut found = Vec::new();
         for row in self.writes.get(&(contract, id.to_owned())).into_iter().flatten() {
-            let (task, claimed_by) = (&row.task, &row.claimed_by);
+            let (task, claimed_by, state) = (&row.task, &row.claimed_by, row.state);
             found.extend(row.parts.iter().cloned().map(|(index, part)| Write {
                 task: task.clone(),
                 index,
                 claimed_by: claimed_by.clone(),
+                state,
                 part,
             }));
         }
@@ -236,7 +239,27 @@ impl<C: Contents> Tables<C> {
     fn shown(&self, position: i64, lineage_row: &LineageRow) -> Option<Lineage> {
         let newest = self.newest(Some(&lineage_row.order))?.header.clone();
         let origin = lineage_row.first.origin.as_ref().map(|(id, _)| id.clone());
-        Some(Lineage { position, checkpoints: lineage_row.order.len() as u64, newest, origin })
+        let status = self.status(lineage_row);
+        Some(Lineage { position, checkpoints: lineage_row.order.len() as u64, newest, origin, status })
+    }
+
+    /// The status of a lineage. It costs a look at the newest checkpoint, so the maps keep no other place for it.
+    pub(super) fn status(&self, lineage_row: &LineageRow) -> Status {
+        let Some(newest) = self.newest(Some(&lineage_row.order)) else { return Status::Unknown };
+        let rows = self.writes.get(&(lineage_row.contract, newest.header.id.clone())).into_iter().flatten();
+        let mut tasks: HashMap<&str, TaskState> = HashMap::new();
+        for row in rows.filter(|row| row.claimed_by.is_none()) {
+            *tasks.entry(&row.task).or_default() |= row.state;
+        }
+        Status::of(newest.header.status, tasks.into_values())
+    }
+
+    fn statuses(&self) -> Vec<StatusCount> {
+        let mut counts: BTreeMap<(ContractId, Status), u64> = BTreeMap::new();
+        for lineage_row in self.lineages.values().filter(|lineage_row| !lineage_row.contract.is_effects()) {
+            *counts.entry((lineage_row.contract, self.status(lineage_row))).or_default() += 1;
+        }
+        counts.into_iter().map(|((contract, status), lineages)| StatusCount { contract, status, lineages }).collect()
     }
 
     fn recent(&self, recent: &Recent) -> Vec<Active> {
@@ -245,7 +268,8 @@ impl<C: Contents> Tables<C> {
             let wanted = recent.contracts.contains(&lineage_row.contract)
                 && (!recent.named_as_group || lineage_row.name == lineage_row.first.group)
                 && lineage_row.name.contains(&recent.matching)
-                && lineage_row.order.last().is_some_and(|(_, newest)| newest == seq);
+                && lineage_row.order.last().is_some_and(|(_, newest)| newest == seq)
+                && recent.has(self.status(lineage_row));
             if !wanted {
                 return None;
             }

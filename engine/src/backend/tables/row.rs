@@ -3,7 +3,7 @@
 use std::collections::{BTreeSet, HashMap};
 
 use crate::backend::logs::{Branch, Mark};
-use crate::record::{ContractId, Header, Part, Seq, SortKey};
+use crate::record::{ContractId, Header, Part, Seq, SortKey, TaskState};
 use crate::retention::Entry;
 
 /// Checkpoints ordered by sort key and then by save number. Reversed iteration yields the newest checkpoint first.
@@ -68,5 +68,6 @@ pub(crate) struct BranchRow<R> {
 pub(crate) struct TaskRow {
     pub(crate) task: String,
     pub(crate) claimed_by: Option<String>,
+    pub(crate) state: TaskState,
     pub(crate) parts: Vec<(i64, Part)>,
 }

@@ -64,7 +64,7 @@ impl<C: Contents> Tables<C> {
             let began = first.map_or(0, |(_, row)| row.header.saved_at);
             RowSums { logical_bytes: bytes, stored_bytes: bytes, began }
         });
-        Ok(RowPage { checkpoints, origin, rows, sums })
+        Ok(RowPage { checkpoints, origin, status: self.status(lineage), rows, sums })
     }
 
     pub(super) fn feed(&self, feed: &Feed) -> Result<FeedPage> {

@@ -210,17 +210,24 @@ impl<C: Contents> Tables<C> {
 
     fn write(&mut self, contract: ContractId, id: &str, writes: &[Write], replace: bool) {
         self.change_writes((contract, id.to_owned()), |rows| {
+            if writes::answers(writes) {
+                for row in rows.iter_mut().filter(|row| row.claimed_by.is_none()) {
+                    row.state = row.state.answered();
+                }
+            }
             for new in writes::by_task(writes) {
-                let task = new.task.to_owned();
+                let (task, state) = (new.task.to_owned(), new.state);
                 if let Some(claimed_by) = new.claimed_by {
                     let parts = new.writes.iter().map(|write| (write.index, write.part.clone())).collect();
-                    rows.push(TaskRow { task, claimed_by: Some(claimed_by.to_owned()), parts });
+                    rows.push(TaskRow { task, claimed_by: Some(claimed_by.to_owned()), state, parts });
                 } else if let Some(row) = rows.iter_mut().find(|row| row.claimed_by.is_none() && row.task == task) {
+                    row.state |= state;
                     row.parts = writes::merge(std::mem::take(&mut row.parts), new.writes, replace);
                 } else {
                     rows.push(TaskRow {
                         task,
                         claimed_by: None,
+                        state,
                         parts: writes::merge(Vec::new(), new.writes, replace),
                     });
                 }

@@ -5,12 +5,11 @@ use serde::{Deserialize, Serialize};
 use super::meta;
 use super::ops::{CONTRACT_ID, Save, Step, save, step};
 use crate::contract::call::{RawCall, Request};
-use crate::contract::entry::Status;
 use crate::contract::response::{PackedPart, Response, ResponseBuilder};
 use crate::error::Result;
 use crate::op::Op;
 use crate::query::{Answer, Of, Query};
-use crate::record::{Checkpoint, SortKey};
+use crate::record::{Checkpoint, SortKey, Status};
 
 /// The calls, as `ts/contracts/agentium/wire.ts` declares them.
 #[derive(Deserialize)]
@@ -104,8 +103,7 @@ fn run_list(answer: Answer) -> Result<Option<Response>> {
     Response::list(answer.into_lineages()?, |run, _| {
         let run_id = run.newest.lineage.clone();
         let mut latest = step(run.newest)?;
-        let (status, shape) = (latest.status(), latest.shape.take());
-        let cursor = run.position.to_string();
-        Ok(FoundRun { cursor, run_id, checkpoints: run.checkpoints, latest, status, shape })
+        let (cursor, shape) = (run.position.to_string(), latest.shape.take());
+        Ok(FoundRun { cursor, run_id, checkpoints: run.checkpoints, latest, status: run.status, shape })
     })
 }

@@ -2,11 +2,11 @@
 
 use super::meta::{self, Meta, SHAPE_BYTES};
 use crate::contract::call::Buffers;
-use crate::contract::entry::{Shown, Status};
+use crate::contract::entry::Shown;
 use crate::contract::ids::{MAX_ID_BYTES, check_id, damaged};
 use crate::error::{Error, Result};
 use crate::op::{Expect, Op, Unit};
-use crate::record::{ContractId, Header, SortKey};
+use crate::record::{ContractId, Header, SortKey, Status};
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
@@ -42,17 +42,6 @@ pub(super) struct Step {
     pub(super) shape: Option<String>,
 }
 
-impl Step {
-    /// Returns the status of a run whose latest checkpoint is this one.
-    pub(super) fn status(&self) -> Status {
-        match self.steps {
-            None => Status::Unknown,
-            Some(steps) if self.step_index + 1.0 >= f64::from(steps) => Status::Finished,
-            Some(_) => Status::Unfinished,
-        }
-    }
-}
-
 #[derive(Clone, Debug, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Save {
@@ -63,7 +52,7 @@ pub struct Save {
     pub step_name: String,
     /// In ms since the epoch. `keepLastN` removes the checkpoints with the lowest `created_at` first.
     pub created_at: f64,
-    /// How many steps the workflow has.
+    /// How many steps the workflow has. `None`: the status of the run is unknown.
     pub steps: Option<u32>,
     /// The hash of the workflow's shape, which `ts/store/program.ts` makes.
     pub shape: Option<String>,
@@ -131,6 +120,11 @@ pub fn save(save: Save, buffers: &mut Buffers) -> Result<Unit> {
         sort_key: sort_key.then(&SortKey::from_f64(save.created_at)),
         saved_at: save.saved_at,
         age_offset: AGE_OFFSET,
+        status: match save.steps {
+            None => Status::Unknown,
+            Some(steps) if save.step_index + 1.0 >= f64::from(steps) => Status::Finished,
+            Some(_) => Status::Unfinished,
+        },
         meta: meta::encode(&meta),
         ..Header::new(contract, save.run_id, save.id)
     };
@@ -140,10 +134,9 @@ pub fn save(save: Save, buffers: &mut Buffers) -> Result<Unit> {
 
 pub(super) fn show(header: &Header) -> Result<Shown> {
     let step = step(header.clone())?;
-    let status = Some(step.status());
     let meta = json!({ "stepIndex": step.step_index, "stateSize": step.state_size, "steps": step.steps });
     let (label, at) = (Some(step.step_name), Some(step.created_at));
-    Ok(Shown { label, at, meta: Some(meta), status, shape: step.shape, ..Shown::default() })
+    Ok(Shown { label, at, meta: Some(meta), shape: step.shape, ..Shown::default() })
 }
 
 /// Converts a header into the fields that listings show.

@@ -5,12 +5,11 @@ use serde::{Deserialize, Serialize};
 use super::meta;
 use super::ops::{CONTRACT_ID, Metadata, Save, fork, metadata, save};
 use crate::contract::call::{RawCall, Request};
-use crate::contract::entry::Status;
 use crate::contract::response::{PackedPart, Response};
 use crate::error::Result;
 use crate::op::Op;
 use crate::query::{Answer, Of, Query};
-use crate::record::{Checkpoint, SortKey};
+use crate::record::{Checkpoint, SortKey, Status};
 
 /// The calls, as `ts/contracts/agentos/wire.ts` declares them.
 #[derive(Deserialize)]
@@ -92,14 +91,14 @@ fn found(answer: Answer) -> Result<Option<Response>> {
     struct Found {
         #[serde(flatten)]
         metadata: Metadata,
-        status: Option<Status>,
+        status: Status,
         #[serde(skip_serializing_if = "Option::is_none")]
         mark: Option<String>,
         parts: Vec<PackedPart>,
     }
     Response::one(answer.into_checkpoint()?, |checkpoint, response| {
         let Checkpoint { header, payload, .. } = *checkpoint;
-        let (status, mark) = (meta::status(&header.meta), meta::mark(&header.meta));
+        let (status, mark) = (header.status, meta::mark(&header.meta));
         Ok(Found { metadata: metadata(header)?, status, mark, parts: response.parts(payload) })
     })
 }
@@ -161,13 +160,13 @@ fn run_list(answer: Answer) -> Result<Option<Response>> {
         cursor: String,
         checkpoints: u64,
         latest: Metadata,
-        status: Option<Status>,
+        status: Status,
         forked_from: Option<String>,
         #[serde(skip_serializing_if = "Option::is_none")]
         mark: Option<String>,
     }
     Response::list(answer.into_lineages()?, |run, _| {
-        let (status, mark) = (meta::status(&run.newest.meta), meta::mark(&run.newest.meta));
+        let (status, mark) = (run.status, meta::mark(&run.newest.meta));
         let (cursor, checkpoints, forked_from) = (run.position.to_string(), run.checkpoints, run.origin);
         Ok(FoundRun { cursor, checkpoints, latest: metadata(run.newest)?, status, forked_from, mark })
     })

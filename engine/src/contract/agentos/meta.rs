@@ -2,32 +2,14 @@
 //!
 //! The timestamp is in the sort key and not in the meta. A fork has the same meta as its source.
 
-use crate::contract::entry::Status;
-
-/// Returns the status with this number. 0 and unknown numbers: `None`.
-pub(super) fn numbered(number: u8) -> Option<Status> {
-    [Status::Waiting, Status::Failed, Status::Unfinished, Status::Finished]
-        .into_iter()
-        .find(|status| *status as u8 == number)
-}
-
 const MEMORY_SNAPSHOT: u8 = 1;
 /// Set if the timestamp is -0.
 const NEGATIVE_ZERO: u8 = 2;
-/// The place of the status in the flags. It takes 3 bits.
-const STATUS: u32 = 2;
 
-pub(super) fn encode(
-    state_size: u64,
-    has_memory_snapshot: bool,
-    timestamp: f64,
-    status: Option<Status>,
-    mark: Option<&str>,
-) -> Vec<u8> {
+pub(super) fn encode(state_size: u64, has_memory_snapshot: bool, timestamp: f64, mark: Option<&str>) -> Vec<u8> {
     let snapshot = if has_memory_snapshot { MEMORY_SNAPSHOT } else { 0 };
     let zero = if timestamp == 0.0 && timestamp.is_sign_negative() { NEGATIVE_ZERO } else { 0 };
-    let status = status.map_or(0, |status| status as u8);
-    let flags = snapshot | zero | status << STATUS;
+    let flags = snapshot | zero;
     [&state_size.to_le_bytes()[..], &[flags], mark.unwrap_or_default().as_bytes()].concat()
 }
 
@@ -35,11 +17,6 @@ pub(super) fn encode(
 pub(super) fn mark(meta: &[u8]) -> Option<String> {
     let mark = meta.get(9..).filter(|mark| !mark.is_empty())?;
     String::from_utf8(mark.to_vec()).ok()
-}
-
-/// Returns the status of the run at a checkpoint. `None`: the checkpoint does not tell it.
-pub(super) fn status(meta: &[u8]) -> Option<Status> {
-    numbered(meta.get(8)? >> STATUS & 7)
 }
 
 pub(super) fn decode(meta: &[u8]) -> Option<(u64, bool, bool)> {

@@ -6,7 +6,7 @@ use crate::contract::entry::{Shown, shape_in};
 use crate::contract::ids::{check_id, damaged};
 use crate::error::{Error, Result};
 use crate::op::{Expect, Fork, Op, Unit};
-use crate::record::{ContractId, Header, SortKey};
+use crate::record::{ContractId, Header, SortKey, Status};
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
@@ -44,8 +44,8 @@ pub struct Save {
     /// In ms since the epoch.
     pub timestamp: f64,
     pub has_memory_snapshot: bool,
-    /// The number of the [`Status`](crate::contract::Status) of the run at this checkpoint. 0: unknown.
-    pub status: u8,
+    /// The status of the run at this checkpoint.
+    pub status: Status,
     /// If given, the newest checkpoint of the run must have this id. Otherwise the save fails with
     /// [`Code::Conflict`](crate::error::Code::Conflict).
     pub expected_newest: Option<String>,
@@ -83,14 +83,15 @@ pub fn save(save: Save, buffers: &mut Buffers) -> Result<Unit> {
         newest: Some(newest),
         or: save.id.clone(),
     });
-    let (size, status) = (parts[0].bytes.len() as u64, meta::numbered(save.status));
+    let size = parts[0].bytes.len() as u64;
     let header = Header {
         parent: save.parent,
         group: save.graph_id,
         label: save.node_id,
         sort_key: SortKey::from_f64(save.timestamp),
         saved_at: save.saved_at,
-        meta: meta::encode(size, save.has_memory_snapshot, save.timestamp, status, save.mark.as_deref()),
+        status: save.status,
+        meta: meta::encode(size, save.has_memory_snapshot, save.timestamp, save.mark.as_deref()),
         ..Header::new(CONTRACT_ID, save.run_id, save.id)
     };
     Ok(Unit { expect: expect.into_iter().collect(), ops: vec![Op::put(header, parts)] })
@@ -129,10 +130,9 @@ pub fn metadata(header: Header) -> Result<Metadata> {
 }
 
 pub(super) fn show(header: &Header) -> Result<Shown> {
-    let status = meta::status(&header.meta);
     let Metadata { graph_id, node_id, timestamp, state_size, has_memory_snapshot, .. } = metadata(header.clone())?;
     let shown = json!({ "stateSize": state_size, "hasMemorySnapshot": has_memory_snapshot });
     let (label, group) = (Some(node_id), Some(graph_id));
     let shape = meta::mark(&header.meta).as_deref().and_then(shape_in);
-    Ok(Shown { label, group, at: Some(timestamp), meta: Some(shown), serialized: None, status, shape })
+    Ok(Shown { label, group, at: Some(timestamp), meta: Some(shown), serialized: None, shape })
 }

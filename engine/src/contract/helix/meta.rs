@@ -3,10 +3,10 @@
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
-use crate::contract::entry::{Shown, Status};
+use crate::contract::entry::Shown;
 use crate::contract::ids::damaged;
 use crate::error::Result;
-use crate::record::{Header, SortKey};
+use crate::record::{Header, SortKey, Status};
 
 /// The fields of a checkpoint that listings show, and how its messages are stored.
 #[derive(Clone, Debug, PartialEq)]
@@ -119,7 +119,7 @@ pub(super) fn read_meta(header: &Header) -> Result<(CheckpointMeta, f64)> {
 }
 
 /// The status that all contracts share, of a status in Helix' words.
-fn common_status(status: &str) -> Status {
+pub(super) fn common_status(status: &str) -> Status {
     match status {
         "interrupted" | "paused" => Status::Waiting,
         "failed" => Status::Failed,
@@ -134,17 +134,15 @@ pub(super) fn show_checkpoint(header: &Header) -> Result<Shown> {
     let (meta, timestamp) = read_meta(header)?;
     let CheckpointMeta { step_count, stream_sequence, message_count, status, .. } = meta;
     let fields = json!({ "stepCount": step_count, "streamSequence": stream_sequence, "messageCount": message_count });
-    let common = common_status(status.as_deref().unwrap_or_default());
     let at = Some(timestamp);
-    Ok(Shown { label: status, at, meta: Some(fields), status: Some(common), ..Shown::default() })
+    Ok(Shown { label: status, at, meta: Some(fields), ..Shown::default() })
 }
 
 /// Reads the fields of a session's row that people see.
 pub(super) fn show_session(header: &Header) -> Result<Shown> {
     let Session { agent_type, status, step_count, created_at, .. } = Session::read(header.clone())?;
     let fields = json!({ "agentType": agent_type, "stepCount": step_count, "createdAt": created_at });
-    let common = Some(common_status(&status));
-    Ok(Shown { label: Some(status), meta: Some(fields), status: common, ..Shown::default() })
+    Ok(Shown { label: Some(status), meta: Some(fields), ..Shown::default() })
 }
 
 fn number(bytes: &[u8]) -> Option<(f64, &[u8])> {

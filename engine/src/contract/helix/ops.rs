@@ -2,13 +2,13 @@
 
 use serde::Deserialize;
 
-use super::meta::{CheckpointMeta, Session};
+use super::meta::{CheckpointMeta, Session, common_status};
 use crate::contract::call::{Buffers, PartName};
 use crate::contract::ids::{MAX_ID_BYTES, check_id};
 use crate::error::{Code, Error, Result, quote};
 use crate::op::{Expect, Fork, LogEnd, Must, Op, Unit};
 use crate::query::{LogRange, LogSide, Of, Query};
-use crate::record::{Checkpoint, ContractId, Draft, Header, LogPin, Part, Payload, Record, SortKey, Write};
+use crate::record::{Checkpoint, ContractId, Draft, Header, LogPin, Part, Payload, Record, SortKey, TaskState, Write};
 
 pub const CONTRACT_ID: ContractId = ContractId(5);
 
@@ -65,7 +65,13 @@ pub(super) fn change(change: Change, buffers: &mut Buffers) -> Result<Unit> {
     }
     ops.push(put_row(&session));
     if !parts.is_empty() {
-        let write = |part: Part| Write { task: part.name.clone(), index: 0, claimed_by: None, part };
+        let write = |part: Part| Write {
+            task: part.name.clone(),
+            index: 0,
+            claimed_by: None,
+            state: TaskState::default(),
+            part,
+        };
         let writes = parts.into_iter().map(write).collect();
         ops.push(Op::Write { contract: SESSIONS_ID, id: session.id, writes, replace: true, encoded: None });
     }
@@ -78,6 +84,7 @@ fn put_row(session: &Session) -> Op {
         saved_at: session.saved_at,
         // Retention cannot know that the messages go together with the row. See `expire`.
         exempt: true,
+        status: common_status(&session.status),
         meta: session.meta(),
         ..Header::new(SESSIONS_ID, session.id.clone(), session.id.clone())
     };
@@ -173,6 +180,7 @@ pub(super) fn save(save: Save, buffers: &mut Buffers) -> Result<Unit> {
     let header = Header {
         sort_key: SortKey::from_f64(timestamp),
         saved_at,
+        status: common_status(meta.status.as_deref().unwrap_or_default()),
         meta: meta.encode(),
         ..Header::new(CONTRACT_ID, session_id.clone(), id)
     };

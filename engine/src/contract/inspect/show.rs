@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::contract::entry::{Names, Shown, Status};
+use crate::contract::entry::{Names, Shown};
 use crate::contract::fields::exact;
 use crate::contract::place::show_place;
 use crate::contract::registry::contract_of;
@@ -10,7 +10,7 @@ use crate::contract::response::{PackedPart, Response, ResponseBuilder};
 use crate::contract::{effect, thread, tinyagents};
 use crate::error::{Error, Result};
 use crate::query::Answer;
-use crate::record::{FeedPage, FeedWait, Listed, RowPage, Seq};
+use crate::record::{FeedPage, FeedWait, Listed, RowPage, Seq, Status};
 
 /// See [`FeedWait`].
 #[derive(Deserialize, Serialize)]
@@ -43,7 +43,6 @@ struct ShownRow {
     logical: u64,
     stored: u64,
     chain: u64,
-    status: Option<Status>,
     /// The hash of the shape of the program that made the checkpoint.
     shape: Option<String>,
     meta: Option<serde_json::Value>,
@@ -65,7 +64,7 @@ struct Parent {
 fn shown(row: Listed, origin: Option<&Parent>, response: &mut ResponseBuilder) -> Option<ShownRow> {
     let Listed { seq, step, header, logical_bytes: logical, stored_bytes: stored, chain } = row;
     let contract = contract_of(header.contract)?;
-    let Shown { label, group, at, meta, serialized, status, shape } =
+    let Shown { label, group, at, meta, serialized, shape } =
         // Damaged metadata does not stop a listing: it shows the checkpoint without it. `verify` reports the damage.
         (contract.show)(&header).unwrap_or_default();
     let Names { run, ns, id } = effect::names(contract, Some(header.lineage.clone()), Some(header.id.clone()));
@@ -94,7 +93,6 @@ fn shown(row: Listed, origin: Option<&Parent>, response: &mut ResponseBuilder) -
         logical,
         stored,
         chain,
-        status,
         shape,
         meta,
         metadata: serialized.map(|part| response.part(part)),
@@ -108,6 +106,7 @@ fn shown(row: Listed, origin: Option<&Parent>, response: &mut ResponseBuilder) -
 struct ShownPage {
     checkpoints: u64,
     origin: Option<Parent>,
+    status: Status,
     rows: Vec<ShownRow>,
     sums: Option<Sums>,
 }
@@ -125,7 +124,7 @@ pub(super) fn shown_pages(answer: Answer) -> Result<Option<Response>> {
     let mut response = ResponseBuilder::default();
     let mut all = Vec::with_capacity(pages.len());
     for page in pages {
-        let RowPage { checkpoints, origin, rows, sums } = page.into_rows()?;
+        let RowPage { checkpoints, origin, status, rows, sums } = page.into_rows()?;
         let contract = rows.first().and_then(|row| contract_of(row.header.contract));
         let origin = origin.zip(contract).map(|((id, lineage), contract)| {
             let Names { run, ns, id: known } = (contract.name_of)(lineage, Some(id.clone()));
@@ -133,7 +132,7 @@ pub(super) fn shown_pages(answer: Answer) -> Result<Option<Response>> {
         });
         let rows = rows.into_iter().filter_map(|row| shown(row, origin.as_ref(), &mut response)).collect();
         let sums = sums.map(|sums| Sums { logical: sums.logical_bytes, stored: sums.stored_bytes, began: sums.began });
-        all.push(ShownPage { checkpoints, origin, rows, sums });
+        all.push(ShownPage { checkpoints, origin, status, rows, sums });
     }
     response.finish(&all).map(Some)
 }

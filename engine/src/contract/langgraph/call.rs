@@ -10,7 +10,7 @@ use crate::contract::thread::{self, CheckpointRef};
 use crate::error::Result;
 use crate::op::Op;
 use crate::query::{ActivityOrder, Ancestors, Answer, MetaFilter, MetaKey, Of, Page, Pick, Query, Recent};
-use crate::record::{self, Active, Header, Place, Seq, SortKey, Tuple, TuplePage};
+use crate::record::{self, Active, Header, Place, Seq, SortKey, Status, Tuple, TuplePage};
 
 /// The calls, as `ts/contracts/langgraph/wire.ts` declares them.
 #[derive(Deserialize)]
@@ -60,6 +60,7 @@ enum Call {
     /// Lists the threads that have a checkpoint in their root namespace, by their last activity. `after` is the cursor of
     /// the last thread on the previous page.
     Threads {
+        statuses: Option<Vec<Status>>,
         latest_first: bool,
         after: Option<i64>,
         limit: usize,
@@ -121,10 +122,10 @@ pub(super) fn request(call: RawCall<'_>) -> Result<Request> {
             let page = Page { contract, of, after, filter, limit, bytes: PAGE_BYTES, looks };
             Request::ask(Query::Page(page), |answer| Response::one(Some(answer.into_page()?), tuple_page))
         }
-        Call::Threads { latest_first, after, limit } => {
+        Call::Threads { statuses, latest_first, after, limit } => {
             let order = if latest_first { ActivityOrder::LatestFirst } else { ActivityOrder::EarliestFirst };
-            let (contracts, matching) = (vec![contract], String::new());
-            let recent = Recent { contracts, named_as_group: true, matching, order, after, limit };
+            let (contracts, matching, statuses) = (vec![contract], String::new(), statuses.unwrap_or_default());
+            let recent = Recent { contracts, named_as_group: true, matching, statuses, order, after, limit };
             Request::ask(Query::Recent(recent), thread_list)
         }
         Call::DeleteThread { thread_id } => Request::Apply(thread::remove(contract, &thread_id)),
@@ -168,6 +169,7 @@ struct Listed {
     mark: Option<String>,
     saved_at: i64,
     depends_on_parent: bool,
+    status: Status,
 }
 
 fn header(header: &Header, response: &mut ResponseBuilder) -> Result<Listed> {
@@ -186,6 +188,7 @@ fn header(header: &Header, response: &mut ResponseBuilder) -> Result<Listed> {
         mark,
         saved_at: header.saved_at,
         depends_on_parent: header.depends_on_parent,
+        status: header.status,
     })
 }
 
@@ -251,9 +254,11 @@ fn thread_list(answer: Answer) -> Result<Option<Response>> {
         cursor: String,
         checkpoints: u64,
         latest: Listed,
+        status: Status,
     }
     Response::list(answer.into_recent()?, |Active { seq, lineage }, response| {
         let latest = header(&lineage.newest, response)?;
-        Ok(FoundThread { cursor: seq.to_string(), checkpoints: lineage.checkpoints, latest })
+        let (cursor, checkpoints, status) = (seq.to_string(), lineage.checkpoints, lineage.status);
+        Ok(FoundThread { cursor, checkpoints, latest, status })
     })
 }

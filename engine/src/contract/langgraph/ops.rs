@@ -8,7 +8,7 @@ use crate::contract::ids::{MAX_ID_BYTES, damaged};
 use crate::contract::thread::{self, CheckpointRef};
 use crate::error::{Code, Error, Result};
 use crate::op::{Expect, Must, Op, Unit};
-use crate::record::{ContractId, Draft, Header, Part, Payload, SortKey, Tuple, Write};
+use crate::record::{ContractId, Draft, Header, Part, Payload, SortKey, Status, TaskState, Tuple, Write};
 use bytes::Bytes;
 use serde::Deserialize;
 
@@ -41,6 +41,8 @@ pub struct Put {
     pub depends_on_parent: bool,
     /// True if the checkpoint must be the only child of its parent: `expectedParent`.
     pub only_child: bool,
+    /// The status of the thread at this checkpoint, if no task has stopped.
+    pub status: Status,
     /// True if the checkpoint claims the pending writes of its parent. A branch that the inspector makes leaves them pending.
     pub claims: bool,
 }
@@ -89,6 +91,7 @@ pub fn put(put: Put, buffers: &mut Buffers) -> Result<Unit> {
         sort_key: SortKey(of.id.into_bytes()),
         saved_at: put.saved_at,
         depends_on_parent: put.depends_on_parent,
+        status: put.status,
         meta,
         ..Header::new(contract, lineage, key)
     };
@@ -164,14 +167,32 @@ pub(super) fn put_writes(given: PutWrites, buffers: &mut Buffers) -> Result<Unit
     let of = CheckpointRef { thread, namespace, id };
     let write = |NewWrite { index, channel, tag, claimed_by }: NewWrite| {
         let claimed_by = claimed_by.map(|id| thread::key(&of.thread, &of.namespace, &id));
-        Ok(Write { task: task.clone(), index, claimed_by, part: buffers.part(channel, tag)? })
+        let state = state_of(&task, &channel);
+        Ok(Write { task: task.clone(), index, claimed_by, state, part: buffers.part(channel, tag)? })
     };
     let mut writes = writes.into_iter().map(write).collect::<Result<Vec<_>>>()?;
     if let Some((write, path)) = writes.first().zip(path.filter(|path| !path.is_empty())) {
         let part = Part { name: String::new(), tag: String::new(), bytes: path.into_bytes().into() };
-        writes.push(Write { task: write.task.clone(), index: PATH, claimed_by: write.claimed_by.clone(), part });
+        let (task, claimed_by) = (write.task.clone(), write.claimed_by.clone());
+        writes.push(Write { task, index: PATH, claimed_by, state: TaskState::default(), part });
     }
     Ok(vec![Op::Write { contract: CONTRACT_ID, id: check(&of)?, writes, replace, encoded: None }].into())
+}
+
+/// The task of writes that belong to no task, such as the answer of `new Command({ resume })`.
+const NO_TASK: &str = "00000000-0000-0000-0000-000000000000";
+
+/// What a write tells about its task, by its channel.
+fn state_of(task: &str, channel: &str) -> TaskState {
+    match (task, channel) {
+        (NO_TASK, "__resume__") => TaskState::ANSWERS,
+        (NO_TASK, _) | (_, "__resume__" | "__scheduled__") => TaskState::default(),
+        (_, "__error__") => TaskState::FAILED,
+        // LangGraph runs the handler of the error as a task of its own.
+        (_, "__error_source_node__") => TaskState::HANDLED,
+        (_, "__interrupt__") => TaskState::ASKS,
+        _ => TaskState::ENDED,
+    }
 }
 
 /// A part of a thread that is imported. The buffers are those of `writes`, and then those of `puts`.

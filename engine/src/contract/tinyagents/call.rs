@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::ops::{CONTRACT_ID, Put, metadata, put, put_writes};
+use super::ops::{CONTRACT_ID, Put, metadata, put, put_writes, state_of};
 use crate::contract::call::{Buffers, RawCall, Request};
 use crate::contract::ids::damaged;
 use crate::contract::response::{PackedPart, Response, ResponseBuilder};
@@ -10,7 +10,7 @@ use crate::contract::thread::{self, CheckpointRef};
 use crate::error::Result;
 use crate::op::Op;
 use crate::query::{Answer, Of, Page, Pick, Query};
-use crate::record::{self, Header, Tuple};
+use crate::record::{self, Header, Status, Tuple};
 
 /// The calls, as `ts/contracts/tinyagents/wire.ts` declares them. A namespace is a JSON text.
 #[derive(Deserialize)]
@@ -70,8 +70,8 @@ struct GivenWrite {
 
 impl GivenWrite {
     fn with(self, buffers: &mut Buffers) -> Result<record::Write> {
-        let part = buffers.part(self.name, self.tag)?;
-        Ok(record::Write { task: self.task, index: self.index, claimed_by: None, part })
+        let (state, part) = (state_of(self.index), buffers.part(self.name, self.tag)?);
+        Ok(record::Write { task: self.task, index: self.index, claimed_by: None, state, part })
     }
 }
 
@@ -135,6 +135,7 @@ struct Listed {
     metadata: PackedPart,
     saved_at: i64,
     depends_on_parent: bool,
+    status: Status,
     /// True if the id was put before.
     again: bool,
 }
@@ -155,6 +156,7 @@ fn shown(header: Header, response: &mut ResponseBuilder) -> Result<Listed> {
         parent,
         saved_at: header.saved_at,
         depends_on_parent: header.depends_on_parent,
+        status: header.status,
         again: !header.group.is_empty(),
     })
 }

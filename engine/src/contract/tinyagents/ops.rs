@@ -6,7 +6,7 @@ use crate::contract::ids::{MAX_ID_BYTES, damaged};
 use crate::contract::thread::{self, CheckpointRef};
 use crate::error::{Code, Error, Result, quote};
 use crate::op::{Expect, Must, Op, Unit};
-use crate::record::{ContractId, Header, Part, Write};
+use crate::record::{ContractId, Header, Part, Status, TaskState, Write};
 use serde::Deserialize;
 
 pub const CONTRACT_ID: ContractId = ContractId(7);
@@ -43,6 +43,8 @@ pub(super) struct Put {
     depends_on_parent: bool,
     /// True if the parent must be the latest checkpoint of the namespace (D7).
     expects_parent: bool,
+    /// The status of the thread at this checkpoint, if no task has stopped.
+    status: Status,
 }
 
 /// `put`: appends a checkpoint. The first attempt of an id that was put before fails with [`Code::Conflict`].
@@ -73,10 +75,22 @@ pub(super) fn put(put: Put, buffers: &mut Buffers) -> Result<Unit> {
         label: of.id,
         saved_at: put.saved_at,
         depends_on_parent: put.depends_on_parent,
+        status: put.status,
         meta,
         ..Header::new(contract, lineage, id)
     };
     Ok(Unit { expect: conditions, ops: vec![Op::put(header, parts)] })
+}
+
+/// What a write tells about its task, by the index that `TinyAgents` gives it.
+pub(super) fn state_of(index: i64) -> TaskState {
+    match index {
+        0.. => TaskState::ENDED,
+        -1 => TaskState::HANDLED, // RESUME
+        -2 => TaskState::FAILED,  // ERROR
+        -3 => TaskState::ASKS,    // INTERRUPT
+        _ => TaskState::default(),
+    }
 }
 
 /// `putWrites`: stores pending writes. `once` are stored only if their slots are free. `replacing` replace what their

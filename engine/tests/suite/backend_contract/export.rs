@@ -3,7 +3,7 @@
 use forkpoint_engine::backend::Backend;
 use forkpoint_engine::op::Op;
 use forkpoint_engine::query::Query;
-use forkpoint_engine::record::{ContractId, FirstCheckpoint, LogRun, Origin, Saved, Start, Write, Written};
+use forkpoint_engine::record::{ContractId, FirstCheckpoint, LogRun, Origin, Saved, Start, TaskState, Write, Written};
 
 use crate::common::{
     CONTRACT_ID, HOSTILE, append, apply, draft, fork, keyed, noise, part, record, remove, rewind, save, texts, truncate,
@@ -160,6 +160,7 @@ pub(crate) fn all_pending_writes_come_in_pages(backend: &mut dyn Backend) {
             task: task.to_owned(),
             index,
             claimed_by: None,
+            state: TaskState::default(),
             part: part("channel", "t", bytes),
         };
         let op = |writes| Op::Write { contract, id: id.to_owned(), writes, replace: true, encoded: None };

@@ -5,7 +5,7 @@ use forkpoint_engine::check::CheckCursor;
 use forkpoint_engine::error::Code;
 use forkpoint_engine::op::{Op, Unit};
 use forkpoint_engine::query::{Of, Query};
-use forkpoint_engine::record::{ContractId, Lineage, SortKey, Write};
+use forkpoint_engine::record::{ContractId, Lineage, SortKey, TaskState, Write};
 use forkpoint_engine::retention::{Cursor, Prune, Rule};
 
 use crate::common::{
@@ -168,7 +168,13 @@ pub(crate) fn a_unit_that_fails_leaves_nothing_behind(backend: &mut dyn Backend)
     let write = |id: &str| Op::Write {
         contract: CONTRACT_ID,
         id: id.to_owned(),
-        writes: vec![Write { task: "t".to_owned(), index: 0, claimed_by: None, part: part("w", "t", id) }],
+        writes: vec![Write {
+            task: "t".to_owned(),
+            index: 0,
+            claimed_by: None,
+            state: TaskState::default(),
+            part: part("w", "t", id),
+        }],
         replace: true,
         encoded: None,
     };

@@ -18,7 +18,7 @@ use forkpoint_engine::error::Result;
 use forkpoint_engine::op::{Appended, Applied, Expect, Fork, LogEnd, Op, Unit};
 use forkpoint_engine::query::{Answer, LogRange, LogSide, Of, Query};
 use forkpoint_engine::record::{
-    Checkpoint, ContractId, Header, Lineage, LogMark, LogPage, LogPin, Part, Payload, Record, SortKey,
+    Checkpoint, ContractId, Header, Lineage, LogMark, LogPage, LogPin, Part, Payload, Record, SortKey, Status,
 };
 use forkpoint_engine::store::Store;
 
@@ -94,6 +94,7 @@ pub(crate) fn draft(lineage: &str, id: &str) -> Draft {
             age_offset: 0,
             depends_on_parent: false,
             exempt: false,
+            status: Status::Unknown,
             meta: format!("meta of {id} in {lineage}").into_bytes(),
         },
         payload: Payload { parts: vec![part("state", "test", format!("state of {id} in {lineage}"))] },

@@ -18,7 +18,7 @@ use forkpoint_engine::error::{Code, Error, Result};
 use forkpoint_engine::op::Op;
 use forkpoint_engine::query::{ActivityOrder, Ancestors, Answer, LogRange, LogSide, Of, Page, Pick, Query, Recent};
 use forkpoint_engine::record::{
-    Active, Checkpoint, ContractId, Header, Lineage, LogPage, Record, SortKey, Stats, Tuple, Write,
+    Active, Checkpoint, ContractId, Header, Lineage, LogPage, Record, SortKey, Stats, TaskState, Tuple, Write,
 };
 use forkpoint_engine::retention::Rule;
 use rusqlite::Connection;
@@ -71,7 +71,7 @@ pub(crate) fn step(contract: ContractId, run: &str, number: u64) -> Draft {
 
 pub(crate) fn write(task: &str, index: i64, content: &str) -> Write {
     let part = part("channel", "json", content);
-    Write { task: task.to_owned(), index, claimed_by: None, part }
+    Write { task: task.to_owned(), index, claimed_by: None, state: TaskState::default(), part }
 }
 
 pub(crate) fn writes(contract: ContractId, id: &str, writes: Vec<Write>) -> Op {
@@ -234,6 +234,7 @@ pub(crate) fn questions(ids: &[(ContractId, String)]) -> Vec<Question> {
                     contracts: vec![contract],
                     named_as_group: false,
                     matching: String::new(),
+                    statuses: Vec::new(),
                     order,
                     after,
                     limit,

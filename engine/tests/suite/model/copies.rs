@@ -140,6 +140,7 @@ fn check_copy(
                 contracts: vec![contract],
                 named_as_group: false,
                 matching: String::new(),
+                statuses: Vec::new(),
                 order,
                 after: None,
                 limit: 100,

@@ -10,7 +10,7 @@ use forkpoint_engine::check::CheckCursor;
 use forkpoint_engine::contract::agentos;
 use forkpoint_engine::error::{Code, Error};
 use forkpoint_engine::query::{Pick, Query};
-use forkpoint_engine::record::Checkpoint;
+use forkpoint_engine::record::{Checkpoint, Status};
 use forkpoint_engine::retention::{Cursor, Prune, Rule};
 use rusqlite::{Connection, params};
 use tempfile::TempDir;
@@ -150,7 +150,7 @@ fn damaged_meta_is_told_by_the_row_and_by_the_contract_that_reads_it() {
         timestamp: 1.5,
         has_memory_snapshot: true,
         saved_at: 0,
-        status: 0,
+        status: Status::Unknown,
         expected_newest: None,
         parent: None,
         mark: None,

@@ -8,7 +8,7 @@ use forkpoint_engine::backend::sqlite::{Options, Sqlite};
 use forkpoint_engine::check::CheckCursor;
 use forkpoint_engine::op::Op;
 use forkpoint_engine::query::Query;
-use forkpoint_engine::record::{Checkpoint, ContractId, Header, Part, Payload, SortKey};
+use forkpoint_engine::record::{Checkpoint, ContractId, Header, Part, Payload, SortKey, Status};
 use forkpoint_engine::retention::{Cursor, Prune, Rule};
 use proptest::prelude::*;
 use tempfile::TempDir;
@@ -29,6 +29,7 @@ fn checkpoint(id: &str, lineage: &str, parent: Option<&str>, at: u32, bytes: &[u
             age_offset: 0,
             depends_on_parent: false,
             exempt: false,
+            status: Status::Unknown,
             meta: Vec::new(),
         },
         payload: Payload {

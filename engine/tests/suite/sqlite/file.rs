@@ -311,7 +311,7 @@ fn a_newer_schema_is_refused_and_unchanged() {
     let path = folder.path().join("newer.db");
     save(&mut Sqlite::open(&Options::new(&path)).unwrap(), [draft("run", "a")]);
     let newer = Connection::open(&path).unwrap();
-    set_tables(&newer, 2);
+    set_tables(&newer, 3);
     drop(newer);
     assert_eq!(contents(folder.path()).len(), 1, "it is in the file's header");
     refused_and_unchanged(&path, &path, Code::Unsupported);
@@ -325,7 +325,7 @@ fn a_newer_schema_that_is_only_in_the_log_is_refused_and_unchanged() {
     save(&mut Sqlite::open(&Options::new(&path)).unwrap(), [draft("run", "a")]);
     let newer = Connection::open(&path).unwrap();
     newer.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, true).unwrap();
-    set_tables(&newer, 2);
+    set_tables(&newer, 3);
     // The engine refuses the file while the newer program has it open. It also refuses the file after the newer program
     // was killed.
     refused_and_unchanged(&path, &path, Code::Unsupported);

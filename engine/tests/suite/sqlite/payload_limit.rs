@@ -6,7 +6,7 @@ use crate::common::{CONTRACT_ID, append, call, draft, keyed, leb128, log_range, 
 use forkpoint_engine::error::{Code, Error, Result};
 use forkpoint_engine::op::{Op, Unit};
 use forkpoint_engine::query::Query;
-use forkpoint_engine::record::Write;
+use forkpoint_engine::record::{TaskState, Write};
 use forkpoint_engine::store::{Options, Store};
 use forkpoint_engine::target::Target;
 use rusqlite::Connection;
@@ -23,7 +23,13 @@ fn apply(store: &Store, unit: impl Into<Unit>) -> Result<()> {
 }
 
 fn write(task: &str, index: i64, bytes: Vec<u8>) -> Op {
-    let write = Write { task: task.into(), index, claimed_by: None, part: part("channel", "json", bytes) };
+    let write = Write {
+        task: task.into(),
+        index,
+        claimed_by: None,
+        state: TaskState::default(),
+        part: part("channel", "json", bytes),
+    };
     Op::Write { contract: CONTRACT_ID, id: "a".into(), writes: vec![write], replace: false, encoded: None }
 }
 
@@ -67,7 +73,13 @@ fn filled(path: &Path) {
     for id in ["a", "small"] {
         apply(&store, vec![draft("run", id).put()]).unwrap();
     }
-    let small = Write { task: "t".into(), index: 0, claimed_by: None, part: part("channel", "json", "1") };
+    let small = Write {
+        task: "t".into(),
+        index: 0,
+        claimed_by: None,
+        state: TaskState::default(),
+        part: part("channel", "json", "1"),
+    };
     let op =
         Op::Write { contract: CONTRACT_ID, id: "small".into(), writes: vec![small], replace: false, encoded: None };
     apply(&store, vec![op, append("run", "log", vec![keyed("k", "record")])]).unwrap();

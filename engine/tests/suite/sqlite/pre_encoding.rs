@@ -9,7 +9,7 @@ use forkpoint_engine::backend::{Backend, PreEncode};
 use forkpoint_engine::cache::PayloadCache;
 use forkpoint_engine::op::Op;
 use forkpoint_engine::query::{Pick, Query};
-use forkpoint_engine::record::{Draft, Part, Write};
+use forkpoint_engine::record::{Draft, Part, TaskState, Write};
 use proptest::prelude::*;
 use rusqlite::Connection;
 use tempfile::TempDir;
@@ -225,7 +225,13 @@ proptest! {
 }
 
 fn written(task: &str, index: i64, length: usize, seed: u64) -> Write {
-    Write { task: task.to_owned(), index, claimed_by: None, part: part("channel", "json", noise(seed, length)) }
+    Write {
+        task: task.to_owned(),
+        index,
+        claimed_by: None,
+        state: TaskState::default(),
+        part: part("channel", "json", noise(seed, length)),
+    }
 }
 
 #[test]

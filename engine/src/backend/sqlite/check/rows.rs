@@ -11,8 +11,8 @@ use crate::backend::sqlite::logs::Logs;
 use crate::backend::sqlite::meta_index::MetaIndex;
 use crate::backend::sqlite::row::{self, HeaderRow};
 use crate::backend::sqlite::schema::LateIndex;
-use crate::backend::sqlite::{chain, lineage, listing, log_check, payloads, writes};
-use crate::check::{About, FindingCode};
+use crate::backend::sqlite::{chain, lineage, listing, log_check, payloads, status, writes};
+use crate::check::{About, Finding, FindingCode};
 use crate::codec::{envelope, frame};
 use crate::error::Result;
 use crate::record::Seq;
@@ -25,6 +25,10 @@ impl Check<'_> {
         if !leads(lineage::indexed(self.connection, row.contract, &row.name).map(|found| found == Some(lin)))? {
             let message = format!("run {:?}: the index of names does not lead to its row", row.name);
             self.find(FindingCode::Index, about(), message, REBUILD);
+        }
+        let expected = status::derived(self.connection, lin);
+        if let Some(expected) = self.damage(expected, about)?.filter(|expected| row.status != *expected) {
+            self.page.findings.push(Finding::status(&row.name, row.status, expected).about(about()));
         }
         if let Some(origin) = &row.origin
             && LateIndex::Forks.exists(self.connection)?

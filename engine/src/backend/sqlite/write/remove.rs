@@ -9,7 +9,7 @@ use crate::backend::marks::decode_marks;
 use crate::backend::sqlite::lineage::{self, LineageRow};
 use crate::backend::sqlite::retention::SqliteCatalog;
 use crate::backend::sqlite::row::{self, HeaderRow};
-use crate::backend::sqlite::{listing, setting, writes};
+use crate::backend::sqlite::{listing, setting, status, writes};
 use crate::error::{Code, Error, Result};
 use crate::record::{ContractId, Seq, SortKey};
 use crate::retention::beyond;
@@ -126,6 +126,7 @@ impl Writing<'_> {
         let mut emptied = 0;
         for lin in lineages {
             emptied += u64::from(listing::newest(self.transaction, lin)?.is_none());
+            status::refresh(self.transaction, lin)?;
             if let Some(row) = lineage::read(self.transaction, lin)? {
                 self.end_lineage_if_empty(&row)?;
             }

@@ -1,0 +1,33 @@
+//! What the writes of a task tell about the task. It is in the column `write.claim_sum`, beside a checksum.
+
+use rusqlite::{Connection, params};
+
+use super::statement::all;
+use crate::codec::checksum::Sum;
+use crate::error::Result;
+use crate::record::{ContractId, TaskState};
+
+/// The column `claim_sum`. Its lowest 4 bits are the state, and the others are a checksum.
+pub(super) fn claim_sum(num: i64, claimed: Option<&str>, state: TaskState) -> i64 {
+    let number = i64::from(state.number());
+    Sum::new().int(num).opt_text(claimed).int(number).finish() & !15 | number
+}
+
+/// Verifies a column `claim_sum`, and returns the state in it. Version 1 of the tables knew no states.
+pub(super) fn verified(num: i64, claimed: Option<&str>, column: i64) -> Option<TaskState> {
+    let state = TaskState::numbered(u8::try_from(column & 15).ok()?);
+    let is_of_version_1 = || Sum::new().int(num).opt_text(claimed).finish() == column;
+    if claim_sum(num, claimed, state) == column { Some(state) } else { is_of_version_1().then(TaskState::default) }
+}
+
+/// Returns the states of the tasks that have unclaimed writes to a checkpoint. A damaged row tells nothing. A task has at most
+/// one such row.
+pub(super) fn all_of(connection: &Connection, contract: ContractId, id: &str) -> Result<Vec<TaskState>> {
+    let sql = "SELECT num, claim_sum FROM write INDEXED BY write_id WHERE contract = ? AND id = ? AND claimed IS NULL";
+    all(
+        connection,
+        sql,
+        params![contract.0, id],
+        |row| Ok(verified(row.get(0)?, None, row.get(1)?).unwrap_or_default()),
+    )
+}

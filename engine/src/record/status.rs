@@ -1,0 +1,152 @@
+//! The status of a run, and what it follows from: the newest checkpoint, and the tasks that have written to it.
+
+use std::ops::{BitOr, BitOrAssign};
+
+use serde::{Deserialize, Serialize};
+
+use super::key::ContractId;
+
+/// The status of a run. A store cannot know whether a process works on the run.
+///
+/// Every lineage keeps its status. The status changes in the unit that changes the newest checkpoint or its writes, so it
+/// always follows from both: see [`Status::of`].
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord, Deserialize, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub enum Status {
+    /// The checkpoint does not tell it.
+    #[default]
+    Unknown = 0,
+    /// A human has to answer first.
+    Waiting = 1,
+    Failed = 2,
+    /// Some nodes or steps are left to run.
+    Unfinished = 3,
+    Finished = 4,
+}
+
+impl Status {
+    pub const ALL: [Self; 5] = [Self::Unknown, Self::Waiting, Self::Failed, Self::Unfinished, Self::Finished];
+
+    /// The status with this number. Databases store the number.
+    pub fn numbered(number: u8) -> Option<Self> {
+        Self::ALL.get(usize::from(number)).copied()
+    }
+
+    /// The status of a run. `newest` is the status that its newest checkpoint has without its writes. `tasks` are the
+    /// states of the tasks that have written to this checkpoint and whose writes are unclaimed.
+    #[must_use]
+    pub fn of(newest: Self, tasks: impl IntoIterator<Item = TaskState>) -> Self {
+        let stopped = tasks.into_iter().filter(|task| !task.has(TaskState::ENDED) && !task.has(TaskState::HANDLED));
+        let (mut failed, mut asks) = (newest == Self::Failed, false);
+        for task in stopped {
+            failed |= task.has(TaskState::FAILED);
+            asks |= task.has(TaskState::ASKS);
+        }
+        match (failed, asks) {
+            (true, _) => Self::Failed,
+            (false, true) => Self::Waiting,
+            (false, false) => newest,
+        }
+    }
+}
+
+/// The number of lineages of a contract with a status.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct StatusCount {
+    pub contract: ContractId,
+    pub status: Status,
+    pub lineages: u64,
+}
+
+/// What the writes of a task tell about the task: a set of flags. The contract knows what each write means.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub struct TaskState(u8);
+
+impl TaskState {
+    /// The task has a result.
+    pub const ENDED: Self = Self(1);
+    /// The task has failed.
+    pub const FAILED: Self = Self(2);
+    /// The task asks a human. An answer takes the flag from all tasks of the checkpoint. A task that asks again gets it
+    /// again.
+    pub const ASKS: Self = Self(4);
+    /// What has stopped the task was dealt with, by an answer to this task or by the handler of its error.
+    pub const HANDLED: Self = Self(8);
+    /// The write is an answer to every task that asks. Rows do not keep this flag: see [`TaskState::kept`].
+    pub const ANSWERS: Self = Self(16);
+
+    /// Returns true if the state has all of these flags.
+    pub const fn has(self, flags: Self) -> bool {
+        self.0 & flags.0 == flags.0
+    }
+
+    /// The flags that a row keeps.
+    #[must_use]
+    pub const fn kept(self) -> Self {
+        Self(self.0 & !Self::ANSWERS.0)
+    }
+
+    /// The state after an answer to all tasks.
+    #[must_use]
+    pub const fn answered(self) -> Self {
+        Self(self.0 & !Self::ASKS.0)
+    }
+
+    /// The flags as a number, as databases store them.
+    pub const fn number(self) -> u8 {
+        self.0
+    }
+
+    /// The state with these flags. Flags that do not exist are left out.
+    pub const fn numbered(number: u8) -> Self {
+        Self(number & 15)
+    }
+}
+
+impl BitOr for TaskState {
+    type Output = Self;
+
+    fn bitor(self, other: Self) -> Self {
+        Self(self.0 | other.0)
+    }
+}
+
+impl BitOrAssign for TaskState {
+    fn bitor_assign(&mut self, other: Self) {
+        *self = *self | other;
+    }
+}
+
+impl FromIterator<TaskState> for TaskState {
+    fn from_iter<I: IntoIterator<Item = TaskState>>(states: I) -> Self {
+        states.into_iter().fold(Self::default(), BitOr::bitor)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_task_that_stopped_decides_before_the_newest_checkpoint() {
+        let [ended, failed, asks, handled] = [TaskState::ENDED, TaskState::FAILED, TaskState::ASKS, TaskState::HANDLED];
+        let of = |tasks: &[TaskState]| Status::of(Status::Unfinished, tasks.iter().copied());
+        assert_eq!(of(&[]), Status::Unfinished);
+        assert_eq!(of(&[ended, TaskState::default()]), Status::Unfinished);
+        assert_eq!(of(&[ended, asks]), Status::Waiting);
+        assert_eq!(of(&[failed, asks]), Status::Failed);
+        assert_eq!(of(&[failed | ended, asks | handled, asks.answered()]), Status::Unfinished);
+        assert_eq!(Status::of(Status::Finished, [asks]), Status::Waiting);
+        assert_eq!(Status::of(Status::Failed, [asks]), Status::Failed);
+    }
+
+    #[test]
+    fn every_status_and_state_has_a_number() {
+        for status in Status::ALL {
+            assert_eq!(Status::numbered(status as u8), Some(status));
+        }
+        assert_eq!(Status::numbered(5), None);
+        let state = TaskState::ASKS | TaskState::ANSWERS;
+        assert_eq!(TaskState::numbered(state.kept().number()), TaskState::ASKS);
+    }
+}

@@ -1,0 +1,156 @@
+//! Tests the status of lineages: what it follows from, and how lineages are found by it.
+
+use forkpoint_engine::backend::Backend;
+use forkpoint_engine::op::{Op, Unit};
+use forkpoint_engine::query::{ActivityOrder, Query, Recent};
+use forkpoint_engine::record::{Status, StatusCount, TaskState, Write};
+
+use crate::common::{CONTRACT_ID, Draft, apply, draft, lineages, part, remove, save};
+
+/// A checkpoint whose run has a status if no task has stopped.
+fn at(lineage: &str, id: &str, sort_key: f64, status: Status) -> Draft {
+    let mut made = draft(lineage, id).sort_key(sort_key);
+    made.0.header.status = status;
+    made
+}
+
+fn told(id: &str, task: &str, state: TaskState) -> Op {
+    let part = part("channel", "t", "value");
+    let write = Write { task: task.to_owned(), index: 0, claimed_by: None, state, part };
+    Op::Write { contract: CONTRACT_ID, id: id.to_owned(), writes: vec![write], replace: true, encoded: None }
+}
+
+fn tell(backend: &mut dyn Backend, id: &str, task: &str, state: TaskState) {
+    apply(backend, vec![told(id, task, state)]).unwrap();
+}
+
+/// The status of a lineage, which every listing must tell.
+fn status(backend: &mut dyn Backend, lineage: &str) -> Status {
+    let found: Vec<Status> = lineages(backend, "", None, 100)
+        .into_iter()
+        .filter(|found| found.newest.lineage == lineage)
+        .map(|found| found.status)
+        .collect();
+    let [status] = found[..] else { panic!("{lineage} has {} rows", found.len()) };
+    assert!(with(backend, &[status]).contains(&lineage.to_owned()), "the index has it");
+    status
+}
+
+/// The lineages with one of these statuses, the one that was active last first.
+fn with(backend: &mut dyn Backend, statuses: &[Status]) -> Vec<String> {
+    let recent = Recent {
+        contracts: vec![CONTRACT_ID],
+        named_as_group: false,
+        matching: String::new(),
+        statuses: statuses.to_vec(),
+        order: ActivityOrder::LatestFirst,
+        after: None,
+        limit: 1_000,
+    };
+    let found = backend.answer(&Query::Recent(recent)).unwrap().into_recent().unwrap();
+    found.into_iter().map(|active| active.lineage.newest.lineage).collect()
+}
+
+pub(crate) fn a_status_follows_from_the_newest_checkpoint_and_its_tasks(backend: &mut dyn Backend) {
+    save(backend, [at("run", "a", 1.0, Status::Unfinished)]);
+    assert_eq!(status(backend, "run"), Status::Unfinished);
+    tell(backend, "a", "one", TaskState::ENDED);
+    assert_eq!(status(backend, "run"), Status::Unfinished);
+    tell(backend, "a", "two", TaskState::ASKS);
+    assert_eq!(status(backend, "run"), Status::Waiting);
+    tell(backend, "a", "three", TaskState::FAILED);
+    assert_eq!(status(backend, "run"), Status::Failed);
+    // The tasks go on, one after the other.
+    tell(backend, "a", "three", TaskState::ENDED);
+    assert_eq!(status(backend, "run"), Status::Waiting);
+    tell(backend, "a", "two", TaskState::ENDED);
+    assert_eq!(status(backend, "run"), Status::Unfinished);
+    // The next checkpoint has no writes. One that is not the newest changes nothing.
+    tell(backend, "a", "four", TaskState::FAILED);
+    let claim = Op::Claim { contract: CONTRACT_ID, id: "a".to_owned(), claimed_by: "b".to_owned() };
+    apply(backend, vec![at("run", "b", 2.0, Status::Finished).put(), claim]).unwrap();
+    assert_eq!(status(backend, "run"), Status::Finished);
+    save(backend, [at("run", "early", 0.0, Status::Waiting)]);
+    tell(backend, "early", "one", TaskState::FAILED);
+    assert_eq!(status(backend, "run"), Status::Finished);
+    // Saved again, it may have another status.
+    save(backend, [at("run", "b", 2.0, Status::Unfinished)]);
+    assert_eq!(status(backend, "run"), Status::Unfinished);
+}
+
+pub(crate) fn an_answer_ends_a_question_until_a_task_asks_again(backend: &mut dyn Backend) {
+    save(backend, [at("run", "a", 1.0, Status::Unfinished)]);
+    for task in ["one", "two"] {
+        tell(backend, "a", task, TaskState::ASKS);
+    }
+    tell(backend, "a", "nobody", TaskState::ANSWERS);
+    assert_eq!(status(backend, "run"), Status::Unfinished);
+    tell(backend, "a", "two", TaskState::ASKS);
+    assert_eq!(status(backend, "run"), Status::Waiting);
+    tell(backend, "a", "nobody", TaskState::ANSWERS);
+    assert_eq!(status(backend, "run"), Status::Unfinished);
+    // An answer to one task, and an error that a handler has taken.
+    tell(backend, "a", "one", TaskState::ASKS);
+    tell(backend, "a", "one", TaskState::HANDLED);
+    tell(backend, "a", "three", TaskState::FAILED | TaskState::HANDLED);
+    assert_eq!(status(backend, "run"), Status::Unfinished);
+    // A failed task needs more than an answer.
+    tell(backend, "a", "four", TaskState::FAILED);
+    tell(backend, "a", "nobody", TaskState::ANSWERS);
+    assert_eq!(status(backend, "run"), Status::Failed);
+}
+
+pub(crate) fn a_status_goes_back_with_the_newest_checkpoint(backend: &mut dyn Backend) {
+    save(backend, [at("run", "a", 1.0, Status::Unfinished)]);
+    tell(backend, "a", "one", TaskState::ASKS);
+    save(backend, [at("run", "b", 2.0, Status::Finished)]);
+    assert_eq!(status(backend, "run"), Status::Finished);
+    apply(backend, vec![remove("b")]).unwrap();
+    assert_eq!(status(backend, "run"), Status::Waiting);
+    let prefix = "a".to_owned();
+    apply(backend, vec![Op::RemoveWrites { contract: CONTRACT_ID, prefix }]).unwrap();
+    assert_eq!(status(backend, "run"), Status::Unfinished);
+    // The checkpoint moves to another lineage.
+    save(backend, [at("run", "b", 2.0, Status::Finished), at("other", "b", 0.0, Status::Failed)]);
+    assert_eq!([status(backend, "run"), status(backend, "other")], [Status::Unfinished, Status::Failed]);
+    // Claimed writes count again when they are opened.
+    tell(backend, "a", "one", TaskState::FAILED);
+    apply(backend, vec![Op::Claim { contract: CONTRACT_ID, id: "a".to_owned(), claimed_by: "c".to_owned() }]).unwrap();
+    assert_eq!(status(backend, "run"), Status::Unfinished);
+    apply(backend, vec![Op::Reopen { contract: CONTRACT_ID, id: "a".to_owned() }]).unwrap();
+    assert_eq!(status(backend, "run"), Status::Failed);
+}
+
+pub(crate) fn writes_may_come_before_the_checkpoint_whose_status_they_decide(backend: &mut dyn Backend) {
+    tell(backend, "a", "one", TaskState::ASKS);
+    save(backend, [at("run", "a", 1.0, Status::Unfinished)]);
+    assert_eq!(status(backend, "run"), Status::Waiting);
+    // In one batch too.
+    let units =
+        [vec![told("b", "one", TaskState::FAILED)].into(), vec![at("run", "b", 2.0, Status::Finished).put()].into()];
+    assert!(backend.apply(&units).iter().all(Result::is_ok));
+    assert_eq!(status(backend, "run"), Status::Failed);
+}
+
+pub(crate) fn lineages_are_found_and_counted_by_their_status(backend: &mut dyn Backend) {
+    // More lineages than a walk visits, the open ones first.
+    let open = [("w1", Status::Waiting), ("f1", Status::Failed), ("w2", Status::Waiting), ("u1", Status::Unknown)];
+    save(backend, open.map(|(run, status)| at(run, run, 1.0, status)));
+    let many = (0..1_100).map(|n| at(&format!("done {n}"), &format!("done {n}"), 1.0, Status::Finished));
+    let units: Vec<Unit> = many.map(|made| vec![made.put()].into()).collect();
+    assert!(backend.apply(&units).iter().all(Result::is_ok));
+    assert_eq!(with(backend, &[Status::Waiting]), ["w2", "w1"]);
+    assert_eq!(with(backend, &[Status::Failed, Status::Unknown, Status::Waiting]), ["u1", "w2", "f1", "w1"]);
+    assert_eq!(with(backend, &[Status::Unfinished]), [""; 0]);
+    assert_eq!(with(backend, &[Status::Finished]).len(), 1_000);
+    assert_eq!(with(backend, &[]).len(), 1_000);
+    // The index follows later saves.
+    save(backend, [at("w1", "w1 later", 2.0, Status::Finished), at("done 3", "done 3 later", 2.0, Status::Waiting)]);
+    assert_eq!(with(backend, &[Status::Waiting]), ["done 3", "w2"]);
+    let mut counts = backend.answer(&Query::Statuses).unwrap().into_statuses().unwrap();
+    counts.retain(|count| count.contract == CONTRACT_ID && count.lineages > 0);
+    counts.sort_by_key(|count| count.status);
+    let count = |status, lineages| StatusCount { contract: CONTRACT_ID, status, lineages };
+    let [unknown, waiting, failed] = [count(Status::Unknown, 1), count(Status::Waiting, 2), count(Status::Failed, 1)];
+    assert_eq!(counts, [unknown, waiting, failed, count(Status::Finished, 1_100)]);
+}
