@@ -31,7 +31,7 @@ function fork(run: string, from: number): RunInfo {
     checkpoints: 1,
     began: 0,
     active: 0,
-    status: "finished",
+    status: "finished" as const,
     statusWhy: null,
     bytes: null,
     version: null,

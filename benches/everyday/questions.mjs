@@ -15,9 +15,18 @@ const PAGE = 20;
 /** A question: what it is, its greatest time in ms, and how it is asked. */
 const questions = [
   ["ls, the newest 20", 30, ({ inspector }) => page(inspector, {}, PAGE)],
-  ["ls, the newest 20 with their status", 30, ({ inspector }) => page(inspector, { withWhy: true }, PAGE)],
+  [
+    "ls, the newest 20 with the reasons for their status",
+    30,
+    ({ inspector }) => page(inspector, { withWhy: true }, PAGE),
+  ],
   ["ls, a status that no run has", 30, ({ inspector }) => page(inspector, { status: "waiting" }, 0)],
   ["ls, runs whose id contains a text", 30, ({ inspector }) => page(inspector, { match: `thread-${RUNS - 1}` }, 1)],
+  [
+    "counts by framework and status",
+    30,
+    async ({ inspector }) => strictEqual((await inspector.info()).spaces[0].statuses.unknown, RUNS),
+  ],
   ["the first page of the studio", 300, studio],
   ["stats", 50, async ({ store }) => strictEqual((await store.stats()).checkpoints, RUNS * LENGTH)],
   ["check", 10_000, async ({ store }) => strictEqual((await store.check()).ok, true)],
@@ -32,7 +41,7 @@ async function page(inspector, query, length) {
 /** What the studio asks for when it is opened. */
 async function studio({ inspector }) {
   await inspector.info();
-  await page(inspector, { withWhy: true }, PAGE);
+  await page(inspector, {}, PAGE);
 }
 
 async function prune(store, dryRun) {
