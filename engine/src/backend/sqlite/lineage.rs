@@ -52,7 +52,22 @@ impl LineageRow {
 
 /// Reads the lineage with the number `lin` and verifies its checksum.
 pub(super) fn read(connection: &Connection, lin: i64) -> Result<Option<LineageRow>> {
-    let sql = "SELECT contract, name, grp, age_offset, origin, origin_lin, sum, status FROM lineage WHERE lin = ?";
+    let found = read_with(
+        connection,
+        lin,
+        "SELECT contract, name, grp, age_offset, origin, origin_lin, sum, status FROM lineage WHERE lin = ?",
+    );
+    match found {
+        Err(error) if status::is_missing(&error) => read_with(
+            connection,
+            lin,
+            "SELECT contract, name, grp, age_offset, origin, origin_lin, sum, 0 FROM lineage WHERE lin = ?",
+        ),
+        found => found,
+    }
+}
+
+fn read_with(connection: &Connection, lin: i64, sql: &str) -> Result<Option<LineageRow>> {
     one(connection, sql, [lin], |row| {
         let origin = row.get::<_, Option<String>>(4)?.zip(row.get(5)?).map(|(id, lin)| Origin { id, lin });
         let contract = ContractId(row.get(0)?);

@@ -67,8 +67,6 @@ fn needed(connection: &Connection, query: &Query) -> Result<Vec<LateIndex>> {
         | Query::Whole { contract, of, .. }
         | Query::Page(Page { contract, of, .. }) => (contract, of),
         Query::Forks { .. } => return Ok(vec![LateIndex::Forks]),
-        Query::Statuses => return Ok(vec![LateIndex::Status]),
-        Query::Recent(recent) if recent.is_indexed() => return Ok(vec![LateIndex::Status]),
         Query::All(queries) => {
             let each = queries.iter().map(|query| needed(connection, query));
             return Ok(each.collect::<Result<Vec<_>>>()?.concat());

@@ -94,7 +94,13 @@ pub(super) fn statuses(connection: &Connection) -> Result<Vec<StatusCount>> {
     };
     if !LateIndex::Status.exists(connection)? {
         let sql = "SELECT contract, status & 7, count(*) FROM lineage WHERE contract < 128 GROUP BY 1, 2";
-        return all(connection, sql, [], read);
+        return match all(connection, sql, [], read) {
+            Err(error) if status::is_missing(&error) => {
+                let sql = "SELECT contract, 0, count(*) FROM lineage WHERE contract < 128 GROUP BY 1";
+                all(connection, sql, [], read)
+            }
+            counts => counts,
+        };
     }
     let sql = format!(
         "SELECT contract, status & 7, count(*) FROM lineage INDEXED BY lineage_status WHERE {} GROUP BY 1, 2",

@@ -10,7 +10,7 @@ use super::statement::{all, execute, first, one};
 use super::task_state;
 use crate::backend::header::status_in;
 use crate::codec::checksum::Sum;
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::record::{ContractId, Status};
 
 /// The content of the column for a status.
@@ -23,6 +23,11 @@ pub(super) fn sealed(lin: i64, status: Status) -> i64 {
 pub(super) fn opened(lin: i64, column: i64) -> Option<Status> {
     let status = u8::try_from(column & 7).ok().and_then(Status::numbered)?;
     (sealed(lin, status) == column).then_some(status)
+}
+
+/// Returns true if a statement failed because the file has no statuses. A file of version 1 that is only looked at is not upgraded.
+pub(super) fn is_missing(error: &Error) -> bool {
+    error.message().contains("no such column: status")
 }
 
 /// Computes the status of a lineage from its newest checkpoint and the writes to it.
