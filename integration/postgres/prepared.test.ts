@@ -73,8 +73,8 @@ onServer("newest", (server) => {
     Object.assign(counted, { parsed: 0, prepared: 0, used: 0 });
     await work();
     expect(counted).toMatchObject({ parsed: 0, prepared: 0 });
-    // Of a save, the lock and the rows. Of a read, the row, the payload and the writes.
-    expect(counted.used).toBe(5 * (2 + 3));
+    // Of a save, the lock, the rows and the status. Of a read, the row, the payload and the writes.
+    expect(counted.used).toBe(5 * (3 + 3));
   });
 
   it.each(["&prepare=never", "&pgbouncer=true"])("nothing is prepared with %s", async (query) => {
