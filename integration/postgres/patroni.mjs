@@ -5,18 +5,19 @@ import { chmodSync, chownSync, existsSync, mkdirSync, mkdtempSync, readFileSync,
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
-import { freePort, guarded, inMemory, programs, Server, user } from "./server.mjs";
+import { freePort, guarded, inMemory, installed, Server, user } from "./server.mjs";
 
 /** How long a cluster may take for anything. */
 const PATIENCE_MS = 120_000;
 
-/** The versions of Postgres that Debian's Patroni is made for and tested with. */
-const VERSION = "oldest";
+/** The folder of the oldest installed version that can copy a server. The packages of npm cannot. */
+const programs = () => [...installed().values()].find((folder) => existsSync(join(folder, "pg_basebackup")));
 
 /** True if this machine has Patroni and etcd. Without them, the tests do nothing, which is an error in CI. */
 export function hasPatroni() {
   const missing = ["patroni", "etcd"].filter((name) => spawnSync(name, ["--version"]).error !== undefined);
-  if (missing.length === 0) return programs(VERSION) !== undefined;
+  if (programs() === undefined) missing.push("pg_basebackup");
+  if (missing.length === 0) return true;
   if (process.env.CI) throw new Error(`not installed: ${missing.join(", ")}`);
   console.warn(`SKIPPED: not installed: ${missing.join(", ")} (Debian's packages are patroni and etcd-server)`);
   return false;
@@ -72,7 +73,7 @@ export async function startCluster({ synchronous, ttl = 5, loopWait = 1, retryTi
       parameters: { max_connections: 100, wal_keep_size: "64MB", max_wal_size: "256MB", wal_receiver_timeout: "5s" },
     },
   };
-  const bin = programs(VERSION);
+  const bin = programs();
   const nodes = [];
   for (const name of ["a", "b", "c"]) {
     const [port, rest] = [await freePort(), await freePort()];
