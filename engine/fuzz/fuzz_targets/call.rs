@@ -18,7 +18,7 @@ use libfuzzer_sys::fuzz_target;
 
 use self::reply::outcome;
 
-use self::Kind::{Bool, Id, Json, Number};
+use self::Kind::{Bool, Id, Json, Number, Status};
 
 /// What a field holds.
 #[derive(Clone, Copy)]
@@ -27,12 +27,14 @@ enum Kind {
     Number,
     Bool,
     Json,
+    /// The status of a run.
+    Status,
 }
 
 /// Every call with its fields.
 #[rustfmt::skip]
 const CALLS: &[(&str, &str, &[(&str, Kind)])] = &[
-    ("agentos", "save", &[("id", Id), ("runId", Id), ("graphId", Id), ("nodeId", Id), ("timestamp", Number), ("hasMemorySnapshot", Bool), ("status", Number), ("expectedNewest", Id), ("parent", Id), ("savedAt", Number), ("stateTag", Id), ("restTag", Id)]),
+    ("agentos", "save", &[("id", Id), ("runId", Id), ("graphId", Id), ("nodeId", Id), ("timestamp", Number), ("hasMemorySnapshot", Bool), ("status", Status), ("expectedNewest", Id), ("parent", Id), ("savedAt", Number), ("stateTag", Id), ("restTag", Id)]),
     ("agentos", "fork", &[("checkpointId", Id), ("id", Id), ("runId", Id), ("timestamp", Number), ("savedAt", Number)]),
     ("agentos", "delete", &[("checkpointId", Id)]),
     ("agentos", "clear", &[("runId", Id)]),
@@ -49,7 +51,7 @@ const CALLS: &[(&str, &str, &[(&str, Kind)])] = &[
     ("agentium", "list", &[("runId", Id)]),
     ("agentium", "timeline", &[("runId", Id)]),
     ("agentium", "runs", &[("limit", Number), ("before", Number)]),
-    ("langgraph", "put", &[("threadId", Id), ("namespace", Id), ("id", Id), ("parent", Id), ("parts", Json), ("inherit", Json), ("like", Json), ("metadataTag", Id), ("mark", Id), ("savedAt", Number), ("dependsOnParent", Bool), ("onlyChild", Bool), ("claims", Bool)]),
+    ("langgraph", "put", &[("threadId", Id), ("namespace", Id), ("id", Id), ("parent", Id), ("parts", Json), ("inherit", Json), ("like", Json), ("metadataTag", Id), ("mark", Id), ("savedAt", Number), ("dependsOnParent", Bool), ("status", Status), ("onlyChild", Bool), ("claims", Bool)]),
     ("langgraph", "putWrites", &[("threadId", Id), ("namespace", Id), ("id", Id), ("task", Id), ("path", Id), ("writes", Json), ("replace", Bool)]),
     ("langgraph", "import", &[("threadId", Id), ("expect", Json), ("replace", Bool), ("writes", Json), ("puts", Json)]),
     ("langgraph", "get", &[("threadId", Id), ("namespace", Id), ("id", Id)]),
@@ -57,10 +59,10 @@ const CALLS: &[(&str, &str, &[(&str, Kind)])] = &[
     ("langgraph", "ancestors", &[("checkpoint", Json), ("channels", Json), ("limit", Number)]),
     ("langgraph", "list", &[("threadId", Id), ("before", Id), ("limit", Number)]),
     ("langgraph", "page", &[("threadId", Id), ("namespace", Id), ("beforeId", Id), ("beforeSeq", Number), ("texts", Json), ("index", Json), ("limit", Number), ("looks", Number)]),
-    ("langgraph", "threads", &[("latestFirst", Bool), ("after", Number), ("limit", Number)]),
+    ("langgraph", "threads", &[("statuses", Json), ("latestFirst", Bool), ("after", Number), ("limit", Number)]),
     ("langgraph", "deleteThread", &[("threadId", Id)]),
     ("langgraph", "delete", &[("remove", Json), ("reopen", Json)]),
-    ("tinyagents", "put", &[("threadId", Id), ("namespace", Id), ("id", Id), ("again", Id), ("parent", Id), ("parentKey", Id), ("parts", Json), ("metadataTag", Id), ("savedAt", Number), ("dependsOnParent", Bool), ("expectsParent", Bool)]),
+    ("tinyagents", "put", &[("threadId", Id), ("namespace", Id), ("id", Id), ("again", Id), ("parent", Id), ("parentKey", Id), ("parts", Json), ("metadataTag", Id), ("savedAt", Number), ("dependsOnParent", Bool), ("expectsParent", Bool), ("status", Status)]),
     ("tinyagents", "putWrites", &[("threadId", Id), ("namespace", Id), ("id", Id), ("writes", Json)]),
     ("tinyagents", "get", &[("threadId", Id), ("namespace", Id), ("id", Id)]),
     ("tinyagents", "last", &[("threadId", Id), ("id", Id)]),
@@ -155,12 +157,15 @@ impl<'a> Arbitrary<'a> for Call {
     }
 }
 
+const STATUSES: [&str; 5] = ["unknown", "waiting", "failed", "unfinished", "finished"];
+
 fn value(u: &mut Unstructured<'_>, kind: Kind) -> Result<Value> {
     Ok(match kind {
         Id => Value::Text((*u.choose(&IDS)?).to_owned()),
         Number => Value::Number(*u.choose(&NUMBERS)?),
         Bool => Value::Bool(u.arbitrary()?),
         Json => Value::Text((*u.choose(&TEXTS)?).to_owned()),
+        Status => Value::Text((*u.choose(&STATUSES)?).to_owned()),
     })
 }
 

@@ -14,7 +14,7 @@ use forkpoint_engine::backend::Backend;
 use forkpoint_engine::backend::jsonl::{Jsonl, Options};
 use forkpoint_engine::op::{Op, Unit};
 use forkpoint_engine::query::Query;
-use forkpoint_engine::record::{ContractId, Draft, Header, LogPin, Part, Payload, Record, SortKey, Write};
+use forkpoint_engine::record::{ContractId, Draft, Header, LogPin, Part, Payload, Record, SortKey, Status, TaskState, Write};
 use libfuzzer_sys::fuzz_target;
 
 use self::whole_check::whole_check;

@@ -13,7 +13,7 @@ use forkpoint_engine::backend::sqlite::{Options, Sqlite};
 use forkpoint_engine::error::Code;
 use forkpoint_engine::op::{Op, Unit};
 use forkpoint_engine::query::{Answer, Of, Query};
-use forkpoint_engine::record::{ContractId, Draft, Header, Part, Payload, SortKey};
+use forkpoint_engine::record::{ContractId, Draft, Header, Part, Payload, SortKey, Status};
 use libfuzzer_sys::fuzz_target;
 
 #[derive(Arbitrary, Debug)]

@@ -11,7 +11,7 @@ use forkpoint_engine::contract::call::RawCall;
 use forkpoint_engine::contract::fields::{Shape, Value};
 use forkpoint_engine::error::Code;
 use forkpoint_engine::op::{Op, Unit};
-use forkpoint_engine::record::{Draft, Header, LogPin, Part, Payload, Record, SortKey, Write};
+use forkpoint_engine::record::{Draft, Header, LogPin, Part, Payload, Record, SortKey, Status, TaskState, Write};
 use forkpoint_engine::store::{Options, Store};
 use forkpoint_engine::target::Target;
 use libfuzzer_sys::fuzz_target;
