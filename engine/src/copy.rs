@@ -218,18 +218,12 @@ impl Copy {
     /// The numbers of checkpoints and records that are to be copied.
     fn totals(&self) -> Result<(u64, u64)> {
         let Shared { from, options, .. } = &self.shared;
-        let stats = |contract| {
-            let stats = from.ask(Query::Stats { contract, largest: 0 })?.into_stats()?;
-            Ok::<_, Error>((stats.checkpoints, stats.records))
-        };
         let (mut checkpoints, mut records) = (0, 0);
         if options.lineages.is_none() {
-            (checkpoints, records) = stats(None)?;
-            for contract in options.left_out.iter().chain(options.effects) {
-                let left_out = stats(Some(*contract))?;
-                checkpoints = checkpoints.saturating_sub(left_out.0);
-                records = records.saturating_sub(left_out.1);
-            }
+            let stats = from.ask(Query::Stats { contract: None, largest: 0 })?.into_stats()?;
+            let is_left_out = |of| options.left_out.contains(&of) || options.effects.contains(&of);
+            let copied = stats.sum(|contract| !is_left_out(contract));
+            (checkpoints, records) = (copied.checkpoints, copied.records);
         }
         for (contract, lineage) in options.lineages.iter().flatten() {
             let (contract, lineage) = (*contract, lineage.clone());

@@ -72,9 +72,6 @@ pub enum Query {
     },
     /// Lists lineages by their last activity. Answers [`Answer::Recent`].
     Recent(Recent),
-    /// Counts the lineages by contract and status. Effects are left out. A count of 0 may be missing. Answers
-    /// [`Answer::Statuses`].
-    Statuses,
     /// Lists the checkpoints of a lineage with their places and sizes. Answers [`Answer::Rows`].
     Rows(Rows),
     /// Lists the checkpoints of all contracts in save order. Answers [`Answer::Feed`].
@@ -107,9 +104,9 @@ pub enum Query {
     /// Looks at the place of the store and at its pages, in a second at most. Payloads and records are not read. Answers
     /// [`Answer::Checked`].
     QuickCheck,
-    /// The number and the size of the items that the store holds. Answers [`Answer::Stats`].
+    /// The number and the size of the items that each contract holds. Answers [`Answer::Stats`].
     Stats {
-        /// If given, only checkpoints of this contract are counted. `None` counts the checkpoints of all contracts.
+        /// If given, only lineages of this contract are listed.
         contract: Option<ContractId>,
         /// The maximum number of lineages to list by name. The largest lineages are listed.
         largest: usize,

@@ -321,6 +321,7 @@ export interface FoundStats {
   recordBytes: number;
   effects: number;
   effectBytes: number;
+  isEstimate: boolean;
   fileBytes: number | null;
   /** The size of the log of a SQLite database. */
   logBytes: number | null;

@@ -11,13 +11,13 @@ type Holding = StoreInfo["spaces"][number];
 
 /** Adds up the contracts of each space. A space without runs is left out. */
 async function spacesOf({ engine }: Context): Promise<Holding[]> {
-  const [found, counts] = await Promise.all([
-    inspect.call(engine.native, "spaces", {}),
-    inspect.call(engine.native, "statuses", {}),
-  ]);
+  const found = await inspect.call(engine.native, "spaces", {});
   const spaces = SPACES.map((space) => {
-    const statuses = { waiting: 0, failed: 0, unfinished: 0, finished: 0, unknown: 0 };
-    const sum: Holding = { space, runs: 0, statuses, checkpoints: 0, effects: 0, logicalBytes: 0, storedBytes: 0 };
+    // The status of a Helix session is that of its current state.
+    const own = space === "helix" ? SESSIONS : space;
+    const { statuses, isEstimate } = found.find((part) => part.space === own)!;
+    const sizes = { checkpoints: 0, effects: 0, logicalBytes: 0, storedBytes: 0 };
+    const sum: Holding = { space, runs: 0, statuses, ...sizes, isEstimate };
     for (const part of found.filter((each) => spaceOf(each.space) === space)) {
       // A session is in both contracts of Helix: with its checkpoints, if it has some, and with its current state.
       sum.runs = Math.max(sum.runs, part.runs);
@@ -26,9 +26,6 @@ async function spacesOf({ engine }: Context): Promise<Holding[]> {
       sum.logicalBytes += part.logicalBytes;
       sum.storedBytes += part.storedBytes;
     }
-    // The status of a Helix session is that of its current state.
-    const own = space === "helix" ? SESSIONS : space;
-    for (const { status, runs } of counts.filter((each) => each.space === own)) statuses[status] += runs;
     return sum;
   });
   return spaces.filter(({ runs, effects }) => runs + effects > 0);

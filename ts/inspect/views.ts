@@ -202,6 +202,8 @@ export interface SpaceStats {
   logicalBytes: number;
   /** The size of the checkpoints in bytes, as they are stored. */
   storedBytes: number;
+  /** True if these numbers are estimates: see {@link StoreStats.isEstimate}. */
+  isEstimate: boolean;
 }
 
 /** Describes a store. */

@@ -100,7 +100,7 @@ export interface FoundCheckpoint<P = Part> {
 }
 
 interface InspectCalls {
-  spaces(fields: {}): Array<Omit<StoreInfo["spaces"][number], "statuses">>;
+  spaces(fields: {}): Array<StoreInfo["spaces"][number]>;
   recent(fields: {
     spaces: string[];
     matching: string;
@@ -109,8 +109,6 @@ interface InspectCalls {
     after: number | undefined;
     limit: number;
   }): FoundRun[];
-  /** Counts the runs of each contract by status. */
-  statuses(fields: {}): Array<{ space: string; status: Status; runs: number }>;
   began(fields: { space: string; group: string; before: number | undefined; limit: number }): FoundRun[];
   forks(fields: Key): FoundRun[];
   rows(fields: { pages: Wanted[] }): Array<RowPage<PackedPart>>;

@@ -50,6 +50,11 @@ export interface StoreStats {
   /** The bytes that the results of these effects take in the store. */
   effectBytes: number;
   /**
+   * True if the numbers above are estimates, except `fileBytes`. A store on Postgres with more than about 5,000 checkpoints
+   * estimates them from some pages of its tables, because counting would read all of them.
+   */
+  isEstimate: boolean;
+  /**
    * About how many bytes of serialized values this thread keeps, so that a later save serializes only new values.
    * Counts all stores of the thread. At most 64 MiB.
    */

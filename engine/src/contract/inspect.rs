@@ -3,6 +3,8 @@
 mod remove;
 mod show;
 
+use std::collections::BTreeMap;
+
 use serde::{Deserialize, Serialize};
 
 use self::remove::{Key, remove};
@@ -15,7 +17,7 @@ use super::response::{PackedPart, Response};
 use super::{helix, langgraph};
 use crate::error::{Error, Result};
 use crate::query::{ActivityOrder, Answer, Feed, LogRange, LogSide, Pick, Query, Recent, RowOrder, Rows, RowsFrom};
-use crate::record::{Active, ContractId, FeedWait, Lineage, Seq, Stats, Status, StatusCount, Tuple};
+use crate::record::{Active, FeedWait, Lineage, Seq, Sizes, Status, Tuple};
 
 /// Calls of the inspector use this name in place of a contract's name.
 pub(super) const NAME: &str = "inspect";
@@ -29,7 +31,6 @@ enum Call {
     /// Lists runs of several contracts, the last active first. `matching` is a part of the engine's name of the run.
     Recent { spaces: Vec<String>, matching: String, statuses: Option<Vec<Status>>, after: Option<Seq>, limit: usize },
     /// Counts the runs of each contract by status.
-    Statuses {},
     /// Lists runs, the last begun first.
     Began { space: String, group: String, before: Option<i64>, limit: usize },
     /// Lists the runs that began from a checkpoint of this run.
@@ -73,12 +74,7 @@ pub(super) fn request(call: RawCall<'_>) -> Result<Request> {
     let (call, _) = call.read()?;
     Ok(match call {
         Call::Remove { of, ids, reopen } => remove(&of, ids, reopen)?,
-        Call::Spaces {} => {
-            let of = |contract: ContractId| Query::Stats { contract: Some(contract), largest: 0 };
-            let both = |contract: &Contract| [of(contract.id), of(contract.id.effects())];
-            Request::ask(Query::All(CONTRACTS.iter().flat_map(both).collect()), spaces)
-        }
-        Call::Statuses {} => Request::ask(Query::Statuses, statuses),
+        Call::Spaces {} => Request::ask(Query::Stats { contract: None, largest: 0 }, spaces),
         Call::Recent { spaces, matching, statuses, after, limit } => {
             let contracts = spaces.iter().map(|space| Ok(named(space)?.id)).collect::<Result<_>>()?;
             let (order, statuses) = (ActivityOrder::LatestFirst, statuses.unwrap_or_default());
@@ -149,41 +145,30 @@ struct ShownRun {
     status: Status,
 }
 
-fn statuses(answer: Answer) -> Result<Option<Response>> {
-    #[derive(Serialize)]
-    struct Counted {
-        space: &'static str,
-        status: Status,
-        runs: u64,
-    }
-    let counts = answer.into_statuses()?.into_iter();
-    let counted = |StatusCount { contract, status, lineages: runs }| {
-        Some(Counted { space: contract_of(contract)?.name, status, runs })
-    };
-    Response::json(&counts.filter_map(counted).collect::<Vec<_>>()).map(Some)
-}
-
 fn spaces(answer: Answer) -> Result<Option<Response>> {
     #[derive(Serialize)]
     #[serde(rename_all = "camelCase")]
     struct Holding {
         space: &'static str,
         runs: u64,
+        /// The number of runs with each status.
+        statuses: BTreeMap<Status, u64>,
         checkpoints: u64,
         logical_bytes: u64,
         stored_bytes: u64,
         /// The number of effects of these runs.
         effects: u64,
+        is_estimate: bool,
     }
-    let Answer::All(all) = answer else { return Err(Error::poisoned()) };
-    let mut all = all.into_iter();
-    let mut next = || all.next().ok_or_else(Error::poisoned)?.into_stats();
+    let stats = answer.into_stats()?;
     let spaces = CONTRACTS.iter().map(|contract| {
-        let Stats { lineages: runs, checkpoints, logical_bytes, stored_bytes, .. } = next()?;
-        let effects = next()?.checkpoints;
-        Ok(Holding { space: contract.name, runs, checkpoints, logical_bytes, stored_bytes, effects })
+        let Sizes { lineages: runs, checkpoints, logical_bytes, stored_bytes, statuses, .. } = stats.of(contract.id);
+        let statuses = Status::ALL.into_iter().zip(statuses).collect();
+        let effects = stats.of(contract.id.effects()).checkpoints;
+        let is_estimate = stats.is_estimate;
+        Holding { space: contract.name, runs, statuses, checkpoints, logical_bytes, stored_bytes, effects, is_estimate }
     });
-    Response::json(&spaces.collect::<Result<Vec<_>>>()?).map(Some)
+    Response::json(&spaces.collect::<Vec<_>>()).map(Some)
 }
 
 fn lineages(answer: Answer) -> Result<Option<Response>> {

@@ -6,12 +6,12 @@ use serde_json::json;
 use super::call::{RawCall, Request};
 use super::effect;
 use super::entry::{Contract, Names};
-use super::registry::{EFFECTS, contract_of, named};
+use super::registry::{contract_of, named};
 use super::response::Response;
 use crate::check::{CheckCursor, CheckPage, Counted, Finding};
-use crate::error::{Error, Result, quote};
-use crate::query::{Answer, Query};
-use crate::record::ContractId;
+use crate::error::{Result, quote};
+use crate::query::Query;
+use crate::record::{ContractId, Stats};
 use crate::retention::{Cursor, Prune, Rule};
 
 /// Calls of the store use this name in place of a contract's name.
@@ -63,13 +63,7 @@ pub(super) fn request(call: RawCall<'_>) -> Result<Request> {
         }
         Call::Stats { contract, largest } => {
             let contract = optional_id(contract)?;
-            // The largest lineages may be those of effects, which are left out.
-            let wanted = if contract.is_none() { largest.saturating_mul(2) } else { largest };
-            let effects = contract.map_or_else(|| EFFECTS.to_vec(), |contract| vec![contract.effects()]);
-            let of = |(contract, largest)| Query::Stats { contract, largest };
-            let queries = [(contract, wanted)].into_iter().chain(effects.into_iter().map(|effects| (Some(effects), 0)));
-            let are_counted = contract.is_none();
-            Request::ask(Query::All(queries.map(of).collect()), move |answer| stats(answer, largest, are_counted))
+            Request::ask(Query::Stats { contract, largest }, move |answer| stats(answer.into_stats()?, contract))
         }
         Call::QuickCheck {} => Request::ask(Query::QuickCheck, |answer| checked(answer.into_checked()?)),
         Call::Check { cursor, limit } => Request::Check(CheckCursor(cursor.unwrap_or_default()), limit, checked),
@@ -84,29 +78,15 @@ fn respond(value: &impl Serialize) -> Result<Option<Response>> {
     Response::json(value).map(Some)
 }
 
-/// The response with the statistics of a store. The answers after the first one are about effects, which are counted apart.
-/// The first answer has them too if `are_counted`.
-fn stats(answer: Answer, largest: usize, are_counted: bool) -> Result<Option<Response>> {
-    let Answer::All(answers) = answer else { return Err(Error::poisoned()) };
-    let mut answers = answers.into_iter().map(Answer::into_stats);
-    let mut stats = answers.next().ok_or_else(Error::poisoned)??;
-    let (mut effects, mut effect_bytes) = (0, 0);
-    for of in answers {
-        let of = of?;
-        if are_counted {
-            stats.checkpoints = stats.checkpoints.saturating_sub(of.checkpoints);
-            stats.lineages = stats.lineages.saturating_sub(of.lineages);
-            stats.logical_bytes = stats.logical_bytes.saturating_sub(of.logical_bytes);
-            stats.stored_bytes = stats.stored_bytes.saturating_sub(of.stored_bytes);
-        }
-        effects += of.checkpoints;
-        effect_bytes += of.stored_bytes;
-    }
+/// The response with the statistics of a store, or of one contract in it. Effects are counted apart.
+fn stats(stats: Stats, contract: Option<ContractId>) -> Result<Option<Response>> {
+    let (sizes, effects) = match contract {
+        Some(contract) => (stats.of(contract), stats.of(contract.effects())),
+        None => (stats.sum(|contract| !contract.is_effects()), stats.sum(ContractId::is_effects)),
+    };
     let largest: Vec<_> = stats
         .largest
         .into_iter()
-        .filter(|of| !of.contract.is_effects())
-        .take(largest)
         .map(|of| {
             let contract = contract_of(of.contract);
             let names = contract.map(|contract| (contract.name_of)(Some(of.lineage.clone()), None)).unwrap_or_default();
@@ -122,14 +102,15 @@ fn stats(answer: Answer, largest: usize, are_counted: bool) -> Result<Option<Res
         })
         .collect();
     respond(&json!({
-        "checkpoints": stats.checkpoints,
-        "lineages": stats.lineages,
-        "logicalBytes": stats.logical_bytes,
-        "storedBytes": stats.stored_bytes,
-        "records": stats.records,
-        "recordBytes": stats.record_bytes,
-        "effects": effects,
-        "effectBytes": effect_bytes,
+        "checkpoints": sizes.checkpoints,
+        "lineages": sizes.lineages,
+        "logicalBytes": sizes.logical_bytes,
+        "storedBytes": sizes.stored_bytes,
+        "records": sizes.records,
+        "recordBytes": sizes.record_bytes,
+        "effects": effects.checkpoints,
+        "effectBytes": effects.stored_bytes,
+        "isEstimate": stats.is_estimate,
         "fileBytes": stats.file_bytes,
         "logBytes": stats.log_bytes,
         "freeBytes": stats.free_bytes,

@@ -4,7 +4,7 @@ use crate::check::CheckPage;
 use crate::error::{Code, Error, Result};
 use crate::record::{
     Active, Checkpoint, FeedPage, Header, Lineage, LogMark, LogPage, LogRun, Logged, RowPage, Saved, Start, Stats,
-    StatusCount, Tuple, TuplePage, Written,
+    Tuple, TuplePage, Written,
 };
 use crate::retention::Pruned;
 
@@ -29,8 +29,6 @@ pub enum Answer {
     Lineages(Vec<Lineage>),
     /// A page of lineages, with their last activity.
     Recent(Vec<Active>),
-    /// The number of lineages by contract and status.
-    Statuses(Vec<StatusCount>),
     /// Records of a log. `None` if the checkpoint in the query does not exist or does not name the log.
     Log(Option<LogPage>),
     /// One checkpoint with the records of a log that it names, or none.
@@ -109,11 +107,6 @@ impl Answer {
     pub fn into_recent(self) -> Result<Vec<Active>> {
         let Answer::Recent(lineages) = self else { return Err(wrong_kind()) };
         Ok(lineages)
-    }
-
-    pub fn into_statuses(self) -> Result<Vec<StatusCount>> {
-        let Answer::Statuses(counts) = self else { return Err(wrong_kind()) };
-        Ok(counts)
     }
 
     pub fn into_log(self) -> Result<Option<LogPage>> {

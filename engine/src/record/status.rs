@@ -4,8 +4,6 @@ use std::ops::{BitOr, BitOrAssign};
 
 use serde::{Deserialize, Serialize};
 
-use super::key::ContractId;
-
 /// The status of a run. A store cannot know whether a process works on the run.
 ///
 /// Every lineage keeps its status. The status changes in the unit that changes the newest checkpoint or its writes, so it
@@ -48,14 +46,6 @@ impl Status {
             (false, false) => newest,
         }
     }
-}
-
-/// The number of lineages of a contract with a status.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct StatusCount {
-    pub contract: ContractId,
-    pub status: Status,
-    pub lineages: u64,
 }
 
 /// What the writes of a task tell about the task: a set of flags. The contract knows what each write means.

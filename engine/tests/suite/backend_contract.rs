@@ -22,7 +22,7 @@ use forkpoint_engine::backend::{Backend, Durability};
 use forkpoint_engine::error::{Code, Error};
 use forkpoint_engine::op::{Applied, Expect, Must, Op, Unit};
 use forkpoint_engine::query::{ActivityOrder, Ancestors, Of, Pick, Query, Recent};
-use forkpoint_engine::record::{Checkpoint, ContractId, Header, Seq, SortKey, Stats, TaskState, Tuple, Write};
+use forkpoint_engine::record::{Checkpoint, ContractId, Header, Seq, Sizes, SortKey, Stats, TaskState, Tuple, Write};
 use forkpoint_engine::retention::{Cursor, Prune, Rule};
 use tempfile::TempDir;
 
@@ -1224,11 +1224,11 @@ fn pruning_by_bytes_takes_the_first_saved(backend: &mut dyn Backend) {
         save(backend, [heavy(if n % 2 == 0 { "a" } else { "b" }, &n.to_string(), n)]);
     }
     save(backend, [heavy("late", "late", 99)]);
-    let before = stats(backend, None, 0).stored_bytes;
+    let before = stats(backend, None, 0).total().stored_bytes;
     assert!((210_000..215_000).contains(&before), "{before}");
     let removed = prune(backend, Rule::MaxBytes(100_500), 3);
     assert_eq!((removed.0, removed.1), (11, 0));
-    let after = stats(backend, None, 0).stored_bytes;
+    let after = stats(backend, None, 0).total().stored_bytes;
     assert!(after <= 100_500, "{after}");
     assert_eq!(i64::try_from(before - after).unwrap(), removed.2, "the bytes are those that are gone");
     assert_eq!(ids(backend, lineage("a")), ["18", "16", "14", "12"]);
@@ -1252,7 +1252,7 @@ fn a_batch_of_pruning_is_bounded(backend: &mut dyn Backend) {
             cursor = done.next.unwrap();
         }
     }
-    assert_eq!(stats(backend, None, 0).checkpoints, 6);
+    assert_eq!(stats(backend, None, 0).total().checkpoints, 6);
 }
 
 fn pruning_stays_within_its_contract(backend: &mut dyn Backend) {
@@ -1261,10 +1261,8 @@ fn pruning_stays_within_its_contract(backend: &mut dyn Backend) {
     for rule in [Rule::MaxBytes(15_000), Rule::KeepLast(1), Rule::SavedBefore(1)] {
         prune(backend, rule, 10);
     }
-    assert_eq!(
-        (stats(backend, Some(CONTRACT_ID), 9).checkpoints, stats(backend, Some(ContractId(2)), 9).checkpoints),
-        (0, 2)
-    );
+    let left = stats(backend, None, 9);
+    assert_eq!((left.of(CONTRACT_ID).checkpoints, left.of(ContractId(2)).checkpoints), (0, 2));
     let all = Prune { contract: None, rule: Rule::SavedBefore(1), cursor: Cursor::default(), most: 10 };
     assert_eq!(backend.prune(&all).unwrap().checkpoints, 2);
 }
@@ -1277,7 +1275,7 @@ fn what_would_be_removed_is_what_is_removed(backend: &mut dyn Backend) {
     let rules = [Rule::SavedBefore(8), Rule::KeepLast(5), Rule::MaxBytes(120_000)];
     let asked = Query::Prunable { contract: Some(CONTRACT_ID), rules: rules.to_vec() };
     let planned = backend.answer(&asked).unwrap().into_pruned().unwrap();
-    assert_eq!(stats(backend, None, 0).checkpoints, 40, "asking removes nothing");
+    assert_eq!(stats(backend, None, 0).total().checkpoints, 40, "asking removes nothing");
     let done = rules.map(|rule| prune(backend, rule, 7));
     assert_eq!(done.map(|done| done.0), [8, 12, 9]);
     assert_eq!(planned.checkpoints, 29);
@@ -1297,22 +1295,23 @@ fn the_place_of_a_pruned_last_is_not_given_out_again(backend: &mut dyn Backend) 
 
 fn statistics_add_up(backend: &mut dyn Backend) {
     let empty = stats(backend, None, 5);
-    assert_eq!(Stats { file_bytes: None, log_bytes: None, free_bytes: None, ..empty }, Stats::default());
+    assert_eq!((empty.total(), empty.is_estimate, empty.largest.len()), (Sizes::default(), false, 0));
     for n in 0..12_u64 {
         save(backend, [heavy(&format!("run {}", n % 5), &n.to_string(), n), draft("small", &format!("s{n}"))]);
     }
     save(backend, [draft("run 0", "elsewhere").contract(ContractId(2))]);
-    let all = stats(backend, None, 3);
+    let stored = stats(backend, None, 3);
+    let all = stored.total();
     assert_eq!((all.checkpoints, all.lineages), (25, 7));
     assert!(all.logical_bytes > 120_000 && all.stored_bytes > 120_000, "{all:?}");
-    let shown: Vec<_> = all.largest.iter().map(|of| (of.lineage.as_str(), of.checkpoints)).collect();
+    let shown: Vec<_> = stored.largest.iter().map(|of| (of.lineage.as_str(), of.checkpoints)).collect();
     assert_eq!(shown, [("run 0", 3), ("run 1", 3), ("run 2", 2)], "the largest first");
-    let [one, two] = [CONTRACT_ID, ContractId(2)].map(|contract| stats(backend, Some(contract), 10));
-    assert_eq!(one.checkpoints + two.checkpoints, all.checkpoints);
-    assert_eq!(one.stored_bytes + two.stored_bytes, all.stored_bytes);
-    assert_eq!(one.logical_bytes + two.logical_bytes, all.logical_bytes);
-    assert_eq!(one.largest.iter().map(|of| of.stored_bytes).sum::<u64>(), one.stored_bytes);
-    assert_eq!(two.largest.len(), 1);
+    let [one, two] = [CONTRACT_ID, ContractId(2)].map(|contract| stored.of(contract));
+    assert_eq!([one, two].into_iter().sum::<Sizes>(), all, "{stored:?}");
+    assert_eq!((two.checkpoints, two.lineages), (1, 1));
+    let [of_one, of_two] = [CONTRACT_ID, ContractId(2)].map(|contract| stats(backend, Some(contract), 10).largest);
+    assert_eq!(of_one.iter().map(|of| of.stored_bytes).sum::<u64>(), one.stored_bytes);
+    assert_eq!(of_two.len(), 1);
     assert!(stats(backend, Some(ContractId(9)), 10).largest.is_empty());
 }
 

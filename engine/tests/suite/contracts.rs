@@ -223,7 +223,7 @@ fn a_program_is_described_once_and_a_run_is_ended_at_a_checkpoint() {
 
 #[test]
 fn no_limit_of_a_store_removes_a_program() {
-    let retention = Policy { keep_last: Some(1), ttl: Some(1), max_bytes: Some(1) };
+    let retention = Policy { keep_last: Some(1), ttl: Some(1), max_bytes: Some(1), ..Policy::default() };
     let store = Store::open(&Target::Memory, Options { retention, ..Options::default() }).unwrap();
     for id in ["one", "two", "three"] {
         let fields = json!({ "space": "agentos", "id": id, "description": id, "savedAt": 5 });

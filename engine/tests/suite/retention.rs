@@ -140,7 +140,7 @@ fn a_fork_keeps_what_it_was_made_from_without_keeping_the_run() {
     }
     assert!(rows(&place.path).values().all(|row| row.base.is_none()));
     check_dependants(&place.path);
-    assert_eq!(stats(&mut place.cold).checkpoints, 4);
+    assert_eq!(stats(&mut place.cold).total().checkpoints, 4);
 }
 
 #[test]
@@ -165,7 +165,7 @@ fn a_dry_run_tells_what_is_removed_and_a_prune_what_is_freed() {
     let mut place = place();
     grow(&mut place.warm, "a", 50);
     grow(&mut place.warm, "bb", 50);
-    let before = stats(&mut place.cold).stored_bytes;
+    let before = stats(&mut place.cold).total().stored_bytes;
     // Each run is a keyframe of 40,000 bytes with small deltas. The space of a keyframe is freed only when its whole
     // run is removed.
     let limit = before - 2_000;
@@ -174,14 +174,14 @@ fn a_dry_run_tells_what_is_removed_and_a_prune_what_is_freed() {
     let planned = place.cold.answer(&asked).unwrap().into_pruned().unwrap();
     let done = prune(&mut place.warm, Rule::MaxBytes(limit), 500);
     let bytes: i64 = done.iter().map(|batch| batch.bytes).sum();
-    let after = stats(&mut place.cold).stored_bytes;
+    let after = stats(&mut place.cold).total().stored_bytes;
     assert_eq!(i64::try_from(before).unwrap() - i64::try_from(after).unwrap(), bytes, "the truth");
     // A dry run tells what the removed checkpoints took. Those that stay are stored again where it is needed.
     let left = rows(&place.path);
     let taken: usize = stored.iter().filter(|(seq, _)| !left.contains_key(seq)).map(|(_, row)| row.body.len()).sum();
     assert_eq!(planned.bytes, i64::try_from(taken).unwrap());
     assert!(bytes <= planned.bytes, "{planned:?} {bytes}");
-    assert_eq!(stats(&mut place.cold).lineages, 2, "each run keeps its newest");
+    assert_eq!(stats(&mut place.cold).total().lineages, 2, "each run keeps its newest");
 }
 
 #[test]
@@ -278,10 +278,10 @@ proptest! {
                     kept.push(made);
                 }
                 Step::Prune { rule, most } => {
-                    let before = stats(&mut place.cold);
+                    let before = stats(&mut place.cold).total();
                     let listed = common::names(&mut place.cold, "").len();
                     let batches = prune(if n % 2 == 0 { &mut place.warm } else { &mut place.cold }, rule, most);
-                    let after = stats(&mut place.cold);
+                    let after = stats(&mut place.cold).total();
                     let sum = |of: fn(&Pruned) -> i64| batches.iter().map(of).sum::<i64>();
                     let fewer = |before: u64, after: u64| before.cast_signed() - after.cast_signed();
                     prop_assert!(batches.iter().all(|batch| batch.checkpoints <= most as u64));

@@ -17,7 +17,7 @@ use forkpoint_engine::op::{Applied, Op, Unit};
 use forkpoint_engine::query::{Answer, Query};
 use forkpoint_engine::record::Notice;
 use forkpoint_engine::retention::{Cursor, Policy, Prune, Pruned, Rule};
-use forkpoint_engine::store::{Options, Store};
+use forkpoint_engine::store::{Event, Options, Store};
 use forkpoint_engine::target::Target;
 use tempfile::TempDir;
 
@@ -191,7 +191,11 @@ fn a_sweep_that_keeps_failing_is_told_to_whoever_listens() {
     let (store, _log, go) = doubles(keeping(Policy { max_bytes: Some(13), ..Policy::default() }));
     drop(go);
     let (told, warnings) = channel();
-    store.on_warning(move |warning| told.send(warning).unwrap());
+    store.on_event(move |event| {
+        if let Event::Warning(warning) = event {
+            told.send(warning).unwrap();
+        }
+    });
     // A save starts a sweep. At most one sweep starts in a second.
     let mut ids = 0..;
     let warning = loop {

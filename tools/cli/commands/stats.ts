@@ -23,13 +23,14 @@ function* report(title: string, found: InspectedStats, output: Output): Generato
   const runs = spaces.reduce((sum, each) => sum + each.runs, 0);
   const fact = (name: string, value: string, more = "") =>
     `${style("dim", name.padEnd(10))}${value}${more === "" ? "" : style("dim", `  ${more}`)}`;
-  yield fact("stored", `${plural(found.checkpoints, "checkpoint")} of ${plural(runs, "run")}`);
+  const about = found.isEstimate ? "about " : "";
+  yield fact("stored", `${about}${plural(found.checkpoints, "checkpoint")} of ${plural(runs, "run")}`);
   yield fact(
     "values",
     size(found.logicalBytes),
     `stored in ${size(found.storedBytes)}, ${found.ratio.toFixed(1)} to 1`,
   );
-  if (found.records > 0) yield fact("messages", number(found.records), size(found.recordBytes));
+  if (found.records > 0) yield fact("messages", `${about}${number(found.records)}`, size(found.recordBytes));
   if (found.effects > 0) yield fact("effects", number(found.effects), size(found.effectBytes));
   const free = found.freeBytes === null ? "" : `${size(found.freeBytes)} of it free`;
   if (found.fileBytes !== undefined) yield fact("file", size(found.fileBytes), free);

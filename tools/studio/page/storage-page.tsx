@@ -93,6 +93,7 @@ function Totals({ stats }: { stats: InspectedStats }) {
           </Fact>
         )}
       </dl>
+      {stats.isEstimate && <p class="dim small">These numbers are estimates, except the size of the file.</p>}
     </section>
   );
 }

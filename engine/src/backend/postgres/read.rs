@@ -5,9 +5,8 @@ use super::lineage;
 use super::logs::Logs;
 use super::retention::PostgresCatalog;
 use super::row;
-use super::stats::stats;
 use super::transaction::Transaction;
-use super::{asked, check, checkpoint, export, listing, page, rows, status, writes};
+use super::{asked, check, checkpoint, export, listing, page, rows, stats, writes};
 use crate::backend::ancestors;
 use crate::backend::logs::{self as log, LogRows, Mark};
 use crate::backend::marks::decode_marks;
@@ -44,7 +43,6 @@ impl Reading<'_> {
                 let rows = listing::oldest(self.open, *contract, of, prefix)?;
                 checkpoint::load_all(self.open, self.cache, &rows).map(Answer::Checkpoints)
             }
-            Query::Statuses => status::counts(self.open).map(Answer::Statuses),
             Query::Recent(recent) => listing::recent(self.open, recent).map(Answer::Recent),
             Query::Rows(wanted) => rows::rows(self.open, wanted).map(Answer::Rows),
             Query::Feed(feed) => rows::feed(self.open, feed).map(Answer::Feed),
@@ -57,7 +55,7 @@ impl Reading<'_> {
             }
             // A quick check looks at the pages of a file. The server checks its own pages.
             Query::QuickCheck => Ok(Answer::Checked(Box::default())),
-            Query::Stats { contract, largest } => stats(self.open, *contract, *largest).map(Answer::Stats),
+            Query::Stats { contract, largest } => stats::stats(self.open, *contract, *largest).map(Answer::Stats),
             Query::Saves { after, bytes } => export::saves(self.open, *after, *bytes).map(Answer::Saves),
             Query::Starts { after, limit } => export::starts(self.open, *after, *limit).map(Answer::Starts),
             Query::Writes { after, bytes } => export::all_writes(self.open, after.as_ref(), *bytes).map(Answer::Writes),

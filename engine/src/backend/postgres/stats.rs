@@ -1,51 +1,178 @@
-//! Counts what is stored.
+//! Counts what is stored. Large tables are not read through: what is found on some of their pages tells about the others.
+
+use tokio_postgres::Row;
 
 use super::key::number;
 use super::row;
+use super::status;
 use super::transaction::Transaction;
 use super::value::values;
 use crate::backend::number::unsigned;
 use crate::error::Result;
-use crate::record::{ContractId, LineageStats, Stats};
+use crate::record::{ContractId, LineageStats, Stats, Status};
 
-pub(super) fn stats(open: &Transaction<'_>, contract: Option<ContractId>, largest: usize) -> Result<Stats> {
-    let of = contract.map(number);
-    let lineages = open.query(
-        "SELECT l.contract, l.name, count(c.seq), coalesce(sum(p.size), 0)::bigint, coalesce(sum(octet_length(p.body)), 0)::bigint
-         FROM @lineage AS l LEFT JOIN @checkpoint AS c USING (lin) LEFT JOIN @payload AS p USING (seq)
-         WHERE $1::smallint IS NULL OR l.contract = $1 GROUP BY l.lin",
-        values![of],
-    )?;
-    let records = open.one(
-        "SELECT count(*), coalesce(sum(octet_length(r.body)), 0)::bigint FROM @record AS r JOIN @log_branch AS b USING (branch)
-         WHERE $1::smallint IS NULL OR b.contract = $1",
-        values![of],
-    )?;
-    let file = open.one(
-        "SELECT sum(pg_total_relation_size(c.oid))::bigint FROM pg_class AS c
-         WHERE c.oid = ANY(ARRAY['@batch', '@lineage', '@checkpoint', '@payload', '@write', '@log', '@log_branch', '@record', '@log_mark', '@setting']::regclass[])",
-        values![],
-    )?;
-    let mut stats = Stats::default();
-    if let Some(row) = records {
-        (stats.records, stats.record_bytes) = (unsigned(row.get(0)), unsigned(row.get(1)));
+/// The percentage of the pages of a table that are read, so that they are about `$pages`.
+macro_rules! percent {
+    ($table:literal, $pages:literal) => {
+        concat!(
+            "(SELECT least(100, 100.0 * ",
+            $pages,
+            " * current_setting('block_size')::bigint / greatest(1, pg_relation_size('",
+            $table,
+            "')))::float8)"
+        )
+    };
+}
+
+/// Some rows of a table: see [`percent`]. The same pages are read again as long as the table has the same size.
+macro_rules! sample {
+    ($table:literal, $alias:literal, $pages:literal) => {
+        concat!($table, " AS ", $alias, " TABLESAMPLE SYSTEM (", percent!($table, $pages), ") REPEATABLE (0)")
+    };
+}
+
+/// The number of rows of an index that are counted. If there are more, their number is estimated.
+const COUNTED: u64 = 10_000;
+
+/// The lineages of each contract (without a status), and those with each status but the last one. If the table is small, `found`
+/// is their number, and `few` is null. Otherwise, `few` counts them up to [`COUNTED`], and `found` is an estimate.
+const LINEAGES: &str = concat!(
+    "WITH RECURSIVE of(contract) AS (
+       SELECT min(contract) FROM @lineage UNION ALL
+       SELECT (SELECT min(l.contract) FROM @lineage AS l WHERE l.contract > of.contract) FROM of WHERE of.contract IS NOT NULL
+     ), sample AS MATERIALIZED (
+       SELECT contract, status, count(*) AS n FROM ",
+    sample!("@lineage", "l", "1024"),
+    "  GROUP BY contract, status
+     ), part(percent) AS MATERIALIZED (SELECT ",
+    percent!("@lineage", "1024"),
+    ")
+     SELECT of.contract, s.status,
+            (SELECT coalesce(100 * sum(n) / percent, 0)::bigint FROM sample WHERE sample.contract = of.contract
+               AND (s.status IS NULL OR sample.status = s.status)) AS found,
+            CASE WHEN percent = 100 THEN NULL
+              WHEN s.status IS NULL THEN (SELECT count(*) FROM (
+                SELECT FROM @lineage AS l WHERE l.contract = of.contract LIMIT 10001) AS few)
+              ELSE (SELECT count(*) FROM (
+                SELECT FROM @lineage AS l WHERE l.contract = of.contract AND l.status = s.status AND l.contract < 128 AND l.status <> 4
+                LIMIT 10001) AS few) END AS few
+     FROM of CROSS JOIN unnest('{NULL,0,1,2,3}'::smallint[]) AS s(status) CROSS JOIN part WHERE of.contract IS NOT NULL"
+);
+
+/// Estimates the checkpoints of each contract.
+const CHECKPOINTS: &str = concat!(
+    "SELECT contract, (100 * count(*) / ",
+    percent!("@checkpoint", "512"),
+    ")::bigint FROM ",
+    sample!("@checkpoint", "c", "512"),
+    " GROUP BY contract"
+);
+
+/// The sizes of some checkpoints of each contract. Each payload is looked up, because a join could read the table through.
+const PAYLOADS: &str = concat!(
+    "SELECT c.contract, count(*), coalesce(sum(p.size), 0)::bigint, coalesce(sum(p.stored), 0)::bigint FROM ",
+    sample!("@checkpoint", "c", "128"),
+    " LEFT JOIN LATERAL (SELECT size, octet_length(body) AS stored FROM @payload AS p WHERE p.seq = c.seq LIMIT 1) AS p ON true
+     GROUP BY c.contract"
+);
+
+/// Estimates the records of each contract and their sizes.
+const RECORDS: &str = concat!(
+    "SELECT b.contract, (100 * count(*) / ",
+    percent!("@record", "256"),
+    ")::bigint, (100 * coalesce(sum(octet_length(r.body)), 0) / ",
+    percent!("@record", "256"),
+    ")::bigint FROM ",
+    sample!("@record", "r", "256"),
+    " CROSS JOIN LATERAL (SELECT contract FROM @log_branch AS b WHERE b.branch = r.branch LIMIT 1) AS b GROUP BY b.contract"
+);
+
+/// The bytes of all tables, and whether a number of [`stats`] is estimated from some pages.
+const FILE: &str = concat!(
+    "SELECT sum(pg_total_relation_size(c.oid))::bigint, ",
+    percent!("@checkpoint", "128"),
+    " < 100 OR ",
+    percent!("@record", "256"),
+    " < 100 FROM pg_class AS c
+     WHERE c.oid = ANY(ARRAY['@batch', '@lineage', '@checkpoint', '@payload', '@write', '@log', '@log_branch', '@record', '@log_mark', '@setting', '@sweeper']::regclass[])"
+);
+
+const LARGEST: &str = "SELECT l.contract, l.name, count(*), coalesce(sum(p.size), 0)::bigint, coalesce(sum(octet_length(p.body)), 0)::bigint
+     FROM @lineage AS l JOIN @checkpoint AS c USING (lin) LEFT JOIN @payload AS p USING (seq)
+     WHERE l.contract < 128 AND ($1::smallint IS NULL OR l.contract = $1) GROUP BY l.lin";
+
+/// Counts what the contracts hold. A store with many checkpoints answers with estimates. At most `most` lineages are listed:
+/// finding them reads every checkpoint.
+pub(super) fn stats(open: &Transaction<'_>, contract: Option<ContractId>, most: usize) -> Result<Stats> {
+    for statement in [LINEAGES, CHECKPOINTS, PAYLOADS, RECORDS, FILE] {
+        open.later(statement, values![]);
     }
-    stats.file_bytes = file.and_then(|row| row.get::<_, Option<i64>>(0)).map(unsigned);
-    for row in lineages {
-        let checkpoints = unsigned(row.get(2));
-        if checkpoints == 0 {
-            // The lineage has only logs.
-            stats.lineages += 1;
-            continue;
+    let [lineages, checkpoints, payloads, records, file] = open.last()?;
+    let mut stats = Stats::default();
+    if let Some(row) = file.first() {
+        stats.file_bytes = row.get::<_, Option<i64>>(0).map(unsigned);
+        stats.is_estimate = row.get(1);
+    }
+    for row in &lineages {
+        let contract = row::contract(row, 0)?;
+        let (number, is_estimate) = counted(row);
+        stats.is_estimate |= is_estimate;
+        // A contract of which no page was read has about one checkpoint in each lineage.
+        let checkpoints = if stats.is_estimate { number } else { 0 };
+        match row.get::<_, Option<i16>>(1) {
+            None => {
+                let sizes = stats.contract(contract);
+                (sizes.lineages, sizes.checkpoints) = (number, checkpoints);
+            }
+            Some(_) if contract.is_effects() => {}
+            Some(_) => stats.contract(contract).statuses[status::read(row, 1) as usize] = number,
         }
-        let lineage = LineageStats {
-            contract: row::contract(&row, 0)?,
-            lineage: row::text(&row, 1)?,
-            checkpoints,
-            logical_bytes: unsigned(row.get(3)),
-            stored_bytes: unsigned(row.get(4)),
-        };
-        stats.count(lineage, largest);
+    }
+    for (contract, sizes) in &mut stats.contracts {
+        if !contract.is_effects() {
+            // The others are finished.
+            sizes.statuses[Status::Finished as usize] = sizes.lineages.saturating_sub(sizes.statuses.iter().sum());
+        }
+    }
+    for row in &checkpoints {
+        stats.contract(row::contract(row, 0)?).checkpoints = unsigned(row.get(1));
+    }
+    for row in &payloads {
+        let sizes = stats.contract(row::contract(row, 0)?);
+        let scale = |sum: i64| scaled(unsigned(sum), sizes.checkpoints, unsigned(row.get(1)));
+        (sizes.logical_bytes, sizes.stored_bytes) = (scale(row.get(2)), scale(row.get(3)));
+    }
+    for row in &records {
+        let sizes = stats.contract(row::contract(row, 0)?);
+        (sizes.records, sizes.record_bytes) = (unsigned(row.get(1)), unsigned(row.get(2)));
+    }
+    if most > 0 {
+        for row in open.query(LARGEST, values![contract.map(number)])? {
+            let lineage = LineageStats {
+                contract: row::contract(&row, 0)?,
+                lineage: row::text(&row, 1)?,
+                checkpoints: unsigned(row.get(2)),
+                logical_bytes: unsigned(row.get(3)),
+                stored_bytes: unsigned(row.get(4)),
+            };
+            stats.rank_among_largest(lineage, most);
+        }
     }
     Ok(stats)
+}
+
+/// The number of a row of [`LINEAGES`], and true if it is an estimate.
+fn counted(row: &Row) -> (u64, bool) {
+    let found = unsigned(row.get(2));
+    match row.get::<_, Option<i64>>(3).map(unsigned) {
+        None => (found, false),
+        Some(few) if few <= COUNTED => (few, false),
+        Some(few) => (found.max(few), true),
+    }
+}
+
+/// The sum of all `of`, if `part` of them have this sum.
+fn scaled(sum: u64, of: u64, part: u64) -> u64 {
+    let scaled = u128::from(sum) * u128::from(of) / u128::from(part.max(1));
+    u64::try_from(scaled).unwrap_or(u64::MAX)
 }

@@ -8,12 +8,10 @@
 use tokio_postgres::Row;
 
 use super::key::{Name, columns};
-use super::row;
 use super::transaction::Transaction;
 use super::value::values;
-use crate::backend::number::unsigned;
 use crate::error::Result;
-use crate::record::{Status, StatusCount, TaskState, Write};
+use crate::record::{Status, TaskState, Write};
 
 /// Selects `lin` and `status` of the lineages `touched.lin`. 1, 2, 4 and 8 are the flags of a [`TaskState`]. Bits 2 to 4 of a
 /// checkpoint's flags are its status.
@@ -104,17 +102,6 @@ pub(super) fn refresh_locked(open: &Transaction<'_>) {
         refresh!("SELECT unnest(string_to_array(current_setting('forkpoint.locked'), ',')::bigint[]) AS lin"),
         values![],
     );
-}
-
-/// Counts the lineages by contract and status. The index has all but the finished ones.
-pub(super) fn counts(open: &Transaction<'_>) -> Result<Vec<StatusCount>> {
-    let sql = "SELECT contract, status, count(*) FROM @lineage WHERE contract < 128 AND status <> 4 GROUP BY contract, status
-               UNION ALL SELECT contract, 4::smallint, count(*) FROM @lineage WHERE contract < 128 AND status = 4 GROUP BY contract";
-    let rows = open.query(sql, values![])?;
-    let count = |row: &Row| {
-        Ok(StatusCount { contract: row::contract(row, 0)?, status: read(row, 1), lineages: unsigned(row.get(2)) })
-    };
-    rows.iter().map(count).collect()
 }
 
 /// The parameter of a condition on the status.

@@ -10,7 +10,7 @@ use super::meta_index::MetaIndex;
 use super::retention::SqliteCatalog;
 use super::row::{self, HeaderRow};
 use super::schema::LateIndex;
-use super::stats::{stats, statuses};
+use super::stats::stats;
 use super::{check, export, page, payloads, quick_check, recent, rows, steps, writes};
 use crate::backend::ancestors;
 use crate::backend::clock::machine_clock;
@@ -121,7 +121,6 @@ impl Reading<'_> {
             Query::Lineages { contract, group_prefix, before, limit } => {
                 self.lineages(*contract, group_prefix, *before, *limit).map(Answer::Lineages)
             }
-            Query::Statuses => statuses(self.connection).map(Answer::Statuses),
             Query::Recent(recent) => self.recent(recent).map(Answer::Recent),
             Query::Rows(wanted) => rows::rows(snapshot, wanted).map(Answer::Rows),
             Query::Feed(feed) => rows::feed(snapshot, feed).map(Answer::Feed),

@@ -14,7 +14,7 @@ use super::status;
 use super::totals::Totals;
 use crate::backend::number::unsigned;
 use crate::error::Result;
-use crate::record::{ContractId, LineageStats, Stats, Status, StatusCount};
+use crate::record::{ContractId, LineageStats, Sizes, Stats, Status};
 
 /// Computes [`Stats`]. The totals come from the running totals. At most `most` lineages are listed: finding them takes time
 /// in proportion to the number of checkpoints.
@@ -28,15 +28,17 @@ pub(super) fn stats(connection: &Connection, contract: Option<ContractId>, most:
         ..Stats::default()
     };
     for (number, counts) in &totals.contracts {
-        if contract.is_none_or(|contract| contract.0 == *number) {
-            stats.checkpoints += unsigned(counts.checkpoints);
-            stats.lineages += unsigned(counts.lineages);
-            stats.logical_bytes += unsigned(counts.logical_bytes);
-            stats.stored_bytes += unsigned(counts.stored_bytes);
-            stats.records += unsigned(counts.records);
-            stats.record_bytes += unsigned(counts.record_bytes);
-        }
+        *stats.contract(ContractId(*number)) = Sizes {
+            checkpoints: unsigned(counts.checkpoints),
+            lineages: unsigned(counts.lineages),
+            logical_bytes: unsigned(counts.logical_bytes),
+            stored_bytes: unsigned(counts.stored_bytes),
+            records: unsigned(counts.records),
+            record_bytes: unsigned(counts.record_bytes),
+            ..Sizes::default()
+        };
     }
+    count_statuses(connection, &mut stats)?;
     if most > 0 {
         list_largest(connection, contract, most, &mut stats)?;
     }
@@ -77,7 +79,9 @@ fn list_largest(connection: &Connection, contract: Option<ContractId>, most: usi
             break;
         }
         let row = lineage::read(connection, lin)?;
-        if let Some(row) = row.filter(|row| contract.is_none_or(|contract| row.contract == contract)) {
+        if let Some(row) =
+            row.filter(|row| contract.is_none_or(|contract| row.contract == contract) && !row.contract.is_effects())
+        {
             let (contract, lineage) = (row.contract, row.name);
             let found = LineageStats { contract, lineage, checkpoints, logical_bytes, stored_bytes };
             stats.rank_among_largest(found, most);
@@ -86,35 +90,27 @@ fn list_largest(connection: &Connection, contract: Option<ContractId>, most: usi
     Ok(())
 }
 
-/// Counts the lineages by contract and status.
-pub(super) fn statuses(connection: &Connection) -> Result<Vec<StatusCount>> {
-    let read = |row: &Row<'_>| {
-        let status = Status::numbered(row.get(1)?).unwrap_or_default();
-        Ok(StatusCount { contract: ContractId(row.get(0)?), status, lineages: unsigned(row.get(2)?) })
+/// Counts the lineages with each status. The contracts of `stats` have their numbers of lineages already.
+fn count_statuses(connection: &Connection, stats: &mut Stats) -> Result<()> {
+    // The index has all but the finished lineages.
+    let from = if LateIndex::Status.exists(connection)? { "lineage INDEXED BY lineage_status" } else { "lineage" };
+    let sql = format!("SELECT contract, status & 7, count(*) FROM {from} WHERE {} GROUP BY 1, 2", status::INDEXED);
+    let read = |row: &Row<'_>| Ok((ContractId(row.get(0)?), row.get::<_, u8>(1)?, unsigned(row.get(2)?)));
+    let counts = match all(connection, &sql, [], read) {
+        Err(error) if status::is_missing(&error) => {
+            let sql = "SELECT contract, 0, count(*) FROM lineage WHERE contract < 128 GROUP BY 1";
+            all(connection, sql, [], read)?
+        }
+        counts => counts?,
     };
-    if !LateIndex::Status.exists(connection)? {
-        let sql = "SELECT contract, status & 7, count(*) FROM lineage WHERE contract < 128 GROUP BY 1, 2";
-        return match all(connection, sql, [], read) {
-            Err(error) if status::is_missing(&error) => {
-                let sql = "SELECT contract, 0, count(*) FROM lineage WHERE contract < 128 GROUP BY 1";
-                all(connection, sql, [], read)
-            }
-            counts => counts,
-        };
+    for (contract, number, lineages) in counts {
+        let status = Status::numbered(number).unwrap_or_default();
+        stats.contract(contract).statuses[status as usize] += lineages;
     }
-    let sql = format!(
-        "SELECT contract, status & 7, count(*) FROM lineage INDEXED BY lineage_status WHERE {} GROUP BY 1, 2",
-        status::INDEXED
-    );
-    let mut counts = all(connection, &sql, [], read)?;
-    // The others are finished.
-    for (number, of) in Totals::now(connection)?.contracts {
-        let contract = ContractId(number);
-        let open = counts.iter().filter(|count| count.contract == contract).map(|count| count.lineages).sum();
-        let lineages = unsigned(of.lineages).saturating_sub(open);
-        if !contract.is_effects() && lineages > 0 {
-            counts.push(StatusCount { contract, status: Status::Finished, lineages });
+    for (contract, sizes) in &mut stats.contracts {
+        if !contract.is_effects() {
+            sizes.statuses[Status::Finished as usize] = sizes.lineages.saturating_sub(sizes.statuses.iter().sum());
         }
     }
-    Ok(counts)
+    Ok(())
 }

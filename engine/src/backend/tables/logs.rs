@@ -7,7 +7,7 @@ use super::maps::{Tables, Undo};
 use super::row::BranchRow;
 use crate::backend::logs::{Branch, BranchId, Branches, End, LogRows};
 use crate::error::Result;
-use crate::record::{ContractId, Record, Seq};
+use crate::record::{Record, Seq, Stats};
 
 impl<C: Contents> Branches for Tables<C> {
     fn branch(&self, id: BranchId) -> Result<Option<Branch>> {
@@ -97,11 +97,18 @@ impl<C: Contents> Tables<C> {
         self.heads.range((lin, String::new())..).next().is_some_and(|((of, _), _)| *of == lin)
     }
 
-    /// Returns the number of records and their total size in bytes.
-    pub(super) fn count_records(&self, contract: Option<ContractId>) -> (u64, u64) {
-        let of = |row: &&BranchRow<C::Record>| contract.is_none_or(|contract| row.branch.contract == contract);
-        let records = self.branches.values().filter(of).flat_map(|row| &row.records);
-        records.fold((0, 0), |(records, bytes), record| (records + 1, bytes + record.size()))
+    /// Adds the number of records and their total size in bytes to the statistics.
+    pub(super) fn count_records(&self, stats: &mut Stats) {
+        for row in self.branches.values() {
+            let sizes = stats.contract(row.branch.contract);
+            sizes.records += row.records.len() as u64;
+            sizes.record_bytes += row.records.iter().map(|record| record.size()).sum::<u64>();
+        }
+    }
+
+    /// The number of stored records.
+    pub(super) fn record_count(&self) -> u64 {
+        self.branches.values().map(|row| row.records.len() as u64).sum()
     }
 
     /// Sets or removes the end of a log.

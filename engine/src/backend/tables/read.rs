@@ -1,7 +1,7 @@
 //! Answers queries from the maps.
 
 use std::borrow::Cow;
-use std::collections::{BTreeMap, HashMap};
+use std::collections::HashMap;
 use std::ops::Bound;
 use std::sync::Arc;
 
@@ -17,7 +17,7 @@ use crate::error::{Error, Result};
 use crate::query::{ActivityOrder, Answer, LogRange, Of, Page, Pick, Query, Recent};
 use crate::record::{
     Active, Checkpoint, ContractId, Header, Lineage, LineageStats, LogPage, Logged, Seq, SortKey, Stats, Status,
-    StatusCount, TaskState, Tuple, TuplePage, Write,
+    TaskState, Tuple, TuplePage, Write,
 };
 use crate::retention;
 
@@ -55,7 +55,6 @@ impl<C: Contents> Tables<C> {
             ),
             Query::All(queries) => Answer::All(queries.iter().map(|query| self.answer(query)).collect::<Result<_>>()?),
             Query::Recent(recent) => Answer::Recent(self.recent(recent)),
-            Query::Statuses => Answer::Statuses(self.statuses()),
             Query::Rows(rows) => Answer::Rows(self.rows_of(rows)?),
             Query::Feed(feed) => Answer::Feed(self.feed(feed)?),
             Query::Forks { contract, lineage } => {
@@ -254,14 +253,6 @@ impl<C: Contents> Tables<C> {
         Status::of(newest.header.status, tasks.into_values())
     }
 
-    fn statuses(&self) -> Vec<StatusCount> {
-        let mut counts: BTreeMap<(ContractId, Status), u64> = BTreeMap::new();
-        for lineage_row in self.lineages.values().filter(|lineage_row| !lineage_row.contract.is_effects()) {
-            *counts.entry((lineage_row.contract, self.status(lineage_row))).or_default() += 1;
-        }
-        counts.into_iter().map(|((contract, status), lineages)| StatusCount { contract, status, lineages }).collect()
-    }
-
     fn recent(&self, recent: &Recent) -> Vec<Active> {
         let listed = |(seq, row): (&Seq, &Arc<Row<C::Payload>>)| {
             let lineage_row = self.lineages.get(&row.lineage)?;
@@ -288,28 +279,26 @@ impl<C: Contents> Tables<C> {
     }
 
     fn stats(&self, contract: Option<ContractId>, largest: usize) -> Stats {
-        let (records, record_bytes) = self.count_records(contract);
-        let mut stats = Stats { records, record_bytes, ..Stats::default() };
-        for lineage_row in self
-            .lineages
-            .values()
-            .filter(|lineage_row| contract.is_none_or(|contract| lineage_row.contract == contract))
-        {
-            if lineage_row.order.is_empty() {
-                // The lineage has only logs.
-                stats.lineages += 1;
-                continue;
-            }
+        let mut stats = Stats::default();
+        self.count_records(&mut stats);
+        for lineage_row in self.lineages.values() {
             let rows = lineage_row.order.iter().filter_map(|(_, seq)| self.rows.get(seq));
-            let bytes = rows.map(|row| row.bytes).sum();
-            let lineage = LineageStats {
-                contract: lineage_row.contract,
-                lineage: lineage_row.name.clone(),
-                checkpoints: lineage_row.order.len() as u64,
-                logical_bytes: bytes,
-                stored_bytes: bytes,
-            };
-            stats.count(lineage, largest);
+            let (checkpoints, bytes) = (lineage_row.order.len() as u64, rows.map(|row| row.bytes).sum::<u64>());
+            let sizes = stats.contract(lineage_row.contract);
+            sizes.lineages += 1;
+            if !lineage_row.contract.is_effects() {
+                sizes.statuses[self.status(lineage_row) as usize] += 1;
+            }
+            sizes.checkpoints += checkpoints;
+            sizes.logical_bytes += bytes;
+            sizes.stored_bytes += bytes;
+            let is_listed = contract.is_none_or(|contract| lineage_row.contract == contract);
+            // A lineage without checkpoints has only logs.
+            if checkpoints > 0 && is_listed && !lineage_row.contract.is_effects() {
+                let (contract, lineage) = (lineage_row.contract, lineage_row.name.clone());
+                let found = LineageStats { contract, lineage, checkpoints, logical_bytes: bytes, stored_bytes: bytes };
+                stats.rank_among_largest(found, largest);
+            }
         }
         stats
     }
@@ -318,7 +307,7 @@ impl<C: Contents> Tables<C> {
     fn check(&self) -> CheckPage {
         let checkpoints = self.rows.len() as u64;
         let writes = self.writes.values().map(|rows| rows.len() as u64).sum();
-        let counted = Counted { checkpoints, payloads: checkpoints, writes, records: self.count_records(None).0 };
+        let counted = Counted { checkpoints, payloads: checkpoints, writes, records: self.record_count() };
         let rows = checkpoints + writes + counted.records;
         CheckPage { counted, done: rows, of: rows, ..CheckPage::default() }
     }

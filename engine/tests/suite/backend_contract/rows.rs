@@ -70,7 +70,7 @@ pub(super) fn sizes_are_those_of_the_statistics(backend: &mut dyn Backend) {
     }
     let page = rows(backend, "run", RowsFrom::End, RowOrder::OldestFirst, 99);
     let stats = Query::Stats { contract: Some(CONTRACT_ID), largest: 9 };
-    let stats = backend.answer(&stats).unwrap().into_stats().unwrap();
+    let stats = backend.answer(&stats).unwrap().into_stats().unwrap().of(CONTRACT_ID);
     let sums = page.sums.unwrap();
     assert_eq!((sums.logical_bytes, sums.stored_bytes), (stats.logical_bytes, stats.stored_bytes));
     assert_eq!(page.rows.iter().map(|row| row.logical_bytes).sum::<u64>(), sums.logical_bytes);

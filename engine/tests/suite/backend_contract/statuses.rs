@@ -3,7 +3,7 @@
 use forkpoint_engine::backend::Backend;
 use forkpoint_engine::op::{Op, Unit};
 use forkpoint_engine::query::{ActivityOrder, Query, Recent};
-use forkpoint_engine::record::{Status, StatusCount, TaskState, Write};
+use forkpoint_engine::record::{Status, TaskState, Write};
 
 use crate::common::{CONTRACT_ID, Draft, apply, draft, lineages, part, remove, save};
 
@@ -147,10 +147,8 @@ pub(crate) fn lineages_are_found_and_counted_by_their_status(backend: &mut dyn B
     // The index follows later saves.
     save(backend, [at("w1", "w1 later", 2.0, Status::Finished), at("done 3", "done 3 later", 2.0, Status::Waiting)]);
     assert_eq!(with(backend, &[Status::Waiting]), ["done 3", "w2"]);
-    let mut counts = backend.answer(&Query::Statuses).unwrap().into_statuses().unwrap();
-    counts.retain(|count| count.contract == CONTRACT_ID && count.lineages > 0);
-    counts.sort_by_key(|count| count.status);
-    let count = |status, lineages| StatusCount { contract: CONTRACT_ID, status, lineages };
-    let [unknown, waiting, failed] = [count(Status::Unknown, 1), count(Status::Waiting, 2), count(Status::Failed, 1)];
-    assert_eq!(counts, [unknown, waiting, failed, count(Status::Finished, 1_100)]);
+    let stats = backend.answer(&Query::Stats { contract: None, largest: 0 }).unwrap().into_stats().unwrap();
+    let [unknown, waiting, failed, unfinished, finished] = stats.of(CONTRACT_ID).statuses;
+    assert_eq!((unknown, waiting, failed, unfinished, finished), (1, 2, 1, 0, 1_100));
+    assert!(!stats.is_estimate);
 }

@@ -93,7 +93,7 @@ fn verify<'a>(path: &Path, expected: impl IntoIterator<Item = &'a Draft>) {
     }
     assert_eq!(ids(&mut cold, group("all")).into_iter().collect::<BTreeSet<_>>(), seen);
     assert_eq!(findings(&mut cold), []);
-    let told = stats(&mut cold);
+    let told = stats(&mut cold).total();
     assert_eq!((told.checkpoints, told.stored_bytes), (seen.len() as u64, formats(path).1), "the totals are right");
     drop(cold);
     assert_eq!(common::integrity(path), "ok");
