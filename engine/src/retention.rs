@@ -18,5 +18,5 @@ mod together;
 
 pub use self::catalog::{Catalog, Entry, Stored};
 pub use self::excess::beyond;
-pub use self::plan::{Plan, plan, preview};
+pub use self::plan::{Plan, candidates, plan, preview};
 pub use self::policy::{BATCH, Cursor, Policy, Prune, Pruned, Rule};

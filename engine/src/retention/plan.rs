@@ -1,6 +1,6 @@
 //! Plans which checkpoints the rules remove. The planner reads a [`Catalog`].
 
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeSet, HashMap, HashSet};
 
 use super::catalog::{Catalog, Entry};
 use super::excess::Keep;
@@ -15,6 +15,8 @@ use crate::record::{ContractId, Seq};
 /// large as the previous one. A rule may need only a small part of a batch, so planning does not ask about the whole
 /// batch in one query.
 const PORTION: usize = 64;
+/// The number of checkpoints that a preview plans together. It holds no locks, and a server answers few large questions faster.
+const PREVIEWED: usize = 8 * BATCH;
 const GROWTH: usize = 4;
 
 /// The plan of one batch.
@@ -49,6 +51,36 @@ impl Plan {
 /// stored in full.
 pub fn plan(catalog: &dyn Catalog, prune: &Prune) -> Result<Plan> {
     plan_with(&mut Known::new(catalog), prune, &mut Ledger::default())
+}
+
+/// The lineages from which a batch may remove checkpoints. A backend that others change at the same time locks these lineages
+/// before it plans.
+pub fn candidates(catalog: &dyn Catalog, prune: &Prune) -> Result<BTreeSet<i64>> {
+    let (after, look) = (prune.cursor.after, prune.most.saturating_mul(LOOK));
+    let keep = match prune.rule {
+        Rule::KeepLast(keep) => usize::try_from(keep).unwrap_or(usize::MAX),
+        Rule::SavedBefore(_) | Rule::MaxBytes(_) => {
+            let entries = catalog.saved_after(prune.contract, after, look)?.into_iter();
+            let may_go = |entry: &Entry| !matches!(prune.rule, Rule::SavedBefore(time) if entry.saved_at >= time);
+            return Ok(entries.filter(may_go).map(|entry| entry.lineage).collect());
+        }
+    };
+    let lineages = catalog.lineages_after(prune.contract, after, look)?;
+    let (mut wanted, mut certain) = (BTreeSet::new(), 0);
+    for lineages in lineages.chunks(prune.most.max(1)) {
+        let counts = catalog.counts(lineages)?.into_iter().map(|count| count.saturating_sub(keep));
+        let (crowded, excess): (Vec<_>, Vec<_>) = lineages.iter().copied().zip(counts).filter(|of| of.1 > 0).unzip();
+        let together = catalog.have_dependents(&crowded)?;
+        for ((lineage, excess), together) in crowded.into_iter().zip(excess).zip(together) {
+            if certain >= prune.most {
+                return Ok(wanted);
+            }
+            wanted.insert(lineage);
+            // Of a lineage with dependents, some checkpoints may have to stay.
+            certain += if together { 0 } else { excess };
+        }
+    }
+    Ok(wanted)
 }
 
 /// Plans a batch. Removals that are already in the ledger are treated as done.
@@ -281,7 +313,7 @@ pub fn preview(catalog: &dyn Catalog, contract: Option<ContractId>, rules: &[Rul
             // Start with an empty `Known` for each batch, because the answers for all batches might not fit into
             // memory.
             let mut known = Known::new(catalog);
-            next = plan_with(&mut known, &Prune { contract, rule: *rule, cursor, most: BATCH }, &mut ledger)?.next;
+            next = plan_with(&mut known, &Prune { contract, rule: *rule, cursor, most: PREVIEWED }, &mut ledger)?.next;
             ledger.freed(&mut known)?;
         }
     }

@@ -1,5 +1,7 @@
 //! The limits and rules of retention, and one batch of a prune.
 
+use std::time::Duration;
+
 use serde::{Deserialize, Serialize};
 
 use crate::record::ContractId;
@@ -11,7 +13,7 @@ pub const BATCH: usize = 500;
 pub(super) const LOOK: usize = 4;
 
 /// The limits that a store enforces by itself. Each limit applies independently of the others.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Policy {
     /// The number of checkpoints to keep in each lineage. Every save removes older checkpoints in the same
     /// transaction.
@@ -21,6 +23,25 @@ pub struct Policy {
     /// The maximum stored size of all payloads together, in bytes. If the stored size is greater, the oldest
     /// checkpoints are removed in the background.
     pub max_bytes: Option<u64>,
+    /// The greatest part of the time that removals in the background take, in percent: 1 to 100.
+    pub percent: u8,
+}
+
+impl Default for Policy {
+    fn default() -> Self {
+        Self { keep_last: None, ttl: None, max_bytes: None, percent: Self::PERCENT }
+    }
+}
+
+impl Policy {
+    /// The default of `percent`.
+    pub const PERCENT: u8 = 25;
+
+    /// The pause after a batch in the background that took this long.
+    pub(crate) fn pause_after(&self, took: Duration) -> Duration {
+        let percent = u32::from(self.percent.clamp(1, 100));
+        took * (100 - percent) / percent
+    }
 }
 
 /// A rule that selects checkpoints to remove.

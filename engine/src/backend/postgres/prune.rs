@@ -11,18 +11,28 @@ use super::write::Writing;
 use crate::cache::PayloadCache;
 use crate::error::{Code, Error, Result};
 use crate::record::Seq;
-use crate::retention::{Prune, Pruned, plan};
+use crate::retention::{Prune, Pruned, candidates, plan};
+
+/// Returns true if this worker has the only row of the table of sweepers. The row belongs to a worker for half a minute.
+pub(super) fn may_sweep(session: &Session, worker: i64) -> Result<bool> {
+    let open = Transaction::write(session, true);
+    open.later(
+        "INSERT INTO @sweeper AS s (one, worker, until) VALUES (true, $1, now() + interval '30 seconds')
+         ON CONFLICT (one) DO UPDATE SET worker = excluded.worker, until = excluded.until
+           WHERE s.worker = excluded.worker OR s.until < now() RETURNING worker",
+        values![worker],
+    );
+    let answers = open.finish()?;
+    Ok(answers.last().is_some_and(|rows| !rows.is_empty()))
+}
 
 /// Removes one batch of the checkpoints that a retention rule selects, in one transaction.
 pub(super) fn prune(session: &Session, cache: &PayloadCache, prune: &Prune) -> Result<Pruned> {
     let open = Transaction::write(session, false);
     open.release_when_idle();
-    // Plan once without locks, to learn which lineages to lock. Then plan again: other workers may have changed them.
-    let first = plan(&PostgresCatalog(&open), prune)?;
-    let locked = open.query(
-        "SELECT l.lin FROM @lineage AS l WHERE l.lin IN (SELECT lin FROM @checkpoint WHERE seq = ANY($1)) ORDER BY l.lin FOR NO KEY UPDATE",
-        values![first.victims],
-    )?;
+    let wanted = Vec::from_iter(candidates(&PostgresCatalog(&open), prune)?);
+    let locked =
+        open.query("SELECT lin FROM @lineage WHERE lin = ANY($1) ORDER BY lin FOR NO KEY UPDATE", values![wanted])?;
     let mut plan = plan(&PostgresCatalog(&open), prune)?;
     let in_locked = "SELECT seq FROM @checkpoint WHERE seq = ANY($1) AND lin = ANY($2)";
     let in_locked = open.query(in_locked, values![plan.victims.clone(), row::numbers(&locked)])?;

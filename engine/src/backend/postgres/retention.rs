@@ -87,12 +87,12 @@ impl Catalog for PostgresCatalog<'_> {
 
     fn oldest_of(&self, lineages: &[(i64, usize)]) -> Result<Vec<Vec<Entry>>> {
         self.grouped(
-            "SELECT w.place, e.seq, e.lin, e.saved_at FROM unnest($1, $2) WITH ORDINALITY AS w(lin, most, place)
-             JOIN @lineage AS l ON l.lin = w.lin CROSS JOIN LATERAL (
-               SELECT c.seq, c.lin, c.saved_at,
-                      row_number() OVER (ORDER BY substr(c.sort_key, 1 + l.age_offset), c.sort_key, c.seq) AS n
-               FROM @checkpoint AS c WHERE c.lin = w.lin ORDER BY n LIMIT w.most) AS e
-             ORDER BY w.place, e.n",
+            "SELECT place, seq, lin, saved_at FROM (
+               SELECT w.place, w.most, c.seq, c.lin, c.saved_at, row_number() OVER (
+                 PARTITION BY w.place ORDER BY substr(c.sort_key, 1 + l.age_offset), c.sort_key, c.seq) AS n
+               FROM unnest($1, $2) WITH ORDINALITY AS w(lin, most, place)
+               JOIN @lineage AS l ON l.lin = w.lin JOIN @checkpoint AS c ON c.lin = l.lin) AS e
+             WHERE n <= most ORDER BY place, n",
             lineages,
         )
     }
@@ -115,14 +115,18 @@ impl Catalog for PostgresCatalog<'_> {
         Ok(self.0.query(sql, values![lineages.to_vec()])?.iter().map(|row| row.get(0)).collect())
     }
 
-    fn total(&self, contract: Option<ContractId>, _: u64) -> Result<Option<u64>> {
-        let found = match contract {
-            None => self.0.one("SELECT coalesce(sum(octet_length(body)), 0)::bigint FROM @payload", values![])?,
-            Some(contract) => self.0.one(
-                "SELECT coalesce(sum(octet_length(body)), 0)::bigint FROM @payload JOIN @checkpoint USING (seq) WHERE contract = $1",
-                values![number(contract)],
-            )?,
+    fn total(&self, contract: Option<ContractId>, limit: u64) -> Result<Option<u64>> {
+        let sql = match contract {
+            None => "SELECT coalesce(sum(octet_length(body)), 0)::bigint FROM @payload WHERE $1::smallint IS NULL",
+            Some(_) => {
+                "SELECT coalesce(sum(octet_length(body)), 0)::bigint FROM @payload JOIN @checkpoint USING (seq) WHERE contract = $1"
+            }
         };
-        Ok(found.map(|row| unsigned(row.get(0))))
+        // The table takes more bytes than what is stored in it.
+        let table = self.0.one("SELECT pg_table_size('@payload')", values![])?;
+        if table.is_some_and(|row| unsigned(row.get(0)) <= limit) {
+            return Ok(None);
+        }
+        Ok(self.0.one(sql, values![contract.map(number)])?.map(|row| unsigned(row.get(0))))
     }
 }
