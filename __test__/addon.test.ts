@@ -13,6 +13,7 @@ const options = {
   busyTimeout: 100,
   maxPayloadBytes: 2 ** 20,
   secureDelete: false,
+  prunePercent: 25,
   cacheBytes: 0,
   readOnly: false,
 };
@@ -27,6 +28,7 @@ describe.each([
   ["keepLastN", "keepLastN", [0]],
   ["ttl", "ttlMs", [0]],
   ["maxBytes", "maxBytes", [0]],
+  ["prunePercent", "prunePercent", [0, 101]],
 ])("%s", (key, name, others) => {
   test.each([...wrong, ...others])("%d is refused", (value) => {
     expect(() => open({ [key]: value })).toThrow(new RegExp(`^${name} must be a whole number`));

@@ -26,6 +26,7 @@ const pruneOptions = () => ({
   keepLastN: 5,
   maxBytes: 1e9,
   dryRun: true,
+  share: 0.5,
   signal: signal(),
   onProgress() {},
 });

@@ -13,6 +13,7 @@ import {
   type RunPruneResult,
   type Store,
   type StoreOptions,
+  type Sweep,
   openStore,
 } from "forkpoint";
 import { openInspector } from "forkpoint/inspect";
@@ -204,11 +205,33 @@ describe.each(kinds)("%s: in the background", (kind) => {
     const target = place(kind);
     const store = open(target, { ttlMs: HOUR });
     await saveAt(store, LONG_AGO, { id: "old", runId: "old", timestamp: Date.now() + HOUR });
-    // This read runs after the sweep that follows the save.
-    expect(await store.get("old")).toBeNull();
+    await expect.poll(() => store.get("old")).toBeNull();
     expect((await store.runs()).runs).toEqual([]);
     await store.save(checkpoint({ id: "new", timestamp: 0 }));
     expect(await store.get("new")).not.toBeNull();
+  });
+
+  test("what was deleted is published", async () => {
+    const sweeps: Sweep[] = [];
+    const target = place(kind);
+    const hear = (message: unknown) => sweeps.push(message as Sweep);
+    subscribe("forkpoint:sweep", hear);
+    onTestFinished(() => void unsubscribe("forkpoint:sweep", hear));
+    const store = open(target, { ttlMs: HOUR, pruneShare: 1 });
+    await store.save(checkpoint({ id: "new" }));
+    await saveAt(store, LONG_AGO, { id: "old", runId: "old" });
+    // The first sweep has found nothing, and the next one begins a second later.
+    await setTimeout(1_100);
+    await store.save(checkpoint({ id: "newer" }));
+    await expect.poll(() => sweeps.length).toBeGreaterThan(0);
+    const [sweep] = sweeps as [Sweep];
+    expect(sweeps).toHaveLength(1);
+    expect(sweep).toMatchObject({ removed: 1, lineages: 1, bytes: expect.any(Number) });
+    expect(kind === "memory" || target.includes(sweep.target) || sweep.target.includes("database")).toBe(true);
+    expect(sweep.bytes).toBeGreaterThan(0);
+    expect(sweep.workMs).toBeGreaterThan(0);
+    expect(sweep.tookMs).toBeGreaterThanOrEqual(sweep.workMs);
+    expect(await store.get("old")).toBeNull();
   });
 
   test("what is beyond maxBytes goes, the first saved first", async () => {
@@ -338,6 +361,32 @@ describe.each(kinds)("%s: prune()", (kind) => {
     expect(await rejection(store.prune({ keepLastN: 1, onProgress: throwing }))).toBe(reason);
   });
 
+  test("with a share of the time, it pauses between batches, and an abort ends the pause", async () => {
+    const store = open(place(kind));
+    await Promise.all(Array.from({ length: 1_200 }, (_, n) => store.save(checkpoint({ timestamp: n }))));
+    const reason = new Error("enough");
+    const controller = new AbortController();
+    let batches = 0;
+    const onProgress = () => {
+      batches += 1;
+      // The pause is 99 times as long as the batch.
+      setImmediate(() => controller.abort(reason));
+    };
+    const { signal } = controller;
+    expect(await rejection(store.prune({ keepLastN: 1, share: 0.01, signal, onProgress }))).toBe(reason);
+    expect(batches).toBe(1);
+    expect(await store.prune({ keepLastN: 1, share: 0.9 })).toMatchObject({ removed: 699 });
+    for (const [share, error] of [
+      [0, RangeError],
+      [1.1, RangeError],
+      [Number.NaN, RangeError],
+      ["1", TypeError],
+    ] as const) {
+      expect(await rejection(store.prune({ keepLastN: 1, share: share as number }))).toBeInstanceOf(error);
+      expect(() => new CheckpointStore("memory:", { pruneShare: share as number })).toThrow(error);
+    }
+  });
+
   test("closing ends it", async () => {
     const store = new CheckpointStore(place(kind));
     await Promise.all(Array.from({ length: 1_200 }, (_, n) => store.save(checkpoint({ timestamp: n }))));
@@ -402,7 +451,15 @@ describe.each(kinds)("%s: stats()", (kind) => {
     const store = open(place(kind));
     const { fileBytes, keptBytes, ...rest } = await store.stats();
     expect(keptBytes).toBeGreaterThanOrEqual(0);
-    const nothing = { checkpoints: 0, runs: 0, logicalBytes: 0, storedBytes: 0, records: 0, recordBytes: 0 };
+    const nothing = {
+      checkpoints: 0,
+      runs: 0,
+      logicalBytes: 0,
+      storedBytes: 0,
+      records: 0,
+      recordBytes: 0,
+      isEstimate: false,
+    };
     expect(rest).toEqual({ ...nothing, effects: 0, effectBytes: 0, ratio: 1, largest: [] });
     expect(typeof fileBytes).toBe(kind === "memory" ? "undefined" : "number");
   });

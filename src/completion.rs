@@ -21,13 +21,13 @@ use crate::values::{Failure, Settled};
 use forkpoint_engine::contract::fields::Shape;
 use forkpoint_engine::contract::response::Response;
 use forkpoint_engine::error::Result;
-use forkpoint_engine::store::{Store, Warning};
+use forkpoint_engine::store::{Event, Store, Warning};
 
 /// The maximum number of different failures that are written to the standard error.
 const MOST_TOLD: usize = 10;
 
-/// The call id of a warning. No call has this id.
-const WARNING: u32 = 0;
+/// The call id of an event. No call has this id.
+const EVENT: u32 = 0;
 
 type Wake = ThreadsafeFunction<(), (), (), Status, false, true>;
 
@@ -65,10 +65,16 @@ impl CompletionQueue {
         });
     }
 
-    /// Adds a warning for the user about the store at `target`. May be called from any thread.
-    pub fn warn(&self, target: &str, Warning { code, error }: Warning) {
-        let error = error.context(&format!("store \"{target}\""));
-        self.add(|waiting| waiting.others.push(Settled::warning(WARNING, target, Warning { code, error })));
+    /// Adds what has happened in the background of the store at `target`. May be called from any thread.
+    pub fn tell(&self, target: &str, event: Event) {
+        let settled = match event {
+            Event::Warning(Warning { code, error }) => {
+                let error = error.context(&format!("store \"{target}\""));
+                Settled::warning(EVENT, target, Warning { code, error })
+            }
+            Event::Swept(swept) => Settled::swept(EVENT, target, &swept),
+        };
+        self.add(|waiting| waiting.others.push(settled));
     }
 
     fn add(&self, outcome: impl FnOnce(&mut Waiting)) {

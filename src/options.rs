@@ -27,6 +27,8 @@ pub struct NativeOptions {
     pub ttl: Option<f64>,
     /// `None`: no limit.
     pub max_bytes: Option<f64>,
+    /// The greatest part of the time that removals in the background take, in percent.
+    pub prune_percent: f64,
     /// The schema of the tables on a server.
     pub schema: Option<String>,
     /// The beginning of the names of the tables on a server.
@@ -80,6 +82,7 @@ impl NativeOptions {
                 keep_last: limit("keepLastN", self.keep_last_n)?,
                 ttl: limit("ttlMs", self.ttl)?.map(u64::cast_signed),
                 max_bytes: limit("maxBytes", self.max_bytes)?,
+                percent: u8::try_from(whole("prunePercent", self.prune_percent, 1..=100)?).unwrap_or(100),
             },
             contract_names: &contract::NAMES,
             secure_delete: self.secure_delete,

@@ -66,9 +66,9 @@ impl NativeStore {
         // The reference is weak, because a store that is no longer used must not keep the queue alive.
         let queue = Arc::downgrade(&completions.queue);
         let name = database_path.clone().unwrap_or_else(|| "memory:".to_owned());
-        store.on_warning(move |warning| {
+        store.on_event(move |event| {
             if let Some(queue) = queue.upgrade() {
-                queue.warn(&name, warning);
+                queue.tell(&name, event);
             }
         });
         Ok(Self {

@@ -9,7 +9,7 @@ use napi_derive::napi;
 use forkpoint_engine::contract::fields;
 use forkpoint_engine::contract::response::Response;
 use forkpoint_engine::error::{Error, Result};
-use forkpoint_engine::store::Warning;
+use forkpoint_engine::store::{Swept, Warning};
 
 /// Frees the memory of a buffer immediately. Without this call, the next garbage collection would free it.
 ///
@@ -127,6 +127,11 @@ impl Settled {
     /// A warning about the store at `target`. The failure has the code of the warning.
     pub fn warning(call_id: u32, target: &str, Warning { code, error }: Warning) -> Self {
         Self(call_id, Either3::B(target.to_owned()), Some(Failure { code, ..error.into() }))
+    }
+
+    /// What retention has removed in the background of the store at `target`, as JSON.
+    pub fn swept(call_id: u32, target: &str, swept: &Swept) -> Self {
+        Self(call_id, Either3::B(swept.to_json(target)), None)
     }
 }
 

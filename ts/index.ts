@@ -19,6 +19,7 @@ export type { PruneOptions, StatsOptions } from "./store/retention.js";
 export type { PruneProgress, PruneResult, RunPruneResult, StoreStats, LineageStats } from "./store/results.js";
 export type { CheckOptions } from "./store/check.js";
 export type { VerifyReport, Finding } from "./bridge/wire.js";
+export type { Sweep } from "./bridge/sweeps.js";
 export type { StoreWarning } from "./bridge/warnings.js";
 export type { Serializer } from "./bridge/serializer.js";
 export type { BackupOptions, BackupProgress, BackupResult, RestoreOptions, RestoreResult } from "./store/backup.js";

@@ -5,9 +5,9 @@ import { statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { CheckpointStore, openStore } from "forkpoint";
 import { WorkflowCheckpointStore } from "forkpoint/agentium";
-import { describe, expect, test } from "vitest";
-import { checkpoint, folder } from "../helpers.js";
-import { answer, bytesOf, cli, filled, inTerminal, json, refused, withRun } from "./run.js";
+import { describe, expect, onTestFinished, test } from "vitest";
+import { checkpoint, folder, windows } from "../helpers.js";
+import { answer, bytesOf, cli, filled, inTerminal, json, refused, start, withRun } from "./run.js";
 
 const linux = process.platform === "linux";
 
@@ -238,6 +238,47 @@ describe("prune", () => {
       dryRun: false,
       removed: 7,
     });
+  });
+});
+
+describe("prune --watch", () => {
+  test("removes again and again, and tells it, until it is stopped", async () => {
+    const path = await withRun("one", 10);
+    const prune = start(["prune", "--keep-last", "3", "--watch", "--every", "50ms", "--yes", "--json", "--db", path]);
+    const line = JSON.parse((await prune.lines(1))[0]!) as object;
+    expect(line).toEqual({
+      at: expect.any(Number),
+      removed: 7,
+      bytes: expect.any(Number),
+      lineages: 0,
+      ms: expect.any(Number),
+    });
+    const store = new CheckpointStore(path);
+    onTestFinished(() => store.close());
+    for (let n = 0; n < 5; n++) await store.save(checkpoint({ id: `later ${n}`, runId: "later", timestamp: n }));
+    await expect.poll(async () => (await store.stats()).checkpoints, { timeout: 20_000 }).toBe(6);
+    prune.child.kill("SIGINT");
+    expect(await prune.ended).toMatchObject({ code: windows ? null : 0, stderr: "" });
+  });
+
+  test("prints a line for people", async () => {
+    const path = await withRun("one", 10);
+    const prune = start(["prune", "--keep-last", "3", "--watch", "--yes", "--db", path]);
+    expect((await prune.lines(1))[0]).toMatch(/^\S+ \S+ {2}7 checkpoints removed, \S+ \S+ freed in /);
+    prune.child.kill("SIGINT");
+    expect(await prune.ended).toMatchObject({ code: windows ? null : 0, stderr: "" });
+  });
+
+  test.each([
+    [["--watch", "--dry-run"], "pass --watch or --dry-run, not both"],
+    [["--every", "1m"], "pass --every together with --watch"],
+    [["--share", "0%"], "from 1% to 100%"],
+    [["--share", "101"], "from 1% to 100%"],
+  ])("refuses %j", async (args, why) => {
+    const path = await withRun("one", 1);
+    const { code, stderr } = await cli(["prune", "--keep-last", "1", "--yes", ...args, "--db", path]);
+    expect(code).toBe(2);
+    expect(stderr).toContain(why);
   });
 });
 

@@ -30,6 +30,7 @@ pub mod copy;
 mod deadline;
 mod encoder;
 pub mod error;
+mod events;
 mod message;
 pub mod op;
 mod options;
@@ -41,7 +42,6 @@ pub mod retention;
 pub mod store;
 mod sweeper;
 pub mod target;
-mod warnings;
 mod worker;
 
 pub use worker::Reply;

@@ -14,7 +14,7 @@ use crate::message::{Apply, Closing, WriterMessage, send};
 use crate::op::{Applied, Commit, Op, Unit};
 use crate::query::{Answer, Query};
 use crate::reader::{Question, Reader};
-use crate::sweeper::Sweeper;
+use crate::sweeper::Sweeps;
 use crate::worker::{Reply, Task, Worker};
 
 /// The writing side of a store.
@@ -36,12 +36,12 @@ impl Pipeline {
         open: Open,
         pre_encoder: Option<Arc<dyn PreEncode>>,
         reader: Arc<Reader>,
-        sweeper: Sweeper,
+        sweeps: Sweeps,
         patience: Duration,
         deadline: Arc<Deadline>,
     ) -> Result<Self> {
         let backend = Lazy::new(open, Arc::clone(&deadline));
-        let writing = Writing { backend, sweeper, reader: Arc::clone(&reader) };
+        let writing = Writing { backend, sweeps, reader: Arc::clone(&reader) };
         let worker = Arc::new(Worker::start("forkpoint-writer", writing)?);
         let encoder = pre_encoder.map(|pre_encoder| Encoder::start(pre_encoder, Arc::clone(&worker))).transpose()?;
         Ok(Self { encoder, worker, reader, closing: Closing::new(), deadline, patience })
@@ -109,7 +109,7 @@ impl Pipeline {
 /// The state of the writer thread.
 struct Writing {
     backend: Lazy,
-    sweeper: Sweeper,
+    sweeps: Sweeps,
     reader: Arc<Reader>,
 }
 
@@ -149,6 +149,7 @@ impl Task<WriterMessage> for Writing {
                 WriterMessage::Work(work, _) => work(self.backend.get()),
                 WriterMessage::Close(closing) => {
                     self.reader.join();
+                    self.sweeps.close();
                     closing.end(&self.backend.close());
                 }
                 WriterMessage::Apply(..) => {}
@@ -156,9 +157,13 @@ impl Task<WriterMessage> for Writing {
         }
     }
 
-    fn rest(&mut self, wanted: &dyn Fn() -> bool) -> bool {
+    fn rest(&mut self, wanted: &dyn Fn() -> bool) -> Option<Duration> {
+        let backend = self.backend.opened()?;
         // No call waits for the outcome. After an error, the backend tries again when it is idle the next time.
-        self.backend.opened().is_some_and(|backend| backend.rest(wanted).unwrap_or(false))
+        if backend.rest(wanted).unwrap_or(false) {
+            return Some(Duration::ZERO);
+        }
+        self.sweeps.rest(&mut **backend)
     }
 }
 
@@ -204,7 +209,7 @@ impl Writing {
             let answered = std::mem::replace(&mut units, rest).len();
             outcomes.into_iter().zip(callers.drain(..answered)).for_each(|(outcome, caller)| caller.answer(outcome));
             // Sweep only now, because every caller of this batch has its reply.
-            self.sweeper.after_commit(&mut **backend);
+            self.sweeps.after_commit(&mut **backend);
             self.backend.note(began, failed.as_ref());
         }
     }

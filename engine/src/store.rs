@@ -3,11 +3,13 @@
 use std::sync::{Arc, Mutex};
 use std::time::Instant;
 
-use crate::backend::{self, Access, Backend, Opener, PreEncode, read_only};
+use crate::backend::{self, Access, Backend, Lazy, Opener, PreEncode, read_only};
 use crate::check::{CheckCursor, CheckPage};
 use crate::codec::largest;
 use crate::deadline::Deadline;
 use crate::error::{Code, Error, Result};
+use crate::events::Events;
+pub use crate::events::{Event, Swept, Warning};
 use crate::message::{Apply, WriterMessage};
 use crate::op::{Applied, Commit, Op, Unit};
 pub use crate::options::Options;
@@ -16,10 +18,8 @@ use crate::query::{Answer, Query};
 use crate::reader::Reader;
 use crate::record::{Header, Notice, Write};
 use crate::retention::{Policy, Prune, Pruned};
-use crate::sweeper::Sweeper;
+use crate::sweeper::{Sweeper, Sweeps};
 use crate::target::Target;
-pub use crate::warnings::Warning;
-use crate::warnings::Warnings;
 use crate::worker::Reply;
 
 /// An open store. Any thread may use it.
@@ -31,7 +31,7 @@ use crate::worker::Reply;
 pub struct Store {
     engine: Engine,
     options: Options,
-    warnings: Arc<Warnings>,
+    events: Arc<Events>,
 }
 
 enum Engine {
@@ -56,11 +56,11 @@ impl Store {
         match backend::open(target, &options, &deadline) {
             Access::Inline(backend) => {
                 let sweeper = Sweeper::new(options.retention);
-                let warnings = sweeper.warnings();
-                Ok(Self { engine: Engine::Inline(Mutex::new(Some(Inline { backend, sweeper }))), options, warnings })
+                let events = sweeper.events();
+                Ok(Self { engine: Engine::Inline(Mutex::new(Some(Inline { backend, sweeper }))), options, events })
             }
-            Access::Threads(Opener { open, pre_encoder }) => {
-                Self::with_threads(move || open(), pre_encoder, options, deadline)
+            Access::Threads(Opener { open, pre_encoder, sweeps_apart }) => {
+                Self::with_threads(move || open(), pre_encoder, sweeps_apart, options, deadline)
             }
         }
     }
@@ -73,12 +73,13 @@ impl Store {
         pre_encoder: Option<Arc<dyn PreEncode>>,
         options: Options,
     ) -> Result<Self> {
-        Self::with_threads(open, pre_encoder, options, Arc::default())
+        Self::with_threads(open, pre_encoder, false, options, Arc::default())
     }
 
     fn with_threads(
         mut open: impl FnMut() -> Result<Box<dyn Backend>> + Send + Clone + 'static,
         pre_encoder: Option<Arc<dyn PreEncode>>,
+        sweeps_apart: bool,
         options: Options,
         deadline: Arc<Deadline>,
     ) -> Result<Self> {
@@ -90,10 +91,15 @@ impl Store {
         };
         let reader = Arc::new(Reader::start(Box::new(open.clone()), Box::new(open.clone()), Arc::clone(&deadline))?);
         let sweeper = Sweeper::new(options.retention);
-        let warnings = sweeper.warnings();
+        let events = sweeper.events();
         let patience = options.busy_timeout;
-        let pipeline = Pipeline::start(Box::new(open), pre_encoder, reader, sweeper, patience, deadline)?;
-        Ok(Self { engine: Engine::Threads(pipeline), options, warnings })
+        let sweeps = if sweeps_apart && sweeper.is_limited() && !options.read_only {
+            Sweeps::apart(sweeper, Lazy::new(Box::new(open.clone()), Arc::clone(&deadline)))?
+        } else {
+            Sweeps::Here(sweeper)
+        };
+        let pipeline = Pipeline::start(Box::new(open), pre_encoder, reader, sweeps, patience, deadline)?;
+        Ok(Self { engine: Engine::Threads(pipeline), options, events })
     }
 
     pub fn options(&self) -> &Options {
@@ -115,9 +121,9 @@ impl Store {
         self.alone(|backend| Ok(backend.notice().cloned()), reply);
     }
 
-    /// Calls `listener` for each problem in the background, on any of the store's threads. Only the first listener is used.
-    pub fn on_warning(&self, listener: impl Fn(Warning) + Send + Sync + 'static) {
-        self.warnings.listen(listener);
+    /// Calls `listener` with what happens in the background, on any of the store's threads. Only the first listener is used.
+    pub fn on_event(&self, listener: impl Fn(Event) + Send + Sync + 'static) {
+        self.events.listen(listener);
     }
 
     /// Applies a unit. After each put, the unit also applies [`Policy::keep_last`] to the lineage. A payload that is

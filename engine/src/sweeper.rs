@@ -1,20 +1,33 @@
-//! The sweeper runs retention in the background. After a commit, the sweeper removes one batch of checkpoints on the
-//! writer thread. A save waits for at most one batch. Expired checkpoints may be removed late.
+//! The sweeper runs retention in the background, batch by batch, in a limited share of the time. Expired checkpoints may be
+//! removed late.
+//!
+//! A storage with one lock has one writer at a time, so the writer thread sweeps between commits, and a save waits for at most
+//! one batch. On a server, a thread of its own sweeps over a connection of its own, and no save waits: see [`Sweeps`].
 
 use std::collections::VecDeque;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-use crate::backend::Backend;
+use crate::backend::{Backend, Lazy};
 use crate::clock_watch::{self, ClockWatch, Times, Verdict};
-use crate::error::{Code, Error};
+use crate::error::{Code, Error, Result};
+use crate::events::{Event, Events, Swept};
 use crate::retention::{BATCH, Cursor, Policy, Prune, Rule};
-use crate::warnings::Warnings;
+use crate::worker::{Task, Worker};
 
 /// The minimum time between the end of a sweep and the beginning of the next sweep.
 const PAUSE: Duration = Duration::from_secs(1);
-/// The minimum pause after a sweep, as a multiple of the duration of the sweep.
+/// The time after a sweep after which the next sweep begins even if nothing was saved.
+const LONG_PAUSE: Duration = Duration::from_secs(60);
+/// The minimum pause after a sweep, as a multiple of the duration of its last batch. The last batch finds that nothing is left.
 const REST: u32 = 20;
+/// The time for which a sweeper stays away after it has found that another one sweeps the same storage.
+const AWAY: Duration = Duration::from_secs(15);
+/// The time that a batch should take. A batch gets more or fewer checkpoints after this.
+const BATCH_TIME: Duration = Duration::from_millis(20);
+/// The most and the fewest checkpoints of a batch.
+const BATCHES: (usize, usize) = (50, 8 * BATCH);
 /// The number of consecutive failed sweeps after which the user is warned. Fewer failures may only mean that another
 /// process held a lock.
 const FAILURES: u32 = 3;
@@ -23,88 +36,154 @@ pub(crate) struct Sweeper {
     policy: Policy,
     /// The rules that the current sweep must still apply, and their cursors.
     left: VecDeque<(Rule, Cursor)>,
-    /// The earliest time for the next sweep. `None` if the next sweep may begin immediately.
+    /// The earliest time for the next batch. `None` if it may begin immediately.
     due: Option<Instant>,
-    /// The time that the current sweep has taken so far.
-    spent: Duration,
+    /// The time at which the next sweep begins even if nothing was saved.
+    due_anyway: Option<Instant>,
+    /// True if something was saved since the last sweep began.
+    saved: Arc<AtomicBool>,
+    /// The maximum number of checkpoints of the next batch.
+    most: usize,
+    /// Identifies this sweeper among those that sweep the same storage.
+    worker: i64,
+    /// When the current sweep began, and what it has done.
+    begun: Instant,
+    done: Swept,
     /// The number of failed sweeps since the last successful one.
     failed: u32,
     /// Says whether the clock of the machine may tell how old a checkpoint is.
     watch: ClockWatch,
-    warnings: Arc<Warnings>,
+    events: Arc<Events>,
 }
 
 impl Sweeper {
     pub(crate) fn new(policy: Policy) -> Self {
+        let [.., a, b, c, d, e, f, g] = *uuid::Uuid::new_v4().as_bytes();
         Self {
             policy,
             left: VecDeque::new(),
             due: None,
-            spent: Duration::ZERO,
+            due_anyway: Some(Instant::now() + LONG_PAUSE),
+            saved: Arc::default(),
+            most: BATCH,
+            worker: i64::from_be_bytes([0, a, b, c, d, e, f, g]),
+            begun: Instant::now(),
+            done: Swept::default(),
             failed: 0,
             watch: ClockWatch::start(),
-            warnings: Arc::default(),
+            events: Arc::default(),
         }
     }
 
-    /// The receiver of the sweeper's warnings.
-    pub(crate) fn warnings(&self) -> Arc<Warnings> {
-        Arc::clone(&self.warnings)
+    /// The receiver of the sweeper's events.
+    pub(crate) fn events(&self) -> Arc<Events> {
+        Arc::clone(&self.events)
     }
 
-    /// Called after each commit. Removes one batch if there is something to do.
+    /// True if there is a limit to apply in the background.
+    pub(crate) fn is_limited(&self) -> bool {
+        self.policy.ttl.is_some() || self.policy.max_bytes.is_some()
+    }
+
+    /// Called after each commit, on the thread that commits. Removes one batch if it is time.
     pub(crate) fn after_commit(&mut self, backend: &mut dyn Backend) {
-        let limited = self.policy.ttl.is_some() || self.policy.max_bytes.is_some();
+        let limited = self.is_limited();
         match backend.sweep() {
             Err(error) => self.fail(error),
             Ok(_) if !limited => self.failed = 0,
             Ok(_) => {}
         }
-        if !limited {
-            return;
-        }
-        let begun = Instant::now();
-        if self.step(backend, Times::now(), begun) {
-            self.spent += begun.elapsed();
-            if self.left.is_empty() {
-                self.due = Some(Instant::now() + PAUSE.max(self.spent * REST));
-                self.spent = Duration::ZERO;
-            }
+        if limited {
+            self.saved.store(true, Ordering::Relaxed);
+            self.turn(backend);
         }
     }
 
-    /// Removes one batch. Returns true if there was a batch to remove.
-    fn step(&mut self, backend: &mut dyn Backend, now: Times, at: Instant) -> bool {
-        if self.left.is_empty() {
-            if self.due.is_some_and(|due| at < due) {
-                return false;
+    /// Removes one batch if it is time. Returns the time until the next turn, or `None` if there is no limit to apply.
+    pub(crate) fn turn(&mut self, backend: &mut dyn Backend) -> Option<Duration> {
+        if !self.is_limited() {
+            return None;
+        }
+        let now = Instant::now();
+        if let Some(wait) = self.waits(now) {
+            return Some(wait);
+        }
+        match backend.may_sweep(self.worker) {
+            Ok(true) => self.step(backend, Times::now()),
+            Ok(false) => {
+                self.left.clear();
+                self.due = Some(now + AWAY);
             }
+            Err(error) => {
+                self.left.clear();
+                self.fail(error);
+                self.due = Some(now + PAUSE);
+            }
+        }
+        Some(self.waits(Instant::now()).unwrap_or_default())
+    }
+
+    /// The time until the next batch may begin. `None`: it may begin now.
+    fn waits(&self, now: Instant) -> Option<Duration> {
+        let until =
+            |due: Option<Instant>| due.map(|due| due.saturating_duration_since(now)).filter(|wait| !wait.is_zero());
+        let idle = self.left.is_empty() && !self.saved.load(Ordering::Relaxed);
+        until(self.due).or_else(|| if idle { until(self.due_anyway) } else { None })
+    }
+
+    /// Removes one batch, and begins a sweep if there is none.
+    fn step(&mut self, backend: &mut dyn Backend, now: Times) {
+        let begun = Instant::now();
+        if self.left.is_empty() {
+            self.saved.store(false, Ordering::Relaxed);
+            (self.begun, self.done) = (begun, Swept::default());
             let old = self.policy.ttl.filter(|_| self.believes(now));
             let old = old.map(|ttl| Rule::SavedBefore(now.machine.saturating_sub(ttl)));
             let large = self.policy.max_bytes.map(Rule::MaxBytes);
             self.left.extend(old.into_iter().chain(large).map(|rule| (rule, Cursor::default())));
         }
-        let Some((rule, cursor)) = self.left.pop_front() else { return false };
-        // No caller waits for the outcome, so the error is not returned. If the storage fails, the next save reports
-        // the failure. The next sweep begins again with all rules.
-        let pruned = match backend.prune(&Prune { contract: None, rule, cursor, most: BATCH }) {
-            Ok(pruned) => pruned,
-            Err(error) => {
-                self.left.clear();
-                self.fail(error);
-                return true;
-            }
-        };
+        let pruned = self.batch(backend);
+        let took = begun.elapsed();
+        self.done.worked += took;
+        let pause = if self.left.is_empty() { self.end(pruned.is_ok(), took) } else { self.policy.pause_after(took) };
+        match pruned {
+            Ok(removed) if removed == self.most && took < BATCH_TIME / 2 => self.most = (2 * self.most).min(BATCHES.1),
+            Ok(_) if took > 2 * BATCH_TIME => self.most = (self.most / 2).max(BATCHES.0),
+            Ok(_) => {}
+            // No caller waits for the outcome, so the error is not returned. If the storage fails, the next save reports
+            // the failure. The next sweep begins again with all rules.
+            Err(error) => self.fail(error),
+        }
+        self.due = Some(begun + took + pause);
+    }
+
+    /// Removes one batch of the first rule. Returns the number of removed checkpoints.
+    fn batch(&mut self, backend: &mut dyn Backend) -> Result<usize> {
+        let Some((rule, cursor)) = self.left.pop_front() else { return Ok(0) };
+        let pruned = backend.prune(&Prune { contract: None, rule, cursor, most: self.most });
+        let pruned = pruned.inspect_err(|_| self.left.clear())?;
+        self.done.checkpoints += pruned.checkpoints;
+        self.done.bytes += pruned.bytes;
+        self.done.lineages += pruned.lineages;
         match rule {
             // Checkpoints that were saved later also expire later, unless a clock was changed. The sweep ends at
             // the first batch without expired checkpoints.
             Rule::SavedBefore(_) if pruned.checkpoints == 0 => {}
             _ => self.left.extend(pruned.next.map(|next| (rule, next))),
         }
-        if self.left.is_empty() {
+        Ok(usize::try_from(pruned.checkpoints).unwrap_or(usize::MAX))
+    }
+
+    /// Ends a sweep whose last batch took this long. Returns the pause after it.
+    fn end(&mut self, succeeded: bool, took: Duration) -> Duration {
+        if succeeded {
             self.failed = 0;
         }
-        true
+        if self.done.checkpoints > 0 {
+            self.events.tell(Event::Swept(Swept { took: self.begun.elapsed(), ..self.done }));
+        }
+        self.due_anyway = Some(Instant::now() + LONG_PAUSE);
+        PAUSE.max(took * REST)
     }
 
     /// Returns true if the clock of the machine may tell how old a checkpoint is. Warns if the clock was set.
@@ -114,7 +193,7 @@ impl Sweeper {
             Verdict::Doubtful => return false,
             Verdict::Set(by) => by,
         };
-        self.warnings.warn(clock_watch::WARNING, Error::new(Code::Unavailable, clock_watch::warning(by)));
+        self.events.warn(clock_watch::WARNING, Error::new(Code::Unavailable, clock_watch::warning(by)));
         false
     }
 
@@ -130,7 +209,75 @@ impl Sweeper {
              stored. The store tries again after later saves. To try now, call prune(). The last sweep failed with {}",
             error.code().name()
         );
-        self.warnings.warn("FORKPOINT_SWEEP_FAILS", error.context(&what));
+        self.events.warn("FORKPOINT_SWEEP_FAILS", error.context(&what));
+    }
+}
+
+/// Where retention runs.
+pub(crate) enum Sweeps {
+    /// On the thread that commits.
+    Here(Sweeper),
+    /// On a thread of its own. The message says that something was saved for the first time.
+    Apart { worker: Worker<()>, saved: Arc<AtomicBool>, has_begun: bool },
+}
+
+impl Sweeps {
+    /// Starts a thread that sweeps over `backend`.
+    pub(crate) fn apart(sweeper: Sweeper, backend: Lazy) -> Result<Self> {
+        let saved = Arc::clone(&sweeper.saved);
+        Ok(Self::Apart {
+            worker: Worker::start("forkpoint-sweeper", Apart { sweeper, backend })?,
+            saved,
+            has_begun: false,
+        })
+    }
+
+    /// Called after each commit, on the thread that commits.
+    pub(crate) fn after_commit(&mut self, backend: &mut dyn Backend) {
+        match self {
+            Self::Here(sweeper) => sweeper.after_commit(backend),
+            Self::Apart { worker, saved, has_begun } => {
+                saved.store(true, Ordering::Relaxed);
+                if !std::mem::replace(has_begun, true) {
+                    // It cannot have ended: only the thread that calls this ends it.
+                    let _ = worker.push(());
+                }
+            }
+        }
+    }
+
+    /// Called while the thread that commits is idle. Returns the time until the next call, or `None` if none is needed.
+    pub(crate) fn rest(&mut self, backend: &mut dyn Backend) -> Option<Duration> {
+        match self {
+            Self::Here(sweeper) => sweeper.turn(backend),
+            Self::Apart { .. } => None,
+        }
+    }
+
+    /// Ends the thread. Waits for at most one batch.
+    pub(crate) fn close(&self) {
+        if let Self::Apart { worker, .. } = self {
+            worker.join();
+        }
+    }
+}
+
+struct Apart {
+    sweeper: Sweeper,
+    backend: Lazy,
+}
+
+impl Task<()> for Apart {
+    fn work(&mut self, _: Vec<()>) {}
+
+    fn rest(&mut self, _: &dyn Fn() -> bool) -> Option<Duration> {
+        match self.backend.get() {
+            Ok(backend) => self.sweeper.turn(&mut **backend),
+            Err(error) => {
+                self.sweeper.fail(error);
+                Some(PAUSE)
+            }
+        }
     }
 }
 
@@ -140,13 +287,20 @@ mod tests {
 
     use super::*;
     use crate::backend::memory::Memory;
-    use crate::error::Result;
+    use crate::events::Warning;
     use crate::op::{Applied, Op, Unit};
     use crate::query::{Answer, Query};
     use crate::record::{ContractId, Header, Part};
     use crate::retention::Pruned;
 
     const TTL: i64 = 1000;
+
+    fn warning(event: Event) -> Warning {
+        match event {
+            Event::Warning(warning) => warning,
+            Event::Swept(swept) => panic!("{swept:?}"),
+        }
+    }
 
     fn save(backend: &mut Memory, id: usize, saved_at: i64) {
         let header = Header { saved_at, ..Header::new(ContractId(1), "run", id.to_string()) };
@@ -164,46 +318,120 @@ mod tests {
     }
 
     fn left(backend: &mut Memory) -> u64 {
-        backend.answer(&Query::Stats { contract: None, largest: 0 }).unwrap().into_stats().unwrap().checkpoints
+        backend.answer(&Query::Stats { contract: None, largest: 0 }).unwrap().into_stats().unwrap().total().checkpoints
     }
 
     #[test]
     fn what_has_expired_goes_batch_by_batch() {
-        let (mut backend, begun) = (Memory::new(), Instant::now());
-        (0..2 * BATCH + 10).for_each(|id| save(&mut backend, id, 0));
+        let mut backend = Memory::new();
+        (0..3 * BATCH + 10).for_each(|id| save(&mut backend, id, 0));
         (0..5).for_each(|id| save(&mut backend, 10_000 + id, 1));
         let mut sweeper = sweeper(Policy { ttl: Some(TTL), ..Policy::default() });
         let mut seen = Vec::new();
         for _ in 0..5 {
-            assert!(sweeper.step(&mut backend, times(TTL + 1), begun));
+            sweeper.step(&mut backend, times(TTL + 1));
             seen.push(left(&mut backend));
             if sweeper.left.is_empty() {
                 break;
             }
         }
-        assert_eq!(seen[..3], [BATCH as u64 + 15, 15, 5], "older than the ttl, not as old");
+        assert_eq!(seen[0], 2 * BATCH as u64 + 15, "the first batch");
+        assert_eq!(seen.last(), Some(&5), "older than the ttl, not as old");
+        assert!(sweeper.due.is_some_and(|due| due > Instant::now() + PAUSE / 2), "the sweep is followed by a pause");
         assert!(sweeper.left.is_empty(), "it ends where nothing has expired");
     }
 
     #[test]
     fn a_sweep_waits_for_its_time() {
-        let (mut backend, begun) = (Memory::new(), Instant::now());
+        let hour = Duration::from_secs(3600);
+        let mut backend = Memory::new();
         save(&mut backend, 1, 0);
-        let mut sweeper = sweeper(Policy { ttl: Some(TTL), ..Policy::default() });
-        sweeper.due = Some(begun + PAUSE);
-        assert!(!sweeper.step(&mut backend, times(TTL + 1), begun));
+        let mut sweeper = Sweeper::new(Policy { ttl: Some(TTL), ..Policy::default() });
+        assert!(sweeper.turn(&mut backend).unwrap() > PAUSE, "nothing was saved");
+        sweeper.due = Some(Instant::now() + hour);
+        sweeper.after_commit(&mut backend);
+        assert!(sweeper.turn(&mut backend).unwrap() > hour / 2);
         assert_eq!(left(&mut backend), 1);
-        assert!(sweeper.step(&mut backend, times(TTL + 1), begun + PAUSE));
+        sweeper.due = None;
+        assert!(sweeper.turn(&mut backend).unwrap() > PAUSE / 2);
+        assert_eq!(left(&mut backend), 0);
+        // Later, it looks although nothing was saved through this store.
+        save(&mut backend, 2, 0);
+        (sweeper.due, sweeper.due_anyway) = (None, None);
+        sweeper.turn(&mut backend);
         assert_eq!(left(&mut backend), 0);
     }
 
     #[test]
+    fn a_sweep_takes_its_part_of_the_time_and_is_told() {
+        let mut backend = Memory::new();
+        (0..BATCH + 10).for_each(|id| save(&mut backend, id, 0));
+        let mut sweeper = sweeper(Policy { ttl: Some(TTL), percent: 1, ..Policy::default() });
+        let (sender, events) = channel();
+        sweeper.events().listen(move |event| sender.send(event).unwrap());
+        sweeper.step(&mut backend, times(TTL + 1));
+        let worked = sweeper.done.worked;
+        assert!(sweeper.due.unwrap() >= sweeper.begun + worked * 100, "one percent");
+        assert!(events.try_recv().is_err(), "it has not ended");
+        while !sweeper.left.is_empty() {
+            sweeper.step(&mut backend, times(TTL + 1));
+        }
+        let Event::Swept(swept) = events.try_recv().unwrap() else { panic!("a warning") };
+        assert_eq!((swept.checkpoints, swept.lineages), (BATCH as u64 + 10, 1));
+        assert!(swept.bytes > 0 && swept.took >= swept.worked && swept.worked > worked);
+        sweeper.step(&mut backend, times(TTL + 1));
+        assert!(events.try_recv().is_err(), "a sweep that finds nothing is no event");
+    }
+
+    #[test]
+    fn one_of_several_sweepers_works() {
+        let mut backend = Taken;
+        let mut sweeper = Sweeper::new(Policy { ttl: Some(TTL), ..Policy::default() });
+        sweeper.after_commit(&mut backend);
+        assert!(sweeper.turn(&mut backend).unwrap() > AWAY / 2);
+        assert!(sweeper.left.is_empty());
+    }
+
+    #[test]
     fn bytes_beyond_the_limit_go_until_it_holds() {
-        let (mut backend, begun) = (Memory::new(), Instant::now());
+        let mut backend = Memory::new();
         (0..BATCH + 100).for_each(|id| save(&mut backend, id, 0));
         let mut sweeper = sweeper(Policy { max_bytes: Some(1030), ..Policy::default() });
-        while sweeper.step(&mut backend, times(0), begun) && !sweeper.left.is_empty() {}
+        sweep(&mut sweeper, &mut backend, times(0));
         assert_eq!(left(&mut backend), 9, "104 bytes each");
+    }
+
+    /// Takes all batches of one sweep.
+    fn sweep(sweeper: &mut Sweeper, backend: &mut dyn Backend, now: Times) {
+        sweeper.step(backend, now);
+        while !sweeper.left.is_empty() {
+            sweeper.step(backend, now);
+        }
+    }
+
+    /// A backend that another sweeper sweeps.
+    struct Taken;
+
+    impl Backend for Taken {
+        fn apply(&mut self, _: &[Unit]) -> Vec<Result<Applied>> {
+            Vec::new()
+        }
+
+        fn answer(&mut self, _: &Query) -> Result<Answer> {
+            Err(Error::closed())
+        }
+
+        fn may_sweep(&mut self, _: i64) -> Result<bool> {
+            Ok(false)
+        }
+
+        fn prune(&mut self, _: &Prune) -> Result<Pruned> {
+            panic!("another sweeper works")
+        }
+
+        fn vacuum(&mut self) -> Result<()> {
+            Ok(())
+        }
     }
 
     /// A backend whose prunes fail if the field is true.
@@ -232,16 +460,13 @@ mod tests {
     fn sweeps_that_keep_failing_warn_once_until_one_succeeds() {
         let mut sweeper = sweeper(Policy { ttl: Some(TTL), max_bytes: Some(1), ..Policy::default() });
         let (sender, warnings) = channel();
-        sweeper.warnings().listen(move |warning| sender.send(warning).unwrap());
+        sweeper.events().listen(move |event| sender.send(event).unwrap());
         // A successful sweep takes one batch of each of the two rules.
         let mut sweeps = |failing: bool, many: usize| {
             for _ in 0..many {
-                assert!(sweeper.step(&mut Failing(failing), times(TTL + 1), Instant::now()));
-                while !sweeper.left.is_empty() {
-                    assert!(sweeper.step(&mut Failing(failing), times(TTL + 1), Instant::now()));
-                }
+                sweep(&mut sweeper, &mut Failing(failing), times(TTL + 1));
             }
-            warnings.try_iter().collect::<Vec<_>>()
+            warnings.try_iter().map(warning).collect::<Vec<_>>()
         };
         assert_eq!(sweeps(true, 2), []);
         assert_eq!(sweeps(false, 1), [], "what has passed is no trouble");
@@ -260,7 +485,7 @@ mod tests {
     #[test]
     fn without_a_limit_nothing_is_asked() {
         let mut sweeper = sweeper(Policy { keep_last: Some(1), ..Policy::default() });
-        assert!(!sweeper.step(&mut Memory::new(), times(0), Instant::now()));
+        assert_eq!(sweeper.turn(&mut Memory::new()), None);
     }
 
     #[test]
@@ -270,13 +495,16 @@ mod tests {
         (0..10).for_each(|id| save(&mut backend, id, HOUR));
         let mut sweeper = sweeper(Policy { ttl: Some(24 * HOUR), max_bytes: Some(10 * 104 - 1), ..Policy::default() });
         let (sender, warnings) = channel();
-        sweeper.warnings().listen(move |warning| sender.send(warning).unwrap());
+        sweeper.events().listen(move |event| {
+            if let Event::Warning(warning) = event {
+                sender.send(warning).unwrap();
+            }
+        });
         let mut sweep = |machine: i64, since_boot: i64| {
-            let now = Times { machine, since_boot };
-            while sweeper.step(&mut backend, now, Instant::now()) && !sweeper.left.is_empty() {}
+            sweep(&mut sweeper, &mut backend, Times { machine, since_boot });
             (
                 left(&mut backend),
-                warnings.try_iter().map(|warning| warning.error.message().to_owned()).collect::<Vec<_>>(),
+                warnings.try_iter().map(|warning: Warning| warning.error.message().to_owned()).collect::<Vec<_>>(),
             )
         };
         assert_eq!(sweep(2 * HOUR, 2 * HOUR), (9, Vec::new()), "one is beyond maxBytes");

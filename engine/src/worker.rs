@@ -46,11 +46,11 @@ pub(crate) trait Task<T>: Send + 'static {
     /// Processes all queued messages.
     fn work(&mut self, batch: Vec<T>);
 
-    /// Does a little work that no message asks for. Called when no message has arrived for [`IDLE`], and again while it
-    /// returns true. `wanted` returns true when a message waits, and the function then returns soon.
-    fn rest(&mut self, wanted: &dyn Fn() -> bool) -> bool {
+    /// Does a little work that no message asks for. Called when no message has arrived for [`IDLE`], and again when none has
+    /// arrived for the time that it returns. `wanted` returns true when a message waits, and the function then returns soon.
+    fn rest(&mut self, wanted: &dyn Fn() -> bool) -> Option<Duration> {
         let _ = wanted;
-        false
+        None
     }
 }
 
@@ -179,7 +179,7 @@ impl<T: Send + 'static> Worker<T> {
             while let Some(batch) = queue.take(idle) {
                 let proceed = || {
                     if batch.is_empty() {
-                        return task.rest(&|| queue.wanted()).then_some(Duration::ZERO);
+                        return task.rest(&|| queue.wanted());
                     }
                     task.work(batch);
                     Some(IDLE)

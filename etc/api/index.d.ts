@@ -66,6 +66,7 @@ StatsOptions
 StoreOptions
 StoreStats
 StoreWarning
+Sweep
 TracingChannelName
 UnrecoveredRun
 VerifyReport

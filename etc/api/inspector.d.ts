@@ -172,6 +172,7 @@ interface SpaceStats {
     effects: number;
     logicalBytes: number;
     storedBytes: number;
+    isEstimate: boolean;
 }
 type Status = "waiting" | "failed" | "unfinished" | "finished" | "unknown";
 type StoreEvent = {

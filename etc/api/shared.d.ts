@@ -63,6 +63,7 @@ StatsOptions
 StoreOptions
 StoreStats
 StoreWarning
+Sweep
 TracingChannelName
 UnknownDecision
 UnknownEffect
@@ -259,6 +260,7 @@ interface PruneOptions<Progress = PruneProgress> {
     keepLastN?: number | null;
     maxBytes?: number | null;
     dryRun?: boolean;
+    share?: number;
     signal?: AbortSignal;
     onProgress?: (progress: Progress) => void;
 }
@@ -350,6 +352,7 @@ interface StoreOptions {
     keepLastN?: number | null;
     ttlMs?: number | null;
     maxBytes?: number | null;
+    pruneShare?: number;
     schema?: string;
     prefix?: string;
     migrate?: "auto" | "never";
@@ -366,6 +369,7 @@ interface StoreStats {
     recordBytes: number;
     effects: number;
     effectBytes: number;
+    isEstimate: boolean;
     keptBytes: number;
     largest: LineageStats[];
 }
@@ -374,6 +378,14 @@ interface StoreWarning {
     message: string;
     target: string | null;
     cause?: unknown;
+}
+interface Sweep {
+    target: string;
+    removed: number;
+    bytes: number;
+    lineages: number;
+    workMs: number;
+    tookMs: number;
 }
 type TracingChannelName = "forkpoint:open" | "forkpoint:save" | "forkpoint:read" | "forkpoint:prune";
 type UnknownDecision<T> = "retry" | "fail" | {

@@ -57,6 +57,7 @@ export interface NativeOptions {
   keepLastN: number | undefined;
   ttl: number | undefined;
   maxBytes: number | undefined;
+  prunePercent: number;
 }
 
 export interface ServerOptions {

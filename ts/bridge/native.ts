@@ -8,6 +8,7 @@ import { loadAddon } from "./addon.js";
 import { type Bytes, Pieces } from "./bytes.js";
 import { chunkOf, freeChunksWith } from "./chunk.js";
 import { type Failure, causeOf, errorOf, messageOf, throwing } from "./errors.js";
+import { publishSweep } from "./sweeps.js";
 import { type StoreWarning, warn } from "./warnings.js";
 import type {
   Binding,
@@ -43,7 +44,7 @@ const pending = new Map<number, Pending>();
 let lastCallId = 0;
 
 /** The id that marks a warning in the completion queue. No call has this id. */
-const WARNING = 0;
+const EVENT = 0;
 
 /** Keeps the process alive while a promise is pending. The timer itself is not meant to fire. */
 const hold = setInterval(() => {}, 0x7fffffff).unref();
@@ -85,7 +86,8 @@ function look(): void {
 }
 
 function settle(callId: number, response: Response, error: Failure | null | undefined): void {
-  if (callId === WARNING && error) {
+  if (callId === EVENT) {
+    if (!error) return publishSweep(response as string);
     // A failure in the background belongs to no call, so no promise can reject with it. The response is the target.
     return warn(
       error.code as StoreWarning["code"],
@@ -126,7 +128,7 @@ export function submit<T>(
   open: (response: Response) => T,
 ): Promise<T> {
   do lastCallId = (lastCallId + 1) >>> 0;
-  while (lastCallId === WARNING || pending.has(lastCallId));
+  while (lastCallId === EVENT || pending.has(lastCallId));
   const callId = lastCallId;
   const given = buffers.map((bytes) => handedOver(bytes, store));
   // The engine reads the pieces until the call has its outcome.

@@ -7,6 +7,7 @@ import "../bridge/bundled.js";
 import type { Attributes, Histogram, MeterProvider, MetricOptions, Span, TracerProvider } from "@opentelemetry/api";
 import { performance } from "node:perf_hooks";
 import { type Kind, channels, failures, type CallContext, type CallFailure } from "../bridge/channels.js";
+import { type Sweep, sweeps } from "../bridge/sweeps.js";
 import { ForkpointError, isForkpointError, messageOf, show, typeError } from "../bridge/errors.js";
 import { type OptionParser, readRecord } from "../store/options.js";
 
@@ -51,6 +52,8 @@ function metricsOf(provider: MeterProvider) {
     batch: histogram("forkpoint.commit.batch", "{save}", "Number of saves in one commit", SAVES),
     size: histogram("forkpoint.checkpoint.size", "By", "Serialized size of the saved data", BYTES),
     pruned: counter("forkpoint.pruned", { unit: "{checkpoint}", description: "Pruned checkpoints" }),
+    swept: counter("forkpoint.swept", { unit: "{checkpoint}", description: "Checkpoints deleted in the background" }),
+    sweepTime: counter("forkpoint.sweep.time", { unit: "s", description: "Time of deleting in the background" }),
     corrupt: counter("forkpoint.corrupt", { unit: "{read}", description: "Reads that found damaged data" }),
   };
 }
@@ -83,6 +86,7 @@ class Recorder {
       { channel: asyncEnd, hear: (context: unknown) => this.#end(name as Kind, context as CallContext) },
     ]),
     { channel: failures.CORRUPT, hear: (failure: unknown) => this.#fail(failure as CallFailure) },
+    { channel: sweeps, hear: (sweep: unknown) => this.#sweep(sweep as Sweep) },
   ];
 
   constructor({ tracerProvider, meterProvider }: InstrumentOptions) {
@@ -105,6 +109,11 @@ class Recorder {
 
   #fail({ space }: CallFailure): void {
     this.#metrics().corrupt.add(1, known({ "forkpoint.space": space }));
+  }
+
+  #sweep({ removed, workMs }: Sweep): void {
+    this.#metrics().swept.add(removed);
+    this.#metrics().sweepTime.add(workMs / 1000);
   }
 
   #begin(kind: Kind, context: CallContext): void {

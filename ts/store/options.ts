@@ -87,6 +87,12 @@ export interface StoreOptions {
    */
   maxBytes?: number | null;
   /**
+   * The greatest share of the time in which `ttlMs` and `maxBytes` delete in the background: from 0.01 to 1. On Postgres, the
+   * store deletes over a connection of its own, so saves do not wait. Of all stores of a schema, one deletes at a time.
+   * Default: 0.25.
+   */
+  pruneShare?: number;
+  /**
    * The schema of the tables on a Postgres server: a lowercase letter or an underscore, followed by at most 30 more of
    * these or digits. Other targets reject this option. Default: `"forkpoint"`.
    */
@@ -113,6 +119,7 @@ export interface Retention {
   keepLastN: number | null;
   ttlMs: number | null;
   maxBytes: number | null;
+  pruneShare: number;
 }
 
 /** A store's options with all defaults filled in. */
@@ -184,6 +191,7 @@ const parsers = {
   keepLastN: atMost("checkpoints"),
   ttlMs: atMost("milliseconds"),
   maxBytes: atMost("bytes"),
+  pruneShare: share,
   schema: text,
   prefix: text,
   migrate: text as OptionParser<"auto" | "never">,
@@ -207,6 +215,7 @@ export function readOptions(options: unknown): Settings {
     keepLastN: null,
     ttlMs: null,
     maxBytes: null,
+    pruneShare: 0.25,
     ...given,
     format: serializer ?? formatOf("v8"),
     server: { schema, prefix, migrate, password } as ServerOptions,
@@ -265,6 +274,13 @@ export function whole(least: number, most: number, unit: string): OptionParser<n
     }
     return value;
   };
+}
+
+/** Reads a share of the time. */
+export function share(value: unknown, name: string): number {
+  if (typeof value !== "number") throw typeError(`${name} must be a number from 0.01 to 1, but is ${show(value)}`);
+  if (!(value >= 0.01 && value <= 1)) throw rangeError(`${name} must be a number from 0.01 to 1, but is ${value}`);
+  return value;
 }
 
 /**

@@ -1,5 +1,7 @@
 /** Prunes, measures and vacuums a store. */
 
+import { performance } from "node:perf_hooks";
+import { setTimeout as sleep } from "node:timers/promises";
 import type { PruneProgress, StoreStats } from "./results.js";
 import type { Engine } from "./engine.js";
 import { keptBytes } from "../bridge/incremental/memory.js";
@@ -12,6 +14,7 @@ import {
   flag,
   readRecord,
   signalOption,
+  share,
   whole,
 } from "./options.js";
 import { type Cursor, type FoundStats, type Pruned, type Rule, storeCalls } from "../bridge/wire.js";
@@ -39,6 +42,11 @@ export interface PruneOptions<Progress = PruneProgress> {
   maxBytes?: number | null;
   /** If true, removes nothing and returns what would be removed. Default: false. */
   dryRun?: boolean;
+  /**
+   * The greatest share of the time in which `prune()` works: from 0.01 to 1. It pauses between two batches, so that others find
+   * the database free. Default: 1, without pauses.
+   */
+  share?: number;
   /**
    * Stops the prune between two batches. The promise then rejects with the signal's reason. Checkpoints that were
    * already removed stay removed.
@@ -95,7 +103,7 @@ export async function prune<R = PruneProgress>(
   closing: () => boolean,
   shown: (progress: PruneProgress) => R = (progress) => progress as R,
 ): Promise<R> {
-  const { signal, onProgress, dryRun, ...given } = readRecord(options, "options", pruneOptions);
+  const { signal, onProgress, dryRun, share: ofTime = 1, ...given } = readRecord(options, "options", pruneOptions);
   const rules = rulesOf(given, retention);
   throwIfStopped(signal, closing);
   const done: PruneProgress = { removed: 0, bytes: 0, lineages: 0 };
@@ -112,10 +120,15 @@ export async function prune<R = PruneProgress>(
   const remove = async (rule: Rule, of: string | undefined, removed: (batch: Pruned) => void) => {
     let next: Cursor | undefined;
     do {
+      const began = performance.now();
       const batch: Pruned = await storeCalls.call(native, "prune", { contract: of, rule, cursor: next, most: BATCH });
+      const took = performance.now() - began;
       removed(batch);
       next = batch.next ?? undefined;
-      if (next !== undefined) await betweenSteps(signal, closing);
+      if (next === undefined) continue;
+      // An abort ends the pause.
+      if (ofTime < 1) await sleep(took * (1 / ofTime - 1), undefined, { signal }).catch(() => {});
+      await betweenSteps(signal, closing);
     } while (next !== undefined);
   };
   for (const rule of rules) {
@@ -179,5 +192,6 @@ export const pruneOptions = {
   keepLastN: atMost("checkpoints"),
   maxBytes: atMost("bytes"),
   dryRun: flag,
+  share,
   ...stepOptions,
 } satisfies Record<keyof PruneOptions, OptionParser<unknown>>;

@@ -46,10 +46,11 @@ export class Store implements AsyncDisposable {
     const path = readTarget(target);
     const keepsText = path.startsWith("jsonl:");
     const format = keepsText ? asText(given) : given;
-    const { busyTimeoutMs: busyTimeout, keepLastN, ttlMs, maxBytes, ...others } = settings;
+    const { busyTimeoutMs: busyTimeout, keepLastN, ttlMs, maxBytes, pruneShare, ...others } = settings;
     // The addon expects undefined for a missing value.
     const limits = { keepLastN: keepLastN ?? undefined, ttl: ttlMs ?? undefined, maxBytes: maxBytes ?? undefined };
-    const native = open(path, { ...others, busyTimeout, ...limits }, server);
+    const prunePercent = Math.round(pruneShare * 100);
+    const native = open(path, { ...others, busyTimeout, ...limits, prunePercent }, server);
     const ready = storeCalls.call(native, "ready", {}).then((notice) => {
       if (notice !== null) warn(notice.code, notice.message, native.databasePath ?? "memory:");
     });

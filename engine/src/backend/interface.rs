@@ -69,6 +69,13 @@ pub trait Backend: Send {
     ///   the store, the calls together remove the checkpoints that [`Query::Prunable`] counted.
     fn prune(&mut self, prune: &Prune) -> Result<Pruned>;
 
+    /// Returns true if this worker may remove what retention selects in the background. If several workers ask for the same
+    /// storage, only one of them may, until it has not asked for a while.
+    fn may_sweep(&mut self, worker: i64) -> Result<bool> {
+        let _ = worker;
+        Ok(true)
+    }
+
     /// Does a bounded amount of maintenance that no caller waits for. Returns true if more maintenance is left.
     fn sweep(&mut self) -> Result<bool> {
         Ok(false)

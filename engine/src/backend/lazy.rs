@@ -17,6 +17,8 @@ pub(crate) struct Opener {
     pub(crate) open: Arc<dyn Fn() -> Result<Box<dyn Backend>> + Send + Sync>,
     /// Encodes large ops ahead of time.
     pub(crate) pre_encoder: Option<Arc<dyn PreEncode>>,
+    /// True if retention may run beside the saves, on a backend of its own.
+    pub(crate) sweeps_apart: bool,
 }
 
 /// A backend that is opened at its first use.

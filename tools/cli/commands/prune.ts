@@ -1,8 +1,11 @@
+import { performance } from "node:perf_hooks";
+import { setTimeout as sleep } from "node:timers/promises";
 import { command, dangerous, parsed, spaceOption, wholeFrom } from "../command.js";
 import { type DangerousOptions, confirm } from "../confirm.js";
 import type { Context } from "../context.js";
-import { UsageError } from "../errors.js";
-import { localTime, parseDuration, parseSize, plural, size } from "../units.js";
+import { UsageError, exitCodes } from "../errors.js";
+import { duration, localTime, parseDuration, parseSize, plural, size } from "../units.js";
+import type { Inspector } from "../../../ts/inspect/inspector.js";
 import type { PruneResult } from "../../../ts/store/results.js";
 
 interface Options extends DangerousOptions {
@@ -10,13 +13,26 @@ interface Options extends DangerousOptions {
   keepLast?: number;
   maxBytes?: number;
   space?: string;
+  share?: number;
+  watch?: boolean;
+  every?: number;
 }
+
+/** How long `--watch` waits between two looks, in ms, and the share of the time in which it works. */
+const [EVERY, WATCH_SHARE] = [60_000, 0.25];
 
 const positive = (parse: (text: string) => number) => (text: string) => {
   const value = parse(text);
   if (value > 0) return value;
   throw new UsageError("expected more than 0");
 };
+
+function shareOf(text: string): number {
+  const percent = /^(\d{1,3})%?$/.exec(text)?.[1];
+  const share = Number(percent) / 100;
+  if (share >= 0.01 && share <= 1) return share;
+  throw new UsageError("expected a share of the time from 1% to 100%");
+}
 
 const help = `
 The removed bytes stay in the file, as free space for new data, until you run \`forkpoint vacuum\`.`;
@@ -35,33 +51,91 @@ export const prune = () =>
       .addOption(
         parsed("--max-bytes <size>", "remove the oldest until this much is left: 500KB, 2GiB", positive(parseSize)),
       )
-      .addOption(spaceOption()),
+      .addOption(spaceOption())
+      .addOption(
+        parsed("--share <percent>", "work in at most this share of the time, with pauses: 1% to 100%", shareOf),
+      )
+      .option("--watch", "go on until Ctrl-C: remove what exceeds the limits again and again")
+      .addOption(
+        parsed(
+          "--every <duration>",
+          "with --watch: how long to wait between two looks (default: 1m)",
+          positive(parseDuration),
+        ),
+      ),
   ).addHelpText("after", help);
 
-async function run(context: Context, options: Options): Promise<void> {
-  const { olderThan, keepLast, maxBytes, space, dryRun = false } = options;
+async function run(context: Context, options: Options): Promise<number | undefined> {
+  const { olderThan, keepLast, maxBytes, dryRun = false, watch = false, every } = options;
   if (olderThan === undefined && keepLast === undefined && maxBytes === undefined) {
     throw new UsageError("pass at least one of --older-than, --keep-last and --max-bytes");
   }
+  if (watch && dryRun) throw new UsageError("pass --watch or --dry-run, not both");
+  if (!watch && every !== undefined) throw new UsageError("pass --every together with --watch");
   // The time is fixed before the question, so that exactly the checkpoints that were shown are removed.
-  const before = olderThan === undefined ? null : Date.now() - olderThan;
-  const rules = { olderThan: before, keepLastN: keepLast ?? null, maxBytes: maxBytes ?? null, space };
+  const rules = rulesOf(options);
   if (dryRun || options.yes !== true) {
     const would = await (await context.openForDryRun()).prune({ ...rules, dryRun: true, signal: context.signal });
-    if (dryRun) return print(context, would, true);
-    const when = before === null ? "" : ` (before ${localTime(before)})`;
-    await confirm(context, `this removes ${what(would)}${when}`, options);
+    if (dryRun) {
+      print(context, would, true);
+      return undefined;
+    }
+    const when = rules.olderThan === null ? "" : ` (before ${localTime(rules.olderThan)})`;
+    const later = watch ? ", and goes on until you stop it" : "";
+    await confirm(context, `this removes ${what(would)}${when}${later}`, options);
   }
   const inspector = await context.open({ write: true });
-  const result = await inspector.prune({
+  if (!watch) {
+    print(context, await removed(context, inspector, rules), false);
+    return undefined;
+  }
+  await removeUntilStopped(context, inspector, options);
+  return exitCodes.done;
+}
+
+/** The rules at this time. */
+function rulesOf({ olderThan, keepLast, maxBytes, space, share, watch }: Options) {
+  return {
+    olderThan: olderThan === undefined ? null : Date.now() - olderThan,
+    keepLastN: keepLast ?? null,
+    maxBytes: maxBytes ?? null,
+    space,
+    share: share ?? (watch ? WATCH_SHARE : 1),
+  };
+}
+
+function removed(context: Context, inspector: Inspector, rules: ReturnType<typeof rulesOf>): Promise<PruneResult> {
+  return inspector.prune({
     ...rules,
     signal: context.signal,
-    onProgress: ({ removed }) => {
-      context.done = `${plural(removed, "checkpoint")} removed`;
-      context.output.progress.show(`${plural(removed, "checkpoint")} removed`);
+    onProgress: ({ removed: count }) => {
+      context.done = `${plural(count, "checkpoint")} removed`;
+      context.output.progress.show(`${plural(count, "checkpoint")} removed`);
     },
   });
-  print(context, result, false);
+}
+
+/** Removes again and again. Prints a line whenever something was removed. */
+async function removeUntilStopped(context: Context, inspector: Inspector, options: Options): Promise<void> {
+  const { output, signal } = context;
+  try {
+    for (;;) {
+      const began = performance.now();
+      const result = await removed(context, inspector, rulesOf(options));
+      const ms = Math.round(performance.now() - began);
+      output.progress.clear();
+      if (result.removed > 0) {
+        const { removed: count, bytes, lineages } = result;
+        const line = { at: Date.now(), removed: count, bytes, lineages, ms };
+        const text = `${localTime(line.at)}  ${plural(count, "checkpoint")} removed, ${size(bytes)} freed in ${duration(ms)}`;
+        await output.stream(`${output.json ? JSON.stringify(line) : text}\n`);
+        await output.flush();
+      }
+      await sleep(options.every ?? EVERY, undefined, { signal });
+    }
+  } catch (error) {
+    if (!signal.aborted) throw error;
+  }
 }
 
 function what({ removed, bytes, lineages }: PruneResult): string {

@@ -269,9 +269,13 @@ impl Backend for Postgres {
         self.call(|backend| prune::prune(&backend.session, &backend.memory.cache, prune))
     }
 
+    fn may_sweep(&mut self, worker: i64) -> Result<bool> {
+        self.call(|backend| prune::may_sweep(&backend.session, worker))
+    }
+
     fn vacuum(&mut self) -> Result<()> {
         self.call(|backend| {
-            let text = "VACUUM @batch, @lineage, @checkpoint, @payload, @write, @log, @log_branch, @record, @log_mark";
+            let text = "VACUUM @batch, @lineage, @checkpoint, @payload, @write, @log, @log_branch, @record, @log_mark, @sweeper";
             backend.session.connect()?;
             let done = backend.session.run(text, UNTIL_CLOSED);
             // The server may take any time. If it fails after that, there is time for another server.
@@ -299,5 +303,5 @@ pub(crate) fn opener(url: &Url, options: &Options, deadline: &Arc<Deadline>) -> 
         let backend = Postgres::open_with(&url, &options, cache.clone(), Arc::clone(&indexes), Arc::clone(&deadline))?;
         Ok(Box::new(backend) as Box<dyn Backend>)
     };
-    Opener { open: Arc::new(open), pre_encoder: Some(pre_encoder) }
+    Opener { open: Arc::new(open), pre_encoder: Some(pre_encoder), sweeps_apart: true }
 }

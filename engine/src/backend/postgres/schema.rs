@@ -27,6 +27,7 @@ CREATE SEQUENCE @save_order AS bigint CACHE 1;
 CREATE SEQUENCE @claim_order AS bigint CACHE 1;
 CREATE SEQUENCE @lineage_order AS bigint CACHE 1;
 CREATE TABLE @setting (name text PRIMARY KEY, value bigint NOT NULL);
+CREATE TABLE @sweeper (one boolean PRIMARY KEY, worker bigint NOT NULL, until timestamptz NOT NULL);
 CREATE TABLE @batch (call bigint PRIMARY KEY, at timestamptz NOT NULL DEFAULT now());
 CREATE TABLE @lineage (
   lin        bigint PRIMARY KEY,

@@ -1,0 +1,79 @@
+// Retention in the background on a server: beside the saves, and by one worker at a time.
+import { subscribe, unsubscribe } from "node:diagnostics_channel";
+import { type Checkpoint, CheckpointStore, type Sweep } from "forkpoint";
+import { openInspector } from "forkpoint/inspect";
+import { expect, it, onTestFinished } from "vitest";
+import { makeDatabase, onServer } from "./faults.js";
+
+onServer("newest", (server) => {
+  /** An empty database with its URL, and a function that runs SQL in it. */
+  async function prepared() {
+    const database = await makeDatabase(server());
+    const sql = (text: string) => server().query(text, undefined, { database });
+    return { url: server().url({ database }), sql };
+  }
+
+  function open(url: string, options: object) {
+    const store = new CheckpointStore(url, options);
+    onTestFinished(() => store.close());
+    let saved = 0;
+    const save = (runId: string) => {
+      const fields = { id: `${runId} ${saved}`, runId, graphId: "g", nodeId: "a", timestamp: saved++, nodeResults: {} };
+      return store.save({ ...fields, visitedNodes: [], pendingEdges: [], state: {} } as unknown as Checkpoint);
+    };
+    return { store, save };
+  }
+
+  it("a sweep that waits for a lock holds up no save", async () => {
+    const { url, sql } = await prepared();
+    const first = open(url, {});
+    await first.save("old");
+    await sql("UPDATE forkpoint.checkpoint SET saved_at = 1");
+    const sweeps: Sweep[] = [];
+    const hear = (message: unknown) => sweeps.push(message as Sweep);
+    subscribe("forkpoint:sweep", hear);
+    onTestFinished(() => void unsubscribe("forkpoint:sweep", hear));
+    // Someone else holds the run that has expired.
+    const held = sql("BEGIN; SELECT FROM forkpoint.lineage FOR UPDATE; SELECT pg_sleep(3); COMMIT");
+    const waits = async () =>
+      (await sql("SELECT count(*)::int AS n FROM pg_stat_activity WHERE wait_event_type = 'Lock'"))[0]!.n as number;
+    const { save } = open(url, { ttlMs: 3_600_000 });
+    await save("a");
+    await expect.poll(waits, { timeout: 2_500 }).toBe(1);
+    await save("b");
+    await save("a");
+    expect(await waits(), "the sweep still waits").toBe(1);
+    expect(sweeps).toEqual([]);
+    await held;
+    await expect.poll(() => sweeps, { timeout: 10_000 }).toMatchObject([{ removed: 1, lineages: 1 }]);
+  });
+
+  it("one worker of several sweeps, and another one when it has gone", async () => {
+    const { url, sql } = await prepared();
+    const [one, two] = [open(url, { ttlMs: 3_600_000 }), open(url, { ttlMs: 3_600_000 })];
+    const expire = () => sql("UPDATE forkpoint.checkpoint SET saved_at = 1");
+    const left = async () => (await inspector.runs()).items.map(({ run }) => run);
+    const worker = async () => (await sql("SELECT worker FROM forkpoint.sweeper"))[0]?.worker as string;
+    await one.save("a");
+    const inspector = await openInspector(url);
+    onTestFinished(() => inspector.close());
+    await expect.poll(worker).toBeDefined();
+    const first = await worker();
+    await two.save("b");
+    await expire();
+    // The first one has the row, so the second one stays away whatever it saves.
+    for (let n = 0; n < 5; n++) await two.save("c");
+    expect(await worker()).toBe(first);
+    await expect.poll(async () => (await one.save("a"), left()), { timeout: 10_000, interval: 300 }).not.toContain("b");
+    expect(await worker()).toBe(first);
+    await one.store.close();
+    // As if half a minute had passed, and another store is opened.
+    await sql("UPDATE forkpoint.sweeper SET until = now() - interval '1 second'");
+    await two.save("d");
+    await expire();
+    const three = open(url, { ttlMs: 3_600_000 });
+    await three.save("e");
+    await expect.poll(left, { timeout: 10_000 }).toEqual(["e"]);
+    expect(await worker()).not.toBe(first);
+  });
+});

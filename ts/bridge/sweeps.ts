@@ -1,0 +1,39 @@
+/** Reports what retention deletes in the background, on the channel `forkpoint:sweep`. */
+
+import { channel } from "node:diagnostics_channel";
+
+/**
+ * What the diagnostics channel `forkpoint:sweep` publishes: what `ttlMs` and `maxBytes` have deleted in the background, from the
+ * time when something exceeded a limit until nothing did.
+ *
+ * @example
+ * ```ts
+ * import { subscribe } from "node:diagnostics_channel";
+ *
+ * subscribe("forkpoint:sweep", (message) => {
+ *   const { target, removed, workMs } = message as Sweep;
+ *   console.log(target, removed, workMs);
+ * });
+ * ```
+ */
+export interface Sweep {
+  /** The path of the file or folder, `"memory:"`, or the server, database and schema. */
+  target: string;
+  /** How many checkpoints were deleted. */
+  removed: number;
+  /** How much `stats().storedBytes` shrank. Can be negative. */
+  bytes: number;
+  /** How many lineages have no checkpoints left. See {@link StoreStats.lineages}. */
+  lineages: number;
+  /** How long the store worked, in ms. */
+  workMs: number;
+  /** How long it took with the pauses between the transactions, in ms. See {@link StoreOptions.pruneShare}. */
+  tookMs: number;
+}
+
+export const sweeps = channel("forkpoint:sweep");
+
+/** Publishes the JSON text of a {@link Sweep}. */
+export function publishSweep(text: string): void {
+  if (sweeps.hasSubscribers) sweeps.publish(JSON.parse(text) as Sweep);
+}
