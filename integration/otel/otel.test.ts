@@ -3,6 +3,7 @@ import { readFileSync, writeFileSync } from "node:fs";
 import { randomBytes } from "node:crypto";
 import { tracingChannel } from "node:diagnostics_channel";
 import { join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
 import { SpanKind, SpanStatusCode, context, metrics, trace } from "@opentelemetry/api";
 import { AsyncLocalStorageContextManager } from "@opentelemetry/context-async-hooks";
 import type { Histogram } from "@opentelemetry/sdk-metrics";
@@ -228,6 +229,20 @@ describe("metrics", () => {
     const batches = found["forkpoint.commit.batch"]!.dataPoints[0]!.value as Histogram;
     expect(batches.sum).toBeGreaterThanOrEqual(5);
     expect(batches.buckets.boundaries).toEqual([1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1024]);
+  });
+
+  it("count what retention deletes in the background", async () => {
+    const { measured } = recorded();
+    const store = open("memory:", { ttlMs: 1 });
+    await store.save(checkpoint("c1"));
+    // A sweep begins a second after the last one.
+    await sleep(1_100);
+    await store.save(checkpoint("c2"));
+    await expect.poll(async () => (await measured())["forkpoint.swept"]).toBeDefined();
+    const found = await measured();
+    expect(found["forkpoint.swept"]!.dataPoints[0]!.value).toBeGreaterThan(0);
+    expect(found["forkpoint.sweep.time"]!.dataPoints[0]!.value).toBeGreaterThan(0);
+    expect(found["forkpoint.sweep.time"]!.descriptor.unit).toBe("s");
   });
 
   it("count reads that find damage", async () => {

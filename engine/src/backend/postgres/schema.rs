@@ -7,6 +7,9 @@
 //! have 4,096. A statement that looks for an id compares both, the hash and the id. The numbers of a checkpoint are in
 //! the order in which they leave no gaps between them.
 //!
+//! Retention removes rows as fast as others are saved. The server vacuums a table when a twentieth of its rows is dead (by default,
+//! it waits for a fifth), so that saves find free space.
+//!
 //! `meta_value` computes the entries of the indexes of the metadata (`late_index.rs`). Every save that adds to such an index calls it,
 //! whatever role saves.
 
@@ -38,7 +41,7 @@ CREATE TABLE @lineage (
   origin     bytea,
   origin_lin bigint,
   status     smallint NOT NULL
-);
+) WITH (autovacuum_vacuum_scale_factor = 0.05);
 CREATE TABLE @checkpoint (
   seq      bigint PRIMARY KEY,
   lin      bigint NOT NULL,
@@ -54,7 +57,7 @@ CREATE TABLE @checkpoint (
   sort_key bytea NOT NULL,
   meta     bytea NOT NULL,
   logs     bytea
-);
+) WITH (autovacuum_vacuum_scale_factor = 0.05);
 CREATE TABLE @payload (
   seq    bigint PRIMARY KEY,
   call   bigint NOT NULL,
@@ -63,7 +66,8 @@ CREATE TABLE @payload (
   budget bigint NOT NULL,
   size   bigint NOT NULL,
   body   bytea NOT NULL
-) WITH (toast_tuple_target = 4080, autovacuum_vacuum_insert_scale_factor = 0.05);
+) WITH (toast_tuple_target = 4080, autovacuum_vacuum_scale_factor = 0.05, autovacuum_vacuum_insert_scale_factor = 0.05,
+        toast.autovacuum_vacuum_scale_factor = 0.05);
 ALTER TABLE @payload ALTER COLUMN body SET STORAGE EXTERNAL;
 CREATE TABLE @write (
   num       bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
@@ -78,7 +82,7 @@ CREATE TABLE @write (
   sum       bigint NOT NULL,
   state     smallint NOT NULL,
   body      bytea NOT NULL
-);
+) WITH (autovacuum_vacuum_scale_factor = 0.05, toast.autovacuum_vacuum_scale_factor = 0.05);
 ALTER TABLE @write ALTER COLUMN body SET STORAGE EXTERNAL;
 CREATE TABLE @log (
   lin bigint NOT NULL, name bytea NOT NULL, branch bigint NOT NULL, length bigint NOT NULL, sum bigint NOT NULL);
