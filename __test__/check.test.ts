@@ -13,7 +13,7 @@ describe.each(kinds)("%s: check()", (kind) => {
   test("an empty store is whole", async () => {
     const store = await openStore(place(kind));
     const checked = { checkpoints: 0, payloads: 0, writes: 0, records: 0 };
-    expect(await store.check()).toEqual({ ok: true, checked, findings: [] });
+    expect(await store.check()).toEqual({ ok: true, checked, findings: [], next: null });
     await store.close();
   });
 
@@ -30,6 +30,7 @@ describe.each(kinds)("%s: check()", (kind) => {
       ok: true,
       checked: { checkpoints: 1501, payloads: 1501, writes: 0, records: 0 },
       findings: [],
+      next: null,
     });
     expect(await workflows.check()).toEqual(report);
     // The text files count lines, and a checkpoint takes at least one.
@@ -58,14 +59,55 @@ describe.each(kinds)("%s: check()", (kind) => {
     await store.close();
   });
 
-  test.each([[{ signal: 1 }], [{ onProgress: 1 }], [{ sginal: 1 }], [null]])(
-    "check(%j) is refused",
-    async (options) => {
-      const store = await openStore(place(kind));
-      expect((await rejection(store.check(options as object))).code).toBe("INVALID_ARGUMENT");
-      await store.close();
-    },
-  );
+  test("a check goes on where another one has stopped", async () => {
+    const store = await openStore(place(kind));
+    const graphs = new CheckpointStore(store);
+    const all = Array.from({ length: 1500 }, (_, n) => checkpoint({ id: `c${n}`, runId: `r${n % 7}`, timestamp: n }));
+    await Promise.all(all.map((one) => graphs.save(one)));
+    const whole = await store.check();
+    const sum = { checkpoints: 0, payloads: 0, writes: 0, records: 0 };
+    let parts = 0;
+    let next: string | null | undefined;
+    while (next !== null) {
+      const part = await store.check({ rows: 400, ...(next !== undefined && { after: next }) });
+      for (const rows of Object.keys(sum) as Array<keyof typeof sum>) sum[rows] += part.checked[rows];
+      next = part.next;
+      parts += 1;
+    }
+    expect(sum).toEqual(whole.checked);
+    if (kind === "sqlite" || kind === "postgres") expect(parts).toBeGreaterThan(3);
+    // The progress of a check that is stopped has the position too.
+    const reason = new Error("enough");
+    let at: string | null | undefined;
+    const stop = (done: number, _of: number, position: string | null) => {
+      // The first pages of a file are about the file itself.
+      if (done === 0) return;
+      at = position;
+      throw reason;
+    };
+    await expect(store.check({ onProgress: stop })).rejects.toBe(reason);
+    const rest = await store.check({ after: at ?? undefined } as object);
+    expect(rest.next).toBeNull();
+    if (kind === "sqlite" || kind === "postgres") {
+      expect(rest.checked.checkpoints).toBeLessThan(1500);
+      expect(await rejection(store.check({ after: "nonsense" }))).toMatchObject({ code: "INVALID_ARGUMENT" });
+    }
+    await store.close();
+  });
+
+  test.each([
+    [{ signal: 1 }],
+    [{ onProgress: 1 }],
+    [{ rows: 0 }],
+    [{ rows: "1" }],
+    [{ after: 1 }],
+    [{ sginal: 1 }],
+    [null],
+  ])("check(%j) is refused", async (options) => {
+    const store = await openStore(place(kind));
+    expect((await rejection(store.check(options as object))).code).toBe("INVALID_ARGUMENT");
+    await store.close();
+  });
 });
 
 test("damage is told with the run, the checkpoint and what can be done, and the others are read", async () => {

@@ -12,6 +12,7 @@ import { answer, cli, filled, json, withRun } from "./run.js";
 interface Report {
   ok: boolean;
   checked: { checkpoints: number; payloads: number; writes: number };
+  next: string | null;
   findings: Array<{
     code: string;
     severity: string;
@@ -61,6 +62,19 @@ describe("verify", () => {
     expect(one.ok).toBe(true);
     expect(one.checked.checkpoints).toBeLessThanOrEqual(checkpoints);
     expect(one.checked.checkpoints).toBeGreaterThanOrEqual(10);
+  });
+
+  test("verifies a part, and goes on from there", async () => {
+    const path = await filled();
+    const whole = await report("verify", "--db", path);
+    const text = await answer(["verify", "--rows", "5", "--db", path]);
+    const after = /Go on with: --after (\S+)\n/.exec(text)![1]!;
+    const first = await report("verify", "--rows", "5", "--db", path);
+    expect(first).toMatchObject({ ok: true, next: after });
+    const rest = await report("verify", "--after", after, "--db", path);
+    expect(rest.next).toBeNull();
+    expect(first.checked.checkpoints + rest.checked.checkpoints).toBe(whole.checked.checkpoints);
+    expect(first.checked.checkpoints).toBeLessThan(whole.checked.checkpoints);
   });
 
   test("finds a damaged payload, and says which and what to do", async () => {

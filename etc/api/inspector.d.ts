@@ -239,7 +239,9 @@ declare class StoreInspector implements AsyncDisposable {
         runs?: RunRef[] | undefined;
         quick?: boolean | undefined;
         signal?: AbortSignal | undefined;
-        onProgress?: ((done: number, of: number) => void) | undefined;
+        onProgress?: ((done: number, of: number, next: string | null) => void) | undefined;
+        rows?: number | undefined;
+        after?: string | undefined;
     }): Promise<VerifyReport>;
     drainCheck(description: ProgramDescription, options?: {
         signal?: AbortSignal | undefined;

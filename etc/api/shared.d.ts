@@ -118,7 +118,9 @@ interface ChangedRun {
 }
 interface CheckOptions {
     signal?: AbortSignal;
-    onProgress?: (done: number, of: number) => void;
+    onProgress?: (done: number, of: number, next: string | null) => void;
+    rows?: number;
+    after?: string;
 }
 type ContextOnce = <T>(key: string, effect: (attempt: EffectAttempt) => T | Promise<T>, options?: EffectOptions<T>) => Promise<T>;
 declare abstract class ContractStore implements AsyncDisposable {
@@ -431,6 +433,7 @@ interface VerifyReport {
         records: number;
     };
     findings: Finding[];
+    next: string | null;
 }
 declare function formatPath(path: ReadonlyArray<string | number>): string;
 declare function fromJsonForm(form: unknown): unknown;

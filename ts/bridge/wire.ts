@@ -34,6 +34,8 @@ export interface VerifyReport {
     records: number;
   };
   findings: Finding[];
+  /** Where the check has stopped, for {@link CheckOptions.after}. Null if it has reached the end. */
+  next: string | null;
 }
 
 /** A problem that a check found. */

@@ -151,13 +151,15 @@ export class StoreInspector implements AsyncDisposable {
   /**
    * Verifies everything that is stored. `quick`: checks only the location and the pages of the database, in a second at
    * most. `runs`: everything is read and counted in `checked`, and `findings` and `ok` are about these runs only, with
-   * all namespaces of a thread and the current state of a session.
+   * all namespaces of a thread and the current state of a session. `rows` and `after`: see {@link CheckOptions}.
    */
   verify(options?: {
     runs?: RunRef[] | undefined;
     quick?: boolean | undefined;
     signal?: AbortSignal | undefined;
-    onProgress?: ((done: number, of: number) => void) | undefined;
+    onProgress?: ((done: number, of: number, next: string | null) => void) | undefined;
+    rows?: number | undefined;
+    after?: string | undefined;
   }): Promise<VerifyReport> {
     return this.#read((context) => verify(context, options, () => this.#closing !== undefined));
   }

@@ -1,10 +1,9 @@
 /** Verifies a store, and checks the location of its database. */
 
 import { lstat } from "node:fs/promises";
-import { check } from "../store/check.js";
+import { check, checkOptions } from "../store/check.js";
 import { isArray, typeError } from "../bridge/errors.js";
 import { flag, readRecord } from "../store/options.js";
-import { stepOptions } from "../store/retention.js";
 import { storeCalls, type Finding, type VerifyReport } from "../bridge/wire.js";
 import { type Context, SESSIONS, readKey, shownNs, spaceOf } from "./context.js";
 import type { Key } from "./wire.js";
@@ -15,7 +14,7 @@ const verifyOptions = {
     return value.map(readKey);
   },
   quick: flag,
-  ...stepOptions,
+  ...checkOptions,
 };
 
 /** Verifies the store. Reads all data even if `runs` is given, and then returns only the findings about these runs. */
@@ -47,7 +46,7 @@ async function glance({ engine }: Context): Promise<VerifyReport> {
   const { checked, findings } = await storeCalls.call(native, "quickCheck", {});
   const path = native.databasePath;
   const isFile = path !== null && native.backend !== "postgres";
-  return { ok: true, checked, findings: isFile ? [...findings, ...(await placeOf(path))] : findings };
+  return { ok: true, checked, findings: isFile ? [...findings, ...(await placeOf(path))] : findings, next: null };
 }
 
 /** The permission bits of a file that let the group or other users read or write it. */

@@ -1,7 +1,7 @@
 /** Verifies everything that is stored. */
 
 import type { Engine } from "./engine.js";
-import { readRecord } from "./options.js";
+import { readRecord, text, whole } from "./options.js";
 import { betweenSteps, stepOptions, throwIfStopped } from "./retention.js";
 import { storeCalls, type Finding, type VerifyReport } from "../bridge/wire.js";
 
@@ -10,29 +10,43 @@ export interface CheckOptions {
   /** Stops the check between two pages. The promise then rejects with the signal's reason. */
   signal?: AbortSignal;
   /**
-   * Called after each page with the number of verified rows and the approximate number of all rows. If this function
-   * throws, the check stops with that error.
+   * Called after each page with the number of verified rows, the approximate number of all rows, and the position for `after`. If
+   * this function throws, the check stops with that error.
    */
-  onProgress?: (done: number, of: number) => void;
+  onProgress?: (done: number, of: number, next: string | null) => void;
+  /** Stops after about this many rows. The report's `next` says where. Default: everything is verified. */
+  rows?: number;
+  /** Begins where an earlier check of this store has stopped: `next` of its report, or of its progress. */
+  after?: string;
 }
+
+export const checkOptions = {
+  ...stepOptions,
+  rows: whole(1, Number.MAX_SAFE_INTEGER, "rows"),
+  after: text,
+};
 
 /** The number of rows in a page. Between two pages, the check tests whether its signal was aborted. */
 const PAGE = 1000;
 const ENDED = "the check ended";
 
 export async function check({ native }: Engine, options: unknown, closing: () => boolean): Promise<VerifyReport> {
-  const { signal, onProgress } = readRecord(options, "options", stepOptions) as CheckOptions;
+  const given = readRecord(options, "options", checkOptions) as CheckOptions;
+  const { signal, onProgress, rows: most = Number.POSITIVE_INFINITY } = given;
   const checked = { checkpoints: 0, payloads: 0, writes: 0, records: 0 };
   const findings: Finding[] = [];
-  let cursor: string | undefined;
+  let cursor = given.after;
+  let left = most;
   throwIfStopped(signal, closing, ENDED);
   do {
-    const page = await storeCalls.call(native, "check", { cursor, limit: PAGE });
+    const page = await storeCalls.call(native, "check", { cursor, limit: Math.min(PAGE, left) });
     for (const rows of Object.keys(checked) as Array<keyof typeof checked>) checked[rows] += page.checked[rows];
     findings.push(...page.findings);
-    onProgress?.(page.done, page.of);
+    onProgress?.(page.done, page.of, page.next);
     cursor = page.next ?? undefined;
-    if (cursor !== undefined) await betweenSteps(signal, closing, ENDED);
-  } while (cursor !== undefined);
-  return { ok: findings.every(({ severity }) => severity !== "error"), checked, findings };
+    // A payload belongs to a checkpoint, and is a row of its own.
+    left -= Object.values(page.checked).reduce((sum, count) => sum + count);
+    if (cursor !== undefined && left > 0) await betweenSteps(signal, closing, ENDED);
+  } while (cursor !== undefined && left > 0);
+  return { ok: findings.every(({ severity }) => severity !== "error"), checked, findings, next: cursor ?? null };
 }

@@ -33,7 +33,7 @@ impl<S> Position<S> {
         let (number, after, done, of) = if *cursor == CheckCursor::default() {
             (0, BEGINNING, 0, unsigned(count()?))
         } else {
-            let numbers: Result<Vec<i64>, _> = cursor.0.split(' ').map(str::parse).collect();
+            let numbers: Result<Vec<i64>, _> = cursor.0.split(':').map(str::parse).collect();
             let [number, first, second, third, done, of] = numbers.map_err(|_| invalid())?[..] else {
                 return Err(invalid());
             };
@@ -51,7 +51,7 @@ impl<S> Position<S> {
         let of = self.of.max(done);
         let number = self.number + usize::from(last.is_none());
         let [first, second, third] = last.unwrap_or(BEGINNING);
-        let next = CheckCursor(format!("{number} {first} {second} {third} {done} {}", self.of));
+        let next = CheckCursor(format!("{number}:{first}:{second}:{third}:{done}:{}", self.of));
         CheckPage { done, of, next: (number < self.stages.len()).then_some(next), ..page }
     }
 }
@@ -68,7 +68,7 @@ mod tests {
             let read = Position::read(&["a", "b", "c"], &cursor, || unreachable!("the check has begun")).unwrap();
             assert_eq!((*read.stage, read.after, read.done, read.of), ("c", after, 9, 100));
         }
-        for nonsense in ["nonsense", "1 2 3", "1 2 3 4 5", "-1 2 3 4 5 6", "1 2 3 4 -5 6", "3 2 3 4 5 6"] {
+        for nonsense in ["nonsense", "1:2:3", "1:2:3:4:5", "-1:2:3:4:5:6", "1:2:3:4:-5:6", "3:2:3:4:5:6"] {
             let read = Position::read(&["a", "b", "c"], &CheckCursor(nonsense.to_owned()), || Ok(0));
             assert!(read.is_err(), "{nonsense}");
         }

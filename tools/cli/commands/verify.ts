@@ -1,5 +1,5 @@
 import { safeText } from "../../../ts/bridge/json-form/json-text.js";
-import { command, runsArgument, spaceOption } from "../command.js";
+import { command, parsed, runsArgument, spaceOption, wholeFrom } from "../command.js";
 import type { Context } from "../context.js";
 import { exitCodes } from "../errors.js";
 import { type RunOptions, findRuns } from "../find.js";
@@ -10,6 +10,8 @@ import type { Finding, VerifyReport } from "../../../ts/bridge/wire.js";
 
 interface Options extends RunOptions {
   repairPlan?: boolean;
+  rows?: number;
+  after?: string;
 }
 
 /** A suggested repair of an error. */
@@ -25,7 +27,9 @@ export const verify = () =>
     .addArgument(runsArgument())
     .option("--repair-plan", "also print the steps that would repair the findings, without running them")
     .addOption(spaceOption())
-    .option("--ns <ns>", "the namespace of the runs");
+    .option("--ns <ns>", "the namespace of the runs")
+    .addOption(parsed("--rows <n>", "stop after about this many rows, and print where", wholeFrom(1)))
+    .option("--after <position>", "begin where an earlier check has stopped");
 
 async function run(context: Context, options: Options, ...ids: Array<string | undefined>): Promise<number | void> {
   const inspector = await context.open();
@@ -34,8 +38,11 @@ async function run(context: Context, options: Options, ...ids: Array<string | un
   const report = await inspector.verify({
     runs: runs.length === 0 ? undefined : runs,
     signal,
-    onProgress: (done, of) => {
-      context.done = `${number(done)} of about ${plural(of, "row")} verified`;
+    rows: options.rows,
+    after: options.after,
+    onProgress: (done, of, next) => {
+      const onward = next === null ? "" : `. Go on with --after ${next}`;
+      context.done = `${number(done)} of about ${plural(of, "row")} verified${onward}`;
       output.progress.show("verifying", done, of);
     },
   });
@@ -56,6 +63,7 @@ function* lines(
   const counts = [plural(checkpoints, "checkpoint"), plural(payloads, "payload"), plural(writes, "write")];
   const part = named === 0 ? "" : ` in the complete database; findings are shown for ${plural(named, "run")}`;
   yield output.style("dim", `${counts.join(", ")} verified${part}`);
+  if (report.next !== null) yield `Not everything was verified. Go on with: --after ${report.next}`;
   if (plan === undefined) return;
   yield "";
   yield output.style("bold", plan.length === 0 ? "Nothing to repair" : "How to repair");

@@ -183,16 +183,15 @@ impl Guess<'_> {
                 Ok(())
             }
             Op::Write { contract, id, writes, replace, encoded } => {
-                let name = key::name(*contract, id);
                 if status::tells(writes) {
-                    self.told.push(name.clone());
+                    self.told.push(key::name(*contract, id));
                 }
-                self.touched.written(name, writes);
+                self.touched.written(*contract, id, writes);
                 self.stage(*contract, id, false).writes.add(*contract, id, writes, *replace, encoded.as_deref());
                 Ok(())
             }
             Op::Claim { contract, id, claimed_by } => {
-                self.touched.add(key::name(*contract, id));
+                self.touched.add(*contract, id);
                 self.stage(*contract, id, true).claims.add(*contract, id, claimed_by);
                 Ok(())
             }
@@ -304,7 +303,7 @@ impl Guess<'_> {
         let supersedes = head.as_ref().map(|head| head.base.key.seq);
         let newest = head.filter(|head| new.header.sort_key < head.header.sort_key).unwrap_or_else(|| new.clone());
         self.moved.insert(key::name(header.contract, &header.lineage), newest);
-        self.touched.add(key::name(header.contract, &header.id));
+        self.touched.add(header.contract, &header.id);
         let stored = row.body.len() as u64;
         let payload = CachedPayload { raw, misses };
         self.puts.push(Put { head: new, meta, flags, sum, row, payload, replaces, supersedes });

@@ -7,11 +7,11 @@
 
 use tokio_postgres::Row;
 
-use super::key::{Name, columns};
+use super::key::{Name, columns, name};
 use super::transaction::Transaction;
 use super::value::values;
 use crate::error::Result;
-use crate::record::{Status, TaskState, Write};
+use crate::record::{ContractId, Status, TaskState, Write};
 
 /// Selects `lin` and `status` of the lineages `touched.lin`. 1, 2, 4 and 8 are the flags of a [`TaskState`]. Bits 2 to 4 of a
 /// checkpoint's flags are its status.
@@ -63,15 +63,21 @@ pub(super) struct Touched {
 
 impl Touched {
     /// A checkpoint that was stored, or whose writes were claimed or opened again.
-    pub(super) fn add(&mut self, checkpoint: Name) {
-        self.checkpoints.push(checkpoint);
-        self.tells.push(1);
+    pub(super) fn add(&mut self, contract: ContractId, id: &str) {
+        self.touch(contract, id, true);
     }
 
     /// A checkpoint to which something was written.
-    pub(super) fn written(&mut self, checkpoint: Name, writes: &[Write]) {
-        self.checkpoints.push(checkpoint);
-        self.tells.push(tells(writes).into());
+    pub(super) fn written(&mut self, contract: ContractId, id: &str, writes: &[Write]) {
+        self.touch(contract, id, tells(writes));
+    }
+
+    fn touch(&mut self, contract: ContractId, id: &str, tells: bool) {
+        // The effects of a run have no status.
+        if !contract.is_effects() {
+            self.checkpoints.push(name(contract, id));
+            self.tells.push(tells.into());
+        }
     }
 
     /// Brings the status of the lineages up to date.

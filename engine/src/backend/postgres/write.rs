@@ -7,7 +7,7 @@ use bytes::Bytes;
 
 use super::batch::{Batch, Memory, Sent};
 use super::error::worth_another_try;
-use super::key::{name, number};
+use super::key::number;
 use super::known::Known;
 use super::lineage::{self, LineageRow};
 use super::locks::{Locked, Wanted, lock};
@@ -218,17 +218,17 @@ impl Writing<'_> {
             }
             Op::RemoveLineages { .. } => {}
             Op::Write { contract, id, writes, replace, encoded } => {
-                self.touched.written(name(*contract, id), writes);
+                self.touched.written(*contract, id, writes);
                 writes::add(open, self.call, (*contract, id), writes, *replace, encoded.as_deref());
             }
             Op::Claim { contract, id, claimed_by } => {
-                self.touched.add(name(*contract, id));
+                self.touched.add(*contract, id);
                 let mut claims = Claims::default();
                 claims.add(*contract, id, claimed_by);
                 claims.store(open, values!["", 0_i16, self.call]);
             }
             Op::Reopen { contract, id } => {
-                self.touched.add(name(*contract, id));
+                self.touched.add(*contract, id);
                 writes::reopen(open, self.call, *contract, id)?;
             }
             Op::RemoveWrites { contract, prefix } => {
@@ -367,7 +367,7 @@ impl Writing<'_> {
             (left, self.newest(lineage)?.1)
         };
         self.begins(lineage.lin);
-        self.touched.add(name(header.contract, &header.id));
+        self.touched.add(header.contract, &header.id);
         let seq = self.known.next_seq(self.open)?;
         log::hold(&mut Logs(self.open), seq, &marks)?;
         let call = self.call;
