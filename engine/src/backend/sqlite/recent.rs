@@ -8,7 +8,7 @@
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
 
-use rusqlite::Connection;
+use rusqlite::{Connection, params};
 
 use super::lineage::{self, LineageRow};
 use super::listing;
@@ -36,15 +36,17 @@ pub(super) fn lineages(connection: &Connection, recent: &Recent) -> Result<Vec<(
                 lineages.extend(status::indexed(connection, *contract, *status)?);
             }
         } else {
-            let sql = "SELECT lin FROM lineage INDEXED BY lineage_name WHERE contract = ?";
-            lineages.extend(all_rows::<i64>(connection, sql, [contract.0], first)?);
+            // As bytes: a name may have U+0000 in it.
+            let sql = "SELECT lin FROM lineage INDEXED BY lineage_name WHERE contract = ? AND instr(CAST(name AS BLOB), ?) > 0";
+            let named = params![contract.0, recent.matching.as_bytes()];
+            lineages.extend(all_rows::<i64>(connection, sql, named, first)?);
         }
     }
     newest_of(connection, recent, &lineages)
 }
 
 /// Walks over the checkpoints. Returns `None` if it has visited more checkpoints than the contracts have
-/// lineages. If few lineages have the status that is asked for, the walk ends sooner.
+/// lineages. If few lineages have the status or the text that is asked for, the walk ends sooner: an index has both.
 fn walk(connection: &Connection, recent: &Recent) -> Result<Option<Vec<(Seq, LineageRow)>>> {
     let sql = match recent.order {
         ActivityOrder::LatestFirst => "SELECT seq, lin FROM checkpoint NOT INDEXED WHERE seq < ? ORDER BY seq DESC",
@@ -64,7 +66,7 @@ fn walk(connection: &Connection, recent: &Recent) -> Result<Option<Vec<(Seq, Lin
         && let Some(row) = rows.next()?
     {
         if visited >= most {
-            if recent.is_indexed() {
+            if recent.is_indexed() || !recent.matching.is_empty() {
                 return Ok(None);
             }
             most = count(connection, &recent.contracts)?;
