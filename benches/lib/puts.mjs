@@ -4,8 +4,8 @@ export const place = (thread_id) => ({ configurable: { thread_id, checkpoint_ns:
 
 /**
  * Returns a function that puts the next state of a thread: `put(channel_values, changed)`. `changed` names the channels
- * that have new values. Each checkpoint has all channel values, and the one before it as its parent. `uuid6` is
- * LangGraph's. `metadata` has further keys of each checkpoint's metadata.
+ * that have new values. It resolves to the new config. Each checkpoint has all channel values, and the one before it as its
+ * parent. `uuid6` is LangGraph's. `metadata` has further keys of each checkpoint's metadata.
  */
 export function putsTo(saver, uuid6, thread, { metadata = {} } = {}) {
   let config = place(thread);
@@ -20,6 +20,7 @@ export function putsTo(saver, uuid6, thread, { metadata = {} } = {}) {
     const ts = new Date(1_700_000_000_000 + step).toISOString();
     const checkpoint = { v: 4, id: uuid6(step), ts, channel_values, channel_versions, versions_seen };
     config = await saver.put(config, checkpoint, { source: "loop", step, parents: {}, ...metadata }, versions);
+    return config;
   };
 }
 

@@ -23,11 +23,12 @@ export function leaveOut(what, why) {
   print(`Left out: ${what}, because ${why}.\n`);
 }
 
-export function machine() {
+/** Prints the machine, and how the figures came about. */
+export function machine(how = "Medians, least and most in brackets; the sides take turns in one run.") {
   const [cpu] = cpus();
   print(
     `Node ${process.version} on ${process.platform}-${process.arch}, ${cpus().length} x ${cpu?.model.trim()}, ` +
-      `${Math.round(totalmem() / 2 ** 30)} GiB. Medians, least and most in brackets; the sides take turns in one run.` +
+      `${Math.round(totalmem() / 2 ** 30)} GiB. ${how}` +
       `${quick ? " A quick run: its figures mean little." : ""}\n`,
   );
 }
