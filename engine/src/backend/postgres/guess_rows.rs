@@ -12,10 +12,11 @@ use crate::cache::CachedPayload;
 use crate::codec::plan::Row;
 use crate::record::{ContractId, Seq, Status};
 
-/// Locks lineages: by their numbers, and by the ids of their checkpoints.
-pub(super) const LOCK: &str = "SELECT lin FROM @lineage WHERE lin = ANY($1) OR lin IN (
+/// Locks lineages: by their numbers, and by the ids of their checkpoints. An array, because the server would look at all lineages
+/// for `OR lin IN (SELECT ...)`.
+pub(super) const LOCK: &str = "SELECT lin FROM @lineage WHERE lin = ANY($1) OR lin = ANY(ARRAY(
     SELECT c.lin FROM unnest($2, $3) AS w(contract, id) JOIN @checkpoint AS c
-      ON c.contract = w.contract AND substr(sha256(c.id), 1, 16) = substr(sha256(w.id), 1, 16) AND c.id = w.id)
+      ON c.contract = w.contract AND substr(sha256(c.id), 1, 16) = substr(sha256(w.id), 1, 16) AND c.id = w.id))
   ORDER BY lin FOR NO KEY UPDATE";
 
 /// The text of [`STORE`] and [`STORE_AND_CLAIM`]. `guess` has a row that says whether the guess is right, and `put` the new
