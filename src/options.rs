@@ -1,5 +1,6 @@
 //! The options of a store, as JavaScript gives them.
 
+use std::collections::HashMap;
 use std::ops::RangeInclusive;
 use std::time::Duration;
 
@@ -8,6 +9,7 @@ use napi_derive::napi;
 use forkpoint_engine::backend::Durability;
 use forkpoint_engine::contract;
 use forkpoint_engine::error::{Error, Result};
+use forkpoint_engine::record::Labels;
 use forkpoint_engine::retention::Policy;
 use forkpoint_engine::store::Options;
 
@@ -29,6 +31,8 @@ pub struct NativeOptions {
     pub max_bytes: Option<f64>,
     /// The greatest part of the time that removals in the background take, in percent.
     pub prune_percent: f64,
+    /// The labels of runs that begin. `None`: none.
+    pub labels: Option<HashMap<String, String>>,
     /// The schema of the tables on a server.
     pub schema: Option<String>,
     /// The beginning of the names of the tables on a server.
@@ -87,6 +91,7 @@ impl NativeOptions {
             contract_names: &contract::NAMES,
             secure_delete: self.secure_delete,
             read_only: self.read_only,
+            labels: Labels(self.labels.iter().flatten().map(|(key, value)| (key.clone(), value.clone())).collect()),
         })
     }
 }

@@ -204,7 +204,8 @@ impl Footprint {
                 Op::RemoveFrom { contract, lineage, .. }
                 | Op::Append { contract, lineage, .. }
                 | Op::Truncate { contract, lineage, .. }
-                | Op::RemoveLogs { contract, lineage } => footprint.lineage(*contract, lineage),
+                | Op::RemoveLogs { contract, lineage }
+                | Op::SetLabels { contract, lineage, .. } => footprint.lineage(*contract, lineage),
                 Op::KeepLast { contract, lineage, pinned, .. } => {
                     footprint.lineage(*contract, lineage);
                     footprint.checkpoint(*contract, pinned);

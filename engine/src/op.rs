@@ -7,7 +7,9 @@ use bytes::Bytes;
 use serde::Deserialize;
 
 use crate::error::{Code, Error, Result, quote};
-use crate::record::{Checkpoint, ContractId, Draft, Header, Part, Payload, Record, SortKey, Write};
+use crate::record::{
+    Checkpoint, ContractId, Draft, Header, LabelChanges, Labels, Part, Payload, Record, SortKey, Write,
+};
 
 /// One change.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -104,6 +106,11 @@ pub enum Op {
         /// The lineage. It need not exist.
         lineage: String,
     },
+    /// Changes the labels of a lineage. The other labels stay.
+    ///
+    /// Fails with [`Code::NotFound`] if the lineage has no checkpoint. Fails with [`Code::InvalidArgument`] if the lineage
+    /// would have more than [`Labels::MOST`] labels.
+    SetLabels { contract: ContractId, lineage: String, changes: LabelChanges },
     /// Keeps the newest checkpoints of a lineage and removes the others, the oldest first. Checkpoints are ordered by
     /// age (see [`Header::age_offset`](crate::record::Header::age_offset)), then by sort key, then by save order.
     KeepLast {
@@ -134,6 +141,7 @@ impl Op {
                 | Self::Claim { .. }
                 | Self::Reopen { .. }
                 | Self::Touch { .. }
+                | Self::SetLabels { .. }
         )
     }
 
@@ -144,8 +152,17 @@ impl Op {
             Op::Put(draft) => 512 + draft.len() + draft.like.iter().map(|part| part.bytes.len()).sum::<usize>(),
             Op::Write { writes, .. } => 128 + writes.iter().map(|write| 64 + write.part.bytes.len()).sum::<usize>(),
             Op::Append { records, .. } => 128 + records.iter().map(|record| 64 + record.bytes.len()).sum::<usize>(),
+            Op::SetLabels { changes, .. } => {
+                let size = |(key, value): (&String, &Option<String>)| key.len() + value.as_ref().map_or(0, String::len);
+                128 + changes.iter().map(size).sum::<usize>()
+            }
             _ => 128,
         }
+    }
+
+    /// The error of [`Op::SetLabels`] for a lineage without checkpoints.
+    pub(crate) fn nothing_to_label(lineage: &str) -> Error {
+        Error::new(Code::NotFound, format!("run {} not found: it has no checkpoint", quote(lineage)))
     }
 
     /// Returns the size of what was encoded ahead of time, in bytes.
@@ -172,6 +189,8 @@ pub struct Fork {
     pub sort_key: SortKey,
     /// The time at which the store received the call, in ms since the epoch.
     pub saved_at: i64,
+    /// The labels of the new lineage. The labels of the source's lineage are not copied.
+    pub labels: Labels,
 }
 
 impl Fork {

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use crate::codec::largest;
-use crate::record::ContractId;
+use crate::record::{ContractId, Labels};
 use crate::retention::Policy;
 
 /// The kinds of failures that an acknowledged save survives.
@@ -40,6 +40,8 @@ pub struct Options {
     pub contract_names: &'static [(ContractId, &'static str)],
     /// True if deleted data are overwritten in a database file. Other targets are refused.
     pub secure_delete: bool,
+    /// The labels of each run that begins with a call of a contract.
+    pub labels: Labels,
     /// True if the store is only looked at. No file is created, no table is made or upgraded, and writes are refused.
     pub read_only: bool,
 }
@@ -54,6 +56,7 @@ impl Default for Options {
             retention: Policy::default(),
             contract_names: &[],
             secure_delete: false,
+            labels: Labels::default(),
             read_only: false,
         }
     }

@@ -5,6 +5,7 @@ mod checkpoint;
 mod content;
 mod export;
 mod key;
+mod labels;
 mod lineage;
 mod log;
 mod notice;
@@ -16,6 +17,7 @@ pub use self::checkpoint::{Checkpoint, Draft, Encoded, Header, Logged, Part, Pay
 pub use self::content::Content;
 pub use self::export::{FirstCheckpoint, LogRun, Origin, Saved, Start, Written};
 pub use self::key::{ContractId, PayloadKey, Place, Seq, SortKey};
+pub use self::labels::{LabelChanges, Labels};
 pub use self::lineage::{Active, Lineage};
 pub use self::log::{LogMark, LogPage, LogPin, Record};
 pub use self::notice::Notice;

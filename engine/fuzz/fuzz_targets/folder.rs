@@ -14,7 +14,7 @@ use forkpoint_engine::backend::Backend;
 use forkpoint_engine::backend::jsonl::{Jsonl, Options};
 use forkpoint_engine::op::{Op, Unit};
 use forkpoint_engine::query::Query;
-use forkpoint_engine::record::{ContractId, Draft, Header, LogPin, Part, Payload, Record, SortKey, Status, TaskState, Write};
+use forkpoint_engine::record::{ContractId, Draft, Header, Labels, LogPin, Part, Payload, Record, SortKey, Status, TaskState, Write};
 use libfuzzer_sys::fuzz_target;
 
 use self::whole_check::whole_check;
@@ -85,7 +85,7 @@ fn whole() -> &'static Vec<(PathBuf, Vec<u8>)> {
             let id = header.id.clone();
             let ops = vec![
                 Op::Append { contract: CONTRACT, lineage, log, records: vec![record], expect: None },
-                Op::Put(Box::new(Draft { header, payload, inherit, like, logs, encoded: None })),
+                Op::Put(Box::new(Draft { header, payload, inherit, like, logs, labels: Labels::default(), encoded: None })),
                 Op::Write { contract: CONTRACT, id, writes: vec![write], replace: false, encoded: None },
             ];
             backend.apply(&[Unit::from(ops)]).pop().unwrap().unwrap();

@@ -13,7 +13,7 @@ use forkpoint_engine::backend::sqlite::{Options, Sqlite};
 use forkpoint_engine::error::Code;
 use forkpoint_engine::op::{Op, Unit};
 use forkpoint_engine::query::{Answer, Of, Query};
-use forkpoint_engine::record::{ContractId, Draft, Header, Part, Payload, SortKey, Status};
+use forkpoint_engine::record::{ContractId, Draft, Header, Labels, Part, Payload, SortKey, Status};
 use libfuzzer_sys::fuzz_target;
 
 #[derive(Arbitrary, Debug)]
@@ -57,7 +57,7 @@ fn put(number: u8) -> Op {
         meta: vec![],
     };
     let payload = Payload { parts: vec![part] };
-    Op::Put(Box::new(Draft { header, payload, inherit: vec![], like: vec![], logs: vec![], encoded: None }))
+    Op::Put(Box::new(Draft { header, payload, inherit: vec![], like: vec![], logs: vec![], labels: Labels::default(), encoded: None }))
 }
 
 /// The database and its log, as a killed process leaves them.

@@ -11,7 +11,7 @@ use forkpoint_engine::contract::call::RawCall;
 use forkpoint_engine::contract::fields::{Shape, Value};
 use forkpoint_engine::error::Code;
 use forkpoint_engine::op::{Op, Unit};
-use forkpoint_engine::record::{Draft, Header, LogPin, Part, Payload, Record, SortKey, Status, TaskState, Write};
+use forkpoint_engine::record::{Draft, Header, Labels, LogPin, Part, Payload, Record, SortKey, Status, TaskState, Write};
 use forkpoint_engine::store::{Options, Store};
 use forkpoint_engine::target::Target;
 use libfuzzer_sys::fuzz_target;
@@ -97,7 +97,7 @@ fn ops(from: &Checkpoint) -> Vec<Op> {
     };
     let logs = if from.records.is_empty() { vec![] } else { vec![LogPin { log: "messages".to_owned(), length: None }] };
     let payload = Payload { parts: from.parts.iter().map(part).collect() };
-    ops.push(Op::Put(Box::new(Draft { header, payload, inherit: vec![], like: vec![], logs, encoded: None })));
+    ops.push(Op::Put(Box::new(Draft { header, payload, inherit: vec![], like: vec![], logs, labels: Labels::default(), encoded: None })));
     ops
 }
 

@@ -16,8 +16,9 @@ use super::registry::{CONTRACTS, contract_of, named};
 use super::response::{PackedPart, Response};
 use super::{helix, langgraph};
 use crate::error::{Error, Result};
+use crate::op::Op;
 use crate::query::{ActivityOrder, Answer, Feed, LogRange, LogSide, Pick, Query, Recent, RowOrder, Rows, RowsFrom};
-use crate::record::{Active, FeedWait, Lineage, Seq, Sizes, Status, Tuple};
+use crate::record::{Active, FeedWait, LabelChanges, Labels, Lineage, Seq, Sizes, Status, Tuple};
 
 /// Calls of the inspector use this name in place of a contract's name.
 pub(super) const NAME: &str = "inspect";
@@ -29,8 +30,16 @@ enum Call {
     /// How much each contract holds.
     Spaces {},
     /// Lists runs of several contracts, the last active first. `matching` is a part of the engine's name of the run.
-    Recent { spaces: Vec<String>, matching: String, statuses: Option<Vec<Status>>, after: Option<Seq>, limit: usize },
-    /// Counts the runs of each contract by status.
+    Recent {
+        spaces: Vec<String>,
+        matching: String,
+        statuses: Option<Vec<Status>>,
+        labels: Option<Labels>,
+        after: Option<Seq>,
+        limit: usize,
+    },
+    /// Changes the labels of a run. `spaces` are the contracts that have it.
+    SetLabels { spaces: Vec<String>, run: String, ns: String, changes: LabelChanges },
     /// Lists runs, the last begun first.
     Began { space: String, group: String, before: Option<i64>, limit: usize },
     /// Lists the runs that began from a checkpoint of this run.
@@ -75,10 +84,19 @@ pub(super) fn request(call: RawCall<'_>) -> Result<Request> {
     Ok(match call {
         Call::Remove { of, ids, reopen } => remove(&of, ids, reopen)?,
         Call::Spaces {} => Request::ask(Query::Stats { contract: None, largest: 0 }, spaces),
-        Call::Recent { spaces, matching, statuses, after, limit } => {
+        Call::SetLabels { spaces, run, ns, changes } => {
+            let op = |space: &String| {
+                let contract = named(space)?;
+                let (lineage, changes) = ((contract.lineage_of)(&run, &ns), changes.clone());
+                Ok(Op::SetLabels { contract: contract.id, lineage, changes })
+            };
+            Request::Apply(spaces.iter().map(op).collect::<Result<Vec<_>>>()?.into())
+        }
+        Call::Recent { spaces, matching, statuses, labels, after, limit } => {
             let contracts = spaces.iter().map(|space| Ok(named(space)?.id)).collect::<Result<_>>()?;
             let (order, statuses) = (ActivityOrder::LatestFirst, statuses.unwrap_or_default());
-            let recent = Recent { contracts, named_as_group: false, matching, statuses, order, after, limit };
+            let labels = labels.unwrap_or_default();
+            let recent = Recent { contracts, named_as_group: false, matching, statuses, labels, order, after, limit };
             Request::ask(Query::Recent(recent), |answer| {
                 let found = answer.into_recent()?.into_iter();
                 runs(found.map(|Active { seq, lineage }| Found { position: seq, lineage }))

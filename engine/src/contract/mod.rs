@@ -37,19 +37,19 @@ use self::call::{RawCall, Request, Tool, read_json};
 pub use self::entry::{Contract, Names, Shown};
 use self::fields::{FENCE, MEASURE, Value};
 pub use self::ids::MAX_ID_BYTES;
-use self::registry::named;
 pub use self::registry::{CONTRACTS, EFFECTS, NAMES, NOT_COPIED, lineage_of};
+use self::registry::{contract_of, named};
 use self::response::Response;
 use crate::error::{Error, Result};
-use crate::op::Applied;
-use crate::record::Notice;
+use crate::op::{Applied, Op, Unit};
+use crate::record::{ContractId, Labels, Notice};
 use crate::store::Store;
 use crate::worker::Reply;
 
 /// Runs a call of a contract, or of the store itself (`"store"`). Replies with the response. `None` becomes null.
 pub fn run(store: &Store, call: RawCall<'_>, reply: Reply<Option<Response>>) {
     let measure = call.common(MEASURE) == Some(&Value::Bool(true));
-    match request(call) {
+    match request(call, &store.options().labels) {
         Ok(Request::Apply(unit)) if measure => {
             let queued = Instant::now();
             store.apply(unit, then(reply, move |applied| Response::json(&Cost::new(queued, &applied)).map(Some)));
@@ -67,7 +67,8 @@ pub fn run(store: &Store, call: RawCall<'_>, reply: Reply<Option<Response>>) {
     }
 }
 
-fn request(call: RawCall<'_>) -> Result<Request> {
+/// `labels` are those of runs that begin.
+fn request(call: RawCall<'_>, labels: &Labels) -> Result<Request> {
     let fence = match call.common(FENCE) {
         Some(Value::Text(fence)) => Some(read_json::<lease::Fence>(fence)?),
         _ => None,
@@ -80,9 +81,30 @@ fn request(call: RawCall<'_>) -> Result<Request> {
     }?;
     if let Request::Apply(unit) = &mut request {
         effect::follow(unit);
+        if !labels.is_empty() {
+            label(unit, labels);
+        }
         unit.expect.splice(0..0, fence.map(Into::into));
     }
     Ok(request)
+}
+
+/// Gives labels to the runs that a unit begins. The namespaces of a graph get none.
+fn label(unit: &mut Unit, labels: &Labels) {
+    let has_namespaces = |id| [langgraph::CONTRACT_ID, tinyagents::CONTRACT_ID].contains(&id);
+    let is_run = |id: ContractId, lineage: &String| match contract_of(id) {
+        Some(contract) if has_namespaces(id) => {
+            (contract.name_of)(Some(lineage.clone()), None).ns.as_deref() == Some("")
+        }
+        contract => contract.is_some() && !id.is_effects() && ![lease::CONTRACT_ID, program::CONTRACT_ID].contains(&id),
+    };
+    for op in &mut unit.ops {
+        match op {
+            Op::Put(draft) if is_run(draft.header.contract, &draft.header.lineage) => draft.labels.clone_from(labels),
+            Op::Fork(fork) if is_run(fork.contract, &fork.lineage) => fork.labels.clone_from(labels),
+            _ => {}
+        }
+    }
 }
 
 /// A reply that converts its outcome with `respond` and passes the result to `reply`.

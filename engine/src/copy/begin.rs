@@ -21,7 +21,9 @@ use super::shared::{Counts, Shared, changed, changed_lineage};
 use super::side::Name;
 use crate::error::{Result, quote};
 use crate::op::{Fork, LogEnd, Op};
-use crate::record::{Checkpoint, ContractId, FirstCheckpoint, Header, LogMark, LogRun, Origin, Record, Saved, Start};
+use crate::record::{
+    Checkpoint, ContractId, FirstCheckpoint, Header, Labels, LogMark, LogRun, Origin, Record, Saved, Start,
+};
 
 /// The log that creates a lineage whose origin does not exist yet.
 pub(super) const LOG: &str = "forkpoint:copy";
@@ -245,7 +247,7 @@ fn fork_of(shared: &Shared, saved: &Saved, first: &FirstCheckpoint, runs: &[Vec<
 /// The fork of an origin that stores a checkpoint with this header.
 fn fork_as(header: &Header, origin: &Origin) -> Fork {
     let Header { contract, lineage, id, sort_key, saved_at, .. } = header.clone();
-    Fork { contract, source: origin.id.clone(), id, lineage, sort_key, saved_at }
+    Fork { contract, source: origin.id.clone(), id, lineage, sort_key, saved_at, labels: Labels::default() }
 }
 
 /// Begins a lineage with a fork of its origin, if the origin names logs. The lineage shares their records. Returns

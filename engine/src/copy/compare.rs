@@ -156,6 +156,9 @@ impl Comparison {
                 }
                 self.found.less = true;
             }
+            if from.labels != to.labels {
+                self.missing(shared, &to.named(), "its labels")?;
+            }
             self.found.created = Some(from.position);
             self.found.counts.count_lineage(to.contract);
             starts.push((name, from));

@@ -6,7 +6,7 @@ use super::shared::{Counts, Shared, changed};
 use super::side::Name;
 use crate::error::{Code, Error, Result, quote};
 use crate::op::{Expect, Must, Op, Unit};
-use crate::record::{ContractId, Header};
+use crate::record::{ContractId, Header, LabelChanges, Labels, Start};
 
 #[derive(Default)]
 pub(super) struct Page {
@@ -52,6 +52,17 @@ impl Page {
             self.expect.push(expect(Must::NotBeSavedSince(i64::MIN), message));
         }
         self.lineages.insert((contract, id), lineage.clone());
+    }
+
+    /// Brings the labels of a lineage from those that the destination has to those of the source.
+    pub(super) fn label(&mut self, start: &Start, there: &Labels) {
+        if start.labels == *there {
+            return;
+        }
+        let removed = there.iter().map(|(key, _)| (key.to_owned(), None));
+        let mut changes: LabelChanges = removed.collect();
+        changes.extend(start.labels.changes());
+        self.push(Op::SetLabels { contract: start.contract, lineage: start.name.clone(), changes });
     }
 
     /// Returns true if the page should be applied.

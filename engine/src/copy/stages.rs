@@ -13,7 +13,7 @@ use super::side::{Name, log_runs};
 use crate::error::{Code, Error, Result};
 use crate::op::{LogEnd, Op};
 use crate::query::{Answer, Query};
-use crate::record::{ContractId, Draft, LogMark, LogRun, Saved, Seq, Start, TaskState, Write, Written};
+use crate::record::{ContractId, Draft, Labels, LogMark, LogRun, Saved, Seq, Start, TaskState, Write, Written};
 
 /// A copy that is under way.
 pub(super) struct Copying {
@@ -185,8 +185,9 @@ impl Copying {
         }
         let queries: Vec<Query> = starts.read.iter().map(logs_of).collect();
         let (theirs, ours) = (shared.from.ask_all(queries.clone())?, shared.to.ask_all(queries)?);
+        let labels = self.labels_of(shared, starts)?;
         let Self { beginnings, page, logs, .. } = self;
-        for (theirs, ours) in theirs.into_iter().zip(ours) {
+        for ((theirs, ours), labels) in theirs.into_iter().zip(ours).zip(labels) {
             let Some(start) = starts.read.front() else { break };
             let lineage = (start.contract, start.name.clone());
             let theirs = theirs.into_logs()?;
@@ -203,6 +204,7 @@ impl Copying {
                     page.push(Op::Truncate { contract, lineage, log, to });
                 }
             }
+            page.label(start, &labels);
             if start.first.is_none() && theirs.is_empty() {
                 return Err(changed_lineage(&start.name));
             }
@@ -213,6 +215,18 @@ impl Copying {
             }
         }
         Ok(false)
+    }
+
+    /// The labels that the lineages have in the destination.
+    fn labels_of(&self, shared: &Shared, starts: &Items<Start, i64>) -> Result<Vec<Labels>> {
+        if !self.existing {
+            return Ok(vec![Labels::default(); starts.read.len()]);
+        }
+        let query = |start: &Start| Query::Start { contract: start.contract, lineage: start.name.clone() };
+        let answers = shared.to.ask_all(starts.read.iter().map(query).collect())?;
+        let labels =
+            |answer: Answer| Ok(answer.into_starts()?.pop().map_or_else(Labels::default, |start| start.labels));
+        answers.into_iter().map(labels).collect()
     }
 
     /// Copies a page of pending writes. Returns true if there are no more.

@@ -1,6 +1,6 @@
 //! The query that lists lineages by their last activity.
 
-use crate::record::{ContractId, Seq, Status};
+use crate::record::{ContractId, Labels, Seq, Status};
 
 /// Lists lineages by their last activity. The activity of a lineage is the save number of its newest checkpoint. Saving
 /// a checkpoint again gives it a new save number. Lineages without checkpoints are not listed.
@@ -10,7 +10,8 @@ use crate::record::{ContractId, Seq, Status};
 /// leave one out.
 ///
 /// The answer takes time in proportion to the smaller of two numbers: the checkpoints that were saved since the last
-/// listed activity, and the lineages of the store. With a status that few lineages have, it takes time in proportion to these.
+/// listed activity, and the lineages of the store. With a status or a label that few lineages have, it takes time in
+/// proportion to these.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Recent {
     /// The contracts that the lineages belong to.
@@ -22,6 +23,8 @@ pub struct Recent {
     pub matching: String,
     /// Only lineages with one of these statuses are returned. Empty: all lineages.
     pub statuses: Vec<Status>,
+    /// Only lineages that have all of these labels are returned.
+    pub labels: Labels,
     pub order: ActivityOrder,
     /// If given, only lineages with an activity after this one in the order are returned.
     pub after: Option<Seq>,

@@ -4,6 +4,7 @@ use bytes::Bytes;
 
 use super::content::Content;
 use super::key::{ContractId, PayloadKey, Place, SortKey};
+use super::labels::Labels;
 use super::log::{LogMark, LogPin, Record};
 use super::status::{Status, TaskState};
 use crate::error::Error;
@@ -143,6 +144,8 @@ pub struct Draft {
     pub like: Vec<Part>,
     /// The logs that the checkpoint names. The logs belong to the checkpoint's lineage.
     pub logs: Vec<LogPin>,
+    /// The labels that the lineage gets if this is its first checkpoint.
+    pub labels: Labels,
     /// The payload as it will probably be stored, encoded ahead of time. Only the engine sets this field.
     pub encoded: Option<Encoded>,
 }
@@ -153,7 +156,7 @@ impl From<Checkpoint> for Draft {
     fn from(Checkpoint { header, payload, logs }: Checkpoint) -> Self {
         let pin = |mark: LogMark| LogPin { log: mark.log, length: Some(mark.length) };
         let logs = logs.into_iter().map(pin).collect();
-        Self { header, payload, inherit: Vec::new(), like: Vec::new(), logs, encoded: None }
+        Self { header, payload, inherit: Vec::new(), like: Vec::new(), logs, labels: Labels::default(), encoded: None }
     }
 }
 

@@ -2,6 +2,7 @@
 
 use super::checkpoint::{Checkpoint, Write};
 use super::key::{ContractId, Seq};
+use super::labels::Labels;
 
 /// A checkpoint of any contract, in a page in save order.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -29,6 +30,8 @@ pub struct Start {
     pub name: String,
     /// The properties that the first checkpoint determined. `None` if the lineage has only logs.
     pub first: Option<FirstCheckpoint>,
+    /// The labels of the lineage. Empty if the lineage has only logs.
+    pub labels: Labels,
 }
 
 impl Start {

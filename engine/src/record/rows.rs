@@ -2,6 +2,7 @@
 
 use super::checkpoint::Header;
 use super::key::Seq;
+use super::labels::Labels;
 use super::status::Status;
 
 /// A checkpoint in a list, without its payload.
@@ -29,6 +30,8 @@ pub struct RowPage {
     pub origin: Option<(String, Option<String>)>,
     /// The status of the lineage.
     pub status: Status,
+    /// The labels of the lineage. Damaged labels are left out: a check reports them.
+    pub labels: Labels,
     pub rows: Vec<Listed>,
     /// The sums over all checkpoints of the lineage, if the query asked for them.
     pub sums: Option<RowSums>,

@@ -4,6 +4,7 @@
 mod conditions;
 mod export;
 mod forks;
+mod labels;
 mod logs;
 mod pages;
 mod rows;
@@ -22,13 +23,16 @@ use forkpoint_engine::backend::{Backend, Durability};
 use forkpoint_engine::error::{Code, Error};
 use forkpoint_engine::op::{Applied, Expect, Must, Op, Unit};
 use forkpoint_engine::query::{ActivityOrder, Ancestors, Of, Pick, Query, Recent};
-use forkpoint_engine::record::{Checkpoint, ContractId, Header, Seq, Sizes, SortKey, Stats, TaskState, Tuple, Write};
+use forkpoint_engine::record::{
+    Checkpoint, ContractId, Header, Labels, Seq, Sizes, SortKey, Stats, TaskState, Tuple, Write,
+};
 use forkpoint_engine::retention::{Cursor, Prune, Rule};
 use tempfile::TempDir;
 
 use self::conditions::*;
 use self::export::*;
 use self::forks::*;
+use self::labels::*;
 use self::logs::*;
 use self::pages::{
     a_filter_leaves_out_what_has_other_metadata, a_page_ends_with_the_payload_that_fills_it,
@@ -105,6 +109,11 @@ macro_rules! suite {
                 a_status_goes_back_with_the_newest_checkpoint,
                 writes_may_come_before_the_checkpoint_whose_status_they_decide,
                 lineages_are_found_and_counted_by_their_status,
+                labels_are_merged_and_removed,
+                labels_need_a_run_and_are_at_most_32,
+                a_run_begins_with_the_labels_of_its_first_put,
+                labels_go_with_their_run,
+                lineages_are_found_by_their_labels,
                 pages_by_activity_stay_apart_while_lineages_are_active,
                 one_lineage_with_most_of_the_checkpoints_hides_no_other,
                 checkpoints_are_listed_with_their_places,
@@ -652,6 +661,7 @@ fn active(
         named_as_group: false,
         matching: String::new(),
         statuses: Vec::new(),
+        labels: Labels::default(),
         order,
         after,
         limit,
@@ -684,6 +694,7 @@ fn lineages_are_listed_by_their_last_activity(backend: &mut dyn Backend) {
         named_as_group: true,
         matching: String::new(),
         statuses: Vec::new(),
+        labels: Labels::default(),
         order: LatestFirst,
         after: None,
         limit: 9,

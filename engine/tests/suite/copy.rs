@@ -18,7 +18,7 @@ use forkpoint_engine::error::{Code, Error, Result};
 use forkpoint_engine::op::{Op, Unit};
 use forkpoint_engine::query::{ActivityOrder, Answer, LogRange, Query, Recent};
 use forkpoint_engine::record::{
-    Checkpoint, ContractId, Lineage, LogMark, Record, Saved, Start, TaskState, Write, Written,
+    Checkpoint, ContractId, Labels, Lineage, LogMark, Record, Saved, Start, TaskState, Write, Written,
 };
 use forkpoint_engine::retention::Policy;
 use forkpoint_engine::store::{Options, Store};
@@ -215,6 +215,7 @@ fn content(store: &Store) -> Content {
             named_as_group: false,
             matching: String::new(),
             statuses: Vec::new(),
+            labels: Labels::default(),
             order,
             after: None,
             limit,

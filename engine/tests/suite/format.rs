@@ -20,7 +20,9 @@ use forkpoint_engine::contract::{agentium, agentos, langgraph};
 use forkpoint_engine::error::Code;
 use forkpoint_engine::op::{Op, Unit};
 use forkpoint_engine::query::{Of, Pick, Query};
-use forkpoint_engine::record::{Checkpoint, ContractId, Header, Part, Payload, SortKey, Status, TaskState, Write};
+use forkpoint_engine::record::{
+    Checkpoint, ContractId, Header, Labels, Part, Payload, SortKey, Status, TaskState, Write,
+};
 use logs::Log;
 use rusqlite::{Connection, Row};
 use xxhash_rust::xxh3::xxh3_64;
@@ -146,6 +148,15 @@ fn write(backend: &mut Sqlite) {
     }
 }
 
+/// The run that has the labels of [`labels`].
+const LABELLED: &str = "text";
+
+/// The labels of a run. Version 1 had none.
+fn labels(version: u8) -> Labels {
+    let pairs = [("customer", "acme"), ("ключ", "")].map(|(key, value)| (key.to_owned(), value.to_owned()));
+    if version > 1 { Labels(pairs.into()) } else { Labels::default() }
+}
+
 fn hex(text: &str) -> Vec<u8> {
     (0..text.len()).step_by(2).map(|at| u8::from_str_radix(&text[at..at + 2], 16).unwrap()).collect()
 }
@@ -257,6 +268,8 @@ fn generate(path: &Path) -> (Vec<Checkpoint>, Vec<Log>) {
     }
     chain.remove(4);
     write(&mut backend);
+    let (contract, lineage) = (agentos::CONTRACT_ID, LABELLED.to_owned());
+    apply(&mut backend, vec![Op::SetLabels { contract, lineage, changes: labels(2).changes() }]).unwrap();
     drop(backend);
 
     let connection = Connection::open(path).unwrap();
@@ -440,6 +453,9 @@ fn reads_back(path: &Path, version: u8, (expected, logs): &(Vec<Expected>, Vec<L
     let query = Query::Tuple { contract: OTHER, pick: Pick::Id(WRITTEN_TO.to_owned()) };
     let written = backend.answer(&query).unwrap().into_tuple().unwrap().unwrap().writes;
     assert_eq!(written, writes(version));
+    let query = Query::Start { contract: agentos::CONTRACT_ID, lineage: LABELLED.to_owned() };
+    let start = backend.answer(&query).unwrap().into_starts().unwrap().pop().unwrap();
+    assert_eq!(start.labels, labels(version));
     let query = Query::Forks { contract: agentos::CONTRACT_ID, lineage: "text".to_owned() };
     let forks = backend.answer(&query).unwrap().into_lineages().unwrap();
     let forks: Vec<_> = forks.into_iter().map(|fork| (fork.newest.lineage, fork.origin.unwrap())).collect();
@@ -585,6 +601,7 @@ struct LineageRow {
     group: String,
     age_offset: u8,
     origin: Option<(String, i64)>,
+    labels: Labels,
 }
 
 struct CheckpointRow {
@@ -613,7 +630,7 @@ fn read<T>(connection: &Connection, sql: &str, row: impl Fn(&Row<'_>) -> T) -> V
 }
 
 fn lineage_rows(connection: &Connection) -> BTreeMap<i64, LineageRow> {
-    let status = if version(connection) > 1 { "status" } else { "NULL" };
+    let status = if version(connection) > 1 { "status, labels" } else { "NULL, NULL" };
     let sql = format!(
         "SELECT lin, contract, name, grp, age_offset, origin, origin_lin, sum, {status} FROM lineage NOT INDEXED"
     );
@@ -630,7 +647,17 @@ fn lineage_rows(connection: &Connection) -> BTreeMap<i64, LineageRow> {
             let sum = Values::default().int(lin).int(status & 7).sum();
             assert_eq!(status, sum & !7 | status & 7, "the status of lineage {lin}");
         }
-        (lin, LineageRow { contract, name, group, age_offset, origin: origin.zip(origin_lin) })
+        let mut labels = Labels::default();
+        if let Some(column) = row.get_unwrap::<_, Option<Vec<u8>>>(9) {
+            let (pairs, sum) = column.split_last_chunk().unwrap();
+            assert_eq!(Values::default().int(lin).bytes(pairs).sum().to_le_bytes(), *sum, "the labels of {name:?}");
+            let mut rest = Bytes(pairs);
+            while !rest.0.is_empty() {
+                let key = rest.text();
+                labels.0.insert(key, rest.text());
+            }
+        }
+        (lin, LineageRow { contract, name, group, age_offset, origin: origin.zip(origin_lin), labels })
     };
     read(connection, &sql, row).into_iter().collect()
 }
@@ -826,6 +853,10 @@ fn is_as_documented(
     assert_eq!(header[68..72], *b"Fkpt", "the application id");
     assert_eq!(header[63], version, "the version is in the lowest bits");
     let decoded = decode(path);
+    for row in decoded.lineages.values() {
+        let expected = if row.name == LABELLED { labels(version) } else { Labels::default() };
+        assert_eq!(row.labels, expected, "{}", row.name);
+    }
     assert_eq!(decoded.writes, writes(version).map(|write| (OTHER.0, WRITTEN_TO.to_owned(), write)));
     lineages_are_as_documented(&decoded);
     chains_are_as_documented(&decoded.checkpoints);

@@ -23,9 +23,9 @@ use forkpoint_engine::query::{
     RowsFrom,
 };
 use forkpoint_engine::record::{
-    Active, Checkpoint, ContractId, Draft, FirstCheckpoint, Header, Lineage, LineageStats, Listed, LogMark, LogPage,
-    LogPin, LogRun, Logged, Origin, Part, Payload, Record, RowPage, Saved, Sizes, SortKey, Start, Status, TaskState,
-    Tuple, TuplePage, Write, Written,
+    Active, Checkpoint, ContractId, Draft, FirstCheckpoint, Header, Labels, Lineage, LineageStats, Listed, LogMark,
+    LogPage, LogPin, LogRun, Logged, Origin, Part, Payload, Record, RowPage, Saved, Sizes, SortKey, Start, Status,
+    TaskState, Tuple, TuplePage, Write, Written,
 };
 use forkpoint_engine::retention::{Cursor, Prune, Rule};
 use proptest::prelude::*;
@@ -65,6 +65,8 @@ struct Begun {
     group: String,
     /// The origin, if the lineage is a fork: the source checkpoint, and the position of the source's lineage.
     origin: Option<(String, i64)>,
+    /// The labels. They mean nothing while the lineage has no checkpoint.
+    labels: Labels,
 }
 
 impl Model {
@@ -112,17 +114,17 @@ impl Model {
     fn op(&mut self, op: &Op, applied: &mut Applied) -> Result<(), Code> {
         match op {
             Op::Put(draft) => {
-                let Draft { header, logs, .. } = &**draft;
+                let Draft { header, logs, labels, .. } = &**draft;
                 let others = self.newest_first(header.contract, |other| other.lineage == header.lineage);
                 if others.iter().any(|other| other.header.age_offset != header.age_offset) {
                     return Err(Code::InvalidArgument);
                 }
                 let kept = self.pinned(header, logs)?;
                 let payload = self.whole_of(draft);
-                self.insert(header.clone(), payload, kept);
+                self.insert(header.clone(), payload, kept, labels);
             }
             Op::Fork(fork) => {
-                let Fork { contract, source, id, lineage, sort_key, saved_at } = &**fork;
+                let Fork { contract, source, id, lineage, sort_key, saved_at, labels } = &**fork;
                 let found = |id: &String| {
                     self.newest_first(*contract, |header| header.id == *id).first().map(|row| (*row).clone())
                 };
@@ -143,10 +145,18 @@ impl Model {
                     saved_at: *saved_at,
                     ..of.header
                 };
-                self.insert(header, of.payload, kept.clone());
+                self.insert(header, of.payload, kept.clone(), labels);
                 for (log, records) in kept.into_iter().filter(|(_, records)| !records.is_empty()) {
                     self.logs.insert((*contract, lineage.clone(), log), records);
                 }
+            }
+            Op::SetLabels { contract, lineage, changes } => {
+                if self.newest_first(*contract, |header| header.lineage == *lineage).is_empty() {
+                    return Err(Code::NotFound);
+                }
+                let of = |begun: &&mut Begun| (begun.contract, &begun.name) == (*contract, lineage);
+                let begun = self.begun.iter_mut().find(of).unwrap();
+                begun.labels = begun.labels.changed(changes).map_err(|error| error.code())?;
             }
             Op::Append { contract, lineage, log, records, expect } => {
                 let before = self.log(*contract, lineage, log);
@@ -350,12 +360,19 @@ impl Model {
         if self.begun(contract, name).is_none() {
             self.positions += 1;
             let (name, position) = (name.to_owned(), self.positions);
-            self.begun.push(Begun { contract, name, position, group: String::new(), origin: None });
+            self.begun.push(Begun {
+                contract,
+                name,
+                position,
+                group: String::new(),
+                origin: None,
+                labels: Labels::default(),
+            });
         }
     }
 
     /// Saves a checkpoint. Replaces the checkpoint with the same id.
-    fn insert(&mut self, header: Header, payload: Payload, kept: Kept) {
+    fn insert(&mut self, header: Header, payload: Payload, kept: Kept, labels: &Labels) {
         let Header { contract, lineage, id, .. } = header.clone();
         self.begin(contract, &lineage);
         if self.newest_first(contract, |other| other.lineage == lineage).is_empty() {
@@ -365,7 +382,7 @@ impl Model {
             let origin = origin.map(|(id, from)| (id, self.begun(contract, &from).unwrap().position));
             let first =
                 self.begun.iter_mut().find(|begun| (begun.contract, &begun.name) == (contract, &lineage)).unwrap();
-            (first.group, first.origin) = (header.group.clone(), origin);
+            (first.group, first.origin, first.labels) = (header.group.clone(), origin, labels.clone());
         }
         self.saved.retain(|old| (old.header.contract, &old.header.id) != (contract, &id));
         let mark = |(log, records): &(String, Vec<_>)| LogMark { log: log.clone(), length: records.len() as u64 };
@@ -525,7 +542,7 @@ impl Model {
     }
 
     fn start(&self, begun: &Begun) -> Start {
-        let Begun { contract, name, group, origin, .. } = begun;
+        let Begun { contract, name, group, origin, labels, .. } = begun;
         let rows = self.newest_first(*contract, |header| header.lineage == *name);
         let origin = origin.as_ref().map(|(id, of)| Origin {
             id: id.clone(),
@@ -534,7 +551,8 @@ impl Model {
         });
         let first =
             rows.first().map(|row| FirstCheckpoint { group: group.clone(), age_offset: row.header.age_offset, origin });
-        Start { position: 0, contract: *contract, name: name.clone(), first }
+        let labels = if first.is_some() { labels.clone() } else { Labels::default() };
+        Start { position: 0, contract: *contract, name: name.clone(), first, labels }
     }
 
     fn rows(&self, wanted: &Rows) -> RowPage {
@@ -562,7 +580,9 @@ impl Model {
             (id.clone(), name)
         });
         let status = self.status(*contract, lineage);
-        RowPage { checkpoints, origin, status, rows: rows.collect(), sums: None }
+        let begun = self.begun(*contract, lineage).filter(|_| checkpoints > 0);
+        let labels = begun.map_or_else(Labels::default, |begun| begun.labels.clone());
+        RowPage { checkpoints, origin, status, labels, rows: rows.collect(), sums: None }
     }
 
     fn tuple(&self, found: &Checkpoint) -> Tuple {
@@ -652,6 +672,7 @@ impl Model {
                 found.retain(|(begun, _)| begun.name.contains(&recent.matching));
                 found.retain(|(begun, _)| !recent.named_as_group || begun.name == begun.group);
                 found.retain(|(_, lineage)| recent.statuses.is_empty() || recent.statuses.contains(&lineage.status));
+                found.retain(|(begun, _)| begun.labels.has(&recent.labels));
                 let place = |lineage: &Lineage| self.saved.iter().position(|row| row.header == lineage.newest);
                 found.sort_by_key(|(_, lineage)| place(lineage));
                 if recent.order == ActivityOrder::LatestFirst {
@@ -854,10 +875,21 @@ fn sort_key() -> impl Strategy<Value = SortKey> {
 fn put() -> impl Strategy<Value = Op> {
     let parent = prop::option::of(id());
     let pins = prop::collection::vec((log(), prop::option::weighted(0.15, 0..4_u64)), 0..3);
-    let flags = (0..8_u8, prop::bool::weighted(0.03), status(), pins);
+    let flags = (0..8_u8, prop::bool::weighted(0.03), status(), pins, labels());
     // The last number is a version. It makes each put of the same id different.
     (contract(), run(), id(), parent, word(), word(), sort_key(), 0..5_i64, flags, any::<u32>()).prop_map(
-        |(contract, run, id, parent, group, label, sort_key, saved_at, (flags, other_age, status, pins), version)| {
+        |(
+            contract,
+            run,
+            id,
+            parent,
+            group,
+            label,
+            sort_key,
+            saved_at,
+            (flags, other_age, status, pins, labels),
+            version,
+        )| {
             let mut made = draft(&run, &id).contract(contract).group(&group).label(&label).parts(parts(version));
             made.0.header.sort_key = sort_key;
             made.0.header.parent = parent;
@@ -879,9 +911,16 @@ fn put() -> impl Strategy<Value = Op> {
             if version % 3 == 0 {
                 made.1.like = parts(version / 2).into_iter().take(2).collect();
             }
-            made.meta(&version.to_le_bytes()).put()
+            let Op::Put(mut draft) = made.meta(&version.to_le_bytes()).put() else { unreachable!("a put") };
+            draft.labels = labels;
+            Op::Put(draft)
         },
     )
+}
+
+/// Labels with few different keys and values, so that lineages share them.
+fn labels() -> impl Strategy<Value = Labels> {
+    prop::collection::btree_map(name(&["k", "l"]), name(&["", "v", "v\0"]), 0..3).prop_map(Labels)
 }
 
 fn status() -> impl Strategy<Value = Status> {
@@ -941,9 +980,9 @@ fn op() -> impl Strategy<Value = Op> {
         log,
         to,
     });
-    let fork = (contract(), id(), id(), run(), sort_key(), 0..5_i64).prop_map(
-        |(contract, source, id, lineage, sort_key, saved_at)| {
-            Op::Fork(Box::new(Fork { contract, source, id, lineage, sort_key, saved_at }))
+    let fork = (contract(), id(), id(), run(), sort_key(), 0..5_i64, labels()).prop_map(
+        |(contract, source, id, lineage, sort_key, saved_at, labels)| {
+            Op::Fork(Box::new(Fork { contract, source, id, lineage, sort_key, saved_at, labels }))
         },
     );
     let claimed_by = prop::option::weighted(0.2, id());
@@ -959,8 +998,15 @@ fn op() -> impl Strategy<Value = Op> {
     let claim = (contract(), id(), id()).prop_map(|(contract, id, claimed_by)| Op::Claim { contract, id, claimed_by });
     let remove_writes = (contract(), name(&["", "a", "a\0", "%", "b"]))
         .prop_map(|(contract, prefix)| Op::RemoveWrites { contract, prefix });
+    let changes = prop::collection::btree_map(name(&["k", "l", "m"]), prop::option::of(name(&["", "v"])), 0..3);
+    let set_labels = (contract(), run(), changes).prop_map(|(contract, lineage, changes)| Op::SetLabels {
+        contract,
+        lineage,
+        changes,
+    });
     prop_oneof![
         20 => put().boxed(),
+        3 => set_labels,
         5 => remove,
         2 => touch,
         4 => keep_last,
@@ -1013,20 +1059,20 @@ fn one_query() -> impl Strategy<Value = Query> {
         (contract(), of.clone(), prefix).prop_map(|(contract, of, prefix)| Query::Whole { contract, of, prefix }),
         (contract(), id()).prop_map(|(contract, id)| Query::Get { contract, id }),
         (contract(), run()).prop_map(|(contract, lineage)| Query::Forks { contract, lineage }),
-        (contract(), prop::collection::vec(status(), 0..3), any::<bool>(), any::<bool>(), 0..6_usize).prop_map(
-            |(contract, statuses, named_as_group, latest, limit)| {
+        (contract(), prop::collection::vec(status(), 0..3), labels(), any::<bool>(), any::<bool>(), 0..6_usize)
+            .prop_map(|(contract, statuses, labels, named_as_group, latest, limit)| {
                 let order = if latest { ActivityOrder::LatestFirst } else { ActivityOrder::EarliestFirst };
                 Query::Recent(Recent {
                     contracts: vec![contract],
                     named_as_group,
                     matching: String::new(),
                     statuses,
+                    labels,
                     order,
                     after: None,
                     limit,
                 })
-            }
-        ),
+            }),
         (contract(), run(), rows_from(), any::<bool>(), 0..4_usize).prop_map(
             |(contract, lineage, from, newest, limit)| {
                 let order = if newest { RowOrder::NewestFirst } else { RowOrder::OldestFirst };
@@ -1112,7 +1158,8 @@ fn story() -> impl Strategy<Value = Vec<Op>> {
             draft.logs = vec![LogPin { log: log.clone(), length: None }];
             let source = draft.header.id.clone();
             let fork = fork.map(|(id, lineage)| {
-                Op::Fork(Box::new(Fork { contract, source, id, lineage, sort_key: SortKey::default(), saved_at: 0 }))
+                let (sort_key, labels) = (SortKey::default(), Labels::default());
+                Op::Fork(Box::new(Fork { contract, source, id, lineage, sort_key, saved_at: 0, labels }))
             });
             let cut = Op::Truncate { contract, lineage: lineage.clone(), log: log.clone(), to: LogEnd::Length(to) };
             let mut unit = vec![append(first), Op::Put(draft), cut, append(then)];

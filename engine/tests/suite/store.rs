@@ -77,6 +77,7 @@ impl Backend for Double {
             | Op::Append { lineage: id, .. }
             | Op::Truncate { lineage: id, .. }
             | Op::RemoveLogs { lineage: id, .. }
+            | Op::SetLabels { lineage: id, .. }
             | Op::RemoveWrites { prefix: id, .. }
             | Op::KeepLast { pinned: id, .. } => id.clone(),
         };

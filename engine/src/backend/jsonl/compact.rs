@@ -82,7 +82,10 @@ impl Index {
                 let own = match self.tables.lineages.get(position).filter(|_| self.is_of(*position, file)) {
                     Some(row) => {
                         let heads = self.tables.heads(*position).map_or(0, |heads| heads.len());
-                        row.order.len() + heads + usize::from(!row.order.is_empty())
+                        row.order.len()
+                            + heads
+                            + usize::from(!row.order.is_empty())
+                            + usize::from(!row.labels.is_empty())
                     }
                     // The line that says that the lineage has ended.
                     None => 1,
@@ -140,6 +143,9 @@ impl Index {
         let Some(lineage) = self.tables.lineages.get(&position) else { return Ok(()) };
         if !lineage.order.is_empty() {
             draft.push(&Line::begin(&lineage.first));
+        }
+        if !lineage.labels.is_empty() {
+            draft.push(&Line::Labels(lineage.labels.clone()));
         }
         let seqs: BTreeSet<_> = lineage.order.iter().map(|(_, seq)| *seq).collect();
         for seq in seqs {

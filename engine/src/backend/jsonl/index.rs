@@ -162,6 +162,7 @@ impl Index {
             Line::Begin { group, forked_from, age_offset } => {
                 self.tables.set_first(position, First { group: group.into_owned(), origin: forked_from, age_offset });
             }
+            Line::Labels(labels) => self.tables.set_labels(position, labels),
             Line::Checkpoint(checkpoint) => {
                 let seq = checkpoint.seq;
                 let row = checkpoint.row(contract, (position, name), KeptPayload::At(place))?;

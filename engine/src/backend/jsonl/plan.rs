@@ -162,6 +162,12 @@ impl Planner<'_> {
                 self.plan.push(&self.index.known, *file, &Line::begin(&row.first));
             }
         }
+        for position in &touch.labels {
+            let row = self.index.tables.lineages.get(position);
+            if let (Some(row), Some(file)) = (row, self.index.lineages.get(position)) {
+                self.plan.push(&self.index.known, *file, &Line::Labels(row.labels.clone()));
+            }
+        }
     }
 
     fn branches(&mut self, touch: &Touch) {

@@ -18,7 +18,7 @@ use super::line::{self, At, Sum, unreadable};
 use crate::backend::logs::{BranchId, End, Mark};
 use crate::backend::tables::{First, Row, TaskRow};
 use crate::error::Result;
-use crate::record::{ContractId, Header, Part, Payload, Record, Seq, SortKey, Status, TaskState};
+use crate::record::{ContractId, Header, Labels, Part, Payload, Record, Seq, SortKey, Status, TaskState};
 
 /// A line of a file with data, without its sum. `P` is the form of a checkpoint's parts.
 #[derive(Debug, Deserialize, Serialize)]
@@ -44,6 +44,8 @@ pub(super) enum Line<'a, P = Vec<Named<'a>>> {
         forked_from: Option<(String, i64)>,
         age_offset: u8,
     },
+    /// The labels of the lineage.
+    Labels(Labels),
     /// The lineage has ended. The file stays, because other lineages share its records.
     Ended(bool),
     #[serde(borrow)]

@@ -17,6 +17,8 @@ pub(super) struct Touch {
     /// The lineages, with their contracts and names.
     pub(super) lineages: BTreeMap<i64, (ContractId, String)>,
     pub(super) firsts: BTreeSet<i64>,
+    /// The lineages whose labels were changed.
+    pub(super) labels: BTreeSet<i64>,
     pub(super) branches: BTreeSet<BranchId>,
     /// The lineage and the log that a new branch was created for.
     pub(super) homes: BTreeMap<BranchId, (i64, String)>,
@@ -45,6 +47,7 @@ impl Touch {
                 }
                 Undo::End(position, row) => drop(touch.lineages.insert(position, (row.contract, row.name))),
                 Undo::First(position, _) => drop(touch.firsts.insert(position)),
+                Undo::Labels(position, _) => drop(touch.labels.insert(position)),
                 Undo::Writes(key, before) => drop(touch.writes.entry(key).or_insert(before.unwrap_or_default())),
                 Undo::Head(lineage, log, _) => {
                     // An append that creates a branch makes it the end of its log next.

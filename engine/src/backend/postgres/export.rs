@@ -5,10 +5,10 @@ use super::key::{self, number};
 use super::row::{self, HeaderRow, columns};
 use super::transaction::Transaction;
 use super::value::values;
-use super::writes;
+use super::{labels, writes};
 use crate::cache::PayloadCache;
 use crate::error::Result;
-use crate::record::{ContractId, FirstCheckpoint, Origin, Saved, Seq, Start, Written};
+use crate::record::{ContractId, FirstCheckpoint, Labels, Origin, Saved, Seq, Start, Written};
 
 /// How many rows a statement reads. A page may need several statements.
 const ROWS: i64 = 128;
@@ -52,7 +52,7 @@ pub(super) fn saves(open: &Transaction<'_>, after: Option<Seq>, bytes: usize) ->
 macro_rules! start {
     () => {
         "SELECT l.lin, l.contract, l.name, l.grp, l.age_offset, l.origin, l.origin_lin, o.name,
-                EXISTS (SELECT 1 FROM @checkpoint AS c WHERE c.lin = l.lin)
+                EXISTS (SELECT 1 FROM @checkpoint AS c WHERE c.lin = l.lin), l.labels
          FROM @lineage AS l LEFT JOIN @lineage AS o ON o.lin = l.origin_lin"
     };
 }
@@ -85,6 +85,7 @@ pub(super) fn read_start(found: &tokio_postgres::Row) -> Result<Start> {
         contract: row::contract(found, 1)?,
         name: row::text(found, 2)?,
         first: has_checkpoints.then_some(first),
+        labels: if has_checkpoints { labels::read(found, 9) } else { Labels::default() },
     })
 }
 

@@ -28,7 +28,8 @@ impl Writing<'_> {
             .raw;
         let marks = Logs(self.open).copy(*contract, &decode_marks(found.logs.as_deref())?)?;
         let header = fork.header(&found.header);
-        let copy = Put { header: &header, raw, encoded: None, marks: marks.clone(), parent: Some(found) };
+        let (named, labels) = (marks.clone(), &fork.labels);
+        let copy = Put { header: &header, raw, encoded: None, marks: named, parent: Some(found), labels };
         self.store(&line, copy)?;
         log::fork(&mut Logs(self.open), line.lin, &marks)
     }

@@ -26,7 +26,7 @@ use crate::codec::frame;
 use crate::codec::plan::{Base, Effort, plan};
 use crate::error::{Code, Error, Result};
 use crate::op::{Applied, Expect, Must, Op, Unit};
-use crate::record::{ContractId, Draft, Header, PayloadKey, Seq};
+use crate::record::{ContractId, Draft, Header, Labels, PayloadKey, Seq};
 
 /// A payload of more bytes is not guessed, because it would travel twice after a wrong guess.
 const LARGEST: usize = 16 << 20;
@@ -298,7 +298,7 @@ impl Guess<'_> {
         let (flags, sum) = flags_and_sum(self.call, header, None);
         let mut known = header.clone();
         let meta = std::mem::take(&mut known.meta);
-        let lin = head.as_ref().map_or_else(|| self.begin(header), |head| head.lin);
+        let lin = head.as_ref().map_or_else(|| self.begin(header, &draft.labels), |head| head.lin);
         let new = Head { lin, call: self.call, header: known, base };
         let supersedes = head.as_ref().map(|head| head.base.key.seq);
         let newest = head.filter(|head| new.header.sort_key < head.header.sort_key).unwrap_or_else(|| new.clone());
@@ -321,13 +321,14 @@ impl Guess<'_> {
     }
 
     /// Begins a lineage with its first checkpoint. Returns its negative place.
-    fn begin(&mut self, header: &Header) -> i64 {
+    fn begin(&mut self, header: &Header, labels: &Labels) -> i64 {
         self.lines.push(Line {
             contract: header.contract,
             name: header.lineage.clone(),
             group: header.group.clone(),
             age_offset: header.age_offset,
             status: header.status,
+            labels: labels.clone(),
         });
         -signed(self.lines.len() as u64)
     }

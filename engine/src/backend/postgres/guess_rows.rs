@@ -5,12 +5,12 @@ use std::collections::BTreeMap;
 use super::heads::Head;
 use super::key::{Name, number};
 use super::prefix::is_name;
-use super::status;
 use super::value::{Value, values};
+use super::{labels, status};
 use crate::backend::number::signed;
 use crate::cache::CachedPayload;
 use crate::codec::plan::Row;
-use crate::record::{ContractId, Seq, Status};
+use crate::record::{ContractId, Labels, Seq, Status};
 
 /// Locks lineages: by their numbers, and by the ids of their checkpoints. An array, because the server would look at all lineages
 /// for `OR lin IN (SELECT ...)`.
@@ -44,8 +44,10 @@ macro_rules! store {
                FROM unnest($21, $22, $23, $24, $26) WITH ORDINALITY AS given(contract, name, grp, age_offset, status, place)
                WHERE (SELECT is_right FROM guess) AND given.age_offset IS NOT NULL
              ), lines AS (
-               INSERT INTO @lineage (lin, contract, name, grp, age_offset, status)
-               SELECT lin, contract, name, grp, age_offset, status FROM line ORDER BY contract, name
+               INSERT INTO @lineage (lin, contract, name, grp, age_offset, status, labels)
+               SELECT lin, contract, name, grp, age_offset, status,
+                      (SELECT array_agg(label) FROM unnest($27, $28) AS given(place, label) WHERE given.place = line.place)
+               FROM line ORDER BY contract, name
              ), replaced AS (
                DELETE FROM @checkpoint WHERE seq = ANY($25) AND (SELECT is_right FROM guess) RETURNING seq
              ), replaced_payloads AS (
@@ -88,7 +90,7 @@ pub(super) const STORE: &str = store!();
 pub(super) const STORE_AND_CLAIM: &str = store!(concat!(
     ", claims AS (
        SELECT given.*, nextval('@claim_order') AS claim
-       FROM unnest($27, $28, $29, $30) AS given(contract, id, claimed_by, claim_sum) WHERE (SELECT is_right FROM guess)
+       FROM unnest($29, $30, $31, $32) AS given(contract, id, claimed_by, claim_sum) WHERE (SELECT is_right FROM guess)
      ), claimed AS (
        UPDATE @write AS w SET claimed = claims.claimed_by, claim_sum = claims.claim_sum, claim = claims.claim FROM claims
        WHERE w.contract = claims.contract AND w.claimed IS NULL AND ",
@@ -104,6 +106,7 @@ pub(super) struct Line {
     pub(super) age_offset: u8,
     /// The status of the first checkpoint.
     pub(super) status: Status,
+    pub(super) labels: Labels,
 }
 
 /// The rows of a put, but for its save number.
@@ -136,6 +139,11 @@ pub(super) fn columns(
         puts.iter().map(of).collect()
     }
     let text = |text: &str| text.as_bytes().to_vec();
+    let labels = lines
+        .iter()
+        .zip(1_i64..)
+        .flat_map(|(line, place)| labels::elements(&line.labels).into_iter().map(move |label| (place, label)));
+    let (places, labels): (Vec<i64>, Vec<Vec<u8>>) = labels.unzip();
     values![
         heads.keys().copied().collect::<Vec<_>>(),
         heads.values().map(|(seq, _)| *seq).collect::<Vec<_>>(),
@@ -163,5 +171,7 @@ pub(super) fn columns(
         lines.iter().map(|line| i16::from(line.age_offset)).collect::<Vec<_>>(),
         puts.iter().filter_map(|put| put.replaces).collect::<Vec<_>>(),
         lines.iter().map(|line| status::parameter(line.status)).collect::<Vec<_>>(),
+        places,
+        labels,
     ]
 }

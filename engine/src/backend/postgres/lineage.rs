@@ -6,10 +6,10 @@ use super::key::number;
 use super::prefix::begins_with;
 use super::transaction::Transaction;
 use super::value::values;
-use super::{row, status};
+use super::{labels, row, status};
 use crate::backend::number::unsigned;
 use crate::error::Result;
-use crate::record::{ContractId, Header, Status};
+use crate::record::{ContractId, Header, Labels, Status};
 
 #[derive(Clone, Debug)]
 pub(super) struct LineageRow {
@@ -78,11 +78,24 @@ pub(super) fn with_prefix(open: &Transaction<'_>, contract: ContractId, prefix: 
 }
 
 /// Sets the fields that a lineage takes from its first checkpoint.
-pub(super) fn describe(open: &Transaction<'_>, lin: i64, header: &Header, origin: Option<(String, i64)>) {
+pub(super) fn describe(
+    open: &Transaction<'_>,
+    lin: i64,
+    header: &Header,
+    origin: Option<(String, i64)>,
+    labels: &Labels,
+) {
     let (origin, origin_lin) = origin.unzip();
     open.later(
-        "UPDATE @lineage SET grp = $2, age_offset = $3, origin = $4, origin_lin = $5 WHERE lin = $1",
-        values![lin, &header.group, i16::from(header.age_offset), origin.as_deref(), origin_lin],
+        "UPDATE @lineage SET grp = $2, age_offset = $3, origin = $4, origin_lin = $5, labels = $6 WHERE lin = $1",
+        values![
+            lin,
+            &header.group,
+            i16::from(header.age_offset),
+            origin.as_deref(),
+            origin_lin,
+            labels::column(labels)
+        ],
     );
 }
 

@@ -5,9 +5,9 @@ use tokio_postgres::Row;
 use super::key::number;
 use super::prefix::begins_with;
 use super::row::{self, HeaderRow, columns, columns_with_sum};
-use super::status;
 use super::transaction::Transaction;
 use super::value::{Value, values};
+use super::{labels, status};
 use crate::backend::number::unsigned;
 use crate::error::Result;
 use crate::query::{ActivityOrder, Of, Recent};
@@ -210,15 +210,15 @@ const MORE_VISITS: usize = 10;
 ///
 /// The statement visits checkpoints in save order, and finds the lineages whose newest checkpoint is among them. If a few
 /// lineages have most of the checkpoints, these are too few lineages. Then it looks up the newest checkpoint of every lineage, or of those
-/// that an index finds by their status.
+/// that an index finds by their status or by their labels.
 pub(super) fn recent(open: &Transaction<'_>, recent: &Recent) -> Result<Vec<Active>> {
     macro_rules! wanted {
-        ($lineages:literal, $status:literal, $bound:expr, $order:literal) => {
+        ($lineages:literal, $condition:expr, $bound:expr, $order:literal) => {
             newest_of!(
                 $lineages,
                 concat!(
                     "l.contract = ANY($1) AND (NOT $2 OR l.name = l.grp) AND position($5 IN l.name) > 0 AND ",
-                    $status,
+                    $condition,
                     " AND n.seq ",
                     $bound,
                     " ORDER BY n.seq ",
@@ -229,7 +229,7 @@ pub(super) fn recent(open: &Transaction<'_>, recent: &Recent) -> Result<Vec<Acti
         };
     }
     macro_rules! by_activity {
-        ($status:literal, $beyond:literal, $end:literal, $within:literal, $order:literal, $all_order:literal) => {
+        ($every:literal, $condition:expr, $beyond:literal, $end:literal, $within:literal, $order:literal, $all_order:literal) => {
             lineages!(
                 concat!(
                     "WITH visited AS MATERIALIZED (SELECT seq, lin FROM @checkpoint WHERE seq ",
@@ -239,7 +239,7 @@ pub(super) fn recent(open: &Transaction<'_>, recent: &Recent) -> Result<Vec<Acti
                     " LIMIT $6), near AS MATERIALIZED (",
                     wanted!(
                         "(SELECT DISTINCT lin FROM visited) AS v JOIN @lineage AS l USING (lin)",
-                        $status,
+                        $condition,
                         concat!($beyond, " $3 AND n.seq ", $within, " (SELECT ", $end, "(seq) FROM visited)"),
                         $order
                     ),
@@ -247,7 +247,7 @@ pub(super) fn recent(open: &Transaction<'_>, recent: &Recent) -> Result<Vec<Acti
                        SELECT coalesce((SELECT count(*) FROM visited) < $6 OR (SELECT count(*) FROM near) = $4, true) AS known)
                      SELECT lin, seq FROM near WHERE (SELECT known FROM enough)
                      UNION ALL SELECT lin, seq FROM (",
-                    wanted!("@lineage AS l", $status, concat!($beyond, " $3"), $order),
+                    wanted!($every, $condition, concat!($beyond, " $3"), $order),
                     ") AS every WHERE NOT (SELECT known FROM enough)"
                 ),
                 $all_order
@@ -255,17 +255,28 @@ pub(super) fn recent(open: &Transaction<'_>, recent: &Recent) -> Result<Vec<Acti
         };
     }
     macro_rules! in_order {
-        ($status:literal) => {
+        ($every:literal, $condition:expr) => {
             match recent.order {
-                ActivityOrder::LatestFirst => by_activity!($status, "<", "min", ">=", "DESC", "seq DESC"),
-                ActivityOrder::EarliestFirst => by_activity!($status, ">", "max", "<=", "ASC", "seq"),
+                ActivityOrder::LatestFirst => by_activity!($every, $condition, "<", "min", ">=", "DESC", "seq DESC"),
+                ActivityOrder::EarliestFirst => by_activity!($every, $condition, ">", "max", "<=", "ASC", "seq"),
             }
         };
     }
-    let sql = if recent.is_indexed() {
-        in_order!("l.status = ANY($7) AND l.contract < 128 AND l.status <> 4")
+    macro_rules! any_status {
+        () => {
+            "(cardinality($7) = 0 OR l.status = ANY($7))"
+        };
+    }
+    let sql = if !recent.labels.is_empty() {
+        // The subquery has no other condition, so only the index of labels serves it.
+        in_order!(
+            "(SELECT lin FROM @lineage WHERE labels @> $8 AND labels IS NOT NULL OFFSET 0) AS labelled JOIN @lineage AS l USING (lin)",
+            concat!(any_status!(), " AND l.labels @> $8")
+        )
+    } else if recent.is_indexed() {
+        in_order!("@lineage AS l", "l.status = ANY($7) AND l.contract < 128 AND l.status <> 4")
     } else {
-        in_order!("(cardinality($7) = 0 OR l.status = ANY($7))")
+        in_order!("@lineage AS l", any_status!())
     };
     let end = match recent.order {
         ActivityOrder::LatestFirst => Seq::MAX,
@@ -277,6 +288,9 @@ pub(super) fn recent(open: &Transaction<'_>, recent: &Recent) -> Result<Vec<Acti
     let matching = recent.matching.as_str();
     let (limit, visits) = (row::limit(recent.limit), row::limit(visits));
     let status: Vec<i16> = recent.statuses.iter().copied().map(status::parameter).collect();
-    let given = values![contracts, recent.named_as_group, from, limit, matching, visits, status];
+    let mut given = values![contracts, recent.named_as_group, from, limit, matching, visits, status];
+    if !recent.labels.is_empty() {
+        given.extend(values![labels::elements(&recent.labels)]);
+    }
     open.query(sql, given)?.iter().map(|row| Ok(Active { seq: row.get(0), lineage: lineage(row)? })).collect()
 }

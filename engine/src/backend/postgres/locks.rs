@@ -69,6 +69,7 @@ impl Wanted {
             }
             Op::RemoveFrom { contract, lineage, .. }
             | Op::RemoveLogs { contract, lineage }
+            | Op::SetLabels { contract, lineage, .. }
             | Op::KeepLast { contract, lineage, .. } => self.line(*contract, lineage),
             Op::Truncate { contract, lineage, to, .. } => {
                 self.line(*contract, lineage);

@@ -18,8 +18,8 @@ impl Names {
         format!("\"{}\".\"{}{name}\"", self.schema, self.prefix)
     }
 
-    /// Fills the names into a template: `@name` is a table, `@-name` the name of an index, `@@` the schema. Every statement
-    /// travels with its text, so line breaks and indents become one space.
+    /// Fills the names into a template: `@name` is a table, `@-name` the name of an index, `@@` the schema. Any other
+    /// `@` stays: it belongs to an operator. Every statement travels with its text, so line breaks and indents become one space.
     pub(super) fn fill(&self, template: &str) -> String {
         let template = template.split_whitespace().collect::<Vec<_>>().join(" ");
         let template = template.replace("@@", &format!("\"{}\"", self.schema));
@@ -32,6 +32,7 @@ impl Names {
             let (name, rest) = part.split_at(end);
             match index {
                 Some(_) => text.extend(["\"", &self.prefix, name, "\""]),
+                None if name.is_empty() => text.push('@'),
                 None => text.push_str(&self.table(name)),
             }
             text.push_str(rest);

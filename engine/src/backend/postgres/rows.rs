@@ -3,14 +3,14 @@
 use super::key::number;
 use super::lineage::{self, LineageRow};
 use super::row::{self, HeaderRow, columns};
-use super::status;
 use super::transaction::Transaction;
 use super::value::values;
+use super::{labels, status};
 use crate::backend::number::unsigned;
 use crate::backend::rows::{Lineup, page};
 use crate::error::{Error, Result};
 use crate::query::{Feed, RowOrder, Rows, RowsFrom};
-use crate::record::{FeedPage, FeedWait, Listed, RowPage, RowSums, Seq, SortKey};
+use crate::record::{FeedPage, FeedWait, Labels, Listed, RowPage, RowSums, Seq, SortKey};
 
 struct Of<'a> {
     open: &'a Transaction<'a>,
@@ -88,7 +88,7 @@ pub(super) fn ask_newest(open: &Transaction<'_>, wanted: &Rows) {
     const SQL: &str = concat!(
         "SELECT ",
         sized!(),
-        ", (SELECT count(*) FROM @checkpoint AS s WHERE s.lin = l.lin), l.origin, o.name, l.status
+        ", (SELECT count(*) FROM @checkpoint AS s WHERE s.lin = l.lin), l.origin, o.name, l.status, l.labels
          FROM @lineage AS l LEFT JOIN @lineage AS o ON o.lin = l.origin_lin CROSS JOIN LATERAL (
            SELECT * FROM @checkpoint AS n WHERE n.lin = l.lin
            ORDER BY substr(n.sort_key, 1, 1000) DESC, n.sort_key DESC, n.seq DESC LIMIT $3) AS c
@@ -107,7 +107,8 @@ pub(super) fn read_newest(wanted: &Rows, found: &[tokio_postgres::Row]) -> Resul
     let (checkpoints, rows) = page(&newest, wanted)?;
     let source = row::opt_text(first, 21)?;
     let origin = row::opt_text(first, 20)?.map(|id| (id, source));
-    Ok(RowPage { checkpoints, origin, status: status::read(first, 22), rows, sums: None })
+    let (status, labels) = (status::read(first, 22), labels::read(first, 23));
+    Ok(RowPage { checkpoints, origin, status, labels, rows, sums: None })
 }
 
 /// The newest checkpoints of a lineage, which were read.
@@ -142,7 +143,8 @@ pub(super) fn rows(open: &Transaction<'_>, wanted: &Rows) -> Result<RowPage> {
         None => None,
     };
     let sums = if wanted.sums { Some(sums(open, lineage.lin)?) } else { None };
-    Ok(RowPage { checkpoints, origin, status: lineage.status, rows, sums })
+    let labels = if checkpoints > 0 { labels::of(open, lineage.lin)? } else { Labels::default() };
+    Ok(RowPage { checkpoints, origin, status: lineage.status, labels, rows, sums })
 }
 
 fn sums(open: &Transaction<'_>, lin: i64) -> Result<RowSums> {

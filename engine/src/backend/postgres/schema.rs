@@ -40,7 +40,8 @@ CREATE TABLE @lineage (
   age_offset smallint NOT NULL,
   origin     bytea,
   origin_lin bigint,
-  status     smallint NOT NULL
+  status     smallint NOT NULL,
+  labels     bytea[]
 ) WITH (autovacuum_vacuum_scale_factor = 0.05);
 CREATE TABLE @checkpoint (
   seq      bigint PRIMARY KEY,
@@ -97,6 +98,7 @@ CREATE UNIQUE INDEX @-lineage_name ON @lineage (contract, substr(sha256(name), 1
 CREATE INDEX @-lineage_prefix ON @lineage (contract, substr(name, 1, 1000));
 CREATE INDEX @-lineage_origin ON @lineage (origin_lin) WHERE origin_lin IS NOT NULL;
 CREATE INDEX @-lineage_status ON @lineage (contract, status) WHERE contract < 128 AND status <> 4;
+CREATE INDEX @-lineage_labels ON @lineage USING gin (labels) WHERE labels IS NOT NULL;
 CREATE UNIQUE INDEX @-checkpoint_id ON @checkpoint (contract, substr(sha256(id), 1, 16));
 CREATE INDEX @-checkpoint_lineage ON @checkpoint (lin, substr(sort_key, 1, 1000), seq);
 CREATE INDEX @-checkpoint_label ON @checkpoint (lin, substr(sha256(label), 1, 16), substr(sort_key, 1, 1000), seq) WHERE label <> '';

@@ -32,7 +32,7 @@ use crate::codec::plan::Base;
 use crate::error::{Code, Error, Result};
 use crate::op::{Appended, Applied, Expect, Op, Subject, Unit};
 use crate::query::Of;
-use crate::record::{ContractId, Draft, Encoded, Header, SortKey};
+use crate::record::{ContractId, Draft, Encoded, Header, Labels, SortKey};
 use crate::retention::beyond;
 
 /// What the failure of a unit means. An error of the connection or of a lock is no error of the unit.
@@ -106,6 +106,8 @@ pub(super) struct Put<'a> {
     pub(super) marks: Vec<Mark>,
     /// The parent's row, if the parent exists.
     pub(super) parent: Option<HeaderRow>,
+    /// The labels of the lineage, if it begins.
+    pub(super) labels: &'a Labels,
 }
 
 impl<'a> Writing<'a> {
@@ -187,7 +189,13 @@ impl Writing<'_> {
         // The other changes may remove what is known, or change it.
         if !matches!(
             op,
-            Op::Put(_) | Op::Fork(_) | Op::Write { .. } | Op::Claim { .. } | Op::Append { .. } | Op::Touch { .. }
+            Op::Put(_)
+                | Op::Fork(_)
+                | Op::Write { .. }
+                | Op::Claim { .. }
+                | Op::Append { .. }
+                | Op::Touch { .. }
+                | Op::SetLabels { .. }
         ) {
             self.known.forget();
         }
@@ -242,6 +250,7 @@ impl Writing<'_> {
                     self.remove_all(&victims)?;
                 }
             }
+            Op::SetLabels { contract, lineage, changes } => self.set_labels(*contract, lineage, changes)?,
             Op::Append { contract, lineage, log, records, expect } => {
                 return self.append(*contract, lineage, log, records, *expect).map(Some);
             }
@@ -274,7 +283,7 @@ impl Writing<'_> {
         };
         let lineage = self.lineage(header.contract, &header.lineage)?;
         let marks = log::pin(&Logs(self.open), Some(lineage.lin), header, &draft.logs)?;
-        self.store(&lineage, Put { header, raw, encoded, marks, parent })
+        self.store(&lineage, Put { header, raw, encoded, marks, parent, labels: &draft.labels })
     }
 
     /// The row of a lineage that the batch has locked, for a change that may begin it. It exists again if it ended earlier
@@ -335,7 +344,7 @@ impl Writing<'_> {
 
     /// Says whether a lineage has checkpoints, and returns the payload of the newest one as a base. A damaged checkpoint
     /// is no base, and stops no save.
-    fn newest(&self, lineage: &LineageRow) -> Result<(bool, Option<Base>)> {
+    pub(super) fn newest(&self, lineage: &LineageRow) -> Result<(bool, Option<Base>)> {
         match self.known.newest(self.open, lineage) {
             Ok(found) => Ok((found.is_some(), found.map(|newest| newest.base))),
             Err(error) if error.code() == Code::Corrupt => Ok((true, None)),
@@ -344,12 +353,12 @@ impl Writing<'_> {
     }
 
     pub(super) fn store(&mut self, lineage: &LineageRow, put: Put<'_>) -> Result<()> {
-        let Put { header, raw, encoded, marks, parent } = put;
+        let Put { header, raw, encoded, marks, parent, labels } = put;
         let (has_checkpoints, newest) = self.newest(lineage)?;
         if !has_checkpoints {
             // The lineage has no checkpoint yet, so a parent that exists belongs to another lineage.
             let origin = parent.as_ref().map(|parent| (parent.header.id.clone(), parent.lin));
-            lineage::describe(self.open, lineage.lin, header, origin.clone());
+            lineage::describe(self.open, lineage.lin, header, origin.clone(), labels);
             self.known.described(&LineageRow { age_offset: header.age_offset, origin, ..lineage.clone() });
         } else if lineage.age_offset != header.age_offset {
             return Err(header.other_age_offset(lineage.age_offset));

@@ -32,6 +32,7 @@ const CACHE_BYTES: usize = 64 << 20;
 
 const RESTORE: &str = "Restore the database from a backup, or save the checkpoint again, or delete it.";
 const REBUILD: &str = "Stop all processes that use the database, and run REINDEX on it with the sqlite3 tool.";
+const LABEL: &str = "Set the labels of the run again.";
 const HARMLESS: &str = "You do not need to do anything.";
 
 /// The stages of a check, in the order in which they run.

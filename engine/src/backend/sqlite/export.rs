@@ -9,7 +9,7 @@ use super::{payloads, writes as pending};
 use crate::backend::number::signed;
 use crate::cache::PayloadCache;
 use crate::error::Result;
-use crate::record::{ContractId, FirstCheckpoint, Origin, Saved, Seq, Start, Written};
+use crate::record::{ContractId, FirstCheckpoint, Labels, Origin, Saved, Seq, Start, Written};
 
 pub(super) fn saves(connection: &Connection, after: Option<Seq>, bytes: usize) -> Result<Vec<Saved>> {
     // Many payloads of a page are deltas against other payloads of the page. The store's own cache keeps the payloads
@@ -38,15 +38,18 @@ pub(super) fn starts(connection: &Connection, after: Option<i64>, limit: usize) 
     all(connection, sql, params![after.unwrap_or(i64::MIN), signed(limit as u64)], |row| {
         let (lin, has_checkpoints) = (row.get(0)?, row.get(1)?);
         let row = lineage::read(connection, lin)?.ok_or_else(|| index_damaged(&format!("run number {lin}")))?;
-        let origin = match row.origin.filter(|_| has_checkpoints) {
+        let origin = match row.origin.as_ref().filter(|_| has_checkpoints) {
             Some(OriginRow { id, lin }) => {
-                let lineage = lineage::read(connection, lin)?.map(|row| row.name);
-                Some(Origin { id, position: lin, lineage })
+                let lineage = lineage::read(connection, *lin)?.map(|row| row.name);
+                Some(Origin { id: id.clone(), position: *lin, lineage })
             }
             None => None,
         };
+        let labels =
+            if has_checkpoints { row.whole_labels().ok_or_else(|| row.damaged_labels())? } else { Labels::default() };
         let first = FirstCheckpoint { group: row.group, age_offset: row.age_offset, origin };
-        Ok(Start { position: lin, contract: row.contract, name: row.name, first: has_checkpoints.then_some(first) })
+        let first = has_checkpoints.then_some(first);
+        Ok(Start { position: lin, contract: row.contract, name: row.name, first, labels })
     })
 }
 

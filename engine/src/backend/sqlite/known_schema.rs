@@ -10,7 +10,7 @@ use rusqlite::Connection;
 use super::meta_index::MetaIndex;
 use super::schema::{self, LateIndex, STEPS, State};
 use super::statement::each;
-use super::{logs, setting};
+use super::{labels, logs, setting};
 use crate::error::{Code, Error, Result};
 
 /// What earlier versions defined in another way. Files of these versions are still in use.
@@ -44,7 +44,8 @@ impl Known {
     /// The definition of a table after `ALTER TABLE <name> ADD COLUMN <column>`.
     fn altered(tables: &[Self], sql: &str) -> Option<Self> {
         let (name, column) = sql.strip_prefix("ALTER TABLE ")?.split_once(" ADD COLUMN ")?;
-        let Self { name, sql } = tables.iter().find(|table| table.name == name)?;
+        // The last one has the columns of the statements before this one.
+        let Self { name, sql } = tables.iter().rfind(|table| table.name == name)?;
         let (columns, rest) = sql.split_at(sql.rfind(')')?);
         Some(Self { name: name.clone(), sql: format!("{columns},{column}{rest}") })
     }
@@ -53,11 +54,13 @@ impl Known {
 /// All tables and indexes, but for the indexes of metadata keys.
 static KNOWN: LazyLock<Vec<Known>> = LazyLock::new(|| {
     let late = [LateIndex::Groups, LateIndex::Forks, LateIndex::Order, LateIndex::Status].map(|index| index.sql());
-    let parts = STEPS.iter().copied().chain([setting::TABLE, logs::TABLES, EARLIER, OF_SQLITE]);
+    let parts = STEPS.iter().copied().chain([setting::TABLE, labels::TABLE, logs::TABLES, EARLIER, OF_SQLITE]);
     let statements = parts.chain(late.iter().map(String::as_str)).map(plain).collect::<Vec<_>>().join(";");
     let mut known: Vec<Known> = statements.split(';').filter_map(Known::of).collect();
-    let altered: Vec<Known> = statements.split(';').filter_map(|sql| Known::altered(&known, sql)).collect();
-    known.extend(altered);
+    for sql in statements.split(';') {
+        let altered = Known::altered(&known, sql);
+        known.extend(altered);
+    }
     known
 });
 
@@ -148,6 +151,7 @@ mod tests {
         schema::create(&connection).unwrap();
         connection.execute_batch(logs::TABLES).unwrap();
         connection.execute_batch(setting::TABLE).unwrap();
+        connection.execute_batch(labels::TABLE).unwrap();
         let of_keys = ["user", "it's", "a  -- b\nc", ""].map(|key| LateIndex::Meta(index(key)));
         for late in
             [LateIndex::Groups, LateIndex::Forks, LateIndex::Order, LateIndex::Status].into_iter().chain(of_keys)

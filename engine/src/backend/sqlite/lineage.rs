@@ -3,14 +3,13 @@
 use rusqlite::{Connection, params};
 
 use super::schema::LateIndex;
-use super::setting;
 use super::statement::{all, execute, first, number, one};
-use super::status;
+use super::{labels, setting, status};
 use crate::codec::checksum::Sum;
 use crate::error::{Code, Error, Result};
-use crate::record::{ContractId, Header, Status};
+use crate::record::{ContractId, Header, Labels, Status};
 
-/// A row of the table `lineage`. Only the status of a row is updated: [`describe`] deletes the row and inserts a new row.
+/// A row of the table `lineage`. Only the status and the labels of a row are updated: [`describe`] deletes the row and inserts a new row.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct LineageRow {
     /// The number of the lineage. This number is also the lineage's position in listings.
@@ -24,6 +23,8 @@ pub(super) struct LineageRow {
     /// The checkpoint of another lineage that the lineage was forked from.
     pub origin: Option<Origin>,
     pub status: Status,
+    /// The content of the column with the labels.
+    pub sealed_labels: Option<Vec<u8>>,
 }
 
 /// The checkpoint that a lineage was forked from: its id and the number of its lineage.
@@ -35,18 +36,35 @@ pub(super) struct Origin {
 
 impl LineageRow {
     /// The row of a lineage, from the header of its first checkpoint.
-    fn new(lin: i64, header: &Header, origin: Option<Origin>) -> Self {
+    fn new(lin: i64, header: &Header, origin: Option<Origin>, labels: &Labels) -> Self {
         let Header { contract, lineage, group, age_offset, status, .. } = header;
         let (name, group) = (lineage.clone(), group.clone());
-        Self { lin, contract: *contract, name, group, age_offset: *age_offset, origin, status: *status }
+        let (age_offset, status, sealed_labels) = (*age_offset, *status, labels::sealed(lin, labels));
+        Self { lin, contract: *contract, name, group, age_offset, origin, status, sealed_labels }
     }
 
     fn sum(&self) -> i64 {
-        let Self { lin, contract, name, group, age_offset, origin, status: _ } = self;
+        let Self { lin, contract, name, group, age_offset, origin, status: _, sealed_labels: _ } = self;
         let sum = Sum::new().int(*lin).int(contract.0.into()).text(name).text(group).int((*age_offset).into());
         sum.opt_text(origin.as_ref().map(|origin| &*origin.id))
             .opt_int(origin.as_ref().map(|origin| origin.lin))
             .finish()
+    }
+
+    /// The labels. `None`: they are damaged.
+    pub(super) fn whole_labels(&self) -> Option<Labels> {
+        labels::opened(self.lin, self.sealed_labels.as_deref())
+    }
+
+    /// The error for damaged labels.
+    pub(super) fn damaged_labels(&self) -> Error {
+        let message = format!("run {:?}: its labels do not match their checksum: set its labels again", self.name);
+        Error::new(Code::Corrupt, message)
+    }
+
+    /// The labels, or none if they are damaged.
+    pub(super) fn labels(&self) -> Labels {
+        self.whole_labels().unwrap_or_default()
     }
 }
 
@@ -55,13 +73,13 @@ pub(super) fn read(connection: &Connection, lin: i64) -> Result<Option<LineageRo
     let found = read_with(
         connection,
         lin,
-        "SELECT contract, name, grp, age_offset, origin, origin_lin, sum, status FROM lineage WHERE lin = ?",
+        "SELECT contract, name, grp, age_offset, origin, origin_lin, sum, status, labels FROM lineage WHERE lin = ?",
     );
     match found {
         Err(error) if status::is_missing(&error) => read_with(
             connection,
             lin,
-            "SELECT contract, name, grp, age_offset, origin, origin_lin, sum, 0 FROM lineage WHERE lin = ?",
+            "SELECT contract, name, grp, age_offset, origin, origin_lin, sum, 0, NULL FROM lineage WHERE lin = ?",
         ),
         found => found,
     }
@@ -76,7 +94,8 @@ fn read_with(connection: &Connection, lin: i64, sql: &str) -> Result<Option<Line
             Some(status) => status,
             None => status::derived(connection, lin)?,
         };
-        let lineage = LineageRow { lin, contract, name, group, age_offset, origin, status };
+        let sealed_labels = row.get(8)?;
+        let lineage = LineageRow { lin, contract, name, group, age_offset, origin, status, sealed_labels };
         if lineage.sum() == row.get::<_, i64>(6)? {
             return Ok(lineage);
         }
@@ -138,28 +157,39 @@ pub(super) fn began_from(connection: &Connection, origin: i64) -> Result<Vec<i64
 }
 
 /// Inserts a new lineage, from the header of its first checkpoint.
-pub(super) fn begin(connection: &Connection, header: &Header, origin: Option<Origin>) -> Result<LineageRow> {
-    let lin = next(connection)?;
-    insert(connection, LineageRow::new(lin, header, origin))
+pub(super) fn begin(
+    connection: &Connection,
+    header: &Header,
+    origin: Option<Origin>,
+    labels: &Labels,
+) -> Result<LineageRow> {
+    let row = insert(connection, LineageRow::new(next(connection)?, header, origin, labels))?;
+    labels::index(connection, row.lin, labels)?;
+    Ok(row)
 }
 
 /// Replaces the row of a lineage that had only logs. Called when the first checkpoint of the lineage is saved. The new
-/// row has the group, the age offset and the origin of this checkpoint.
+/// row has the group, the age offset and the origin of this checkpoint, and these labels.
 pub(super) fn describe(
     connection: &Connection,
-    lin: i64,
+    before: &LineageRow,
     header: &Header,
     origin: Option<Origin>,
+    labels: &Labels,
 ) -> Result<LineageRow> {
+    let lin = before.lin;
     execute(connection, "DELETE FROM lineage WHERE lin = ?", [lin])?;
-    insert(connection, LineageRow::new(lin, header, origin))
+    labels::forget(connection, lin, before.sealed_labels.as_deref())?;
+    let row = insert(connection, LineageRow::new(lin, header, origin, labels))?;
+    labels::index(connection, lin, labels)?;
+    Ok(row)
 }
 
 /// Inserts a new lineage that has a log but no checkpoint yet.
 pub(super) fn begin_with_log(connection: &Connection, contract: ContractId, name: &str) -> Result<LineageRow> {
     let (lin, name) = (next(connection)?, name.to_owned());
-    let (group, status) = (String::new(), Status::Unknown);
-    insert(connection, LineageRow { lin, contract, name, group, age_offset: 0, origin: None, status })
+    let (group, status, sealed_labels) = (String::new(), Status::Unknown, None);
+    insert(connection, LineageRow { lin, contract, name, group, age_offset: 0, origin: None, status, sealed_labels })
 }
 
 /// Selects the greatest number of a lineage.
@@ -170,20 +200,24 @@ fn next(connection: &Connection) -> Result<i64> {
 }
 
 fn insert(connection: &Connection, row: LineageRow) -> Result<LineageRow> {
-    let LineageRow { lin, contract, name, group, age_offset, origin, status } = &row;
+    let LineageRow { lin, contract, name, group, age_offset, origin, status, sealed_labels } = &row;
     let (id, origin_lin) = (origin.as_ref().map(|origin| &origin.id), origin.as_ref().map(|origin| origin.lin));
-    let sql = "INSERT INTO lineage (lin, contract, name, grp, age_offset, origin, origin_lin, sum, status)
-               VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)";
+    let sql = "INSERT INTO lineage (lin, contract, name, grp, age_offset, origin, origin_lin, sum, status, labels)
+               VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)";
     let status = status::sealed(*lin, *status);
-    execute(connection, sql, params![lin, contract.0, name, group, age_offset, id, origin_lin, row.sum(), status])?;
+    let sum = row.sum();
+    let values = params![lin, contract.0, name, group, age_offset, id, origin_lin, sum, status, sealed_labels];
+    execute(connection, sql, values)?;
     Ok(row)
 }
 
 /// Removes the row of a lineage that has neither checkpoints nor logs. If the lineage has the greatest number, this
 /// number is stored as the floor, so that the number is never used again.
-pub(super) fn end(connection: &Connection, lin: i64) -> Result<()> {
+pub(super) fn end(connection: &Connection, row: &LineageRow) -> Result<()> {
+    let lin = row.lin;
     if lin == number(connection, LAST, [])? {
         setting::set_number(connection, setting::LIN_FLOOR, lin)?;
     }
+    labels::forget(connection, lin, row.sealed_labels.as_deref())?;
     execute(connection, "DELETE FROM lineage WHERE lin = ?", [lin]).map(drop)
 }

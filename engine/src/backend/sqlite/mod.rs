@@ -12,6 +12,7 @@ mod file;
 mod handle;
 mod identity;
 mod known_schema;
+mod labels;
 mod lineage;
 mod listing;
 mod locks;

@@ -15,7 +15,7 @@ use super::listing;
 use super::row::index_damaged;
 use super::schema::LateIndex;
 use super::statement::{all as all_rows, first, number};
-use super::status;
+use super::{labels, status};
 use crate::error::Result;
 use crate::query::{ActivityOrder, Recent};
 use crate::record::{ContractId, Seq};
@@ -28,6 +28,9 @@ const AT_LEAST: i64 = 1_000;
 pub(super) fn lineages(connection: &Connection, recent: &Recent) -> Result<Vec<(Seq, LineageRow)>> {
     if let Some(found) = walk(connection, recent)? {
         return Ok(found);
+    }
+    if !recent.labels.is_empty() && labels::are_indexed(connection)? {
+        return newest_of(connection, recent, &labels::indexed(connection, &recent.labels)?);
     }
     let mut lineages = Vec::new();
     for contract in &recent.contracts {
@@ -46,7 +49,8 @@ pub(super) fn lineages(connection: &Connection, recent: &Recent) -> Result<Vec<(
 }
 
 /// Walks over the checkpoints. Returns `None` if it has visited more checkpoints than the contracts have
-/// lineages. If few lineages have the status or the text that is asked for, the walk ends sooner: an index has both.
+/// lineages. If few lineages may have the status, the labels or the text that are asked for, the walk ends sooner: an index has
+/// them.
 fn walk(connection: &Connection, recent: &Recent) -> Result<Option<Vec<(Seq, LineageRow)>>> {
     let sql = match recent.order {
         ActivityOrder::LatestFirst => "SELECT seq, lin FROM checkpoint NOT INDEXED WHERE seq < ? ORDER BY seq DESC",
@@ -66,7 +70,7 @@ fn walk(connection: &Connection, recent: &Recent) -> Result<Option<Vec<(Seq, Lin
         && let Some(row) = rows.next()?
     {
         if visited >= most {
-            if recent.is_indexed() || !recent.matching.is_empty() {
+            if recent.is_indexed() || !recent.labels.is_empty() || !recent.matching.is_empty() {
                 return Ok(None);
             }
             most = count(connection, &recent.contracts)?;
@@ -109,6 +113,7 @@ fn newest(connection: &Connection, recent: &Recent, lin: i64) -> Result<Option<(
             && (!recent.named_as_group || row.name == row.group)
             && row.name.contains(&recent.matching)
             && recent.has(row.status)
+            && (recent.labels.is_empty() || row.labels().has(&recent.labels))
     };
     let row = lineage::read(connection, lin)?.ok_or_else(|| index_damaged(&format!("run number {lin}")))?;
     if !wanted(&row) {

@@ -12,7 +12,7 @@ use crate::backend::number::{signed, unsigned};
 use crate::backend::rows::{Lineup, page};
 use crate::error::Result;
 use crate::query::{Feed, RowOrder, Rows};
-use crate::record::{FeedPage, Listed, RowPage, RowSums, Seq, SortKey};
+use crate::record::{FeedPage, Labels, Listed, RowPage, RowSums, Seq, SortKey};
 
 /// The checkpoints of a lineage.
 struct Of<'a> {
@@ -79,7 +79,8 @@ pub(super) fn rows(connection: &Connection, wanted: &Rows) -> Result<RowPage> {
         None => None,
     };
     let sums = if wanted.sums { Some(sums(connection, lineage.lin)?) } else { None };
-    Ok(RowPage { checkpoints, origin, status: lineage.status, rows, sums })
+    let labels = if checkpoints > 0 { lineage.labels() } else { Labels::default() };
+    Ok(RowPage { checkpoints, origin, status: lineage.status, labels, rows, sums })
 }
 
 fn sums(connection: &Connection, lin: i64) -> Result<RowSums> {

@@ -23,8 +23,8 @@ pub(super) const APPLICATION_ID: i32 = 0x466b_7074;
 /// The number of versions that were applied to the file is in its `user_version`.
 pub(super) const STEPS: &[&str] = &[VERSION_1, VERSION_2];
 
-/// The tables of version 1, without those that are created when they are needed: the tables of logs (`logs.rs`) and of
-/// settings (`setting.rs`).
+/// The tables of version 1, without those that are created when they are needed: the tables of logs (`logs.rs`), of
+/// settings (`setting.rs`) and of labels (`labels.rs`).
 const VERSION_1: &str = "
 CREATE TABLE lineage (
   lin        INTEGER PRIMARY KEY,           -- never used twice (see setting 'lin_floor'): listings go on from it
@@ -73,7 +73,11 @@ CREATE INDEX write_id ON write (contract, id, task);
 ";
 
 /// Every lineage has its status, with a checksum (status.rs). The default is no status of any lineage: it is computed when it is read.
-const VERSION_2: &str = "ALTER TABLE lineage ADD COLUMN status INTEGER NOT NULL DEFAULT 0;";
+/// A lineage may have labels (labels.rs).
+const VERSION_2: &str = "
+ALTER TABLE lineage ADD COLUMN status INTEGER NOT NULL DEFAULT 0;
+ALTER TABLE lineage ADD COLUMN labels BLOB;
+";
 
 /// An index that the first query that needs it builds. The index costs nothing in a store that never gets such a
 /// query.

@@ -14,7 +14,7 @@ use super::logs::Removed;
 use super::schema::LateIndex;
 use super::statement::{each, number};
 use super::watch::Watch;
-use super::{logs, setting};
+use super::{labels, logs, setting};
 use crate::codec::varint;
 use crate::error::{Code, Error, Result};
 use crate::record::{ContractId, Seq};
@@ -22,7 +22,7 @@ use crate::record::{ContractId, Seq};
 /// The number of uncounted saves at which the totals are folded.
 pub(super) const WORTH_FOLDING: usize = 512;
 
-/// The number of lineages from which on a file has an index of their statuses. Fewer are looked through in a moment.
+/// The number of lineages from which on a file has indexes of their statuses and labels. Fewer are looked through in a moment.
 const WORTH_AN_INDEX: i64 = 1_000;
 
 /// The counts and sizes of one contract's checkpoints, lineages and log records.
@@ -178,7 +178,7 @@ fn numbers<const N: usize>(value: &mut &[u8]) -> Option<[i64; N]> {
 
 /// Adds the rows that were saved since the totals were stored to the stored totals, in one transaction. Does nothing if
 /// they are fewer than [`WORTH_FOLDING`] checkpoints or records, as estimated from the greatest numbers in the tables. Builds the
-/// index of statuses too, if the file has many lineages.
+/// indexes of statuses and labels too, if the file has many lineages.
 pub(super) fn fold(connection: &Connection, watch: &mut Watch) -> Result<()> {
     let totals = Totals::read(connection)?;
     let last = number(connection, "SELECT coalesce(max(seq), 0) FROM checkpoint", [])?;
@@ -191,6 +191,9 @@ pub(super) fn fold(connection: &Connection, watch: &mut Watch) -> Result<()> {
         let lineages: i64 = totals.contracts.values().map(|counts| counts.lineages).sum();
         if lineages >= WORTH_AN_INDEX && !LateIndex::Status.exists(&transaction)? {
             LateIndex::Status.build(&transaction)?;
+        }
+        if lineages >= WORTH_AN_INDEX && !labels::are_indexed(&transaction)? {
+            labels::build(&transaction)?;
         }
         transaction.commit().map_err(from_commit)?;
     }

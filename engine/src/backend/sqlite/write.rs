@@ -12,7 +12,7 @@ use super::logs::Logs;
 use super::payloads::{New, Payloads};
 use super::retention::SqliteCatalog;
 use super::row::{self, HeaderRow};
-use super::{setting, status, writes};
+use super::{labels, setting, status, writes};
 use crate::backend::batch::Failure;
 use crate::backend::inherit;
 use crate::backend::logs::{self as log, LogName, Mark};
@@ -23,7 +23,7 @@ use crate::codec::frame;
 use crate::codec::plan::Effort;
 use crate::error::{Code, Result};
 use crate::op::{Appended, Applied, Expect, Fork, LogEnd, Op, Subject, Unit};
-use crate::record::{ContractId, Draft, Encoded, Header, Record, Seq};
+use crate::record::{ContractId, Draft, Encoded, Header, LabelChanges, Labels, Record, Seq};
 use crate::retention::{Prune, Pruned, Rule, plan};
 
 /// Selects the greatest save number of all checkpoint rows.
@@ -86,6 +86,8 @@ struct Put<'a> {
     marks: Vec<Mark>,
     /// The parent's row, if the parent exists.
     parent: Option<HeaderRow>,
+    /// The labels of the lineage, if it begins.
+    labels: &'a Labels,
 }
 
 impl<'a> Writing<'a> {
@@ -146,6 +148,7 @@ impl<'a> Writing<'a> {
             Op::Reopen { contract, id } => writes::reopen(connection, *contract, id)?,
             Op::RemoveWrites { contract, prefix } => writes::remove_prefix(connection, *contract, prefix)?,
             Op::KeepLast { contract, lineage, keep, pinned } => self.keep_last(*contract, lineage, *keep, pinned)?,
+            Op::SetLabels { contract, lineage, changes } => self.set_labels(*contract, lineage, changes)?,
             Op::Append { contract, lineage, log, records, expect } => {
                 return self.append(*contract, lineage, log, records, *expect).map(Some);
             }
@@ -178,7 +181,7 @@ impl<'a> Writing<'a> {
         };
         let known = lineage::find(self.transaction, header.contract, &header.lineage)?;
         let marks = log::pin(&self.logs, known.as_ref().map(|lineage| lineage.lin), header, &draft.logs)?;
-        self.store(known, Put { header, raw, encoded, marks, parent })
+        self.store(known, Put { header, raw, encoded, marks, parent, labels: &draft.labels })
     }
 
     /// Returns true if the encoded payload inherited its parts from the parent as it is now.
@@ -205,18 +208,18 @@ impl<'a> Writing<'a> {
     }
 
     fn store(&mut self, known: Option<LineageRow>, put: Put<'_>) -> Result<()> {
-        let Put { header, raw, encoded, marks, parent } = put;
+        let Put { header, raw, encoded, marks, parent, labels } = put;
         // Find or insert the lineage before the old checkpoint is deleted. Otherwise replacing the only checkpoint of
         // a lineage would create the lineage again.
         let origin = || parent.as_ref().map(|parent| Origin { id: parent.header.id.clone(), lin: parent.lin });
         let lineage = match known {
             Some(lineage) if listing::newest(self.transaction, lineage.lin)?.is_none() => {
                 // The lineage has only logs so far. Set its fields from the header of its first checkpoint.
-                lineage::describe(self.transaction, lineage.lin, header, origin())?
+                lineage::describe(self.transaction, &lineage, header, origin(), labels)?
             }
             Some(lineage) if lineage.age_offset == header.age_offset => lineage,
             Some(lineage) => return Err(header.other_age_offset(lineage.age_offset)),
-            None => lineage::begin(self.transaction, header, origin())?,
+            None => lineage::begin(self.transaction, header, origin(), labels)?,
         };
         let replaced = match row::by_id(self.transaction, header.contract, &header.id) {
             // Saving a damaged checkpoint again repairs it. Delete the damaged rows first.
@@ -264,12 +267,23 @@ impl<'a> Writing<'a> {
         let raw = self.payloads.load(found.seq).map_err(|error| error.context(&format!("checkpoint {source:?}")))?.raw;
         let marks = decode_marks(found.logs.as_deref())?;
         let header = fork.header(&found.header);
-        let copy = Put { header: &header, raw, encoded: None, marks: marks.clone(), parent: Some(found) };
+        let (marks_of_copy, labels) = (marks.clone(), &fork.labels);
+        let copy = Put { header: &header, raw, encoded: None, marks: marks_of_copy, parent: Some(found), labels };
         self.store(None, copy)?;
         if let Some(begun) = lineage::find(self.transaction, *contract, lineage)? {
             log::fork(&mut self.logs, begun.lin, &marks)?;
         }
         Ok(())
+    }
+
+    fn set_labels(&mut self, contract: ContractId, lineage: &str, changes: &LabelChanges) -> Result<()> {
+        let found = lineage::find(self.transaction, contract, lineage)?;
+        let has_checkpoint = match &found {
+            Some(row) => listing::newest(self.transaction, row.lin)?.is_some(),
+            None => false,
+        };
+        let Some(row) = found.filter(|_| has_checkpoint) else { return Err(Op::nothing_to_label(lineage)) };
+        labels::change(self.transaction, row.lin, row.sealed_labels.as_deref(), changes)
     }
 
     fn append(
@@ -327,6 +341,6 @@ fn subject(op: &Op) -> Option<String> {
             Some(format!("writes of checkpoint {id:?}"))
         }
         Op::RemoveWrites { prefix, .. } => Some(format!("writes of checkpoints of {prefix:?}")),
-        Op::Fork(_) | Op::Append { .. } | Op::Truncate { .. } | Op::RemoveLogs { .. } => None,
+        Op::Fork(_) | Op::Append { .. } | Op::Truncate { .. } | Op::RemoveLogs { .. } | Op::SetLabels { .. } => None,
     }
 }

@@ -6,7 +6,7 @@ use super::contents::Contents;
 use super::maps::Tables;
 use super::row::{First, Key, LineageRow};
 use crate::error::Result;
-use crate::record::{ContractId, FirstCheckpoint, Origin, Saved, Seq, Start, Written};
+use crate::record::{ContractId, FirstCheckpoint, Labels, Origin, Saved, Seq, Start, Written};
 
 impl<C: Contents> Tables<C> {
     pub(super) fn saves(&self, after: Option<Seq>, bytes: usize) -> Result<Vec<Saved>> {
@@ -41,7 +41,8 @@ impl<C: Contents> Tables<C> {
         });
         let first = FirstCheckpoint { group: group.clone(), age_offset: *age_offset, origin };
         let first = (!row.order.is_empty()).then_some(first);
-        Start { position, contract: row.contract, name: row.name.clone(), first }
+        let labels = first.as_ref().map_or_else(Labels::default, |_| row.labels.clone());
+        Start { position, contract: row.contract, name: row.name.clone(), first, labels }
     }
 
     pub(super) fn all_writes(&self, after: Option<&Key>, bytes: usize) -> Vec<Written> {

@@ -8,7 +8,7 @@ use super::contents::Contents;
 use super::row::{BranchRow, First, Key, LineageRow, Ordered, Row, TaskRow};
 use crate::backend::logs::{Branch, BranchId, End, Mark};
 use crate::error::Result;
-use crate::record::{Checkpoint, ContractId, Seq, SortKey};
+use crate::record::{Checkpoint, ContractId, Labels, Seq, SortKey};
 
 /// All stored data.
 #[derive(Debug)]
@@ -47,6 +47,7 @@ pub(crate) enum Undo<P, R> {
     Begin(i64),
     End(i64, LineageRow),
     First(i64, First),
+    Labels(i64, Labels),
     Writes(Key, Option<Vec<TaskRow>>),
     Head(i64, String, Option<End>),
     CreateBranch(BranchId),
@@ -94,6 +95,7 @@ impl<C: Contents> Tables<C> {
                 Undo::Begin(position) => self.remove_line(position),
                 Undo::End(position, lineage_row) => self.insert_line(position, lineage_row),
                 Undo::First(position, first) => self.set_first(position, first),
+                Undo::Labels(position, labels) => self.set_labels(position, labels),
                 Undo::Writes(key, rows) => drop(match rows {
                     Some(rows) => self.writes.insert(key, rows),
                     None => self.writes.remove(&key),
@@ -128,7 +130,7 @@ impl<C: Contents> Tables<C> {
         }
         if let Some(lineage_row) = self.lineages.get_mut(&row.lineage) {
             if !header.label.is_empty() {
-                lineage_row.labels.entry(header.label.clone()).or_default().insert(entry.clone());
+                lineage_row.by_label.entry(header.label.clone()).or_default().insert(entry.clone());
             }
             if let Some(parent) = header.parent.as_ref().filter(|_| header.depends_on_parent) {
                 lineage_row.dependents.entry(parent.clone()).or_default().insert(entry.clone());
@@ -153,7 +155,7 @@ impl<C: Contents> Tables<C> {
         forget(&mut self.groups, &(header.contract, header.group.clone()), &entry);
         if let Some(lineage_row) = self.lineages.get_mut(&row.lineage) {
             lineage_row.order.remove(&entry);
-            forget(&mut lineage_row.labels, &header.label, &entry);
+            forget(&mut lineage_row.by_label, &header.label, &entry);
             if let Some(parent) = &header.parent {
                 forget(&mut lineage_row.dependents, parent, &entry);
             }
@@ -175,8 +177,9 @@ impl<C: Contents> Tables<C> {
 
     /// Adds a lineage that has neither checkpoints nor logs yet.
     pub(crate) fn begin_line(&mut self, position: i64, contract: ContractId, name: String) {
-        let (order, labels, dependents) = (Ordered::new(), HashMap::new(), HashMap::new());
-        self.insert_line(position, LineageRow { contract, name, first: First::default(), order, labels, dependents });
+        let (order, by_label, dependents) = (Ordered::new(), HashMap::new(), HashMap::new());
+        let (first, labels) = (First::default(), Labels::default());
+        self.insert_line(position, LineageRow { contract, name, first, order, by_label, dependents, labels });
     }
 
     /// Removes a lineage that has neither checkpoints nor logs.
@@ -206,6 +209,16 @@ impl<C: Contents> Tables<C> {
         if let Some(lineage_row) = self.lineages.get_mut(&position) {
             let before = std::mem::replace(&mut lineage_row.first, first);
             self.remember(|| Undo::First(position, before));
+        }
+    }
+
+    /// Sets the labels of a lineage.
+    pub(crate) fn set_labels(&mut self, position: i64, labels: Labels) {
+        if let Some(lineage_row) = self.lineages.get_mut(&position)
+            && lineage_row.labels != labels
+        {
+            let before = std::mem::replace(&mut lineage_row.labels, labels);
+            self.remember(|| Undo::Labels(position, before));
         }
     }
 

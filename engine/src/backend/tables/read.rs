@@ -32,7 +32,7 @@ impl<C: Contents> Tables<C> {
             Query::Newest { contract, lineage, label: None } => whole(self.newest_of(*contract, lineage))?,
             Query::Newest { contract, lineage, label: Some(label) } => {
                 let row = self.lineage_row(*contract, lineage);
-                whole(self.newest(row.and_then(|row| row.labels.get(label))))?
+                whole(self.newest(row.and_then(|row| row.by_label.get(label))))?
             }
             Query::Tuple { contract, pick } => Answer::Tuple(self.tuple(*contract, pick)?),
             Query::Ancestors(wanted) => {
@@ -260,7 +260,8 @@ impl<C: Contents> Tables<C> {
                 && (!recent.named_as_group || lineage_row.name == lineage_row.first.group)
                 && lineage_row.name.contains(&recent.matching)
                 && lineage_row.order.last().is_some_and(|(_, newest)| newest == seq)
-                && recent.has(self.status(lineage_row));
+                && recent.has(self.status(lineage_row))
+                && lineage_row.labels.has(&recent.labels);
             if !wanted {
                 return None;
             }

@@ -3,7 +3,7 @@
 use std::collections::{BTreeSet, HashMap};
 
 use crate::backend::logs::{Branch, Mark};
-use crate::record::{ContractId, Header, Part, Seq, SortKey, TaskState};
+use crate::record::{ContractId, Header, Labels, Part, Seq, SortKey, TaskState};
 use crate::retention::Entry;
 
 /// Checkpoints ordered by sort key and then by save number. Reversed iteration yields the newest checkpoint first.
@@ -37,9 +37,12 @@ pub(crate) struct LineageRow {
     pub(crate) name: String,
     pub(crate) first: First,
     pub(crate) order: Ordered,
-    pub(crate) labels: HashMap<String, Ordered>,
+    /// The checkpoints by their labels.
+    pub(crate) by_label: HashMap<String, Ordered>,
     /// The checkpoints that cannot be read without their parent, by the parent's id.
     pub(crate) dependents: HashMap<String, Ordered>,
+    /// The labels of the lineage. They have no meaning while the lineage has no checkpoint.
+    pub(crate) labels: Labels,
 }
 
 /// The fields that a lineage takes from its first checkpoint. These fields have no meaning while the lineage has no

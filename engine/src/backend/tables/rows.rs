@@ -8,7 +8,7 @@ use super::row::{LineageRow, Row};
 use crate::backend::rows::{Lineup, page};
 use crate::error::Result;
 use crate::query::{Feed, RowOrder, Rows};
-use crate::record::{FeedPage, Listed, RowPage, RowSums, Seq, SortKey};
+use crate::record::{FeedPage, Labels, Listed, RowPage, RowSums, Seq, SortKey};
 
 /// The checkpoints of a lineage.
 struct Of<'a, C: Contents> {
@@ -64,7 +64,8 @@ impl<C: Contents> Tables<C> {
             let began = first.map_or(0, |(_, row)| row.header.saved_at);
             RowSums { logical_bytes: bytes, stored_bytes: bytes, began }
         });
-        Ok(RowPage { checkpoints, origin, status: self.status(lineage), rows, sums })
+        let labels = if checkpoints > 0 { lineage.labels.clone() } else { Labels::default() };
+        Ok(RowPage { checkpoints, origin, status: self.status(lineage), labels, rows, sums })
     }
 
     pub(super) fn feed(&self, feed: &Feed) -> Result<FeedPage> {

@@ -12,7 +12,7 @@ use crate::backend::writes;
 use crate::codec::frame;
 use crate::error::Result;
 use crate::op::{Applied, Fork, LogEnd, Op, Subject, Unit};
-use crate::record::{ContractId, Draft, Header, Payload, Seq, SortKey, Write};
+use crate::record::{ContractId, Draft, Header, LabelChanges, Labels, Payload, Seq, SortKey, Write};
 use crate::retention::{self, Prune, Pruned};
 
 impl<C: Contents> Tables<C> {
@@ -104,6 +104,7 @@ impl<C: Contents> Tables<C> {
                 logs::remove_all(self, lin)?;
                 self.end_if_empty(lin);
             }
+            Op::SetLabels { contract, lineage, changes } => self.change_labels(*contract, lineage, changes)?,
             Op::KeepLast { contract, lineage, keep, pinned } => {
                 let Some(position) = self.positions.get(&(*contract, lineage.clone())) else { return Ok(()) };
                 let pinned = self.ids.get(&(*contract, pinned.clone())).copied();
@@ -130,7 +131,7 @@ impl<C: Contents> Tables<C> {
         let parent = parent.map(|row| self.contents.load(&row.payload)).transpose()?;
         let payload = inherit::resolve(draft, parent, newest)?;
         let bytes = frame::length(&payload) as u64;
-        self.insert(header.clone(), payload, bytes, marks)?;
+        self.insert(header.clone(), payload, bytes, marks, &draft.labels)?;
         Ok(bytes)
     }
 
@@ -159,14 +160,22 @@ impl<C: Contents> Tables<C> {
         let source = Arc::clone(source);
         // The copy is stored by itself, so it needs the payload and not its place.
         let payload = self.contents.load(&source.payload)?;
-        self.insert(fork.header(&source.header), payload, source.bytes, source.marks.clone())?;
+        self.insert(fork.header(&source.header), payload, source.bytes, source.marks.clone(), &fork.labels)?;
         let lin = self.position(*contract, lineage);
         logs::fork(self, lin, &source.marks)?;
         Ok(source.bytes)
     }
 
-    /// Stores a checkpoint, and replaces the checkpoint with the same id. `bytes` is the size of the payload's frame.
-    fn insert(&mut self, header: Header, payload: Payload, bytes: u64, marks: Vec<Mark>) -> Result<()> {
+    /// Stores a checkpoint, and replaces the checkpoint with the same id. `bytes` is the size of the payload's frame. A
+    /// lineage that begins gets the labels.
+    fn insert(
+        &mut self,
+        header: Header,
+        payload: Payload,
+        bytes: u64,
+        marks: Vec<Mark>,
+        labels: &Labels,
+    ) -> Result<()> {
         // Find or create the lineage before the replaced checkpoint is removed. Otherwise replacing a lineage's only
         // checkpoint would remove the lineage.
         let lineage = self.position(header.contract, &header.lineage);
@@ -175,6 +184,7 @@ impl<C: Contents> Tables<C> {
             let origin =
                 header.parent.as_ref().and_then(|id| Some((id.clone(), self.find(header.contract, id)?.lineage)));
             self.set_first(lineage, First { group: header.group.clone(), origin, age_offset: header.age_offset });
+            self.set_labels(lineage, labels.clone());
         }
         self.last_seq += 1;
         let seq = self.last_seq;
@@ -233,6 +243,17 @@ impl<C: Contents> Tables<C> {
                 }
             }
         });
+    }
+
+    fn change_labels(&mut self, contract: ContractId, lineage: &str, changes: &LabelChanges) -> Result<()> {
+        let position = self.positions.get(&(contract, lineage.to_owned())).copied();
+        let row = position.and_then(|position| Some((position, self.lineages.get(&position)?)));
+        let Some((position, row)) = row.filter(|(_, row)| !row.order.is_empty()) else {
+            return Err(Op::nothing_to_label(lineage));
+        };
+        let labels = row.labels.changed(changes)?;
+        self.set_labels(position, labels);
+        Ok(())
     }
 
     fn touch(&mut self, contract: ContractId, id: &str, saved_at: i64) {

@@ -6,7 +6,7 @@ use crate::contract::entry::{Shown, shape_in};
 use crate::contract::ids::{check_id, damaged};
 use crate::error::{Error, Result};
 use crate::op::{Expect, Fork, Op, Unit};
-use crate::record::{ContractId, Header, SortKey, Status};
+use crate::record::{ContractId, Header, Labels, SortKey, Status};
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
@@ -105,7 +105,8 @@ pub fn fork(source: String, id: String, run_id: String, timestamp: f64, saved_at
         return Err(Error::invalid("the fork's timestamp is not finite: pass milliseconds since the epoch"));
     }
     let sort_key = SortKey::from_f64(timestamp);
-    let fork = Fork { contract: CONTRACT_ID, source, id, lineage: run_id, sort_key, saved_at };
+    let fork =
+        Fork { contract: CONTRACT_ID, source, id, lineage: run_id, sort_key, saved_at, labels: Labels::default() };
     Ok(vec![Op::Fork(Box::new(fork))].into())
 }
 

@@ -8,7 +8,9 @@ use crate::contract::ids::{MAX_ID_BYTES, check_id};
 use crate::error::{Code, Error, Result, quote};
 use crate::op::{Expect, Fork, LogEnd, Must, Op, Unit};
 use crate::query::{LogRange, LogSide, Of, Query};
-use crate::record::{Checkpoint, ContractId, Draft, Header, LogPin, Part, Payload, Record, SortKey, TaskState, Write};
+use crate::record::{
+    Checkpoint, ContractId, Draft, Header, Labels, LogPin, Part, Payload, Record, SortKey, TaskState, Write,
+};
 
 pub const CONTRACT_ID: ContractId = ContractId(5);
 
@@ -217,6 +219,7 @@ pub(super) fn branch(branch: Branch, buffers: &mut Buffers) -> Result<Unit> {
         lineage: session.id.clone(),
         sort_key: SortKey::from_f64(timestamp),
         saved_at: session.saved_at,
+        labels: Labels::default(),
     };
     let mut unit = change(Change { session, begins: Some(alive_since), parts, messages: None }, buffers)?;
     unit.ops.push(Op::Fork(Box::new(fork)));

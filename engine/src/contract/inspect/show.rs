@@ -10,7 +10,7 @@ use crate::contract::response::{PackedPart, Response, ResponseBuilder};
 use crate::contract::{effect, thread, tinyagents};
 use crate::error::{Error, Result};
 use crate::query::Answer;
-use crate::record::{FeedPage, FeedWait, Listed, RowPage, Seq, Status};
+use crate::record::{FeedPage, FeedWait, Labels, Listed, RowPage, Seq, Status};
 
 /// See [`FeedWait`].
 #[derive(Deserialize, Serialize)]
@@ -107,6 +107,7 @@ struct ShownPage {
     checkpoints: u64,
     origin: Option<Parent>,
     status: Status,
+    labels: Labels,
     rows: Vec<ShownRow>,
     sums: Option<Sums>,
 }
@@ -124,7 +125,7 @@ pub(super) fn shown_pages(answer: Answer) -> Result<Option<Response>> {
     let mut response = ResponseBuilder::default();
     let mut all = Vec::with_capacity(pages.len());
     for page in pages {
-        let RowPage { checkpoints, origin, status, rows, sums } = page.into_rows()?;
+        let RowPage { checkpoints, origin, status, labels, rows, sums } = page.into_rows()?;
         let contract = rows.first().and_then(|row| contract_of(row.header.contract));
         let origin = origin.zip(contract).map(|((id, lineage), contract)| {
             let Names { run, ns, id: known } = (contract.name_of)(lineage, Some(id.clone()));
@@ -132,7 +133,7 @@ pub(super) fn shown_pages(answer: Answer) -> Result<Option<Response>> {
         });
         let rows = rows.into_iter().filter_map(|row| shown(row, origin.as_ref(), &mut response)).collect();
         let sums = sums.map(|sums| Sums { logical: sums.logical_bytes, stored: sums.stored_bytes, began: sums.began });
-        all.push(ShownPage { checkpoints, origin, status, rows, sums });
+        all.push(ShownPage { checkpoints, origin, status, labels, rows, sums });
     }
     response.finish(&all).map(Some)
 }

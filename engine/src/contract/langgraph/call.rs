@@ -10,7 +10,7 @@ use crate::contract::thread::{self, CheckpointRef};
 use crate::error::Result;
 use crate::op::Op;
 use crate::query::{ActivityOrder, Ancestors, Answer, MetaFilter, MetaKey, Of, Page, Pick, Query, Recent};
-use crate::record::{self, Active, Header, Place, Seq, SortKey, Status, Tuple, TuplePage};
+use crate::record::{self, Active, Header, Labels, Place, Seq, SortKey, Status, Tuple, TuplePage};
 
 /// The calls, as `ts/contracts/langgraph/wire.ts` declares them.
 #[derive(Deserialize)]
@@ -125,7 +125,8 @@ pub(super) fn request(call: RawCall<'_>) -> Result<Request> {
         Call::Threads { statuses, latest_first, after, limit } => {
             let order = if latest_first { ActivityOrder::LatestFirst } else { ActivityOrder::EarliestFirst };
             let (contracts, matching, statuses) = (vec![contract], String::new(), statuses.unwrap_or_default());
-            let recent = Recent { contracts, named_as_group: true, matching, statuses, order, after, limit };
+            let labels = Labels::default();
+            let recent = Recent { contracts, named_as_group: true, matching, statuses, labels, order, after, limit };
             Request::ask(Query::Recent(recent), thread_list)
         }
         Call::DeleteThread { thread_id } => Request::Apply(thread::remove(contract, &thread_id)),

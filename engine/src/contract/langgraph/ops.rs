@@ -8,7 +8,7 @@ use crate::contract::ids::{MAX_ID_BYTES, damaged};
 use crate::contract::thread::{self, CheckpointRef};
 use crate::error::{Code, Error, Result};
 use crate::op::{Expect, Must, Op, Unit};
-use crate::record::{ContractId, Draft, Header, Part, Payload, SortKey, Status, TaskState, Tuple, Write};
+use crate::record::{ContractId, Draft, Header, Labels, Part, Payload, SortKey, Status, TaskState, Tuple, Write};
 use bytes::Bytes;
 use serde::Deserialize;
 
@@ -95,7 +95,15 @@ pub fn put(put: Put, buffers: &mut Buffers) -> Result<Unit> {
         meta,
         ..Header::new(contract, lineage, key)
     };
-    let draft = Draft { header, payload: Payload { parts }, inherit, like, logs: Vec::new(), encoded: None };
+    let draft = Draft {
+        header,
+        payload: Payload { parts },
+        inherit,
+        like,
+        logs: Vec::new(),
+        labels: Labels::default(),
+        encoded: None,
+    };
     Ok(Unit {
         expect: expect.into_iter().chain(heir).collect(),
         ops: [Op::Put(Box::new(draft))].into_iter().chain(claim).collect(),

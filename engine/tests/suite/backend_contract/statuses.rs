@@ -3,7 +3,7 @@
 use forkpoint_engine::backend::Backend;
 use forkpoint_engine::op::{Op, Unit};
 use forkpoint_engine::query::{ActivityOrder, Query, Recent};
-use forkpoint_engine::record::{Status, TaskState, Write};
+use forkpoint_engine::record::{Labels, Status, TaskState, Write};
 
 use crate::common::{CONTRACT_ID, Draft, apply, draft, lineages, part, remove, save};
 
@@ -43,6 +43,7 @@ fn with(backend: &mut dyn Backend, statuses: &[Status]) -> Vec<String> {
         named_as_group: false,
         matching: String::new(),
         statuses: statuses.to_vec(),
+        labels: Labels::default(),
         order: ActivityOrder::LatestFirst,
         after: None,
         limit: 1_000,

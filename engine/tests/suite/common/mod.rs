@@ -18,7 +18,7 @@ use forkpoint_engine::error::Result;
 use forkpoint_engine::op::{Appended, Applied, Expect, Fork, LogEnd, Op, Unit};
 use forkpoint_engine::query::{Answer, LogRange, LogSide, Of, Query};
 use forkpoint_engine::record::{
-    Checkpoint, ContractId, Header, Lineage, LogMark, LogPage, LogPin, Part, Payload, Record, SortKey, Status,
+    Checkpoint, ContractId, Header, Labels, Lineage, LogMark, LogPage, LogPin, Part, Payload, Record, SortKey, Status,
 };
 use forkpoint_engine::store::Store;
 
@@ -226,6 +226,7 @@ pub(crate) fn fork(source: &str, id: &str, lineage: &str) -> Op {
         lineage: lineage.to_owned(),
         sort_key: SortKey::from_f64(0.0),
         saved_at: 0,
+        labels: Labels::default(),
     }))
 }
 

@@ -18,7 +18,7 @@ use forkpoint_engine::error::{Code, Error, Result};
 use forkpoint_engine::op::Op;
 use forkpoint_engine::query::{ActivityOrder, Ancestors, Answer, LogRange, LogSide, Of, Page, Pick, Query, Recent};
 use forkpoint_engine::record::{
-    Active, Checkpoint, ContractId, Header, Lineage, LogPage, Record, SortKey, Stats, TaskState, Tuple, Write,
+    Active, Checkpoint, ContractId, Header, Labels, Lineage, LogPage, Record, SortKey, Stats, TaskState, Tuple, Write,
 };
 use forkpoint_engine::retention::Rule;
 use rusqlite::Connection;
@@ -235,6 +235,7 @@ pub(crate) fn questions(ids: &[(ContractId, String)]) -> Vec<Question> {
                     named_as_group: false,
                     matching: String::new(),
                     statuses: Vec::new(),
+                    labels: Labels::default(),
                     order,
                     after,
                     limit,

@@ -8,7 +8,7 @@ use forkpoint_engine::backend::Backend;
 use forkpoint_engine::backend::sqlite::Sqlite;
 use forkpoint_engine::op::{Fork, LogEnd, Op};
 use forkpoint_engine::query::{LogRange, LogSide, Query};
-use forkpoint_engine::record::{Checkpoint, LogMark, Record, SortKey};
+use forkpoint_engine::record::{Checkpoint, Labels, LogMark, Record, SortKey};
 use rusqlite::{Connection, Row};
 
 use super::{Bytes, CheckpointRow, Decoded, OTHER, Values, bytes_as_json, open, parts, quoted, read};
@@ -71,6 +71,7 @@ pub(crate) fn generate(backend: &mut Sqlite) -> (Vec<Checkpoint>, Vec<Log>) {
         lineage: format!("talk fork {n}"),
         sort_key: SortKey::from_f64(0.5),
         saved_at: 9,
+        labels: Labels::default(),
     };
 
     let drafts = [

@@ -141,6 +141,7 @@ fn check_copy(
                 named_as_group: false,
                 matching: String::new(),
                 statuses: Vec::new(),
+                labels: Labels::default(),
                 order,
                 after: None,
                 limit: 100,

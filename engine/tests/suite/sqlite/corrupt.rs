@@ -9,7 +9,8 @@ use forkpoint_engine::backend::{Backend, Durability};
 use forkpoint_engine::check::CheckCursor;
 use forkpoint_engine::contract::agentos;
 use forkpoint_engine::error::{Code, Error};
-use forkpoint_engine::query::{Pick, Query};
+use forkpoint_engine::op::{Op, Unit};
+use forkpoint_engine::query::{Pick, Query, RowOrder, Rows, RowsFrom};
 use forkpoint_engine::record::{Checkpoint, Status};
 use forkpoint_engine::retention::{Cursor, Prune, Rule};
 use rusqlite::{Connection, params};
@@ -91,6 +92,78 @@ fn a_flipped_bit_anywhere_in_a_payload_is_noticed() {
         damage.set_body(&whole);
         assert_eq!(get(&mut damage.backend, VICTIM), Some(victim.0));
     }
+}
+
+#[test]
+fn damaged_labels_are_found_and_stop_nothing() {
+    let mut damage = damage(small());
+    let set = |key: &str, value: Option<&str>| {
+        let changes = [(key.to_owned(), value.map(str::to_owned))].into();
+        vec![Op::SetLabels { contract: common::CONTRACT_ID, lineage: "run".to_owned(), changes }]
+    };
+    let labels = |backend: &mut Sqlite| {
+        let rows = Rows {
+            contract: common::CONTRACT_ID,
+            lineage: "run".to_owned(),
+            from: RowsFrom::End,
+            order: RowOrder::NewestFirst,
+            limit: 1,
+            sums: false,
+        };
+        backend.answer(&Query::Rows(rows)).unwrap().into_rows().unwrap().labels.0.len()
+    };
+    common::apply(&mut damage.backend, set("customer", Some("acme"))).unwrap();
+    let whole: Vec<u8> = damage.hand.query_row("SELECT labels FROM lineage", [], |row| row.get(0)).unwrap();
+    for at in 0..whole.len() {
+        let mut column = whole.clone();
+        column[at] ^= 1 << (at % 8);
+        damage.hand.execute("UPDATE lineage SET labels = ?", [column]).unwrap();
+        assert_eq!(labels(&mut damage.backend), 0, "byte {at}");
+    }
+    save(&mut damage.backend, [draft("run", "later").sort_key(9.0)]);
+    let found = common::findings(&mut damage.backend);
+    assert_eq!(found.len(), 1, "{found:?}");
+    assert!(found[0].message.contains("labels") && !found[0].message.contains("acme"), "{found:?}");
+    let query = Query::Start { contract: common::CONTRACT_ID, lineage: "run".to_owned() };
+    assert_eq!(damage.backend.answer(&query).unwrap_err().code(), Code::Corrupt, "a copy must not lose them");
+    common::apply(&mut damage.backend, set("plan", Some("free"))).unwrap();
+    assert_eq!((labels(&mut damage.backend), common::findings(&mut damage.backend).len()), (1, 0));
+}
+
+#[test]
+fn a_large_file_has_a_table_of_labels_that_a_check_compares() {
+    let mut damage = damage(small());
+    let set = |lineage: &str, value: Option<&str>| {
+        let changes = [("customer".to_owned(), value.map(str::to_owned))].into();
+        vec![Op::SetLabels { contract: common::CONTRACT_ID, lineage: lineage.to_owned(), changes }]
+    };
+    common::apply(&mut damage.backend, set("run", Some("acme"))).unwrap();
+    let table = "SELECT count(*) FROM sqlite_schema WHERE name = 'lineage_label'";
+    let count = |hand: &Connection, sql: &str| hand.query_row(sql, [], |row| row.get::<_, i64>(0)).unwrap();
+    while damage.backend.sweep().unwrap() {}
+    assert_eq!(count(&damage.hand, table), 0, "a small file does not pay for it");
+    let many: Vec<Unit> = (0..1_100).map(|n| vec![draft(&n.to_string(), &n.to_string()).put()].into()).collect();
+    assert!(damage.backend.apply(&many).iter().all(Result::is_ok));
+    while damage.backend.sweep().unwrap() {}
+    let rows = "SELECT count(*) FROM lineage_label";
+    assert_eq!((count(&damage.hand, table), count(&damage.hand, rows)), (1, 1));
+    common::apply(&mut damage.backend, set("7", Some("acme"))).unwrap();
+    common::apply(&mut damage.backend, set("7", Some("other"))).unwrap();
+    assert_eq!(count(&damage.hand, rows), 2);
+    assert_eq!(common::findings(&mut damage.backend), []);
+    let plan = "EXPLAIN QUERY PLAN SELECT lin FROM lineage_label WHERE key = 'customer' AND value = 'acme'";
+    let plan: String = damage.hand.query_row(plan, [], |row| row.get(3)).unwrap();
+    assert!(plan.contains("SEARCH lineage_label USING PRIMARY KEY"), "{plan}");
+    // A row that is missing, and one too many.
+    damage.hand.execute("DELETE FROM lineage_label WHERE value = 'acme'", []).unwrap();
+    assert_eq!(common::findings(&mut damage.backend).len(), 2, "the row, and the number of rows");
+    damage.hand.execute("INSERT INTO lineage_label VALUES ('customer', 'acme', 99)", []).unwrap();
+    assert_eq!(common::findings(&mut damage.backend).len(), 1);
+    common::apply(&mut damage.backend, set("run", Some("acme"))).unwrap();
+    damage.hand.execute("DELETE FROM lineage_label WHERE lin = 99", []).unwrap();
+    assert_eq!(common::findings(&mut damage.backend), []);
+    common::apply(&mut damage.backend, vec![common::remove("7")]).unwrap();
+    assert_eq!(count(&damage.hand, rows), 1);
 }
 
 #[test]

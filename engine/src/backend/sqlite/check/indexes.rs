@@ -1,7 +1,8 @@
 //! Checks complete indexes: each index must have as many entries as its table has rows for it.
 
-use super::{Check, REBUILD};
+use super::{Check, LABEL, REBUILD};
 use crate::backend::log_findings::After;
+use crate::backend::sqlite::labels;
 use crate::backend::sqlite::meta_index::MetaIndex;
 use crate::backend::sqlite::schema::LateIndex;
 use crate::backend::sqlite::statement;
@@ -35,7 +36,10 @@ impl Check<'_> {
         let at = usize::try_from(next).unwrap_or(usize::MAX);
         let Some((table, rows, entries, late)) = INDEXES.get(at) else {
             let metadata = MetaIndex::all(self.connection)?;
-            let Some(index) = metadata.get(at - INDEXES.len()) else { return Ok(None) };
+            let Some(index) = metadata.get(at - INDEXES.len()) else {
+                self.labels()?;
+                return Ok(None);
+            };
             let is_in = format!("{} IS NOT NULL", index.entry());
             let entries = format!("{} WHERE seq >= ? AND {is_in}", index.name());
             self.count("checkpoint", &format!("seq >= ? AND {is_in}"), &entries)?;
@@ -45,6 +49,21 @@ impl Check<'_> {
             self.count(table, rows, entries)?;
         }
         Ok(Some([next + 1, 0, 0]))
+    }
+
+    /// Compares the number of rows of the table of labels with the number of labels.
+    fn labels(&mut self) -> Result<()> {
+        if !labels::are_indexed(self.connection)? {
+            return Ok(());
+        }
+        let counted = labels::count(self.connection);
+        if let Some((found, expected)) = self.damage(counted, About::default)?
+            && found != expected
+        {
+            let message = format!("the index of labels has {found} entries, and should have {expected}");
+            self.find(FindingCode::Index, About::default(), message, LABEL);
+        }
+        Ok(())
     }
 
     /// Compares the numbers of the entries of an index and of the rows that should be in it.

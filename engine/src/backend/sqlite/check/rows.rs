@@ -4,14 +4,14 @@ use std::collections::HashSet;
 
 use rusqlite::params;
 
-use super::{Check, HARMLESS, REBUILD, RESTORE, leads};
+use super::{Check, HARMLESS, LABEL, REBUILD, RESTORE, leads};
 use crate::backend::logs::list;
 use crate::backend::marks::decode_marks;
 use crate::backend::sqlite::logs::Logs;
 use crate::backend::sqlite::meta_index::MetaIndex;
 use crate::backend::sqlite::row::{self, HeaderRow};
 use crate::backend::sqlite::schema::LateIndex;
-use crate::backend::sqlite::{chain, lineage, listing, log_check, payloads, status, writes};
+use crate::backend::sqlite::{chain, labels, lineage, listing, log_check, payloads, status, writes};
 use crate::check::{About, Finding, FindingCode};
 use crate::codec::{envelope, frame};
 use crate::error::Result;
@@ -29,6 +29,18 @@ impl Check<'_> {
         let expected = status::derived(self.connection, lin);
         if let Some(expected) = self.damage(expected, about)?.filter(|expected| row.status != *expected) {
             self.page.findings.push(Finding::status(&row.name, row.status, expected).about(about()));
+        }
+        match row.whole_labels() {
+            None => {
+                let error = row.damaged_labels();
+                self.find(FindingCode::Corrupt, about(), error.message().to_owned(), LABEL);
+            }
+            Some(labels) => {
+                if labels::are_indexed(self.connection)? && !leads(labels::lead_to(self.connection, lin, &labels))? {
+                    let message = format!("run {:?}: the index of labels does not lead to its row", row.name);
+                    self.find(FindingCode::Index, about(), message, LABEL);
+                }
+            }
         }
         if let Some(origin) = &row.origin
             && LateIndex::Forks.exists(self.connection)?

@@ -137,7 +137,7 @@ impl Writing<'_> {
     /// Removes the row of a lineage that has neither checkpoints nor logs.
     pub(super) fn end_lineage_if_empty(&mut self, row: &LineageRow) -> Result<()> {
         if listing::newest(self.transaction, row.lin)?.is_none() && !self.logs.any(row.lin)? {
-            lineage::end(self.transaction, row.lin)?;
+            lineage::end(self.transaction, row)?;
             self.payloads.totals()?.ended(row.contract, row.lin);
         }
         Ok(())
