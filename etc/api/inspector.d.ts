@@ -128,6 +128,7 @@ interface RunInfo extends RunRef {
     latest: CheckpointInfo;
     forkedFrom: CheckpointRef | null;
     status: Status;
+    labels: Record<string, string>;
     statusWhy: string | null;
     bytes: Size | null;
     version: ProgramVersion | null;
@@ -141,6 +142,7 @@ interface RunQuery {
     group?: string | undefined;
     match?: string | undefined;
     status?: Status | undefined;
+    label?: Record<string, string> | undefined;
     version?: string | undefined;
     since?: number | undefined;
     sort?: "active" | "began" | "size" | undefined;
@@ -250,6 +252,7 @@ declare class StoreInspector implements AsyncDisposable {
     fork(ref: CheckpointRef, edit?: ForkEdit, options?: {
         dryRun?: boolean;
     }): Promise<CheckpointRef>;
+    setLabels(ref: RunRef, changes: Record<string, string | null>): Promise<void>;
     remove(ref: RunRef, ids?: string[]): Promise<{
         removed: number;
     }>;

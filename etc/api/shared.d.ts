@@ -355,6 +355,7 @@ interface StoreOptions {
     ttlMs?: number | null;
     maxBytes?: number | null;
     pruneShare?: number;
+    labels?: Record<string, string>;
     schema?: string;
     prefix?: string;
     migrate?: "auto" | "never";

@@ -58,6 +58,8 @@ export interface NativeOptions {
   ttl: number | undefined;
   maxBytes: number | undefined;
   prunePercent: number;
+  /** The labels of runs that begin. */
+  labels?: Record<string, string>;
 }
 
 export interface ServerOptions {

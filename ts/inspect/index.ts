@@ -20,7 +20,7 @@ export interface InspectorOptions {
    * least 64 MiB is read. Default: 64 MiB. At most 900 MiB.
    */
   maxPayloadBytes?: number | undefined;
-  /** Whether `fork`, `remove`, `prune` and `vacuum` may write. Default: false. */
+  /** Whether `fork`, `setLabels`, `remove`, `prune` and `vacuum` may write. Default: false. */
   write?: boolean | undefined;
 }
 

@@ -19,6 +19,7 @@ import { readDetail } from "./detail.js";
 import { forgetEffects, listEffects, readEffect, settleEffect } from "./effects.js";
 import { type DrainReport, drainCheck } from "./drain.js";
 import { fork, type ForkEdit } from "./fork.js";
+import { setLabels } from "./labels.js";
 import { remove } from "./remove.js";
 import { findRun, listForks, listRuns, type RunQuery } from "./runs.js";
 import { infoOfStore, statsOf } from "./store-info.js";
@@ -189,6 +190,16 @@ export class StoreInspector implements AsyncDisposable {
    */
   fork(ref: CheckpointRef, edit?: ForkEdit, options?: { dryRun?: boolean }): Promise<CheckpointRef> {
     return this.#write("fork", (context) => fork(context, ref, edit, options));
+  }
+
+  /**
+   * Changes the labels of a run, by which `runs()` finds it. The other labels stay, and null removes one. A run has at most 32
+   * labels, with keys of up to 100 and values of up to 500 characters. A key contains no `=`.
+   * @throws ForkpointError `NOT_FOUND` if there is no such run. `INVALID_ARGUMENT` for a wrong label or too many labels.
+   * @example await inspector.setLabels({ space: "langgraph", run: "thread-1" }, { customer: "acme", plan: null });
+   */
+  setLabels(ref: RunRef, changes: Record<string, string | null>): Promise<void> {
+    return this.#write("setLabels", (context) => setLabels(context, readKey(ref), changes));
   }
 
   /** Removes a run, or some of its checkpoints. */

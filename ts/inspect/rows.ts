@@ -23,13 +23,14 @@ export async function* recentRuns(
     spaces: string[];
     matching: string;
     statuses?: Status[] | undefined;
+    labels?: Record<string, string> | undefined;
     after?: number | undefined;
     limit: number;
   },
 ): AsyncGenerator<FoundRun[]> {
-  let { after, statuses } = fields;
+  let { after, statuses, labels } = fields;
   for (;;) {
-    const found = await inspect.call(engine.native, "recent", { ...fields, statuses, after });
+    const found = await inspect.call(engine.native, "recent", { ...fields, statuses, labels, after });
     if (found.length > 0) yield found;
     if (found.length < fields.limit) return;
     after = found.at(-1)!.position;
@@ -113,6 +114,7 @@ export interface Lineup {
   /** The current state of a Helix session. */
   current: Row | undefined;
   status: Status;
+  labels: Record<string, string>;
 }
 
 const isSession = ({ space }: Key) => space === "helix";
@@ -129,8 +131,8 @@ export async function readLineups(
     const page = read[at]!;
     const state = isSession(key) ? read[session++]! : undefined;
     const row = state?.rows[0];
-    const { status } = row === undefined ? page : state!;
+    const { status, labels } = row === undefined ? page : state!;
     const current = row && { ...row, step: page.checkpoints };
-    return { page, current, total: page.checkpoints + (current ? 1 : 0), status };
+    return { page, current, total: page.checkpoints + (current ? 1 : 0), status, labels };
   });
 }

@@ -2,6 +2,7 @@
 
 import { typeError } from "../bridge/errors.js";
 import { holdersOf } from "../store/lease.js";
+import { labelsOption } from "../store/labels.js";
 import { flag, oneOf, readRecord, text, whole } from "../store/options.js";
 import { versionsOf } from "../store/programs.js";
 import { storeCalls } from "../bridge/wire.js";
@@ -22,6 +23,8 @@ export interface RunQuery {
   match?: string | undefined;
   /** Only runs with this status. */
   status?: Status | undefined;
+  /** Only runs that have all of these labels. */
+  label?: Record<string, string> | undefined;
   /**
    * Only runs whose newest checkpoint was made by this version of their program. For a version without a name: its hash, or at
    * least 4 characters of its beginning.
@@ -51,6 +54,7 @@ const runOptions = {
   group: text,
   match: text,
   status: oneOf(...statuses),
+  label: labelsOption,
   version: text,
   since: whole(-Number.MAX_SAFE_INTEGER, Number.MAX_SAFE_INTEGER, "milliseconds"),
   sort: oneOf("active", "began", "size"),
@@ -93,11 +97,17 @@ function isWanted({ space, run, ns, status }: FoundRun, query: RunQuery): boolea
   return query.allNs === true || isMain(space, ns);
 }
 
-function fits(info: RunInfo, { group, status, since, version }: RunQuery): boolean {
+function fits(info: RunInfo, { group, status, label, since, version }: RunQuery): boolean {
   if (version !== undefined && !isVersion(info.version, version)) return false;
   if (group !== undefined && !(info.group ?? "").startsWith(group)) return false;
   if (status !== undefined && info.status !== status) return false;
+  if (label !== undefined && !hasLabels(info.labels, label)) return false;
   return since === undefined || info.active >= since;
+}
+
+/** Returns true if all of the wanted labels are among the labels of a run. */
+function hasLabels(labels: Record<string, string>, wanted: Record<string, string>): boolean {
+  return Object.entries(wanted).every(([key, value]) => Object.hasOwn(labels, key) && labels[key] === value);
 }
 
 /** Returns true if a text names a version. */
@@ -113,8 +123,8 @@ export function contractsOf(space: Space | undefined): string[] {
 }
 
 /** The number of runs that one call lists. A filter needs many runs for a page. */
-function batchSize({ match, status, group, since, ns, allNs }: RunQuery, limit: number): number {
-  const filters = [match, status, group, since, ns, allNs].some((filter) => filter !== undefined);
+function batchSize({ match, status, label, group, since, ns, allNs }: RunQuery, limit: number): number {
+  const filters = [match, status, label, group, since, ns, allNs].some((filter) => filter !== undefined);
   return filters ? 500 : limit + 1;
 }
 
@@ -123,7 +133,13 @@ const sources = { active: byActivity, began: byBeginning, size: bySize };
 function byActivity(context: Context, query: RunQuery, limit: number): AsyncGenerator<FoundRun[]> {
   const after = query.cursor === undefined ? undefined : Number(query.cursor);
   const statuses = query.status && [query.status];
-  const fields = { spaces: contractsOf(query.space), matching: query.match ?? "", statuses, after };
+  const fields = {
+    spaces: contractsOf(query.space),
+    matching: query.match ?? "",
+    statuses,
+    labels: query.label,
+    after,
+  };
   return recentRuns(context, { ...fields, limit: batchSize(query, limit) });
 }
 
@@ -190,15 +206,19 @@ async function showAll(context: Context, runs: readonly FoundRun[], options: Run
   );
   const leases = await holders(context, keys);
   const seen = new Set<string>();
+  const byActivity = options.sort === undefined || options.sort === "active";
+  const isFound = byActivity && (options.status !== undefined || options.label !== undefined);
   const isShown = keys.map((key, at) => {
     const { current, page } = lineups[at]!;
     const { position, space } = runs[at]!;
     const name = JSON.stringify(key);
     // A Helix session is in two lists: with its current state, and with its checkpoints.
     const others = [current, page.rows[0]].filter((row) => row !== undefined && row.space !== space);
-    const isFirst =
-      options.sort === "size" ||
-      others.every((row) => (options.sort === "began" ? row!.space === "helix" : row!.seq < position));
+    const isFirst = isFound
+      ? // The current state decides the status and the labels, and an index may have found only this one.
+        current === undefined || space === SESSIONS
+      : options.sort === "size" ||
+        others.every((row) => (options.sort === "began" ? row!.space === "helix" : row!.seq < position));
     if ((current ?? page.rows[0]) === undefined || !isFirst || seen.has(name)) return false;
     seen.add(name);
     return true;
@@ -237,7 +257,7 @@ async function holders({ engine }: Context, keys: readonly Key[]): Promise<Array
 /** Shows a run that has at least one checkpoint. */
 async function runInfo(
   context: Context,
-  { page, current, total, status }: Lineup,
+  { page, current, total, status, labels }: Lineup,
   lease: RunInfo["lease"],
   { withWhy = false, withBytes = false }: Pick<RunQuery, "withWhy" | "withBytes">,
 ): Promise<RunInfo> {
@@ -255,6 +275,7 @@ async function runInfo(
     latest,
     forkedFrom: origin && { ...ref, run: origin.run ?? ref.run, ns: shownNs(ref.space, origin.ns), id: origin.id },
     status,
+    labels,
     statusWhy: withWhy ? await readWhy(context, newest, status) : null,
     bytes: withBytes && sums !== null ? { logical: sums.logical, stored: sums.stored } : null,
     version: versionIn(newest, latest),

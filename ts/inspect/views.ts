@@ -58,6 +58,8 @@ export interface RunInfo extends RunRef {
   /** The checkpoint of another run from which this run began. */
   forkedFrom: CheckpointRef | null;
   status: Status;
+  /** What `setLabels()` or the option `labels` of the store gave to it. Only a graph itself has labels, not its namespaces. */
+  labels: Record<string, string>;
   /** The reason for the status, in a few words. Null if there is none, or if it was not asked for. */
   statusWhy: string | null;
   /** The size of all of its checkpoints. Null if it was not asked for. */

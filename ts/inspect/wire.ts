@@ -52,6 +52,7 @@ export interface RowPage<P = Part> {
   origin: { id: string; run: string | null; ns: string | null } | null;
   /** The status of the run. */
   status: Status;
+  labels: Record<string, string>;
   rows: Array<Row<P>>;
   sums: { logical: number; stored: number; began: number } | null;
 }
@@ -106,6 +107,8 @@ interface InspectCalls {
     matching: string;
     /** Undefined: all. */
     statuses: Status[] | undefined;
+    /** Undefined: any. */
+    labels: Record<string, string> | undefined;
     after: number | undefined;
     limit: number;
   }): FoundRun[];
@@ -120,13 +123,15 @@ interface InspectCalls {
     wait: Wait | undefined;
   }): FeedPage<PackedPart>;
   read(fields: Key & { id: string }): FoundCheckpoint<PackedPart> | null;
+  /** Changes the labels of a run. `spaces` are the contracts that have it. Null removes a label. */
+  setLabels(fields: { spaces: string[]; run: string; ns: string; changes: Record<string, string | null> }): null;
   /** Removes the entire run if `ids` is undefined. The writes to the checkpoints in `reopen` become pending again. */
   remove(fields: { of: Key; ids: string[] | undefined; reopen: string[] }): null;
 }
 
 export const inspect = new Contract<InspectCalls>("inspect", {
   // A watch reads the feed several times a second, so these reads are not published.
-  kinds: { feed: null, remove: "prune" },
+  kinds: { feed: null, remove: "prune", setLabels: null },
   subject: ({ of, pages, ...fields }) => {
     const { space = null, run, ns } = of ?? (pages?.length === 1 ? pages[0]! : fields);
     return { space, run, ns, id: fields.id };

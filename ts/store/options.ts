@@ -3,6 +3,7 @@
 import { fileURLToPath } from "node:url";
 import { isArray, messageOf, quote, rangeError, readingArgument, show, typeError } from "../bridge/errors.js";
 import { requireId, text } from "./ids.js";
+import { labelsOption } from "./labels.js";
 import type { ServerOptions } from "../bridge/native.js";
 import { type Format, formatOf, type Serializer } from "../bridge/serializer.js";
 
@@ -93,6 +94,12 @@ export interface StoreOptions {
    */
   pruneShare?: number;
   /**
+   * The labels of each run that this store begins: texts by key, by which `runs()` of `forkpoint/inspect` finds the run. A run
+   * that exists keeps its labels. At most 32 labels, with keys of up to 100 and values of up to 500 characters. They are stored
+   * as plain text. Default: none.
+   */
+  labels?: Record<string, string>;
+  /**
    * The schema of the tables on a Postgres server: a lowercase letter or an underscore, followed by at most 30 more of
    * these or digits. Other targets reject this option. Default: `"forkpoint"`.
    */
@@ -132,6 +139,7 @@ export interface Settings extends Retention {
   cacheBytes: number;
   secureDelete: boolean;
   readOnly: boolean;
+  labels: Record<string, string>;
   format: Format;
 }
 
@@ -192,6 +200,7 @@ const parsers = {
   ttlMs: atMost("milliseconds"),
   maxBytes: atMost("bytes"),
   pruneShare: share,
+  labels: labelsOption,
   schema: text,
   prefix: text,
   migrate: text as OptionParser<"auto" | "never">,
@@ -216,6 +225,7 @@ export function readOptions(options: unknown): Settings {
     ttlMs: null,
     maxBytes: null,
     pruneShare: 0.25,
+    labels: {},
     ...given,
     format: serializer ?? formatOf("v8"),
     server: { schema, prefix, migrate, password } as ServerOptions,
