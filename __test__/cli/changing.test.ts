@@ -365,3 +365,38 @@ test("a run of Agentium is pruned beside others", async () => {
     removed: 3,
   });
 });
+
+describe("label", () => {
+  test("sets, removes and prints labels, by which ls finds the run", async () => {
+    const path = await withRun("source", 3);
+    const ref = { space: "agentos", run: "source", ns: null };
+    const labels = (...changes: string[]) => json(["label", "source", ...changes, "--db", path]);
+    expect(await labels()).toEqual({ run: ref, labels: {} });
+    expect(await labels("customer=acme", "note=a=b -")).toEqual({
+      run: ref,
+      labels: { customer: "acme", note: "a=b -" },
+    });
+    const found = async (...args: string[]) =>
+      (await json(["ls", "--db", path, ...args])).runs.map(({ run }: { run: string }) => run);
+    expect(await found("--label", "customer=acme", "--label", "note=a=b -")).toEqual(["source"]);
+    expect(await found("--label", "customer=acme", "--label", "note=")).toEqual([]);
+    expect(await answer(["ls", "--db", path])).toContain("customer=acme, note=a=b -");
+    expect(await answer(["show", "source", "--db", path])).toContain("labels customer=acme, note=a=b -");
+    expect(await answer(["label", "sour", "customer-", "plan=\u001b", "--db", path])).toBe(
+      "✓ source: note=a=b -, plan=\\u001b\n",
+    );
+    expect(await answer(["label", "source", "--db", path])).toBe("note=a=b -, plan=\\u001b\n");
+    expect(await answer(["label", "source", "note-", "plan-", "--db", path])).toBe("✓ source: no labels\n");
+    expect(await answer(["ls", "--db", path])).not.toContain("LABELS");
+  });
+
+  test("refuses what is no label, and a run that is not there", async () => {
+    const path = await withRun("source", 1);
+    for (const change of ["customer", "=acme", "-", ""])
+      expect((await refused(["label", "source", change, "--db", path], 2)).message).toContain("expected a label");
+    expect((await refused(["ls", "--label", "customer", "--db", path], 2)).message).toContain("expected a label");
+    expect((await refused(["label", "source", `a=${"x".repeat(501)}`, "--db", path], 5)).message).toContain("500");
+    expect((await refused(["label", "nowhere", "a=b", "--db", path], 3)).code).toBe("NOT_FOUND");
+    expect(await json(["label", "source", "--db", path])).toMatchObject({ labels: {} });
+  });
+});

@@ -35,6 +35,7 @@ describe("ls", () => {
       latest: expect.objectContaining({ id: expect.any(String), seq: expect.any(Number), step: expect.any(Number) }),
       forkedFrom: runs[0].forkedFrom,
       status: expect.any(String),
+      labels: {},
       statusWhy: runs[0].statusWhy,
       bytes: { logical: expect.any(Number), stored: expect.any(Number) },
       version: null,

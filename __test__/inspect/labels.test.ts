@@ -119,6 +119,8 @@ describe.each(kinds)("labels in %s", (kind) => {
     await sessions.appendMessages("s", texts(1));
     await sessions.saveCheckpoint(session(1));
     expect(await found(inspector, { label: { customer: "acme" } })).toEqual(["helix s"]);
+    const { status } = (await inspector.run(s))!;
+    expect(await found(inspector, { status, space: "helix" })).toEqual(["helix s"]);
     await inspector.setLabels(s, { plan: "free" });
     expect(await found(inspector, { label: { customer: "acme", plan: "free" }, limit: 1 })).toEqual(["helix s"]);
     await sessions.saveCheckpoint({ ...session(2), sessionId: "orphan" });

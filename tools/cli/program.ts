@@ -17,6 +17,7 @@ import { exportRuns } from "./commands/export.js";
 import { fork } from "./commands/fork.js";
 import { get } from "./commands/get.js";
 import { importRuns } from "./commands/import.js";
+import { label } from "./commands/label.js";
 import { ls } from "./commands/ls.js";
 import { prune } from "./commands/prune.js";
 import { rm } from "./commands/rm.js";
@@ -31,7 +32,7 @@ import { verify } from "./commands/verify.js";
 const groups = {
   "Try:": [demo],
   "Inspect:": [ls, show, get, diff, effects, tail, stats, studio],
-  "Fork and settle:": [fork, settle],
+  "Fork, label and settle:": [fork, label, settle],
   "Copy:": [exportRuns, importRuns, copy, backup, restore],
   "Clean up:": [prune, rm, vacuum],
   "Check:": [doctor, verify, drainCheck],

@@ -3,6 +3,7 @@ import { safeText } from "../../../ts/bridge/json-form/json-text.js";
 import { command, parsed, spaceOption, wholeFrom } from "../command.js";
 import type { Context } from "../context.js";
 import { UsageError } from "../errors.js";
+import { labelsText, repeatedLabel } from "../labels.js";
 import { readListing } from "../pages.js";
 import { statusCell, statusNames, versionName } from "../style.js";
 import { type Column, table } from "../table.js";
@@ -15,6 +16,7 @@ interface Options {
   group?: string;
   match?: string;
   status?: Status;
+  label?: Record<string, string>;
   version?: string;
   since?: number;
   sort: "active" | "began" | "size";
@@ -33,6 +35,7 @@ export const ls = () =>
     .option("--group <prefix>", "only runs whose group (the graph, in AgentOS) starts with this")
     .option("--match <text>", "only runs whose id contains this text")
     .addOption(new Option("--status <status>", "only runs with this status").choices(statusNames))
+    .addOption(new Option("--label <key=value>", "only runs with this label; repeatable").argParser(repeatedLabel))
     .option("--version <version>", "only runs that this version of their program made, by its name or its hash")
     .addOption(
       parsed("--since <duration>", "only runs that were active in this period: 90s, 15m, 2h, 7d", parseDuration),
@@ -57,6 +60,7 @@ async function list(context: Context, options: Options): Promise<void> {
     sort: options.sort,
     since: since === undefined ? undefined : Date.now() - since,
     status,
+    label: options.label,
     version: options.version,
     withWhy: context.output.json,
     withBytes: true,
@@ -97,8 +101,20 @@ const versionColumn: Column<RunInfo> = {
   cell: ({ version }) => ({ text: versionName(version) }),
 };
 
-/** Returns the lines of a table of runs. It has the versions if one of them has a name, or if `withVersions` is true. */
+const labelsColumn: Column<RunInfo> = {
+  title: "LABELS",
+  drop: 4,
+  least: 8,
+  cell: ({ labels }) => ({ text: labelsText(labels), format: "dim" }),
+};
+
+/**
+ * Returns the lines of a table of runs. It has the versions if one of them has a name, or if `withVersions` is true. It has the
+ * labels if there are some.
+ */
 export function runTable(runs: RunInfo[], { output }: Context, withVersions = false): string[] {
   const hasVersions = withVersions || runs.some(({ version }) => typeof version?.version === "string");
-  return table(hasVersions ? columns.toSpliced(5, 0, versionColumn) : columns, runs, output);
+  const hasLabels = runs.some(({ labels }) => Object.keys(labels).length > 0);
+  const shown = hasLabels ? columns.toSpliced(5, 0, labelsColumn) : columns;
+  return table(hasVersions ? shown.toSpliced(5, 0, versionColumn) : shown, runs, output);
 }

@@ -5,6 +5,7 @@ import { type PlacedEffects, effectCell, placedEffects } from "../effect-signs.j
 import { UsageError, describe } from "../errors.js";
 import { type RunOptions, findRun, refOf } from "../find.js";
 import { type NextOf, drawTree } from "../lanes.js";
+import { labelsText } from "../labels.js";
 import { readListing } from "../pages.js";
 import { stopsOf } from "../stops.js";
 import { statusCell } from "../style.js";
@@ -132,6 +133,8 @@ function head(run: RunInfo, stops: string[], { output }: Context): string[] {
     `active ${ago(run.active, now)}`,
   ];
   lines.push(facts.filter((fact) => fact !== "").join(dot));
+  const labels = labelsText(run.labels);
+  if (labels !== "") lines.push(`labels ${safeText(labels)}`);
   if (run.forkedFrom !== null) {
     const { run: from, id } = run.forkedFrom;
     lines.push(`forked from ${style("bold", safeText(from))}, checkpoint ${safeText(id)}`);
