@@ -86,6 +86,20 @@ describe("runs", () => {
     expect((await get("runs", { version: "" })).runs).toHaveLength(2);
   });
 
+  test("have their labels, and are filtered by them", async () => {
+    const store = await opened("memory:");
+    const graphs = new CheckpointStore(store);
+    for (const n of [1, 2]) await graphs.save(checkpoint({ id: `c${n}`, runId: `run-${n}` }));
+    const inspector = await openInspector(store, { write: true });
+    await inspector.setLabels({ space: "agentos", run: "run-1" }, { customer: "acme", note: "a=b c" });
+    const { get } = await start(store);
+    const { runs } = await get("runs", { label: "note=a=b c" });
+    expect(runs).toMatchObject([{ run: "run-1", labels: { customer: "acme", note: "a=b c" } }]);
+    expect(await get("runs", { label: "customer=other" })).toEqual({ runs: [], cursor: null });
+    expect((await get("runs", { label: "" })).runs).toHaveLength(2);
+    expect((await get("run", { space: "agentos", run: "run-1" })).run.labels).toMatchObject({ customer: "acme" });
+  });
+
   test("filters, and an empty filter is none", async () => {
     const store = await opened("memory:");
     await fill(store);
@@ -146,6 +160,8 @@ describe("runs", () => {
       ["of={}", "of"],
       ["of=[[1,2,3]]", "of"],
       [`of=${many}`, "of"],
+      ["label=customer", "label"],
+      ["label=a&label==b", "label"],
       ["cursor=nonsense", "cursor"],
     ]) {
       const answer = errorOf(await ask(`runs?${query}`));

@@ -4,6 +4,7 @@ import { hostile } from "./contents.mjs";
 import { copied, folder, inBrowser, runAt, show, useBrowser } from "./browser.js";
 import { type Checkpoint, CheckpointStore, openStore } from "forkpoint";
 import { Workflow, WorkflowCheckpointStore } from "forkpoint/agentium";
+import { openInspector } from "forkpoint/inspect";
 import { join } from "node:path";
 
 useBrowser();
@@ -56,6 +57,29 @@ inBrowser("the list of runs", () => {
     await expect.poll(() => the("run-row").count()).toBe(1);
     expect(await the("run-row").getAttribute("data-run")).toBe("trip-2");
     await the("runs-search").fill("version:3");
+    await the("runs-empty").waitFor();
+  });
+
+  test("shows labels, and search finds runs by them", async () => {
+    const target = join(folder(), "agent.db");
+    const store = new WorkflowCheckpointStore<object>(target, { labels: { service: "travel" } });
+    for (const runId of ["trip-1", "trip-2"])
+      await store.save({ id: runId, runId, stepIndex: 0, stepName: "a", state: {}, createdAt: 1 });
+    await store.close();
+    const inspector = await openInspector(target, { write: true });
+    await inspector.setLabels({ space: "agentium", run: "trip-2" }, { customer: "acme", plan: "free" });
+    await inspector.close();
+    const { the } = await show({ of: target });
+    await expect.poll(() => the("run-row").count()).toBe(2);
+    expect((await the("run-label").allTextContents()).toSorted()).toEqual([
+      "customer=acme",
+      "plan=free",
+      "service=travel",
+    ]);
+    await the("runs-search").fill("trip label:customer=acme label:service=travel");
+    await expect.poll(() => the("run-row").count()).toBe(1);
+    expect(await the("run-row").getAttribute("data-run")).toBe("trip-2");
+    await the("runs-search").fill("label:customer=other");
     await the("runs-empty").waitFor();
   });
 

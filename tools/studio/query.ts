@@ -28,6 +28,17 @@ export class Query {
     return value;
   }
 
+  /** Returns the labels that the parameter names, each as `key=value`. Undefined if it is missing. */
+  labels(name: string): Record<string, string> | undefined {
+    const all = this.#given.getAll(name).filter((text) => text !== "");
+    const pairs = all.map((text): [string, string] => {
+      const at = text.indexOf("=");
+      if (at < 1) throw invalid(`the parameter ${quote(name)} must be key=value, but is ${quote(text)}`);
+      return [text.slice(0, at), text.slice(at + 1)];
+    });
+    return pairs.length === 0 ? undefined : Object.fromEntries(pairs);
+  }
+
   /** Returns a whole number in a range, or undefined if it is missing. */
   whole(name: string, least: number, most: number): number | undefined {
     const text = this.filter(name);

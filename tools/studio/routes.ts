@@ -51,6 +51,7 @@ async function runs(inspector: Inspector, query: Query): Promise<unknown> {
     group: query.filter("group"),
     match: query.filter("match"),
     status: query.oneOf("status", statuses),
+    label: query.labels("label"),
     version: query.filter("version"),
     since: query.whole("since", 0, Number.MAX_SAFE_INTEGER),
     sort: query.oneOf("sort", ["active", "began", "size"]),

@@ -32,13 +32,14 @@ export class Trouble extends Error {
 export const troubleOf = (error: unknown): Trouble =>
   error instanceof Trouble ? error : new Trouble("PAGE", error instanceof Error ? error.message : String(error), 0);
 
-type Parameters = Record<string, string | number | boolean | null | undefined>;
+type Parameters = Record<string, string | number | boolean | readonly string[] | null | undefined>;
 
-/** Returns the address of a route. Parameters that are null or undefined are left out. */
+/** Returns the address of a route. Parameters that are null or undefined are left out. A list has one parameter for each item. */
 function addressOf(route: string, parameters: Parameters): string {
   const query = new URLSearchParams();
   for (const [name, value] of Object.entries(parameters)) {
-    if (value !== null && value !== undefined) query.set(name, String(value));
+    if (value === null || value === undefined) continue;
+    for (const each of typeof value === "object" ? value : [value]) query.append(name, String(each));
   }
   const text = query.toString();
   // Relative to the page, which may be served under a path of another program.

@@ -15,7 +15,7 @@ import { address, addressOfRun, backToRuns, change, formatAddress, go, linkToRun
 import { RunView, refOf } from "./run-data.js";
 import { store } from "./store.js";
 import { Timeline } from "./timeline.js";
-import { Button, ErrorBox, Id, SpaceMark, StatusMark, copy, keyOf, say } from "./ui.js";
+import { Button, ErrorBox, Id, Labels, SpaceMark, StatusMark, copy, keyOf, say } from "./ui.js";
 
 export function RunPage() {
   const ref = refOf(address.value.parameters);
@@ -149,7 +149,7 @@ function Head({ view: { ref, info: known }, write, openFork }: HeadProps) {
 }
 
 function Facts({ info }: { info: RunInfo }) {
-  const { group, checkpoints, bytes: size, began, active, forkedFrom, lease } = info;
+  const { group, checkpoints, bytes: size, began, active, forkedFrom, labels, lease } = info;
   return (
     <ul class="facts row small soft">
       <li>{counted(checkpoints, "step")}</li>
@@ -162,6 +162,11 @@ function Facts({ info }: { info: RunInfo }) {
         </li>
       )}
       {group && <li>group {shown(group, 80)}</li>}
+      {Object.keys(labels).length > 0 && (
+        <li>
+          <Labels labels={labels} />
+        </li>
+      )}
       {began !== null && (
         <li title={at(began)}>
           started {ago(began, now.value)}

@@ -11,6 +11,8 @@ export interface Filter {
   match: string;
   /** The version of the program, by its name or its hash. */
   version: string;
+  /** Labels, each as `key=value`. */
+  labels: string[];
   sort: string;
   /** Whether subgraphs are listed too. */
   nested: boolean;
@@ -42,14 +44,15 @@ export const trouble = signal<Trouble | null>(null);
 /** The row that was selected by key. */
 export const selected = signal<string | null>(null);
 
-let filter: Filter = { space: "", status: "", match: "", version: "", sort: "", nested: false };
+let filter: Filter = { space: "", status: "", match: "", version: "", labels: [], sort: "", nested: false };
 let asking = new AbortController();
 
-const queryOf = ({ space, status, match, version, sort, nested }: Filter) => ({
+const queryOf = ({ space, status, match, version, labels, sort, nested }: Filter) => ({
   space: space || null,
   status: status || null,
   match: match || null,
   version: version || null,
+  label: labels,
   sort: sort || null,
   allNs: nested ? true : null,
 });
@@ -155,6 +158,10 @@ function isVersion(version: RunInfo["version"], name: string): boolean {
   return version.version === null && name.length >= 4 && version.shape.startsWith(name);
 }
 
+function hasLabel(labels: RunInfo["labels"], label: string): boolean {
+  return Object.entries(labels).some(([key, value]) => `${key}=${value}` === label);
+}
+
 function take(batch: ReadonlyArray<[string, RunRef]>, infos: ReadonlyArray<RunInfo | null>): void {
   const next = new Map(rows.value.map((row) => [row.key, row]));
   const newest = rows.value[0]?.info.active ?? 0;
@@ -165,7 +172,8 @@ function take(batch: ReadonlyArray<[string, RunRef]>, infos: ReadonlyArray<RunIn
     const fits =
       info !== null &&
       (filter.status === "" || info.status === filter.status) &&
-      (filter.version === "" || isVersion(info.version, filter.version));
+      (filter.version === "" || isVersion(info.version, filter.version)) &&
+      filter.labels.every((label) => hasLabel(info.labels, label));
     if (!fits) {
       next.delete(key);
       continue;

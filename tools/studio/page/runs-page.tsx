@@ -11,7 +11,7 @@ import { listKeys, useKeys } from "./keys.js";
 import { address, addressOfRun, change, go } from "./route.js";
 import * as list from "./runs-data.js";
 import { store } from "./store.js";
-import { Empty, ErrorBox, Id, Size, Skeleton, SpaceMark, StatusMark, news } from "./ui.js";
+import { Empty, ErrorBox, Id, Labels, Size, Skeleton, SpaceMark, StatusMark, news } from "./ui.js";
 import { type RowProps, VirtualList } from "./virtual.js";
 
 const ROW = 44;
@@ -24,16 +24,19 @@ const sorts = [
   ["size", "Largest"],
 ] as const;
 
-/** In the search, `version:` stands before a version. */
+/** In the search, `version:` stands before a version, and `label:` before a label such as `customer=acme`. */
 const VERSION = /(?:^|\s)version:(\S*)/;
+const LABEL = /(?:^|\s)label:(\S*)/g;
 
 function filterOf(parameters: Record<string, string>): list.Filter {
   const text = parameters["q"] ?? "";
   return {
     space: parameters["space"] ?? "",
     status: parameters["status"] ?? "",
-    match: text.replace(VERSION, "").trim(),
+    match: text.replace(VERSION, "").replace(LABEL, "").trim(),
     version: VERSION.exec(text)?.[1] ?? "",
+    // One that is still being typed has no value yet.
+    labels: [...text.matchAll(LABEL)].map(([, label]) => label!).filter((label) => label.indexOf("=") > 0),
     sort: parameters["sort"] ?? "",
     nested: parameters["nested"] === "1",
   };
@@ -55,8 +58,8 @@ export function RunsPage() {
   useSignalEffect(() => {
     if (!list.loading.value) news.value = `${counted(list.rows.value.length, "run")} listed`;
   });
-  const { space, status, match, version } = filter.value;
-  const isFiltered = space !== "" || status !== "" || match !== "" || version !== "";
+  const { space, status, match, version, labels } = filter.value;
+  const isFiltered = [space, status, match, version, ...labels].some((each) => each !== "");
   return (
     <main class="runs stack grow" aria-labelledby="page-title">
       <h1 id="page-title" class="hidden">
@@ -98,7 +101,7 @@ function Filters({ filter }: { filter: list.Filter }) {
     <div class="filters row" role="search" aria-label="Runs">
       <SearchField
         name="Search by run id"
-        placeholder="Search by id or version:"
+        placeholder="Search by id, version: or label:"
         testId="runs-search"
         value={address.value.parameters["q"] ?? ""}
         onText={(text) => change({ q: text || null }, true)}
@@ -221,6 +224,7 @@ function Row({ row: { info, moved }, largest, ...own }: ListedProps) {
           </span>
         )}
         {group && <span class="dim cut">{shown(group, 60)}</span>}
+        <Labels labels={info.labels} most={2} />
       </span>
       <span class="wide-only">
         <SpaceMark space={space} />

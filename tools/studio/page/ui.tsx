@@ -63,6 +63,21 @@ const statusIcons: Record<Status, IconName> = {
   unknown: "dash",
 };
 
+/** The labels of a run. `most`: how many are shown. */
+export function Labels({ labels, most = Infinity }: { labels: Record<string, string>; most?: number }) {
+  const all = Object.entries(labels).map(([key, value]) => `${key}=${value}`);
+  return (
+    <>
+      {all.slice(0, most).map((label) => (
+        <span key={label} class="tag cut" data-testid="run-label" title={shown(label, 600)}>
+          {shown(label, 40)}
+        </span>
+      ))}
+      {all.length > most && <span class="dim">+{all.length - most}</span>}
+    </>
+  );
+}
+
 /** A status: an icon, a word and a color. */
 export function StatusMark({ status, testId }: { status: Status; testId?: string }) {
   return (
