@@ -22,7 +22,9 @@ onServer("newest", (server) => {
     await save(0);
     await inspector.setLabels({ space: "agentos", run: "run 0" }, { customer: "acme", plan: "free" });
     await Promise.all(Array.from({ length: COUNT }, (_, n) => save(n + 1)));
-    const of = async (label: Record<string, string>) => (await inspector.runs({ label })).items.map(({ run }) => run);
+    // A short page visits fewer checkpoints than there are before it asks the index.
+    const of = async (label: Record<string, string>) =>
+      (await inspector.runs({ label, limit: 10 })).items.map(({ run }) => run);
     expect(await of({ customer: "acme" })).toEqual(["run 0"]);
     expect(await of({ customer: "acme", plan: "free" })).toEqual(["run 0"]);
     expect(await of({ customer: "acme", plan: "paid" })).toEqual([]);

@@ -140,7 +140,9 @@ function byActivity(context: Context, query: RunQuery, limit: number): AsyncGene
     labels: query.label,
     after,
   };
-  return recentRuns(context, { ...fields, limit: batchSize(query, limit) });
+  // The engine itself compares the name, the status and the labels.
+  const { match: _, status: __, label: ___, ...others } = query;
+  return recentRuns(context, { ...fields, limit: batchSize(others, limit) });
 }
 
 /** Merges the lists of all contracts. Positions count over all contracts. */

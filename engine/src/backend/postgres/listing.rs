@@ -229,7 +229,7 @@ pub(super) fn recent(open: &Transaction<'_>, recent: &Recent) -> Result<Vec<Acti
         };
     }
     macro_rules! by_activity {
-        ($every:literal, $condition:expr, $beyond:literal, $end:literal, $within:literal, $order:literal, $all_order:literal) => {
+        ($every:literal, $condition:expr, $labels:literal, $beyond:literal, $end:literal, $within:literal, $order:literal, $all_order:literal) => {
             lineages!(
                 concat!(
                     "WITH visited AS MATERIALIZED (SELECT seq, lin FROM @checkpoint WHERE seq ",
@@ -237,9 +237,10 @@ pub(super) fn recent(open: &Transaction<'_>, recent: &Recent) -> Result<Vec<Acti
                     " $3 ORDER BY seq ",
                     $order,
                     " LIMIT $6), near AS MATERIALIZED (",
+                    // OFFSET 0: a lineage is looked up by its number. No index finds many lineages for each that was visited.
                     wanted!(
-                        "(SELECT DISTINCT lin FROM visited) AS v JOIN @lineage AS l USING (lin)",
-                        $condition,
+                        "(SELECT DISTINCT lin FROM visited) AS v CROSS JOIN LATERAL (SELECT * FROM @lineage AS o WHERE o.lin = v.lin OFFSET 0) AS l",
+                        concat!($condition, $labels),
                         concat!($beyond, " $3 AND n.seq ", $within, " (SELECT ", $end, "(seq) FROM visited)"),
                         $order
                     ),
@@ -255,10 +256,14 @@ pub(super) fn recent(open: &Transaction<'_>, recent: &Recent) -> Result<Vec<Acti
         };
     }
     macro_rules! in_order {
-        ($every:literal, $condition:expr) => {
+        ($every:literal, $condition:expr, $labels:literal) => {
             match recent.order {
-                ActivityOrder::LatestFirst => by_activity!($every, $condition, "<", "min", ">=", "DESC", "seq DESC"),
-                ActivityOrder::EarliestFirst => by_activity!($every, $condition, ">", "max", "<=", "ASC", "seq"),
+                ActivityOrder::LatestFirst => {
+                    by_activity!($every, $condition, $labels, "<", "min", ">=", "DESC", "seq DESC")
+                }
+                ActivityOrder::EarliestFirst => {
+                    by_activity!($every, $condition, $labels, ">", "max", "<=", "ASC", "seq")
+                }
             }
         };
     }
@@ -271,12 +276,13 @@ pub(super) fn recent(open: &Transaction<'_>, recent: &Recent) -> Result<Vec<Acti
         // The subquery has no other condition, so only the index of labels serves it.
         in_order!(
             "(SELECT lin FROM @lineage WHERE labels @> $8 AND labels IS NOT NULL OFFSET 0) AS labelled JOIN @lineage AS l USING (lin)",
-            concat!(any_status!(), " AND l.labels @> $8")
+            any_status!(),
+            " AND l.labels @> $8"
         )
     } else if recent.is_indexed() {
-        in_order!("@lineage AS l", "l.status = ANY($7) AND l.contract < 128 AND l.status <> 4")
+        in_order!("@lineage AS l", "l.status = ANY($7) AND l.contract < 128 AND l.status <> 4", "")
     } else {
-        in_order!("@lineage AS l", any_status!())
+        in_order!("@lineage AS l", any_status!(), "")
     };
     let end = match recent.order {
         ActivityOrder::LatestFirst => Seq::MAX,
