@@ -39,6 +39,8 @@ pub struct NativeOptions {
     pub prefix: Option<String>,
     /// Whether the tables on a server are made when they are missing: `auto` or `never`.
     pub migrate: Option<String>,
+    /// The URL of a replica of the server.
+    pub read_from: Option<String>,
 }
 
 /// The greatest number up to which a double holds every whole number: 2^53 - 1.

@@ -48,8 +48,7 @@ impl Pipeline {
     }
 
     /// Answers a query. The query sees every unit that was queued before it.
-    pub(crate) fn ask(&self, query: Query, reply: Reply<Answer>) {
-        let question = Question { query, reply };
+    pub(crate) fn ask(&self, question: Question) {
         // Check the encoder before the worker, because messages move from the encoder to the worker's queue.
         if self.encoder.as_ref().is_none_or(Encoder::idle) && self.worker.idle() {
             self.reader.ask(question);
@@ -60,7 +59,15 @@ impl Pipeline {
 
     /// Verifies one page of the stored data.
     pub(crate) fn check(&self, query: Query, reply: Reply<Answer>) {
-        self.reader.check(Question { query, reply });
+        self.reader.check(Question { query, reply, may_lag: false });
+    }
+
+    /// Answers a query that a replica may answer.
+    pub(crate) fn look(&self, question: Question) {
+        match question.query {
+            Query::Check { .. } => self.reader.check(question),
+            _ => self.ask(question),
+        }
     }
 
     /// Stops accepting messages. Replies when all work is done and the backend is closed. This function may be called

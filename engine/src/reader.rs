@@ -3,7 +3,7 @@
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::Instant;
 
-use crate::backend::{Lazy, Open};
+use crate::backend::{Health, Lazy, Open, Replica, Turn};
 use crate::deadline::Deadline;
 use crate::error::{Error, Result};
 use crate::query::{Answer, Query};
@@ -13,27 +13,52 @@ use crate::worker::{Reply, Worker};
 pub(crate) struct Question {
     pub(crate) query: Query,
     pub(crate) reply: Reply<Answer>,
+    /// True if a replica may answer.
+    pub(crate) may_lag: bool,
+}
+
+/// The replica, for the two threads that use it.
+pub(crate) struct Replicas {
+    pub(crate) health: Arc<Health>,
+    pub(crate) often: Box<dyn Replica>,
+    pub(crate) for_long: Box<dyn Replica>,
 }
 
 /// The reading side of a store.
 pub(crate) struct Reader {
-    // The worker sends questions to the slow reader, so the worker must end first. Fields are dropped in the order of
-    // their declaration.
-    worker: Worker<Question>,
+    // The replica's thread sends questions to the worker, and the worker to the slow reader, so they must end in this order.
+    // Fields are dropped in the order of their declaration.
+    replica: Option<ReplicaReader>,
+    worker: Arc<Worker<Question>>,
     slow: Arc<SlowReader>,
 }
 
 impl Reader {
     /// Starts the reader thread. `open` runs on the reader thread, and `open_for_long` on the thread for what takes long.
-    pub(crate) fn start(open: Open, open_for_long: Open, deadline: Arc<Deadline>) -> Result<Self> {
-        let (open_once, worker) = (Mutex::new(Some(open_for_long)), OnceLock::new());
+    pub(crate) fn start(
+        open: Open,
+        open_for_long: Open,
+        replicas: Option<Replicas>,
+        deadline: Arc<Deadline>,
+    ) -> Result<Self> {
+        let (replica, for_long) = match replicas {
+            Some(Replicas { health, often, for_long }) => (Some((health, often)), Some(for_long)),
+            None => (None, None),
+        };
+        let for_long = ForLong { open: open_for_long, replica: for_long };
+        let (open_once, worker) = (Mutex::new(Some(for_long)), OnceLock::new());
         let slow = Arc::new(SlowReader { open: open_once, worker, deadline: Arc::clone(&deadline) });
-        let worker = answering("forkpoint-reader", open, deadline, Some(Arc::clone(&slow)))?;
-        Ok(Self { worker, slow })
+        let worker = Arc::new(answering("forkpoint-reader", open, None, deadline, Some(Arc::clone(&slow)))?);
+        let replica =
+            replica.map(|(health, replica)| ReplicaReader::start(health, replica, Arc::clone(&worker))).transpose()?;
+        Ok(Self { replica, worker, slow })
     }
 
     pub(crate) fn ask(&self, question: Question) {
-        send(&self.worker, question);
+        match &self.replica {
+            Some(replica) if question.may_lag => replica.ask(question),
+            _ => send(&self.worker, question),
+        }
     }
 
     /// Verifies one page of a check.
@@ -42,6 +67,7 @@ impl Reader {
     }
 
     pub(crate) fn drain(&self) {
+        self.replica.iter().for_each(|replica| replica.worker.drain());
         self.worker.drain();
         if let Some(Ok(slow)) = self.slow.worker.get() {
             slow.drain();
@@ -49,6 +75,7 @@ impl Reader {
     }
 
     pub(crate) fn join(&self) {
+        self.replica.iter().for_each(|replica| replica.worker.join());
         self.worker.join();
         // A thread that was not started yet is not started any more.
         if let Ok(slow) = self.slow.worker.get_or_init(|| Err(Error::closed())) {
@@ -57,10 +84,16 @@ impl Reader {
     }
 }
 
+/// What the thread for queries that take long opens.
+struct ForLong {
+    open: Open,
+    replica: Option<Box<dyn Replica>>,
+}
+
 /// The thread for checks and for queries that take long, with its own connection. Other reads must not wait for them.
 struct SlowReader {
-    /// Opens the backend of the thread. The first question that takes long starts the thread.
-    open: Mutex<Option<Open>>,
+    /// Opens the backend of the thread, and its replica. The first question that takes long starts the thread.
+    open: Mutex<Option<ForLong>>,
     worker: OnceLock<Result<Worker<Question>>>,
     deadline: Arc<Deadline>,
 }
@@ -68,8 +101,9 @@ struct SlowReader {
 impl SlowReader {
     fn ask(&self, question: Question) {
         let started = self.worker.get_or_init(|| {
-            let open = self.open.lock().unwrap_or_else(PoisonError::into_inner).take().ok_or_else(Error::poisoned)?;
-            answering("forkpoint-slow-reader", open, Arc::clone(&self.deadline), None)
+            let once = self.open.lock().unwrap_or_else(PoisonError::into_inner).take();
+            let ForLong { open, replica } = once.ok_or_else(Error::poisoned)?;
+            answering("forkpoint-slow-reader", open, replica, Arc::clone(&self.deadline), None)
         });
         match started {
             Ok(worker) => send(worker, question),
@@ -78,10 +112,64 @@ impl SlowReader {
     }
 }
 
-/// Starts a thread that answers queries with its own backend. If `slow` is given, that thread answers the queries that take long.
+/// The thread for queries that a replica may answer. It waits for the replica, so that no other read does.
+struct ReplicaReader {
+    health: Arc<Health>,
+    worker: Worker<Option<Question>>,
+    primary: Arc<Worker<Question>>,
+}
+
+impl ReplicaReader {
+    /// `primary` answers what the replica does not answer.
+    fn start(health: Arc<Health>, mut replica: Box<dyn Replica>, primary: Arc<Worker<Question>>) -> Result<Self> {
+        let others = Arc::clone(&primary);
+        let worker = Worker::start("forkpoint-replica", move |questions: Vec<Option<Question>>| {
+            for question in questions {
+                match question {
+                    Some(question) => {
+                        if let Some(question) = looked(&mut replica, question) {
+                            send(&others, question);
+                        }
+                    }
+                    None => replica.try_again(),
+                }
+            }
+        })?;
+        Ok(Self { health, worker, primary })
+    }
+
+    fn ask(&self, question: Question) {
+        let turn = self.health.turn();
+        let asked = match turn {
+            Turn::Ask => self.worker.push(Some(question)),
+            Turn::Skip | Turn::SkipAndTry => {
+                send(&self.primary, question);
+                if turn == Turn::Skip { Ok(()) } else { self.worker.push(None) }
+            }
+        };
+        if let Err((Some(question), error)) = asked {
+            question.reply.send(Err(error));
+        }
+    }
+}
+
+/// Lets a replica answer. Returns the question if the storage itself must answer it.
+fn looked(replica: &mut Box<dyn Replica>, question: Question) -> Option<Question> {
+    match replica.look(&question.query) {
+        Some(answer) => {
+            question.reply.send(Ok(answer));
+            None
+        }
+        None => Some(question),
+    }
+}
+
+/// Starts a thread that answers queries with its own backend. If `replica` is given, it is asked first. If `slow` is given,
+/// that thread answers the queries that take long.
 fn answering(
     name: &str,
     open: Open,
+    mut replica: Option<Box<dyn Replica>>,
     deadline: Arc<Deadline>,
     slow: Option<Arc<SlowReader>>,
 ) -> Result<Worker<Question>> {
@@ -89,6 +177,11 @@ fn answering(
     Worker::start(name, move |questions: Vec<Question>| {
         let mut batch = Vec::with_capacity(questions.len());
         for question in questions {
+            let left = match &mut replica {
+                Some(replica) if question.may_lag => looked(replica, question),
+                _ => Some(question),
+            };
+            let Some(question) = left else { continue };
             match lazy.missed(question.reply.asked()) {
                 Some(error) => question.reply.send(Err(error)),
                 None => batch.push(question),

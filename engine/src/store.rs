@@ -3,7 +3,7 @@
 use std::sync::{Arc, Mutex};
 use std::time::Instant;
 
-use crate::backend::{self, Access, Backend, Lazy, Opener, PreEncode, read_only};
+use crate::backend::{self, Access, Backend, Lazy, Opener, PreEncode, ReplicaOpener, read_only};
 use crate::check::{CheckCursor, CheckPage};
 use crate::codec::largest;
 use crate::deadline::Deadline;
@@ -15,7 +15,7 @@ use crate::op::{Applied, Commit, Op, Unit};
 pub use crate::options::Options;
 use crate::pipeline::Pipeline;
 use crate::query::{Answer, Query};
-use crate::reader::Reader;
+use crate::reader::{Question, Reader, Replicas};
 use crate::record::{Header, Notice, Write};
 use crate::retention::{Policy, Prune, Pruned};
 use crate::sweeper::{Sweeper, Sweeps};
@@ -59,8 +59,8 @@ impl Store {
                 let events = sweeper.events();
                 Ok(Self { engine: Engine::Inline(Mutex::new(Some(Inline { backend, sweeper }))), options, events })
             }
-            Access::Threads(Opener { open, pre_encoder, sweeps_apart }) => {
-                Self::with_threads(move || open(), pre_encoder, sweeps_apart, options, deadline)
+            Access::Threads(Opener { open, pre_encoder, sweeps_apart, replica }) => {
+                Self::with_threads(move || open(), pre_encoder, sweeps_apart, replica, options, deadline)
             }
         }
     }
@@ -73,13 +73,14 @@ impl Store {
         pre_encoder: Option<Arc<dyn PreEncode>>,
         options: Options,
     ) -> Result<Self> {
-        Self::with_threads(open, pre_encoder, false, options, Arc::default())
+        Self::with_threads(open, pre_encoder, false, None, options, Arc::default())
     }
 
     fn with_threads(
         mut open: impl FnMut() -> Result<Box<dyn Backend>> + Send + Clone + 'static,
         pre_encoder: Option<Arc<dyn PreEncode>>,
         sweeps_apart: bool,
+        replica: Option<ReplicaOpener>,
         options: Options,
         deadline: Arc<Deadline>,
     ) -> Result<Self> {
@@ -89,9 +90,15 @@ impl Store {
             largest::set(largest);
             open()
         };
-        let reader = Arc::new(Reader::start(Box::new(open.clone()), Box::new(open.clone()), Arc::clone(&deadline))?);
         let sweeper = Sweeper::new(options.retention);
         let events = sweeper.events();
+        let replica = replica.map(|ReplicaOpener { health, open }| Replicas {
+            health,
+            often: open(&events),
+            for_long: open(&events),
+        });
+        let (open_reader, open_for_long) = (Box::new(open.clone()), Box::new(open.clone()));
+        let reader = Arc::new(Reader::start(open_reader, open_for_long, replica, Arc::clone(&deadline))?);
         let patience = options.busy_timeout;
         let sweeps = if sweeps_apart && sweeper.is_limited() && !options.read_only {
             Sweeps::apart(sweeper, Lazy::new(Box::new(open.clone()), Arc::clone(&deadline)))?
@@ -186,10 +193,20 @@ impl Store {
         }
     }
 
+    /// Answers a query. What the caller decides by the answer may be saved.
     pub fn ask(&self, query: Query, reply: Reply<Answer>) {
         match &self.engine {
             Engine::Inline(backend) => reply.send(with(backend, |inline| inline.backend.answer(&query))),
-            Engine::Threads(writer) => writer.ask(query, reply),
+            Engine::Threads(writer) => writer.ask(Question { query, reply, may_lag: false }),
+        }
+    }
+
+    /// Answers a query whose answer is only shown. A replica may answer it, if the storage has one. The answer has everything
+    /// that this store has saved, and is never older than an earlier answer of this store, but other stores may have saved more.
+    pub fn look(&self, query: Query, reply: Reply<Answer>) {
+        match &self.engine {
+            Engine::Inline(_) => self.ask(query, reply),
+            Engine::Threads(writer) => writer.look(Question { query, reply, may_lag: true }),
         }
     }
 

@@ -4,6 +4,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use super::interface::{Backend, PreEncode};
+use super::replica::ReplicaOpener;
 use crate::deadline::Deadline;
 use crate::error::{Code, Error, Result};
 
@@ -19,6 +20,8 @@ pub(crate) struct Opener {
     pub(crate) pre_encoder: Option<Arc<dyn PreEncode>>,
     /// True if retention may run beside the saves, on a backend of its own.
     pub(crate) sweeps_apart: bool,
+    /// A copy of the storage that may answer some queries.
+    pub(crate) replica: Option<ReplicaOpener>,
 }
 
 /// A backend that is opened at its first use.

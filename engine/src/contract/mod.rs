@@ -7,7 +7,8 @@
 //! into its own enum. The code between a contract and its TypeScript is the same for all contracts.
 //!
 //! Every call may also have the field `fence`, which names a lease ([`lease::Fence`]). The call then writes only while the
-//! lease is held. With the field `measure: true`, the response to a call that writes a unit is what the unit has cost.
+//! lease is held. With the field `measure: true`, the response to a call that writes a unit is what the unit has cost. With
+//! the field `mayLag: true`, a replica may answer a call that only reads.
 
 pub mod agentium;
 pub mod agentos;
@@ -35,13 +36,14 @@ use serde::Serialize;
 
 use self::call::{RawCall, Request, Tool, read_json};
 pub use self::entry::{Contract, Names, Shown};
-use self::fields::{FENCE, MEASURE, Value};
+use self::fields::{FENCE, MAY_LAG, MEASURE, Value};
 pub use self::ids::MAX_ID_BYTES;
 pub use self::registry::{CONTRACTS, EFFECTS, NAMES, NOT_COPIED, lineage_of};
 use self::registry::{contract_of, named};
 use self::response::Response;
 use crate::error::{Error, Result};
 use crate::op::{Applied, Op, Unit};
+use crate::query::{Answer, Query};
 use crate::record::{ContractId, Labels, Notice};
 use crate::store::Store;
 use crate::worker::Reply;
@@ -49,14 +51,20 @@ use crate::worker::Reply;
 /// Runs a call of a contract, or of the store itself (`"store"`). Replies with the response. `None` becomes null.
 pub fn run(store: &Store, call: RawCall<'_>, reply: Reply<Option<Response>>) {
     let measure = call.common(MEASURE) == Some(&Value::Bool(true));
+    let may_lag = call.common(MAY_LAG) == Some(&Value::Bool(true));
     match request(call, &store.options().labels) {
         Ok(Request::Apply(unit)) if measure => {
             let queued = Instant::now();
             store.apply(unit, then(reply, move |applied| Response::json(&Cost::new(queued, &applied)).map(Some)));
         }
         Ok(Request::Apply(unit)) => store.apply(unit, then(reply, |_: Applied| Ok(None))),
+        Ok(Request::Ask(query, respond)) if may_lag => store.look(query, then(reply, respond)),
         Ok(Request::Ask(query, respond)) => store.ask(query, then(reply, respond)),
         Ok(Request::Prune(prune)) => store.prune(prune, then(reply, |pruned| Response::json(&pruned).map(Some))),
+        Ok(Request::Check(cursor, limit, respond)) if may_lag => {
+            let respond = move |answer: Answer| respond(answer.into_checked()?);
+            store.look(Query::Check { cursor, limit }, then(reply, respond));
+        }
         Ok(Request::Check(cursor, limit, respond)) => store.check(cursor, limit, then(reply, respond)),
         Ok(Request::Vacuum) => store.vacuum(then(reply, |()| Ok(None))),
         Ok(Request::Ready) => {

@@ -16,6 +16,35 @@ use crate::query::{Answer, Query};
 use crate::record::{ContractId, Tuple};
 use crate::retention::preview;
 
+/// True if a query is answered by statements that are sent together. The end of its transaction is sent with them.
+pub(super) fn takes_one_flight(query: &Query) -> bool {
+    match query {
+        Query::All(queries) => queries.iter().all(asked::is_asked),
+        Query::Page(_) | Query::Recent(_) => true,
+        query => asked::is_asked(query),
+    }
+}
+
+/// True if a query finds its rows by an index that has them in their order, so that its statements may stay prepared.
+pub(super) fn is_small(query: &Query) -> bool {
+    match query {
+        Query::All(queries) => queries.iter().all(is_small),
+        Query::Page(_)
+        | Query::List { .. }
+        | Query::Get { .. }
+        | Query::Newest { .. }
+        | Query::Tuple { .. }
+        | Query::Ancestors(_)
+        | Query::Count { .. }
+        | Query::Log(_)
+        | Query::Logged { .. }
+        | Query::Logs { .. }
+        | Query::Start { .. }
+        | Query::Clock => true,
+        _ => false,
+    }
+}
+
 /// Reads from one snapshot of the database.
 pub(super) struct Reading<'a> {
     pub(super) open: &'a Transaction<'a>,

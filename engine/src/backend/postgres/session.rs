@@ -25,20 +25,13 @@ use super::connect::{Connected, Connector};
 use super::direct;
 use super::error::{from_server, late, lost};
 use super::names::Names;
+use super::place::{Placing, Position};
 use super::prepared::{self, Prepared};
+use super::statement::Statement;
 use super::value::Value;
 use crate::deadline::Deadline;
 use crate::error::{Code, Error, Result};
 use crate::options::Durability;
-
-#[derive(Debug)]
-pub(super) struct Statement {
-    pub(super) text: Arc<str>,
-    /// The parameters. `None`: the text holds statements without parameters and without answers.
-    pub(super) values: Option<Vec<Value>>,
-    /// True if the statement may stay prepared: it finds its rows by indexes, whatever its parameters are.
-    pub(super) keep: bool,
-}
 
 async fn run(
     Connected { client, prepared, .. }: &Connected,
@@ -67,6 +60,7 @@ async fn answers(
     while let Some(answer) = answers.next().await {
         match answer {
             Ok(rows) => found.push(rows),
+            Err(error) if statements[found.len()].may_fail && is_only_an_error(&error) => found.push(Vec::new()),
             // What follows the first failure fails because of it.
             Err(error) => {
                 failed.get_or_insert(error);
@@ -74,6 +68,11 @@ async fn answers(
         }
     }
     failed.map_or(Ok(found), Err)
+}
+
+/// True if the server goes on with the connection.
+fn is_only_an_error(error: &tokio_postgres::Error) -> bool {
+    error.as_db_error().is_some_and(|told| matches!(told.parsed_severity(), Some(Severity::Error)))
 }
 
 /// Prepares those of the statements that are used again.
@@ -128,6 +127,8 @@ pub(super) struct Session {
     closing: Arc<Deadline>,
     /// When this session first knew that the store is being closed.
     closing_since: Cell<Option<Instant>>,
+    /// Where the server is in its log.
+    pub(super) placing: Placing,
 }
 
 impl Session {
@@ -136,6 +137,7 @@ impl Session {
         names: Names,
         patience: Duration,
         closing: Arc<Deadline>,
+        position: Option<Arc<Position>>,
     ) -> Result<Self> {
         let runtime = Builder::new_current_thread().enable_io().enable_time().build().map_err(|error| {
             Error::new(Code::Unavailable, "the runtime of the connection cannot be made").with_cause(error)
@@ -156,6 +158,7 @@ impl Session {
             begun: Cell::new(now),
             closing,
             closing_since: Cell::new(None),
+            placing: Placing::new(position),
         })
     }
 
@@ -246,8 +249,11 @@ impl Session {
             let process = if self.connector.prepares() { direct::process(&connected.client).await } else { None };
             let process = process.map(i64::from);
             let given: [(&(dyn ToSql + Sync), Type); 1] = [(&process, Type::INT8)];
-            let found = connected.client.query_typed(prepared::ASK, &given);
-            let found = self.in_time(patience, found).await.ok_or_else(|| late(self.connector.place()))?;
+            let found = join(
+                connected.client.query_typed(prepared::ASK, &given),
+                self.placing.connected(&connected.client, self.connector.place()),
+            );
+            let (found, ()) = self.in_time(patience, found).await.ok_or_else(|| late(self.connector.place()))?;
             let found = found.map_err(|error| from_server(&error, self.connector.place()))?;
             let found = found.first().ok_or_else(|| lost(self.connector.place()))?;
             self.commits_early.set(found.get(0));
@@ -261,6 +267,11 @@ impl Session {
     /// True if the connection leads to one process of the server.
     pub(super) fn is_direct(&self) -> bool {
         self.client.borrow().as_ref().is_some_and(|connected| connected.prepared.is_direct())
+    }
+
+    /// The statement that asks the server for its place in its log: see [`Placing::ask`].
+    pub(super) fn ask_for_place(&self) -> Option<Statement> {
+        self.placing.ask(self.is_direct())
     }
 
     /// Sends the statements together. Returns the rows of each.
@@ -296,9 +307,7 @@ impl Session {
                 // A server that has become a replica accepts no writes any more: another one may.
                 let is_replica = error.code() == Some(&SqlState::READ_ONLY_SQL_TRANSACTION);
                 // After a fatal error the server closes the connection, and the error may be the answer to a commit that it has done.
-                let is_fatal =
-                    error.as_db_error().is_none_or(|told| !matches!(told.parsed_severity(), Some(Severity::Error)));
-                self.broken.set(client.is_closed() || is_fatal || is_replica);
+                self.broken.set(client.is_closed() || !is_only_an_error(&error) || is_replica);
                 if is_replica {
                     self.connector.leave();
                 }
@@ -329,7 +338,7 @@ impl Session {
     /// Runs a statement outside of a transaction.
     pub(super) fn query(&self, template: &'static str, values: Vec<Value>) -> Result<Vec<Row>> {
         self.connect()?;
-        let found = self.send(&[Statement { text: self.text(template), values: Some(values), keep: false }])?;
+        let found = self.send(&[Statement::new(self.text(template), Some(values), false)])?;
         Ok(found.into_iter().next_back().unwrap_or_default())
     }
 
@@ -337,7 +346,7 @@ impl Session {
     pub(super) fn run(&self, text: &str, patience: Duration) -> Result<()> {
         self.connect()?;
         let patience = self.patience.replace(patience);
-        let done = self.send(&[Statement { text: self.names.fill(text).into(), values: None, keep: false }]);
+        let done = self.send(&[Statement::new(self.names.fill(text), None, false)]);
         self.patience.set(patience);
         done.map(drop)
     }

@@ -5,10 +5,15 @@ use std::sync::Arc;
 
 use tokio_postgres::Row;
 
+use super::look::Look;
 use super::prepared::SETTINGS;
-use super::session::{Session, Statement};
+use super::session::Session;
+use super::statement::Statement;
 use super::value::Value;
 use crate::error::Result;
+
+/// Begins a transaction with one snapshot.
+const BEGIN_READ: &str = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY";
 
 pub(super) struct Transaction<'a> {
     pub(super) session: &'a Session,
@@ -21,31 +26,39 @@ pub(super) struct Transaction<'a> {
     /// True if the transaction ends with the next flight of statements.
     ending: Cell<bool>,
     ended: Cell<bool>,
+    /// Compares the place of a replica in the log with the place that the store needs.
+    look: Option<&'a Look>,
 }
 
 impl<'a> Transaction<'a> {
     /// Begins a transaction that only reads, from one snapshot. The text is sent with the first statement that needs an
     /// answer.
     pub(super) fn read(session: &'a Session, is_small: bool) -> Self {
-        Self::new(session, "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY".to_owned(), false, is_small)
+        Self::new(session, BEGIN_READ.to_owned(), false, is_small, None)
+    }
+
+    /// Begins a transaction that reads from a replica. The first flight fails if the replica is not far enough: see [`Look`].
+    pub(super) fn look(session: &'a Session, is_small: bool, look: &'a Look) -> Self {
+        Self::new(session, BEGIN_READ.to_owned(), false, is_small, Some(look))
     }
 
     /// Begins a transaction that writes, and may wait for locks. Its commit is as durable as the store promises.
     pub(super) fn write(session: &'a Session, is_small: bool) -> Self {
         let patience = session.left_here().as_millis().clamp(1, i32::MAX as u128);
         let begin = format!("BEGIN ISOLATION LEVEL READ COMMITTED; SET LOCAL lock_timeout = {patience}");
-        Self::new(session, begin, true, is_small)
+        Self::new(session, begin, true, is_small, None)
     }
 
-    fn new(session: &'a Session, begin: String, writes: bool, is_small: bool) -> Self {
+    fn new(session: &'a Session, begin: String, writes: bool, is_small: bool, look: Option<&'a Look>) -> Self {
         Self {
             session,
             writes,
             is_small,
-            waiting: RefCell::new(vec![Statement { text: begin.into(), values: None, keep: false }]),
+            waiting: RefCell::new(vec![Statement::new(begin, None, false)]),
             sent: Cell::new(false),
             ending: Cell::new(false),
             ended: Cell::new(false),
+            look,
         }
     }
 
@@ -81,17 +94,18 @@ impl Transaction<'_> {
 
     /// As [`Transaction::later`], with a text in which the names of the tables are filled in.
     pub(super) fn later_text(&self, text: Arc<str>, values: Vec<Value>) {
-        self.waiting.borrow_mut().push(Statement { text, values: Some(values), keep: self.is_small });
+        self.waiting.borrow_mut().push(Statement::new(text, Some(values), self.is_small));
     }
 
     /// Runs statements without parameters. An error of them is the error of the next statement.
     pub(super) fn script(&self, text: &str) {
-        self.waiting.borrow_mut().push(Statement { text: text.into(), values: None, keep: false });
+        self.waiting.borrow_mut().push(Statement::new(text, None, false));
     }
 
     /// Sends the statements that wait. Returns the rows of each.
     pub(super) fn flush(&self) -> Result<Vec<Vec<Row>>> {
-        if !self.sent.get() {
+        let is_first = !self.sent.get();
+        if is_first {
             self.session.connect()?;
             self.sent.set(true);
             // The settings are known once there is a connection.
@@ -100,13 +114,36 @@ impl Transaction<'_> {
             }
         }
         let mut waiting = self.waiting.take();
-        if !self.ending.get() {
-            return self.session.send(&waiting);
+        let place = if is_first && !self.writes { self.session.ask_for_place() } else { None };
+        let reads_place = place.is_some();
+        if is_first && self.look.is_some() {
+            Look::ask(self.session, &mut waiting);
+        } else if let Some(place) = place {
+            // The first statement behind the one that begins the transaction gets the snapshot.
+            waiting.insert(1, place);
         }
-        waiting.push(Statement { text: "COMMIT".into(), values: None, keep: false });
-        self.ended.set(true);
+        let ends = self.ending.get();
+        if ends {
+            waiting.push(Statement::new("COMMIT", None, false));
+            self.ended.set(true);
+        }
+        let place = if ends && self.writes { self.session.ask_for_place() } else { None };
+        let wrote_place = place.is_some();
+        // What is committed stays, whatever becomes of this statement.
+        waiting.extend(place.map(|place| Statement { may_fail: true, ..place }));
         let mut found = self.session.send(&waiting)?;
-        found.pop();
+        if ends && self.writes {
+            let place = if wrote_place { found.pop() } else { None };
+            self.session.placing.wrote(&place.unwrap_or_default());
+        }
+        if ends {
+            found.pop();
+        }
+        if is_first && let Some(look) = self.look {
+            look.compare(&mut found)?;
+        } else if reads_place {
+            self.session.placing.read(&found.remove(1));
+        }
         Ok(found)
     }
 
