@@ -50,5 +50,6 @@ interface InspectorOptions {
     busyTimeout?: number | undefined;
     maxPayloadBytes?: number | undefined;
     write?: boolean | undefined;
+    readFrom?: string | undefined;
 }
 declare function openInspector(target: string | URL | Store, options?: InspectorOptions): Promise<Inspector>;

@@ -360,6 +360,7 @@ interface StoreOptions {
     prefix?: string;
     migrate?: "auto" | "never";
     password?: () => string | Promise<string>;
+    readFrom?: string;
 }
 interface StoreStats {
     checkpoints: number;
@@ -377,7 +378,7 @@ interface StoreStats {
     largest: LineageStats[];
 }
 interface StoreWarning {
-    code: "FORKPOINT_SWEEP_FAILS" | "FORKPOINT_CLOCK_SET" | "FORKPOINT_NETWORK_FILE" | "FORKPOINT_COMMITS_LOST" | "FORKPOINT_LOG_MISSING" | "FORKPOINT_SERVER_NOT_DURABLE" | "FORKPOINT_SERVER_NOT_VERIFIED" | "FORKPOINT_LEFT_OUT";
+    code: "FORKPOINT_SWEEP_FAILS" | "FORKPOINT_CLOCK_SET" | "FORKPOINT_NETWORK_FILE" | "FORKPOINT_COMMITS_LOST" | "FORKPOINT_LOG_MISSING" | "FORKPOINT_SERVER_NOT_DURABLE" | "FORKPOINT_SERVER_NOT_VERIFIED" | "FORKPOINT_REPLICA_NOT_USED" | "FORKPOINT_LEFT_OUT";
     message: string;
     target: string | null;
     cause?: unknown;

@@ -3,7 +3,7 @@
 import { type Database, chooseDatabase, refuseMissing } from "./database.js";
 import type { Output } from "./output.js";
 import { loadSerializers } from "./serializers.js";
-import { redact } from "./secrets.js";
+import { learnSecrets, redact } from "./secrets.js";
 import type { Inspector } from "../../ts/inspect/inspector.js";
 import type { Store } from "../../ts/store/store.js";
 
@@ -13,6 +13,7 @@ export interface CommonOptions {
   color?: "auto" | "always" | "never";
   serializer?: string[];
   maxPayloadBytes?: number;
+  readFrom?: string;
 }
 
 export class Context {
@@ -52,7 +53,9 @@ export class Context {
     refuseMissing(database);
     // A process cannot have a database open read-only and for writing at the same time.
     await this.close();
-    return this.inspect(database.target, write);
+    const { readFrom } = this.#options;
+    if (readFrom !== undefined) learnSecrets(readFrom);
+    return this.inspect(database.target, write, readFrom);
   }
 
   /**
@@ -70,12 +73,12 @@ export class Context {
   }
 
   /** Opens any target. Closed when the command ends. */
-  async inspect(target: string | Store, write = false): Promise<Inspector> {
+  async inspect(target: string | Store, write = false, readFrom?: string): Promise<Inspector> {
     // This loads the addon. Commands that open nothing never get here.
     const { openInspector } = await import("../../ts/inspect/index.js");
     const serializers = await loadSerializers(this.#options.serializer ?? []);
     const { maxPayloadBytes } = this.#options;
-    const inspector = await openInspector(target, { write, serializers, maxPayloadBytes });
+    const inspector = await openInspector(target, { write, serializers, maxPayloadBytes, readFrom });
     this.#opened.push(inspector);
     return inspector;
   }

@@ -195,7 +195,9 @@ export function open(target: string, options: NativeOptions, { password, ...serv
         (error: unknown) => native.givePassword(request, null, messageOf(error)),
       );
     }
-    return { databasePath: native.databasePath, backend: backendOf(target), handle: native, call: native.calls() };
+    const { databasePath } = native;
+    const hasReplica = server.readFrom !== undefined;
+    return { databasePath, backend: backendOf(target), handle: native, hasReplica, call: native.calls() };
   });
 }
 

@@ -177,8 +177,8 @@ export class Contract<C extends Calls<C>> {
     const send = (all: object) => submit(store, this.#shape(call, all), values(all), buffers, unpack);
     // The engine ignores the fence of a call that only reads.
     return store.fence === undefined
-      ? send(fields)
-      : store.fence.guard((fence) => send({ ...(fields as object), fence }));
+      ? send(marked(store, fields))
+      : store.fence.guard((fence) => send({ ...marked(store, fields), fence }));
   }
 
   /** Runs a call whose response contains parts. Resolves to null if nothing was found. */
@@ -213,7 +213,8 @@ export class Contract<C extends Calls<C>> {
     fields: Fields<C, K>,
     unpack: Unpack<NonNullable<Result<C, K>>, R>,
   ): Promise<R | Extract<Result<C, K>, null>> {
-    return submit(store, this.#shape(call, fields), values(fields), none, (response) =>
+    const all = marked(store, fields);
+    return submit(store, this.#shape(call, all), values(all), none, (response) =>
       response === null ? (null as Extract<Result<C, K>, null>) : unpacked(response, unpack),
     );
   }
@@ -260,6 +261,11 @@ export class Contract<C extends Calls<C>> {
 export function subjectOf(store: NativeStore, operation: string, subject: Subject): CallSubject {
   const { space = null, run = null, ns = null, id = null } = subject;
   return { operation, space, run, ns, id, target: store.databasePath ?? "memory:", backend: store.backend };
+}
+
+/** Returns the fields of a call. The engine ignores the mark of a call that writes. */
+function marked(store: NativeStore, fields: object): object {
+  return store.mayLag === true ? { ...fields, mayLag: true } : fields;
 }
 
 function same(one: string[], other: string[]): boolean {

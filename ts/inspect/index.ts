@@ -5,7 +5,7 @@ import { ForkpointError, isArray, isOwnError, typeError } from "../bridge/errors
 import type { Context } from "./context.js";
 import { type Inspector, StoreInspector } from "./inspector.js";
 import type { NativeStore } from "../bridge/native.js";
-import { flag, readRecord, whole } from "../store/options.js";
+import { flag, readRecord, text, whole } from "../store/options.js";
 import { formatOf, type Serializer } from "../bridge/serializer.js";
 import { Store, engineOf, openInBackground } from "../store/store.js";
 
@@ -22,6 +22,8 @@ export interface InspectorOptions {
   maxPayloadBytes?: number | undefined;
   /** Whether `fork`, `setLabels`, `remove`, `prune` and `vacuum` may write. Default: false. */
   write?: boolean | undefined;
+  /** The URL of a replica of the Postgres server to read from: see `readFrom` in `StoreOptions`. */
+  readFrom?: string | undefined;
 }
 
 export { fromJsonForm, toJsonForm } from "../bridge/json-form/to-json-form.js";
@@ -36,6 +38,7 @@ const inspectorOptions = {
   busyTimeout: whole(0, 2 ** 31 - 1, "milliseconds"),
   maxPayloadBytes: whole(1, 900 * 2 ** 20, "bytes"),
   write: flag,
+  readFrom: text,
 };
 
 /**
@@ -87,11 +90,12 @@ function targetOf({ backend, databasePath }: NativeStore, given: unknown): strin
 /** Opens a store. A store that is opened without `write` must exist. */
 function opened(
   target: string | URL,
-  { busyTimeout, maxPayloadBytes, write }: Omit<InspectorOptions, "serializers">,
+  { busyTimeout, maxPayloadBytes, write, readFrom }: Omit<InspectorOptions, "serializers">,
 ): Store {
   const limits = {
     ...(busyTimeout !== undefined && { busyTimeoutMs: busyTimeout }),
     ...(maxPayloadBytes !== undefined && { maxPayloadBytes }),
+    ...(readFrom !== undefined && { readFrom }),
   };
   try {
     return openInBackground(target, { ...limits, readOnly: write !== true });

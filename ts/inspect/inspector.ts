@@ -14,6 +14,7 @@ import {
 import { savedPerHour } from "./activity.js";
 import { findCheckpoint, listCheckpoints } from "./checkpoints.js";
 import { type Context, readKey, readSpace } from "./context.js";
+import { looking } from "../store/engine.js";
 import { diffCheckpoints } from "./comparison.js";
 import { readDetail } from "./detail.js";
 import { forgetEffects, listEffects, readEffect, settleEffect } from "./effects.js";
@@ -259,19 +260,24 @@ export class StoreInspector implements AsyncDisposable {
   }
 
   /** Runs an operation. An error's stack shows the caller of the public method. */
-  async #read<T>(work: (context: Context) => Promise<T>): Promise<T> {
+  async #run<T>(work: (context: Context) => Promise<T>): Promise<T> {
     try {
       this.#throwIfClosed();
       // `close` of the store waits for operations in progress.
       return await this.#context.engine.activity.during(() => work(this.#context));
     } catch (error) {
-      if (isOwnError(error)) Error.captureStackTrace(error, this.#read);
+      if (isOwnError(error)) Error.captureStackTrace(error, this.#run);
       throw error;
     }
   }
 
+  /** Runs an operation that only reads. A replica may answer it. */
+  #read<T>(work: (context: Context) => Promise<T>): Promise<T> {
+    return this.#run((context) => work({ ...context, engine: looking(context.engine) }));
+  }
+
   #write<T>(what: string, work: (context: Context) => Promise<T>): Promise<T> {
-    return this.#read((context) => {
+    return this.#run((context) => {
       if (context.write) return work(context);
       throw new ForkpointError("UNSUPPORTED", `${what}() would change the store: open the inspector with write: true`);
     });

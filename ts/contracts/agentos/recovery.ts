@@ -21,7 +21,7 @@ import {
   type RecoverReport,
   type UnrecoveredRun,
 } from "../shared/recovery.js";
-import { type CheckpointStore, put, restore, snapshot } from "./checkpoint-store.js";
+import { type CheckpointStore, list, put, restore, snapshot } from "./checkpoint-store.js";
 import { Graph, isParallel, placeOf, programOf, type Flow, type RecoverableGraph } from "./graph.js";
 import { makers } from "./maker.js";
 import { resumeRun } from "./resume.js";
@@ -200,7 +200,7 @@ export async function recover(
   }
 
   async function* earlier(runId: string): AsyncGenerator<Earlier> {
-    const [, ...older] = await store.listByRun(runId);
+    const [, ...older] = await handle.run((engine) => list(engine, undefined, runId, undefined));
     for (const { id } of older) {
       const found = await handle.run(async (engine) => {
         const stored = await agentos.find(engine.native, "get", { checkpointId: id }, openFound);

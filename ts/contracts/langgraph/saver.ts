@@ -143,7 +143,7 @@ export function saverOf(peer: Peer): typeof ForkpointSaver {
     }
 
     async *list(config: Config, options?: CheckpointListOptions): AsyncGenerator<CheckpointTuple> {
-      yield* list((work) => this.#read(work), this.#indexes, config, options);
+      yield* list((work) => this.#look(work), this.#indexes, config, options);
     }
 
     put(config: Config, checkpoint: Checkpoint, metadata: Metadata, newVersions: ChannelVersions): Promise<Config> {
@@ -320,6 +320,11 @@ export function saverOf(peer: Peer): typeof ForkpointSaver {
 
     #read<T>(work: (context: SaverContext) => Promise<T>): Promise<T> {
       return this.#handle.run((engine) => work(this.#context(engine)));
+    }
+
+    /** As `#read`, for what is only shown. A replica may answer it. */
+    #look<T>(work: (context: SaverContext) => Promise<T>): Promise<T> {
+      return this.#handle.look((engine) => work(this.#context(engine)));
     }
 
     #save<T>(work: (context: SaverContext, held: Held) => Promise<T>): Promise<T> {
