@@ -26,11 +26,11 @@ export function measure(database) {
       for (const name of Object.keys(swept)) swept[name] += sweep[name];
     });
     const parts = [];
-    let ended = false;
+    const ending = new AbortController();
     let next = 0;
     let part = newPart();
     const write = async () => {
-      while (!ended) {
+      while (!ending.signal.aborted) {
         const saver = timing(side.saver, (took) => {
           part.saves += 1;
           part.longest = Math.max(part.longest, took);
@@ -50,7 +50,7 @@ export function measure(database) {
         `${database.name}: part ${at} of ${PARTS}: ${JSON.stringify({ ...parts.at(-1), swept: swept.removed })}`,
       );
     }
-    ended = true;
+    ending.abort();
     await writing;
     await watching.close();
     const mode = side.mode();
