@@ -36,6 +36,7 @@ function fork(run: string, from: number): RunInfo {
     bytes: null,
     version: null,
     lease: null,
+    labels: {},
   };
   return { space: "langgraph", run, ns: "", latest, forkedFrom, ...rest };
 }
