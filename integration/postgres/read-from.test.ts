@@ -55,6 +55,8 @@ async function open(schema: string, readFrom = url(toReplica)): Promise<Store> {
 
 /** Waits until the replica has everything. */
 async function caughtUp(of = replica) {
+  // A commit flushes what was written to the log before it.
+  await primary.query("SELECT pg_logical_emit_message(true, 'test', 'flush')");
   const [{ lsn }] = await primary.query("SELECT pg_current_wal_flush_lsn() AS lsn");
   await expect
     .poll(async () => (await of.query("SELECT pg_last_wal_replay_lsn() >= $1 AS yes", [lsn]))[0]!.yes)
@@ -74,7 +76,9 @@ const resume = async () => void (await replica.query("SELECT pg_wal_replay_resum
 /** Runs a call and says who was asked, by what went over the wire. */
 async function asked<T>(call: () => Promise<T>): Promise<[result: T, flights: { primary: number; replica: number }]> {
   // The answer to the end of a transaction may still be under way.
-  await sleep(20);
+  for (let [then, now] = [-1, 0]; then !== now; await sleep(20)) {
+    [then, now] = [now, toPrimary.counted.received + toReplica.counted.received];
+  }
   const before = [toPrimary.counted.flights, toReplica.counted.flights];
   const result = await call();
   const flights = { primary: toPrimary.counted.flights - before[0]!, replica: toReplica.counted.flights - before[1]! };
