@@ -18,9 +18,9 @@ const PAGE = 20;
 /** The checkpoints that prune() removes. */
 const REMOVED = sized(30_000, 3_000);
 
-/** Real threads that wait for a human: a list with a status reads 500. */
-const WAITING = 600;
-const NEWEST = 2_500;
+/** Real threads that wait for a human, and so many newer ones that a list by activity has to look further for them. */
+const WAITING = 60;
+const NEWEST = 1_000;
 
 const threadId = (number) => `real-${number}`;
 
@@ -41,8 +41,15 @@ const questions = {
     for await (const _ of saver.list(place(threadId(round)))) found += 1;
     strictEqual(found, LENGTH);
   },
-  "`put()`, the first step of a thread": ({ saver }, round) =>
-    putsTo(saver, uuid6, `new-${round}`)({ messages: messagesOf(round) }, ["messages"]),
+  "`put()`, the first step of a thread": (asked, round) => {
+    asked.puts[round] = putsTo(asked.saver, uuid6, `new-${round}`);
+    return asked.puts[round]({ messages: messagesOf(round, 1) }, ["messages"]);
+  },
+  "`put()`, the second step": async (asked, round) => {
+    asked.configs[round] = await asked.puts[round]({ messages: messagesOf(round, 2) }, ["messages"]);
+  },
+  "`putWrites()`, a question to a human": ({ saver, configs }, round) =>
+    saver.putWrites(configs[round], [["__interrupt__", { value: "Continue?" }]], "task"),
   "`deleteThread()`": async ({ saver, made }, round) => saver.deleteThread(made[round]),
 };
 
@@ -83,7 +90,7 @@ export async function measure(url, query, size, progress) {
   const store = await openStore(url);
   const inspector = await openInspector(store);
   const saver = new ForkpointSaver(store);
-  const asked = { store, inspector, saver, made, size };
+  const asked = { store, inspector, saver, made, size, puts: [], configs: [] };
   const times = {};
   for (const [what, ask] of Object.entries(questions)) {
     progress(what);
@@ -98,7 +105,8 @@ export async function measure(url, query, size, progress) {
   await store.close();
   progress("VACUUM");
   const vacuum = await seconds(() => query("VACUUM"));
-  return { filled, relations, times, ...pruned, vacuum };
+  const cleanup = await seconds(() => query("VACUUM (INDEX_CLEANUP ON)"));
+  return { filled, relations, times, ...pruned, vacuum, cleanup };
 }
 
 /**

@@ -46,7 +46,8 @@ const sides = {
   forkpoint: {
     insert: `WITH c AS (INSERT INTO forkpoint.checkpoint SELECT * FROM more.checkpoint WHERE seq BETWEEN $1 AND $2)
       INSERT INTO forkpoint.payload SELECT * FROM more.payload WHERE seq BETWEEN $1 AND $2`,
-    run: `SELECT c.*, p.body FROM forkpoint.checkpoint AS c JOIN forkpoint.payload AS p ON p.seq = c.seq WHERE c.lin = $1 ${NEWEST}`,
+    run: `SELECT c.*, p.body FROM (SELECT * FROM forkpoint.checkpoint AS c WHERE c.lin = $1 ${NEWEST}) AS c
+      JOIN forkpoint.payload AS p ON p.seq = c.seq`,
     id: `SELECT c.*, p.body FROM forkpoint.checkpoint AS c JOIN forkpoint.payload AS p ON p.seq = c.seq
       WHERE c.contract = 4 AND substr(sha256(c.id), 1, 16) = substr(sha256($1::bytea), 1, 16) AND c.id = $1`,
     oldest: "SELECT seq, lin FROM forkpoint.checkpoint WHERE seq > $1 ORDER BY seq LIMIT $2",
@@ -57,8 +58,8 @@ const sides = {
     insert: `WITH c AS (INSERT INTO parts.checkpoint SELECT * FROM more.checkpoint WHERE seq BETWEEN $1 AND $2),
         i AS (INSERT INTO parts.id SELECT contract, ${KEY}, seq, lin FROM more.checkpoint WHERE seq BETWEEN $1 AND $2)
       INSERT INTO parts.payload SELECT p.*, c.lin FROM more.payload AS p JOIN more.checkpoint AS c USING (seq) WHERE seq BETWEEN $1 AND $2`,
-    run: `SELECT c.*, p.body FROM parts.checkpoint AS c JOIN parts.payload AS p ON p.seq = c.seq AND p.lin = c.lin AND p.lin = $1
-      WHERE c.lin = $1 ${NEWEST}`,
+    run: `SELECT c.*, p.body FROM (SELECT * FROM parts.checkpoint AS c WHERE c.lin = $1 ${NEWEST}) AS c
+      JOIN parts.payload AS p ON p.seq = c.seq AND p.lin = c.lin`,
     id: `SELECT c.*, p.body FROM parts.id AS i JOIN parts.checkpoint AS c ON c.lin = i.lin AND c.seq = i.seq
         JOIN parts.payload AS p ON p.seq = i.seq AND p.lin = i.lin
       WHERE i.contract = 4 AND i.key = substr(sha256($1::bytea), 1, 16) AND c.id = $1`,
@@ -100,7 +101,8 @@ export async function comparePartitions(query, named, size, progress) {
   }
   await query("VACUUM ANALYZE");
   await query("CHECKPOINT");
-
+  // As on the connections of a store: a statement is planned once.
+  await query("SET plan_cache_mode = force_generic_plan");
   const rows = [];
   const add = (what, unit, values) => rows.push({ what, unit, values });
   add("bytes of the tables", "bytes", await both((_, name) => bytesOf(query, name, "pg_table_size")));
