@@ -16,7 +16,7 @@ mod plan;
 mod policy;
 mod together;
 
-pub use self::catalog::{Catalog, Entry, Stored};
+pub use self::catalog::{Catalog, Entry, SavedList, Stored};
 pub use self::excess::beyond;
 pub use self::plan::{Plan, candidates, plan, preview};
 pub use self::policy::{BATCH, Cursor, Policy, Prune, Pruned, Rule};

@@ -103,7 +103,7 @@ impl Store {
         let sweeps = if sweeps_apart && sweeper.is_limited() && !options.read_only {
             Sweeps::apart(sweeper, Lazy::new(Box::new(open.clone()), Arc::clone(&deadline)))?
         } else {
-            Sweeps::Here(sweeper)
+            Sweeps::Here(Box::new(sweeper))
         };
         let pipeline = Pipeline::start(Box::new(open), pre_encoder, reader, sweeps, patience, deadline)?;
         Ok(Self { engine: Engine::Threads(pipeline), options, events })

@@ -58,7 +58,7 @@ pub(crate) struct Sweeper {
 
 impl Sweeper {
     pub(crate) fn new(policy: Policy) -> Self {
-        let [.., a, b, c, d, e, f, g] = *uuid::Uuid::new_v4().as_bytes();
+        let (random, _) = uuid::Uuid::new_v4().as_u64_pair();
         Self {
             policy,
             left: VecDeque::new(),
@@ -66,7 +66,7 @@ impl Sweeper {
             due_anyway: Some(Instant::now() + LONG_PAUSE),
             saved: Arc::default(),
             most: BATCH,
-            worker: i64::from_be_bytes([0, a, b, c, d, e, f, g]),
+            worker: random.cast_signed(),
             begun: Instant::now(),
             done: Swept::default(),
             failed: 0,
@@ -216,7 +216,7 @@ impl Sweeper {
 /// Where retention runs.
 pub(crate) enum Sweeps {
     /// On the thread that commits.
-    Here(Sweeper),
+    Here(Box<Sweeper>),
     /// On a thread of its own. The message says that something was saved for the first time.
     Apart { worker: Worker<()>, saved: Arc<AtomicBool>, has_begun: bool },
 }

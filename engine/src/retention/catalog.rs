@@ -13,6 +13,22 @@ pub struct Entry {
     pub saved_at: i64,
 }
 
+/// A list of checkpoints in save order.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct SavedList {
+    pub entries: Vec<Entry>,
+    /// The next list begins after this save number. `None`: there is none.
+    pub next: Option<Seq>,
+}
+
+impl SavedList {
+    /// The list of all checkpoints up to the last one, of at most `most`.
+    pub fn new(entries: Vec<Entry>, most: usize) -> Self {
+        let next = entries.last().filter(|_| entries.len() == most).map(|entry| entry.seq);
+        Self { entries, next }
+    }
+}
+
 /// How a payload is stored.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Stored {
@@ -26,9 +42,18 @@ pub struct Stored {
 /// The questions about stored checkpoints that planning asks a backend. All answers come from one snapshot. A question
 /// about several checkpoints or lineages is one request to a server.
 pub trait Catalog {
-    /// Returns checkpoints with a save number greater than `after`, in save order. Returns at most `most` checkpoints.
-    /// Leaves out the checkpoints that are exempt: see [`Header::exempt`](crate::record::Header::exempt).
-    fn saved_after(&self, contract: Option<ContractId>, after: Seq, most: usize) -> Result<Vec<Entry>>;
+    /// Returns checkpoints with a save number greater than `after`, in save order, and where the next list begins. Returns at most
+    /// `most` checkpoints. Leaves out the checkpoints that are exempt: see
+    /// [`Header::exempt`](crate::record::Header::exempt).
+    ///
+    /// With `before`, the caller only wants the checkpoints that were saved before this time. Others may be in the list, or be left out.
+    fn saved_after(
+        &self,
+        contract: Option<ContractId>,
+        after: Seq,
+        before: Option<i64>,
+        most: usize,
+    ) -> Result<SavedList>;
     /// Returns the positions of lineages that are greater than `after`, in ascending order. Returns at most `most`
     /// positions. Leaves out the lineages of effects: see [`ContractId::is_effects`].
     fn lineages_after(&self, contract: Option<ContractId>, after: i64, most: usize) -> Result<Vec<i64>>;

@@ -60,7 +60,7 @@ pub fn candidates(catalog: &dyn Catalog, prune: &Prune) -> Result<BTreeSet<i64>>
     let keep = match prune.rule {
         Rule::KeepLast(keep) => usize::try_from(keep).unwrap_or(usize::MAX),
         Rule::SavedBefore(_) | Rule::MaxBytes(_) => {
-            let entries = catalog.saved_after(prune.contract, after, look)?.into_iter();
+            let entries = catalog.saved_after(prune.contract, after, prune.rule.before(), look)?.entries.into_iter();
             let may_go = |entry: &Entry| !matches!(prune.rule, Rule::SavedBefore(time) if entry.saved_at >= time);
             return Ok(entries.filter(may_go).map(|entry| entry.lineage).collect());
         }
@@ -168,13 +168,9 @@ impl Limit {
 
 fn in_save_order(known: &mut Known<'_>, prune: &Prune, ledger: &mut Ledger, limit: &mut Limit) -> Result<Plan> {
     let look = prune.most.saturating_mul(LOOK);
-    let mut entries = known.catalog().saved_after(prune.contract, prune.cursor.after, look)?;
-    let mut plan = Plan::default();
-    if entries.len() == look
-        && let Some(last) = entries.last()
-    {
-        plan.next_after(last.seq);
-    }
+    let saved = known.catalog().saved_after(prune.contract, prune.cursor.after, prune.rule.before(), look)?;
+    let (mut entries, mut plan) = (saved.entries, Plan::default());
+    saved.next.into_iter().for_each(|after| plan.next_after(after));
     entries.retain(|entry| !ledger.is_gone(entry.seq) && limit.may_take(entry));
     // Ask one question for all entries. Its answer also covers a long chain of dependents, as far as the chain is in
     // the batch.

@@ -60,6 +60,16 @@ pub enum Rule {
     MaxBytes(u64),
 }
 
+impl Rule {
+    /// Returns the time before which a checkpoint must have been saved, if the rule is about that.
+    pub(super) fn before(self) -> Option<i64> {
+        match self {
+            Self::SavedBefore(time) => Some(time),
+            Self::KeepLast(_) | Self::MaxBytes(_) => None,
+        }
+    }
+}
+
 /// The position at which the next batch continues.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize)]
 pub struct Cursor {

@@ -1377,7 +1377,9 @@ fn check_in_time(
                 prop_assert!(sizes.record_bytes == 0 || sizes.records > 0);
                 prop_assert!(!stats.is_estimate);
                 (sizes.stored_bytes, sizes.record_bytes) = (0, 0);
-                largest.iter_mut().for_each(|lineage| lineage.stored_bytes = 0);
+                for lineage in &mut largest {
+                    lineage.stored_bytes = 0;
+                }
                 largest.sort_by(|a, b| (a.contract, &a.lineage).cmp(&(b.contract, &b.lineage)));
                 let (expected, lineages) = model.stats(contract);
                 sizes.records = as_shared(sizes.records, expected.records);

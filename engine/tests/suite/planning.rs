@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 
 use forkpoint_engine::error::Result;
 use forkpoint_engine::record::{ContractId, Seq};
-use forkpoint_engine::retention::{BATCH, Catalog, Cursor, Entry, Plan, Prune, Rule, Stored, plan, preview};
+use forkpoint_engine::retention::{BATCH, Catalog, Cursor, Entry, Plan, Prune, Rule, SavedList, Stored, plan, preview};
 use proptest::prelude::*;
 
 /// A checkpoint of a [`FakeCatalog`].
@@ -80,9 +80,9 @@ fn entry((seq, row): (Seq, &Row)) -> Entry {
 }
 
 impl Catalog for FakeCatalog {
-    fn saved_after(&self, _: Option<ContractId>, after: Seq, most: usize) -> Result<Vec<Entry>> {
+    fn saved_after(&self, _: Option<ContractId>, after: Seq, _: Option<i64>, most: usize) -> Result<SavedList> {
         self.count_question("saved_after");
-        Ok(self.rows().filter(|(seq, _)| *seq > after).take(most).map(entry).collect())
+        Ok(SavedList::new(self.rows().filter(|(seq, _)| *seq > after).take(most).map(entry).collect(), most))
     }
     fn lineages_after(&self, _: Option<ContractId>, after: i64, most: usize) -> Result<Vec<i64>> {
         self.count_question("lineages_after");

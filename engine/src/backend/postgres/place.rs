@@ -273,8 +273,8 @@ mod tests {
 
     const SIZES: Sizes = Sizes { page: 8192, file: 16 << 20 };
 
-    fn found(place: Place) -> Result<Constants> {
-        Ok(Constants { database: 5, sizes: SIZES, place })
+    fn connected(position: &Position, place: Place) {
+        position.connected(Ok(Constants { database: 5, sizes: SIZES, place }));
     }
 
     fn at(timeline: i64, lsn: i64) -> Place {
@@ -289,20 +289,20 @@ mod tests {
     fn an_answer_includes_what_was_written_and_read() {
         let position = Position::default();
         assert_eq!(needed(&position), None);
-        position.connected(found(at(1, 100)));
+        connected(&position, at(1, 100));
         assert_eq!(needed(&position), Some((1, 1, 0)));
         position.wrote(1, Some(at(1, 120)));
         position.read(Some(at(1, 110)));
         assert_eq!(needed(&position), Some((1, 1, 120)));
         position.answered(140);
-        position.connected(found(at(1, 500)));
+        connected(&position, at(1, 500));
         assert_eq!(needed(&position), Some((1, 1, 140)));
     }
 
     #[test]
     fn a_write_at_an_unknown_place_waits_for_the_next_one() {
         let position = Position::default();
-        position.connected(found(at(1, 100)));
+        connected(&position, at(1, 100));
         position.wrote(1, None);
         position.read(Some(at(1, 200)));
         position.wrote(2, Some(at(1, 205)));
@@ -314,14 +314,14 @@ mod tests {
     #[test]
     fn another_timeline_or_cluster_replaces_the_position() {
         let position = Position::default();
-        position.connected(found(at(1, 100)));
+        connected(&position, at(1, 100));
         position.wrote(1, Some(at(1, 1000)));
         // The new primary has lost the end of the log.
-        position.connected(found(at(2, 900)));
+        connected(&position, at(2, 900));
         assert_eq!(needed(&position), Some((1, 2, 900)));
         position.wrote(1, Some(at(3, 950)));
         assert_eq!(needed(&position), Some((1, 3, 950)));
-        position.connected(found(Place { cluster: 2, timeline: 1, lsn: 70 }));
+        connected(&position, Place { cluster: 2, timeline: 1, lsn: 70 });
         assert_eq!(needed(&position), Some((2, 1, 70)));
     }
 
@@ -330,7 +330,7 @@ mod tests {
         let position = Position::default();
         position.connected(Err(Error::new(Code::Unavailable, "denied")));
         assert_eq!(position.needed().unwrap_err().message(), "denied");
-        position.connected(found(at(1, 100)));
+        connected(&position, at(1, 100));
         assert_eq!(needed(&position), Some((1, 1, 0)));
     }
 

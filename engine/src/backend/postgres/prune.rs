@@ -11,7 +11,7 @@ use super::write::Writing;
 use crate::cache::PayloadCache;
 use crate::error::{Code, Error, Result};
 use crate::record::Seq;
-use crate::retention::{Prune, Pruned, candidates, plan};
+use crate::retention::{Cursor, Prune, Pruned, candidates, plan};
 
 /// Returns true if this worker has the only row of the table of sweepers. The row belongs to a worker for half a minute.
 pub(super) fn may_sweep(session: &Session, worker: i64) -> Result<bool> {
@@ -30,10 +30,14 @@ pub(super) fn may_sweep(session: &Session, worker: i64) -> Result<bool> {
 pub(super) fn prune(session: &Session, cache: &PayloadCache, prune: &Prune) -> Result<Pruned> {
     let open = Transaction::write(session, false);
     open.release_when_idle();
-    let wanted = Vec::from_iter(candidates(&PostgresCatalog(&open), prune)?);
+    let catalog = PostgresCatalog::new(&open);
+    let wanted = Vec::from_iter(candidates(&catalog, prune)?);
     let locked =
         open.query("SELECT lin FROM @lineage WHERE lin = ANY($1) ORDER BY lin FOR NO KEY UPDATE", values![wanted])?;
-    let mut plan = plan(&PostgresCatalog(&open), prune)?;
+    let mut plan = plan(&catalog.up_to_seen(), prune)?;
+    if let (None, Some(after)) = (plan.next, catalog.next()) {
+        plan.next = Some(Cursor { after, total: None });
+    }
     let in_locked = "SELECT seq FROM @checkpoint WHERE seq = ANY($1) AND lin = ANY($2)";
     let in_locked = open.query(in_locked, values![plan.victims.clone(), row::numbers(&locked)])?;
     let in_locked: HashSet<Seq> = row::numbers(&in_locked).into_iter().collect();

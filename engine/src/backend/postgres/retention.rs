@@ -1,5 +1,7 @@
 //! Answers the questions of retention. Each question about many checkpoints is one statement.
 
+use std::cell::Cell;
+
 use tokio_postgres::Row;
 
 use super::key::number;
@@ -9,10 +11,35 @@ use super::value::values;
 use crate::backend::number::unsigned;
 use crate::error::Result;
 use crate::record::{ContractId, Seq};
-use crate::retention::{Catalog, Entry, Stored};
+use crate::retention::{Catalog, Entry, SavedList, Stored};
+
+/// The number of checkpoints that the server looks at for a list.
+const LOOKED_AT: i64 = 100_000;
 
 /// The [`Catalog`] of a database. The caller holds the transaction.
-pub(super) struct PostgresCatalog<'a>(pub(super) &'a Transaction<'a>);
+pub(super) struct PostgresCatalog<'a> {
+    open: &'a Transaction<'a>,
+    /// Checkpoints after this one are left out.
+    last: Seq,
+    /// The last checkpoint of the latest list in save order, and where the next list begins.
+    seen: Cell<(Seq, Option<Seq>)>,
+}
+
+impl<'a> PostgresCatalog<'a> {
+    pub(super) fn new(open: &'a Transaction<'a>) -> Self {
+        Self { open, last: Seq::MAX, seen: Cell::new((Seq::MAX, None)) }
+    }
+
+    /// A catalog that ends with the last checkpoint of the latest list, so that the list can be repeated quickly.
+    pub(super) fn up_to_seen(&self) -> Self {
+        Self { last: self.seen.get().0, ..Self::new(self.open) }
+    }
+
+    /// Where the list after the latest one begins.
+    pub(super) fn next(&self) -> Option<Seq> {
+        self.seen.get().1
+    }
+}
 
 fn entry(row: &Row, first: usize) -> Entry {
     Entry { seq: row.get(first), lineage: row.get(first + 1), saved_at: row.get(first + 2) }
@@ -28,7 +55,7 @@ impl PostgresCatalog<'_> {
         let most = |most: usize| i64::try_from(most).unwrap_or(i64::MAX);
         let (lins, most): (Vec<i64>, Vec<i64>) = lineages.iter().map(|(lin, limit)| (*lin, most(*limit))).unzip();
         let mut found = vec![Vec::new(); lineages.len()];
-        for row in self.0.query(sql, values![lins, most])? {
+        for row in self.open.query(sql, values![lins, most])? {
             let place = usize::try_from(row.get::<_, i64>(0) - 1).unwrap_or(usize::MAX);
             if let Some(entries) = found.get_mut(place) {
                 entries.push(entry(&row, 1));
@@ -39,17 +66,34 @@ impl PostgresCatalog<'_> {
 }
 
 impl Catalog for PostgresCatalog<'_> {
-    fn saved_after(&self, contract: Option<ContractId>, after: Seq, most: usize) -> Result<Vec<Entry>> {
-        // Not an equation: the planner would think that it holds for few rows, and sort the whole table.
-        let sql = "SELECT seq, lin, saved_at FROM @checkpoint
-                   WHERE seq > $1 AND flags & 2 <> 2 AND ($2::smallint IS NULL OR contract = $2) ORDER BY seq LIMIT $3";
-        Ok(entries(&self.0.query(sql, values![after, contract.map(number), row::limit(most)])?))
+    fn saved_after(
+        &self,
+        contract: Option<ContractId>,
+        after: Seq,
+        before: Option<i64>,
+        most: usize,
+    ) -> Result<SavedList> {
+        // Not an equation: the planner would think that it holds for few rows, and sort the whole table. The server compares
+        // many checkpoints with the time in one question.
+        let sql = "SELECT seq, lin, saved_at FROM (
+                     SELECT seq, lin, saved_at, flags, contract FROM @checkpoint WHERE seq > $1 AND seq <= $5 ORDER BY seq LIMIT $6) AS c
+                   WHERE flags & 2 <> 2 AND ($2::smallint IS NULL OR contract = $2) AND ($4::bigint IS NULL OR saved_at < $4)
+                   ORDER BY seq LIMIT $3";
+        let wanted = values![after, contract.map(number), row::limit(most), before, self.last, LOOKED_AT];
+        let mut saved = SavedList::new(entries(&self.open.query(sql, wanted)?), most);
+        if saved.next.is_none() {
+            let sql = "SELECT seq FROM @checkpoint WHERE seq > $1 AND seq <= $2 ORDER BY seq OFFSET $3 LIMIT 1";
+            let end = self.open.one(sql, values![after, self.last, LOOKED_AT - 1])?;
+            saved.next = end.map(|row| row.get(0));
+        }
+        self.seen.set((saved.entries.last().map_or(after, |entry| entry.seq), saved.next));
+        Ok(saved)
     }
 
     fn lineages_after(&self, contract: Option<ContractId>, after: i64, most: usize) -> Result<Vec<i64>> {
         let sql = "SELECT lin FROM @lineage
              WHERE lin > $1 AND contract < 128 AND ($2::smallint IS NULL OR contract = $2) ORDER BY lin LIMIT $3";
-        Ok(row::numbers(&self.0.query(sql, values![after, contract.map(number), row::limit(most)])?))
+        Ok(row::numbers(&self.open.query(sql, values![after, contract.map(number), row::limit(most)])?))
     }
 
     fn dependent_on(&self, parents: &[Seq]) -> Result<Vec<(Seq, Entry)>> {
@@ -57,32 +101,32 @@ impl Catalog for PostgresCatalog<'_> {
                    FROM @checkpoint AS parent JOIN @checkpoint AS child
                      ON child.lin = parent.lin AND child.parent = parent.id AND child.flags & 1 = 1
                    WHERE parent.seq = ANY($1) ORDER BY parent.seq, child.seq";
-        let rows = self.0.query(sql, values![parents.to_vec()])?;
+        let rows = self.open.query(sql, values![parents.to_vec()])?;
         Ok(rows.iter().map(|row| (row.get(0), entry(row, 1))).collect())
     }
 
     fn stored(&self, seqs: &[Seq]) -> Result<Vec<(Seq, Stored)>> {
         let sql = "SELECT seq, base, octet_length(body)::bigint FROM @payload WHERE seq = ANY($1)";
-        let rows = self.0.query(sql, values![seqs.to_vec()])?;
+        let rows = self.open.query(sql, values![seqs.to_vec()])?;
         Ok(rows.iter().map(|row| (row.get(0), Stored { base: row.get(1), bytes: unsigned(row.get(2)) })).collect())
     }
 
     fn deltas_of(&self, bases: &[Seq]) -> Result<Vec<(Seq, Seq, u64)>> {
         let sql =
             "SELECT base, seq, octet_length(body)::bigint FROM @payload WHERE base = ANY($1) ORDER BY base, seq DESC";
-        let rows = self.0.query(sql, values![bases.to_vec()])?;
+        let rows = self.open.query(sql, values![bases.to_vec()])?;
         Ok(rows.iter().map(|row| (row.get(0), row.get(1), unsigned(row.get(2)))).collect())
     }
 
     fn effects_among(&self, lineages: &[i64]) -> Result<Vec<i64>> {
         let sql = "SELECT lin FROM @lineage WHERE lin = ANY($1) AND contract >= 128";
-        Ok(row::numbers(&self.0.query(sql, values![lineages.to_vec()])?))
+        Ok(row::numbers(&self.open.query(sql, values![lineages.to_vec()])?))
     }
 
     fn counts(&self, lineages: &[i64]) -> Result<Vec<usize>> {
         let sql = "SELECT (SELECT count(*) FROM @checkpoint AS c WHERE c.lin = w.lin)
                    FROM unnest($1) WITH ORDINALITY AS w(lin, place) ORDER BY w.place";
-        let counts = row::numbers(&self.0.query(sql, values![lineages.to_vec()])?);
+        let counts = row::numbers(&self.open.query(sql, values![lineages.to_vec()])?);
         Ok(counts.into_iter().map(|count| usize::try_from(count).unwrap_or(0)).collect())
     }
 
@@ -113,7 +157,7 @@ impl Catalog for PostgresCatalog<'_> {
     fn have_dependents(&self, lineages: &[i64]) -> Result<Vec<bool>> {
         let sql = "SELECT EXISTS (SELECT FROM @checkpoint AS c WHERE c.lin = w.lin AND c.flags & 1 = 1)
                    FROM unnest($1) WITH ORDINALITY AS w(lin, place) ORDER BY w.place";
-        Ok(self.0.query(sql, values![lineages.to_vec()])?.iter().map(|row| row.get(0)).collect())
+        Ok(self.open.query(sql, values![lineages.to_vec()])?.iter().map(|row| row.get(0)).collect())
     }
 
     fn total(&self, contract: Option<ContractId>, limit: u64) -> Result<Option<u64>> {
@@ -124,10 +168,10 @@ impl Catalog for PostgresCatalog<'_> {
             }
         };
         // The table takes more bytes than what is stored in it.
-        let table = self.0.one("SELECT pg_table_size('@payload')", values![])?;
+        let table = self.open.one("SELECT pg_table_size('@payload')", values![])?;
         if table.is_some_and(|row| unsigned(row.get(0)) <= limit) {
             return Ok(None);
         }
-        Ok(self.0.one(sql, values![contract.map(number)])?.map(|row| unsigned(row.get(0))))
+        Ok(self.open.one(sql, values![contract.map(number)])?.map(|row| unsigned(row.get(0))))
     }
 }

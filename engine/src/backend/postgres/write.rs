@@ -245,7 +245,7 @@ impl Writing<'_> {
             Op::KeepLast { contract, lineage, keep, pinned } => {
                 if let Some(lineage) = self.line(*contract, lineage)? {
                     let pinned = row::by_id(open, *contract, pinned)?.map(|row| row.seq);
-                    let catalog = PostgresCatalog(open);
+                    let catalog = PostgresCatalog::new(open);
                     let victims = beyond(&catalog, lineage.lin, *keep, pinned)?;
                     self.remove_all(&victims)?;
                 }

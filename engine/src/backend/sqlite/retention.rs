@@ -7,7 +7,7 @@ use super::statement::{all, first, number, one};
 use crate::backend::number::{signed, unsigned};
 use crate::error::{Code, Error, Result};
 use crate::record::{ContractId, Seq};
-use crate::retention::{Catalog, Entry, Stored};
+use crate::retention::{Catalog, Entry, SavedList, Stored};
 
 #[cfg(test)]
 mod tests;
@@ -65,7 +65,7 @@ impl SqliteCatalog<'_> {
 }
 
 impl Catalog for SqliteCatalog<'_> {
-    fn saved_after(&self, contract: Option<ContractId>, after: Seq, most: usize) -> Result<Vec<Entry>> {
+    fn saved_after(&self, contract: Option<ContractId>, after: Seq, _: Option<i64>, most: usize) -> Result<SavedList> {
         let sql = match contract {
             None => {
                 "SELECT seq, lin, saved_at FROM checkpoint WHERE seq > ? AND flags & 2 = 0 AND ? IS NULL ORDER BY seq LIMIT ?"
@@ -78,7 +78,7 @@ impl Catalog for SqliteCatalog<'_> {
         let of = params![after, contract.map(|contract| contract.0), signed(most as u64)];
         let entries = all(self.0, sql, of, entry)?;
         in_order(after, entries.iter().map(|entry| entry.seq))?;
-        Ok(entries)
+        Ok(SavedList::new(entries, most))
     }
 
     fn lineages_after(&self, contract: Option<ContractId>, after: i64, most: usize) -> Result<Vec<i64>> {

@@ -104,8 +104,8 @@ fn count_statuses(connection: &Connection, stats: &mut Stats) -> Result<()> {
         counts => counts?,
     };
     for (contract, number, lineages) in counts {
-        let status = Status::numbered(number).unwrap_or_default();
-        stats.contract(contract).statuses[status as usize] += lineages;
+        let of = Status::numbered(number).unwrap_or_default();
+        stats.contract(contract).statuses[of as usize] += lineages;
     }
     for (contract, sizes) in &mut stats.contracts {
         if !contract.is_effects() {

@@ -5,7 +5,7 @@ use super::maps::Tables;
 use super::row::Row;
 use crate::error::Result;
 use crate::record::{ContractId, Seq, SortKey};
-use crate::retention::{Catalog, Entry, Stored};
+use crate::retention::{Catalog, Entry, SavedList, Stored};
 
 impl<C: Contents> Tables<C> {
     fn entries<'a>(&self, order: impl Iterator<Item = &'a (SortKey, Seq)>, most: usize) -> Vec<Entry> {
@@ -14,13 +14,13 @@ impl<C: Contents> Tables<C> {
 }
 
 impl<C: Contents> Catalog for Tables<C> {
-    fn saved_after(&self, contract: Option<ContractId>, after: Seq, most: usize) -> Result<Vec<Entry>> {
+    fn saved_after(&self, contract: Option<ContractId>, after: Seq, _: Option<i64>, most: usize) -> Result<SavedList> {
         let of = |row: &Row<C::Payload>| {
             let header = &row.header;
             !header.exempt && contract.is_none_or(|contract| header.contract == contract)
         };
         let rows = self.rows.range(after.saturating_add(1)..).filter(|(_, row)| of(row)).take(most);
-        Ok(rows.map(|(seq, row)| row.entry(*seq)).collect())
+        Ok(SavedList::new(rows.map(|(seq, row)| row.entry(*seq)).collect(), most))
     }
 
     fn lineages_after(&self, contract: Option<ContractId>, after: i64, most: usize) -> Result<Vec<i64>> {

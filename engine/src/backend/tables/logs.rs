@@ -102,7 +102,7 @@ impl<C: Contents> Tables<C> {
         for row in self.branches.values() {
             let sizes = stats.contract(row.branch.contract);
             sizes.records += row.records.len() as u64;
-            sizes.record_bytes += row.records.iter().map(|record| record.size()).sum::<u64>();
+            sizes.record_bytes += row.records.iter().map(Held::size).sum::<u64>();
         }
     }
 

@@ -5,7 +5,7 @@ use std::collections::{HashMap, HashSet};
 
 use forkpoint_engine::error::Result;
 use forkpoint_engine::record::Seq;
-use forkpoint_engine::retention::{Catalog, Cursor, Entry, Prune, Rule, Stored};
+use forkpoint_engine::retention::{Catalog, Cursor, Entry, Prune, Rule, SavedList, Stored};
 
 #[derive(Default)]
 pub(super) struct Ledger {
@@ -121,8 +121,8 @@ pub(super) fn plan(catalog: &dyn Catalog, prune: &Prune, ledger: &mut Ledger) ->
     if fits(ledger) {
         return Ok((victims, None));
     }
-    let entries = catalog.saved_after(prune.contract, prune.cursor.after, look)?;
-    let more = entries.last().filter(|_| entries.len() == look).and_then(|last| after(last.seq, total));
+    let SavedList { entries, next } = catalog.saved_after(prune.contract, prune.cursor.after, None, look)?;
+    let more = next.and_then(|last| after(last, total));
     for entry in entries {
         if ledger.gone.contains(&entry.seq) {
             continue;
