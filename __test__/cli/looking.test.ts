@@ -431,6 +431,7 @@ describe("stats", () => {
       freeBytes: expect.any(Number),
     });
     expect(stats.spaces.agentos).toEqual({
+      isEstimate: false,
       runs: 4,
       statuses: { waiting: 0, failed: 0, unfinished: 4, finished: 0, unknown: 0 },
       checkpoints: 30,
