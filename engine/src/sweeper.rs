@@ -24,10 +24,18 @@ const LONG_PAUSE: Duration = Duration::from_secs(60);
 const REST: u32 = 20;
 /// The time for which a sweeper stays away after it has found that another one sweeps the same storage.
 const AWAY: Duration = Duration::from_secs(15);
-/// The time that a batch should take. A batch gets more or fewer checkpoints after this.
-const BATCH_TIME: Duration = Duration::from_millis(20);
-/// The most and the fewest checkpoints of a batch.
-const BATCHES: (usize, usize) = (50, 8 * BATCH);
+/// How large a batch is: it gets more or fewer checkpoints, so that it takes about this time.
+struct Batches {
+    time: Duration,
+    least: usize,
+    most: usize,
+}
+
+/// Saves wait for a batch.
+const HERE: Batches = Batches { time: Duration::from_millis(20), least: 50, most: 8 * BATCH };
+/// Only saves to the runs of a batch wait for it. A batch has many round trips, which take the same time however small it is.
+const APART: Batches = Batches { time: Duration::from_millis(80), least: BATCH, most: 8 * BATCH };
+
 /// The number of consecutive failed sweeps after which the user is warned. Fewer failures may only mean that another
 /// process held a lock.
 const FAILURES: u32 = 3;
@@ -44,6 +52,7 @@ pub(crate) struct Sweeper {
     saved: Arc<AtomicBool>,
     /// The maximum number of checkpoints of the next batch.
     most: usize,
+    batches: &'static Batches,
     /// Identifies this sweeper among those that sweep the same storage.
     worker: i64,
     /// When the current sweep began, and what it has done.
@@ -66,6 +75,7 @@ impl Sweeper {
             due_anyway: Some(Instant::now() + LONG_PAUSE),
             saved: Arc::default(),
             most: BATCH,
+            batches: &HERE,
             worker: random.cast_signed(),
             begun: Instant::now(),
             done: Swept::default(),
@@ -147,8 +157,10 @@ impl Sweeper {
         self.done.worked += took;
         let pause = if self.left.is_empty() { self.end(pruned.is_ok(), took) } else { self.policy.pause_after(took) };
         match pruned {
-            Ok(removed) if removed == self.most && took < BATCH_TIME / 2 => self.most = (2 * self.most).min(BATCHES.1),
-            Ok(_) if took > 2 * BATCH_TIME => self.most = (self.most / 2).max(BATCHES.0),
+            Ok(removed) if removed == self.most && took < self.batches.time / 2 => {
+                self.most = (2 * self.most).min(self.batches.most);
+            }
+            Ok(_) if took > 2 * self.batches.time => self.most = (self.most / 2).max(self.batches.least),
             Ok(_) => {}
             // No caller waits for the outcome, so the error is not returned. If the storage fails, the next save reports
             // the failure. The next sweep begins again with all rules.
@@ -225,6 +237,7 @@ impl Sweeps {
     /// Starts a thread that sweeps over `backend`.
     pub(crate) fn apart(sweeper: Sweeper, backend: Lazy) -> Result<Self> {
         let saved = Arc::clone(&sweeper.saved);
+        let sweeper = Sweeper { batches: &APART, ..sweeper };
         Ok(Self::Apart {
             worker: Worker::start("forkpoint-sweeper", Apart { sweeper, backend })?,
             saved,
