@@ -36,7 +36,7 @@ pub struct Store {
 
 enum Engine {
     /// A store without threads: all work runs on the calling thread. `None` after the store is closed.
-    Inline(Mutex<Option<Inline>>),
+    Inline(Mutex<Option<Box<Inline>>>),
     Threads(Pipeline),
 }
 
@@ -57,7 +57,11 @@ impl Store {
             Access::Inline(backend) => {
                 let sweeper = Sweeper::new(options.retention);
                 let events = sweeper.events();
-                Ok(Self { engine: Engine::Inline(Mutex::new(Some(Inline { backend, sweeper }))), options, events })
+                Ok(Self {
+                    engine: Engine::Inline(Mutex::new(Some(Box::new(Inline { backend, sweeper })))),
+                    options,
+                    events,
+                })
             }
             Access::Threads(Opener { open, pre_encoder, sweeps_apart, replica }) => {
                 Self::with_threads(move || open(), pre_encoder, sweeps_apart, replica, options, deadline)
@@ -326,7 +330,7 @@ fn refuse_large_row(op: &Op, most: usize) -> Result<()> {
     )))
 }
 
-fn with<T>(backend: &Mutex<Option<Inline>>, work: impl FnOnce(&mut Inline) -> Result<T>) -> Result<T> {
+fn with<T>(backend: &Mutex<Option<Box<Inline>>>, work: impl FnOnce(&mut Inline) -> Result<T>) -> Result<T> {
     match backend.lock() {
         Ok(mut backend) => work(backend.as_mut().ok_or_else(Error::closed)?),
         Err(_) => Err(Error::poisoned()),

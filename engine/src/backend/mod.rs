@@ -28,6 +28,7 @@ mod page;
 pub mod postgres;
 mod pre_encoder;
 mod rebase;
+#[cfg_attr(not(feature = "postgres"), allow(dead_code, reason = "only a server has replicas"))]
 mod replica;
 mod rows;
 pub mod sqlite;
