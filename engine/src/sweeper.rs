@@ -280,6 +280,15 @@ struct Apart {
     backend: Lazy,
 }
 
+impl Drop for Apart {
+    fn drop(&mut self) {
+        // After an error, the others wait for half a minute.
+        if let Some(backend) = self.backend.opened() {
+            let _ = backend.end_sweeps(self.sweeper.worker);
+        }
+    }
+}
+
 impl Task<()> for Apart {
     fn work(&mut self, _: Vec<()>) {}
 

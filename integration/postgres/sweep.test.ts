@@ -66,14 +66,22 @@ onServer("newest", (server) => {
     expect(await worker()).toBe(first);
     await expect.poll(async () => (await one.save("a"), left()), { timeout: 10_000, interval: 300 }).not.toContain("b");
     expect(await worker()).toBe(first);
+    // A store that is closed leaves the row to the next one.
     await one.store.close();
-    // As if half a minute had passed, and another store is opened.
-    await sql("UPDATE forkpoint.sweeper SET until = now() - interval '1 second'");
+    expect(await worker()).toBeUndefined();
     await two.save("d");
     await expire();
     const three = open(url, { ttlMs: 3_600_000 });
     await three.save("e");
     await expect.poll(left, { timeout: 10_000 }).toEqual(["e"]);
-    expect(await worker()).not.toBe(first);
+    const second = await worker();
+    expect(second).not.toBe(first);
+    // One that was killed keeps it for half a minute. As if that had passed:
+    await sql("UPDATE forkpoint.sweeper SET worker = 7, until = now() - interval '1 second'");
+    await expire();
+    const four = open(url, { ttlMs: 3_600_000 });
+    await four.save("f");
+    await expect.poll(left, { timeout: 10_000 }).toEqual(["f"]);
+    expect(await worker()).not.toBe("7");
   });
 });

@@ -76,6 +76,12 @@ pub trait Backend: Send {
         Ok(true)
     }
 
+    /// Lets another worker remove what retention selects, without waiting until this one has not asked for a while.
+    fn end_sweeps(&mut self, worker: i64) -> Result<()> {
+        let _ = worker;
+        Ok(())
+    }
+
     /// Does a bounded amount of maintenance that no caller waits for. Returns true if more maintenance is left.
     fn sweep(&mut self) -> Result<bool> {
         Ok(false)

@@ -249,6 +249,10 @@ impl Backend for Postgres {
         self.call(|backend| prune::may_sweep(&backend.session, worker))
     }
 
+    fn end_sweeps(&mut self, worker: i64) -> Result<()> {
+        self.call(|backend| prune::end_sweeps(&backend.session, worker))
+    }
+
     fn vacuum(&mut self) -> Result<()> {
         self.call(|backend| {
             let text = "VACUUM @batch, @lineage, @checkpoint, @payload, @write, @log, @log_branch, @record, @log_mark, @sweeper";

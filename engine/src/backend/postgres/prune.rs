@@ -26,6 +26,14 @@ pub(super) fn may_sweep(session: &Session, worker: i64) -> Result<bool> {
     Ok(answers.last().is_some_and(|rows| !rows.is_empty()))
 }
 
+/// Gives the row of [`may_sweep`] to whoever asks for it next.
+pub(super) fn end_sweeps(session: &Session, worker: i64) -> Result<()> {
+    let open = Transaction::write(session, true);
+    open.later("DELETE FROM @sweeper WHERE worker = $1", values![worker]);
+    open.finish()?;
+    Ok(())
+}
+
 /// Removes one batch of the checkpoints that a retention rule selects, in one transaction.
 pub(super) fn prune(session: &Session, cache: &PayloadCache, prune: &Prune) -> Result<Pruned> {
     let open = Transaction::write(session, false);
