@@ -26,7 +26,7 @@ pub(super) fn may_sweep(session: &Session, worker: i64) -> Result<bool> {
     Ok(answers.last().is_some_and(|rows| !rows.is_empty()))
 }
 
-/// Gives the row of [`may_sweep`] to whoever asks for it next.
+/// Removes the row of [`may_sweep`], so that another worker need not wait.
 pub(super) fn end_sweeps(session: &Session, worker: i64) -> Result<()> {
     let open = Transaction::write(session, true);
     open.later("DELETE FROM @sweeper WHERE worker = $1", values![worker]);

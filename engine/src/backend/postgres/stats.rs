@@ -1,4 +1,4 @@
-//! Counts what is stored. Large tables are not read through: what is found on some of their pages tells about the others.
+//! Counts what is stored. The numbers of a large table are estimated from some of its pages, because counting would read all of them.
 
 use tokio_postgres::Row;
 
