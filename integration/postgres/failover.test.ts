@@ -294,7 +294,8 @@ onServer("newest", (server) => {
     process.kill(pid, "SIGSTOP");
     // The server ends the wait of the first store's commit when the store gives up, and of the second one's at its timeout.
     const late = stores.map((runs, at) => save(runs, `late-${at}`));
-    for (const saving of late) await expect(saving).rejects.toMatchObject({ code: "UNAVAILABLE", outcome: "unknown" });
+    const unknown = { code: "UNAVAILABLE", outcome: "unknown" };
+    await Promise.all(late.map((saving) => expect(saving).rejects.toMatchObject(unknown)));
     process.kill(pid, "SIGCONT");
     // The standby has them now, so they may be saved again, and are there once.
     for (const [at, runs] of stores.entries()) await save(runs, `late-${at}`);
