@@ -36,6 +36,9 @@ const HERE: Batches = Batches { time: Duration::from_millis(20), least: 50, most
 /// Only saves to the runs of a batch wait for it. A batch has many round trips, which take the same time however small it is.
 const APART: Batches = Batches { time: Duration::from_millis(80), least: BATCH, most: 8 * BATCH };
 
+/// The number of removed checkpoints after which the sweeper looks whether their space must be made free.
+const RECLAIMED: u64 = 10_000;
+
 /// The number of consecutive failed sweeps after which the user is warned. Fewer failures may only mean that another
 /// process held a lock.
 const FAILURES: u32 = 3;
@@ -58,6 +61,8 @@ pub(crate) struct Sweeper {
     /// When the current sweep began, and what it has done.
     begun: Instant,
     done: Swept,
+    /// The number of checkpoints that were removed since the sweeper last looked at their space.
+    removed: u64,
     /// The number of failed sweeps since the last successful one.
     failed: u32,
     /// Says whether the clock of the machine may tell how old a checkpoint is.
@@ -79,6 +84,7 @@ impl Sweeper {
             worker: random.cast_signed(),
             begun: Instant::now(),
             done: Swept::default(),
+            removed: 0,
             failed: 0,
             watch: ClockWatch::start(),
             events: Arc::default(),
@@ -166,7 +172,12 @@ impl Sweeper {
             // the failure. The next sweep begins again with all rules.
             Err(error) => self.fail(error),
         }
-        self.due = Some(begun + took + pause);
+        // The server works on this as it does by itself, so it does not count as a part of the time.
+        if self.removed >= RECLAIMED {
+            self.removed = 0;
+            backend.reclaim().unwrap_or_else(|error| self.fail(error));
+        }
+        self.due = Some(Instant::now() + pause);
     }
 
     /// Removes one batch of the first rule. Returns the number of removed checkpoints.
@@ -183,6 +194,7 @@ impl Sweeper {
             Rule::SavedBefore(_) if pruned.checkpoints == 0 => {}
             _ => self.left.extend(pruned.next.map(|next| (rule, next))),
         }
+        self.removed += pruned.checkpoints;
         Ok(usize::try_from(pruned.checkpoints).unwrap_or(usize::MAX))
     }
 

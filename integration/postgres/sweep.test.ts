@@ -84,4 +84,37 @@ onServer("newest", (server) => {
     await expect.poll(left, { timeout: 10_000 }).toEqual(["f"]);
     expect(await worker()).not.toBe("7");
   });
+
+  it("a sweep vacuums what it has removed, and reads no table through", { timeout: 60_000 }, async () => {
+    const { url, sql } = await prepared();
+    // The server neither vacuums nor analyzes these tables by itself.
+    const { save, store } = open(url, { ttlMs: 3_600_000, migrate: "auto" });
+    await save("first");
+    for (const table of ["lineage", "checkpoint", "payload"]) {
+      await sql(`ALTER TABLE forkpoint.${table} SET (autovacuum_enabled = false)`);
+    }
+    const each = "FROM generate_series(1, 60000) AS n";
+    await sql(`INSERT INTO forkpoint.lineage (lin, contract, name, grp, age_offset, status)
+      SELECT 1000 + n, 1, convert_to('run ' || n, 'UTF8'), '', 0, 2 ${each}`);
+    await sql(`INSERT INTO forkpoint.checkpoint (seq, lin, contract, call, saved_at, sum, flags, id, grp, label, sort_key, meta)
+      SELECT 1000 + n, 1000 + n, 1, 0, CASE WHEN n <= 20000 THEN 1 ELSE 9e12 END, 0, 0, convert_to('run ' || n, 'UTF8'),
+        '', '', '', '' ${each}`);
+    await sql(
+      `INSERT INTO forkpoint.payload (seq, call, depth, budget, size, body) SELECT 1000 + n, 0, 0, 0, 1, 'b' ${each}`,
+    );
+    const counts = async () => {
+      const rows = await sql(
+        "SELECT relname, vacuum_count::int AS n FROM pg_stat_user_tables WHERE relname IN ('checkpoint', 'payload')",
+      );
+      return Math.min(...rows.map(({ n }) => n as number));
+    };
+    await save("another");
+    await expect.poll(counts, { timeout: 30_000 }).toBeGreaterThan(0);
+    await store.close();
+    const [read] =
+      await sql(`SELECT sum(seq_tup_read)::int AS rows, sum(n_tup_del)::int AS removed FROM pg_stat_user_tables
+      WHERE relname IN ('lineage', 'checkpoint', 'payload')`);
+    expect(read!.removed).toBeGreaterThanOrEqual(30_000);
+    expect(read!.rows).toBeLessThan(60_000);
+  });
 });

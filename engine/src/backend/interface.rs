@@ -82,6 +82,12 @@ pub trait Backend: Send {
         Ok(())
     }
 
+    /// Makes the space of removed checkpoints free for new ones, if much of it is not. Called while retention removes checkpoints
+    /// in the background, on a storage that does not do this with each removal.
+    fn reclaim(&mut self) -> Result<()> {
+        Ok(())
+    }
+
     /// Does a bounded amount of maintenance that no caller waits for. Returns true if more maintenance is left.
     fn sweep(&mut self) -> Result<bool> {
         Ok(false)

@@ -39,6 +39,9 @@ pub struct Stored {
     pub bytes: u64,
 }
 
+/// The number of payloads that one answer describes, if the caller only wants their sum.
+const MANY: usize = 4000;
+
 /// The questions about stored checkpoints that planning asks a backend. All answers come from one snapshot. A question
 /// about several checkpoints or lineages is one request to a server.
 pub trait Catalog {
@@ -76,6 +79,12 @@ pub trait Catalog {
     /// Returns how these payloads are stored. If a payload is not in the answer, the payload is lost because the store
     /// is damaged.
     fn stored(&self, seqs: &[Seq]) -> Result<Vec<(Seq, Stored)>>;
+    /// The stored size of these payloads together, in bytes.
+    fn bytes_of(&self, seqs: &[Seq]) -> Result<u64> {
+        let sizes =
+            seqs.chunks(MANY).map(|seqs| Ok(self.stored(seqs)?.iter().map(|(_, stored)| stored.bytes).sum::<u64>()));
+        sizes.sum()
+    }
     /// Returns the payloads that are deltas against one of these bases. Each item holds the number of the base, the
     /// number of the payload, and the stored size of the payload in bytes.
     fn deltas_of(&self, bases: &[Seq]) -> Result<Vec<(Seq, Seq, u64)>>;

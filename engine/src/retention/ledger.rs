@@ -20,7 +20,6 @@ pub(super) struct Ledger {
     /// in full.
     whole: HashMap<Seq, u64>,
     freed: i64,
-    taken: u64,
 }
 
 impl Ledger {
@@ -37,9 +36,11 @@ impl Ledger {
         self.gone.contains(&seq)
     }
 
-    /// The number of checkpoints that are planned to be removed.
-    pub(super) fn len(&self) -> usize {
-        self.gone.len()
+    /// The checkpoints that are planned to be removed, in save order.
+    pub(super) fn gone(&self) -> Vec<Seq> {
+        let mut gone: Vec<Seq> = self.gone.iter().copied().collect();
+        gone.sort_unstable();
+        gone
     }
 
     /// Returns the lineages of the checkpoints that are planned for removal.
@@ -84,15 +85,8 @@ impl Ledger {
         Ok(self.freed)
     }
 
-    /// The stored size of the settled checkpoints, in bytes, as the catalog has it. Payloads that must be stored in
-    /// full are not counted.
-    pub(super) fn taken(&self) -> u64 {
-        self.taken
-    }
-
     /// Counts the bytes of one removal. The checkpoints in `later` are still stored at this point.
     fn settle(&mut self, known: &mut Known<'_>, victim: Seq, later: &HashSet<Seq>) -> Result<()> {
-        self.taken += known.stored(victim)?.map_or(0, |stored| stored.bytes);
         let Some(stored) = self.stored(known, victim)? else { return Ok(()) };
         self.freed += signed(stored.bytes);
         let staying = self.staying(known, victim, later)?;

@@ -16,7 +16,7 @@ use crate::record::{ContractId, Seq};
 /// batch in one query.
 const PORTION: usize = 64;
 /// The number of checkpoints that a preview plans together. It holds no locks, and a server answers few large questions faster.
-const PREVIEWED: usize = 8 * BATCH;
+const PREVIEWED: usize = 64 * BATCH;
 const GROWTH: usize = 4;
 
 /// The plan of one batch.
@@ -303,6 +303,8 @@ fn seqs(entries: &[Entry]) -> Vec<Seq> {
 /// size of these checkpoints. Their removal frees less if payloads must then be stored in full.
 pub fn preview(catalog: &dyn Catalog, contract: Option<ContractId>, rules: &[Rule]) -> Result<Pruned> {
     let mut ledger = Ledger::default();
+    // Only a rule about bytes needs to know what the removals before it free.
+    let is_about_bytes = rules.iter().any(|rule| matches!(rule, Rule::MaxBytes(_)));
     for rule in rules {
         let mut next = Some(Cursor::default());
         while let Some(cursor) = next {
@@ -310,12 +312,15 @@ pub fn preview(catalog: &dyn Catalog, contract: Option<ContractId>, rules: &[Rul
             // memory.
             let mut known = Known::new(catalog);
             next = plan_with(&mut known, &Prune { contract, rule: *rule, cursor, most: PREVIEWED }, &mut ledger)?.next;
-            ledger.freed(&mut known)?;
+            if is_about_bytes {
+                ledger.freed(&mut known)?;
+            }
         }
     }
     let lineages = ledger.lineages();
     let ended =
         lineages.iter().zip(catalog.counts(&lineages)?).filter(|(lineage, count)| ledger.gone_of(**lineage) == *count);
-    let bytes = signed(ledger.taken());
-    Ok(Pruned { checkpoints: ledger.len() as u64, bytes, lineages: ended.count() as u64, next: None })
+    let gone = ledger.gone();
+    let bytes = signed(catalog.bytes_of(&gone)?);
+    Ok(Pruned { checkpoints: gone.len() as u64, bytes, lineages: ended.count() as u64, next: None })
 }

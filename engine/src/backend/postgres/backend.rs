@@ -14,7 +14,7 @@ use super::point::{self, Point};
 use super::read::{Reading, is_small, takes_one_flight};
 use super::replica::{self, Shared};
 use super::schema::{self, Server};
-use super::session::{Session, UNTIL_CLOSED};
+use super::session::Session;
 use super::transaction::Transaction;
 use super::url::{SslMode, Url};
 use super::{guess, prune, removal, write};
@@ -253,14 +253,14 @@ impl Backend for Postgres {
         self.call(|backend| prune::end_sweeps(&backend.session, worker))
     }
 
+    fn reclaim(&mut self) -> Result<()> {
+        self.call(|backend| prune::reclaim(&backend.session))
+    }
+
     fn vacuum(&mut self) -> Result<()> {
         self.call(|backend| {
-            let text = "VACUUM @batch, @lineage, @checkpoint, @payload, @write, @log, @log_branch, @record, @log_mark, @sweeper";
             backend.session.connect()?;
-            let done = backend.session.run(text, UNTIL_CLOSED);
-            // The server may take any time. If it fails after that, there is time for another server.
-            backend.session.begin_call();
-            done
+            prune::vacuum(&backend.session, "", &prune::TABLES)
         })
     }
 

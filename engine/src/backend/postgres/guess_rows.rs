@@ -34,7 +34,8 @@ macro_rules! store {
                  SELECT FROM unnest($3, $4) AS given(contract, id) JOIN @checkpoint AS c
                    ON c.contract = given.contract AND substr(sha256(c.id), 1, 16) = substr(sha256(given.id), 1, 16) AND c.id = given.id
                  WHERE NOT c.seq = ANY($25))
-               AND NOT EXISTS (SELECT FROM @payload AS p WHERE p.base = ANY($25))
+               AND NOT EXISTS (SELECT FROM unnest($25) AS b(base) CROSS JOIN LATERAL (
+                 SELECT FROM @payload AS p WHERE p.base = b.base LIMIT 1) AS p)
                AND NOT EXISTS (SELECT FROM @checkpoint AS c WHERE c.seq = ANY($25) AND c.logs IS NOT NULL)
                AND NOT EXISTS (
                  SELECT FROM unnest($21, $22) AS line(contract, name) JOIN @lineage AS l

@@ -119,7 +119,10 @@ impl<'a> Payloads<'a> {
 
 impl rebase::Payloads for Payloads<'_> {
     fn dependants(&self, bases: &[Seq], going: &HashSet<Seq>) -> Result<Vec<Seq>> {
-        const SQL: &str = "SELECT seq FROM @payload WHERE base = ANY($1) AND NOT seq = ANY($2) ORDER BY seq DESC";
+        // One lookup for each base. For `base = ANY($1) ORDER BY seq`, the server may walk through the whole index of `seq`.
+        const SQL: &str = "SELECT p.seq FROM unnest($1) AS b(base)
+             CROSS JOIN LATERAL (SELECT seq FROM @payload AS p WHERE p.base = b.base OFFSET 0) AS p
+             WHERE NOT p.seq = ANY($2) ORDER BY p.seq DESC";
         let going: Vec<Seq> = going.iter().copied().collect();
         Ok(row::numbers(&self.open.query(SQL, values![bases.to_vec(), going])?))
     }

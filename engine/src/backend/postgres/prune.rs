@@ -2,11 +2,12 @@
 
 use std::collections::HashSet;
 
+use super::names::Names;
 use super::retention::PostgresCatalog;
 use super::row;
-use super::session::Session;
+use super::session::{Session, UNTIL_CLOSED};
 use super::transaction::Transaction;
-use super::value::values;
+use super::value::{Value, values};
 use super::write::Writing;
 use crate::cache::PayloadCache;
 use crate::error::{Code, Error, Result};
@@ -34,11 +35,42 @@ pub(super) fn end_sweeps(session: &Session, worker: i64) -> Result<()> {
     Ok(())
 }
 
+/// The tables whose rows are removed.
+pub(super) const TABLES: [&str; 10] =
+    ["batch", "lineage", "checkpoint", "payload", "write", "log", "log_branch", "record", "log_mark", "sweeper"];
+
+/// Vacuums the tables of which a twentieth is dead rows. The server itself does this at most once a minute, while retention removes
+/// thousands of rows a second, and saves would make the tables larger in the meantime.
+pub(super) fn reclaim(session: &Session) -> Result<()> {
+    let Names { schema, prefix } = &session.names;
+    let found = session.query(
+        "SELECT substr(t.relname, 1 + length($2)) FROM pg_stat_user_tables AS t JOIN pg_class AS c ON c.oid = t.relid
+         WHERE t.schemaname = $1 AND starts_with(t.relname, $2) AND pg_has_role(c.relowner, 'USAGE')
+           AND t.n_dead_tup > greatest(10000, t.n_live_tup / 20)",
+        vec![Value::Text(schema.clone()), Value::Text(prefix.clone())],
+    )?;
+    let is_full = |table: &&str| found.iter().any(|row| row.get::<_, &str>(0) == *table);
+    let tables: Vec<&str> = TABLES.into_iter().filter(is_full).collect();
+    if tables.is_empty() {
+        return Ok(());
+    }
+    // It waits for no other VACUUM, and no save waits for it.
+    vacuum(session, "(SKIP_LOCKED, TRUNCATE false) ", &tables)
+}
+
+/// Vacuums tables, however long it takes.
+pub(super) fn vacuum(session: &Session, options: &str, tables: &[&str]) -> Result<()> {
+    let done = session.run(&format!("VACUUM {options}@{}", tables.join(", @")), UNTIL_CLOSED);
+    // The server may take any time. If it fails after that, there is time for another server.
+    session.begin_call();
+    done
+}
+
 /// Removes one batch of the checkpoints that a retention rule selects, in one transaction.
 pub(super) fn prune(session: &Session, cache: &PayloadCache, prune: &Prune) -> Result<Pruned> {
     let open = Transaction::write(session, false);
     open.release_when_idle();
-    let catalog = PostgresCatalog::new(&open);
+    let catalog = PostgresCatalog::by_index(&open);
     let wanted = Vec::from_iter(candidates(&catalog, prune)?);
     let locked =
         open.query("SELECT lin FROM @lineage WHERE lin = ANY($1) ORDER BY lin FOR NO KEY UPDATE", values![wanted])?;

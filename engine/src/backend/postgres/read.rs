@@ -105,7 +105,7 @@ impl Reading<'_> {
             | Query::Start { .. }
             | Query::Clock => Err(Error::poisoned()),
             Query::Prunable { contract, rules } => {
-                preview(&PostgresCatalog::new(self.open), *contract, rules).map(Answer::Pruned)
+                preview(&PostgresCatalog::by_index(self.open), *contract, rules).map(Answer::Pruned)
             }
         }
     }
