@@ -6,7 +6,7 @@ import { fileURLToPath } from "node:url";
 const root = fileURLToPath(new URL("..", import.meta.url));
 
 /** The projects that run the guides' code, by what is installed there. */
-export type Suite = "forkpoint" | "agentos" | "langgraph" | "otel" | "pglite" | "postgres";
+export type Suite = "forkpoint" | "agentos" | "claude-agent-sdk" | "langgraph" | "otel" | "pglite" | "postgres";
 
 /** A `ts` block. A block without a file name runs alone, in a new folder. */
 export interface Snippet {
@@ -47,6 +47,7 @@ function suiteOf(code: string): Suite {
   if (/from "(@opentelemetry\/|forkpoint\/otel)/.test(code)) return "otel";
   if (/from "(@langchain\/|langchain"|forkpoint\/langgraph")/.test(code)) return "langgraph";
   if (code.includes('from "@framers/agentos')) return "agentos";
+  if (code.includes('from "@anthropic-ai/claude-agent-sdk')) return "claude-agent-sdk";
   return "forkpoint";
 }
 

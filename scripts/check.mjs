@@ -15,7 +15,12 @@ export function check() {
   run(process.execPath, [`${root}scripts/circles.mjs`]);
   run(process.execPath, [`${root}scripts/api.mjs`]);
   // The build has checked ts and tools/studio.
-  types("tools/cli", "tools/studio/page", "__test__", "integration/langgraph", "integration/otel");
+  types(
+    "tools/cli",
+    "tools/studio/page",
+    "__test__",
+    ...["claude-agent-sdk", "langgraph", "otel"].map((name) => `integration/${name}`),
+  );
   run(process.execPath, [`${root}scripts/workflows.mjs`]);
   tool("oxlint/bin/oxlint", ["--deny-warnings"]);
 }

@@ -54,7 +54,7 @@ function importsOfTypeScript() {
 function roomOf(file) {
   const row = Object.keys(rooms).find((room) => file === room || file.startsWith(`${room}/`));
   if (row !== undefined) return { row, folder: row };
-  const folder = /^ts\/contracts\/\w+(?=\/)/.exec(file)?.[0];
+  const folder = /^ts\/contracts\/[\w-]+(?=\/)/.exec(file)?.[0];
   if (folder === undefined) return undefined;
   return { row: "ts/contracts/<name>", folder };
 }

@@ -73,7 +73,7 @@ const nameOf = (id) => relative(source, id).replaceAll(sep, "/").replace(/\.ts$/
  */
 function bundleOf(name, { starts, needsAddon, forCopies }) {
   if (name === "bridge/bundled") return name;
-  const [, room] = /^(contracts\/\w+|\w+)\//.exec(name) ?? [];
+  const [, room] = /^(contracts\/[\w-]+|\w+)\//.exec(name) ?? [];
   if (room === undefined || /^(?:otel|testing)$/.test(room) || name === `${room}/index`) return undefined;
   // The inspector has an entry of its own. The entry `forkpoint` uses a part of it, to copy stores: Rollup puts what it starts
   // with into the entry.

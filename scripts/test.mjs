@@ -11,6 +11,8 @@ import { step, slowest, vitest } from "./steps.mjs";
 
 /** The projects of vitest that every change needs. The others belong to the rest. */
 const quick = ["forkpoint", "langgraph", "otel"];
+/** The folders in integration/ with the files of the quick projects. */
+const frameworks = ["agentos", "claude-agent-sdk", "langgraph", "otel"];
 const rest = ["postgres", "postgres-contracts", "runtimes", "langgraph-newest", "studio"];
 
 /** Returns the test files in a folder and its folders. Installed packages are left out: one of them links to this repository. */
@@ -24,14 +26,14 @@ function testFiles(folder) {
 
 /** Returns the files of the quick projects that have this tag. */
 function tagged(tag) {
-  const files = ["__test__", "integration/agentos", "integration/langgraph", "integration/otel"].flatMap(testFiles);
+  const files = ["__test__", ...frameworks.map((name) => `integration/${name}`)].flatMap(testFiles);
   return files.filter((file) => readFileSync(root + file, "utf8").includes(`\n// @module-tag ${tag}\n`));
 }
 
 const projects = (names) => names.flatMap((name) => ["--project", name]);
 
 function runQuick() {
-  step("install and build", () => setup({ frameworks: ["agentos", "langgraph", "otel"] }));
+  step("install and build", () => setup({ frameworks }));
   step("check", check);
   step("cargo test", () => run("cargo", ["test", "--locked", "--workspace"]));
   vitest("quick", ...projects(quick), "--tagsFilter=!slow");

@@ -17,6 +17,9 @@ export async function agentosMemory() {
 /** AgentOS' own graphs. */
 export const agentosOrchestration = () => load("agentos", "@framers/agentos/orchestration");
 
+/** The Claude Agent SDK. */
+export const claudeAgentSdk = () => load("claude-agent-sdk", "@anthropic-ai/claude-agent-sdk");
+
 /** Opens a better-sqlite3 database in WAL with the given `synchronous` and schema. */
 export async function betterSqlite(file, { synchronous = "FULL", schema }) {
   const { default: Database } = await load("peers", "better-sqlite3");

@@ -87,9 +87,8 @@ pub enum Op {
         log: String,
         /// The records. A record is left out if the log already contains a record with the same key.
         records: Vec<Record>,
-        /// The length that the log must have before the append. If the log has another length, the append fails with
-        /// [`Code::Conflict`]. `None` accepts any length.
-        expect: Option<u64>,
+        /// What the log must be before the append. Otherwise, the append fails with [`Code::Conflict`].
+        must: LogMust,
     },
     /// Shortens a log. Records that a checkpoint names stay readable through the checkpoint.
     Truncate {
@@ -235,6 +234,18 @@ impl Fork {
         );
         Error::new(Code::Conflict, message)
     }
+}
+
+/// What an append expects of its log.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum LogMust {
+    /// The log may be as it likes.
+    BeAny,
+    /// The log has this number of records.
+    HaveLength(u64),
+    /// No record of the log has the key of a new record, and no two new records have the same key. So no record is left
+    /// out.
+    LackTheKeys,
 }
 
 /// The end of a log after [`Op::Truncate`].

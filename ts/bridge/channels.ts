@@ -52,7 +52,8 @@ export interface CallSubject {
    * store may make several calls.
    */
   operation: string;
-  /** The framework: `"agentos"`, `"agentium"`, `"storage"`, `"langgraph"`, `"tinyagents"` or `"helix"`. */
+  /** The framework: `"agentos"`, `"agentium"`, `"storage"`, `"langgraph"`, `"tinyagents"`, `"helix"` or
+   * `"claude-agent-sdk"`. */
   space: string | null;
   /** The id of the run, thread or session. For `"storage"`: the key. */
   run: string | null;

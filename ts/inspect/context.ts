@@ -20,7 +20,15 @@ export interface Context {
 }
 
 /** The public names of the contracts, in display order. */
-export const SPACES = ["agentos", "agentium", "storage", "langgraph", "tinyagents", "helix"] as const;
+export const SPACES = [
+  "agentos",
+  "agentium",
+  "storage",
+  "langgraph",
+  "tinyagents",
+  "helix",
+  "claude-agent-sdk",
+] as const;
 
 /** The contract that holds the current state of each Helix session. */
 export const SESSIONS = "helix-sessions";
@@ -49,6 +57,9 @@ export const ORDERED: ReadonlySet<string> = new Set(["agentos", "agentium", "hel
 /** The contracts whose runs have namespaces. */
 const WITH_NAMESPACES: ReadonlySet<string> = new Set(["langgraph", "tinyagents"]);
 
+/** The contracts whose runs have a namespace beside their name: the values of a driver, and the sessions of a project. */
+export const IN_NAMESPACES: ReadonlySet<string> = new Set(["storage", "claude-agent-sdk"]);
+
 /** Returns true if a run is a graph or a session itself, and not the namespace of a subgraph. */
 export function isMain(space: string, ns: string | null): boolean {
   return !WITH_NAMESPACES.has(space) || ns === "" || ns === null;
@@ -56,7 +67,7 @@ export function isMain(space: string, ns: string | null): boolean {
 
 /** Returns the namespace as the inspector shows it. Null: the contract has no namespaces. */
 export function shownNs(space: string, ns: string | null): string | null {
-  return WITH_NAMESPACES.has(space) || space === "storage" ? (ns ?? "") : null;
+  return WITH_NAMESPACES.has(space) || IN_NAMESPACES.has(space) ? (ns ?? "") : null;
 }
 
 export const readSpace = (space: unknown, what = "space"): Space => oneOf(...SPACES)(space, what);

@@ -83,6 +83,10 @@ const readers = {
   tinyagents,
   helix,
   "helix-sessions": session,
+  "claude-agent-sdk": (parts, _, { records }) => [
+    { entries: (records ?? []).map((part) => parts.read(part).value) },
+    null,
+  ],
 } satisfies Record<string, Reader>;
 
 /** Every part is its own value. */

@@ -52,7 +52,8 @@ export async function fork(context: Context, ref: unknown, edit: unknown, option
   }
   const write = forks[key.space as keyof typeof forks];
   if (write === undefined) {
-    throw new ForkpointError("UNSUPPORTED", `an entry of ${quote(key.space)} cannot be forked: only runs can`);
+    const instead = key.space === "claude-agent-sdk" ? "call the SDK's forkSession()" : "only runs can";
+    throw new ForkpointError("UNSUPPORTED", `an entry of ${quote(key.space)} cannot be forked: ${instead}`);
   }
   const { as } = given;
   const plan: Plan = { context, key, row: found.row, found: parts, edit: editor(given), as, dryRun };

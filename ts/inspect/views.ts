@@ -7,7 +7,8 @@ import type { LineageStats, StoreStats } from "../store/results.js";
 /**
  * The framework that a run belongs to. `"storage"` is Agentium's storage driver: each key is a run with one checkpoint.
  */
-export type Space = "agentos" | "agentium" | "storage" | "langgraph" | "tinyagents" | "helix" | (string & {});
+export type Space =
+  "agentos" | "agentium" | "storage" | "langgraph" | "tinyagents" | "helix" | "claude-agent-sdk" | (string & {});
 
 /** Names a run. */
 export interface RunRef {

@@ -10,13 +10,13 @@ import { anything, readRecord, shown } from "./options.js";
  * @example const run: RunRef = { space: "langgraph", run: "thread-1" };
  */
 export interface RunRef {
-  /** The framework: `"agentos"`, `"agentium"`, `"langgraph"`, `"helix"` or `"tinyagents"`. */
+  /** The framework: `"agentos"`, `"agentium"`, `"langgraph"`, `"helix"`, `"tinyagents"` or `"claude-agent-sdk"`. */
   space: string;
   /** The id of the run, thread or session. */
   run: string;
   /**
-   * The namespace in the thread: a text for LangGraph, a list of names for TinyAgents. Default: the thread itself. Other
-   * frameworks have no namespaces.
+   * The namespace in the thread: a text for LangGraph, a list of names for TinyAgents. Default: the thread itself. For the Claude
+   * Agent SDK, the project of the session. Other frameworks have no namespaces.
    */
   ns?: string | readonly string[] | undefined;
 }
@@ -28,6 +28,7 @@ const spaces: Record<string, "none" | "text" | "list"> = {
   helix: "none",
   langgraph: "text",
   tinyagents: "list",
+  "claude-agent-sdk": "text",
 };
 
 /** Checks a reference to a run. If `only` names a contract, the run must be one of this contract. */

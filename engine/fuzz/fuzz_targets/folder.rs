@@ -12,7 +12,7 @@ use arbitrary::Arbitrary;
 use bytes::Bytes;
 use forkpoint_engine::backend::Backend;
 use forkpoint_engine::backend::jsonl::{Jsonl, Options};
-use forkpoint_engine::op::{Op, Unit};
+use forkpoint_engine::op::{LogMust, Op, Unit};
 use forkpoint_engine::query::Query;
 use forkpoint_engine::record::{ContractId, Draft, Header, Labels, LogPin, Part, Payload, Record, SortKey, Status, TaskState, Write};
 use libfuzzer_sys::fuzz_target;
@@ -84,7 +84,7 @@ fn whole() -> &'static Vec<(PathBuf, Vec<u8>)> {
             let (payload, inherit, like) = (Payload { parts: vec![part] }, vec![], vec![]);
             let id = header.id.clone();
             let ops = vec![
-                Op::Append { contract: CONTRACT, lineage, log, records: vec![record], expect: None },
+                Op::Append { contract: CONTRACT, lineage, log, records: vec![record], must: LogMust::BeAny },
                 Op::Put(Box::new(Draft { header, payload, inherit, like, logs, labels: Labels::default(), encoded: None })),
                 Op::Write { contract: CONTRACT, id, writes: vec![write], replace: false, encoded: None },
             ];

@@ -10,7 +10,7 @@ use forkpoint_engine::contract::CONTRACTS;
 use forkpoint_engine::contract::call::RawCall;
 use forkpoint_engine::contract::fields::{Shape, Value};
 use forkpoint_engine::error::Code;
-use forkpoint_engine::op::{Op, Unit};
+use forkpoint_engine::op::{LogMust, Op, Unit};
 use forkpoint_engine::record::{Draft, Header, Labels, LogPin, Part, Payload, Record, SortKey, Status, TaskState, Write};
 use forkpoint_engine::store::{Options, Store};
 use forkpoint_engine::target::Target;
@@ -67,7 +67,7 @@ fn ops(from: &Checkpoint) -> Vec<Op> {
     if !from.records.is_empty() {
         let record = |part: Part| Record { key: None, tag: part.tag, bytes: part.bytes.into_joined() };
         let records = from.records.iter().map(|bytes| record(part(bytes))).collect();
-        ops.push(Op::Append { contract, lineage: lineage.clone(), log: "messages".to_owned(), records, expect: None });
+        ops.push(Op::Append { contract, lineage: lineage.clone(), log: "messages".to_owned(), records, must: LogMust::BeAny });
     }
     if !from.writes.is_empty() {
         let write = |(task, index, bytes): &(u8, i8, Stored)| Write {

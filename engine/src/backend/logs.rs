@@ -14,7 +14,7 @@
 use std::collections::{BTreeSet, HashSet};
 
 use crate::error::{Code, Error, Result};
-use crate::op::Appended;
+use crate::op::{Appended, LogMust};
 use crate::query::LogRange;
 use crate::record::{ContractId, Header, LogMark, LogPage, LogPin, LogRun, Record, Seq};
 
@@ -108,8 +108,8 @@ pub(crate) trait LogRows: Branches {
     fn push(&mut self, id: BranchId, at: u64, records: &[&Record]) -> Result<()>;
     /// Removes the records of a branch at position `from` and after it.
     fn cut(&mut self, id: BranchId, from: u64) -> Result<()>;
-    /// Returns true if a record of the branch before position `below` has this key.
-    fn has_key(&self, id: BranchId, below: u64, key: &str) -> Result<bool>;
+    /// Returns those of these keys that records of the branch before position `below` have.
+    fn with_keys<'k>(&self, id: BranchId, below: u64, keys: &[&'k str]) -> Result<HashSet<&'k str>>;
     /// Stores that a mark of the checkpoint ends at `end`.
     fn hold(&mut self, seq: Seq, end: End) -> Result<()>;
     /// Removes what [`LogRows::hold`] stored.
@@ -117,23 +117,24 @@ pub(crate) trait LogRows: Branches {
 }
 
 /// Appends records. See [`Op::Append`](crate::op::Op::Append).
-pub(crate) fn append(
-    rows: &mut impl LogRows,
-    of: LogName<'_>,
-    records: &[Record],
-    expect: Option<u64>,
-) -> Result<Appended> {
+pub(crate) fn append(rows: &mut impl LogRows, of: LogName<'_>, records: &[Record], must: LogMust) -> Result<Appended> {
     in_log(of.lineage, of.log, || {
         let (head, tip) = rows.head_with_tip(of.lin, of.log)?;
         let before = length(head);
-        if let Some(expected) = expect.filter(|expected| *expected != before) {
-            let message = format!(
-                "log {:?} of {:?} has {before} records, not {expected} as expected: read the log again and retry",
-                of.log, of.lineage
-            );
-            return Err(Error::new(Code::Conflict, message));
+        let conflict = |what: &str| {
+            let message = format!("log {:?} of {:?} {what}: read the log again and retry", of.log, of.lineage);
+            Err(Error::new(Code::Conflict, message))
+        };
+        match must {
+            LogMust::HaveLength(expected) if expected != before => {
+                return conflict(&format!("has {before} records, not {expected} as expected"));
+            }
+            _ => {}
         }
         let (fresh, left_out) = without_repeated(rows, head, records)?;
+        if must == LogMust::LackTheKeys && !left_out.is_empty() {
+            return conflict("already has some of the keys");
+        }
         let after = before + fresh.len() as u64;
         if !fresh.is_empty() {
             let branch = writable(rows, of.contract, head, tip)?;
@@ -150,30 +151,20 @@ fn without_repeated<'r>(
     head: Option<End>,
     records: &'r [Record],
 ) -> Result<(Vec<&'r Record>, Vec<usize>)> {
-    let keyed = records.iter().any(|record| record.key.is_some());
-    let runs = if keyed { runs(rows, head, 0)? } else { Vec::new() };
-    let (mut fresh, mut left_out, mut seen) = (Vec::with_capacity(records.len()), Vec::new(), HashSet::new());
+    let keys: Vec<&str> = records.iter().filter_map(|record| record.key.as_deref()).collect();
+    let mut seen = HashSet::new();
+    for run in if keys.is_empty() { Vec::new() } else { runs(rows, head, 0)? } {
+        seen.extend(rows.with_keys(run.branch, run.to, &keys)?);
+    }
+    let (mut fresh, mut left_out) = (Vec::with_capacity(records.len()), Vec::new());
     for (at, record) in records.iter().enumerate() {
-        let repeated = match &record.key {
-            None => false,
-            Some(key) => !seen.insert(key) || has_key(rows, &runs, key)?,
-        };
-        if repeated {
-            left_out.push(at);
-        } else {
+        if record.key.as_deref().is_none_or(|key| seen.insert(key)) {
             fresh.push(record);
+        } else {
+            left_out.push(at);
         }
     }
     Ok((fresh, left_out))
-}
-
-fn has_key(rows: &impl LogRows, runs: &[Run], key: &str) -> Result<bool> {
-    for run in runs {
-        if rows.has_key(run.branch, run.to, key)? {
-            return Ok(true);
-        }
-    }
-    Ok(false)
 }
 
 /// Returns the branch to append to. This is the log's own branch if the log ends at the last record of that branch,

@@ -9,7 +9,7 @@ use crate::check::{CheckCursor, CheckPage};
 use crate::error::{Error, Result};
 use crate::op::Unit;
 use crate::query::{Answer, Query};
-use crate::record::{Content, Part};
+use crate::record::{Content, Part, Record};
 use crate::retention::Prune;
 
 /// Converts the engine's answer into a response. The function runs on the thread that has the answer. `None` becomes
@@ -103,6 +103,30 @@ impl Buffers {
 pub struct PartName {
     pub name: String,
     pub tag: String,
+}
+
+/// The tags, the lengths and the keys of records in one buffer.
+#[derive(Debug, Deserialize)]
+pub(super) struct PackedRecords {
+    tags: Vec<String>,
+    lengths: Vec<usize>,
+    /// One for each record. Empty: the records have no keys.
+    #[serde(default)]
+    keys: Vec<Option<String>>,
+}
+
+impl PackedRecords {
+    /// Takes the next buffer apart.
+    pub(super) fn records(self, buffers: &mut Buffers) -> Result<Vec<Record>> {
+        let mut rest = buffers.take()?.into_joined();
+        let mut keys = self.keys.into_iter();
+        let take = |(tag, length): (String, usize)| {
+            let bytes = (length <= rest.len()).then(|| rest.split_to(length))?;
+            Some(Record { key: keys.next().flatten(), tag, bytes })
+        };
+        let records: Option<Vec<Record>> = self.tags.into_iter().zip(self.lengths).map(take).collect();
+        records.ok_or_else(|| Error::invalid("a call has fewer bytes than records: please report this"))
+    }
 }
 
 /// A part of a contract that works without a store: for example, a state machine or the reader of another store's file.

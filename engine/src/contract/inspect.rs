@@ -14,7 +14,7 @@ use super::entry::{Contract, Names};
 use super::place::parse_place;
 use super::registry::{CONTRACTS, contract_of, named};
 use super::response::{PackedPart, Response};
-use super::{helix, langgraph};
+use super::{claude_agent_sdk, helix, langgraph};
 use crate::error::{Error, Result};
 use crate::op::Op;
 use crate::query::{ActivityOrder, Answer, Feed, LogRange, LogSide, Pick, Query, Recent, RowOrder, Rows, RowsFrom};
@@ -50,7 +50,7 @@ enum Call {
     Feed { after: Seq, newest_first: bool, limit: usize, version: Option<i64>, wait: Option<Wait> },
     /// Removes a run, or some of its checkpoints.
     Remove { of: Key, ids: Option<Vec<String>>, reopen: Vec<String> },
-    /// A checkpoint with its parts and its writes. For Helix also with its messages.
+    /// A checkpoint with its parts and its writes. Of a session also its messages.
     Read { space: String, run: String, ns: String, id: String },
 }
 
@@ -233,6 +233,9 @@ fn read(space: &str, run: &str, ns: &str, id: &str) -> Result<Request> {
             skip: 0,
             limit: usize::MAX,
         })),
+        claude_agent_sdk::CONTRACT_ID => {
+            queries.push(Query::Log(claude_agent_sdk::main_log((contract.lineage_of)(run, ns))));
+        }
         _ => {}
     }
     let lineage = (contract.lineage_of)(run, ns);

@@ -13,6 +13,7 @@
 pub mod agentium;
 pub mod agentos;
 pub mod call;
+pub mod claude_agent_sdk;
 mod effect;
 mod entry;
 pub mod fields;

@@ -1,11 +1,11 @@
 //! The only list of contracts.
 
 use super::entry::Contract;
-use super::{agentium, agentos, helix, langgraph, lease, program, tinyagents};
+use super::{agentium, agentos, claude_agent_sdk, helix, langgraph, lease, program, tinyagents};
 use crate::error::{Error, Result};
 use crate::record::ContractId;
 
-pub const CONTRACTS: [Contract; 9] = [
+pub const CONTRACTS: [Contract; 10] = [
     agentos::CONTRACT,
     agentium::CONTRACT,
     agentium::storage::CONTRACT,
@@ -15,6 +15,7 @@ pub const CONTRACTS: [Contract; 9] = [
     tinyagents::CONTRACT,
     lease::CONTRACT,
     program::CONTRACT,
+    claude_agent_sdk::CONTRACT,
 ];
 
 /// The contracts of the effects of runs: see `effect.rs`.

@@ -20,7 +20,7 @@ use super::records::Compared;
 use super::shared::{Counts, Shared, changed, changed_lineage};
 use super::side::Name;
 use crate::error::{Result, quote};
-use crate::op::{Fork, LogEnd, Op};
+use crate::op::{Fork, LogEnd, LogMust, Op};
 use crate::record::{
     Checkpoint, ContractId, FirstCheckpoint, Header, Labels, LogMark, LogRun, Origin, Record, Saved, Start,
 };
@@ -295,5 +295,5 @@ pub(super) fn is_placeholder(id: &str) -> bool {
 fn placeholder_record(start: &Start) -> Op {
     let record = Record { key: None, tag: String::new(), bytes: bytes::Bytes::new() };
     let (contract, lineage, log) = (start.contract, start.name.clone(), LOG.to_owned());
-    Op::Append { contract, lineage, log, records: vec![record], expect: None }
+    Op::Append { contract, lineage, log, records: vec![record], must: LogMust::BeAny }
 }

@@ -11,7 +11,7 @@ use super::records::{begins_with, common, cut, length};
 use super::shared::{Shared, changed};
 use super::side::{Name, Side, log_runs};
 use crate::error::{Result, quote};
-use crate::op::{LogEnd, Op};
+use crate::op::{LogEnd, LogMust, Op};
 use crate::query::{LogRange, LogSide, Of, Query};
 use crate::record::{LogRun, Origin};
 
@@ -152,7 +152,13 @@ impl Logs {
             let count = found.records.len() as u64;
             page.counts.records += count;
             page.counts.bytes += size as u64;
-            page.push(Op::Append { contract, lineage, log, records: found.records, expect: Some(position) });
+            page.push(Op::Append {
+                contract,
+                lineage,
+                log,
+                records: found.records,
+                must: LogMust::HaveLength(position),
+            });
             position += count;
         }
         Ok(position)

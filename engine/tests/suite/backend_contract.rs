@@ -166,6 +166,7 @@ macro_rules! suite {
                 records_come_back_in_their_order,
                 a_log_that_is_not_there_is_empty,
                 an_append_may_expect_a_length,
+                an_append_may_expect_that_its_keys_are_new,
                 a_key_is_in_a_log_once,
                 keys_are_those_of_the_branch,
                 names_of_logs_and_keys_are_data,

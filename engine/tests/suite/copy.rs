@@ -15,7 +15,7 @@ use forkpoint_engine::backend::{Backend, Durability};
 use forkpoint_engine::check::FindingCode;
 use forkpoint_engine::copy::{Copy, CopyOptions, Progress};
 use forkpoint_engine::error::{Code, Error, Result};
-use forkpoint_engine::op::{Op, Unit};
+use forkpoint_engine::op::{LogMust, Op, Unit};
 use forkpoint_engine::query::{ActivityOrder, Answer, LogRange, Query, Recent};
 use forkpoint_engine::record::{
     Checkpoint, ContractId, Labels, Lineage, LogMark, Record, Saved, Start, TaskState, Write, Written,
@@ -601,7 +601,7 @@ fn a_record_that_differs_is_found() {
         lineage: "only a log".to_owned(),
         log: "log".to_owned(),
         records: vec![keyed("other key", "empty key")],
-        expect: Some(1),
+        must: LogMust::HaveLength(1),
     };
     apply_to(&to, vec![truncate("only a log", "log", 1), other]).unwrap();
     refused(run(&mut copy, |_| false), Code::Conflict, &["\"only a log\"", "records"]);

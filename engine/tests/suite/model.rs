@@ -17,7 +17,7 @@ use forkpoint_engine::backend::{Backend, Durability};
 use forkpoint_engine::check::{CheckCursor, Finding, FindingCode, Severity};
 use forkpoint_engine::codec::frame;
 use forkpoint_engine::error::{Code, Error};
-use forkpoint_engine::op::{Appended, Applied, Expect, Fork, LogEnd, Must, Op, Unit};
+use forkpoint_engine::op::{Appended, Applied, Expect, Fork, LogEnd, LogMust, Must, Op, Unit};
 use forkpoint_engine::query::{
     ActivityOrder, Ancestors, Answer, LogRange, LogSide, MetaFilter, Of, Page, Pick, Query, Recent, RowOrder, Rows,
     RowsFrom,
@@ -158,9 +158,9 @@ impl Model {
                 let begun = self.begun.iter_mut().find(of).unwrap();
                 begun.labels = begun.labels.changed(changes).map_err(|error| error.code())?;
             }
-            Op::Append { contract, lineage, log, records, expect } => {
+            Op::Append { contract, lineage, log, records, must } => {
                 let before = self.log(*contract, lineage, log);
-                if expect.is_some_and(|expect| expect != before.len() as u64) {
+                if matches!(must, LogMust::HaveLength(length) if *length != before.len() as u64) {
                     return Err(Code::Conflict);
                 }
                 let mut all = before.clone();
@@ -172,6 +172,9 @@ impl Model {
                     } else {
                         all.push((self.appended, record.clone()));
                     }
+                }
+                if *must == LogMust::LackTheKeys && !left_out.is_empty() {
+                    return Err(Code::Conflict);
                 }
                 applied.appended.push(Appended { length: all.len() as u64, left_out });
                 if all.len() > before.len() {
@@ -950,9 +953,13 @@ fn append() -> impl Strategy<Value = Op> {
             tag: (version % 3).to_string(),
             bytes: noise(u64::from(version), usize::from(version) % 700).into(),
         });
-    let expect = prop::option::weighted(0.1, 0..5_u64);
-    (contract(), run(), log(), prop::collection::vec(record, 0..4), expect)
-        .prop_map(|(contract, lineage, log, records, expect)| Op::Append { contract, lineage, log, records, expect })
+    let must = prop_oneof![
+        8 => Just(LogMust::BeAny),
+        1 => (0..5_u64).prop_map(LogMust::HaveLength),
+        2 => Just(LogMust::LackTheKeys),
+    ];
+    (contract(), run(), log(), prop::collection::vec(record, 0..4), must)
+        .prop_map(|(contract, lineage, log, records, must)| Op::Append { contract, lineage, log, records, must })
 }
 
 fn op() -> impl Strategy<Value = Op> {
@@ -1150,7 +1157,7 @@ fn story() -> impl Strategy<Value = Vec<Op>> {
         |(contract, lineage, log, first, put, to, then, fork)| {
             let append = |records| {
                 let (lineage, log) = (lineage.clone(), log.clone());
-                Op::Append { contract, lineage, log, records, expect: None }
+                Op::Append { contract, lineage, log, records, must: LogMust::BeAny }
             };
             let Op::Put(mut draft) = put else { unreachable!("a put") };
             (draft.header.contract, draft.header.lineage) = (contract, lineage.clone());

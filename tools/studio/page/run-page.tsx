@@ -30,6 +30,14 @@ function back(): void {
   else go(backToRuns());
 }
 
+/** Why the runs of a space can't be forked. */
+const unforkable = {
+  storage: "Stored values can't be forked",
+  "claude-agent-sdk": "Fork sessions with forkSession() of the SDK",
+};
+
+const isIn = <T extends object>(all: T, name: PropertyKey): name is keyof T => Object.hasOwn(all, name);
+
 function Run({ of }: { of: RunRef }) {
   const view = useMemo(() => new RunView(of), []);
   const forking = useSignal(false);
@@ -41,7 +49,7 @@ function Run({ of }: { of: RunRef }) {
     // Right after the start, the permissions of the studio are not loaded yet.
     if (store.value === null) void known(store).then(openFork);
     else if (!store.value.write) say("The studio is read-only. Start it with --write to fork");
-    else if (of.space === "storage") say("Stored values can't be forked");
+    else if (isIn(unforkable, of.space)) say(unforkable[of.space]);
     else if (view.current.value === null) void known(view.current).then(openFork);
     else forking.value = true;
   };
@@ -136,7 +144,7 @@ function Head({ view: { ref, info: known }, write, openFork }: HeadProps) {
           icon="fork"
           hint="f"
           testId="fork"
-          disabled={!write || ref.space === "storage"}
+          disabled={!write || isIn(unforkable, ref.space)}
           title={write ? undefined : "The studio is read-only. Start it with --write to fork."}
           onClick={openFork}
         >

@@ -3,8 +3,7 @@
 import { readRecord } from "../../store/options.js";
 import { prune as pruneCheckpoints, pruneOptions, throwIfStopped, type PruneOptions } from "../../store/retention.js";
 import type { PruneResult, PruneProgress } from "../../store/results.js";
-import { ClockWatch } from "../../bridge/native.js";
-import { warn } from "../../bridge/warnings.js";
+import { Expiry } from "../shared/expiry.js";
 import { BATCH as PAGE, type Context, expire } from "./sessions.js";
 import { helix } from "./wire.js";
 
@@ -14,36 +13,25 @@ export interface SessionPruneResult extends Omit<PruneResult, "lineages"> {
   sessions: number;
 }
 
-/** The shortest time between two sweeps, in ms. */
-const SHORTEST_PAUSE = 1_000;
-
-/** Sweeps after writes, at most ten times in a time to live. */
+/** Sweeps after writes, unless the clock of the machine was just set. */
 export class Sweeper {
-  #next = Number.NEGATIVE_INFINITY;
-  #failures = 0;
-  readonly #watch = new ClockWatch();
+  readonly #expiry = new Expiry();
 
-  /** Removes expired sessions and checkpoints, unless the clock of the machine was just set. */
   async sweepIfDue(context: Context, closing: () => boolean): Promise<void> {
-    const { clock } = context;
-    const { ttlMs } = clock;
-    if (ttlMs === null || clock.now() < this.#next) return;
-    const target = context.engine.native.databasePath ?? "memory:";
-    if (clock.isMachines && !this.#watch.isSteady(target)) return;
-    this.#next = clock.now() + Math.max(SHORTEST_PAUSE, ttlMs / 10);
-    const aliveSince = clock.aliveSince();
-    try {
-      await expireSessions(context, aliveSince, closing, (sessionId) => expire(context, sessionId, aliveSince));
-      const rule = { keepLastN: null, maxBytes: null, olderThan: aliveSince };
-      await pruneCheckpoints(context.engine, helix.name, rule, closing);
-      this.#failures = 0;
-    } catch (error) {
-      if (closing()) return;
-      this.#failures += 1;
-      // Do not warn about a single failure, because another process may hold the database.
-      if (this.#failures !== 3) return;
-      warn("FORKPOINT_SWEEP_FAILS", "expired sessions could not be removed three times in a row", target, error);
-    }
+    const { clock, engine } = context;
+    await this.#expiry.sweepIfDue({
+      what: "expired sessions",
+      ttlMs: clock.ttlMs,
+      now: clock.isMachines ? Date.now : () => clock.now(),
+      target: engine.native.databasePath ?? "memory:",
+      closing,
+      async sweep() {
+        const aliveSince = clock.aliveSince();
+        await expireSessions(context, aliveSince, closing, (sessionId) => expire(context, sessionId, aliveSince));
+        const rule = { keepLastN: null, maxBytes: null, olderThan: aliveSince };
+        await pruneCheckpoints(engine, helix.name, rule, closing);
+      },
+    });
   }
 }
 

@@ -6,7 +6,7 @@ use super::write::Writing;
 use crate::backend::logs::{self as log, LogName};
 use crate::backend::marks::decode_marks;
 use crate::error::Result;
-use crate::op::{Appended, LogEnd};
+use crate::op::{Appended, LogEnd, LogMust};
 use crate::record::{ContractId, Record};
 
 impl Writing<'_> {
@@ -16,11 +16,11 @@ impl Writing<'_> {
         lineage: &str,
         name: &str,
         records: &[Record],
-        expect: Option<u64>,
+        must: LogMust,
     ) -> Result<Appended> {
         let line = self.lineage(contract, lineage)?;
         let of = LogName { contract, lin: line.lin, lineage, log: name };
-        let appended = log::append(&mut Logs(self.open), of, records, expect)?;
+        let appended = log::append(&mut Logs(self.open), of, records, must)?;
         if self.unused.contains(&line.lin) && appended.length > 0 {
             self.begins(line.lin);
         }

@@ -2,6 +2,8 @@
 //!
 //! All branches of a log belong to one lineage, whose lock protects them: a fork copies the records.
 
+use std::collections::HashSet;
+
 use super::key;
 use super::row;
 use super::transaction::Transaction;
@@ -176,10 +178,13 @@ impl LogRows for Logs<'_> {
         Ok(())
     }
 
-    fn has_key(&self, id: BranchId, below: u64, key: &str) -> Result<bool> {
-        let sql = "SELECT 1 FROM @record
-                   WHERE branch = $1 AND substr(sha256(key), 1, 16) = substr(sha256($2), 1, 16) AND key = $2 AND key IS NOT NULL AND pos < $3 LIMIT 1";
-        Ok(self.0.one(sql, values![id, key, signed(below)])?.is_some())
+    fn with_keys<'k>(&self, id: BranchId, below: u64, keys: &[&'k str]) -> Result<HashSet<&'k str>> {
+        let sql = "SELECT w.place FROM unnest($2) WITH ORDINALITY AS w(key, place) CROSS JOIN LATERAL (
+                     SELECT FROM @record AS r WHERE r.branch = $1 AND substr(sha256(r.key), 1, 16) = substr(sha256(w.key), 1, 16)
+                       AND r.key = w.key AND r.key IS NOT NULL AND r.pos < $3 LIMIT 1) AS found";
+        let wanted: Vec<Vec<u8>> = keys.iter().map(|key| key.as_bytes().to_vec()).collect();
+        let found = row::numbers(&self.0.query(sql, values![id, wanted, signed(below)])?);
+        Ok(found.into_iter().filter_map(|place| keys.get(usize::try_from(place - 1).ok()?).copied()).collect())
     }
 
     fn hold(&mut self, seq: Seq, end: End) -> Result<()> {

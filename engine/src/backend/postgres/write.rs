@@ -251,8 +251,8 @@ impl Writing<'_> {
                 }
             }
             Op::SetLabels { contract, lineage, changes } => self.set_labels(*contract, lineage, changes)?,
-            Op::Append { contract, lineage, log, records, expect } => {
-                return self.append(*contract, lineage, log, records, *expect).map(Some);
+            Op::Append { contract, lineage, log, records, must } => {
+                return self.append(*contract, lineage, log, records, *must).map(Some);
             }
             Op::Truncate { contract, lineage, log, to } => self.truncate(*contract, lineage, log, to)?,
             Op::RemoveLogs { contract, lineage } => {

@@ -7,6 +7,7 @@
 mod tests;
 
 use std::cell::OnceCell;
+use std::collections::HashSet;
 
 use rusqlite::{Connection, Params, Row, params};
 
@@ -150,6 +151,26 @@ impl Branches for Logs<'_> {
     }
 }
 
+impl Logs<'_> {
+    /// Returns true if a record of the branch before position `below` has this key.
+    fn has_key(&self, id: BranchId, below: u64, key: &str) -> Result<bool> {
+        let hash = key_hash(key);
+        let mut statement = self.connection.prepare_cached(HAS_KEY)?;
+        let mut rows = statement.query(params![id, hash])?;
+        while let Some(row) = rows.next()? {
+            let position = row.get(2)?;
+            let (found, _) = record(row, id, position)?;
+            if row.get::<_, Option<i64>>(3)? != Some(hash) {
+                return Err(misled(&format!("key {key:?}")));
+            }
+            if found.as_deref() == Some(key) && position < signed(below) {
+                return Ok(true);
+            }
+        }
+        Ok(false)
+    }
+}
+
 impl LogRows for Logs<'_> {
     fn head(&self, lin: i64, log: &str) -> Result<Option<End>> {
         let Some((name, end)) = self.one(HEAD, params![lin, log], |row| head(row, lin))? else { return Ok(None) };
@@ -232,21 +253,14 @@ impl LogRows for Logs<'_> {
         Ok(())
     }
 
-    fn has_key(&self, id: BranchId, below: u64, key: &str) -> Result<bool> {
-        let hash = key_hash(key);
-        let mut statement = self.connection.prepare_cached(HAS_KEY)?;
-        let mut rows = statement.query(params![id, hash])?;
-        while let Some(row) = rows.next()? {
-            let position = row.get(2)?;
-            let (found, _) = record(row, id, position)?;
-            if row.get::<_, Option<i64>>(3)? != Some(hash) {
-                return Err(misled(&format!("key {key:?}")));
-            }
-            if found.as_deref() == Some(key) && position < signed(below) {
-                return Ok(true);
+    fn with_keys<'k>(&self, id: BranchId, below: u64, keys: &[&'k str]) -> Result<HashSet<&'k str>> {
+        let mut found = HashSet::new();
+        for key in keys {
+            if self.has_key(id, below, key)? {
+                found.insert(*key);
             }
         }
-        Ok(false)
+        Ok(found)
     }
 
     fn hold(&mut self, seq: Seq, end: End) -> Result<()> {

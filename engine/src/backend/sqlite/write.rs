@@ -22,7 +22,7 @@ use crate::cache::PayloadCache;
 use crate::codec::frame;
 use crate::codec::plan::Effort;
 use crate::error::{Code, Result};
-use crate::op::{Appended, Applied, Expect, Fork, LogEnd, Op, Subject, Unit};
+use crate::op::{Appended, Applied, Expect, Fork, LogEnd, LogMust, Op, Subject, Unit};
 use crate::record::{ContractId, Draft, Encoded, Header, LabelChanges, Labels, Record, Seq};
 use crate::retention::{Prune, Pruned, Rule, plan};
 
@@ -149,8 +149,8 @@ impl<'a> Writing<'a> {
             Op::RemoveWrites { contract, prefix } => writes::remove_prefix(connection, *contract, prefix)?,
             Op::KeepLast { contract, lineage, keep, pinned } => self.keep_last(*contract, lineage, *keep, pinned)?,
             Op::SetLabels { contract, lineage, changes } => self.set_labels(*contract, lineage, changes)?,
-            Op::Append { contract, lineage, log, records, expect } => {
-                return self.append(*contract, lineage, log, records, *expect).map(Some);
+            Op::Append { contract, lineage, log, records, must } => {
+                return self.append(*contract, lineage, log, records, *must).map(Some);
             }
             Op::Truncate { contract, lineage, log, to } => self.truncate(*contract, lineage, log, to)?,
             Op::RemoveLogs { contract, lineage } => {
@@ -292,14 +292,14 @@ impl<'a> Writing<'a> {
         lineage: &str,
         log: &str,
         records: &[Record],
-        expect: Option<u64>,
+        must: LogMust,
     ) -> Result<Appended> {
         let known = lineage::find(self.transaction, contract, lineage)?;
         let row = match &known {
             Some(row) => row.clone(),
             None => lineage::begin_with_log(self.transaction, contract, lineage)?,
         };
-        let appended = log::append(&mut self.logs, LogName { contract, lin: row.lin, lineage, log }, records, expect)?;
+        let appended = log::append(&mut self.logs, LogName { contract, lin: row.lin, lineage, log }, records, must)?;
         if known.is_none() {
             self.end_lineage_if_empty(&row)?;
         }

@@ -1,6 +1,6 @@
 //! Stores branches of log records as vectors, and counts the ends at each place of a branch.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use super::contents::{Contents, Held};
 use super::maps::{Tables, Undo};
@@ -73,9 +73,10 @@ impl<C: Contents> LogRows for Tables<C> {
         Ok(())
     }
 
-    fn has_key(&self, id: BranchId, below: u64, key: &str) -> Result<bool> {
-        let position = self.branches.get(&id).and_then(|row| row.keys.get(key));
-        Ok(position.is_some_and(|position| *position < below))
+    fn with_keys<'k>(&self, id: BranchId, below: u64, keys: &[&'k str]) -> Result<HashSet<&'k str>> {
+        let Some(row) = self.branches.get(&id) else { return Ok(HashSet::new()) };
+        let has = |key: &&str| row.keys.get(*key).is_some_and(|position| *position < below);
+        Ok(keys.iter().copied().filter(has).collect())
     }
 
     fn hold(&mut self, _: Seq, end: End) -> Result<()> {

@@ -92,10 +92,10 @@ impl<C: Contents> Tables<C> {
                     self.change_writes(key, Vec::clear);
                 }
             }
-            Op::Append { contract, lineage, log, records, expect } => {
+            Op::Append { contract, lineage, log, records, must } => {
                 let lin = self.position(*contract, lineage);
                 let of = LogName { contract: *contract, lin, lineage, log };
-                applied.appended.push(logs::append(self, of, records, *expect)?);
+                applied.appended.push(logs::append(self, of, records, *must)?);
                 self.end_if_empty(lin);
             }
             Op::Truncate { contract, lineage, log, to } => self.truncate(*contract, lineage, log, to)?,

@@ -7,9 +7,9 @@ use super::meta::{Session, read_meta};
 use super::ops::{
     Branch, CONTRACT_ID, Change, MESSAGES, SESSIONS_ID, Save, append, branch, change, delete, expire, messages, save,
 };
-use crate::contract::call::{Buffers, RawCall, Request};
+use crate::contract::call::{PackedRecords, RawCall, Request};
 use crate::contract::response::{PackedPart, Response, ResponseBuilder};
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::query::{Answer, LogRange, Of, Pick, Query};
 use crate::record::{Checkpoint, LogPage, Logged, Record};
 
@@ -22,7 +22,7 @@ enum Call {
     /// The buffer holds all messages, one after the other.
     Append {
         session_id: String,
-        messages: Packed,
+        messages: PackedRecords,
         alive_since: i64,
         saved_at: i64,
     },
@@ -55,7 +55,7 @@ enum Call {
         session_id: String,
         offset: u64,
         since: Option<Since>,
-        messages: Packed,
+        messages: PackedRecords,
     },
     Save(Save),
     Load {
@@ -74,25 +74,6 @@ enum Call {
         cursor_id: Option<String>,
         cursor_timestamp: Option<f64>,
     },
-}
-
-/// The tags and the lengths of messages in one buffer.
-#[derive(Deserialize)]
-struct Packed {
-    tags: Vec<String>,
-    lengths: Vec<usize>,
-}
-
-impl Packed {
-    fn records(self, buffers: &mut Buffers) -> Result<Vec<Record>> {
-        let mut rest = buffers.take()?.into_joined();
-        let take = |(tag, length): (String, usize)| {
-            let bytes = (length <= rest.len()).then(|| rest.split_to(length))?;
-            Some(Record { key: None, tag, bytes })
-        };
-        let records: Option<Vec<Record>> = self.tags.into_iter().zip(self.lengths).map(take).collect();
-        records.ok_or_else(|| Error::invalid("a call has fewer bytes than messages: please report this"))
-    }
 }
 
 pub(super) fn request(call: RawCall<'_>) -> Result<Request> {

@@ -6,7 +6,7 @@ use super::meta::{CheckpointMeta, Session, common_status};
 use crate::contract::call::{Buffers, PartName};
 use crate::contract::ids::{MAX_ID_BYTES, check_id};
 use crate::error::{Code, Error, Result, quote};
-use crate::op::{Expect, Fork, LogEnd, Must, Op, Unit};
+use crate::op::{Expect, Fork, LogEnd, LogMust, Must, Op, Unit};
 use crate::query::{LogRange, LogSide, Of, Query};
 use crate::record::{
     Checkpoint, ContractId, Draft, Header, Labels, LogPin, Part, Payload, Record, SortKey, TaskState, Write,
@@ -117,7 +117,7 @@ pub(super) fn append(session_id: String, records: Vec<Record>, alive_since: i64,
             lineage: session_id.clone(),
             log: MESSAGES.to_owned(),
             records,
-            expect: None,
+            must: LogMust::BeAny,
         },
         Op::Touch { contract: SESSIONS_ID, id: session_id, saved_at },
     ];

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use forkpoint_engine::backend::Backend;
 use forkpoint_engine::error::Code;
-use forkpoint_engine::op::{LogEnd, Op, Unit};
+use forkpoint_engine::op::{LogEnd, LogMust, Op, Unit};
 use forkpoint_engine::query::{ActivityOrder, Query, Recent, RowOrder, Rows, RowsFrom};
 use forkpoint_engine::record::{Labels, Record, Seq, Status};
 
@@ -66,7 +66,7 @@ fn with(backend: &mut dyn Backend, wanted: &[(&str, &str)]) -> Vec<String> {
 fn append(lineage: &str) -> Op {
     let record = Record { key: None, tag: String::new(), bytes: bytes::Bytes::from_static(b"a") };
     let (lineage, log) = (lineage.to_owned(), "log".to_owned());
-    Op::Append { contract: CONTRACT_ID, lineage, log, records: vec![record], expect: None }
+    Op::Append { contract: CONTRACT_ID, lineage, log, records: vec![record], must: LogMust::BeAny }
 }
 
 pub(crate) fn labels_are_merged_and_removed(backend: &mut dyn Backend) {

@@ -3,7 +3,7 @@
 use forkpoint_engine::backend::Backend;
 use forkpoint_engine::check::CheckCursor;
 use forkpoint_engine::error::Code;
-use forkpoint_engine::op::{Appended, Op, Unit};
+use forkpoint_engine::op::{Appended, LogMust, Op, Unit};
 use forkpoint_engine::query::{LogRange, LogSide, Query};
 use forkpoint_engine::record::{ContractId, LogMark, Record, SortKey};
 use forkpoint_engine::retention::{Cursor, Prune, Rule};
@@ -95,6 +95,29 @@ pub(crate) fn an_append_may_expect_a_length(backend: &mut dyn Backend) {
     assert_eq!(appended(backend, unit), [said(4, &[]), said(5, &[])]);
 }
 
+pub(crate) fn an_append_may_expect_that_its_keys_are_new(backend: &mut dyn Backend) {
+    let new = |records: Vec<Record>| {
+        let Op::Append { contract, lineage, log, records, .. } = append("run", "log", records) else { unreachable!() };
+        Op::Append { contract, lineage, log, records, must: LogMust::LackTheKeys }
+    };
+    assert_eq!(appended(backend, vec![new(vec![keyed("1", "a"), record("b"), record("b")])]), [said(3, &[])]);
+    for repeated in [vec![keyed("2", "c"), keyed("1", "d")], vec![keyed("2", "c"), keyed("2", "d")]] {
+        // Nothing else of the unit is applied.
+        let unit = vec![append("run", "other", vec![record("x")]), new(repeated)];
+        let (code, message) = error(backend, unit);
+        assert_eq!(code, Code::Conflict);
+        assert!(message.contains("log \"log\" of \"run\" already has some of the keys"), "{message}");
+    }
+    assert!(logs(backend, "run").iter().all(|(log, _)| log == "log"));
+    // Of two units with the same key, the first one is applied.
+    let units = ["c", "d"].map(|text| Unit::from(vec![new(vec![keyed("2", text), record(text)])]));
+    let done = backend.apply(&units).into_iter().map(|done| done.map_err(|error| error.code())).collect::<Vec<_>>();
+    assert_eq!(done[0].as_ref().map(|done| done.appended.clone()), Ok(vec![said(5, &[])]));
+    assert_eq!(done[1].as_ref().err(), Some(&Code::Conflict));
+    assert_eq!(log(backend, "run", "log"), ["a", "b", "b", "c", "c"]);
+    assert_eq!(appended(backend, vec![truncate("run", "log", 0), new(vec![keyed("1", "e")])]), [said(1, &[])]);
+}
+
 pub(crate) fn a_key_is_in_a_log_once(backend: &mut dyn Backend) {
     let first = vec![keyed("1", "a"), record("b"), keyed("2", "c")];
     assert_eq!(appended(backend, vec![append("run", "log", first.clone())]), [said(3, &[])]);
@@ -110,7 +133,7 @@ pub(crate) fn a_key_is_in_a_log_once(backend: &mut dyn Backend) {
         lineage: "run".to_owned(),
         log: "log".to_owned(),
         records: vec![keyed("1", "x")],
-        expect: None,
+        must: LogMust::BeAny,
     };
     assert_eq!(appended(backend, vec![elsewhere]), [said(1, &[])]);
     // A key can be used again after its record is cut off.
@@ -442,7 +465,13 @@ pub(crate) fn logs_of_other_contracts_are_others(backend: &mut dyn Backend) {
     let contracts = [ContractId(0), ContractId(1), ContractId(255)];
     for (n, contract) in contracts.into_iter().enumerate() {
         let records = vec![keyed("k", n.to_string()); n + 1];
-        let op = Op::Append { contract, lineage: "run".to_owned(), log: "log".to_owned(), records, expect: Some(0) };
+        let op = Op::Append {
+            contract,
+            lineage: "run".to_owned(),
+            log: "log".to_owned(),
+            records,
+            must: LogMust::HaveLength(0),
+        };
         assert_eq!(appended(backend, vec![op])[0].length, 1);
     }
     let gone = Op::RemoveLogs { contract: ContractId(0), lineage: "run".to_owned() };

@@ -15,7 +15,7 @@ use forkpoint_engine::backend::sqlite::{Journal, Options, Sqlite};
 use forkpoint_engine::backend::{Backend, Durability};
 use forkpoint_engine::check::{CheckCursor, Finding};
 use forkpoint_engine::error::Result;
-use forkpoint_engine::op::{Appended, Applied, Expect, Fork, LogEnd, Op, Unit};
+use forkpoint_engine::op::{Appended, Applied, Expect, Fork, LogEnd, LogMust, Op, Unit};
 use forkpoint_engine::query::{Answer, LogRange, LogSide, Of, Query};
 use forkpoint_engine::record::{
     Checkpoint, ContractId, Header, Labels, Lineage, LogMark, LogPage, LogPin, Part, Payload, Record, SortKey, Status,
@@ -252,7 +252,13 @@ pub(crate) fn keyed(key: &str, bytes: impl Into<Vec<u8>>) -> Record {
 
 /// Returns the op that appends these records.
 pub(crate) fn append(lineage: &str, log: &str, records: Vec<Record>) -> Op {
-    Op::Append { contract: CONTRACT_ID, lineage: lineage.to_owned(), log: log.to_owned(), records, expect: None }
+    Op::Append {
+        contract: CONTRACT_ID,
+        lineage: lineage.to_owned(),
+        log: log.to_owned(),
+        records,
+        must: LogMust::BeAny,
+    }
 }
 
 /// Returns the op that appends one record without a key for each of these texts.
@@ -263,7 +269,7 @@ pub(crate) fn texts(lineage: &str, log: &str, texts: &[&str]) -> Op {
 /// Returns the op that appends these texts. The op succeeds only if the log contains exactly `length` records.
 pub(crate) fn texts_at(lineage: &str, log: &str, length: u64, contents: &[&str]) -> Op {
     let Op::Append { contract, lineage, log, records, .. } = texts(lineage, log, contents) else { unreachable!() };
-    Op::Append { contract, lineage, log, records, expect: Some(length) }
+    Op::Append { contract, lineage, log, records, must: LogMust::HaveLength(length) }
 }
 
 pub(crate) fn truncate(lineage: &str, log: &str, length: u64) -> Op {

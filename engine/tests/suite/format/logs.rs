@@ -6,7 +6,7 @@ use std::fmt::Write as _;
 
 use forkpoint_engine::backend::Backend;
 use forkpoint_engine::backend::sqlite::Sqlite;
-use forkpoint_engine::op::{Fork, LogEnd, Op};
+use forkpoint_engine::op::{Fork, LogEnd, LogMust, Op};
 use forkpoint_engine::query::{LogRange, LogSide, Query};
 use forkpoint_engine::record::{Checkpoint, Labels, LogMark, Record, SortKey};
 use rusqlite::{Connection, Row};
@@ -34,7 +34,7 @@ impl Log {
 
 fn append(lineage: &str, log: &str, records: &[&Record]) -> Op {
     let records = records.iter().map(|record| (*record).clone()).collect();
-    Op::Append { contract: OTHER, lineage: lineage.to_owned(), log: log.to_owned(), records, expect: None }
+    Op::Append { contract: OTHER, lineage: lineage.to_owned(), log: log.to_owned(), records, must: LogMust::BeAny }
 }
 
 fn cut(lineage: &str, log: &str, to: LogEnd) -> Op {

@@ -1,0 +1,77 @@
+import { openStore } from "forkpoint";
+import {
+  type FoldSessionSummary,
+  type SessionKey,
+  SessionStore,
+  type SessionStoreEntry,
+  type SessionStoreOptions,
+} from "forkpoint/claude-agent-sdk";
+import { expect, onTestFinished } from "vitest";
+import { type Kind, place } from "../helpers.js";
+
+export const key: SessionKey = { projectKey: "-work", sessionId: "s" };
+
+/** A function in the place of the SDK's: the summary holds the types of all entries and the last title. */
+export const fold: FoldSessionSummary = (previous, { sessionId }, entries, { mtime = 0 } = {}) => {
+  const { types = [], title = null } = (previous?.data ?? {}) as { types?: string[]; title?: unknown };
+  const titles = entries.filter((entry) => "title" in entry).map((entry) => entry["title"]);
+  return {
+    sessionId,
+    mtime,
+    data: { types: [...types, ...entries.map(({ type }) => type)], title: titles.at(-1) ?? title },
+  };
+};
+
+/** Opens a store on a target. When the running test ends, the database must be undamaged, and the store is closed. */
+export function at(
+  target: ConstructorParameters<typeof SessionStore>[0],
+  options: SessionStoreOptions = { foldSessionSummary: fold },
+): SessionStore {
+  const store = new SessionStore(target, options);
+  let closed = false;
+  const close = store.close.bind(store);
+  store.close = () => {
+    closed = true;
+    return close();
+  };
+  onTestFinished(async () => {
+    if (!closed) expect((await store.check()).findings).toEqual([]);
+    await close();
+  });
+  return store;
+}
+
+export const make = (kind: Kind, options?: SessionStoreOptions): SessionStore => at(place(kind), options);
+
+/** Opens two stores on the same new data. A file is opened twice, and a store in memory is shared. */
+export async function pair(kind: Kind): Promise<[SessionStore, SessionStore]> {
+  const target = place(kind);
+  if (kind !== "memory") return [at(target), at(target)];
+  const shared = await openStore(target);
+  onTestFinished(() => shared.close());
+  return [at(shared), at(shared)];
+}
+
+/** Makes entries with the uuids "u0", "u1" and so on. */
+export function entries(count: number, from = 0): SessionStoreEntry[] {
+  return Array.from({ length: count }, (_, at) => ({
+    type: `t${from + at}`,
+    uuid: `u${from + at}`,
+    text: "é".repeat(at),
+  }));
+}
+
+/** The types of the entries of a transcript. */
+export async function typesOf(store: SessionStore, of: SessionKey = key): Promise<string[] | undefined> {
+  return (await store.load(of))?.map(({ type }) => type);
+}
+
+/** The only summary of the project, and the `mtime` of its session. */
+export async function summaryOf(store: SessionStore, projectKey = key.projectKey) {
+  const [[summary], [session]] = await Promise.all([
+    store.listSessionSummaries!(projectKey),
+    store.listSessions(projectKey),
+  ]);
+  expect(summary?.mtime).toBe(session?.mtime);
+  return summary?.data;
+}

@@ -1,0 +1,481 @@
+// Tests the store of sessions: the rules that the SDK's own suite tests, and those that it leaves out.
+// @module-tag threads
+import { SessionStore, type SessionKey, type SessionStoreEntry } from "forkpoint/claude-agent-sdk";
+import { copyStore, openStore } from "forkpoint";
+import { openInspector } from "forkpoint/inspect";
+import { describe, expect, it, onTestFinished, vi } from "vitest";
+import { failure, kinds, place, sharedKinds, wrongType } from "../helpers.js";
+import { at, entries, fold, key, make, pair, summaryOf, typesOf } from "./helpers.js";
+
+const sub = (subpath: string): SessionKey => ({ ...key, subpath });
+
+describe.each(kinds)("sessions of the Claude Agent SDK over %s", (kind) => {
+  it("returns the entries in their order, as fresh objects", async () => {
+    const store = make(kind);
+    const given: SessionStoreEntry[] = [
+      { type: "user", uuid: "1", message: { content: [{ text: "a" }, null, 1.5, "\u0000"] } },
+      JSON.parse('{"type":"odd","__proto__":{"a":1},"lone":"\\ud800","":""}') as SessionStoreEntry,
+    ];
+    await store.append(key, given);
+    await store.append(key, [{ type: "title" }, { type: "title" }]);
+    const [first, again] = [await store.load(key), await store.load(key)];
+    expect(first).toEqual([...given, { type: "title" }, { type: "title" }]);
+    expect(Object.hasOwn(first![1]!, "__proto__")).toBe(true);
+    expect(first![0]).not.toBe(again![0]);
+    first![0]!.type = "changed";
+    expect((await store.load(key))![0]!.type).toBe("user");
+  });
+
+  it("copies the entries before it returns", async () => {
+    const store = make(kind);
+    const [entry] = entries(1);
+    const appended = store.append(key, [entry!]);
+    entry!.type = "changed";
+    await appended;
+    expect(await typesOf(store)).toEqual(["t0"]);
+  });
+
+  it("keeps the order of calls that are not awaited", async () => {
+    const store = make(kind);
+    await Promise.all(entries(50).map((entry) => store.append(key, [entry])));
+    expect(await typesOf(store)).toEqual(entries(50).map(({ type }) => type));
+    const data = await summaryOf(store);
+    expect(data).toMatchObject({ types: entries(50).map(({ type }) => type) });
+  });
+
+  it("an empty append stores nothing", async () => {
+    const store = make(kind);
+    await store.append(key, []);
+    expect([await store.load(key), await store.listSessions("-work"), await store.listProjects()]).toEqual([
+      null,
+      [],
+      [],
+    ]);
+    await store.append(key, entries(1));
+    const before = await store.listSessions("-work");
+    await store.append(key, []);
+    expect(await store.listSessions("-work")).toEqual(before);
+  });
+
+  it("keeps transcripts, sessions and projects apart, whatever their names", async () => {
+    const store = make(kind);
+    const names = ["a", "a/b", "b", "1:a", "a\u0000", "é", ".", "main", ":main", "__proto__"];
+    const keys: SessionKey[] = names.flatMap((projectKey) =>
+      names.flatMap((sessionId) => [
+        { projectKey, sessionId },
+        { projectKey, sessionId, subpath: "main" },
+      ]),
+    );
+    await Promise.all(keys.map((of) => store.append(of, [{ type: JSON.stringify(of) }])));
+    for (const of of keys) expect(await typesOf(store, of)).toEqual([JSON.stringify(of)]);
+    expect((await store.listProjects()).toSorted()).toEqual(names.toSorted());
+    for (const name of names) {
+      const sessions = await store.listSessions(name);
+      expect(sessions.map(({ sessionId }) => sessionId).toSorted()).toEqual(names.toSorted());
+    }
+    expect(await store.listSessions("never")).toEqual([]);
+  });
+
+  it("lists the subpaths as they were stored", async () => {
+    const store = make(kind);
+    expect(await store.listSubkeys(key)).toEqual([]);
+    const subpaths = ["subagents/agent-1", "main", "/absolute", "../up", ":", "\u0000"];
+    for (const subpath of subpaths) await store.append(sub(subpath), entries(1));
+    expect(await store.listSessions("-work")).toEqual([]);
+    expect(await store.load(key)).toBeNull();
+    await store.append(key, entries(1));
+    expect((await store.listSubkeys(key)).toSorted()).toEqual(subpaths.toSorted());
+    expect(await store.listSubkeys({ ...key, sessionId: "other" })).toEqual([]);
+  });
+
+  it("deletes a session with all of its transcripts, or one of them", async () => {
+    const store = make(kind);
+    for (const of of [key, sub("a"), sub("b"), { ...key, sessionId: "other" }]) await store.append(of, entries(2));
+    await store.delete(sub("a"));
+    expect([await store.load(sub("a")), await store.listSubkeys(key)]).toEqual([null, ["b"]]);
+    expect(await typesOf(store)).toEqual(["t0", "t1"]);
+    await store.delete(key);
+    expect([await store.load(key), await store.load(sub("b")), await store.listSubkeys(key)]).toEqual([null, null, []]);
+    expect(await typesOf(store, { ...key, sessionId: "other" })).toEqual(["t0", "t1"]);
+    await store.delete({ ...key, sessionId: "never" });
+    await store.delete(sub("never"));
+    // It can begin again, with what it had before.
+    await store.delete({ ...key, sessionId: "other" });
+    await store.append(key, entries(1));
+    expect(await summaryOf(store)).toEqual({ types: ["t0"], title: null });
+  });
+
+  describe("an entry that is sent again", () => {
+    it("is stored once in its transcript, and its batch else is", async () => {
+      const store = make(kind);
+      await store.append(key, entries(3));
+      await store.append(key, [...entries(2, 1), { type: "no uuid" }, ...entries(1, 3), ...entries(1, 3)]);
+      await store.append(key, [{ type: "no uuid" }, { type: "t9", uuid: "" }, { type: "t9", uuid: "" }]);
+      expect(await typesOf(store)).toEqual(["t0", "t1", "t2", "no uuid", "t3", "no uuid", "t9", "t9"]);
+      await store.append(sub("a"), [...entries(2), ...entries(2)]);
+      await store.append(sub("a"), entries(3));
+      expect(await typesOf(store, sub("a"))).toEqual(["t0", "t1", "t2"]);
+    });
+
+    it("is not in the summary a second time, and a batch of them leaves the mtime", async () => {
+      const store = make(kind);
+      await store.append(key, [{ type: "a", uuid: "1", title: "old" }]);
+      await store.append(key, [{ type: "b", uuid: "2", title: "new" }]);
+      const before = await store.listSessions("-work");
+      await store.append(key, [{ type: "a", uuid: "1", title: "old" }]);
+      expect(await store.listSessions("-work")).toEqual(before);
+      expect(await summaryOf(store)).toEqual({ types: ["a", "b"], title: "new" });
+      await store.append(key, [
+        { type: "a", uuid: "1", title: "old" },
+        { type: "c", uuid: "3" },
+      ]);
+      expect(await summaryOf(store)).toEqual({ types: ["a", "b", "c"], title: "new" });
+    });
+
+    it("may have a uuid that is no valid Unicode", async () => {
+      const store = make(kind);
+      for (let n = 0; n < 2; n++) await store.append(key, [{ type: "a", uuid: "\ud800" }]);
+      expect(await store.load(key)).toEqual([{ type: "a", uuid: "\ud800" }]);
+    });
+  });
+
+  describe("wrong arguments store nothing", () => {
+    it("entries that are no array, and an entry that is no object or not JSON", async () => {
+      const store = make(kind);
+      for (const bad of [undefined, null, "text", {}, 7]) await wrongType(store.append(key, bad as never));
+      for (const bad of [undefined, null, "text", 7, [], () => {}]) {
+        await wrongType(store.append(key, [...entries(2), bad as never]));
+      }
+      const circle: SessionStoreEntry = { type: "a" };
+      circle["self"] = circle;
+      for (const bad of [
+        circle,
+        { type: "a", big: 1n },
+        {
+          type: "a",
+          toJSON: () => {
+            throw new Error("no");
+          },
+        },
+      ]) {
+        expect(await failure(store.append(key, [...entries(2), bad as never]), "INVALID_ARGUMENT")).toHaveProperty(
+          "message",
+          expect.stringMatching(/entries\[2\]/),
+        );
+      }
+      await wrongType(store.append(key, [{ type: "a", toJSON: () => 7 }]));
+      expect([await store.load(key), await store.listSessions("-work")]).toEqual([null, []]);
+    });
+
+    it("keys", async () => {
+      const store = make(kind);
+      const bad = [undefined, null, "text", {}, { projectKey: "p" }, { sessionId: "s" }, { ...key, subpath: "" }];
+      for (const of of [...bad, { ...key, projectKey: "" }, { ...key, sessionId: 7 }, { ...key, subpath: null }]) {
+        await wrongType(store.append(of as never, entries(1)));
+        await wrongType(store.load(of as never));
+        await wrongType(store.delete(of as never));
+      }
+      expect(
+        await failure(store.append({ ...key, sessionId: "\ud800" }, entries(1)), "INVALID_ARGUMENT"),
+      ).toHaveProperty("message", expect.stringMatching(/surrogate/));
+      expect(
+        await failure(store.append({ ...key, sessionId: "x".repeat(5_000) }, entries(1)), "INVALID_ARGUMENT"),
+      ).toHaveProperty("message", expect.stringMatching(/bytes/));
+      for (const project of [undefined, "", 7]) {
+        await wrongType(store.listSessions(project as never));
+        await wrongType(store.listSessionSummaries!(project as never));
+      }
+      await wrongType(store.truncate(key, "" as never));
+      expect(await store.listProjects()).toEqual([]);
+    });
+  });
+
+  describe("summaries", () => {
+    it("are those of the SDK's function over all entries", async () => {
+      const store = make(kind);
+      const all: SessionStoreEntry[] = [];
+      for (let n = 0; n < 5; n++) {
+        const batch = [...entries(3, 3 * n), { type: "title", title: `title ${n}` }];
+        all.push(...batch);
+        await store.append(key, batch);
+        await store.append(sub("a"), batch);
+      }
+      expect(await summaryOf(store)).toEqual(fold(undefined, key, all).data);
+    });
+
+    it("have a mtime that grows with each append, also when the clock stands still", async () => {
+      const store = make(kind);
+      vi.spyOn(Date, "now").mockReturnValue(1_800_000_000_000);
+      onTestFinished(() => void vi.restoreAllMocks());
+      for (let n = 0; n < 3; n++) await store.append(key, entries(1, n));
+      expect(await store.listSessions("-work")).toEqual([{ sessionId: "s", mtime: 1_800_000_000_002 }]);
+      await store.append(sub("a"), entries(1));
+      expect(await store.listSessions("-work")).toEqual([{ sessionId: "s", mtime: 1_800_000_000_002 }]);
+    });
+
+    it("are made again after a store without the function has appended", async () => {
+      const shared = await openStore(place(kind));
+      onTestFinished(() => shared.close());
+      const [knows, knowsNot] = [at(shared), at(shared, {})];
+      expect(knowsNot.listSessionSummaries).toBeUndefined();
+      await knows.append(key, entries(2));
+      await knowsNot.append(key, entries(2, 2));
+      expect(await knows.listSessionSummaries!("-work")).toEqual([]);
+      expect(await knows.listSessions("-work")).toHaveLength(1);
+      await knows.append(key, entries(1, 4));
+      expect(await summaryOf(knows)).toEqual(fold(undefined, key, entries(5)).data);
+    });
+
+    it("never cost an entry: an error of the function leaves the session without one", async () => {
+      const store = make(kind, {
+        foldSessionSummary: () => {
+          throw new Error("no summary");
+        },
+      });
+      await store.append(key, entries(1));
+      expect([await typesOf(store), await store.listSessionSummaries!("-work")]).toEqual([["t0"], []]);
+    });
+  });
+
+  it("two stores that append to one session lose nothing, and agree on the summary", async () => {
+    const stores = await pair(kind);
+    await Promise.all(entries(60).map((entry, n) => stores[n % 2]!.append(key, [entry])));
+    const found = await typesOf(stores[0]);
+    expect(found!.toSorted()).toEqual(
+      entries(60)
+        .map(({ type }) => type)
+        .toSorted(),
+    );
+    expect(await summaryOf(stores[0])).toMatchObject({ types: found });
+    await stores[0].delete(key);
+    await stores[1].append(key, entries(1));
+    expect(await summaryOf(stores[0])).toMatchObject({ types: ["t0"] });
+  });
+
+  it("loads a page", async () => {
+    const store = make(kind);
+    await store.append(key, entries(10));
+    const types = async (range: { after?: number; limit?: number }) =>
+      (await store.load(key, range))!.map(({ type }) => type);
+    expect(await types({ limit: 2 })).toEqual(["t0", "t1"]);
+    expect(await types({ after: 1, limit: 2 })).toEqual(["t2", "t3"]);
+    expect(await types({ after: 8 })).toEqual(["t9"]);
+    expect(await types({ after: 9 })).toEqual([]);
+    await expect(store.load(key, { limit: -1 })).rejects.toThrow(RangeError);
+    await wrongType(store.load(key, { skip: 1 } as never));
+  });
+
+  describe("truncate", () => {
+    it("keeps the entries up to the given one, and their summary", async () => {
+      const store = make(kind);
+      await store.append(key, [
+        ...entries(2),
+        { type: "title", title: "early" },
+        ...entries(2, 2),
+        { type: "x", title: "late" },
+      ]);
+      await store.truncate(key, "u2");
+      expect(await typesOf(store)).toEqual(["t0", "t1", "title", "t2"]);
+      expect(await summaryOf(store)).toEqual({ types: ["t0", "t1", "title", "t2"], title: "early" });
+      const before = await store.listSessions("-work");
+      await store.truncate(key, "u2");
+      expect(await store.listSessions("-work")).toEqual(before);
+      await store.append(key, entries(2, 3));
+      expect(await typesOf(store)).toEqual(["t0", "t1", "title", "t2", "t3", "t4"]);
+      await store.append(sub("a"), entries(3));
+      await store.truncate(sub("a"), "u0");
+      expect(await typesOf(store, sub("a"))).toEqual(["t0"]);
+    });
+
+    it("rejects with NOT_FOUND for an unknown entry", async () => {
+      const store = make(kind);
+      expect(await failure(store.truncate(key, "u0"), "NOT_FOUND")).toHaveProperty(
+        "message",
+        expect.stringMatching(/"u0"/),
+      );
+      await store.append(key, entries(1));
+      expect(await failure(store.truncate(key, "u1"), "NOT_FOUND")).toHaveProperty(
+        "message",
+        expect.stringMatching(/"u1"/),
+      );
+      expect(await typesOf(store)).toEqual(["t0"]);
+    });
+  });
+
+  describe("retention", () => {
+    const week = 7 * 86_400_000;
+
+    it("removes whole sessions, by age and by number", async () => {
+      const store = make(kind);
+      const append = async (projectKey: string, sessionId: string, ago: number) => {
+        const now = Date.now();
+        vi.spyOn(Date, "now").mockReturnValue(now - ago);
+        await store.append({ projectKey, sessionId }, entries(2));
+        await store.append({ projectKey, sessionId, subpath: "a" }, entries(1));
+        vi.restoreAllMocks();
+      };
+      for (const [n, sessionId] of ["d", "b", "a", "c"].entries()) await append("p", sessionId, (n + 1) * week);
+      await append("q", "old", 5 * week);
+      const left = async (project: string) =>
+        (await store.listSessions(project)).map(({ sessionId }) => sessionId).toSorted();
+      const rule = { keepSessions: 3, olderThan: Date.now() - 4.5 * week };
+      expect(await store.prune({ ...rule, dryRun: true })).toEqual({ sessions: 2 });
+      expect([await left("p"), await left("q")]).toEqual([["a", "b", "c", "d"], ["old"]]);
+      expect(await store.prune(rule)).toEqual({ sessions: 2 });
+      expect([await left("p"), await left("q"), await store.listProjects()]).toEqual([["a", "b", "d"], [], ["p"]]);
+      expect(await store.listSubkeys({ projectKey: "p", sessionId: "c" })).toEqual([]);
+      expect(await store.prune()).toEqual({ sessions: 0 });
+      await expect(store.prune({ keepSessions: -1 })).rejects.toThrow(RangeError);
+      await wrongType(store.prune({ keepLastN: 1 } as never));
+    });
+
+    it("ttlMs removes sessions in the background, and no part of one that lives", async () => {
+      const target = place(kind);
+      const shared = await openStore(target, { ttlMs: week });
+      onTestFinished(() => shared.close());
+      const [store, another] = [at(shared), at(shared)];
+      const now = Date.now();
+      vi.spyOn(Date, "now").mockReturnValue(now - 2 * week);
+      await store.append(key, entries(2));
+      await store.append({ ...key, sessionId: "lives" }, entries(2));
+      vi.restoreAllMocks();
+      await another.append({ ...key, sessionId: "lives" }, entries(1, 2));
+      await expect.poll(() => store.load(key)).toBeNull();
+      expect(await typesOf(store, { ...key, sessionId: "lives" })).toEqual(["t0", "t1", "t2"]);
+    });
+  });
+
+  it("a closed store rejects every call", async () => {
+    const store = make(kind);
+    await store.append(key, entries(1));
+    await store.close();
+    for (const call of [
+      () => store.append(key, entries(1)),
+      () => store.load(key),
+      () => store.listSessions("-work"),
+      () => store.listSessionSummaries!("-work"),
+      () => store.delete(key),
+      () => store.listSubkeys(key),
+      () => store.listProjects(),
+      () => store.truncate(key, "u0"),
+      () => store.prune(),
+      () => store.stats(),
+    ]) {
+      expect(await failure(call(), "CLOSED")).toHaveProperty("message", expect.stringMatching(/closed/));
+    }
+  });
+
+  it("a lease fences the appends of its holder", async () => {
+    const store = make(kind);
+    const lease = await store.lease({ space: "claude-agent-sdk", run: "s", ns: "-work" });
+    const mine = store.withLease(lease);
+    await mine.append(key, entries(1));
+    await lease.release();
+    expect(await failure(mine.append(key, entries(1, 1)), "CONFLICT")).toHaveProperty(
+      "message",
+      expect.stringMatching(/lease/),
+    );
+    expect(await typesOf(store)).toEqual(["t0"]);
+  });
+
+  it("with a serializer, no text of an entry is stored as it is", async () => {
+    const turned = (bytes: Uint8Array) => bytes.map((byte) => byte ^ 0x55);
+    const serializer = {
+      name: "turned",
+      serialize: (value: unknown) => turned(Buffer.from(JSON.stringify(value))),
+      deserialize: (bytes: Uint8Array) => JSON.parse(Buffer.from(turned(bytes)).toString()) as unknown,
+    };
+    const shared = await openStore(place(kind), { serializer });
+    onTestFinished(() => shared.close());
+    const store = at(shared);
+    expect(store.listSessionSummaries).toBeUndefined();
+    await store.append(key, entries(3));
+    await store.append(key, entries(4));
+    expect(await store.load(key)).toEqual(entries(4));
+    const plain = await at(shared, {}).load(key);
+    expect(plain).toEqual(entries(4));
+    await store.truncate(key, "u1");
+    expect(await typesOf(store)).toEqual(["t0", "t1"]);
+    const inspector = await openInspector(shared);
+    const { items } = await inspector.checkpoints({ space: "claude-agent-sdk", run: "s", ns: "-work" });
+    expect(JSON.stringify(items)).not.toContain("t0");
+    await inspector.close();
+  });
+
+  it("is a run with its entries for the inspector, which removes it whole", async () => {
+    const shared = await openStore(place(kind));
+    onTestFinished(() => shared.close());
+    const store = at(shared);
+    const title = { type: "title", title: "Lisbon" };
+    await store.append(key, [...entries(2), title]);
+    await store.append({ ...key, projectKey: "-other" }, entries(1));
+    const inspector = await openInspector(shared, { write: true });
+    onTestFinished(() => inspector.close());
+    const ref = { space: "claude-agent-sdk", run: "s", ns: "-work" };
+    const { items } = await inspector.runs({ space: "claude-agent-sdk" });
+    expect(items.map(({ run, ns, group, checkpoints }) => ({ run, ns, group, checkpoints }))).toEqual([
+      { run: "s", ns: "-other", group: "-other", checkpoints: 1 },
+      { run: "s", ns: "-work", group: "-work", checkpoints: 1 },
+    ]);
+    const found = await inspector.checkpoint(ref);
+    expect(found).toMatchObject({
+      state: { entries: [...entries(2), title] },
+      checkpoint: { meta: { data: { title: "Lisbon" } } },
+    });
+    await inspector.remove(ref);
+    expect([await store.load(key), await store.listSessions("-work")]).toEqual([null, []]);
+    expect(await typesOf(store, { ...key, projectKey: "-other" })).toEqual(["t0"]);
+  });
+
+  it("is copied with its subagents and its summary", async () => {
+    const [from, to] = [await openStore(place(kind)), await openStore("memory:")];
+    onTestFinished(async () => void (await Promise.all([from.close(), to.close()])));
+    const store = at(from);
+    await store.append(key, entries(3));
+    await store.append(sub("a"), entries(2));
+    await copyStore(from, to);
+    const copy = at(to);
+    expect([await typesOf(copy), await typesOf(copy, sub("a"))]).toEqual([
+      ["t0", "t1", "t2"],
+      ["t0", "t1"],
+    ]);
+    expect(await summaryOf(copy)).toEqual(await summaryOf(store));
+    await copy.append(key, entries(4));
+    expect(await summaryOf(copy)).toMatchObject({ types: ["t0", "t1", "t2", "t3"] });
+  });
+
+  it("counts sessions and entries", async () => {
+    const store = make(kind);
+    await store.append(key, entries(3));
+    await store.append(sub("a"), entries(2));
+    expect(await store.stats()).toMatchObject({ runs: 1, checkpoints: 1, records: 5 });
+  });
+});
+
+describe.each(sharedKinds)("sessions of the Claude Agent SDK over %s, after a restart", (kind) => {
+  it("have their entries, subpaths and summaries", async () => {
+    const target = place(kind);
+    const first = at(target);
+    await first.append(key, entries(3));
+    await first.append(sub("a"), entries(1));
+    const summary = await summaryOf(first);
+    await first.close();
+    const again = at(target);
+    expect(await typesOf(again)).toEqual(["t0", "t1", "t2"]);
+    expect([await again.listSubkeys(key), await summaryOf(again)]).toEqual([["a"], summary]);
+    await again.append(key, entries(4));
+    expect(await typesOf(again)).toEqual(["t0", "t1", "t2", "t3"]);
+    expect(await summaryOf(again)).toMatchObject({ types: ["t0", "t1", "t2", "t3"] });
+  });
+});
+
+describe("options", () => {
+  it("are checked", async () => {
+    expect(() => new SessionStore("memory:", { foldSessionSummary: 7 } as never)).toThrow(TypeError);
+    expect(() => new SessionStore("memory:", { ttlMs: -1 })).toThrow(RangeError);
+    expect(() => new SessionStore("memory:", { keepSessions: 1 } as never)).toThrow(/keepSessions/);
+    const shared = await openStore("memory:");
+    onTestFinished(() => shared.close());
+    expect(() => new SessionStore(shared, { ttlMs: 1 })).toThrow(/openStore/);
+  });
+});

@@ -1,0 +1,249 @@
+//! The sessions of the Claude Agent SDK: transcripts that grow.
+//!
+//! A session is a lineage, named by its project and its id. Its logs are its transcripts: [`MAIN`], and one for each subpath. Its
+//! only checkpoint, the *row*, exists if it has a main transcript. The save time of the row is the session's `mtime`, and its
+//! meta is the summary, as JSON. Every change of the main transcript expects the version of the row that it has read (the sort
+//! key), and stores the next one. So a summary always tells what the transcript holds, whoever appends.
+//!
+//! An entry is a record. The `uuid` of an entry is its key, so an entry that is sent again is stored once.
+
+use serde::{Deserialize, Serialize};
+
+use super::call::{PackedRecords, RawCall, Request};
+use super::entry::{Contract, Names, Shown};
+use super::ids::{check_id, damaged};
+use super::response::{PackedPart, Response, ResponseBuilder};
+use super::thread;
+use crate::error::{Code, Error, Result, quote};
+use crate::op::{Expect, LogEnd, LogMust, Must, Op, Unit};
+use crate::query::{Answer, LogRange, LogSide, Of, Query};
+use crate::record::{ContractId, Header, SortKey};
+
+pub const CONTRACT_ID: ContractId = ContractId(10);
+pub const CONTRACT: Contract = Contract {
+    name_of,
+    lineage_of: |session, project| thread::lineage(project, session),
+    id_of: |session, project, _| thread::lineage(project, session),
+    ..Contract::new("claude-agent-sdk", CONTRACT_ID, request, show)
+};
+
+/// The log of the main transcript. The name of any other log begins with [`SUBPATH`].
+pub const MAIN: &str = "main";
+const SUBPATH: char = ':';
+
+/// The calls, as `ts/contracts/claude-agent-sdk/wire.ts` declares them.
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase", rename_all_fields = "camelCase", deny_unknown_fields)]
+enum Call {
+    /// Appends entries. The buffer holds all entries, one after the other. Without `row`, the transcript is that of a subpath, and
+    /// entries that it has already are left out. With `row`, it is the main transcript: fails with [`Code::Conflict`] if it has
+    /// one of the entries already.
+    Append { of: Session, subpath: Option<String>, entries: PackedRecords, row: Option<Row> },
+    /// Keeps the first `length` entries.
+    Truncate { of: Session, subpath: Option<String>, length: u64, row: Option<Row> },
+    /// Removes a session. With `seen`, only if its row has this version.
+    Remove { of: Session, seen: Option<u64> },
+    /// Removes the transcript of a subpath.
+    RemoveSubpath { of: Session, subpath: String },
+    /// Reads the entries from position `skip` on.
+    Entries { of: Session, subpath: Option<String>, skip: u64, limit: usize },
+    /// Reads the row of a session.
+    Session { of: Session },
+    /// Lists the sessions of a project, or of all projects. `before` is the cursor of the last session on the previous page.
+    Sessions { project: Option<String>, before: Option<i64>, limit: usize },
+    /// Lists the subpaths of a session.
+    Subpaths { of: Session },
+}
+
+#[derive(Debug, Deserialize)]
+struct Session {
+    project: String,
+    session: String,
+}
+
+/// The row that a change of the main transcript stores.
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+struct Row {
+    /// The version of the row that the change was made from. `None`: there is no row.
+    seen: Option<u64>,
+    version: u64,
+    mtime: i64,
+    /// The summary as JSON text. Empty: it is not known.
+    summary: String,
+}
+
+impl Session {
+    fn lineage(&self) -> String {
+        thread::lineage(&self.project, &self.session)
+    }
+
+    fn checked(&self) -> Result<String> {
+        check_id("projectKey", &self.project)?;
+        check_id("sessionId", &self.session)?;
+        let lineage = self.lineage();
+        check_id("projectKey and sessionId together", &lineage)?;
+        Ok(lineage)
+    }
+
+    /// The condition that the row has this version, or does not exist.
+    fn expect(&self, seen: Option<u64>) -> Expect {
+        let must = seen.map_or(Must::NotBeSavedSince(i64::MIN), |version| Must::HaveSortKey(sort_key(version)));
+        let message =
+            format!("session {} was changed by another writer: read it again and retry", quote(&self.session));
+        Expect::Checkpoint {
+            contract: CONTRACT_ID,
+            id: self.lineage(),
+            must,
+            otherwise: Error::new(Code::Conflict, message),
+        }
+    }
+
+    /// A unit that changes a transcript, and stores the row if it is the main transcript.
+    fn unit(&self, change: Op, row: Option<Row>) -> Unit {
+        let Some(Row { seen, version, mtime, summary }) = row else { return vec![change].into() };
+        let header = Header {
+            sort_key: sort_key(version),
+            saved_at: mtime,
+            group: thread::prefix(&self.project),
+            // Retention cannot know that the transcripts go together with the row. The store removes whole sessions.
+            exempt: true,
+            meta: summary.into_bytes(),
+            ..Header::new(CONTRACT_ID, self.lineage(), self.lineage())
+        };
+        Unit { expect: vec![self.expect(seen)], ops: vec![change, Op::put(header, Vec::new())] }
+    }
+}
+
+fn sort_key(version: u64) -> SortKey {
+    SortKey(version.to_be_bytes().to_vec())
+}
+
+/// The name of a transcript's log.
+fn log_of(subpath: Option<&str>) -> Result<String> {
+    let Some(subpath) = subpath else { return Ok(MAIN.to_owned()) };
+    check_id("subpath", subpath)?;
+    Ok(format!("{SUBPATH}{subpath}"))
+}
+
+/// Removes a session with all of its transcripts.
+pub fn delete(lineage: String) -> Unit {
+    let row = Op::RemoveFrom { contract: CONTRACT_ID, lineage: lineage.clone(), sort_key: SortKey::default() };
+    vec![row, Op::RemoveLogs { contract: CONTRACT_ID, lineage }].into()
+}
+
+/// The main transcript of a session.
+pub fn main_log(lineage: String) -> LogRange {
+    let (contract, log) = (CONTRACT_ID, MAIN.to_owned());
+    LogRange { contract, lineage, log, at: None, from: LogSide::First, skip: 0, limit: usize::MAX }
+}
+
+fn request(call: RawCall<'_>) -> Result<Request> {
+    let (call, mut buffers) = call.read()?;
+    let contract = CONTRACT_ID;
+    Ok(match call {
+        Call::Append { of, subpath, entries, row } => {
+            let (lineage, log) = (of.checked()?, log_of(subpath.as_deref())?);
+            let must = if row.is_some() { LogMust::LackTheKeys } else { LogMust::BeAny };
+            let append = Op::Append { contract, lineage, log, records: entries.records(&mut buffers)?, must };
+            Request::Apply(of.unit(append, row))
+        }
+        Call::Truncate { of, subpath, length, row } => {
+            let (lineage, log) = (of.checked()?, log_of(subpath.as_deref())?);
+            Request::Apply(of.unit(Op::Truncate { contract, lineage, log, to: LogEnd::Length(length) }, row))
+        }
+        Call::Remove { of, seen } => {
+            let expect = seen.map(|version| of.expect(Some(version))).into_iter().collect();
+            Request::Apply(Unit { expect, ..delete(of.lineage()) })
+        }
+        Call::RemoveSubpath { of, subpath } => {
+            let (lineage, log) = (of.lineage(), log_of(Some(&subpath))?);
+            Request::Apply(vec![Op::Truncate { contract, lineage, log, to: LogEnd::Length(0) }].into())
+        }
+        Call::Entries { of, subpath, skip, limit } => {
+            let log = log_of(subpath.as_deref())?;
+            Request::ask(Query::Log(LogRange { log, skip, limit, ..main_log(of.lineage()) }), entries)
+        }
+        Call::Session { of } => {
+            let of = Of::Lineage(of.lineage());
+            let query = Query::List { contract, of, before: None, limit: Some(1) };
+            Request::ask(query, |answer| {
+                Response::one(answer.into_headers()?.pop(), |header, _| FoundRow::read(&header))
+            })
+        }
+        Call::Sessions { project, before, limit } => {
+            let group_prefix = project.as_deref().map_or_else(String::new, thread::prefix);
+            Request::ask(Query::Lineages { contract, group_prefix, before, limit }, sessions)
+        }
+        Call::Subpaths { of } => Request::ask(Query::Logs { contract, lineage: of.lineage() }, subpaths),
+    })
+}
+
+fn entries(answer: Answer) -> Result<Option<Response>> {
+    #[derive(Serialize)]
+    struct Found {
+        total: u64,
+        entries: Vec<PackedPart>,
+    }
+    let page = answer.into_log()?.filter(|page| page.length > 0);
+    Response::one(page, |page, response: &mut ResponseBuilder| {
+        Ok(Found { total: page.length, entries: response.records(page.records) })
+    })
+}
+
+/// A row in a response. `summary` is empty if it is not known.
+#[derive(Serialize)]
+struct FoundRow {
+    project: String,
+    session: String,
+    version: u64,
+    mtime: i64,
+    summary: String,
+}
+
+impl FoundRow {
+    fn read(header: &Header) -> Result<Self> {
+        let read = || {
+            let (project, session) = thread::split(&header.lineage)?;
+            let version = u64::from_be_bytes(header.sort_key.0[..].try_into().ok()?);
+            let summary = String::from_utf8(header.meta.clone()).ok()?;
+            let (project, session) = (project.to_owned(), session.to_owned());
+            Some(Self { project, session, version, mtime: header.saved_at, summary })
+        };
+        read().ok_or_else(|| damaged(&header.id))
+    }
+}
+
+fn sessions(answer: Answer) -> Result<Option<Response>> {
+    #[derive(Serialize)]
+    struct Listed {
+        cursor: String,
+        #[serde(flatten)]
+        row: FoundRow,
+    }
+    Response::list(answer.into_lineages()?, |found, _| {
+        Ok(Listed { cursor: found.position.to_string(), row: FoundRow::read(&found.newest)? })
+    })
+}
+
+fn subpaths(answer: Answer) -> Result<Option<Response>> {
+    let logs = answer.into_logs()?.into_iter();
+    Response::json(&logs.filter_map(|mark| Some(mark.log.strip_prefix(SUBPATH)?.to_owned())).collect::<Vec<_>>())
+        .map(Some)
+}
+
+/// The run is the session, and the namespace is its project.
+#[expect(clippy::needless_pass_by_value, reason = "the shape that every contract has")]
+fn name_of(lineage: Option<String>, id: Option<String>) -> Names {
+    let (project, session) = lineage.as_deref().or(id.as_deref()).and_then(thread::split).unzip();
+    let session = session.map(str::to_owned);
+    Names { id: id.as_ref().and(session.clone()), run: session, ns: project.map(str::to_owned) }
+}
+
+fn show(header: &Header) -> Result<Shown> {
+    let FoundRow { project, summary, mtime, .. } = FoundRow::read(header)?;
+    #[expect(clippy::cast_precision_loss, reason = "a time in ms")]
+    let at = Some(mtime as f64);
+    let meta = serde_json::from_str(&summary).ok();
+    Ok(Shown { group: Some(project), at, meta, ..Shown::default() })
+}

@@ -1,0 +1,34 @@
+/** The types of the Claude Agent SDK's session stores, as `@anthropic-ai/claude-agent-sdk` 0.3.330 declares them. */
+
+/** Names a transcript: that of a session, or with `subpath` that of one of its subagents. */
+export interface SessionKey {
+  /** The project: by default, the working directory with `-` for everything that is no letter and no digit. */
+  projectKey: string;
+  sessionId: string;
+  /** Leave it out for the main transcript. */
+  subpath?: string;
+}
+
+/** An entry of a transcript: a line of JSON. */
+export interface SessionStoreEntry {
+  type: string;
+  uuid?: string;
+  timestamp?: string;
+  [field: string]: unknown;
+}
+
+/** The summary of a session. Only the SDK knows what `data` holds. */
+export interface SessionSummaryEntry {
+  sessionId: string;
+  /** ms since the epoch. */
+  mtime: number;
+  data: Record<string, unknown>;
+}
+
+/** `foldSessionSummary` of the SDK: makes the summary of a session that has these entries after those of `previous`. */
+export type FoldSessionSummary = (
+  previous: SessionSummaryEntry | undefined,
+  key: SessionKey,
+  entries: SessionStoreEntry[],
+  options?: { mtime?: number },
+) => SessionSummaryEntry;

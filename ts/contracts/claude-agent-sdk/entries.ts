@@ -1,0 +1,117 @@
+/** Turns the entries of transcripts into lines of JSON and back. */
+
+import { isArray, readingArgument, refusal, show, textOf, typeError } from "../../bridge/errors.js";
+import { whole } from "../../bridge/bytes.js";
+import { type Format, builtInFormat, deserialize } from "../../bridge/serializer.js";
+import type { Part } from "../../bridge/wire.js";
+import { requireId } from "../../store/ids.js";
+import type { SessionStoreEntry } from "./contract.js";
+import type { Of } from "./wire.js";
+
+/** An entry as it is stored. */
+export interface Line {
+  /** The `uuid` of the entry. Null: it has none. */
+  uuid: string | null;
+  text: string;
+}
+
+/** Names a transcript. */
+export interface Transcript {
+  of: Of;
+  subpath: string | undefined;
+}
+
+/** Reads the key of a transcript, or of a session. */
+export function readKey(key: unknown): Transcript {
+  if (typeof key !== "object" || key === null) {
+    throw typeError(`key must be an object such as { projectKey, sessionId }, but is ${show(key)}`);
+  }
+  const { projectKey, sessionId, subpath } = readingArgument("key", () => {
+    const { projectKey, sessionId, subpath } = key as Record<string, unknown>;
+    return { projectKey, sessionId, subpath };
+  });
+  return {
+    of: { project: nonEmpty(projectKey, "key.projectKey"), session: nonEmpty(sessionId, "key.sessionId") },
+    subpath: subpath === undefined ? undefined : nonEmpty(subpath, "key.subpath"),
+  };
+}
+
+export function nonEmpty(given: unknown, what: string): string {
+  const id = requireId(given, what);
+  if (id === "") throw typeError(`${what} is empty: pass a non-empty string`);
+  return id;
+}
+
+/** Makes the lines of entries. Of entries with the same `uuid`, the first one stays. */
+export function linesOf(entries: unknown): Line[] {
+  if (!isArray(entries)) throw typeError(`entries must be an array, but is ${show(entries)}`);
+  const lines: Line[] = [];
+  const seen = new Set<string>();
+  // Unlike map(), Array.from() also visits the holes of an array.
+  const given = readingArgument("entries", () => Array.from(entries as unknown[]));
+  for (const [at, entry] of given.entries()) {
+    const line = lineOf(entry, `entries[${at}]`);
+    if (line.uuid !== null && seen.has(line.uuid)) continue;
+    if (line.uuid !== null) seen.add(line.uuid);
+    lines.push(line);
+  }
+  return lines;
+}
+
+function lineOf(entry: unknown, path: string): Line {
+  if (typeof entry !== "object" || entry === null || isArray(entry)) {
+    throw typeError(`${path} must be an object, but is ${show(entry)}`);
+  }
+  const [text, uuid] = json(entry, path);
+  if (text?.[0] !== "{") throw typeError(`${path} must be an object in JSON, but is ${text ?? "left out"}`);
+  return { uuid: keyOf(uuid), text };
+}
+
+/** The key of an entry with this `uuid`, which is well-formed: JSON writes an unpaired surrogate as an escape. */
+export function keyOf(uuid: unknown): string | null {
+  if (typeof uuid !== "string" || uuid === "") return null;
+  return uuid.isWellFormed() ? uuid : JSON.stringify(uuid);
+}
+
+function json(entry: object, path: string): [text: string | undefined, uuid: unknown] {
+  try {
+    return [JSON.stringify(entry), (entry as { uuid?: unknown }).uuid];
+  } catch (error) {
+    throw refusal(path, `it is not JSON: ${textOf(error)}`, error);
+  }
+}
+
+/** Returns true if the user has passed a serializer. What it writes may be encrypted. */
+export const isCustom = ({ name }: Format): boolean => builtInFormat(name) === undefined;
+
+/** The lines in one buffer: as they are, or as the user's serializer writes them. */
+export function pack(lines: readonly Line[], format: Format) {
+  const serialized = lines.map(({ text }, at) =>
+    isCustom(format)
+      ? format.serialize(JSON.parse(text), `entries[${at}]`)
+      : { tag: "json", bytes: Buffer.from(text) as Uint8Array },
+  );
+  const bytes = serialized.map((one) => whole(one.bytes));
+  const entries = {
+    tags: serialized.map(({ tag }) => tag),
+    lengths: bytes.map(({ byteLength }) => byteLength),
+    keys: lines.map(({ uuid }) => uuid),
+  };
+  return { entries, bytes: Buffer.concat(bytes) };
+}
+
+/** The number of bytes that are parsed before timers get a turn. */
+const TURN = 1 << 20;
+
+export async function parse(parts: readonly Part[], format: Format): Promise<SessionStoreEntry[]> {
+  const entries: SessionStoreEntry[] = [];
+  let left = TURN;
+  for (const { tag, bytes } of parts) {
+    entries.push(deserialize(format, tag, bytes, "an entry of the session") as SessionStoreEntry);
+    left -= bytes.byteLength;
+    if (left > 0) continue;
+    left = TURN;
+    await new Promise((resolve) => setImmediate(resolve));
+  }
+  return entries;
+}

@@ -1,0 +1,196 @@
+/** Reads and changes sessions. A change of a main transcript is one transaction, with the session's summary. */
+
+import { crypto } from "../../bridge/crypto.js";
+import { ForkpointError, isOvertaken, quote } from "../../bridge/errors.js";
+import type { Engine } from "../../store/engine.js";
+import { Turns } from "../shared/turns.js";
+import type { FoldSessionSummary, SessionStoreEntry, SessionSummaryEntry } from "./contract.js";
+import { type Line, type Transcript, isCustom, keyOf, pack, parse } from "./entries.js";
+import { type Of, type Row, claude } from "./wire.js";
+
+/** The number of sessions whose rows are kept in memory. */
+const KEPT = 1_000;
+const PAGE = 1_000;
+
+/** What the calls of a store share. */
+export class Sessions {
+  readonly #fold: FoldSessionSummary | undefined;
+  readonly #turns = new Turns();
+  /** The rows as this store has seen them. A change expects the version that it has seen, so an old row does no harm. */
+  readonly #rows = new Map<string, Row>();
+
+  constructor(fold: FoldSessionSummary | undefined) {
+    this.#fold = fold;
+  }
+
+  /** Appends lines. Those whose `uuid` the transcript has already are left out. */
+  append(engine: Engine, transcript: Transcript, lines: readonly Line[]): Promise<unknown> {
+    const { of, subpath } = transcript;
+    if (subpath === undefined) return this.#alone(of, () => this.#change(engine, of, lines));
+    const { entries, bytes } = pack(lines, engine.format);
+    return this.#turns.shared(nameOf(of), () =>
+      claude.call(engine.native, "append", { of, subpath, entries, row: undefined }, [bytes]),
+    );
+  }
+
+  async #change(engine: Engine, of: Of, lines: readonly Line[]): Promise<void> {
+    let left = lines;
+    while (left.length > 0) {
+      const before = this.#rows.get(nameOf(of)) ?? (await this.#read(engine, of));
+      const row = await this.#after(engine, of, before, left);
+      const { entries, bytes } = pack(left, engine.format);
+      try {
+        await claude.call(engine.native, "append", { of, subpath: undefined, entries, row }, [bytes]);
+        return this.#keep(of, row);
+      } catch (error) {
+        this.#rows.delete(nameOf(of));
+        if (!isOvertaken(error)) throw error;
+        const now = await this.#read(engine, of);
+        // Another writer was faster: try again.
+        if (now?.version !== before?.version) continue;
+        // Otherwise, some entries are there already: a caller sent them again.
+        const fresh = await this.#fresh(engine, of, left);
+        if (fresh.length === left.length) throw error;
+        left = fresh;
+      }
+    }
+  }
+
+  /** Returns the lines that the main transcript does not have. */
+  async #fresh(engine: Engine, of: Of, lines: readonly Line[]): Promise<Line[]> {
+    const uuids = new Set((await this.entries(engine, { of, subpath: undefined }))?.map(({ uuid }) => keyOf(uuid)));
+    return lines.filter(({ uuid }) => uuid === null || !uuids.has(uuid));
+  }
+
+  /** The row after these lines were appended. */
+  async #after(engine: Engine, of: Of, before: Row | undefined, lines: readonly Line[]) {
+    const mtime = Math.max(Date.now(), (before?.mtime ?? 0) + 1);
+    // The first version is random: a session that was removed and begun again has no version that was seen before.
+    const version = before === undefined ? crypto().randomInt(2 ** 47) : before.version + 1;
+    const summary = await this.#summary(engine, of, before, lines, mtime);
+    return { seen: before?.version, version, mtime, summary };
+  }
+
+  async #summary(
+    engine: Engine,
+    of: Of,
+    before: Row | undefined,
+    lines: readonly Line[],
+    mtime: number,
+  ): Promise<string> {
+    if (this.#fold === undefined || isCustom(engine.format)) return "";
+    const added = lines.map(({ text }) => JSON.parse(text) as SessionStoreEntry);
+    // A store without the SDK's function has appended to the session.
+    const isUnknown = before !== undefined && before.summary === "";
+    const earlier = isUnknown ? await this.entries(engine, { of, subpath: undefined }) : null;
+    const previous =
+      before === undefined || isUnknown ? undefined : (JSON.parse(before.summary) as SessionSummaryEntry);
+    return this.#folded(of, previous, [...(earlier ?? []), ...added], mtime);
+  }
+
+  /** Without a summary, the SDK reads the session itself. So an error of its function must not lose entries. */
+  #folded(of: Of, previous: SessionSummaryEntry | undefined, entries: SessionStoreEntry[], mtime: number): string {
+    try {
+      const key = { projectKey: of.project, sessionId: of.session };
+      return JSON.stringify(this.#fold?.(previous, key, entries, { mtime })) ?? "";
+    } catch {
+      return "";
+    }
+  }
+
+  /** Reads entries, or null if there are none. Waits for the changes of this store. */
+  async load(engine: Engine, transcript: Transcript, skip?: number, limit?: number) {
+    await this.#turns.settled(nameOf(transcript.of));
+    return this.entries(engine, transcript, skip, limit);
+  }
+
+  async entries(engine: Engine, { of, subpath }: Transcript, skip = 0, limit = Number.MAX_SAFE_INTEGER) {
+    const parts = await claude.find(engine.native, "entries", { of, subpath, skip, limit }, ({ entries }, part) =>
+      entries.map(part),
+    );
+    return parts && parse(parts, engine.format);
+  }
+
+  /** Keeps the entries up to the one with this `uuid`. */
+  truncate(engine: Engine, { of, subpath }: Transcript, uuid: string): Promise<void> {
+    return this.#alone(of, async () => {
+      for (;;) {
+        const before = subpath === undefined ? await this.#read(engine, of) : undefined;
+        const entries = (await this.entries(engine, { of, subpath })) ?? [];
+        const length = entries.findIndex((entry) => entry.uuid === uuid) + 1;
+        if (length === 0) {
+          const message = `session ${quote(of.session)} has no entry with the uuid ${quote(uuid)}: read the entries again`;
+          throw new ForkpointError("NOT_FOUND", message);
+        }
+        if (length === entries.length) return;
+        const mtime = Math.max(Date.now(), (before?.mtime ?? 0) + 1);
+        const row = before && {
+          seen: before.version,
+          version: before.version + 1,
+          mtime,
+          summary: isCustom(engine.format) ? "" : this.#folded(of, undefined, entries.slice(0, length), mtime),
+        };
+        this.#rows.delete(nameOf(of));
+        try {
+          await claude.call(engine.native, "truncate", { of, subpath, length, row });
+          return;
+        } catch (error) {
+          if (!isOvertaken(error)) throw error;
+        }
+      }
+    });
+  }
+
+  /** Removes a transcript. That of the session itself goes with all others. */
+  remove(engine: Engine, { of, subpath }: Transcript): Promise<unknown> {
+    return this.#alone(of, () => {
+      if (subpath !== undefined) return claude.call(engine.native, "removeSubpath", { of, subpath });
+      this.#rows.delete(nameOf(of));
+      return claude.call(engine.native, "remove", { of, seen: undefined });
+    });
+  }
+
+  /** Removes a session if it is as it was seen. Returns whether it was. */
+  async removeIfSame(engine: Engine, of: Of, seen: number): Promise<boolean> {
+    this.#rows.delete(nameOf(of));
+    try {
+      await claude.call(engine.native, "remove", { of, seen });
+      return true;
+    } catch (error) {
+      if (!isOvertaken(error)) throw error;
+      return false;
+    }
+  }
+
+  async subpaths(engine: Engine, of: Of): Promise<string[]> {
+    await this.#turns.settled(nameOf(of));
+    return claude.call(engine.native, "subpaths", { of });
+  }
+
+  /** Lists the sessions of a project, or of all, page by page. The session that was begun last comes first. */
+  async *list(engine: Engine, project?: string): AsyncGenerator<Of & Row> {
+    await this.#turns.settled();
+    for (let before: number | undefined; ;) {
+      const page = await claude.call(engine.native, "sessions", { project, before, limit: PAGE });
+      yield* page;
+      if (page.length < PAGE) return;
+      before = Number(page.at(-1)!.cursor);
+    }
+  }
+
+  async #read(engine: Engine, of: Of): Promise<Row | undefined> {
+    return (await claude.call(engine.native, "session", { of })) ?? undefined;
+  }
+
+  #keep(of: Of, { version, mtime, summary }: Row): void {
+    this.#rows.delete(nameOf(of));
+    this.#rows.set(nameOf(of), { version, mtime, summary });
+    if (this.#rows.size > KEPT) this.#rows.delete(this.#rows.keys().next().value!);
+  }
+
+  #alone<T>(of: Of, change: () => Promise<T>): Promise<T> {
+    return this.#turns.alone(nameOf(of), change);
+  }
+}
+
+const nameOf = ({ project, session }: Of) => JSON.stringify([project, session]);

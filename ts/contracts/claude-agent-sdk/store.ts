@@ -1,0 +1,267 @@
+/** `SessionStore`, the class that the Claude Agent SDK uses. */
+
+import { typeError } from "../../bridge/errors.js";
+import { ContractStore } from "../../store/contract-store.js";
+import { StoreHandle } from "../../store/handle.js";
+import type { Lease } from "../../store/lease.js";
+import { type StoreOptions, atMost, readRecord, splitOptions, whole } from "../../store/options.js";
+import { type StatsOptions, pruneOptions, throwIfStopped } from "../../store/retention.js";
+import type { RunStats } from "../../store/results.js";
+import type { Store } from "../../store/store.js";
+import { Expiry } from "../shared/expiry.js";
+import type { FoldSessionSummary, SessionKey, SessionStoreEntry, SessionSummaryEntry } from "./contract.js";
+import { isCustom, linesOf, nonEmpty, readKey } from "./entries.js";
+import { Sessions } from "./sessions.js";
+import { foldOption, importedFold, installedFold } from "./summary.js";
+import { claude } from "./wire.js";
+
+export interface SessionStoreOptions extends Omit<StoreOptions, "keepLastN" | "maxBytes"> {
+  /**
+   * The SDK's function of this name. The store needs it for `listSessionSummaries`. Default: the one of the installed
+   * `@anthropic-ai/claude-agent-sdk`.
+   */
+  foldSessionSummary?: FoldSessionSummary;
+  /** How long a session is kept after its last entry, in ms. Older ones are removed in the background. Default: no limit. */
+  ttlMs?: number | null;
+}
+
+/** The sessions to remove. Each rule applies independently of the other. */
+export interface SessionPruneOptions {
+  /** Removes the sessions whose last entry was appended before this time: a Date, or ms since the epoch. */
+  olderThan?: Date | number | null;
+  /** How many sessions of each project to keep: those with the latest entries. */
+  keepSessions?: number;
+  /** If true, removes nothing and returns what would be removed. Default: false. */
+  dryRun?: boolean;
+  /** Stops between two sessions. The promise then rejects with the signal's reason. */
+  signal?: AbortSignal;
+}
+
+const ownOptions = { foldSessionSummary: foldOption, ttlMs: atMost("milliseconds") };
+const rules = {
+  olderThan: pruneOptions.olderThan,
+  dryRun: pruneOptions.dryRun,
+  signal: pruneOptions.signal,
+  keepSessions: whole(0, Number.MAX_SAFE_INTEGER, "sessions"),
+};
+const rangeOptions = {
+  after: whole(-1, Number.MAX_SAFE_INTEGER, "entries"),
+  limit: whole(0, Number.MAX_SAFE_INTEGER, "entries"),
+};
+
+/**
+ * The sessions of the Claude Agent SDK, in a database that outlives the container.
+ *
+ * - An append is one transaction, with the summary of the session. A resolved append is durable.
+ * - An entry is stored once: entries whose `uuid` is in the transcript already are left out.
+ * - Reads return fresh objects.
+ *
+ * All methods give the error codes `CLOSED`, `BUSY`, `FULL`, `UNAVAILABLE` and `CORRUPT` where they apply.
+ *
+ * @example
+ * ```ts
+ * const sessionStore = new SessionStore("agent.db");
+ * for await (const message of query({ prompt: "Hello", options: { sessionStore } })) console.log(message.type);
+ * ```
+ */
+export class SessionStore extends ContractStore {
+  readonly #handle: StoreHandle;
+  #ttlMs: number | null | undefined;
+  readonly #expiry = new Expiry();
+  #sessions: Sessions;
+
+  /**
+   * Returns the summaries of the sessions of a project, as `foldSessionSummary` has made them. Missing if the SDK's function
+   * was not found, or if the store has a serializer of yours.
+   */
+  listSessionSummaries?: (projectKey: string) => Promise<SessionSummaryEntry[]>;
+
+  /**
+   * @param target a file path, `"sqlite:<path>"`, a `file:` URL, `"postgres://<user>@<host>/<database>"`,
+   *   `"jsonl:<folder>"`, `"memory:"`, or a store from `openStore`.
+   * @param options `foldSessionSummary` and `ttlMs`, and the options of `openStore`. An open store takes only the first one.
+   * @throws TypeError or RangeError for a wrong target or option.
+   */
+  constructor(target: string | URL | Store, options?: SessionStoreOptions) {
+    const { own, others } = splitOptions(options, ownOptions);
+    const handle = StoreHandle.of(target, others as StoreOptions | undefined, claude);
+    super(handle);
+    this.#handle = handle;
+    if (!handle.owned && own.ttlMs !== undefined) {
+      throw typeError('option "ttlMs" belongs to openStore() when the target is an open store');
+    }
+    this.#ttlMs = own.ttlMs;
+    // A summary has texts of the session, and the user's serializer may be there to encrypt them.
+    const fold = isCustom(handle.format) ? undefined : (own.foldSessionSummary ?? installedFold());
+    this.#sessions = new Sessions(fold);
+    if (fold !== undefined) this.listSessionSummaries = (projectKey) => this.#summaries(projectKey);
+  }
+
+  /**
+   * Opens a store after it has imported the SDK. Use this where Node cannot `require` ES modules.
+   * @throws ForkpointError `UNSUPPORTED` if the SDK is not installed, or has no `foldSessionSummary`.
+   * @example const sessionStore = await SessionStore.open("agent.db");
+   */
+  static async open(target: string | URL | Store, options?: SessionStoreOptions): Promise<SessionStore> {
+    return new SessionStore(target, { foldSessionSummary: await importedFold(), ...options });
+  }
+
+  /**
+   * Appends entries to a transcript, all of them or none. Entries whose `uuid` the transcript has already are left out.
+   * @throws TypeError for a wrong key or entry. ForkpointError `INVALID_ARGUMENT` for an entry that is not JSON. Nothing was
+   *   stored then.
+   * @example await store.append({ projectKey: "-work", sessionId }, [{ type: "custom-title", customTitle: "Rust" }]);
+   */
+  async append(key: SessionKey, entries: SessionStoreEntry[]): Promise<void> {
+    await this.#handle.save(async (engine, held) => {
+      const [transcript, lines] = [readKey(key), linesOf(entries)];
+      for (const { text } of lines) held.add(text.length);
+      if (lines.length > 0) await this.#sessions.append(engine, transcript, lines);
+    });
+    this.#sweep();
+  }
+
+  /**
+   * Returns the entries of a transcript in order, or null if there is none. `after` and `limit` select a page: `after` is the
+   * index of the last entry before it.
+   * @example const firstPage = await store.load(key, { limit: 100 });
+   */
+  load(key: SessionKey, range?: { after?: number; limit?: number }): Promise<SessionStoreEntry[] | null> {
+    return this.#handle.run((engine) => {
+      const { after = -1, limit } = readRecord(range, "range", rangeOptions);
+      return this.#sessions.load(engine, readKey(key), after + 1, limit);
+    });
+  }
+
+  /**
+   * Lists the sessions of a project that have a main transcript. `mtime` is the time of the last append to it.
+   * @example const sessions = (await store.listSessions("-work")).toSorted((a, b) => b.mtime - a.mtime);
+   */
+  listSessions(projectKey: string): Promise<Array<{ sessionId: string; mtime: number }>> {
+    return this.#listed(projectKey, ({ session, mtime }) => ({ sessionId: session, mtime }));
+  }
+
+  #summaries(projectKey: string): Promise<SessionSummaryEntry[]> {
+    return this.#listed(projectKey, ({ summary }) =>
+      summary === "" ? undefined : (JSON.parse(summary) as SessionSummaryEntry),
+    );
+  }
+
+  #listed<T>(projectKey: unknown, show: (row: Listed) => T | undefined): Promise<T[]> {
+    return this.#handle.run(async (engine) => {
+      const all: T[] = [];
+      for await (const row of this.#sessions.list(engine, nonEmpty(projectKey, "projectKey"))) {
+        const shown = show(row);
+        if (shown !== undefined) all.push(shown);
+      }
+      return all;
+    });
+  }
+
+  /**
+   * Lists the projects that have sessions.
+   * @example const [projectKey] = await store.listProjects();
+   */
+  listProjects(): Promise<string[]> {
+    return this.#handle.run(async (engine) => {
+      const projects = new Set<string>();
+      for await (const { project } of this.#sessions.list(engine)) projects.add(project);
+      return [...projects];
+    });
+  }
+
+  /**
+   * Removes a session with the transcripts of its subagents. With a `subpath`, removes only that transcript. An unknown key
+   * causes no error.
+   * @example await store.delete({ projectKey: "-work", sessionId });
+   */
+  async delete(key: SessionKey): Promise<void> {
+    await this.#handle.run((engine) => this.#sessions.remove(engine, readKey(key)));
+  }
+
+  /**
+   * Lists the subpaths of a session.
+   * @example const subagents = await store.listSubkeys({ projectKey: "-work", sessionId });
+   */
+  listSubkeys(key: { projectKey: string; sessionId: string }): Promise<string[]> {
+    return this.#handle.run((engine) => this.#sessions.subpaths(engine, readKey(key).of));
+  }
+
+  /**
+   * Rewinds a transcript: keeps the entries up to and with the one that has this `uuid`. The summary becomes theirs.
+   * @throws ForkpointError `NOT_FOUND` if there is no such entry.
+   * @example await store.truncate({ projectKey: "-work", sessionId }, uuid);
+   */
+  truncate(key: SessionKey, uuid: string): Promise<void> {
+    return this.#handle.run((engine) => this.#sessions.truncate(engine, readKey(key), nonEmpty(uuid, "uuid")));
+  }
+
+  /**
+   * Removes whole sessions. Without `olderThan`, those that are older than `ttlMs`.
+   * @throws TypeError or RangeError for a wrong option. ForkpointError `CLOSED` if the store is closed before it ends.
+   * @example const { sessions } = await store.prune({ olderThan: Date.now() - 30 * 86_400_000, dryRun: true });
+   */
+  prune(options?: SessionPruneOptions): Promise<{ sessions: number }> {
+    return this.#handle.run(async (engine) => {
+      const {
+        olderThan,
+        keepSessions = Number.POSITIVE_INFINITY,
+        dryRun = false,
+        signal,
+      } = readRecord(options, "options", rules);
+      const ttlMs = this.#ttl;
+      const before =
+        olderThan ?? (olderThan === undefined && ttlMs !== null ? Date.now() - ttlMs : Number.NEGATIVE_INFINITY);
+      const all: Listed[] = [];
+      for await (const row of this.#sessions.list(engine)) all.push(row);
+      const counts = new Map<string, number>();
+      let sessions = 0;
+      for (const { project, session, mtime, version } of all.toSorted((a, b) => b.mtime - a.mtime)) {
+        const newer = counts.get(project) ?? 0;
+        counts.set(project, newer + 1);
+        if (mtime >= before && newer < keepSessions) continue;
+        throwIfStopped(signal, () => this.#handle.closing);
+        sessions += Number(dryRun || (await this.#sessions.removeIfSame(engine, { project, session }, version)));
+      }
+      return { sessions };
+    });
+  }
+
+  /**
+   * Returns how many sessions (`runs`) and entries (`records`) are stored and how much storage they use, in bytes.
+   * @example const { runs, records, recordBytes } = await store.stats();
+   */
+  stats(options?: StatsOptions): Promise<RunStats> {
+    return this.#handle.stats(options);
+  }
+
+  withLease(lease: Lease): SessionStore {
+    const view = new SessionStore(this.#handle.withLease(lease).asStore);
+    [view.#sessions, view.#ttlMs] = [this.#sessions, this.#ttlMs];
+    if (this.listSessionSummaries === undefined) delete view.listSessionSummaries;
+    else view.listSessionSummaries = (projectKey) => view.#summaries(projectKey);
+    return view;
+  }
+
+  get #ttl(): number | null {
+    return this.#ttlMs === undefined ? this.#handle.retention.ttlMs : this.#ttlMs;
+  }
+
+  #sweep(): void {
+    if (this.#handle.closing) return;
+    void this.#handle
+      .run((engine) =>
+        this.#expiry.sweepIfDue({
+          what: "expired sessions",
+          ttlMs: this.#ttl,
+          now: Date.now,
+          target: engine.native.databasePath ?? "memory:",
+          closing: () => this.#handle.closing,
+          sweep: () => this.prune(),
+        }),
+      )
+      .catch(() => {});
+  }
+}
+
+type Listed = { project: string; session: string; mtime: number; version: number; summary: string };

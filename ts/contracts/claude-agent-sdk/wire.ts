@@ -1,0 +1,54 @@
+/** The calls of the Claude Agent SDK's sessions. `engine/src/contract/claude_agent_sdk.rs` declares the same calls. */
+
+import { Contract, type PackedPart } from "../../bridge/wire.js";
+
+export interface Of {
+  project: string;
+  session: string;
+}
+
+/** The row of a session with a main transcript. */
+export interface Row {
+  version: number;
+  /** ms since the epoch. */
+  mtime: number;
+  /** The summary as JSON text. Empty: it is not known. */
+  summary: string;
+}
+
+/** The row that a change stores, and the version that the change has seen. Undefined: there was no row. */
+type NewRow = Row & { seen: number | undefined };
+
+interface SessionCalls {
+  /** Takes one buffer: the entries. */
+  append(fields: {
+    of: Of;
+    subpath: string | undefined;
+    entries: { tags: string[]; lengths: number[]; keys: Array<string | null> };
+    row: NewRow | undefined;
+  }): null;
+  truncate(fields: { of: Of; subpath: string | undefined; length: number; row: NewRow | undefined }): null;
+  /** Removes a session. With `seen`, only if its row has this version. */
+  remove(fields: { of: Of; seen: number | undefined }): null;
+  removeSubpath(fields: { of: Of; subpath: string }): null;
+  entries(fields: {
+    of: Of;
+    subpath: string | undefined;
+    skip: number;
+    limit: number;
+  }): { total: number; entries: PackedPart[] } | null;
+  session(fields: { of: Of }): (Of & Row) | null;
+  /** Lists sessions, the one that was begun last first. */
+  sessions(fields: {
+    project: string | undefined;
+    before: number | undefined;
+    limit: number;
+  }): Array<Of & Row & { cursor: string }>;
+  subpaths(fields: { of: Of }): string[];
+}
+
+export const claude = new Contract<SessionCalls>("claude-agent-sdk", {
+  kinds: { append: "save", truncate: "save", remove: "prune", removeSubpath: "prune" },
+  subject: ({ of }) => ({ run: of?.session, ns: of?.project }),
+  counts: { entries: ({ entries }) => entries.length },
+});
