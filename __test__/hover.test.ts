@@ -95,6 +95,13 @@ const preambles: Record<string, string> = {
     declare const checkpointId: string;
     declare const runId: string;
     declare const listener: () => void;`,
+  "claude-agent-sdk.d.ts": `
+    declare const lease: import("forkpoint").Lease;
+    declare const store: SessionStore;
+    declare const key: SessionKey;
+    declare const sessionId: string;
+    declare const uuid: string;
+    declare function query(of: { prompt: string; options: object }): AsyncIterable<{ type: string }>;`,
   "tinyagents.d.ts": `
     declare const lease: import("forkpoint").Lease;
     declare const checkpointer: Checkpointer<{ topic: string }>;

@@ -27,7 +27,7 @@ pub const CONTRACT: Contract = Contract {
     ..Contract::new("claude-agent-sdk", CONTRACT_ID, request, show)
 };
 
-/// The log of the main transcript. The name of any other log begins with [`SUBPATH`].
+/// The log of the main transcript. The name of any other log begins with a colon.
 pub const MAIN: &str = "main";
 const SUBPATH: char = ':';
 
