@@ -241,8 +241,8 @@ impl Sweeper {
 pub(crate) enum Sweeps {
     /// On the thread that commits.
     Here(Box<Sweeper>),
-    /// On a thread of its own. The message says that something was saved for the first time.
-    Apart { worker: Worker<()>, saved: Arc<AtomicBool>, has_begun: bool },
+    /// On a thread of its own. The message says that something was saved since the last sweep began.
+    Apart { worker: Worker<()>, saved: Arc<AtomicBool> },
 }
 
 impl Sweeps {
@@ -250,20 +250,15 @@ impl Sweeps {
     pub(crate) fn apart(sweeper: Sweeper, backend: Lazy) -> Result<Self> {
         let saved = Arc::clone(&sweeper.saved);
         let sweeper = Sweeper { batches: &APART, ..sweeper };
-        Ok(Self::Apart {
-            worker: Worker::start("forkpoint-sweeper", Apart { sweeper, backend })?,
-            saved,
-            has_begun: false,
-        })
+        Ok(Self::Apart { worker: Worker::start("forkpoint-sweeper", Apart { sweeper, backend })?, saved })
     }
 
     /// Called after each commit, on the thread that commits.
     pub(crate) fn after_commit(&mut self, backend: &mut dyn Backend) {
         match self {
             Self::Here(sweeper) => sweeper.after_commit(backend),
-            Self::Apart { worker, saved, has_begun } => {
-                saved.store(true, Ordering::Relaxed);
-                if !std::mem::replace(has_begun, true) {
+            Self::Apart { worker, saved } => {
+                if !saved.swap(true, Ordering::Relaxed) {
                     // It cannot have ended: only the thread that calls this ends it.
                     let _ = worker.push(());
                 }
