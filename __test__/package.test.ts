@@ -44,6 +44,7 @@ const typed = `
 import { CheckpointStore, openStore, type Checkpoint, type ICheckpointStore, type Store } from "forkpoint";
 import { Workflow, WorkflowCheckpointStore } from "forkpoint/agentium";
 import { CheckpointStore as Same, resumePlan } from "forkpoint/agentos";
+import { SessionStore as Transcripts } from "forkpoint/claude-agent-sdk";
 import { SessionStore, type SessionStateStore } from "forkpoint/helix";
 import { type KillReport, killEverywhere, withFaults } from "forkpoint/testing";
 import { Checkpointer, RESUME } from "forkpoint/tinyagents";
@@ -62,6 +63,8 @@ const workflow = new Workflow<{ n: number }>({
 const n: number = (await workflow.runWithCheckpoints()).state.n;
 const sessions: SessionStateStore = new SessionStore(shared, { now: () => 1 });
 console.log(n, await sessions.getMessageCount("session-1"));
+const mtimes: number[] = (await new Transcripts(shared).listSessions("-work")).map(({ mtime }) => mtime);
+console.log(mtimes);
 const threads = new Checkpointer<{ topic: string }>(shared, { expectedParent: true });
 const topic: string | undefined = (await threads.get("thread-1"))?.state.topic;
 console.log(topic, RESUME);
@@ -82,6 +85,7 @@ function tryOut(tarballs: string[]): void {
     if (same.CheckpointStore !== CheckpointStore) throw new Error("two copies");
     if (require("forkpoint/agentium").Workflow.name !== "Workflow") throw new Error("no workflow");
     if (require("forkpoint/helix").SessionStore.name !== "SessionStore") throw new Error("no session store");
+    if (require("forkpoint/claude-agent-sdk").SessionStore.name !== "SessionStore") throw new Error("no session store");
     if (require("forkpoint/testing").withFaults({}, []) === undefined) throw new Error("no faults");
     if (require("forkpoint/tinyagents").Checkpointer.name !== "Checkpointer") throw new Error("no checkpointer");
     (async () => {${use}})();`;
@@ -136,6 +140,7 @@ describe("the package", () => {
         ...[
           "agentium",
           "agentos",
+          "claude-agent-sdk",
           "effects",
           "helix",
           "index",

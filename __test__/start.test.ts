@@ -8,7 +8,9 @@ import { loadedBy } from "./loaded.js";
 
 const root = fileURLToPath(new URL("..", import.meta.url));
 
-const contracts = ["forkpoint", "forkpoint/agentos", "forkpoint/agentium", "forkpoint/helix", "forkpoint/tinyagents"];
+const contracts = ["", "/agentos", "/agentium", "/claude-agent-sdk", "/helix", "/tinyagents"].map(
+  (path) => `forkpoint${path}`,
+);
 
 describe.each(["import", "require"])("%s", (how) => {
   it.each(contracts)("%s loads few files, and no slow module of Node", (entry) => {

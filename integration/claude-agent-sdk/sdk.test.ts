@@ -3,6 +3,7 @@ import { spawnSync, spawn } from "node:child_process";
 import { rmSync } from "node:fs";
 import { once } from "node:events";
 import { join } from "node:path";
+import { fileURLToPath } from "node:url";
 import {
   InMemorySessionStore,
   deleteSession,
@@ -191,6 +192,21 @@ describe.each(sharedKinds)("the Claude Agent SDK over %s, over processes", (kind
       expect(answersOf(done.stdout), done.stderr).toEqual([{ session, result: "found 2" }]);
     },
   );
+});
+
+it("the store finds the SDK beside it, and says so if it is not there", () => {
+  const program = `const { SessionStore } = require("forkpoint/claude-agent-sdk");
+    console.log(typeof new SessionStore("memory:").listSessionSummaries);
+    SessionStore.open("memory:").then(() => console.log("opened"), ({ code }) => console.log(code));`;
+  const cwd = fileURLToPath(new URL(".", import.meta.url));
+  const run = (...flags: string[]) => {
+    const env = { ...process.env, NODE_OPTIONS: "" };
+    const { stdout, stderr } = spawnSync(process.execPath, [...flags, "-e", program], { cwd, env, encoding: "utf8" });
+    return { stderr, lines: stdout.trim().split("\n") };
+  };
+  expect(run("--preserve-symlinks")).toEqual({ stderr: "", lines: ["function", "opened"] });
+  // The package is linked here, and has no SDK beside its own folder.
+  expect(run()).toEqual({ stderr: "", lines: ["undefined", "UNSUPPORTED"] });
 });
 
 describe("a disk that is full", () => {
