@@ -212,8 +212,8 @@ export class SessionStore extends ContractStore {
       const ttlMs = this.#ttl;
       const before =
         olderThan ?? (olderThan === undefined && ttlMs !== null ? Date.now() - ttlMs : Number.NEGATIVE_INFINITY);
-      const all: Listed[] = [];
-      for await (const row of this.#sessions.list(engine)) all.push(row);
+      const all: Array<Omit<Listed, "summary">> = [];
+      for await (const { summary: _, ...row } of this.#sessions.list(engine)) all.push(row);
       const counts = new Map<string, number>();
       let sessions = 0;
       for (const { project, session, mtime, version } of all.toSorted((a, b) => b.mtime - a.mtime)) {
