@@ -3,7 +3,8 @@
 //! A session is a lineage, named by its project and its id. Its logs are its transcripts: [`MAIN`], and one for each subpath. Its
 //! only checkpoint, the *row*, exists if it has a main transcript. The save time of the row is the session's `mtime`, and its
 //! meta is the summary, as JSON. Every change of the main transcript expects the version of the row that it has read (the sort
-//! key), and stores the next one. So a summary always tells what the transcript holds, whoever appends.
+//! key), and stores the next one. A summary that is not empty is therefore that of the whole transcript, also if several processes
+//! append.
 //!
 //! An entry is a record. The `uuid` of an entry is its key, so an entry that is sent again is stored once.
 
