@@ -6,7 +6,7 @@ import { fileURLToPath } from "node:url";
 const root = fileURLToPath(new URL("..", import.meta.url));
 
 /** The projects that run the guides' code, by what is installed there. */
-export type Suite = "forkpoint" | "agentos" | "claude-agent-sdk" | "langgraph" | "otel" | "pglite" | "postgres";
+export type Suite = "forkpoint" | "agentos" | "claude-agent-sdk" | "openai-agents" | "langgraph" | "otel" | "pglite" | "postgres";
 
 /** A `ts` block. A block without a file name runs alone, in a new folder. */
 export interface Snippet {

@@ -9,6 +9,7 @@ export {
   ForkpointError,
   type InvalidArgumentError,
   type LeaseHolder,
+  type TakenBy,
   isForkpointError,
 } from "./bridge/errors.js";
 export { postgresSchema, type PostgresSchemaOptions } from "./store/postgres.js";

@@ -3,6 +3,19 @@
  * installed. The tests in integration/ compile and run against the real packages.
  */
 
+declare module "@openai/agents" {
+  export type AgentInputItem = Record<string, any>;
+  export interface SessionHistoryRewriteArgs {
+    mutations: Array<{ type: "replace_function_call"; callId: string; replacement: AgentInputItem }>;
+  }
+  export interface SessionHistoryTransactionArgs {
+    operationId: string;
+    transaction:
+      | { type: "append_items"; items: AgentInputItem[] }
+      | { type: "replace_suffix"; expectedSuffix: AgentInputItem[]; replacement: AgentInputItem[] };
+  }
+}
+
 declare module "@langchain/langgraph-checkpoint" {
   export interface SerializerProtocol {
     dumpsTyped(data: any): Promise<[string, Uint8Array]>;

@@ -56,7 +56,17 @@ export function dangerous(command: Command): Command {
     .option("--dry-run", "show what would be done, and do nothing");
 }
 
-const spaces = ["agentos", "agentium", "storage", "langgraph", "tinyagents", "helix", "claude-agent-sdk"];
+const spaces = [
+  "agentos",
+  "agentium",
+  "storage",
+  "langgraph",
+  "tinyagents",
+  "helix",
+  "claude-agent-sdk",
+  "openai-agents",
+  "openai-agents-states",
+];
 
 export function spaceOption(): Option {
   return new Option("--space <space>", "the framework, or `storage` for Agentium's key-value driver").choices(spaces);

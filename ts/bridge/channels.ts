@@ -52,8 +52,8 @@ export interface CallSubject {
    * store may make several calls.
    */
   operation: string;
-  /** The framework: `"agentos"`, `"agentium"`, `"storage"`, `"langgraph"`, `"tinyagents"`, `"helix"` or
-   * `"claude-agent-sdk"`. */
+  /** The framework: `"agentos"`, `"agentium"`, `"storage"`, `"langgraph"`, `"tinyagents"`, `"helix"`,
+   * `"claude-agent-sdk"`, `"openai-agents"` or `"openai-agents-states"`. */
   space: string | null;
   /** The id of the run, thread or session. For `"storage"`: the key. */
   run: string | null;

@@ -9,7 +9,15 @@ export type InvalidArgumentError = (TypeError | RangeError) & {
   readonly retryable: false;
 };
 
-export { type ErrorCode, ForkpointError, type LeaseHolder, isArray, show, typeError } from "./forkpoint-error.js";
+export {
+  type ErrorCode,
+  ForkpointError,
+  type LeaseHolder,
+  type TakenBy,
+  isArray,
+  show,
+  typeError,
+} from "./forkpoint-error.js";
 
 export const codes: Record<ErrorCode, true> = {
   NOT_FOUND: true,

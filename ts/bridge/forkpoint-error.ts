@@ -33,6 +33,14 @@ export interface LeaseHolder {
   until: number;
 }
 
+/** Who has taken something that only one caller gets. */
+export interface TakenBy {
+  /** When it was taken, in ms since the epoch on the store's clock. */
+  at: number;
+  /** Names the process and its machine, for people. */
+  by: string;
+}
+
 /**
  * The class of the errors of this package. A wrong argument is the exception: it causes a TypeError or a RangeError
  * with the code `INVALID_ARGUMENT`. {@link isForkpointError} returns true for all of these errors.
@@ -59,17 +67,26 @@ export class ForkpointError extends Error {
    * docs/leases.md.
    */
   declare readonly lease?: LeaseHolder | null;
+  /** Only if a run's state is taken: by whom, and when. See docs/openai-agents.md. */
+  declare readonly taken?: TakenBy;
 
   constructor(
     code: ErrorCode,
     message: string,
-    options: { retryable?: boolean; outcome?: "unknown"; cause?: unknown; lease?: LeaseHolder | null } = {},
+    options: {
+      retryable?: boolean;
+      outcome?: "unknown";
+      cause?: unknown;
+      lease?: LeaseHolder | null;
+      taken?: TakenBy;
+    } = {},
   ) {
     super(message, "cause" in options ? { cause: options.cause } : undefined);
     this.code = code;
     this.retryable = options.retryable ?? (code === "BUSY" || code === "UNAVAILABLE");
     if (options.outcome !== undefined) this.outcome = options.outcome;
     if (options.lease !== undefined) this.lease = options.lease;
+    if (options.taken !== undefined) this.taken = options.taken;
   }
 
   static {

@@ -179,6 +179,9 @@ export function builtInFormat(name: string): Format | undefined {
   return builtIn.get(name);
 }
 
+/** Returns true if the user has passed a serializer. What it writes may be encrypted. */
+export const isCustom = ({ name }: Format): boolean => !builtIn.has(name);
+
 /** Returns the format that a store of text files uses in the place of another one. */
 export function asText(format: Format): Format {
   return format === v8Format ? textFormat : format;

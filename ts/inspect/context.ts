@@ -28,6 +28,8 @@ export const SPACES = [
   "tinyagents",
   "helix",
   "claude-agent-sdk",
+  "openai-agents",
+  "openai-agents-states",
 ] as const;
 
 /** The contract that holds the current state of each Helix session. */
@@ -37,7 +39,14 @@ export const SESSIONS = "helix-sessions";
 const EFFECTS = "/effects";
 
 /** The frameworks whose runs have effects. */
-const WITH_EFFECTS: ReadonlySet<string> = new Set(["agentos", "agentium", "langgraph", "tinyagents", "helix"]);
+const WITH_EFFECTS: ReadonlySet<string> = new Set([
+  "agentos",
+  "agentium",
+  "langgraph",
+  "tinyagents",
+  "helix",
+  "openai-agents-states",
+]);
 
 /** Returns the name of the contract that keeps the effects of a contract's runs. Undefined: they have none. */
 export const effectsOf = (contract: string): string | undefined =>
@@ -52,7 +61,7 @@ export function spaceOf(contract: string): string {
 }
 
 /** The contracts that store no parent. The parent of a checkpoint is the checkpoint before it. */
-export const ORDERED: ReadonlySet<string> = new Set(["agentos", "agentium", "helix", SESSIONS]);
+export const ORDERED: ReadonlySet<string> = new Set(["agentos", "agentium", "helix", SESSIONS, "openai-agents-states"]);
 
 /** The contracts whose runs have namespaces. */
 const WITH_NAMESPACES: ReadonlySet<string> = new Set(["langgraph", "tinyagents"]);

@@ -87,6 +87,8 @@ const readers = {
     { entries: (records ?? []).map((part) => parts.read(part).value) },
     null,
   ],
+  "openai-agents": (parts, _, { records }) => [{ items: (records ?? []).map((part) => parts.read(part).value) }, null],
+  "openai-agents-states": (parts, _, { parts: [part] }) => [part && parts.read(part).value, null],
 } satisfies Record<string, Reader>;
 
 /** Every part is its own value. */

@@ -52,7 +52,7 @@ export async function fork(context: Context, ref: unknown, edit: unknown, option
   }
   const write = forks[key.space as keyof typeof forks];
   if (write === undefined) {
-    const instead = key.space === "claude-agent-sdk" ? "call the SDK's forkSession()" : "only runs can";
+    const instead = insteadOf[key.space] ?? "only runs can";
     throw new ForkpointError("UNSUPPORTED", `an entry of ${quote(key.space)} cannot be forked: ${instead}`);
   }
   const { as } = given;
@@ -60,6 +60,13 @@ export async function fork(context: Context, ref: unknown, edit: unknown, option
   if (as !== undefined) await refuseTaken(context, { ...key, run: as, ns: "" });
   return write(plan);
 }
+
+/** What to do where nothing can be forked here. */
+const insteadOf: Record<string, string> = {
+  "claude-agent-sdk": "call the SDK's forkSession()",
+  "openai-agents": "call fork() of a ForkpointSession",
+  "openai-agents-states": "save the state as another run",
+};
 
 async function refuseTaken(context: Context, key: Key): Promise<void> {
   const [lineup] = await readLineups(context, [newestOf(key)]);

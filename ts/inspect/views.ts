@@ -8,7 +8,16 @@ import type { LineageStats, StoreStats } from "../store/results.js";
  * The framework that a run belongs to. `"storage"` is Agentium's storage driver: each key is a run with one checkpoint.
  */
 export type Space =
-  "agentos" | "agentium" | "storage" | "langgraph" | "tinyagents" | "helix" | "claude-agent-sdk" | (string & {});
+  | "agentos"
+  | "agentium"
+  | "storage"
+  | "langgraph"
+  | "tinyagents"
+  | "helix"
+  | "claude-agent-sdk"
+  | "openai-agents"
+  | "openai-agents-states"
+  | (string & {});
 
 /** Names a run. */
 export interface RunRef {

@@ -232,7 +232,7 @@ let lastToken = 0;
  * A token that is greater than the one before it, and than all of this process. If an effect was forgotten and begun again,
  * the time and the random number make its token another one.
  */
-function tokenAfter(token: number | undefined, now: number): number {
+export function tokenAfter(token: number | undefined, now: number): number {
   lastToken = Math.max((token ?? 0) + 1, lastToken + 1, now * 1024 + Math.floor(Math.random() * 1024));
   return lastToken;
 }

@@ -76,6 +76,8 @@ interface EffectCalls {
     entry: EffectEntry;
     result: { name: string; tag: string } | undefined;
     savedAt: number;
+    /** If given, the newest checkpoint of the run must be this one. */
+    newest?: string;
   }): null;
   write(fields: {
     effect: EffectAddress;

@@ -73,6 +73,13 @@ export class StoreHandle {
     return leased;
   }
 
+  /** Returns another handle to the same store, which it does not close. */
+  share(): StoreHandle {
+    const shared = new StoreHandle(this.#store, undefined, { name: this.#contract }, this.#lease);
+    shared.disturb = this.disturb;
+    return shared;
+  }
+
   /** This handle as a target of the contract's own class, which takes a store or a handle. */
   get asStore(): Store {
     return this as unknown as Store;

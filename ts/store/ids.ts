@@ -15,6 +15,13 @@ export function requireId(given: unknown, what: string): string {
   );
 }
 
+/** Checks an id before a write. An empty one is wrong, too. */
+export function nonEmpty(given: unknown, what: string): string {
+  const id = requireId(given, what);
+  if (id === "") throw typeError(`${what} is empty: pass a non-empty string`);
+  return id;
+}
+
 /** Checks an id before a read. Returns null if no data can be stored under this id. */
 export function idOrNull(given: unknown, what: string): string | null {
   const id = text(given, what);

@@ -10,7 +10,8 @@ import { anything, readRecord, shown } from "./options.js";
  * @example const run: RunRef = { space: "langgraph", run: "thread-1" };
  */
 export interface RunRef {
-  /** The framework: `"agentos"`, `"agentium"`, `"langgraph"`, `"helix"`, `"tinyagents"` or `"claude-agent-sdk"`. */
+  /** The framework: `"agentos"`, `"agentium"`, `"langgraph"`, `"helix"`, `"tinyagents"`, `"claude-agent-sdk"`,
+   * `"openai-agents"` or `"openai-agents-states"`. */
   space: string;
   /** The id of the run, thread or session. */
   run: string;
@@ -29,6 +30,8 @@ const spaces: Record<string, "none" | "text" | "list"> = {
   langgraph: "text",
   tinyagents: "list",
   "claude-agent-sdk": "text",
+  "openai-agents": "none",
+  "openai-agents-states": "none",
 };
 
 /** Checks a reference to a run. If `only` names a contract, the run must be one of this contract. */

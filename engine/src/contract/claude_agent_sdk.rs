@@ -89,7 +89,8 @@ impl Session {
 
     /// The condition that the row has this version, or does not exist.
     fn expect(&self, seen: Option<u64>) -> Expect {
-        let must = seen.map_or(Must::NotBeSavedSince(i64::MIN), |version| Must::HaveSortKey(sort_key(version)));
+        let must =
+            seen.map_or(Must::NotBeSavedSince(i64::MIN), |version| Must::HaveSortKey(SortKey::from_version(version)));
         let message =
             format!("session {} was changed by another writer: read it again and retry", quote(&self.session));
         Expect::Checkpoint {
@@ -104,7 +105,7 @@ impl Session {
     fn unit(&self, change: Op, row: Option<Row>) -> Unit {
         let Some(Row { seen, version, mtime, summary }) = row else { return vec![change].into() };
         let header = Header {
-            sort_key: sort_key(version),
+            sort_key: SortKey::from_version(version),
             saved_at: mtime,
             group: thread::prefix(&self.project),
             // Retention cannot know that the transcripts go together with the row. The store removes whole sessions.
@@ -114,10 +115,6 @@ impl Session {
         };
         Unit { expect: vec![self.expect(seen)], ops: vec![change, Op::put(header, Vec::new())] }
     }
-}
-
-fn sort_key(version: u64) -> SortKey {
-    SortKey(version.to_be_bytes().to_vec())
 }
 
 /// The name of a transcript's log.
@@ -206,7 +203,7 @@ impl FoundRow {
     fn read(header: &Header) -> Result<Self> {
         let read = || {
             let (project, session) = thread::split(&header.lineage)?;
-            let version = u64::from_be_bytes(header.sort_key.0[..].try_into().ok()?);
+            let version = header.sort_key.version()?;
             let summary = String::from_utf8(header.meta.clone()).ok()?;
             let (project, session) = (project.to_owned(), session.to_owned());
             Some(Self { project, session, version, mtime: header.saved_at, summary })

@@ -22,7 +22,7 @@ use super::response::{PackedPart, Response};
 use super::thread;
 use crate::error::{Code, Error, Result, quote};
 use crate::op::{Expect, Must, Op, Unit};
-use crate::query::{Of, Query, RowOrder, Rows, RowsFrom};
+use crate::query::{Answer, Of, Query, RowOrder, Rows, RowsFrom};
 use crate::record::{ContractId, Header, Listed, RowPage, SortKey, Start};
 
 /// The calls of effects use this name in place of a contract's name.
@@ -88,7 +88,9 @@ struct Seen {
 #[serde(rename_all = "camelCase", rename_all_fields = "camelCase", deny_unknown_fields)]
 enum Call {
     /// Reads an effect. The response is a [`Found`].
-    Find { effect: Address },
+    Find {
+        effect: Address,
+    },
     /// Begins an attempt. `seen` is the state that it replaces, or `None` if there must be no such effect. Fails with
     /// [`Code::Conflict`] if another process was faster. The buffers have a part if `result` is given: a copy of an effect
     /// that has ended.
@@ -99,26 +101,52 @@ enum Call {
         entry: serde_json::Map<String, serde_json::Value>,
         result: Option<PartName>,
         saved_at: i64,
+        /// If given, fails with [`Code::Conflict`] if this is not the newest checkpoint of the run.
+        newest: Option<String>,
     },
-    /// Writes the effect in the course of an attempt: its lease, or its end. The buffers have a part if `result` is given.
-    /// Fails with [`Code::Conflict`] if another process has taken the effect over.
-    Write {
-        effect: Address,
-        token: i64,
-        entry: serde_json::Map<String, serde_json::Value>,
-        result: Option<PartName>,
-        saved_at: i64,
-    },
+    Write(Write),
     /// Lists the effects of a run, without their results. The response is an [`Effects`].
-    List { of: Run },
+    List {
+        of: Run,
+    },
     /// Forgets effects of a run.
-    Remove { effects: Vec<Address> },
+    Remove {
+        effects: Vec<Address>,
+    },
     /// Where an effect is, as seen from the checkpoint `at`. The response is a [`Place`].
     ///
     /// The effect was begun from the checkpoint `base`, when `newest` was the newest checkpoint of the run. If `at` is not
     /// stored, it follows `from` or, without that, the newest checkpoint. With `past`, `base` is a later checkpoint that the
     /// effect is visible from.
-    Place { of: Run, base: String, newest: Option<String>, at: String, from: Option<String>, past: bool },
+    Place {
+        of: Run,
+        base: String,
+        newest: Option<String>,
+        at: String,
+        from: Option<String>,
+        past: bool,
+    },
+}
+
+/// Writes the effect in the course of an attempt: its lease, or its end. The buffers have a part if `result` is given.
+/// Fails with [`Code::Conflict`] if another process has taken the effect over.
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub(super) struct Write {
+    effect: Address,
+    token: i64,
+    entry: serde_json::Map<String, serde_json::Value>,
+    result: Option<PartName>,
+    saved_at: i64,
+}
+
+impl Write {
+    pub(super) fn unit(self, buffers: &mut Buffers) -> Result<Unit> {
+        let Self { effect, token, entry, result, saved_at } = self;
+        let must = Must::HaveSortKey(key_of(token));
+        let expect = vec![expected(effect.contract()?.id, &effect.id()?, &effect, must)];
+        Ok(Unit { expect, ops: vec![effect.put(token, entry, result, saved_at, buffers)?] })
+    }
 }
 
 /// The answer to [`Call::Find`].
@@ -148,7 +176,7 @@ struct Effect {
 
 /// The answer to [`Call::List`].
 #[derive(Serialize)]
-struct Effects {
+pub(super) struct Effects {
     /// The time on the store's clock.
     now: i64,
     effects: Vec<Effect>,
@@ -193,24 +221,21 @@ pub(super) fn request(call: RawCall<'_>) -> Result<Request> {
     let (call, mut buffers) = call.read()?;
     Ok(match call {
         Call::Find { effect } => find(&effect)?,
-        Call::Begin { effect, seen, token, entry, result, saved_at } => {
+        Call::Begin { effect, seen, token, entry, result, saved_at, newest } => {
             let contract = effect.contract()?.id;
             let id = effect.id()?;
             let absent = || vec![Must::NotBeSavedSince(i64::MIN)];
             let must = seen.map_or_else(absent, |seen| {
                 vec![Must::HaveSortKey(key_of(seen.token)), Must::NotBeSavedSince(seen.saved_at.saturating_add(1))]
             });
-            let expect = must.into_iter().map(|must| expected(contract, &id, &effect, must)).collect();
+            let newest = newest.map(|newest| is_newest(&effect.of, &newest)).transpose()?;
+            let effects = must.into_iter().map(|must| expected(contract, &id, &effect, must));
+            let expect = newest.into_iter().chain(effects).collect();
             let put = effect.put(token, entry, result, saved_at, &mut buffers)?;
             Request::Apply(Unit { expect, ops: vec![put] })
         }
-        Call::Write { effect, token, entry, result, saved_at } => {
-            let must = Must::HaveSortKey(key_of(token));
-            let expect = vec![expected(effect.contract()?.id, &effect.id()?, &effect, must)];
-            let put = effect.put(token, entry, result, saved_at, &mut buffers)?;
-            Request::Apply(Unit { expect, ops: vec![put] })
-        }
-        Call::List { of } => list(&of)?,
+        Call::Write(write) => Request::Apply(write.unit(&mut buffers)?),
+        Call::List { of } => Request::ask(list_query(&of)?, |answer| Response::json(&listed(answer)?).map(Some)),
         Call::Remove { effects } => {
             let remove = |effect: Address| Ok(Op::Remove { contract: effect.contract()?.id, id: effect.id()? });
             Request::Apply(effects.into_iter().map(remove).collect::<Result<Vec<_>>>()?.into())
@@ -299,6 +324,13 @@ fn expected(contract: ContractId, id: &str, effect: &Address, must: Must) -> Exp
     Expect::Checkpoint { contract, id: id.to_owned(), must, otherwise: Error::new(Code::Conflict, message) }
 }
 
+/// The condition that this is the newest checkpoint of the run.
+fn is_newest(of: &Run, id: &str) -> Result<Expect> {
+    let contract = named(&of.space)?;
+    let (lineage, id) = ((contract.lineage_of)(&of.run, &of.ns), (contract.id_of)(&of.run, &of.ns, id));
+    Ok(Expect::Newest { contract: contract.id, lineage, newest: Some(id.clone()), or: id })
+}
+
 fn find(effect: &Address) -> Result<Request> {
     let of = &effect.of;
     let contract = named(&of.space)?;
@@ -333,16 +365,19 @@ fn read(header: &Header, parts: Vec<PackedPart>) -> Result<Effect> {
     Ok(Effect { token: token as i64, saved_at: header.saved_at, entry, parts })
 }
 
-fn list(of: &Run) -> Result<Request> {
+/// Asks for the effects of a run. [`listed`] reads the answer.
+pub(super) fn list_query(of: &Run) -> Result<Query> {
     let contract = effects_of(of)?;
     let lineage = (contract.lineage_of)(&of.run, &of.ns);
     let list = Query::List { contract: contract.id, of: Of::Lineage(lineage), before: None, limit: None };
-    Ok(Request::ask(Query::All(vec![list, Query::Clock]), |answer| {
-        let [headers, now] = answer.into_all()?;
-        let headers = headers.into_headers()?;
-        let effects = headers.iter().map(|header| read(header, Vec::new())).collect::<Result<_>>()?;
-        Response::json(&Effects { now: now.into_clock()?, effects }).map(Some)
-    }))
+    Ok(Query::All(vec![list, Query::Clock]))
+}
+
+pub(super) fn listed(answer: Answer) -> Result<Effects> {
+    let [headers, now] = answer.into_all()?;
+    let headers = headers.into_headers()?;
+    let effects = headers.iter().map(|header| read(header, Vec::new())).collect::<Result<_>>()?;
+    Ok(Effects { now: now.into_clock()?, effects })
 }
 
 /// The checkpoint of another run from which a run was forked, with the framework's names.

@@ -14,7 +14,7 @@ use super::entry::{Contract, Names};
 use super::place::parse_place;
 use super::registry::{CONTRACTS, contract_of, named};
 use super::response::{PackedPart, Response};
-use super::{claude_agent_sdk, helix, langgraph};
+use super::{claude_agent_sdk, helix, langgraph, openai_agents};
 use crate::error::{Error, Result};
 use crate::op::Op;
 use crate::query::{ActivityOrder, Answer, Feed, LogRange, LogSide, Pick, Query, Recent, RowOrder, Rows, RowsFrom};
@@ -236,6 +236,7 @@ fn read(space: &str, run: &str, ns: &str, id: &str) -> Result<Request> {
         claude_agent_sdk::CONTRACT_ID => {
             queries.push(Query::Log(claude_agent_sdk::main_log((contract.lineage_of)(run, ns))));
         }
+        openai_agents::SESSIONS_ID => queries.push(Query::Log(openai_agents::items(run.to_owned()))),
         _ => {}
     }
     let lineage = (contract.lineage_of)(run, ns);

@@ -1,11 +1,11 @@
 //! The only list of contracts.
 
 use super::entry::Contract;
-use super::{agentium, agentos, claude_agent_sdk, helix, langgraph, lease, program, tinyagents};
+use super::{agentium, agentos, claude_agent_sdk, helix, langgraph, lease, openai_agents, program, tinyagents};
 use crate::error::{Error, Result};
 use crate::record::ContractId;
 
-pub const CONTRACTS: [Contract; 10] = [
+pub const CONTRACTS: [Contract; 12] = [
     agentos::CONTRACT,
     agentium::CONTRACT,
     agentium::storage::CONTRACT,
@@ -16,15 +16,18 @@ pub const CONTRACTS: [Contract; 10] = [
     lease::CONTRACT,
     program::CONTRACT,
     claude_agent_sdk::CONTRACT,
+    openai_agents::SESSIONS,
+    openai_agents::STATES,
 ];
 
 /// The contracts of the effects of runs: see `effect.rs`.
-const OF_EFFECTS: [Contract; 5] = [
+const OF_EFFECTS: [Contract; 6] = [
     agentos::CONTRACT.effects("agentos/effects"),
     agentium::CONTRACT.effects("agentium/effects"),
     langgraph::CONTRACT.effects("langgraph/effects"),
     helix::CONTRACT.effects("helix/effects"),
     tinyagents::CONTRACT.effects("tinyagents/effects"),
+    openai_agents::STATES.effects("openai-agents-states/effects"),
 ];
 
 /// Their ids.

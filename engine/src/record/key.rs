@@ -53,6 +53,16 @@ impl SortKey {
         Some((f64::from_bits(bits), Self(rest.to_vec())))
     }
 
+    /// Returns the sort key of a version: see [`Must::HaveSortKey`](crate::op::Must::HaveSortKey).
+    pub fn from_version(version: u64) -> Self {
+        Self(version.to_be_bytes().to_vec())
+    }
+
+    /// Returns the version that the sort key is of, if it is of one.
+    pub fn version(&self) -> Option<u64> {
+        Some(u64::from_be_bytes(self.0[..].try_into().ok()?))
+    }
+
     /// Appends a second sort key, which determines the order of checkpoints whose first sort keys are equal.
     #[must_use]
     pub fn then(mut self, next: &Self) -> Self {

@@ -34,6 +34,8 @@ function back(): void {
 const unforkable = {
   storage: "Stored values can't be forked",
   "claude-agent-sdk": "Fork sessions with forkSession() of the SDK",
+  "openai-agents": "Fork sessions with fork() of a ForkpointSession",
+  "openai-agents-states": "Save the state as another run",
 };
 
 const isIn = <T extends object>(all: T, name: PropertyKey): name is keyof T => Object.hasOwn(all, name);

@@ -1,11 +1,9 @@
 /** Turns the entries of transcripts into lines of JSON and back. */
 
 import { isArray, readingArgument, refusal, show, textOf, typeError } from "../../bridge/errors.js";
-import { whole } from "../../bridge/bytes.js";
-import { type Format, builtInFormat, deserialize } from "../../bridge/serializer.js";
-import type { Part } from "../../bridge/wire.js";
-import { requireId } from "../../store/ids.js";
-import type { SessionStoreEntry } from "./contract.js";
+import { type Format, isCustom } from "../../bridge/serializer.js";
+import { nonEmpty } from "../../store/ids.js";
+import { packRecords } from "../shared/records.js";
 import type { Of } from "./wire.js";
 
 /** An entry as it is stored. */
@@ -34,12 +32,6 @@ export function readKey(key: unknown): Transcript {
     of: { project: nonEmpty(projectKey, "key.projectKey"), session: nonEmpty(sessionId, "key.sessionId") },
     subpath: subpath === undefined ? undefined : nonEmpty(subpath, "key.subpath"),
   };
-}
-
-export function nonEmpty(given: unknown, what: string): string {
-  const id = requireId(given, what);
-  if (id === "") throw typeError(`${what} is empty: pass a non-empty string`);
-  return id;
 }
 
 /** Makes the lines of entries. Of entries with the same `uuid`, the first one stays. */
@@ -81,9 +73,6 @@ function json(entry: object, path: string): [text: string | undefined, uuid: unk
   }
 }
 
-/** Returns true if the user has passed a serializer. What it writes may be encrypted. */
-export const isCustom = ({ name }: Format): boolean => builtInFormat(name) === undefined;
-
 /** The lines in one buffer: as they are, or as the user's serializer writes them. */
 export function pack(lines: readonly Line[], format: Format) {
   const serialized = lines.map(({ text }, at) =>
@@ -91,27 +80,8 @@ export function pack(lines: readonly Line[], format: Format) {
       ? format.serialize(JSON.parse(text), `entries[${at}]`)
       : { tag: "json", bytes: Buffer.from(text) as Uint8Array },
   );
-  const bytes = serialized.map((one) => whole(one.bytes));
-  const entries = {
-    tags: serialized.map(({ tag }) => tag),
-    lengths: bytes.map(({ byteLength }) => byteLength),
-    keys: lines.map(({ uuid }) => uuid),
-  };
-  return { entries, bytes: Buffer.concat(bytes) };
-}
-
-/** The number of bytes that are parsed before timers get a turn. */
-const TURN = 1 << 20;
-
-export async function parse(parts: readonly Part[], format: Format): Promise<SessionStoreEntry[]> {
-  const entries: SessionStoreEntry[] = [];
-  let left = TURN;
-  for (const { tag, bytes } of parts) {
-    entries.push(deserialize(format, tag, bytes, "an entry of the session") as SessionStoreEntry);
-    left -= bytes.byteLength;
-    if (left > 0) continue;
-    left = TURN;
-    await new Promise((resolve) => setImmediate(resolve));
-  }
-  return entries;
+  return packRecords(
+    serialized,
+    lines.map(({ uuid }) => uuid),
+  );
 }

@@ -2,5 +2,6 @@
 
 import "../../bridge/bundled.js";
 export { SessionStore } from "./store.js";
-export type { SessionPruneOptions, SessionStoreOptions } from "./store.js";
+export type { SessionStoreOptions } from "./store.js";
+export type { SessionPruneOptions } from "../shared/session-retention.js";
 export type * from "./contract.js";

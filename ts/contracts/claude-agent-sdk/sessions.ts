@@ -5,7 +5,9 @@ import { ForkpointError, isOvertaken, quote } from "../../bridge/errors.js";
 import type { Engine } from "../../store/engine.js";
 import { Turns } from "../shared/turns.js";
 import type { FoldSessionSummary, SessionStoreEntry, SessionSummaryEntry } from "./contract.js";
-import { type Line, type Transcript, isCustom, keyOf, pack, parse } from "./entries.js";
+import { isCustom } from "../../bridge/serializer.js";
+import { readRecords } from "../shared/records.js";
+import { type Line, type Transcript, keyOf, pack } from "./entries.js";
 import { type Of, type Row, claude } from "./wire.js";
 
 /** The number of sessions whose rows are kept in memory. */
@@ -27,9 +29,9 @@ export class Sessions {
   append(engine: Engine, transcript: Transcript, lines: readonly Line[]): Promise<unknown> {
     const { of, subpath } = transcript;
     if (subpath === undefined) return this.#alone(of, () => this.#change(engine, of, lines));
-    const { entries, bytes } = pack(lines, engine.format);
+    const { records, bytes } = pack(lines, engine.format);
     return this.#turns.shared(nameOf(of), () =>
-      claude.call(engine.native, "append", { of, subpath, entries, row: undefined }, [bytes]),
+      claude.call(engine.native, "append", { of, subpath, entries: records, row: undefined }, [bytes]),
     );
   }
 
@@ -38,9 +40,9 @@ export class Sessions {
     while (left.length > 0) {
       const before = this.#rows.get(nameOf(of)) ?? (await this.#read(engine, of));
       const row = await this.#after(engine, of, before, left);
-      const { entries, bytes } = pack(left, engine.format);
+      const { records, bytes } = pack(left, engine.format);
       try {
-        await claude.call(engine.native, "append", { of, subpath: undefined, entries, row }, [bytes]);
+        await claude.call(engine.native, "append", { of, subpath: undefined, entries: records, row }, [bytes]);
         return this.#keep(of, row);
       } catch (error) {
         this.#rows.delete(nameOf(of));
@@ -99,16 +101,15 @@ export class Sessions {
   }
 
   /** Reads entries, or null if there are none. Waits for the changes of this store. */
-  async load(engine: Engine, transcript: Transcript, skip?: number, limit?: number) {
-    await this.#turns.settled(nameOf(transcript.of));
-    return this.entries(engine, transcript, skip, limit);
+  load(engine: Engine, transcript: Transcript, skip?: number, limit?: number) {
+    return this.#turns.shared(nameOf(transcript.of), () => this.entries(engine, transcript, skip, limit));
   }
 
   async entries(engine: Engine, { of, subpath }: Transcript, skip = 0, limit = Number.MAX_SAFE_INTEGER) {
     const parts = await claude.find(engine.native, "entries", { of, subpath, skip, limit }, ({ entries }, part) =>
       entries.map(part),
     );
-    return parts && parse(parts, engine.format);
+    return parts && readRecords<SessionStoreEntry>(parts, engine.format, "an entry of the session");
   }
 
   /** Keeps the entries up to the one with this `uuid`. */
@@ -162,9 +163,8 @@ export class Sessions {
     }
   }
 
-  async subpaths(engine: Engine, of: Of): Promise<string[]> {
-    await this.#turns.settled(nameOf(of));
-    return claude.call(engine.native, "subpaths", { of });
+  subpaths(engine: Engine, of: Of): Promise<string[]> {
+    return this.#turns.shared(nameOf(of), () => claude.call(engine.native, "subpaths", { of }));
   }
 
   /** Lists the sessions of a project, or of all, page by page. The session that was begun last comes first. */

@@ -1,19 +1,20 @@
 /** `SessionStore`, the class that the Claude Agent SDK uses. */
 
-import { typeError } from "../../bridge/errors.js";
+import { isCustom } from "../../bridge/serializer.js";
 import { ContractStore } from "../../store/contract-store.js";
 import { StoreHandle } from "../../store/handle.js";
 import type { Lease } from "../../store/lease.js";
 import { type StoreOptions, atMost, readRecord, splitOptions, whole } from "../../store/options.js";
-import { type StatsOptions, pruneOptions, throwIfStopped } from "../../store/retention.js";
+import type { StatsOptions } from "../../store/retention.js";
 import type { RunStats } from "../../store/results.js";
 import type { Store } from "../../store/store.js";
-import { Expiry } from "../shared/expiry.js";
+import { nonEmpty } from "../../store/ids.js";
+import { type SessionPruneOptions, SessionRetention } from "../shared/session-retention.js";
 import type { FoldSessionSummary, SessionKey, SessionStoreEntry, SessionSummaryEntry } from "./contract.js";
-import { isCustom, linesOf, nonEmpty, readKey } from "./entries.js";
+import { linesOf, readKey } from "./entries.js";
 import { Sessions } from "./sessions.js";
 import { foldOption, importedFold, installedFold } from "./summary.js";
-import { claude } from "./wire.js";
+import { type Of, type Row, claude } from "./wire.js";
 
 export interface SessionStoreOptions extends Omit<StoreOptions, "keepLastN" | "maxBytes"> {
   /**
@@ -25,25 +26,7 @@ export interface SessionStoreOptions extends Omit<StoreOptions, "keepLastN" | "m
   ttlMs?: number | null;
 }
 
-/** The sessions to remove. Each rule applies independently of the other. */
-export interface SessionPruneOptions {
-  /** Removes the sessions whose last entry was appended before this time: a Date, or ms since the epoch. */
-  olderThan?: Date | number | null;
-  /** How many sessions of each project to keep: those with the latest entries. */
-  keepSessions?: number;
-  /** If true, removes nothing and returns what would be removed. Default: false. */
-  dryRun?: boolean;
-  /** Stops between two sessions. The promise then rejects with the signal's reason. */
-  signal?: AbortSignal;
-}
-
 const ownOptions = { foldSessionSummary: foldOption, ttlMs: atMost("milliseconds") };
-const rules = {
-  olderThan: pruneOptions.olderThan,
-  dryRun: pruneOptions.dryRun,
-  signal: pruneOptions.signal,
-  keepSessions: whole(0, Number.MAX_SAFE_INTEGER, "sessions"),
-};
 const rangeOptions = {
   after: whole(-1, Number.MAX_SAFE_INTEGER, "entries"),
   limit: whole(0, Number.MAX_SAFE_INTEGER, "entries"),
@@ -66,8 +49,7 @@ const rangeOptions = {
  */
 export class SessionStore extends ContractStore {
   readonly #handle: StoreHandle;
-  #ttlMs: number | null | undefined;
-  readonly #expiry = new Expiry();
+  #retention: SessionRetention<Listed>;
   #sessions: Sessions;
 
   /**
@@ -87,13 +69,16 @@ export class SessionStore extends ContractStore {
     const handle = StoreHandle.of(target, others as StoreOptions | undefined, claude);
     super(handle);
     this.#handle = handle;
-    if (!handle.owned && own.ttlMs !== undefined) {
-      throw typeError('option "ttlMs" belongs to openStore() when the target is an open store');
-    }
-    this.#ttlMs = own.ttlMs;
     // A summary has texts of the session, and the user's serializer may be there to encrypt them.
     const fold = isCustom(handle.format) ? undefined : (own.foldSessionSummary ?? installedFold());
     this.#sessions = new Sessions(fold);
+    this.#retention = SessionRetention.of<Listed>(handle, own.ttlMs, {
+      list: (engine) => this.#sessions.list(engine),
+      changedAt: ({ mtime }) => mtime,
+      groupOf: ({ project }) => project,
+      remove: (engine, { project, session, version }) =>
+        this.#sessions.removeIfSame(engine, { project, session }, version),
+    });
     if (fold !== undefined) this.listSessionSummaries = (projectKey) => this.#summaries(projectKey);
   }
 
@@ -118,7 +103,7 @@ export class SessionStore extends ContractStore {
       for (const { text } of lines) held.add(text.length);
       if (lines.length > 0) await this.#sessions.append(engine, transcript, lines);
     });
-    this.#sweep();
+    this.#retention.sweep();
   }
 
   /**
@@ -202,29 +187,7 @@ export class SessionStore extends ContractStore {
    * @example const { sessions } = await store.prune({ olderThan: Date.now() - 30 * 86_400_000, dryRun: true });
    */
   prune(options?: SessionPruneOptions): Promise<{ sessions: number }> {
-    return this.#handle.run(async (engine) => {
-      const {
-        olderThan,
-        keepSessions = Number.POSITIVE_INFINITY,
-        dryRun = false,
-        signal,
-      } = readRecord(options, "options", rules);
-      const ttlMs = this.#ttl;
-      const before =
-        olderThan ?? (olderThan === undefined && ttlMs !== null ? Date.now() - ttlMs : Number.NEGATIVE_INFINITY);
-      const all: Array<Omit<Listed, "summary">> = [];
-      for await (const { summary: _, ...row } of this.#sessions.list(engine)) all.push(row);
-      const counts = new Map<string, number>();
-      let sessions = 0;
-      for (const { project, session, mtime, version } of all.toSorted((a, b) => b.mtime - a.mtime)) {
-        const newer = counts.get(project) ?? 0;
-        counts.set(project, newer + 1);
-        if (mtime >= before && newer < keepSessions) continue;
-        throwIfStopped(signal, () => this.#handle.closing);
-        sessions += Number(dryRun || (await this.#sessions.removeIfSame(engine, { project, session }, version)));
-      }
-      return { sessions };
-    });
+    return this.#retention.prune(options);
   }
 
   /**
@@ -236,32 +199,13 @@ export class SessionStore extends ContractStore {
   }
 
   withLease(lease: Lease): SessionStore {
-    const view = new SessionStore(this.#handle.withLease(lease).asStore);
-    [view.#sessions, view.#ttlMs] = [this.#sessions, this.#ttlMs];
+    const handle = this.#handle.withLease(lease);
+    const view = new SessionStore(handle.asStore);
+    [view.#sessions, view.#retention] = [this.#sessions, this.#retention.through(handle)];
     if (this.listSessionSummaries === undefined) delete view.listSessionSummaries;
     else view.listSessionSummaries = (projectKey) => view.#summaries(projectKey);
     return view;
   }
-
-  get #ttl(): number | null {
-    return this.#ttlMs === undefined ? this.#handle.retention.ttlMs : this.#ttlMs;
-  }
-
-  #sweep(): void {
-    if (this.#handle.closing) return;
-    void this.#handle
-      .run((engine) =>
-        this.#expiry.sweepIfDue({
-          what: "expired sessions",
-          ttlMs: this.#ttl,
-          now: Date.now,
-          target: engine.native.databasePath ?? "memory:",
-          closing: () => this.#handle.closing,
-          sweep: () => this.prune(),
-        }),
-      )
-      .catch(() => {});
-  }
 }
 
-type Listed = { project: string; session: string; mtime: number; version: number; summary: string };
+type Listed = Of & Row;

@@ -1,6 +1,7 @@
 /** The calls of the Claude Agent SDK's sessions. `engine/src/contract/claude_agent_sdk.rs` declares the same calls. */
 
 import { Contract, type PackedPart } from "../../bridge/wire.js";
+import type { PackedRecords } from "../shared/records.js";
 
 export interface Of {
   project: string;
@@ -21,12 +22,7 @@ type NewRow = Row & { seen: number | undefined };
 
 interface SessionCalls {
   /** Takes one buffer: the entries. */
-  append(fields: {
-    of: Of;
-    subpath: string | undefined;
-    entries: { tags: string[]; lengths: number[]; keys: Array<string | null> };
-    row: NewRow | undefined;
-  }): null;
+  append(fields: { of: Of; subpath: string | undefined; entries: PackedRecords; row: NewRow | undefined }): null;
   truncate(fields: { of: Of; subpath: string | undefined; length: number; row: NewRow | undefined }): null;
   /** Removes a session. With `seen`, only if its row has this version. */
   remove(fields: { of: Of; seen: number | undefined }): null;

@@ -6,7 +6,7 @@ use serde_json::json;
 use crate::contract::entry::Shown;
 use crate::contract::ids::damaged;
 use crate::error::Result;
-use crate::record::{Header, SortKey, Status};
+use crate::record::{Header, Status};
 
 /// The fields of a checkpoint that listings show, and how its messages are stored.
 #[derive(Clone, Debug, PartialEq)]
@@ -74,11 +74,6 @@ pub(super) struct Session {
 }
 
 impl Session {
-    /// The sort key of a row with this version.
-    pub(super) fn sort_key(version: u64) -> SortKey {
-        SortKey(version.to_be_bytes().to_vec())
-    }
-
     /// Makes the meta of the row. The numbers are stored as 8 bytes each, little endian. The length of the status and the
     /// two texts follow.
     pub(super) fn meta(&self) -> Vec<u8> {
@@ -95,7 +90,7 @@ impl Session {
     /// Reads a row.
     pub(super) fn read(header: Header) -> Result<Self> {
         let read = || {
-            let version = u64::from_be_bytes(header.sort_key.0[..].try_into().ok()?);
+            let version = header.sort_key.version()?;
             let (step_count, rest) = number(&header.meta)?;
             let (created_at, rest) = number(rest)?;
             let (length, rest) = rest.split_first_chunk()?;

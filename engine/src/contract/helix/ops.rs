@@ -50,7 +50,7 @@ pub(super) fn change(change: Change, buffers: &mut Buffers) -> Result<Unit> {
     let (must, why) = match begins {
         Some(alive_since) => (Must::NotBeSavedSince(alive_since), "already exists: use another id, or load it"),
         None => (
-            Must::HaveSortKey(Session::sort_key(session.version.wrapping_sub(1))),
+            Must::HaveSortKey(SortKey::from_version(session.version.wrapping_sub(1))),
             "was changed by another writer: load it again and retry",
         ),
     };
@@ -82,7 +82,7 @@ pub(super) fn change(change: Change, buffers: &mut Buffers) -> Result<Unit> {
 
 fn put_row(session: &Session) -> Op {
     let header = Header {
-        sort_key: Session::sort_key(session.version),
+        sort_key: SortKey::from_version(session.version),
         saved_at: session.saved_at,
         // Retention cannot know that the messages go together with the row. See `expire`.
         exempt: true,
@@ -176,7 +176,7 @@ pub(super) fn save(save: Save, buffers: &mut Buffers) -> Result<Unit> {
     let must = Must::BelongTo(session_id.clone());
     let mut conditions = vec![Expect::Checkpoint { contract: CONTRACT_ID, id: id.clone(), must, otherwise }];
     if let Some(version) = version {
-        let must = Must::HaveSortKey(Session::sort_key(version));
+        let must = Must::HaveSortKey(SortKey::from_version(version));
         conditions.push(expect(&session_id, must, Code::Conflict, "was changed by another writer: try again"));
     }
     let header = Header {

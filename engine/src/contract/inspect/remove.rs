@@ -4,7 +4,7 @@ use serde::Deserialize;
 
 use super::super::call::Request;
 use super::super::registry::named;
-use super::super::{claude_agent_sdk, helix, langgraph, thread, tinyagents};
+use super::super::{claude_agent_sdk, helix, langgraph, openai_agents, thread, tinyagents};
 use crate::error::Result;
 use crate::op::Op;
 use crate::record::SortKey;
@@ -21,11 +21,12 @@ pub(super) struct Key {
 pub(super) fn remove(key: &Key, ids: Option<Vec<String>>, reopen: Vec<String>) -> Result<Request> {
     let contract = named(&key.space)?;
     // The only checkpoint of a session is the session.
-    let ids = ids.filter(|_| contract.id != claude_agent_sdk::CONTRACT_ID);
+    let ids = ids.filter(|_| ![claude_agent_sdk::CONTRACT_ID, openai_agents::SESSIONS_ID].contains(&contract.id));
     let Some(ids) = ids else {
         return Ok(Request::Apply(match contract.id {
             helix::CONTRACT_ID => helix::delete(key.run.clone()),
             claude_agent_sdk::CONTRACT_ID => claude_agent_sdk::delete((contract.lineage_of)(&key.run, &key.ns)),
+            openai_agents::SESSIONS_ID => openai_agents::delete(key.run.clone()),
             langgraph::CONTRACT_ID | tinyagents::CONTRACT_ID if key.ns.is_empty() => {
                 thread::remove(contract.id, &key.run)
             }

@@ -1,0 +1,127 @@
+//! The calls of the saved states of runs.
+
+use serde::{Deserialize, Serialize};
+
+use crate::contract::call::{Buffers, PartName, RawCall, Request};
+use crate::contract::effect;
+use crate::contract::entry::Shown;
+use crate::contract::ids::{check_id, damaged};
+use crate::contract::lease::Run;
+use crate::contract::response::{PackedPart, Response};
+use crate::error::{Error, Result};
+use crate::op::{Op, Unit};
+use crate::query::{ActivityOrder, Query, Recent};
+use crate::record::{ContractId, Header, Labels, SortKey, Status};
+
+pub const STATES_ID: ContractId = ContractId(12);
+
+/// The calls, as `ts/contracts/openai-agents/wire.ts` declares them. In [`Call::Save`] and [`Call::Remove`], `taken` is what the
+/// caller has taken: the call fails with [`Code::Conflict`](crate::error::Code::Conflict) if another process has taken it since.
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase", rename_all_fields = "camelCase", deny_unknown_fields)]
+enum Call {
+    /// Saves a state. The buffer has the part. `taken` is stored as ended.
+    Save {
+        run: String,
+        id: String,
+        meta: Meta,
+        status: Status,
+        part: PartName,
+        saved_at: i64,
+        taken: Option<effect::Write>,
+    },
+    /// Reads the state of a run that was saved last, and the effects of the run.
+    Newest { run: String },
+    /// Removes a run.
+    Remove { run: String, taken: Option<effect::Write> },
+    /// Lists the runs, the one that was saved last first. `before` is the cursor of the last run on the previous page.
+    Runs { before: Option<i64>, limit: usize },
+}
+
+#[derive(Debug, Deserialize, Serialize)]
+#[serde(deny_unknown_fields)]
+struct Meta {
+    /// The id of the session that the run belongs to.
+    session: Option<String>,
+}
+
+impl Meta {
+    fn read(header: &Header) -> Result<Self> {
+        serde_json::from_slice(&header.meta).map_err(|_| damaged(&header.id))
+    }
+}
+
+pub(super) fn request(call: RawCall<'_>) -> Result<Request> {
+    let (call, mut buffers) = call.read()?;
+    let contract = STATES_ID;
+    Ok(match call {
+        Call::Save { run, id, meta, status, part, saved_at, taken } => {
+            check_id("runId", &run)?;
+            let mut unit =
+                taken.map(|taken| taken.unit(&mut Buffers::from(Vec::new()))).transpose()?.unwrap_or_default();
+            let meta = serde_json::to_vec(&meta)
+                .map_err(|error| Error::invalid(format!("the state cannot be written: {error}")))?;
+            let header = Header { saved_at, status, meta, ..Header::new(contract, run, id) };
+            unit.ops.push(Op::put(header, buffers.parts(vec![part])?));
+            Request::Apply(unit)
+        }
+        Call::Newest { run } => {
+            #[derive(Serialize)]
+            struct Found {
+                id: String,
+                session: Option<String>,
+                parts: Vec<PackedPart>,
+                /// The effects of the run, and the time on the store's clock.
+                #[serde(flatten)]
+                effects: effect::Effects,
+            }
+            let of = Run { space: super::STATES.name.to_owned(), run: run.clone(), ns: String::new() };
+            let newest = Query::Newest { contract, lineage: run, label: None };
+            Request::ask(Query::All(vec![newest, effect::list_query(&of)?]), |answer| {
+                let [newest, effects] = answer.into_all()?;
+                Response::one(newest.into_checkpoint()?, |found, response| {
+                    let session = Meta::read(&found.header)?.session;
+                    let (parts, effects) = (response.parts(found.payload), effect::listed(effects)?);
+                    Ok(Found { id: found.header.id, session, parts, effects })
+                })
+            })
+        }
+        Call::Remove { run, taken } => {
+            let taken = taken.map(|taken| taken.unit(&mut Buffers::from(Vec::new()))).transpose()?.unwrap_or_default();
+            let removed = Op::RemoveFrom { contract, lineage: run, sort_key: SortKey::default() };
+            Request::Apply(Unit { expect: taken.expect, ops: vec![removed] })
+        }
+        Call::Runs { before, limit } => {
+            #[derive(Serialize)]
+            struct Listed {
+                cursor: String,
+                run: String,
+                session: Option<String>,
+            }
+            let recent = Recent {
+                contracts: vec![contract],
+                named_as_group: false,
+                matching: String::new(),
+                statuses: Vec::new(),
+                labels: Labels::default(),
+                order: ActivityOrder::LatestFirst,
+                after: before,
+                limit,
+            };
+            Request::ask(Query::Recent(recent), |answer| {
+                Response::list(answer.into_recent()?, |found, _| {
+                    let newest = found.lineage.newest;
+                    let session = Meta::read(&newest)?.session;
+                    Ok(Listed { cursor: found.seq.to_string(), run: newest.lineage, session })
+                })
+            })
+        }
+    })
+}
+
+/// The run is the group of its session.
+pub(super) fn show(header: &Header) -> Result<Shown> {
+    #[expect(clippy::cast_precision_loss, reason = "a time in ms")]
+    let at = Some(header.saved_at as f64);
+    Ok(Shown { group: Meta::read(header)?.session, at, ..Shown::default() })
+}

@@ -1,0 +1,85 @@
+/** The items of a session: checks and copies them, replaces calls, and finds out where the oldest items end. */
+
+import type { AgentInputItem, SessionHistoryRewriteArgs } from "@openai/agents";
+import { isArray, rangeError, readingArgument, show, typeError } from "../../bridge/errors.js";
+import { copyOf } from "../../bridge/serializer.js";
+import type { Engine } from "../../store/engine.js";
+import { packRecords } from "../shared/records.js";
+
+/** Items in one buffer. */
+export type Packed = ReturnType<typeof packRecords>;
+
+/** An item, as far as its calls matter. */
+type Item = AgentInputItem & { type?: string; callId?: string };
+
+/** Checks and copies mutations. Returns the function that applies them to items: items that stay are the same objects. */
+export function applyMutations(args: SessionHistoryRewriteArgs): (items: AgentInputItem[]) => AgentInputItem[] {
+  const mutations = readingArgument("args", () => {
+    const list: unknown = args.mutations;
+    if (!isArray(list)) throw typeError(`mutations must be an array, but is ${show(list)}`);
+    return Array.from(list, readMutation);
+  });
+  return (items) => mutations.reduce((before, { callId, replacement }) => replaced(before, callId, replacement), items);
+}
+
+function readMutation(mutation: unknown, at: number): { callId: string; replacement: AgentInputItem } {
+  const { type, callId, replacement } = (mutation ?? {}) as Record<string, unknown>;
+  const path = `mutations[${at}]`;
+  if (type !== "replace_function_call") throw typeError(`${path}.type must be "replace_function_call"`);
+  if (typeof callId !== "string") throw typeError(`${path}.callId must be a string, but is ${show(callId)}`);
+  if (typeof replacement !== "object" || replacement === null) {
+    throw typeError(`${path}.replacement must be an object, but is ${show(replacement)}`);
+  }
+  return { callId, replacement: copyOf(replacement, `${path}.replacement`) as AgentInputItem };
+}
+
+function replaced(items: Item[], callId: string, replacement: AgentInputItem): AgentInputItem[] {
+  const isCall = (item: Item) => item.type === "function_call" && item.callId === callId;
+  const first = items.findIndex(isCall);
+  return items.flatMap((item, at) => (at === first ? [replacement] : isCall(item) ? [] : [item]));
+}
+
+/**
+ * Returns how many of the oldest items may go if this many are to be kept. A result never loses its call, and a reasoning item stays
+ * with what follows it.
+ */
+export function cutOf(items: Item[], keep: number): number {
+  for (let cut = Math.max(items.length - keep, 0); cut > 0; cut--) {
+    const before = items.slice(0, cut);
+    const calls = new Set(before.filter(({ type }) => !isResult(type)).map(({ callId }) => callId));
+    const splits = items
+      .slice(cut)
+      .some(({ type, callId }) => isResult(type) && callId !== undefined && calls.has(callId));
+    if (!splits && before.at(-1)?.type !== "reasoning") return cut;
+  }
+  return 0;
+}
+
+const isResult = (type = ""): boolean => /_(?:result|output)$/.test(type);
+
+/** The number of items to read. Undefined: all. */
+export function limitOf(limit: unknown): number | undefined {
+  if (limit === undefined || limit === Number.POSITIVE_INFINITY) return undefined;
+  if (typeof limit !== "number") throw typeError(`limit must be a number of items, but is ${show(limit)}`);
+  if (limit <= 0) return 0;
+  if (!Number.isInteger(limit)) throw rangeError(`limit must be a whole number of items, but is ${limit}`);
+  return Math.min(limit, Number.MAX_SAFE_INTEGER);
+}
+
+export function listOf(items: unknown, what: string): unknown[] {
+  if (!isArray(items)) throw typeError(`${what} must be an array of items, but is ${show(items)}`);
+  // Unlike map(), Array.from() also visits the holes of an array.
+  return readingArgument(what, () => Array.from(items));
+}
+
+/** Copies items into one buffer. Undefined: there are none. */
+export function pack(items: readonly unknown[], { format }: Engine): Packed | undefined {
+  if (items.length === 0) return undefined;
+  const serialized = items.map((item, at) => {
+    if (typeof item !== "object" || item === null || isArray(item)) {
+      throw typeError(`items[${at}] must be an object, but is ${show(item)}`);
+    }
+    return format.serialize(item, `items[${at}]`);
+  });
+  return packRecords(serialized);
+}

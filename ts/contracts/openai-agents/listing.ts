@@ -1,0 +1,31 @@
+/** Lists and removes sessions. */
+
+import { crypto } from "../../bridge/crypto.js";
+import { isOvertaken } from "../../bridge/errors.js";
+import type { Engine } from "../../store/engine.js";
+import { type Row, sessionCalls } from "./wire.js";
+
+const PAGE = 1_000;
+
+/** A random version, so that no earlier one is seen again. */
+export const newVersion = (): number => crypto().randomInt(1, 2 ** 47);
+
+/** Lists the sessions, page by page. */
+export async function* allSessions({ native }: Engine): AsyncGenerator<Row> {
+  for (let before: number | undefined; ;) {
+    const page = await sessionCalls.call(native, "sessions", { before, limit: PAGE });
+    yield* page;
+    if (page.length < PAGE) return;
+    before = Number(page.at(-1)!.cursor);
+  }
+}
+
+export async function removeIfSame({ native }: Engine, { session, version }: Row): Promise<boolean> {
+  try {
+    await sessionCalls.call(native, "remove", { session, seen: version });
+    return true;
+  } catch (error) {
+    if (!isOvertaken(error)) throw error;
+    return false;
+  }
+}

@@ -1,0 +1,48 @@
+/** Puts the records of a log into one buffer, and reads them back. */
+
+import { whole } from "../../bridge/bytes.js";
+import { type Format, type Serialized, deserialize } from "../../bridge/serializer.js";
+import type { Part } from "../../bridge/wire.js";
+
+/** What a call tells about the records in its buffer. */
+export interface PackedRecords {
+  tags: string[];
+  lengths: number[];
+  /** One for each record. Null: it has none. Left out: no record has one. */
+  keys?: Array<string | null>;
+}
+
+/** Puts the bytes of records into one buffer. */
+export function packRecords(
+  serialized: readonly Serialized[],
+  keys?: Array<string | null>,
+): { records: PackedRecords; bytes: Uint8Array } {
+  const bytes = serialized.map((one) => whole(one.bytes));
+  const records: PackedRecords = {
+    tags: serialized.map(({ tag }) => tag),
+    lengths: bytes.map(({ byteLength }) => byteLength),
+    ...(keys && { keys }),
+  };
+  return { records, bytes: Buffer.concat(bytes) };
+}
+
+/** The number of bytes that are read before timers get a turn. */
+const TURN = 1 << 20;
+
+/** Reads records, which are objects. `what` names one of them in messages. */
+export async function readRecords<T extends object>(
+  parts: readonly Part[],
+  format: Format,
+  what: string,
+): Promise<T[]> {
+  const records: T[] = [];
+  let left = TURN;
+  for (const { tag, bytes } of parts) {
+    records.push(deserialize(format, tag, bytes, what) as T);
+    left -= bytes.byteLength;
+    if (left > 0) continue;
+    left = TURN;
+    await new Promise((resolve) => setImmediate(resolve));
+  }
+  return records;
+}

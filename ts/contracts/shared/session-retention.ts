@@ -1,0 +1,117 @@
+/** Removes whole sessions: by age and by number, on request and in the background. */
+
+import { typeError } from "../../bridge/errors.js";
+import type { Engine } from "../../store/engine.js";
+import type { StoreHandle } from "../../store/handle.js";
+import { readRecord, whole } from "../../store/options.js";
+import { pruneOptions, throwIfStopped } from "../../store/retention.js";
+import { Expiry } from "./expiry.js";
+
+/** The sessions to remove. Each rule applies independently of the other. */
+export interface SessionPruneOptions {
+  /** Removes the sessions whose last entry or item was stored before this time: a Date, or ms since the epoch. */
+  olderThan?: Date | number | null;
+  /** How many sessions to keep: those that were changed last. For the Claude Agent SDK, this many of each project. */
+  keepSessions?: number;
+  /** If true, removes nothing and returns what would be removed. Default: false. */
+  dryRun?: boolean;
+  /** Stops between two sessions. The promise then rejects with the signal's reason. */
+  signal?: AbortSignal;
+}
+
+const rules = {
+  olderThan: pruneOptions.olderThan,
+  dryRun: pruneOptions.dryRun,
+  signal: pruneOptions.signal,
+  keepSessions: whole(0, Number.MAX_SAFE_INTEGER, "sessions"),
+};
+
+/** A contract's sessions, as retention uses them. */
+export interface RetainedSessions<R> {
+  list(engine: Engine): AsyncIterable<R>;
+  /** The time of the last change, in ms since the epoch. */
+  changedAt(row: R): number;
+  /** The sessions that count together. */
+  groupOf(row: R): string;
+  /** Removes a session if it is as it was listed. Returns whether it was. */
+  remove(engine: Engine, row: R): Promise<boolean>;
+}
+
+export class SessionRetention<R> {
+  readonly #handle: StoreHandle;
+  readonly #ttlMs: number | null | undefined;
+  readonly #sessions: RetainedSessions<R>;
+  readonly #expiry = new Expiry();
+
+  private constructor(handle: StoreHandle, ttlMs: number | null | undefined, sessions: RetainedSessions<R>) {
+    this.#handle = handle;
+    this.#ttlMs = ttlMs;
+    this.#sessions = sessions;
+  }
+
+  /** `ttlMs` is the option of the contract's store. Undefined: that of the open store. */
+  static of<R>(
+    handle: StoreHandle,
+    ttlMs: number | null | undefined,
+    sessions: RetainedSessions<R>,
+  ): SessionRetention<R> {
+    if (!handle.owned && ttlMs !== undefined) {
+      throw typeError('option "ttlMs" belongs to openStore() when the target is an open store');
+    }
+    return new SessionRetention(handle, ttlMs, sessions);
+  }
+
+  /** The same retention over another handle of the store. */
+  through(handle: StoreHandle): SessionRetention<R> {
+    return new SessionRetention(handle, this.#ttlMs, this.#sessions);
+  }
+
+  get #ttl(): number | null {
+    return this.#ttlMs === undefined ? this.#handle.retention.ttlMs : this.#ttlMs;
+  }
+
+  prune(options?: SessionPruneOptions): Promise<{ sessions: number }> {
+    return this.#handle.run(async (engine) => {
+      const {
+        olderThan,
+        keepSessions = Number.POSITIVE_INFINITY,
+        dryRun = false,
+        signal,
+      } = readRecord(options, "options", rules);
+      const { list, changedAt, groupOf, remove } = this.#sessions;
+      const ttlMs = this.#ttl;
+      const before =
+        olderThan ?? (olderThan === undefined && ttlMs !== null ? Date.now() - ttlMs : Number.NEGATIVE_INFINITY);
+      const all: R[] = [];
+      for await (const row of list(engine)) all.push(row);
+      const counts = new Map<string, number>();
+      let sessions = 0;
+      for (const row of all.toSorted((a, b) => changedAt(b) - changedAt(a))) {
+        const group = groupOf(row);
+        const newer = counts.get(group) ?? 0;
+        counts.set(group, newer + 1);
+        if (changedAt(row) >= before && newer < keepSessions) continue;
+        throwIfStopped(signal, () => this.#handle.closing);
+        sessions += Number(dryRun || (await remove(engine, row)));
+      }
+      return { sessions };
+    });
+  }
+
+  /** Removes the expired sessions in the background, if it is time. */
+  sweep(): void {
+    if (this.#handle.closing) return;
+    void this.#handle
+      .run((engine) =>
+        this.#expiry.sweepIfDue({
+          what: "expired sessions",
+          ttlMs: this.#ttl,
+          now: Date.now,
+          target: engine.native.databasePath ?? "memory:",
+          closing: () => this.#handle.closing,
+          sweep: () => this.prune(),
+        }),
+      )
+      .catch(() => {});
+  }
+}
