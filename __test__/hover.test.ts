@@ -102,6 +102,20 @@ const preambles: Record<string, string> = {
     declare const sessionId: string;
     declare const uuid: string;
     declare function query(of: { prompt: string; options: object }): AsyncIterable<{ type: string }>;`,
+  "openai-agents.d.ts ForkpointSession": `
+    declare const lease: import("forkpoint").Lease;
+    declare const session: ForkpointSession;
+    declare const callId: string;
+    declare const replacement: never;
+    declare const agent: object;
+    declare function run(agent: object, input: string, options: { session: ForkpointSession }): Promise<unknown>;`,
+  "openai-agents.d.ts ForkpointRunStates": `
+    declare const lease: import("forkpoint").Lease;
+    declare const states: ForkpointRunStates;
+    declare const agent: object;
+    declare const state: object;
+    declare const result: { state: object };
+    declare const RunState: { fromString(agent: object, text: string): Promise<object> };`,
   "tinyagents.d.ts": `
     declare const lease: import("forkpoint").Lease;
     declare const checkpointer: Checkpointer<{ topic: string }>;

@@ -6,7 +6,8 @@ import { fileURLToPath } from "node:url";
 const root = fileURLToPath(new URL("..", import.meta.url));
 
 /** The projects that run the guides' code, by what is installed there. */
-export type Suite = "forkpoint" | "agentos" | "claude-agent-sdk" | "openai-agents" | "langgraph" | "otel" | "pglite" | "postgres";
+export type Suite =
+  "forkpoint" | "agentos" | "claude-agent-sdk" | "openai-agents" | "langgraph" | "otel" | "pglite" | "postgres";
 
 /** A `ts` block. A block without a file name runs alone, in a new folder. */
 export interface Snippet {
@@ -48,6 +49,7 @@ function suiteOf(code: string): Suite {
   if (/from "(@langchain\/|langchain"|forkpoint\/langgraph")/.test(code)) return "langgraph";
   if (code.includes('from "@framers/agentos')) return "agentos";
   if (code.includes('from "@anthropic-ai/claude-agent-sdk')) return "claude-agent-sdk";
+  if (/from "(@openai\/agents|forkpoint\/openai-agents)"/.test(code)) return "openai-agents";
   return "forkpoint";
 }
 

@@ -25,13 +25,14 @@ export function check() {
   tool("oxlint/bin/oxlint", ["--deny-warnings"]);
 }
 
-/** Checks the rest: the engine without Postgres, its documentation, and the types of slower tests. */
+/** Checks the rest: the engine without Postgres, its documentation, the code that fuzzes it, and the types of slower tests. */
 export function checkRest() {
   const engine = ["--locked", "--package", "forkpoint-engine"];
   run("cargo", ["clippy", ...engine, "--no-default-features", "--", "-D", "warnings"]);
   run("cargo", ["doc", "--locked", "--workspace", "--no-deps", "--document-private-items"], {
     env: { RUSTDOCFLAGS: "-D warnings" },
   });
+  run("cargo", ["check", "--locked", "--manifest-path", `${root}engine/fuzz/Cargo.toml`]);
   copyTests();
   types(
     "integration/postgres",

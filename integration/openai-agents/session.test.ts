@@ -71,7 +71,7 @@ describe.each(sides)("a session of the OpenAI Agents SDK: %s", (side) => {
       Array.from({ length: 20 }, (_, n) => user(`${n}`)),
     );
     const popped = await Promise.all(Array.from({ length: 22 }, () => session.popItem()));
-    expect(new Set(popped.map((item) => JSON.stringify(item))).size).toBe(21);
+    expect(new Set(popped.map((item: unknown) => JSON.stringify(item))).size).toBe(21);
   });
 
   it("forgets the items when it is cleared", async () => {
@@ -83,7 +83,10 @@ describe.each(sides)("a session of the OpenAI Agents SDK: %s", (side) => {
   });
 
   it("copies what it gets and what it returns", async () => {
-    const item = user("0", { providerData: { list: [1] } }) as { content: string; providerData: { list: number[] } };
+    const item = user("0", { providerData: { list: [1] } }) as unknown as {
+      content: string;
+      providerData: { list: number[] };
+    };
     const session = await make(side);
     const added = session.addItems([item as unknown as AgentInputItem]);
     item.providerData.list.push(2);
@@ -175,7 +178,7 @@ describe.each(sides)("a session of the OpenAI Agents SDK: %s", (side) => {
     const withData = (providerData: unknown) => [user("0", { providerData })];
     const hidden = Object.defineProperty(user("0"), "providerData", { value: {}, enumerable: false });
     const getter = Object.defineProperty(user("0"), "providerData", { get: () => ({}), enumerable: true });
-    const wrong: Array<[string, unknown]> = [
+    const wrong: Array<readonly [string, unknown]> = [
       ...[42, null, "text", {}, [], user(1 as unknown as string)].map((item) => ["append_items", [item]] as const),
       ...[new Date(0), cycle, 42n, new Map(), new Uint16Array(1), () => 0, Symbol("secret")].map(
         (value) => ["append_items", withData({ value })] as const,
@@ -351,7 +354,7 @@ describe.each(kinds)("a session over %s", (kind) => {
     expect(found).toHaveLength(40);
     for (let at = 0; at < 40; at += 2) expect(found[at + 1]).toBe(found[at]!.replace(/a$/, "b"));
     const popped = await Promise.all(Array.from({ length: 40 }, (_, n) => both[n % 2]!.popItem()));
-    expect(new Set(popped.map((item) => (item as { content: string }).content)).size).toBe(40);
+    expect(new Set(popped.map((item: unknown) => (item as { content: string }).content)).size).toBe(40);
     expect(await one!.popItem()).toBeUndefined();
     // Two operations with one id: one of them is applied.
     const outcomes = await Promise.allSettled(
@@ -463,7 +466,7 @@ describe.each(kinds)("a session over %s", (kind) => {
         ({ sessionId }) => sessionId,
       );
     expect([await names(), await names(1), await names(0)]).toEqual([["a", "c", "b"], ["a"], []]);
-    const [{ updatedAt }] = (await ForkpointSession.list(target)) as [{ updatedAt: number }];
+    const { updatedAt } = (await ForkpointSession.list(target))[0]!;
     expect(Math.abs(Date.now() - updatedAt)).toBeLessThan(60_000);
     expect(await sessions[0]!.prune({ keepSessions: 1, dryRun: true })).toEqual({ sessions: 2 });
     expect(await sessions[0]!.prune({ keepSessions: 2 })).toEqual({ sessions: 1 });

@@ -84,6 +84,24 @@ const CALLS: &[(&str, &str, &[(&str, Kind)])] = &[
     ("helix", "load", &[("checkpointId", Id)]),
     ("helix", "latest", &[("sessionId", Id)]),
     ("helix", "list", &[("sessionId", Id), ("aliveSince", Number), ("offset", Number), ("limit", Number), ("cursorId", Id), ("cursorTimestamp", Number)]),
+    ("claude-agent-sdk", "append", &[("of", Json), ("subpath", Id), ("entries", Json), ("row", Json)]),
+    ("claude-agent-sdk", "truncate", &[("of", Json), ("subpath", Id), ("length", Number), ("row", Json)]),
+    ("claude-agent-sdk", "remove", &[("of", Json), ("seen", Number)]),
+    ("claude-agent-sdk", "removeSubpath", &[("of", Json), ("subpath", Id)]),
+    ("claude-agent-sdk", "entries", &[("of", Json), ("subpath", Id), ("skip", Number), ("limit", Number)]),
+    ("claude-agent-sdk", "session", &[("of", Json)]),
+    ("claude-agent-sdk", "sessions", &[("project", Id), ("before", Number), ("limit", Number)]),
+    ("claude-agent-sdk", "subpaths", &[("of", Json)]),
+    ("openai-agents", "change", &[("row", Json), ("forget", Bool), ("keep", Number), ("items", Json), ("operation", Json)]),
+    ("openai-agents", "fork", &[("row", Json), ("length", Number), ("to", Id), ("over", Number), ("version", Number), ("savedAt", Number)]),
+    ("openai-agents", "remove", &[("session", Id), ("seen", Number)]),
+    ("openai-agents", "read", &[("session", Id), ("limit", Number)]),
+    ("openai-agents", "applied", &[("session", Id), ("operation", Id)]),
+    ("openai-agents", "sessions", &[("before", Number), ("limit", Number)]),
+    ("openai-agents-states", "save", &[("run", Id), ("id", Id), ("meta", Json), ("status", Status), ("part", Json), ("savedAt", Number), ("taken", Json)]),
+    ("openai-agents-states", "newest", &[("run", Id)]),
+    ("openai-agents-states", "remove", &[("run", Id), ("taken", Json)]),
+    ("openai-agents-states", "runs", &[("before", Number), ("limit", Number)]),
     ("store", "ready", &[]),
     ("store", "close", &[]),
     ("store", "vacuum", &[]),
@@ -105,7 +123,7 @@ const CALLS: &[(&str, &str, &[(&str, Kind)])] = &[
 const IDS: [&str; 10] = ["a", "b", "c", "", "1:a", "8:thread-0x", "a:step-1", "a\0b", "__proto__", "🜁"];
 
 /// JSON texts of structured fields.
-const TEXTS: [&str; 19] = [
+const TEXTS: [&str; 26] = [
     "[]",
     "{}",
     "null",
@@ -125,6 +143,13 @@ const TEXTS: [&str; 19] = [
     r#"[{"namespace":"","newest":"a"},{"namespace":"b"}]"#,
     r#"[{"threadId":"a","namespace":"","id":"a","task":"t","writes":[{"index":0,"channel":"c","tag":"json"}],"replace":false}]"#,
     r#"[{"threadId":"a","namespace":"","id":"b","parent":"a","parts":[],"metadataTag":"json","savedAt":1,"dependsOnParent":false,"onlyChild":false,"claims":true}]"#,
+    r#"{"project":"a","session":"b"}"#,
+    r#"{"seen":1,"version":2,"mtime":1,"summary":"{}"}"#,
+    r#"{"session":"a","version":1,"seen":0,"savedAt":1}"#,
+    r#"{"session":"a"}"#,
+    r#"{"id":"a","hash":"b"}"#,
+    r#"{"name":"state","tag":"json"}"#,
+    r#"{"effect":{"of":{"space":"openai-agents-states","run":"a","ns":""},"key":"a","branch":0},"token":1,"entry":{},"savedAt":1}"#,
 ];
 
 const NUMBERS: [f64; 10] = [0.0, -0.0, 1.0, 2.0, 100.0, -1.0, 1.5, 9.007_199_254_740_993e15, f64::NAN, f64::INFINITY];

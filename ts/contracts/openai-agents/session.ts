@@ -157,6 +157,11 @@ export class ForkpointSession extends ContractStore {
    * changes nothing.
    * @throws UserError (the SDK's class) with the code `INVALID_ARGUMENT` for wrong arguments, and `CONFLICT` for a suffix that is not the
    *   end of the session, and for the id of another operation. Nothing was changed then.
+   * @example
+   * ```ts
+   * const transaction = { type: "append_items" as const, items: [{ role: "user" as const, content: "Hello." }] };
+   * await session.applyHistoryTransaction({ operationId: "turn-7", transaction });
+   * ```
    */
   async applyHistoryTransaction(args: SessionHistoryTransactionArgs): Promise<void> {
     // The SDK is loaded after the arguments are copied.
@@ -196,6 +201,7 @@ export class ForkpointSession extends ContractStore {
   /**
    * Replaces function calls: the first one with the call's id becomes the replacement, its repetitions are removed.
    * @throws TypeError for a mutation of another type.
+   * @example await session.applyHistoryMutations({ mutations: [{ type: "replace_function_call", callId, replacement }] });
    */
   async applyHistoryMutations(args: SessionHistoryRewriteArgs): Promise<void> {
     await this.#handle.save(async (engine) => {
