@@ -193,3 +193,30 @@ export function expectSame(actual: unknown, expected: unknown): void {
   // With `expect`, because a test without it counts as one that asserts nothing.
   expect(() => deepStrictEqual(actual, expected)).not.toThrow();
 }
+
+/** What the stores of all frameworks have. */
+interface Checkable {
+  check(): Promise<{ ok: boolean; findings: unknown[] }>;
+  close(): Promise<void>;
+}
+
+/** Expects that a store finds no damage. */
+export async function expectSound(store: Pick<Checkable, "check">): Promise<void> {
+  const { ok, findings } = await store.check();
+  expect({ ok, findings }).toEqual({ ok: true, findings: [] });
+}
+
+/** Returns the store. When the running test ends, the database must be undamaged, and the store is closed. */
+export function checkedAfter<S extends Checkable>(store: S): S {
+  let closed = false;
+  const close = store.close.bind(store);
+  store.close = () => {
+    closed = true;
+    return close();
+  };
+  onTestFinished(async () => {
+    if (!closed) await expectSound(store);
+    await close();
+  });
+  return store;
+}

@@ -7,7 +7,7 @@ import {
   type SessionStoreOptions,
 } from "forkpoint/claude-agent-sdk";
 import { expect, onTestFinished } from "vitest";
-import { type Kind, place } from "../helpers.js";
+import { type Kind, checkedAfter, place } from "../helpers.js";
 
 export const key: SessionKey = { projectKey: "-work", sessionId: "s" };
 
@@ -27,18 +27,7 @@ export function at(
   target: ConstructorParameters<typeof SessionStore>[0],
   options: SessionStoreOptions = { foldSessionSummary: fold },
 ): SessionStore {
-  const store = new SessionStore(target, options);
-  let closed = false;
-  const close = store.close.bind(store);
-  store.close = () => {
-    closed = true;
-    return close();
-  };
-  onTestFinished(async () => {
-    if (!closed) expect((await store.check()).findings).toEqual([]);
-    await close();
-  });
-  return store;
+  return checkedAfter(new SessionStore(target, options));
 }
 
 export const make = (kind: Kind, options?: SessionStoreOptions): SessionStore => at(place(kind), options);

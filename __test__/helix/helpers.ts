@@ -6,9 +6,10 @@ import {
   SessionStore,
   type SessionStoreOptions,
 } from "forkpoint/helix";
-import { expect, onTestFinished } from "vitest";
-import { type Kind, place } from "../helpers.js";
+import { onTestFinished } from "vitest";
+import { type Kind, checkedAfter, place } from "../helpers.js";
 
+export { expectSound } from "../helpers.js";
 export type { Kind };
 
 /**
@@ -27,18 +28,7 @@ export function at<TState extends object = Record<string, any>>(
   target: ConstructorParameters<typeof SessionStore>[0],
   options?: SessionStoreOptions,
 ): SessionStore<TState> {
-  const store = new SessionStore<TState>(target, options);
-  let closed = false;
-  const close = store.close.bind(store);
-  store.close = () => {
-    closed = true;
-    return close();
-  };
-  onTestFinished(async () => {
-    if (!closed) await expectSound(store);
-    await close();
-  });
-  return store;
+  return checkedAfter(new SessionStore<TState>(target, options));
 }
 
 /** Opens two session stores on the same new data. A file is opened twice, and a store in memory is shared. */
@@ -48,13 +38,6 @@ export async function pair(kind: Kind, options?: { now?: () => number }): Promis
   const shared = await openStore(target);
   onTestFinished(() => shared.close());
   return [at(shared, options), at(shared, options)];
-}
-
-/** Expects that a check finds nothing wrong. */
-export async function expectSound(store: SessionStore<any>): Promise<void> {
-  const { ok, findings } = await store.check();
-  expect(findings).toEqual([]);
-  expect(ok).toBe(true);
 }
 
 /** Opens a session store and creates the session "s". */

@@ -5,9 +5,10 @@ import {
   type NewThreadCheckpoint,
   type PendingWrite,
 } from "forkpoint/tinyagents";
-import { expect, onTestFinished } from "vitest";
-import { type Kind, place } from "../helpers.js";
+import { onTestFinished } from "vitest";
+import { type Kind, checkedAfter, place } from "../helpers.js";
 
+export { expectSound } from "../helpers.js";
 export type { Kind };
 
 /** Opens a checkpointer on a new target. Checks and closes it as `at` does. */
@@ -23,18 +24,7 @@ export function at<S = any>(
   target: ConstructorParameters<typeof Checkpointer>[0],
   options?: CheckpointerOptions,
 ): Checkpointer<S> {
-  const store = new Checkpointer<S>(target, options);
-  let closed = false;
-  const close = store.close.bind(store);
-  store.close = () => {
-    closed = true;
-    return close();
-  };
-  onTestFinished(async () => {
-    if (!closed) await expectSound(store);
-    await close();
-  });
-  return store;
+  return checkedAfter(new Checkpointer<S>(target, options));
 }
 
 /** Opens two checkpointers on the same new data. A file is opened twice, and a store in memory is shared. */
@@ -44,12 +34,6 @@ export async function pair(kind: Kind, options?: CheckpointerOptions): Promise<[
   const shared = await openStore(target);
   onTestFinished(() => shared.close());
   return [at(shared, options), at(shared, options)];
-}
-
-/** Expects that a check finds nothing wrong. */
-export async function expectSound(store: Checkpointer<any>): Promise<void> {
-  const { ok, findings } = await store.check();
-  expect({ ok, findings }).toEqual({ ok: true, findings: [] });
 }
 
 /** Makes a pending write. */

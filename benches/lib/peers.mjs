@@ -20,6 +20,9 @@ export const agentosOrchestration = () => load("agentos", "@framers/agentos/orch
 /** The Claude Agent SDK. */
 export const claudeAgentSdk = () => load("claude-agent-sdk", "@anthropic-ai/claude-agent-sdk");
 
+/** The OpenAI Agents SDK. */
+export const openaiAgents = () => load("openai-agents", "@openai/agents");
+
 /** Opens a better-sqlite3 database in WAL with the given `synchronous` and schema. */
 export async function betterSqlite(file, { synchronous = "FULL", schema }) {
   const { default: Database } = await load("peers", "better-sqlite3");

@@ -3,31 +3,16 @@ import * as agents from "@openai/agents";
 import { type AgentInputItem, MemorySession } from "@openai/agents";
 import { type Store, openStore } from "forkpoint";
 import { ForkpointRunStates, type ForkpointRunStatesOptions, ForkpointSession } from "forkpoint/openai-agents";
-import { expect, onTestFinished } from "vitest";
-import { type Kind, kinds, place } from "../../__test__/helpers.js";
+import { onTestFinished } from "vitest";
+import { type Kind, checkedAfter, kinds, place } from "../../__test__/helpers.js";
 
 type Target = string | URL | Store;
 
-/** When the running test ends, the database must be undamaged, and the store is closed. */
-function checked<S extends ForkpointSession | ForkpointRunStates>(store: S): S {
-  let closed = false;
-  const close = store.close.bind(store);
-  store.close = () => {
-    closed = true;
-    return close();
-  };
-  onTestFinished(async () => {
-    if (!closed) expect((await store.check()).findings).toEqual([]);
-    await close();
-  });
-  return store;
-}
-
 export const sessionAt = (target: Target, sessionId = "s", more: { ttlMs?: number } = {}): ForkpointSession =>
-  checked(new ForkpointSession(target, { sessionId, agents, ...more }));
+  checkedAfter(new ForkpointSession(target, { sessionId, agents, ...more }));
 
 export const statesAt = (target: Target, options?: ForkpointRunStatesOptions): ForkpointRunStates =>
-  checked(new ForkpointRunStates(target, options));
+  checkedAfter(new ForkpointRunStates(target, options));
 
 /** A target that several stores can be opened on: for memory, an open store. */
 export async function shared(kind: Kind): Promise<Target> {

@@ -12,8 +12,10 @@ import {
   isSessionHistoryRewriteAwareSession,
   isSessionHistoryTransactionAwareSession,
 } from "@openai/agents";
+import { copyStore, openStore } from "forkpoint";
+import { openInspector } from "forkpoint/inspect";
 import { ForkpointSession } from "forkpoint/openai-agents";
-import { describe, expect, it } from "vitest";
+import { describe, expect, it, onTestFinished } from "vitest";
 import { everyKind, kinds, place, rejection, sharedKinds } from "../../__test__/helpers.js";
 import { call, make, result, sessionAt, shared, sides, texts, user } from "./helpers.js";
 
@@ -183,7 +185,7 @@ describe.each(sides)("a session of the OpenAI Agents SDK: %s", (side) => {
       ...[new Date(0), cycle, 42n, new Map(), new Uint16Array(1), () => 0, Symbol("secret")].map(
         (value) => ["append_items", withData({ value })] as const,
       ),
-      ["append_items", new Array(1)],
+      ["append_items", Array.from({ length: 1 })],
       ["append_items", [hidden]],
       ["append_items", [getter]],
       ["append_items", new Proxy([user("0")], {})],
@@ -293,7 +295,7 @@ describe.each(kinds)("a session over %s", (kind) => {
 
   it("refuses wrong arguments before anything is stored", async () => {
     const session = sessionAt(place(kind));
-    for (const items of [undefined, null, "items", { length: 1 }, [null], [1], [[]], new Array(1)]) {
+    for (const items of [undefined, null, "items", { length: 1 }, [null], [1], [[]], Array.from({ length: 1 })]) {
       expect(await rejection(session.addItems(items as never))).toMatchObject({ code: "INVALID_ARGUMENT" });
       expect(await rejection(session.replaceHistoryWithCompaction(items as never))).toMatchObject({
         code: "INVALID_ARGUMENT",
@@ -309,7 +311,7 @@ describe.each(kinds)("a session over %s", (kind) => {
     });
     expect(await session.getItems()).toEqual([]);
     for (const sessionId of ["", 7, null, {}, "\ud800"]) {
-      expect(() => new ForkpointSession("memory:", { sessionId } as never)).toThrow();
+      expect(() => new ForkpointSession("memory:", { sessionId } as never)).toThrow(/sessionId/);
     }
     expect(() => new ForkpointSession("memory:", { agents: {} } as never)).toThrow(TypeError);
     expect(() => new ForkpointSession("memory:", { unknown: 1 } as never)).toThrow(TypeError);
@@ -513,6 +515,35 @@ describe.each(kinds)("a session over %s", (kind) => {
     }
     expect(await texts(mine)).toEqual(["0"]);
     await expect(session.lease({ space: "openai-agents", run: "s", ns: "x" })).rejects.toThrow(TypeError);
+  });
+});
+
+describe.each(kinds)("the inspector over %s", (kind) => {
+  it("shows a session as a run with its items, and removes it", async () => {
+    const target = await shared(kind);
+    const store = typeof target === "object" && "check" in target ? target : await openStore(target);
+    onTestFinished(() => store.close());
+    const session = sessionAt(store);
+    await session.addItems([user("0"), user("1")]);
+    const forked = await session.fork("t", 1);
+    const inspector = await openInspector(store, { write: true });
+    onTestFinished(() => inspector.close());
+    const run = { space: "openai-agents", run: "s" };
+    const { items } = await inspector.runs({ space: "openai-agents" });
+    expect(items.map((one) => [one.run, one.forkedFrom?.run])).toEqual([
+      ["t", "s"],
+      ["s", undefined],
+    ]);
+    const detail = await inspector.checkpoint({ ...run, id: "s" });
+    expect(detail!.state).toEqual({ items: [user("0"), user("1")] });
+    expect(await rejection(inspector.fork({ ...run, id: "s" }, {}))).toMatchObject({ code: "UNSUPPORTED" });
+    const copy = await openStore("memory:");
+    onTestFinished(() => copy.close());
+    await copyStore(store, copy);
+    expect(await texts(sessionAt(copy))).toEqual(["0", "1"]);
+    expect(await texts(sessionAt(copy, "t"))).toEqual(["0"]);
+    await inspector.remove(run);
+    expect([await session.getItems(), await texts(forked)]).toEqual([[], ["0"]]);
   });
 });
 
