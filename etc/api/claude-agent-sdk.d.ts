@@ -1,10 +1,10 @@
 export {
+SessionPruneOptions
 SessionStore
 };
 export type {
 FoldSessionSummary
 SessionKey
-SessionPruneOptions
 SessionStoreEntry
 SessionStoreOptions
 SessionSummaryEntry
@@ -16,12 +16,6 @@ interface SessionKey {
     projectKey: string;
     sessionId: string;
     subpath?: string;
-}
-interface SessionPruneOptions {
-    olderThan?: Date | number | null;
-    keepSessions?: number;
-    dryRun?: boolean;
-    signal?: AbortSignal;
 }
 declare class SessionStore extends ContractStore {
     #private;

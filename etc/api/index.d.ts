@@ -67,6 +67,7 @@ StoreOptions
 StoreStats
 StoreWarning
 Sweep
+TakenBy
 TracingChannelName
 UnrecoveredRun
 VerifyReport

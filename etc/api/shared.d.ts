@@ -59,11 +59,13 @@ RunRef
 RunStats
 RunStatus
 Serializer
+SessionPruneOptions
 StatsOptions
 StoreOptions
 StoreStats
 StoreWarning
 Sweep
+TakenBy
 TracingChannelName
 UnknownDecision
 UnknownEffect
@@ -189,11 +191,13 @@ declare class ForkpointError extends Error {
     readonly outcome?: "unknown";
     readonly cause?: unknown;
     readonly lease?: LeaseHolder | null;
+    readonly taken?: TakenBy;
     constructor(code: ErrorCode, message: string, options?: {
         retryable?: boolean;
         outcome?: "unknown";
         cause?: unknown;
         lease?: LeaseHolder | null;
+        taken?: TakenBy;
     });
 }
 type InvalidArgumentError = (TypeError | RangeError) & {
@@ -326,6 +330,12 @@ interface Serializer {
     serialize(value: unknown): Uint8Array;
     deserialize(bytes: Uint8Array): unknown;
 }
+interface SessionPruneOptions {
+    olderThan?: Date | number | null;
+    keepSessions?: number;
+    dryRun?: boolean;
+    signal?: AbortSignal;
+}
 interface StatsOptions {
     largest?: number;
 }
@@ -390,6 +400,10 @@ interface Sweep {
     lineages: number;
     workMs: number;
     tookMs: number;
+}
+interface TakenBy {
+    at: number;
+    by: string;
 }
 type TracingChannelName = "forkpoint:open" | "forkpoint:save" | "forkpoint:read" | "forkpoint:prune";
 type UnknownDecision<T> = "retry" | "fail" | {

@@ -70,6 +70,49 @@ fn only_one_process_begins_an_effect_and_only_the_last_one_ends_it() {
 }
 
 #[test]
+fn an_effect_of_the_newest_checkpoint_begins_only_while_it_is_the_newest() {
+    let store = store();
+    let begin = |token: u32, newest: &str| {
+        let fields = json!({ "effect": effect(0), "seen": null, "token": token, "entry": {}, "result": null });
+        code(call(&store, "effect", "begin", &with(&fields, &json!({ "savedAt": token, "newest": newest })), 0))
+    };
+    assert_eq!(begin(1, "a"), Some(Code::Conflict), "the run has no checkpoint");
+    save(&store, "a", 1);
+    save(&store, "b", 2);
+    assert_eq!(begin(1, "a"), Some(Code::Conflict));
+    assert_eq!(found(&store), Json::Null);
+    assert_eq!(begin(1, "b"), None);
+}
+
+#[test]
+fn what_has_taken_a_state_ends_with_the_next_state() {
+    let store = store();
+    let of = json!({ "space": "openai-agents-states", "run": "r", "ns": "" });
+    let save = |id: &str, taken: Json| {
+        let fields = json!({
+            "run": "r", "id": id, "meta": { "session": null }, "status": "waiting",
+            "part": { "name": "state", "tag": "json" }, "savedAt": 1, "taken": taken,
+        });
+        code(call(&store, "openai-agents-states", "save", &fields, 1))
+    };
+    let effect = json!({ "of": of, "key": "resume a", "branch": 0 });
+    let taken = |token: u32| json!({ "effect": effect, "token": token, "entry": { "state": "done" }, "result": null, "savedAt": 2 });
+    assert_eq!(save("a", Json::Null), None);
+    let fields = json!({ "effect": effect, "seen": null, "token": 5, "entry": { "state": "running" }, "result": null });
+    call(&store, "effect", "begin", &with(&fields, &json!({ "savedAt": 1, "newest": "a" })), 0).unwrap();
+    assert_eq!(save("b", taken(4)), Some(Code::Conflict), "another process has taken it since");
+    let newest = || call(&store, "openai-agents-states", "newest", &json!({ "run": "r" }), 0).unwrap();
+    assert_eq!((&newest()["id"], &newest()["effects"][0]["state"]), (&json!("a"), &json!("running")));
+    assert_eq!(save("b", taken(5)), None);
+    assert_eq!((&newest()["id"], &newest()["effects"][0]["state"]), (&json!("b"), &json!("done")));
+    let remove =
+        |taken: Json| code(call(&store, "openai-agents-states", "remove", &json!({ "run": "r", "taken": taken }), 0));
+    assert_eq!(remove(taken(4)), Some(Code::Conflict));
+    assert_eq!(remove(taken(5)), None);
+    assert_eq!(newest(), Json::Null);
+}
+
+#[test]
 fn a_claim_that_was_renewed_is_not_taken_over() {
     let store = store();
     assert_eq!(begin(&store, 1, &Json::Null), None);
