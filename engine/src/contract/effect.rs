@@ -4,32 +4,31 @@
 //! The effects of a contract's runs belong to a contract of their own ([`Contract::effects`]). The lineage has the name of the run's
 //! lineage, so what removes the run removes its effects too ([`follow`]), and each effect is a checkpoint of it. The sort
 //! key is the token of the attempt. A process that takes an effect over writes a greater token, and the earlier process
-//! can no longer write. An effect that was forgotten and begun again has another token, too. `meta` is an [`Entry`] as
+//! can no longer write. An effect that was forgotten and begun again has another token, too. `meta` is an entry as
 //! JSON, and the payload is the result.
 //!
 //! A run may have several effects with the same key, if it has branches. The number `branch` tells them apart.
 
+pub(super) mod stored;
+
 use serde::{Deserialize, Serialize};
 
-use super::call::{Buffers, PartName, RawCall, Request};
+use self::stored::{Address, Effect, Write, effect_id, key_of, list_query, listed, read};
+use super::call::{PartName, RawCall, Request};
 use super::entry::{Contract, Names};
 use super::fields::exact;
-use super::ids::{check_id, damaged};
 use super::lease::Run;
 use super::program;
 use super::registry::{contract_of, named};
-use super::response::{PackedPart, Response};
+use super::response::Response;
 use super::thread;
-use crate::error::{Code, Error, Result, quote};
+use crate::error::{Error, Result};
 use crate::op::{Expect, Must, Op, Unit};
-use crate::query::{Answer, Of, Query, RowOrder, Rows, RowsFrom};
+use crate::query::{Of, Query, RowOrder, Rows, RowsFrom};
 use crate::record::{ContractId, Header, Listed, RowPage, SortKey, Start};
 
 /// The calls of effects use this name in place of a contract's name.
 pub(super) const NAME: &str = "effect";
-
-/// The number of bytes of the longest key.
-const MAX_KEY_BYTES: usize = 1024;
 
 /// Adds to a unit that removes runs the removal of what is kept beside them: their effects, and what a program has said of
 /// them.
@@ -55,24 +54,6 @@ pub(super) fn follow(unit: &mut Unit) {
     };
     let more: Vec<Op> = unit.ops.iter().filter_map(also).flatten().flatten().collect();
     unit.ops.splice(0..0, more);
-}
-
-/// Identifies an effect.
-#[derive(Debug, Deserialize)]
-struct Address {
-    of: Run,
-    key: String,
-    /// 0 for the first effect with this key.
-    branch: u32,
-}
-
-/// An effect as it is stored. TypeScript writes and reads the other fields.
-#[derive(Debug, Deserialize, Serialize)]
-struct Entry {
-    key: String,
-    branch: u32,
-    #[serde(flatten)]
-    more: serde_json::Map<String, serde_json::Value>,
 }
 
 /// The effect as the writer has read it.
@@ -128,27 +109,6 @@ enum Call {
     },
 }
 
-/// Writes the effect in the course of an attempt: its lease, or its end. The buffers have a part if `result` is given.
-/// Fails with [`Code::Conflict`] if another process has taken the effect over.
-#[derive(Debug, Deserialize)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
-pub(super) struct Write {
-    effect: Address,
-    token: i64,
-    entry: serde_json::Map<String, serde_json::Value>,
-    result: Option<PartName>,
-    saved_at: i64,
-}
-
-impl Write {
-    pub(super) fn unit(self, buffers: &mut Buffers) -> Result<Unit> {
-        let Self { effect, token, entry, result, saved_at } = self;
-        let must = Must::HaveSortKey(key_of(token));
-        let expect = vec![expected(effect.contract()?.id, &effect.id()?, &effect, must)];
-        Ok(Unit { expect, ops: vec![effect.put(token, entry, result, saved_at, buffers)?] })
-    }
-}
-
 /// The answer to [`Call::Find`].
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
@@ -161,25 +121,6 @@ struct Found {
     /// True if the run has an effect with the same key and the next number.
     more: bool,
     effect: Option<Effect>,
-}
-
-/// An effect as it is read.
-#[derive(Serialize)]
-#[serde(rename_all = "camelCase")]
-struct Effect {
-    token: i64,
-    saved_at: i64,
-    #[serde(flatten)]
-    entry: Entry,
-    parts: Vec<PackedPart>,
-}
-
-/// The answer to [`Call::List`].
-#[derive(Serialize)]
-pub(super) struct Effects {
-    /// The time on the store's clock.
-    now: i64,
-    effects: Vec<Effect>,
 }
 
 /// The checkpoint of another run from which a run was forked.
@@ -222,75 +163,32 @@ pub(super) fn request(call: RawCall<'_>) -> Result<Request> {
     Ok(match call {
         Call::Find { effect } => find(&effect)?,
         Call::Begin { effect, seen, token, entry, result, saved_at, newest } => {
-            let contract = effect.contract()?.id;
-            let id = effect.id()?;
+            let contract = effects_of(&effect.of)?;
             let absent = || vec![Must::NotBeSavedSince(i64::MIN)];
             let must = seen.map_or_else(absent, |seen| {
                 vec![Must::HaveSortKey(key_of(seen.token)), Must::NotBeSavedSince(seen.saved_at.saturating_add(1))]
             });
             let newest = newest.map(|newest| is_newest(&effect.of, &newest)).transpose()?;
-            let effects = must.into_iter().map(|must| expected(contract, &id, &effect, must));
+            let effects = must.into_iter().map(|must| effect.expected(contract, must)).collect::<Result<Vec<_>>>()?;
             let expect = newest.into_iter().chain(effects).collect();
-            let put = effect.put(token, entry, result, saved_at, &mut buffers)?;
+            let put = effect.put(contract, token, entry, result, saved_at, &mut buffers)?;
             Request::Apply(Unit { expect, ops: vec![put] })
         }
-        Call::Write(write) => Request::Apply(write.unit(&mut buffers)?),
-        Call::List { of } => Request::ask(list_query(&of)?, |answer| Response::json(&listed(answer)?).map(Some)),
+        Call::Write(write) => {
+            let contract = effects_of(&write.effect.of)?;
+            Request::Apply(write.unit(contract, &mut buffers)?)
+        }
+        Call::List { of } => {
+            Request::ask(list_query(effects_of(&of)?, &of), |answer| Response::json(&listed(answer)?).map(Some))
+        }
         Call::Remove { effects } => {
-            let remove = |effect: Address| Ok(Op::Remove { contract: effect.contract()?.id, id: effect.id()? });
+            let remove = |effect: Address| Ok(Op::Remove { contract: effects_of(&effect.of)?.id, id: effect.id()? });
             Request::Apply(effects.into_iter().map(remove).collect::<Result<Vec<_>>>()?.into())
         }
         Call::Place { of, base, newest, at, from, past } => {
             place(&of, &base, newest.as_deref(), &at, from.as_deref(), past)?
         }
     })
-}
-
-impl Address {
-    /// The contract of the effect.
-    fn contract(&self) -> Result<&'static Contract> {
-        effects_of(&self.of)
-    }
-
-    fn id(&self) -> Result<String> {
-        effect_id(&self.of, &self.key, self.branch)
-    }
-
-    fn put(
-        self,
-        token: i64,
-        entry: serde_json::Map<String, serde_json::Value>,
-        result: Option<PartName>,
-        saved_at: i64,
-        buffers: &mut Buffers,
-    ) -> Result<Op> {
-        let (contract, id) = (self.contract()?, self.id()?);
-        let lineage = (contract.lineage_of)(&self.of.run, &self.of.ns);
-        let entry = Entry { key: self.key, branch: self.branch, more: entry };
-        let header = Header {
-            sort_key: key_of(token),
-            saved_at,
-            meta: serde_json::to_vec(&entry)
-                .map_err(|error| Error::invalid(format!("an effect cannot be written: {error}")))?,
-            ..Header::new(contract.id, lineage, id)
-        };
-        Ok(Op::put(header, buffers.parts(result.into_iter().collect())?))
-    }
-}
-
-/// The id of an effect, which is unique in its contract.
-fn effect_id(of: &Run, key: &str, branch: u32) -> Result<String> {
-    check_id("the id of the run", &of.run)?;
-    check_id("the key of an effect", key)?;
-    if key.len() > MAX_KEY_BYTES {
-        let length = key.len();
-        return Err(Error::invalid(format!(
-            "the key of an effect has {length} bytes, but may have at most {MAX_KEY_BYTES}: use a shorter one"
-        )));
-    }
-    let id = thread::key(&of.run, &of.ns, &format!("{branch}:{key}"));
-    check_id("the id of the effect", &id)?;
-    Ok(id)
 }
 
 /// The users' names of a lineage and a checkpoint: see [`Contract::name_of`]. The id of an effect is its key.
@@ -304,24 +202,9 @@ pub(super) fn names(contract: &Contract, lineage: Option<String>, id: Option<Str
     Names { run: names.run.or_else(|| address.map(|of| of.thread)), id: key.or(id), ..names }
 }
 
-/// The sort key of an attempt.
-#[expect(clippy::cast_precision_loss, reason = "a number of JavaScript, which a double holds")]
-fn key_of(token: i64) -> SortKey {
-    SortKey::from_f64(token as f64)
-}
-
 fn effects_of(of: &Run) -> Result<&'static Contract> {
     contract_of(named(&of.space)?.id.effects())
         .ok_or_else(|| Error::invalid(format!("runs of {:?} have no effects: please report this", of.space)))
-}
-
-fn expected(contract: ContractId, id: &str, effect: &Address, must: Must) -> Expect {
-    let message = format!(
-        "the effect {} of run {} was taken over by another process: ask for it again",
-        quote(&effect.key),
-        quote(&effect.of.run)
-    );
-    Expect::Checkpoint { contract, id: id.to_owned(), must, otherwise: Error::new(Code::Conflict, message) }
 }
 
 /// The condition that this is the newest checkpoint of the run.
@@ -337,7 +220,7 @@ fn find(effect: &Address) -> Result<Request> {
     let lineage = (contract.lineage_of)(&of.run, &of.ns);
     let get = |branch| -> Result<Query> {
         let id = effect_id(of, &effect.key, branch)?;
-        Ok(Query::Get { contract: effect.contract()?.id, id })
+        Ok(Query::Get { contract: effects_of(of)?.id, id })
     };
     let start = Query::Start { contract: contract.id, lineage: lineage.clone() };
     let newest = Query::List { contract: contract.id, of: Of::Lineage(lineage), before: None, limit: Some(1) };
@@ -356,28 +239,6 @@ fn find(effect: &Address) -> Result<Request> {
             Ok(Found { now, newest, origin, more, effect: effect.transpose()? })
         })
     }))
-}
-
-fn read(header: &Header, parts: Vec<PackedPart>) -> Result<Effect> {
-    let entry = serde_json::from_slice(&header.meta).map_err(|_| damaged(&header.id))?;
-    let (token, _) = header.sort_key.split_f64().ok_or_else(|| damaged(&header.id))?;
-    #[expect(clippy::cast_possible_truncation, reason = "a whole number, which `key_of` has written")]
-    Ok(Effect { token: token as i64, saved_at: header.saved_at, entry, parts })
-}
-
-/// Asks for the effects of a run. [`listed`] reads the answer.
-pub(super) fn list_query(of: &Run) -> Result<Query> {
-    let contract = effects_of(of)?;
-    let lineage = (contract.lineage_of)(&of.run, &of.ns);
-    let list = Query::List { contract: contract.id, of: Of::Lineage(lineage), before: None, limit: None };
-    Ok(Query::All(vec![list, Query::Clock]))
-}
-
-pub(super) fn listed(answer: Answer) -> Result<Effects> {
-    let [headers, now] = answer.into_all()?;
-    let headers = headers.into_headers()?;
-    let effects = headers.iter().map(|header| read(header, Vec::new())).collect::<Result<_>>()?;
-    Ok(Effects { now: now.into_clock()?, effects })
 }
 
 /// The checkpoint of another run from which a run was forked, with the framework's names.

@@ -10,10 +10,5 @@
 mod sessions;
 mod states;
 
-pub use self::sessions::{ITEMS, SESSIONS_ID, delete, items};
-pub use self::states::STATES_ID;
-use super::entry::Contract;
-
-pub const SESSIONS: Contract =
-    Contract::new("openai-agents", SESSIONS_ID, sessions::request, |header| Ok(sessions::show(header)));
-pub const STATES: Contract = Contract::new("openai-agents-states", STATES_ID, states::request, states::show);
+pub use self::sessions::{ITEMS, SESSIONS, SESSIONS_ID, delete, items};
+pub use self::states::{EFFECTS, STATES, STATES_ID};

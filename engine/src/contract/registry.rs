@@ -27,7 +27,7 @@ const OF_EFFECTS: [Contract; 6] = [
     langgraph::CONTRACT.effects("langgraph/effects"),
     helix::CONTRACT.effects("helix/effects"),
     tinyagents::CONTRACT.effects("tinyagents/effects"),
-    openai_agents::STATES.effects("openai-agents-states/effects"),
+    openai_agents::EFFECTS,
 ];
 
 /// Their ids.

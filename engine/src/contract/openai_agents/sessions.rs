@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::contract::call::{Buffers, PackedRecords, RawCall, Request};
-use crate::contract::entry::Shown;
+use crate::contract::entry::{Contract, Shown};
 use crate::contract::ids::{check_id, damaged};
 use crate::contract::response::{PackedPart, Response, ResponseBuilder};
 use crate::error::{Code, Error, Result, quote};
@@ -12,6 +12,7 @@ use crate::query::{Answer, LogRange, LogSide, Of, Query};
 use crate::record::{Checkpoint, ContractId, Draft, Header, Labels, Lineage, LogMark, Payload, Record, SortKey};
 
 pub const SESSIONS_ID: ContractId = ContractId(11);
+pub const SESSIONS: Contract = Contract::new("openai-agents", SESSIONS_ID, request, |header| Ok(show(header)));
 
 /// The log of the items.
 pub const ITEMS: &str = "items";
@@ -92,7 +93,7 @@ fn has_version(session: &str, version: u64, why: &str) -> Expect {
     Expect::Checkpoint { contract: SESSIONS_ID, id: session.to_owned(), must, otherwise }
 }
 
-pub(super) fn request(call: RawCall<'_>) -> Result<Request> {
+fn request(call: RawCall<'_>) -> Result<Request> {
     let (call, mut buffers) = call.read()?;
     let contract = SESSIONS_ID;
     Ok(match call {
@@ -228,7 +229,7 @@ fn sessions(answer: Answer) -> Result<Option<Response>> {
     })
 }
 
-pub(super) fn show(header: &Header) -> Shown {
+fn show(header: &Header) -> Shown {
     #[expect(clippy::cast_precision_loss, reason = "a time in ms")]
     let at = Some(header.saved_at as f64);
     Shown { at, ..Shown::default() }

@@ -3,8 +3,8 @@
 use serde::{Deserialize, Serialize};
 
 use crate::contract::call::{Buffers, PartName, RawCall, Request};
-use crate::contract::effect;
-use crate::contract::entry::Shown;
+use crate::contract::effect::stored as effect;
+use crate::contract::entry::{Contract, Shown};
 use crate::contract::ids::{check_id, damaged};
 use crate::contract::lease::Run;
 use crate::contract::response::{PackedPart, Response};
@@ -14,6 +14,9 @@ use crate::query::{ActivityOrder, Query, Recent};
 use crate::record::{ContractId, Header, Labels, SortKey, Status};
 
 pub const STATES_ID: ContractId = ContractId(12);
+pub const STATES: Contract = Contract::new("openai-agents-states", STATES_ID, request, show);
+/// The contract of what has taken states.
+pub const EFFECTS: Contract = STATES.effects("openai-agents-states/effects");
 
 /// The calls, as `ts/contracts/openai-agents/wire.ts` declares them. In [`Call::Save`] and [`Call::Remove`], `taken` is what the
 /// caller has taken: the call fails with [`Code::Conflict`](crate::error::Code::Conflict) if another process has taken it since.
@@ -51,14 +54,16 @@ impl Meta {
     }
 }
 
-pub(super) fn request(call: RawCall<'_>) -> Result<Request> {
+fn request(call: RawCall<'_>) -> Result<Request> {
     let (call, mut buffers) = call.read()?;
     let contract = STATES_ID;
     Ok(match call {
         Call::Save { run, id, meta, status, part, saved_at, taken } => {
             check_id("runId", &run)?;
-            let mut unit =
-                taken.map(|taken| taken.unit(&mut Buffers::from(Vec::new()))).transpose()?.unwrap_or_default();
+            let mut unit = taken
+                .map(|taken| taken.unit(&EFFECTS, &mut Buffers::from(Vec::new())))
+                .transpose()?
+                .unwrap_or_default();
             let meta = serde_json::to_vec(&meta)
                 .map_err(|error| Error::invalid(format!("the state cannot be written: {error}")))?;
             let header = Header { saved_at, status, meta, ..Header::new(contract, run, id) };
@@ -75,9 +80,9 @@ pub(super) fn request(call: RawCall<'_>) -> Result<Request> {
                 #[serde(flatten)]
                 effects: effect::Effects,
             }
-            let of = Run { space: super::STATES.name.to_owned(), run: run.clone(), ns: String::new() };
+            let of = Run { space: STATES.name.to_owned(), run: run.clone(), ns: String::new() };
             let newest = Query::Newest { contract, lineage: run, label: None };
-            Request::ask(Query::All(vec![newest, effect::list_query(&of)?]), |answer| {
+            Request::ask(Query::All(vec![newest, effect::list_query(&EFFECTS, &of)]), |answer| {
                 let [newest, effects] = answer.into_all()?;
                 Response::one(newest.into_checkpoint()?, |found, response| {
                     let session = Meta::read(&found.header)?.session;
@@ -87,7 +92,10 @@ pub(super) fn request(call: RawCall<'_>) -> Result<Request> {
             })
         }
         Call::Remove { run, taken } => {
-            let taken = taken.map(|taken| taken.unit(&mut Buffers::from(Vec::new()))).transpose()?.unwrap_or_default();
+            let taken = taken
+                .map(|taken| taken.unit(&EFFECTS, &mut Buffers::from(Vec::new())))
+                .transpose()?
+                .unwrap_or_default();
             let removed = Op::RemoveFrom { contract, lineage: run, sort_key: SortKey::default() };
             Request::Apply(Unit { expect: taken.expect, ops: vec![removed] })
         }
@@ -120,7 +128,7 @@ pub(super) fn request(call: RawCall<'_>) -> Result<Request> {
 }
 
 /// The run is the group of its session.
-pub(super) fn show(header: &Header) -> Result<Shown> {
+fn show(header: &Header) -> Result<Shown> {
     #[expect(clippy::cast_precision_loss, reason = "a time in ms")]
     let at = Some(header.saved_at as f64);
     Ok(Shown { group: Meta::read(header)?.session, at, ..Shown::default() })

@@ -1,0 +1,157 @@
+//! How effects are stored. What knows its contract uses this directly: the list of contracts is not needed.
+
+use serde::{Deserialize, Serialize};
+
+use crate::contract::call::{Buffers, PartName};
+use crate::contract::entry::Contract;
+use crate::contract::ids::{check_id, damaged};
+use crate::contract::lease::Run;
+use crate::contract::response::PackedPart;
+use crate::contract::thread;
+use crate::error::{Code, Error, Result, quote};
+use crate::op::{Expect, Must, Op, Unit};
+use crate::query::{Answer, Of, Query};
+use crate::record::{Header, SortKey};
+
+/// The number of bytes of the longest key.
+const MAX_KEY_BYTES: usize = 1024;
+
+/// Identifies an effect.
+#[derive(Debug, Deserialize)]
+pub(super) struct Address {
+    pub(super) of: Run,
+    pub(super) key: String,
+    /// 0 for the first effect with this key.
+    pub(super) branch: u32,
+}
+
+/// An effect as it is stored. TypeScript writes and reads the other fields.
+#[derive(Debug, Deserialize, Serialize)]
+pub(super) struct Entry {
+    key: String,
+    branch: u32,
+    #[serde(flatten)]
+    more: serde_json::Map<String, serde_json::Value>,
+}
+
+/// Writes the effect in the course of an attempt: its lease, or its end. The buffers have a part if `result` is given.
+/// Fails with [`Code::Conflict`] if another process has taken the effect over.
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub(in crate::contract) struct Write {
+    pub(super) effect: Address,
+    token: i64,
+    entry: serde_json::Map<String, serde_json::Value>,
+    result: Option<PartName>,
+    saved_at: i64,
+}
+
+impl Write {
+    /// `contract` is that of the effects.
+    pub(in crate::contract) fn unit(self, contract: &Contract, buffers: &mut Buffers) -> Result<Unit> {
+        let Self { effect, token, entry, result, saved_at } = self;
+        let must = Must::HaveSortKey(key_of(token));
+        let expect = vec![effect.expected(contract, must)?];
+        Ok(Unit { expect, ops: vec![effect.put(contract, token, entry, result, saved_at, buffers)?] })
+    }
+}
+
+/// An effect as it is read.
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct Effect {
+    token: i64,
+    saved_at: i64,
+    #[serde(flatten)]
+    entry: Entry,
+    parts: Vec<PackedPart>,
+}
+
+/// The effects of a run.
+#[derive(Serialize)]
+pub(in crate::contract) struct Effects {
+    /// The time on the store's clock.
+    now: i64,
+    effects: Vec<Effect>,
+}
+
+impl Address {
+    pub(super) fn id(&self) -> Result<String> {
+        effect_id(&self.of, &self.key, self.branch)
+    }
+
+    pub(super) fn put(
+        self,
+        contract: &Contract,
+        token: i64,
+        entry: serde_json::Map<String, serde_json::Value>,
+        result: Option<PartName>,
+        saved_at: i64,
+        buffers: &mut Buffers,
+    ) -> Result<Op> {
+        let id = self.id()?;
+        let lineage = (contract.lineage_of)(&self.of.run, &self.of.ns);
+        let entry = Entry { key: self.key, branch: self.branch, more: entry };
+        let header = Header {
+            sort_key: key_of(token),
+            saved_at,
+            meta: serde_json::to_vec(&entry)
+                .map_err(|error| Error::invalid(format!("an effect cannot be written: {error}")))?,
+            ..Header::new(contract.id, lineage, id)
+        };
+        Ok(Op::put(header, buffers.parts(result.into_iter().collect())?))
+    }
+
+    /// The condition on the effect of a write that another process may have overtaken.
+    pub(super) fn expected(&self, contract: &Contract, must: Must) -> Result<Expect> {
+        let message = format!(
+            "the effect {} of run {} was taken over by another process: ask for it again",
+            quote(&self.key),
+            quote(&self.of.run)
+        );
+        let otherwise = Error::new(Code::Conflict, message);
+        Ok(Expect::Checkpoint { contract: contract.id, id: self.id()?, must, otherwise })
+    }
+}
+
+/// The id of an effect, which is unique in its contract.
+pub(super) fn effect_id(of: &Run, key: &str, branch: u32) -> Result<String> {
+    check_id("the id of the run", &of.run)?;
+    check_id("the key of an effect", key)?;
+    if key.len() > MAX_KEY_BYTES {
+        let length = key.len();
+        return Err(Error::invalid(format!(
+            "the key of an effect has {length} bytes, but may have at most {MAX_KEY_BYTES}: use a shorter one"
+        )));
+    }
+    let id = thread::key(&of.run, &of.ns, &format!("{branch}:{key}"));
+    check_id("the id of the effect", &id)?;
+    Ok(id)
+}
+
+/// The sort key of an attempt.
+#[expect(clippy::cast_precision_loss, reason = "a number of JavaScript, which a double holds")]
+pub(super) fn key_of(token: i64) -> SortKey {
+    SortKey::from_f64(token as f64)
+}
+
+pub(super) fn read(header: &Header, parts: Vec<PackedPart>) -> Result<Effect> {
+    let entry = serde_json::from_slice(&header.meta).map_err(|_| damaged(&header.id))?;
+    let (token, _) = header.sort_key.split_f64().ok_or_else(|| damaged(&header.id))?;
+    #[expect(clippy::cast_possible_truncation, reason = "a whole number, which `key_of` has written")]
+    Ok(Effect { token: token as i64, saved_at: header.saved_at, entry, parts })
+}
+
+/// Asks for the effects of a run. `contract` is that of the effects. [`listed`] reads the answer.
+pub(in crate::contract) fn list_query(contract: &Contract, of: &Run) -> Query {
+    let lineage = (contract.lineage_of)(&of.run, &of.ns);
+    let list = Query::List { contract: contract.id, of: Of::Lineage(lineage), before: None, limit: None };
+    Query::All(vec![list, Query::Clock])
+}
+
+pub(in crate::contract) fn listed(answer: Answer) -> Result<Effects> {
+    let [headers, now] = answer.into_all()?;
+    let headers = headers.into_headers()?;
+    let effects = headers.iter().map(|header| read(header, Vec::new())).collect::<Result<_>>()?;
+    Ok(Effects { now: now.into_clock()?, effects })
+}
