@@ -63,5 +63,6 @@ export async function writeTypes() {
     minifyInternalExports: false,
   });
   // A class of LangGraph is another one for `import` than for `require`. The copy imports the one for `import`.
-  copyFileSync(`${root}dist/types/langgraph.d.ts`, `${root}dist/types/langgraph.d.mts`);
+  for (const name of ["langgraph", "mastra"])
+    copyFileSync(`${root}dist/types/${name}.d.ts`, `${root}dist/types/${name}.d.mts`);
 }

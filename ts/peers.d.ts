@@ -3,6 +3,79 @@
  * installed. The tests in integration/ compile and run against the real packages.
  */
 
+declare module "@mastra/core/storage" {
+  export interface WorkflowRunState {
+    runId: string;
+    status: string;
+    context: Record<string, any>;
+    [field: string]: any;
+  }
+  export interface WorkflowRun {
+    workflowName: string;
+    runId: string;
+    snapshot: WorkflowRunState | string;
+    createdAt: Date;
+    updatedAt: Date;
+    resourceId?: string;
+  }
+  export interface UpdateWorkflowStateOptions {
+    status: string;
+    expectedStatus?: string | string[];
+    [field: string]: any;
+  }
+  export interface RetentionPolicy {
+    maxAge: number | string;
+    batchSize?: number;
+  }
+  export interface PruneOptions {
+    maxBatches?: number;
+    maxRows?: number;
+    pauseMs?: number;
+    signal?: AbortSignal;
+  }
+  export interface PruneResult {
+    domain: string;
+    table: string;
+    deleted: number;
+    done: boolean;
+  }
+  export abstract class StorageDomain {
+    init(): Promise<void>;
+    prune(policies: Record<string, RetentionPolicy>, options?: PruneOptions): Promise<PruneResult[]>;
+  }
+  export abstract class WorkflowsStorage extends StorageDomain {
+    static readonly retentionTables: Record<string, { table: string; column: string; indexed: boolean }>;
+    loadWorkflowSnapshot(run: { workflowName: string; runId: string }): Promise<WorkflowRunState | null>;
+    persistWorkflowSnapshot(run: {
+      workflowName: string;
+      runId: string;
+      resourceId?: string;
+      snapshot: WorkflowRunState;
+      createdAt?: Date;
+      updatedAt?: Date;
+    }): Promise<void>;
+    listWorkflowRuns(args?: object): Promise<{ runs: WorkflowRun[]; total: number }>;
+  }
+  export class MastraCompositeStore {
+    stores?: { workflows?: WorkflowsStorage };
+    constructor(config: { id: string; name?: string; retention?: object });
+    close(): Promise<void>;
+  }
+  export function matchesExpectedWorkflowStatus(status: string, expected?: string | string[]): boolean;
+  export function mergeWorkflowStepResult(of: {
+    snapshot: object;
+    stepId: string;
+    result: unknown;
+    requestContext: unknown;
+  }): Record<string, any>;
+  export function retentionCutoffMs(policy: RetentionPolicy): number;
+  export function runRetentionBatches(of: {
+    deleteBatch: (limit: number) => Promise<number>;
+    batchSize: number;
+    options?: PruneOptions;
+  }): Promise<{ deleted: number; done: boolean }>;
+}
+
 declare module "@openai/agents" {
   export type AgentInputItem = Record<string, any>;
   export interface SessionHistoryRewriteArgs {

@@ -64,6 +64,7 @@ const spaces = [
   "tinyagents",
   "helix",
   "claude-agent-sdk",
+  "mastra",
   "openai-agents",
   "openai-agents-states",
 ];

@@ -2,7 +2,7 @@
 
 import { ForkpointError, typeError } from "../bridge/errors.js";
 import { oneOf, readRecord, whole } from "../store/options.js";
-import { type Context, IN_NAMESPACES } from "./context.js";
+import { type Context, SINGLE } from "./context.js";
 import { infoOf, isOrdered, readLineups, readPages } from "./rows.js";
 import type { Key, Row, Wanted } from "./wire.js";
 import type { CheckpointInfo, Page } from "./views.js";
@@ -67,7 +67,7 @@ export async function findCheckpoint(
   { id, step }: { id?: string | undefined; step?: number | undefined },
 ): Promise<{ row: Row; info: CheckpointInfo } | null> {
   // The only checkpoint of a stored value or a session has its name as its id.
-  if (IN_NAMESPACES.has(key.space) && id !== undefined && id !== key.run) return null;
+  if (SINGLE.has(key.space) && id !== undefined && id !== key.run) return null;
   const place = step ?? -1;
   const from: Wanted["from"] = id === undefined ? { step: place } : { id };
   const [lineup] = await readLineups(context, [{ ...key, from, newestFirst: true, limit: 2, sums: false }]);

@@ -28,6 +28,7 @@ export const SPACES = [
   "tinyagents",
   "helix",
   "claude-agent-sdk",
+  "mastra",
   "openai-agents",
   "openai-agents-states",
 ] as const;
@@ -45,6 +46,7 @@ const WITH_EFFECTS: ReadonlySet<string> = new Set([
   "langgraph",
   "tinyagents",
   "helix",
+  "mastra",
   "openai-agents-states",
 ]);
 
@@ -61,13 +63,23 @@ export function spaceOf(contract: string): string {
 }
 
 /** The contracts that store no parent. The parent of a checkpoint is the checkpoint before it. */
-export const ORDERED: ReadonlySet<string> = new Set(["agentos", "agentium", "helix", SESSIONS, "openai-agents-states"]);
+export const ORDERED: ReadonlySet<string> = new Set([
+  "agentos",
+  "agentium",
+  "helix",
+  SESSIONS,
+  "mastra",
+  "openai-agents-states",
+]);
 
 /** The contracts whose runs have namespaces. */
 const WITH_NAMESPACES: ReadonlySet<string> = new Set(["langgraph", "tinyagents"]);
 
-/** The contracts whose runs have a namespace beside their name: the values of a driver, and the sessions of a project. */
-export const IN_NAMESPACES: ReadonlySet<string> = new Set(["storage", "claude-agent-sdk"]);
+/** The contracts whose runs have a namespace beside their name: a driver's, the project of a session, the workflow of a run. */
+export const IN_NAMESPACES: ReadonlySet<string> = new Set(["storage", "claude-agent-sdk", "mastra"]);
+
+/** The contracts whose runs have one checkpoint, with the name of the run as its id. */
+export const SINGLE: ReadonlySet<string> = new Set(["storage", "claude-agent-sdk", "openai-agents"]);
 
 /** Returns true if a run is a graph or a session itself, and not the namespace of a subgraph. */
 export function isMain(space: string, ns: string | null): boolean {

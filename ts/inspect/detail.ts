@@ -87,6 +87,11 @@ const readers = {
     { entries: (records ?? []).map((part) => parts.read(part).value) },
     null,
   ],
+  mastra(parts, _, { parts: [part] }) {
+    // The results of the steps are the state.
+    const { context, ...rest } = (part === undefined ? {} : parts.read(part).value) as { context?: unknown };
+    return [context, rest];
+  },
   "openai-agents": (parts, _, { records }) => [{ items: (records ?? []).map((part) => parts.read(part).value) }, null],
   "openai-agents-states": (parts, _, { parts: [part] }) => [part && parts.read(part).value, null],
 } satisfies Record<string, Reader>;

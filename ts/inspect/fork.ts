@@ -5,8 +5,10 @@ import * as agentium from "../contracts/agentium/store.js";
 import * as agentos from "../contracts/agentos/checkpoint-store.js";
 import { refuseUnknown } from "../contracts/agentos/patch.js";
 import { ForkpointError, isArray, quote, typeError } from "../bridge/errors.js";
+import { deserialize } from "../bridge/serializer.js";
 import { SessionStore } from "../contracts/helix/store.js";
 import { helix } from "../contracts/helix/wire.js";
+import { Runs, type Snapshot } from "../contracts/mastra/runs.js";
 import { requireId } from "../store/ids.js";
 import { copyEffects } from "../store/effect-copies.js";
 import { decodeMark, encodeMark } from "../store/mark.js";
@@ -15,7 +17,7 @@ import { Checkpointer } from "../contracts/tinyagents/checkpointer.js";
 import { fork as forkThread } from "../contracts/tinyagents/graph/inspection.js";
 import { readNamespace } from "../contracts/tinyagents/values.js";
 import { findCheckpoint } from "./checkpoints.js";
-import { type Context, SESSIONS, readKey, refOf } from "./context.js";
+import { type Context, IN_NAMESPACES, SESSIONS, readKey, refOf } from "./context.js";
 import { readFound, readValues } from "./detail.js";
 import { fromJsonForm, shownForm } from "../bridge/json-form/to-json-form.js";
 import { type Plan, forkBranch } from "./langgraph-fork.js";
@@ -57,7 +59,7 @@ export async function fork(context: Context, ref: unknown, edit: unknown, option
   }
   const { as } = given;
   const plan: Plan = { context, key, row: found.row, found: parts, edit: editor(given), as, dryRun };
-  if (as !== undefined) await refuseTaken(context, { ...key, run: as, ns: "" });
+  if (as !== undefined) await refuseTaken(context, { ...key, run: as, ns: IN_NAMESPACES.has(key.space) ? key.ns : "" });
   return write(plan);
 }
 
@@ -165,6 +167,23 @@ const forks = {
     return refTo(plan, as, id);
   },
   langgraph: forkBranch,
+  async mastra(plan) {
+    const { context, key, row, as = randomUUID(), dryRun } = plan;
+    const { engine } = context;
+    const change = edited(plan);
+    const { tag, bytes } = part(plan, "snapshot");
+    const snapshot = deserialize(engine.format, tag, bytes, "the snapshot") as Snapshot;
+    const forked = { ...snapshot, runId: as, ...(change && { context: change.value as Snapshot["context"] }) };
+    const runs = new Runs();
+    const copied = runs.copy(engine, forked);
+    if (dryRun) return refTo(plan, as, randomUUID());
+    const resource = row.meta?.["resourceId"] as string | null;
+    return refTo(
+      plan,
+      as,
+      await runs.persist(engine, { workflow: key.ns, run: as }, copied, { resource: resource ?? undefined }),
+    );
+  },
   async tinyagents(plan) {
     const { context, key, row, as = randomUUID(), dryRun } = plan;
     const change = edited(plan);

@@ -15,6 +15,7 @@ export type Space =
   | "tinyagents"
   | "helix"
   | "claude-agent-sdk"
+  | "mastra"
   | "openai-agents"
   | "openai-agents-states"
   | (string & {});

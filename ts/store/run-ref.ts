@@ -11,13 +11,13 @@ import { anything, readRecord, shown } from "./options.js";
  */
 export interface RunRef {
   /** The framework: `"agentos"`, `"agentium"`, `"langgraph"`, `"helix"`, `"tinyagents"`, `"claude-agent-sdk"`,
-   * `"openai-agents"` or `"openai-agents-states"`. */
+   * `"mastra"`, `"openai-agents"` or `"openai-agents-states"`. */
   space: string;
   /** The id of the run, thread or session. */
   run: string;
   /**
    * The namespace in the thread: a text for LangGraph, a list of names for TinyAgents. Default: the thread itself. For the Claude
-   * Agent SDK, the project of the session. Other frameworks have no namespaces.
+   * Agent SDK, the project of the session. For Mastra, the name of the workflow. Other frameworks have no namespaces.
    */
   ns?: string | readonly string[] | undefined;
 }
@@ -30,6 +30,7 @@ const spaces: Record<string, "none" | "text" | "list"> = {
   langgraph: "text",
   tinyagents: "list",
   "claude-agent-sdk": "text",
+  mastra: "text",
   "openai-agents": "none",
   "openai-agents-states": "none",
 };

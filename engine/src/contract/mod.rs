@@ -22,6 +22,7 @@ mod ids;
 mod inspect;
 pub mod langgraph;
 pub mod lease;
+pub mod mastra;
 pub mod openai_agents;
 mod place;
 pub mod program;

@@ -1,11 +1,11 @@
 //! The only list of contracts.
 
 use super::entry::Contract;
-use super::{agentium, agentos, claude_agent_sdk, helix, langgraph, lease, openai_agents, program, tinyagents};
+use super::{agentium, agentos, claude_agent_sdk, helix, langgraph, lease, mastra, openai_agents, program, tinyagents};
 use crate::error::{Error, Result};
 use crate::record::ContractId;
 
-pub const CONTRACTS: [Contract; 12] = [
+pub const CONTRACTS: [Contract; 13] = [
     agentos::CONTRACT,
     agentium::CONTRACT,
     agentium::storage::CONTRACT,
@@ -18,16 +18,18 @@ pub const CONTRACTS: [Contract; 12] = [
     claude_agent_sdk::CONTRACT,
     openai_agents::SESSIONS,
     openai_agents::STATES,
+    mastra::CONTRACT,
 ];
 
 /// The contracts of the effects of runs: see `effect.rs`.
-const OF_EFFECTS: [Contract; 6] = [
+const OF_EFFECTS: [Contract; 7] = [
     agentos::CONTRACT.effects("agentos/effects"),
     agentium::CONTRACT.effects("agentium/effects"),
     langgraph::CONTRACT.effects("langgraph/effects"),
     helix::CONTRACT.effects("helix/effects"),
     tinyagents::CONTRACT.effects("tinyagents/effects"),
     openai_agents::EFFECTS,
+    mastra::CONTRACT.effects("mastra/effects"),
 ];
 
 /// Their ids.

@@ -134,7 +134,7 @@ export function hear(heard: Heard): void {
 function matches({ space, run, ns }: RunRef): boolean {
   if (filter.space !== "" && space !== filter.space) return false;
   if (!run.includes(filter.match)) return false;
-  return filter.nested || space === "storage" || space === "claude-agent-sdk" || !ns;
+  return filter.nested || space === "storage" || space === "claude-agent-sdk" || space === "mastra" || !ns;
 }
 
 async function answer(): Promise<void> {

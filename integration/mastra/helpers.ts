@@ -1,0 +1,56 @@
+/** Storages for tests: Mastra's own, and of this package on each kind of target. */
+import { LibSQLStore } from "@mastra/libsql";
+import { InMemoryStore, type WorkflowsStorage } from "@mastra/core/storage";
+import type { WorkflowRunState } from "@mastra/core/workflows";
+import { ForkpointMastraStore, type MastraStoreOptions } from "forkpoint/mastra";
+import { expect, onTestFinished } from "vitest";
+import { type Kind, checkedAfter, folder, kinds, place, rejection } from "../../__test__/helpers.js";
+
+export const storeAt = (
+  target: ConstructorParameters<typeof ForkpointMastraStore>[0],
+  options?: MastraStoreOptions,
+): ForkpointMastraStore => checkedAfter(new ForkpointMastraStore(target, options));
+
+export type Side = "InMemoryStore" | "LibSQLStore" | Kind;
+export const sides: readonly Side[] = ["InMemoryStore", "LibSQLStore", ...kinds];
+
+export async function libsql(): Promise<LibSQLStore> {
+  const store = new LibSQLStore({ id: "libsql", url: `file:${folder()}/mastra.db` });
+  await store.init();
+  onTestFinished(() => store.close());
+  return store;
+}
+
+/** The domain `workflows` of a storage. */
+export async function make(side: Side): Promise<WorkflowsStorage> {
+  if (side === "InMemoryStore") return new InMemoryStore().stores.workflows!;
+  const store = side === "LibSQLStore" ? await libsql() : storeAt(place(side));
+  return (await store.getStore("workflows"))!;
+}
+
+/** A snapshot of a run. */
+export function snapshot(fields: Record<string, unknown> = {}): WorkflowRunState {
+  return {
+    runId: "r",
+    status: "running",
+    value: {},
+    context: { input: { n: 1 } },
+    activePaths: [],
+    activeStepsPath: {},
+    serializedStepGraph: [],
+    suspendedPaths: {},
+    waitingPaths: {},
+    resumeLabels: {},
+    timestamp: 0,
+    ...fields,
+  } as unknown as WorkflowRunState;
+}
+
+export const at = { workflowName: "w", runId: "r" };
+
+/** Expects an error of the package that is installed beside Mastra. */
+export async function failure(promise: Promise<unknown>, code: string): Promise<Error> {
+  const error = await rejection(promise);
+  expect(error).toMatchObject({ name: "ForkpointError", code });
+  return error;
+}

@@ -1,0 +1,260 @@
+// Tests the store inside the real Mastra. Models are scripted.
+import { mkdtempSync, readFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { Agent } from "@mastra/core/agent";
+import { Mastra } from "@mastra/core/mastra";
+import { InMemoryStore, type MastraCompositeStore } from "@mastra/core/storage";
+import { createTool } from "@mastra/core/tools";
+import { createStep, createWorkflow } from "@mastra/core/workflows";
+import { describe, expect, it } from "vitest";
+import { z } from "zod";
+import { type Kind, durable, kinds, place, run as start, sharedKinds } from "../../__test__/helpers.js";
+import { storeAt } from "./helpers.js";
+
+const any = z.any();
+const step = (id: string, execute: (context: any) => Promise<unknown>) =>
+  createStep({ id, inputSchema: any, outputSchema: any, suspendSchema: any, resumeSchema: any, execute });
+
+const ask = step("b", async ({ resumeData, suspend }) => (resumeData ? { b: resumeData } : suspend({ ask: "?" })));
+
+/** A workflow of three steps, of which the second one waits for a human. */
+const order = () =>
+  createWorkflow({ id: "order", inputSchema: any, outputSchema: any })
+    .then(step("a", async () => ({ a: 1 })))
+    .then(ask)
+    .then(step("c", async ({ inputData }) => ({ c: inputData })))
+    .commit();
+
+const mastraOf = (storage: MastraCompositeStore, workflows: Record<string, any> = { order: order() }) =>
+  new Mastra({ storage, workflows, logger: false });
+
+/** Counts the calls of the domain `workflows`. */
+function recorded(storage: MastraCompositeStore): string[] {
+  const calls: string[] = [];
+  const workflows = storage.stores!.workflows as unknown as Record<string, (args: any) => unknown>;
+  for (const name of ["persistWorkflowSnapshot", "loadWorkflowSnapshot", "updateWorkflowState", "getWorkflowRunById"]) {
+    const call = workflows[name]!.bind(workflows);
+    workflows[name] = (args) => {
+      calls.push(`${name} ${args.snapshot?.status ?? args.opts?.status ?? ""}`.trim());
+      return call(args);
+    };
+  }
+  return calls;
+}
+
+/** A run that is suspended, resumed by another Mastra, and travels back. */
+async function story(storage: MastraCompositeStore) {
+  const calls = recorded(storage);
+  const first = await (await mastraOf(storage).getWorkflow("order").createRun({ runId: "r" })).start({ inputData: {} });
+  const again = mastraOf(storage);
+  const second = await (
+    await again.getWorkflow("order").createRun({ runId: "r" })
+  ).resume({ step: "b", resumeData: { yes: 1 } });
+  const third = await (
+    await again.getWorkflow("order").createRun({ runId: "r" })
+  ).timeTravel({ step: "c", inputData: { b: 2 } });
+  return {
+    calls,
+    statuses: [first.status, second.status, third.status],
+    result: (third as { result?: unknown }).result,
+  };
+}
+
+describe.each(kinds)("Mastra over %s", (kind) => {
+  it("makes the same calls as over its own store, and has the same results", async () => {
+    const ours = await story(storeAt(place(kind)));
+    expect(ours).toEqual(await story(new InMemoryStore()));
+    expect(ours.statuses).toEqual(["suspended", "success", "success"]);
+    expect(ours.result).toEqual({ c: { b: 2 } });
+  });
+
+  it("resumes a run once, however often it is told", async () => {
+    const store = storeAt(place(kind));
+    await (await mastraOf(store).getWorkflow("order").createRun({ runId: "r" })).start({ inputData: {} });
+    const outcomes = await Promise.allSettled(
+      [1, 2, 3].map(async () => {
+        const run = await mastraOf(store).getWorkflow("order").createRun({ runId: "r" });
+        return run.resume({ step: "b", resumeData: { yes: 1 } });
+      }),
+    );
+    const [won, ...lost] = outcomes.toSorted((a, b) => a.status.localeCompare(b.status));
+    expect(won).toMatchObject({ status: "fulfilled", value: { status: "success" } });
+    for (const outcome of lost) {
+      expect(outcome.status).toBe("rejected");
+      // The second one is told once the first one has ended.
+      expect(String((outcome as PromiseRejectedResult).reason)).toMatch(/already.*claimed|not suspended/i);
+    }
+  });
+
+  it("runs parallel steps and loops", async () => {
+    const steps = Array.from({ length: 10 }, (_, n) => step(`p${n}`, async () => ({ n })));
+    const wide = createWorkflow({ id: "wide", inputSchema: any, outputSchema: any })
+      .parallel(steps as any)
+      .then(
+        step("sum", async ({ inputData }) =>
+          Object.values(inputData as Record<string, { n: number }>).map(({ n }) => n),
+        ),
+      )
+      .foreach(
+        step("each", async ({ inputData }) => inputData * 2),
+        { concurrency: 3 },
+      )
+      .commit();
+    const store = storeAt(place(kind));
+    const run = await mastraOf(store, { wide }).getWorkflow("wide").createRun({ runId: "r" });
+    const outcome = await run.start({ inputData: {} });
+    const wanted = Array.from({ length: 10 }, (_, n) => 2 * n);
+    expect(outcome).toMatchObject({ status: "success", result: wanted });
+    const loaded = await store.stores.workflows.loadWorkflowSnapshot({ workflowName: "wide", runId: "r" });
+    expect(loaded).toMatchObject({
+      status: "success",
+      context: { p9: { output: { n: 9 } }, each: { output: wanted } },
+    });
+  });
+
+  it("gives a step its dates back after a resume", async () => {
+    const when = new Date(1_700_000_000_000);
+    const dated = () =>
+      createWorkflow({ id: "dated", inputSchema: any, outputSchema: any })
+        .then(step("a", async () => ({ when })))
+        .then(step("b", async ({ inputData, resumeData, suspend }) => (resumeData ? inputData : suspend({}))))
+        .then(step("c", async ({ inputData }) => ({ year: inputData.when.getUTCFullYear() })))
+        .commit();
+    const store = storeAt(place(kind));
+    await (
+      await mastraOf(store, { dated: dated() }).getWorkflow("dated").createRun({ runId: "r" })
+    ).start({ inputData: {} });
+    const run = await mastraOf(store, { dated: dated() }).getWorkflow("dated").createRun({ runId: "r" });
+    expect(await run.resume({ step: "b", resumeData: {} })).toMatchObject({
+      status: "success",
+      result: { year: 2023 },
+    });
+  });
+
+  it("approves a tool after a restart", async () => {
+    const sent: string[] = [];
+    const agentOf = () => {
+      let calls = 0;
+      const parts = () =>
+        calls++ === 0 && sent.length === 0
+          ? [
+              { type: "tool-call", toolCallId: "c1", toolName: "send", input: '{"to":"bob"}' },
+              {
+                type: "finish",
+                finishReason: "tool-calls",
+                usage: { inputTokens: 1, outputTokens: 1, totalTokens: 2 },
+              },
+            ]
+          : [
+              { type: "text-start", id: "t" },
+              { type: "text-delta", id: "t", delta: "done" },
+              { type: "text-end", id: "t" },
+              { type: "finish", finishReason: "stop", usage: { inputTokens: 1, outputTokens: 1, totalTokens: 2 } },
+            ];
+      const doStream = async () => ({
+        stream: ReadableStream.from([{ type: "stream-start", warnings: [] }, ...parts()]),
+      });
+      const doGenerate = () => Promise.reject(new Error("only streams"));
+      const model = {
+        specificationVersion: "v2",
+        provider: "test",
+        modelId: "scripted",
+        supportedUrls: {},
+        doGenerate,
+        doStream,
+      };
+      const send = createTool({
+        id: "send",
+        description: "Sends a mail",
+        inputSchema: z.object({ to: z.string() }),
+        requireApproval: true,
+        execute: async ({ to }: { to: string }) => {
+          sent.push(to);
+          return { ok: true };
+        },
+      });
+      return new Agent({ id: "mailer", name: "mailer", instructions: "Send.", model: model as never, tools: { send } });
+    };
+    const store = storeAt(place(kind));
+    const mastra = () => new Mastra({ storage: store, agents: { mailer: agentOf() }, logger: false });
+    const first = await mastra().getAgent("mailer").stream("mail bob");
+    const chunks: string[] = [];
+    for await (const chunk of first.fullStream) chunks.push(chunk.type);
+    expect(chunks).toContain("tool-call-approval");
+    expect(sent).toEqual([]);
+    expect((await store.stores.workflows.listWorkflowRuns()).total).toBeGreaterThan(0);
+    const second = await mastra().getAgent("mailer").approveToolCall({ runId: first.runId, toolCallId: "c1" });
+    for await (const chunk of second.fullStream) chunks.push(chunk.type);
+    expect(sent).toEqual(["bob"]);
+    expect(chunks).toContain("text-delta");
+    expect((await store.stores.workflows.listWorkflowRuns()).total).toBe(0);
+  });
+});
+
+describe.each(sharedKinds)("processes with Mastra over %s", (kind: Kind) => {
+  const processOf = (args: string[], onLine?: Parameters<typeof start>[2]) =>
+    start("../../integration/mastra/fixtures/order.mjs", args, onLine);
+  const file = () => join(mkdtempSync(join(tmpdir(), "forkpoint-test-")), "steps");
+  const runsOf = (path: string) => readFileSync(path, "utf8").trim().split("\n").length;
+
+  it("resume a run that another one has suspended, once", async () => {
+    const [target, steps] = [place(kind), file()];
+    expect(await processOf(["start", target, "r"])).toMatchObject({ lines: ["suspended"], errors: "" });
+    // Text files have one writer at a time.
+    const args = [1, 2].map(() => ["resume", target, "r", steps]);
+    const ends =
+      kind === "jsonl"
+        ? [await processOf(args[0]!), await processOf(args[1]!)]
+        : await Promise.all(args.map((one) => processOf(one)));
+    const lines = ends.flatMap((end) => end.lines);
+    expect(lines.filter((line) => line === "success book")).toHaveLength(1);
+    expect(runsOf(steps)).toBe(1);
+  });
+
+  it("continue a run whose process was killed in a step", async () => {
+    const [target, steps] = [place(kind), file()];
+    await processOf(["start", target, "r"]);
+    expect(await processOf(["hang", target, "r", steps])).toMatchObject({ signal: "SIGKILL", lines: [] });
+    expect(await processOf(["restart", target, "r", steps])).toMatchObject({
+      lines: ["success book, success pen"],
+      errors: "",
+    });
+    expect(runsOf(steps)).toBe(3);
+  });
+
+  it("keep each snapshot that was acknowledged", async () => {
+    const target = place(kind);
+    const { lines, errors } = await processOf(["persist", target, "r"], (line, child) => {
+      if (line === "20") child.kill("SIGKILL");
+    });
+    expect(errors).toBe("");
+    const store = storeAt(target);
+    const loaded = (await store.stores.workflows.loadWorkflowSnapshot({ workflowName: "order", runId: "r" }))!;
+    const newest = Number((loaded.value as { n: string }).n);
+    expect(newest).toBeGreaterThanOrEqual(lines.length - 1);
+    expect(await store.stats()).toMatchObject({ checkpoints: newest + 1 });
+  });
+});
+
+describe.each([durable])("long runs over %s", (kind) => {
+  it("take little more than their results", { timeout: 120_000 }, async () => {
+    const text = (n: number) =>
+      Array.from({ length: 300 }, (_, at) => `w${(n * 7919 + at * 104_729) % 9_973}`).join(" ");
+    let chain = createWorkflow({ id: "long", inputSchema: any, outputSchema: any }) as any;
+    for (let n = 0; n < 50; n++) chain = chain.then(step(`s${n}`, async () => ({ text: text(n) })));
+    const store = storeAt(place(kind));
+    let handed = 0;
+    const { workflows } = store.stores;
+    const persist = workflows.persistWorkflowSnapshot.bind(workflows);
+    workflows.persistWorkflowSnapshot = (args) => {
+      handed += JSON.stringify(args.snapshot).length;
+      return persist(args);
+    };
+    const run = await mastraOf(store, { long: chain.commit() }).getWorkflow("long").createRun({ runId: "r" });
+    expect((await run.start({ inputData: {} })).status).toBe("success");
+    const { checkpoints, storedBytes } = await store.stats();
+    expect(checkpoints).toBeGreaterThan(100);
+    expect(storedBytes).toBeLessThan(handed / 20);
+  });
+});

@@ -1,0 +1,93 @@
+/** Declares the class `ForkpointMastraStore`, which store.ts makes from Mastra's package. */
+
+import type { MastraCompositeStore, WorkflowsStorage } from "@mastra/core/storage";
+import type { VerifyReport } from "../../bridge/wire.js";
+import type { CheckOptions } from "../../store/check.js";
+import type { Lease, LeaseOptions } from "../../store/lease.js";
+import type { StoreOptions } from "../../store/options.js";
+import type { RunStats } from "../../store/results.js";
+import type { StatsOptions } from "../../store/retention.js";
+import type { RunRef } from "../../store/run-ref.js";
+import type { Store } from "../../store/store.js";
+
+export interface MastraStoreOptions extends StoreOptions {
+  /** The name of the storage in Mastra. Default: `"forkpoint"`. */
+  id?: string;
+  /** Mastra's option of this name: how long `prune()` keeps runs. For example `{ workflows: { workflowSnapshot: { maxAge: "30d" } } }`. */
+  retention?: object;
+}
+
+/** A Mastra store whose runs can be imported: its composite store, or its `workflows` domain. */
+export type MastraSource = Pick<MastraCompositeStore, "stores"> | Pick<WorkflowsStorage, "listWorkflowRuns">;
+
+export interface ImportRunsOptions {
+  /** The statuses of the runs to import, in Mastra's words. Default: those of runs that have not ended. */
+  statuses?: readonly string[];
+}
+
+/**
+ * A storage of Mastra that keeps the snapshots of workflows. Each snapshot is a checkpoint of the run, so a run has a history. Other
+ * domains, such as the memory of agents, stay with your default store.
+ *
+ * All methods give the error codes `CLOSED`, `BUSY`, `FULL`, `UNAVAILABLE` and `CORRUPT` where they apply.
+ *
+ * @example
+ * ```ts
+ * const store = new ForkpointMastraStore("agent.db");
+ * const mastra = new Mastra({ storage: store, workflows: { order } });
+ * ```
+ */
+export declare class ForkpointMastraStore extends MastraCompositeStore {
+  /** The domains that this store has. Pass them as `domains` of a `MastraCompositeStore`. */
+  stores: { workflows: WorkflowsStorage };
+  /**
+   * @param target a file path, `"sqlite:<path>"`, a `file:` URL, `"postgres://<user>@<host>/<database>"`,
+   *   `"jsonl:<folder>"`, `"memory:"`, or a store from `openStore`.
+   * @param options `id` and `retention`, and the options of `openStore`. An open store takes only the first two.
+   * @throws TypeError or RangeError for a wrong target or option.
+   */
+  constructor(target: string | URL | Store, options?: MastraStoreOptions);
+  /**
+   * Copies the runs of another storage that this one does not have. Resolves to how many were copied and how many were there already.
+   * @throws TypeError for a source that is no storage of Mastra.
+   * @example const { copied } = await store.importRuns(libsql);
+   */
+  importRuns(source: MastraSource, options?: ImportRunsOptions): Promise<{ copied: number; skipped: number }>;
+  /**
+   * Returns how many runs and checkpoints are stored and how much storage they use, in bytes.
+   * @example const { runs, storedBytes } = await store.stats();
+   */
+  stats(options?: StatsOptions): Promise<RunStats>;
+  /**
+   * Takes the lease of a run, so that no other process works on it.
+   * @throws ForkpointError `CONFLICT` if another holder has the lease.
+   * @example await using lease = await store.lease({ space: "mastra", run: "run-1", ns: "order" });
+   */
+  lease(run: RunRef, options?: LeaseOptions): Promise<Lease>;
+  /**
+   * Returns the same store for the holder of a lease: if the lease was lost, each of its writes rejects with `CONFLICT`.
+   * @throws TypeError if the lease is of another store.
+   * @example const mine = store.withLease(lease);
+   */
+  withLease(lease: Lease): ForkpointMastraStore;
+  /**
+   * Verifies the entire database and changes nothing.
+   * @example const { ok } = await store.check();
+   */
+  check(options?: CheckOptions): Promise<VerifyReport>;
+  /**
+   * Returns the space of removed data to the file system.
+   * @example await store.vacuum();
+   */
+  vacuum(): Promise<void>;
+  /**
+   * Waits for earlier calls to end, then closes the store. An open store that was given to the constructor stays open.
+   * @example await store.close();
+   */
+  close(): Promise<void>;
+  /**
+   * Calls `close()` at the end of an `await using` block.
+   * @example await using mine = store; // closed at the end of the block
+   */
+  [Symbol.asyncDispose](): Promise<void>;
+}

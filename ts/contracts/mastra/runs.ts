@@ -1,0 +1,202 @@
+/**
+ * Reads and changes the snapshots of runs. Each snapshot that is stored is a checkpoint. It expects the checkpoint that it was made from,
+ * so no change undoes another one.
+ */
+
+import { crypto } from "../../bridge/crypto.js";
+import { ForkpointError, isOvertaken, quote } from "../../bridge/errors.js";
+import { type Serialized, deserialize } from "../../bridge/serializer.js";
+import type { Part } from "../../bridge/wire.js";
+import type { Engine } from "../../store/engine.js";
+import { Turns } from "../shared/turns.js";
+import { type FoundRun, type Of, type Status, mastra } from "./wire.js";
+
+/** A snapshot, as far as the store reads it. */
+export interface Snapshot {
+  status: string;
+  context: Record<string, unknown>;
+  stepExecutionPath?: string[] | undefined;
+  [field: string]: unknown;
+}
+
+/** A run with its snapshot. */
+export interface Run extends FoundRun {
+  snapshot: Snapshot;
+}
+
+/** A snapshot that was copied, and what a save stores beside it. */
+export interface Copied {
+  part: Serialized;
+  status: string;
+  step: string | undefined;
+}
+
+/** What a save may give. What is left out stays as it is. */
+export interface Given {
+  resource?: string | undefined;
+  createdAt?: number | undefined;
+  updatedAt?: number | undefined;
+}
+
+/** The status that all frameworks share. */
+const STATUSES: Record<string, Status> = {
+  suspended: "waiting",
+  paused: "waiting",
+  failed: "failed",
+  tripwire: "failed",
+  success: "finished",
+  canceled: "finished",
+  bailed: "finished",
+  skipped: "finished",
+};
+
+/** The number of runs whose newest checkpoints are kept in memory. */
+const KEPT = 1_000;
+const [PAGE, SNAPSHOTS] = [1_000, 50];
+
+export class Runs {
+  readonly #turns = new Turns();
+  /** The newest checkpoints as this store has seen them. A save expects the one that it has seen, so an old one does no harm. */
+  readonly #newest = new Map<string, FoundRun>();
+
+  /** Copies a snapshot. Must be called before anything is awaited. */
+  copy(engine: Engine, snapshot: Snapshot): Copied {
+    const part = engine.format.serialize(snapshot, "snapshot");
+    const status = typeof snapshot.status === "string" ? snapshot.status : "";
+    const step: unknown = Array.isArray(snapshot.stepExecutionPath) ? snapshot.stepExecutionPath.at(-1) : undefined;
+    return { part, status: status.toWellFormed(), step: typeof step === "string" ? step.toWellFormed() : undefined };
+  }
+
+  /** Stores a snapshot over the one that the run has. Returns the id of the checkpoint. */
+  persist(engine: Engine, of: Of, copied: Copied, given: Given = {}): Promise<string> {
+    return this.#alone(of, async () => {
+      for (;;) {
+        const before = this.#newest.get(nameOf(of)) ?? (await this.#find(engine, of));
+        const id = await this.#save(engine, of, copied, before, given);
+        if (id !== undefined) return id;
+      }
+    });
+  }
+
+  /**
+   * Reads a run, decides, and stores the snapshot that the decision returns. Begins again if another writer was faster. `decide` may
+   * change the snapshot that it gets.
+   */
+  change<T>(
+    engine: Engine,
+    of: Of,
+    decide: (found: Run | undefined) => { result: T; snapshot?: Snapshot },
+  ): Promise<T> {
+    return this.#alone(of, async () => {
+      for (;;) {
+        const found = await this.#find(engine, of);
+        const { result, snapshot } = decide(found);
+        if (snapshot === undefined) return result;
+        if ((await this.#save(engine, of, this.copy(engine, snapshot), found, {})) !== undefined) return result;
+      }
+    });
+  }
+
+  /** Stores a snapshot that follows the newest checkpoint `before`. Returns its id, or undefined if another writer was faster. */
+  async #save(
+    engine: Engine,
+    of: Of,
+    copied: Copied,
+    before: FoundRun | undefined,
+    given: Given,
+  ): Promise<string | undefined> {
+    const { part, status, step } = copied;
+    const now = Date.now();
+    const meta = {
+      createdAt: before?.createdAt ?? given.createdAt ?? now,
+      updatedAt: given.updatedAt ?? now,
+      resource: given.resource ?? before?.resource,
+      step,
+    };
+    const id = crypto().randomUUID();
+    const parts = [{ name: "snapshot", tag: part.tag }];
+    const fields = { of, id, newest: before?.id, label: status, meta, status: STATUSES[status] ?? "unfinished", parts };
+    try {
+      await mastra.call(engine.native, "save", { ...fields, savedAt: now }, [part.bytes]);
+      this.#keep({ ...of, ...meta, id, status });
+      return id;
+    } catch (error) {
+      this.#newest.delete(nameOf(of));
+      if (isOvertaken(error)) return undefined;
+      throw error;
+    }
+  }
+
+  /** Reads a run. Waits for the changes of this store. */
+  find(engine: Engine, of: Of): Promise<Run | undefined> {
+    return this.#turns.shared(nameOf(of), () => this.#find(engine, of));
+  }
+
+  async #find(engine: Engine, of: Of): Promise<Run | undefined> {
+    const [found] = await this.#read(engine, [of]);
+    if (found !== undefined) this.#keep(found);
+    return found;
+  }
+
+  /** Reads runs. Those that do not exist any more are left out. */
+  async read(engine: Engine, all: readonly Of[]): Promise<Run[]> {
+    const found: Run[] = [];
+    for (let at = 0; at < all.length; at += SNAPSHOTS) {
+      found.push(...(await this.#read(engine, all.slice(at, at + SNAPSHOTS))));
+    }
+    return found;
+  }
+
+  async #read(engine: Engine, all: readonly Of[]): Promise<Run[]> {
+    const of = all.map(({ workflow, run }) => ({ workflow, run }));
+    const found = await mastra.find(engine.native, "snapshots", { of }, (runs, part) =>
+      runs.map(({ parts, ...rest }) => ({ ...rest, part: parts.map(part)[0] })),
+    );
+    return (found ?? []).map(({ part, ...rest }) => Object.assign(rest, { snapshot: snapshotOf(engine, rest, part) }));
+  }
+
+  /** Lists the runs of a workflow, or of all, page by page. The run that was begun last comes first. */
+  async *list(engine: Engine, workflow?: string): AsyncGenerator<FoundRun> {
+    await this.#turns.settled();
+    for (let before: number | undefined; ;) {
+      const page = await mastra.call(engine.native, "runs", { workflow, before, limit: PAGE });
+      yield* page;
+      if (page.length < PAGE) return;
+      before = Number(page.at(-1)!.cursor);
+    }
+  }
+
+  /** Removes a run. With `newest`, only if this is its newest checkpoint. Returns whether it was. */
+  remove(engine: Engine, { workflow, run }: Of, newest?: string): Promise<boolean> {
+    const of = { workflow, run };
+    return this.#alone(of, async () => {
+      this.#newest.delete(nameOf(of));
+      try {
+        await mastra.call(engine.native, "remove", { of, newest });
+        return true;
+      } catch (error) {
+        if (newest === undefined || !isOvertaken(error)) throw error;
+        return false;
+      }
+    });
+  }
+
+  #keep({ workflow, run, id, status, createdAt, updatedAt, resource, step }: FoundRun): void {
+    const name = nameOf({ workflow, run });
+    this.#newest.delete(name);
+    this.#newest.set(name, { workflow, run, id, status, createdAt, updatedAt, resource, step });
+    if (this.#newest.size > KEPT) this.#newest.delete(this.#newest.keys().next().value!);
+  }
+
+  #alone<T>(of: Of, change: () => Promise<T>): Promise<T> {
+    return this.#turns.alone(nameOf(of), change);
+  }
+}
+
+function snapshotOf(engine: Engine, { run }: Of, part: Part | undefined): Snapshot {
+  const what = `the snapshot of run ${quote(run)}`;
+  if (part === undefined) throw new ForkpointError("CORRUPT", `${what} is missing: restore a backup`);
+  return deserialize(engine.format, part.tag, part.bytes, what) as Snapshot;
+}
+
+const nameOf = ({ workflow, run }: Of) => JSON.stringify([workflow, run]);

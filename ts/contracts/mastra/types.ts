@@ -1,0 +1,3 @@
+/** The types of the entry `forkpoint/mastra`. */
+export { ForkpointMastraStore } from "./forkpoint-mastra-store.js";
+export type { ImportRunsOptions, MastraSource, MastraStoreOptions } from "./forkpoint-mastra-store.js";
