@@ -102,6 +102,12 @@ const preambles: Record<string, string> = {
     declare const sessionId: string;
     declare const uuid: string;
     declare function query(of: { prompt: string; options: object }): AsyncIterable<{ type: string }>;`,
+  "mastra.d.ts": `
+    declare const lease: import("forkpoint").Lease;
+    declare const store: ForkpointMastraStore;
+    declare const libsql: MastraSource;
+    declare const order: object;
+    declare const Mastra: new (config: object) => object;`,
   "openai-agents.d.ts ForkpointSession": `
     declare const lease: import("forkpoint").Lease;
     declare const session: ForkpointSession;

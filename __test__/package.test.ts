@@ -148,12 +148,14 @@ describe("the package", () => {
           "inspect",
           "inspector",
           "langgraph",
+          "mastra",
           "openai-agents",
           "otel",
           "shared",
           "studio",
         ].map((name) => `dist/types/${name}.d.ts`),
         "dist/types/langgraph.d.mts",
+        "dist/types/mastra.d.mts",
         "dist/types/testing.d.ts",
         "dist/types/tinyagents.d.ts",
         "index.d.ts",
@@ -188,6 +190,9 @@ describe("the package", () => {
     const script = `await import("forkpoint/langgraph").catch((error) => console.log(error.code, error.message))`;
     const said = node(["--input-type=module", "--eval", script], project);
     expect(said).toMatch(/^ERR_MODULE_NOT_FOUND Cannot find package '@langchain\/langgraph-checkpoint'/);
+    const other = `await import("forkpoint/mastra").catch((error) => console.log(error.code, error.message))`;
+    writeFileSync(join(project, "mastra.mjs"), other);
+    expect(node(["mastra.mjs"], project)).toMatch(/^ERR_MODULE_NOT_FOUND Cannot find package '@mastra\/core'/);
   });
 
   it("forkpoint/otel says what to install where OpenTelemetry is not installed", () => {

@@ -7,7 +7,15 @@ const root = fileURLToPath(new URL("..", import.meta.url));
 
 /** The projects that run the guides' code, by what is installed there. */
 export type Suite =
-  "forkpoint" | "agentos" | "claude-agent-sdk" | "openai-agents" | "langgraph" | "otel" | "pglite" | "postgres";
+  | "forkpoint"
+  | "agentos"
+  | "claude-agent-sdk"
+  | "openai-agents"
+  | "mastra"
+  | "langgraph"
+  | "otel"
+  | "pglite"
+  | "postgres";
 
 /** A `ts` block. A block without a file name runs alone, in a new folder. */
 export interface Snippet {
@@ -49,6 +57,7 @@ function suiteOf(code: string): Suite {
   if (/from "(@langchain\/|langchain"|forkpoint\/langgraph")/.test(code)) return "langgraph";
   if (code.includes('from "@framers/agentos')) return "agentos";
   if (code.includes('from "@anthropic-ai/claude-agent-sdk')) return "claude-agent-sdk";
+  if (/from "(@mastra\/|forkpoint\/mastra)/.test(code)) return "mastra";
   if (/from "(@openai\/agents|forkpoint\/openai-agents)"/.test(code)) return "openai-agents";
   return "forkpoint";
 }

@@ -23,6 +23,14 @@ export const claudeAgentSdk = () => load("claude-agent-sdk", "@anthropic-ai/clau
 /** The OpenAI Agents SDK. */
 export const openaiAgents = () => load("openai-agents", "@openai/agents");
 
+/** Mastra, its stores, and this package's store over it. */
+export async function mastraCore() {
+  const names = ["@mastra/core/storage", "@mastra/core/mastra", "@mastra/core/workflows", "@mastra/libsql", "zod"];
+  const [storage, ...others] = await Promise.all(names.map((name) => load("mastra", name)));
+  const { storeOf } = await import("../../dist/contracts/mastra/entry.js");
+  return Object.assign({ ForkpointMastraStore: storeOf(storage) }, storage, ...others);
+}
+
 /** Opens a better-sqlite3 database in WAL with the given `synchronous` and schema. */
 export async function betterSqlite(file, { synchronous = "FULL", schema }) {
   const { default: Database } = await load("peers", "better-sqlite3");

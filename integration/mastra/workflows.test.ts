@@ -1,5 +1,6 @@
 // Tests the domain `workflows` against Mastra's own storages and against this package. The places where ours differs are tested below.
 // @module-tag threads
+import { createRequire } from "node:module";
 import { MastraCompositeStore, type WorkflowsStorage } from "@mastra/core/storage";
 import { copyStore, openStore } from "forkpoint";
 import { openInspector } from "forkpoint/inspect";
@@ -420,6 +421,18 @@ describe.each(sharedKinds)("the workflows of a store that was closed, over %s", 
     await after.persistWorkflowSnapshot({ ...at, snapshot: snapshot({ status: "success" }) });
     expect(await after.getWorkflowRunById(at)).toMatchObject({ resourceId: "u", snapshot: { status: "success" } });
   });
+});
+
+it("a program that uses require gets a store of its own copy of Mastra", async () => {
+  const required = createRequire(import.meta.url);
+  const theirs = required("@mastra/core/storage") as typeof import("@mastra/core/storage");
+  const { ForkpointMastraStore: Store } = required("forkpoint/mastra") as typeof import("forkpoint/mastra");
+  const store = new Store("memory:");
+  expect(store).toBeInstanceOf(theirs.MastraCompositeStore);
+  expect(new ForkpointMastraStore("memory:")).toBeInstanceOf(MastraCompositeStore);
+  await store.stores.workflows.persistWorkflowSnapshot({ ...at, snapshot: snapshot() });
+  expect(await store.stores.workflows.loadWorkflowSnapshot(at)).toEqual(snapshot());
+  await store.close();
 });
 
 it("a store needs a target", () => {

@@ -1,4 +1,6 @@
-/** Starts one server for all tests, and copies the built package beside LangGraph. */
+/** Starts one server for all tests, and copies the built package beside LangGraph and Mastra. */
+import { rmSync, symlinkSync } from "node:fs";
+import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import type { TestProject } from "vitest/node";
 import { copyPackage } from "../langgraph/global-setup.js";
@@ -25,7 +27,12 @@ async function start(): Promise<Server> {
 }
 
 export default async function setup(project: TestProject): Promise<() => Promise<void>> {
-  copyPackage(fileURLToPath(new URL("../langgraph", import.meta.url)));
+  const [langgraph, mastra] = ["../langgraph", "../mastra"].map((path) => fileURLToPath(new URL(path, import.meta.url)));
+  for (const folder of [langgraph!, mastra!]) copyPackage(folder);
+  // The package beside LangGraph is the one that all suites use. So Mastra must be there, too.
+  const link = join(langgraph!, "node_modules/@mastra");
+  rmSync(link, { recursive: true, force: true });
+  symlinkSync(join(mastra!, "node_modules/@mastra"), link, "junction");
   shared.projects += 1;
   const server = await (shared.server ??= start());
   project.provide("postgres", server.url());

@@ -92,6 +92,10 @@ const CALLS: &[(&str, &str, &[(&str, Kind)])] = &[
     ("claude-agent-sdk", "session", &[("of", Json)]),
     ("claude-agent-sdk", "sessions", &[("project", Id), ("before", Number), ("limit", Number)]),
     ("claude-agent-sdk", "subpaths", &[("of", Json)]),
+    ("mastra", "save", &[("of", Json), ("id", Id), ("newest", Id), ("label", Id), ("meta", Json), ("status", Status), ("parts", Json), ("savedAt", Number)]),
+    ("mastra", "snapshots", &[("of", Json)]),
+    ("mastra", "runs", &[("workflow", Id), ("before", Number), ("limit", Number)]),
+    ("mastra", "remove", &[("of", Json), ("newest", Id)]),
     ("openai-agents", "change", &[("row", Json), ("forget", Bool), ("keep", Number), ("items", Json), ("operation", Json)]),
     ("openai-agents", "fork", &[("row", Json), ("length", Number), ("to", Id), ("over", Number), ("version", Number), ("savedAt", Number)]),
     ("openai-agents", "remove", &[("session", Id), ("seen", Number)]),
@@ -123,7 +127,7 @@ const CALLS: &[(&str, &str, &[(&str, Kind)])] = &[
 const IDS: [&str; 10] = ["a", "b", "c", "", "1:a", "8:thread-0x", "a:step-1", "a\0b", "__proto__", "🜁"];
 
 /// JSON texts of structured fields.
-const TEXTS: [&str; 26] = [
+const TEXTS: [&str; 29] = [
     "[]",
     "{}",
     "null",
@@ -148,6 +152,9 @@ const TEXTS: [&str; 26] = [
     r#"{"session":"a","version":1,"seen":0,"savedAt":1}"#,
     r#"{"session":"a"}"#,
     r#"{"id":"a","hash":"b"}"#,
+    r#"{"workflow":"a","run":"b"}"#,
+    r#"[{"workflow":"a","run":"b"},{"workflow":"","run":""}]"#,
+    r#"{"createdAt":1,"updatedAt":2,"resource":"u","step":null}"#,
     r#"{"name":"state","tag":"json"}"#,
     r#"{"effect":{"of":{"space":"openai-agents-states","run":"a","ns":""},"key":"a","branch":0},"token":1,"entry":{},"savedAt":1}"#,
 ];

@@ -1,0 +1,128 @@
+// Measures workflows of Mastra: the bytes and the time of a run of 100 steps, and of many short runs, beside Mastra's own stores. Run:
+// `npm run bench -- mastra [--quick] [--write]`.
+import { inTurns, clock, sized } from "./lib/measure.mjs";
+import { inFolder, mastraCore, onDisk } from "./lib/peers.mjs";
+import { bytes, machine, print, progress, spread, table, time, times, write } from "./lib/report.mjs";
+import { prose } from "./lib/states.mjs";
+
+const { InMemoryStore, LibSQLStore, ForkpointMastraStore, Mastra, createStep, createWorkflow, z } = await mastraCore();
+const STEPS = sized(100, 10);
+const RUNS = sized(100, 10);
+
+const any = z.any();
+const step = (id, execute) =>
+  createStep({ id, inputSchema: any, outputSchema: any, suspendSchema: any, resumeSchema: any, execute });
+
+/** A workflow whose steps return 2 KB each. */
+function long() {
+  let chain = createWorkflow({ id: "long", inputSchema: any, outputSchema: any });
+  for (let n = 0; n < STEPS; n++) chain = chain.then(step(`step-${n}`, async () => ({ text: prose(2_000, n) })));
+  return chain.commit();
+}
+
+/** A workflow of three steps, of which the second one waits for a human. */
+const short = () =>
+  createWorkflow({ id: "short", inputSchema: any, outputSchema: any })
+    .then(step("a", async () => ({ a: 1 })))
+    .then(step("b", async ({ resumeData, suspend }) => (resumeData ? { b: 1 } : suspend({}))))
+    .then(step("c", async () => ({ c: 1 })))
+    .commit();
+
+const mastraOf = (storage) => new Mastra({ storage, workflows: { long: long(), short: short() }, logger: false });
+const runOf = (mastra, name, runId) => mastra.getWorkflow(name).createRun({ runId });
+
+async function suspended(mastra, runId) {
+  await (await runOf(mastra, "short", runId)).start({ inputData: {} });
+  await (await runOf(mastra, "short", runId)).resume({ step: "b", resumeData: {} });
+}
+
+machine();
+await inFolder(async (path) => {
+  const open = {
+    ours: (name) => new ForkpointMastraStore(path(`${name}.db`)),
+    libsql: (name) => new LibSQLStore({ id: "libsql", url: `file:${path(`${name}.libsql`)}` }),
+    memory: () => new InMemoryStore(),
+  };
+  const sides = Object.keys(open);
+  progress("long runs");
+  let made = 0;
+  const runs = await inTurns(
+    sides,
+    async (side) => {
+      const storage = open[side](`long-${made++}`);
+      await storage.init?.();
+      const mastra = mastraOf(storage);
+      const result = await clock(STEPS, async () => {
+        await (await runOf(mastra, "long", "run")).start({ inputData: {} });
+      });
+      await storage.close?.();
+      return result;
+    },
+    { rounds: sized(5, 1) },
+  );
+  progress("short runs");
+  const shorts = await inTurns(
+    sides,
+    async (side) => {
+      const storage = open[side](`short-${made++}`);
+      await storage.init?.();
+      const mastra = mastraOf(storage);
+      const result = await clock(RUNS, async () => {
+        for (let n = 0; n < RUNS; n++) await suspended(mastra, `run-${n}`);
+      });
+      await storage.close?.();
+      return result;
+    },
+    { rounds: sized(5, 1) },
+  );
+  const row = (what, of, figure) => [
+    what,
+    ...sides.map((side) => spread(of[side][figure], time)),
+    ...sides.slice(1).map((side) => times(of.ours[figure], of[side][figure])),
+  ];
+  table(
+    ["work", "forkpoint: WAL, FULL", "LibSQLStore", "InMemoryStore", "to LibSQL", "to memory"],
+    [
+      row(`a step of a run of ${STEPS} steps of 2 KB`, runs, "wall"),
+      row("its event loop", runs, "loop"),
+      row("a run of three steps that is suspended and resumed", shorts, "wall"),
+      row("its event loop", shorts, "loop"),
+    ],
+  );
+
+  progress("bytes");
+  const sizes = {};
+  let handed = 0;
+  for (const side of ["ours", "libsql"]) {
+    const storage = open[side]("bytes");
+    await storage.init?.();
+    const { workflows } = storage.stores;
+    const persist = workflows.persistWorkflowSnapshot.bind(workflows);
+    if (side === "ours") {
+      workflows.persistWorkflowSnapshot = (args) => {
+        handed += JSON.stringify(args.snapshot).length;
+        return persist(args);
+      };
+    }
+    await (await runOf(mastraOf(storage), "long", "run")).start({ inputData: {} });
+    await storage.close();
+    sizes[side] = onDisk(path(side === "ours" ? "bytes.db" : "bytes.libsql"));
+  }
+  print();
+  table(
+    [`a run of ${STEPS} steps of 2 KB`, "bytes", "forkpoint keeps all versions in one"],
+    [
+      ["the JSON of all its snapshots", bytes(handed), `x${(handed / sizes.ours).toFixed(0)}`],
+      [
+        "LibSQLStore, which keeps the last one, on the disk",
+        bytes(sizes.libsql),
+        `x${(sizes.libsql / sizes.ours).toFixed(1)}`,
+      ],
+      ["forkpoint, with all versions, on the disk", bytes(sizes.ours), ""],
+    ],
+  );
+});
+print(
+  "\nThe ratios say how many times less time or bytes Forkpoint takes: below 1 it loses. LibSQLStore does not sync a commit.",
+);
+write("mastra");

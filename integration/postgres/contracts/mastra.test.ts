@@ -1,0 +1,3 @@
+// The workflows of Mastra.
+import "../../mastra/workflows.test.js";
+import "../../mastra/mastra.test.js";
