@@ -5,7 +5,8 @@ import { inFolder, mastraCore, onDisk } from "./lib/peers.mjs";
 import { bytes, machine, print, progress, spread, table, time, times, write } from "./lib/report.mjs";
 import { prose } from "./lib/states.mjs";
 
-const { InMemoryStore, LibSQLStore, ForkpointMastraStore, Mastra, createStep, createWorkflow, z } = await mastraCore();
+const { InMemoryStore, LibSQLStore, ForkpointMastraStore, Agent, Mastra, createStep, createTool, createWorkflow, z } =
+  await mastraCore();
 const STEPS = sized(100, 10);
 const RUNS = sized(100, 10);
 
@@ -34,6 +35,46 @@ const runOf = (mastra, name, runId) => mastra.getWorkflow(name).createRun({ runI
 async function suspended(mastra, runId) {
   await (await runOf(mastra, "short", runId)).start({ inputData: {} });
   await (await runOf(mastra, "short", runId)).resume({ step: "b", resumeData: {} });
+}
+
+const doGenerate = () => Promise.reject(new Error("only streams"));
+
+/** An agent that asks for a tool, which a human must approve. */
+function mailer() {
+  const usage = { inputTokens: 1, outputTokens: 1, totalTokens: 2 };
+  const parts = [
+    { type: "stream-start", warnings: [] },
+    { type: "tool-call", toolCallId: "c1", toolName: "send", input: "{}" },
+    { type: "finish", finishReason: "tool-calls", usage },
+  ];
+  const doStream = async () => ({ stream: ReadableStream.from(parts) });
+  const model = {
+    specificationVersion: "v2",
+    provider: "bench",
+    modelId: "m",
+    supportedUrls: {},
+    doGenerate,
+    doStream,
+  };
+  const send = createTool({
+    id: "send",
+    description: "Sends",
+    inputSchema: any,
+    requireApproval: true,
+    execute: async () => ({}),
+  });
+  return new Agent({ id: "mailer", name: "mailer", instructions: "Send.", model, tools: { send } });
+}
+
+/** Counts the bytes of the JSON of all snapshots that a storage is handed. */
+function counting({ stores: { workflows } }) {
+  const counted = { bytes: 0 };
+  const persist = workflows.persistWorkflowSnapshot.bind(workflows);
+  workflows.persistWorkflowSnapshot = (args) => {
+    counted.bytes += JSON.stringify(args.snapshot).length;
+    return persist(args);
+  };
+  return counted;
 }
 
 machine();
@@ -92,33 +133,38 @@ await inFolder(async (path) => {
 
   progress("bytes");
   const sizes = {};
-  let handed = 0;
+  let counted;
   for (const side of ["ours", "libsql"]) {
     const storage = open[side]("bytes");
     await storage.init?.();
-    const { workflows } = storage.stores;
-    const persist = workflows.persistWorkflowSnapshot.bind(workflows);
-    if (side === "ours") {
-      workflows.persistWorkflowSnapshot = (args) => {
-        handed += JSON.stringify(args.snapshot).length;
-        return persist(args);
-      };
-    }
+    if (side === "ours") counted = counting(storage);
     await (await runOf(mastraOf(storage), "long", "run")).start({ inputData: {} });
     await storage.close();
     sizes[side] = onDisk(path(side === "ours" ? "bytes.db" : "bytes.libsql"));
   }
+  const approval = open.ours("approval");
+  const asked = counting(approval);
+  const mastra = new Mastra({ storage: approval, agents: { mailer: mailer() }, logger: false });
+  for await (const _chunk of (await mastra.getAgent("mailer").stream(prose(80_000, 1))).fullStream);
+  await approval.close();
+  const kept = onDisk(path("approval.db"));
   print();
   table(
     [`a run of ${STEPS} steps of 2 KB`, "bytes", "forkpoint keeps all versions in one"],
     [
-      ["the JSON of all its snapshots", bytes(handed), `x${(handed / sizes.ours).toFixed(0)}`],
+      ["the JSON of all its snapshots", bytes(counted.bytes), `x${(counted.bytes / sizes.ours).toFixed(0)}`],
       [
         "LibSQLStore, which keeps the last one, on the disk",
         bytes(sizes.libsql),
         `x${(sizes.libsql / sizes.ours).toFixed(1)}`,
       ],
       ["forkpoint, with all versions, on the disk", bytes(sizes.ours), ""],
+      [
+        "an agent with 80 KB of text that waits for an approval: the JSON of its snapshots",
+        bytes(asked.bytes),
+        `x${(asked.bytes / kept).toFixed(1)}`,
+      ],
+      ["forkpoint, with all versions, on the disk", bytes(kept), ""],
     ],
   );
 });

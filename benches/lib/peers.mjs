@@ -25,7 +25,15 @@ export const openaiAgents = () => load("openai-agents", "@openai/agents");
 
 /** Mastra, its stores, and this package's store over it. */
 export async function mastraCore() {
-  const names = ["@mastra/core/storage", "@mastra/core/mastra", "@mastra/core/workflows", "@mastra/libsql", "zod"];
+  const names = [
+    "@mastra/core/storage",
+    "@mastra/core/agent",
+    "@mastra/core/mastra",
+    "@mastra/core/tools",
+    "@mastra/core/workflows",
+    "@mastra/libsql",
+    "zod",
+  ];
   const [storage, ...others] = await Promise.all(names.map((name) => load("mastra", name)));
   const { storeOf } = await import("../../dist/contracts/mastra/entry.js");
   return Object.assign({ ForkpointMastraStore: storeOf(storage) }, storage, ...others);

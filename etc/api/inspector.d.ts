@@ -166,7 +166,7 @@ interface Size {
     logical: number;
     stored: number;
 }
-type Space = "agentos" | "agentium" | "storage" | "langgraph" | "tinyagents" | "helix" | "claude-agent-sdk" | "openai-agents" | "openai-agents-states" | (string & {});
+type Space = "agentos" | "agentium" | "storage" | "langgraph" | "tinyagents" | "helix" | "claude-agent-sdk" | "mastra" | "openai-agents" | "openai-agents-states" | (string & {});
 interface SpaceStats {
     runs: number;
     statuses: Record<Status, number>;
