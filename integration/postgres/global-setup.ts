@@ -27,7 +27,9 @@ async function start(): Promise<Server> {
 }
 
 export default async function setup(project: TestProject): Promise<() => Promise<void>> {
-  const [langgraph, mastra] = ["../langgraph", "../mastra"].map((path) => fileURLToPath(new URL(path, import.meta.url)));
+  const [langgraph, mastra] = ["../langgraph", "../mastra"].map((path) =>
+    fileURLToPath(new URL(path, import.meta.url)),
+  );
   for (const folder of [langgraph!, mastra!]) copyPackage(folder);
   // The package beside LangGraph is the one that all suites use. So Mastra must be there, too.
   const link = join(langgraph!, "node_modules/@mastra");

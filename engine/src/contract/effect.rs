@@ -73,7 +73,7 @@ enum Call {
         effect: Address,
     },
     /// Begins an attempt. `seen` is the state that it replaces, or `None` if there must be no such effect. Fails with
-    /// [`Code::Conflict`] if another process was faster. The buffers have a part if `result` is given: a copy of an effect
+    /// [`Code::Conflict`](crate::error::Code::Conflict) if another process was faster. The buffers have a part if `result` is given: a copy of an effect
     /// that has ended.
     Begin {
         effect: Address,
@@ -82,11 +82,11 @@ enum Call {
         entry: serde_json::Map<String, serde_json::Value>,
         result: Option<PartName>,
         saved_at: i64,
-        /// If given, fails with [`Code::Conflict`] if this is not the newest checkpoint of the run.
+        /// If given, fails with [`Code::Conflict`](crate::error::Code::Conflict) if this is not the newest checkpoint of the run.
         newest: Option<String>,
     },
     Write(Write),
-    /// Lists the effects of a run, without their results. The response is an [`Effects`].
+    /// Lists the effects of a run, without their results. The response is an [`Effects`](stored::Effects).
     List {
         of: Run,
     },

@@ -162,6 +162,7 @@ fn runs(answer: Answer) -> Result<Option<Response>> {
 }
 
 /// The namespace of a run is its workflow.
+#[expect(clippy::needless_pass_by_value, reason = "the shape that every contract has")]
 fn name_of(lineage: Option<String>, id: Option<String>) -> Names {
     let (workflow, run) = lineage.as_deref().and_then(thread::split).unzip();
     Names { run: run.map(str::to_owned), ns: workflow.map(str::to_owned), id }
