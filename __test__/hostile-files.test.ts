@@ -12,8 +12,8 @@ import { build, hostileFiles } from "./hostile-files.js";
 import { main } from "./cli/run.js";
 import { ask } from "./studio/helpers.js";
 
-/** A process that takes longer is killed. */
-const DEADLINE = 10_000;
+/** A process that takes longer is killed. What a read may do is limited in steps, which take longer on a busy machine. */
+const DEADLINE = 30_000;
 /** The most memory of a process, in KiB: the largest resident set that the system has seen. */
 const MEMORY = 512 * 1_024;
 /** The most bytes that a command writes. */
