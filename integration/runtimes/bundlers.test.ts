@@ -10,7 +10,7 @@ import { build as esbuild } from "esbuild";
 import { build as vite } from "vite";
 import { describe, expect, it } from "vitest";
 import webpack from "webpack";
-import { entryPoints, folderIn, forms, guide, node, output, printed, program, root } from "./helpers.js";
+import { folderIn, forms, guide, loadable, node, output, printed, program, root } from "./helpers.js";
 
 /** Bundles the file `server.js` of a folder into the file `out`. Returns the warnings. */
 type Bundle = (folder: string, out: string, whole: boolean) => Promise<string[]>;
@@ -127,7 +127,7 @@ function refuses(out: string, folder: string): void {
   expect(stderr).toContain('serverExternalPackages: ["forkpoint"]');
 }
 
-it.each(entryPoints)("a bundle of %s names the settings", async (entry) => {
+it.each(loadable)("a bundle of %s names the settings", async (entry) => {
   for (const out of ["out.cjs", "out.mjs"]) {
     const folder = app("the addon beside", `import * as entry from "${entry}"; console.log(entry);`);
     await withEsbuild(folder, out, true);

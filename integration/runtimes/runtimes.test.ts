@@ -3,19 +3,7 @@ import { readFileSync } from "node:fs";
 import { cpSync, mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import {
-  entryPoints,
-  executable,
-  folderIn,
-  forms,
-  node,
-  output,
-  printed,
-  program,
-  root,
-  run,
-  tool,
-} from "./helpers.js";
+import { executable, folderIn, forms, loadable, node, output, printed, program, root, run, tool } from "./helpers.js";
 
 describe.each(forms)("Node, %s", (form) => {
   it("shares one copy between import and require", () => {
@@ -23,7 +11,7 @@ describe.each(forms)("Node, %s", (form) => {
       "both.mjs": `
         import { createRequire } from "node:module";
         const require = createRequire(import.meta.url);
-        for (const entry of ${JSON.stringify(entryPoints)}) {
+        for (const entry of ${JSON.stringify(loadable)}) {
           const [imported, required] = [await import(entry), require(entry)];
           const names = Object.keys(required);
           console.log(entry, names.length > 0, names.filter((name) => imported[name] !== required[name]).join());
@@ -32,7 +20,7 @@ describe.each(forms)("Node, %s", (form) => {
     // LangGraph has two copies, so the saver has two classes.
     const other = (entry: string) => (entry === "forkpoint/langgraph" ? "ForkpointSaver" : "");
     expect(node(["both.mjs"], folder)).toEqual(
-      printed(entryPoints.map((entry) => `${entry} true ${other(entry)}\n`).join("")),
+      printed(loadable.map((entry) => `${entry} true ${other(entry)}\n`).join("")),
     );
   });
 
