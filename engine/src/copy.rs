@@ -48,7 +48,7 @@ pub use self::side::Name;
 use self::side::Side;
 use self::stages::Copying;
 use crate::error::{Error, Result};
-use crate::query::Query;
+use crate::query::{Of, Query};
 use crate::retention::Policy;
 use crate::store::Store;
 
@@ -230,7 +230,7 @@ impl Copy {
             let logs = from.ask(Query::Logs { contract, lineage: lineage.clone() })?.into_logs()?;
             records += logs.iter().map(|log| log.length).sum::<u64>();
             if !contract.is_effects() {
-                checkpoints += from.ask(Query::Count { contract, lineage })?.into_count()?;
+                checkpoints += from.ask(Query::Count { contract, of: Of::Lineage(lineage) })?.into_count()?;
             }
         }
         Ok((checkpoints, records))

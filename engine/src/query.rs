@@ -45,8 +45,8 @@ pub enum Query {
     },
     /// Lists checkpoints with their payloads and their pending writes. Answers [`Answer::Page`].
     Page(Page),
-    /// The number of checkpoints of a lineage. Answers [`Answer::Count`].
-    Count { contract: ContractId, lineage: String },
+    /// The number of checkpoints. Answers [`Answer::Count`].
+    Count { contract: ContractId, of: Of },
     /// Several queries, all answered from one snapshot. Answers [`Answer::All`], with the answers in the order of the
     /// queries.
     All(Vec<Query>),

@@ -277,7 +277,7 @@ impl Store {
         let mut ops = Vec::with_capacity(2 * unit.ops.len());
         for op in unit.ops {
             let put = match &op {
-                Op::Put(draft) if !draft.header.contract.is_effects() => {
+                Op::Put(draft) if !draft.header.contract.has_records() => {
                     let Header { contract, lineage, id, .. } = &draft.header;
                     Some((*contract, lineage.clone(), id.clone()))
                 }

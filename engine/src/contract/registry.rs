@@ -5,7 +5,7 @@ use super::{agentium, agentos, claude_agent_sdk, helix, langgraph, lease, mastra
 use crate::error::{Error, Result};
 use crate::record::ContractId;
 
-pub const CONTRACTS: [Contract; 13] = [
+pub const CONTRACTS: [Contract; 16] = [
     agentos::CONTRACT,
     agentium::CONTRACT,
     agentium::storage::CONTRACT,
@@ -19,6 +19,9 @@ pub const CONTRACTS: [Contract; 13] = [
     openai_agents::SESSIONS,
     openai_agents::STATES,
     mastra::CONTRACT,
+    mastra::MESSAGES,
+    mastra::THREADS,
+    mastra::RESOURCES,
 ];
 
 /// The contracts of the effects of runs: see `effect.rs`.

@@ -15,6 +15,8 @@ pub struct Page {
     pub of: Of,
     /// The page begins after this place. `None` begins with the newest checkpoint.
     pub after: Option<Place>,
+    /// The number of checkpoints to skip from there on. 0 if a filter is given.
+    pub skip: usize,
     /// If given, only checkpoints that pass are listed.
     pub filter: Option<MetaFilter>,
     /// The maximum number of checkpoints in the page.

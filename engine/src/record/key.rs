@@ -13,16 +13,24 @@ impl ContractId {
     /// Added to the id of a contract, this is the id of the contract that keeps the effects of its runs.
     const EFFECTS: u8 = 128;
 
+    /// An id that has this bit is of a contract whose checkpoints are records.
+    const RECORDS: u8 = 64;
+
     /// The contract that keeps the effects of this contract's runs, in lineages with the names of the runs' lineages.
     #[must_use]
     pub const fn effects(self) -> Self {
         Self(self.0 | Self::EFFECTS)
     }
 
-    /// True if the checkpoints of the contract are effects. No limit on the number of checkpoints applies to them: a
-    /// lineage has one for each effect, and none replaces another.
+    /// True if the checkpoints of the contract are effects.
     pub const fn is_effects(self) -> bool {
         self.0 & Self::EFFECTS != 0
+    }
+
+    /// True if the checkpoints of the contract are records: effects, or the messages of a thread. A lineage has one for
+    /// each effect or message, and none replaces another. So no limit on the number of checkpoints applies to them.
+    pub const fn has_records(self) -> bool {
+        self.0 & (Self::EFFECTS | Self::RECORDS) != 0
     }
 }
 

@@ -58,7 +58,7 @@ pub trait Catalog {
         most: usize,
     ) -> Result<SavedList>;
     /// Returns the positions of lineages that are greater than `after`, in ascending order. Returns at most `most`
-    /// positions. Leaves out the lineages of effects: see [`ContractId::is_effects`].
+    /// positions. Leaves out the lineages of records: see [`ContractId::has_records`].
     fn lineages_after(&self, contract: Option<ContractId>, after: i64, most: usize) -> Result<Vec<i64>>;
     /// Returns those of these lineages that hold effects: see [`ContractId::is_effects`].
     fn effects_among(&self, lineages: &[i64]) -> Result<Vec<i64>>;

@@ -130,7 +130,7 @@ macro_rules! suite {
                 a_lineage_that_begins_anew_in_one_unit_is_the_last,
                 the_clock_is_that_of_the_machine_or_of_the_server,
                 contracts_keep_the_same_ids_apart,
-                no_limit_on_a_number_applies_to_effects,
+                no_limit_on_a_number_applies_to_records,
                 the_ops_of_a_unit_happen_in_order,
                 the_units_of_a_batch_happen_in_order,
                 nothing_to_do_is_fine,
@@ -812,10 +812,11 @@ fn the_clock_is_that_of_the_machine_or_of_the_server(backend: &mut dyn Backend) 
     assert!(one.into_clock().unwrap() >= first && two.into_clock().unwrap() >= first);
 }
 
-fn no_limit_on_a_number_applies_to_effects(backend: &mut dyn Backend) {
-    let effects = CONTRACT_ID.effects();
+fn no_limit_on_a_number_applies_to_records(backend: &mut dyn Backend) {
+    let (effects, messages) = (CONTRACT_ID.effects(), ContractId(78));
+    assert!(effects.has_records() && messages.has_records() && !messages.is_effects() && !CONTRACT_ID.has_records());
     for id in ["a", "b", "c"] {
-        for contract in [CONTRACT_ID, effects] {
+        for contract in [CONTRACT_ID, effects, messages] {
             apply(backend, vec![Op::put(Header { saved_at: 1, ..Header::new(contract, "run", id) }, Vec::new())])
                 .unwrap();
         }
@@ -825,6 +826,7 @@ fn no_limit_on_a_number_applies_to_effects(backend: &mut dyn Backend) {
         backend.prune(&prune).unwrap().checkpoints
     };
     assert_eq!(prune(Some(effects), Rule::KeepLast(1)), 0);
+    assert_eq!(prune(Some(messages), Rule::KeepLast(1)), 0);
     assert_eq!(prune(None, Rule::KeepLast(1)), 2);
     assert_eq!(prune(Some(CONTRACT_ID), Rule::SavedBefore(2)), 1);
     assert_eq!(prune(Some(effects), Rule::SavedBefore(2)), 3);

@@ -97,6 +97,7 @@ fn database(folder: &Path) -> std::path::PathBuf {
         limit: 9,
         bytes: usize::MAX,
         looks: usize::MAX,
+        skip: 0,
     };
     let found = backend.answer(&Query::Page(page)).unwrap().into_page().unwrap();
     let found: Vec<_> = found.tuples.iter().map(|one| &*one.checkpoint.header.id).collect();

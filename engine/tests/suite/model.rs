@@ -642,7 +642,7 @@ impl Model {
                 let found = found.into_iter().map(|row| row.header.clone());
                 Answer::Headers(found.take(limit.unwrap_or(usize::MAX)).collect())
             }
-            Query::Page(Page { contract, of, after, filter, limit, bytes, looks }) => {
+            Query::Page(Page { contract, of, after, skip, filter, limit, bytes, looks }) => {
                 assert_eq!((after, *bytes), (&None, usize::MAX), "the model has no save numbers and no frames");
                 let mut found = self.newest_first(*contract, |header| is_of(header, of));
                 if let Some(MetaFilter { all, or, end, .. }) = filter {
@@ -653,11 +653,11 @@ impl Model {
                         !meta.ends_with(end) || has(meta, or) || all.iter().all(|text| has(meta, text))
                     });
                 }
-                let tuples = found.into_iter().take(*limit).map(|row| self.tuple(row)).collect();
+                let tuples = found.into_iter().skip(*skip).take(*limit).map(|row| self.tuple(row)).collect();
                 Answer::Page(TuplePage { tuples, next: None })
             }
-            Query::Count { contract, lineage } => {
-                Answer::Count(self.newest_first(*contract, |header| header.lineage == *lineage).len() as u64)
+            Query::Count { contract, of } => {
+                Answer::Count(self.newest_first(*contract, |header| is_of(header, of)).len() as u64)
             }
             Query::All(queries) => Answer::All(queries.iter().map(|query| self.answer(query)).collect()),
             Query::Lineages { contract, group_prefix, before, limit } => {
@@ -1087,7 +1087,7 @@ fn one_query() -> impl Strategy<Value = Query> {
             }
         ),
         (contract(), run()).prop_map(|(contract, lineage)| Query::Logs { contract, lineage }),
-        (contract(), run()).prop_map(|(contract, lineage)| Query::Count { contract, lineage }),
+        (contract(), of.clone()).prop_map(|(contract, of)| Query::Count { contract, of }),
         (contract(), run(), log(), prop::option::of(id())).prop_map(|(contract, lineage, log, at)| Query::LogRuns {
             contract,
             lineage,
@@ -1122,8 +1122,9 @@ fn one_query() -> impl Strategy<Value = Query> {
                 limit,
             }
         )),
-        (contract(), of.clone(), 0..4_usize, prop::option::of((any::<u8>(), 1..6_usize))).prop_map(
-            |(contract, of, limit, filter)| {
+        (contract(), of.clone(), 0..4_usize, 0..3_usize, prop::option::of((any::<u8>(), 1..6_usize))).prop_map(
+            |(contract, of, limit, skip, filter)| {
+                let skip = if filter.is_none() { skip } else { 0 };
                 let looks = filter.map_or(usize::MAX, |(_, looks)| looks);
                 let filter = filter.map(|(byte, _)| MetaFilter {
                     all: vec![vec![byte]],
@@ -1131,7 +1132,7 @@ fn one_query() -> impl Strategy<Value = Query> {
                     end: Vec::new(),
                     key: None,
                 });
-                Query::Page(Page { contract, of, after: None, filter, limit, bytes: usize::MAX, looks })
+                Query::Page(Page { contract, of, after: None, skip, filter, limit, bytes: usize::MAX, looks })
             }
         ),
         (contract(), of, prop::option::of(sort_key()), limit()).prop_map(|(contract, of, before, limit)| Query::List {

@@ -4,7 +4,6 @@
 use tokio_postgres::Row;
 
 use super::export;
-use super::key::number;
 use super::listing;
 use super::log_read;
 use super::point::Point;
@@ -101,10 +100,8 @@ impl<'a> Asked<'a> {
                 listing::ask_lineages(open, *contract, group_prefix, *before, *limit);
                 Some(Self::Lineages)
             }
-            Query::Count { contract, lineage } => {
-                let sql = "SELECT count(*) FROM @lineage AS l JOIN @checkpoint AS c USING (lin)
-                           WHERE l.contract = $1 AND substr(sha256(l.name), 1, 16) = substr(sha256($2), 1, 16) AND l.name = $2";
-                open.later(sql, values![number(*contract), lineage]);
+            Query::Count { contract, of } => {
+                listing::ask_count(open, *contract, of);
                 Some(Self::Count)
             }
             Query::Rows(wanted) => {

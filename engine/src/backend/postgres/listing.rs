@@ -14,8 +14,8 @@ use crate::query::{ActivityOrder, Of, Recent};
 use crate::record::{Active, ContractId, Lineage, Seq, SortKey};
 
 /// The statements of a listing: the newest first with a sort key below `$1`, and the oldest first with sort keys that begin with
-/// `$1` and with the checksums of their payloads.
-macro_rules! both_orders {
+/// `$1` and with the checksums of their payloads. The third one counts.
+macro_rules! listings {
     ($from:expr) => {
         [
             concat!(
@@ -34,6 +34,7 @@ macro_rules! both_orders {
                 " AND substr(c.sort_key, 1, octet_length($1::bytea)) = $1 AND $2::bigint IS NULL
                  ORDER BY substr(c.sort_key, 1, 1000), c.sort_key, c.seq"
             ),
+            concat!("SELECT count(*) FROM ", $from, " AND $1::bytea IS NULL AND $2::bigint IS NULL"),
         ]
     };
 }
@@ -77,14 +78,14 @@ macro_rules! of_both {
     };
 }
 
-fn statements(of: &Of) -> [&'static str; 2] {
+fn statements(of: &Of) -> [&'static str; 3] {
     match of {
-        Of::Contract => both_orders!(of_contract!()),
-        Of::Lineage(_) => both_orders!(of_lineage!()),
-        Of::Lineages(_) => both_orders!(of_lineages!()),
-        Of::Labelled { .. } => both_orders!(of_labelled!()),
-        Of::Group(_) => both_orders!(of_group!()),
-        Of::LineageInGroup { .. } => both_orders!(of_both!()),
+        Of::Contract => listings!(of_contract!()),
+        Of::Lineage(_) => listings!(of_lineage!()),
+        Of::Lineages(_) => listings!(of_lineages!()),
+        Of::Labelled { .. } => listings!(of_labelled!()),
+        Of::Group(_) => listings!(of_group!()),
+        Of::LineageInGroup { .. } => listings!(of_both!()),
     }
 }
 
@@ -120,14 +121,20 @@ pub(super) fn ask_newest(
     before: Option<&SortKey>,
     limit: usize,
 ) {
-    let [newest_first, _] = statements(of);
+    let [newest_first, ..] = statements(of);
     let before = before.map(|before| &before.0[..]).into();
     open.later(newest_first, parameters(contract, of, before, row::limit(limit)));
 }
 
+/// Adds the statement that counts the checkpoints of a listing to the next flight.
+pub(super) fn ask_count(open: &Transaction<'_>, contract: ContractId, of: &Of) {
+    let [.., count] = statements(of);
+    open.later(count, parameters(contract, of, None::<&[u8]>.into(), None::<i64>.into()));
+}
+
 /// The rows of a listing whose sort keys begin with `prefix`, the oldest first, with the checksums of their payloads.
 pub(super) fn oldest(open: &Transaction<'_>, contract: ContractId, of: &Of, prefix: &[u8]) -> Result<Vec<HeaderRow>> {
-    let [_, oldest_first] = statements(of);
+    let [_, oldest_first, _] = statements(of);
     let found = open.query(oldest_first, parameters(contract, of, prefix.into(), row::limit(usize::MAX)))?;
     found.iter().map(HeaderRow::read_with_sum).collect()
 }

@@ -38,7 +38,7 @@ macro_rules! ordered {
 
 /// Finds the rows of the page, and leaves their save numbers in a setting of the transaction for the next statements, in
 /// their order. Returns the place of the last row that the filter looks at, if it looks at all `$4` rows. A row passes the
-/// filter if it has texts like all of `$5`, or the text `$6`, or does not end with `$9`. Further parameters are: the maximum
+/// filter if it has texts like all of `$5`, or the text `$6`, or does not end with `$9`. The first `$10` rows are skipped. Further parameters are: the maximum
 /// number of results (`$7`), and the number of bytes (`$8`). The page ends with the payload that fills it.
 macro_rules! find {
     ($from:expr, $after:expr) => {
@@ -50,7 +50,7 @@ macro_rules! find {
                    SELECT l.seq, l.sort_key, row_number() OVER () AS place,
                      $5::bytea[] IS NULL OR l.meta LIKE ALL ($5) OR position($6 IN l.meta) > 0
                      OR substr(l.meta, greatest(1, octet_length(l.meta) - octet_length($9) + 1)) <> $9 AS passes
-                   FROM (SELECT c.seq, c.sort_key, c.meta FROM ", $from, $after, ordered!(), ") AS l) AS l
+                   FROM (SELECT c.seq, c.sort_key, c.meta FROM ", $from, $after, ordered!(), " OFFSET $10) AS l) AS l
                  WHERE l.passes OR l.place = $4 LIMIT $7) AS m LEFT JOIN @payload AS p USING (seq)) AS m
              WHERE m.before IS NULL OR m.before < $8"
         )
@@ -95,23 +95,23 @@ macro_rules! statements {
 fn statements(of: &Of) -> Statements {
     const CONTRACT: Statements = statements!("@checkpoint AS c WHERE c.contract = $1");
     const LINEAGE: Statements = statements!(
-        "@lineage AS l JOIN @checkpoint AS c USING (lin) WHERE l.contract = $1 AND substr(sha256(l.name), 1, 16) = substr(sha256($10), 1, 16) AND l.name = $10"
+        "@lineage AS l JOIN @checkpoint AS c USING (lin) WHERE l.contract = $1 AND substr(sha256(l.name), 1, 16) = substr(sha256($11), 1, 16) AND l.name = $11"
     );
     const LINEAGES: Statements = statements!(concat!(
         "@lineage AS l JOIN @checkpoint AS c USING (lin) WHERE l.contract = $1 AND ",
-        begins_with!("l.name", "$10")
+        begins_with!("l.name", "$11")
     ));
     const LABELLED: Statements = statements!(concat!(
         "@lineage AS l JOIN @checkpoint AS c USING (lin) WHERE l.contract = $1 AND ",
-        begins_with!("l.name", "$10"),
-        " AND substr(sha256(c.label), 1, 16) = substr(sha256($11), 1, 16) AND c.label = $11 AND c.label <> ''"
+        begins_with!("l.name", "$11"),
+        " AND substr(sha256(c.label), 1, 16) = substr(sha256($12), 1, 16) AND c.label = $12 AND c.label <> ''"
     ));
     const GROUP: Statements = statements!(
-        "@checkpoint AS c WHERE c.contract = $1 AND substr(sha256(c.grp), 1, 16) = substr(sha256($10), 1, 16) AND c.grp = $10 AND c.grp <> ''"
+        "@checkpoint AS c WHERE c.contract = $1 AND substr(sha256(c.grp), 1, 16) = substr(sha256($11), 1, 16) AND c.grp = $11 AND c.grp <> ''"
     );
     const BOTH: Statements = statements!(
-        "@lineage AS l JOIN @checkpoint AS c USING (lin) WHERE l.contract = $1 AND substr(sha256(l.name), 1, 16) = substr(sha256($10), 1, 16) AND l.name = $10
-         AND c.grp = $11 AND c.grp <> ''"
+        "@lineage AS l JOIN @checkpoint AS c USING (lin) WHERE l.contract = $1 AND substr(sha256(l.name), 1, 16) = substr(sha256($11), 1, 16) AND l.name = $11
+         AND c.grp = $12 AND c.grp <> ''"
     );
     match of {
         Of::Contract => CONTRACT,
@@ -128,7 +128,7 @@ fn statements(of: &Of) -> Statements {
 fn indexed(names: &Names, key: &MetaKey, is_first: bool) -> String {
     const FIND: Statements = statements!("@indexed AS c WHERE true");
     let after = if is_first { "" } else { after!() };
-    let [wanted, other] = ["substr($10::bytea, 1, 200)", "''::bytea"].map(|entry| {
+    let [wanted, other] = ["substr($11::bytea, 1, 200)", "''::bytea"].map(|entry| {
         let part = late_index::part(names, key, entry);
         format!("(SELECT c.seq, c.sort_key, c.meta FROM {part}{after}{})", ordered!())
     });
@@ -201,7 +201,8 @@ fn parameters(page: &Page, index: Option<&MetaKey>) -> Vec<Value> {
     // The index has already left out most of what the filter would leave out.
     let places = row::limit(if index.is_some() { page.limit } else { page.places() });
     let limit = row::limit(page.limit);
-    let mut given = values![number(page.contract), sort_key, seq, places, all, or, limit, bytes, end];
+    let skip = row::limit(page.skip);
+    let mut given = values![number(page.contract), sort_key, seq, places, all, or, limit, bytes, end, skip];
     match &page.of {
         Of::Contract => {}
         Of::Lineage(name) | Of::Lineages(name) | Of::Group(name) => given.push(name.into()),

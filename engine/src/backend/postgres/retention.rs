@@ -102,7 +102,7 @@ impl Catalog for PostgresCatalog<'_> {
 
     fn lineages_after(&self, contract: Option<ContractId>, after: i64, most: usize) -> Result<Vec<i64>> {
         let sql = "SELECT lin FROM @lineage
-             WHERE lin > $1 AND contract < 128 AND ($2::smallint IS NULL OR contract = $2) ORDER BY lin LIMIT $3";
+             WHERE lin > $1 AND contract < 64 AND ($2::smallint IS NULL OR contract = $2) ORDER BY lin LIMIT $3";
         Ok(row::numbers(&self.open.query(sql, values![after, contract.map(number), row::limit(most)])?))
     }
 

@@ -144,6 +144,12 @@ impl Rows {
     ) {
         if answers(writes) {
             self.answered.push(key::name(contract, id));
+            // The rows of this statement are not stored yet.
+            let of = |at: &usize| self.ids[*at] == id.as_bytes() && self.contracts[*at] == number(contract);
+            let unclaimed = (0..self.ids.len()).filter(of).filter(|at| self.claimed[*at].is_none()).collect::<Vec<_>>();
+            for at in unclaimed {
+                self.states[at] &= !i16::from(TaskState::ASKS.number());
+            }
         }
         for group in by_task(writes) {
             self.contracts.push(number(contract));

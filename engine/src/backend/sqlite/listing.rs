@@ -8,6 +8,7 @@ use super::lineage;
 use super::row::{self, HeaderRow};
 use super::schema::LateIndex;
 use super::statement::{all, exists, first, one};
+use crate::backend::number::unsigned;
 use crate::error::Result;
 use crate::query::Of;
 use crate::record::{ContractId, Seq, SortKey};
@@ -70,6 +71,16 @@ pub(super) fn sources<'a>(connection: &Connection, contract: ContractId, of: &'a
         }
         Of::LineageInGroup { lineage, group } => of_lineage(OF_BOTH, lineage, Some(group)),
     }
+}
+
+/// Returns the number of checkpoints of a listing.
+pub(super) fn count(connection: &Connection, contract: ContractId, of: &Of) -> Result<u64> {
+    let mut count = 0;
+    for Source { from, one: of, text } in sources(connection, contract, of)? {
+        let sql = format!("SELECT count(*) FROM {from} AND ?2 IS NULL AND ?3 IS NULL");
+        count += one(connection, &sql, params![of, None::<i64>, None::<i64>, text], first::<i64>)?.map_or(0, unsigned);
+    }
+    Ok(count)
 }
 
 /// Returns true if the database has no other contract. The order of all checkpoints is then the order of the contract's.

@@ -55,10 +55,12 @@ fn entries(
     most: usize,
 ) -> Result<Vec<(Place, bool)>> {
     let (sort_key, seq) = page.after.as_ref().map(|(sort_key, seq)| (&sort_key.0[..], seq)).unzip();
-    let limit = i64::try_from(most).unwrap_or(i64::MAX);
-    let (mut found, mut several) = (Vec::new(), false);
+    let several = sources.len() > 1;
+    // The places that several sources skip are known when they are in one order.
+    let (offset, later) = if several { (0, page.skip) } else { (page.skip, 0) };
+    let [limit, offset] = [most.saturating_add(later), offset].map(|number| i64::try_from(number).unwrap_or(i64::MAX));
+    let mut found = Vec::new();
     for source in sources {
-        several |= !found.is_empty();
         let places = places(&source, page.after.is_some());
         let sql = match &page.filter {
             Some(_) => format!(
@@ -66,7 +68,7 @@ fn entries(
             ),
             None => places,
         };
-        each(connection, &sql, params![source.one, sort_key, limit, source.text, seq], |row| {
+        each(connection, &sql, params![source.one, sort_key, limit, source.text, seq, offset], |row| {
             // A row that is missing is reported when it is read.
             let meta = if page.filter.is_some() { row.get_ref(2)?.as_bytes_or_null()? } else { None };
             found.push(((SortKey(row.get(0)?), row.get(1)?), meta.is_none_or(|meta| filler.wants(meta))));
@@ -75,6 +77,7 @@ fn entries(
     }
     if several {
         found.sort_unstable_by(|(a, _), (b, _)| b.cmp(a));
+        found.drain(..later.min(found.len()));
         found.truncate(most);
     }
     if found.is_sorted_by(|(a, _), (b, _)| a > b) { Ok(found) } else { Err(index_damaged(&describe(&page.of))) }
@@ -84,7 +87,7 @@ fn entries(
 fn places(source: &Source<'_>, has_place: bool) -> String {
     // One condition for both cases would make SQLite read the source from its beginning for each page.
     let end = if has_place { "(sort_key, seq) < (?2, ?5)" } else { "?2 IS NULL AND ?5 IS NULL" };
-    format!("SELECT sort_key, seq FROM {} AND {end} ORDER BY sort_key DESC, seq DESC LIMIT ?3", source.from)
+    format!("SELECT sort_key, seq FROM {} AND {end} ORDER BY sort_key DESC, seq DESC LIMIT ?3 OFFSET ?6", source.from)
 }
 
 /// Returns the checkpoint at a place. Returns `None` if it belongs to another contract.
@@ -137,7 +140,7 @@ mod tests {
             let mut statement = connection.prepare(&sql).unwrap();
             let (one, text) = (source.one, source.text);
             let plan: Vec<String> = statement
-                .query_map(params![one, &b"k"[..], 1, text, 1], |row| row.get("detail"))
+                .query_map(params![one, &b"k"[..], 1, text, 1, 0], |row| row.get("detail"))
                 .unwrap()
                 .map(Result::unwrap)
                 .collect();

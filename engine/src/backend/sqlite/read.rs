@@ -65,6 +65,7 @@ fn needed(connection: &Connection, query: &Query) -> Result<Vec<LateIndex>> {
         }
         Query::List { contract, of, .. }
         | Query::Whole { contract, of, .. }
+        | Query::Count { contract, of }
         | Query::Page(Page { contract, of, .. }) => (contract, of),
         Query::Forks { .. } => return Ok(vec![LateIndex::Forks]),
         Query::All(queries) => {
@@ -95,10 +96,7 @@ impl Reading<'_> {
             Query::All(queries) => {
                 queries.iter().map(|query| self.answer(query)).collect::<Result<_>>().map(Answer::All)
             }
-            Query::Count { contract, lineage } => {
-                let found = lineage::find(snapshot, *contract, lineage)?;
-                Ok(Answer::Count(found.map_or(Ok(0), |row| SqliteCatalog(snapshot).count(row.lin))?))
-            }
+            Query::Count { contract, of } => listing::count(snapshot, *contract, of).map(Answer::Count),
             Query::Get { contract, id } => Ok(Answer::Checkpoint(self.get(*contract, id)?.map(Box::new))),
             Query::Newest { contract, lineage, label } => {
                 Ok(Answer::Checkpoint(self.newest(*contract, lineage, label.as_deref())?.map(Box::new)))

@@ -82,7 +82,7 @@ impl Catalog for SqliteCatalog<'_> {
     }
 
     fn lineages_after(&self, contract: Option<ContractId>, after: i64, most: usize) -> Result<Vec<i64>> {
-        let sql = "SELECT lin FROM lineage WHERE lin > ?1 AND contract < 128 AND (?2 IS NULL OR contract = ?2)
+        let sql = "SELECT lin FROM lineage WHERE lin > ?1 AND contract < 64 AND (?2 IS NULL OR contract = ?2)
                    ORDER BY lin LIMIT ?3";
         let most = signed(most as u64);
         let lineages = all(self.0, sql, params![after, contract.map(|contract| contract.0), most], first)?;

@@ -26,7 +26,7 @@ impl<C: Contents> Catalog for Tables<C> {
     fn lineages_after(&self, contract: Option<ContractId>, after: i64, most: usize) -> Result<Vec<i64>> {
         let lineages = self.lineages.range(after.saturating_add(1)..);
         let of = lineages
-            .filter(|(_, row)| !row.contract.is_effects() && contract.is_none_or(|contract| row.contract == contract));
+            .filter(|(_, row)| !row.contract.has_records() && contract.is_none_or(|contract| row.contract == contract));
         Ok(of.map(|(position, _)| *position).take(most).collect())
     }
 

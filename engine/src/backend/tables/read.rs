@@ -16,7 +16,7 @@ use crate::check::{CheckPage, Counted};
 use crate::error::{Error, Result};
 use crate::query::{ActivityOrder, Answer, LogRange, Of, Page, Pick, Query, Recent};
 use crate::record::{
-    Active, Checkpoint, ContractId, Header, Lineage, LineageStats, LogPage, Logged, Seq, SortKey, Stats, Status,
+    Active, Checkpoint, ContractId, Header, Lineage, LineageStats, LogPage, Logged, Place, Seq, SortKey, Stats, Status,
     TaskState, Tuple, TuplePage, Write,
 };
 use crate::retention;
@@ -50,9 +50,11 @@ impl<C: Contents> Tables<C> {
                 };
                 Answer::Lineages(self.lineages(before.unwrap_or(i64::MAX), *limit, of))
             }
-            Query::Count { contract, lineage } => Answer::Count(
-                self.lineage_row(*contract, lineage).map_or(0, |lineage_row| lineage_row.order.len() as u64),
-            ),
+            Query::Count { contract, of } => {
+                let order = self.order(*contract, of);
+                let has = |(_, seq): &&Place| self.rows.get(seq).is_some_and(|row| of.has(&row.header));
+                Answer::Count(order.iter().filter(has).count() as u64)
+            }
             Query::All(queries) => Answer::All(queries.iter().map(|query| self.answer(query)).collect::<Result<_>>()?),
             Query::Recent(recent) => Answer::Recent(self.recent(recent)),
             Query::Rows(rows) => Answer::Rows(self.rows_of(rows)?),
@@ -197,9 +199,14 @@ impl<C: Contents> Tables<C> {
     fn page(&self, page: &Page) -> Result<TuplePage> {
         let order = self.order(page.contract, &page.of);
         let end = page.after.clone().map_or(Bound::Unbounded, Bound::Excluded);
+        let mut skip = page.skip;
         let mut filler = Filler::new(page);
         for place in order.range((Bound::Unbounded, end)).rev() {
             let Some(row) = self.rows.get(&place.1).filter(|row| page.of.has(&row.header)) else { continue };
+            if skip > 0 {
+                skip -= 1;
+                continue;
+            }
             if filler.is_full() {
                 break;
             }

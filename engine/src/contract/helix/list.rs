@@ -35,7 +35,7 @@ pub(super) fn list(session_id: &str, listing: Listing) -> Request {
     };
     // The total counts the entire session, so expired checkpoints are counted by listing all of them.
     let before = if alive_since.is_none() { before } else { None };
-    let count = Query::Count { contract: CONTRACT_ID, lineage: session_id.to_owned() };
+    let count = Query::Count { contract: CONTRACT_ID, of: Of::Lineage(session_id.to_owned()) };
     let of = Of::Lineage(session_id.to_owned());
     let list = Query::List { contract: CONTRACT_ID, of, before, limit: enough };
     Request::ask(Query::All(vec![count, list]), move |answer| summaries(answer, listing))

@@ -119,7 +119,7 @@ pub(super) fn request(call: RawCall<'_>) -> Result<Request> {
             let key =
                 index.map(|IndexedKey { key, value }| Box::new(MetaKey { begins: b"json\0{".to_vec(), key, value }));
             let filter = all.map(|all| MetaFilter { all, or: b"\\".to_vec(), end: b"}".to_vec(), key });
-            let page = Page { contract, of, after, filter, limit, bytes: PAGE_BYTES, looks };
+            let page = Page { contract, of, after, skip: 0, filter, limit, bytes: PAGE_BYTES, looks };
             Request::ask(Query::Page(page), |answer| Response::one(Some(answer.into_page()?), tuple_page))
         }
         Call::Threads { statuses, latest_first, after, limit } => {

@@ -101,7 +101,7 @@ pub(super) fn request(call: RawCall<'_>) -> Result<Request> {
                 Some(label) => Of::Labelled { prefix, label },
                 None => Of::Lineages(prefix),
             };
-            let page = Page { contract, of, after: None, filter: None, limit: 1, bytes: usize::MAX, looks: 1 };
+            let page = Page { contract, of, after: None, skip: 0, filter: None, limit: 1, bytes: usize::MAX, looks: 1 };
             Request::ask(Query::Page(page), |answer| first_found(answer.into_page()?.tuples.pop()))
         }
         Call::Load { key } => Request::ask(Query::Tuple { contract, pick: Pick::Id(key) }, found),

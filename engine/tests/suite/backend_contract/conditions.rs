@@ -131,7 +131,7 @@ pub(crate) fn no_rule_on_age_or_size_removes_an_exempt_checkpoint(backend: &mut 
 pub(crate) fn several_queries_are_answered_together(backend: &mut dyn Backend) {
     save(backend, [draft("run", "a"), draft("run", "b"), draft("other", "c")]);
     apply(backend, vec![texts("run", "log", &["x", "y"])]).unwrap();
-    let count = |lineage: &str| Query::Count { contract: CONTRACT_ID, lineage: lineage.to_owned() };
+    let count = |lineage: &str| Query::Count { contract: CONTRACT_ID, of: Of::Lineage(lineage.to_owned()) };
     let get = Query::Get { contract: CONTRACT_ID, id: "c".to_owned() };
     let log = Query::Log(log_range("run", "log", None));
     let inner = Query::All(vec![count("other"), count("never begun")]);

@@ -9,7 +9,7 @@ use super::{tuple, write, written};
 use crate::common::{CONTRACT_ID, apply, both, draft, group, ids, lineage, part, save};
 
 fn page(of: &Of, after: Option<Place>, limit: usize) -> Page {
-    Page { contract: CONTRACT_ID, of: of.clone(), after, filter: None, limit, bytes: usize::MAX, looks: usize::MAX }
+    Page { contract: CONTRACT_ID, of: of.clone(), after, skip: 0, filter: None, limit, bytes: usize::MAX, looks: usize::MAX }
 }
 
 fn read(backend: &mut dyn Backend, page: Page) -> TuplePage {
@@ -62,11 +62,20 @@ pub(super) fn a_page_goes_on_where_the_one_before_ended(backend: &mut dyn Backen
         for of in listings() {
             let all = ids(backend, of.clone());
             assert!(all.len() >= 3, "{all:?}");
+            let count = Query::Count { contract: CONTRACT_ID, of: of.clone() };
+            assert_eq!(backend.answer(&count).unwrap().into_count().unwrap(), all.len() as u64, "{of:?}");
             for limit in 1..=all.len() + 1 {
                 let pages = walk(backend, &page(&of, None, limit));
                 assert_eq!(pages.concat(), all, "{of:?}, {limit}");
                 assert!(pages.iter().all(|page| page.len() <= limit), "{pages:?}");
+                let skipping = Page { skip: limit, ..page(&of, None, 2) };
+                let found = read(backend, skipping).tuples;
+                let found: Vec<_> = found.into_iter().map(|one| one.checkpoint.header.id).collect();
+                assert_eq!(found, all[limit.min(all.len())..(limit + 2).min(all.len())], "{of:?}, {limit}");
             }
+            let second = read(backend, page(&of, None, 1)).next;
+            let third = read(backend, Page { skip: 1, ..page(&of, second, 1) }).tuples;
+            assert_eq!(third[0].checkpoint.header.id, all[2], "{of:?}");
         }
     }
     assert_eq!(walk(backend, &page(&lineage("none"), None, 2)), [[""; 0]]);

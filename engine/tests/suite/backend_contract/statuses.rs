@@ -90,6 +90,9 @@ pub(crate) fn an_answer_ends_a_question_until_a_task_asks_again(backend: &mut dy
     assert_eq!(status(backend, "run"), Status::Waiting);
     tell(backend, "a", "nobody", TaskState::ANSWERS);
     assert_eq!(status(backend, "run"), Status::Unfinished);
+    // A question and its answer in one unit.
+    apply(backend, vec![told("a", "two", TaskState::ASKS), told("a", "nobody", TaskState::ANSWERS)]).unwrap();
+    assert_eq!(status(backend, "run"), Status::Unfinished);
     // An answer to one task, and an error that a handler has taken.
     tell(backend, "a", "one", TaskState::ASKS);
     tell(backend, "a", "one", TaskState::HANDLED);

@@ -1,0 +1,311 @@
+//! The memory of agents: threads with their messages, and resources, which are the users of an application.
+//!
+//! There are three tables. Each row is a checkpoint with the row's own id. The lineage of a message is its thread. The lineage of a
+//! thread or a resource has no other row. The group of a message or a thread is its resource.
+//!
+//! The sort key of a row is its [`Place`]: the time of its creation, a number that orders rows of the same time, and a version, which
+//! is another one after each change. A change expects the place of the row that it was made from, so no change undoes another one.
+//! The save time of a thread or a resource is the time of its last change. A new message moves it without a look at the thread.
+
+use serde::{Deserialize, Serialize};
+
+use crate::contract::call::{PartName, RawCall, Request};
+use crate::contract::entry::{Contract, Shown};
+use crate::contract::ids::{check_id, damaged};
+use crate::contract::place::{parse_place, show_place};
+use crate::contract::response::{PackedPart, Response, ResponseBuilder};
+use crate::error::{Code, Error, Result, quote};
+use crate::op::{Expect, Must, Op, Unit};
+use crate::query::{Answer, Of, Page, Query, RowOrder, Rows, RowsFrom};
+use crate::record::{Checkpoint, ContractId, Header, SortKey};
+
+/// The messages of threads. The id makes them records: see [`ContractId::has_records`].
+pub const MESSAGES: Contract = Contract::new("mastra-threads", ContractId(78), request, show_message);
+pub const THREADS: Contract = Contract::new("mastra-threads/rows", ContractId(15), request, |_| Ok(Shown::default()));
+pub const RESOURCES: Contract = Contract::new("mastra-resources", ContractId(16), request, |_| Ok(Shown::default()));
+
+/// The maximum number of bytes in a page of rows.
+const PAGE_BYTES: usize = 4 << 20;
+
+/// The calls, as `ts/contracts/mastra/wire.ts` declares them.
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase", rename_all_fields = "camelCase", deny_unknown_fields)]
+enum Call {
+    /// Changes rows, in the order of the fields, all or none. The call has a buffer for each part.
+    Change {
+        /// Removes all rows of these lineages.
+        clear: Vec<Lineage>,
+        remove: Vec<Seen>,
+        save: Vec<NewRow>,
+        /// Threads whose time of the last change becomes `saved_at`. They need not exist.
+        touch: Vec<String>,
+        saved_at: i64,
+    },
+    /// Reads rows by their ids. Rows that do not exist are left out.
+    Find { table: Table, ids: Vec<String> },
+    /// Reads rows, the newest first. `count` asks for the number of all rows of the listing.
+    List {
+        table: Table,
+        thread: Option<String>,
+        resource: Option<String>,
+        /// The place after which the page begins.
+        after: Option<String>,
+        skip: usize,
+        limit: usize,
+        count: bool,
+    },
+    /// Reads the ids of rows that were created before a time, the newest first.
+    Older { table: Table, lineage: String, than: f64, limit: usize },
+    /// Reads the ids of the messages around a message: `before` older and `after` newer ones, in their order.
+    Around { thread: String, id: String, before: usize, after: usize },
+    /// Lists lineages, the one that was begun last first. `before` is the cursor of the last one on the previous page.
+    Lineages { table: Table, before: Option<i64>, limit: usize },
+}
+
+#[derive(Clone, Copy, Debug, Deserialize)]
+#[serde(rename_all = "camelCase")]
+enum Table {
+    Messages,
+    Threads,
+    Resources,
+}
+
+impl Table {
+    fn contract(self) -> ContractId {
+        match self {
+            Self::Messages => MESSAGES.id,
+            Self::Threads => THREADS.id,
+            Self::Resources => RESOURCES.id,
+        }
+    }
+
+    /// The name of the id in Mastra.
+    fn id_name(self) -> &'static str {
+        match self {
+            Self::Messages => "message id",
+            Self::Threads => "thread id",
+            Self::Resources => "resourceId",
+        }
+    }
+}
+
+#[derive(Debug, Deserialize)]
+struct Lineage {
+    table: Table,
+    lineage: String,
+}
+
+#[derive(Clone, Copy, Debug, Deserialize, Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Place {
+    /// In ms since the epoch.
+    created_at: f64,
+    number: u64,
+    version: u64,
+}
+
+impl Place {
+    fn sort_key(self) -> SortKey {
+        let [number, version] = [self.number, self.version].map(SortKey::from_version);
+        SortKey::from_f64(self.created_at).then(&number).then(&version)
+    }
+
+    fn read(sort_key: &SortKey) -> Option<Self> {
+        let (created_at, rest) = sort_key.split_f64()?;
+        let (number, version) = rest.0.split_at_checked(8)?;
+        let [number, version] = [number, version].map(|bytes| SortKey(bytes.to_vec()).version());
+        Some(Self { created_at, number: number?, version: version? })
+    }
+}
+
+/// What a change expects of a row.
+#[derive(Debug, Deserialize)]
+struct Seen {
+    table: Table,
+    id: String,
+    /// The place that the row must have. `None`: there must be no such row.
+    place: Option<Place>,
+}
+
+impl Seen {
+    fn expect(&self) -> Expect {
+        let Self { table, id, place } = self;
+        let must = place.map_or(Must::NotBeSavedSince(i64::MIN), |place| Must::HaveSortKey(place.sort_key()));
+        let message = format!("{} {} was changed by another writer: try again", table.id_name(), quote(id));
+        Expect::Checkpoint {
+            contract: table.contract(),
+            id: id.clone(),
+            must,
+            otherwise: Error::new(Code::Conflict, message),
+        }
+    }
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+struct NewRow {
+    table: Table,
+    id: String,
+    /// The thread of a message.
+    lineage: String,
+    /// The resource of a message or a thread. Empty: none.
+    group: String,
+    place: Place,
+    /// `None`: the row may be as it likes.
+    seen: Option<Seen>,
+    meta: String,
+    /// The time of the change, in ms since the epoch.
+    saved_at: i64,
+    part: PartName,
+}
+
+fn request(call: RawCall<'_>) -> Result<Request> {
+    let (call, mut buffers) = call.read()?;
+    Ok(match call {
+        Call::Change { clear, remove, save, touch, saved_at } => {
+            let mut unit = Unit::default();
+            unit.expect.extend(remove.iter().map(Seen::expect));
+            unit.expect.extend(save.iter().filter_map(|row| row.seen.as_ref()).map(Seen::expect));
+            let cleared = |Lineage { table, lineage }: Lineage| Op::RemoveFrom {
+                contract: table.contract(),
+                lineage,
+                sort_key: SortKey::default(),
+            };
+            unit.ops.extend(clear.into_iter().map(cleared));
+            unit.ops
+                .extend(remove.into_iter().map(|Seen { table, id, .. }| Op::Remove { contract: table.contract(), id }));
+            for NewRow { table, id, lineage, group, place, meta, saved_at, part, .. } in save {
+                check_id(table.id_name(), &id)?;
+                check_id("threadId", &lineage)?;
+                let header = Header {
+                    group,
+                    sort_key: place.sort_key(),
+                    saved_at,
+                    exempt: true,
+                    meta: meta.into_bytes(),
+                    ..Header::new(table.contract(), lineage, id)
+                };
+                unit.ops.push(Op::put(header, buffers.parts(vec![part])?));
+            }
+            let contract = THREADS.id;
+            unit.ops.extend(touch.into_iter().map(|id| Op::Touch { contract, id, saved_at }));
+            Request::Apply(unit)
+        }
+        Call::Find { table, ids } => {
+            let get = |id| Query::Get { contract: table.contract(), id };
+            Request::ask(Query::All(ids.into_iter().map(get).collect()), |answer| {
+                let Answer::All(answers) = answer else { return Err(Error::poisoned()) };
+                let found = answers.into_iter().map(Answer::into_checkpoint).collect::<Result<Vec<_>>>()?;
+                Response::list(found.into_iter().flatten().collect(), |found, response| {
+                    FoundRow::read(*found, response)
+                })
+            })
+        }
+        Call::List { table, thread, resource, after, skip, limit, count } => {
+            let contract = table.contract();
+            let of = match (thread, resource) {
+                (Some(lineage), Some(group)) => Of::LineageInGroup { lineage, group },
+                (Some(lineage), None) => Of::Lineage(lineage),
+                (None, Some(group)) => Of::Group(group),
+                (None, None) => Of::Contract,
+            };
+            let count = count.then(|| Query::Count { contract, of: of.clone() });
+            let after = after.map(|after| parse_place(&after).ok_or_else(Error::poisoned)).transpose()?;
+            let page = Page { contract, of, after, skip, filter: None, limit, bytes: PAGE_BYTES, looks: usize::MAX };
+            Request::ask(Query::All([Query::Page(page)].into_iter().chain(count).collect()), list)
+        }
+        Call::Older { table, lineage, than, limit } => {
+            let (contract, of, before) = (table.contract(), Of::Lineage(lineage), Some(SortKey::from_f64(than)));
+            Request::ask(Query::List { contract, of, before, limit: Some(limit) }, |answer| {
+                let ids = answer.into_headers()?.into_iter().map(|header| header.id);
+                Response::json(&ids.collect::<Vec<_>>()).map(Some)
+            })
+        }
+        Call::Around { thread, id, before, after } => {
+            let rows = |order, limit: usize| {
+                let (lineage, from) = (thread.clone(), RowsFrom::Id(id.clone()));
+                let limit = limit.saturating_add(1);
+                Query::Rows(Rows { contract: MESSAGES.id, lineage, from, order, limit, sums: false })
+            };
+            let both = vec![rows(RowOrder::NewestFirst, before), rows(RowOrder::OldestFirst, after)];
+            Request::ask(Query::All(both), around)
+        }
+        Call::Lineages { table, before, limit } => {
+            let (contract, group_prefix) = (table.contract(), String::new());
+            Request::ask(Query::Lineages { contract, group_prefix, before, limit }, |answer| {
+                let found = answer.into_lineages()?.into_iter();
+                let named = found.map(|found| (found.position.to_string(), found.newest.lineage));
+                Response::json(&named.collect::<Vec<_>>()).map(Some)
+            })
+        }
+    })
+}
+
+/// A row in a response.
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct FoundRow {
+    id: String,
+    lineage: String,
+    group: String,
+    place: Place,
+    meta: String,
+    saved_at: i64,
+    parts: Vec<PackedPart>,
+}
+
+impl FoundRow {
+    fn read(Checkpoint { header, payload, .. }: Checkpoint, response: &mut ResponseBuilder) -> Result<Self> {
+        let Header { id, lineage, group, sort_key, meta, saved_at, .. } = header;
+        let place = Place::read(&sort_key).ok_or_else(|| damaged(&id))?;
+        let meta = String::from_utf8(meta).map_err(|_| damaged(&id))?;
+        Ok(Self { id, lineage, group, place, meta, saved_at, parts: response.parts(payload) })
+    }
+}
+
+fn list(answer: Answer) -> Result<Option<Response>> {
+    #[derive(Serialize)]
+    struct List {
+        rows: Vec<FoundRow>,
+        /// The next page begins after this place.
+        next: Option<String>,
+        count: Option<u64>,
+    }
+    let Answer::All(answers) = answer else { return Err(Error::poisoned()) };
+    let mut answers = answers.into_iter();
+    let page = answers.next().ok_or_else(Error::poisoned)?.into_page()?;
+    let count = answers.next().map(Answer::into_count).transpose()?;
+    Response::one(Some(page), |page, response| {
+        let rows = page.tuples.into_iter().map(|tuple| FoundRow::read(tuple.checkpoint, response));
+        let next = page.next.map(|(sort_key, seq)| show_place(&sort_key, seq));
+        Ok(List { rows: rows.collect::<Result<_>>()?, next, count })
+    })
+}
+
+fn around(answer: Answer) -> Result<Option<Response>> {
+    #[derive(Serialize)]
+    struct Neighbour {
+        id: String,
+        group: String,
+    }
+    let [before, after] = answer.into_all()?;
+    let rows = |answer: Answer| -> Result<Vec<Neighbour>> {
+        // The first row is the message itself.
+        let rows = answer.into_rows()?.rows.into_iter().skip(1).map(|row| row.header);
+        Ok(rows.map(|Header { id, group, .. }| Neighbour { id, group }).collect())
+    };
+    let (mut before, after) = (rows(before)?, rows(after)?);
+    before.reverse();
+    Response::json(&(before, after)).map(Some)
+}
+
+fn show_message(header: &Header) -> Result<Shown> {
+    #[derive(Deserialize)]
+    struct Meta {
+        role: String,
+    }
+    let Place { created_at, .. } = Place::read(&header.sort_key).ok_or_else(|| damaged(&header.id))?;
+    let Meta { role } = serde_json::from_slice(&header.meta).map_err(|_| damaged(&header.id))?;
+    let group = (!header.group.is_empty()).then(|| header.group.clone());
+    Ok(Shown { label: Some(role), group, at: Some(created_at), ..Shown::default() })
+}

@@ -1,0 +1,178 @@
+//! The workflow snapshots of Mastra.
+//!
+//! A run is a lineage, named by its workflow and its id. Each snapshot that Mastra persists is a checkpoint, and the newest one is the
+//! snapshot of the run. A save expects the newest checkpoint that its caller has read, so two changes of one snapshot never undo each
+//! other. The group is the workflow. The label is the status in Mastra's words.
+
+use serde::{Deserialize, Serialize};
+
+use crate::contract::call::{PartName, RawCall, Request};
+use crate::contract::entry::{Contract, Names, Shown};
+use crate::contract::ids::{check_id, damaged};
+use crate::contract::response::{PackedPart, Response};
+use crate::contract::thread;
+use crate::error::{Error, Result};
+use crate::op::{Expect, Op, Unit};
+use crate::query::{Answer, Query};
+use crate::record::{ContractId, Header, Lineage, SortKey, Status};
+
+pub const CONTRACT_ID: ContractId = ContractId(13);
+pub const CONTRACT: Contract = Contract {
+    name_of,
+    lineage_of: |run, workflow| thread::lineage(workflow, run),
+    ..Contract::new("mastra", CONTRACT_ID, request, show)
+};
+
+/// The calls, as `ts/contracts/mastra/wire.ts` declares them.
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase", rename_all_fields = "camelCase", deny_unknown_fields)]
+enum Call {
+    /// Saves a snapshot. `newest` is the newest checkpoint of the run. `None`: the run has none. The call has a buffer for each part.
+    Save {
+        of: Run,
+        id: String,
+        newest: Option<String>,
+        label: String,
+        meta: Meta,
+        status: Status,
+        parts: Vec<PartName>,
+        saved_at: i64,
+    },
+    /// Reads the snapshots of runs. Runs that do not exist are left out.
+    Snapshots { of: Vec<Run> },
+    /// Lists the runs of a workflow, or of all. The run that was begun last comes first. `before` is the cursor of the last run on the
+    /// previous page.
+    Runs { workflow: Option<String>, before: Option<i64>, limit: usize },
+    /// Removes a run. With `newest`, only if this is its newest checkpoint.
+    Remove { of: Run, newest: Option<String> },
+}
+
+#[derive(Debug, Deserialize)]
+struct Run {
+    workflow: String,
+    run: String,
+}
+
+impl Run {
+    fn lineage(&self) -> String {
+        thread::lineage(&self.workflow, &self.run)
+    }
+
+    /// The condition that this is the newest checkpoint of the run.
+    fn expect(&self, newest: Option<String>, or: String) -> Expect {
+        Expect::Newest { contract: CONTRACT_ID, lineage: self.lineage(), newest, or }
+    }
+}
+
+/// Times are in ms since the epoch.
+#[derive(Debug, Deserialize, Serialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+struct Meta {
+    created_at: i64,
+    updated_at: i64,
+    resource: Option<String>,
+    /// The step that the run has reached.
+    step: Option<String>,
+}
+
+fn request(call: RawCall<'_>) -> Result<Request> {
+    let (call, mut buffers) = call.read()?;
+    let contract = CONTRACT_ID;
+    Ok(match call {
+        Call::Save { of, id, newest, label, meta, status, parts, saved_at } => {
+            check_id("workflowName", &of.workflow)?;
+            check_id("runId", &of.run)?;
+            let lineage = of.lineage();
+            check_id("workflowName and runId together", &lineage)?;
+            let meta = serde_json::to_vec(&meta)
+                .map_err(|error| Error::invalid(format!("the snapshot cannot be written: {error}")))?;
+            let expect = vec![of.expect(newest, id.clone())];
+            let header = Header {
+                group: thread::prefix(&of.workflow),
+                label,
+                saved_at,
+                status,
+                meta,
+                ..Header::new(contract, lineage, id)
+            };
+            Request::Apply(Unit { expect, ops: vec![Op::put(header, buffers.parts(parts)?)] })
+        }
+        Call::Snapshots { of } => {
+            let newest = |of: Run| Query::Newest { contract, lineage: of.lineage(), label: None };
+            Request::ask(Query::All(of.into_iter().map(newest).collect()), snapshots)
+        }
+        Call::Runs { workflow, before, limit } => {
+            let group_prefix = workflow.as_deref().map_or_else(String::new, thread::prefix);
+            Request::ask(Query::Lineages { contract, group_prefix, before, limit }, runs)
+        }
+        Call::Remove { of, newest } => {
+            let expect = newest.map(|newest| of.expect(Some(newest.clone()), newest)).into_iter().collect();
+            let removed = Op::RemoveFrom { contract, lineage: of.lineage(), sort_key: SortKey::default() };
+            Request::Apply(Unit { expect, ops: vec![removed] })
+        }
+    })
+}
+
+/// A run in a response.
+#[derive(Serialize)]
+struct FoundRun {
+    workflow: String,
+    run: String,
+    id: String,
+    status: String,
+    #[serde(flatten)]
+    meta: Meta,
+}
+
+impl FoundRun {
+    fn read(header: Header) -> Result<Self> {
+        let read = || {
+            let (workflow, run) = thread::split(&header.lineage)?;
+            Some((workflow.to_owned(), run.to_owned(), serde_json::from_slice(&header.meta).ok()?))
+        };
+        let (workflow, run, meta) = read().ok_or_else(|| damaged(&header.id))?;
+        Ok(Self { workflow, run, id: header.id, status: header.label, meta })
+    }
+}
+
+fn snapshots(answer: Answer) -> Result<Option<Response>> {
+    #[derive(Serialize)]
+    struct Found {
+        #[serde(flatten)]
+        run: FoundRun,
+        parts: Vec<PackedPart>,
+    }
+    let Answer::All(answers) = answer else { return Err(Error::poisoned()) };
+    let found = answers.into_iter().map(Answer::into_checkpoint).collect::<Result<Vec<_>>>()?;
+    Response::list(found.into_iter().flatten().collect(), |found, response| {
+        Ok(Found { parts: response.parts(found.payload), run: FoundRun::read(found.header)? })
+    })
+}
+
+fn runs(answer: Answer) -> Result<Option<Response>> {
+    #[derive(Serialize)]
+    struct Listed {
+        cursor: String,
+        #[serde(flatten)]
+        run: FoundRun,
+    }
+    Response::list(answer.into_lineages()?, |Lineage { position, newest, .. }, _| {
+        Ok(Listed { cursor: position.to_string(), run: FoundRun::read(newest)? })
+    })
+}
+
+/// The namespace of a run is its workflow.
+#[expect(clippy::needless_pass_by_value, reason = "the shape that every contract has")]
+fn name_of(lineage: Option<String>, id: Option<String>) -> Names {
+    let (workflow, run) = lineage.as_deref().and_then(thread::split).unzip();
+    Names { run: run.map(str::to_owned), ns: workflow.map(str::to_owned), id }
+}
+
+fn show(header: &Header) -> Result<Shown> {
+    let FoundRun { workflow, status, meta, .. } = FoundRun::read(header.clone())?;
+    #[expect(clippy::cast_precision_loss, reason = "a time in ms")]
+    let at = Some(meta.updated_at as f64);
+    let shown = serde_json::json!({ "status": status, "resourceId": meta.resource, "createdAt": meta.created_at });
+    let label = meta.step.or_else(|| (!status.is_empty()).then_some(status));
+    Ok(Shown { label, group: Some(workflow), at, meta: Some(shown), ..Shown::default() })
+}
