@@ -56,8 +56,51 @@ declare module "@mastra/core/storage" {
     }): Promise<void>;
     listWorkflowRuns(args?: object): Promise<{ runs: WorkflowRun[]; total: number }>;
   }
+  export interface StorageThread {
+    id: string;
+    resourceId: string;
+    title?: string;
+    metadata?: Record<string, unknown>;
+    createdAt: Date;
+    updatedAt: Date;
+  }
+  export interface StorageMessage {
+    id: string;
+    threadId?: string;
+    resourceId?: string;
+    role: string;
+    type?: string;
+    content: any;
+    createdAt: Date;
+  }
+  export interface StorageResourceType {
+    id: string;
+    workingMemory?: string;
+    metadata?: Record<string, unknown>;
+    createdAt: Date;
+    updatedAt: Date;
+  }
+  export interface StorageOrderBy {
+    field?: "createdAt" | "updatedAt";
+    direction?: "ASC" | "DESC";
+  }
+  export abstract class MemoryStorage extends StorageDomain {
+    static readonly retentionTables: Record<string, { table: string; column: string; indexed: boolean }>;
+    getThreadById(of: { threadId: string; resourceId?: string }): Promise<StorageThread | null>;
+    saveThread(of: { thread: StorageThread }): Promise<StorageThread>;
+    listThreads(args: object): Promise<{ threads: StorageThread[] }>;
+    saveMessages(of: { messages: StorageMessage[] }): Promise<{ messages: StorageMessage[] }>;
+    listMessages(args: object): Promise<{ messages: StorageMessage[] }>;
+    getResourceById(of: { resourceId: string }): Promise<StorageResourceType | null>;
+    saveResource(of: { resource: StorageResourceType }): Promise<StorageResourceType>;
+    protected parseOrderBy(
+      orderBy?: StorageOrderBy,
+      direction?: "ASC" | "DESC",
+    ): { field: "createdAt" | "updatedAt"; direction: "ASC" | "DESC" };
+    protected validateMetadataKeys(metadata: Record<string, unknown> | undefined): void;
+  }
   export class MastraCompositeStore {
-    stores?: { workflows?: WorkflowsStorage };
+    stores?: { workflows?: WorkflowsStorage; memory?: MemoryStorage };
     constructor(config: { id: string; name?: string; retention?: object });
     close(): Promise<void>;
   }
@@ -68,6 +111,9 @@ declare module "@mastra/core/storage" {
     result: unknown;
     requestContext: unknown;
   }): Record<string, any>;
+  export function validateStorageMetadataFilter(metadata: unknown): Record<string, unknown> | undefined;
+  export function storageMessageMatchesMetadataFilter(content: unknown, filter?: Record<string, unknown>): boolean;
+  export function jsonValueEquals(a: unknown, b: unknown): boolean;
   export function retentionCutoffMs(policy: RetentionPolicy): number;
   export function runRetentionBatches(of: {
     deleteBatch: (limit: number) => Promise<number>;

@@ -395,8 +395,9 @@ describe.each(kinds)("the workflows over %s", (kind) => {
       });
     }
     const store = storeAt(place(kind));
-    const composite = new MastraCompositeStore({ id: "app", default: other, domains: store.stores });
-    expect(await composite.getStore("workflows")).toBe(store.stores.workflows);
+    const { workflows } = store.stores;
+    const composite = new MastraCompositeStore({ id: "app", default: other, domains: { workflows } });
+    expect(await composite.getStore("workflows")).toBe(workflows);
     expect(await composite.getStore("memory")).toBe(await other.getStore("memory"));
     expect(await store.importRuns(other)).toEqual({ copied: 2, skipped: 0 });
     expect(await store.importRuns(theirs, { statuses: ["success", "running"] })).toEqual({ copied: 1, skipped: 1 });

@@ -31,6 +31,7 @@ const spaces: Record<string, "none" | "text" | "list"> = {
   tinyagents: "list",
   "claude-agent-sdk": "text",
   mastra: "text",
+  "mastra-threads": "none",
   "openai-agents": "none",
   "openai-agents-states": "none",
 };

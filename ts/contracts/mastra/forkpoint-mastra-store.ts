@@ -1,6 +1,6 @@
 /** Declares the class `ForkpointMastraStore`, which store.ts makes from Mastra's package. */
 
-import type { MastraCompositeStore, WorkflowsStorage } from "@mastra/core/storage";
+import type { MastraCompositeStore, MemoryStorage, WorkflowsStorage } from "@mastra/core/storage";
 import type { VerifyReport } from "../../bridge/wire.js";
 import type { CheckOptions } from "../../store/check.js";
 import type { Lease, LeaseOptions } from "../../store/lease.js";
@@ -13,12 +13,16 @@ import type { Store } from "../../store/store.js";
 export interface MastraStoreOptions extends StoreOptions {
   /** The name of the storage in Mastra. Default: `"forkpoint"`. */
   id?: string;
-  /** Mastra's option of this name: how long `prune()` keeps runs. For example `{ workflows: { workflowSnapshot: { maxAge: "30d" } } }`. */
+  /** Mastra's option of this name: how long `prune()` keeps runs and messages. For example `{ workflows: { workflowSnapshot: { maxAge: "30d" } } }`. */
   retention?: object;
 }
 
 /** A Mastra store whose runs can be imported: its composite store, or its `workflows` domain. */
 export type MastraSource = Pick<MastraCompositeStore, "stores"> | Pick<WorkflowsStorage, "listWorkflowRuns">;
+
+/** A Mastra store whose threads can be imported: its composite store, or its `memory` domain. */
+export type MastraMemorySource =
+  Pick<MastraCompositeStore, "stores"> | Pick<MemoryStorage, "listThreads" | "listMessages" | "getResourceById">;
 
 export interface ImportRunsOptions {
   /** The statuses of the runs to import, in Mastra's words. Default: those of runs that have not ended. */
@@ -26,8 +30,8 @@ export interface ImportRunsOptions {
 }
 
 /**
- * A storage of Mastra that keeps the snapshots of workflows. Each snapshot is a checkpoint of the run, so a run has a history. Other
- * domains, such as the memory of agents, stay with your default store.
+ * A storage of Mastra that keeps the snapshots of workflows and the memory of agents. Each snapshot is a checkpoint of the run, so a run
+ * has a history. Other domains, such as traces, stay with your default store.
  *
  * All methods give the error codes `CLOSED`, `BUSY`, `FULL`, `UNAVAILABLE` and `CORRUPT` where they apply.
  *
@@ -39,7 +43,7 @@ export interface ImportRunsOptions {
  */
 export declare class ForkpointMastraStore extends MastraCompositeStore {
   /** The domains that this store has. Pass them as `domains` of a `MastraCompositeStore`. */
-  stores: { workflows: WorkflowsStorage };
+  stores: { workflows: WorkflowsStorage; memory: MemoryStorage };
   /**
    * @param target a file path, `"sqlite:<path>"`, a `file:` URL, `"postgres://<user>@<host>/<database>"`,
    *   `"jsonl:<folder>"`, `"memory:"`, or a store from `openStore`.
@@ -54,12 +58,21 @@ export declare class ForkpointMastraStore extends MastraCompositeStore {
    */
   importRuns(source: MastraSource, options?: ImportRunsOptions): Promise<{ copied: number; skipped: number }>;
   /**
+   * Copies the threads of another storage that this one does not have, with their messages, and the resources of these threads.
+   * Resolves to how many were copied, and how many threads were there already.
+   * @throws TypeError for a source that is no storage of Mastra.
+   * @example const { threads, messages } = await store.importMemory(libsql);
+   */
+  importMemory(
+    source: MastraMemorySource,
+  ): Promise<{ threads: number; messages: number; resources: number; skipped: number }>;
+  /**
    * Returns how many runs and checkpoints are stored and how much storage they use, in bytes.
    * @example const { runs, storedBytes } = await store.stats();
    */
   stats(options?: StatsOptions): Promise<RunStats>;
   /**
-   * Takes the lease of a run, so that no other process works on it.
+   * Takes the lease of a run or a thread, so that no other process works on it.
    * @throws ForkpointError `CONFLICT` if another holder has the lease.
    * @example await using lease = await store.lease({ space: "mastra", run: "run-1", ns: "order" });
    */

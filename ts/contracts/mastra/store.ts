@@ -1,15 +1,7 @@
 /** Makes the class `ForkpointMastraStore` from Mastra's package. */
 
-import type {
-  PruneOptions,
-  PruneResult,
-  RetentionPolicy,
-  UpdateWorkflowStateOptions,
-  WorkflowRun,
-  WorkflowRunState,
-} from "@mastra/core/storage";
-import { ForkpointError, isArray, quote, show, typeError } from "../../bridge/errors.js";
-import { copyOf } from "../../bridge/serializer.js";
+import type { MemoryStorage, WorkflowRun, WorkflowRunState, WorkflowsStorage } from "@mastra/core/storage";
+import { show, typeError } from "../../bridge/errors.js";
 import type { CheckOptions } from "../../store/check.js";
 import { StoreHandle } from "../../store/handle.js";
 import { setHandle } from "../../store/handles.js";
@@ -17,20 +9,21 @@ import { listOf, nonEmpty, text } from "../../store/ids.js";
 import type { Lease, LeaseOptions } from "../../store/lease.js";
 import { anything, readRecord, splitOptions } from "../../store/options.js";
 import type { StatsOptions } from "../../store/retention.js";
-import type { RunRef } from "../../store/run-ref.js";
+import { type RunRef, readRun } from "../../store/run-ref.js";
 import type { Store } from "../../store/store.js";
-import { fieldsOf, readListing, runOf, snapshotArgument, timeOf } from "./arguments.js";
 import type {
   ForkpointMastraStore,
   ImportRunsOptions,
+  MastraMemorySource,
   MastraSource,
   MastraStoreOptions,
 } from "./forkpoint-mastra-store.js";
-import { type Run, Runs, type Snapshot } from "./runs.js";
-import { mastra } from "./wire.js";
-
-/** Mastra's package, in the copy of the user's program. */
-export type Peer = typeof import("@mastra/core/storage");
+import { memoryOf } from "./memory.js";
+import type { Peer } from "./peer.js";
+import { Rows } from "./rows.js";
+import { Runs } from "./runs.js";
+import { mastra, memory } from "./wire.js";
+import { workflowsOf } from "./workflows.js";
 
 const ownOptions = { id: nonEmpty, retention: anything };
 const importOptions = { statuses: (given: unknown, name: string) => listOf(text, given, name) };
@@ -38,159 +31,33 @@ const importOptions = { statuses: (given: unknown, name: string) => listOf(text,
 /** The statuses of runs that have not ended. */
 const OPEN = ["pending", "running", "suspended", "waiting", "paused"];
 const PAGE = 100;
-/** The number of runs that a batch of `prune` removes. */
-const BATCH = 1_000;
 
 /** Makes the store class for one copy of Mastra's package. There is one for `import` and one for `require`. */
 export function storeOf(peer: Peer): typeof ForkpointMastraStore {
-  /** The domain `workflows`. */
-  class Workflows extends peer.WorkflowsStorage {
-    static override readonly retentionTables = {
-      workflowSnapshot: { table: "mastra_workflow_snapshot", column: "updatedAt", indexed: false },
-    };
-    readonly #handle: StoreHandle;
-    readonly #runs: Runs;
-
-    constructor(handle: StoreHandle, runs: Runs) {
-      super();
-      this.#handle = handle;
-      this.#runs = runs;
-    }
-
-    supportsConcurrentUpdates(): boolean {
-      return true;
-    }
-
-    override persistWorkflowSnapshot(args: unknown): Promise<void> {
-      return this.#handle.save(async (engine) => {
-        const given = fieldsOf(args, ["workflowName", "runId", "resourceId", "snapshot", "createdAt", "updatedAt"]);
-        const of = runOf(given);
-        const { resourceId } = given;
-        const resource =
-          resourceId === undefined || resourceId === null ? undefined : nonEmpty(resourceId, "resourceId");
-        const [createdAt, updatedAt] = [
-          timeOf(given["createdAt"], "createdAt"),
-          timeOf(given["updatedAt"], "updatedAt"),
-        ];
-        const copied = this.#runs.copy(engine, snapshotArgument(given["snapshot"]));
-        await this.#runs.persist(engine, of, copied, { resource, createdAt, updatedAt });
-      });
-    }
-
-    override loadWorkflowSnapshot(args: unknown): Promise<WorkflowRunState | null> {
-      return this.#handle.run(async (engine) => {
-        const found = await this.#runs.find(engine, runOf(fieldsOf(args, ["workflowName", "runId"])));
-        return (found?.snapshot as WorkflowRunState | undefined) ?? null;
-      });
-    }
-
-    updateWorkflowState(args: unknown): Promise<WorkflowRunState | undefined> {
-      return this.#handle.save(async (engine) => {
-        const given = fieldsOf(args, ["workflowName", "runId", "opts"]);
-        const { expectedStatus, ...changes } = copyOf(
-          snapshotArgument(given["opts"]),
-          "opts",
-        ) as unknown as UpdateWorkflowStateOptions;
-        return this.#runs.change(engine, runOf(given), (found) => {
-          if (found === undefined) return { result: undefined };
-          const before = contextual(found);
-          if (!peer.matchesExpectedWorkflowStatus(before.status, expectedStatus)) return { result: undefined };
-          const snapshot = { ...before, ...changes } as Snapshot;
-          return { result: snapshot as unknown as WorkflowRunState, snapshot };
-        });
-      });
-    }
-
-    updateWorkflowResults(args: unknown): Promise<Record<string, any>> {
-      return this.#handle.save(async (engine) => {
-        const given = fieldsOf(args, ["workflowName", "runId", "stepId", "result", "requestContext"]);
-        const stepId = text(given["stepId"], "stepId");
-        const { result, requestContext } = copyOf(
-          { result: given["result"], requestContext: given["requestContext"] ?? {} },
-          "result",
-        );
-        return this.#runs.change(engine, runOf(given), (found) => {
-          if (found === undefined) return { result: {} };
-          const snapshot = contextual(found);
-          const context = peer.mergeWorkflowStepResult({ snapshot, stepId, result, requestContext });
-          return { result: copyOf(context, "context"), snapshot };
-        });
-      });
-    }
-
-    override listWorkflowRuns(args?: unknown): Promise<{ runs: WorkflowRun[]; total: number }> {
-      return this.#handle.look(async (engine) => {
-        const { workflow, accepts, page } = readListing(args);
-        const all = [];
-        for await (const run of this.#runs.list(engine, workflow)) if (accepts(run)) all.push(run);
-        const selected = page(all.toSorted((a, b) => b.createdAt - a.createdAt));
-        return { runs: (await this.#runs.read(engine, selected)).map(shown), total: all.length };
-      });
-    }
-
-    getWorkflowRunById(args: unknown): Promise<WorkflowRun | null> {
-      return this.#handle.run(async (engine) => {
-        const { runId, workflowName } = fieldsOf(args, ["runId", "workflowName"]);
-        if (workflowName !== undefined && workflowName !== null) {
-          const found = await this.#runs.find(engine, runOf({ workflowName, runId }));
-          return found === undefined ? null : shown(found);
-        }
-        const wanted = nonEmpty(runId, "runId");
-        const all = [];
-        for await (const run of this.#runs.list(engine)) if (run.run === wanted) all.push(run);
-        const [found] = await this.#runs.read(engine, all.toSorted((a, b) => b.createdAt - a.createdAt).slice(0, 1));
-        return found === undefined ? null : shown(found);
-      });
-    }
-
-    async deleteWorkflowRunById(args: unknown): Promise<void> {
-      await this.#handle.run((engine) => this.#runs.remove(engine, runOf(fieldsOf(args, ["workflowName", "runId"]))));
-    }
-
-    async dangerouslyClearAll(): Promise<void> {
-      await this.#handle.run(async (engine) => {
-        for await (const run of this.#runs.list(engine)) await this.#runs.remove(engine, run);
-      });
-    }
-
-    /** Removes whole runs that were updated last before `maxAge`, whatever their status is. */
-    override prune(policies: Record<string, RetentionPolicy>, options?: PruneOptions): Promise<PruneResult[]> {
-      return this.#handle.run(async (engine) => {
-        const policy = policies["workflowSnapshot"];
-        if (policy === undefined) return [];
-        const before = peer.retentionCutoffMs(policy);
-        const runs = this.#runs.list(engine);
-        const deleteBatch = async (limit: number) => {
-          let deleted = 0;
-          while (deleted < limit) {
-            const { value: run, done } = await runs.next();
-            if (done) break;
-            if (run.updatedAt < before) deleted += Number(await this.#runs.remove(engine, run, run.id));
-          }
-          return deleted;
-        };
-        const batchSize = policy.batchSize ?? BATCH;
-        const result = await peer.runRetentionBatches({ deleteBatch, batchSize, ...(options && { options }) });
-        return [{ domain: "workflows", table: Workflows.retentionTables.workflowSnapshot.table, ...result }];
-      });
-    }
-  }
+  const [Workflows, Memory] = [workflowsOf(peer), memoryOf(peer)];
 
   return class ForkpointMastraStore extends peer.MastraCompositeStore {
     readonly #handle: StoreHandle;
-    readonly #runs: Runs;
+    readonly #known: { runs: Runs; rows: Rows };
     readonly #options: { id: string; retention?: object };
-    override stores: { workflows: Workflows };
+    override stores: { workflows: WorkflowsStorage; memory: MemoryStorage };
 
-    constructor(target: string | URL | Store, options?: MastraStoreOptions, runs = new Runs()) {
+    constructor(
+      target: string | URL | Store,
+      options?: MastraStoreOptions,
+      known = { runs: new Runs(), rows: new Rows() },
+    ) {
       const { own, others } = splitOptions(options, ownOptions);
       const { id = "forkpoint", retention } = own as { id?: string; retention?: object };
       super({ id, name: "ForkpointMastraStore", ...(retention && { retention }) });
       this.#handle = StoreHandle.of(target, others, mastra);
       setHandle(this, this.#handle);
-      this.#runs = runs;
+      this.#known = known;
       this.#options = { id, ...(retention && { retention }) };
-      this.stores = { workflows: new Workflows(this.#handle, runs) };
+      this.stores = {
+        workflows: new Workflows(this.#handle, known.runs),
+        memory: new Memory(this.#handle, known.rows),
+      };
     }
 
     async importRuns(source: MastraSource, options?: ImportRunsOptions): Promise<{ copied: number; skipped: number }> {
@@ -212,7 +79,7 @@ export function storeOf(peer: Peer): typeof ForkpointMastraStore {
           counts[isNew ? "copied" : "skipped"]++;
           // Mastra's stores return null or undefined for a run without a resource.
           if (isNew)
-            await workflows.persistWorkflowSnapshot({ ...run, resourceId: resourceId || undefined, snapshot: read });
+            await workflows.persistWorkflowSnapshot({ ...run, ...(resourceId && { resourceId }), snapshot: read });
         }
         if (runs.length < PAGE) return counts;
       }
@@ -222,12 +89,54 @@ export function storeOf(peer: Peer): typeof ForkpointMastraStore {
       return this.#handle.stats(options);
     }
 
+    async importMemory(source: MastraMemorySource) {
+      const from = ("listThreads" in Object(source) ? source : (source as { stores?: any } | null)?.stores?.memory) as
+        MemoryStorage | undefined;
+      if (typeof from?.listThreads !== "function") {
+        throw typeError(`source must be a storage of Mastra with memory, but is ${show(source)}`);
+      }
+      const { memory: to } = this.stores;
+      const counts = { threads: 0, messages: 0, resources: 0, skipped: 0 };
+      const resources = new Set<string>();
+      const orderBy = { field: "createdAt", direction: "ASC" };
+      for (let page = 0; ; page++) {
+        const { threads } = await from.listThreads({ page, perPage: PAGE, orderBy });
+        for (const thread of threads) {
+          resources.add(thread.resourceId);
+          if ((await to.getThreadById({ threadId: thread.id })) !== null) {
+            counts.skipped++;
+            continue;
+          }
+          for (let at = 0; ; at++) {
+            const { messages } = await from.listMessages({ threadId: thread.id, page: at, perPage: PAGE, orderBy });
+            await to.saveMessages({ messages });
+            counts.messages += messages.length;
+            if (messages.length < PAGE) break;
+          }
+          // The thread comes last. If the import is stopped, it is imported again.
+          await to.saveThread({ thread });
+          counts.threads++;
+        }
+        if (threads.length < PAGE) break;
+      }
+      for (const resourceId of resources) {
+        const resource = await from.getResourceById({ resourceId });
+        if (resource === null || (await to.getResourceById({ resourceId })) !== null) continue;
+        await to.saveResource({ resource });
+        counts.resources++;
+      }
+      return counts;
+    }
+
     lease(run: RunRef, options?: LeaseOptions): Promise<Lease> {
-      return this.#handle.lease(run, options);
+      const isThread = (run as { space?: unknown } | null | undefined)?.space === memory.name;
+      return isThread
+        ? this.#handle.leaseOf(readRun(run, memory.name), options ?? {})
+        : this.#handle.lease(run, options);
     }
 
     withLease(lease: Lease): ForkpointMastraStore {
-      return new ForkpointMastraStore(this.#handle.withLease(lease).asStore, this.#options, this.#runs);
+      return new ForkpointMastraStore(this.#handle.withLease(lease).asStore, this.#options, this.#known);
     }
 
     check(options?: CheckOptions) {
@@ -246,24 +155,4 @@ export function storeOf(peer: Peer): typeof ForkpointMastraStore {
       return this.close();
     }
   } as unknown as typeof ForkpointMastraStore;
-}
-
-function shown({ workflow, run, snapshot, createdAt, updatedAt, resource }: Run): WorkflowRun {
-  return {
-    workflowName: workflow,
-    runId: run,
-    snapshot: snapshot as unknown as WorkflowRunState,
-    createdAt: new Date(createdAt),
-    updatedAt: new Date(updatedAt),
-    ...(resource !== null && resource !== undefined && { resourceId: resource }),
-  };
-}
-
-/** The snapshot of a run. Mastra's stores refuse to change one that has no results of steps. */
-function contextual({ run, snapshot }: Run): Snapshot {
-  if (typeof snapshot.context === "object" && snapshot.context !== null && !isArray(snapshot.context)) return snapshot;
-  throw new ForkpointError(
-    "INVALID_ARGUMENT",
-    `the snapshot of run ${quote(run)} has no context: persist a whole snapshot`,
-  );
 }

@@ -1,14 +1,10 @@
 /** Lists and removes sessions. */
 
-import { crypto } from "../../bridge/crypto.js";
 import { isOvertaken } from "../../bridge/errors.js";
 import type { Engine } from "../../store/engine.js";
 import { type Row, sessionCalls } from "./wire.js";
 
 const PAGE = 1_000;
-
-/** A random version, so that no earlier one is seen again. */
-export const newVersion = (): number => crypto().randomInt(1, 2 ** 47);
 
 /** Lists the sessions, page by page. */
 export async function* allSessions({ native }: Engine): AsyncGenerator<Row> {

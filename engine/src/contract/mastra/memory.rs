@@ -9,7 +9,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::contract::call::{PartName, RawCall, Request};
+use crate::contract::call::{Buffers, PartName, RawCall, Request};
 use crate::contract::entry::{Contract, Shown};
 use crate::contract::ids::{check_id, damaged};
 use crate::contract::place::{parse_place, show_place};
@@ -17,7 +17,7 @@ use crate::contract::response::{PackedPart, Response, ResponseBuilder};
 use crate::error::{Code, Error, Result, quote};
 use crate::op::{Expect, Must, Op, Unit};
 use crate::query::{Answer, Of, Page, Query, RowOrder, Rows, RowsFrom};
-use crate::record::{Checkpoint, ContractId, Header, SortKey};
+use crate::record::{Checkpoint, ContractId, Header, Seq, SortKey};
 
 /// The messages of threads. The id makes them records: see [`ContractId::has_records`].
 pub const MESSAGES: Contract = Contract::new("mastra-threads", ContractId(78), request, show_message);
@@ -31,13 +31,18 @@ const PAGE_BYTES: usize = 4 << 20;
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase", rename_all_fields = "camelCase", deny_unknown_fields)]
 enum Call {
-    /// Changes rows, in the order of the fields, all or none. The call has a buffer for each part.
-    Change {
+    /// Saves rows, all or none. The call has a buffer for each row.
+    Save {
+        rows: Vec<NewRow>,
+        /// Threads whose time of the last change becomes `saved_at`. They need not exist.
+        touch: Vec<String>,
+        saved_at: i64,
+    },
+    /// Removes rows, all or none.
+    Remove {
         /// Removes all rows of these lineages.
         clear: Vec<Lineage>,
-        remove: Vec<Seen>,
-        save: Vec<NewRow>,
-        /// Threads whose time of the last change becomes `saved_at`. They need not exist.
+        rows: Vec<Named>,
         touch: Vec<String>,
         saved_at: i64,
     },
@@ -50,6 +55,8 @@ enum Call {
         resource: Option<String>,
         /// The place after which the page begins.
         after: Option<String>,
+        /// Only rows that were created before this time, in ms since the epoch.
+        before: Option<f64>,
         skip: usize,
         limit: usize,
         count: bool,
@@ -118,27 +125,22 @@ impl Place {
     }
 }
 
-/// What a change expects of a row.
 #[derive(Debug, Deserialize)]
-struct Seen {
+struct Named {
     table: Table,
     id: String,
-    /// The place that the row must have. `None`: there must be no such row.
-    place: Option<Place>,
 }
 
-impl Seen {
-    fn expect(&self) -> Expect {
-        let Self { table, id, place } = self;
-        let must = place.map_or(Must::NotBeSavedSince(i64::MIN), |place| Must::HaveSortKey(place.sort_key()));
-        let message = format!("{} {} was changed by another writer: try again", table.id_name(), quote(id));
-        Expect::Checkpoint {
-            contract: table.contract(),
-            id: id.clone(),
-            must,
-            otherwise: Error::new(Code::Conflict, message),
-        }
-    }
+/// What a change expects of a row.
+#[derive(Clone, Copy, Debug, Deserialize)]
+#[serde(rename_all = "camelCase")]
+enum Seen {
+    /// The row may be as it likes.
+    Any,
+    /// There is no such row.
+    None,
+    /// The row has this place.
+    At(Place),
 }
 
 #[derive(Debug, Deserialize)]
@@ -151,45 +153,63 @@ struct NewRow {
     /// The resource of a message or a thread. Empty: none.
     group: String,
     place: Place,
-    /// `None`: the row may be as it likes.
-    seen: Option<Seen>,
+    seen: Seen,
     meta: String,
     /// The time of the change, in ms since the epoch.
     saved_at: i64,
     part: PartName,
 }
 
+impl NewRow {
+    fn expect(&self) -> Option<Expect> {
+        let Self { table, id, seen, .. } = self;
+        let must = match seen {
+            Seen::Any => return None,
+            Seen::None => Must::NotBeSavedSince(i64::MIN),
+            Seen::At(place) => Must::HaveSortKey(place.sort_key()),
+        };
+        let message = format!("{} {} was changed by another writer: try again", table.id_name(), quote(id));
+        let (contract, id, otherwise) = (table.contract(), id.clone(), Error::new(Code::Conflict, message));
+        Some(Expect::Checkpoint { contract, id, must, otherwise })
+    }
+
+    fn put(self, buffers: &mut Buffers) -> Result<Op> {
+        let Self { table, id, lineage, group, place, meta, saved_at, part, .. } = self;
+        check_id(table.id_name(), &id)?;
+        check_id("threadId", &lineage)?;
+        let header = Header {
+            group,
+            sort_key: place.sort_key(),
+            saved_at,
+            exempt: true,
+            meta: meta.into_bytes(),
+            ..Header::new(table.contract(), lineage, id)
+        };
+        Ok(Op::put(header, buffers.parts(vec![part])?))
+    }
+}
+
+fn touched(threads: Vec<String>, saved_at: i64) -> impl Iterator<Item = Op> {
+    threads.into_iter().map(move |id| Op::Touch { contract: THREADS.id, id, saved_at })
+}
+
 fn request(call: RawCall<'_>) -> Result<Request> {
     let (call, mut buffers) = call.read()?;
     Ok(match call {
-        Call::Change { clear, remove, save, touch, saved_at } => {
-            let mut unit = Unit::default();
-            unit.expect.extend(remove.iter().map(Seen::expect));
-            unit.expect.extend(save.iter().filter_map(|row| row.seen.as_ref()).map(Seen::expect));
-            let cleared = |Lineage { table, lineage }: Lineage| Op::RemoveFrom {
+        Call::Save { rows, touch, saved_at } => {
+            let expect = rows.iter().filter_map(NewRow::expect).collect();
+            let rows: Vec<Op> = rows.into_iter().map(|row| row.put(&mut buffers)).collect::<Result<_>>()?;
+            Request::Apply(Unit { expect, ops: rows.into_iter().chain(touched(touch, saved_at)).collect() })
+        }
+        Call::Remove { clear, rows, touch, saved_at } => {
+            let cleared = clear.into_iter().map(|Lineage { table, lineage }| Op::RemoveFrom {
                 contract: table.contract(),
                 lineage,
                 sort_key: SortKey::default(),
-            };
-            unit.ops.extend(clear.into_iter().map(cleared));
-            unit.ops
-                .extend(remove.into_iter().map(|Seen { table, id, .. }| Op::Remove { contract: table.contract(), id }));
-            for NewRow { table, id, lineage, group, place, meta, saved_at, part, .. } in save {
-                check_id(table.id_name(), &id)?;
-                check_id("threadId", &lineage)?;
-                let header = Header {
-                    group,
-                    sort_key: place.sort_key(),
-                    saved_at,
-                    exempt: true,
-                    meta: meta.into_bytes(),
-                    ..Header::new(table.contract(), lineage, id)
-                };
-                unit.ops.push(Op::put(header, buffers.parts(vec![part])?));
-            }
-            let contract = THREADS.id;
-            unit.ops.extend(touch.into_iter().map(|id| Op::Touch { contract, id, saved_at }));
-            Request::Apply(unit)
+            });
+            let removed = rows.into_iter().map(|Named { table, id }| Op::Remove { contract: table.contract(), id });
+            let ops: Vec<Op> = cleared.chain(removed).chain(touched(touch, saved_at)).collect();
+            Request::Apply(ops.into())
         }
         Call::Find { table, ids } => {
             let get = |id| Query::Get { contract: table.contract(), id };
@@ -201,7 +221,7 @@ fn request(call: RawCall<'_>) -> Result<Request> {
                 })
             })
         }
-        Call::List { table, thread, resource, after, skip, limit, count } => {
+        Call::List { table, thread, resource, after, before, skip, limit, count } => {
             let contract = table.contract();
             let of = match (thread, resource) {
                 (Some(lineage), Some(group)) => Of::LineageInGroup { lineage, group },
@@ -211,6 +231,7 @@ fn request(call: RawCall<'_>) -> Result<Request> {
             };
             let count = count.then(|| Query::Count { contract, of: of.clone() });
             let after = after.map(|after| parse_place(&after).ok_or_else(Error::poisoned)).transpose()?;
+            let after = after.or_else(|| before.map(|before| (SortKey::from_f64(before), Seq::MIN)));
             let page = Page { contract, of, after, skip, filter: None, limit, bytes: PAGE_BYTES, looks: usize::MAX };
             Request::ask(Query::All([Query::Page(page)].into_iter().chain(count).collect()), list)
         }

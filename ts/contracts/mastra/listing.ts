@@ -1,0 +1,107 @@
+/** Selects the rows of a list: its page, the messages of its filter, and the neighbours of messages. */
+
+import type { Engine } from "../../store/engine.js";
+import type { Included, Paging } from "./arguments.js";
+import { type Row, type Rows, oldestFirst } from "./rows.js";
+import type { Source } from "./wire.js";
+
+export type Direction = "ASC" | "DESC";
+
+/** Rows of a list, and how many rows it has on all pages. */
+export interface Found {
+  rows: Row[];
+  total: number;
+}
+
+/** Which rows of the sources a list has. */
+export interface Filter {
+  /** Times of creation, in ms since the epoch: from `from` on, and before `before`. */
+  from?: number | undefined;
+  before?: number | undefined;
+  /** Undefined: all rows are accepted. */
+  accepts?: ((row: Row) => boolean) | undefined;
+}
+
+/** How a list is read. */
+export interface Order extends Pick<Paging, "offset" | "limit"> {
+  direction: Direction;
+  /** If false, `total` need not count what comes after the page. */
+  isCounted: boolean;
+}
+
+/** Reads a page of the rows of all sources. */
+export async function select(
+  rows: Rows,
+  engine: Engine,
+  sources: readonly Source[],
+  { from, before, accepts }: Filter,
+  order: Order,
+): Promise<Found> {
+  const { direction, offset, limit } = order;
+  if (limit === 0) return { rows: [], total: 0 };
+  const isPlain = from === undefined && before === undefined && accepts === undefined;
+  if (isPlain && sources.length === 1) return pageOf(rows, engine, sources[0]!, order);
+  const found = await Promise.all(sources.map((one) => rows.list(engine, one, { from, before })));
+  const all = found.flatMap((one) => one.rows).filter((row) => accepts?.(row) ?? true);
+  const sorted = inDirection(all, direction);
+  return { rows: sorted.slice(offset, offset + limit), total: all.length };
+}
+
+/** Reads a page of the rows of a source, and no other row. */
+async function pageOf(
+  rows: Rows,
+  engine: Engine,
+  source: Source,
+  { direction, offset, limit, isCounted }: Order,
+): Promise<Found> {
+  const list = async (skip: number, most: number, count: boolean): Promise<Found> => {
+    const found = await rows.list(engine, source, { skip, limit: most, count });
+    return { rows: found.rows, total: found.count ?? found.rows.length };
+  };
+  if (limit === Infinity) {
+    const found = await list(0, limit, false);
+    return direction === "ASC" ? { ...found, rows: found.rows.toReversed() } : found;
+  }
+  if (direction === "DESC" && isCounted) return list(offset, limit, true);
+  if (direction === "DESC") {
+    // One more row tells whether there are more.
+    const found = await list(offset, limit + 1, false);
+    return { rows: found.rows.slice(0, limit), total: offset + found.rows.length };
+  }
+  for (let { total } = await list(0, 0, true); ;) {
+    const size = Math.max(0, Math.min(limit, total - offset));
+    const page = await list(Math.max(0, total - offset - size), size, true);
+    // A row that was added or removed in between has moved the page.
+    if (page.total === total) return { rows: page.rows.toReversed(), total };
+    total = page.total;
+  }
+}
+
+/** Reads messages with their neighbours, without those that are known. */
+export async function neighbours(
+  rows: Rows,
+  engine: Engine,
+  included: readonly Included[],
+  resource: string | undefined,
+  known: ReadonlySet<string>,
+): Promise<Row[]> {
+  const targets = await rows.find(engine, "messages", [...new Set(included.map(({ id }) => id))]);
+  const ids = new Set<string>();
+  for (const { id, before, after } of included) {
+    const target = targets.find((row) => row.id === id);
+    if (target === undefined || (resource !== undefined && target.group !== resource)) continue;
+    for (const one of await rows.around(engine, target, before, after, resource)) if (!known.has(one)) ids.add(one);
+  }
+  return rows.find(engine, "messages", [...ids]);
+}
+
+/** Sorts rows by the times of their creation. */
+export function inDirection(rows: readonly Row[], direction: Direction, order = oldestFirst): Row[] {
+  const sorted = rows.toSorted(order);
+  return direction === "ASC" ? sorted : sorted.toReversed();
+}
+
+/** The fields of a response that tell about its page. `size` is the number of rows in the page. */
+export function counted({ page, perPage, offset }: Paging, total: number, size: number) {
+  return { total, page, perPage, hasMore: perPage !== false && perPage > 0 && offset + size < total };
+}

@@ -1,0 +1,282 @@
+/**
+ * Reads and changes the rows of the memory of agents: messages, threads and resources. A change expects the row that it was made from,
+ * so no change undoes another one.
+ */
+
+import { ForkpointError, isOvertaken, quote } from "../../bridge/errors.js";
+import { type Serialized, deserialize } from "../../bridge/serializer.js";
+import type { Part } from "../../bridge/wire.js";
+import type { Engine } from "../../store/engine.js";
+import { newVersion } from "../shared/version.js";
+import { Turns } from "../shared/turns.js";
+import { type FoundRow, type Place, type Seen, type Source, type Table, memory } from "./wire.js";
+
+/** A row, as it was read. */
+export interface Row extends Omit<FoundRow, "parts"> {
+  table: Table;
+  part: Part;
+}
+
+/** A row to save. What is left out stays as it is in the row before, if there is one. */
+export interface Draft {
+  table: Table;
+  id: string;
+  lineage: string;
+  group: string;
+  meta: object;
+  part: Serialized;
+  /** In ms since the epoch. */
+  createdAt: number;
+  savedAt: number;
+}
+
+/** Which rows of a listing to read. */
+export interface Selection {
+  /** Only rows that were created before this time, in ms since the epoch. */
+  before?: number | undefined;
+  /** Only rows that were created at this time or later. */
+  from?: number | undefined;
+  skip?: number;
+  limit?: number;
+  count?: boolean;
+}
+
+/** The number of messages whose places are kept in memory. */
+const KEPT = 10_000;
+/** The number of rows that a call reads or removes. */
+const PAGE = 500;
+
+export class Rows {
+  readonly #turns = new Turns();
+  /** The places of messages as this store has seen them. A save expects the one that it has seen, so an old one does no harm. */
+  readonly #places = new Map<string, Place>();
+  #number = 0;
+
+  /** A number that is greater than all before it. Processes of one clock get different ones. */
+  #next(): number {
+    this.#number = Math.max(this.#number + 1, Date.now() * 1_000);
+    return this.#number;
+  }
+
+  /** Saves messages over those that have the same ids. A message keeps the place that it has in its thread. */
+  async saveMessages(engine: Engine, drafts: readonly Draft[]): Promise<void> {
+    const numbers = drafts.map(() => this.#next());
+    const known = new Map(drafts.map(({ id }) => [id, this.#places.get(id)]));
+    for (;;) {
+      const seen = drafts.map(({ id }): Seen => (known.get(id) === undefined ? "none" : { at: known.get(id)! }));
+      const places = drafts.map(({ id, createdAt }, at) => {
+        const { createdAt: first = createdAt, number = numbers[at]! } = known.get(id) ?? {};
+        return { createdAt: first, number, version: newVersion() };
+      });
+      if (await this.save(engine, drafts, places, seen)) return;
+      for (const { id } of drafts) known.set(id, undefined);
+      const ids = [...known.keys()];
+      for (const { id, place } of await this.find(engine, "messages", ids)) known.set(id, place);
+    }
+  }
+
+  /**
+   * Saves rows at their places, all or none. The threads of messages get the time of the change. Returns false if another writer
+   * was faster.
+   */
+  async save(
+    engine: Engine,
+    drafts: readonly Draft[],
+    places: readonly Place[],
+    seen: readonly Seen[],
+    touch = threadsOf(drafts),
+  ): Promise<boolean> {
+    const rows = drafts.map(({ table, id, lineage, group, meta, savedAt, part: { tag } }, at) => {
+      const fields = { table, id, lineage, group, meta: JSON.stringify(meta), savedAt };
+      return { ...fields, place: places[at]!, seen: seen[at]!, part: { name: "content", tag } };
+    });
+    const buffers = drafts.map(({ part }) => part.bytes);
+    try {
+      await memory.call(engine.native, "save", { rows, touch, savedAt: Date.now() }, buffers);
+    } catch (error) {
+      for (const { id } of drafts) this.#places.delete(id);
+      if (isOvertaken(error)) return false;
+      throw error;
+    }
+    for (const { table, id, place } of rows) if (table === "messages") this.#keep(id, place);
+    return true;
+  }
+
+  /** Saves a row over the one that has the same id, whatever it is. */
+  put(engine: Engine, draft: Draft): Promise<boolean> {
+    const place = { createdAt: draft.createdAt, number: this.#next(), version: newVersion() };
+    return this.#turns.alone(nameOf(draft), () => this.save(engine, [draft], [place], ["any"]));
+  }
+
+  /** Adds rows that must not exist yet. Returns false if one of them does. */
+  add(engine: Engine, drafts: readonly Draft[]): Promise<boolean> {
+    const places = drafts.map(({ createdAt }) => ({ createdAt, number: this.#next(), version: newVersion() }));
+    return this.save(
+      engine,
+      drafts,
+      places,
+      drafts.map(() => "none"),
+    );
+  }
+
+  /** Reads a row, decides, and saves the row that the decision returns. Begins again if another writer was faster. */
+  change<T>(
+    engine: Engine,
+    of: { table: Table; id: string },
+    decide: (found: Row | undefined) => { result: T; draft?: Draft },
+  ): Promise<T> {
+    return this.#turns.alone(nameOf(of), async () => {
+      for (;;) {
+        const [found] = await this.find(engine, of.table, [of.id]);
+        const { result, draft } = decide(found);
+        if (draft === undefined || (await this.replace(engine, [[found, draft]]))) return result;
+      }
+    });
+  }
+
+  /** Saves rows over those that they were made from. Returns false if another writer was faster. */
+  replace(
+    engine: Engine,
+    all: ReadonlyArray<[found: Row | undefined, draft: Draft]>,
+    touch?: string[],
+  ): Promise<boolean> {
+    const places = all.map(([found, { createdAt }]) => {
+      return { createdAt, number: found?.place.number ?? this.#next(), version: newVersion() };
+    });
+    const seen = all.map(([found]): Seen => (found === undefined ? "none" : { at: found.place }));
+    const drafts = all.map(([, draft]) => draft);
+    return this.save(engine, drafts, places, seen, touch ?? threadsOf(drafts));
+  }
+
+  /** Reads rows, in the order of their ids. Those that do not exist are left out. */
+  async find(engine: Engine, table: Table, ids: readonly string[]): Promise<Row[]> {
+    const rows: Row[] = [];
+    for (let at = 0; at < ids.length; at += PAGE) {
+      const fields = { table, ids: ids.slice(at, at + PAGE) };
+      const found = await memory.find(engine.native, "find", fields, (all, part) => all.map(rowOf(table, part)));
+      rows.push(...(found ?? []));
+    }
+    return rows;
+  }
+
+  /** Reads a row. Waits for the changes of this store. */
+  read(engine: Engine, table: Table, id: string): Promise<Row | undefined> {
+    return this.#turns.shared(nameOf({ table, id }), async () => (await this.find(engine, table, [id]))[0]);
+  }
+
+  /** Reads rows of a listing, the newest first. Counts all rows of the source if `count` is true. */
+  async list(
+    engine: Engine,
+    source: Source,
+    { before, from = -Infinity, skip = 0, limit = Infinity, count = false }: Selection,
+  ): Promise<{ rows: Row[]; count: number | undefined }> {
+    const rows: Row[] = [];
+    let total: number | undefined;
+    let after: string | undefined;
+    do {
+      const fields = { ...listed(source), after, before, skip: after === undefined ? skip : 0 };
+      const page = await memory.find(
+        engine.native,
+        "list",
+        { ...fields, limit: Math.min(PAGE, limit - rows.length), count: count && after === undefined },
+        ({ rows: found, ...rest }, part) => ({ ...rest, found: found.map(rowOf(source.table, part)) }),
+      );
+      rows.push(...page!.found);
+      total ??= page!.count ?? undefined;
+      after = page!.next ?? undefined;
+    } while (after !== undefined && rows.length < limit && rows.at(-1)!.place.createdAt >= from);
+    return { rows: rows.filter(({ place }) => place.createdAt >= from), count: total };
+  }
+
+  /** Returns the ids of the messages around a message and its own, in their order. With `resource`, only those of this resource. */
+  async around(
+    engine: Engine,
+    { id, lineage }: Row,
+    before: number,
+    after: number,
+    resource?: string,
+  ): Promise<string[]> {
+    for (let factor = 1; ; factor *= 2) {
+      const wanted = { before: before * factor, after: after * factor };
+      const [older, newer] = await memory.call(engine.native, "around", { thread: lineage, id, ...wanted });
+      const [previous, next] = [older, newer].map((all) => all.filter(({ group }) => group === (resource ?? group)));
+      const isEnough =
+        (previous!.length >= before || older.length < wanted.before) &&
+        (next!.length >= after || newer.length < wanted.after);
+      if (!isEnough) continue;
+      const chosen = [...previous!.slice(Math.max(0, previous!.length - before)), { id }, ...next!.slice(0, after)];
+      return chosen.map((one) => one.id);
+    }
+  }
+
+  /** Lists the lineages of a table. */
+  async *lineages(engine: Engine, table: Table): AsyncGenerator<string> {
+    await this.#turns.settled();
+    for (let before: number | undefined; ;) {
+      const page = await memory.call(engine.native, "lineages", { table, before, limit: PAGE });
+      for (const [, lineage] of page) yield lineage;
+      if (page.length < PAGE) return;
+      before = Number(page.at(-1)![0]);
+    }
+  }
+
+  /** Removes rows by their ids, and whole lineages. */
+  async remove(
+    engine: Engine,
+    {
+      table,
+      ids = [],
+      lineages = [],
+      touch = [],
+    }: { table: Table | readonly Table[]; ids?: string[]; lineages?: string[]; touch?: string[] },
+  ): Promise<void> {
+    const tables = [table].flat() as Table[];
+    const clear = lineages.flatMap((lineage) => tables.map((one) => ({ table: one, lineage })));
+    const rows = ids.map((id) => ({ table: tables[0]!, id }));
+    await this.#turns.settled();
+    await memory.call(engine.native, "remove", { clear, rows, touch, savedAt: Date.now() });
+  }
+
+  /** Returns a function that removes rows which were created before a time, at most `limit` of them in a call. */
+  older(engine: Engine, table: Table, than: number): (limit: number) => Promise<number> {
+    const lineages = this.lineages(engine, table);
+    let lineage: string | undefined;
+    return async (limit) => {
+      for (let removed = 0; ;) {
+        lineage ??= (await lineages.next()).value;
+        if (lineage === undefined || removed >= limit) return removed;
+        const ids = await memory.call(engine.native, "older", { table, lineage, than, limit: limit - removed });
+        if (ids.length === 0) lineage = undefined;
+        else await this.remove(engine, { table, ids });
+        removed += ids.length;
+      }
+    };
+  }
+
+  #keep(id: string, place: Place): void {
+    this.#places.delete(id);
+    this.#places.set(id, place);
+    if (this.#places.size > KEPT) this.#places.delete(this.#places.keys().next().value!);
+  }
+}
+
+/** The order in which rows were created. */
+export const oldestFirst = (a: Row, b: Row): number =>
+  a.place.createdAt - b.place.createdAt || Number(a.place.number) - Number(b.place.number);
+
+/** Reads the value of a row. */
+export function valueOf(engine: Engine, { table, id, part }: Row): any {
+  const what = `${{ messages: "message", threads: "thread", resources: "resource" }[table]} ${quote(id)}`;
+  if (part === undefined) throw new ForkpointError("CORRUPT", `the content of ${what} is missing: restore a backup`);
+  return deserialize(engine.format, part.tag, part.bytes, what);
+}
+
+const rowOf =
+  (table: Table, part: (packed: FoundRow["parts"][number]) => Part) =>
+  ({ parts, ...rest }: FoundRow): Row => ({ ...rest, table, part: parts.map(part)[0]! });
+
+const listed = ({ table, thread, resource }: Source) => ({ table, thread, resource });
+const threadsOf = (drafts: readonly Draft[]) => [
+  ...new Set(drafts.filter(({ table }) => table === "messages").map(({ lineage }) => lineage)),
+];
+const nameOf = ({ table, id }: { table: Table; id: string }) => `${table} ${id}`;
