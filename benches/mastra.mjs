@@ -1,9 +1,11 @@
-// Measures workflows of Mastra: the bytes and the time of a run of 100 steps, and of many short runs, beside Mastra's own stores. Run:
+// Measures workflows and the memory of Mastra: the bytes and the time of a run of 100 steps, of many short runs, and of conversations,
+// beside Mastra's own stores. Run:
 // `npm run bench -- mastra [--quick] [--write]`.
 import { inTurns, clock, sized } from "./lib/measure.mjs";
 import { inFolder, mastraCore, onDisk } from "./lib/peers.mjs";
 import { bytes, machine, print, progress, spread, table, time, times, write } from "./lib/report.mjs";
 import { prose } from "./lib/states.mjs";
+import { memoryBench } from "./mastra/memory.mjs";
 
 const { InMemoryStore, LibSQLStore, ForkpointMastraStore, Agent, Mastra, createStep, createTool, createWorkflow, z } =
   await mastraCore();
@@ -167,6 +169,7 @@ await inFolder(async (path) => {
       ["forkpoint, with all versions, on the disk", bytes(kept), ""],
     ],
   );
+  await memoryBench(open, path);
 });
 print(
   "\nThe ratios say how many times less time or bytes Forkpoint takes: below 1 it loses. LibSQLStore does not sync a commit.",

@@ -1,6 +1,7 @@
 /** Makes commands, with the flags that they share. */
 
 import { Argument, Command, Option } from "commander";
+import { SPACES } from "../../ts/inspect/spaces.js";
 import type { CommonOptions, Context } from "./context.js";
 import { UsageError } from "./errors.js";
 import { type Stops, execute } from "./execute.js";
@@ -56,21 +57,8 @@ export function dangerous(command: Command): Command {
     .option("--dry-run", "show what would be done, and do nothing");
 }
 
-const spaces = [
-  "agentos",
-  "agentium",
-  "storage",
-  "langgraph",
-  "tinyagents",
-  "helix",
-  "claude-agent-sdk",
-  "mastra",
-  "openai-agents",
-  "openai-agents-states",
-];
-
 export function spaceOption(): Option {
-  return new Option("--space <space>", "the framework, or `storage` for Agentium's key-value driver").choices(spaces);
+  return new Option("--space <space>", "the framework, or `storage` for Agentium's key-value driver").choices(SPACES);
 }
 
 /** An option whose value is read by a function that throws a {@link UsageError}. */

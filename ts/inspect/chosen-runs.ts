@@ -3,7 +3,17 @@
 import { ForkpointError, isArray, quote, typeError } from "../bridge/errors.js";
 import { whole } from "../store/options.js";
 import { endedKey, programIds, programKeys } from "../store/programs.js";
-import { type Context, SESSIONS, effectsOf, isMain, isOfEffects, readKey, readSpace, spaceOf } from "./context.js";
+import {
+  BESIDE_THREADS,
+  type Context,
+  SESSIONS,
+  effectsOf,
+  isMain,
+  isOfEffects,
+  readKey,
+  readSpace,
+  spaceOf,
+} from "./context.js";
 import { namespacesOf } from "./remove.js";
 import { newestOf, readPages } from "./rows.js";
 import { contractsOf } from "./runs.js";
@@ -103,7 +113,8 @@ function endedKeyOf({ keys: [key] }: ChosenRun): Key {
 async function keysOf(context: Pick<Context, "engine">, runs: readonly Key[]): Promise<Key[]> {
   const keys = new Map<string, Key>();
   for (const run of runs) {
-    const parts = run.space === "helix" ? [run, { ...run, space: SESSIONS }] : await namespacesOf(context, run);
+    const beside = { helix: SESSIONS, "mastra-threads": BESIDE_THREADS[0] }[run.space];
+    const parts = beside === undefined ? await namespacesOf(context, run) : [run, { ...run, space: beside }];
     // If the thread does not exist, use the given key.
     const effects = effectsOf(run.space);
     const more = effects === undefined ? [] : await namespacesOf(context, { ...run, space: effects });
@@ -117,7 +128,8 @@ async function keysOf(context: Pick<Context, "engine">, runs: readonly Key[]): P
 /** Returns the keys of all runs in the order in which the runs began. A fork therefore comes after its source. */
 async function allKeys({ engine }: Pick<Context, "engine">, space: Space | undefined): Promise<Key[]> {
   const found: FoundRun[] = [];
-  const contracts = contractsOf(space);
+  const contracts = [...contractsOf(space)];
+  if (contracts.includes("mastra-threads")) contracts.push(...BESIDE_THREADS);
   for (const contract of [...contracts, ...contracts.map(effectsOf).filter((effects) => effects !== undefined)]) {
     let before: number | undefined;
     for (;;) {

@@ -5,6 +5,7 @@ import { isArray, show, typeError } from "../bridge/errors.js";
 import { requireId } from "../store/ids.js";
 import { oneOf } from "../store/options.js";
 import type { Format } from "../bridge/serializer.js";
+import { SPACES } from "./spaces.js";
 import type { Key } from "./wire.js";
 import type { Store } from "../store/store.js";
 import type { RunRef, Space } from "./views.js";
@@ -18,20 +19,6 @@ export interface Context {
   readonly target: string;
   readonly write: boolean;
 }
-
-/** The public names of the contracts, in display order. */
-export const SPACES = [
-  "agentos",
-  "agentium",
-  "storage",
-  "langgraph",
-  "tinyagents",
-  "helix",
-  "claude-agent-sdk",
-  "mastra",
-  "openai-agents",
-  "openai-agents-states",
-] as const;
 
 /** The contract that holds the current state of each Helix session. */
 export const SESSIONS = "helix-sessions";
@@ -56,10 +43,13 @@ export const effectsOf = (contract: string): string | undefined =>
 
 export const isOfEffects = (contract: string): boolean => contract.endsWith(EFFECTS);
 
+/** The contracts that keep what belongs to the threads of Mastra's agents: the threads themselves, and their resources. */
+export const BESIDE_THREADS = ["mastra-threads/rows", "mastra-threads/resources"] as const;
+
 /** Returns the public name of a contract. */
 export function spaceOf(contract: string): string {
-  if (isOfEffects(contract)) return contract.slice(0, -EFFECTS.length);
-  return contract === SESSIONS ? "helix" : contract;
+  // A contract of what belongs to runs has the name of the runs' contract before the slash.
+  return contract === SESSIONS ? "helix" : contract.split("/", 1)[0]!;
 }
 
 /** The contracts that store no parent. The parent of a checkpoint is the checkpoint before it. */
@@ -69,6 +59,7 @@ export const ORDERED: ReadonlySet<string> = new Set([
   "helix",
   SESSIONS,
   "mastra",
+  "mastra-threads",
   "openai-agents-states",
 ]);
 

@@ -92,6 +92,7 @@ const readers = {
     const { context, ...rest } = (part === undefined ? {} : parts.read(part).value) as { context?: unknown };
     return [context, rest];
   },
+  "mastra-threads": (parts, _, { parts: [part] }) => [part && parts.read(part).value, null],
   "openai-agents": (parts, _, { records }) => [{ items: (records ?? []).map((part) => parts.read(part).value) }, null],
   "openai-agents-states": (parts, _, { parts: [part] }) => [part && parts.read(part).value, null],
 } satisfies Record<string, Reader>;

@@ -3,9 +3,12 @@
 import { readRecord, whole } from "../store/options.js";
 import { sizesOf } from "../store/retention.js";
 import { storeCalls } from "../bridge/wire.js";
-import { type Context, SESSIONS, SPACES, refOf, spaceOf } from "./context.js";
+import { BESIDE_THREADS, type Context, SESSIONS, refOf, spaceOf } from "./context.js";
+import { SPACES } from "./spaces.js";
 import { inspect } from "./wire.js";
 import type { InspectedStats, StoreInfo } from "./views.js";
+
+const isBeside = (contract: string) => BESIDE_THREADS.some((name) => name === contract);
 
 type Holding = StoreInfo["spaces"][number];
 
@@ -20,8 +23,10 @@ async function spacesOf({ engine }: Context): Promise<Holding[]> {
     const sum: Holding = { space, runs: 0, statuses, ...sizes, isEstimate };
     for (const part of found.filter((each) => spaceOf(each.space) === space)) {
       // A session is in both contracts of Helix: with its checkpoints, if it has some, and with its current state.
-      sum.runs = Math.max(sum.runs, part.runs);
-      sum.checkpoints += part.checkpoints;
+      if (!isBeside(part.space)) {
+        sum.runs = Math.max(sum.runs, part.runs);
+        sum.checkpoints += part.checkpoints;
+      }
       sum.effects += part.effects;
       sum.logicalBytes += part.logicalBytes;
       sum.storedBytes += part.storedBytes;

@@ -2,23 +2,13 @@
 
 import type { Effect } from "../store/effect.js";
 import type { ProgramVersion } from "../store/program-shape.js";
+import type { SPACES } from "./spaces.js";
 import type { LineageStats, StoreStats } from "../store/results.js";
 
 /**
  * The framework that a run belongs to. `"storage"` is Agentium's storage driver: each key is a run with one checkpoint.
  */
-export type Space =
-  | "agentos"
-  | "agentium"
-  | "storage"
-  | "langgraph"
-  | "tinyagents"
-  | "helix"
-  | "claude-agent-sdk"
-  | "mastra"
-  | "openai-agents"
-  | "openai-agents-states"
-  | (string & {});
+export type Space = (typeof SPACES)[number] | (string & {});
 
 /** Names a run. */
 export interface RunRef {

@@ -11,7 +11,7 @@ import { anything, readRecord, shown } from "./options.js";
  */
 export interface RunRef {
   /** The framework: `"agentos"`, `"agentium"`, `"langgraph"`, `"helix"`, `"tinyagents"`, `"claude-agent-sdk"`,
-   * `"mastra"`, `"openai-agents"` or `"openai-agents-states"`. */
+   * `"mastra"`, `"mastra-threads"`, `"openai-agents"` or `"openai-agents-states"`. */
   space: string;
   /** The id of the run, thread or session. */
   run: string;

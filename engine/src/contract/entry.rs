@@ -64,8 +64,13 @@ impl Contract {
 
     /// The name of the framework that the checkpoints belong to.
     pub fn space(&self) -> &'static str {
-        // The contract of effects has the name of the runs' contract at the beginning.
+        // A contract of what belongs to runs has the name of the runs' contract at the beginning.
         self.name.split_once('/').map_or(self.name, |(space, _)| space)
+    }
+
+    /// True if the checkpoints belong to runs of another contract and are neither checkpoints of these runs nor effects.
+    pub(super) fn is_beside(&self) -> bool {
+        self.name != self.space() && !self.id.is_effects()
     }
 }
 

@@ -3,5 +3,5 @@
 mod memory;
 mod workflows;
 
-pub use self::memory::{MESSAGES, RESOURCES, THREADS};
+pub use self::memory::{MESSAGES, RESOURCES, THREADS, delete};
 pub use self::workflows::{CONTRACT, CONTRACT_ID};

@@ -3,17 +3,18 @@
 use memchr::memmem::Finder;
 
 use super::of::Of;
+use super::rows::RowOrder;
 use crate::record::{ContractId, Place};
 
-/// Lists checkpoints with their payloads and their pending writes. The newest checkpoint comes first. All come from one
-/// snapshot.
+/// Lists checkpoints with their payloads and their pending writes. All come from one snapshot.
 ///
 /// A checkpoint that cannot be read ends the page before it. If it is the first one of the page, the query fails.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Page {
     pub contract: ContractId,
     pub of: Of,
-    /// The page begins after this place. `None` begins with the newest checkpoint.
+    pub order: RowOrder,
+    /// The page begins after this place in the order. `None` begins with the first checkpoint.
     pub after: Option<Place>,
     /// The number of checkpoints to skip from there on. 0 if a filter is given.
     pub skip: usize,

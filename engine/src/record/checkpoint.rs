@@ -218,7 +218,7 @@ pub struct Tuple {
 /// A page of a listing.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct TuplePage {
-    /// The newest checkpoint comes first.
+    /// In the order of the query.
     pub tuples: Vec<Tuple>,
     /// The next page begins after this place. `None`: this was the last page.
     pub next: Option<Place>,

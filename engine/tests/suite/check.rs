@@ -13,7 +13,7 @@ use forkpoint_engine::backend::{Backend, Durability};
 use forkpoint_engine::check::{CheckCursor, CheckPage, Finding, FindingCode, Severity};
 use forkpoint_engine::error::{Code, Result};
 use forkpoint_engine::op::{Op, Unit};
-use forkpoint_engine::query::{Answer, MetaFilter, MetaKey, Of, Page, Query};
+use forkpoint_engine::query::{Answer, MetaFilter, MetaKey, Of, Page, Query, RowOrder};
 use forkpoint_engine::record::{TaskState, Write};
 use forkpoint_engine::retention::{Prune, Pruned};
 use forkpoint_engine::store::{Options, Store};
@@ -98,6 +98,7 @@ fn database(folder: &Path) -> std::path::PathBuf {
         bytes: usize::MAX,
         looks: usize::MAX,
         skip: 0,
+        order: RowOrder::NewestFirst,
     };
     let found = backend.answer(&Query::Page(page)).unwrap().into_page().unwrap();
     let found: Vec<_> = found.tuples.iter().map(|one| &*one.checkpoint.header.id).collect();

@@ -642,9 +642,12 @@ impl Model {
                 let found = found.into_iter().map(|row| row.header.clone());
                 Answer::Headers(found.take(limit.unwrap_or(usize::MAX)).collect())
             }
-            Query::Page(Page { contract, of, after, skip, filter, limit, bytes, looks }) => {
+            Query::Page(Page { contract, of, order, after, skip, filter, limit, bytes, looks }) => {
                 assert_eq!((after, *bytes), (&None, usize::MAX), "the model has no save numbers and no frames");
                 let mut found = self.newest_first(*contract, |header| is_of(header, of));
+                if *order == RowOrder::OldestFirst {
+                    found.reverse();
+                }
                 if let Some(MetaFilter { all, or, end, .. }) = filter {
                     let has = |meta: &[u8], text: &[u8]| meta.windows(text.len()).any(|at| at == text);
                     found.truncate(*looks);
@@ -1124,6 +1127,7 @@ fn one_query() -> impl Strategy<Value = Query> {
         )),
         (contract(), of.clone(), 0..4_usize, 0..3_usize, prop::option::of((any::<u8>(), 1..6_usize))).prop_map(
             |(contract, of, limit, skip, filter)| {
+                let order = if limit % 2 == 0 { RowOrder::NewestFirst } else { RowOrder::OldestFirst };
                 let skip = if filter.is_none() { skip } else { 0 };
                 let looks = filter.map_or(usize::MAX, |(_, looks)| looks);
                 let filter = filter.map(|(byte, _)| MetaFilter {
@@ -1132,7 +1136,7 @@ fn one_query() -> impl Strategy<Value = Query> {
                     end: Vec::new(),
                     key: None,
                 });
-                Query::Page(Page { contract, of, after: None, skip, filter, limit, bytes: usize::MAX, looks })
+                Query::Page(Page { contract, of, order, after: None, skip, filter, limit, bytes: usize::MAX, looks })
             }
         ),
         (contract(), of, prop::option::of(sort_key()), limit()).prop_map(|(contract, of, before, limit)| Query::List {

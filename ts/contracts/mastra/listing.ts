@@ -2,10 +2,8 @@
 
 import type { Engine } from "../../store/engine.js";
 import type { Included, Paging } from "./arguments.js";
-import { type Row, type Rows, oldestFirst } from "./rows.js";
+import { type Direction, type Row, type Rows, type Selection, oldestFirst } from "./rows.js";
 import type { Source } from "./wire.js";
-
-export type Direction = "ASC" | "DESC";
 
 /** Rows of a list, and how many rows it has on all pages. */
 export interface Found {
@@ -14,10 +12,7 @@ export interface Found {
 }
 
 /** Which rows of the sources a list has. */
-export interface Filter {
-  /** Times of creation, in ms since the epoch: from `from` on, and before `before`. */
-  from?: number | undefined;
-  before?: number | undefined;
+export interface Filter extends Pick<Selection, "from" | "before"> {
   /** Undefined: all rows are accepted. */
   accepts?: ((row: Row) => boolean) | undefined;
 }
@@ -41,7 +36,7 @@ export async function select(
   if (limit === 0) return { rows: [], total: 0 };
   const isPlain = from === undefined && before === undefined && accepts === undefined;
   if (isPlain && sources.length === 1) return pageOf(rows, engine, sources[0]!, order);
-  const found = await Promise.all(sources.map((one) => rows.list(engine, one, { from, before })));
+  const found = await Promise.all(sources.map((one) => rows.list(engine, one, { direction, from, before })));
   const all = found.flatMap((one) => one.rows).filter((row) => accepts?.(row) ?? true);
   const sorted = inDirection(all, direction);
   return { rows: sorted.slice(offset, offset + limit), total: all.length };
@@ -54,27 +49,10 @@ async function pageOf(
   source: Source,
   { direction, offset, limit, isCounted }: Order,
 ): Promise<Found> {
-  const list = async (skip: number, most: number, count: boolean): Promise<Found> => {
-    const found = await rows.list(engine, source, { skip, limit: most, count });
-    return { rows: found.rows, total: found.count ?? found.rows.length };
-  };
-  if (limit === Infinity) {
-    const found = await list(0, limit, false);
-    return direction === "ASC" ? { ...found, rows: found.rows.toReversed() } : found;
-  }
-  if (direction === "DESC" && isCounted) return list(offset, limit, true);
-  if (direction === "DESC") {
-    // One more row tells whether there are more.
-    const found = await list(offset, limit + 1, false);
-    return { rows: found.rows.slice(0, limit), total: offset + found.rows.length };
-  }
-  for (let { total } = await list(0, 0, true); ;) {
-    const size = Math.max(0, Math.min(limit, total - offset));
-    const page = await list(Math.max(0, total - offset - size), size, true);
-    // A row that was added or removed in between has moved the page.
-    if (page.total === total) return { rows: page.rows.toReversed(), total };
-    total = page.total;
-  }
+  const count = isCounted && limit !== Infinity;
+  // If the rows are not counted, one more row tells whether there are more.
+  const found = await rows.list(engine, source, { direction, skip: offset, limit: count ? limit : limit + 1, count });
+  return { rows: found.rows.slice(0, limit), total: found.count ?? offset + found.rows.length };
 }
 
 /** Reads messages with their neighbours, without those that are known. */

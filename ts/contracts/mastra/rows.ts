@@ -30,14 +30,18 @@ export interface Draft {
   savedAt: number;
 }
 
+export type Direction = "ASC" | "DESC";
+
 /** Which rows of a listing to read. */
 export interface Selection {
-  /** Only rows that were created before this time, in ms since the epoch. */
-  before?: number | undefined;
-  /** Only rows that were created at this time or later. */
+  direction: Direction;
+  /** Only rows that were created at this time or later, in ms since the epoch. */
   from?: number | undefined;
+  /** Only rows that were created before this time. */
+  before?: number | undefined;
   skip?: number;
   limit?: number;
+  /** If true, all rows of the source are counted. */
   count?: boolean;
 }
 
@@ -164,28 +168,37 @@ export class Rows {
     return this.#turns.shared(nameOf({ table, id }), async () => (await this.find(engine, table, [id]))[0]);
   }
 
-  /** Reads rows of a listing, the newest first. Counts all rows of the source if `count` is true. */
+  /** Reads rows of a listing. */
   async list(
     engine: Engine,
     source: Source,
-    { before, from = -Infinity, skip = 0, limit = Infinity, count = false }: Selection,
+    { direction, from = -Infinity, before = Infinity, skip = 0, limit = Infinity, count = false }: Selection,
   ): Promise<{ rows: Row[]; count: number | undefined }> {
+    const newestFirst = direction === "DESC";
+    const begin = newestFirst ? before : from;
     const rows: Row[] = [];
+    const has = ({ place }: Row) => place.createdAt >= from && place.createdAt < before;
     let total: number | undefined;
     let after: string | undefined;
     do {
-      const fields = { ...listed(source), after, before, skip: after === undefined ? skip : 0 };
-      const page = await memory.find(
-        engine.native,
-        "list",
-        { ...fields, limit: Math.min(PAGE, limit - rows.length), count: count && after === undefined },
-        ({ rows: found, ...rest }, part) => ({ ...rest, found: found.map(rowOf(source.table, part)) }),
-      );
+      const isFirst = after === undefined;
+      const fields = {
+        ...listed(source),
+        newestFirst,
+        after,
+        from: isFirst && Number.isFinite(begin) ? begin : undefined,
+        skip: isFirst ? skip : 0,
+        limit: Math.min(PAGE, limit - rows.length),
+        count: isFirst && count,
+      };
+      const page = await memory.find(engine.native, "list", fields, ({ rows: found, ...rest }, part) => {
+        return { ...rest, found: found.map(rowOf(source.table, part)) };
+      });
       rows.push(...page!.found);
       total ??= page!.count ?? undefined;
       after = page!.next ?? undefined;
-    } while (after !== undefined && rows.length < limit && rows.at(-1)!.place.createdAt >= from);
-    return { rows: rows.filter(({ place }) => place.createdAt >= from), count: total };
+    } while (after !== undefined && rows.length < limit && has(rows.at(-1)!));
+    return { rows: rows.filter(has), count: total };
   }
 
   /** Returns the ids of the messages around a message and its own, in their order. With `resource`, only those of this resource. */

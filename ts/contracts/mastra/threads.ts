@@ -45,7 +45,7 @@ export async function copyThread(rows: Rows, engine: Engine, args: unknown): Pro
   const [newId, resource, title] = ["newThreadId", "resourceId", "title"].map((name) => filterOf(given, name));
   const { range, accepts, limit } = chosenOf(given["options"]);
   const source = await threadNamed(rows, engine, sourceThreadId);
-  const found = (await rows.list(engine, messagesOf(sourceThreadId), range)).rows;
+  const found = (await rows.list(engine, messagesOf(sourceThreadId), { direction: "DESC", ...range })).rows;
   const messages = found.filter(accepts).slice(0, limit).toReversed();
 
   const before = threadOf(engine, source);
@@ -79,7 +79,7 @@ export async function moveThread(rows: Rows, engine: Engine, args: unknown): Pro
     const before = threadOf(engine, found);
     if (before.resourceId === resourceId) return before;
     const thread = { ...before, resourceId, updatedAt: new Date() };
-    const messages = await rows.list(engine, messagesOf(id), {});
+    const messages = await rows.list(engine, messagesOf(id), { direction: "ASC" });
     const moved = messages.rows.map((row): [Row, Draft] => [row, { ...again(row), group: resourceId }]);
     if (await rows.replace(engine, [[found, threadDraft(engine, thread)], ...moved], [])) return thread;
   }

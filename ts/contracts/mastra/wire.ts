@@ -127,14 +127,15 @@ interface MemoryCalls {
     savedAt: number;
   }): null;
   find(fields: { table: Table; ids: string[] }): FoundRow[];
-  /** Lists rows, the newest first. */
+  /** Lists rows in an order. */
   list(fields: {
     table: Table;
     thread: string | undefined;
     resource: string | undefined;
+    newestFirst: boolean;
     after: string | undefined;
-    /** Only rows that were created before this time. */
-    before: number | undefined;
+    /** Without `after`, the time at which the list begins. A row of this time belongs to it only if the oldest rows come first. */
+    from: number | undefined;
     skip: number;
     limit: number;
     count: boolean;

@@ -19,20 +19,28 @@ use crate::backend::number::unsigned;
 use crate::backend::page::Filler;
 use crate::cache::PayloadCache;
 use crate::error::{Error, Result};
-use crate::query::{MetaFilter, MetaKey, Of, Page};
+use crate::query::{MetaFilter, MetaKey, Of, Page, RowOrder};
 use crate::record::{Place, SortKey, Tuple, TuplePage};
 
 /// True for the places behind the one after which the page begins (`$2`, `$3`).
 macro_rules! after {
-    () => {
-        " AND (substr(c.sort_key, 1, 1000), c.sort_key, c.seq) < (substr($2, 1, 1000), $2, $3)"
+    ($behind:literal) => {
+        concat!(" AND (substr(c.sort_key, 1, 1000), c.sort_key, c.seq) ", $behind, " (substr($2, 1, 1000), $2, $3)")
     };
 }
 
 /// The order of a page, with the maximum number of rows that the filter looks at.
 macro_rules! ordered {
-    () => {
-        " ORDER BY substr(c.sort_key, 1, 1000) DESC, c.sort_key DESC, c.seq DESC LIMIT $4"
+    ($direction:literal) => {
+        concat!(
+            " ORDER BY substr(c.sort_key, 1, 1000) ",
+            $direction,
+            ", c.sort_key ",
+            $direction,
+            ", c.seq ",
+            $direction,
+            " LIMIT $4"
+        )
     };
 }
 
@@ -41,7 +49,7 @@ macro_rules! ordered {
 /// filter if it has texts like all of `$5`, or the text `$6`, or does not end with `$9`. The first `$10` rows are skipped. Further parameters are: the maximum
 /// number of results (`$7`), and the number of bytes (`$8`). The page ends with the payload that fills it.
 macro_rules! find {
-    ($from:expr, $after:expr) => {
+    ($from:expr, $after:expr, $direction:literal) => {
         concat!(
             "SELECT set_config('forkpoint.page', coalesce(string_agg(m.seq::text, ',' ORDER BY m.place) FILTER (WHERE m.passes), ''), true),
                (array_agg(m.sort_key) FILTER (WHERE m.place = $4))[1], (array_agg(m.seq) FILTER (WHERE m.place = $4))[1] FROM (
@@ -50,7 +58,7 @@ macro_rules! find {
                    SELECT l.seq, l.sort_key, row_number() OVER () AS place,
                      $5::bytea[] IS NULL OR l.meta LIKE ALL ($5) OR position($6 IN l.meta) > 0
                      OR substr(l.meta, greatest(1, octet_length(l.meta) - octet_length($9) + 1)) <> $9 AS passes
-                   FROM (SELECT c.seq, c.sort_key, c.meta FROM ", $from, $after, ordered!(), " OFFSET $10) AS l) AS l
+                   FROM (SELECT c.seq, c.sort_key, c.meta FROM ", $from, $after, ordered!($direction), " OFFSET $10) AS l) AS l
                  WHERE l.passes OR l.place = $4 LIMIT $7) AS m LEFT JOIN @payload AS p USING (seq)) AS m
              WHERE m.before IS NULL OR m.before < $8"
         )
@@ -83,12 +91,15 @@ const WRITES: &str = concat!(
     " ORDER BY w.num"
 );
 
-/// The statement that finds the rows of a page from the newest one on, and that for a page after a place.
-type Statements = [&'static str; 2];
+/// For each order, the statement that finds the rows of a page from the first one on, and that for a page after a place.
+type Statements = [[&'static str; 2]; 2];
 
 macro_rules! statements {
     ($from:expr) => {
-        [find!($from, ""), find!($from, after!())]
+        [
+            [find!($from, "", "DESC"), find!($from, after!("<"), "DESC")],
+            [find!($from, "", "ASC"), find!($from, after!(">"), "ASC")],
+        ]
     };
 }
 
@@ -123,17 +134,31 @@ fn statements(of: &Of) -> Statements {
     }
 }
 
+/// Chooses the statement for a page.
+fn statement(of: Statements, page: &Page) -> &'static str {
+    let [newest_first, oldest_first] = of;
+    let of_order = match page.order {
+        RowOrder::NewestFirst => newest_first,
+        RowOrder::OldestFirst => oldest_first,
+    };
+    of_order[usize::from(page.after.is_some())]
+}
+
 /// The text of the statement that finds the rows of a page by the index of a key of the metadata. What may have the value in another
 /// form has an empty entry, so both parts of the index are read.
-fn indexed(names: &Names, key: &MetaKey, is_first: bool) -> String {
+fn indexed(names: &Names, key: &MetaKey, page: &Page) -> String {
     const FIND: Statements = statements!("@indexed AS c WHERE true");
-    let after = if is_first { "" } else { after!() };
+    let (after, ordered) = match page.order {
+        RowOrder::NewestFirst => (after!("<"), ordered!("DESC")),
+        RowOrder::OldestFirst => (after!(">"), ordered!("ASC")),
+    };
+    let after = if page.after.is_none() { "" } else { after };
     let [wanted, other] = ["substr($11::bytea, 1, 200)", "''::bytea"].map(|entry| {
         let part = late_index::part(names, key, entry);
-        format!("(SELECT c.seq, c.sort_key, c.meta FROM {part}{after}{})", ordered!())
+        format!("(SELECT c.seq, c.sort_key, c.meta FROM {part}{after}{ordered})")
     });
     let both = format!("({wanted} UNION ALL {other})");
-    names.fill(FIND[usize::from(!is_first)]).replace(&names.table("indexed"), &both)
+    names.fill(statement(FIND, page)).replace(&names.table("indexed"), &both)
 }
 
 pub(super) fn page(
@@ -143,13 +168,12 @@ pub(super) fn page(
     index: Option<&MetaKey>,
 ) -> Result<TuplePage> {
     let held = Held::new(cache, i64::MAX);
-    let is_first = page.after.is_none();
     let mut values = parameters(page, index);
     if let Some(key) = index {
         values.push(key.value.as_str().into());
-        open.later_text(indexed(&open.session.names, key, is_first).into(), values);
+        open.later_text(indexed(&open.session.names, key, page).into(), values);
     } else {
-        open.later(statements(&page.of)[usize::from(!is_first)], values);
+        open.later(statement(statements(&page.of), page), values);
     }
     open.later(ROWS, Vec::new());
     open.later(PAYLOADS, values![held.seqs()]);

@@ -23,6 +23,7 @@ pub(super) enum Walk<'a> {
 }
 
 /// The part of an index that a listing reads.
+#[derive(Clone)]
 pub(super) struct Source<'a> {
     /// The SQL of the tables and the condition. `?1` is `one`, and `?4` is the text.
     pub from: Cow<'static, str>,

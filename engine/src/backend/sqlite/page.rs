@@ -1,5 +1,7 @@
 //! Reads a page of a listing. An index finds the places. Each row is then read by its number and verified.
 
+use std::cmp::Ordering;
+
 use rusqlite::{Connection, params};
 
 use super::listing::{Source, describe, sources};
@@ -11,7 +13,7 @@ use super::{payloads, writes};
 use crate::backend::page::Filler;
 use crate::cache::PayloadCache;
 use crate::error::Result;
-use crate::query::{Of, Page};
+use crate::query::{Of, Page, RowOrder};
 use crate::record::{Place, SortKey, Tuple, TuplePage};
 
 pub(super) fn page(connection: &Connection, cache: &PayloadCache, page: &Page) -> Result<TuplePage> {
@@ -61,7 +63,7 @@ fn entries(
     let [limit, offset] = [most.saturating_add(later), offset].map(|number| i64::try_from(number).unwrap_or(i64::MAX));
     let mut found = Vec::new();
     for source in sources {
-        let places = places(&source, page.after.is_some());
+        let places = places(&source, page.order, page.after.is_some());
         let sql = match &page.filter {
             Some(_) => format!(
                 "SELECT i.sort_key, i.seq, c.meta FROM ({places}) AS i LEFT JOIN checkpoint AS c ON c.seq = i.seq"
@@ -76,18 +78,34 @@ fn entries(
         })?;
     }
     if several {
-        found.sort_unstable_by(|(a, _), (b, _)| b.cmp(a));
+        found.sort_unstable_by(|(a, _), (b, _)| direction(page.order, a.cmp(b)));
         found.drain(..later.min(found.len()));
         found.truncate(most);
     }
-    if found.is_sorted_by(|(a, _), (b, _)| a > b) { Ok(found) } else { Err(index_damaged(&describe(&page.of))) }
+    let in_order = found.is_sorted_by(|(a, _), (b, _)| direction(page.order, a.cmp(b)).is_lt());
+    if in_order { Ok(found) } else { Err(index_damaged(&describe(&page.of))) }
+}
+
+/// Turns the order of places into the order of the page.
+fn direction(order: RowOrder, places: Ordering) -> Ordering {
+    match order {
+        RowOrder::NewestFirst => places.reverse(),
+        RowOrder::OldestFirst => places,
+    }
 }
 
 /// The statement that reads the places of a source, from the page's beginning on.
-fn places(source: &Source<'_>, has_place: bool) -> String {
+fn places(source: &Source<'_>, order: RowOrder, has_place: bool) -> String {
+    let (behind, direction) = match order {
+        RowOrder::NewestFirst => ("<", "DESC"),
+        RowOrder::OldestFirst => (">", "ASC"),
+    };
     // One condition for both cases would make SQLite read the source from its beginning for each page.
-    let end = if has_place { "(sort_key, seq) < (?2, ?5)" } else { "?2 IS NULL AND ?5 IS NULL" };
-    format!("SELECT sort_key, seq FROM {} AND {end} ORDER BY sort_key DESC, seq DESC LIMIT ?3 OFFSET ?6", source.from)
+    let end = if has_place { &format!("(sort_key, seq) {behind} (?2, ?5)") } else { "?2 IS NULL AND ?5 IS NULL" };
+    let from = &source.from;
+    format!(
+        "SELECT sort_key, seq FROM {from} AND {end} ORDER BY sort_key {direction}, seq {direction} LIMIT ?3 OFFSET ?6"
+    )
 }
 
 /// Returns the checkpoint at a place. Returns `None` if it belongs to another contract.
@@ -135,8 +153,9 @@ mod tests {
             of.iter().flat_map(|of| sources(&connection, ContractId(7), of).unwrap()).collect();
         all.push(Source { from: key.listed().into(), one: 0, text: Some("1") });
         assert_eq!(all.len(), 6);
-        for source in all {
-            let sql = format!("EXPLAIN QUERY PLAN {}", places(&source, true));
+        let orders = [(RowOrder::NewestFirst, "sort_key<?"), (RowOrder::OldestFirst, "sort_key>?")];
+        for (source, (order, bound)) in all.into_iter().flat_map(|source| orders.map(|of| (source.clone(), of))) {
+            let sql = format!("EXPLAIN QUERY PLAN {}", places(&source, order, true));
             let mut statement = connection.prepare(&sql).unwrap();
             let (one, text) = (source.one, source.text);
             let plan: Vec<String> = statement
@@ -144,7 +163,7 @@ mod tests {
                 .unwrap()
                 .map(Result::unwrap)
                 .collect();
-            assert!(plan[0].starts_with("SEARCH checkpoint") && plan[0].contains("sort_key<?"), "{plan:?}: {sql}");
+            assert!(plan[0].starts_with("SEARCH checkpoint") && plan[0].contains(bound), "{plan:?}: {sql}");
         }
     }
 }

@@ -14,7 +14,7 @@ use crate::backend::logs::{self, LogRows, Mark};
 use crate::backend::page::Filler;
 use crate::check::{CheckPage, Counted};
 use crate::error::{Error, Result};
-use crate::query::{ActivityOrder, Answer, LogRange, Of, Page, Pick, Query, Recent};
+use crate::query::{ActivityOrder, Answer, LogRange, Of, Page, Pick, Query, Recent, RowOrder};
 use crate::record::{
     Active, Checkpoint, ContractId, Header, Lineage, LineageStats, LogPage, Logged, Place, Seq, SortKey, Stats, Status,
     TaskState, Tuple, TuplePage, Write,
@@ -201,7 +201,11 @@ impl<C: Contents> Tables<C> {
         let end = page.after.clone().map_or(Bound::Unbounded, Bound::Excluded);
         let mut skip = page.skip;
         let mut filler = Filler::new(page);
-        for place in order.range((Bound::Unbounded, end)).rev() {
+        let places: Box<dyn Iterator<Item = &Place>> = match page.order {
+            RowOrder::NewestFirst => Box::new(order.range((Bound::Unbounded, end)).rev()),
+            RowOrder::OldestFirst => Box::new(order.range((end, Bound::Unbounded))),
+        };
+        for place in places {
             let Some(row) = self.rows.get(&place.1).filter(|row| page.of.has(&row.header)) else { continue };
             if skip > 0 {
                 skip -= 1;

@@ -4,7 +4,7 @@ use serde::Deserialize;
 
 use super::super::call::Request;
 use super::super::registry::named;
-use super::super::{claude_agent_sdk, helix, langgraph, openai_agents, thread, tinyagents};
+use super::super::{claude_agent_sdk, helix, langgraph, mastra, openai_agents, thread, tinyagents};
 use crate::error::Result;
 use crate::op::Op;
 use crate::record::SortKey;
@@ -27,6 +27,7 @@ pub(super) fn remove(key: &Key, ids: Option<Vec<String>>, reopen: Vec<String>) -
             helix::CONTRACT_ID => helix::delete(key.run.clone()),
             claude_agent_sdk::CONTRACT_ID => claude_agent_sdk::delete((contract.lineage_of)(&key.run, &key.ns)),
             openai_agents::SESSIONS_ID => openai_agents::delete(key.run.clone()),
+            id if id == mastra::MESSAGES.id => mastra::delete(&key.run),
             langgraph::CONTRACT_ID | tinyagents::CONTRACT_ID if key.ns.is_empty() => {
                 thread::remove(contract.id, &key.run)
             }

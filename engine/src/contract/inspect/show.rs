@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::contract::entry::{Names, Shown};
+use crate::contract::entry::{Contract, Names, Shown};
 use crate::contract::fields::exact;
 use crate::contract::place::show_place;
 use crate::contract::registry::contract_of;
@@ -150,7 +150,9 @@ pub(super) fn shown_feed(page: FeedPage) -> Result<Option<Response>> {
     }
     let FeedPage { rows, next, wait, checkpoints, removals, version } = page;
     let mut response = ResponseBuilder::default();
-    let rows = rows.into_iter().filter_map(|row| shown(row, None, &mut response)).collect();
+    let is_beside = |row: &Listed| contract_of(row.header.contract).is_some_and(Contract::is_beside);
+    let rows = rows.into_iter().filter(|row| !is_beside(row));
+    let rows = rows.filter_map(|row| shown(row, None, &mut response)).collect();
     let wait = wait.map(|FeedWait { transaction, up_to }| Wait { transaction, up_to });
     response.finish(&ShownFeed { rows, next, wait, checkpoints, removals, version }).map(Some)
 }

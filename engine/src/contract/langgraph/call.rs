@@ -9,7 +9,7 @@ use crate::contract::response::{PackedPart, Response, ResponseBuilder};
 use crate::contract::thread::{self, CheckpointRef};
 use crate::error::Result;
 use crate::op::Op;
-use crate::query::{ActivityOrder, Ancestors, Answer, MetaFilter, MetaKey, Of, Page, Pick, Query, Recent};
+use crate::query::{ActivityOrder, Ancestors, Answer, MetaFilter, MetaKey, Of, Page, Pick, Query, Recent, RowOrder};
 use crate::record::{self, Active, Header, Labels, Place, Seq, SortKey, Status, Tuple, TuplePage};
 
 /// The calls, as `ts/contracts/langgraph/wire.ts` declares them.
@@ -119,7 +119,17 @@ pub(super) fn request(call: RawCall<'_>) -> Result<Request> {
             let key =
                 index.map(|IndexedKey { key, value }| Box::new(MetaKey { begins: b"json\0{".to_vec(), key, value }));
             let filter = all.map(|all| MetaFilter { all, or: b"\\".to_vec(), end: b"}".to_vec(), key });
-            let page = Page { contract, of, after, skip: 0, filter, limit, bytes: PAGE_BYTES, looks };
+            let page = Page {
+                contract,
+                of,
+                order: RowOrder::NewestFirst,
+                after,
+                skip: 0,
+                filter,
+                limit,
+                bytes: PAGE_BYTES,
+                looks,
+            };
             Request::ask(Query::Page(page), |answer| Response::one(Some(answer.into_page()?), tuple_page))
         }
         Call::Threads { statuses, latest_first, after, limit } => {

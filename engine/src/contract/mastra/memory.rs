@@ -22,7 +22,8 @@ use crate::record::{Checkpoint, ContractId, Header, Seq, SortKey};
 /// The messages of threads. The id makes them records: see [`ContractId::has_records`].
 pub const MESSAGES: Contract = Contract::new("mastra-threads", ContractId(78), request, show_message);
 pub const THREADS: Contract = Contract::new("mastra-threads/rows", ContractId(15), request, |_| Ok(Shown::default()));
-pub const RESOURCES: Contract = Contract::new("mastra-resources", ContractId(16), request, |_| Ok(Shown::default()));
+pub const RESOURCES: Contract =
+    Contract::new("mastra-threads/resources", ContractId(16), request, |_| Ok(Shown::default()));
 
 /// The maximum number of bytes in a page of rows.
 const PAGE_BYTES: usize = 4 << 20;
@@ -48,15 +49,17 @@ enum Call {
     },
     /// Reads rows by their ids. Rows that do not exist are left out.
     Find { table: Table, ids: Vec<String> },
-    /// Reads rows, the newest first. `count` asks for the number of all rows of the listing.
+    /// Reads rows in an order. `count` asks for the number of all rows of the listing.
     List {
         table: Table,
         thread: Option<String>,
         resource: Option<String>,
+        newest_first: bool,
         /// The place after which the page begins.
         after: Option<String>,
-        /// Only rows that were created before this time, in ms since the epoch.
-        before: Option<f64>,
+        /// If the page has no such place, it begins with the rows from this time on in the order, in ms since the epoch. A row of
+        /// this time belongs to it only if the oldest rows come first.
+        from: Option<f64>,
         skip: usize,
         limit: usize,
         count: bool,
@@ -189,6 +192,15 @@ impl NewRow {
     }
 }
 
+/// Removes a thread with its messages.
+pub fn delete(thread: &str) -> Unit {
+    let removed = |contract: &Contract| {
+        let (lineage, sort_key) = (thread.to_owned(), SortKey::default());
+        Op::RemoveFrom { contract: contract.id, lineage, sort_key }
+    };
+    vec![removed(&MESSAGES), removed(&THREADS)].into()
+}
+
 fn touched(threads: Vec<String>, saved_at: i64) -> impl Iterator<Item = Op> {
     threads.into_iter().map(move |id| Op::Touch { contract: THREADS.id, id, saved_at })
 }
@@ -221,7 +233,7 @@ fn request(call: RawCall<'_>) -> Result<Request> {
                 })
             })
         }
-        Call::List { table, thread, resource, after, before, skip, limit, count } => {
+        Call::List { table, thread, resource, newest_first, after, from, skip, limit, count } => {
             let contract = table.contract();
             let of = match (thread, resource) {
                 (Some(lineage), Some(group)) => Of::LineageInGroup { lineage, group },
@@ -231,8 +243,10 @@ fn request(call: RawCall<'_>) -> Result<Request> {
             };
             let count = count.then(|| Query::Count { contract, of: of.clone() });
             let after = after.map(|after| parse_place(&after).ok_or_else(Error::poisoned)).transpose()?;
-            let after = after.or_else(|| before.map(|before| (SortKey::from_f64(before), Seq::MIN)));
-            let page = Page { contract, of, after, skip, filter: None, limit, bytes: PAGE_BYTES, looks: usize::MAX };
+            let after = after.or_else(|| from.map(|from| (SortKey::from_f64(from), Seq::MIN)));
+            let order = if newest_first { RowOrder::NewestFirst } else { RowOrder::OldestFirst };
+            let page =
+                Page { contract, of, order, after, skip, filter: None, limit, bytes: PAGE_BYTES, looks: usize::MAX };
             Request::ask(Query::All([Query::Page(page)].into_iter().chain(count).collect()), list)
         }
         Call::Older { table, lineage, than, limit } => {

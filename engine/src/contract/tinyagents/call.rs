@@ -9,7 +9,7 @@ use crate::contract::response::{PackedPart, Response, ResponseBuilder};
 use crate::contract::thread::{self, CheckpointRef};
 use crate::error::Result;
 use crate::op::Op;
-use crate::query::{Answer, Of, Page, Pick, Query};
+use crate::query::{Answer, Of, Page, Pick, Query, RowOrder};
 use crate::record::{self, Header, Status, Tuple};
 
 /// The calls, as `ts/contracts/tinyagents/wire.ts` declares them. A namespace is a JSON text.
@@ -101,7 +101,17 @@ pub(super) fn request(call: RawCall<'_>) -> Result<Request> {
                 Some(label) => Of::Labelled { prefix, label },
                 None => Of::Lineages(prefix),
             };
-            let page = Page { contract, of, after: None, skip: 0, filter: None, limit: 1, bytes: usize::MAX, looks: 1 };
+            let page = Page {
+                contract,
+                of,
+                order: RowOrder::NewestFirst,
+                after: None,
+                skip: 0,
+                filter: None,
+                limit: 1,
+                bytes: usize::MAX,
+                looks: 1,
+            };
             Request::ask(Query::Page(page), |answer| first_found(answer.into_page()?.tuples.pop()))
         }
         Call::Load { key } => Request::ask(Query::Tuple { contract, pick: Pick::Id(key) }, found),

@@ -2,14 +2,14 @@
 
 use forkpoint_engine::backend::Backend;
 use forkpoint_engine::op::Op;
-use forkpoint_engine::query::{MetaFilter, MetaKey, Of, Page, Query};
+use forkpoint_engine::query::{MetaFilter, MetaKey, Of, Page, Query, RowOrder};
 use forkpoint_engine::record::{ContractId, Place, TuplePage};
 
 use super::{tuple, write, written};
 use crate::common::{CONTRACT_ID, apply, both, draft, group, ids, lineage, part, save};
 
 fn page(of: &Of, after: Option<Place>, limit: usize) -> Page {
-    Page { contract: CONTRACT_ID, of: of.clone(), after, skip: 0, filter: None, limit, bytes: usize::MAX, looks: usize::MAX }
+    Page { contract: CONTRACT_ID, of: of.clone(), order: RowOrder::NewestFirst, after, skip: 0, filter: None, limit, bytes: usize::MAX, looks: usize::MAX }
 }
 
 fn read(backend: &mut dyn Backend, page: Page) -> TuplePage {
@@ -68,6 +68,10 @@ pub(super) fn a_page_goes_on_where_the_one_before_ended(backend: &mut dyn Backen
                 let pages = walk(backend, &page(&of, None, limit));
                 assert_eq!(pages.concat(), all, "{of:?}, {limit}");
                 assert!(pages.iter().all(|page| page.len() <= limit), "{pages:?}");
+                let mut oldest_first =
+                    walk(backend, &Page { order: RowOrder::OldestFirst, ..page(&of, None, limit) }).concat();
+                oldest_first.reverse();
+                assert_eq!(oldest_first, all, "{of:?}, {limit}");
                 let skipping = Page { skip: limit, ..page(&of, None, 2) };
                 let found = read(backend, skipping).tuples;
                 let found: Vec<_> = found.into_iter().map(|one| one.checkpoint.header.id).collect();
