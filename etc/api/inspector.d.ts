@@ -158,6 +158,19 @@ interface RunRef {
     run: string;
     ns?: string | null | undefined;
 }
+declare const SPACES: readonly [
+    "agentos",
+    "agentium",
+    "storage",
+    "langgraph",
+    "tinyagents",
+    "helix",
+    "claude-agent-sdk",
+    "mastra",
+    "mastra-threads",
+    "openai-agents",
+    "openai-agents-states"
+];
 interface SavedPerHour {
     at: number;
     saved: number;
@@ -166,7 +179,7 @@ interface Size {
     logical: number;
     stored: number;
 }
-type Space = "agentos" | "agentium" | "storage" | "langgraph" | "tinyagents" | "helix" | "claude-agent-sdk" | "mastra" | "openai-agents" | "openai-agents-states" | (string & {});
+type Space = (typeof SPACES)[number] | (string & {});
 interface SpaceStats {
     runs: number;
     statuses: Record<Status, number>;

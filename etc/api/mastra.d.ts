@@ -3,16 +3,24 @@ ForkpointMastraStore
 };
 export type {
 ImportRunsOptions
+MastraMemorySource
 MastraSource
 MastraStoreOptions
 };
 declare class ForkpointMastraStore extends MastraCompositeStore {
     stores: {
         workflows: WorkflowsStorage;
+        memory: MemoryStorage;
     };
     constructor(target: string | URL | Store, options?: MastraStoreOptions);
     importRuns(source: MastraSource, options?: ImportRunsOptions): Promise<{
         copied: number;
+        skipped: number;
+    }>;
+    importMemory(source: MastraMemorySource): Promise<{
+        threads: number;
+        messages: number;
+        resources: number;
         skipped: number;
     }>;
     stats(options?: StatsOptions): Promise<RunStats>;
@@ -26,6 +34,7 @@ declare class ForkpointMastraStore extends MastraCompositeStore {
 interface ImportRunsOptions {
     statuses?: readonly string[];
 }
+type MastraMemorySource = Pick<MastraCompositeStore, "stores"> | Pick<MemoryStorage, "listThreads" | "listMessages" | "getResourceById">;
 type MastraSource = Pick<MastraCompositeStore, "stores"> | Pick<WorkflowsStorage, "listWorkflowRuns">;
 interface MastraStoreOptions extends StoreOptions {
     id?: string;

@@ -9,7 +9,17 @@ use super::{tuple, write, written};
 use crate::common::{CONTRACT_ID, apply, both, draft, group, ids, lineage, part, save};
 
 fn page(of: &Of, after: Option<Place>, limit: usize) -> Page {
-    Page { contract: CONTRACT_ID, of: of.clone(), order: RowOrder::NewestFirst, after, skip: 0, filter: None, limit, bytes: usize::MAX, looks: usize::MAX }
+    Page {
+        contract: CONTRACT_ID,
+        of: of.clone(),
+        order: RowOrder::NewestFirst,
+        after,
+        skip: 0,
+        filter: None,
+        limit,
+        bytes: usize::MAX,
+        looks: usize::MAX,
+    }
 }
 
 fn read(backend: &mut dyn Backend, page: Page) -> TuplePage {

@@ -16,7 +16,9 @@ use forkpoint_engine::backend::{Backend, Durability};
 use forkpoint_engine::check::{CheckCursor, Counted, Finding, Severity};
 use forkpoint_engine::error::{Code, Error, Result};
 use forkpoint_engine::op::Op;
-use forkpoint_engine::query::{ActivityOrder, Ancestors, Answer, LogRange, LogSide, Of, Page, Pick, Query, Recent, RowOrder};
+use forkpoint_engine::query::{
+    ActivityOrder, Ancestors, Answer, LogRange, LogSide, Of, Page, Pick, Query, Recent, RowOrder,
+};
 use forkpoint_engine::record::{
     Active, Checkpoint, ContractId, Header, Labels, Lineage, LogPage, Record, SortKey, Stats, TaskState, Tuple, Write,
 };
@@ -222,7 +224,17 @@ pub(crate) fn questions(ids: &[(ContractId, String)]) -> Vec<Question> {
             let whole = Some(all.len());
             for (after, limit) in [(None, 100), (None, 1), (Some((SortKey::from_f64(2.0), i64::MAX)), 1)] {
                 let (of, bytes, looks) = (of.clone(), usize::MAX, usize::MAX);
-                let page = Page { contract, of, order: RowOrder::NewestFirst, after, skip: 0, filter: None, limit, bytes, looks };
+                let page = Page {
+                    contract,
+                    of,
+                    order: RowOrder::NewestFirst,
+                    after,
+                    skip: 0,
+                    filter: None,
+                    limit,
+                    bytes,
+                    looks,
+                };
                 all.push(Question { query: Query::Page(page), whole });
             }
             all.push(one(Query::Whole { contract, of, prefix: SortKey::from_f64(2.0).0[..2].to_vec() }));
