@@ -18,6 +18,7 @@ const forTools = [
   "inspect/edit",
   "inspect/limit",
   "inspect/runs",
+  "inspect/spaces",
   "store/options",
 ];
 

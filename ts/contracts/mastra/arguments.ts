@@ -1,7 +1,7 @@
 /** Checks the arguments of Mastra's storage. */
 
 import { isArray, rangeError, readingArgument, show, typeError } from "../../bridge/errors.js";
-import { listOf, nonEmpty, optionalId } from "../../store/ids.js";
+import { listOf, nonEmpty, optionalId, requireId } from "../../store/ids.js";
 import type { Snapshot } from "./runs.js";
 import type { FoundRun, Of } from "./wire.js";
 
@@ -96,10 +96,10 @@ export const filterOf = (given: Record<string, unknown>, name: string): string |
 
 /** Reads `threadId`: an id, or a list of ids. */
 export function threadsOf(given: unknown): string[] {
-  const all = [...new Set(isArray(given) ? listOf(nonEmpty, given, "threadId") : [nonEmpty(given, "threadId")])];
+  const all = isArray(given) ? listOf(requireId, given, "threadId") : [requireId(given, "threadId")];
   if (all.length === 0 || all.some((id) => id.trim() === ""))
-    throw typeError("threadId must be a text that is not blank, or a list of such texts");
-  return all;
+    throw typeError("threadId must be a non-empty string, or a list of non-empty strings");
+  return [...new Set(all)];
 }
 
 /** The times of a filter, in ms since the epoch: from `from` on, and before `before`. */
