@@ -105,7 +105,7 @@ const preambles: Record<string, string> = {
   "mastra.d.ts": `
     declare const lease: import("forkpoint").Lease;
     declare const store: ForkpointMastraStore;
-    declare const libsql: MastraSource;
+    declare const libsql: MastraSource & MastraMemorySource;
     declare const order: object;
     declare const Mastra: new (config: object) => object;`,
   "openai-agents.d.ts ForkpointSession": `

@@ -14,11 +14,11 @@ const forTools = [
   "bridge/json-form/form",
   "bridge/json-form/json-text",
   "bridge/json-form/path",
+  "bridge/spaces",
   "inspect/diff",
   "inspect/edit",
   "inspect/limit",
   "inspect/runs",
-  "inspect/spaces",
   "store/options",
 ];
 

@@ -158,19 +158,6 @@ interface RunRef {
     run: string;
     ns?: string | null | undefined;
 }
-declare const SPACES: readonly [
-    "agentos",
-    "agentium",
-    "storage",
-    "langgraph",
-    "tinyagents",
-    "helix",
-    "claude-agent-sdk",
-    "mastra",
-    "mastra-threads",
-    "openai-agents",
-    "openai-agents-states"
-];
 interface SavedPerHour {
     at: number;
     saved: number;

@@ -4,6 +4,7 @@ DrainController
 ForkpointError
 RunDrainedError
 RunStore
+SPACES
 Store
 formatPath
 fromJsonForm
@@ -325,6 +326,19 @@ declare abstract class RunStore extends ContractStore {
     prune(options?: PruneOptions<RunPruneResult>): Promise<RunPruneResult>;
     stats(options?: StatsOptions): Promise<RunStats>;
 }
+declare const SPACES: readonly [
+    "agentos",
+    "agentium",
+    "storage",
+    "langgraph",
+    "tinyagents",
+    "helix",
+    "claude-agent-sdk",
+    "mastra",
+    "mastra-threads",
+    "openai-agents",
+    "openai-agents-states"
+];
 interface Serializer {
     readonly name: string;
     serialize(value: unknown): Uint8Array;

@@ -1,7 +1,7 @@
 /** Makes commands, with the flags that they share. */
 
 import { Argument, Command, Option } from "commander";
-import { SPACES } from "../../ts/inspect/spaces.js";
+import { SPACES } from "../../ts/bridge/spaces.js";
 import type { CommonOptions, Context } from "./context.js";
 import { UsageError } from "./errors.js";
 import { type Stops, execute } from "./execute.js";

@@ -5,7 +5,7 @@ import { isArray, show, typeError } from "../bridge/errors.js";
 import { requireId } from "../store/ids.js";
 import { oneOf } from "../store/options.js";
 import type { Format } from "../bridge/serializer.js";
-import { SPACES } from "./spaces.js";
+import { SPACES } from "../bridge/spaces.js";
 import type { Key } from "./wire.js";
 import type { Store } from "../store/store.js";
 import type { RunRef, Space } from "./views.js";

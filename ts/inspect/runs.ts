@@ -8,7 +8,7 @@ import { versionsOf } from "../store/programs.js";
 import { storeCalls } from "../bridge/wire.js";
 import { cursorOption, limitOption } from "./checkpoints.js";
 import { type Context, SESSIONS, isMain, readSpace, refOf, shownNs, spaceOf } from "./context.js";
-import { SPACES } from "./spaces.js";
+import { SPACES } from "../bridge/spaces.js";
 import { type Lineup, infoOf, readLineups, recentRuns } from "./rows.js";
 import { readWhy } from "./status.js";
 import { mapTogether } from "./together.js";

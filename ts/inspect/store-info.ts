@@ -4,7 +4,7 @@ import { readRecord, whole } from "../store/options.js";
 import { sizesOf } from "../store/retention.js";
 import { storeCalls } from "../bridge/wire.js";
 import { BESIDE_THREADS, type Context, SESSIONS, refOf, spaceOf } from "./context.js";
-import { SPACES } from "./spaces.js";
+import { SPACES } from "../bridge/spaces.js";
 import { inspect } from "./wire.js";
 import type { InspectedStats, StoreInfo } from "./views.js";
 

@@ -2,7 +2,7 @@
 
 import type { Effect } from "../store/effect.js";
 import type { ProgramVersion } from "../store/program-shape.js";
-import type { SPACES } from "./spaces.js";
+import type { SPACES } from "../bridge/spaces.js";
 import type { LineageStats, StoreStats } from "../store/results.js";
 
 /**

@@ -1,6 +1,5 @@
-/** The frameworks whose runs the inspector shows. */
+/** The frameworks, by the names that the inspector and the command line use, in display order. */
 
-/** The public names of the contracts, in display order. */
 export const SPACES = [
   "agentos",
   "agentium",
