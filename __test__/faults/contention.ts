@@ -78,12 +78,12 @@ export async function contend(
   await Promise.race([troubled, ended]);
   let idle = programs.map((program, at) => ({ program, task: tasks[at]!.task, done: did[tasks[at]!.task]! }));
   for (const end = performance.now() + PATIENCE_MS; performance.now() < end && !over.signal.aborted; await sleep(100)) {
+    // On a busy machine, programs begin only now.
+    lookAtLog();
     idle = idle.filter(({ program, done }) => !done(program.said));
     if (idle.length === 0) break;
   }
   const early = over.signal.aborted;
-  // On a busy machine, programs may begin after that time.
-  lookAtLog();
   for (const program of programs) program.tell("stop");
   for (const program of programs) {
     const { code, signal, errors } = await program.ended;
