@@ -228,7 +228,7 @@ describe.skipIf(windows || !has("sqlite3"))("a hostile file", { timeout: 600_000
     // The first 34 of these states are valid. A copy writes all of them: 2 GB.
     const isCopied = ([word]: string[]) => name.startsWith("200 deltas") && (word === "export" || word === "copy");
     const at = names.indexOf(name);
-    const some = isRefused ? rotated(few, at, 1) : rotated(short, 3 * at, 3);
+    const some = isRefused ? rotated(few, at, 1) : rotated(short, 2 * at, 2);
     const chosen = (isLong ? commands : commandsOf(some)).filter((command) => !isCopied(command));
     await inPairs(chosen, async (command) => {
       const args = command.map((word) => word.replace("OUT", place));

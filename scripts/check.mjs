@@ -32,7 +32,15 @@ export function checkRest() {
   run("cargo", ["doc", "--locked", "--workspace", "--no-deps", "--document-private-items"], {
     env: { RUSTDOCFLAGS: "-D warnings" },
   });
-  run("cargo", ["check", "--locked", "--manifest-path", `${root}engine/fuzz/Cargo.toml`]);
+  // The target folder of the workspace has its dependencies.
+  run("cargo", [
+    "check",
+    "--locked",
+    "--manifest-path",
+    `${root}engine/fuzz/Cargo.toml`,
+    "--target-dir",
+    `${root}target`,
+  ]);
   copyTests();
   types(
     "integration/postgres",

@@ -25,12 +25,23 @@ export function tool(path, args, options) {
   run(process.execPath, [`${root}node_modules/${path}`, ...args], options);
 }
 
-/** Installs the packages of the folder's lockfile if they are missing or outdated. Runs no install scripts. */
-export function install(folder) {
-  const locked = `${folder}package-lock.json`;
+/** The command that installs the packages of a lockfile. It runs no install scripts. */
+export const locked = {
+  command: "npm",
+  args: ["ci", "--ignore-scripts", "--no-audit", "--no-fund"],
+  shell: process.platform === "win32",
+};
+
+/** Returns true if the packages of the folder's lockfile are missing or outdated. */
+function isOutdated(folder) {
   const installed = `${folder}node_modules/.package-lock.json`;
-  if (existsSync(installed) && statSync(installed).mtimeMs >= statSync(locked).mtimeMs) return;
-  run("npm", ["ci", "--ignore-scripts", "--no-audit", "--no-fund"], { cwd: folder });
+  return !existsSync(installed) || statSync(installed).mtimeMs < statSync(`${folder}package-lock.json`).mtimeMs;
+}
+
+/** Installs the packages of these folders if they are missing or outdated. */
+export function install(...folders) {
+  const outdated = folders.filter(isOutdated);
+  if (outdated.length > 0) run(process.execPath, [`${root}scripts/installs.mjs`, ...outdated]);
 }
 
 /**
@@ -60,5 +71,5 @@ export function peers() {
 export function setup({ frameworks, release = false } = {}) {
   install(root);
   run(process.execPath, [`${root}scripts/build.mjs`, ...(release ? ["--release"] : [])]);
-  for (const folder of integrations()) if (frameworks?.includes(basename(folder)) ?? true) install(folder);
+  install(...integrations().filter((folder) => frameworks?.includes(basename(folder)) ?? true));
 }

@@ -47,7 +47,7 @@ export class OtherSystem {
 }
 
 /** How often the programs are killed. The default is for `npm test`. */
-const kills = amount("FORKPOINT_FAULT_EFFECTS", 2);
+const kills = amount("FORKPOINT_FAULT_EFFECTS", 1);
 
 /** A program, and the run whose effects it has. */
 export interface Attacked {

@@ -23,7 +23,7 @@ const { builtInFormat, formatOf } = await load<typeof import("../../ts/bridge/se
 
 const file = "__test__/incremental/differential.test.ts";
 const variable = "FORKPOINT_FAULT_DIFFERENTIAL_MS";
-const ms = amount(variable, 11_000);
+const ms = amount(variable, 5_000);
 const SESSIONS = 8;
 /** A slow machine takes longer than that, to make at least so many saves from kept bytes. */
 const LEAST = 200;

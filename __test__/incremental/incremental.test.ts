@@ -55,7 +55,7 @@ const formats: Record<string, Format> = {
 const ROUNDS = Number(process.env["FORKPOINT_TEST_ROUNDS"] ?? 300);
 
 describe.each(Object.entries(formats))("no mutation is missed in %s", (_, { writer, areOf, scalars }) => {
-  it.each([1, 2, 3, 4])("with the seed %i", { timeout: 300_000 }, (seed) => {
+  it.each([1, 2])("with the seed %i", { timeout: 300_000 }, (seed) => {
     const mutations = new Mutations(seed, scalars);
     let put = 0;
     for (let round = 0; round < ROUNDS; round++) {

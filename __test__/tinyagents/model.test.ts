@@ -8,7 +8,7 @@ import { Model, type Row } from "./model.js";
 import { randomNumbers, seed } from "./random.js";
 
 /** `FORKPOINT_TEST_SEQUENCES` sets the number. On a server each call is a round trip. */
-const SEQUENCES = Number(process.env["FORKPOINT_TEST_SEQUENCES"] ?? (durable === "postgres" ? 20 : 30));
+const SEQUENCES = Number(process.env["FORKPOINT_TEST_SEQUENCES"] ?? (durable === "postgres" ? 10 : 15));
 const OPERATIONS = 30;
 
 // Few names, so that operations meet. One thread's name is the beginning of another's.

@@ -10,7 +10,7 @@ export default defineConfig({
     name: "langgraph-newest",
     include: ["*.test.ts"],
     // What a store does when it fails or when its process is killed doesn't depend on LangGraph's version.
-    exclude: ["faults*.test.ts", "differential.test.ts"],
+    exclude: ["faults*", "differential", "crash", "leases", "long"].map((name) => `${name}.test.ts`),
     // The long tests of what a store does are shorter, unless the variable is 0: see `isShort` in ../langgraph/helpers.ts.
     env: { FORKPOINT_TEST_SHORT: process.env["FORKPOINT_TEST_SHORT"] ?? "1" },
     // A test that asserts nothing fails.

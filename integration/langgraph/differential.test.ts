@@ -9,7 +9,7 @@ import { Mutations } from "../../__test__/incremental/mutations.js";
 
 const file = "integration/langgraph/differential.test.ts";
 const variable = "FORKPOINT_FAULT_DIFFERENTIAL_MS";
-const ms = amount(variable, 16_000);
+const ms = amount(variable, 6_000);
 /** A slow machine takes longer than that, to make at least so many saves from kept bytes. */
 const LEAST = 200;
 const LIMITS = [0, 100 << 10, 300 << 10, 64 << 20];

@@ -10,7 +10,7 @@ import { amount, emptyUrl, onServer } from "./faults.js";
 const file = "integration/postgres/faults-kills.test.ts";
 
 /** Each of the six stores below is killed so often. */
-const cycles = amount("FORKPOINT_FAULT_CYCLES", 3);
+const cycles = amount("FORKPOINT_FAULT_CYCLES", 2);
 
 const langgraph = new URL("../langgraph/fixtures/faults.mjs", import.meta.url).href;
 

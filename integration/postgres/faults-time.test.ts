@@ -19,7 +19,7 @@ const chosen = contracts.filter((name) => isLong("FORKPOINT_FAULT_REWINDS") || n
 const modules = [...chosen.map((name) => [name, contract(name)] as const), ["langgraph", langgraph] as const];
 
 /** How often each database goes back. */
-const rewinds = amount("FORKPOINT_FAULT_REWINDS", 3);
+const rewinds = amount("FORKPOINT_FAULT_REWINDS", 2);
 const timeout = 60_000 + rewinds * 20_000;
 
 /** Restores a dump, in one transaction or statement by statement. Or the server goes on from a copy of its files. */

@@ -171,7 +171,9 @@ fn request(call: RawCall<'_>) -> Result<Request> {
         }
         Call::Sessions { project, before, limit } => {
             let group_prefix = project.as_deref().map_or_else(String::new, thread::prefix);
-            Request::ask(Query::Lineages { contract, group_prefix, before, limit }, sessions)
+            Request::ask(Query::Lineages { contract, group_prefix, before, limit }, |answer| {
+                Response::lineages(answer, |newest| FoundRow::read(&newest))
+            })
         }
         Call::Subpaths { of } => Request::ask(Query::Logs { contract, lineage: of.lineage() }, subpaths),
     })
@@ -210,18 +212,6 @@ impl FoundRow {
         };
         read().ok_or_else(|| damaged(&header.id))
     }
-}
-
-fn sessions(answer: Answer) -> Result<Option<Response>> {
-    #[derive(Serialize)]
-    struct Listed {
-        cursor: String,
-        #[serde(flatten)]
-        row: FoundRow,
-    }
-    Response::list(answer.into_lineages()?, |found, _| {
-        Ok(Listed { cursor: found.position.to_string(), row: FoundRow::read(&found.newest)? })
-    })
 }
 
 fn subpaths(answer: Answer) -> Result<Option<Response>> {

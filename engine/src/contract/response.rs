@@ -11,7 +11,8 @@ use serde::Serialize;
 use serde_json::ser::{CompactFormatter, Formatter};
 
 use crate::error::{Code, Error, Result};
-use crate::record::{Part, Payload, Record};
+use crate::query::Answer;
+use crate::record::{Header, Lineage, Part, Payload, Record};
 
 /// The response to a call.
 ///
@@ -51,6 +52,22 @@ impl Response {
             items.into_iter().map(|item| show(item, response)).collect::<Result<Vec<_>>>()
         })
     }
+
+    /// The response to a call that lists lineages. `show` shows the newest checkpoint of a lineage.
+    pub(crate) fn lineages<T: Serialize>(answer: Answer, show: impl Fn(Header) -> Result<T>) -> Result<Option<Self>> {
+        Self::list(answer.into_lineages()?, |Lineage { position, newest, .. }, _| {
+            Ok(Cursored { cursor: position.to_string(), shown: show(newest)? })
+        })
+    }
+}
+
+/// A lineage in a response.
+#[derive(Serialize)]
+struct Cursored<T> {
+    /// The next page begins after this one.
+    cursor: String,
+    #[serde(flatten)]
+    shown: T,
 }
 
 /// A part in a response: its name, its tag, the index of the buffer that contains its bytes, the index of its first

@@ -1,6 +1,7 @@
 /** Selects the rows of a list: its page, the messages of its filter, and the neighbours of messages. */
 
 import type { Engine } from "../../store/engine.js";
+import { readInTurns } from "../shared/records.js";
 import type { Included, Paging } from "./arguments.js";
 import { type Direction, type Row, type Rows, type Selection, oldestFirst } from "./rows.js";
 import type { Source } from "./wire.js";
@@ -37,7 +38,9 @@ export async function select(
   const isPlain = from === undefined && before === undefined && accepts === undefined;
   if (isPlain && sources.length === 1) return pageOf(rows, engine, sources[0]!, order);
   const found = await Promise.all(sources.map((one) => rows.list(engine, one, { direction, from, before })));
-  const all = found.flatMap((one) => one.rows).filter((row) => accepts?.(row) ?? true);
+  const rowsOfAll = found.flatMap((one) => one.rows);
+  const accepted = accepts && (await readInTurns(rowsOfAll, accepts));
+  const all = accepted === undefined ? rowsOfAll : rowsOfAll.filter((_, at) => accepted[at]);
   const sorted = inDirection(all, direction);
   return { rows: sorted.slice(offset, offset + limit), total: all.length };
 }

@@ -15,6 +15,7 @@ import { copyOf } from "../../bridge/serializer.js";
 import type { Engine } from "../../store/engine.js";
 import type { StoreHandle } from "../../store/handle.js";
 import { listOf, nonEmpty, requireIds, text } from "../../store/ids.js";
+import { readInTurns } from "../shared/records.js";
 import { fieldsOf, filterOf, includedOf, isObject, pagingOf, rangeOf, threadsOf } from "./arguments.js";
 import { counted, inDirection, neighbours, select } from "./listing.js";
 import { messageDraft, messageOf, resourceDraft, resourceOf, threadDraft, threadOf } from "./memory-values.js";
@@ -139,7 +140,7 @@ export function memoryOf(peer: Peer): new (handle: StoreHandle, rows: Rows) => M
         const rows = byCreation
           ? found.rows
           : inDirection(found.rows, direction, (a, b) => a.savedAt - b.savedAt).slice(offset, offset + limit);
-        const threads = rows.map((row) => threadOf(engine, row));
+        const threads = await readInTurns(rows, (row) => threadOf(engine, row));
         return { threads, ...counted(paging, found.total, threads.length) };
       });
     }
@@ -224,13 +225,14 @@ export function memoryOf(peer: Peer): new (handle: StoreHandle, rows: Rows) => M
       const order = { ...paging, direction, isCounted: given["includeTotal"] !== false };
       const { rows, total } = await select(this.#rows, engine, sources, { ...range, accepts }, order);
       const page = counted(paging, total, rows.length);
-      if (included.length === 0) return { messages: rows.map((row) => messageOf(engine, row)), ...page };
+      const read = (row: Row) => messageOf(engine, row);
+      if (included.length === 0) return { messages: await readInTurns(rows, read), ...page };
       const known = new Set(rows.map(({ id }) => id));
       const all = [...rows, ...(await neighbours(this.#rows, engine, included, resource, known))];
       // With their neighbours, all messages may be there.
       const own = all.filter(({ lineage }) => sources.some(({ thread }) => thread === lineage));
       const isAll = metadata === undefined && own.length >= total;
-      const messages = inDirection(all, direction).map((row) => messageOf(engine, row));
+      const messages = await readInTurns(inDirection(all, direction), read);
       return { messages, ...page, hasMore: page.hasMore && !isAll };
     }
 
@@ -239,7 +241,7 @@ export function memoryOf(peer: Peer): new (handle: StoreHandle, rows: Rows) => M
         const ids = requireIds(fieldsOf(args, ["messageIds"])["messageIds"], "messageIds");
         const found = await this.#rows.find(engine, "messages", [...new Set(ids)]);
         const inOrder = found.toSorted((a, b) => a.place.createdAt - b.place.createdAt);
-        return { messages: inOrder.map((row) => messageOf(engine, row)) };
+        return { messages: await readInTurns(inOrder, (row) => messageOf(engine, row)) };
       });
     }
 

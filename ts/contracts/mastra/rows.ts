@@ -227,9 +227,9 @@ export class Rows {
     await this.#turns.settled();
     for (let before: number | undefined; ;) {
       const page = await memory.call(engine.native, "lineages", { table, before, limit: PAGE });
-      for (const [, lineage] of page) yield lineage;
+      for (const { lineage } of page) yield lineage;
       if (page.length < PAGE) return;
-      before = Number(page.at(-1)![0]);
+      before = Number(page.at(-1)!.cursor);
     }
   }
 

@@ -154,7 +154,7 @@ interface MemoryCalls {
     table: Table;
     before: number | undefined;
     limit: number;
-  }): Array<[cursor: string, lineage: string]>;
+  }): Array<{ cursor: string; lineage: string }>;
 }
 
 export const memory = new Contract<MemoryCalls>("mastra-threads", {

@@ -29,20 +29,24 @@ export function packRecords(
 /** The number of bytes that are read before timers get a turn. */
 const TURN = 1 << 20;
 
-/** Reads records, which are objects. `what` names one of them in messages. */
-export async function readRecords<T extends object>(
-  parts: readonly Part[],
-  format: Format,
-  what: string,
-): Promise<T[]> {
-  const records: T[] = [];
+/** Reads many values. Timers get a turn in between. */
+export async function readInTurns<V extends { part: Part }, T>(all: readonly V[], read: (one: V) => T): Promise<T[]> {
+  const values: T[] = [];
   let left = TURN;
-  for (const { tag, bytes } of parts) {
-    records.push(deserialize(format, tag, bytes, what) as T);
-    left -= bytes.byteLength;
+  for (const one of all) {
+    values.push(read(one));
+    left -= one.part.bytes.byteLength;
     if (left > 0) continue;
     left = TURN;
     await new Promise((resolve) => setImmediate(resolve));
   }
-  return records;
+  return values;
+}
+
+/** Reads records, which are objects. `what` names one of them in messages. */
+export function readRecords<T extends object>(parts: readonly Part[], format: Format, what: string): Promise<T[]> {
+  return readInTurns(
+    parts.map((part) => ({ part })),
+    ({ part: { tag, bytes } }) => deserialize(format, tag, bytes, what) as T,
+  );
 }

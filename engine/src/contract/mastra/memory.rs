@@ -268,9 +268,11 @@ fn request(call: RawCall<'_>) -> Result<Request> {
         Call::Lineages { table, before, limit } => {
             let (contract, group_prefix) = (table.contract(), String::new());
             Request::ask(Query::Lineages { contract, group_prefix, before, limit }, |answer| {
-                let found = answer.into_lineages()?.into_iter();
-                let named = found.map(|found| (found.position.to_string(), found.newest.lineage));
-                Response::json(&named.collect::<Vec<_>>()).map(Some)
+                #[derive(Serialize)]
+                struct Found {
+                    lineage: String,
+                }
+                Response::lineages(answer, |newest| Ok(Found { lineage: newest.lineage }))
             })
         }
     })

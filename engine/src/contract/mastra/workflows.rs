@@ -14,7 +14,7 @@ use crate::contract::thread;
 use crate::error::{Error, Result};
 use crate::op::{Expect, Op, Unit};
 use crate::query::{Answer, Query};
-use crate::record::{ContractId, Header, Lineage, SortKey, Status};
+use crate::record::{ContractId, Header, SortKey, Status};
 
 pub const CONTRACT_ID: ContractId = ContractId(13);
 pub const CONTRACT: Contract = Contract {
@@ -103,7 +103,9 @@ fn request(call: RawCall<'_>) -> Result<Request> {
         }
         Call::Runs { workflow, before, limit } => {
             let group_prefix = workflow.as_deref().map_or_else(String::new, thread::prefix);
-            Request::ask(Query::Lineages { contract, group_prefix, before, limit }, runs)
+            Request::ask(Query::Lineages { contract, group_prefix, before, limit }, |answer| {
+                Response::lineages(answer, FoundRun::read)
+            })
         }
         Call::Remove { of, newest } => {
             let expect = newest.map(|newest| of.expect(Some(newest.clone()), newest)).into_iter().collect();
@@ -146,18 +148,6 @@ fn snapshots(answer: Answer) -> Result<Option<Response>> {
     let found = answers.into_iter().map(Answer::into_checkpoint).collect::<Result<Vec<_>>>()?;
     Response::list(found.into_iter().flatten().collect(), |found, response| {
         Ok(Found { parts: response.parts(found.payload), run: FoundRun::read(found.header)? })
-    })
-}
-
-fn runs(answer: Answer) -> Result<Option<Response>> {
-    #[derive(Serialize)]
-    struct Listed {
-        cursor: String,
-        #[serde(flatten)]
-        run: FoundRun,
-    }
-    Response::list(answer.into_lineages()?, |Lineage { position, newest, .. }, _| {
-        Ok(Listed { cursor: position.to_string(), run: FoundRun::read(newest)? })
     })
 }
 

@@ -9,7 +9,7 @@ use crate::contract::response::{PackedPart, Response, ResponseBuilder};
 use crate::error::{Code, Error, Result, quote};
 use crate::op::{Expect, Fork, LogEnd, LogMust, Must, Op, Unit};
 use crate::query::{Answer, LogRange, LogSide, Of, Query};
-use crate::record::{Checkpoint, ContractId, Draft, Header, Labels, Lineage, LogMark, Payload, Record, SortKey};
+use crate::record::{Checkpoint, ContractId, Draft, Header, Labels, LogMark, Payload, Record, SortKey};
 
 pub const SESSIONS_ID: ContractId = ContractId(11);
 pub const SESSIONS: Contract = Contract::new("openai-agents", SESSIONS_ID, request, |header| Ok(show(header)));
@@ -135,7 +135,9 @@ fn request(call: RawCall<'_>) -> Result<Request> {
         }
         Call::Sessions { before, limit } => {
             let group_prefix = String::new();
-            Request::ask(Query::Lineages { contract, group_prefix, before, limit }, sessions)
+            Request::ask(Query::Lineages { contract, group_prefix, before, limit }, |answer| {
+                Response::lineages(answer, FoundRow::read)
+            })
         }
     })
 }
@@ -214,18 +216,6 @@ fn read(answer: Answer) -> Result<Option<Response>> {
     Response::one(row.into_headers()?.pop(), |header, response: &mut ResponseBuilder| {
         let items = response.records(page.records);
         Ok(Found { row: FoundRow::read(header)?, total: page.length, items })
-    })
-}
-
-fn sessions(answer: Answer) -> Result<Option<Response>> {
-    #[derive(Serialize)]
-    struct Listed {
-        cursor: String,
-        #[serde(flatten)]
-        row: FoundRow,
-    }
-    Response::list(answer.into_lineages()?, |Lineage { position, newest, .. }, _| {
-        Ok(Listed { cursor: position.to_string(), row: FoundRow::read(newest)? })
     })
 }
 
