@@ -173,11 +173,10 @@ export function memoryOf(peer: Peer): new (handle: StoreHandle, rows: Rows) => M
             updated.push(id);
           }
           const touched = updated.flatMap((id) => [rows.get(id)!.lineage, messages.get(id)!.threadId!]);
-          const drafts = [...new Set(updated)].map((id): [Row, Draft] => {
-            return [rows.get(id)!, messageDraft(engine, messages.get(id), "messages").draft];
-          });
+          const made = new Map(updated.map((id) => [id, messageDraft(engine, messages.get(id), "messages")]));
+          const drafts = [...made].map(([id, { draft }]): [Row, Draft] => [rows.get(id)!, draft]);
           if (drafts.length > 0 && !(await this.#rows.replace(engine, drafts, [...new Set(touched)]))) continue;
-          return updated.map((id) => messages.get(id)!);
+          return updated.map((id) => made.get(id)!.message);
         }
       });
     }

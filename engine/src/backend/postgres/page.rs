@@ -46,8 +46,9 @@ macro_rules! ordered {
 
 /// Finds the rows of the page, and leaves their save numbers in a setting of the transaction for the next statements, in
 /// their order. Returns the place of the last row that the filter looks at, if it looks at all `$4` rows. A row passes the
-/// filter if it has texts like all of `$5`, or the text `$6`, or does not end with `$9`. The first `$10` rows are skipped. Further parameters are: the maximum
-/// number of results (`$7`), and the number of bytes (`$8`). The page ends with the payload that fills it.
+/// filter if it has texts like all of `$5`, or the text `$6`, or does not end with `$9`. The first `$10` rows are skipped.
+/// Further parameters are: the maximum number of results (`$7`), and the number of bytes (`$8`). The page ends with the
+/// payload that fills it.
 macro_rules! find {
     ($from:expr, $after:expr, $direction:literal) => {
         concat!(
