@@ -90,7 +90,7 @@ declare module "@mastra/core/storage" {
     saveThread(of: { thread: StorageThread }): Promise<StorageThread>;
     listThreads(args: object): Promise<{ threads: StorageThread[] }>;
     saveMessages(of: { messages: StorageMessage[] }): Promise<{ messages: StorageMessage[] }>;
-    listMessages(args: object): Promise<{ messages: StorageMessage[] }>;
+    listMessages(args: object): Promise<{ messages: StorageMessage[]; hasMore: boolean }>;
     getResourceById(of: { resourceId: string }): Promise<StorageResourceType | null>;
     saveResource(of: { resource: StorageResourceType }): Promise<StorageResourceType>;
     protected parseOrderBy(

@@ -35,8 +35,9 @@ export async function select(
 ): Promise<Found> {
   const { direction, offset, limit } = order;
   if (limit === 0) return { rows: [], total: 0 };
-  const isPlain = from === undefined && before === undefined && accepts === undefined;
-  if (isPlain && sources.length === 1) return pageOf(rows, engine, sources[0]!, order);
+  // Rows that a filter leaves out must be read to be counted.
+  const isPage = accepts === undefined && ((from === undefined && before === undefined) || !order.isCounted);
+  if (isPage && sources.length === 1) return pageOf(rows, engine, sources[0]!, { from, before }, order);
   const found = await Promise.all(sources.map((one) => rows.list(engine, one, { direction, from, before })));
   const rowsOfAll = found.flatMap((one) => one.rows);
   const accepted = accepts && (await readInTurns(rowsOfAll, accepts));
@@ -50,11 +51,18 @@ async function pageOf(
   rows: Rows,
   engine: Engine,
   source: Source,
+  range: Pick<Filter, "from" | "before">,
   { direction, offset, limit, isCounted }: Order,
 ): Promise<Found> {
   const count = isCounted && limit !== Infinity;
   // If the rows are not counted, one more row tells whether there are more.
-  const found = await rows.list(engine, source, { direction, skip: offset, limit: count ? limit : limit + 1, count });
+  const found = await rows.list(engine, source, {
+    ...range,
+    direction,
+    skip: offset,
+    limit: count ? limit : limit + 1,
+    count,
+  });
   return { rows: found.rows.slice(0, limit), total: found.count ?? offset + found.rows.length };
 }
 

@@ -16,7 +16,8 @@ export function messageDraft(engine: Engine, given: unknown, what: string): { me
   const [resourceId, type] = ["resourceId", "type"].map((name) => optionalId(fields[name], `${what}.${name}`));
   const createdAt = dateOf(fields["createdAt"], `${what}.createdAt`) ?? Date.now();
   const { content: text } = fields;
-  if (text === undefined) throw typeError(`${what}.content is missing: pass the content of the message`);
+  if (typeof text !== "string" && !isObject(text))
+    throw typeError(`${what}.content must be an object, but is ${show(text)}`);
   // Mastra's stores turn a text into a content with one part.
   const content = typeof text === "string" ? { format: 2, content: text, parts: [{ type: "text", text }] } : text;
   const message = { id: id!, threadId: threadId!, role: role!, content, createdAt: new Date(createdAt) };

@@ -116,7 +116,7 @@ export function memoryOf(peer: Peer): new (handle: StoreHandle, rows: Rows) => M
     }
 
     override listThreads(args: unknown = {}) {
-      return this.#handle.look(async (engine) => {
+      return this.#handle.run(async (engine) => {
         const { filter, orderBy, ...given } = fieldsOf(args, ["page", "perPage", "orderBy", "filter"]);
         const paging = pagingOf(given, THREADS);
         const { field, direction } = this.parseOrderBy(orderBy as StorageOrderBy | undefined);
@@ -124,8 +124,8 @@ export function memoryOf(peer: Peer): new (handle: StoreHandle, rows: Rows) => M
         this.validateMetadataKeys(metadata as Record<string, unknown> | undefined);
         const wanted = Object.entries((metadata ?? {}) as object);
         const source: Source = { table: "threads", resource: filterOf(of, "resourceId") };
-        const isOf = (own: Record<string, unknown> | undefined) =>
-          own !== undefined && wanted.every(([key, value]) => peer.jsonValueEquals(own[key], value));
+        const isOf = (own: unknown) =>
+          isObject(own) && wanted.every(([key, value]) => peer.jsonValueEquals(own[key], value));
         const accepts = wanted.length === 0 ? undefined : (row: Row) => isOf(threadOf(engine, row).metadata);
         const order = { ...paging, direction, isCounted: true };
         const byCreation = field === "createdAt";
@@ -230,7 +230,7 @@ export function memoryOf(peer: Peer): new (handle: StoreHandle, rows: Rows) => M
       const all = [...rows, ...(await neighbours(this.#rows, engine, included, resource, known))];
       // With their neighbours, all messages may be there.
       const own = all.filter(({ lineage }) => sources.some(({ thread }) => thread === lineage));
-      const isAll = metadata === undefined && own.length >= total;
+      const isAll = metadata === undefined && order.isCounted && own.length >= total;
       const messages = await readInTurns(inDirection(all, direction), read);
       return { messages, ...page, hasMore: page.hasMore && !isAll };
     }
@@ -336,7 +336,7 @@ function changeOf(given: unknown, what: string): Change {
 /** Merges the fields of the content and of its metadata, as Mastra's stores do. */
 function changed(before: StorageMessage, { content, threadId, ...change }: Omit<Change, "id">): StorageMessage {
   const after = { ...before, ...change, threadId: threadId || before.threadId! };
-  if (content === undefined) return after;
+  if (content === undefined || content === null) return after;
   if (!isObject(content) || !isObject(before.content)) return { ...after, content };
   const [old, added] = [before.content["metadata"], content["metadata"]];
   const metadata = old && added ? { metadata: { ...(old as object), ...(added as object) } } : {};

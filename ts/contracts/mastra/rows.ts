@@ -3,8 +3,9 @@
  * so no change undoes another one.
  */
 
+import { crypto } from "../../bridge/crypto.js";
 import { ForkpointError, isOvertaken, quote } from "../../bridge/errors.js";
-import { type Serialized, deserialize } from "../../bridge/serializer.js";
+import { type Serialized, deserializeValue } from "../../bridge/serializer.js";
 import type { Part } from "../../bridge/wire.js";
 import type { Engine } from "../../store/engine.js";
 import { newVersion } from "../shared/version.js";
@@ -55,10 +56,12 @@ export class Rows {
   /** The places of messages as this store has seen them. A save expects the one that it has seen, so an old one does no harm. */
   readonly #places = new Map<string, Place>();
   #number = 0;
+  /** Keeps the numbers of two stores apart that begin in the same millisecond. */
+  readonly #first = crypto().randomInt(0, 900);
 
-  /** A number that is greater than all before it. Processes of one clock get different ones. */
+  /** A number that is greater than all before it. Two stores hardly ever get the same one. */
   #next(): number {
-    this.#number = Math.max(this.#number + 1, Date.now() * 1_000);
+    this.#number = Math.max(this.#number + 1, Date.now() * 1_000 + this.#first);
     return this.#number;
   }
 
@@ -194,7 +197,9 @@ export class Rows {
       const page = await memory.find(engine.native, "list", fields, ({ rows: found, ...rest }, part) => {
         return { ...rest, found: found.map(rowOf(source.table, part)) };
       });
-      rows.push(...page!.found);
+      // A row that was changed in between has another place.
+      const isAgain = rows.length > 0 && page!.found[0]?.id === rows.at(-1)!.id;
+      rows.push(...page!.found.slice(Number(isAgain)));
       total ??= page!.count ?? undefined;
       after = page!.next ?? undefined;
     } while (after !== undefined && rows.length < limit && has(rows.at(-1)!));
@@ -281,7 +286,7 @@ export const oldestFirst = (a: Row, b: Row): number =>
 export function valueOf(engine: Engine, { table, id, part }: Row): any {
   const what = `${{ messages: "message", threads: "thread", resources: "resource" }[table]} ${quote(id)}`;
   if (part === undefined) throw new ForkpointError("CORRUPT", `the content of ${what} is missing: restore a backup`);
-  return deserialize(engine.format, part.tag, part.bytes, what);
+  return deserializeValue(engine.format, part.tag, part.bytes, what);
 }
 
 const rowOf =

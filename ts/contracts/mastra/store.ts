@@ -108,10 +108,16 @@ export function storeOf(peer: Peer): typeof ForkpointMastraStore {
             continue;
           }
           for (let at = 0; ; at++) {
-            const { messages } = await from.listMessages({ threadId: thread.id, page: at, perPage: PAGE, orderBy });
+            // A store may leave messages out of a page, so its length says nothing.
+            const { messages, hasMore } = await from.listMessages({
+              threadId: thread.id,
+              page: at,
+              perPage: PAGE,
+              orderBy,
+            });
             await to.saveMessages({ messages });
             counts.messages += messages.length;
-            if (messages.length < PAGE) break;
+            if (!hasMore) break;
           }
           // The thread comes last. If the import is stopped, it is imported again.
           await to.saveThread({ thread });

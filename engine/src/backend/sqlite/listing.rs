@@ -46,7 +46,7 @@ const OF_GROUP_WITHOUT_INDEX: &str = "checkpoint CROSS JOIN lineage USING (lin)
 const OF_ANY_GROUP: &str = "checkpoint INDEXED BY checkpoint_group WHERE grp = ?4 AND grp <> '' AND ?1 IS NOT NULL";
 const OF_GROUP: &str = "checkpoint INDEXED BY checkpoint_group CROSS JOIN lineage USING (lin)
                         WHERE checkpoint.grp = ?4 AND checkpoint.grp <> '' AND contract = ?1";
-const OF_BOTH: &str = "checkpoint WHERE lin = ?1 AND grp = ?4 AND grp <> ''";
+const OF_BOTH: &str = "checkpoint INDEXED BY checkpoint_lineage WHERE lin = ?1 AND grp = ?4 AND grp <> ''";
 
 pub(super) fn sources<'a>(connection: &Connection, contract: ContractId, of: &'a Of) -> Result<Vec<Source<'a>>> {
     let of_lineage = |from: &'static str, name: &str, text| -> Result<Vec<Source<'a>>> {
