@@ -51,23 +51,24 @@ const KEPT = 10_000;
 /** The number of rows that a call reads or removes. */
 const PAGE = 500;
 
+/** Keeps the numbers of two processes apart that make some in the same millisecond. */
+let first: number | undefined;
+let last = 0;
+
+/** A number that is greater than all before it in this process. Two processes hardly ever get the same one. */
+function nextNumber(): number {
+  first ??= crypto().randomInt(0, 900);
+  last = Math.max(last + 1, Date.now() * 1_000 + first);
+  return last;
+}
+
 export class Rows {
   readonly #turns = new Turns();
   /** The places of messages as this store has seen them. A save expects the one that it has seen, so an old one does no harm. */
   readonly #places = new Map<string, Place>();
-  #number = 0;
-  /** Keeps the numbers of two stores apart that begin in the same millisecond. */
-  readonly #first = crypto().randomInt(0, 900);
-
-  /** A number that is greater than all before it. Two stores hardly ever get the same one. */
-  #next(): number {
-    this.#number = Math.max(this.#number + 1, Date.now() * 1_000 + this.#first);
-    return this.#number;
-  }
-
   /** Saves messages over those that have the same ids. A message keeps the place that it has in its thread. */
   async saveMessages(engine: Engine, drafts: readonly Draft[]): Promise<void> {
-    const numbers = drafts.map(() => this.#next());
+    const numbers = drafts.map(() => nextNumber());
     const known = new Map(drafts.map(({ id }) => [id, this.#places.get(id)]));
     for (;;) {
       const seen = drafts.map(({ id }): Seen => (known.get(id) === undefined ? "none" : { at: known.get(id)! }));
@@ -111,13 +112,13 @@ export class Rows {
 
   /** Saves a row over the one that has the same id, whatever it is. */
   put(engine: Engine, draft: Draft): Promise<boolean> {
-    const place = { createdAt: draft.createdAt, number: this.#next(), version: newVersion() };
+    const place = { createdAt: draft.createdAt, number: nextNumber(), version: newVersion() };
     return this.#turns.alone(nameOf(draft), () => this.save(engine, [draft], [place], ["any"]));
   }
 
   /** Adds rows that must not exist yet. Returns false if one of them does. */
   add(engine: Engine, drafts: readonly Draft[]): Promise<boolean> {
-    const places = drafts.map(({ createdAt }) => ({ createdAt, number: this.#next(), version: newVersion() }));
+    const places = drafts.map(({ createdAt }) => ({ createdAt, number: nextNumber(), version: newVersion() }));
     return this.save(
       engine,
       drafts,
@@ -148,7 +149,7 @@ export class Rows {
     touch?: string[],
   ): Promise<boolean> {
     const places = all.map(([found, { createdAt }]) => {
-      return { createdAt, number: found?.place.number ?? this.#next(), version: newVersion() };
+      return { createdAt, number: found?.place.number ?? nextNumber(), version: newVersion() };
     });
     const seen = all.map(([found]): Seen => (found === undefined ? "none" : { at: found.place }));
     const drafts = all.map(([, draft]) => draft);
