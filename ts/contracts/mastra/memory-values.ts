@@ -9,7 +9,7 @@ import { type Draft, type Row, valueOf } from "./rows.js";
 
 const MESSAGE = ["id", "threadId", "resourceId", "role", "type", "content", "createdAt"];
 
-/** Checks a message. Returns it as it will be read back, and its row. */
+/** Checks a message. Returns what a save resolves to, with the content that was given, and the row. */
 export function messageDraft(engine: Engine, given: unknown, what: string): { message: StorageMessage; draft: Draft } {
   const fields = fieldsOf(given, MESSAGE, what);
   const [id, threadId, role] = ["id", "threadId", "role"].map((name) => nonEmpty(fields[name], `${what}.${name}`));

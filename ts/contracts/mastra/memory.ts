@@ -73,7 +73,7 @@ export function memoryOf(peer: Peer): new (handle: StoreHandle, rows: Rows) => M
         const { title, metadata } = copyOf({ title: given["title"], metadata: given["metadata"] }, "thread");
         return this.#changeThread(engine, id, (thread) => ({
           ...thread,
-          ...(title !== undefined && { title: text(title, "title") }),
+          ...(title !== undefined && title !== null && { title: text(title, "title") }),
           metadata: { ...thread.metadata, ...(metadata as object | undefined) },
         }));
       });

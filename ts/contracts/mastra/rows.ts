@@ -1,6 +1,6 @@
 /**
- * Reads and changes the rows of the memory of agents: messages, threads and resources. A change expects the row that it was made from,
- * so no change undoes another one.
+ * Reads and changes the rows of the memory of agents: messages, threads and resources. A change that was made from a row expects this
+ * row, so it undoes no other one. `put` and `remove` expect nothing, as in Mastra's stores.
  */
 
 import { crypto } from "../../bridge/crypto.js";
@@ -116,7 +116,7 @@ export class Rows {
     return this.#turns.alone(nameOf(draft), () => this.save(engine, [draft], [place], ["any"]));
   }
 
-  /** Adds rows that must not exist yet. Returns false if one of them does. */
+  /** Adds rows that must not exist yet, and touches no thread. Returns false if one of them exists. */
   add(engine: Engine, drafts: readonly Draft[]): Promise<boolean> {
     const places = drafts.map(({ createdAt }) => ({ createdAt, number: nextNumber(), version: newVersion() }));
     return this.save(
@@ -124,6 +124,7 @@ export class Rows {
       drafts,
       places,
       drafts.map(() => "none"),
+      [],
     );
   }
 

@@ -33,7 +33,7 @@ function chosenOf(given: unknown) {
   const ids = new Set(requireIds(messageIds ?? [], `${name}.messageIds`));
   return {
     range: { from: dateOf(startDate, `${name}.startDate`), before: end === undefined ? undefined : end + 1 },
-    accepts: (row: Row) => ids.size === 0 || ids.has(row.id),
+    ids,
     limit: typeof messageLimit === "number" && messageLimit > 0 ? messageLimit : Infinity,
   };
 }
@@ -43,10 +43,13 @@ export async function copyThread(rows: Rows, engine: Engine, args: unknown): Pro
   const given = copyOf(fieldsOf(args, COPY), "the argument");
   const sourceThreadId = nonEmpty(given["sourceThreadId"], "sourceThreadId");
   const [newId, resource, title] = ["newThreadId", "resourceId", "title"].map((name) => filterOf(given, name));
-  const { range, accepts, limit } = chosenOf(given["options"]);
+  const { range, ids, limit } = chosenOf(given["options"]);
   const source = await threadNamed(rows, engine, sourceThreadId);
-  const found = (await rows.list(engine, messagesOf(sourceThreadId), { direction: "DESC", ...range })).rows;
-  const messages = found.filter(accepts).slice(0, limit).toReversed();
+  const isWhole = ids.size === 0;
+  const selection = { direction: "DESC" as const, ...range, limit: isWhole ? limit : Infinity };
+  const found = (await rows.list(engine, messagesOf(sourceThreadId), selection)).rows;
+  const chosen = isWhole ? found : found.filter((row) => ids.has(row.id)).slice(0, limit);
+  const messages = chosen.toReversed();
 
   const before = threadOf(engine, source);
   const [id, now, last] = [newId ?? crypto().randomUUID(), new Date(), messages.at(-1)?.id];
