@@ -7,6 +7,8 @@ export const SPACES = [
   "langgraph",
   "tinyagents",
   "helix",
+  "ai",
+  "ai-streams",
   "claude-agent-sdk",
   "mastra",
   "mastra-threads",

@@ -4,9 +4,10 @@ import { ForkpointError, isArray, quote, typeError } from "../bridge/errors.js";
 import { whole } from "../store/options.js";
 import { endedKey, programIds, programKeys } from "../store/programs.js";
 import {
-  BESIDE_THREADS,
+  RESOURCES,
   type Context,
   SESSIONS,
+  besideOf,
   effectsOf,
   isMain,
   isOfEffects,
@@ -113,8 +114,9 @@ function endedKeyOf({ keys: [key] }: ChosenRun): Key {
 async function keysOf(context: Pick<Context, "engine">, runs: readonly Key[]): Promise<Key[]> {
   const keys = new Map<string, Key>();
   for (const run of runs) {
-    const beside = { helix: SESSIONS, "mastra-threads": BESIDE_THREADS[0] }[run.space];
-    const parts = beside === undefined ? await namespacesOf(context, run) : [run, { ...run, space: beside }];
+    const beside = run.space === "helix" ? [SESSIONS] : besideOf(run.space);
+    const own = beside.map((space) => ({ ...run, space }));
+    const parts = beside.length === 0 ? await namespacesOf(context, run) : [run, ...own];
     // If the thread does not exist, use the given key.
     const effects = effectsOf(run.space);
     const more = effects === undefined ? [] : await namespacesOf(context, { ...run, space: effects });
@@ -128,8 +130,8 @@ async function keysOf(context: Pick<Context, "engine">, runs: readonly Key[]): P
 /** Returns the keys of all runs in the order in which the runs began. A fork therefore comes after its source. */
 async function allKeys({ engine }: Pick<Context, "engine">, space: Space | undefined): Promise<Key[]> {
   const found: FoundRun[] = [];
-  const contracts = [...contractsOf(space)];
-  if (contracts.includes("mastra-threads")) contracts.push(...BESIDE_THREADS);
+  const runs = contractsOf(space);
+  const contracts = [...runs, ...runs.flatMap(besideOf), ...(runs.includes("mastra-threads") ? [RESOURCES] : [])];
   for (const contract of [...contracts, ...contracts.map(effectsOf).filter((effects) => effects !== undefined)]) {
     let before: number | undefined;
     for (;;) {

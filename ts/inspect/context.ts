@@ -43,8 +43,19 @@ export const effectsOf = (contract: string): string | undefined =>
 
 export const isOfEffects = (contract: string): boolean => contract.endsWith(EFFECTS);
 
-/** The contracts that keep what belongs to the threads of Mastra's agents: the threads themselves, and their resources. */
-export const BESIDE_THREADS = ["mastra-threads/rows", "mastra-threads/resources"] as const;
+/** The contracts that keep what belongs to the runs of a contract, in lineages with the names of the runs. */
+const BESIDE: Readonly<Record<string, readonly string[]>> = {
+  ai: ["ai/rows", "ai/approvals"],
+  "mastra-threads": ["mastra-threads/rows"],
+};
+
+export const besideOf = (contract: string): readonly string[] => BESIDE[contract] ?? [];
+
+/** The resources of Mastra's agents. A resource belongs to several threads. */
+export const RESOURCES = "mastra-threads/resources";
+
+/** Returns true for a contract whose lineages are no runs. */
+export const isBeside = (contract: string): boolean => contract.includes("/") && !isOfEffects(contract);
 
 /** Returns the public name of a contract. */
 export function spaceOf(contract: string): string {
@@ -56,6 +67,7 @@ export function spaceOf(contract: string): string {
 export const ORDERED: ReadonlySet<string> = new Set([
   "agentos",
   "agentium",
+  "ai",
   "helix",
   SESSIONS,
   "mastra",
@@ -70,7 +82,7 @@ const WITH_NAMESPACES: ReadonlySet<string> = new Set(["langgraph", "tinyagents"]
 export const IN_NAMESPACES: ReadonlySet<string> = new Set(["storage", "claude-agent-sdk", "mastra"]);
 
 /** The contracts whose runs have one checkpoint, with the name of the run as its id. */
-export const SINGLE: ReadonlySet<string> = new Set(["storage", "claude-agent-sdk", "openai-agents"]);
+export const SINGLE: ReadonlySet<string> = new Set(["storage", "ai-streams", "claude-agent-sdk", "openai-agents"]);
 
 /** Returns true if a run is a graph or a session itself, and not the namespace of a subgraph. */
 export function isMain(space: string, ns: string | null): boolean {

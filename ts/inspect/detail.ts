@@ -83,6 +83,14 @@ const readers = {
   tinyagents,
   helix,
   "helix-sessions": session,
+  ai: (parts, _, { records, parts: [last] }) => [
+    { messages: [...(records ?? []), ...(last ? [last] : [])].map((part) => parts.read(part).value) },
+    null,
+  ],
+  "ai-streams": (parts, _, { records }) => [
+    { text: (records ?? []).map((part) => parts.read(part).value).join("") },
+    null,
+  ],
   "claude-agent-sdk": (parts, _, { records }) => [
     { entries: (records ?? []).map((part) => parts.read(part).value) },
     null,

@@ -66,6 +66,8 @@ export async function fork(context: Context, ref: unknown, edit: unknown, option
 /** What to do where nothing can be forked here. */
 const insteadOf: Record<string, string> = {
   "claude-agent-sdk": "call the SDK's forkSession()",
+  ai: "call fork() of ForkpointChats",
+  "ai-streams": "fork the chat of the stream",
   "mastra-threads": "call copyThread() of the memory, with messageFilter",
   "openai-agents": "call fork() of a ForkpointSession",
   "openai-agents-states": "save the state as another run",

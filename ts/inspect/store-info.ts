@@ -3,12 +3,10 @@
 import { readRecord, whole } from "../store/options.js";
 import { sizesOf } from "../store/retention.js";
 import { storeCalls } from "../bridge/wire.js";
-import { BESIDE_THREADS, type Context, SESSIONS, refOf, spaceOf } from "./context.js";
+import { type Context, SESSIONS, isBeside, refOf, spaceOf } from "./context.js";
 import { SPACES } from "../bridge/spaces.js";
 import { inspect } from "./wire.js";
 import type { InspectedStats, StoreInfo } from "./views.js";
-
-const isBeside = (contract: string) => BESIDE_THREADS.some((name) => name === contract);
 
 type Holding = StoreInfo["spaces"][number];
 

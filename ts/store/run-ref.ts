@@ -10,8 +10,8 @@ import { anything, readRecord, shown } from "./options.js";
  * @example const run: RunRef = { space: "langgraph", run: "thread-1" };
  */
 export interface RunRef {
-  /** The framework: `"agentos"`, `"agentium"`, `"langgraph"`, `"helix"`, `"tinyagents"`, `"claude-agent-sdk"`,
-   * `"mastra"`, `"mastra-threads"`, `"openai-agents"` or `"openai-agents-states"`. */
+  /** The framework: `"agentos"`, `"agentium"`, `"langgraph"`, `"helix"`, `"tinyagents"`, `"ai"`, `"ai-streams"`,
+   * `"claude-agent-sdk"`, `"mastra"`, `"mastra-threads"`, `"openai-agents"` or `"openai-agents-states"`. */
   space: string;
   /** The id of the run, thread or session. */
   run: string;
@@ -26,6 +26,8 @@ export interface RunRef {
 const spaces: Record<string, "none" | "text" | "list"> = {
   agentos: "none",
   agentium: "none",
+  ai: "none",
+  "ai-streams": "none",
   helix: "none",
   langgraph: "text",
   tinyagents: "list",

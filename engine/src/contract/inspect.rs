@@ -14,7 +14,7 @@ use super::entry::{Contract, Names};
 use super::place::parse_place;
 use super::registry::{CONTRACTS, contract_of, named};
 use super::response::{PackedPart, Response};
-use super::{claude_agent_sdk, helix, langgraph, openai_agents};
+use super::{ai, claude_agent_sdk, helix, langgraph, openai_agents};
 use crate::error::{Error, Result};
 use crate::op::Op;
 use crate::query::{ActivityOrder, Answer, Feed, LogRange, LogSide, Pick, Query, Recent, RowOrder, Rows, RowsFrom};
@@ -224,6 +224,11 @@ fn read(space: &str, run: &str, ns: &str, id: &str) -> Result<Request> {
             let (contract, log) = (contract.id, helix::MESSAGES.to_owned());
             queries.push(Query::Log(LogRange::kept(contract, run, &log, &key)));
         }
+        ai::CHATS_ID => {
+            let log = LogRange::kept(contract.id, run, ai::MESSAGES, &key);
+            queries.push(Query::Log(log));
+        }
+        ai::STREAMS_ID => queries.push(Query::Log(ai::chunks(run.to_owned()))),
         helix::SESSIONS_ID => queries.push(Query::Log(LogRange {
             contract: helix::CONTRACT_ID,
             lineage: run.to_owned(),

@@ -12,6 +12,7 @@
 
 pub mod agentium;
 pub mod agentos;
+pub mod ai;
 pub mod call;
 pub mod claude_agent_sdk;
 mod effect;

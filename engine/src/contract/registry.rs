@@ -1,11 +1,13 @@
 //! The only list of contracts.
 
 use super::entry::Contract;
-use super::{agentium, agentos, claude_agent_sdk, helix, langgraph, lease, mastra, openai_agents, program, tinyagents};
+use super::{
+    agentium, agentos, ai, claude_agent_sdk, helix, langgraph, lease, mastra, openai_agents, program, tinyagents,
+};
 use crate::error::{Error, Result};
 use crate::record::ContractId;
 
-pub const CONTRACTS: [Contract; 16] = [
+pub const CONTRACTS: [Contract; 20] = [
     agentos::CONTRACT,
     agentium::CONTRACT,
     agentium::storage::CONTRACT,
@@ -22,6 +24,10 @@ pub const CONTRACTS: [Contract; 16] = [
     mastra::MESSAGES,
     mastra::THREADS,
     mastra::RESOURCES,
+    ai::CHATS,
+    ai::ROWS,
+    ai::APPROVALS,
+    ai::STREAMS,
 ];
 
 /// The contracts of the effects of runs: see `effect.rs`.

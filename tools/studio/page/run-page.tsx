@@ -34,6 +34,8 @@ function back(): void {
 const unforkable = {
   storage: "Stored values can't be forked",
   "claude-agent-sdk": "Fork sessions with forkSession() of the SDK",
+  ai: "Fork chats with fork() of ForkpointChats",
+  "ai-streams": "Fork the chat of the stream",
   "mastra-threads": "Copy threads with copyThread() of the memory",
   "openai-agents": "Fork sessions with fork() of a ForkpointSession",
   "openai-agents-states": "Save the state as another run",

@@ -1,0 +1,16 @@
+//! The AI SDK: chats with all their versions, approvals that are taken once, and streams that can be resumed.
+//!
+//! - In [`CHATS`], a lineage is a chat, and each save of messages is a checkpoint: a version. The log [`MESSAGES`] holds the messages. A
+//!   version names the end of the log. If a save only replaces the last message, as an answer that grows does, the version has this
+//!   message as its payload instead, so that it is stored as a delta.
+//! - In [`ROWS`], a chat has its row: the newest version, the stream that runs, and the metadata. The sort key of a row begins with the
+//!   time of the last change and ends with a number that no other change has. A change expects the sort key of the row that it was made from, so no change
+//!   undoes another one.
+//! - In [`APPROVALS`], a checkpoint says that an approval of a chat was taken.
+//! - In [`STREAMS`], a lineage is a stream. The log `chunks` holds its text. Its only checkpoint says whether it has ended.
+
+mod chats;
+mod streams;
+
+pub use self::chats::{APPROVALS, CHATS, CHATS_ID, MESSAGES, ROWS, delete};
+pub use self::streams::{STREAMS, STREAMS_ID, chunks, remove as remove_stream};

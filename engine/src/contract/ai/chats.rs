@@ -1,0 +1,462 @@
+//! The calls of chats.
+
+use serde::{Deserialize, Serialize};
+
+use crate::contract::call::{Buffers, PackedRecords, PartName, RawCall, Request};
+use crate::contract::entry::{Contract, Names, Shown};
+use crate::contract::ids::{check_id, damaged};
+use crate::contract::place::{parse_place, show_place};
+use crate::contract::response::{PackedPart, Response, ResponseBuilder};
+use crate::contract::thread;
+use crate::error::{Code, Error, Result, quote};
+use crate::op::{Expect, Fork, LogEnd, LogMust, Must, Op, Unit};
+use crate::query::{Answer, MetaFilter, MetaKey, Of, Page, Pick, Query, RowOrder};
+use crate::record::{Checkpoint, ContractId, Draft, Header, Labels, LogMark, Payload, SortKey};
+
+pub const CHATS_ID: ContractId = ContractId(19);
+pub const CHATS: Contract = Contract {
+    name_of: |lineage, id| match id.as_deref().and_then(thread::split) {
+        Some((chat, version)) => Names { run: Some(chat.to_owned()), ns: None, id: Some(version.to_owned()) },
+        None => Names { run: lineage, ns: None, id },
+    },
+    id_of: |chat, _, version| thread::lineage(chat, version),
+    ..Contract::new("ai", CHATS_ID, request, show)
+};
+pub const ROWS: Contract = Contract::new("ai/rows", ContractId(20), request, |_| Ok(Shown::default()));
+/// The id makes the marks records: see [`ContractId::has_records`].
+pub const APPROVALS: Contract = Contract::new("ai/approvals", ContractId(85), request, |_| Ok(Shown::default()));
+
+/// The log of the messages.
+pub const MESSAGES: &str = "messages";
+/// The group of all rows. An index finds the rows of a group in the order of their sort keys.
+const ALL: &str = "chats";
+/// The maximum number of bytes in a page of rows.
+const PAGE_BYTES: usize = 4 << 20;
+/// The maximum number of rows that a filter looks at in a page.
+const LOOKS: usize = 1_000;
+
+/// The calls, as `ts/contracts/ai/wire.ts` declares them.
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase", rename_all_fields = "camelCase", deny_unknown_fields)]
+enum Call {
+    /// Changes a chat, and creates it if it does not exist. The buffers are the metadata, the last message and the messages, each if
+    /// there is one.
+    Save {
+        row: NewRow,
+        version: Option<NewVersion>,
+        /// The number of versions to keep.
+        keep: Option<u64>,
+    },
+    /// Begins the chat of `row` with the messages of a version of the chat `from`.
+    Fork {
+        from: String,
+        version: u64,
+        row: NewRow,
+    },
+    /// Reads a chat, with the messages of a version or of the newest one.
+    Read {
+        chat: String,
+        version: Option<u64>,
+    },
+    /// Reads the row of a chat.
+    Row {
+        chat: String,
+    },
+    /// Lists the versions of a chat, the newest first.
+    Versions {
+        chat: String,
+        before: Option<u64>,
+        limit: usize,
+    },
+    /// Lists the rows of chats, the one that was changed last first. `after` is the place after which the page begins.
+    Rows {
+        after: Option<String>,
+        /// Texts that the index of the metadata must contain.
+        texts: Option<Vec<String>>,
+        /// A key of the index, and its value as JSON.
+        key: Option<IndexedKey>,
+        limit: usize,
+    },
+    /// Removes a chat. With `seen`, only if its row has this place.
+    Remove {
+        chat: String,
+        seen: Option<Place>,
+    },
+    /// Marks approvals as taken. The row of the chat has the place `seen`.
+    Take {
+        chat: String,
+        seen: Place,
+        approvals: Vec<String>,
+        by: String,
+        saved_at: i64,
+    },
+    /// Reads the marks of approvals. Those that were not taken are left out.
+    Taken {
+        chat: String,
+        approvals: Vec<String>,
+    },
+    Release {
+        chat: String,
+        approval: String,
+    },
+}
+
+#[derive(Debug, Deserialize)]
+struct IndexedKey {
+    key: String,
+    value: String,
+}
+
+/// The place of a row: when the chat was changed last, and a number that no other change has.
+#[derive(Clone, Copy, Debug, Deserialize, Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Place {
+    /// In ms since the epoch.
+    updated_at: f64,
+    /// Changes that one process makes in one ms are in the order of their numbers.
+    number: u64,
+}
+
+impl Place {
+    fn sort_key(self) -> SortKey {
+        SortKey::from_f64(self.updated_at).then(&SortKey::from_version(self.number))
+    }
+
+    fn read(header: &Header) -> Result<Self> {
+        let read = || {
+            let (updated_at, rest) = header.sort_key.split_f64()?;
+            Some(Self { updated_at, number: rest.version()? })
+        };
+        read().ok_or_else(|| damaged(&header.id))
+    }
+}
+
+/// What the meta of a row begins with. A NUL follows, and then the index of the metadata: a JSON object.
+#[derive(Debug, Deserialize, Serialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+struct Head {
+    /// The newest version. 0: there is none.
+    version: u64,
+    stream: Option<String>,
+}
+
+/// The row that a change stores.
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+struct NewRow {
+    chat: String,
+    place: Place,
+    /// The place of the row that the change was made from. `None`: there was no row.
+    seen: Option<Place>,
+    head: Head,
+    /// The index of the metadata, as JSON.
+    index: String,
+    metadata: Option<PartName>,
+    saved_at: i64,
+}
+
+impl NewRow {
+    fn expect(&self) -> Expect {
+        has_place(&self.chat, self.seen)
+    }
+
+    fn put(self, buffers: &mut Buffers) -> Result<Op> {
+        let Self { chat, place, head, index, metadata, saved_at, .. } = self;
+        check_id("the chat's id", &chat)?;
+        let mut meta = serde_json::to_vec(&head)
+            .map_err(|error| Error::invalid(format!("the row of the chat cannot be written: {error}")))?;
+        meta.push(0);
+        meta.extend_from_slice(index.as_bytes());
+        let header = Header {
+            group: ALL.to_owned(),
+            sort_key: place.sort_key(),
+            saved_at,
+            exempt: true,
+            meta,
+            ..Header::new(ROWS.id, chat.clone(), chat)
+        };
+        Ok(Op::put(header, buffers.parts(metadata.into_iter().collect())?))
+    }
+}
+
+/// The condition that the row of a chat has this place. `None`: that there is no such chat.
+fn has_place(chat: &str, place: Option<Place>) -> Expect {
+    let must = place.map_or(Must::NotBeSavedSince(i64::MIN), |place| Must::HaveSortKey(place.sort_key()));
+    let otherwise =
+        Error::new(Code::Conflict, format!("chat {} was changed by another writer: try again", quote(chat)));
+    Expect::Checkpoint { contract: ROWS.id, id: chat.to_owned(), must, otherwise }
+}
+
+/// A version to store. The log keeps its first `keep` messages and gets the new ones.
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+struct NewVersion {
+    version: u64,
+    /// The version that the change was made from. `None`: the chat has none.
+    from: Option<u64>,
+    keep: u64,
+    /// The messages that follow in the log.
+    messages: Option<PackedRecords>,
+    /// The last message, if the version itself has it.
+    last: Option<PartName>,
+}
+
+impl NewVersion {
+    fn ops(self, chat: &str, saved_at: i64, keep_versions: Option<u64>, buffers: &mut Buffers) -> Result<Vec<Op>> {
+        let contract = CHATS_ID;
+        let (lineage, log) = (chat.to_owned(), MESSAGES.to_owned());
+        let truncate = |to| Op::Truncate { contract, lineage: lineage.clone(), log: log.clone(), to };
+        // What somebody removed a version may have left the log of another version.
+        let mut ops: Vec<Op> = self.from.map(|from| truncate(LogEnd::Checkpoint(id(chat, from)))).into_iter().collect();
+        ops.push(truncate(LogEnd::Length(self.keep)));
+        let last = buffers.parts(self.last.into_iter().collect())?;
+        let records = self.messages.map(|messages| messages.records(buffers)).transpose()?.unwrap_or_default();
+        let length = self.keep + records.len() as u64;
+        if !records.is_empty() {
+            ops.push(Op::Append { contract, lineage, log: log.clone(), records, must: LogMust::HaveLength(self.keep) });
+        }
+        let meta = Meta { messages: length + last.len() as u64 };
+        let header = header(chat, self.version, saved_at, &meta)?;
+        let pinned = header.id.clone();
+        let logs = vec![LogMark { log, length }];
+        let version = Checkpoint { header, payload: Payload { parts: last }, logs };
+        ops.push(Op::Put(Box::new(Draft::from(version))));
+        ops.extend(keep_versions.map(|keep| Op::KeepLast { contract, lineage: chat.to_owned(), keep, pinned }));
+        Ok(ops)
+    }
+}
+
+/// The meta of a version.
+#[derive(Debug, Deserialize, Serialize)]
+struct Meta {
+    /// The number of its messages.
+    messages: u64,
+}
+
+impl Meta {
+    fn read(header: &Header) -> Result<Self> {
+        serde_json::from_slice(&header.meta).map_err(|_| damaged(&header.id))
+    }
+}
+
+fn header(chat: &str, version: u64, saved_at: i64, meta: &Meta) -> Result<Header> {
+    let meta =
+        serde_json::to_vec(&meta).map_err(|error| Error::invalid(format!("the version cannot be written: {error}")))?;
+    // Retention by age removes whole chats, which only the contract's store can do.
+    let (sort_key, exempt) = (SortKey::from_version(version), true);
+    Ok(Header { sort_key, saved_at, exempt, meta, ..Header::new(CHATS_ID, chat, id(chat, version)) })
+}
+
+fn id(chat: &str, version: u64) -> String {
+    thread::lineage(chat, &version.to_string())
+}
+
+/// The id of the mark of an approval.
+fn mark(chat: &str, approval: &str) -> String {
+    thread::lineage(chat, approval)
+}
+
+/// Removes a chat.
+pub fn delete(chat: &str) -> Unit {
+    let removed = [&CHATS, &ROWS, &APPROVALS].map(|contract| {
+        let (lineage, sort_key) = (chat.to_owned(), SortKey::default());
+        Op::RemoveFrom { contract: contract.id, lineage, sort_key }
+    });
+    let logs = Op::RemoveLogs { contract: CHATS_ID, lineage: chat.to_owned() };
+    removed.into_iter().chain([logs]).collect::<Vec<_>>().into()
+}
+
+fn request(call: RawCall<'_>) -> Result<Request> {
+    let (call, mut buffers) = call.read()?;
+    let contract = CHATS_ID;
+    Ok(match call {
+        Call::Save { row, version, keep } => {
+            let (chat, saved_at, expect) = (row.chat.clone(), row.saved_at, vec![row.expect()]);
+            let mut ops = vec![row.put(&mut buffers)?];
+            if let Some(version) = version {
+                ops.extend(version.ops(&chat, saved_at, keep, &mut buffers)?);
+            }
+            Request::Apply(Unit { expect, ops })
+        }
+        Call::Fork { from, version, row } => {
+            let (chat, saved_at) = (row.chat.clone(), row.saved_at);
+            let otherwise = Error::new(Code::Conflict, format!("chat {} already exists: use another id", quote(&chat)));
+            let expect = match row.expect() {
+                Expect::Checkpoint { contract, id, must, .. } => Expect::Checkpoint { contract, id, must, otherwise },
+                newest @ Expect::Newest { .. } => newest,
+            };
+            let mut ops = vec![row.put(&mut buffers)?];
+            if version > 0 {
+                let (source, new, sort_key) = (id(&from, version), id(&chat, 1), SortKey::from_version(1));
+                let labels = Labels::default();
+                let fork = Fork { contract, source, id: new, lineage: chat, sort_key, saved_at, labels };
+                ops.push(Op::Fork(Box::new(fork)));
+            }
+            Request::Apply(Unit { expect: vec![expect], ops })
+        }
+        Call::Read { chat, version } => {
+            let log = MESSAGES.to_owned();
+            let pick = version.map_or_else(|| Pick::Newest(chat.clone()), |version| Pick::Id(id(&chat, version)));
+            let messages = Query::Logged { contract, pick, log };
+            let row = Query::Get { contract: ROWS.id, id: chat };
+            Request::ask(Query::All(vec![row, messages]), read)
+        }
+        Call::Row { chat } => Request::ask(Query::Get { contract: ROWS.id, id: chat }, |answer| {
+            Response::one(answer.into_checkpoint()?, |row, response| FoundRow::read(*row, response))
+        }),
+        Call::Versions { chat, before, limit } => {
+            let (of, before) = (Of::Lineage(chat), before.map(SortKey::from_version));
+            Request::ask(Query::List { contract, of, before, limit: Some(limit) }, |answer| {
+                Response::list(answer.into_headers()?, |header, _| FoundVersion::read(&header))
+            })
+        }
+        Call::Rows { after, texts, key, limit } => {
+            let after = after.map(|after| parse_place(&after).ok_or_else(Error::poisoned)).transpose()?;
+            let key = key.map(|IndexedKey { key, value }| Box::new(MetaKey { begins: b"\0{".to_vec(), key, value }));
+            let filter = texts.map(|texts| MetaFilter {
+                all: texts.into_iter().map(String::into_bytes).collect(),
+                // A value that is not in the index, or whose text has escapes.
+                or: b"\\".to_vec(),
+                end: b"}".to_vec(),
+                key,
+            });
+            let (contract, of, order) = (ROWS.id, Of::Group(ALL.to_owned()), RowOrder::NewestFirst);
+            let page = Page { contract, of, order, after, skip: 0, filter, limit, bytes: PAGE_BYTES, looks: LOOKS };
+            Request::ask(Query::Page(page), |answer| {
+                #[derive(Serialize)]
+                struct Found {
+                    rows: Vec<FoundRow>,
+                    next: Option<String>,
+                }
+                Response::one(Some(answer.into_page()?), |page, response| {
+                    let rows = page.tuples.into_iter().map(|tuple| FoundRow::read(tuple.checkpoint, response));
+                    let next = page.next.map(|(sort_key, seq)| show_place(&sort_key, seq));
+                    Ok(Found { rows: rows.collect::<Result<_>>()?, next })
+                })
+            })
+        }
+        Call::Remove { chat, seen } => {
+            let expect = seen.map(|seen| has_place(&chat, Some(seen))).into_iter().collect();
+            Request::Apply(Unit { expect, ..delete(&chat) })
+        }
+        Call::Take { chat, seen, approvals, by, saved_at } => {
+            Request::Apply(take(&chat, seen, approvals, &by, saved_at)?)
+        }
+        Call::Taken { chat, approvals } => {
+            let get = |approval: String| Query::Get { contract: APPROVALS.id, id: mark(&chat, &approval) };
+            let marks = Query::All(approvals.into_iter().map(get).collect());
+            Request::ask(marks, taken)
+        }
+        Call::Release { chat, approval } => {
+            Request::Apply(vec![Op::Remove { contract: APPROVALS.id, id: mark(&chat, &approval) }].into())
+        }
+    })
+}
+
+fn take(chat: &str, seen: Place, approvals: Vec<String>, by: &str, saved_at: i64) -> Result<Unit> {
+    let mut unit = Unit { expect: vec![has_place(chat, Some(seen))], ops: Vec::new() };
+    for approval in approvals {
+        let id = mark(chat, &approval);
+        check_id("the approval's id", &id)?;
+        let message = format!("approval {} of chat {} was taken", quote(&approval), quote(chat));
+        unit.expect.push(Expect::Checkpoint {
+            contract: APPROVALS.id,
+            id: id.clone(),
+            must: Must::NotBeSavedSince(i64::MIN),
+            otherwise: Error::new(Code::Conflict, message),
+        });
+        let meta = by.as_bytes().to_vec();
+        let header = Header { saved_at, exempt: true, meta, ..Header::new(APPROVALS.id, chat, id) };
+        unit.ops.push(Op::put(header, Vec::new()));
+    }
+    Ok(unit)
+}
+
+/// A row in a response.
+#[derive(Serialize)]
+struct FoundRow {
+    chat: String,
+    place: Place,
+    #[serde(flatten)]
+    head: Head,
+    index: String,
+    metadata: Vec<PackedPart>,
+}
+
+impl FoundRow {
+    fn read(Checkpoint { header, payload, .. }: Checkpoint, response: &mut ResponseBuilder) -> Result<Self> {
+        let place = Place::read(&header)?;
+        let mut meta = &header.meta[..];
+        let mut read = || {
+            let head = serde_json::from_str(thread::take_text(&mut meta)?).ok()?;
+            Some((head, String::from_utf8(meta.to_vec()).ok()?))
+        };
+        let (head, index) = read().ok_or_else(|| damaged(&header.id))?;
+        Ok(Self { chat: header.id, place, head, index, metadata: response.parts(payload) })
+    }
+}
+
+/// A version in a response.
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct FoundVersion {
+    version: u64,
+    messages: u64,
+    saved_at: i64,
+}
+
+impl FoundVersion {
+    fn read(header: &Header) -> Result<Self> {
+        let version = header.sort_key.version().ok_or_else(|| damaged(&header.id))?;
+        Ok(Self { version, messages: Meta::read(header)?.messages, saved_at: header.saved_at })
+    }
+}
+
+fn read(answer: Answer) -> Result<Option<Response>> {
+    #[derive(Serialize)]
+    struct Found {
+        row: FoundRow,
+        /// The version that was read. `None`: there is no such version.
+        version: Option<u64>,
+        /// The messages in the log.
+        messages: Vec<PackedPart>,
+        /// The last message, if the version itself has it.
+        last: Vec<PackedPart>,
+    }
+    let [row, logged] = answer.into_all()?;
+    let logged = logged.into_logged()?;
+    Response::one(row.into_checkpoint()?, |row, response| {
+        let row = FoundRow::read(*row, response)?;
+        let Some(logged) = logged else {
+            return Ok(Found { row, version: None, messages: Vec::new(), last: Vec::new() });
+        };
+        let version = Some(FoundVersion::read(&logged.checkpoint.header)?.version);
+        let messages = response.records(logged.records);
+        Ok(Found { row, version, messages, last: response.parts(logged.checkpoint.payload) })
+    })
+}
+
+fn taken(answer: Answer) -> Result<Option<Response>> {
+    #[derive(Serialize)]
+    struct Found {
+        approval: String,
+        /// In ms since the epoch.
+        at: i64,
+        by: String,
+    }
+    let Answer::All(answers) = answer else { return Err(Error::poisoned()) };
+    let found = answers.into_iter().map(Answer::into_checkpoint).collect::<Result<Vec<_>>>()?;
+    Response::list(found.into_iter().flatten().collect(), |found, _| {
+        let Header { id, saved_at: at, meta, .. } = found.header;
+        let (_, approval) = thread::split(&id).ok_or_else(|| damaged(&id))?;
+        let by = String::from_utf8(meta).map_err(|_| damaged(&id))?;
+        Ok(Found { approval: approval.to_owned(), at, by })
+    })
+}
+
+fn show(header: &Header) -> Result<Shown> {
+    let Meta { messages } = Meta::read(header)?;
+    #[expect(clippy::cast_precision_loss, reason = "a time in ms")]
+    let at = Some(header.saved_at as f64);
+    Ok(Shown { at, meta: Some(serde_json::json!({ "messages": messages })), ..Shown::default() })
+}

@@ -1,0 +1,157 @@
+// Tests streams that are resumed: by another store, after their reader has left, and after their maker was killed.
+import { describe, expect, test } from "vitest";
+import { failure, kinds, place, run, sharedKinds } from "../../__test__/helpers.js";
+import { chatsAt, shared } from "./helpers.js";
+import { openStore } from "forkpoint";
+import { ForkpointChats } from "forkpoint/ai";
+import { removeOld } from "../../dist/contracts/ai/streams.js";
+import { engineOf } from "../../dist/store/store.js";
+
+const all = async (stream: ReadableStream<string> | null | undefined): Promise<string> => {
+  expect(stream).toBeInstanceOf(ReadableStream);
+  let text = "";
+  for await (const chunk of stream!) text += chunk;
+  return text;
+};
+
+/** A stream that is written by hand. */
+function source() {
+  let controller!: ReadableStreamDefaultController<string>;
+  const stream = new ReadableStream<string>({ start: (given) => void (controller = given) });
+  return {
+    stream,
+    write: (text: string) => controller.enqueue(text),
+    end: () => controller.close(),
+    fail: (error: Error) => controller.error(error),
+  };
+}
+
+const until = async (test: () => Promise<boolean>) => {
+  while (!(await test())) await new Promise((resolve) => setTimeout(resolve, 5));
+};
+
+const makeStream = "../../integration/ai/fixtures/make-stream.mjs";
+
+describe.each(kinds)("streams of %s", (kind) => {
+  test("a stream is read while it is made, and by another store", async () => {
+    const target = await shared(kind);
+    const [mine, theirs] = [chatsAt(target), chatsAt(target)];
+    expect(await theirs.hasExistingStream("s")).toBeNull();
+    expect(await theirs.resumeExistingStream("s")).toBeUndefined();
+    const { stream, write, end } = source();
+    const first = all(await mine.createNewResumableStream("s", () => stream));
+    expect(await theirs.hasExistingStream("s")).toBe(true);
+    write("one ");
+    const second = (await theirs.resumeExistingStream("s"))!.getReader();
+    expect(await second.read()).toEqual({ done: false, value: "one " });
+    write("two é😀 ");
+    expect(await second.read()).toEqual({ done: false, value: "two é😀 " });
+    const skipping = all(await mine.resumeExistingStream("s", 4));
+    const beyond = all(await mine.resumeExistingStream("s", 14));
+    write("three");
+    end();
+    expect(await first).toBe("one two é😀 three");
+    expect(await second.read()).toEqual({ done: false, value: "three" });
+    expect(await second.read()).toEqual({ done: true, value: undefined });
+    expect(await skipping).toBe("two é😀 three");
+    expect(await beyond).toBe("ree");
+    expect(await theirs.resumeExistingStream("s")).toBeNull();
+    expect(await theirs.hasExistingStream("s")).toBe("DONE");
+    await failure(
+      theirs.createNewResumableStream("s", () => source().stream),
+      "CONFLICT",
+    );
+  });
+
+  test("a reader that leaves does not end the stream", async () => {
+    const chats = chatsAt(place(kind));
+    const { stream, write, end } = source();
+    const promises: Array<Promise<unknown>> = [];
+    const waitUntil = (promise: Promise<unknown>) => promises.push(promise);
+    const reader = (await chats.createNewResumableStream("s", () => stream, { waitUntil })).getReader();
+    write("one ");
+    expect(await reader.read()).toEqual({ done: false, value: "one " });
+    await reader.cancel();
+    write("two ".repeat(5_000));
+    const second = await chats.resumeExistingStream("s");
+    await (await chats.resumeExistingStream("s"))!.cancel();
+    end();
+    expect(promises).toHaveLength(1);
+    await promises[0];
+    expect(await chats.hasExistingStream("s")).toBe("DONE");
+    expect(await all(second)).toBe(`one ${"two ".repeat(5_000)}`);
+  });
+
+  test("an empty stream ends, and one that fails ends for the others", async () => {
+    const chats = chatsAt(place(kind));
+    expect(await all(await chats.createNewResumableStream("empty", () => ReadableStream.from<string>([])))).toBe("");
+    expect(await chats.resumeExistingStream("empty")).toBeNull();
+    const { stream, write, fail } = source();
+    const first = all(await chats.createNewResumableStream("fails", () => stream));
+    write("one");
+    const second = await chats.resumeExistingStream("fails");
+    await until(async () => (await chats.hasExistingStream("fails")) === true);
+    await new Promise((resolve) => setTimeout(resolve, 100));
+    fail(new Error("the model is gone"));
+    await expect(first).rejects.toThrow("the model is gone");
+    expect(await all(second)).toBe("one");
+    expect(await chats.hasExistingStream("fails")).toBe("DONE");
+    const bytes = await chats.createNewResumableStream(
+      "bytes",
+      () => ReadableStream.from([new Uint8Array(1)]) as never,
+    );
+    await expect(all(bytes)).rejects.toThrow("a stream must consist of strings");
+    await expect(chats.createNewResumableStream("none", () => "text" as never)).rejects.toThrow(
+      "makeStream must return a ReadableStream of strings",
+    );
+    expect(await chats.hasExistingStream("none")).toBe("DONE");
+  });
+
+  test("a store that is closed leaves the stream to its first reader", async () => {
+    const target = await shared(kind);
+    const chats = chatsAt(target);
+    const { stream, write, end } = source();
+    const first = all(await chats.createNewResumableStream("s", () => stream));
+    write("one ");
+    await chats.close();
+    write("two");
+    end();
+    expect(await first).toBe("one two");
+    if (kind !== "memory") expect(await chatsAt(target).hasExistingStream("s")).toBe("DONE");
+  });
+
+  test("the text goes long after the end, and what is made stays", async () => {
+    const store = await openStore(place(kind));
+    const chats = new ForkpointChats(store);
+    await all(await chats.createNewResumableStream("old", () => ReadableStream.from(["text"])));
+    const { stream, end } = source();
+    const made = all(await chats.createNewResumableStream("made", () => stream));
+    await removeOld(engineOf(store), Date.now() - 60_000);
+    expect(await chats.hasExistingStream("old")).toBe("DONE");
+    await removeOld(engineOf(store), Date.now() + 60_000);
+    expect(await chats.hasExistingStream("old")).toBeNull();
+    expect(await chats.hasExistingStream("made")).toBe(true);
+    end();
+    await made;
+    await store.close();
+  });
+});
+
+describe.each(sharedKinds)("streams of %s over processes", (kind) => {
+  test("a stream whose maker is killed is read to its last chunk, and then it ends", async () => {
+    const target = place(kind);
+    const chats = chatsAt(target);
+    let reading: Promise<string> | undefined;
+    const ended = await run(makeStream, [target, "s"], (line, child) => {
+      if (line === "5") reading = chats.resumeExistingStream("s").then(all);
+      if (line === "20") child.kill("SIGKILL");
+    });
+    expect(ended.signal).toBe("SIGKILL");
+    const seen = await reading!;
+    expect(seen).toMatch(/^chunk 0\n(chunk \d+\n)+$/);
+    expect(seen.split("\n").length).toBeGreaterThan(6);
+    const again = await chats.resumeExistingStream("s");
+    expect(await all(again)).toBe(seen);
+    expect(await chats.hasExistingStream("s")).toBe("DONE");
+  });
+});

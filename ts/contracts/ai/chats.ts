@@ -1,0 +1,346 @@
+/** `ForkpointChats`, the chats of the AI SDK. */
+
+import type { UIMessage } from "ai";
+import { ForkpointError, isOvertaken, quote, typeError } from "../../bridge/errors.js";
+import { ContractStore } from "../../store/contract-store.js";
+import { StoreHandle } from "../../store/handle.js";
+import { nonEmpty } from "../../store/ids.js";
+import { type Lease, ttlOption } from "../../store/lease.js";
+import { type StoreOptions, anything, atMost, readRecord, splitOptions, whole } from "../../store/options.js";
+import type { Store } from "../../store/store.js";
+import { SessionRetention } from "../shared/session-retention.js";
+import { answersIn, takeApprovals } from "./approvals.js";
+import type { Approval, Chat, ChatInfo, ChatMetadata, ChatPruneOptions, ChatVersion, SavedChat } from "./contract.js";
+import { allChats, chatCursor, infoOf, listChats, removeIfSame, versionCursor, versionsOf } from "./listing.js";
+import { Snapshot } from "./messages.js";
+import { filterOption, metadataOf, metadataOption } from "./metadata.js";
+import { Chats, newId, placeAfter, readChat, readRow, rowFields } from "./state.js";
+import { type ResumableStreamOptions, Streams } from "./streams.js";
+import { type Place, chatCalls } from "./wire.js";
+
+export interface ForkpointChatsOptions extends Omit<StoreOptions, "keepLastN" | "maxBytes"> {
+  /** How many versions of a chat are kept, the newest ones. 0 and 1: only the newest. Default: all. */
+  keepVersions?: number | null;
+  /** How long a chat is kept after its last change, in ms. Older ones are removed in the background. Default: no limit. */
+  ttlMs?: number | null;
+  /** A stream has ended when the process that makes it has not been heard of for so long, in ms. Default: 10,000. */
+  makerTtlMs?: number;
+}
+
+const MAKER_TTL = 10_000;
+
+const keepOption = (value: unknown, name: string): number | null =>
+  value === null || value === Number.POSITIVE_INFINITY
+    ? null
+    : Math.max(1, whole(0, Number.MAX_SAFE_INTEGER, "versions")(value, name));
+
+const ownOptions = { keepVersions: keepOption, ttlMs: atMost("milliseconds"), makerTtlMs: ttlOption };
+
+/** An id of a chat or a stream. Any text is allowed, because no path and no pattern is made of it. */
+const idOption = (value: unknown, name: string): string => {
+  const id = nonEmpty(value, name);
+  if (id.includes("\0")) throw typeError(`${name} contains a NUL character: use another id`);
+  return id;
+};
+const version = whole(1, Number.MAX_SAFE_INTEGER, "versions");
+const limit = whole(1, 100_000, "entries");
+const createFields = { id: idOption, metadata: metadataOption };
+const saveFields = {
+  chatId: idOption,
+  id: idOption,
+  messages: anything,
+  activeStreamId: (value: unknown, name: string) => (value === null ? null : idOption(value, name)),
+  metadata: metadataOption,
+  expectedVersion: whole(0, Number.MAX_SAFE_INTEGER, "versions"),
+};
+const characters = whole(0, Number.MAX_SAFE_INTEGER, "characters");
+
+/**
+ * The chats of the AI SDK, in a database that outlives the process: the four functions of the SDK's pages, and what they lose. Each save
+ * of messages is a version, so that no branch and no tool call is ever lost.
+ *
+ * - A save is one transaction, and stores what is new. A resolved save is durable.
+ * - Several processes can save one chat. The last save wins, and the versions of all stay.
+ * - Reads return fresh objects. Nothing is validated: see the SDK's `validateUIMessages`.
+ * - Ids are not secret. Check that a chat belongs to the user, for example by `metadata.userId`.
+ *
+ * All methods give the error codes `CLOSED`, `BUSY`, `FULL`, `UNAVAILABLE` and `CORRUPT` where they apply, and a TypeError or a
+ * RangeError for a wrong argument.
+ *
+ * @example
+ * ```ts
+ * const chats = new ForkpointChats("agent.db");
+ * await chats.saveChat({ chatId, messages });
+ * ```
+ */
+export class ForkpointChats<MESSAGE extends UIMessage = UIMessage> extends ContractStore {
+  readonly #handle: StoreHandle;
+  #retention: SessionRetention<{ chat: string; place: Place }>;
+  #streams: Streams;
+  #chats: Chats;
+
+  /**
+   * @param target a file path, `"sqlite:<path>"`, a `file:` URL, `"postgres://<user>@<host>/<database>"`,
+   *   `"jsonl:<folder>"`, `"memory:"`, or a store from `openStore`.
+   * @param options `keepVersions`, `ttlMs` and `makerTtlMs`, and the options of `openStore`. An open store takes only the first and the
+   *   third.
+   * @throws TypeError or RangeError for a wrong target or option.
+   */
+  constructor(target: string | URL | Store, options?: ForkpointChatsOptions) {
+    const { own, others } = splitOptions(options, ownOptions);
+    const handle = StoreHandle.of(target, others as StoreOptions | undefined, chatCalls);
+    super(handle);
+    this.#handle = handle;
+    this.#chats = new Chats(own.keepVersions ?? undefined);
+    this.#streams = new Streams(handle, own.makerTtlMs ?? MAKER_TTL);
+    this.#retention = SessionRetention.of<{ chat: string; place: Place }>(handle, own.ttlMs, {
+      list: allChats,
+      changedAt: ({ place }) => place.updatedAt,
+      groupOf: () => "",
+      remove: (engine, { chat, place }) => removeIfSame(engine, chat, place),
+    });
+  }
+
+  /**
+   * Makes an empty chat and returns its id. A chat need not be made: `saveChat` makes one with the id that the browser has invented.
+   * @throws ForkpointError `CONFLICT` if there is a chat with this id.
+   * @example const id = await chats.createChat({ metadata: { userId: "u-7" } });
+   */
+  createChat(options?: { id?: string; metadata?: ChatMetadata | null }): Promise<string> {
+    return this.#handle.save(async (engine) => {
+      const { id = newId(), metadata = null } = readRecord(options, "options", createFields);
+      const row = {
+        version: 0,
+        stream: null,
+        place: placeAfter(undefined),
+        metadata: metadataOf(metadata, engine.format),
+      };
+      const { fields, buffers } = rowFields(id, row, undefined);
+      return this.#chats.turns.alone(id, async () => {
+        try {
+          await chatCalls.call(engine.native, "save", { row: fields, version: undefined, keep: undefined }, buffers);
+        } catch (error) {
+          throw isOvertaken(error) ? alreadyExists(id) : error;
+        }
+        return id;
+      });
+    });
+  }
+
+  /**
+   * Returns the messages of a chat, or of one of its versions. An unknown chat has none.
+   * @throws ForkpointError `NOT_FOUND` for an unknown version.
+   * @example const messages = [...(await chats.loadChat(id)), message];
+   */
+  loadChat(id: string, options?: { version?: number }): Promise<MESSAGE[]> {
+    return this.#handle.run((engine) => {
+      const chat = idOption(id, "id");
+      const { version: number } = readRecord(options, "options", { version });
+      return this.#chats.turns.shared(chat, async () => {
+        const found = await readChat(engine, chat, number);
+        if (number !== undefined && found?.number !== number) throw noVersion(chat, number);
+        return (found?.messages ?? []) as MESSAGE[];
+      });
+    });
+  }
+
+  /**
+   * Returns a chat with its messages, or null if there is none.
+   * @example const messages = (await chats.readChat(id))?.messages ?? [];
+   */
+  readChat(id: string): Promise<Chat<MESSAGE> | null> {
+    return this.#handle.run((engine) => {
+      const chat = idOption(id, "id");
+      return this.#chats.turns.shared(chat, async () => {
+        const found = await readChat(engine, chat, undefined);
+        return found && { ...infoOf(chat, found.row), messages: found.messages as MESSAGE[] };
+      });
+    });
+  }
+
+  /**
+   * Saves a chat. What is left out stays as it is. Other messages than those that are stored make a new version, and the earlier ones
+   * stay. If nothing has changed, nothing is written.
+   * @throws ForkpointError `CONFLICT` if the chat has not the version `expectedVersion`, `INVALID_ARGUMENT` for a message that cannot be
+   *   stored. Nothing was saved then.
+   * @example const { version } = await chats.saveChat({ chatId, messages, activeStreamId: null });
+   */
+  async saveChat(chat: SavedChat<MESSAGE>): Promise<{ version: number }> {
+    const saved = await this.#handle.save(async (engine) => {
+      const { chatId, id, messages, activeStreamId, metadata, expectedVersion } = readRecord(chat, "chat", saveFields);
+      const name = chatId ?? id;
+      if (name === undefined) throw typeError("chatId is missing: pass the id of the chat as chatId or id");
+      if (chatId !== undefined && id !== undefined && chatId !== id) {
+        throw typeError(`chatId is ${quote(chatId)}, but id is ${quote(id)}: pass one of them`);
+      }
+      const change = {
+        snapshot: messages === undefined ? undefined : new Snapshot(messages, this.#chats.known(name), engine.format),
+        stream: activeStreamId,
+        metadata: metadata === undefined ? undefined : metadataOf(metadata, engine.format),
+        expected: expectedVersion,
+      };
+      return { version: await this.#chats.save(engine, name, change) };
+    });
+    this.#retention.sweep();
+    return saved;
+  }
+
+  /**
+   * Lists chats, the one that was changed last first. `metadata` selects those that have these values. Pass the cursor of a page to get
+   * the next one. Default limit: 100.
+   * @example const { chats: mine, cursor } = await chats.listChats({ metadata: { userId: "u-7" }, limit: 20 });
+   */
+  listChats(options?: {
+    limit?: number;
+    cursor?: string | null;
+    metadata?: ChatMetadata;
+  }): Promise<{ chats: ChatInfo[]; cursor: string | null }> {
+    return this.#handle.look(async (engine) => {
+      const read = readRecord(options, "options", { limit, cursor: chatCursor, metadata: filterOption });
+      await this.#chats.turns.settled();
+      return listChats(engine, read);
+    });
+  }
+
+  /**
+   * Removes a chat with all its versions. An unknown chat causes no error.
+   * @example await chats.deleteChat(id);
+   */
+  async deleteChat(id: string): Promise<void> {
+    await this.#handle.run((engine) => {
+      const chat = idOption(id, "id");
+      return this.#chats.turns.alone(chat, async () => {
+        this.#chats.forget(chat);
+        await chatCalls.call(engine.native, "remove", { chat, seen: undefined });
+      });
+    });
+  }
+
+  /**
+   * Lists the versions of a chat, the newest first. Default limit: 100.
+   * @example const { versions: [newest, before] } = await chats.versions(id);
+   */
+  versions(
+    id: string,
+    options?: { limit?: number; cursor?: string | null },
+  ): Promise<{ versions: ChatVersion[]; cursor: string | null }> {
+    return this.#handle.look(async (engine) => {
+      const chat = idOption(id, "id");
+      const read = readRecord(options, "options", { limit, cursor: versionCursor });
+      return this.#chats.turns.shared(chat, () => versionsOf(engine, chat, read));
+    });
+  }
+
+  /**
+   * Makes a new chat that begins with the messages and the metadata of a chat, and returns its id. `version` is the version to fork.
+   * Default: the newest. It shares the stored messages: only on Postgres they are copied.
+   * @throws ForkpointError `NOT_FOUND` for an unknown chat or version, `CONFLICT` if there is a chat with the new id.
+   * @example const other = await chats.fork(id, { version: 3 });
+   */
+  fork(id: string, options?: { version?: number; id?: string }): Promise<string> {
+    return this.#handle.run(async (engine) => {
+      const from = idOption(id, "id");
+      const { version: wanted, id: to = newId() } = readRecord(options, "options", { version, id: idOption });
+      await this.#chats.turns.settled(from);
+      return this.#chats.turns.alone(to, async () => {
+        const source = await readRow(engine, from);
+        if (source === null) throw new ForkpointError("NOT_FOUND", `chat ${quote(from)} not found: list the chats`);
+        const number = wanted ?? source.version;
+        const row = { ...source, version: Math.min(number, 1), stream: null, place: placeAfter(undefined) };
+        const { fields, buffers } = rowFields(to, row, undefined);
+        try {
+          await chatCalls.call(engine.native, "fork", { from, version: number, row: fields }, buffers);
+        } catch (error) {
+          if (isOvertaken(error)) throw alreadyExists(to);
+          throw (error as { code?: unknown }).code === "NOT_FOUND" ? noVersion(from, number) : error;
+        }
+        return to;
+      });
+    });
+  }
+
+  /**
+   * Takes the answers to the approvals that a chat has asked for, and returns them. Call it before `saveChat` and before the model, so
+   * that a tool runs once for each answer, and only if the chat has asked for it. Denied ones are taken, too.
+   * @throws ForkpointError `INVALID_ARGUMENT` for an answer that the chat has not asked for, or with another input. `CONFLICT` for one
+   *   that was taken: `error.taken` says by whom and when. Nothing was taken then.
+   * @example const approvals = await chats.takeApprovals(id, messages);
+   */
+  takeApprovals(id: string, messages: readonly MESSAGE[]): Promise<Approval[]> {
+    return this.#handle.run((engine) => {
+      const [chat, answers] = [idOption(id, "id"), answersIn(messages)];
+      return this.#chats.turns.alone(chat, () => takeApprovals(engine, chat, answers));
+    });
+  }
+
+  /**
+   * Gives an approval back, after a failure before its tool has run. It can be taken again then.
+   * @example await chats.releaseApproval(id, approvalId);
+   */
+  async releaseApproval(id: string, approvalId: string): Promise<void> {
+    await this.#handle.run(({ native }) => {
+      const fields = { chat: idOption(id, "id"), approval: nonEmpty(approvalId, "approvalId") };
+      return this.#chats.turns.alone(fields.chat, () => chatCalls.call(native, "release", fields));
+    });
+  }
+
+  /**
+   * Begins a stream that other processes can read while it is made, and after this process has ended. Returns its text for the first
+   * reader. If this reader leaves, the stream is made on.
+   * @throws ForkpointError `CONFLICT` if there is a stream with this id.
+   * @example const stream = await chats.createNewResumableStream(streamId, () => sseStream);
+   */
+  createNewResumableStream(
+    streamId: string,
+    makeStream: () => ReadableStream<string>,
+    options?: ResumableStreamOptions,
+  ): Promise<ReadableStream<string>> {
+    return this.#handle.run(() => this.#streams.create(idOption(streamId, "streamId"), makeStream, options));
+  }
+
+  /**
+   * Returns the text of a stream from a character on, and then what is still made. If its maker has ended without an end of the stream,
+   * the text ends there. Undefined: there is no such stream. Null: it has ended.
+   * @example const stream = await chats.resumeExistingStream(streamId);
+   */
+  resumeExistingStream(streamId: string, skipCharacters = 0): Promise<ReadableStream<string> | null | undefined> {
+    return this.#handle.run(() =>
+      this.#streams.resume(idOption(streamId, "streamId"), characters(skipCharacters, "skipCharacters")),
+    );
+  }
+
+  /**
+   * Says whether a stream is made now (`true`), or has ended (`"DONE"`). Null: there is no such stream.
+   * @example if ((await chats.hasExistingStream(streamId)) === true) console.log("it goes on");
+   */
+  hasExistingStream(streamId: string): Promise<null | true | "DONE"> {
+    return this.#handle.run(() => this.#streams.has(idOption(streamId, "streamId")));
+  }
+
+  /**
+   * Removes whole chats. Without `olderThan`, those that are older than `ttlMs`.
+   * @throws TypeError or RangeError for a wrong option. ForkpointError `CLOSED` if the store is closed before it ends.
+   * @example const { chats: removed } = await chats.prune({ olderThan: Date.now() - 30 * 86_400_000, dryRun: true });
+   */
+  async prune(options?: ChatPruneOptions): Promise<{ chats: number }> {
+    const { sessions } = await this.#retention.prune(options);
+    return { chats: sessions };
+  }
+
+  withLease(lease: Lease): ForkpointChats<MESSAGE> {
+    const handle = this.#handle.withLease(lease);
+    const view = new ForkpointChats<MESSAGE>(handle.asStore);
+    [view.#chats, view.#retention] = [this.#chats, this.#retention.through(handle)];
+    view.#streams = this.#streams.through(handle);
+    return view;
+  }
+}
+
+function alreadyExists(chat: string): ForkpointError {
+  return new ForkpointError("CONFLICT", `chat ${quote(chat)} already exists: use another id`);
+}
+
+function noVersion(chat: string, number: number): ForkpointError {
+  const message = `chat ${quote(chat)} has no version ${number}: list its versions with versions()`;
+  return new ForkpointError("NOT_FOUND", message);
+}

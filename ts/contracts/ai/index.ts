@@ -1,0 +1,7 @@
+/** The entry `forkpoint/ai`. */
+
+import "../../bridge/bundled.js";
+export { ForkpointChats } from "./chats.js";
+export type { ForkpointChatsOptions } from "./chats.js";
+export type { ResumableStreamOptions } from "./streams.js";
+export type * from "./contract.js";

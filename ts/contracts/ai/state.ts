@@ -1,0 +1,208 @@
+/** Reads and changes chats. A change is one transaction, and expects the row that it was made from. */
+
+import { crypto } from "../../bridge/crypto.js";
+import { ForkpointError, isForkpointError, isOvertaken, quote } from "../../bridge/errors.js";
+import type { Stored } from "../../bridge/serializer.js";
+import type { Part } from "../../bridge/wire.js";
+import type { Engine } from "../../store/engine.js";
+import { Turns } from "../shared/turns.js";
+import { readRecords } from "../shared/records.js";
+import { KeptVersion, type Snapshot, type Version } from "./messages.js";
+import { NO_METADATA, type StoredMetadata, readMetadata } from "./metadata.js";
+import { type FoundRow, type Head, type NewRow, type Place, chatCalls } from "./wire.js";
+
+/** The number of chats that are kept in memory. */
+const KEPT = 1_000;
+
+/** The row of a chat, as it was read. */
+export interface Row extends Head {
+  place: Place;
+  metadata: StoredMetadata;
+}
+
+/** A chat as this store knows it. Missing row: there is no such chat. */
+interface Known {
+  row: Row | undefined;
+  version: Version;
+}
+
+/** What a save changes. What is undefined stays as it is. */
+export interface Change {
+  snapshot: Snapshot | undefined;
+  stream: string | null | undefined;
+  metadata: StoredMetadata | undefined;
+  expected: number | undefined;
+}
+
+const EMPTY: Version = { number: null, messages: [], inLog: 0, size: 0 };
+
+/** What the calls of a store share. */
+export class Chats {
+  readonly turns = new Turns();
+  readonly #keepVersions: number | undefined;
+  /** A change expects the row that it has seen, so an old one does no harm. */
+  readonly #kept = new Map<string, { row: Row; kept: KeptVersion }>();
+
+  constructor(keepVersions: number | undefined) {
+    this.#keepVersions = keepVersions;
+  }
+
+  /** Messages that the chat is likely to begin with. */
+  known(chat: string): readonly unknown[] {
+    return this.#kept.get(chat)?.kept.version?.messages ?? [];
+  }
+
+  /** Saves a change and returns the newest version. */
+  save(engine: Engine, chat: string, change: Change): Promise<number> {
+    return this.turns.alone(chat, async () => {
+      for (let kept = this.#take(chat); ; kept = undefined) {
+        const before = kept ?? (await this.#read(engine, chat));
+        const saved = await this.#try(engine, chat, before, change, kept !== undefined);
+        if (saved !== undefined) return saved;
+      }
+    });
+  }
+
+  /** Tries to save. Undefined: the chat is another one than `before`, so it must be read again. */
+  async #try(
+    engine: Engine,
+    chat: string,
+    { row, version }: Known,
+    { snapshot, stream, metadata, expected }: Change,
+    mayBeOld: boolean,
+  ): Promise<number | undefined> {
+    const number = row?.version ?? 0;
+    if (expected !== undefined && expected !== number) {
+      if (mayBeOld) return undefined;
+      const message = `chat ${quote(chat)} has version ${number}, not ${expected} as expected: read it again`;
+      throw new ForkpointError("CONFLICT", message);
+    }
+    const shared = snapshot?.sharedWith(version.messages) ?? 0;
+    const isNew =
+      snapshot !== undefined &&
+      (number === 0 || shared !== snapshot.messages.length || shared !== version.messages.length);
+    const head = {
+      version: isNew ? number + 1 : number,
+      stream: stream === undefined ? (row?.stream ?? null) : stream,
+    };
+    const isSame =
+      row !== undefined && !isNew && head.stream === row.stream && (metadata === undefined || isEqual(metadata, row));
+    if (isSame) {
+      const isCurrent = !mayBeOld || samePlace((await readRow(engine, chat))?.place, row.place);
+      if (!isCurrent) return undefined;
+      this.#keep(chat, row, version);
+      return number;
+    }
+    const next: Row = { ...head, place: placeAfter(row?.place), metadata: metadata ?? row?.metadata ?? NO_METADATA };
+    const plan = isNew ? snapshot.plan(version, shared, head.version) : undefined;
+    const { fields, buffers } = rowFields(chat, next, row?.place);
+    try {
+      const keep = isNew ? this.#keepVersions : undefined;
+      const all = [...buffers, ...(plan?.buffers ?? [])];
+      await chatCalls.call(engine.native, "save", { row: fields, version: plan?.fields, keep }, all);
+    } catch (error) {
+      if (isOvertaken(error) || (mayBeOld && isForkpointError(error) && error.code === "NOT_FOUND")) return undefined;
+      throw error;
+    }
+    this.#keep(chat, next, plan?.version ?? version);
+    return head.version;
+  }
+
+  /** Takes what is known of a chat. */
+  #take(chat: string): Known | undefined {
+    const found = this.#kept.get(chat);
+    this.#kept.delete(chat);
+    const version = found?.kept.version;
+    return found && version && { row: found.row, version };
+  }
+
+  #keep(chat: string, row: Row, version: Version): void {
+    this.forget(chat);
+    this.#kept.set(chat, { row, kept: new KeptVersion(version) });
+    if (this.#kept.size > KEPT) this.forget(this.#kept.keys().next().value!);
+  }
+
+  forget(chat: string): void {
+    this.#kept.get(chat)?.kept.release();
+    this.#kept.delete(chat);
+  }
+
+  async #read(engine: Engine, chat: string): Promise<Known> {
+    const found = await readChat(engine, chat, undefined);
+    if (found === null) return { row: undefined, version: EMPTY };
+    return { row: found.row, version: found };
+  }
+}
+
+/** A chat that was read, with the messages of a version. */
+export interface FoundChat extends Version {
+  row: Row;
+}
+
+/** Reads a chat with the messages of a version. Undefined: of the newest one. Null: there is no such chat. */
+export async function readChat(engine: Engine, chat: string, version: number | undefined): Promise<FoundChat | null> {
+  const found = await chatCalls.find(engine.native, "read", { chat, version }, ({ row, ...rest }, part) => ({
+    row: openRow(row, part),
+    number: rest.version,
+    inLog: rest.messages.length,
+    parts: [...rest.messages, ...rest.last].map(part),
+  }));
+  if (found === null) return null;
+  const { row, number, inLog, parts } = found;
+  const messages = await readRecords<object>(parts, engine.format, `a message of chat ${quote(chat)}`);
+  const size = parts.reduce((sum, { bytes }) => sum + bytes.byteLength, 0);
+  return { row: closeRow(row, engine), number, inLog, messages, size };
+}
+
+export async function readRow(engine: Engine, chat: string): Promise<Row | null> {
+  const found = await chatCalls.find(engine.native, "row", { chat }, openRow);
+  return found && closeRow(found, engine);
+}
+
+/** A row and its part. */
+export type OpenRow = Omit<FoundRow, "metadata"> & { part: Part | undefined };
+
+export const openRow = (
+  { metadata: [packed], ...row }: FoundRow,
+  part: (packed: FoundRow["metadata"][0]) => Part,
+): OpenRow => ({
+  ...row,
+  part: packed && part(packed),
+});
+
+export function closeRow({ part, index, version, stream, place }: OpenRow, { format }: Engine): Row {
+  // The response may be large, and must not stay in memory because of the row.
+  const stored: Stored | undefined = part && { tag: part.tag, bytes: Uint8Array.prototype.slice.call(part.bytes) };
+  return { version, stream, place, metadata: readMetadata(stored, index, format) };
+}
+
+/** The fields and the buffers of a row to store. */
+export function rowFields(
+  chat: string,
+  { version, stream, place, metadata: { stored, index } }: Row,
+  seen: Place | undefined,
+): { fields: NewRow; buffers: Uint8Array[] } {
+  const metadata = stored && { name: "metadata", tag: stored.tag };
+  const fields = { chat, place, seen, head: { version, stream }, index, metadata, savedAt: Date.now() };
+  return { fields, buffers: stored ? [stored.bytes] : [] };
+}
+
+let changes = 0;
+
+/** A new place. The time never goes back. */
+export function placeAfter(before: Place | undefined): Place {
+  changes = (changes + 1) % 2 ** 16;
+  const number = changes * 2 ** 31 + crypto().randomInt(2 ** 31);
+  return { updatedAt: Math.max(Date.now(), before?.updatedAt ?? 0), number };
+}
+
+const samePlace = (one: Place | undefined, other: Place): boolean =>
+  one !== undefined && one.updatedAt === other.updatedAt && one.number === other.number;
+
+function isEqual({ stored }: StoredMetadata, { metadata }: Row): boolean {
+  if (stored === undefined || metadata.stored === undefined) return stored === metadata.stored;
+  return stored.tag === metadata.stored.tag && Buffer.compare(stored.bytes, metadata.stored.bytes) === 0;
+}
+
+/** An id that no other chat has. */
+export const newId = (): string => crypto().randomUUID();

@@ -1,0 +1,250 @@
+/** Streams that can be resumed: the text of an answer is stored while it is made, and any process can read it. */
+
+import { setTimeout as sleep } from "node:timers/promises";
+import { isForkpointError, show, typeError } from "../../bridge/errors.js";
+import { whole } from "../../bridge/bytes.js";
+import { deserializeValue } from "../../bridge/serializer.js";
+import { warn } from "../../bridge/warnings.js";
+import type { Engine } from "../../store/engine.js";
+import type { StoreHandle } from "../../store/handle.js";
+import { hasEnded } from "../../store/holder.js";
+import { type HeldLease, fenced, holdersOf } from "../../store/lease.js";
+import { callback, readRecord } from "../../store/options.js";
+import { Expiry } from "../shared/expiry.js";
+import { packRecords } from "../shared/records.js";
+import { streamCalls } from "./wire.js";
+
+export interface ResumableStreamOptions {
+  /** Gets a promise that settles when the stream was read and stored: a platform's function that keeps a process running. */
+  waitUntil?: (promise: Promise<unknown>) => unknown;
+}
+
+/** How much text is gathered before it is stored: for so many ms, and at most so many characters. */
+const [GATHERED_MS, GATHERED] = [50, 8_192];
+/** The pause between two reads of a stream that has no new text, in ms. */
+const PAUSE = 50;
+/** How often a reader without new text asks whether the maker still lives, in ms. */
+const LOOK = 500;
+/** The number of records that are read at once. */
+const PAGE = 256;
+/** How long the text of a stream is kept, in ms. */
+const KEPT = 24 * 3_600_000;
+
+const streamOptions = {
+  waitUntil: (value: unknown, name: string) => callback<(promise: Promise<unknown>) => unknown>(value, name),
+};
+
+export class Streams {
+  readonly #handle: StoreHandle;
+  readonly #ttlMs: number;
+  #expiry = new Expiry();
+
+  constructor(handle: StoreHandle, makerTtlMs: number) {
+    this.#handle = handle;
+    this.#ttlMs = makerTtlMs;
+  }
+
+  /** The same streams over another handle of the store. */
+  through(handle: StoreHandle): Streams {
+    const streams = new Streams(handle, this.#ttlMs);
+    streams.#expiry = this.#expiry;
+    return streams;
+  }
+
+  async create(stream: string, make: unknown, options: unknown): Promise<ReadableStream<string>> {
+    const makeStream = callback<() => unknown>(make, "makeStream");
+    const { waitUntil } = readRecord(options, "options", streamOptions);
+    const lease = await this.#handle.leaseOf({ space: streamCalls.name, run: stream, ns: "" }, { ttlMs: this.#ttlMs });
+    try {
+      await this.#handle.run(({ native }) =>
+        streamCalls.call(fenced(native, lease), "begin", { stream, savedAt: Date.now() }),
+      );
+      const source = await makeStream();
+      if (!(source instanceof ReadableStream)) {
+        throw typeError(`makeStream must return a ReadableStream of strings, but has returned ${show(source)}`);
+      }
+      const maker = new Maker(this.#handle, stream, lease);
+      const made = maker.run(source as ReadableStream<string>);
+      waitUntil?.(made);
+      this.#sweep();
+      return maker.reader;
+    } catch (error) {
+      await lease.release().catch(() => {});
+      throw error;
+    }
+  }
+
+  /** Undefined: there is no such stream. Null: it has ended. */
+  async resume(stream: string, skip: number): Promise<ReadableStream<string> | null | undefined> {
+    const found = await this.#handle.run((engine) => read(engine, stream, 0));
+    if (found === null) return undefined;
+    return found.ended ? null : readerOf(this.#handle, stream, skip);
+  }
+
+  async has(stream: string): Promise<null | true | "DONE"> {
+    return this.#handle.run(async (engine) => {
+      const isMade = await hasMaker(engine, stream);
+      const found = await read(engine, stream, 0);
+      if (found === null) return null;
+      return found.ended || !isMade ? "DONE" : true;
+    });
+  }
+
+  /** Removes the text of streams that have ended long ago, in the background. */
+  #sweep(): void {
+    void this.#handle
+      .run((engine) =>
+        this.#expiry.sweepIfDue({
+          what: "old streams",
+          ttlMs: KEPT,
+          now: Date.now,
+          target: engine.native.databasePath ?? "memory:",
+          closing: () => this.#handle.closing,
+          sweep: () => removeOld(engine, Date.now() - KEPT),
+        }),
+      )
+      .catch(() => {});
+  }
+}
+
+/** Removes the streams that have ended before a time. One that nobody makes any more ended when it began. */
+export async function removeOld(engine: Engine, before: number): Promise<void> {
+  for (let after: number | undefined; ;) {
+    const page = await streamCalls.call(engine.native, "streams", { before: after, limit: PAGE });
+    for (const { stream, savedAt, ended } of page) {
+      if (savedAt >= before || (!ended && (await hasMaker(engine, stream)))) continue;
+      await streamCalls.call(engine.native, "remove", { stream });
+    }
+    if (page.length < PAGE) return;
+    after = Number(page.at(-1)!.cursor);
+  }
+}
+
+/** Returns true if a living process holds the lease of a stream. */
+async function hasMaker({ native }: Engine, stream: string): Promise<boolean> {
+  const [lease] = await holdersOf(native, streamCalls.name, [stream]);
+  return lease != null && !hasEnded(lease.holder);
+}
+
+async function read(engine: Engine, stream: string, skip: number): Promise<{ ended: boolean; texts: string[] } | null> {
+  const fields = { stream, skip, limit: PAGE };
+  return streamCalls.find(engine.native, "read", fields, ({ ended, chunks }, part) => ({
+    ended,
+    texts: chunks.map((chunk) => {
+      const { tag, bytes } = part(chunk);
+      return String(deserializeValue(engine.format, tag, bytes, "a chunk of a stream"));
+    }),
+  }));
+}
+
+/** Reads a stream that this or another process makes. Ends when the stream has ended, or when its maker is gone. */
+function readerOf(handle: StoreHandle, stream: string, skip: number): ReadableStream<string> {
+  let [at, left, looked, isMade] = [0, skip, 0, true];
+  /** Reads what is new. Undefined: nothing more will come. */
+  const next = () =>
+    handle.run(async (engine) => {
+      if (performance.now() - looked >= LOOK) {
+        isMade = await hasMaker(engine, stream);
+        looked = performance.now();
+      }
+      const found = await read(engine, stream, at);
+      at += found?.texts.length ?? 0;
+      const isOver = found === null || (found.texts.length === 0 && (found.ended || !isMade));
+      return isOver ? undefined : found.texts.join("");
+    });
+  return new ReadableStream<string>({
+    async pull(controller) {
+      for (let text = await next(); ; text = await next()) {
+        if (text === undefined) return controller.close();
+        const fresh = text.slice(left);
+        left = Math.max(0, left - text.length);
+        if (fresh !== "") return controller.enqueue(fresh);
+        if (text === "") await sleep(PAUSE);
+      }
+    },
+  });
+}
+
+/** Reads a source to its end, hands it to its first reader, and stores it. */
+class Maker {
+  readonly reader: ReadableStream<string>;
+  readonly #handle: StoreHandle;
+  readonly #stream: string;
+  readonly #lease: HeldLease;
+  #controller: ReadableStreamDefaultController<string> | undefined;
+  /** The text that is not stored yet. */
+  #text = "";
+  #timer: NodeJS.Timeout | undefined;
+  #stored: Promise<void> = Promise.resolve();
+  /** True if the text can no longer be stored. The first reader gets it all the same. */
+  #isLost = false;
+
+  constructor(handle: StoreHandle, stream: string, lease: HeldLease) {
+    this.#handle = handle;
+    this.#stream = stream;
+    this.#lease = lease;
+    this.reader = new ReadableStream<string>({
+      start: (controller) => {
+        this.#controller = controller;
+      },
+      // The reader has left. The source is read on.
+      cancel: () => {
+        this.#controller = undefined;
+      },
+    });
+  }
+
+  async run(source: ReadableStream<string>): Promise<void> {
+    try {
+      for await (const chunk of source) {
+        if (typeof chunk !== "string") throw typeError(`a stream must consist of strings, but has ${show(chunk)}`);
+        this.#controller?.enqueue(chunk);
+        this.#gather(chunk);
+      }
+      await this.#end();
+      this.#controller?.close();
+    } catch (error) {
+      await this.#end();
+      this.#controller?.error(error);
+    }
+  }
+
+  #gather(chunk: string): void {
+    this.#text += chunk;
+    if (this.#text.length >= GATHERED) this.#store(false);
+    else this.#timer ??= setTimeout(() => this.#store(false), GATHERED_MS);
+  }
+
+  async #end(): Promise<void> {
+    this.#store(true);
+    await this.#stored;
+    await this.#lease.release().catch(() => {});
+  }
+
+  #store(ended: boolean): void {
+    clearTimeout(this.#timer);
+    [this.#timer] = [undefined];
+    const text = this.#text;
+    this.#text = "";
+    this.#stored = this.#stored.then(() => this.#append(text, ended)).catch((error: unknown) => this.#lose(error));
+  }
+
+  async #append(text: string, ended: boolean): Promise<void> {
+    if (this.#isLost) return;
+    await this.#handle.save(async ({ native, format }) => {
+      const serialized = format.serialize(text, "a chunk of a stream");
+      const packed = text === "" ? undefined : packRecords([{ ...serialized, bytes: whole(serialized.bytes) }]);
+      const fields = { stream: this.#stream, chunks: packed?.records, ended, savedAt: Date.now() };
+      await streamCalls.call(fenced(native, this.#lease), "append", fields, packed && [packed.bytes]);
+    });
+  }
+
+  #lose(error: unknown): void {
+    this.#isLost = true;
+    // A store that is closed was closed on purpose.
+    if (isForkpointError(error) && error.code === "CLOSED") return;
+    const target = this.#handle.identity;
+    const message = "the text of a stream could not be stored, so another reader does not get it whole";
+    warn("FORKPOINT_STREAM_NOT_STORED", message, typeof target === "string" ? target : "memory:", error);
+  }
+}
