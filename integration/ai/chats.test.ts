@@ -456,8 +456,8 @@ describe.each(kinds)("chats of %s", (kind) => {
     ]);
     const versions = await inspector.checkpoints({ space: "ai", run: "c" });
     expect(versions.items.map(({ id, parent }) => [id, parent?.id])).toEqual([
-      ["2", "1"],
       ["1", undefined],
+      ["2", "1"],
     ]);
     const shown = async (space: string, run: string, id: string) =>
       fromJsonForm((await inspector.checkpoint({ space, run, id } as CheckpointRef))!.state);

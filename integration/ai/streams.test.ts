@@ -1,11 +1,7 @@
 // Tests streams that are resumed: by another store, after their reader has left, and after their maker was killed.
-import { describe, expect, test } from "vitest";
+import { describe, expect, onTestFinished, test, vi } from "vitest";
 import { failure, kinds, place, run, sharedKinds } from "../../__test__/helpers.js";
 import { chatsAt, shared } from "./helpers.js";
-import { openStore } from "forkpoint";
-import { ForkpointChats } from "forkpoint/ai";
-import { removeOld } from "../../dist/contracts/ai/streams.js";
-import { engineOf } from "../../dist/store/store.js";
 
 const all = async (stream: ReadableStream<string> | null | undefined): Promise<string> => {
   expect(stream).toBeInstanceOf(ReadableStream);
@@ -120,20 +116,25 @@ describe.each(kinds)("streams of %s", (kind) => {
     if (kind !== "memory") expect(await chatsAt(target).hasExistingStream("s")).toBe("DONE");
   });
 
-  test("the text goes long after the end, and what is made stays", async () => {
-    const store = await openStore(place(kind));
-    const chats = new ForkpointChats(store);
-    await all(await chats.createNewResumableStream("old", () => ReadableStream.from(["text"])));
+  test("the text goes a day after the end, and what is made stays", async () => {
+    const chats = chatsAt(place(kind));
+    const brief = (id: string) => chats.createNewResumableStream(id, () => ReadableStream.from(["text"])).then(all);
+    await brief("old");
     const { stream, end } = source();
     const made = all(await chats.createNewResumableStream("made", () => stream));
-    await removeOld(engineOf(store), Date.now() - 60_000);
+    const now = Date.now();
+    onTestFinished(() => void vi.restoreAllMocks());
+    vi.spyOn(Date, "now").mockImplementation(() => now + 23 * 3_600_000);
+    await brief("young");
+    vi.spyOn(Date, "now").mockImplementation(() => now + 26 * 3_600_000);
     expect(await chats.hasExistingStream("old")).toBe("DONE");
-    await removeOld(engineOf(store), Date.now() + 60_000);
-    expect(await chats.hasExistingStream("old")).toBeNull();
+    await brief("new");
+    await until(async () => (await chats.hasExistingStream("old")) === null);
+    expect(await chats.hasExistingStream("young")).toBe("DONE");
+    vi.restoreAllMocks();
     expect(await chats.hasExistingStream("made")).toBe(true);
     end();
-    await made;
-    await store.close();
+    expect(await made).toBe("");
   });
 });
 
