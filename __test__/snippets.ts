@@ -10,6 +10,7 @@ export type Suite =
   | "forkpoint"
   | "agentos"
   | "claude-agent-sdk"
+  | "ai"
   | "openai-agents"
   | "mastra"
   | "langgraph"
@@ -58,6 +59,7 @@ function suiteOf(code: string): Suite {
   if (code.includes('from "@framers/agentos')) return "agentos";
   if (code.includes('from "@anthropic-ai/claude-agent-sdk')) return "claude-agent-sdk";
   if (/from "(@mastra\/|forkpoint\/mastra)/.test(code)) return "mastra";
+  if (/from "(ai|forkpoint\/ai)"/.test(code)) return "ai";
   if (/from "(@openai\/agents|forkpoint\/openai-agents)"/.test(code)) return "openai-agents";
   return "forkpoint";
 }
