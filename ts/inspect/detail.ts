@@ -1,5 +1,6 @@
 /** Reads a checkpoint with its values. */
 
+import { joinRecords } from "../contracts/ai/messages.js";
 import { channelOf } from "../contracts/langgraph/values.js";
 import { type Layout, unpackMessages } from "../contracts/helix/values.js";
 import { detachBuffers } from "../bridge/detach.js";
@@ -83,8 +84,8 @@ const readers = {
   tinyagents,
   helix,
   "helix-sessions": session,
-  ai: (parts, _, { records, parts: [last] }) => [
-    { messages: [...(records ?? []), ...(last ? [last] : [])].map((part) => parts.read(part).value) },
+  ai: (parts, _, { records }) => [
+    { messages: joinRecords((records ?? []).map((part) => parts.read(part).value)).messages },
     null,
   ],
   "ai-streams": (parts, _, { records }) => [

@@ -1,8 +1,8 @@
 //! The AI SDK: chats with all their versions, approvals that are taken once, and streams that can be resumed.
 //!
-//! - In [`CHATS`], a lineage is a chat, and each save of messages is a checkpoint: a version. The log [`MESSAGES`] holds the messages. A
-//!   version names the end of the log. If a save only replaces the last message, as an answer that grows does, the version has this
-//!   message as its payload instead, so that it is stored as a delta.
+//! - In [`CHATS`], a lineage is a chat, and each save of messages is a checkpoint without a payload: a version. The log [`MESSAGES`] holds
+//!   the messages, and a version names the end of the log. A record is a message, or further parts of the message before it, so that an
+//!   answer that grows is stored once.
 //! - In [`ROWS`], a chat has its row: the newest version, the stream that runs, and the metadata. The sort key of a row begins with the
 //!   time of the last change and ends with a number that no other change has. A change expects the sort key of the row that it was made from, so no change
 //!   undoes another one.

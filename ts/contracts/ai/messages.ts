@@ -1,4 +1,9 @@
-/** Takes a snapshot of messages, and finds out what a save has to store of it. */
+/**
+ * Takes a snapshot of messages, and finds out what a save has to store of it.
+ *
+ * A record of the log is a message. A record that is a list has further parts of the message before it. So an answer that grows is
+ * stored once, and not again at each save.
+ */
 
 import { isArray, readingArgument, show, typeError } from "../../bridge/errors.js";
 import { whole } from "../../bridge/bytes.js";
@@ -8,14 +13,18 @@ import { packRecords } from "../shared/records.js";
 import { isSame } from "./same.js";
 import type { NewVersion } from "./wire.js";
 
+/** A message as a read returns it. It is never changed. */
+interface Message {
+  parts?: unknown;
+}
+
 /** The messages of a version, as a store has seen them. */
 export interface Version {
   /** Its number. Null: the chat has no version. */
   readonly number: number | null;
-  /** Each message as a read would return it. They are never changed. */
-  readonly messages: readonly unknown[];
-  /** How many of them are in the log. The last one may be in the version itself. */
-  readonly inLog: number;
+  readonly messages: readonly Message[];
+  /** For each message: how many of its parts each of its records ends with. */
+  readonly ends: ReadonlyArray<readonly number[]>;
   /** About the number of bytes that the messages take. */
   readonly size: number;
 }
@@ -36,16 +45,36 @@ export class KeptVersion {
   }
 }
 
+const partsOf = ({ parts }: Message): readonly unknown[] => (isArray(parts) ? parts : []);
+
+/** Puts the messages of a version together from its records. */
+export function joinRecords(records: readonly unknown[]): Pick<Version, "messages" | "ends"> {
+  const messages: Message[] = [];
+  const ends: number[][] = [];
+  for (const record of records) {
+    if (!isArray(record)) {
+      messages.push(record as Message);
+      ends.push([partsOf(record as Message).length]);
+      continue;
+    }
+    const message = messages.at(-1);
+    if (message === undefined || !isArray(message.parts)) continue;
+    for (const part of record) message.parts.push(part);
+    ends.at(-1)!.push(message.parts.length);
+  }
+  return { messages, ends };
+}
+
 /** Messages as they were when the caller passed them. */
 export class Snapshot {
   /** Each message as a read would return it. A message that was known is the same object. */
-  readonly messages: readonly unknown[];
+  readonly messages: readonly Message[];
   /** The bytes of the messages that were serialized. */
-  readonly #bytes = new Map<unknown, Stored>();
+  readonly #bytes = new Map<Message, Stored>();
   readonly #format: Format;
 
   /** `known` are messages that may be equal. Only others are serialized. */
-  constructor(given: unknown, known: readonly unknown[], format: Format) {
+  constructor(given: unknown, known: readonly Message[], format: Format) {
     this.#format = format;
     if (!isArray(given)) throw typeError(`messages must be an array, but is ${show(given)}`);
     // Unlike map(), Array.from() also visits the holes of an array.
@@ -53,59 +82,80 @@ export class Snapshot {
     this.messages = list.map((message, at) => this.#take(message, known[at], `messages[${at}]`));
   }
 
-  #take(message: unknown, known: unknown, path: string): unknown {
+  #take(message: unknown, known: Message | undefined, path: string): Message {
     if (typeof message !== "object" || message === null || isArray(message)) {
       throw typeError(`${path} must be an object, but is ${show(message)}`);
     }
     if (known !== undefined && isSame(message, known)) return known;
     const stored = this.#serialized(message, path);
-    const value = deserializeValue(this.#format, stored.tag, stored.bytes, path);
+    const value = deserializeValue(this.#format, stored.tag, stored.bytes, path) as Message;
     // The serializer may store another value, for example the text of a Date.
     if (known !== undefined && isSame(value, known)) return known;
     this.#bytes.set(value, stored);
     return value;
   }
 
-  #serialized(message: unknown, path: string): Stored {
-    const { tag, bytes } = this.#format.serialize(message, path);
+  #serialized(value: unknown, path: string): Stored {
+    const { tag, bytes } = this.#format.serialize(value, path);
     return { tag, bytes: whole(bytes) };
   }
 
-  #stored(at: number): Stored {
-    const message = this.messages[at];
-    return this.#bytes.get(message) ?? this.#serialized(message, `messages[${at}]`);
-  }
-
   /** The number of messages at the beginning that are equal to these. */
-  sharedWith(others: readonly unknown[]): number {
+  sharedWith(others: readonly Message[]): number {
     const most = Math.min(this.messages.length, others.length);
     let shared = 0;
     while (shared < most && isSame(this.messages[shared], others[shared])) shared += 1;
     return shared;
   }
 
-  /** How to store the messages after a version. `shared` messages begin both. */
+  /** How to store the messages as the version `number`, after another one. `shared` messages begin both. */
   plan(before: Version, shared: number, number: number): Plan {
     const { messages } = this;
-    // An answer that grows is the last message, and becomes another one at each save. The version has it, as a delta.
-    const replacesLast =
-      messages.length > 0 && messages.length === before.messages.length && shared === messages.length - 1;
-    const inLog = replacesLast ? messages.length - 1 : messages.length;
-    const keep = Math.min(shared, before.inLog, inLog);
+    const ends = before.ends.slice(0, shared);
     const records: Stored[] = [];
-    for (let at = keep; at < inLog; at++) records.push(this.#stored(at));
+    let [keep, at] = [ends.reduce((sum, { length }) => sum + length, 0), shared];
+    const grows = growth(before, messages[shared], shared);
+    if (grows !== undefined) {
+      const parts = partsOf(messages[at]!);
+      keep += grows.length;
+      ends.push(parts.length > grows.at(-1)! ? [...grows, parts.length] : grows);
+      if (parts.length > grows.at(-1)!)
+        records.push(this.#serialized(parts.slice(grows.at(-1)), `messages[${at}].parts`));
+      at += 1;
+    }
+    for (; at < messages.length; at++) {
+      const message = messages[at]!;
+      records.push(this.#bytes.get(message) ?? this.#serialized(message, `messages[${at}]`));
+      ends.push([partsOf(message).length]);
+    }
     const packed = records.length === 0 ? undefined : packRecords(records);
-    const last = replacesLast ? this.#stored(inLog) : undefined;
-    const buffers = [...(last ? [last.bytes] : []), ...(packed ? [packed.bytes] : [])];
-    const part = last && { name: LAST, tag: last.tag };
-    const size = before.size + buffers.reduce((sum, { byteLength }) => sum + byteLength, 0);
-    const fields = { version: number, from: before.number ?? undefined, keep, messages: packed?.records, last: part };
-    return { buffers, fields, version: { number, messages, inLog, size } };
+    const fields = {
+      version: number,
+      from: before.number ?? undefined,
+      keep,
+      records: packed?.records,
+      messages: messages.length,
+    };
+    const size = before.size + (packed?.bytes.byteLength ?? 0);
+    return { buffers: packed ? [packed.bytes] : [], fields, version: { number, messages, ends, size } };
   }
 }
 
-/** The part of a version that has the last message. */
-const LAST = "message";
+/**
+ * Returns the ends of the records of a stored message with which another message begins too. Undefined: none, or the messages differ in
+ * more than their parts.
+ */
+function growth({ messages, ends }: Version, message: Message | undefined, at: number): readonly number[] | undefined {
+  const before = messages[at];
+  if (before === undefined || message === undefined || !isArray(before.parts) || !isArray(message.parts))
+    return undefined;
+  const [parts, others] = [message.parts, before.parts];
+  if (!isSame({ ...before, parts: null }, { ...message, parts: null })) return undefined;
+  let shared = 0;
+  while (shared < others.length && shared < parts.length && isSame(others[shared], parts[shared])) shared += 1;
+  const kept = ends[at]!.filter((end) => end <= shared);
+  return kept.length === 0 ? undefined : kept;
+}
 
 interface Plan {
   buffers: Uint8Array[];

@@ -7,7 +7,7 @@ import type { Part } from "../../bridge/wire.js";
 import type { Engine } from "../../store/engine.js";
 import { Turns } from "../shared/turns.js";
 import { readRecords } from "../shared/records.js";
-import { KeptVersion, type Snapshot, type Version } from "./messages.js";
+import { KeptVersion, type Snapshot, type Version, joinRecords } from "./messages.js";
 import { NO_METADATA, type StoredMetadata, readMetadata } from "./metadata.js";
 import { type FoundRow, type Head, type NewRow, type Place, chatCalls } from "./wire.js";
 
@@ -34,7 +34,7 @@ export interface Change {
   expected: number | undefined;
 }
 
-const EMPTY: Version = { number: null, messages: [], inLog: 0, size: 0 };
+const EMPTY: Version = { number: null, messages: [], ends: [], size: 0 };
 
 /** What the calls of a store share. */
 export class Chats {
@@ -48,7 +48,7 @@ export class Chats {
   }
 
   /** Messages that the chat is likely to begin with. */
-  known(chat: string): readonly unknown[] {
+  known(chat: string): Version["messages"] {
     return this.#kept.get(chat)?.kept.version?.messages ?? [];
   }
 
@@ -144,14 +144,13 @@ export async function readChat(engine: Engine, chat: string, version: number | u
   const found = await chatCalls.find(engine.native, "read", { chat, version }, ({ row, ...rest }, part) => ({
     row: openRow(row, part),
     number: rest.version,
-    inLog: rest.messages.length,
-    parts: [...rest.messages, ...rest.last].map(part),
+    parts: rest.records.map(part),
   }));
   if (found === null) return null;
-  const { row, number, inLog, parts } = found;
-  const messages = await readRecords<object>(parts, engine.format, `a message of chat ${quote(chat)}`);
+  const { row, number, parts } = found;
+  const records = await readRecords<object>(parts, engine.format, `a message of chat ${quote(chat)}`);
   const size = parts.reduce((sum, { bytes }) => sum + bytes.byteLength, 0);
-  return { row: closeRow(row, engine), number, inLog, messages, size };
+  return { row: closeRow(row, engine), number, size, ...joinRecords(records) };
 }
 
 export async function readRow(engine: Engine, chat: string): Promise<Row | null> {

@@ -31,16 +31,16 @@ export interface NewRow {
   savedAt: number;
 }
 
-/** A version to store. The log keeps its first `keep` messages and gets the new ones. */
+/** A version to store. The log keeps its first `keep` records and gets the new ones. */
 export interface NewVersion {
   version: number;
   /** The version that the change was made from. Undefined: the chat has none. */
   from: number | undefined;
   keep: number;
   /** Takes a buffer. */
-  messages: PackedRecords | undefined;
-  /** The last message, if the version itself has it. Takes a buffer. */
-  last: { name: string; tag: string } | undefined;
+  records: PackedRecords | undefined;
+  /** The number of messages of the version. */
+  messages: number;
 }
 
 export interface FoundRow extends Head {
@@ -57,7 +57,7 @@ export interface FoundVersion {
 }
 
 interface ChatCalls {
-  /** The buffers are the metadata, the last message and the messages, each if there is one. */
+  /** The buffers are the metadata and the records, each if there is one. */
   save(fields: { row: NewRow; version: NewVersion | undefined; keep: number | undefined }): null;
   /** Begins the chat of `row` with the messages of a version. */
   fork(fields: { from: string; version: number; row: NewRow }): null;
@@ -65,8 +65,7 @@ interface ChatCalls {
   read(fields: { chat: string; version: number | undefined }): {
     row: FoundRow;
     version: number | null;
-    messages: PackedPart[];
-    last: PackedPart[];
+    records: PackedPart[];
   } | null;
   row(fields: { chat: string }): FoundRow | null;
   versions(fields: { chat: string; before: number | undefined; limit: number }): FoundVersion[];
@@ -88,7 +87,7 @@ interface ChatCalls {
 export const chatCalls = new Contract<ChatCalls>("ai", {
   kinds: { save: "save", fork: "save", take: "save", release: "save", remove: "prune" },
   subject: ({ row, chat }) => ({ run: row?.chat ?? chat }),
-  counts: { read: ({ messages, last }) => messages.length + last.length, rows: ({ rows }) => rows.length },
+  counts: { read: ({ records }) => records.length, rows: ({ rows }) => rows.length },
 });
 
 interface StreamCalls {

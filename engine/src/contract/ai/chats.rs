@@ -39,8 +39,8 @@ const LOOKS: usize = 1_000;
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase", rename_all_fields = "camelCase", deny_unknown_fields)]
 enum Call {
-    /// Changes a chat, and creates it if it does not exist. The buffers are the metadata, the last message and the messages, each if
-    /// there is one.
+    /// Changes a chat, and creates it if it does not exist. The buffers are the metadata and the records, each if there is
+    /// one.
     Save {
         row: NewRow,
         version: Option<NewVersion>,
@@ -187,7 +187,7 @@ fn has_place(chat: &str, place: Option<Place>) -> Expect {
     Expect::Checkpoint { contract: ROWS.id, id: chat.to_owned(), must, otherwise }
 }
 
-/// A version to store. The log keeps its first `keep` messages and gets the new ones.
+/// A version to store. The log keeps its first `keep` records and gets the new ones.
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 struct NewVersion {
@@ -195,10 +195,9 @@ struct NewVersion {
     /// The version that the change was made from. `None`: the chat has none.
     from: Option<u64>,
     keep: u64,
-    /// The messages that follow in the log.
-    messages: Option<PackedRecords>,
-    /// The last message, if the version itself has it.
-    last: Option<PartName>,
+    records: Option<PackedRecords>,
+    /// The number of messages of the version.
+    messages: u64,
 }
 
 impl NewVersion {
@@ -209,18 +208,15 @@ impl NewVersion {
         // What somebody removed a version may have left the log of another version.
         let mut ops: Vec<Op> = self.from.map(|from| truncate(LogEnd::Checkpoint(id(chat, from)))).into_iter().collect();
         ops.push(truncate(LogEnd::Length(self.keep)));
-        let last = buffers.parts(self.last.into_iter().collect())?;
-        let records = self.messages.map(|messages| messages.records(buffers)).transpose()?.unwrap_or_default();
+        let records = self.records.map(|records| records.records(buffers)).transpose()?.unwrap_or_default();
         let length = self.keep + records.len() as u64;
         if !records.is_empty() {
             ops.push(Op::Append { contract, lineage, log: log.clone(), records, must: LogMust::HaveLength(self.keep) });
         }
-        let meta = Meta { messages: length + last.len() as u64 };
-        let header = header(chat, self.version, saved_at, &meta)?;
+        let header = header(chat, self.version, saved_at, &Meta { messages: self.messages })?;
         let pinned = header.id.clone();
         let logs = vec![LogMark { log, length }];
-        let version = Checkpoint { header, payload: Payload { parts: last }, logs };
-        ops.push(Op::Put(Box::new(Draft::from(version))));
+        ops.push(Op::Put(Box::new(Draft::from(Checkpoint { header, payload: Payload::default(), logs }))));
         ops.extend(keep_versions.map(|keep| Op::KeepLast { contract, lineage: chat.to_owned(), keep, pinned }));
         Ok(ops)
     }
@@ -418,21 +414,17 @@ fn read(answer: Answer) -> Result<Option<Response>> {
         row: FoundRow,
         /// The version that was read. `None`: there is no such version.
         version: Option<u64>,
-        /// The messages in the log.
-        messages: Vec<PackedPart>,
-        /// The last message, if the version itself has it.
-        last: Vec<PackedPart>,
+        records: Vec<PackedPart>,
     }
     let [row, logged] = answer.into_all()?;
     let logged = logged.into_logged()?;
     Response::one(row.into_checkpoint()?, |row, response| {
         let row = FoundRow::read(*row, response)?;
         let Some(logged) = logged else {
-            return Ok(Found { row, version: None, messages: Vec::new(), last: Vec::new() });
+            return Ok(Found { row, version: None, records: Vec::new() });
         };
         let version = Some(FoundVersion::read(&logged.checkpoint.header)?.version);
-        let messages = response.records(logged.records);
-        Ok(Found { row, version, messages, last: response.parts(logged.checkpoint.payload) })
+        Ok(Found { row, version, records: response.records(logged.records) })
     })
 }
 
