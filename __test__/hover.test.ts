@@ -95,6 +95,16 @@ const preambles: Record<string, string> = {
     declare const checkpointId: string;
     declare const runId: string;
     declare const listener: () => void;`,
+  "ai.d.ts": `
+    declare const lease: import("forkpoint").Lease;
+    declare const chats: ForkpointChats;
+    declare const id: string;
+    declare const chatId: string;
+    declare const approvalId: string;
+    declare const streamId: string;
+    declare const messages: never[];
+    declare const message: never;
+    declare const sseStream: ReadableStream<string>;`,
   "claude-agent-sdk.d.ts": `
     declare const lease: import("forkpoint").Lease;
     declare const store: SessionStore;

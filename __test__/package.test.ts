@@ -86,6 +86,7 @@ function tryOut(tarballs: string[]): void {
     if (require("forkpoint/agentium").Workflow.name !== "Workflow") throw new Error("no workflow");
     if (require("forkpoint/helix").SessionStore.name !== "SessionStore") throw new Error("no session store");
     if (require("forkpoint/claude-agent-sdk").SessionStore.name !== "SessionStore") throw new Error("no session store");
+    if (require("forkpoint/ai").ForkpointChats.name !== "ForkpointChats") throw new Error("no chats");
     if (require("forkpoint/openai-agents").ForkpointSession.name !== "ForkpointSession") throw new Error("no session");
     if (require("forkpoint/testing").withFaults({}, []) === undefined) throw new Error("no faults");
     if (require("forkpoint/tinyagents").Checkpointer.name !== "Checkpointer") throw new Error("no checkpointer");
@@ -141,6 +142,7 @@ describe("the package", () => {
         ...[
           "agentium",
           "agentos",
+          "ai",
           "claude-agent-sdk",
           "effects",
           "helix",

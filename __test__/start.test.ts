@@ -8,7 +8,7 @@ import { loadedBy } from "./loaded.js";
 
 const root = fileURLToPath(new URL("..", import.meta.url));
 
-const contracts = ["", "/agentos", "/agentium", "/claude-agent-sdk", "/helix", "/openai-agents", "/tinyagents"].map(
+const contracts = ["", "/agentos", "/agentium", "/ai", "/claude-agent-sdk", "/helix", "/openai-agents", "/tinyagents"].map(
   (path) => `forkpoint${path}`,
 );
 

@@ -19,7 +19,7 @@ export function check() {
     "tools/cli",
     "tools/studio/page",
     "__test__",
-    ...["claude-agent-sdk", "langgraph", "mastra", "openai-agents", "otel"].map((name) => `integration/${name}`),
+    ...["ai", "claude-agent-sdk", "langgraph", "mastra", "openai-agents", "otel"].map((name) => `integration/${name}`),
   );
   run(process.execPath, [`${root}scripts/workflows.mjs`]);
   tool("oxlint/bin/oxlint", ["--deny-warnings"]);

@@ -12,7 +12,7 @@ import { step, slowest, vitest } from "./steps.mjs";
 /** The projects of vitest that every change needs. The others belong to the rest. */
 const quick = ["forkpoint", "langgraph", "mastra", "otel"];
 /** The folders in integration/ with the files of the quick projects. */
-const frameworks = ["agentos", "claude-agent-sdk", "langgraph", "mastra", "openai-agents", "otel"];
+const frameworks = ["agentos", "ai", "claude-agent-sdk", "langgraph", "mastra", "openai-agents", "otel"];
 const rest = ["postgres", "postgres-contracts", "runtimes", "langgraph-newest", "studio"];
 
 /** Returns the test files in a folder and its folders. Installed packages are left out: one of them links to this repository. */

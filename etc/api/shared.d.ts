@@ -333,6 +333,8 @@ declare const SPACES: readonly [
     "langgraph",
     "tinyagents",
     "helix",
+    "ai",
+    "ai-streams",
     "claude-agent-sdk",
     "mastra",
     "mastra-threads",
@@ -402,7 +404,7 @@ interface StoreStats {
     largest: LineageStats[];
 }
 interface StoreWarning {
-    code: "FORKPOINT_SWEEP_FAILS" | "FORKPOINT_CLOCK_SET" | "FORKPOINT_NETWORK_FILE" | "FORKPOINT_COMMITS_LOST" | "FORKPOINT_LOG_MISSING" | "FORKPOINT_SERVER_NOT_DURABLE" | "FORKPOINT_SERVER_NOT_VERIFIED" | "FORKPOINT_REPLICA_NOT_USED" | "FORKPOINT_LEFT_OUT";
+    code: "FORKPOINT_SWEEP_FAILS" | "FORKPOINT_CLOCK_SET" | "FORKPOINT_NETWORK_FILE" | "FORKPOINT_COMMITS_LOST" | "FORKPOINT_LOG_MISSING" | "FORKPOINT_SERVER_NOT_DURABLE" | "FORKPOINT_SERVER_NOT_VERIFIED" | "FORKPOINT_REPLICA_NOT_USED" | "FORKPOINT_STREAM_NOT_STORED" | "FORKPOINT_LEFT_OUT";
     message: string;
     target: string | null;
     cause?: unknown;

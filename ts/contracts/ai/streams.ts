@@ -1,6 +1,5 @@
 /** Streams that can be resumed: the text of an answer is stored while it is made, and any process can read it. */
 
-import { setTimeout as sleep } from "node:timers/promises";
 import { isForkpointError, show, typeError } from "../../bridge/errors.js";
 import { whole } from "../../bridge/bytes.js";
 import { deserializeValue } from "../../bridge/serializer.js";
@@ -159,7 +158,7 @@ function readerOf(handle: StoreHandle, stream: string, skip: number): ReadableSt
         const fresh = text.slice(left);
         left = Math.max(0, left - text.length);
         if (fresh !== "") return controller.enqueue(fresh);
-        if (text === "") await sleep(PAUSE);
+        if (text === "") await new Promise((resolve) => setTimeout(resolve, PAUSE));
       }
     },
   });

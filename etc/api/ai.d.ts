@@ -1,0 +1,104 @@
+export {
+ForkpointChats
+};
+export type {
+Approval
+Chat
+ChatInfo
+ChatMetadata
+ChatPruneOptions
+ChatVersion
+ForkpointChatsOptions
+ResumableStreamOptions
+SavedChat
+};
+interface Approval {
+    approvalId: string;
+    toolCallId: string;
+    toolName: string;
+    approved: boolean;
+    reason?: string;
+    input: unknown;
+    messageId: string;
+}
+interface Chat<MESSAGE> extends ChatInfo {
+    messages: MESSAGE[];
+}
+interface ChatInfo {
+    id: string;
+    activeStreamId: string | null;
+    metadata: ChatMetadata | null;
+    version: number;
+    updatedAt: number;
+}
+type ChatMetadata = Record<string, unknown>;
+interface ChatPruneOptions {
+    olderThan?: Date | number | null;
+    dryRun?: boolean;
+    signal?: AbortSignal;
+}
+interface ChatVersion {
+    version: number;
+    messages: number;
+    savedAt: number;
+}
+declare class ForkpointChats<MESSAGE extends UIMessage = UIMessage> extends ContractStore {
+    #private;
+    constructor(target: string | URL | Store, options?: ForkpointChatsOptions);
+    createChat(options?: {
+        id?: string;
+        metadata?: ChatMetadata | null;
+    }): Promise<string>;
+    loadChat(id: string, options?: {
+        version?: number;
+    }): Promise<MESSAGE[]>;
+    readChat(id: string): Promise<Chat<MESSAGE> | null>;
+    saveChat(chat: SavedChat<MESSAGE>): Promise<{
+        version: number;
+    }>;
+    listChats(options?: {
+        limit?: number;
+        cursor?: string | null;
+        metadata?: ChatMetadata;
+    }): Promise<{
+        chats: ChatInfo[];
+        cursor: string | null;
+    }>;
+    deleteChat(id: string): Promise<void>;
+    versions(id: string, options?: {
+        limit?: number;
+        cursor?: string | null;
+    }): Promise<{
+        versions: ChatVersion[];
+        cursor: string | null;
+    }>;
+    fork(id: string, options?: {
+        version?: number;
+        id?: string;
+    }): Promise<string>;
+    takeApprovals(id: string, messages: readonly MESSAGE[]): Promise<Approval[]>;
+    releaseApproval(id: string, approvalId: string): Promise<void>;
+    createNewResumableStream(streamId: string, makeStream: () => ReadableStream<string>, options?: ResumableStreamOptions): Promise<ReadableStream<string>>;
+    resumeExistingStream(streamId: string, skipCharacters?: number): Promise<ReadableStream<string> | null | undefined>;
+    hasExistingStream(streamId: string): Promise<null | true | "DONE">;
+    prune(options?: ChatPruneOptions): Promise<{
+        chats: number;
+    }>;
+    withLease(lease: Lease): ForkpointChats<MESSAGE>;
+}
+interface ForkpointChatsOptions extends Omit<StoreOptions, "keepLastN" | "maxBytes"> {
+    keepVersions?: number | null;
+    ttlMs?: number | null;
+    makerTtlMs?: number;
+}
+interface ResumableStreamOptions {
+    waitUntil?: (promise: Promise<unknown>) => unknown;
+}
+interface SavedChat<MESSAGE> {
+    chatId?: string;
+    id?: string;
+    messages?: readonly MESSAGE[];
+    activeStreamId?: string | null;
+    metadata?: ChatMetadata | null;
+    expectedVersion?: number;
+}

@@ -1,0 +1,5 @@
+// The chats and streams of the AI SDK.
+import "../../ai/chats.test.js";
+import "../../ai/approvals.test.js";
+import "../../ai/streams.test.js";
+import "../../ai/sdk.test.js";
