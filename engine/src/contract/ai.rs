@@ -9,6 +9,7 @@
 //! - In [`APPROVALS`], a checkpoint says that an approval of a chat was taken.
 //! - In [`STREAMS`], a lineage is a stream. The log `chunks` holds its text. Its only checkpoint says whether it has ended.
 
+mod approvals;
 mod chats;
 mod streams;
 

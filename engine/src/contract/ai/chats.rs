@@ -2,6 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::approvals;
 use crate::contract::call::{Buffers, PackedRecords, PartName, RawCall, Request};
 use crate::contract::entry::{Contract, Names, Shown};
 use crate::contract::ids::{check_id, damaged};
@@ -23,8 +24,7 @@ pub const CHATS: Contract = Contract {
     ..Contract::new("ai", CHATS_ID, request, show)
 };
 pub const ROWS: Contract = Contract::new("ai/rows", ContractId(20), request, |_| Ok(Shown::default()));
-/// The id makes the marks records: see [`ContractId::has_records`].
-pub const APPROVALS: Contract = Contract::new("ai/approvals", ContractId(85), request, |_| Ok(Shown::default()));
+pub const APPROVALS: Contract = Contract::new("ai/approvals", approvals::ID, request, |_| Ok(Shown::default()));
 
 /// The log of the messages.
 pub const MESSAGES: &str = "messages";
@@ -247,11 +247,6 @@ fn id(chat: &str, version: u64) -> String {
     thread::lineage(chat, &version.to_string())
 }
 
-/// The id of the mark of an approval.
-fn mark(chat: &str, approval: &str) -> String {
-    thread::lineage(chat, approval)
-}
-
 /// Removes a chat.
 pub fn delete(chat: &str) -> Unit {
     let removed = [&CHATS, &ROWS, &APPROVALS].map(|contract| {
@@ -335,37 +330,15 @@ fn request(call: RawCall<'_>) -> Result<Request> {
             let expect = seen.map(|seen| has_place(&chat, Some(seen))).into_iter().collect();
             Request::Apply(Unit { expect, ..delete(&chat) })
         }
-        Call::Take { chat, seen, approvals, by, saved_at } => {
-            Request::Apply(take(&chat, seen, approvals, &by, saved_at)?)
+        Call::Take { chat, seen, approvals: taken, by, saved_at } => {
+            let is_seen = has_place(&chat, Some(seen));
+            Request::Apply(approvals::take(&chat, is_seen, taken, &by, saved_at)?)
         }
-        Call::Taken { chat, approvals } => {
-            let get = |approval: String| Query::Get { contract: APPROVALS.id, id: mark(&chat, &approval) };
-            let marks = Query::All(approvals.into_iter().map(get).collect());
-            Request::ask(marks, taken)
-        }
+        Call::Taken { chat, approvals: taken } => Request::ask(approvals::query(&chat, taken), approvals::respond),
         Call::Release { chat, approval } => {
-            Request::Apply(vec![Op::Remove { contract: APPROVALS.id, id: mark(&chat, &approval) }].into())
+            Request::Apply(vec![Op::Remove { contract: APPROVALS.id, id: approvals::id(&chat, &approval) }].into())
         }
     })
-}
-
-fn take(chat: &str, seen: Place, approvals: Vec<String>, by: &str, saved_at: i64) -> Result<Unit> {
-    let mut unit = Unit { expect: vec![has_place(chat, Some(seen))], ops: Vec::new() };
-    for approval in approvals {
-        let id = mark(chat, &approval);
-        check_id("the approval's id", &id)?;
-        let message = format!("approval {} of chat {} was taken", quote(&approval), quote(chat));
-        unit.expect.push(Expect::Checkpoint {
-            contract: APPROVALS.id,
-            id: id.clone(),
-            must: Must::NotBeSavedSince(i64::MIN),
-            otherwise: Error::new(Code::Conflict, message),
-        });
-        let meta = by.as_bytes().to_vec();
-        let header = Header { saved_at, exempt: true, meta, ..Header::new(APPROVALS.id, chat, id) };
-        unit.ops.push(Op::put(header, Vec::new()));
-    }
-    Ok(unit)
 }
 
 /// A row in a response.
@@ -425,24 +398,6 @@ fn read(answer: Answer) -> Result<Option<Response>> {
         };
         let version = Some(FoundVersion::read(&logged.checkpoint.header)?.version);
         Ok(Found { row, version, records: response.records(logged.records) })
-    })
-}
-
-fn taken(answer: Answer) -> Result<Option<Response>> {
-    #[derive(Serialize)]
-    struct Found {
-        approval: String,
-        /// In ms since the epoch.
-        at: i64,
-        by: String,
-    }
-    let Answer::All(answers) = answer else { return Err(Error::poisoned()) };
-    let found = answers.into_iter().map(Answer::into_checkpoint).collect::<Result<Vec<_>>>()?;
-    Response::list(found.into_iter().flatten().collect(), |found, _| {
-        let Header { id, saved_at: at, meta, .. } = found.header;
-        let (_, approval) = thread::split(&id).ok_or_else(|| damaged(&id))?;
-        let by = String::from_utf8(meta).map_err(|_| damaged(&id))?;
-        Ok(Found { approval: approval.to_owned(), at, by })
     })
 }
 
