@@ -94,11 +94,11 @@ main();
 export const output = "stored hello, workflow 1\n";
 
 /** Returns the code block of docs/deploy.md whose first line is the name of a file. */
-export function guide(file: string): string {
-  const text = readFileSync(join(root, "docs/deploy.md"), "utf8");
+export function guide(file: string, page = "docs/deploy.md"): string {
+  const text = readFileSync(join(root, page), "utf8");
   const block = [...text.matchAll(/^```\w+\n([^]*?)^```/gm)].find(
     ([, code]) => /^(?:\/\/|#) (.*)\n/.exec(code!)?.[1] === file,
   );
-  if (block === undefined) throw new Error(`docs/deploy.md has no block for ${file}`);
+  if (block === undefined) throw new Error(`${page} has no block for ${file}`);
   return block[1]!;
 }

@@ -7,6 +7,7 @@ import { dirname, join, sep } from "node:path";
 import { fileURLToPath } from "node:url";
 import { nodeFileTrace } from "@vercel/nft";
 import { expect, it, onTestFinished } from "vitest";
+import { pages, snippetsOf } from "../../__test__/snippets.js";
 import { folderIn, forms, guide, node, output, printed, program, tool } from "./helpers.js";
 
 /** Makes a folder outside the repository, so that nothing of the repository is found from it. */
@@ -50,7 +51,11 @@ const freePort = () =>
     });
   });
 
-it("Next.js' standalone output runs alone", { timeout: 300_000 }, async () => {
+/** Builds a program with Next.js, starts its standalone output where nothing else is installed, and returns the server's URL. */
+async function standalone(
+  files: Record<string, string>,
+  options: string,
+): Promise<{ url: string; errors: () => string }> {
   const runtimes = fileURLToPath(new URL(".", import.meta.url));
   const folder = folderIn("the addon beside", {
     // The root is where Next.js itself is installed.
@@ -59,31 +64,56 @@ it("Next.js' standalone output runs alone", { timeout: 300_000 }, async () => {
       Object.assign(config, { outputFileTracingRoot: root, turbopack: { root } });`,
     "app/layout.js": "export default ({ children }) => <html><body>{children}</body></html>;",
     "app/page.js": page,
+    ...files,
   });
   const built = node([tool("next/dist/bin/next"), "build"], folder, { NEXT_TELEMETRY_DISABLED: "1" });
   expect(built).toMatchObject({ status: 0, stderr: "" });
 
   const copy = elsewhere();
   cpSync(join(folder, ".next/standalone"), copy, { recursive: true });
-  const files = readdirSync(copy, { recursive: true }).map(String);
-  expect(files.filter((path) => /forkpoint\.[^/\\]*\.node$/.test(path))).toHaveLength(1);
-  const server = files.find(
+  const copied = readdirSync(copy, { recursive: true }).map(String);
+  expect(copied.filter((path) => /forkpoint\.[^/\\]*\.node$/.test(path))).toHaveLength(1);
+  const server = copied.find(
     (path) => path.endsWith(`${sep}server.js`) && !path.includes(`node_modules${sep}next${sep}`),
   )!;
 
   const port = await freePort();
-  const env = { ...process.env, NODE_OPTIONS: "", PORT: String(port), HOSTNAME: "127.0.0.1" };
+  const env = { ...process.env, NODE_OPTIONS: options, PORT: String(port), HOSTNAME: "127.0.0.1" };
   const running = spawn(process.execPath, [join(copy, server)], { cwd: copy, env });
   onTestFinished(() => void running.kill("SIGKILL"));
   let errors = "";
   running.stderr.on("data", (text) => (errors += text));
-  let text = "";
-  for (let attempt = 0; attempt < 100 && text === ""; attempt++) {
-    await new Promise((resolve) => setTimeout(resolve, 200));
-    text = await fetch(`http://127.0.0.1:${port}/`).then(
-      (answer) => answer.text(),
-      () => "",
-    );
+  return { url: `http://127.0.0.1:${port}`, errors: () => errors };
+}
+
+/** Asks a server that is starting. */
+async function ask(url: string, init?: RequestInit): Promise<Response> {
+  for (let attempt = 0; ; attempt++) {
+    try {
+      return await fetch(url, init);
+    } catch (error) {
+      if (attempt === 100) throw error;
+      await new Promise((resolve) => setTimeout(resolve, 200));
+    }
   }
-  expect({ errors, text }).toEqual({ errors: "", text: expect.stringContaining("stored runs: 0") });
+}
+
+it("Next.js' standalone output runs alone, with the routes of the AI SDK's guide", { timeout: 300_000 }, async () => {
+  const own = ["app/api/chat/route.js", "app/api/chat/[id]/stream/route.js"];
+  const { code: handlers } = snippetsOf(pages.find(({ path }) => path === "docs/ai.md")!).find(
+    ({ file }) => file === "handlers.mts",
+  )!;
+  const files = Object.fromEntries(own.map((file) => [file, guide(file, "docs/ai.md")]));
+  const standIn = new URL("../ai/fixtures/stand-in.mjs", import.meta.url).href;
+  const { url, errors } = await standalone({ ...files, "handlers.mts": handlers }, `--import ${standIn}`);
+  expect(await (await ask(url)).text()).toContain("stored runs: 0");
+  const messages = [{ id: "m", role: "user", parts: [{ type: "text", text: "one" }] }];
+  const body = JSON.stringify({ id: "c/1", messages });
+  const answer = await ask(`${url}/api/chat`, { method: "POST", body });
+  const text = await answer.text();
+  expect({ status: answer.status, errors: errors() }).toEqual({ status: 200, errors: "" });
+  expect(text).toContain('"delta":"answer "');
+  expect(text).toMatch(/data: \[DONE\]\n\n$/);
+  const resumed = await ask(`${url}/api/chat/${encodeURIComponent("c/1")}/stream`);
+  expect({ status: resumed.status, errors: errors() }).toEqual({ status: 204, errors: "" });
 });

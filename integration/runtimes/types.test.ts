@@ -41,9 +41,8 @@ await close(await openStore("memory:"));
 /** TypeScript's own messages about files of other packages are not about this package. */
 const aboutOthers = (line: string) => /^(\.\.\/)*node_modules\/(?!forkpoint\/)|^ /.test(line) || missing.test(line);
 
-/** Optional peers that are installed in folders of their own, with tests of the types: `integration/ai`, `integration/mastra` and
- * `integration/openai-agents`. */
-const missing = /error TS2307: Cannot find module '(@mastra\/core\/storage|@openai\/agents|ai)'/;
+/** Optional peers that are installed in folders of their own, with tests of the types: `integration/mastra` and `integration/openai-agents`. */
+const missing = /error TS2307: Cannot find module '(@mastra\/core\/storage|@openai\/agents)'/;
 
 describe("the declarations need no skipLibCheck under exactOptionalPropertyTypes", () => {
   it.each([
