@@ -8,9 +8,16 @@ import { loadedBy } from "./loaded.js";
 
 const root = fileURLToPath(new URL("..", import.meta.url));
 
-const contracts = ["", "/agentos", "/agentium", "/ai", "/claude-agent-sdk", "/helix", "/openai-agents", "/tinyagents"].map(
-  (path) => `forkpoint${path}`,
-);
+const contracts = [
+  "",
+  "/agentos",
+  "/agentium",
+  "/ai",
+  "/claude-agent-sdk",
+  "/helix",
+  "/openai-agents",
+  "/tinyagents",
+].map((path) => `forkpoint${path}`);
 
 describe.each(["import", "require"])("%s", (how) => {
   it.each(contracts)("%s loads few files, and no slow module of Node", (entry) => {

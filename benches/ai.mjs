@@ -35,6 +35,8 @@ class FileChats {
   }
 }
 
+const median = (all) => all.toSorted((a, b) => a - b)[all.length >> 1];
+
 /** The messages as a route gets them: new objects in each request. */
 const received = (messages) => JSON.parse(JSON.stringify(messages));
 
@@ -78,7 +80,6 @@ await inFolder(async (path) => {
   });
   rows.push(row(`all ${long.length.toLocaleString("en")} messages`, read, (side) => side));
   table([`work, turns of 2 KB`, "forkpoint: WAL, FULL", "the page's file", "to the file"], rows);
-  const median = (all) => all.toSorted((a, b) => a - b)[all.length >> 1];
   const [short, far] = LENGTHS.map((length) => median(saved[`ours ${length}`].loop));
   print();
   print(

@@ -129,7 +129,7 @@ describe.each(kinds)("chats of %s", (kind) => {
     for (let step = 0; step < 120; step++) {
       const dice = random(10);
       const fresh = () => assistant(`message ${(next += 1)} ${"x".repeat(random(1500))}`, `m${random(5)}`);
-      if (dice < 4) list = [...list, fresh()];
+      if (dice < 4) list = list.concat(fresh());
       else if (dice < 7 && list.length > 0) {
         // The last message grows.
         const last = structuredClone(list.at(-1)!);

@@ -110,12 +110,13 @@ export class ForkpointChats<MESSAGE extends UIMessage = UIMessage> extends Contr
     return this.#handle.save(async (engine) => {
       const { id = newId(), metadata = null } = readRecord(options, "options", createFields);
       const row = {
+        chat: id,
         version: 0,
         stream: null,
         place: placeAfter(undefined),
         metadata: metadataOf(metadata, engine.format),
       };
-      const { fields, buffers } = rowFields(id, row, undefined);
+      const { fields, buffers } = rowFields(row, undefined);
       return this.#chats.turns.alone(id, async () => {
         try {
           await chatCalls.call(engine.native, "save", { row: fields, version: undefined, keep: undefined }, buffers);
@@ -153,7 +154,7 @@ export class ForkpointChats<MESSAGE extends UIMessage = UIMessage> extends Contr
       const chat = idOption(id, "id");
       return this.#chats.turns.shared(chat, async () => {
         const found = await readChat(engine, chat, undefined);
-        return found && { ...infoOf(chat, found.row), messages: found.messages as MESSAGE[] };
+        return found && { ...infoOf(found.row), messages: found.messages as MESSAGE[] };
       });
     });
   }
@@ -246,8 +247,8 @@ export class ForkpointChats<MESSAGE extends UIMessage = UIMessage> extends Contr
         const source = await readRow(engine, from);
         if (source === null) throw new ForkpointError("NOT_FOUND", `chat ${quote(from)} not found: list the chats`);
         const number = wanted ?? source.version;
-        const row = { ...source, version: Math.min(number, 1), stream: null, place: placeAfter(undefined) };
-        const { fields, buffers } = rowFields(to, row, undefined);
+        const row = { ...source, chat: to, version: Math.min(number, 1), stream: null, place: placeAfter(undefined) };
+        const { fields, buffers } = rowFields(row, undefined);
         try {
           await chatCalls.call(engine.native, "fork", { from, version: number, row: fields }, buffers);
         } catch (error) {

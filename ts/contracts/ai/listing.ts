@@ -28,13 +28,13 @@ async function pageOf(
   after: string | undefined,
   limit: number,
   filter: MetadataFilter | undefined,
-): Promise<{ rows: ListedChat[]; next: string | null }> {
+): Promise<{ rows: Row[]; next: string | null }> {
   const fields = { after, texts: filter?.texts, key: filter?.key, limit };
   const { rows, next } = await chatCalls.find(engine.native, "rows", fields, ({ rows, next }, part) => ({
-    rows: rows.map((row) => ({ chat: row.chat, open: openRow(row, part) })),
+    rows: rows.map((row) => openRow(row, part)),
     next,
   }));
-  const closed = rows.map(({ chat, open }) => ({ chat, ...closeRow(open, engine) }));
+  const closed = rows.map((row) => closeRow(row, engine));
   return { rows: closed.filter(({ metadata }) => filter?.passes(metadata.value) ?? true), next };
 }
 
@@ -45,13 +45,13 @@ export async function listChats(
   const chats: ChatInfo[] = [];
   for (let after = cursor; ;) {
     const { rows, next } = await pageOf(engine, after, limit - chats.length, metadata);
-    for (const row of rows) chats.push(infoOf(row.chat, row));
+    for (const row of rows) chats.push(infoOf(row));
     if (next === null || chats.length >= limit) return { chats, cursor: next };
     after = next;
   }
 }
 
-export function infoOf(id: string, { stream, metadata, version, place }: Row): ChatInfo {
+export function infoOf({ chat: id, stream, metadata, version, place }: Row): ChatInfo {
   return { id, activeStreamId: stream, metadata: metadata.value, version, updatedAt: place.updatedAt };
 }
 
@@ -65,10 +65,6 @@ export async function versionsOf(
   const found = await chatCalls.call(native, "versions", { chat, before, limit: limit + 1 });
   const versions = found.slice(0, limit);
   return { versions, cursor: found.length > limit ? String(versions.at(-1)!.version) : null };
-}
-
-export interface ListedChat extends Row {
-  chat: string;
 }
 
 /** Lists all chats, page by page. */

@@ -16,6 +16,7 @@ const KEPT = 1_000;
 
 /** The row of a chat, as it was read. */
 export interface Row extends Head {
+  chat: string;
   place: Place;
   metadata: StoredMetadata;
 }
@@ -93,9 +94,14 @@ export class Chats {
       this.#keep(chat, row, version);
       return number;
     }
-    const next: Row = { ...head, place: placeAfter(row?.place), metadata: metadata ?? row?.metadata ?? NO_METADATA };
+    const next: Row = {
+      chat,
+      ...head,
+      place: placeAfter(row?.place),
+      metadata: metadata ?? row?.metadata ?? NO_METADATA,
+    };
     const plan = isNew ? snapshot.plan(version, shared, head.version) : undefined;
-    const { fields, buffers } = rowFields(chat, next, row?.place);
+    const { fields, buffers } = rowFields(next, row?.place);
     try {
       const keep = isNew ? this.#keepVersions : undefined;
       const all = [...buffers, ...(plan?.buffers ?? [])];
@@ -169,16 +175,15 @@ export const openRow = (
   part: packed && part(packed),
 });
 
-export function closeRow({ part, index, version, stream, place }: OpenRow, { format }: Engine): Row {
+export function closeRow({ chat, part, index, version, stream, place }: OpenRow, { format }: Engine): Row {
   // The response may be large, and must not stay in memory because of the row.
   const stored: Stored | undefined = part && { tag: part.tag, bytes: Uint8Array.prototype.slice.call(part.bytes) };
-  return { version, stream, place, metadata: readMetadata(stored, index, format) };
+  return { chat, version, stream, place, metadata: readMetadata(stored, index, format) };
 }
 
 /** The fields and the buffers of a row to store. */
 export function rowFields(
-  chat: string,
-  { version, stream, place, metadata: { stored, index } }: Row,
+  { chat, version, stream, place, metadata: { stored, index } }: Row,
   seen: Place | undefined,
 ): { fields: NewRow; buffers: Uint8Array[] } {
   const metadata = stored && { name: "metadata", tag: stored.tag };
