@@ -1,11 +1,11 @@
 // Tests the chats alone: what a save keeps, what a version has, and what wrong arguments get.
 import type { UIMessage } from "ai";
-import { openStore } from "forkpoint";
+import { copyStore, openStore } from "forkpoint";
 import { ForkpointChats } from "forkpoint/ai";
 import { type CheckpointRef, fromJsonForm, openInspector } from "forkpoint/inspect";
 import { describe, expect, test } from "vitest";
 import { failure, kinds, place, rejection, wrongType } from "../../__test__/helpers.js";
-import { assistant, chatsAt, shared, texts, user } from "./helpers.js";
+import { asking, assistant, chatsAt, shared, texts, user } from "./helpers.js";
 
 const [one, two, three, four] = [user("one"), assistant("two"), user("three"), assistant("four")] as const;
 
@@ -481,6 +481,37 @@ describe.each(kinds)("chats of %s", (kind) => {
     await inspector.close();
     await store.close();
   });
+});
+
+test.each(kinds)("a copy of %s has everything, and goes on", async (kind) => {
+  const [from, to, single] = [place(kind), place(kind), place(kind)];
+  const source = await openStore(from);
+  const chats = new ForkpointChats(source);
+  await chats.saveChat({ id: "c", messages: [one, two], metadata: { userId: "u" }, activeStreamId: "s" });
+  await chats.saveChat({ id: "c", messages: [one, asking(1)] });
+  await chats.saveChat({ id: "other", messages: [three] });
+  await chats.createChat({ id: "bare" });
+  const answered = [one, asking(1, true)];
+  await chats.takeApprovals("c", answered);
+  const expected = await chats.readChat("c");
+  for (const [target, runs] of [
+    [to, undefined],
+    [single, [{ space: "ai" as const, run: "c" }]],
+  ] as const) {
+    const copy = await openStore(target);
+    await copyStore(source, copy, runs && { runs: [...runs] });
+    const copied = new ForkpointChats(copy);
+    expect(await copied.readChat("c")).toEqual(expected);
+    expect(await copied.loadChat("c", { version: 1 })).toEqual([one, two]);
+    await failure(copied.takeApprovals("c", answered), "CONFLICT");
+    expect(await copied.saveChat({ id: "c", messages: [one, two, three] })).toEqual({ version: 3 });
+    expect(await copied.loadChat("c", { version: 2 })).toEqual([one, asking(1)]);
+    const ids = (await copied.listChats()).chats.map(({ id }) => id);
+    expect(ids).toEqual(runs === undefined ? ["c", "bare", "other"] : ["c"]);
+    expect((await copy.check()).findings).toEqual([]);
+    await copy.close();
+  }
+  await source.close();
 });
 
 function seeded(seed: number): (below: number) => number {
