@@ -106,9 +106,7 @@ class Tab {
   /** Waits until an answer stands still at its tenth word. */
   async inTheMiddle(count = 2): Promise<void> {
     await expect.poll(this.texts, waiting).toHaveLength(count);
-    await expect
-      .poll(async () => (await this.texts()).at(-1), waiting)
-      .toMatch(/^This is answer \d+ to ".*" It comes /);
+    await expect.poll(async () => (await this.texts()).at(-1), waiting).toMatch(/ It comes slowly, one $/);
     await expect.poll(this.status, waiting).toBe("Writing…");
   }
 
@@ -147,4 +145,157 @@ test("a turn is stored, and each of its saves is a version", async () => {
     .poll(() => tab.versions().getByRole("link").allTextContents(), waiting)
     .toEqual(["Version 2", "Version 1"]);
   expect(tab.said).toEqual([]);
+});
+
+test("a page that is reloaded in the middle of an answer gets all of it, and so does a second tab", async () => {
+  const { example, tab } = await started();
+  example.hold();
+  await tab.send("hello");
+  await tab.inTheMiddle();
+  const middle = await tab.texts();
+  for (const _ of ["once", "twice"]) {
+    await tab.page.reload();
+    await tab.inTheMiddle();
+    expect(await tab.texts()).toEqual(middle);
+  }
+  const second = await opened(example, tab.page.url());
+  await second.inTheMiddle();
+  example.release();
+  const texts = await tab.settled();
+  expect(await second.settled()).toEqual(texts);
+  await tab.page.reload();
+  expect(await tab.settled()).toEqual(texts);
+  expect([...tab.said, ...second.said]).toEqual([]);
+});
+
+test("a page that has read the chat before the answer ended, and asks for the stream after it, shows the answer", async () => {
+  const { example, tab } = await started();
+  example.hold();
+  await tab.send("hello");
+  await tab.inTheMiddle();
+  const late = new Tab(await pages.openPage(browser!));
+  const asked: Array<{ continue(): Promise<void> }> = [];
+  await late.page.route("**/stream", (route) => void asked.push(route));
+  await late.page.goto(tab.page.url());
+  await expect.poll(() => asked, waiting).toHaveLength(1);
+  expect(await late.texts()).toEqual(["hello"]);
+  example.release();
+  const texts = await tab.settled();
+  await asked[0]!.continue();
+  expect(await late.settled()).toEqual(texts);
+});
+
+test("after the server was killed, the page has the question and what was written, and can regenerate", async () => {
+  const { example, tab } = await started();
+  example.hold();
+  await tab.send("hello");
+  await tab.inTheMiddle();
+  // This one has read the stored stream.
+  await (await opened(example, tab.page.url())).inTheMiddle();
+  const middle = await tab.texts();
+  await example.kill();
+  await expect.poll(() => tab.alert().textContent(), waiting).toContain("network error");
+  example.release();
+  await example.start();
+  await tab.alert().getByRole("button", { name: "Reload" }).click();
+  await expect.poll(tab.status, waiting).toBe("The answer was interrupted.");
+  expect(await tab.texts()).toEqual(middle);
+  await tab.button("Regenerate").click();
+  const texts = await tab.settled();
+  expect(texts).toEqual(["hello", expect.stringMatching(/^This is answer 1 to "hello"/)]);
+  await tab.page.reload();
+  expect(await tab.settled()).toEqual(texts);
+});
+
+test("an edited message and a regenerated answer leave the old branches, which can be opened and forked", async () => {
+  const { example, tab } = await started();
+  await tab.send("one");
+  await tab.settled();
+  await tab.send("two");
+  await expect.poll(tab.texts, waiting).toHaveLength(4);
+  const first = await tab.settled();
+  await tab.button("Regenerate").click();
+  await expect.poll(async () => (await tab.texts())[3], waiting).toContain("This is answer 3");
+  const second = await tab.settled();
+  await tab.button("Edit “one”").click();
+  await tab.send("another one");
+  await expect.poll(tab.texts, waiting).toHaveLength(2);
+  const third = await tab.settled();
+  expect([first, second, third].map((texts) => texts.map((text) => text.split(" It ")[0]))).toEqual([
+    ["one", 'This is answer 1 to "one".', "two", 'This is answer 2 to "two".'],
+    ["one", 'This is answer 1 to "one".', "two", 'This is answer 3 to "two".'],
+    ["another one", 'This is answer 4 to "another one".'],
+  ]);
+  const chat = tab.id();
+  const old = tab.versions().getByRole("listitem").filter({ hasText: "answer 2" });
+  await old.getByRole("link").click();
+  await expect.poll(tab.texts, waiting).toEqual(first);
+  await tab.versions().getByRole("listitem").filter({ hasText: "answer 2" }).getByRole("button").click();
+  await expect.poll(tab.id, waiting).not.toBe(chat);
+  expect(await tab.settled()).toEqual(first);
+  await tab.send("three");
+  await expect.poll(tab.texts, waiting).toHaveLength(6);
+  expect((await tab.settled()).slice(0, 4)).toEqual(first);
+  // The chat itself is as it was.
+  const source = await opened(example, `${example.base}?chat=${chat}`);
+  expect(await source.settled()).toEqual(third);
+  expect([...tab.said, ...source.said]).toEqual([]);
+});
+
+test("an approval runs the tool once, though two tabs give it", async () => {
+  const { example, tab } = await started();
+  await tab.send("mail ada@example.com");
+  await tab.button("Approve").waitFor();
+  // The question outlives the server.
+  await example.kill();
+  await example.start();
+  const late = await opened(example, tab.page.url());
+  await late.button("Approve").waitFor();
+  await tab.button("Approve").click();
+  await expect.poll(() => tab.messages().last().textContent(), waiting).toContain("It is sent.");
+  await late.button("Approve").click();
+  await expect.poll(() => late.alert().textContent(), waiting).toContain("This question has already been answered.");
+  expect(example.mails()).toEqual(["ada@example.com: Hello from the chat"]);
+  await late.alert().getByRole("button", { name: "Reload" }).click();
+  await expect.poll(() => late.messages().last().textContent(), waiting).toContain("It is sent.");
+  expect(await late.button("Approve").count()).toBe(0);
+  expect(await late.alert().count()).toBe(0);
+  await expect.poll(tab.status, waiting).toBe("");
+  await tab.send("mail eve@example.com");
+  await tab.button("Deny").click();
+  await expect.poll(() => tab.messages().last().textContent(), waiting).toContain("I have not sent it.");
+  expect(example.mails()).toHaveLength(1);
+  expect(tab.said).toEqual([]);
+});
+
+test("two tabs that approve at the same time run the tool once", async () => {
+  const { example, tab } = await started();
+  await tab.send("mail ada@example.com");
+  await tab.button("Approve").waitFor();
+  const tabs = [tab, await opened(example, tab.page.url())];
+  await Promise.all(tabs.map((each) => each.button("Approve").click()));
+  const outcomes = () =>
+    Promise.all(
+      tabs.map(async (each) =>
+        [await each.alert().count(), await each.messages().getByText("It is sent.").count()].join(),
+      ),
+    );
+  await expect.poll(async () => (await outcomes()).toSorted(), waiting).toEqual(["0,1", "1,0"]);
+  expect(example.mails()).toEqual(["ada@example.com: Hello from the chat"]);
+});
+
+test("the page fits a phone, follows the dark mode, and each of its controls has a name", async () => {
+  const { tab } = await started();
+  await tab.send("mail ada@example.com");
+  await tab.button("Approve").waitFor();
+  await tab.page.setViewportSize({ width: 360, height: 640 });
+  expect(await tab.page.evaluate(() => document.documentElement.scrollWidth)).toBe(360);
+  const ground = () => tab.page.evaluate(() => getComputedStyle(document.body).backgroundColor);
+  const light = await ground();
+  await tab.page.emulateMedia({ colorScheme: "dark" });
+  expect(await ground()).not.toBe(light);
+  const shown = await tab.page.locator("body").ariaSnapshot();
+  const controls = shown.match(/(button|link|textbox).*/g)!;
+  expect(controls.length).toBeGreaterThan(6);
+  for (const control of controls) expect(control).toMatch(/^(button|link|textbox) "[^"]+/);
 });
