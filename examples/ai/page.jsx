@@ -46,6 +46,7 @@ function Composer({ edited, onSend, onCancel }) {
           id="text"
           name="text"
           autoComplete="off"
+          autoFocus={edited !== undefined}
           placeholder="A question, or: mail ada@example.com"
           defaultValue={edited && textOf(edited)}
         />
@@ -95,7 +96,7 @@ function Chat({ stored, onVersions }) {
           <Message
             key={message.id}
             message={message}
-            onAnswer={isBusy ? undefined : addToolApprovalResponse}
+            onAnswer={isBusy || message !== last ? undefined : addToolApprovalResponse}
             onEdit={isBusy ? undefined : setEdited}
           />
         ))}
