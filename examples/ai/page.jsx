@@ -66,13 +66,13 @@ function Chat({ stored, onVersions }) {
   const { messages, setMessages, sendMessage, regenerate, addToolApprovalResponse, status, error } = useChat({
     id,
     messages: stored.messages,
-    resume: true,
+    resume: stored.activeStreamId !== null,
     sendAutomaticallyWhen: lastAssistantMessageIsCompleteWithApprovalResponses,
     onFinish: async () => onVersions((await read()).versions),
     transport: new DefaultChatTransport({
       async fetch(...args) {
         const response = await fetch(...args);
-        // There is no answer to resume. It may have ended after the page has read the messages, so read them again.
+        // The answer has ended since the page read the messages.
         if (response.status === 204) {
           const newest = await read();
           setMessages((shown) => (shown === stored.messages ? newest.messages : shown));

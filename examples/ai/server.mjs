@@ -66,7 +66,7 @@ async function answer(request, response) {
   });
 }
 
-/** GET /api/chat/<id>/stream: the answer that is being written, from its beginning. `useChat` asks when the page loads. */
+/** GET /api/chat/<id>/stream: the answer that is being written, from its beginning. `useChat` with `resume` asks for it. */
 async function resume(id, response) {
   const streamId = (await chats.readChat(id))?.activeStreamId;
   const stream = streamId && (await chats.resumeExistingStream(streamId));
@@ -77,13 +77,13 @@ async function resume(id, response) {
 
 /** GET /api/chat/<id>: the messages, or those of a version, and the newest versions with the text that each ends with. */
 async function read(id, version) {
-  const messages = await chats.loadChat(id, version && { version });
+  const { messages, activeStreamId } = (await chats.readChat(id)) ?? { messages: [], activeStreamId: null };
   const { versions } = await chats.versions(id, { limit: 30 });
   for (const each of versions) {
     const last = (await chats.loadChat(id, { version: each.version })).at(-1);
     each.text = last?.parts.findLast(({ type }) => type === "text")?.text ?? "A tool call";
   }
-  return { messages, versions };
+  return { messages: version ? await chats.loadChat(id, { version }) : messages, activeStreamId, versions };
 }
 
 const fileOf = (name) => fileURLToPath(new URL(name, import.meta.url));
