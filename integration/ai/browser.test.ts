@@ -6,7 +6,7 @@ import { cpSync, existsSync, readFileSync, rmSync, symlinkSync, writeFileSync } 
 import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { fileURLToPath } from "node:url";
-import { afterAll, beforeAll, beforeEach, expect, onTestFinished, test } from "vitest";
+import { afterAll, beforeAll, beforeEach, expect, onTestFinished, test, vi } from "vitest";
 import { folder } from "../../__test__/helpers.js";
 import { findChromium } from "../studio/chromium.js";
 
@@ -14,6 +14,10 @@ type Pages = typeof import("../studio/pages.js");
 type Browser = Awaited<ReturnType<Pages["launch"]>>;
 type Opened = Awaited<ReturnType<Pages["openPage"]>>;
 type Page = Opened["page"];
+
+/** Limits for a busy machine. They are not a test of speed. */
+vi.setConfig({ testTimeout: 120_000, hookTimeout: 120_000 });
+const waiting = { timeout: 30_000 };
 
 let pages: Pages;
 let browser: Browser | undefined;
@@ -117,9 +121,6 @@ class Tab {
     return this.texts();
   }
 }
-
-/** A limit for a busy machine. It is not a test of speed. */
-const waiting = { timeout: 30_000 };
 
 async function opened(example: Example, address = example.base): Promise<Tab> {
   const tab = new Tab(await pages.openPage(browser!));
