@@ -129,7 +129,7 @@ describe("the package", () => {
     const names = files
       .map((file: { path: string }) => file.path)
       .filter((path: string) => !/^dist\/([\w-]+\/)*[\w-]+\.m?js$/.test(path))
-      .filter((path: string) => !/^docs\/[\w-]+\.md$|^examples\/(README\.md|\w+\/[\w-]+\.mjs)$/.test(path));
+      .filter((path: string) => !/^docs\/[\w-]+\.md$|^examples\/(README\.md|\w+\/[\w-]+\.(mjs|jsx|html))$/.test(path));
     const addon = readdirSync(root).find((file) => file.endsWith(".node"));
     expect(names.toSorted()).toEqual(
       [

@@ -7,8 +7,9 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import type { Inspector } from "forkpoint/inspect";
-import { type Browser, type BrowserContextOptions, type Locator, type Page, chromium } from "playwright-core";
+import type { Browser, BrowserContextOptions, Locator, Page } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, inject, onTestFinished } from "vitest";
+import { launch, openPage } from "./pages.js";
 
 // The installed package, as its users have it.
 const { openInspector } = (await import("forkpoint/inspect")) as typeof import("forkpoint/inspect");
@@ -30,19 +31,7 @@ let browser: Browser;
 export function useBrowser(): void {
   beforeAll(async () => {
     if (executablePath === "") return;
-    browser = await chromium.launch({
-      executablePath,
-      args: [
-        "--headless",
-        "--no-sandbox",
-        "--disable-gpu",
-        "--disable-quic",
-        "--no-first-run",
-        "--disable-background-networking",
-        "--disable-component-update",
-        "--disable-sync",
-      ],
-    });
+    browser = await launch(executablePath);
   });
   afterAll(() => browser?.close());
 }
@@ -91,18 +80,8 @@ export interface ShowOptions extends BrowserContextOptions {
   hash?: string;
 }
 
-/** Opens a page, and listens to what it asks for and what it says. */
-export async function pageOf(options: BrowserContextOptions = {}) {
-  const context = await browser.newContext({ viewport: { width: 1280, height: 800 }, locale: "en-GB", ...options });
-  onTestFinished(() => context.close());
-  const page = await context.newPage();
-  const requests: string[] = [];
-  const said: string[] = [];
-  page.on("request", (request) => requests.push(request.url()));
-  page.on("console", (message) => said.push(`${message.type()}: ${message.text()}`));
-  page.on("pageerror", (error) => said.push(`error: ${error.stack ?? error.message}`));
-  return { context, page, requests, said };
-}
+/** Opens a page in the browser of the test file. */
+export const pageOf = (options?: BrowserContextOptions) => openPage(browser, options);
 
 /** Starts a studio and shows its page. The test fails if the page reports an error, or breaks its policy. */
 export async function show(options: ShowOptions = {}): Promise<Shown> {
