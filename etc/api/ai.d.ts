@@ -78,7 +78,7 @@ declare class ForkpointChats<MESSAGE extends UIMessage = UIMessage> extends Cont
     }): Promise<string>;
     takeApprovals(id: string, messages: readonly MESSAGE[]): Promise<Approval[]>;
     releaseApproval(id: string, approvalId: string): Promise<void>;
-    createNewResumableStream(streamId: string, makeStream: () => ReadableStream<string>, options?: ResumableStreamOptions): Promise<ReadableStream<string>>;
+    createNewResumableStream(streamId: string, makeStream: () => ReadableStream<string> | Promise<ReadableStream<string>>, options?: ResumableStreamOptions): Promise<ReadableStream<string>>;
     resumeExistingStream(streamId: string, skipCharacters?: number): Promise<ReadableStream<string> | null | undefined>;
     hasExistingStream(streamId: string): Promise<null | true | "DONE">;
     prune(options?: ChatPruneOptions): Promise<{

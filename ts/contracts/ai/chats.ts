@@ -287,13 +287,13 @@ export class ForkpointChats<MESSAGE extends UIMessage = UIMessage> extends Contr
 
   /**
    * Begins a stream that other processes can read while it is made, and after this process has ended. Returns its text for the first
-   * reader. If this reader leaves, the stream is made on.
+   * reader. If this reader leaves, the stream is made on. `makeStream` is called when the stream has begun.
    * @throws ForkpointError `CONFLICT` if there is a stream with this id.
    * @example const stream = await chats.createNewResumableStream(streamId, () => sseStream);
    */
   createNewResumableStream(
     streamId: string,
-    makeStream: () => ReadableStream<string>,
+    makeStream: () => ReadableStream<string> | Promise<ReadableStream<string>>,
     options?: ResumableStreamOptions,
   ): Promise<ReadableStream<string>> {
     return this.#handle.run(() => this.#streams.create(idOption(streamId, "streamId"), makeStream, options));
