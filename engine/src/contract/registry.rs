@@ -5,11 +5,13 @@ use super::{agentium, agentos, claude_agent_sdk, helix, langgraph, lease, mastra
 use crate::error::{Error, Result};
 use crate::record::ContractId;
 
-pub const CONTRACTS: [Contract; 16] = [
+pub const CONTRACTS: [Contract; 18] = [
     agentos::CONTRACT,
     agentium::CONTRACT,
     agentium::storage::CONTRACT,
     langgraph::CONTRACT,
+    langgraph::store::CONTRACT,
+    langgraph::cache::CONTRACT,
     helix::CONTRACT,
     helix::SESSIONS,
     tinyagents::CONTRACT,

@@ -9,7 +9,7 @@ use super::meta_index::MetaIndex;
 use super::row::{self, index_damaged};
 use super::schema::LateIndex;
 use super::statement::each;
-use super::{payloads, writes};
+use super::{payloads, several, writes};
 use crate::backend::page::Filler;
 use crate::cache::PayloadCache;
 use crate::error::Result;
@@ -19,10 +19,16 @@ use crate::record::{Place, SortKey, Tuple, TuplePage};
 pub(super) fn page(connection: &Connection, cache: &PayloadCache, page: &Page) -> Result<TuplePage> {
     let mut filler = Filler::new(page);
     let indexed = indexed_sources(connection, page)?;
-    // The index has already left out most of what the filter would leave out.
-    let most = if indexed.is_some() { page.limit } else { page.places() };
-    let sources = indexed.map_or_else(|| sources(connection, page.contract, &page.of), Ok)?;
-    let entries = entries(connection, page, &filler, sources, most)?;
+    let has_several = indexed.is_none() && several::has_several(connection, page)?;
+    // An index has already left out most of what the filter would leave out.
+    let most = if indexed.is_some() || has_several { page.limit } else { page.places() };
+    let entries = if has_several {
+        filler.look_at_all();
+        several::places(connection, page, &filler)?.into_iter().map(|place| (place, true)).collect()
+    } else {
+        let sources = indexed.map_or_else(|| sources(connection, page.contract, &page.of), Ok)?;
+        entries(connection, page, &filler, sources, most)?
+    };
     let more = entries.len() >= most;
     for (place, passes) in entries {
         if filler.is_full() {
@@ -66,14 +72,18 @@ fn entries(
         let places = places(&source, page.order, page.after.is_some());
         let sql = match &page.filter {
             Some(_) => format!(
-                "SELECT i.sort_key, i.seq, c.meta FROM ({places}) AS i LEFT JOIN checkpoint AS c ON c.seq = i.seq"
+                "SELECT i.sort_key, i.seq, c.meta, c.saved_at FROM ({places}) AS i LEFT JOIN checkpoint AS c ON c.seq = i.seq"
             ),
             None => places,
         };
         each(connection, &sql, params![source.one, sort_key, limit, source.text, seq, offset], |row| {
             // A row that is missing is reported when it is read.
             let meta = if page.filter.is_some() { row.get_ref(2)?.as_bytes_or_null()? } else { None };
-            found.push(((SortKey(row.get(0)?), row.get(1)?), meta.is_none_or(|meta| filler.wants(meta))));
+            let passes = match meta {
+                Some(meta) => filler.wants(meta, row.get(3)?),
+                None => true,
+            };
+            found.push(((SortKey(row.get(0)?), row.get(1)?), passes));
             Ok(())
         })?;
     }

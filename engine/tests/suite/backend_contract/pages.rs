@@ -119,7 +119,7 @@ pub(super) fn a_filter_leaves_out_what_has_other_metadata(backend: &mut dyn Back
     save(backend, [draft("run", "escaped").group("g").sort_key(9.0).meta(b"{\"\\u0075ser\":\"x\"}")]);
     let filter = |all: &[&str]| {
         let all = all.iter().map(|text| text.as_bytes().to_vec()).collect();
-        Some(MetaFilter { all, or: b"\\".to_vec(), end: b"}".to_vec(), key: None })
+        Some(MetaFilter { all, or: b"\\".to_vec(), end: b"}".to_vec(), key: None, test: None })
     };
     let with = |filter| Page { filter, ..page(&Of::Contract, None, 2) };
     for looks in [1, 3, 100] {
@@ -162,7 +162,7 @@ pub(super) fn an_index_of_the_metadata_leaves_out_only_what_has_another_value(ba
     let listed = |backend: &mut dyn Backend, key: &str, value: &str, limit: usize, asks: bool| {
         let all = [format!("{key:?}"), value.to_owned()].map(String::into_bytes).to_vec();
         let index = MetaKey { begins: b"json\0{".to_vec(), key: key.to_owned(), value: value.to_owned() };
-        let filter = MetaFilter { all, or: b"\\".to_vec(), end: b"}".to_vec(), key: asks.then(|| Box::new(index)) };
+        let filter = MetaFilter { all, or: b"\\".to_vec(), end: b"}".to_vec(), key: asks.then(|| Box::new(index)), test: None };
         walk(backend, &Page { filter: Some(filter), looks: 3, ..page(&Of::Contract, None, limit) }).concat()
     };
     for (at, (id, meta)) in (0_u32..).zip(&metas) {
