@@ -53,7 +53,7 @@ export interface CallSubject {
    */
   operation: string;
   /** The framework: `"agentos"`, `"agentium"`, `"storage"`, `"langgraph"`, `"tinyagents"`, `"helix"`,
-   * `"claude-agent-sdk"`, `"mastra"`, `"mastra-threads"`, `"openai-agents"` or `"openai-agents-states"`. */
+   * `"langgraph-store"`, `"langgraph-cache"`, `"claude-agent-sdk"`, `"mastra"`, `"mastra-threads"`, `"openai-agents"` or `"openai-agents-states"`. */
   space: string | null;
   /** The id of the run, thread or session. For `"storage"`: the key. */
   run: string | null;

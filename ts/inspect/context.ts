@@ -58,6 +58,8 @@ export const ORDERED: ReadonlySet<string> = new Set([
   "agentium",
   "helix",
   SESSIONS,
+  "langgraph-store",
+  "langgraph-cache",
   "mastra",
   "mastra-threads",
   "openai-agents-states",

@@ -11,7 +11,7 @@ import { anything, readRecord, shown } from "./options.js";
  */
 export interface RunRef {
   /** The framework: `"agentos"`, `"agentium"`, `"langgraph"`, `"helix"`, `"tinyagents"`, `"claude-agent-sdk"`,
-   * `"mastra"`, `"mastra-threads"`, `"openai-agents"` or `"openai-agents-states"`. */
+   * `"langgraph-store"`, `"mastra"`, `"mastra-threads"`, `"openai-agents"` or `"openai-agents-states"`. */
   space: string;
   /** The id of the run, thread or session. */
   run: string;
@@ -28,6 +28,7 @@ const spaces: Record<string, "none" | "text" | "list"> = {
   agentium: "none",
   helix: "none",
   langgraph: "text",
+  "langgraph-store": "none",
   tinyagents: "list",
   "claude-agent-sdk": "text",
   mastra: "text",

@@ -34,6 +34,8 @@ function back(): void {
 const unforkable = {
   storage: "Stored values can't be forked",
   "claude-agent-sdk": "Fork sessions with forkSession() of the SDK",
+  "langgraph-store": "Put items into another namespace",
+  "langgraph-cache": "Cached results can't be forked",
   "mastra-threads": "Copy threads with copyThread() of the memory",
   "openai-agents": "Fork sessions with fork() of a ForkpointSession",
   "openai-agents-states": "Save the state as another run",

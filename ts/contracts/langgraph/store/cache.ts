@@ -7,12 +7,11 @@ import { setHandle } from "../../../store/handles.js";
 import { splitOptions } from "../../../store/options.js";
 import { Store } from "../../../store/store.js";
 import { serdeOption, trust } from "../serde.js";
+import { later } from "../lazily.js";
 import type { Peer } from "../tuples.js";
 import type { Entries } from "./entries.js";
 import type { ForkpointCache, ForkpointCacheOptions } from "./forkpoint-cache.js";
 import { cacheCalls } from "./wire.js";
-
-const later = (): typeof import("../later.js") => require("../later.js");
 
 /** Makes the cache class for one copy of LangGraph's package. See `saverOf`. */
 export function cacheOf(peer: Peer): typeof ForkpointCache {

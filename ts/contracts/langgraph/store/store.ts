@@ -7,12 +7,11 @@ import { setHandle } from "../../../store/handles.js";
 import { flag, readRecord, splitOptions } from "../../../store/options.js";
 import type { StatsOptions } from "../../../store/retention.js";
 import type { Store } from "../../../store/store.js";
+import { later } from "../lazily.js";
 import type { Peer } from "../tuples.js";
 import type { ForkpointStore, ForkpointStoreOptions } from "./forkpoint-store.js";
 import type { Items, Ttl } from "./items.js";
 import { storeCalls } from "./wire.js";
-
-const later = (): typeof import("../later.js") => require("../later.js");
 
 const MINUTE = 60_000;
 

@@ -1,0 +1,2 @@
+// LangGraph's store and its cache.
+import "../../langgraph/store.test.js";
