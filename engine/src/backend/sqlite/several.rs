@@ -130,7 +130,10 @@ mod tests {
         for prefix in ["a", "users.", "\u{d7ff}", "a\u{10ffff}", "\u{10ffff}\u{10ffff}", "\0", ""] {
             let end = end_of(prefix);
             for rest in ["", "\0", "z", "\u{10ffff}"] {
-                assert!(end.as_ref().is_none_or(|end| format!("{prefix}{rest}").as_bytes() < end.as_bytes()), "{prefix:?}");
+                assert!(
+                    end.as_ref().is_none_or(|end| format!("{prefix}{rest}").as_bytes() < end.as_bytes()),
+                    "{prefix:?}"
+                );
             }
         }
         assert_eq!(end_of("users.").as_deref(), Some("users/"));

@@ -25,10 +25,7 @@ const PAGE_BYTES: usize = 4 << 20;
 #[serde(rename_all = "camelCase", rename_all_fields = "camelCase", deny_unknown_fields)]
 enum Call {
     /// Reads items by their names, all from one snapshot. The response has null for an item that does not exist.
-    Find {
-        of: Vec<Address>,
-        now: i64,
-    },
+    Find { of: Vec<Address>, now: i64 },
     /// Saves and removes items, all or none. The call has a buffer for each of `puts`.
     Save {
         puts: Vec<NewItem>,
@@ -51,18 +48,9 @@ enum Call {
         now: i64,
     },
     /// Lists the namespaces, the one that was begun last first. `before` is the cursor of the previous page.
-    Namespaces {
-        matching: Vec<Match>,
-        max_depth: Option<usize>,
-        before: Option<i64>,
-        limit: usize,
-        now: i64,
-    },
+    Namespaces { matching: Vec<Match>, max_depth: Option<usize>, before: Option<i64>, limit: usize, now: i64 },
     /// Returns for each namespace whether it has an item that has not expired.
-    Alive {
-        of: Vec<Vec<String>>,
-        now: i64,
-    },
+    Alive { of: Vec<Vec<String>>, now: i64 },
     /// Lists items that have expired, of those that were saved first before a time.
     Expired {
         before: i64,
@@ -72,9 +60,7 @@ enum Call {
         now: i64,
     },
     /// Removes items unless they were saved after the time at which they were listed.
-    Expire {
-        of: Vec<Listed>,
-    },
+    Expire { of: Vec<Listed> },
 }
 
 /// A condition on the labels of a namespace.

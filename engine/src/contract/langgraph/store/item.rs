@@ -168,7 +168,8 @@ impl FoundItem {
 }
 
 pub(super) fn show(header: &Header) -> Result<Shown> {
-    let read = || Some((Address::read(&header.id)?.key, Place::read(&header.sort_key)?, Meta::read(&header.meta)?.value));
+    let read =
+        || Some((Address::read(&header.id)?.key, Place::read(&header.sort_key)?, Meta::read(&header.meta)?.value));
     let (key, Place { created_at, .. }, value) = read().ok_or_else(|| damaged(&header.id))?;
     let meta = value.map(serde_json::from_slice).transpose().map_err(|_| damaged(&header.id))?;
     Ok(Shown { label: Some(key), at: Some(created_at), meta, ..Shown::default() })
