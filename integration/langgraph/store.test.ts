@@ -268,7 +268,7 @@ describe.each(ours)("where ours differs from InMemoryStore: %s", (kind) => {
       { $type: "Date", $gt: 1, "": 0 },
       JSON.parse('{"__proto__":{"a":1},"b":2}') as object,
       Object.assign(Object.create(null) as object, { n: 1 }),
-      { n: 123456789.123456789, e: 1e300, small: 5e-324 },
+      { n: 123456789.12345679, e: 1e300, small: 5e-324 },
       Object.fromEntries(Array.from({ length: 300 }, (_, n) => [`k${n}`, n])),
     ];
     for (const [n, value] of values.entries()) await store.put(["v"], `k${n}`, value);
@@ -362,7 +362,7 @@ describe.each(ours)("where ours differs from InMemoryStore: %s", (kind) => {
         [{ matchConditions: [], limit: n, offset: 0 }, RangeError],
         [{ limit: 1, offset: 0, maxDepth: n }, RangeError],
       ]),
-      ...["x", 1, true, [], new Date(), new Map(), () => {}, undefined, new (class Own {})()].map(
+      ...["x", 1, true, [], new Date(), new Map(), () => {}, undefined, new Error("x")].map(
         (value): [unknown, typeof TypeError] => [{ namespace: ["a"], key: "k", value }, TypeError],
       ),
       [{ namespacePrefix: "a" }, TypeError],

@@ -107,10 +107,9 @@ export class Items {
         return item === undefined || item.hasExpired ? null : shown(item);
       }
       case "search":
-        return (await this.#search(engine, operation)).map((item): SearchItem => ({
-          ...shown(item),
-          score: undefined,
-        }));
+        return (await this.#search(engine, operation)).map((item): SearchItem =>
+          Object.assign(shown(item), { score: undefined }),
+        );
       case "list":
         return this.#list(engine, operation);
       default:

@@ -240,7 +240,7 @@ fn namespaces(
     now: i64,
 ) -> Result<Option<Response>> {
     #[derive(Default, Serialize)]
-    struct Found {
+    struct Listing {
         /// What is left of the namespaces with at most `max_depth` labels.
         found: Vec<Vec<String>>,
         /// Namespaces whose newest item has expired.
@@ -249,7 +249,7 @@ fn namespaces(
     }
     let lineages = answer.into_lineages()?;
     let next = lineages.last().filter(|_| lineages.len() >= limit).map(|last| last.position.to_string());
-    let mut found = Found { next, ..Found::default() };
+    let mut listing = Listing { next, ..Listing::default() };
     for Lineage { newest, .. } in lineages {
         let read = || Some((labels(&newest.lineage)?, Meta::read(&newest.meta)?));
         let (mut namespace, meta) = read().ok_or_else(|| damaged(&newest.id))?;
@@ -257,15 +257,15 @@ fn namespaces(
             continue;
         }
         if meta.has_expired(newest.saved_at, now) {
-            found.unsure.push(namespace);
+            listing.unsure.push(namespace);
             continue;
         }
         namespace.truncate(max_depth.unwrap_or(usize::MAX));
-        if found.found.last() != Some(&namespace) {
-            found.found.push(namespace);
+        if listing.found.last() != Some(&namespace) {
+            listing.found.push(namespace);
         }
     }
-    Response::json(&found).map(Some)
+    Response::json(&listing).map(Some)
 }
 
 fn expired(answer: Answer) -> Result<Option<Response>> {
