@@ -82,7 +82,7 @@ describe.each(sides)("the rules of BaseStore: %s", (side) => {
     expect(keysOf(await store.search(["u", "1"]))).toEqual(["a", "b", "c"]);
     expect(keysOf(await store.search(["u", "1", "notes"]))).toEqual(["c"]);
     expect(keysOf(await store.search(["none"]))).toEqual([]);
-    expect(keysOf((await store.batch([{ namespacePrefix: [] }]))[0])).toEqual(["a", "b", "c", "d"]);
+    expect(keysOf((await store.batch([{ namespacePrefix: [] }]))[0]!)).toEqual(["a", "b", "c", "d"]);
     const [item] = await store.search(["other"]);
     expect(item).toMatchObject({ namespace: ["other"], key: "d", value: {} });
     expect(item!.score).toBeUndefined();
@@ -526,7 +526,7 @@ describe.each(ours)("where ours differs from InMemoryStore: %s", (kind) => {
     expect(await numbers(["q"], { limit: 100 })).toEqual(Array.from({ length: 80 }, (_, n) => 10_000 + n));
     expect(await numbers(["q"], { limit: 2, offset: 70, filter: { n: { $gt: 10_003 } } })).toEqual([10_074, 10_075]);
     const [found] = await store.batch([{ namespacePrefix: [], limit: 3, offset: 2_599 }]);
-    expect((found as Array<{ value: { n: number } }>).map(({ value: { n } }) => n)).toEqual([2_599, 10_000, 10_001]);
+    expect(found!.map(({ value }) => value["n"] as number)).toEqual([2_599, 10_000, 10_001]);
     expect(await store.listNamespaces({ prefix: ["q"], limit: 1_000 })).toHaveLength(80);
   });
 

@@ -4,8 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use super::super::namespace::{Address, labels, name};
 use super::filter::{Condition, Verdict, decide};
-use super::item::{FoundItem, Meta, NewItem};
-use super::{CONTRACT, VALUE};
+use super::item::{CONTRACT_ID, FoundItem, Meta, NewItem, VALUE};
 use crate::contract::call::{RawCall, Request};
 use crate::contract::ids::damaged;
 use crate::contract::place::{parse_place, show_place};
@@ -101,13 +100,13 @@ fn alive(now: i64) -> MetaTest {
 }
 
 fn page(of: Of, filter: Option<MetaFilter>, limit: usize) -> Page {
-    let (contract, order, after, bytes) = (CONTRACT.id, RowOrder::OldestFirst, None, PAGE_BYTES);
+    let (contract, order, after, bytes) = (CONTRACT_ID, RowOrder::OldestFirst, None, PAGE_BYTES);
     Page { contract, of, order, after, skip: 0, filter, limit, bytes, looks: LOOKS }
 }
 
 pub(super) fn request(call: RawCall<'_>) -> Result<Request> {
     let (call, mut buffers) = call.read()?;
-    let contract = CONTRACT.id;
+    let contract = CONTRACT_ID;
     Ok(match call {
         Call::Find { of, now } => {
             let get = |address: Address| Query::Get { contract, id: address.id() };

@@ -3,15 +3,19 @@
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
-use super::super::namespace::Address;
-use super::{CONTRACT, VALUE};
+use super::super::namespace::{Address, name};
 use crate::contract::call::Buffers;
 use crate::contract::entry::Shown;
 use crate::contract::ids::{check_id, damaged};
 use crate::contract::response::{PackedPart, ResponseBuilder};
 use crate::error::{Code, Error, Result, quote};
 use crate::op::{Expect, Must, Op};
-use crate::record::{Checkpoint, Header, SortKey};
+use crate::record::{Checkpoint, ContractId, Header, SortKey};
+
+/// The items. The id makes them records: see [`ContractId::has_records`].
+pub(super) const CONTRACT_ID: ContractId = ContractId(81);
+/// The part that holds the value of an item, if its meta does not.
+pub(super) const VALUE: &str = "value";
 
 /// The place of an item in listings.
 #[derive(Clone, Copy, Debug, Deserialize, Serialize)]
@@ -105,14 +109,14 @@ impl NewItem {
             Seen::At(place) => Must::HaveSortKey(place.sort_key()),
         };
         let message = format!("item {} was changed by another writer: try again", quote(&self.address.key));
-        let (contract, id, otherwise) = (CONTRACT.id, self.address.id(), Error::new(Code::Conflict, message));
+        let (contract, id, otherwise) = (CONTRACT_ID, self.address.id(), Error::new(Code::Conflict, message));
         Expect::Checkpoint { contract, id, must, otherwise }
     }
 
     pub(super) fn put(self, saved_at: i64, buffers: &mut Buffers) -> Result<Op> {
         let Self { address, place, expiry, tag, in_meta, .. } = self;
         let id = address.id();
-        let lineage = super::name(&address.namespace);
+        let lineage = name(&address.namespace);
         check_id("the namespace", &lineage)?;
         check_id("the namespace and the key together", &id)?;
         let part = buffers.part(VALUE, tag)?;
@@ -122,7 +126,7 @@ impl NewItem {
             saved_at,
             exempt: true,
             meta,
-            ..Header::new(CONTRACT.id, lineage, id)
+            ..Header::new(CONTRACT_ID, lineage, id)
         };
         Ok(Op::put(header, if in_meta { Vec::new() } else { vec![part] }))
     }
