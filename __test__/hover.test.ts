@@ -153,7 +153,14 @@ const preambles: Record<string, string> = {
     declare const config: Parameters<ForkpointSaver["getTuple"]>[0];
     declare const checkpoint: base.Checkpoint;
     declare const metadata: base.CheckpointMetadata;
-    declare const builder: { compile(options: { checkpointer: base.BaseCheckpointSaver }): { name: string } };`,
+    declare const checkpointer: ForkpointSaver;
+    declare const store: ForkpointStore;
+    declare const cache: ForkpointCache;
+    declare const builder: {
+      compile(options: { checkpointer?: base.BaseCheckpointSaver; store?: base.BaseStore; cache?: base.BaseCache }): {
+        name: string;
+      };
+    };`,
 };
 
 /** An example of a declaration file. */

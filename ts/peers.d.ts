@@ -177,6 +177,21 @@ declare module "@langchain/langgraph-checkpoint" {
     abstract getTuple(config: Config): Promise<CheckpointTuple | undefined>;
     getNextVersion(current: number | undefined): number;
   }
+  export type Operation = Record<string, any>;
+  export type OperationResults<Tuple extends readonly Operation[]> = { [K in keyof Tuple]: any };
+  export abstract class BaseStore {
+    abstract batch<Op extends Operation[]>(operations: Op): Promise<OperationResults<Op>>;
+    put(namespace: string[], key: string, value: Record<string, any>, index?: false | string[]): Promise<void>;
+  }
+  export type CacheNamespace = string[];
+  export type CacheFullKey = [namespace: CacheNamespace, key: string];
+  export abstract class BaseCache<V = unknown> {
+    serde: SerializerProtocol;
+    constructor(serde?: SerializerProtocol);
+    abstract get(keys: CacheFullKey[]): Promise<Array<{ key: CacheFullKey; value: V }>>;
+    abstract set(pairs: Array<{ key: CacheFullKey; value: V; ttl?: number }>): Promise<void>;
+    abstract clear(namespaces: CacheNamespace[]): Promise<void>;
+  }
   export const WRITES_IDX_MAP: Record<string, number>;
   export const TASKS: string;
   export class DeltaSnapshot {

@@ -10,6 +10,7 @@ const homes = {
 register(new URL("../lib/resolve.mjs", import.meta.url), { data: homes });
 
 export const { Annotation, DeltaChannel, END, Send, START, StateGraph } = await import("@langchain/langgraph");
-export const { MemorySaver, uuid6 } = await import("@langchain/langgraph-checkpoint");
+export const { InMemoryCache, InMemoryStore, MemorySaver, uuid6 } = await import("@langchain/langgraph-checkpoint");
 export const { SqliteSaver } = await import("@langchain/langgraph-checkpoint-sqlite");
-export const { ForkpointSaver } = await import("../../dist/contracts/langgraph/index.mjs");
+export const { ForkpointCache, ForkpointSaver, ForkpointStore } =
+  await import("../../dist/contracts/langgraph/index.mjs");

@@ -9,7 +9,7 @@ mod rows;
 pub use self::answer::Answer;
 pub use self::of::Of;
 pub(crate) use self::page::Searcher;
-pub use self::page::{MetaFilter, MetaKey, Page};
+pub use self::page::{MetaFilter, MetaKey, MetaTest, Page};
 pub use self::recent::{ActivityOrder, Recent};
 pub use self::rows::{Feed, RowOrder, Rows, RowsFrom};
 use crate::check::CheckCursor;

@@ -1,6 +1,8 @@
 export {
 DescribeOptions
+ForkpointCache
 ForkpointSaver
+ForkpointStore
 ProgramDescription
 describe
 recover
@@ -8,6 +10,8 @@ recover
 export type {
 ChangedThread
 FailedThread
+ForkpointCacheOptions
+ForkpointStoreOptions
 ImportOptions
 ImportProgress
 ImportResult
@@ -57,6 +61,27 @@ interface FailedThread {
     next: string[];
     error: NodeError;
 }
+declare class ForkpointCache<V = unknown> extends BaseCache<V> {
+    constructor(target: string | URL | Store, options?: ForkpointCacheOptions);
+    get(keys: CacheFullKey[]): Promise<{
+        key: CacheFullKey;
+        value: V;
+    }[]>;
+    set(pairs: {
+        key: CacheFullKey;
+        value: V;
+        ttl?: number;
+    }[]): Promise<void>;
+    clear(namespaces: CacheNamespace[]): Promise<void>;
+    check(options?: CheckOptions): Promise<VerifyReport>;
+    vacuum(): Promise<void>;
+    close(): Promise<void>;
+    [Symbol.asyncDispose](): Promise<void>;
+}
+interface ForkpointCacheOptions extends Omit<StoreOptions, "serializer" | "durability"> {
+    serde?: SerializerProtocol;
+    durability?: "full" | "normal" | "off";
+}
 interface ForkpointSaver extends StoreMethods {
 }
 declare class ForkpointSaver extends BaseCheckpointSaver {
@@ -81,6 +106,21 @@ declare class ForkpointSaver extends BaseCheckpointSaver {
     importPostgresSaver(from: BaseCheckpointSaver, options?: ImportOptions): Promise<ImportResult>;
     stats(options?: StatsOptions): Promise<SaverStats>;
     withLease(lease: Lease): ForkpointSaver;
+}
+declare class ForkpointStore extends BaseStore {
+    constructor(target: string | URL | Store, options?: ForkpointStoreOptions);
+    batch<Op extends Operation[]>(operations: Op): Promise<OperationResults<Op>>;
+    stats(options?: StatsOptions): Promise<RunStats>;
+    check(options?: CheckOptions): Promise<VerifyReport>;
+    vacuum(): Promise<void>;
+    close(): Promise<void>;
+    [Symbol.asyncDispose](): Promise<void>;
+}
+interface ForkpointStoreOptions extends StoreOptions {
+    ttl?: {
+        defaultTtl?: number;
+        refreshOnRead?: boolean;
+    };
 }
 interface ImportOptions {
     threads?: readonly string[];

@@ -331,6 +331,8 @@ declare const SPACES: readonly [
     "agentium",
     "storage",
     "langgraph",
+    "langgraph-store",
+    "langgraph-cache",
     "tinyagents",
     "helix",
     "ai",

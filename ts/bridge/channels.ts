@@ -53,7 +53,8 @@ export interface CallSubject {
    */
   operation: string;
   /** The framework: `"agentos"`, `"agentium"`, `"storage"`, `"langgraph"`, `"tinyagents"`, `"helix"`,
-   * `"ai"`, `"ai-streams"`, `"claude-agent-sdk"`, `"mastra"`, `"mastra-threads"`, `"openai-agents"` or `"openai-agents-states"`. */
+   * `"ai"`, `"ai-streams"`, `"langgraph-store"`, `"langgraph-cache"`, `"claude-agent-sdk"`, `"mastra"`, `"mastra-threads"`,
+   * `"openai-agents"` or `"openai-agents-states"`. */
   space: string | null;
   /** The id of the run, thread or session. For `"storage"`: the key. */
   run: string | null;

@@ -5,6 +5,8 @@ export const SPACES = [
   "agentium",
   "storage",
   "langgraph",
+  "langgraph-store",
+  "langgraph-cache",
   "tinyagents",
   "helix",
   "ai",

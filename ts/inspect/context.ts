@@ -70,6 +70,8 @@ export const ORDERED: ReadonlySet<string> = new Set([
   "ai",
   "helix",
   SESSIONS,
+  "langgraph-store",
+  "langgraph-cache",
   "mastra",
   "mastra-threads",
   "openai-agents-states",

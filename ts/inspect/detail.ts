@@ -81,6 +81,8 @@ const readers = {
     withState(parts, found, ["id", "runId", "stepIndex", "stepName", "createdAt", "state"]),
   storage: (parts, _, found) => [stored(parts, found), null],
   langgraph,
+  "langgraph-store": (parts, { meta }, { parts: [part] }) => [part ? parts.read(part).value : meta, null],
+  "langgraph-cache": (parts, _, { parts: [part] }) => [part && parts.read(part).value, null],
   tinyagents,
   helix,
   "helix-sessions": session,

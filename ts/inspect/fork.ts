@@ -65,6 +65,8 @@ export async function fork(context: Context, ref: unknown, edit: unknown, option
 
 /** What to do where nothing can be forked here. */
 const insteadOf: Record<string, string> = {
+  "langgraph-store": "put the items into another namespace",
+  "langgraph-cache": "entries are computed again where they are needed",
   "claude-agent-sdk": "call the SDK's forkSession()",
   ai: "call fork() of ForkpointChats",
   "ai-streams": "fork the chat of the stream",

@@ -10,7 +10,7 @@ import { anything, readRecord, shown } from "./options.js";
  * @example const run: RunRef = { space: "langgraph", run: "thread-1" };
  */
 export interface RunRef {
-  /** The framework: `"agentos"`, `"agentium"`, `"langgraph"`, `"helix"`, `"tinyagents"`, `"ai"`, `"ai-streams"`,
+  /** The framework: `"agentos"`, `"agentium"`, `"langgraph"`, `"langgraph-store"`, `"helix"`, `"tinyagents"`, `"ai"`, `"ai-streams"`,
    * `"claude-agent-sdk"`, `"mastra"`, `"mastra-threads"`, `"openai-agents"` or `"openai-agents-states"`. */
   space: string;
   /** The id of the run, thread or session. */
@@ -30,6 +30,7 @@ const spaces: Record<string, "none" | "text" | "list"> = {
   "ai-streams": "none",
   helix: "none",
   langgraph: "text",
+  "langgraph-store": "none",
   tinyagents: "list",
   "claude-agent-sdk": "text",
   mastra: "text",

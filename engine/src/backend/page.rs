@@ -1,8 +1,32 @@
 //! Fills the page of a listing, one checkpoint after the other.
 
+use std::cmp::Ordering;
+
 use crate::error::Result;
-use crate::query::{MetaFilter, Page, Searcher};
+use crate::query::{MetaFilter, Page, RowOrder, Searcher};
 use crate::record::{Place, Tuple, TuplePage};
+
+/// A place in the order of a page. A place that is later in this order is greater.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct InOrder<P> {
+    pub order: RowOrder,
+    pub place: P,
+}
+
+impl<P: Ord> Ord for InOrder<P> {
+    fn cmp(&self, other: &Self) -> Ordering {
+        match self.order {
+            RowOrder::OldestFirst => self.place.cmp(&other.place),
+            RowOrder::NewestFirst => other.place.cmp(&self.place),
+        }
+    }
+}
+
+impl<P: Ord> PartialOrd for InOrder<P> {
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
 
 /// The page as far as it is filled.
 pub(super) struct Filler<'a> {
@@ -10,6 +34,8 @@ pub(super) struct Filler<'a> {
     searcher: Option<Searcher<'a>>,
     tuples: Vec<Tuple>,
     looked: usize,
+    /// The maximum number of checkpoints that the filter looks at.
+    looks: usize,
     bytes: usize,
     /// The place of the last checkpoint that the filter has looked at.
     last: Option<Place>,
@@ -20,20 +46,25 @@ pub(super) struct Filler<'a> {
 impl<'a> Filler<'a> {
     pub(super) fn new(page: &'a Page) -> Self {
         let searcher = page.filter.as_ref().map(MetaFilter::searcher);
-        Self { page, searcher, tuples: Vec::new(), looked: 0, bytes: 0, last: None, broken: false }
+        Self { page, searcher, tuples: Vec::new(), looked: 0, looks: page.looks, bytes: 0, last: None, broken: false }
+    }
+
+    /// Lets the filter look at all checkpoints.
+    pub(super) fn look_at_all(&mut self) {
+        self.looks = usize::MAX;
     }
 
     pub(super) fn is_full(&self) -> bool {
-        let Page { limit, bytes, looks, .. } = self.page;
+        let Page { limit, bytes, .. } = self.page;
         self.broken
             || self.tuples.len() >= *limit
             || self.bytes >= *bytes
-            || self.searcher.is_some() && self.looked >= *looks
+            || self.searcher.is_some() && self.looked >= self.looks
     }
 
-    /// Returns true if a checkpoint with this meta belongs into the page.
-    pub(super) fn wants(&self, meta: &[u8]) -> bool {
-        self.searcher.as_ref().is_none_or(|searcher| searcher.passes(meta))
+    /// Returns true if a checkpoint with this meta and this save time belongs into the page.
+    pub(super) fn wants(&self, meta: &[u8], saved_at: i64) -> bool {
+        self.searcher.as_ref().is_none_or(|searcher| searcher.passes(meta, saved_at))
     }
 
     /// Adds the checkpoint at the next place of the listing. `None`: it is left out.

@@ -11,9 +11,12 @@
 //! [`Header::meta`](crate::record::Header::meta) is the serializer's tag of the metadata, a NUL, and the metadata. If the checkpoint has a mark, then
 //! the byte 1, the mark and a NUL stand before them. A mark says who made the checkpoint. `ts/store/mark.ts` writes and reads it.
 
+pub mod cache;
 mod call;
 pub mod import;
+mod namespace;
 mod ops;
+pub mod store;
 
 pub use self::ops::{CONTRACT_ID, Put, put, take_paths};
 use super::entry::Contract;

@@ -7,11 +7,13 @@ use super::{
 use crate::error::{Error, Result};
 use crate::record::ContractId;
 
-pub const CONTRACTS: [Contract; 20] = [
+pub const CONTRACTS: [Contract; 22] = [
     agentos::CONTRACT,
     agentium::CONTRACT,
     agentium::storage::CONTRACT,
     langgraph::CONTRACT,
+    langgraph::store::CONTRACT,
+    langgraph::cache::CONTRACT,
     helix::CONTRACT,
     helix::SESSIONS,
     tinyagents::CONTRACT,

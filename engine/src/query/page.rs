@@ -1,5 +1,8 @@
 //! A page of a listing, with all that a reader of a checkpoint needs.
 
+use std::fmt;
+use std::sync::Arc;
+
 use memchr::memmem::Finder;
 
 use super::of::Of;
@@ -26,6 +29,9 @@ pub struct Page {
     pub bytes: usize,
     /// The maximum number of checkpoints that the filter looks at, at least 1. A filter that nothing passes keeps no
     /// other query waiting.
+    ///
+    /// If the listing has several lineages ([`Of::Lineages`]), a filter may look at all of them. Each page would otherwise
+    /// begin with all of them again.
     pub looks: usize,
 }
 
@@ -47,7 +53,37 @@ pub struct MetaFilter {
     pub end: Vec<u8>,
     /// If given, the backend may find the checkpoints with an index of this key.
     pub key: Option<Box<MetaKey>>,
+    /// If given, a meta that passes must also pass this test.
+    pub test: Option<MetaTest>,
 }
+
+/// What a contract knows about its metadata: returns false for a checkpoint that is not wanted. Two tests are equal if they are
+/// the same one.
+#[derive(Clone)]
+pub struct MetaTest(Arc<Test>);
+
+/// Gets the meta and the save time, in ms since the epoch.
+type Test = dyn Fn(&[u8], i64) -> bool + Send + Sync;
+
+impl MetaTest {
+    pub fn new(test: impl Fn(&[u8], i64) -> bool + Send + Sync + 'static) -> Self {
+        Self(Arc::new(test))
+    }
+}
+
+impl fmt::Debug for MetaTest {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("MetaTest")
+    }
+}
+
+impl PartialEq for MetaTest {
+    fn eq(&self, other: &Self) -> bool {
+        Arc::ptr_eq(&self.0, &other.0)
+    }
+}
+
+impl Eq for MetaTest {}
 
 /// A key of the metadata and its wanted value, for an index. A backend that has no such index makes one, or does without.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -73,7 +109,7 @@ impl MetaKey {
 impl MetaFilter {
     pub(crate) fn searcher(&self) -> Searcher<'_> {
         let all = self.all.iter().map(Finder::new).collect();
-        Searcher { all, or: Finder::new(&self.or), end: &self.end }
+        Searcher { all, or: Finder::new(&self.or), end: &self.end, test: self.test.as_ref() }
     }
 }
 
@@ -82,12 +118,14 @@ pub(crate) struct Searcher<'a> {
     all: Vec<Finder<'a>>,
     or: Finder<'a>,
     end: &'a [u8],
+    test: Option<&'a MetaTest>,
 }
 
 impl Searcher<'_> {
-    pub(crate) fn passes(&self, meta: &[u8]) -> bool {
-        !meta.ends_with(self.end)
+    pub(crate) fn passes(&self, meta: &[u8], saved_at: i64) -> bool {
+        let may_pass = !meta.ends_with(self.end)
             || self.all.iter().all(|text| text.find(meta).is_some())
-            || self.or.find(meta).is_some()
+            || self.or.find(meta).is_some();
+        may_pass && self.test.is_none_or(|MetaTest(test)| test(meta, saved_at))
     }
 }

@@ -36,7 +36,8 @@ use self::labels::*;
 use self::logs::*;
 use self::pages::{
     a_filter_leaves_out_what_has_other_metadata, a_page_ends_with_the_payload_that_fills_it,
-    a_page_goes_on_where_the_one_before_ended, an_index_of_the_metadata_leaves_out_only_what_has_another_value,
+    a_page_goes_on_where_the_one_before_ended, a_page_of_many_lineages_is_in_one_order,
+    a_test_leaves_out_what_its_contract_does_not_want, an_index_of_the_metadata_leaves_out_only_what_has_another_value,
 };
 use self::rows::{
     a_feed_tells_what_is_saved, a_fork_names_its_origin, checkpoints_are_listed_with_their_places,
@@ -120,6 +121,8 @@ macro_rules! suite {
                 a_page_goes_on_where_the_one_before_ended,
                 a_page_ends_with_the_payload_that_fills_it,
                 a_filter_leaves_out_what_has_other_metadata,
+                a_test_leaves_out_what_its_contract_does_not_want,
+                a_page_of_many_lineages_is_in_one_order,
                 an_index_of_the_metadata_leaves_out_only_what_has_another_value,
                 sizes_are_those_of_the_statistics,
                 a_fork_names_its_origin,

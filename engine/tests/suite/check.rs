@@ -88,7 +88,13 @@ fn database(folder: &Path) -> std::path::PathBuf {
     common::ids(&mut backend, common::group("g"));
     backend.answer(&Query::Forks { contract: CONTRACT_ID, lineage: "run".to_owned() }).unwrap();
     let key = MetaKey { begins: b"{".to_vec(), key: "user".to_owned(), value: "\"u\"".to_owned() };
-    let filter = Some(MetaFilter { all: Vec::new(), or: b"\\".to_vec(), end: b"}".to_vec(), key: Some(Box::new(key)) });
+    let filter = Some(MetaFilter {
+        all: Vec::new(),
+        or: b"\\".to_vec(),
+        end: b"}".to_vec(),
+        key: Some(Box::new(key)),
+        test: None,
+    });
     let page = Page {
         contract: CONTRACT_ID,
         of: Of::Contract,

@@ -1135,7 +1135,10 @@ fn one_query() -> impl Strategy<Value = Query> {
                     or: b"ab".to_vec(),
                     end: Vec::new(),
                     key: None,
+                    test: None,
                 });
+                // A backend may look at more checkpoints of several lineages.
+                let looks = if matches!(of, Of::Lineages(_)) { usize::MAX } else { looks };
                 Query::Page(Page { contract, of, order, after: None, skip, filter, limit, bytes: usize::MAX, looks })
             }
         ),

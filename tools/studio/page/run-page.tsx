@@ -36,6 +36,8 @@ const unforkable = {
   "claude-agent-sdk": "Fork sessions with forkSession() of the SDK",
   ai: "Fork chats with fork() of ForkpointChats",
   "ai-streams": "Fork the chat of the stream",
+  "langgraph-store": "Put items into another namespace",
+  "langgraph-cache": "Cached results can't be forked",
   "mastra-threads": "Copy threads with copyThread() of the memory",
   "openai-agents": "Fork sessions with fork() of a ForkpointSession",
   "openai-agents-states": "Save the state as another run",

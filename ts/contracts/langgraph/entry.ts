@@ -4,3 +4,5 @@ import "../../bridge/bundled.js";
 export { describe } from "./describe.js";
 export { recover } from "./recover.js";
 export { saverOf } from "./saver.js";
+export { cacheOf } from "./store/cache.js";
+export { storeOf } from "./store/store.js";

@@ -6,3 +6,6 @@ export { listThreads } from "./listing.js";
 export { recover } from "./recovery.js";
 export { hasStopped, status } from "./status.js";
 export { copy, prune, remove, removeRuns } from "./threads.js";
+export { Entries } from "./store/entries.js";
+export { Items } from "./store/items.js";
+export { operationsOf } from "./store/operations.js";

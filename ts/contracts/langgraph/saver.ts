@@ -9,7 +9,6 @@ import type {
   DeltaChannelHistory,
   Metadata,
   PendingWrite,
-  SerializerProtocol,
 } from "@langchain/langgraph-checkpoint";
 import type { Held } from "../../store/backlog.js";
 import type { Engine } from "../../store/engine.js";
@@ -51,7 +50,7 @@ import type { ThreadStatus } from "./status.js";
 import { ThreadLeases, isRun, threadLeases } from "./thread-leases.js";
 import { list } from "./list.js";
 import { type Peer, type SaverContext, find, tupleOf } from "./tuples.js";
-import { dump, trust } from "./serde.js";
+import { dump, serdeOption, trust } from "./serde.js";
 import { encodeCheckpoint } from "./values.js";
 import { langgraph } from "./wire.js";
 import { type IndexedWrite, putCheckpoint, putWrites } from "./writing.js";
@@ -65,13 +64,7 @@ import type { ForkpointSaver, SaverOptions, SaverStats } from "./forkpoint-saver
 const later = (): typeof import("./later.js") => require("./later.js");
 
 const saverOptions = {
-  serde: (value: unknown, name: string) => {
-    for (const method of ["dumpsTyped", "loadsTyped"] as const) {
-      const found = (value as Partial<SerializerProtocol> | null)?.[method];
-      if (typeof found !== "function") throw typeError(`${name} must have a method ${method}()`);
-    }
-    return value as SerializerProtocol;
-  },
+  serde: serdeOption,
   expectedParent: flag,
   lease: ownLeaseOption,
   program: programOption,

@@ -9,6 +9,15 @@ import { toJson } from "./json.js";
 
 const decoder = new TextDecoder();
 
+/** Reads the option `serde`. */
+export function serdeOption(value: unknown, name: string): SerializerProtocol {
+  for (const method of ["dumpsTyped", "loadsTyped"] as const) {
+    const found = (value as Partial<SerializerProtocol> | null)?.[method];
+    if (typeof found !== "function") throw typeError(`${name} must have a method ${method}()`);
+  }
+  return value as SerializerProtocol;
+}
+
 /**
  * Serializes a value. Reads the value synchronously, before the caller can change it. `what` names the value in
  * messages. `held` counts the bytes.

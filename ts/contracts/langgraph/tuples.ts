@@ -18,7 +18,7 @@ import { type Found, type FoundWrite, type Header, langgraph, openFound } from "
 /** The parts of LangGraph's package that are used at run time. */
 export type Peer = Pick<
   typeof import("@langchain/langgraph-checkpoint"),
-  "BaseCheckpointSaver" | "DeltaSnapshot" | "TASKS" | "WRITES_IDX_MAP" | "maxChannelVersion"
+  "BaseCache" | "BaseCheckpointSaver" | "BaseStore" | "DeltaSnapshot" | "TASKS" | "WRITES_IDX_MAP" | "maxChannelVersion"
 >;
 
 export interface SaverContext {

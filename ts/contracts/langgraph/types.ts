@@ -10,3 +10,5 @@ export type { DescribeOptions, ProgramDescription } from "../../store/descriptio
 export { recover } from "./recover.js";
 export type * from "./recovery.js";
 export type { RecoverableThreads } from "./mark.js";
+export { type ForkpointCacheOptions, ForkpointCache } from "./store/forkpoint-cache.js";
+export { type ForkpointStoreOptions, ForkpointStore } from "./store/forkpoint-store.js";

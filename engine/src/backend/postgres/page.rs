@@ -19,8 +19,11 @@ use crate::backend::number::unsigned;
 use crate::backend::page::Filler;
 use crate::cache::PayloadCache;
 use crate::error::{Error, Result};
-use crate::query::{MetaFilter, MetaKey, Of, Page, RowOrder};
+use crate::query::{MetaFilter, MetaKey, Of, Page, Query, RowOrder};
 use crate::record::{Place, SortKey, Tuple, TuplePage};
+
+/// The number of rows that the server sends for the test of a filter.
+const TESTED: usize = 10_000;
 
 /// True for the places behind the one after which the page begins (`$2`, `$3`).
 macro_rules! after {
@@ -191,10 +194,20 @@ pub(super) fn page(
         writes.entry(row.get(1)).or_default().push(row);
     }
     let mut filler = Filler::new(page);
+    if looks_at_all(page) {
+        filler.look_at_all();
+    }
+    // Rows that the server has left out for their number may pass the test.
+    let is_filled = is_filled || rows.len() > page.limit.max(1) && rows.len() >= most(page);
     for row in rows {
         let place = row.as_ref().map_or_else(|_| Place::default(), |row| (row.header.sort_key.clone(), row.seq));
+        // The server knows the texts of the filter, and not its test.
         let tuple = row.and_then(|row| {
+            let wants = filler.wants(&row.header.meta, row.header.saved_at);
             let payload = payloads.next().unwrap_or_else(|| Err(Error::poisoned()));
+            if !wants {
+                return Ok(None);
+            }
             let checkpoint = whole(row.header, payload, row.logs.as_deref())?;
             let written = writes.get(checkpoint.header.id.as_bytes()).map(Vec::as_slice).unwrap_or_default();
             let writes = writes::merged(page.contract, &checkpoint.header.id, written)?;
@@ -213,6 +226,26 @@ pub(super) fn page(
     Ok(TuplePage { next: last.filter(|_| page.filter.is_some()), ..filler.finish(false) })
 }
 
+/// The server sorts the rows of all lineages for each page, so a filter looks at all of them.
+fn looks_at_all(page: &Page) -> bool {
+    page.filter.is_some() && matches!(page.of, Of::Lineages(_))
+}
+
+/// Returns true if the server reads the rows of all lineages of a page.
+pub(super) fn takes_long(query: &Query) -> bool {
+    match query {
+        Query::Page(page) => looks_at_all(page),
+        Query::All(queries) => queries.iter().any(takes_long),
+        _ => false,
+    }
+}
+
+/// The maximum number of rows that the server sends. It does not know the test of a filter.
+fn most(page: &Page) -> usize {
+    let has_test = page.filter.as_ref().is_some_and(|filter| filter.test.is_some());
+    if has_test { page.limit.max(TESTED) } else { page.limit }
+}
+
 fn parameters(page: &Page, index: Option<&MetaKey>) -> Vec<Value> {
     let (sort_key, seq) = page.after.as_ref().map(|(sort_key, seq)| (&sort_key.0[..], *seq)).unzip();
     let (all, or, end) = match &page.filter {
@@ -224,8 +257,12 @@ fn parameters(page: &Page, index: Option<&MetaKey>) -> Vec<Value> {
     };
     let bytes = i64::try_from(page.bytes).unwrap_or(i64::MAX);
     // The index has already left out most of what the filter would leave out.
-    let places = row::limit(if index.is_some() { page.limit } else { page.places() });
-    let limit = row::limit(page.limit);
+    let places = match index {
+        Some(_) => page.limit,
+        None if looks_at_all(page) => usize::MAX,
+        None => page.places(),
+    };
+    let (places, limit) = (row::limit(places), row::limit(most(page)));
     let skip = row::limit(page.skip);
     let mut given = values![number(page.contract), sort_key, seq, places, all, or, limit, bytes, end, skip];
     match &page.of {

@@ -219,7 +219,7 @@ impl Backend for Sqlite {
     }
 
     fn takes_long(&self, query: &Query) -> bool {
-        read::takes_long(query)
+        read::takes_long(&self.connection, query)
     }
 
     fn prune(&mut self, prune: &Prune) -> Result<Pruned> {

@@ -39,6 +39,7 @@ mod row;
 mod rows;
 mod schema;
 mod setting;
+mod several;
 mod statement;
 mod stats;
 mod status;

@@ -11,7 +11,7 @@ use super::retention::SqliteCatalog;
 use super::row::{self, HeaderRow};
 use super::schema::LateIndex;
 use super::stats::stats;
-use super::{check, export, page, payloads, quick_check, recent, rows, steps, writes};
+use super::{check, export, page, payloads, quick_check, recent, rows, several, steps, writes};
 use crate::backend::ancestors;
 use crate::backend::clock::machine_clock;
 use crate::backend::logs::{self as log, Mark};
@@ -48,11 +48,13 @@ pub(super) fn answer_unchanged(connection: &Connection, cache: &PayloadCache, qu
 }
 
 /// Returns true if the query may read a part of every row.
-pub(super) fn takes_long(query: &Query) -> bool {
+pub(super) fn takes_long(connection: &Connection, query: &Query) -> bool {
     match query {
         Query::Stats { largest, .. } => *largest > 0,
         Query::Prunable { .. } => true,
-        Query::All(queries) => queries.iter().any(takes_long),
+        Query::All(queries) => queries.iter().any(|query| takes_long(connection, query)),
+        // A failure is reported by the query itself.
+        Query::Page(page) if page.filter.is_some() => several::has_several(connection, page).unwrap_or(false),
         _ => false,
     }
 }

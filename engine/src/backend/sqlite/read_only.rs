@@ -155,7 +155,7 @@ impl Backend for ReadOnly {
     }
 
     fn takes_long(&self, query: &Query) -> bool {
-        read::takes_long(query)
+        self.opened.as_ref().is_some_and(|(database, _)| read::takes_long(database.connection(), query))
     }
 
     fn prune(&mut self, _: &Prune) -> Result<Pruned> {

@@ -1,7 +1,9 @@
 //! Answers queries from the maps.
 
 use std::borrow::Cow;
-use std::collections::HashMap;
+use std::cmp::Reverse;
+use std::collections::{BinaryHeap, HashMap};
+use std::iter;
 use std::ops::Bound;
 use std::sync::Arc;
 
@@ -11,7 +13,7 @@ use super::row::{LineageRow, Ordered, Row};
 use crate::backend::ancestors;
 use crate::backend::clock::machine_clock;
 use crate::backend::logs::{self, LogRows, Mark};
-use crate::backend::page::Filler;
+use crate::backend::page::{Filler, InOrder};
 use crate::check::{CheckPage, Counted};
 use crate::error::{Error, Result};
 use crate::query::{ActivityOrder, Answer, LogRange, Of, Page, Pick, Query, Recent, RowOrder};
@@ -197,15 +199,19 @@ impl<C: Contents> Tables<C> {
     }
 
     fn page(&self, page: &Page) -> Result<TuplePage> {
-        let order = self.order(page.contract, &page.of);
-        let end = page.after.clone().map_or(Bound::Unbounded, Bound::Excluded);
-        let mut skip = page.skip;
         let mut filler = Filler::new(page);
-        let places: Box<dyn Iterator<Item = &Place>> = match page.order {
-            RowOrder::NewestFirst => Box::new(order.range((Bound::Unbounded, end)).rev()),
-            RowOrder::OldestFirst => Box::new(order.range((end, Bound::Unbounded))),
+        let orders: Vec<Cow<'_, Ordered>> = match &page.of {
+            Of::Lineages(prefix) => {
+                let is_of = |row: &&LineageRow| row.contract == page.contract && row.name.starts_with(prefix);
+                self.lineages.values().filter(is_of).map(|row| Cow::Borrowed(&row.order)).collect()
+            }
+            of => vec![self.order(page.contract, of)],
         };
-        for place in places {
+        if orders.len() > 1 {
+            filler.look_at_all();
+        }
+        let mut skip = page.skip;
+        for place in in_order(&orders, page) {
             let Some(row) = self.rows.get(&place.1).filter(|row| page.of.has(&row.header)) else { continue };
             if skip > 0 {
                 skip -= 1;
@@ -218,7 +224,7 @@ impl<C: Contents> Tables<C> {
                 let writes = self.writes_to(page.contract, &row.header.id);
                 Ok(Tuple { checkpoint: self.whole_row(row)?, writes })
             };
-            filler.add(place.clone(), filler.wants(&row.header.meta).then(read).transpose())?;
+            filler.add(place.clone(), filler.wants(&row.header.meta, row.header.saved_at).then(read).transpose())?;
         }
         Ok(filler.finish(false))
     }
@@ -323,4 +329,31 @@ impl<C: Contents> Tables<C> {
         let rows = checkpoints + writes + counted.records;
         CheckPage { counted, done: rows, of: rows, ..CheckPage::default() }
     }
+}
+
+/// Returns the places behind the beginning of a page, in the order of the page.
+fn in_order<'a>(orders: &'a [Cow<'a, Ordered>], page: &'a Page) -> impl Iterator<Item = &'a Place> + 'a {
+    let end = || page.after.as_ref().map_or(Bound::Unbounded, Bound::Excluded);
+    let mut sources: Vec<_> = orders
+        .iter()
+        .map(|order| match page.order {
+            RowOrder::NewestFirst => order.range::<Place, _>((Bound::Unbounded, end())),
+            RowOrder::OldestFirst => order.range::<Place, _>((end(), Bound::Unbounded)),
+        })
+        .collect();
+    let order = page.order;
+    let mut next_of = move |source: usize| {
+        let place = match order {
+            RowOrder::NewestFirst => sources.get_mut(source)?.next_back(),
+            RowOrder::OldestFirst => sources.get_mut(source)?.next(),
+        };
+        place.map(|place| Reverse((InOrder { order, place }, source)))
+    };
+    // The first place of each source.
+    let mut first: BinaryHeap<_> = (0..orders.len()).filter_map(&mut next_of).collect();
+    iter::from_fn(move || {
+        let Reverse((InOrder { place, .. }, source)) = first.pop()?;
+        first.extend(next_of(source));
+        Some(place)
+    })
 }

@@ -310,6 +310,7 @@ fn request(call: RawCall<'_>) -> Result<Request> {
                 or: b"\\".to_vec(),
                 end: b"}".to_vec(),
                 key,
+                test: None,
             });
             let (contract, of, order) = (ROWS.id, Of::Group(ALL.to_owned()), RowOrder::NewestFirst);
             let page = Page { contract, of, order, after, skip: 0, filter, limit, bytes: PAGE_BYTES, looks: LOOKS };

@@ -118,7 +118,7 @@ pub(super) fn request(call: RawCall<'_>) -> Result<Request> {
             let all = texts.map(|texts| texts.into_iter().map(String::into_bytes).collect());
             let key =
                 index.map(|IndexedKey { key, value }| Box::new(MetaKey { begins: b"json\0{".to_vec(), key, value }));
-            let filter = all.map(|all| MetaFilter { all, or: b"\\".to_vec(), end: b"}".to_vec(), key });
+            let filter = all.map(|all| MetaFilter { all, or: b"\\".to_vec(), end: b"}".to_vec(), key, test: None });
             let page = Page {
                 contract,
                 of,

@@ -2,7 +2,7 @@
 
 use forkpoint_engine::backend::Backend;
 use forkpoint_engine::op::Op;
-use forkpoint_engine::query::{MetaFilter, MetaKey, Of, Page, Query, RowOrder};
+use forkpoint_engine::query::{MetaFilter, MetaKey, MetaTest, Of, Page, Query, RowOrder};
 use forkpoint_engine::record::{ContractId, Place, TuplePage};
 
 use super::{tuple, write, written};
@@ -119,7 +119,7 @@ pub(super) fn a_filter_leaves_out_what_has_other_metadata(backend: &mut dyn Back
     save(backend, [draft("run", "escaped").group("g").sort_key(9.0).meta(b"{\"\\u0075ser\":\"x\"}")]);
     let filter = |all: &[&str]| {
         let all = all.iter().map(|text| text.as_bytes().to_vec()).collect();
-        Some(MetaFilter { all, or: b"\\".to_vec(), end: b"}".to_vec(), key: None })
+        Some(MetaFilter { all, or: b"\\".to_vec(), end: b"}".to_vec(), key: None, test: None })
     };
     let with = |filter| Page { filter, ..page(&Of::Contract, None, 2) };
     for looks in [1, 3, 100] {
@@ -144,6 +144,70 @@ pub(super) fn a_filter_leaves_out_what_has_other_metadata(backend: &mut dyn Back
     assert!(read(backend, Page { filter: filter(&["nothing"]), looks: 1, ..page(&of, None, 9) }).next.is_some());
 }
 
+pub(super) fn a_test_leaves_out_what_its_contract_does_not_want(backend: &mut dyn Backend) {
+    fill(backend);
+    save(backend, [draft("run", "new").group("g").label("odd").sort_key(0.5).saved_at(9).meta(b"{\"user\":\"u1\"}")]);
+    let test = MetaTest::new(|meta, saved_at| meta.ends_with(b"4}") || saved_at == 9);
+    let filter = |text: &str, test| {
+        let all = vec![text.as_bytes().to_vec()];
+        Some(MetaFilter { all, or: b"\\".to_vec(), end: b"}".to_vec(), key: None, test: Some(test) })
+    };
+    for of in listings() {
+        let all = ids(backend, of.clone());
+        let wanted: Vec<_> = all.iter().filter(|id| ["c4", "new"].contains(&&***id)).cloned().collect();
+        for (limit, looks) in [(1, 1), (1, 100), (9, 3), (9, 100)] {
+            let filtered = Page { filter: filter("\"u1\"", test.clone()), looks, ..page(&of, None, limit) };
+            assert_eq!(walk(backend, &filtered).concat(), wanted, "{of:?} {limit} {looks}");
+        }
+        let none = Page { filter: filter("nothing", test.clone()), ..page(&of, None, 9) };
+        assert_eq!(walk(backend, &none), [[""; 0]]);
+        let never = Page { filter: filter("user", MetaTest::new(|_, _| false)), looks: 2, ..page(&of, None, 1) };
+        assert_eq!(walk(backend, &never).concat(), [""; 0]);
+    }
+}
+
+pub(super) fn a_page_of_many_lineages_is_in_one_order(backend: &mut dyn Backend) {
+    // The names next to the prefix do not begin with it.
+    for (at, name) in ["user", "user/", "users", "use", "\u{7f}"].into_iter().enumerate() {
+        save(backend, [draft(name, &format!("other {at}")).sort_key(1.0).meta(b"{\"n\":1}")]);
+    }
+    let mut wanted = Vec::new();
+    for at in 0..140_u8 {
+        let (name, id) = (format!("user.{}.", at % 70), format!("c{at}"));
+        // Several checkpoints have the same sort key.
+        let meta = format!("{{\"n\":{}}}", at % 3);
+        save(backend, [draft(&name, &id).sort_key(f64::from(at / 3)).meta(meta.as_bytes())]);
+        wanted.push(id);
+    }
+    let of = Of::Lineages("user.".to_owned());
+    let filter =
+        || Some(MetaFilter { all: vec![b"\"n\":1".to_vec()], or: vec![0], end: b"}".to_vec(), key: None, test: None });
+    for order in [RowOrder::OldestFirst, RowOrder::NewestFirst] {
+        let ordered = |mut ids: Vec<String>| {
+            if order == RowOrder::NewestFirst {
+                ids.reverse();
+            }
+            ids
+        };
+        let all = ordered(wanted.clone());
+        let ones = ordered(wanted.iter().skip(1).step_by(3).cloned().collect());
+        for limit in [1, 7, 140, 1_000] {
+            if limit > 1 {
+                assert_eq!(walk(backend, &Page { order, ..page(&of, None, limit) }).concat(), all);
+            }
+            let filtered = Page { order, filter: filter(), looks: 5, ..page(&of, None, limit) };
+            assert_eq!(walk(backend, &filtered).concat(), ones);
+            let skipping = read(backend, Page { order, skip: 69, ..page(&of, None, limit) }).tuples;
+            let skipping: Vec<_> = skipping.into_iter().map(|one| one.checkpoint.header.id).collect();
+            assert_eq!(skipping, all[69..(69 + limit).min(140)]);
+        }
+    }
+    let alone = Page { filter: filter(), ..page(&Of::Lineages("user.7.".to_owned()), None, 9) };
+    assert_eq!(walk(backend, &alone), [["c7"]]);
+    let empty = Page { filter: filter(), ..page(&Of::Lineages(String::new()), None, 1_000) };
+    assert_eq!(walk(backend, &empty).concat().len(), 47 + 5);
+}
+
 /// A page that asks for an index has all checkpoints that may have the value, and none that the filter leaves out.
 pub(super) fn an_index_of_the_metadata_leaves_out_only_what_has_another_value(backend: &mut dyn Backend) {
     let long = |end: &str| format!("{}{end}", "x".repeat(300));
@@ -162,7 +226,8 @@ pub(super) fn an_index_of_the_metadata_leaves_out_only_what_has_another_value(ba
     let listed = |backend: &mut dyn Backend, key: &str, value: &str, limit: usize, asks: bool| {
         let all = [format!("{key:?}"), value.to_owned()].map(String::into_bytes).to_vec();
         let index = MetaKey { begins: b"json\0{".to_vec(), key: key.to_owned(), value: value.to_owned() };
-        let filter = MetaFilter { all, or: b"\\".to_vec(), end: b"}".to_vec(), key: asks.then(|| Box::new(index)) };
+        let filter =
+            MetaFilter { all, or: b"\\".to_vec(), end: b"}".to_vec(), key: asks.then(|| Box::new(index)), test: None };
         walk(backend, &Page { filter: Some(filter), looks: 3, ..page(&Of::Contract, None, limit) }).concat()
     };
     for (at, (id, meta)) in (0_u32..).zip(&metas) {

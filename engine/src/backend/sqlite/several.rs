@@ -1,0 +1,142 @@
+//! Finds the places of a page in several lineages. One statement reads the entries of all of them, because each further
+//! page would begin with all lineages again.
+
+use std::collections::BinaryHeap;
+
+use rusqlite::{Connection, params};
+
+use super::listing::describe;
+use super::row::index_damaged;
+use crate::backend::page::{Filler, InOrder};
+use crate::error::Result;
+use crate::query::{Of, Page, RowOrder};
+use crate::record::{ContractId, Place, SortKey};
+
+/// A page of this many lineages or fewer, without a filter, is found with a statement for each of them.
+const FEW: usize = 64;
+
+/// Returns true if the page is one of several lineages, which [`places`] finds.
+pub(super) fn has_several(connection: &Connection, page: &Page) -> Result<bool> {
+    let few = if page.filter.is_some() { 1 } else { FEW };
+    match &page.of {
+        Of::Lineages(prefix) => has_more(connection, page.contract, prefix, few),
+        _ => Ok(false),
+    }
+}
+
+/// Returns true if more lineages than `few` have this prefix.
+fn has_more(connection: &Connection, contract: ContractId, prefix: &str, few: usize) -> Result<bool> {
+    let end = end_of(prefix);
+    let sql = "SELECT count(*) FROM (SELECT 1 FROM lineage INDEXED BY lineage_name
+               WHERE contract = ?1 AND name >= ?2 AND name < coalesce(?3, x'') LIMIT ?4)";
+    let most = i64::try_from(few.saturating_add(1)).unwrap_or(i64::MAX);
+    let count: i64 =
+        connection.prepare_cached(sql)?.query_row(params![contract.0, prefix, end, most], |row| row.get(0))?;
+    Ok(count >= most)
+}
+
+/// Returns the first name behind all names with this prefix. `None`: all names have it. `SQLite` compares a blob as
+/// greater than each text.
+fn end_of(prefix: &str) -> Option<String> {
+    let mut chars: Vec<char> = prefix.chars().collect();
+    while let Some(last) = chars.pop() {
+        // The code points of surrogates are no characters.
+        let next = if last == '\u{d7ff}' { Some('\u{e000}') } else { char::from_u32(u32::from(last) + 1) };
+        if let Some(next) = next {
+            chars.push(next);
+            return Some(chars.into_iter().collect());
+        }
+    }
+    None
+}
+
+/// Returns the places of the page in their order. The page has all that it skips, and those that its filter wants. The rows
+/// of places are not verified.
+pub(super) fn places(connection: &Connection, page: &Page, filler: &Filler<'_>) -> Result<Vec<Place>> {
+    let Of::Lineages(prefix) = &page.of else { return Ok(Vec::new()) };
+    let end = end_of(prefix);
+    let columns = if page.filter.is_some() { ", c.meta, c.saved_at" } else { "" };
+    let sql = format!(
+        "SELECT c.sort_key, c.seq{columns} FROM lineage AS l INDEXED BY lineage_name
+         CROSS JOIN checkpoint AS c INDEXED BY checkpoint_lineage ON c.lin = l.lin
+         WHERE l.contract = ?1 AND l.name >= ?2 AND l.name < coalesce(?3, x'')"
+    );
+    let mut first = First::new(page);
+    let mut statement = connection.prepare_cached(&sql)?;
+    let mut rows = statement.query(params![page.contract.0, prefix, end])?;
+    while let Some(row) = rows.next()? {
+        let place = (row.get_ref(0)?.as_blob_or_null()?.unwrap_or_default(), row.get(1)?);
+        if !first.has_room_for(place) {
+            continue;
+        }
+        if page.filter.is_none() || filler.wants(row.get_ref(2)?.as_blob_or_null()?.unwrap_or_default(), row.get(3)?) {
+            first.add(place);
+        }
+    }
+    let places = first.into_places(page.skip);
+    let is_twice = places.windows(2).any(|pair| pair[0] == pair[1]);
+    if is_twice { Err(index_damaged(&describe(&page.of))) } else { Ok(places) }
+}
+
+/// The first places of an order.
+struct First<'a> {
+    order: RowOrder,
+    /// The places are behind this one.
+    after: Option<(&'a [u8], i64)>,
+    most: usize,
+    /// The last place is on top.
+    places: BinaryHeap<InOrder<(Vec<u8>, i64)>>,
+}
+
+impl<'a> First<'a> {
+    fn new(page: &'a Page) -> Self {
+        let after = page.after.as_ref().map(|(sort_key, seq)| (&sort_key.0[..], *seq));
+        let most = page.skip.saturating_add(page.limit);
+        Self { order: page.order, after, most, places: BinaryHeap::new() }
+    }
+
+    fn is_behind(&self, place: (&[u8], i64), other: (&[u8], i64)) -> bool {
+        match self.order {
+            RowOrder::OldestFirst => place > other,
+            RowOrder::NewestFirst => place < other,
+        }
+    }
+
+    fn has_room_for(&self, place: (&[u8], i64)) -> bool {
+        self.after.is_none_or(|after| self.is_behind(place, after))
+            && (self.places.len() < self.most
+                || self.places.peek().is_some_and(|last| self.is_behind((&last.place.0, last.place.1), place)))
+    }
+
+    fn add(&mut self, (sort_key, seq): (&[u8], i64)) {
+        self.places.push(InOrder { order: self.order, place: (sort_key.to_vec(), seq) });
+        if self.places.len() > self.most {
+            self.places.pop();
+        }
+    }
+
+    fn into_places(self, skip: usize) -> Vec<Place> {
+        let places = self.places.into_sorted_vec().into_iter().skip(skip);
+        places.map(|InOrder { place: (sort_key, seq), .. }| (SortKey(sort_key), seq)).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_with_a_prefix_end_before_the_next_one() {
+        for prefix in ["a", "users.", "\u{d7ff}", "a\u{10ffff}", "\u{10ffff}\u{10ffff}", "\0", ""] {
+            let end = end_of(prefix);
+            for rest in ["", "\0", "z", "\u{10ffff}"] {
+                assert!(
+                    end.as_ref().is_none_or(|end| format!("{prefix}{rest}").as_bytes() < end.as_bytes()),
+                    "{prefix:?}"
+                );
+            }
+        }
+        assert_eq!(end_of("users.").as_deref(), Some("users/"));
+        assert_eq!(end_of("a\u{10ffff}").as_deref(), Some("b"));
+    }
+}

@@ -1,0 +1,284 @@
+//! The calls of the store, and their responses.
+
+use serde::{Deserialize, Serialize};
+
+use super::super::namespace::{Address, labels, name};
+use super::filter::{Condition, Verdict, decide};
+use super::item::{CONTRACT_ID, FoundItem, Meta, NewItem, VALUE};
+use crate::contract::call::{RawCall, Request};
+use crate::contract::ids::damaged;
+use crate::contract::place::{parse_place, show_place};
+use crate::contract::response::Response;
+use crate::error::{Code, Error, Result, quote};
+use crate::op::{Expect, Must, Op, Unit};
+use crate::query::{Answer, MetaFilter, MetaTest, Of, Page, Query, RowOrder};
+use crate::record::{Checkpoint, Header, Lineage, Seq, SortKey};
+
+/// The number of items that a filter looks at in a page of one namespace.
+const LOOKS: usize = 1_000;
+/// The maximum number of bytes in a page of items.
+const PAGE_BYTES: usize = 4 << 20;
+
+/// The calls, as `ts/contracts/langgraph/store/wire.ts` declares them. Times are in ms since the epoch.
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase", rename_all_fields = "camelCase", deny_unknown_fields)]
+enum Call {
+    /// Reads items by their names, all from one snapshot. The response has null for an item that does not exist.
+    Find { of: Vec<Address>, now: i64 },
+    /// Saves and removes items, all or none. The call has a buffer for each of `puts`.
+    Save {
+        puts: Vec<NewItem>,
+        removed: Vec<Address>,
+        /// Items whose time to live begins again.
+        touched: Vec<Address>,
+        saved_at: i64,
+    },
+    /// Reads a page of the items of all namespaces that begin with `prefix`, by their first save.
+    Search {
+        prefix: Vec<String>,
+        /// What the JSON of a wanted value contains.
+        texts: Vec<String>,
+        conditions: Vec<Condition>,
+        /// The place after which the page begins.
+        after: Option<String>,
+        /// The number of wanted items to leave out.
+        skip: usize,
+        limit: usize,
+        now: i64,
+    },
+    /// Lists the namespaces, the one that was begun last first. `before` is the cursor of the previous page.
+    Namespaces { matching: Vec<Match>, max_depth: Option<usize>, before: Option<i64>, limit: usize, now: i64 },
+    /// Returns for each namespace whether it has an item that has not expired.
+    Alive { of: Vec<Vec<String>>, now: i64 },
+    /// Lists items that have expired, of those that were saved first before a time.
+    Expired {
+        before: i64,
+        /// The place after which the page begins.
+        after: Option<String>,
+        limit: usize,
+        now: i64,
+    },
+    /// Removes items unless they were saved after the time at which they were listed.
+    Expire { of: Vec<Listed> },
+}
+
+/// A condition on the labels of a namespace.
+#[derive(Clone, Debug, Deserialize)]
+struct Match {
+    suffix: bool,
+    /// None: any label.
+    labels: Vec<Option<String>>,
+}
+
+impl Match {
+    fn is_of(&self, namespace: &[String]) -> bool {
+        let Some(more) = namespace.len().checked_sub(self.labels.len()) else { return false };
+        let own = &namespace[if self.suffix { more } else { 0 }..];
+        self.labels.iter().zip(own).all(|(label, own)| label.as_ref().is_none_or(|label| label == own))
+    }
+}
+
+/// An item that has expired.
+#[derive(Debug, Deserialize, Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Listed {
+    #[serde(flatten)]
+    address: Address,
+    saved_at: i64,
+}
+
+/// A filter that only looks at the values of items.
+fn filter(texts: Vec<String>, test: MetaTest) -> MetaFilter {
+    let all = texts.into_iter().map(String::into_bytes).collect();
+    // A meta that is no JSON contains a NUL, and JSON ends with a brace.
+    MetaFilter { all, or: vec![0], end: b"}".to_vec(), key: None, test: Some(test) }
+}
+
+/// The items that have not expired. An unreadable one counts, so that its damage is found.
+fn alive(now: i64) -> MetaTest {
+    MetaTest::new(move |meta, saved_at| Meta::read(meta).is_none_or(|meta| !meta.has_expired(saved_at, now)))
+}
+
+fn page(of: Of, filter: Option<MetaFilter>, limit: usize) -> Page {
+    let (contract, order, after, bytes) = (CONTRACT_ID, RowOrder::OldestFirst, None, PAGE_BYTES);
+    Page { contract, of, order, after, skip: 0, filter, limit, bytes, looks: LOOKS }
+}
+
+pub(super) fn request(call: RawCall<'_>) -> Result<Request> {
+    let (call, mut buffers) = call.read()?;
+    let contract = CONTRACT_ID;
+    Ok(match call {
+        Call::Find { of, now } => {
+            let get = |address: Address| Query::Get { contract, id: address.id() };
+            Request::ask(Query::All(of.into_iter().map(get).collect()), move |answer| {
+                let Answer::All(answers) = answer else { return Err(Error::poisoned()) };
+                let found = answers.into_iter().map(Answer::into_checkpoint).collect::<Result<Vec<_>>>()?;
+                Response::list(found, |found, response| {
+                    found.map(|found| FoundItem::read(*found, now, response)).transpose()
+                })
+            })
+        }
+        Call::Save { puts, removed, touched, saved_at } => {
+            let expect = puts.iter().map(NewItem::expect).collect();
+            let puts = puts.into_iter().map(|put| put.put(saved_at, &mut buffers)).collect::<Result<Vec<_>>>()?;
+            let removed = removed.into_iter().map(|address| Op::Remove { contract, id: address.id() });
+            let touched = touched.into_iter().map(|address| Op::Touch { contract, id: address.id(), saved_at });
+            Request::Apply(Unit { expect, ops: puts.into_iter().chain(removed).chain(touched).collect() })
+        }
+        Call::Search { prefix, texts, conditions, after, skip, limit, now } => {
+            let after = after.map(|after| parse_place(&after).ok_or_else(Error::poisoned)).transpose()?;
+            let wanted = conditions.clone();
+            let test = MetaTest::new(move |meta, saved_at| {
+                let Some(meta) = Meta::read(meta) else { return true };
+                let is_wanted = |json| decide(&wanted, json) != Verdict::No;
+                !meta.has_expired(saved_at, now) && meta.value.is_none_or(is_wanted)
+            });
+            let filter = (!conditions.is_empty()).then(|| filter(texts, test));
+            let page = Page { after, ..page(Of::Lineages(name(&prefix)), filter, limit) };
+            Request::ask(Query::Page(page), move |answer| search(answer, &conditions, skip, now))
+        }
+        Call::Namespaces { matching, max_depth, before, limit, now } => {
+            let query = Query::Lineages { contract, group_prefix: String::new(), before, limit };
+            Request::ask(query, move |answer| namespaces(answer, &matching, max_depth, limit, now))
+        }
+        Call::Alive { of, now } => {
+            let one = |namespace: Vec<String>| {
+                let filter = Some(filter(Vec::new(), alive(now)));
+                Query::Page(Page { looks: usize::MAX, ..page(Of::Lineage(name(&namespace)), filter, 1) })
+            };
+            Request::ask(Query::All(of.iter().cloned().map(one).collect()), |answer| {
+                let Answer::All(answers) = answer else { return Err(Error::poisoned()) };
+                let any = |answer: Answer| Ok(!answer.into_page()?.tuples.is_empty());
+                Response::json(&answers.into_iter().map(any).collect::<Result<Vec<_>>>()?).map(Some)
+            })
+        }
+        Call::Expired { before, after, limit, now } => {
+            let is_expired = MetaTest::new(move |meta, saved_at| {
+                Meta::read(meta).is_some_and(|meta| meta.has_expired(saved_at, now))
+            });
+            // The items that were saved last come first, so the page begins behind those that are too young.
+            #[expect(clippy::cast_precision_loss, reason = "a time in ms")]
+            let first = (SortKey::from_f64(before as f64), Seq::MIN);
+            let after = after.map(|after| parse_place(&after).ok_or_else(Error::poisoned)).transpose()?;
+            let after = after.or(Some(first));
+            let filter = Some(filter(Vec::new(), is_expired));
+            let page = Page { order: RowOrder::NewestFirst, after, ..page(Of::Lineages(String::new()), filter, limit) };
+            Request::ask(Query::Page(page), expired)
+        }
+        Call::Expire { of } => {
+            let expect = |Listed { address, saved_at }: &Listed| {
+                let must = Must::NotBeSavedSince(saved_at.saturating_add(1));
+                let message = format!("item {} was saved again: try again", quote(&address.key));
+                let otherwise = Error::new(Code::Conflict, message);
+                Expect::Checkpoint { contract, id: address.id(), must, otherwise }
+            };
+            let removed = |listed: &Listed| Op::Remove { contract, id: listed.address.id() };
+            Request::Apply(Unit { expect: of.iter().map(expect).collect(), ops: of.iter().map(removed).collect() })
+        }
+    })
+}
+
+fn search(answer: Answer, conditions: &[Condition], mut skip: usize, now: i64) -> Result<Option<Response>> {
+    #[derive(Serialize)]
+    struct Found {
+        /// True if the filter must look at the value again.
+        unsure: bool,
+        #[serde(flatten)]
+        item: FoundItem,
+    }
+    #[derive(Serialize)]
+    struct FoundPage {
+        items: Vec<Found>,
+        skipped: usize,
+        next: Option<String>,
+    }
+    Response::one(Some(answer.into_page()?), |page, response| {
+        let (mut items, mut skipped) = (Vec::new(), 0);
+        for checkpoint in page.tuples.into_iter().map(|tuple| tuple.checkpoint) {
+            let verdict = verdict_on(&checkpoint, conditions, now)?;
+            if verdict == Verdict::No {
+                continue;
+            }
+            let unsure = verdict == Verdict::Unsure;
+            if unsure {
+                // Whether this item is one of those to leave out is not known here.
+                skip = 0;
+            } else if skip > 0 {
+                skip -= 1;
+                skipped += 1;
+                continue;
+            }
+            items.push(Found { unsure, item: FoundItem::read(checkpoint, now, response)? });
+        }
+        // An item that is updated keeps its sort key and gets another save number.
+        let next = page.next.map(|(sort_key, _)| show_place(&sort_key, Seq::MAX));
+        Ok(FoundPage { items, skipped, next })
+    })
+}
+
+fn verdict_on(Checkpoint { header, payload, .. }: &Checkpoint, conditions: &[Condition], now: i64) -> Result<Verdict> {
+    let meta = Meta::read(&header.meta).ok_or_else(|| damaged(&header.id))?;
+    if meta.has_expired(header.saved_at, now) {
+        return Ok(Verdict::No);
+    }
+    if conditions.is_empty() {
+        return Ok(Verdict::Yes);
+    }
+    let part = payload.part(VALUE).filter(|part| part.tag == "json");
+    Ok(match meta.value.or(part.map(|part| &part.bytes[..])) {
+        Some(json) => decide(conditions, json),
+        None => Verdict::Unsure,
+    })
+}
+
+fn namespaces(
+    answer: Answer,
+    matching: &[Match],
+    max_depth: Option<usize>,
+    limit: usize,
+    now: i64,
+) -> Result<Option<Response>> {
+    #[derive(Default, Serialize)]
+    struct Listing {
+        /// What is left of the namespaces with at most `max_depth` labels.
+        found: Vec<Vec<String>>,
+        /// Namespaces whose newest item has expired.
+        unsure: Vec<Vec<String>>,
+        next: Option<String>,
+    }
+    let lineages = answer.into_lineages()?;
+    let next = lineages.last().filter(|_| lineages.len() >= limit).map(|last| last.position.to_string());
+    let mut listing = Listing { next, ..Listing::default() };
+    for Lineage { newest, .. } in lineages {
+        let read = || Some((labels(&newest.lineage)?, Meta::read(&newest.meta)?));
+        let (mut namespace, meta) = read().ok_or_else(|| damaged(&newest.id))?;
+        if !matching.iter().all(|one| one.is_of(&namespace)) {
+            continue;
+        }
+        if meta.has_expired(newest.saved_at, now) {
+            listing.unsure.push(namespace);
+            continue;
+        }
+        namespace.truncate(max_depth.unwrap_or(usize::MAX));
+        if listing.found.last() != Some(&namespace) {
+            listing.found.push(namespace);
+        }
+    }
+    Response::json(&listing).map(Some)
+}
+
+fn expired(answer: Answer) -> Result<Option<Response>> {
+    #[derive(Serialize)]
+    struct Expired {
+        items: Vec<Listed>,
+        next: Option<String>,
+    }
+    let listed = |Header { id, saved_at, .. }: Header| {
+        let address = Address::read(&id).ok_or_else(|| damaged(&id))?;
+        Ok(Listed { address, saved_at })
+    };
+    let page = answer.into_page()?;
+    let items = page.tuples.into_iter().map(|tuple| listed(tuple.checkpoint.header)).collect::<Result<_>>()?;
+    let next = page.next.map(|(sort_key, seq)| show_place(&sort_key, seq));
+    Response::json(&Expired { items, next }).map(Some)
+}

@@ -1,0 +1,219 @@
+// Tests the store and the cache inside real graphs, without a model: in one process, over several, and after a kill.
+import { Annotation, END, START, StateGraph, getStore } from "@langchain/langgraph";
+import { openStore } from "forkpoint";
+import { ForkpointCache, ForkpointSaver, ForkpointStore } from "forkpoint/langgraph";
+import { describe, expect, it, onTestFinished } from "vitest";
+import { Child } from "./children.js";
+import { kinds, place, rejection, sharedKinds, thread } from "./helpers.js";
+
+const State = Annotation.Root({ input: Annotation<string>, output: Annotation<unknown> });
+
+const fixture = (args: string[], env: NodeJS.ProcessEnv = {}) => new Child(args, env, "memory.mjs");
+
+function storeAt(target: string): ForkpointStore {
+  const store = new ForkpointStore(target);
+  onTestFinished(() => store.close());
+  return store;
+}
+
+describe.each(kinds)("a graph with a store: %s", (kind) => {
+  it("puts and gets in one tick and over ticks", async () => {
+    await using opened = await openStore(place(kind));
+    const [checkpointer, store] = [new ForkpointSaver(opened), new ForkpointStore(opened)];
+    const batches: number[] = [];
+    const { batch } = store;
+    store.batch = function (operations) {
+      batches.push(operations.length);
+      return batch.call(this, operations) as never;
+    };
+    const graph = new StateGraph(State)
+      .addNode("write", async (_, config) => {
+        const memory = getStore(config)!;
+        const found = await Promise.all([
+          memory.put(["u", "1"], "a", { n: 1 }),
+          memory.get(["u", "1"], "a"),
+          memory.put(["u", "1"], "b", { n: 2 }),
+          memory.search(["u"]),
+        ]);
+        return { output: [found[1], found[3]] };
+      })
+      .addNode("read", async ({ output }, config) => {
+        const memory = getStore(config)!;
+        const one = await memory.get(["u", "1"], "a");
+        await memory.delete(["u", "1"], "a");
+        const rest = await memory.search(["u"], { filter: { n: { $gt: 1 } } });
+        return { output: [...(output as unknown[]), one!.value, rest.map(({ key }) => key)] };
+      })
+      .addEdge(START, "write")
+      .addEdge("write", "read")
+      .addEdge("read", END)
+      .compile({ checkpointer, store });
+    const { output } = await graph.invoke({ input: "x" }, thread());
+    expect(output).toEqual([null, [], { n: 1 }, ["b"]]);
+    expect(batches).toEqual([4, 1, 1, 1]);
+    expect((await store.search(["u"])).map(({ key, value }) => [key, value])).toEqual([["b", { n: 2 }]]);
+  });
+
+  it("a node that passes a wrong namespace or value fails, and stores nothing", async () => {
+    await using store = new ForkpointStore(place(kind));
+    for (const [namespace, value] of [
+      [["a.b"], {}],
+      [["a"], 1],
+    ] as const) {
+      const graph = new StateGraph(State)
+        .addNode("write", async (_, config) => {
+          await getStore(config)!.put([...namespace], "k", value as never);
+          return {};
+        })
+        .addEdge(START, "write")
+        .compile({ store });
+      const error = await rejection(graph.invoke({ input: "x" }));
+      expect(error.name).toBe(typeof value === "number" ? "TypeError" : "InvalidNamespaceError");
+    }
+    expect(await store.listNamespaces()).toEqual([]);
+  });
+
+  it("namespaces are listed outside of nodes", async () => {
+    await using store = new ForkpointStore(place(kind));
+    const graph = new StateGraph(State)
+      .addNode("list", async (_, config) => ({ output: await getStore(config)!.listNamespaces() }))
+      .addEdge(START, "list")
+      .compile({ store });
+    await store.put(["a"], "k", {});
+    expect((await rejection(graph.invoke({ input: "x" }))).message).toContain("not implemented on `AsyncBatchedStore`");
+    expect(await store.listNamespaces()).toEqual([["a"]]);
+  });
+
+  it("a node with a cache policy runs once for each input", async () => {
+    await using opened = await openStore(place(kind));
+    let runs = 0;
+    const cached = (cache: ForkpointCache) =>
+      new StateGraph(State)
+        .addNode("slow", ({ input }) => ({ output: `${input} ${++runs}` }), { cachePolicy: { ttl: 60 } })
+        .addEdge(START, "slow")
+        .compile({ cache });
+    const cache = new ForkpointCache(opened);
+    expect((await cached(cache).invoke({ input: "x" })).output).toBe("x 1");
+    expect((await cached(new ForkpointCache(opened)).invoke({ input: "x" })).output).toBe("x 1");
+    expect((await cached(cache).invoke({ input: "y" })).output).toBe("y 2");
+    await cache.clear([]);
+    expect((await cached(cache).invoke({ input: "x" })).output).toBe("x 3");
+  });
+});
+
+describe.each(kinds)("the rules of BaseCache: %s", (kind) => {
+  it("keeps values by namespace and key", async () => {
+    await using cache = new ForkpointCache(place(kind));
+    const keys: Array<[string[], string]> = [
+      [[], ""],
+      [["a"], "k"],
+      [["a", "b"], "k"],
+      [["a,b"], "k"],
+      [["a.b"], "k"],
+      [["a"], "b.k"],
+      [["a", ""], "k"],
+      [["__proto__"], "constructor"],
+    ];
+    await cache.set(keys.map((key, n) => ({ key, value: { n, date: [n], big: "x".repeat(n * 1_000) } })));
+    const found = await cache.get([...keys, [["none"], "k"], [["a"], "none"]]);
+    expect(found).toEqual(keys.map((key, n) => ({ key, value: { n, date: [n], big: "x".repeat(n * 1_000) } })));
+    await cache.clear([["a"], ["none"]]);
+    const left = await cache.get(keys);
+    expect(left.map(({ key }) => key)).toEqual(
+      keys.filter(([namespace]) => namespace.length !== 1 || namespace[0] !== "a"),
+    );
+    await cache.set([
+      { key: [["a"], "k"], value: 1 },
+      { key: [["a"], "k"], value: 2 },
+    ]);
+    expect(await cache.get([[["a"], "k"]])).toEqual([{ key: [["a"], "k"], value: 2 }]);
+    await cache.clear([]);
+    expect(await cache.get([...keys])).toEqual([]);
+    expect(await cache.get([])).toEqual([]);
+    await cache.set([]);
+  });
+
+  it("entries expire, and are removed by later saves", async () => {
+    await using opened = await openStore(place(kind));
+    const cache = new ForkpointCache(opened);
+    const key = (n: number): [string[], string] => [["e"], `${n}`];
+    await cache.set([1, 2, 3].map((n) => ({ key: key(n), value: n, ttl: n === 3 ? 600 : 0.02 })));
+    await new Promise((resolve) => setTimeout(resolve, 1_100));
+    expect(await cache.get([1, 2, 3].map(key))).toEqual([{ key: key(3), value: 3 }]);
+    for (let stored = 3; stored > 2; stored = (await opened.stats()).checkpoints)
+      await cache.set([{ key: key(4), value: 4, ttl: 600 }]);
+    expect((await cache.get([3, 4].map(key))).map(({ value }) => value)).toEqual([3, 4]);
+  });
+
+  it("limits on the number of checkpoints do not apply", async () => {
+    await using opened = await openStore(place(kind), { keepLastN: 1 });
+    const cache = new ForkpointCache(opened);
+    for (const n of [1, 2, 3]) await cache.set([{ key: [["n"], `${n}`], value: n }]);
+    expect(await cache.get([1, 2, 3].map((n) => [["n"], `${n}`]))).toHaveLength(3);
+  });
+
+  it("refuses wrong arguments before anything is stored", async () => {
+    await using cache = new ForkpointCache(place(kind));
+    const good = { key: [["a"], "k"] as [string[], string], value: 1 };
+    for (const pair of [null, { key: "k", value: 1 }, { key: [["a"], 1], value: 1 }, { ...good, ttl: "1" }])
+      expect(await rejection(cache.set([good, pair as never]))).toBeInstanceOf(TypeError);
+    for (const ttl of [0, -1, Number.NaN])
+      expect(await rejection(cache.set([good, { ...good, ttl }]))).toBeInstanceOf(RangeError);
+    expect(await rejection(cache.set([good, { key: [["\ud800"], "k"], value: 1 }]))).toMatchObject({
+      code: "INVALID_ARGUMENT",
+    });
+    for (const wrong of [undefined, "x", [["a", "b", "c"]]])
+      expect(await rejection(cache.get(wrong as never))).toBeInstanceOf(TypeError);
+    expect(await rejection(cache.clear([["a"], [1]] as never))).toBeInstanceOf(TypeError);
+    expect(await cache.get([good.key, [["\ud800"], "k"]])).toEqual([]);
+    expect(() => new ForkpointCache("memory:", { serde: {} } as never)).toThrow(TypeError);
+  });
+});
+
+describe.each(sharedKinds)("processes with one store: %s", (kind) => {
+  it("one writes, and another reads", async () => {
+    const target = place(kind);
+    const child = fixture([target, "run", "ann"]);
+    expect(await child.end()).toEqual([null, null, "Lisbon", ["Lisbon"]]);
+    const store = storeAt(target);
+    expect((await store.get(["users", "ann"], "home"))!.value).toEqual({ city: "Lisbon", learnt: new Date(1) });
+    expect(await store.listNamespaces()).toEqual([
+      ["users", "ann"],
+      ["users", "ann", "trips"],
+    ]);
+  });
+
+  it("a graph that is killed between its nodes goes on with what it has learnt", async () => {
+    const target = place(kind);
+    const child = fixture([target, "run", "bob"], { STOP: "1" });
+    await child.until("stopped");
+    expect(await child.kill()).toBe("SIGKILL");
+    expect(await fixture([target, "resume", "bob"]).end()).toEqual([null, null, "Lisbon", ["Lisbon"]]);
+    expect(await storeAt(target).search(["users", "bob"])).toHaveLength(2);
+  });
+
+  it("two write to one namespace at the same time", async () => {
+    const target = place(kind);
+    await Promise.all(["one", "two"].map((name) => fixture([target, "write", name]).end()));
+    const store = storeAt(target);
+    for (const name of ["one", "two"]) {
+      const own = await store.search(["shared", name], { limit: 1_000 });
+      expect(own.map(({ value }) => value["n"])).toEqual(Array.from({ length: 200 }, (_, n) => n));
+    }
+    const all = await store.search(["shared"], { limit: 1_000 });
+    const shared = all.filter(({ namespace }) => namespace.length === 1);
+    expect(new Set(shared.map(({ key }) => key)).size).toBe(shared.length);
+    // Each key has what one of the processes has put last.
+    for (const { key, value } of shared) expect(value["n"] % 20).toBe(Number(key));
+    expect((await store.check()).ok).toBe(true);
+  });
+
+  it("a node with a cache policy is not run again in another process", async () => {
+    const target = place(kind);
+    const runs = async () => (await fixture([target, "cached", "eve"]).until("end"))["runs"];
+    // The first run learns, so the input of the second node is the same from the second run on.
+    expect(await runs()).toBe(1);
+    expect(await runs()).toBe(1);
+    expect(await runs()).toBe(0);
+  });
+});

@@ -1,0 +1,64 @@
+/** Makes the class `ForkpointCache` from LangGraph's package. */
+
+import type { CacheFullKey, CacheNamespace, SerializerProtocol } from "@langchain/langgraph-checkpoint";
+import type { CheckOptions } from "../../../store/check.js";
+import { StoreHandle } from "../../../store/handle.js";
+import { setHandle } from "../../../store/handles.js";
+import { splitOptions } from "../../../store/options.js";
+import { Store } from "../../../store/store.js";
+import { serdeOption, trust } from "../serde.js";
+import { later } from "../lazily.js";
+import type { Peer } from "../tuples.js";
+import type { Entries } from "./entries.js";
+import type { ForkpointCache, ForkpointCacheOptions } from "./forkpoint-cache.js";
+import { cacheCalls } from "./wire.js";
+
+/** Makes the cache class for one copy of LangGraph's package. See `saverOf`. */
+export function cacheOf(peer: Peer): typeof ForkpointCache {
+  return class ForkpointCache extends peer.BaseCache {
+    readonly #handle: StoreHandle;
+    #entries: Entries | undefined;
+
+    constructor(target: string | URL | Store, options?: ForkpointCacheOptions) {
+      const { own, others } = splitOptions(options, { serde: serdeOption });
+      super(own.serde);
+      if (own.serde === undefined) trust(this.serde);
+      // A lost entry is computed again.
+      const isOpen = target instanceof Store;
+      this.#handle = StoreHandle.of(target, isOpen ? others : { durability: "off", ...others }, cacheCalls);
+      setHandle(this, this.#handle);
+    }
+
+    get #all(): Entries {
+      return (this.#entries ??= new (later().Entries)(this.#handle, this.serde as SerializerProtocol));
+    }
+
+    async get(keys: CacheFullKey[]) {
+      return this.#all.get(keys);
+    }
+
+    async set(pairs: Array<{ key: CacheFullKey; value: unknown; ttl?: number }>): Promise<void> {
+      return this.#all.set(pairs);
+    }
+
+    async clear(namespaces: CacheNamespace[]): Promise<void> {
+      return this.#all.clear(namespaces);
+    }
+
+    check(options?: CheckOptions) {
+      return this.#handle.check(options);
+    }
+
+    vacuum(): Promise<void> {
+      return this.#handle.vacuum();
+    }
+
+    close(): Promise<void> {
+      return this.#handle.close();
+    }
+
+    [Symbol.asyncDispose](): Promise<void> {
+      return this.close();
+    }
+  } as unknown as typeof ForkpointCache;
+}

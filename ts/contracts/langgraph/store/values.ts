@@ -1,0 +1,77 @@
+/** Turns the values of items into bytes, and back. */
+
+import { ForkpointError, isArray, quote, show, typeError } from "../../../bridge/errors.js";
+import { lostInJson } from "../../../bridge/exact-json.js";
+import { type Serialized, deserialize, isCustom } from "../../../bridge/serializer.js";
+import { isSmallJson, plainCopy } from "../../../bridge/snapshot.js";
+import type { Part } from "../../../bridge/wire.js";
+import type { Engine } from "../../../store/engine.js";
+import type { FoundItem } from "./wire.js";
+
+/** The maximum number of bytes of a value in the header of its checkpoint, where a search finds it without the payload. */
+const IN_META = 4_096;
+
+/** An item, as LangGraph has it. */
+export interface Item {
+  value: Record<string, any>;
+  key: string;
+  namespace: string[];
+  createdAt: Date;
+  updatedAt: Date;
+}
+
+export interface EncodedValue extends Serialized {
+  inMeta: boolean;
+}
+
+export function isPlainObject(value: unknown): value is Record<string, unknown> {
+  if (typeof value !== "object" || value === null || isArray(value)) return false;
+  if (Object.prototype.toString.call(value) !== "[object Object]") return false;
+  const prototype: unknown = Object.getPrototypeOf(value);
+  return prototype === null || Object.getPrototypeOf(prototype) === null;
+}
+
+/** Serializes a value. JSON is preferred where it stores the value exactly, because the engine reads it. */
+export function encodeValue({ format }: Engine, value: unknown): EncodedValue {
+  if (!isPlainObject(value)) throw typeError(`value must be a plain object, but is ${show(value)}`);
+  const text = isCustom(format) ? undefined : jsonOf(format.name, value);
+  if (text === undefined) return { ...format.serialize(value, "value"), inMeta: false };
+  const bytes = Buffer.from(text);
+  format.counter?.take(bytes);
+  return { tag: "json", bytes, inMeta: bytes.byteLength <= IN_META };
+}
+
+/** Returns the JSON of a value, or undefined if JSON does not store it exactly. */
+function jsonOf(format: string, value: object): string | undefined {
+  if (format === "json") return objectText(value);
+  if (isSmall(value)) return JSON.stringify(value);
+  const copy = plainCopy(value, "value");
+  return lostInJson(copy, "value") === undefined ? objectText(copy) : undefined;
+}
+
+/** A toJSON may turn an object into something else. */
+function objectText(value: unknown): string | undefined {
+  const text = JSON.stringify(value) as string | undefined;
+  return text?.startsWith("{") ? text : undefined;
+}
+
+function isSmall(value: object): boolean {
+  try {
+    return isSmallJson(value);
+  } catch {
+    // A proxy, or a value that is nested very deeply.
+    return false;
+  }
+}
+
+export function itemOf(engine: Engine, found: FoundItem<Part>): Item {
+  const { namespace, key, place, updatedAt } = found;
+  const value = valueOf(engine, found);
+  return { value, key, namespace, createdAt: new Date(place.createdAt), updatedAt: new Date(updatedAt) };
+}
+
+function valueOf({ format }: Engine, { key, value, parts: [part] }: FoundItem<Part>): Record<string, any> {
+  if (value !== null) return value;
+  if (part !== undefined) return deserialize(format, part.tag, part.bytes, `item ${quote(key)}`);
+  throw new ForkpointError("CORRUPT", `the value of item ${quote(key)} is missing: restore a backup`);
+}
