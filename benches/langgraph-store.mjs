@@ -82,12 +82,19 @@ await inFolder(async (path) => {
         await store.close();
       }
       const runs = Array.from({ length: sized(7, 1) }, () => {
-        const args = ["--expose-gc", fileURLToPath(import.meta.url), "--search", at, shape];
+        const args = [
+          "--expose-gc",
+          fileURLToPath(import.meta.url),
+          "--search",
+          at,
+          shape,
+          ...(quick ? ["--quick"] : []),
+        ];
         const { stdout, stderr } = spawnSync(process.execPath, args, { encoding: "utf8" });
         if (!stdout) throw new Error(stderr);
         return JSON.parse(stdout);
       });
-      const of = (filter) => spread(summary(runs.map(({ took }) => took[filter] / 1_000)), time);
+      const of = (filter) => spread(summary(runs.map(({ took }) => took[filter] * 1_000)), time);
       rows.push([`${name}, ${shape === "each" ? "one for each item" : shape}`, ...Object.keys(filters).map(of)]);
       grown.push(Math.max(...runs.map((run) => run.grown)));
     }
