@@ -35,8 +35,6 @@ class FileChats {
   }
 }
 
-const median = (all) => all.toSorted((a, b) => a - b)[all.length >> 1];
-
 /** The messages as a route gets them: new objects in each request. */
 const received = (messages) => JSON.parse(JSON.stringify(messages));
 
@@ -80,7 +78,7 @@ await inFolder(async (path) => {
   });
   rows.push(row(`all ${long.length.toLocaleString("en")} messages`, read, (side) => side));
   table([`work, turns of 2 KB`, "forkpoint: WAL, FULL", "the page's file", "to the file"], rows);
-  const [short, far] = LENGTHS.map((length) => median(saved[`ours ${length}`].loop));
+  const [short, far] = LENGTHS.map((length) => saved[`ours ${length}`].loop.median);
   print();
   print(
     `A save at turn ${LENGTHS[1]} costs the event loop ${(far / short).toFixed(2)} times what it costs at turn ${LENGTHS[0]} (goal: at most 4).`,
