@@ -99,6 +99,7 @@ interface SavedChat<MESSAGE> {
     id?: string;
     messages?: readonly MESSAGE[];
     activeStreamId?: string | null;
+    endedStreamId?: string;
     metadata?: ChatMetadata | null;
     expectedVersion?: number;
 }

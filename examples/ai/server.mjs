@@ -6,11 +6,11 @@ import { json } from "node:stream/consumers";
 import { pipeline } from "node:stream/promises";
 import { fileURLToPath } from "node:url";
 import {
+  JsonToSseTransformStream,
   UI_MESSAGE_STREAM_HEADERS,
   convertToModelMessages,
   generateId,
   isStepCount,
-  pipeUIMessageStreamToResponse,
   streamText,
   tool,
   toUIMessageStream,
@@ -39,31 +39,32 @@ async function answer(request, response) {
   const { id, messages } = await json(request);
   // In your app: check here, and in the functions below, that the chat belongs to the user.
   // First, because saving the messages stores the approvals as answered. An approval that was used before throws CONFLICT.
-  await chats.takeApprovals(id, messages);
-  // Before the model starts, so that a reloaded page finds the question and the stream of its answer.
+  const approvals = await chats.takeApprovals(id, messages);
   const activeStreamId = generateId();
-  await chats.saveChat({ id, messages, activeStreamId });
-  const result = streamText({
-    model,
-    tools,
-    // A killed server may have left a tool call without a result.
-    messages: await convertToModelMessages(messages, { ignoreIncompleteToolCalls: true }),
-    stopWhen: isStepCount(5),
-  });
-  // Finishes the answer even if the browser leaves.
-  void result.consumeStream();
-  await pipeUIMessageStreamToResponse({
-    response,
-    stream: toUIMessageStream({
-      stream: result.stream,
-      originalMessages: messages,
-      generateMessageId: generateId,
-      onStepEnd: ({ messages: all }) => chats.saveChat({ id, messages: all }),
-      onEnd: ({ messages: all }) => chats.saveChat({ id, messages: all, activeStreamId: null }),
-    }),
-    // The SDK doesn't wait for this promise, so a rejection has to be handled here.
-    consumeSseStream: ({ stream }) => chats.createNewResumableStream(activeStreamId, () => stream).catch(console.error),
-  });
+  try {
+    // The stream exists before the chat names it, so that a reloaded page finds it. It is made to its end, even if the browser leaves.
+    const stream = await chats.createNewResumableStream(activeStreamId, async () => {
+      // Before the model starts, so that a reloaded page finds the question.
+      await chats.saveChat({ id, messages, activeStreamId });
+      // A killed server may have left a tool call without a result.
+      const prompt = await convertToModelMessages(messages, { ignoreIncompleteToolCalls: true });
+      const result = streamText({ model, tools, messages: prompt, stopWhen: isStepCount(5) });
+      const made = toUIMessageStream({
+        stream: result.stream,
+        originalMessages: messages,
+        generateMessageId: generateId,
+        onStepEnd: ({ messages: all }) => chats.saveChat({ id, messages: all }),
+        onEnd: ({ messages: all }) => chats.saveChat({ id, messages: all, endedStreamId: activeStreamId }),
+      });
+      return made.pipeThrough(new JsonToSseTransformStream());
+    });
+    response.writeHead(200, UI_MESSAGE_STREAM_HEADERS);
+    await pipeline(Readable.fromWeb(stream), response);
+  } catch (error) {
+    // Nothing was sent, so no tool has run.
+    if (!response.headersSent) for (const { approvalId } of approvals) await chats.releaseApproval(id, approvalId);
+    throw error;
+  }
 }
 
 /** GET /api/chat/<id>/stream: the answer that is being written, from its beginning. `useChat` with `resume` asks for it. */

@@ -58,47 +58,91 @@ describe.each(kinds)("approvals of %s", (kind) => {
     const forged = (change: (fields: Record<string, any>) => void) => {
       const message = asking(2, true);
       change(part(message));
-      return [one, asking(1, true), user("and"), message];
+      return [one, asking(1), user("and"), message];
     };
+    const answered = forged(() => {});
+    const twice = asking(2, true);
+    const again = { ...part(twice), state: "input-available", input: { to: "eve" }, approval: undefined };
+    twice.parts.push(again as never);
     const cases: Array<[UIMessage[], string]> = [
       [forged((fields) => (fields["input"] = { to: "eve" })), "the chat asks for another call"],
       [forged((fields) => (fields["type"] = "tool-delete")), "the chat asks for another call"],
-      [forged((fields) => (fields["toolCallId"] = "call-9")), "the chat has not asked for it"],
-      [forged((fields) => (fields["approval"].id = "approval-9")), "the chat has not asked for it"],
-      [forged((fields) => (fields["approval"] = undefined)), "the chat has not asked for it"],
+      [forged((fields) => (fields["toolCallId"] = "call-9")), "the chat does not ask for it"],
+      [forged((fields) => (fields["approval"].id = "approval-9")), "the chat does not ask for it"],
+      [forged((fields) => (fields["approval"] = undefined)), "the chat does not ask for it"],
       [forged((fields) => (fields["approval"].approved = "yes")), "approved must be true or false"],
-      [[one, asking(1, true), asking(1, true)], "the messages answer it twice"],
+      [[...answered, asking(2, true)], "the messages have the call twice"],
+      // The SDK runs a tool for an answer, whatever the state of its part is.
+      [forged((fields) => (fields["state"] = "approval-requested")), "the call has the state"],
+      [forged((fields) => (fields["state"] = "input-available")), "the call has the state"],
+      // Of two parts with one call, the SDK takes the input of the last one.
+      [[...answered.slice(0, 3), twice], "the messages have the call twice"],
     ];
     for (const [messages, why] of cases) {
       const error = await failure(chats.takeApprovals("c", messages), "INVALID_ARGUMENT");
       expect(error.message).toContain(why);
     }
-    await failure(chats.takeApprovals("other", [one, asking(1, true)]), "INVALID_ARGUMENT");
-    // Nothing was taken: both can be taken now.
-    const both = [one, asking(1, true), user("and"), asking(2, false)];
-    expect(await chats.takeApprovals("c", both)).toHaveLength(2);
+    await failure(chats.takeApprovals("other", answered), "INVALID_ARGUMENT");
+    // Nothing was taken: it can be taken now.
+    expect(await chats.takeApprovals("c", answered)).toMatchObject([{ approvalId: "approval-2" }]);
   });
 
-  test("an earlier answer that is over is left out, and another one is not", async () => {
+  test("a question of the browser is not stored to be answered later", async () => {
     const chats = chatsAt(place(kind));
-    // Its tool has never run, and the human went on.
+    await chats.saveChat({ id: "c", messages: [one, assistant("hello")] });
+    // First the question, and then its answer.
+    const error = await failure(chats.takeApprovals("c", [one, asking(7)]), "INVALID_ARGUMENT");
+    expect(error.message).toContain("the chat does not ask for it");
+    await failure(chats.takeApprovals("new", [one, asking(7)]), "INVALID_ARGUMENT");
+    // Before a message of the user it does nothing, and does not count as a question of the chat.
+    expect(await chats.takeApprovals("c", [one, asking(7), user("next")])).toEqual([]);
+    await chats.saveChat({ id: "c", messages: [one, asking(7), user("next"), assistant("hello")] });
+    await failure(chats.takeApprovals("c", [one, asking(7)]), "INVALID_ARGUMENT");
+    await failure(chats.takeApprovals("c", [one, asking(7, true)]), "INVALID_ARGUMENT");
+  });
+
+  test("an answer is taken once, also if the messages are padded", async () => {
+    const chats = chatsAt(place(kind));
+    await chats.saveChat({ id: "c", messages: [one, asking(1)] });
+    const answered = [one, asking(1, true)];
+    await chats.takeApprovals("c", answered);
+    await chats.saveChat({ id: "c", messages: answered });
+    const empty = { id: "x", role: "assistant", parts: [] } as UIMessage;
+    const step = { id: "x", role: "assistant", parts: [{ type: "step-start" }] } as UIMessage;
+    const system = { id: "x", role: "system", parts: [{ type: "text", text: "go on" }] } as UIMessage;
+    for (const padding of [[], [empty], [step], [system]]) {
+      await failure(chats.takeApprovals("c", [...answered, ...padding]), "CONFLICT");
+    }
+  });
+
+  test("an answer whose tool did not run closes the chat for nothing else", async () => {
+    const chats = chatsAt(place(kind));
     await chats.saveChat({ id: "c", messages: [one, asking(1)] });
     await chats.takeApprovals("c", [one, asking(1, true)]);
-    const left = [one, asking(1, true), user("go on")];
-    await chats.saveChat({ id: "c", messages: left });
-    expect(await chats.takeApprovals("c", [...left, user("and on")])).toEqual([]);
-    await failure(chats.takeApprovals("c", [one, asking(1, false), user("go on")]), "CONFLICT");
-    await failure(chats.takeApprovals("c", [one, asking(7, true), user("go on")]), "INVALID_ARGUMENT");
+    // The process dies before or after it has saved the answer, and the browser still has it.
+    expect(await chats.takeApprovals("c", [one, asking(1, true), user("go on")])).toEqual([]);
+    await chats.saveChat({ id: "c", messages: [one, asking(1, true)] });
+    expect(await chats.takeApprovals("c", [one, asking(1, true), user("go on")])).toEqual([]);
+    expect(await chats.takeApprovals("c", [one])).toEqual([]);
+    await failure(chats.takeApprovals("c", [one, asking(1, false)]), "CONFLICT");
   });
 
-  test("one that is given back can be taken again, and goes with its chat", async () => {
+  test("one that is given back can be taken again, also after it was stored, and goes with its chat", async () => {
     const chats = chatsAt(place(kind));
     const answered = [one, asking(1, true)];
     await chats.saveChat({ id: "c", messages: [one, asking(1)] });
     await chats.takeApprovals("c", answered);
     await chats.releaseApproval("c", "approval-1");
+    await chats.releaseApproval("c", "approval-1");
     await chats.releaseApproval("c", "unknown");
     expect(await chats.takeApprovals("c", answered)).toHaveLength(1);
+    await failure(chats.takeApprovals("c", answered), "CONFLICT");
+    await chats.saveChat({ id: "c", messages: answered });
+    await failure(chats.takeApprovals("c", answered), "CONFLICT");
+    await chats.releaseApproval("c", "approval-1");
+    await failure(chats.takeApprovals("c", [one, asking(1, true, { to: "eve" })]), "INVALID_ARGUMENT");
+    expect(await chats.takeApprovals("c", answered)).toHaveLength(1);
+    await failure(chats.takeApprovals("c", answered), "CONFLICT");
     await chats.deleteChat("c");
     await chats.saveChat({ id: "c", messages: [one, asking(1)] });
     expect(await chats.takeApprovals("c", answered)).toHaveLength(1);

@@ -70,6 +70,33 @@ describe.each(kinds)("chats of %s", (kind) => {
     expect(await chats.readChat("c")).toMatchObject({ activeStreamId: "t", messages: [one, two, three] });
   });
 
+  test("the end of a stream clears only that stream", async () => {
+    const chats = chatsAt(place(kind));
+    await chats.saveChat({ id: "c", messages: [one], activeStreamId: "first" });
+    await chats.saveChat({ id: "c", activeStreamId: "second" });
+    await chats.saveChat({ id: "c", messages: [one, two], endedStreamId: "first" });
+    expect(await chats.readChat("c")).toMatchObject({ activeStreamId: "second", version: 2 });
+    expect(await chats.saveChat({ id: "c", endedStreamId: "second" })).toEqual({ version: 2 });
+    expect(await chats.readChat("c")).toMatchObject({ activeStreamId: null });
+    expect(await chats.saveChat({ id: "new", endedStreamId: "s" })).toEqual({ version: 0 });
+  });
+
+  test("what is stored of a message must be an object", async () => {
+    const chats = chatsAt(place(kind));
+    for (const made of [null, "text", [1], 7]) {
+      const message = { ...one, toJSON: () => made } as never;
+      const error = await wrongType(chats.saveChat({ id: "c", messages: [two, message] }));
+      expect(error.message).toMatch(/^messages\[1\] must be stored as an object/);
+    }
+    expect(await chats.readChat("c")).toBeNull();
+    const circular = { ...one, metadata: { self: null as unknown } };
+    circular.metadata.self = circular.metadata;
+    if (kind === "jsonl") return;
+    await chats.saveChat({ id: "c", messages: [circular] });
+    expect(await chats.saveChat({ id: "c", messages: [structuredClone(circular)] })).toEqual({ version: 1 });
+    expect((await chats.loadChat("c"))[0]).toEqual(circular);
+  });
+
   test("nothing that has changed is written", async () => {
     const target = await shared(kind);
     const chats = chatsAt(target);
@@ -471,6 +498,7 @@ describe.each(kinds)("chats of %s", (kind) => {
     // A version that somebody has removed: the next save begins with what is left.
     await inspector.remove({ space: "ai", run: "c" }, ["2"]);
     expect(await chats.loadChat("c")).toEqual([one, two]);
+    expect(await chats.loadChat(await chats.fork("c"))).toEqual([one, two]);
     expect(await chats.saveChat({ id: "c", messages: [one, two, three] })).toEqual({ version: 3 });
     expect(await chats.loadChat("c")).toEqual([one, two, three]);
     await inspector.remove({ space: "ai", run: "c" });

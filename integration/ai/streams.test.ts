@@ -103,6 +103,28 @@ describe.each(kinds)("streams of %s", (kind) => {
     expect(await chats.hasExistingStream("none")).toBe("DONE");
   });
 
+  test("what fails before the stream is made is told, and a waitUntil that throws, too", async () => {
+    const chats = chatsAt(place(kind));
+    const wrong = () => Promise.reject(new Error("no prompt"));
+    await expect(chats.createNewResumableStream("s", wrong)).rejects.toThrow("no prompt");
+    expect(await chats.hasExistingStream("s")).toBe("DONE");
+    const { stream, write, end } = source();
+    const waitUntil = () => {
+      throw new Error("outside of a request");
+    };
+    await expect(chats.createNewResumableStream("t", () => stream, { waitUntil })).rejects.toThrow("outside");
+    // The stream is made on all the same.
+    const second = all(await chats.resumeExistingStream("t"));
+    write("text");
+    const again = await failure(
+      chats.createNewResumableStream("t", () => stream),
+      "CONFLICT",
+    );
+    expect(again.message).toBe('stream "t" already exists, and is made now: use a new id for each stream');
+    end();
+    expect(await second).toBe("text");
+  });
+
   test("a store that is closed leaves the stream to its first reader", async () => {
     const target = await shared(kind);
     const chats = chatsAt(target);

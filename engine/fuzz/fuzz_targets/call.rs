@@ -93,7 +93,7 @@ const CALLS: &[(&str, &str, &[(&str, Kind)])] = &[
     ("ai", "remove", &[("chat", Id), ("seen", Json)]),
     ("ai", "take", &[("chat", Id), ("seen", Json), ("approvals", Json), ("by", Id), ("savedAt", Number)]),
     ("ai", "taken", &[("chat", Id), ("approvals", Json)]),
-    ("ai", "release", &[("chat", Id), ("approval", Id)]),
+    ("ai", "release", &[("chat", Id), ("approval", Id), ("by", Id), ("savedAt", Number)]),
     ("ai-streams", "begin", &[("stream", Id), ("savedAt", Number)]),
     ("ai-streams", "append", &[("stream", Id), ("chunks", Json), ("ended", Bool), ("savedAt", Number)]),
     ("ai-streams", "read", &[("stream", Id), ("skip", Number), ("limit", Number)]),

@@ -1,4 +1,10 @@
-/** Approvals that run once: the answers of humans to the questions that a chat has asked. */
+/**
+ * Approvals that run once: the answers of humans to the questions that a chat has asked.
+ *
+ * The SDK runs a tool for a part with an answer, if no message of a user follows it. So all that matters here is behind the last message
+ * of a user. A question there must be one that the stored chat asks at its end, too: otherwise a browser could first send a question of
+ * its own, and answer it afterwards.
+ */
 
 import { ForkpointError, isArray, isOvertaken, quote, readingArgument, show, typeError } from "../../bridge/errors.js";
 import { copyOf } from "../../bridge/serializer.js";
@@ -8,6 +14,12 @@ import type { Approval } from "./contract.js";
 import { isSame } from "./same.js";
 import { readChat } from "./state.js";
 import { chatCalls } from "./wire.js";
+
+interface Message {
+  id?: unknown;
+  role?: unknown;
+  parts?: unknown;
+}
 
 /** A part of a message, as far as approvals matter. */
 interface ToolPart {
@@ -19,48 +31,72 @@ interface ToolPart {
   approval?: { id?: unknown; approved?: unknown; reason?: unknown };
 }
 
-/** The answers in messages, and the messages. */
-export interface Answers {
-  messages: ReadonlyArray<{ id?: unknown; parts?: unknown }>;
+/** A part that asks, or that has an answer. */
+interface Found {
+  messageId: unknown;
+  part: ToolPart;
 }
 
-/** Copies messages, because the caller may change them. */
-export function answersIn(messages: unknown): Answers {
+/** The states of a call that is over. */
+const OVER: ReadonlySet<unknown> = new Set(["output-available", "output-error", "output-denied"]);
+
+/** What a browser has sent behind the last message of a user. */
+export interface Sent {
+  /** All parts with a call. */
+  parts: readonly Found[];
+}
+
+/** Copies what matters of the messages, because the caller may change them. */
+export function sentIn(messages: unknown): Sent {
   if (!isArray(messages)) throw typeError(`messages must be an array, but is ${show(messages)}`);
-  const copies = readingArgument("messages", () => Array.from(messages as unknown[])).map((message, at) => {
-    if (typeof message === "object" && message !== null) return copyOf(message, `messages[${at}]`);
-    throw typeError(`messages[${at}] must be an object, but is ${show(message)}`);
-  });
-  return { messages: copies };
+  const list = readingArgument("messages", () => Array.from(messages as unknown[]));
+  for (const [at, message] of list.entries()) {
+    if (typeof message !== "object" || message === null) {
+      throw typeError(`messages[${at}] must be an object, but is ${show(message)}`);
+    }
+  }
+  const last = lastPart(list as Message[]);
+  return { parts: callsIn(last.map((message, at) => copyOf(message, `messages[${list.length - last.length + at}]`))) };
 }
 
-/**
- * Takes the answers that are new in the messages. Begins again if the chat was changed meanwhile.
- *
- * A model's call runs a tool only for answers in the last message. An earlier message that the chat has too is left out, because its
- * answers are over. One that differs from the chat's is looked at.
- */
-export async function takeApprovals(engine: Engine, chat: string, { messages }: Answers): Promise<Approval[]> {
+/** The messages behind the last one of a user. */
+function lastPart(messages: readonly Message[]): readonly Message[] {
+  return messages.slice(messages.findLastIndex((message) => message?.role === "user") + 1);
+}
+
+function callsIn(messages: readonly (Message | null)[]): Found[] {
+  return messages.flatMap((message) =>
+    (isArray(message?.parts) ? (message.parts as unknown[]) : [])
+      .filter((part): part is ToolPart => typeof part === "object" && part !== null && "toolCallId" in part)
+      .map((part) => ({ messageId: message?.id, part })),
+  );
+}
+
+const isQuestion = ({ part }: Found): boolean => part.state === "approval-requested" && !isAnswered({ part });
+
+/** The SDK looks at the answer, and not at the state. */
+const isAnswered = ({ part: { state, approval } }: Pick<Found, "part">): boolean =>
+  state === "approval-responded" ||
+  (approval?.approved !== undefined && approval.approved !== null && !OVER.has(state));
+
+/** Takes the answers. Begins again if the chat was changed meanwhile. */
+export async function takeApprovals(engine: Engine, chat: string, { parts }: Sent): Promise<Approval[]> {
+  const answers = parts.filter(isAnswered);
+  const questions = parts.filter(isQuestion);
+  if (answers.length === 0 && questions.length === 0) return [];
   for (;;) {
     const found = await readChat(engine, chat, undefined);
-    const stored = found?.messages ?? [];
-    const isOver = (message: object, at: number) => at < messages.length - 1 && isSame(message, stored[at]);
-    const answered = messages.flatMap((message, at) =>
-      isOver(message, at)
-        ? []
-        : partsOf(message)
-            .filter(isAnswered)
-            .map((part) => ({ message, part })),
-    );
-    if (answered.length === 0) return [];
-    const ids = answered.map(({ part }) => approvalId(part));
-    await refuseTaken(engine, chat, ids);
-    const asked = stored.flatMap((message) =>
-      partsOf(message as object).filter(({ state }) => state === "approval-requested"),
-    );
-    const approvals = answered.map(({ message, part }) => match(chat, message, part, asked));
-    if (new Set(ids).size < ids.length) throw invalid(chat, ids[0], "the messages answer it twice");
-    const fields = { chat, seen: found!.row.place, approvals: ids.map(String), by: thisProcess(), savedAt: Date.now() };
+    const stored = callsIn(lastPart((found?.messages ?? []) as Message[]));
+    const asked = stored.filter(isQuestion);
+    for (const question of questions) requireAsked(chat, question, asked);
+    if (answers.length === 0) return [];
+    const marks = await marksOf(engine, chat, answers);
+    // An answer that was given back may be stored already.
+    const isReleased = ({ part }: Found) => isAnswered({ part }) && marks.get(part.approval?.id)?.released === true;
+    const open = [...asked, ...stored.filter(isReleased)];
+    const approvals = answers.map((answer) => match(chat, answer, parts, open));
+    const taken = approvals.map(({ approvalId: id }) => ({ id, released: marks.has(id) }));
+    const fields = { chat, seen: found!.row.place, approvals: taken, by: thisProcess(), savedAt: Date.now() };
     try {
       await chatCalls.call(engine.native, "take", fields);
       return approvals;
@@ -70,17 +106,21 @@ export async function takeApprovals(engine: Engine, chat: string, { messages }: 
   }
 }
 
-const partsOf = ({ parts }: { parts?: unknown }): ToolPart[] =>
-  isArray(parts) ? parts.filter((part): part is ToolPart => typeof part === "object" && part !== null) : [];
+/** Gives an approval back. */
+export async function releaseApproval({ native }: Engine, chat: string, approval: string): Promise<void> {
+  const [mark] = await chatCalls.call(native, "taken", { chat, approvals: [approval] });
+  if (mark === undefined || mark.released) return;
+  await chatCalls.call(native, "release", { chat, approval, by: mark.by, savedAt: Date.now() });
+}
 
-const isAnswered = ({ state }: ToolPart): boolean => state === "approval-responded";
-
-const approvalId = ({ approval }: ToolPart): unknown => approval?.id;
-
-async function refuseTaken({ native }: Engine, chat: string, ids: unknown[]): Promise<void> {
-  const approvals = ids.filter((id): id is string => typeof id === "string" && id.isWellFormed());
-  const [taken] = await chatCalls.call(native, "taken", { chat, approvals });
-  if (taken === undefined) return;
+/** Reads what was taken or given back. Throws if an answer was taken. */
+async function marksOf({ native }: Engine, chat: string, answers: readonly Found[]) {
+  const approvals = answers
+    .map(({ part }) => part.approval?.id)
+    .filter((id): id is string => typeof id === "string" && id.isWellFormed());
+  const marks = await chatCalls.call(native, "taken", { chat, approvals });
+  const taken = marks.find(({ released }) => !released);
+  if (taken === undefined) return new Map<unknown, (typeof marks)[0]>(marks.map((mark) => [mark.approval, mark]));
   const { approval, at, by } = taken;
   const message =
     `approval ${quote(approval)} of chat ${quote(chat)} was taken by ${by} at ${new Date(at).toISOString()}: its tool may ` +
@@ -88,31 +128,49 @@ async function refuseTaken({ native }: Engine, chat: string, ids: unknown[]): Pr
   throw new ForkpointError("CONFLICT", message, { taken: { at, by } });
 }
 
+const isOf = ({ toolCallId, approval }: ToolPart, other: ToolPart): boolean =>
+  toolCallId === other.toolCallId && typeof approval?.id === "string" && approval.id === other.approval?.id;
+
+function isSameCall({ type, toolName, input }: ToolPart, other: ToolPart): boolean {
+  return type === other.type && toolName === other.toolName && isSame(asJson(input), asJson(other.input));
+}
+
+/** A value as it comes back from a browser. */
+const asJson = (value: unknown): unknown => (value === undefined ? value : JSON.parse(JSON.stringify(value) ?? "null"));
+
+/** Refuses a question that the chat does not ask. */
+function requireAsked(chat: string, { part }: Found, asked: readonly Found[]): ToolPart {
+  const question = asked.find((each) => isOf(part, each.part));
+  if (question === undefined) throw invalid(chat, part, "the chat does not ask for it");
+  if (!isSameCall(part, question.part)) throw invalid(chat, part, "the chat asks for another call");
+  return question.part;
+}
+
 /** Compares an answer with what the chat has asked. */
-function match(chat: string, { id }: { id?: unknown }, part: ToolPart, asked: ToolPart[]): Approval {
-  const { toolCallId, approval, type, toolName } = part;
-  const question = asked.find(
-    (each) => each.toolCallId === toolCallId && approvalId(each) === approval?.id && typeof approval?.id === "string",
-  );
-  if (question === undefined) throw invalid(chat, approval?.id, "the chat has not asked for it");
-  const isTool = question.type === type && question.toolName === toolName;
-  if (!isTool || !isSame(question.input, part.input))
-    throw invalid(chat, approval?.id, "the chat asks for another call");
-  if (typeof approval?.approved !== "boolean") throw invalid(chat, approval?.id, "approved must be true or false");
-  const { approved, reason } = approval;
+function match(chat: string, answer: Found, all: readonly Found[], asked: readonly Found[]): Approval {
+  const { messageId, part } = answer;
+  const { toolCallId, approval, type, toolName, input, state } = part;
+  requireAsked(chat, answer, asked);
+  if (state !== "approval-responded") throw invalid(chat, part, `the call has the state ${show(state)}`);
+  if (typeof approval!.approved !== "boolean") throw invalid(chat, part, "approved must be true or false");
+  const isAgain = (other: ToolPart) =>
+    other !== part && (other.toolCallId === toolCallId || other.approval?.id === approval!.id);
+  if (all.some((other) => isAgain(other.part))) throw invalid(chat, part, "the messages have the call twice");
+  const { approved, reason } = approval as { approved: boolean; reason?: unknown };
   return {
-    approvalId: String(approval.id),
+    approvalId: String(approval!.id),
     toolCallId: String(toolCallId),
     toolName: String(toolName ?? String(type).replace(/^tool-/, "")),
     approved,
     ...(typeof reason === "string" && { reason }),
-    input: part.input,
-    messageId: String(id),
+    input,
+    messageId: String(messageId),
   };
 }
 
-function invalid(chat: string, approval: unknown, why: string): ForkpointError {
-  const name = typeof approval === "string" ? quote(approval) : show(approval);
+function invalid(chat: string, { approval }: ToolPart, why: string): ForkpointError {
+  const id = approval?.id;
+  const name = typeof id === "string" ? quote(id) : show(id);
   const message = `approval ${name} of chat ${quote(chat)} was not taken: ${why}. Nothing was taken`;
   return new ForkpointError("INVALID_ARGUMENT", message);
 }

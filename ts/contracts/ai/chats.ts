@@ -9,7 +9,7 @@ import { type Lease, ttlOption } from "../../store/lease.js";
 import { type StoreOptions, anything, atMost, readRecord, splitOptions, whole } from "../../store/options.js";
 import type { Store } from "../../store/store.js";
 import { SessionRetention } from "../shared/session-retention.js";
-import { answersIn, takeApprovals } from "./approvals.js";
+import { releaseApproval, sentIn, takeApprovals } from "./approvals.js";
 import type { Approval, Chat, ChatInfo, ChatMetadata, ChatPruneOptions, ChatVersion, SavedChat } from "./contract.js";
 import { allChats, chatCursor, infoOf, listChats, removeIfSame, versionCursor, versionsOf } from "./listing.js";
 import { Snapshot } from "./messages.js";
@@ -50,6 +50,7 @@ const saveFields = {
   id: idOption,
   messages: anything,
   activeStreamId: (value: unknown, name: string) => (value === null ? null : idOption(value, name)),
+  endedStreamId: idOption,
   metadata: metadataOption,
   expectedVersion: whole(0, Number.MAX_SAFE_INTEGER, "versions"),
 };
@@ -168,7 +169,8 @@ export class ForkpointChats<MESSAGE extends UIMessage = UIMessage> extends Contr
    */
   async saveChat(chat: SavedChat<MESSAGE>): Promise<{ version: number }> {
     const saved = await this.#handle.save(async (engine) => {
-      const { chatId, id, messages, activeStreamId, metadata, expectedVersion } = readRecord(chat, "chat", saveFields);
+      const read = readRecord(chat, "chat", saveFields);
+      const { chatId, id, messages, activeStreamId, endedStreamId, metadata, expectedVersion } = read;
       const name = chatId ?? id;
       if (name === undefined) throw typeError("chatId is missing: pass the id of the chat as chatId or id");
       if (chatId !== undefined && id !== undefined && chatId !== id) {
@@ -177,6 +179,7 @@ export class ForkpointChats<MESSAGE extends UIMessage = UIMessage> extends Contr
       const change = {
         snapshot: messages === undefined ? undefined : new Snapshot(messages, this.#chats.known(name), engine.format),
         stream: activeStreamId,
+        endedStream: endedStreamId,
         metadata: metadata === undefined ? undefined : metadataOf(metadata, engine.format),
         expected: expectedVersion,
       };
@@ -246,7 +249,8 @@ export class ForkpointChats<MESSAGE extends UIMessage = UIMessage> extends Contr
       return this.#chats.turns.alone(to, async () => {
         const source = await readRow(engine, from);
         if (source === null) throw new ForkpointError("NOT_FOUND", `chat ${quote(from)} not found: list the chats`);
-        const number = wanted ?? source.version;
+        // Somebody may have removed the version that the row names.
+        const number = wanted ?? (await versionsOf(engine, from, { limit: 1 })).versions[0]?.version ?? 0;
         const row = { ...source, chat: to, version: Math.min(number, 1), stream: null, place: placeAfter(undefined) };
         const { fields, buffers } = rowFields(row, undefined);
         try {
@@ -261,16 +265,16 @@ export class ForkpointChats<MESSAGE extends UIMessage = UIMessage> extends Contr
   }
 
   /**
-   * Takes the answers to the approvals that a chat has asked for, and returns them. Call it before `saveChat` and before the model, so
-   * that a tool runs once for each answer, and only if the chat has asked for it. Denied ones are taken, too.
-   * @throws ForkpointError `INVALID_ARGUMENT` for an answer that the chat has not asked for, or with another input. `CONFLICT` for one
-   *   that was taken: `error.taken` says by whom and when. Nothing was taken then.
+   * Takes the answers to the questions that a chat asks at its end, and returns them. Call it before `saveChat` and before the model, so
+   * that a tool runs once for each answer, and only if the chat asks for it. Denied ones are taken, too.
+   * @throws ForkpointError `INVALID_ARGUMENT` for an answer or a question that the chat does not ask for, or with another input.
+   *   `CONFLICT` for an answer that was taken: `error.taken` says by whom and when. Nothing was taken then.
    * @example const approvals = await chats.takeApprovals(id, messages);
    */
   takeApprovals(id: string, messages: readonly MESSAGE[]): Promise<Approval[]> {
     return this.#handle.run((engine) => {
-      const [chat, answers] = [idOption(id, "id"), answersIn(messages)];
-      return this.#chats.turns.alone(chat, () => takeApprovals(engine, chat, answers));
+      const [chat, sent] = [idOption(id, "id"), sentIn(messages)];
+      return this.#chats.turns.alone(chat, () => takeApprovals(engine, chat, sent));
     });
   }
 
@@ -279,9 +283,9 @@ export class ForkpointChats<MESSAGE extends UIMessage = UIMessage> extends Contr
    * @example await chats.releaseApproval(id, approvalId);
    */
   async releaseApproval(id: string, approvalId: string): Promise<void> {
-    await this.#handle.run(({ native }) => {
-      const fields = { chat: idOption(id, "id"), approval: nonEmpty(approvalId, "approvalId") };
-      return this.#chats.turns.alone(fields.chat, () => chatCalls.call(native, "release", fields));
+    await this.#handle.run((engine) => {
+      const [chat, approval] = [idOption(id, "id"), nonEmpty(approvalId, "approvalId")];
+      return this.#chats.turns.alone(chat, () => releaseApproval(engine, chat, approval));
     });
   }
 

@@ -29,6 +29,8 @@ export interface SavedChat<MESSAGE> {
   messages?: readonly MESSAGE[];
   /** Null: no stream is active. */
   activeStreamId?: string | null;
+  /** A stream that has ended: if it is the active one, no stream is active then. */
+  endedStreamId?: string;
   /** Null: removes the metadata. */
   metadata?: ChatMetadata | null;
   /** The version that the messages were made from. If the chat has another one, nothing is saved. */

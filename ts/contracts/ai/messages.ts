@@ -7,7 +7,7 @@
 
 import { isArray, readingArgument, show, typeError } from "../../bridge/errors.js";
 import { whole } from "../../bridge/bytes.js";
-import { Holding } from "../../bridge/incremental/memory.js";
+import { Holding, evict } from "../../bridge/incremental/memory.js";
 import { type Format, type Stored, deserializeValue } from "../../bridge/serializer.js";
 import { packRecords } from "../shared/records.js";
 import { isSame } from "./same.js";
@@ -37,6 +37,7 @@ export class KeptVersion {
   constructor(version: Version) {
     this.version = version;
     this.#holding.set(version.size, []);
+    evict();
   }
 
   release(): void {
@@ -89,6 +90,11 @@ export class Snapshot {
     if (known !== undefined && isSame(message, known)) return known;
     const stored = this.#serialized(message, path);
     const value = deserializeValue(this.#format, stored.tag, stored.bytes, path) as Message;
+    if (typeof value !== "object" || value === null || isArray(value)) {
+      throw typeError(
+        `${path} must be stored as an object, but its toJSON or the serializer makes ${show(value)} of it`,
+      );
+    }
     // The serializer may store another value, for example the text of a Date.
     if (known !== undefined && isSame(value, known)) return known;
     this.#bytes.set(value, stored);
@@ -136,7 +142,8 @@ export class Snapshot {
       records: packed?.records,
       messages: messages.length,
     };
-    const size = before.size + (packed?.bytes.byteLength ?? 0);
+    const left = before.messages.length === 0 ? 0 : (before.size * ends.length) / before.messages.length;
+    const size = Math.min(left, before.size) + (packed?.bytes.byteLength ?? 0);
     return { buffers: packed ? [packed.bytes] : [], fields, version: { number, messages, ends, size } };
   }
 }

@@ -41,11 +41,14 @@ export function readMetadata(stored: Stored | undefined, index: string, format: 
 const readValue = ({ tag, bytes }: Stored, format: Format): ChatMetadata =>
   deserialize(format, tag, bytes, "the metadata of a chat") as ChatMetadata;
 
-/** The keys with simple values, as JSON. Empty: not indexed. The user's serializer may be there to encrypt them. */
+/** The index of metadata that is not indexed. The engine finds everything that has a backslash. */
+const UNINDEXED = JSON.stringify({ "\\": 0 });
+
+/** The keys with simple values, as JSON. The user's serializer may be there to encrypt them. */
 function indexOf(value: ChatMetadata, format: Format): string {
-  if (isCustom(format)) return "";
+  if (isCustom(format)) return UNINDEXED;
   const text = JSON.stringify(Object.fromEntries(Object.entries(value).filter(([, each]) => isSimple(each))));
-  return text.length > MOST ? "" : text;
+  return text.length > MOST ? UNINDEXED : text;
 }
 
 const isSimple = (value: unknown): boolean =>

@@ -7,6 +7,16 @@ import { isDeepStrictEqual } from "node:util";
  * faster for plain data, of which messages consist.
  */
 export function isSame(one: unknown, other: unknown): boolean {
+  try {
+    return isEqual(one, other);
+  } catch (error) {
+    // The values contain themselves.
+    if (error instanceof RangeError) return isDeepStrictEqual(one, other);
+    throw error;
+  }
+}
+
+function isEqual(one: unknown, other: unknown): boolean {
   if (Object.is(one, other)) return true;
   if (typeof one !== "object" || typeof other !== "object" || one === null || other === null) return false;
   const prototype: unknown = Object.getPrototypeOf(one);
@@ -17,7 +27,7 @@ export function isSame(one: unknown, other: unknown): boolean {
   for (const key in one) {
     left += 1;
     const value = (other as Record<string, unknown>)[key];
-    if (!isSame((one as Record<string, unknown>)[key], value)) return false;
+    if (!isEqual((one as Record<string, unknown>)[key], value)) return false;
     if (value === undefined && !Object.hasOwn(other, key)) return false;
   }
   for (const _ in other) left -= 1;
@@ -27,7 +37,7 @@ export function isSame(one: unknown, other: unknown): boolean {
 function hasSameItems(one: unknown[], other: unknown[]): boolean {
   if (one.length !== other.length) return false;
   for (let at = 0; at < one.length; at++) {
-    if (!isSame(one[at], other[at])) return false;
+    if (!isEqual(one[at], other[at])) return false;
     // A hole is not undefined.
     if (one[at] === undefined && Object.hasOwn(one, at) !== Object.hasOwn(other, at)) return false;
   }

@@ -31,6 +31,8 @@ interface Known {
 export interface Change {
   snapshot: Snapshot | undefined;
   stream: string | null | undefined;
+  /** A stream that has ended. If it is the active one, none is. */
+  endedStream: string | undefined;
   metadata: StoredMetadata | undefined;
   expected: number | undefined;
 }
@@ -69,7 +71,7 @@ export class Chats {
     engine: Engine,
     chat: string,
     { row, version }: Known,
-    { snapshot, stream, metadata, expected }: Change,
+    { snapshot, stream, endedStream, metadata, expected }: Change,
     mayBeOld: boolean,
   ): Promise<number | undefined> {
     const number = row?.version ?? 0;
@@ -82,10 +84,8 @@ export class Chats {
     const isNew =
       snapshot !== undefined &&
       (number === 0 || shared !== snapshot.messages.length || shared !== version.messages.length);
-    const head = {
-      version: isNew ? number + 1 : number,
-      stream: stream === undefined ? (row?.stream ?? null) : stream,
-    };
+    const active = row === undefined || row.stream === endedStream ? null : row.stream;
+    const head = { version: isNew ? number + 1 : number, stream: stream === undefined ? active : stream };
     const isSame =
       row !== undefined && !isNew && head.stream === row.stream && (metadata === undefined || isEqual(metadata, row));
     if (isSame) {
@@ -117,8 +117,8 @@ export class Chats {
   /** Takes what is known of a chat. */
   #take(chat: string): Known | undefined {
     const found = this.#kept.get(chat);
-    this.#kept.delete(chat);
     const version = found?.kept.version;
+    this.forget(chat);
     return found && version && { row: found.row, version };
   }
 

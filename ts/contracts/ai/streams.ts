@@ -1,6 +1,6 @@
 /** Streams that can be resumed: the text of an answer is stored while it is made, and any process can read it. */
 
-import { isForkpointError, show, typeError } from "../../bridge/errors.js";
+import { ForkpointError, isForkpointError, quote, show, typeError } from "../../bridge/errors.js";
 import { whole } from "../../bridge/bytes.js";
 import { deserializeValue } from "../../bridge/serializer.js";
 import { warn } from "../../bridge/warnings.js";
@@ -53,37 +53,50 @@ export class Streams {
   async create(stream: string, make: unknown, options: unknown): Promise<ReadableStream<string>> {
     const makeStream = callback<() => unknown>(make, "makeStream");
     const { waitUntil } = readRecord(options, "options", streamOptions);
-    const lease = await this.#handle.leaseOf({ space: streamCalls.name, run: stream, ns: "" }, { ttlMs: this.#ttlMs });
+    const lease = await this.#take(stream);
+    let source: unknown;
     try {
       await this.#handle.run(({ native }) =>
         streamCalls.call(fenced(native, lease), "begin", { stream, savedAt: Date.now() }),
       );
-      const source = await makeStream();
+      source = await makeStream();
       if (!(source instanceof ReadableStream)) {
         throw typeError(`makeStream must return a ReadableStream of strings, but has returned ${show(source)}`);
       }
-      const maker = new Maker(this.#handle, stream, lease);
-      const made = maker.run(source as ReadableStream<string>);
-      waitUntil?.(made);
-      this.#sweep();
-      return maker.reader;
     } catch (error) {
       await lease.release().catch(() => {});
       throw error;
+    }
+    const maker = new Maker(this.#handle, stream, lease, this.#ttlMs);
+    const made = maker.run(source as ReadableStream<string>);
+    this.#sweep();
+    waitUntil?.(made);
+    return maker.reader;
+  }
+
+  async #take(stream: string): Promise<HeldLease> {
+    try {
+      return await this.#handle.leaseOf({ space: streamCalls.name, run: stream, ns: "" }, { ttlMs: this.#ttlMs });
+    } catch (error) {
+      if (!isForkpointError(error) || error.code !== "CONFLICT") throw error;
+      const message = `stream ${quote(stream)} already exists, and is made now: use a new id for each stream`;
+      throw new ForkpointError("CONFLICT", message);
     }
   }
 
   /** Undefined: there is no such stream. Null: it has ended. */
   async resume(stream: string, skip: number): Promise<ReadableStream<string> | null | undefined> {
-    const found = await this.#handle.run((engine) => read(engine, stream, 0));
+    this.#sweep();
+    const found = await this.#handle.run((engine) => read(engine, stream, 0, 1));
     if (found === null) return undefined;
     return found.ended ? null : readerOf(this.#handle, stream, skip);
   }
 
   async has(stream: string): Promise<null | true | "DONE"> {
+    this.#sweep();
     return this.#handle.run(async (engine) => {
       const isMade = await hasMaker(engine, stream);
-      const found = await read(engine, stream, 0);
+      const found = await read(engine, stream, 0, 1);
       if (found === null) return null;
       return found.ended || !isMade ? "DONE" : true;
     });
@@ -125,8 +138,13 @@ async function hasMaker({ native }: Engine, stream: string): Promise<boolean> {
   return lease != null && !hasEnded(lease.holder);
 }
 
-async function read(engine: Engine, stream: string, skip: number): Promise<{ ended: boolean; texts: string[] } | null> {
-  const fields = { stream, skip, limit: PAGE };
+async function read(
+  engine: Engine,
+  stream: string,
+  skip: number,
+  limit: number,
+): Promise<{ ended: boolean; texts: string[] } | null> {
+  const fields = { stream, skip, limit };
   return streamCalls.find(engine.native, "read", fields, ({ ended, chunks }, part) => ({
     ended,
     texts: chunks.map((chunk) => {
@@ -138,7 +156,7 @@ async function read(engine: Engine, stream: string, skip: number): Promise<{ end
 
 /** Reads a stream that this or another process makes. Ends when the stream has ended, or when its maker is gone. */
 function readerOf(handle: StoreHandle, stream: string, skip: number): ReadableStream<string> {
-  let [at, left, looked, isMade] = [0, skip, 0, true];
+  let [at, left, looked, isMade, hasLeft] = [0, skip, 0, true, false];
   /** Reads what is new. Undefined: nothing more will come. */
   const next = () =>
     handle.run(async (engine) => {
@@ -146,18 +164,23 @@ function readerOf(handle: StoreHandle, stream: string, skip: number): ReadableSt
         isMade = await hasMaker(engine, stream);
         looked = performance.now();
       }
-      const found = await read(engine, stream, at);
+      const found = await read(engine, stream, at, PAGE);
       at += found?.texts.length ?? 0;
       const isOver = found === null || (found.texts.length === 0 && (found.ended || !isMade));
       return isOver ? undefined : found.texts.join("");
     });
   return new ReadableStream<string>({
+    cancel: () => {
+      hasLeft = true;
+    },
     async pull(controller) {
       for (let text = await next(); ; text = await next()) {
+        if (hasLeft) return;
         if (text === undefined) return controller.close();
         const fresh = text.slice(left);
         left = Math.max(0, left - text.length);
         if (fresh !== "") return controller.enqueue(fresh);
+        if (hasLeft) return;
         if (text === "") await new Promise((resolve) => setTimeout(resolve, PAUSE));
       }
     },
@@ -170,6 +193,7 @@ class Maker {
   readonly #handle: StoreHandle;
   readonly #stream: string;
   readonly #lease: HeldLease;
+  readonly #ttlMs: number;
   #controller: ReadableStreamDefaultController<string> | undefined;
   /** The text that is not stored yet. */
   #text = "";
@@ -178,8 +202,9 @@ class Maker {
   /** True if the text can no longer be stored. The first reader gets it all the same. */
   #isLost = false;
 
-  constructor(handle: StoreHandle, stream: string, lease: HeldLease) {
+  constructor(handle: StoreHandle, stream: string, lease: HeldLease, ttlMs: number) {
     this.#handle = handle;
+    this.#ttlMs = ttlMs;
     this.#stream = stream;
     this.#lease = lease;
     this.reader = new ReadableStream<string>({
@@ -228,8 +253,20 @@ class Maker {
     this.#stored = this.#stored.then(() => this.#append(text, ended)).catch((error: unknown) => this.#lose(error));
   }
 
+  /** Tries again while the store is busy or away, for as long as a maker may be silent. */
   async #append(text: string, ended: boolean): Promise<void> {
-    if (this.#isLost) return;
+    for (const until = performance.now() + this.#ttlMs; !this.#isLost;) {
+      try {
+        return await this.#appendOnce(text, ended);
+      } catch (error) {
+        const mayRepeat = isForkpointError(error) && error.retryable && !isUncertain(error);
+        if (!mayRepeat || performance.now() > until) throw error;
+        await new Promise((resolve) => setTimeout(resolve, PAUSE));
+      }
+    }
+  }
+
+  async #appendOnce(text: string, ended: boolean): Promise<void> {
     await this.#handle.save(async ({ native, format }) => {
       const serialized = format.serialize(text, "a chunk of a stream");
       const packed = text === "" ? undefined : packRecords([{ ...serialized, bytes: whole(serialized.bytes) }]);
@@ -247,3 +284,6 @@ class Maker {
     warn("FORKPOINT_STREAM_NOT_STORED", message, typeof target === "string" ? target : "memory:", error);
   }
 }
+
+/** Returns true if it is not known whether the call was applied. */
+const isUncertain = (error: object): boolean => (error as { outcome?: unknown }).outcome === "unknown";

@@ -78,10 +78,19 @@ interface ChatCalls {
   }): { rows: FoundRow[]; next: string | null };
   /** Removes a chat. With `seen`, only if its row has this place. */
   remove(fields: { chat: string; seen: Place | undefined }): null;
-  take(fields: { chat: string; seen: Place; approvals: string[]; by: string; savedAt: number }): null;
+  take(fields: {
+    chat: string;
+    seen: Place;
+    approvals: Array<{ id: string; released: boolean }>;
+    by: string;
+    savedAt: number;
+  }): null;
   /** Reads the marks of approvals. Those that were not taken are left out. */
-  taken(fields: { chat: string; approvals: string[] }): Array<{ approval: string; at: number; by: string }>;
-  release(fields: { chat: string; approval: string }): null;
+  taken(fields: {
+    chat: string;
+    approvals: string[];
+  }): Array<{ approval: string; at: number; by: string; released: boolean }>;
+  release(fields: { chat: string; approval: string; by: string; savedAt: number }): null;
 }
 
 export const chatCalls = new Contract<ChatCalls>("ai", {

@@ -1,6 +1,6 @@
 //! Approvals that were taken. Each is a checkpoint in the lineage of its chat.
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use crate::contract::ids::{check_id, damaged};
 use crate::contract::response::Response;
@@ -8,7 +8,7 @@ use crate::contract::thread;
 use crate::error::{Code, Error, Result, quote};
 use crate::op::{Expect, Must, Op, Unit};
 use crate::query::{Answer, Query};
-use crate::record::{ContractId, Header};
+use crate::record::{ContractId, Header, SortKey};
 
 /// It makes the checkpoints records: see [`ContractId::has_records`].
 pub(super) const ID: ContractId = ContractId(85);
@@ -17,24 +17,45 @@ pub(super) fn id(chat: &str, approval: &str) -> String {
     thread::lineage(chat, approval)
 }
 
+/// The sort key of an approval that was given back. One that is taken has an empty sort key.
+fn released() -> SortKey {
+    SortKey::from_version(1)
+}
+
+/// An approval to take.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Approval {
+    id: String,
+    /// True if it was taken and given back before.
+    released: bool,
+}
+
+fn put(chat: &str, approval: &str, sort_key: SortKey, by: &str, saved_at: i64) -> Result<Op> {
+    let id = id(chat, approval);
+    check_id("the approval's id", &id)?;
+    let meta = by.as_bytes().to_vec();
+    let header = Header { sort_key, saved_at, exempt: true, meta, ..Header::new(ID, chat, id) };
+    Ok(Op::put(header, Vec::new()))
+}
+
+/// The condition that an approval is as it was seen.
+fn is_as_seen(chat: &str, Approval { id: approval, released: is_released }: &Approval) -> Expect {
+    let message = format!("approval {} of chat {} was taken", quote(approval), quote(chat));
+    let must = if *is_released { Must::HaveSortKey(released()) } else { Must::NotBeSavedSince(i64::MIN) };
+    Expect::Checkpoint { contract: ID, id: id(chat, approval), must, otherwise: Error::new(Code::Conflict, message) }
+}
+
 /// Marks approvals as taken. `is_seen` is the condition that the chat is the one that was compared.
-pub(super) fn take(chat: &str, is_seen: Expect, approvals: Vec<String>, by: &str, saved_at: i64) -> Result<Unit> {
-    let mut unit = Unit { expect: vec![is_seen], ops: Vec::new() };
-    for approval in approvals {
-        let id = id(chat, &approval);
-        check_id("the approval's id", &id)?;
-        let message = format!("approval {} of chat {} was taken", quote(&approval), quote(chat));
-        unit.expect.push(Expect::Checkpoint {
-            contract: ID,
-            id: id.clone(),
-            must: Must::NotBeSavedSince(i64::MIN),
-            otherwise: Error::new(Code::Conflict, message),
-        });
-        let meta = by.as_bytes().to_vec();
-        let header = Header { saved_at, exempt: true, meta, ..Header::new(ID, chat, id) };
-        unit.ops.push(Op::put(header, Vec::new()));
-    }
-    Ok(unit)
+pub(super) fn take(chat: &str, is_seen: Expect, approvals: &[Approval], by: &str, saved_at: i64) -> Result<Unit> {
+    let expect = std::iter::once(is_seen).chain(approvals.iter().map(|approval| is_as_seen(chat, approval))).collect();
+    let ops = approvals.iter().map(|approval| put(chat, &approval.id, SortKey::default(), by, saved_at));
+    Ok(Unit { expect, ops: ops.collect::<Result<_>>()? })
+}
+
+/// Marks an approval as given back.
+pub(super) fn release(chat: &str, approval: &str, by: &str, saved_at: i64) -> Result<Unit> {
+    Ok(vec![put(chat, approval, released(), by, saved_at)?].into())
 }
 
 pub(super) fn query(chat: &str, approvals: Vec<String>) -> Query {
@@ -49,13 +70,14 @@ pub(super) fn respond(answer: Answer) -> Result<Option<Response>> {
         /// In ms since the epoch.
         at: i64,
         by: String,
+        released: bool,
     }
     let Answer::All(answers) = answer else { return Err(Error::poisoned()) };
     let found = answers.into_iter().map(Answer::into_checkpoint).collect::<Result<Vec<_>>>()?;
     Response::list(found.into_iter().flatten().collect(), |found, _| {
-        let Header { id, saved_at: at, meta, .. } = found.header;
+        let Header { id, saved_at: at, meta, sort_key, .. } = found.header;
         let (_, approval) = thread::split(&id).ok_or_else(|| damaged(&id))?;
         let by = String::from_utf8(meta).map_err(|_| damaged(&id))?;
-        Ok(Found { approval: approval.to_owned(), at, by })
+        Ok(Found { approval: approval.to_owned(), at, by, released: sort_key == released() })
     })
 }

@@ -86,7 +86,7 @@ enum Call {
     Take {
         chat: String,
         seen: Place,
-        approvals: Vec<String>,
+        approvals: Vec<approvals::Approval>,
         by: String,
         saved_at: i64,
     },
@@ -98,6 +98,8 @@ enum Call {
     Release {
         chat: String,
         approval: String,
+        by: String,
+        saved_at: i64,
     },
 }
 
@@ -303,6 +305,8 @@ fn request(call: RawCall<'_>) -> Result<Request> {
         }
         Call::Rows { after, texts, key, limit } => {
             let after = after.map(|after| parse_place(&after).ok_or_else(Error::poisoned)).transpose()?;
+            // An index of a key has the checkpoints of all contracts. Without one, the rows are found by their group.
+            let of = if key.is_some() { Of::Contract } else { Of::Group(ALL.to_owned()) };
             let key = key.map(|IndexedKey { key, value }| Box::new(MetaKey { begins: b"\0{".to_vec(), key, value }));
             let filter = texts.map(|texts| MetaFilter {
                 all: texts.into_iter().map(String::into_bytes).collect(),
@@ -312,7 +316,7 @@ fn request(call: RawCall<'_>) -> Result<Request> {
                 key,
                 test: None,
             });
-            let (contract, of, order) = (ROWS.id, Of::Group(ALL.to_owned()), RowOrder::NewestFirst);
+            let (contract, order) = (ROWS.id, RowOrder::NewestFirst);
             let page = Page { contract, of, order, after, skip: 0, filter, limit, bytes: PAGE_BYTES, looks: LOOKS };
             Request::ask(Query::Page(page), |answer| {
                 #[derive(Serialize)]
@@ -333,11 +337,11 @@ fn request(call: RawCall<'_>) -> Result<Request> {
         }
         Call::Take { chat, seen, approvals: taken, by, saved_at } => {
             let is_seen = has_place(&chat, Some(seen));
-            Request::Apply(approvals::take(&chat, is_seen, taken, &by, saved_at)?)
+            Request::Apply(approvals::take(&chat, is_seen, &taken, &by, saved_at)?)
         }
         Call::Taken { chat, approvals: taken } => Request::ask(approvals::query(&chat, taken), approvals::respond),
-        Call::Release { chat, approval } => {
-            Request::Apply(vec![Op::Remove { contract: APPROVALS.id, id: approvals::id(&chat, &approval) }].into())
+        Call::Release { chat, approval, by, saved_at } => {
+            Request::Apply(approvals::release(&chat, &approval, &by, saved_at)?)
         }
     })
 }
