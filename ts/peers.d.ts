@@ -200,12 +200,3 @@ declare module "@langchain/langgraph-checkpoint" {
   export function maxChannelVersion(...versions: Array<number | string>): number | string;
   export function getCheckpointId(config: Config): string;
 }
-
-declare module "ai" {
-  export interface UIMessage {
-    id: string;
-    role: "system" | "user" | "assistant";
-    metadata?: unknown;
-    parts: any[];
-  }
-}

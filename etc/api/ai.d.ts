@@ -5,6 +5,7 @@ export type {
 Approval
 Chat
 ChatInfo
+ChatMessage
 ChatMetadata
 ChatPruneOptions
 ChatVersion
@@ -31,6 +32,12 @@ interface ChatInfo {
     version: number;
     updatedAt: number;
 }
+interface ChatMessage {
+    id: string;
+    role: "system" | "user" | "assistant";
+    metadata?: unknown;
+    parts: any[];
+}
 type ChatMetadata = Record<string, unknown>;
 interface ChatPruneOptions {
     olderThan?: Date | number | null;
@@ -42,7 +49,7 @@ interface ChatVersion {
     messages: number;
     savedAt: number;
 }
-declare class ForkpointChats<MESSAGE extends UIMessage = UIMessage> extends ContractStore {
+declare class ForkpointChats<MESSAGE extends ChatMessage = ChatMessage> extends ContractStore {
     #private;
     constructor(target: string | URL | Store, options?: ForkpointChatsOptions);
     createChat(options?: {

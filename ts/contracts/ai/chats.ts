@@ -1,6 +1,5 @@
 /** `ForkpointChats`, the chats of the AI SDK. */
 
-import type { UIMessage } from "ai";
 import { ForkpointError, isOvertaken, quote, typeError } from "../../bridge/errors.js";
 import { ContractStore } from "../../store/contract-store.js";
 import { StoreHandle } from "../../store/handle.js";
@@ -10,7 +9,16 @@ import { type StoreOptions, anything, atMost, readRecord, splitOptions, whole } 
 import type { Store } from "../../store/store.js";
 import { SessionRetention } from "../shared/session-retention.js";
 import { releaseApproval, sentIn, takeApprovals } from "./approvals.js";
-import type { Approval, Chat, ChatInfo, ChatMetadata, ChatPruneOptions, ChatVersion, SavedChat } from "./contract.js";
+import type {
+  Approval,
+  Chat,
+  ChatInfo,
+  ChatMessage,
+  ChatMetadata,
+  ChatPruneOptions,
+  ChatVersion,
+  SavedChat,
+} from "./contract.js";
 import { allChats, chatCursor, infoOf, listChats, removeIfSame, versionCursor, versionsOf } from "./listing.js";
 import { Snapshot } from "./messages.js";
 import { filterOption, metadataOf, metadataOption } from "./metadata.js";
@@ -74,7 +82,7 @@ const characters = whole(0, Number.MAX_SAFE_INTEGER, "characters");
  * await chats.saveChat({ chatId, messages });
  * ```
  */
-export class ForkpointChats<MESSAGE extends UIMessage = UIMessage> extends ContractStore {
+export class ForkpointChats<MESSAGE extends ChatMessage = ChatMessage> extends ContractStore {
   readonly #handle: StoreHandle;
   #retention: SessionRetention<{ chat: string; place: Place }>;
   #streams: Streams;

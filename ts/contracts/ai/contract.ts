@@ -1,5 +1,13 @@
 /** What the methods of `ForkpointChats` take and return. The names are those of the AI SDK's pages about chats. */
 
+/** A message: the SDK's `UIMessage`, whose module only ES modules can name. */
+export interface ChatMessage {
+  id: string;
+  role: "system" | "user" | "assistant";
+  metadata?: unknown;
+  parts: any[];
+}
+
 /** A chat, as `readChat` returns it. */
 export interface Chat<MESSAGE> extends ChatInfo {
   messages: MESSAGE[];
