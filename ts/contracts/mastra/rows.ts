@@ -3,12 +3,11 @@
  * row, so it undoes no other one. `put` and `remove` expect nothing, as in Mastra's stores.
  */
 
-import { crypto } from "../../bridge/crypto.js";
 import { ForkpointError, isOvertaken, quote } from "../../bridge/errors.js";
 import { type Serialized, deserializeValue } from "../../bridge/serializer.js";
 import type { Part } from "../../bridge/wire.js";
 import type { Engine } from "../../store/engine.js";
-import { newVersion } from "../shared/version.js";
+import { newVersion, nextNumber } from "../shared/version.js";
 import { Turns } from "../shared/turns.js";
 import { type FoundRow, type Place, type Seen, type Source, type Table, memory } from "./wire.js";
 
@@ -50,17 +49,6 @@ export interface Selection {
 const KEPT = 10_000;
 /** The number of rows that a call reads or removes. */
 const PAGE = 500;
-
-/** Keeps the numbers of two processes apart that make some in the same millisecond. */
-let first: number | undefined;
-let last = 0;
-
-/** A number that is greater than all before it in this process. Two processes hardly ever get the same one. */
-function nextNumber(): number {
-  first ??= crypto().randomInt(0, 900);
-  last = Math.max(last + 1, Date.now() * 1_000 + first);
-  return last;
-}
 
 export class Rows {
   readonly #turns = new Turns();

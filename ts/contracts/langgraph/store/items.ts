@@ -1,11 +1,11 @@
 /** Reads and writes the items of a store. */
 
-import { crypto } from "../../../bridge/crypto.js";
 import { isOvertaken } from "../../../bridge/errors.js";
 import type { Part } from "../../../bridge/wire.js";
 import type { Engine } from "../../../store/engine.js";
 import type { StoreHandle } from "../../../store/handle.js";
 import { Expiry } from "../../shared/expiry.js";
+import { nextNumber } from "../../shared/version.js";
 import { Lanes } from "./lanes.js";
 import { type CheckNamespace, type Fields, type Operation, isPut, readOperation } from "./operations.js";
 import { type EncodedValue, type Item, itemOf } from "./values.js";
@@ -25,17 +25,6 @@ type Found = FoundItem<Part>;
 
 /** The number of items or namespaces in a page. */
 const PAGE = 1_000;
-
-/** Keeps the numbers of two processes apart that make some in the same millisecond. */
-let first: number | undefined;
-let last = 0;
-
-/** A number that is greater than all before it in this process. Two processes hardly ever get the same one. */
-function nextNumber(): number {
-  first ??= crypto().randomInt(0, 900);
-  last = Math.max(last + 1, Date.now() * 1_000 + first);
-  return last;
-}
 
 export const nameOf = ({ namespace, key }: Address): string => JSON.stringify([namespace, key]);
 
