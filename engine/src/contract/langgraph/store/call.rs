@@ -15,7 +15,7 @@ use crate::query::{Answer, MetaFilter, MetaTest, Of, Page, Query, RowOrder};
 use crate::record::{Checkpoint, Header, Lineage, Seq, SortKey};
 
 /// The number of items that a filter looks at in a page of one namespace.
-const LOOKS: usize = 1_000;
+const LOOKS: usize = 10_000;
 /// The maximum number of bytes in a page of items.
 const PAGE_BYTES: usize = 4 << 20;
 

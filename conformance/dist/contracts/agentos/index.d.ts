@@ -1,0 +1,2 @@
+declare const _default: import("../../suite/suite.js").Contract<any>;
+export default _default;

@@ -1,0 +1,16 @@
+// The methods, one by one.
+import assert from "node:assert/strict";
+const page = "https://docs.langchain.com/oss/javascript/langgraph/persistence#memory-store";
+export const basics = [
+    {
+        id: "langgraph-store/get-missing",
+        group: "contract",
+        level: "MUST",
+        source: `documented: ${page}`,
+        title: "returns null for an item that does not exist",
+        async check(trial) {
+            const store = await trial.store();
+            assert.equal(await store.get(["a"], "k"), null);
+        },
+    },
+];

@@ -1,0 +1,3 @@
+import type { Store } from "./store.js";
+declare const _default: import("../../suite/suite.js").Contract<Store>;
+export default _default;

@@ -1,0 +1,103 @@
+// How results are shown.
+import { groups } from "./types.js";
+const levels = ["MUST", "SHOULD", "OURS"];
+const marks = {
+    passed: "yes",
+    failed: "**no**",
+    skipped: "-",
+    "expected failure": "no, as declared",
+    "unexpected pass": "**yes, against its declaration**",
+};
+const units = {
+    bytes: (value) => value < 1e3 ? `${value} B` : value < 1e6 ? `${(value / 1e3).toFixed(1)} KB` : `${(value / 1e6).toFixed(1)} MB`,
+    ms: (value) => `${value.toPrecision(3)} ms`,
+    "of 100": (value) => `${value} of 100`,
+    times: (value) => `${value.toPrecision(3)} times`,
+};
+const show = ({ value, unit }) => units[unit](value);
+/** Returns text for a cell of a table. */
+const cell = (text) => text.replaceAll("|", "\\|").replaceAll(/\s+/g, " ").trim();
+/** Returns a Markdown table. */
+export function table(head, rows) {
+    const line = (cells) => `| ${cells.map(cell).join(" | ")} |`;
+    return [line(head), `|${"---|".repeat(head.length)}`, ...rows.map(line)].join("\n");
+}
+/** Returns true for results that make a run fail. */
+export const isBad = ({ status }) => status === "failed" || status === "unexpected pass";
+/** Returns how many expectations of each level are met, of how many. What was skipped is not met. */
+export function counts({ results }) {
+    const count = (level) => {
+        const mine = results.filter((result) => result.level === level);
+        return { met: mine.filter(({ status }) => /pass/.test(status)).length, of: mine.length };
+    };
+    return { MUST: count("MUST"), SHOULD: count("SHOULD"), OURS: count("OURS") };
+}
+/** Returns what the framework's own suite has said, in a few words. */
+export function upstreamOf({ upstream }) {
+    if (upstream === undefined)
+        return "-";
+    const { passed, failed, skipped } = upstream;
+    return `${passed} of ${passed + failed + skipped}`;
+}
+const named = ({ store: { name, version } }) => (version === undefined ? name : `${name} ${version}`);
+/** Returns the report as Markdown: the counts, then each group, then the figures. */
+export function markdown(report) {
+    const met = counts(report);
+    const { contract, suite, target, ran, machine, seed, upstream, results, figures } = report;
+    const parts = [
+        `# ${named(report)}: ${contract}`,
+        table(["", ...levels, upstream === undefined ? "the framework's own suite" : `${upstream.package} ${upstream.version}`], [["met", ...levels.map((level) => `${met[level].met} of ${met[level].of}`), upstreamOf(report)]]),
+        `forkpoint-conformance ${suite}, target \`${target}\`, seed ${seed}, ${machine}, ${ran.slice(0, 10)}.`,
+    ];
+    if (upstream !== undefined && upstream.failures.length > 0)
+        parts.push(`${upstream.package} fails on:`, upstream.failures.map((name) => `- ${cell(name)}`).join("\n"));
+    for (const group of groups) {
+        const mine = results.filter((result) => result.group === group);
+        if (mine.length === 0)
+            continue;
+        const rows = mine.map(({ level, id, title, status, reason, message }) => {
+            const why = [reason, message].filter((text) => text !== undefined).map((text) => text.slice(0, 300));
+            return [level, `\`${id}\``, title, [marks[status], ...why].join(": ")];
+        });
+        parts.push(`## ${group}`, table(["level", "id", "the store", "met"], rows));
+    }
+    if (figures.length > 0) {
+        const rows = figures.map((figure) => [`\`${figure.id}\``, figure.name, show(figure)]);
+        parts.push("## Figures", table(["id", "what", "figure"], rows));
+    }
+    return `${parts.join("\n\n")}\n`;
+}
+/** Returns reports of one contract side by side, as Markdown: the counts, what not all do, and the figures. */
+export function compare(reports) {
+    const contracts = new Set(reports.map(({ contract }) => contract));
+    if (contracts.size !== 1)
+        throw new TypeError(`only results of one contract can be compared: ${[...contracts].join(", ")}`);
+    const met = reports.map(counts);
+    const head = reports.map(named);
+    const parts = [
+        `# ${[...contracts][0]}`,
+        table(["", ...head], [
+            ...levels.map((level) => [level, ...met.map((each) => `${each[level].met} of ${each[level].of}`)]),
+            ["the framework's own suite", ...reports.map(upstreamOf)],
+        ]),
+    ];
+    const all = new Map(reports.flatMap(({ results }) => results.map((result) => [result.id, result])));
+    const rows = [];
+    for (const { id, level, title } of all.values()) {
+        const each = reports.map(({ results }) => results.find((result) => result.id === id));
+        if (each.every((result) => result?.status === "passed"))
+            continue;
+        rows.push([level, `\`${id}\``, title, ...each.map((result) => (result === undefined ? "" : marks[result.status]))]);
+    }
+    if (rows.length > 0)
+        parts.push("## What not all do", table(["level", "id", "the store", ...head], rows));
+    const names = new Map(reports.flatMap(({ figures }) => figures.map((one) => [`${one.id}: ${one.name}`, one])));
+    if (names.size > 0) {
+        const figures = [...names.values()].map(({ id, name }) => {
+            const found = reports.map((report) => report.figures.find((one) => one.id === id && one.name === name));
+            return [`\`${id}\``, name, ...found.map((one) => (one === undefined ? "" : show(one)))];
+        });
+        parts.push("## Figures", table(["id", "what", ...head], figures));
+    }
+    return `${parts.join("\n\n")}\n`;
+}

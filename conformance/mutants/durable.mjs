@@ -1,0 +1,143 @@
+// Makes an in-memory store durable and shared between processes: each change is a record in a file, and every process applies
+// the records of all. It is the reference that suites must pass, so it is simple and slow. Faults are for mutants.
+import {
+  closeSync,
+  existsSync,
+  fsyncSync,
+  ftruncateSync,
+  mkdirSync,
+  openSync,
+  readFileSync,
+  rmSync,
+  writeSync,
+} from "node:fs";
+import { dirname } from "node:path";
+import { deserialize, serialize } from "node:v8";
+
+const sleep = (ms) => new Promise((resolve) => setTimeout(resolve, ms));
+
+/** Returns true if the process exists. */
+function isAlive(pid) {
+  try {
+    process.kill(pid, 0);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+/** Takes a lock that other processes take too. Returns a function that gives it back. */
+async function lock(path) {
+  for (;;) {
+    try {
+      const file = openSync(path, "wx");
+      writeSync(file, `${process.pid}`);
+      closeSync(file);
+      return () => rmSync(path, { force: true });
+    } catch (error) {
+      if (error.code !== "EEXIST") throw error;
+      // Its process may have been killed.
+      const pid = existsSync(path) ? Number(readFileSync(path, "utf8")) : 0;
+      if (pid > 0 && !isAlive(pid)) rmSync(path, { force: true });
+      await sleep(1);
+    }
+  }
+}
+
+/**
+ * Returns a store whose methods are those of the store that `make` returns.
+ *
+ * `make(now)` makes an empty store in memory. It must take the time from `now()`, and do the same for the same calls.
+ * `changes` are the names of the methods that change something. `encode` and `decode` turn their arguments into values that can
+ * be cloned, and back.
+ *
+ * The faults:
+ * - `lateMs`: a change is in the file only after this time, but is acknowledged at once.
+ * - `isDeaf`: what others have saved is seen only when the store is opened.
+ * - `unlockedMs`: changes take no lock, and others can change something in this time.
+ * - `tornMs`: the record of a change is written in two halves, with this time between them, and half a record is applied: see `half`.
+ * - `half(method, args)`: returns the arguments of which a half record consists.
+ * - `forgets(method, args)`: true for changes that are not in the file.
+ */
+export function durable(make, target, changes, { encode = (args) => args, decode = (args) => args, faults = {} } = {}) {
+  mkdirSync(dirname(target), { recursive: true });
+  let time = 0;
+  const store = make(() => time || Date.now());
+  const { lateMs = 0, isDeaf = false, unlockedMs = 0, tornMs = 0, half, forgets = () => false } = faults;
+  let at = 0;
+  let [hasRead, queue] = [false, Promise.resolve()];
+
+  /** Applies what has been added to the file. Cuts off half a record, which a killed process has left. */
+  async function catchUp(file) {
+    if (isDeaf && hasRead) return;
+    hasRead = true;
+    const all = readFileSync(target);
+    while (at + 4 <= all.length) {
+      const end = at + 4 + all.readUInt32LE(at);
+      if (end > all.length) break;
+      const { method, args, now } = deserialize(all.subarray(at + 4, end));
+      time = now;
+      await Promise.resolve(store[method](...decode(args, method))).catch(() => {});
+      time = 0;
+      at = end;
+    }
+    if (at < all.length) ftruncateSync(file, at);
+  }
+
+  /** Adds a record to the file. */
+  async function append(file, method, args, now) {
+    const bytes = serialize({ method, args, now });
+    const length = Buffer.alloc(4);
+    length.writeUInt32LE(bytes.length);
+    at += writeSync(file, Buffer.concat([length, bytes]));
+    fsyncSync(file);
+  }
+
+  async function call(method, args) {
+    const unlock = unlockedMs === 0 ? await lock(`${target}.lock`) : () => {};
+    const file = openSync(target, "a+");
+    let isLate = false;
+    try {
+      await catchUp(file);
+      if (!changes.includes(method)) return await store[method](...args);
+      const now = Date.now();
+      const encoded = await encode(args, method);
+      time = now;
+      const result = await store[method](...args);
+      time = 0;
+      if (unlockedMs > 0) await sleep(unlockedMs);
+      if (forgets(method, args)) return result;
+      if (lateMs > 0) {
+        isLate = true;
+        setTimeout(() => append(file, method, encoded, now).then(() => closeSync(file)), lateMs);
+      } else if (tornMs > 0) {
+        const before = at;
+        await append(file, method, await encode(half(method, args), method), now);
+        await sleep(tornMs);
+        ftruncateSync(file, before);
+        at = before;
+        await append(file, method, encoded, now);
+      } else {
+        await append(file, method, encoded, now);
+      }
+      return result;
+    } finally {
+      time = 0;
+      if (!isLate) closeSync(file);
+      unlock();
+    }
+  }
+
+  /** Calls of one process run one after the other. */
+  function enqueue(method, args) {
+    const result = queue.then(() => call(method, args));
+    queue = result.catch(() => {});
+    return result;
+  }
+  return new Proxy(store, {
+    get(_, name) {
+      if (typeof store[name] !== "function") return store[name];
+      return (...args) => enqueue(name, args);
+    },
+  });
+}

@@ -1,0 +1,2 @@
+export const mutants = {};
+export const open = () => ({});

@@ -1,0 +1,3 @@
+import { contract } from "../../suite/suite.js";
+
+export default contract<any>({ contract: "agentos", url: import.meta.url, expectations: [], programs: {} });

@@ -1,0 +1,3 @@
+import { contract } from "../../suite/suite.js";
+
+export default contract<any>({ contract: "langgraph", url: import.meta.url, expectations: [], programs: {} });

@@ -1,0 +1,211 @@
+// Suites: what users call.
+import { readFileSync } from "node:fs";
+import { arch, platform } from "node:os";
+import { basename, resolve } from "node:path";
+import { pathToFileURL } from "node:url";
+import { type Setting, attempt } from "./trial.js";
+import {
+  type Expectation,
+  type Group,
+  type Level,
+  type Program,
+  type Report,
+  type Result,
+  type StoreModule,
+} from "./types.js";
+import { type Figure, type Upstream, groups as allGroups } from "./types.js";
+
+/** A contract: its expectations, and what runs in other processes. */
+export interface Definition<Store> {
+  /** The name of the contract in ids and on the command line. */
+  readonly contract: string;
+  /** The address of the module whose default export this contract is. Other processes import it. */
+  readonly url: string;
+  readonly expectations: ReadonlyArray<Expectation<Store>>;
+  readonly programs?: Readonly<Record<string, Program<Store>>>;
+  /** Runs the suite that the framework publishes. Returns undefined if it is not installed beside the store's module. */
+  readonly upstream?: (setting: { module: string; target: string; name: string }) => Promise<Upstream | undefined>;
+}
+
+/** Which store is measured. */
+export interface Given {
+  /** The path or address of the store's module. A relative path is one from the working directory. */
+  readonly module: string | URL;
+  /** Where the store is. `{dir}` becomes a new folder for each expectation, and `{n}` a new name. Default: "{dir}/store". */
+  readonly target?: string;
+}
+
+/** What is run. */
+export interface Wanted {
+  /** Default: all. */
+  readonly groups?: readonly Group[];
+  /** Default: all. */
+  readonly levels?: readonly Level[];
+  /** The ids of the expectations. Default: all. */
+  readonly only?: readonly string[];
+  /** The seed of all random choices. Default: 1. */
+  readonly seed?: number;
+  /** The time that an expectation may take, in ms. Default: 60,000. */
+  readonly timeoutMs?: number;
+}
+
+/** What `run` takes beside that. */
+export interface RunOptions extends Wanted {
+  /** If true, the suite that the framework publishes runs first. Default: false. */
+  readonly upstream?: boolean;
+  /** Called after each expectation. */
+  readonly onResult?: (result: Result, done: number, of: number) => void;
+}
+
+/** What `register` needs of a test runner: vitest, node:test, Jest or bun:test. */
+export interface Runner {
+  describe(name: string, work: () => void): unknown;
+  it: ((name: string, ...rest: any[]) => unknown) & { skip(name: string, work: () => void): unknown };
+}
+
+/** A contract's expectations, and one store that is measured by them. */
+export interface Suite {
+  /** Registers a test for each expectation with a test runner. A declared skip is a skipped test with its reason. */
+  register(runner: Runner, wanted?: Wanted): Promise<void>;
+  /** Runs the expectations and returns what has become of them. */
+  run(options?: RunOptions): Promise<Report>;
+}
+
+/** A contract that stores can be measured by. */
+export interface Contract<Store = any> {
+  (given: Given): Suite;
+  readonly definition: Definition<Store>;
+}
+
+const { version } = JSON.parse(readFileSync(new URL("../../package.json", import.meta.url), "utf8")) as {
+  version: string;
+};
+
+/** Returns the address of the module. */
+function address(module: string | URL): string {
+  if (module instanceof URL) return module.href;
+  return module.startsWith("file:") ? module : pathToFileURL(resolve(module)).href;
+}
+
+/** Returns the target without a password. */
+const withoutPassword = (target: string) => target.replace(/(?<=:\/\/[^:/@]*:)[^@/]*(?=@)/, "***");
+
+/** Loads the store's module and finds mistakes in it. */
+async function load<Store>(module: string, target: string, known: ReadonlyArray<Expectation<Store>>) {
+  const store: StoreModule<Store> = await import(module);
+  if (typeof store.open !== "function") throw new TypeError(`${module} exports no function open({ target })`);
+  if (!/\{(dir|n)\}/.test(target) && store.wipe === undefined)
+    throw new TypeError(`the target needs {dir} or {n}, or ${module} must export wipe({ target }): ${target}`);
+  const ids = new Set(known.map(({ id }) => id));
+  for (const name of Object.keys(store.skip ?? {}))
+    if (!ids.has(name) && !(allGroups as readonly string[]).includes(name))
+      throw new TypeError(`skip of ${module} names no expectation and no group: ${name}`);
+  for (const name of Object.keys(store.expectFail ?? {}))
+    if (!ids.has(name)) throw new TypeError(`expectFail of ${module} names no expectation: ${name}`);
+  return store;
+}
+
+function choose<Store>(all: ReadonlyArray<Expectation<Store>>, { groups, levels, only }: Wanted) {
+  for (const id of only ?? [])
+    if (!all.some((one) => one.id === id)) throw new TypeError(`there is no expectation ${id}`);
+  return allGroups.flatMap((group) =>
+    all.filter(
+      (one) =>
+        one.group === group &&
+        (groups === undefined || groups.includes(group)) &&
+        (levels === undefined || levels.includes(one.level)) &&
+        (only === undefined || only.includes(one.id)),
+    ),
+  );
+}
+
+const skipped = (store: StoreModule, { id, group }: { id: string; group: Group }) =>
+  store.skip?.[id] ?? store.skip?.[group];
+
+/** Checks one expectation, and compares the outcome with what the store's module expects. */
+async function judge<Store>(expectation: Expectation<Store>, setting: Setting<Store>) {
+  const { check: _, ...named } = expectation;
+  const began = performance.now();
+  const result = (status: Result["status"], more: Partial<Result> = {}): Result => ({
+    ...named,
+    status,
+    ...more,
+    ms: Math.round(performance.now() - began),
+  });
+  const why = skipped(setting.store, expectation);
+  if (why !== undefined) return { result: result("skipped", { reason: why }), figures: [] };
+  const reason = setting.store.expectFail?.[expectation.id];
+  try {
+    const figures = await attempt(expectation, setting);
+    return { result: reason === undefined ? result("passed") : result("unexpected pass", { reason }), figures };
+  } catch (error) {
+    const message = error instanceof Error ? `${error.name}: ${error.message}` : String(error);
+    const failed =
+      reason === undefined ? result("failed", { message }) : result("expected failure", { reason, message });
+    return { result: failed, figures: [], error };
+  }
+}
+
+/** Makes a contract. */
+export function contract<Store>(definition: Definition<Store>): Contract<Store> {
+  const { expectations, upstream } = definition;
+  const suite = ({ module: given, target = "{dir}/store" }: Given): Suite => {
+    const module = address(given);
+    const setting = async ({ seed = 1, timeoutMs = 60_000 }: Wanted): Promise<Setting<Store>> => {
+      const store = await load(module, target, expectations);
+      return { suite: definition.url, module, store, target, seed, timeoutMs };
+    };
+    const nameOf = ({ name }: StoreModule) => name ?? basename(new URL(module).pathname).replace(/\.[^.]*$/, "");
+    return {
+      async register({ describe, it, ...runner }, wanted = {}) {
+        const set = await setting(wanted);
+        // The runner of Node takes its options before the function, the others take a time after it.
+        const ofNode = "run" in runner && "mock" in runner;
+        describe(`${definition.contract}: ${nameOf(set.store)}`, () => {
+          for (const one of choose(expectations, wanted)) {
+            const title = `${one.level} ${one.id}: ${one.title}`;
+            const why = skipped(set.store, one);
+            const work = async () => {
+              const { result, error } = await judge(one, set);
+              if (result.status === "failed") throw error;
+              if (result.status === "unexpected pass")
+                throw new Error(`began to pass, so expectFail must no longer name ${one.id} (${result.reason})`);
+            };
+            const timeout = set.timeoutMs + 10_000;
+            if (why !== undefined) it.skip(`${title} (${why})`, () => {});
+            else if (ofNode) it(title, { timeout }, work);
+            else it(title, work, timeout);
+          }
+        });
+      },
+      async run({ onResult, upstream: wantsUpstream = false, ...wanted } = {}) {
+        const set = await setting(wanted);
+        const name = nameOf(set.store);
+        const ran = new Date().toISOString();
+        const theirs = wantsUpstream ? await upstream?.({ module, target, name }) : undefined;
+        const chosen = choose(expectations, wanted);
+        const results: Result[] = [];
+        const figures: Figure[] = [];
+        for (const one of chosen) {
+          const { result, figures: measured } = await judge(one, set);
+          results.push(result);
+          figures.push(...measured);
+          onResult?.(result, results.length, chosen.length);
+        }
+        return {
+          contract: definition.contract,
+          suite: version,
+          store: { name, ...(set.store.version === undefined ? {} : { version: set.store.version }) },
+          target: withoutPassword(target),
+          ran,
+          machine: `Node ${process.version} on ${platform()}-${arch()}`,
+          seed: set.seed,
+          ...(theirs === undefined ? {} : { upstream: theirs }),
+          results,
+          figures,
+        };
+      },
+    };
+  };
+  return Object.assign(suite, { definition });
+}
