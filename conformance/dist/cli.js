@@ -38,7 +38,9 @@ function withFiles(args) {
     return args.flatMap((argument, at) => {
         const isBare = argument === "--json" || argument === "--markdown";
         const next = args[at + 1];
-        return isBare && (next === undefined || next.startsWith("--") || !/\.\w+$/.test(next)) ? [`${argument}=-`] : [argument];
+        return isBare && (next === undefined || next.startsWith("--") || !/\.\w+$/.test(next))
+            ? [`${argument}=-`]
+            : [argument];
     });
 }
 const options = {

@@ -18,12 +18,12 @@ import openaiAgents from "./contracts/openai-agents/index.js";
 export { agentos, claudeAgentSdk, langgraph, langgraphStore, mastra, openaiAgents };
 /** All contracts, by the names that the command line takes. */
 export declare const contracts: {
-    readonly langgraph: import("./suite/suite.js").Contract<any>;
+    readonly langgraph: import("./suite/suite.js").Contract<import("./contracts/langgraph/store.js").Saver>;
     readonly "langgraph-store": import("./suite/suite.js").Contract<import("./contracts/langgraph-store/store.js").Store>;
     readonly "claude-agent-sdk": import("./suite/suite.js").Contract<any>;
-    readonly "openai-agents": import("./suite/suite.js").Contract<any>;
-    readonly agentos: import("./suite/suite.js").Contract<any>;
-    readonly mastra: import("./suite/suite.js").Contract<any>;
+    readonly "openai-agents": import("./suite/suite.js").Contract<import("./contracts/openai-agents/store.js").SessionStore>;
+    readonly agentos: import("./suite/suite.js").Contract<import("./contracts/agentos/store.js").Store>;
+    readonly mastra: import("./suite/suite.js").Contract<import("./contracts/mastra/store.js").Store>;
 };
 export { compare, counts, markdown } from "./suite/report.js";
 export type { Contract, Given, RunOptions, Runner, Suite, Wanted } from "./suite/suite.js";

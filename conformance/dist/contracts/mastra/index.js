@@ -1,2 +1,17 @@
+// Mastra's `WorkflowsStorage`: the snapshots of workflow runs.
 import { contract } from "../../suite/suite.js";
-export default contract({ contract: "mastra", url: import.meta.url, expectations: [], programs: {} });
+import { growth } from "./growth.js";
+import { hostile } from "./hostile.js";
+import { isolation } from "./isolation.js";
+import { lists } from "./lists.js";
+import { processes } from "./processes.js";
+import { programs } from "./programs.js";
+import { retention } from "./retention.js";
+import { snapshots } from "./snapshots.js";
+import { updates } from "./updates.js";
+export default contract({
+    contract: "mastra",
+    url: import.meta.url,
+    expectations: [...snapshots, ...updates, ...lists, ...hostile, ...isolation, ...processes, ...retention, ...growth],
+    programs,
+});

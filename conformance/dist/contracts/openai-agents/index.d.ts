@@ -1,2 +1,3 @@
-declare const _default: import("../../suite/suite.js").Contract<any>;
+import type { SessionStore } from "./store.js";
+declare const _default: import("../../suite/suite.js").Contract<SessionStore>;
 export default _default;
