@@ -1,0 +1,27 @@
+// Forkpoint's `ForkpointSaver`. The target says where: "memory:", "{dir}/store.db", "jsonl:{dir}/store" or "postgres://…?schema=s{n}".
+// `?backend=memory` in this module's address skips what memory is not made for.
+import { ForkpointSaver } from "forkpoint/langgraph";
+import { readFileSync } from "node:fs";
+
+const backend = new URL(import.meta.url).searchParams.get("backend") ?? "sqlite";
+const inMemory = "it keeps everything in memory";
+
+export const name = `ForkpointSaver, ${backend}`;
+export const { version } = JSON.parse(
+  readFileSync(new URL("../node_modules/forkpoint/package.json", import.meta.url), "utf8"),
+);
+export const skip = backend === "memory" ? { restart: inMemory, race: inMemory, kill: inMemory, growth: inMemory } : {};
+
+/** Splits the schema off a target on Postgres. */
+function place(target) {
+  if (!/^postgres(ql)?:/.test(target)) return [target];
+  const url = new URL(target);
+  const schema = url.searchParams.get("schema");
+  url.searchParams.delete("schema");
+  return schema === null ? [target] : [url.href, { schema }];
+}
+
+export const open = ({ target }) => new ForkpointSaver(...place(target));
+export const close = (saver) => saver.close();
+/** A store in memory is a new one each time. */
+export const wipe = backend === "memory" ? () => {} : undefined;
