@@ -2,13 +2,16 @@
 // the records of all. It is the reference that suites must pass, so it is simple and slow. Faults are for mutants.
 import {
   closeSync,
-  existsSync,
+  fstatSync,
   fsyncSync,
   ftruncateSync,
+  linkSync,
   mkdirSync,
   openSync,
   readFileSync,
+  readSync,
   rmSync,
+  writeFileSync,
   writeSync,
 } from "node:fs";
 import { dirname } from "node:path";
@@ -26,18 +29,29 @@ function isAlive(pid) {
   }
 }
 
+/** Returns the number of the process that has a lock. It may have given it back just now. */
+function ownerOf(path) {
+  try {
+    return Number(readFileSync(path, "utf8"));
+  } catch (error) {
+    if (error.code === "ENOENT") return 0;
+    throw error;
+  }
+}
+
 /** Takes a lock that other processes take too. Returns a function that gives it back. */
 async function lock(path) {
+  const own = `${path}.${process.pid}`;
+  writeFileSync(own, `${process.pid}`);
   for (;;) {
     try {
-      const file = openSync(path, "wx");
-      writeSync(file, `${process.pid}`);
-      closeSync(file);
+      // A link appears with its text: a process that is killed leaves no lock without a name.
+      linkSync(own, path);
       return () => rmSync(path, { force: true });
     } catch (error) {
       if (error.code !== "EEXIST") throw error;
       // Its process may have been killed.
-      const pid = existsSync(path) ? Number(readFileSync(path, "utf8")) : 0;
+      const pid = ownerOf(path);
       if (pid > 0 && !isAlive(pid)) rmSync(path, { force: true });
       await sleep(1);
     }
@@ -71,17 +85,19 @@ export function durable(make, target, changes, { encode = (args) => args, decode
   async function catchUp(file) {
     if (isDeaf && hasRead) return;
     hasRead = true;
-    const all = readFileSync(target);
-    while (at + 4 <= all.length) {
-      const end = at + 4 + all.readUInt32LE(at);
-      if (end > all.length) break;
-      const { method, args, now } = deserialize(all.subarray(at + 4, end));
+    const begin = at;
+    const added = Buffer.alloc(Math.max(0, fstatSync(file).size - begin));
+    const all = begin + readSync(file, added, 0, added.length, begin);
+    while (at + 4 <= all) {
+      const end = at + 4 + added.readUInt32LE(at - begin);
+      if (end > all) break;
+      const { method, args, now } = deserialize(added.subarray(at + 4 - begin, end - begin));
       time = now;
       await Promise.resolve(store[method](...decode(args, method))).catch(() => {});
       time = 0;
       at = end;
     }
-    if (at < all.length) ftruncateSync(file, at);
+    if (at < all) ftruncateSync(file, at);
   }
 
   /** Adds a record to the file. */
