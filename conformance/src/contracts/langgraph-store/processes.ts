@@ -1,22 +1,208 @@
-// Other processes: races, kills, and what is read after them.
+// Other processes: what they read, races and kills.
 import assert from "node:assert/strict";
-import type { Expectation } from "../../suite/types.js";
+import type { Expectation, Trial } from "../../suite/types.js";
+import { fill, found, keysOf, sorted, upTo, valueOf } from "./helpers.js";
+import { page } from "./sources.js";
 import type { Store } from "./store.js";
 
+/**
+ * Runs `put` in two processes that begin at the same time. Returns the store when both have ended. Opens it
+ * before, because some stores make their tables then.
+ */
+async function race(trial: Trial<Store>, inputs: ReadonlyArray<readonly object[]>): Promise<Store> {
+  await trial.store();
+  const children = inputs.map((input) => trial.child("put", input));
+  for (const child of children) await child.next();
+  for (const child of children) child.tell("go");
+  for (const child of children) await child.result();
+  return await trial.reopen();
+}
+
 export const processes: ReadonlyArray<Expectation<Store>> = [
+  {
+    id: "langgraph-store/restart-keeps-items",
+    group: "restart",
+    level: "MUST",
+    source: page,
+    title: "keeps items with their values and dates, and deletions, when it is closed and opened again",
+    async check(trial) {
+      const before = await trial.store();
+      await fill(before, [
+        [["a", "b"], "k", { n: 1, list: [{ x: null }], text: "ä😀" }],
+        [["a"], "gone"],
+        [["c"], "k", { n: 1 }],
+      ]);
+      await before.delete(["a"], "gone");
+      await before.batch([{ namespace: ["c"], key: "k", value: { n: 2 } }]);
+      const items = [await before.get(["a", "b"], "k"), await before.get(["c"], "k")];
+      const after = await trial.reopen();
+      assert.deepEqual([await after.get(["a", "b"], "k"), await after.get(["c"], "k")], items);
+      assert.equal(await after.get(["a"], "gone"), null);
+      assert.deepEqual(await found(after, ["a"]), ["k"]);
+    },
+  },
+  {
+    id: "langgraph-store/restart-keeps-order",
+    group: "restart",
+    level: "OURS",
+    source: "ours: the order of a search is that of the first put, also after a restart",
+    title: "keeps the order of searches when it is closed and opened again",
+    async check(trial) {
+      const before = await trial.store();
+      const puts = ["m", "z", "a", "10", "9"].map((key, n) => ({ namespace: ["o", `${n % 2}`], key, value: { n } }));
+      await before.batch(puts.slice(0, 3));
+      await before.batch(puts.slice(3));
+      await before.put(["o", "0"], "a", { again: true });
+      const after = await trial.reopen();
+      assert.deepEqual(keysOf(await after.search(["o"])), ["m", "z", "a", "10", "9"]);
+      await after.put(["o", "1"], "b", {});
+      assert.deepEqual(keysOf(await after.search(["o"])), ["m", "z", "a", "10", "9", "b"]);
+    },
+  },
+  {
+    id: "langgraph-store/other-process",
+    group: "restart",
+    level: "SHOULD",
+    source: "ours: users read in one process what an agent has learnt in another, and do not restart for it",
+    title: "sees at once what another process has put, and is seen by it",
+    async check(trial) {
+      const store = await trial.store();
+      await store.put(["here"], "k", { from: "here" });
+      assert.equal(await store.get(["there"], "k"), null);
+      const writer = trial.child("put", [{ namespace: ["there"], key: "k", value: { from: "there" } }]);
+      await writer.next();
+      writer.tell("go");
+      await writer.result();
+      assert.deepEqual(await valueOf(store, ["there"], "k"), { from: "there" }, "what another process has put");
+      const read = await trial.child("read", { namespace: ["here"], key: "k" }).result();
+      assert.deepEqual(read.value, { from: "here" }, "what another process reads");
+      assert.deepEqual(sorted(read.namespaces), [["here"], ["there"]]);
+    },
+  },
+  {
+    id: "langgraph-store/race-in-namespace",
+    group: "race",
+    level: "SHOULD",
+    source: "ours: a put that has resolved is stored, whoever else puts into its namespace",
+    title: "keeps every item that two processes put into one namespace at the same time",
+    async check(trial) {
+      const inputs = ["one", "two"].map((who) =>
+        upTo(40).map((n) => ({ namespace: ["race"], key: `${who}-${n}`, value: { who, n } })),
+      );
+      const store = await race(trial, inputs);
+      const there = new Set(await found(store, ["race"]));
+      const lost = inputs.flat().filter(({ key }) => !there.has(key));
+      assert.deepEqual(
+        lost.map(({ key }) => key),
+        [],
+        "items that are lost",
+      );
+    },
+  },
+  {
+    id: "langgraph-store/race-for-item",
+    group: "race",
+    level: "SHOULD",
+    source: "ours: an item has one value, and it is one that was put last by its process",
+    title: "keeps one item with one of the last values when two processes put it at the same time",
+    async check(trial) {
+      const inputs = ["one", "two"].map((who) =>
+        upTo(30).map((n) => ({ namespace: ["race"], key: "k", value: { who, n, [who]: n } })),
+      );
+      const store = await race(trial, inputs);
+      const items = await store.search(["race"]);
+      assert.equal(items.length, 1, "the number of items");
+      const { who } = items[0]!.value;
+      assert.deepEqual(items[0]!.value, { who, n: 29, [who]: 29 });
+      assert.deepEqual(await valueOf(store, ["race"], "k"), items[0]!.value, "a get must find the same");
+    },
+  },
+  {
+    id: "langgraph-store/race-with-batch",
+    group: "race",
+    level: "OURS",
+    source: "ours: what a node puts in one tick belongs together, and the contract is silent about who may see a part",
+    title: "never shows a part of a batch to another process",
+    async check(trial) {
+      const [times, size] = [60, 8];
+      const store = await trial.store();
+      await store.batch(upTo(size).map((at) => ({ namespace: ["together"], key: `${at}`, value: { n: 0 } })));
+      const child = trial.child("putTogether", { times, size });
+      const result = child.result();
+      let isRunning = true;
+      const ended = result.finally(() => (isRunning = false));
+      ended.catch(() => {});
+      for (let last = 0; isRunning;) {
+        const numbers = (await store.search(["together"], { limit: size })).map(({ value }) => value["n"] as number);
+        assert.equal(numbers.length, size);
+        assert.equal(new Set(numbers).size, 1, `a search shows a part of a batch: ${numbers}`);
+        assert(numbers[0]! >= last, "a search shows an older state than the one before");
+        last = numbers[0]!;
+        await trial.sleep(0);
+      }
+      await ended;
+    },
+  },
   {
     id: "langgraph-store/kill-keeps-acknowledged",
     group: "kill",
     level: "SHOULD",
-    source: "ours: a `put` that has resolved is stored",
+    source: "ours: a put that has resolved is stored",
     title: "keeps every item whose `put` has resolved before the process is killed",
     async check(trial) {
-      const child = trial.child("putMany");
+      for (const round of upTo(2)) {
+        const child = trial.child("putMany", round);
+        await child.next();
+        await trial.sleep(trial.random(150));
+        const said = await child.kill();
+        const store = await trial.reopen();
+        for (const n of said)
+          assert.deepEqual(
+            await valueOf(store, ["kill"], `${round}-${n}`),
+            { n },
+            `item ${n} of ${said.length} that were acknowledged is lost`,
+          );
+      }
+    },
+  },
+  {
+    id: "langgraph-store/kill-keeps-batches-whole",
+    group: "kill",
+    level: "OURS",
+    source: "ours: what a node puts in one tick belongs together, and the contract is silent about a crash",
+    title: "stores all puts of a batch or none when the process is killed",
+    async check(trial) {
+      const size = 20;
+      for (const round of upTo(3)) {
+        const child = trial.child("putBatches", { round, size });
+        await child.next();
+        await trial.sleep(trial.random(100));
+        const said = await child.kill();
+        const store = await trial.reopen();
+        for (let n = Math.max(0, said.length - 1); n <= said.length; n++) {
+          const { length } = await store.search(["kill", `${round}`, `${n}`], { limit: 100 });
+          const wanted = n < said.length ? [size] : [0, size];
+          assert(wanted.includes(length), `${length} of ${size} puts of batch ${n} are stored`);
+        }
+      }
+    },
+  },
+  {
+    id: "langgraph-store/kill-blocks-nobody",
+    group: "kill",
+    level: "SHOULD",
+    source: "ours: an agent is restarted after a crash, and nobody is there to remove its locks",
+    title: "can be opened, read and written by others after a process was killed",
+    async check(trial) {
+      const child = trial.child("putMany", "first");
       await child.next();
-      await trial.sleep(50 + trial.random(100));
-      const said = await child.kill();
+      await trial.sleep(trial.random(50));
+      await child.kill();
       const store = await trial.store();
-      for (const n of said) assert.deepEqual((await store.get(["kill"], `${n}`))?.value, { n }, `item ${n}`);
+      assert.deepEqual(await valueOf(store, ["kill"], "first-0"), { n: 0 });
+      await store.put(["kill"], "later", { n: -1 });
+      const read = await trial.child("read", { namespace: ["kill"], key: "later" }).result();
+      assert.deepEqual(read, { value: { n: -1 }, namespaces: [["kill"]] });
     },
   },
 ];

@@ -1,0 +1,100 @@
+// Tenants, items and callers that are mixed up.
+import { ReferenceStore } from "./reference.mjs";
+import { changed, sleep } from "./wrong.mjs";
+
+export const isolation = {
+  "langgraph-store/search-whole-labels": {
+    store: class extends ReferenceStore {
+      isBelow(namespace, prefix) {
+        return namespace.join(":").startsWith(prefix.join(":"));
+      }
+    },
+  },
+  "langgraph-store/search-no-patterns": {
+    store: class extends ReferenceStore {
+      isBelow(namespace, prefix) {
+        return prefix.every((label, at) => label === "%" || label === namespace[at]);
+      }
+    },
+  },
+  "langgraph-store/list-whole-labels": {
+    store: class extends ReferenceStore {
+      satisfies(namespace, { matchType, path }) {
+        const [all, part] = [namespace.join(":"), path.join(":")];
+        return matchType === "prefix" ? all.startsWith(part) : all.endsWith(part);
+      }
+    },
+  },
+  "langgraph-store/one-key-in-namespaces": {
+    store: class extends ReferenceStore {
+      write(operation) {
+        super.write(operation);
+        if (operation.value !== null) return;
+        // Deletes what is below, too.
+        for (const [id, { namespace, key }] of this.items)
+          if (key === operation.key && this.isBelow(namespace, operation.namespace)) this.items.delete(id);
+      }
+    },
+  },
+  "langgraph-store/joined-labels": {
+    store: class extends ReferenceStore {
+      id(namespace, key) {
+        return JSON.stringify([namespace.join(","), key]);
+      }
+    },
+  },
+  "langgraph-store/joined-keys": {
+    store: class extends ReferenceStore {
+      async batch(operations) {
+        const writes = operations.filter((one) => "value" in one);
+        const last = new Map(writes.map((one) => [`${one.namespace.join(":")}:${one.key}`, one]));
+        return await super.batch(operations.filter((one) => !writes.includes(one) || [...last.values()].includes(one)));
+      }
+    },
+  },
+  "langgraph-store/exact-keys": {
+    store: class extends ReferenceStore {
+      id(namespace, key) {
+        return super.id(namespace, key).normalize();
+      }
+    },
+  },
+  "langgraph-store/put-copies": {
+    // Hands out the caller's own objects.
+    wrap(store) {
+      const given = new Map();
+      return changed(store, {
+        async put(namespace, key, value) {
+          given.set(JSON.stringify([namespace, key]), value);
+          await store.put(namespace, key, value);
+        },
+        async get(namespace, key) {
+          const item = await store.get(namespace, key);
+          return item && { ...item, value: given.get(JSON.stringify([namespace, key])) };
+        },
+      });
+    },
+  },
+  "langgraph-store/put-takes-value-at-call": {
+    wrap: (store) =>
+      changed(store, {
+        async put(...of) {
+          await sleep(1);
+          await store.put(...of);
+        },
+      }),
+  },
+  "langgraph-store/get-copies": {
+    // A cache of what was read.
+    wrap(store) {
+      const read = new Map();
+      return changed(store, {
+        async get(...of) {
+          const id = JSON.stringify(of);
+          if (!read.has(id)) read.set(id, await store.get(...of));
+          return read.get(id);
+        },
+      });
+    },
+  },
+};

@@ -1,0 +1,260 @@
+// What the filters of searches match.
+import assert from "node:assert/strict";
+import type { Expectation } from "../../suite/types.js";
+import { type Put, fill, found, rejection } from "./helpers.js";
+import { inMemory, type } from "./sources.js";
+import type { Store, Value } from "./store.js";
+
+const operators = inMemory("compares so, and LangGraph's PostgresStore has these operators too");
+
+/** Returns a function that returns the keys of the items that match a filter, among these items. */
+async function among(store: Store, values: Record<string, Value>) {
+  await fill(
+    store,
+    Object.entries(values).map(([key, value]): Put => [["f"], key, value]),
+  );
+  return (filter: Value) => found(store, ["f"], { filter });
+}
+
+export const filters: ReadonlyArray<Expectation<Store>> = [
+  {
+    id: "langgraph-store/filter-equal",
+    group: "contract",
+    level: "MUST",
+    source: type("SearchOperation.filter"),
+    title: "finds items whose value has an equal text, number or boolean",
+    async check(trial) {
+      const matching = await among(await trial.store(), {
+        text: { a: "x" },
+        number: { a: 1.5 },
+        yes: { a: true },
+        no: { a: false },
+        zero: { a: 0 },
+        empty: { a: "" },
+        inside: { b: { a: "x" } },
+        none: {},
+      });
+      assert.deepEqual(await matching({ a: "x" }), ["text"]);
+      assert.deepEqual(await matching({ a: 1.5 }), ["number"]);
+      assert.deepEqual(await matching({ a: true }), ["yes"]);
+      assert.deepEqual(await matching({ a: false }), ["no"]);
+      assert.deepEqual(await matching({ a: 0 }), ["zero"]);
+      assert.deepEqual(await matching({ a: "" }), ["empty"]);
+      assert.deepEqual(await matching({ a: "y" }), []);
+    },
+  },
+  {
+    id: "langgraph-store/filter-types",
+    group: "contract",
+    level: "SHOULD",
+    source: inMemory("compares with `===`"),
+    title: "does not take a number, a boolean or null for its text in a filter",
+    async check(trial) {
+      const matching = await among(await trial.store(), {
+        number: { a: 1 },
+        text: { a: "1" },
+        yes: { a: true },
+        "yes-text": { a: "true" },
+        null: { a: null },
+        "null-text": { a: "null" },
+      });
+      assert.deepEqual(await matching({ a: 1 }), ["number"]);
+      assert.deepEqual(await matching({ a: "1" }), ["text"]);
+      assert.deepEqual(await matching({ a: true }), ["yes"]);
+      assert.deepEqual(await matching({ a: "true" }), ["yes-text"]);
+      assert.deepEqual(await matching({ a: null }), ["null"]);
+      assert.deepEqual(await matching({ a: "null" }), ["null-text"]);
+    },
+  },
+  {
+    id: "langgraph-store/filter-all-keys",
+    group: "contract",
+    level: "MUST",
+    source: type("SearchOperation.filter"),
+    title: "finds only items that match all keys of a filter",
+    async check(trial) {
+      const matching = await among(await trial.store(), {
+        both: { a: 1, b: 2, c: 3 },
+        first: { a: 1, b: 3 },
+        second: { a: 2, b: 2 },
+      });
+      assert.deepEqual(await matching({ a: 1, b: 2 }), ["both"]);
+      assert.deepEqual(await matching({ a: 1, b: { $gt: 2 } }), ["first"]);
+      assert.deepEqual(await matching({ a: 2, b: 3 }), []);
+      assert.deepEqual(await matching({}), ["both", "first", "second"], "an empty filter must match all items");
+    },
+  },
+  {
+    id: "langgraph-store/filter-eq-ne",
+    group: "contract",
+    level: "MUST",
+    source: type("SearchOperation.filter"),
+    title: "compares with `$eq` and `$ne`",
+    async check(trial) {
+      const matching = await among(await trial.store(), { one: { a: 1 }, two: { a: 2 }, three: { a: 3 } });
+      assert.deepEqual(await matching({ a: { $eq: 2 } }), ["two"]);
+      assert.deepEqual(await matching({ a: { $ne: 2 } }), ["one", "three"]);
+      assert.deepEqual(await matching({ a: { $ne: 1, $eq: 1 } }), []);
+    },
+  },
+  {
+    id: "langgraph-store/filter-ne-missing",
+    group: "contract",
+    level: "SHOULD",
+    source: inMemory("takes a missing key for not equal"),
+    title: "finds items without the key by `$ne`",
+    async check(trial) {
+      const matching = await among(await trial.store(), { one: { a: 1 }, two: { a: 2 }, none: { b: 1 } });
+      assert.deepEqual(await matching({ a: { $ne: 1 } }), ["none", "two"]);
+    },
+  },
+  {
+    id: "langgraph-store/filter-greater-less",
+    group: "contract",
+    level: "MUST",
+    source: type("SearchOperation.filter"),
+    title: "compares numbers as numbers with `$gt`, `$gte`, `$lt` and `$lte`",
+    async check(trial) {
+      const matching = await among(await trial.store(), {
+        "-1": { a: -1 },
+        "4.99": { a: 4.99 },
+        5: { a: 5 },
+        10: { a: 10 },
+        100: { a: 100 },
+      });
+      assert.deepEqual(await matching({ a: { $gt: 4.99 } }), ["10", "100", "5"]);
+      assert.deepEqual(await matching({ a: { $gte: 5 } }), ["10", "100", "5"]);
+      assert.deepEqual(await matching({ a: { $lt: 5 } }), ["-1", "4.99"]);
+      assert.deepEqual(await matching({ a: { $lte: 5 } }), ["-1", "4.99", "5"]);
+      assert.deepEqual(await matching({ a: { $gte: 5, $lt: 100 } }), ["10", "5"], "a range");
+    },
+  },
+  {
+    id: "langgraph-store/filter-greater-mixed",
+    group: "hostile",
+    level: "SHOULD",
+    source: inMemory("finds neither texts that are no numbers nor missing keys so"),
+    title: "finds by `$gt` and its like with a number no item that has a text or nothing there, and does not reject",
+    async check(trial) {
+      const matching = await among(await trial.store(), {
+        number: { a: 7 },
+        text: { a: "high" },
+        list: { a: [1, 2] },
+        none: { b: 7 },
+      });
+      assert.deepEqual(await matching({ a: { $gt: 5 } }), ["number"]);
+      assert.deepEqual(await matching({ a: { $lte: 9 } }), ["number"]);
+    },
+  },
+  {
+    id: "langgraph-store/filter-greater-text",
+    group: "contract",
+    level: "OURS",
+    source: "ours: dates are stored as texts, and SearchOperation says of no operator that it takes only numbers",
+    title: "compares texts with texts with `$gt`, `$gte`, `$lt` and `$lte`",
+    async check(trial) {
+      const matching = await among(await trial.store(), {
+        early: { at: "2026-01-31" },
+        late: { at: "2026-11-02" },
+        number: { at: 2027 },
+      });
+      assert.deepEqual(await matching({ at: { $gt: "2026-02-01" } }), ["late"]);
+      assert.deepEqual(await matching({ at: { $lte: "2026-01-31" } }), ["early"]);
+    },
+  },
+  {
+    id: "langgraph-store/filter-in-nin",
+    group: "contract",
+    level: "SHOULD",
+    source: operators,
+    title: "finds items whose value is in a list with `$in`, and the others with `$nin`",
+    async check(trial) {
+      const matching = await among(await trial.store(), { one: { a: 1 }, x: { a: "x" }, y: { a: "y" } });
+      assert.deepEqual(await matching({ a: { $in: ["x", 1, 99] } }), ["one", "x"]);
+      assert.deepEqual(await matching({ a: { $nin: ["x", 99] } }), ["one", "y"]);
+    },
+  },
+  {
+    id: "langgraph-store/filter-in-nothing",
+    group: "hostile",
+    level: "SHOULD",
+    source: inMemory("finds nothing so; a list of allowed values may be empty, and must not allow all"),
+    title: "finds nothing with `$in` and an empty list, and everything with `$nin` and one",
+    async check(trial) {
+      const matching = await among(await trial.store(), { one: { a: 1 }, two: { a: 2 } });
+      assert.deepEqual(await matching({ a: { $in: [] } }), []);
+      assert.deepEqual(await matching({ a: { $nin: [] } }), ["one", "two"]);
+    },
+  },
+  {
+    id: "langgraph-store/filter-objects",
+    group: "contract",
+    level: "OURS",
+    source: "ours: SearchOperation says exact matches, and InMemoryStore finds no objects and lists at all",
+    title: "finds items that have an equal object or list",
+    async check(trial) {
+      const matching = await among(await trial.store(), {
+        object: { a: { b: [1, { c: 2 }] } },
+        more: { a: { b: [1, { c: 2 }], d: 3 } },
+        list: { a: [1, 2] },
+        longer: { a: [1, 2, 3] },
+      });
+      assert.deepEqual(await matching({ a: { b: [1, { c: 2 }] } }), ["object"]);
+      assert.deepEqual(await matching({ a: [1, 2] }), ["list"]);
+      assert.deepEqual(await matching({ a: [2, 1] }), []);
+    },
+  },
+  {
+    id: "langgraph-store/filter-unknown-operator",
+    group: "hostile",
+    level: "SHOULD",
+    source: inMemory("finds nothing so; a condition that is left out finds what the caller has excluded"),
+    title: "finds no item by an operator that it does not know",
+    async check(trial) {
+      const store = await trial.store();
+      const matching = await among(store, { one: { a: 1, b: 1 }, two: { a: "x", b: 1 } });
+      for (const filter of [{ a: { $near: 1 } }, { b: 1, a: { $near: 1 } }, { $or: [{ a: 1 }] }])
+        assert.deepEqual(await matching(filter).catch(() => []), [], JSON.stringify(filter));
+    },
+  },
+  {
+    id: "langgraph-store/filter-refuses-operators",
+    group: "hostile",
+    level: "OURS",
+    source: "ours: a typing error in an operator must not look like a memory that is not there",
+    title: "rejects a filter with an unknown operator, or with an object that mixes operators and keys",
+    async check(trial) {
+      const matching = await among(await trial.store(), { one: { a: 1 } });
+      for (const filter of [{ a: { $near: 1 } }, { $or: [{ a: 1 }] }, { a: { $gt: 0, b: 1 } }, { a: { $in: 1 } }])
+        await rejection(matching(filter), `a search with the filter ${JSON.stringify(filter)}`);
+    },
+  },
+  {
+    id: "langgraph-store/filter-any-key",
+    group: "hostile",
+    level: "SHOULD",
+    source: inMemory("takes each key of a filter for a key of the value"),
+    title: "takes any text for a key of a filter: dots, quotes, brackets and the names of inherited properties",
+    async check(trial) {
+      const keys = [
+        "a.b",
+        "a'b",
+        'a"b',
+        "a b",
+        "a[0]",
+        "$.a",
+        "a\\b",
+        "a%",
+        "ä",
+        "'; DROP TABLE store; --",
+        "toString",
+      ];
+      const matching = await among(
+        await trial.store(),
+        Object.fromEntries([...keys.map((key) => [key, { [key]: 1 }]), ["nested", { a: { b: 1 } }]]),
+      );
+      for (const key of keys) assert.deepEqual(await matching({ [key]: 1 }), [key], `the key ${key}`);
+      assert.deepEqual(await matching({ valueOf: 1 }), []);
+    },
+  },
+];

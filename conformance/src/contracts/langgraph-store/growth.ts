@@ -1,0 +1,62 @@
+// How many bytes are stored. Figures only.
+import type { Expectation, Trial } from "../../suite/types.js";
+import { upTo } from "./helpers.js";
+import type { Store } from "./store.js";
+
+const source = "ours: memories are kept for years, so their size on the disk matters";
+
+const words =
+  "the agent asked which city the user likes best and wrote down what it heard about trips food friends work".split(
+    " ",
+  );
+
+/** Returns words of this length in characters. */
+function text(trial: Trial<Store>, length: number): string {
+  let all = "";
+  while (all.length < length) all += `${words[trial.random(words.length)]} ${trial.random(1_000)} `;
+  return all.slice(0, length);
+}
+
+async function measure(trial: Trial<Store>, name: string) {
+  const bytes = await trial.bytes();
+  if (bytes !== undefined) trial.figure(name, bytes, "bytes");
+}
+
+export const growth: ReadonlyArray<Expectation<Store>> = [
+  {
+    id: "langgraph-store/growth-of-items",
+    group: "growth",
+    level: "OURS",
+    source,
+    title: "stores 1,000 items of 1 KB",
+    async check(trial) {
+      const store = await trial.store();
+      for (const hundred of upTo(10))
+        await store.batch(
+          upTo(100).map((n) => ({
+            namespace: ["users", `${n % 20}`],
+            key: `${hundred}-${n}`,
+            value: { text: text(trial, 1_000) },
+          })),
+        );
+      await measure(trial, "1,000 items of 1 KB");
+    },
+  },
+  {
+    id: "langgraph-store/growth-of-updates",
+    group: "growth",
+    level: "OURS",
+    source,
+    title: "stores 200 updates of one item of 10 KB",
+    async check(trial) {
+      const store = await trial.store();
+      const value = { notes: upTo(10).map(() => text(trial, 1_000)), visits: 0 };
+      for (const n of upTo(200)) {
+        value.visits = n;
+        value.notes[n % 10] = text(trial, 1_000);
+        await store.put(["users", "7"], "profile", value);
+      }
+      await measure(trial, "200 updates of an item of 10 KB");
+    },
+  },
+];
