@@ -84,7 +84,14 @@ const byLevel: Readonly<Record<string, readonly Level[]>> = {
   ours: ["MUST", "SHOULD", "OURS"],
 };
 
-const read = (file: string) => JSON.parse(readFileSync(file, "utf8")) as Report;
+/** Reads a report that `--json` has written. */
+function read(file: string): Report {
+  try {
+    return JSON.parse(readFileSync(file, "utf8"));
+  } catch (error) {
+    throw new UsageError(`${file} is no report: ${(error as Error).message}`);
+  }
+}
 
 /** Writes a text to a file, or to the standard output. */
 function put(file: string | undefined, text: string) {

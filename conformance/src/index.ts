@@ -29,6 +29,7 @@ export const contracts = {
 } as const;
 
 export { compare, counts, markdown } from "./suite/report.js";
+export { groups } from "./suite/types.js";
 export type { Contract, Given, RunOptions, Runner, Suite, Wanted } from "./suite/suite.js";
 export type {
   Child,

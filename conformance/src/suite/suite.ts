@@ -92,7 +92,9 @@ const withoutPassword = (target: string) => target.replace(/(?<=:\/\/[^:/@]*:)[^
 
 /** Loads the store's module and finds mistakes in it. */
 async function load<Store>(module: string, target: string, known: ReadonlyArray<Expectation<Store>>) {
-  const store: StoreModule<Store> = await import(module);
+  const store: StoreModule<Store> = await import(module).catch((error: Error) => {
+    throw new TypeError(`the store's module can't be loaded: ${error.message}`, { cause: error });
+  });
   if (typeof store.open !== "function") throw new TypeError(`${module} exports no function open({ target })`);
   if (!/\{(dir|n)\}/.test(target) && store.wipe === undefined)
     throw new TypeError(`the target needs {dir} or {n}, or ${module} must export wipe({ target }): ${target}`);
