@@ -14,11 +14,12 @@ export function check() {
   tool("prettier/bin/prettier.cjs", ["--check", "--log-level", "warn", root]);
   run(process.execPath, [`${root}scripts/circles.mjs`]);
   run(process.execPath, [`${root}scripts/api.mjs`]);
-  // The build has checked ts and tools/studio.
+  // The build has checked ts, tools/studio and conformance.
   types(
     "tools/cli",
     "tools/studio/page",
     "__test__",
+    "conformance/test",
     ...["ai", "claude-agent-sdk", "langgraph", "mastra", "openai-agents", "otel"].map((name) => `integration/${name}`),
   );
   run(process.execPath, [`${root}scripts/workflows.mjs`]);

@@ -1,14 +1,16 @@
-// Compiles the TypeScript code, makes the declarations, and bundles the command line and the studio:
-// `node scripts/compile.mjs`.
+// Compiles the TypeScript code, makes the declarations, bundles the command line and the studio, and compiles the package in
+// conformance/: `node scripts/compile.mjs`.
 import { pathToFileURL } from "node:url";
 import { bundle } from "./bundle.mjs";
 import { writeModules } from "./modules.mjs";
+import { root, tool } from "./setup.mjs";
 import { writeTypes } from "./types.mjs";
 
 export async function compile() {
   const types = writeTypes();
   await writeModules();
   await bundle();
+  tool("tsc/bin/tsc", ["-p", `${root}conformance`]);
   await types;
 }
 
