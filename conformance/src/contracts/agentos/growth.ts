@@ -1,0 +1,74 @@
+// How many bytes are stored.
+import type { Expectation } from "../../suite/types.js";
+import type { Checkpoint, Store } from "./store.js";
+import { type Agentos, checkpoint, id, time } from "./checkpoints.js";
+
+const steps = 200;
+const added = 2_000;
+
+/** Returns text that does not shrink much. */
+const text = ({ random }: Agentos, length: number) =>
+  Array.from({ length: Math.ceil(length / 5) }, () => (random(60_466_176) + 60_466_176).toString(36).slice(-5)).join(
+    "",
+  );
+
+/** Saves a run whose state gets one more message of 2 KB in each step. */
+async function converse(trial: Agentos, store: Store): Promise<void> {
+  const messages: string[] = [];
+  const nodeResults: Checkpoint["nodeResults"] = {};
+  for (let n = 0; n < steps; n++) {
+    messages.push(text(trial, added));
+    const one = checkpoint({ id: id(n), timestamp: time + n, nodeResults });
+    one.state.scratch = { messages: [...messages] };
+    await store.save(one);
+  }
+}
+
+async function measure(trial: Agentos, name: string, data: number) {
+  const bytes = await trial.bytes();
+  if (bytes === undefined) return;
+  trial.figure(name, bytes, "bytes");
+  if (data > 0) trial.figure(`${name}, for each byte of new data`, bytes / data, "times");
+}
+
+export const growth: ReadonlyArray<Expectation<Store>> = [
+  {
+    id: "agentos/growth-of-steps",
+    group: "growth",
+    level: "OURS",
+    source: "ours: each checkpoint holds the whole state, so a store may write all of it at each step",
+    title: "takes so many bytes for 200 steps that add 2 KB each",
+    async check(trial) {
+      await converse(trial, await trial.store());
+      await measure(trial, "200 steps of 2 KB", steps * added);
+    },
+  },
+  {
+    id: "agentos/growth-of-forks",
+    group: "growth",
+    level: "OURS",
+    source: "ours: a fork repeats the whole state of its source",
+    title: "takes so many bytes for 50 forks of a checkpoint of 200 KB",
+    async check(trial) {
+      const store = await trial.store();
+      const source = checkpoint();
+      source.state.scratch = { messages: Array.from({ length: 100 }, () => text(trial, added)) };
+      await store.save(source);
+      for (let n = 0; n < 50; n++) await store.fork(id(1), { artifacts: { n } });
+      await measure(trial, "50 forks of 200 KB", 100 * added);
+    },
+  },
+  {
+    id: "agentos/growth-after-deletes",
+    group: "growth",
+    level: "OURS",
+    source: "ours: a deleted checkpoint should give its bytes back",
+    title: "takes so many bytes after all of 200 steps that add 2 KB each were deleted",
+    async check(trial) {
+      const store = await trial.store();
+      await converse(trial, store);
+      for (let n = 0; n < steps; n++) await store.delete(id(n));
+      await measure(trial, "all of 200 steps deleted", 0);
+    },
+  },
+];
