@@ -1,0 +1,168 @@
+// Mutants of the methods.
+import { ReferenceStore } from "./reference.mjs";
+import { after, persisting, returning, slow } from "./wrong.mjs";
+
+export const mutants = {
+  "mastra/load-unknown": { store: returning("loadWorkflowSnapshot", (found) => found ?? undefined) },
+  "mastra/load-persisted": {
+    store: persisting(({ snapshot: { resumeLabels: _, ...snapshot }, ...given }) => ({ ...given, snapshot })),
+  },
+  "mastra/persist-replaces": {
+    store: persisting((given, before) => ({ ...given, snapshot: { ...before?.snapshot, ...given.snapshot } })),
+  },
+  "mastra/get-run": {
+    store: returning("getWorkflowRunById", (run) => run && { ...run, createdAt: run.createdAt.toISOString() }),
+  },
+  "mastra/get-unknown": {
+    store: returning("getWorkflowRunById", (run) => run ?? undefined),
+  },
+  "mastra/get-by-id-alone": {
+    store: class extends ReferenceStore {
+      async getWorkflowRunById({ runId, workflowName = "w" }) {
+        return await super.getWorkflowRunById({ runId, workflowName });
+      }
+    },
+  },
+  "mastra/get-newest-of-an-id": {
+    store: class extends ReferenceStore {
+      async getWorkflowRunById({ runId, workflowName }) {
+        if (workflowName !== undefined) return await super.getWorkflowRunById({ runId, workflowName });
+        return structuredClone([...this.runs.values()].find((run) => run.runId === runId) ?? null);
+      }
+    },
+  },
+  "mastra/given-dates": { store: persisting(({ updatedAt: _, ...given }) => given) },
+  "mastra/created-at-stays": {
+    store: class extends ReferenceStore {
+      async persistWorkflowSnapshot(given) {
+        await super.persistWorkflowSnapshot(given);
+        this.find(given).createdAt = given.createdAt ?? new Date(this.now());
+      }
+    },
+  },
+  "mastra/created-at-of-the-first": {
+    store: class extends ReferenceStore {
+      async persistWorkflowSnapshot(given) {
+        await super.persistWorkflowSnapshot(given);
+        if (given.createdAt !== undefined) this.find(given).createdAt = given.createdAt;
+      }
+    },
+  },
+  "mastra/updated-at-moves": {
+    store: persisting((given, before) => ({ updatedAt: before?.updatedAt, ...given })),
+  },
+  "mastra/resource-stays": {
+    store: after("persistWorkflowSnapshot", (run, _, { resourceId }) => (run.resourceId = resourceId)),
+  },
+  "mastra/resource-changes": {
+    store: persisting((given, before) => ({ ...given, resourceId: before?.resourceId ?? given.resourceId })),
+  },
+  "mastra/init-keeps": {
+    store: class extends ReferenceStore {
+      async init() {
+        this.runs.clear();
+      }
+    },
+  },
+
+  "mastra/results-add-a-step": {
+    store: after("updateWorkflowResults", (run) => (run.snapshot.status = "running")),
+  },
+  "mastra/results-replace-a-step": {
+    store: after("updateWorkflowResults", (run, before, { stepId, result }) => {
+      run.snapshot.context[stepId] = { ...before.snapshot.context[stepId], ...result };
+    }),
+  },
+  "mastra/results-return-the-context": {
+    store: returning("updateWorkflowResults", (context, { stepId }) => ({ [stepId]: context[stepId] })),
+  },
+  "mastra/results-merge-the-request-context": {
+    store: after(
+      "updateWorkflowResults",
+      (run, _, { requestContext }) => (run.snapshot.requestContext = requestContext),
+    ),
+  },
+  "mastra/results-of-foreach": {
+    store: class extends ReferenceStore {
+      async updateWorkflowResults(given) {
+        const run = this.find(given);
+        // The newest items replace the others.
+        if (run !== undefined) delete run.snapshot.context[given.stepId];
+        return await super.updateWorkflowResults(given);
+      }
+    },
+  },
+  "mastra/results-of-foreach-again": {
+    store: class extends ReferenceStore {
+      async updateWorkflowResults(given) {
+        const output = Array.isArray(given.result.output)
+          ? given.result.output.map((item) => (item?.["__mastra_pending__"] ? null : item))
+          : given.result.output;
+        return await super.updateWorkflowResults({ ...given, result: { ...given.result, output } });
+      }
+    },
+  },
+  "mastra/results-of-an-unknown-run": {
+    store: class extends ReferenceStore {
+      async updateWorkflowResults(given) {
+        if (this.find(given) === undefined) throw new Error("no such run");
+        return await super.updateWorkflowResults(given);
+      }
+    },
+  },
+  "mastra/results-make-no-run": {
+    store: class extends ReferenceStore {
+      async updateWorkflowResults(given) {
+        const { workflowName, runId } = given;
+        const snapshot = { runId, status: "pending", context: {} };
+        if (this.find(given) === undefined) await this.persistWorkflowSnapshot({ workflowName, runId, snapshot });
+        return await super.updateWorkflowResults(given);
+      }
+    },
+  },
+  "mastra/results-move-updated-at": {
+    store: after("updateWorkflowResults", (run, before) => (run.updatedAt = before.updatedAt)),
+  },
+  "mastra/state-changes": {
+    store: after("updateWorkflowState", (run, before) => {
+      // Paths are merged.
+      run.snapshot.suspendedPaths = { ...before.snapshot.suspendedPaths, ...run.snapshot.suspendedPaths };
+    }),
+  },
+  "mastra/state-of-an-unknown-run": {
+    store: returning("updateWorkflowState", (found) => found ?? null),
+  },
+  "mastra/state-if-expected": {
+    store: class extends ReferenceStore {
+      // Knows no lists.
+      async updateWorkflowState(given) {
+        return Array.isArray(given.opts.expectedStatus) ? undefined : await super.updateWorkflowState(given);
+      }
+    },
+  },
+  "mastra/state-unless-expected": {
+    store: class extends ReferenceStore {
+      async updateWorkflowState({ opts: { expectedStatus: _, ...opts }, ...key }) {
+        return await super.updateWorkflowState({ ...key, opts });
+      }
+    },
+  },
+  "mastra/state-without-expected-status": {
+    store: after("updateWorkflowState", (run, _, { opts }) => {
+      if (opts.expectedStatus !== undefined) run.snapshot.expectedStatus = opts.expectedStatus;
+    }),
+  },
+  "mastra/state-moves-updated-at": {
+    store: after("updateWorkflowState", (run, before) => (run.updatedAt = before.updatedAt)),
+  },
+  "mastra/concurrent-updates": {
+    store: class extends ReferenceStore {
+      supportsConcurrentUpdates() {
+        return false;
+      }
+    },
+  },
+  "mastra/parallel-results": { store: slow("updateWorkflowResults"), isParallel: true },
+  "mastra/parallel-states": { store: slow("updateWorkflowState"), isParallel: true },
+  "mastra/parallel-claims": { store: slow("updateWorkflowState"), isParallel: true },
+};
