@@ -1,0 +1,93 @@
+// How many bytes are stored.
+import type { Expectation, Trial } from "../../suite/types.js";
+import { key, message, method, uuidOf } from "./entries.js";
+import type { Entry, Store } from "./store.js";
+
+const words = ["the", "agent", "reads", "a", "file", "and", "answers", "with", "its", "lines", "then", "asks", "more"];
+
+/** A text of 700 characters that no other entry has. */
+function text(random: (below: number) => number): string {
+  let all = "";
+  while (all.length < 700) all += `${words[random(words.length)]} ${random(1_000)} `;
+  return all.slice(0, 700);
+}
+
+/** An entry of 1 KB, with what the agent writes beside the text. */
+function entryOf(trial: Trial<Store>, n: number): Entry {
+  const more = {
+    parentUuid: uuidOf(n - 1),
+    sessionId: key.sessionId,
+    cwd: "/home/ada/agent",
+    version: "2.1.0",
+    gitBranch: "main",
+  };
+  const content = [{ type: "text", text: text(trial.random) }];
+  return message(n, { ...more, timestamp: new Date(1.76e12 + n).toISOString(), message: { role: "user", content } });
+}
+
+async function measure(trial: Trial<Store>, name: string, json: number) {
+  const bytes = await trial.bytes();
+  if (bytes === undefined) return;
+  trial.figure(name, bytes, "bytes");
+  trial.figure(`${name}, of their JSON`, bytes / json, "times");
+}
+
+/** Appends 200 turns of 2 KB. Returns the bytes of their JSON. */
+async function append(trial: Trial<Store>, split: (entries: Entry[]) => Entry[][]) {
+  const store = await trial.store();
+  let json = 0;
+  for (let n = 0; n < 200; n++) {
+    const turn = [entryOf(trial, 2 * n + 1), entryOf(trial, 2 * n + 2)];
+    json += Buffer.byteLength(JSON.stringify(turn));
+    for (const entries of split(turn)) await store.append(key, entries);
+  }
+  return json;
+}
+
+export const growth: ReadonlyArray<Expectation<Store>> = [
+  {
+    id: "claude-agent-sdk/growth-turns",
+    group: "growth",
+    level: "OURS",
+    source: "ours: a store that writes the whole session each time grows with the square of its turns",
+    title: "stores 200 turns of 2 KB",
+    async check(trial) {
+      await measure(trial, "200 turns of 2 KB", await append(trial, (turn) => [turn]));
+    },
+  },
+  {
+    id: "claude-agent-sdk/growth-eager",
+    group: "growth",
+    level: "OURS",
+    source: 'ours: with `sessionStoreFlush: "eager"`, the SDK appends each entry by itself',
+    title: "stores 400 entries of 1 KB that are appended one at a time",
+    async check(trial) {
+      await measure(
+        trial,
+        "400 entries of 1 KB, one at a time",
+        await append(trial, (turn) => turn.map((one) => [one])),
+      );
+    },
+  },
+  {
+    id: "claude-agent-sdk/growth-deleted",
+    group: "growth",
+    level: "OURS",
+    source: "ours: deleted sessions need not take their bytes for good",
+    title: "stores 20 sessions of 50 KB that are deleted, one after the other",
+    async check(trial) {
+      const store = await trial.store();
+      for (let n = 0; n < 20; n++) {
+        const of = { ...key, sessionId: uuidOf(n) };
+        for (let turn = 0; turn < 5; turn++)
+          await store.append(
+            of,
+            Array.from({ length: 10 }, (_, at) => entryOf(trial, 10 * turn + at + 1)),
+          );
+        await method(store, "delete")(of);
+      }
+      const bytes = await trial.bytes();
+      if (bytes !== undefined) trial.figure("20 deleted sessions of 50 KB", bytes, "bytes");
+    },
+  },
+];

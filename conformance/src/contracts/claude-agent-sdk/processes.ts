@@ -1,0 +1,293 @@
+// Other processes read what was saved, race and are killed.
+import assert from "node:assert/strict";
+import type { Expectation, Trial } from "../../suite/types.js";
+import {
+  another,
+  has,
+  idsOf,
+  key,
+  message,
+  messages,
+  method,
+  mtimeOf,
+  sub,
+  subpathsOf,
+  summaryOf,
+  title,
+  uuidOf,
+} from "./entries.js";
+import { batch } from "./programs.js";
+import * as sources from "./sources.js";
+import type { Entry, Key, Store } from "./store.js";
+
+/** Fails if the appends of a writer are not whole, in order and, if they must be, each in one piece. */
+function areBatches(found: Entry[], writer: string, size: number, { contiguous = true } = {}): number {
+  const mine = found.map((entry, place) => ({ entry, place })).filter(({ entry }) => entry["writer"] === writer);
+  const count = Math.ceil(mine.length / size);
+  const expected = Array.from({ length: count }, (_, n) => batch(writer, n, size)).flat();
+  assert.deepEqual(
+    mine.map(({ entry }) => entry.uuid),
+    expected.slice(0, mine.length).map(({ uuid }) => uuid),
+    `the entries of writer ${writer} are not in the order of its appends`,
+  );
+  assert.equal(mine.length % size, 0, `an append of writer ${writer} is stored in part: ${mine.length} entries`);
+  if (contiguous)
+    for (let from = 0; from < mine.length; from += size)
+      assert.equal(
+        mine[from + size - 1]!.place - mine[from]!.place,
+        size - 1,
+        `other entries are within append ${from / size} of writer ${writer}`,
+      );
+  return count;
+}
+
+/** Kills a process that appends, at a random moment after its first append. Returns how many appends were acknowledged. */
+async function killed(trial: Trial<Store>, of: Key, writer: string, size: number): Promise<number> {
+  const child = trial.child("appendForever", { key: of, writer, size });
+  await child.next();
+  await trial.sleep(20 + trial.random(100));
+  return (await child.kill()).length;
+}
+
+/** Starts programs, and lets them begin at once when all are ready. */
+async function race(trial: Trial<Store>, program: string, inputs: readonly object[]): Promise<void> {
+  const children = inputs.map((input) => trial.child(program, input));
+  await Promise.all(children.map((child) => child.next()));
+  for (const child of children) child.tell("go");
+  await Promise.all(children.map((child) => child.result()));
+}
+
+export const restarts: ReadonlyArray<Expectation<Store>> = [
+  {
+    id: "claude-agent-sdk/restart-entries",
+    group: "restart",
+    level: "MUST",
+    source: sources.guide,
+    title: "loads what another process has appended before it ended",
+    async check(trial) {
+      const appends = [
+        [key, messages(3)],
+        [sub(), messages(2)],
+        [key, [title("t")]],
+      ];
+      await trial.child("append", { appends }).result();
+      const store = await trial.store();
+      await has(store, key, [...messages(3), title("t")]);
+      await has(store, sub(), messages(2));
+      await store.append(key, messages(1, 3));
+      await has(await trial.reopen(), key, [...messages(3), title("t"), message(3)]);
+    },
+  },
+  {
+    id: "claude-agent-sdk/restart-lists",
+    group: "restart",
+    level: "MUST",
+    source: sources.guide,
+    title: "lists the same sessions, mtimes and subpaths after it was opened again",
+    async check(trial) {
+      const first = await trial.store();
+      for (const of of [key, sub("a1"), sub("b2"), another]) await first.append(of, messages(1));
+      const before = await method(first, "listSessions")(key.projectKey);
+      await trial.sleep(5);
+      const store = await trial.reopen();
+      const after = await method(store, "listSessions")(key.projectKey);
+      const byId = (all: typeof before) => Object.fromEntries(all.map(({ sessionId, mtime }) => [sessionId, mtime]));
+      assert.deepEqual(byId(after), byId(before));
+      assert.deepEqual(await subpathsOf(store), [sub("a1").subpath, sub("b2").subpath]);
+    },
+  },
+  {
+    id: "claude-agent-sdk/restart-summary",
+    group: "restart",
+    level: "MUST",
+    source: sources.fold,
+    title: "keeps the summary of a session, and folds later appends into it, after it was opened again",
+    async check(trial) {
+      const timestamp = "2026-01-01T00:00:00.000Z";
+      await (await trial.store()).append(key, [message(1, { timestamp, cwd: "/work" }), title("first")]);
+      const before = await summaryOf(await trial.store());
+      const store = await trial.reopen();
+      assert.deepEqual(await summaryOf(store), before);
+      await store.append(key, [message(2, { timestamp: "2026-01-02T00:00:00.000Z", cwd: "/elsewhere" })]);
+      const { data } = await summaryOf(store);
+      assert.equal(data["customTitle"], "first", "the summary has lost the title from before");
+      assert.equal(data["cwd"], "/work", "the summary begins anew");
+    },
+  },
+  {
+    id: "claude-agent-sdk/restart-uuid",
+    group: "restart",
+    level: "SHOULD",
+    source: sources.append,
+    title: "knows the uuids of stored entries after it was opened again",
+    async check(trial) {
+      await (await trial.store()).append(key, messages(3));
+      const store = await trial.reopen();
+      await store.append(key, messages(4));
+      await has(store, key, messages(4), "a session that is imported again has entries twice");
+    },
+  },
+];
+
+export const races: ReadonlyArray<Expectation<Store>> = [
+  {
+    id: "claude-agent-sdk/race-sees",
+    group: "race",
+    level: "MUST",
+    source: sources.guide,
+    title: "loads what another process has appended meanwhile",
+    async check(trial) {
+      const store = await trial.store();
+      await store.append(key, messages(1));
+      await has(store, another, null);
+      const appends = [
+        [key, messages(2, 1)],
+        [another, messages(1)],
+      ];
+      await trial.child("append", { appends }).result();
+      await has(store, key, messages(3));
+      await has(store, another, messages(1));
+      assert.deepEqual(await idsOf(store), [key.sessionId, another.sessionId].toSorted());
+    },
+  },
+  {
+    id: "claude-agent-sdk/race-appends",
+    group: "race",
+    level: "MUST",
+    source: sources.append,
+    title: "loses nothing if two processes append to one session, and keeps the order of each",
+    async check(trial) {
+      const [size, count] = [3, 30];
+      await race(
+        trial,
+        "appendMany",
+        ["a", "b"].map((writer) => ({ key, writer, size, count })),
+      );
+      const found = (await (await trial.store()).load(key)) ?? [];
+      assert.equal(found.length, 2 * size * count, "entries are lost, or stored twice");
+      for (const writer of ["a", "b"]) areBatches(found, writer, size, { contiguous: false });
+    },
+  },
+  {
+    id: "claude-agent-sdk/race-contiguous",
+    group: "race",
+    level: "OURS",
+    source: "ours: a batch is a turn, and the lines of two turns must not be mixed",
+    title: "keeps the entries of an append together if two processes append to one session",
+    async check(trial) {
+      const [size, count] = [12, 15];
+      await race(
+        trial,
+        "appendMany",
+        ["a", "b"].map((writer) => ({ key, writer, size, count })),
+      );
+      const found = (await (await trial.store()).load(key)) ?? [];
+      for (const writer of ["a", "b"]) assert.equal(areBatches(found, writer, size), count);
+    },
+  },
+  {
+    id: "claude-agent-sdk/race-uuid",
+    group: "race",
+    level: "SHOULD",
+    source: sources.append,
+    title: "stores entries once if two processes append the same ones at the same time",
+    async check(trial) {
+      const appends = Array.from({ length: 20 }, (_, n) => [key, messages(3, 3 * n)]);
+      await race(trial, "append", [
+        { appends, waits: true },
+        { appends, waits: true },
+      ]);
+      await has(await trial.store(), key, messages(60), "two imports of one session");
+    },
+  },
+  {
+    id: "claude-agent-sdk/race-summary",
+    group: "race",
+    level: "MUST",
+    source: sources.listSummaries,
+    title: "has both appends in the summary if two processes append to one session at the same time",
+    async check(trial) {
+      const entries = [message(1, { gitBranch: "trip" }), title("Lisbon")];
+      const children = entries.map((entry) => trial.child("appendWhenTold", { entry }));
+      await Promise.all(children.map((child) => child.next()));
+      const sessions = Array.from({ length: 12 }, (_, n) => ({ ...key, sessionId: uuidOf(n) }));
+      for (const of of sessions) {
+        for (const child of children) child.tell(of);
+        await Promise.all(children.map((child) => child.next()));
+      }
+      for (const child of children) child.tell(undefined);
+      await Promise.all(children.map((child) => child.result()));
+      const store = await trial.store();
+      for (const of of sessions) {
+        const { data } = await summaryOf(store, of);
+        const seen = { gitBranch: data["gitBranch"], customTitle: data["customTitle"] };
+        assert.deepEqual(seen, { gitBranch: "trip", customTitle: "Lisbon" }, "an append is not in the summary");
+      }
+    },
+  },
+];
+
+export const kills: ReadonlyArray<Expectation<Store>> = [
+  {
+    id: "claude-agent-sdk/kill-keeps",
+    group: "kill",
+    level: "SHOULD",
+    source: "ours: a new container has no other copy than the appends that have resolved",
+    title: "keeps the entries of each append that has resolved before the process is killed",
+    async check(trial) {
+      const acknowledged = await killed(trial, key, "a", 1);
+      const found = (await (await trial.store()).load(key)) ?? [];
+      const stored = areBatches(found, "a", 1);
+      assert.ok(stored >= acknowledged, `${acknowledged} appends have resolved, and ${stored} are stored`);
+      assert.ok(stored <= acknowledged + 1, `${acknowledged} appends have resolved, but ${stored} are stored`);
+    },
+  },
+  {
+    id: "claude-agent-sdk/kill-all-or-none",
+    group: "kill",
+    level: "OURS",
+    source: "ours: nobody sends an append again whose process was killed, so half a turn would stay",
+    title: "has all entries of an append or none if the process is killed",
+    async check(trial) {
+      for (let round = 0; round < 3; round++) {
+        const of = { ...key, sessionId: uuidOf(round) };
+        await killed(trial, of, "a", 60);
+        areBatches((await (await trial.reopen()).load(of)) ?? [], "a", 60);
+      }
+    },
+  },
+  {
+    id: "claude-agent-sdk/kill-summary",
+    group: "kill",
+    level: "SHOULD",
+    source: "framework: the SDK believes a summary whose mtime is not before that of the session",
+    title: "has no summary that tells of other entries than those that are stored if the process is killed",
+    async check(trial) {
+      for (let round = 0; round < 3; round++) {
+        const of = { ...key, sessionId: uuidOf(round) };
+        await killed(trial, of, "a", 2);
+        const store = await trial.reopen();
+        const last = (await store.load(of))?.at(-1);
+        const { mtime, data } = await summaryOf(store, of);
+        // The SDK throws an older one away.
+        if (mtime >= (await mtimeOf(store, of)))
+          assert.equal(data["customTitle"], last?.["customTitle"], "the summary is not that of the stored entries");
+      }
+    },
+  },
+  {
+    id: "claude-agent-sdk/kill-then-append",
+    group: "kill",
+    level: "SHOULD",
+    source: "ours: a session goes on in a new process, without a repair",
+    title: "takes further appends after a process was killed",
+    async check(trial) {
+      for (let round = 0; round < 2; round++) await killed(trial, key, `${round}`, 2);
+      const store = await trial.store();
+      const before = (await store.load(key)) ?? [];
+      await store.append(key, messages(2));
+      await has(store, key, [...before, ...messages(2)]);
+      assert.equal((await trial.child("read", { key }).result()).entries.length, before.length + 2);
+    },
+  },
+];

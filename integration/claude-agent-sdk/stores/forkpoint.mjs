@@ -1,0 +1,36 @@
+// Forkpoint's `SessionStore`. The target says where: "memory:", "{dir}/store.db", "jsonl:{dir}/store" or
+// "postgres://…?schema=s{n}". The store is named by `?backend=` in this module's address.
+import { foldSessionSummary } from "@anthropic-ai/claude-agent-sdk";
+import { SessionStore } from "forkpoint/claude-agent-sdk";
+import { readFileSync } from "node:fs";
+
+const backend = new URL(import.meta.url).searchParams.get("backend") ?? "sqlite";
+const inMemory = "it keeps everything in memory";
+const skips = {
+  memory: { restart: inMemory, race: inMemory, kill: inMemory, growth: inMemory },
+  jsonl: { race: "one process at a time can open a folder of text files" },
+};
+
+export const name = `forkpoint SessionStore, ${backend}`;
+export const { version } = JSON.parse(
+  readFileSync(new URL("../node_modules/forkpoint/package.json", import.meta.url), "utf8"),
+);
+export const skip = skips[backend] ?? {};
+
+/** Splits the schema off a target on Postgres. */
+function place(target) {
+  if (!/^postgres(ql)?:/.test(target)) return [target, {}];
+  const url = new URL(target);
+  const schema = url.searchParams.get("schema");
+  url.searchParams.delete("schema");
+  return schema === null ? [target, {}] : [url.href, { schema }];
+}
+
+export function open({ target }) {
+  const [at, options] = place(target);
+  // In this repository the package is a link, beside which there is no SDK.
+  return new SessionStore(at, { ...options, foldSessionSummary });
+}
+export const close = (store) => store.close();
+/** A store in memory is a new one each time. */
+export const wipe = backend === "memory" ? () => {} : undefined;
