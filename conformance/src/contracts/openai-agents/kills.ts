@@ -1,0 +1,117 @@
+// A process is killed while it changes a session.
+import assert from "node:assert/strict";
+import type { Expectation, Trial } from "../../suite/types.js";
+import { append, areBlocks, has, numbered, reads, sessionOf, textOf, texts, transact, user } from "./items.js";
+import { transaction } from "./sources.js";
+import type { SessionStore } from "./store.js";
+
+/** Kills a program at a random moment after it has said its first word. Returns all that it has said. */
+async function killed(trial: Trial<SessionStore>, program: string, input: object = {}): Promise<any[]> {
+  const child = trial.child(program, input);
+  await child.next();
+  await trial.sleep(20 + trial.random(120));
+  return await child.kill();
+}
+
+export const kills: ReadonlyArray<Expectation<SessionStore>> = [
+  {
+    id: "openai-agents/kill-keeps",
+    group: "kill",
+    level: "SHOULD",
+    source: "ours: a `addItems` that has resolved is stored",
+    title: "keeps the items of each call that has resolved before the process is killed",
+    async check(trial) {
+      const said = await killed(trial, "addForever", { size: 1 });
+      const found = await texts(await sessionOf(trial));
+      assert.ok(found.length >= said.length, `${said.length} items were acknowledged, but ${found.length} are there`);
+      // The newest may have been added without a word of it.
+      assert.deepEqual(
+        found,
+        found.map((_, n) => `${n}:0`),
+      );
+    },
+  },
+  {
+    id: "openai-agents/kill-all-or-none",
+    group: "kill",
+    level: "SHOULD",
+    source: "ours: a call without its result, or a message without its answer, would stay in the conversation",
+    title: "has all items of a call or none if the process is killed",
+    async check(trial) {
+      for (let round = 0; round < 3; round++) {
+        await killed(trial, "addForever", { size: 40, name: `${round}` });
+        areBlocks(await texts(await sessionOf(trial)), 40);
+      }
+    },
+  },
+  {
+    id: "openai-agents/kill-then-add",
+    group: "kill",
+    level: "SHOULD",
+    source: "ours: a restarted process goes on with the conversation, without a repair",
+    title: "takes further items after a process was killed",
+    async check(trial) {
+      for (let round = 0; round < 2; round++) await killed(trial, "addForever", { size: 1, name: `${round}` });
+      const session = await sessionOf(trial);
+      const before = (await texts(session)) as string[];
+      await session.addItems([user("after")]);
+      await reads(session, [...before, "after"]);
+      assert.equal(textOf(await session.popItem()), "after");
+    },
+  },
+  {
+    id: "openai-agents/kill-pop",
+    group: "kill",
+    level: "SHOULD",
+    source: "ours: a `popItem` that has resolved is stored, so an undo is not undone",
+    title: "does not bring back items that were removed before the process was killed",
+    async check(trial) {
+      await sessionOf(trial, "s", numbered(0, 400));
+      const said = await killed(trial, "popForever");
+      const left = await texts(await sessionOf(trial));
+      const most = Math.max(0, 400 - said.length);
+      assert.ok(left.length <= most, `${said.length} of 400 items were removed, but ${left.length} are left`);
+      assert.deepEqual(
+        left,
+        left.map((_, n) => `${n}`),
+        "the oldest must be left",
+      );
+    },
+  },
+  {
+    id: "openai-agents/kill-compaction",
+    group: "kill",
+    level: "SHOULD",
+    source: "ours: without it, the runner clears and adds, and a crash between the two loses the conversation",
+    title: "has the old history or the new one if the process is killed while it is replaced",
+    async check(trial) {
+      for (let round = 0; round < 3; round++) {
+        await killed(trial, "replaceForever", { size: 30 });
+        const items = await (await sessionOf(trial)).getItems();
+        const from = items.findLastIndex(({ ["type"]: type }) => type === "compaction");
+        assert.ok(from >= 0, "there is no history: neither the old one nor the new one");
+        assert.equal(items.length - from, 31, "the history that follows the last compaction is not whole");
+        areBlocks(items.slice(from + 1).map(textOf), 30);
+      }
+    },
+  },
+  {
+    id: "openai-agents/kill-transaction",
+    group: "kill",
+    level: "MUST",
+    source: transaction,
+    title: "stores an operation together with its id if the process is killed",
+    async check(trial) {
+      for (let round = 0; round < 3; round++) {
+        const said = await killed(trial, "transactForever", { name: `${round}` });
+        const session = await sessionOf(trial, `${round}`);
+        // Those that were under way, too.
+        const count = Math.max(said.length, Math.ceil((await session.getItems()).length / 2)) + 1;
+        const all = Array.from({ length: count }, (_, n) => `${n}`);
+        for (const n of all) await transact(session, n, append(user(n), user(`${n}b`)));
+        const expected = all.flatMap((n) => [user(n), user(`${n}b`)]);
+        await has(session, expected, "after all operations were retried, each has been applied once");
+      }
+    },
+  },
+];

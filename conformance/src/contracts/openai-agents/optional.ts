@@ -1,0 +1,280 @@
+// The methods that a session may have.
+import assert from "node:assert/strict";
+import type { Expectation } from "../../suite/types.js";
+import {
+  append,
+  call,
+  comparable,
+  has,
+  isRefused,
+  mutate,
+  numbered,
+  reads,
+  replaceHistory,
+  replaceSuffix,
+  result,
+  sessionOf,
+  transact,
+  user,
+} from "./items.js";
+import { clear, replace, rewrite, transaction } from "./sources.js";
+import type { SessionStore } from "./store.js";
+
+const compaction = { type: "compaction", encrypted_content: "gAAAA==" };
+
+export const optional: ReadonlyArray<Expectation<SessionStore>> = [
+  {
+    id: "openai-agents/compaction",
+    group: "contract",
+    level: "MUST",
+    source: replace,
+    title: "ends with the compaction and its suffix after `replaceHistoryWithCompaction`",
+    async check(trial) {
+      const session = await sessionOf(trial, "s", numbered(0, 4));
+      await replaceHistory(session, [compaction, user("after")]);
+      const items = comparable(session, await session.getItems());
+      // A store may append them: the runner ignores what lies before the last compaction.
+      const from = items.findLastIndex(({ type }) => type === "compaction");
+      assert.deepEqual(items.slice(Math.max(from, 0)), [compaction, user("after")]);
+      await session.addItems([user("later")]);
+      assert.deepEqual(comparable(session, await session.getItems(2)), [user("after"), user("later")]);
+    },
+  },
+  {
+    id: "openai-agents/compaction-keeps-id",
+    group: "contract",
+    level: "MUST",
+    source: replace,
+    title: "keeps the id of a session whose history is replaced",
+    async check(trial) {
+      const session = await (await trial.store()).session();
+      const id = await session.getSessionId();
+      await session.addItems(numbered(0, 2));
+      await replaceHistory(session, [compaction]);
+      assert.equal(await session.getSessionId(), id);
+    },
+  },
+  {
+    id: "openai-agents/mutations-replace",
+    group: "contract",
+    level: "MUST",
+    source: "documented: SessionHistoryReplaceFunctionCallMutation of the SDK",
+    title: "replaces a function call in its place",
+    async check(trial) {
+      const session = await sessionOf(trial, "s", [user("0"), call("a"), call("b"), result("a"), result("b")]);
+      await mutate(session, ["a", call("a", '{"to":"bob"}')]);
+      await has(session, [user("0"), call("a", '{"to":"bob"}'), call("b"), result("a"), result("b")]);
+    },
+  },
+  {
+    id: "openai-agents/mutations-repeats",
+    group: "contract",
+    level: "SHOULD",
+    source: rewrite,
+    title: "removes repetitions of a function call that it replaces",
+    async check(trial) {
+      const session = await sessionOf(trial, "s", [call("a"), user("0"), call("a"), result("a"), call("b"), call("b")]);
+      await mutate(session, ["a", call("a", '{"to":"bob"}')]);
+      await has(session, [call("a", '{"to":"bob"}'), user("0"), result("a"), call("b"), call("b")]);
+    },
+  },
+  {
+    id: "openai-agents/mutations-unknown",
+    group: "contract",
+    level: "MUST",
+    source: rewrite,
+    title: "changes nothing if there is no call to replace",
+    async check(trial) {
+      const items = [user("0"), call("a"), result("a")];
+      const session = await sessionOf(trial, "s", items);
+      await mutate(session, ["unknown", call("unknown")]);
+      await mutate(session);
+      await has(session, items);
+    },
+  },
+  {
+    id: "openai-agents/transaction-append",
+    group: "contract",
+    level: "MUST",
+    source: transaction,
+    title: "appends the items of a transaction",
+    async check(trial) {
+      const session = await sessionOf(trial, "s", [user("0")]);
+      await transact(session, "o", append(user("1"), user("2")));
+      await reads(session, ["0", "1", "2"]);
+    },
+  },
+  {
+    id: "openai-agents/transaction-replace",
+    group: "contract",
+    level: "MUST",
+    source: transaction,
+    title: "replaces the newest items by those of a transaction",
+    async check(trial) {
+      const session = await sessionOf(trial, "s", numbered(0, 4));
+      await transact(session, "o", replaceSuffix(numbered(2, 4), [user("new")]));
+      await reads(session, ["0", "1", "new"]);
+      await transact(session, "p", replaceSuffix([], [user("end")]));
+      await reads(session, ["0", "1", "new", "end"], "an empty suffix is the end of each history");
+    },
+  },
+  {
+    id: "openai-agents/transaction-once",
+    group: "contract",
+    level: "MUST",
+    source: transaction,
+    title: "applies a transaction once, however often it is repeated",
+    async check(trial) {
+      const session = await sessionOf(trial, "s", [user("0")]);
+      for (let time = 0; time < 2; time++) await transact(session, "o", append(user("1")));
+      await session.addItems([user("2")]);
+      await transact(session, "o", append(user("1")));
+      await reads(session, ["0", "1", "2"]);
+      for (let time = 0; time < 2; time++) await transact(session, "p", replaceSuffix([user("2")], [user("3")]));
+      await reads(session, ["0", "1", "3"]);
+    },
+  },
+  {
+    id: "openai-agents/transaction-equal",
+    group: "contract",
+    level: "SHOULD",
+    source:
+      "framework: MemorySession. A retry after a restart has its items from the JSON of a RunState, with its order of keys",
+    title: "knows a transaction again whose keys are in another order",
+    async check(trial) {
+      const session = await sessionOf(trial);
+      await transact(session, "o", append(user("0", { providerData: { a: 1, b: { c: 2, d: 3 } } })));
+      const again = { providerData: { b: { d: 3, c: 2 }, a: 1 }, content: "0", role: "user", type: "message" };
+      await transact(session, "o", { items: [again], type: "append_items" });
+      await reads(session, ["0"]);
+    },
+  },
+  {
+    id: "openai-agents/transaction-other",
+    group: "contract",
+    level: "MUST",
+    source: transaction,
+    title: "rejects another transaction with a used operation id, and changes nothing",
+    async check(trial) {
+      const session = await sessionOf(trial, "s", [user("0")]);
+      await transact(session, "o", append(user("1")));
+      const why = "another transaction had this operation id";
+      await isRefused(session, "o", append(user("2")), why);
+      await isRefused(session, "o", append(), why);
+      await isRefused(session, "o", replaceSuffix([], [user("1")]), why);
+      await reads(session, ["0", "1"]);
+    },
+  },
+  {
+    id: "openai-agents/transaction-suffix",
+    group: "contract",
+    level: "MUST",
+    source: transaction,
+    title: "rejects a transaction whose suffix is not the end of the history, and changes nothing",
+    async check(trial) {
+      const session = await sessionOf(trial, "s", numbered(0, 3));
+      const why = "the suffix is not the end of the history";
+      await isRefused(session, "o", replaceSuffix([user("1")], [user("new")]), why);
+      await isRefused(
+        session,
+        "p",
+        replaceSuffix([user("2", { id: "x" })], [user("new")]),
+        `${why}: it has another key`,
+      );
+      await isRefused(session, "q", replaceSuffix([user("x"), ...numbered(0, 3)], []), `${why}: it is longer`);
+      await reads(session, ["0", "1", "2"]);
+    },
+  },
+  {
+    id: "openai-agents/transaction-failed",
+    group: "contract",
+    level: "SHOULD",
+    source: "framework: MemorySession remembers an operation together with its change",
+    title: "does not remember the id of an operation that failed",
+    async check(trial) {
+      const session = await sessionOf(trial, "s", [user("0")]);
+      await isRefused(session, "o", replaceSuffix([user("x")], []), "the suffix is not the end of the history");
+      await transact(session, "o", replaceSuffix([user("0")], [user("1")]));
+      await reads(session, ["1"]);
+    },
+  },
+  {
+    id: "openai-agents/transaction-unstorable",
+    group: "contract",
+    level: "MUST",
+    source: transaction,
+    title: "changes nothing if it rejects an item that can't be stored",
+    async check(trial) {
+      const session = await sessionOf(trial, "s", [user("0")]);
+      const items = [user("1"), user("2", { providerData: { work: () => 0 } })];
+      // The contract leaves open whether it is rejected. A session without the method does not pass.
+      const failed = await transact(session, "o", append(...items)).then(
+        () => false,
+        (error: Error) => {
+          if (session.applyHistoryTransaction === undefined) throw error;
+          return true;
+        },
+      );
+      if (!failed) return;
+      await reads(session, ["0"], "the transaction was rejected, but some of its items are stored");
+      await transact(session, "o", append(user("1")));
+      await reads(session, ["0", "1"], "the id of the rejected operation can be used");
+    },
+  },
+  {
+    id: "openai-agents/transaction-blank-id",
+    group: "contract",
+    level: "SHOULD",
+    source: "framework: MemorySession rejects an empty or blank id, which the documentation excludes",
+    title: "rejects an operation without an id",
+    async check(trial) {
+      const session = await sessionOf(trial, "s", [user("0")]);
+      for (const id of ["", " "])
+        await isRefused(session, id, append(user("1")), `the id ${JSON.stringify(id)} is none`);
+      await reads(session, ["0"]);
+    },
+  },
+  {
+    id: "openai-agents/transaction-of-session",
+    group: "isolation",
+    level: "MUST",
+    source: transaction,
+    title: "remembers operations of the session, and not of another one",
+    async check(trial) {
+      const [a, b] = [await sessionOf(trial, "a"), await sessionOf(trial, "b")];
+      await transact(a, "o", append(user("a")));
+      await transact(b, "o", append(user("b")));
+      await transact(b, "p", append(user("c")));
+      await reads(a, ["a"]);
+      await reads(b, ["b", "c"]);
+    },
+  },
+  {
+    id: "openai-agents/transaction-clear",
+    group: "contract",
+    level: "SHOULD",
+    source: clear,
+    title: "forgets operations when a session is cleared",
+    async check(trial) {
+      const session = await sessionOf(trial);
+      await transact(session, "o", append(user("0")));
+      await session.clearSession();
+      await transact(session, "o", append(user("1")));
+      await reads(session, ["1"]);
+    },
+  },
+  {
+    id: "openai-agents/transaction-kept",
+    group: "contract",
+    level: "OURS",
+    source: "ours: MemorySession does it. An operation that is retried after a correction must not come back",
+    title: "remembers an operation whose item was removed by `popItem`",
+    async check(trial) {
+      const session = await sessionOf(trial);
+      await transact(session, "o", append(user("0")));
+      await session.popItem();
+      await transact(session, "o", append(user("0")));
+      await reads(session, []);
+    },
+  },
+];
