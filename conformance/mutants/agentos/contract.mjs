@@ -23,8 +23,8 @@ const known =
   "id graphId runId nodeId timestamp state memorySnapshot nodeResults visitedNodes skippedNodes pendingEdges";
 
 export const contract = {
-  "agentos/get": storing(({ pendingEdges: _, ...others }) => ({ ...others, pendingEdges: [] })),
-  "agentos/optional-fields": storing(({ skippedNodes: _, ...others }) => ({ ...others, skippedNodes: [] })),
+  "agentos/get": storing((checkpoint) => ({ ...checkpoint, pendingEdges: [] })),
+  "agentos/optional-fields": storing((checkpoint) => ({ ...checkpoint, skippedNodes: [] })),
   "agentos/unknown-fields": storing((checkpoint) =>
     Object.fromEntries(Object.entries(checkpoint).filter(([key]) => known.split(" ").includes(key))),
   ),

@@ -76,7 +76,7 @@ export const processes = {
 
   "agentos/kill-keeps-saves": { faults: { lateMs: 200 } },
   "agentos/kill-leaves-no-half": {
-    faults: { tornMs: 100, half: (_, [checkpoint]) => [{ ...checkpoint, nodeResults: {}, pendingEdges: [] }] },
+    faults: { tornMs: 300, half: (_, [checkpoint]) => [{ ...checkpoint, nodeResults: {}, pendingEdges: [] }] },
   },
   // The lock of a process that was killed is never given back.
   "agentos/kill-leaves-it-usable": {
@@ -88,7 +88,7 @@ export const processes = {
             throw new Error("the store is locked");
           writeFileSync(lock, `${process.pid}`);
           await store.save(checkpoint);
-          await sleep(20);
+          await sleep(300);
           rmSync(lock, { force: true });
         },
       };
@@ -98,7 +98,7 @@ export const processes = {
     around: (store) => ({
       async save(checkpoint) {
         await store.delete(checkpoint.id);
-        await sleep(50);
+        await sleep(300);
         await store.save(checkpoint);
       },
     }),

@@ -7,7 +7,7 @@ import type { Checkpoint, CheckpointMetadata, Store } from "./store.js";
 export type Agentos = Trial<Store>;
 
 /** Where expectations come from. */
-export const type = (name: string) => `documented: ${name} in the types of @framers/agentos` as const;
+export const type = (name: string) => `documented: the types of @framers/agentos, ${name}` as const;
 export const guide = (section: string) =>
   `documented: the guide "Checkpointing and Time-Travel" of AgentOS, ${section}` as const;
 export const own = (does: string) => `framework: InMemoryCheckpointStore ${does}` as const;
