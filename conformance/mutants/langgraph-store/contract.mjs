@@ -123,7 +123,9 @@ export const contract = {
   "langgraph-store/search-items": {
     store: class extends ReferenceStore {
       found(operation) {
-        return super.found(operation).map((item) => ({ ...item, createdAt: item.updatedAt }));
+        const items = super.found(operation);
+        for (const item of items) item.createdAt = item.updatedAt;
+        return items;
       }
     },
   },

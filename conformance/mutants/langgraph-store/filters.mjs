@@ -10,7 +10,7 @@ const comparing = (operate) => ({
   },
 });
 
-const orders = ["$gt", "$gte", "$lt", "$lte"];
+const orders = new Set(["$gt", "$gte", "$lt", "$lte"]);
 
 export const filters = {
   "langgraph-store/filter-equal": comparing((operate, name, found, wanted) => !wanted || operate(name, found, wanted)),
@@ -35,14 +35,14 @@ export const filters = {
     (operate, name, found, wanted) => found !== undefined && operate(name, found, wanted),
   ),
   "langgraph-store/filter-greater-less": comparing((operate, name, found, wanted) =>
-    orders.includes(name) ? operate(name, `${found}`, `${wanted}`) : operate(name, found, wanted),
+    orders.has(name) ? operate(name, `${found}`, `${wanted}`) : operate(name, found, wanted),
   ),
   "langgraph-store/filter-greater-mixed": comparing((operate, name, found, wanted) => {
-    if (orders.includes(name) && Number.isNaN(Number(found))) throw new Error(`invalid number: ${found}`);
+    if (orders.has(name) && Number.isNaN(Number(found))) throw new Error(`invalid number: ${found}`);
     return operate(name, found, wanted);
   }),
   "langgraph-store/filter-greater-text": comparing((operate, name, found, wanted) =>
-    orders.includes(name) ? operate(name, Number(found), Number(wanted)) : operate(name, found, wanted),
+    orders.has(name) ? operate(name, Number(found), Number(wanted)) : operate(name, found, wanted),
   ),
   "langgraph-store/filter-in-nin": comparing((operate, name, found, wanted) =>
     name === "$nin" ? operate("$in", found, wanted) : operate(name, found, wanted),

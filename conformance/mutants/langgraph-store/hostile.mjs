@@ -66,8 +66,8 @@ export const hostile = {
       checkNamespace(namespace) {
         try {
           super.checkNamespace(namespace);
-        } catch ({ message }) {
-          throw new Error(message);
+        } catch (cause) {
+          throw new Error("wrong namespace", { cause });
         }
       }
     },

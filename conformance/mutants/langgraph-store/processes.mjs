@@ -3,10 +3,11 @@ import { existsSync, rmSync, writeFileSync } from "node:fs";
 import { ReferenceStore } from "./reference.mjs";
 import { changed, sleep } from "./wrong.mjs";
 
+const doubled = (operation) => ({ ...operation, copy: structuredClone(operation.value) });
+
 /** Stores each value twice. */
 const twice = {
   wrap(store) {
-    const doubled = (operation) => ({ ...operation, copy: structuredClone(operation.value) });
     const batch = (operations) => store.batch(operations.map(doubled));
     return changed(store, {
       batch,

@@ -9,6 +9,7 @@ const isPlain = (value) =>
   typeof value === "object" && value !== null && !Array.isArray(value) && !(value instanceof Date);
 const isSearch = (operation) => "namespacePrefix" in operation;
 const isWrite = (operation) => "value" in operation && !isSearch(operation);
+const isWrongLabel = (label) => typeof label !== "string" || label === "" || /[.:\0]/.test(label);
 const byCodeUnits = (one, other) => (one < other ? -1 : 1);
 
 const operators = {
@@ -84,8 +85,7 @@ export class ReferenceStore {
   }
 
   checkNamespace(namespace) {
-    const isWrong = (label) => typeof label !== "string" || label === "" || /[.:\0]/.test(label);
-    if (namespace.length === 0 || namespace[0] === "langgraph" || namespace.some(isWrong))
+    if (namespace.length === 0 || namespace[0] === "langgraph" || namespace.some(isWrongLabel))
       throw new InvalidNamespaceError(`wrong namespace: ${JSON.stringify(namespace)}`);
   }
 

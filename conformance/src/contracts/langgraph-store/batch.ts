@@ -5,6 +5,8 @@ import { found, rejection, valueOf } from "./helpers.js";
 import { inMemory, type } from "./sources.js";
 import type { Item, Store } from "./store.js";
 
+const change = (key: string, value: object | null) => ({ namespace: ["a"], key, value });
+
 export const batch: ReadonlyArray<Expectation<Store>> = [
   {
     id: "langgraph-store/batch-results",
@@ -78,7 +80,6 @@ export const batch: ReadonlyArray<Expectation<Store>> = [
     title: "stores the last of several changes to one item in a batch",
     async check(trial) {
       const store = await trial.store();
-      const change = (key: string, value: object | null) => ({ namespace: ["a"], key, value });
       await store.batch([
         change("twice", { n: 1 }),
         change("gone", { n: 1 }),

@@ -242,7 +242,7 @@ export const filters: ReadonlyArray<Expectation<Store>> = [
         'a"b',
         "a b",
         "a[0]",
-        "$.a",
+        "a.$",
         "a\\b",
         "a%",
         "ä",

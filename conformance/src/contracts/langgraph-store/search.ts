@@ -5,6 +5,14 @@ import { fill, found, keysOf, upTo } from "./helpers.js";
 import { inMemory, page, type } from "./sources.js";
 import type { Item, Store } from "./store.js";
 
+const parts = ({ namespace, key, value, createdAt, updatedAt }: Item) => ({
+  namespace,
+  key,
+  value,
+  createdAt,
+  updatedAt,
+});
+
 export const search: ReadonlyArray<Expectation<Store>> = [
   {
     id: "langgraph-store/search-prefix",
@@ -55,13 +63,6 @@ export const search: ReadonlyArray<Expectation<Store>> = [
       await store.put(["a", "b"], "k", { n: 1, list: [1, 2] });
       await trial.sleep(5);
       await store.put(["a", "b"], "k", { n: 2, list: [1, 2] });
-      const parts = ({ namespace, key, value, createdAt, updatedAt }: Item) => ({
-        namespace,
-        key,
-        value,
-        createdAt,
-        updatedAt,
-      });
       const [item] = await store.search(["a"]);
       assert(item, "the item must be found");
       assert.deepEqual(parts(item), parts((await store.get(["a", "b"], "k"))!));
