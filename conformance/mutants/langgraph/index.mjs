@@ -1,17 +1,26 @@
 // Checkpointers that are wrong in one way each, by the id of the expectation that names it. `?mutant=<id>` chooses one.
 import { durable } from "../durable.mjs";
+import { contract } from "./contract.mjs";
+import { hostile, order } from "./order.mjs";
+import { processes } from "./processes.mjs";
 import { ReferenceSaver, changes } from "./reference.mjs";
-export const mutants = {};
+
+/**
+ * Each mutant has the class of its store, the faults or the encoding of its file, or what is done around the store or before it
+ * is opened.
+ */
+export const mutants = { ...contract, ...order, ...hostile, ...processes };
+
 const wrong = mutants[new URL(import.meta.url).searchParams.get("mutant")] ?? {};
 
 export const name = "reference";
 
 export async function open({ target }) {
-  const { store: Store = ReferenceSaver, faults, wrap = (saver) => saver, open: begin } = wrong;
+  const { store: Store = ReferenceSaver, faults, encode, wrap = (saver) => saver, open: begin } = wrong;
   await begin?.(target);
-  const store = durable((now) => new Store(now), target, changes, { faults });
+  const store = durable((now) => new Store(now), target, changes, { faults, ...(encode && { encode }) });
   const { getNextVersion } = new Store();
-  return wrap({
+  const saver = {
     serde: store.serde,
     get: store.get,
     getTuple: store.getTuple,
@@ -26,5 +35,6 @@ export async function open({ target }) {
         if (tuple !== undefined) yield tuple;
       }
     },
-  });
+  };
+  return wrap(saver, target);
 }

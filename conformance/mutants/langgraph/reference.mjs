@@ -31,7 +31,7 @@ export class ReferenceSaver {
   /** Returns the checkpoints of a thread and namespace, the greatest id first. */
   rows(thread, ns) {
     const all = [...this.checkpoints.values()].filter((row) => row.thread === thread && row.ns === ns);
-    return all.sort((a, b) => less(b.id, a.id));
+    return all.toSorted((a, b) => less(b.id, a.id));
   }
 
   /** Returns the row of a config, or undefined. */
@@ -81,7 +81,7 @@ export class ReferenceSaver {
   /** Returns the writes to a checkpoint, in the order of path, task and position. */
   writesOf(thread, ns, id) {
     const rows = [...(this.writes.get(this.key(thread, ns, id))?.values() ?? [])];
-    return rows.sort((a, b) => less(a.path, b.path) || less(a.task, b.task) || a.index - b.index);
+    return rows.toSorted((a, b) => less(a.path, b.path) || less(a.task, b.task) || a.index - b.index);
   }
 
   pending(row) {
@@ -138,7 +138,7 @@ export class ReferenceSaver {
       .filter((row) => id === undefined || row.id === id)
       .filter((row) => end === undefined || row.id < end)
       .filter((row) => this.passes(row.metadata, filter ?? {}))
-      .sort((a, b) => this.order(a, b));
+      .toSorted((a, b) => this.order(a, b));
     return this.cut(found, limit).map((row) => this.tuple(row).config);
   }
 

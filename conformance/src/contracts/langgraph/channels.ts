@@ -7,10 +7,9 @@ const tasks = "__pregel_tasks";
 
 /** Puts two checkpoints of an old format, the first with a send that waits. Returns the tuple of the second. */
 async function sendFrom(store: Saver, ns: string) {
-  const [first, second] = [1, 2].map((step) => ({ ...checkpoint(step), v: 3 }));
-  const parent = await store.put(at("thread", ns), first!, metadata(), {});
+  const parent = await store.put(at("thread", ns), { ...checkpoint(1), v: 3 }, metadata(), {});
   await store.putWrites(parent, [[tasks, `sent in ${ns || "root"}`]], "task");
-  const child = await store.put(parent, second!, metadata(), {});
+  const child = await store.put(parent, { ...checkpoint(2), v: 3 }, metadata(), {});
   return () => store.getTuple(child);
 }
 

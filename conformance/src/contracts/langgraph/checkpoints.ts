@@ -4,6 +4,9 @@ import type { Expectation } from "../../suite/types.js";
 import type { Saver } from "./store.js";
 import { at, atStep, checkpoint, errorOf, id, metadata, published, same, save, types, valuesAt } from "./cases.js";
 
+/** Returns a version as LangGraph in Python counts. */
+const version = (count: number) => `${String(count).padStart(32, "0")}.0123456789`;
+
 export const checkpoints: ReadonlyArray<Expectation<Saver>> = [
   {
     id: "langgraph/get-missing",
@@ -188,7 +191,6 @@ export const checkpoints: ReadonlyArray<Expectation<Saver>> = [
     title: "keeps versions that are texts",
     async check(trial) {
       const store = await trial.store();
-      const version = (count: number) => `${String(count).padStart(32, "0")}.0123456789`;
       const first = await save(store, 1, { values: { a: 1, b: 1 }, versions: { a: version(1), b: version(1) } });
       const versions = { a: version(2), b: version(1) };
       const config = await save(store, 2, { on: first, values: { a: 2, b: 1 }, versions, fresh: { a: version(2) } });

@@ -239,11 +239,14 @@ export const hostile: ReadonlyArray<Expectation<Saver>> = [
     title: "keeps or refuses threads and namespaces named as members of Object, and changes no prototype",
     async check(trial) {
       const names = ["__proto__", "constructor", "prototype", "toString", "hasOwnProperty", "valueOf"];
+      const store = await trial.store();
       try {
-        await keepsApart(await trial.store(), names, true);
-        same(Object.keys(Object.prototype), [], "the keys of Object.prototype");
+        await keepsApart(store, names, true);
+        for (const name of names) await errorOf(() => save(store, 1, { on: at(name, "leaked") }));
+        const changed = [{}, Object, Object.prototype.toString].filter((object) => "leaked" in object);
+        same(changed, [], "the list of objects that have the key of a namespace");
       } finally {
-        for (const key of Object.keys(Object.prototype)) delete (Object.prototype as Record<string, unknown>)[key];
+        for (const name of names) delete ({} as Record<string, any>)[name]?.leaked;
       }
     },
   },

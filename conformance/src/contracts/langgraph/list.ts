@@ -179,9 +179,9 @@ export const lists: ReadonlyArray<Expectation<Saver>> = [
         return idsOf(store, config, { limit: 1, before: { configurable: { checkpoint_id: id(step) } } });
       };
       same(await newest("in:1", 6), [id(5)], "the subgraph's checkpoint before step 6");
-      same(await newest("in:1", 4), [id(3)], "the subgraph's checkpoint before step 4");
+      same(await newest("in:1", 5), [id(3)], "the subgraph's checkpoint before step 5");
       same(await newest("in:1", 1), [], "the subgraph's checkpoint before its first");
-      same(await newest("", 5), [id(4)], "the parent graph's checkpoint before step 5");
+      same(await newest("", 6), [id(4)], "the parent graph's checkpoint before step 6");
     },
   },
   {

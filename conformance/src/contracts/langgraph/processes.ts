@@ -8,6 +8,9 @@ import { stepChannels, stepValues } from "./programs.js";
 const durable = "documented: https://docs.langchain.com/oss/javascript/langgraph/persistence";
 const shared = "framework: several servers run graphs of one checkpointer";
 
+/** Returns the names of tasks that only one of several processes runs. */
+const tasksOf = (part: number) => Array.from({ length: 10 }, (_, n) => `task ${part} ${n}`);
+
 /** Starts processes that wait for each other. Returns when all have ended. */
 async function race(trial: Trial<Saver>, program: string, inputs: readonly object[]) {
   const children = inputs.map((input, part) => trial.child(program, { part, ...input }));
@@ -130,11 +133,10 @@ export const processes: ReadonlyArray<Expectation<Saver>> = [
     title: "keeps the writes of every task that several processes put to one checkpoint at the same time",
     async check(trial) {
       await save(await trial.store(), 1);
-      const tasks = (part: number) => Array.from({ length: 10 }, (_, n) => `task ${part} ${n}`);
-      await race(trial, "tasks", [{ tasks: tasks(0) }, { tasks: tasks(1) }, { tasks: tasks(2) }]);
+      await race(trial, "tasks", [{ tasks: tasksOf(0) }, { tasks: tasksOf(1) }, { tasks: tasksOf(2) }]);
       const found = await writesAt(await trial.store(), atStep(1));
       const expected = [0, 1, 2].flatMap((part) =>
-        tasks(part).flatMap((task) => stepChannels.map((name) => `${task} ${name} ${part}`)),
+        tasksOf(part).flatMap((task) => stepChannels.map((name) => `${task} ${name} ${part}`)),
       );
       same(found?.map((write) => write.join(" ")).toSorted(), expected.toSorted(), "the pending writes");
     },
@@ -253,7 +255,7 @@ export const processes: ReadonlyArray<Expectation<Saver>> = [
       const threads = await killed(trial, "steps");
       let store: Saver | undefined;
       const error = await errorOf(async () => (store = await trial.store()));
-      assert.equal(error, undefined, `the store can't be opened after a kill: ${String(error)}`);
+      assert.ok(error === undefined, `the store can't be opened after a kill: ${String(error)}`);
       for (const [thread] of threads) {
         const latest = (await store!.getTuple(at(thread)))!;
         const config = await save(store!, 100_000, { on: latest.config, values: { more: 1 } });

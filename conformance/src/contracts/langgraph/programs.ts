@@ -1,4 +1,6 @@
 // What runs in other processes.
+import { setFlagsFromString } from "node:v8";
+import { runInNewContext } from "node:vm";
 import type { Program } from "../../suite/types.js";
 import type { Config, Saver, Write } from "./store.js";
 import { all, at, atStep, checkpoint, metadata, normal, save, versionsOf } from "./cases.js";
@@ -6,6 +8,14 @@ import { all, at, atStep, checkpoint, metadata, normal, save, versionsOf } from 
 /** The channels of the checkpoints that `steps` saves. */
 export const stepChannels = ["a", "b", "c", "d"];
 export const stepValues = (step: number) => Object.fromEntries(stepChannels.map((name) => [name, `${name}${step}`]));
+
+/** Returns the bytes of the process's values and of its buffers that are still used. */
+function used(): number[] {
+  setFlagsFromString("--expose-gc");
+  runInNewContext("gc")();
+  const { heapUsed, external } = process.memoryUsage();
+  return [heapUsed, external];
+}
 
 export const programs: Record<string, Program<Saver>> = {
   /** Puts checkpoints, each below the one before, and says the step of each that is stored. */
@@ -84,13 +94,14 @@ export const programs: Record<string, Program<Saver>> = {
     }
   },
 
-  /** Returns by how many bytes the process has grown when it has the first checkpoint of a list. */
+  /** Returns how many bytes a list holds when it has given its first checkpoint. */
   async first({ store }) {
     await store.getTuple(at("other"));
-    const before = process.resourceUsage().maxRSS;
+    const before = used();
     const list = store.list(at());
     const { value } = await list.next();
-    const after = process.resourceUsage().maxRSS;
-    return value === undefined ? undefined : (after - before) * 1024;
+    const after = used();
+    await list.return?.();
+    return value === undefined ? undefined : Math.max(0, ...after.map((bytes, n) => bytes - before[n]!));
   },
 };

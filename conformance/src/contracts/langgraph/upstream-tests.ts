@@ -13,7 +13,8 @@ const places = new Map<unknown, { target: string; folder: string }>();
 let made = 0;
 
 const initializer = {
-  checkpointerName: order.name,
+  // The suite skips tests for some names of packages.
+  checkpointerName: "checkpointer",
   async createCheckpointer() {
     const folder = await mkdtemp(join(tmpdir(), "forkpoint-conformance-"));
     const number = `${process.pid}_${Date.now().toString(36)}_${made++}`;

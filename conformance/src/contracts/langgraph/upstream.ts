@@ -15,8 +15,6 @@ export interface Order {
   readonly vitest: string;
   readonly module: string;
   readonly target: string;
-  /** The name of the store. The suite skips tests for some names of packages. */
-  readonly name: string;
 }
 
 /** What that process answers. */
@@ -34,17 +32,14 @@ function find(module: string): string | undefined {
   return undefined;
 }
 
-export async function upstream(setting: {
-  module: string;
-  target: string;
-  name: string;
-}): Promise<Upstream | undefined> {
-  const found = find(setting.module);
+export async function upstream({ module, target }: { module: string; target: string }): Promise<Upstream | undefined> {
+  const found = find(module);
   if (found === undefined) return undefined;
   const { version, exports } = JSON.parse(readFileSync(found, "utf8"));
   const { default: main } = exports["."].import;
   const order: Order = {
-    ...setting,
+    module,
+    target,
     suite: pathToFileURL(join(dirname(found), main)).href,
     vitest: pathToFileURL(createRequire(found).resolve("vitest/node")).href,
   };

@@ -33,9 +33,9 @@ export const pendingWrites: ReadonlyArray<Expectation<Saver>> = [
     async check(trial) {
       const store = await trial.store();
       const config = await save(store, 1);
-      assert.deepEqual(await writesAt(store, config), [], "pendingWrites of getTuple must be []");
+      same(await writesAt(store, config), [], "pendingWrites of getTuple");
       const [listed] = await all(store.list(at()));
-      assert.deepEqual(listed?.pendingWrites, [], "pendingWrites of list must be []");
+      same(listed?.pendingWrites, [], "pendingWrites of list");
     },
   },
   {
