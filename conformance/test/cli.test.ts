@@ -19,7 +19,7 @@ const only = ["--only", id, "--only", other];
 it("measures a store", () => {
   const { stdout, stderr, status } = cli(contract, store(), ...only);
   expect({ stdout, status }).toEqual({ stdout: "", status: 0 });
-  expect(stderr).toBe("reference: MUST 2 of 2, SHOULD 0 of 0, OURS 0 of 0\n");
+  expect(stderr).toBe("reference: MUST 2 of 2; SHOULD 0 of 0; OURS 0 of 0\n");
   const bad = cli(contract, store("", id), ...only);
   expect(bad.status).toBe(1);
   expect(bad.stderr).toMatch(new RegExp(`^failed: MUST ${id}: returns null .*\n  AssertionError: `));
@@ -71,7 +71,9 @@ it("lists the expectations", () => {
     expect(title).toMatch(/^\S.*[^.]$/);
     expect(source).toMatch(/^(documented|framework|ours): \S/);
   }
-  expect(cli("list", contract).stdout.trim().split("\n")).toHaveLength(contracts[contract].definition.expectations.length);
+  expect(cli("list", contract).stdout.trim().split("\n")).toHaveLength(
+    contracts[contract].definition.expectations.length,
+  );
 });
 
 it("filters by group and level", () => {

@@ -35,7 +35,8 @@ it("fails an expectation whose store throws, rejects with no error, or does not 
   expect(await run(store("export const open = () => Promise.reject('a text');"))).toEqual([
     { status: "failed", message: "a text" },
   ]);
-  const silent = "export const open = () => ({ get: () => new Promise(() => {}) }); export const close = () => new Promise(() => {});";
+  const silent =
+    "export const open = () => ({ get: () => new Promise(() => {}) }); export const close = () => new Promise(() => {});";
   const began = Date.now();
   expect(await run(store(silent), { timeoutMs: 100 })).toEqual([
     { status: "failed", message: "Error: took more than 100 ms" },
@@ -65,7 +66,8 @@ it("closes every store, and leaves no folder", async () => {
 });
 
 it("wipes a fixed target before each expectation", async () => {
-  const wiping = 'import { rmSync } from "node:fs"; export const wipe = ({ target }) => rmSync(target, { force: true });';
+  const wiping =
+    'import { rmSync } from "node:fs"; export const wipe = ({ target }) => rmSync(target, { force: true });';
   const target = join(folder(), "fixed");
   const suite = langgraphStore({ module: store(wiping), target });
   const { results, target: shown } = await suite.run({ groups: ["contract", "isolation"] });
@@ -77,7 +79,9 @@ it("wipes a fixed target before each expectation", async () => {
 it("refuses what it does not know", async () => {
   const refused = (code: string, options = {}) => langgraphStore({ module: store(code) }).run(options);
   await expect(refused("export const open = 1;")).rejects.toThrow(/exports no function open/);
-  await expect(refused("export const skip = { none: 'x' };")).rejects.toThrow(/names no expectation and no group: none/);
+  await expect(refused("export const skip = { none: 'x' };")).rejects.toThrow(
+    /names no expectation and no group: none/,
+  );
   await expect(refused("export const expectFail = { kill: 'x' };")).rejects.toThrow(/names no expectation: kill/);
   await expect(refused("", { only: ["none"] })).rejects.toThrow(/there is no expectation none/);
   await expect(langgraphStore({ module: join(folder(), "none.mjs") }).run()).rejects.toThrow(/Cannot find module/);
@@ -106,7 +110,11 @@ it("shows reports, alone and side by side", async () => {
   const good = await langgraphStore({ module: store() }).run({ only: [id, other] });
   const version = 'export const name = "a | b"; export const version = "1.2.3";';
   const bad = await langgraphStore({ module: store(version, id) }).run({ only: [id, other] });
-  expect(counts(bad)).toEqual({ MUST: { met: 1, of: 2 }, SHOULD: { met: 0, of: 0 }, OURS: { met: 0, of: 0 } });
+  expect(counts(bad)).toEqual({
+    MUST: { met: 1, of: 2, skipped: 0 },
+    SHOULD: { met: 0, of: 0, skipped: 0 },
+    OURS: { met: 0, of: 0, skipped: 0 },
+  });
   const shown = markdown(bad);
   expect(shown).toContain("# a | b 1.2.3: langgraph-store");
   expect(shown).toContain("| met | 1 of 2 | 0 of 0 | 0 of 0 | - |");
@@ -116,5 +124,10 @@ it("shows reports, alone and side by side", async () => {
   expect(both).toContain("| MUST | 2 of 2 | 1 of 2 |");
   expect(both).toMatch(new RegExp(`\`${id}\` \\| .* \\| yes \\| \\*\\*no\\*\\* \\|`));
   expect(both).not.toContain(other);
+  expect(both).toMatch(new RegExp(`## a . b 1\\.2\\.3\\n[^]*\\n- MUST \`${id}\`: AssertionError: `));
+  const skipping = await langgraphStore({ module: store(`export const skip = { "${id}": "not for it" };`) }).run({
+    only: [id],
+  });
+  expect(markdown(skipping)).toContain("| met | 0 of 0, 1 skipped |");
   expect(() => compare([good, { ...bad, contract: "mastra" }])).toThrow(/one contract/);
 });

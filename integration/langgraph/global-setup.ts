@@ -1,46 +1,8 @@
-/**
- * Copies the built package into node_modules beside LangGraph, as in a user's project. A link would not work: Node
- * would look for LangGraph in the repository's own node_modules, where LangGraph is not installed.
- */
-
-import { copyFileSync, existsSync, mkdirSync, readdirSync, renameSync, rmSync, statSync, utimesSync } from "node:fs";
-import { dirname, join } from "node:path";
-import { fileURLToPath } from "node:url";
 import type { TestProject } from "vitest/node";
+// @ts-expect-error The module is JavaScript, so that a script can use it too.
+import { copyPackage } from "./copy-package.mjs";
 
-const root = fileURLToPath(new URL("../..", import.meta.url));
-
-/** Returns the files and folders of the package, relative to its folder. */
-function parts(folder: string): string[] {
-  if (!existsSync(folder)) return [];
-  const dist = existsSync(join(folder, "dist")) ? readdirSync(join(folder, "dist"), { recursive: true }) : [];
-  return [
-    ...readdirSync(folder).filter((name) => name === "package.json" || /\.(d\.ts|node)$/.test(name)),
-    ...dist.map((name) => join("dist", String(name))).filter((path) => statSync(join(folder, path)).isFile()),
-  ];
-}
-
+/** Installs the built package beside the framework of the project. */
 export default function setup({ config }: TestProject): void {
   copyPackage(config.root);
-}
-
-/** `project` is the folder with the tests and their LangGraph. */
-export function copyPackage(project: string): void {
-  const installed = join(project, "node_modules/forkpoint/");
-  const wanted = parts(root);
-  if (!wanted.some((path) => path.startsWith("dist"))) throw new Error("the package is not built: npm run build");
-  for (const path of wanted) {
-    const from = join(root, path);
-    const to = join(installed, path);
-    const { size, atime, mtime } = statSync(from);
-    const there = statSync(to, { throwIfNoEntry: false });
-    if (there?.size === size && there.mtimeMs === mtime.getTime()) continue;
-    // Rename the complete copy into place, because another run of the tests may still use the old copy.
-    const whole = `${to}.${process.pid}`;
-    mkdirSync(dirname(to), { recursive: true });
-    copyFileSync(from, whole);
-    utimesSync(whole, atime, mtime);
-    renameSync(whole, to);
-  }
-  for (const path of parts(installed)) if (!wanted.includes(path)) rmSync(join(installed, path), { force: true });
 }

@@ -3,7 +3,7 @@ import { rmSync, symlinkSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import type { TestProject } from "vitest/node";
-import { copyPackage } from "../langgraph/global-setup.js";
+import { copyPackage } from "../langgraph/copy-package.mjs";
 import { type Server, inMemory, startServer } from "./server.mjs";
 
 declare module "vitest" {

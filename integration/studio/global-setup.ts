@@ -4,7 +4,7 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { TestProject } from "vitest/node";
-import { copyPackage } from "../langgraph/global-setup.js";
+import { copyPackage } from "../langgraph/copy-package.mjs";
 import { findChromium } from "./chromium.js";
 
 declare module "vitest" {
