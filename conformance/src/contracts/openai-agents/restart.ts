@@ -76,8 +76,10 @@ export const restart: ReadonlyArray<Expectation<SessionStore>> = [
     async check(trial) {
       const session = await sessionOf(trial, "s", numbered(0, 3));
       await session.clearSession();
-      await session.addItems([user("new")]);
-      await reads(await reopened(trial), ["new"]);
+      const again = await reopened(trial);
+      await reads(again, []);
+      await again.addItems([user("new")]);
+      await reads(again, ["new"]);
     },
   },
   {
