@@ -88,7 +88,7 @@ export const isolation: ReadonlyArray<Expectation<Store>> = [
     id: "agentos/snapshot",
     group: "isolation",
     level: "MUST",
-    source: type("Checkpoint: a complete snapshot, captured at a node boundary"),
+    source: type("Checkpoint.nodeResults: results from every node that completed before this checkpoint was taken"),
     title: "keeps a checkpoint as it was saved when the saved object is changed after that",
     async check(trial) {
       const store = await trial.store();
