@@ -30,6 +30,7 @@ export const isolation: ReadonlyArray<Expectation<Store>> = [
       const all = [key, another, sub("a1", key), sub("a1", another)];
       for (const [n, of] of all.entries()) await store.append(of, messages(1, n));
       for (const [n, of] of all.entries()) await has(store, of, messages(1, n));
+      if (store.listSubkeys === undefined) return;
       for (const of of [key, another]) assert.deepEqual(await subpathsOf(store, of), [sub("a1").subpath]);
     },
   },
@@ -41,7 +42,7 @@ export const isolation: ReadonlyArray<Expectation<Store>> = [
     title: "keeps projects apart that have a session of the same id",
     async check(trial) {
       const store = await trial.store();
-      const all = ["-home-ada", "-home-eve"].map((projectKey) => ({ ...key, projectKey }));
+      const all = [key, { ...key, projectKey: "-home-eve" }];
       for (const [n, of] of all.entries()) await store.append(of, messages(1, n));
       for (const [n, of] of all.entries()) await has(store, of, messages(1, n));
     },

@@ -5,6 +5,9 @@ import { has, idsOf, key, message, messages, sub, subpathsOf, title, uuidOf } fr
 import * as sources from "./sources.js";
 import type { Store } from "./store.js";
 
+/** What the SDK keeps about a subagent. */
+const metadata = (agentType: string) => ({ type: "agent_metadata", agentType });
+
 export const order: ReadonlyArray<Expectation<Store>> = [
   {
     id: "claude-agent-sdk/order-of-appends",
@@ -49,7 +52,6 @@ export const order: ReadonlyArray<Expectation<Store>> = [
     title: "keeps entries without a uuid between those that have one",
     async check(trial) {
       const store = await trial.store();
-      const metadata = (name: string) => ({ type: "agent_metadata", agentType: name });
       const all = [metadata("old"), message(1), metadata("new"), message(2), title("t")];
       await store.append(sub(), all.slice(0, 2));
       await store.append(sub(), all.slice(2));

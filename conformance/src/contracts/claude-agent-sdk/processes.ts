@@ -49,12 +49,25 @@ async function killed(trial: Trial<Store>, of: Key, writer: string, size: number
   return (await child.kill()).length;
 }
 
-/** Starts programs, and lets them begin at once when all are ready. */
-async function race(trial: Trial<Store>, program: string, inputs: readonly object[]): Promise<void> {
-  const children = inputs.map((input) => trial.child(program, input));
+/** Two processes append to one session, as fast as they can. Returns its entries. */
+async function race(trial: Trial<Store>, size: number, count: number): Promise<Entry[]> {
+  const children = ["a", "b"].map((writer) => trial.child("appendMany", { key, writer, size, count }));
   await Promise.all(children.map((child) => child.next()));
   for (const child of children) child.tell("go");
   await Promise.all(children.map((child) => child.result()));
+  return (await (await trial.store()).load(key)) ?? [];
+}
+
+/** Two processes append to each of 12 sessions at the same time. Returns the sessions. */
+async function meet(trial: Trial<Store>, given: readonly Entry[][]): Promise<Key[]> {
+  const children = given.map((entries) => trial.child("appendWhenTold", { entries }));
+  await Promise.all(children.map((child) => child.next()));
+  const sessions = Array.from({ length: 12 }, (_, n) => ({ ...key, sessionId: uuidOf(n) }));
+  for (const of of sessions) {
+    for (const child of children) child.tell(of);
+    await Promise.all(children.map((child) => child.next()));
+  }
+  return sessions;
 }
 
 export const restarts: ReadonlyArray<Expectation<Store>> = [
@@ -147,7 +160,8 @@ export const races: ReadonlyArray<Expectation<Store>> = [
       await trial.child("append", { appends }).result();
       await has(store, key, messages(3));
       await has(store, another, messages(1));
-      assert.deepEqual(await idsOf(store), [key.sessionId, another.sessionId].toSorted());
+      if (store.listSessions !== undefined)
+        assert.deepEqual(await idsOf(store), [key.sessionId, another.sessionId].toSorted());
     },
   },
   {
@@ -158,12 +172,7 @@ export const races: ReadonlyArray<Expectation<Store>> = [
     title: "loses nothing if two processes append to one session, and keeps the order of each",
     async check(trial) {
       const [size, count] = [3, 30];
-      await race(
-        trial,
-        "appendMany",
-        ["a", "b"].map((writer) => ({ key, writer, size, count })),
-      );
-      const found = (await (await trial.store()).load(key)) ?? [];
+      const found = await race(trial, size, count);
       assert.equal(found.length, 2 * size * count, "entries are lost, or stored twice");
       for (const writer of ["a", "b"]) areBatches(found, writer, size, { contiguous: false });
     },
@@ -176,12 +185,7 @@ export const races: ReadonlyArray<Expectation<Store>> = [
     title: "keeps the entries of an append together if two processes append to one session",
     async check(trial) {
       const [size, count] = [12, 15];
-      await race(
-        trial,
-        "appendMany",
-        ["a", "b"].map((writer) => ({ key, writer, size, count })),
-      );
-      const found = (await (await trial.store()).load(key)) ?? [];
+      const found = await race(trial, size, count);
       for (const writer of ["a", "b"]) assert.equal(areBatches(found, writer, size), count);
     },
   },
@@ -192,12 +196,9 @@ export const races: ReadonlyArray<Expectation<Store>> = [
     source: sources.append,
     title: "stores entries once if two processes append the same ones at the same time",
     async check(trial) {
-      const appends = Array.from({ length: 20 }, (_, n) => [key, messages(3, 3 * n)]);
-      await race(trial, "append", [
-        { appends, waits: true },
-        { appends, waits: true },
-      ]);
-      await has(await trial.store(), key, messages(60), "two imports of one session");
+      const sessions = await meet(trial, [messages(3), messages(3)]);
+      const store = await trial.store();
+      for (const of of sessions) await has(store, of, messages(3), "two imports of one session");
     },
   },
   {
@@ -207,16 +208,7 @@ export const races: ReadonlyArray<Expectation<Store>> = [
     source: sources.listSummaries,
     title: "has both appends in the summary if two processes append to one session at the same time",
     async check(trial) {
-      const entries = [message(1, { gitBranch: "trip" }), title("Lisbon")];
-      const children = entries.map((entry) => trial.child("appendWhenTold", { entry }));
-      await Promise.all(children.map((child) => child.next()));
-      const sessions = Array.from({ length: 12 }, (_, n) => ({ ...key, sessionId: uuidOf(n) }));
-      for (const of of sessions) {
-        for (const child of children) child.tell(of);
-        await Promise.all(children.map((child) => child.next()));
-      }
-      for (const child of children) child.tell(undefined);
-      await Promise.all(children.map((child) => child.result()));
+      const sessions = await meet(trial, [[message(1, { gitBranch: "trip" })], [title("Lisbon")]]);
       const store = await trial.store();
       for (const of of sessions) {
         const { data } = await summaryOf(store, of);
@@ -287,7 +279,7 @@ export const kills: ReadonlyArray<Expectation<Store>> = [
       const before = (await store.load(key)) ?? [];
       await store.append(key, messages(2));
       await has(store, key, [...before, ...messages(2)]);
-      assert.equal((await trial.child("read", { key }).result()).entries.length, before.length + 2);
+      assert.equal((await trial.child("load", { key }).result()).length, before.length + 2);
     },
   },
 ];

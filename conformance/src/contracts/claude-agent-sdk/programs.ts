@@ -1,6 +1,5 @@
 // What runs in other processes.
 import type { Program } from "../../suite/types.js";
-import { method } from "./entries.js";
 import type { Entry, Key, Store } from "./store.js";
 
 /** The entries of a writer's append: each names the writer, the append and its place in it. */
@@ -16,13 +15,9 @@ export function batch(writer: string, n: number, size: number): Entry[] {
 }
 
 export const programs: Record<string, Program<Store>> = {
-  /** Makes the given appends, and waits for a word before. */
-  async append({ store, input, say, told }) {
-    const { appends, waits = false } = input as { appends: Array<[Key, Entry[]]>; waits?: boolean };
-    if (waits) {
-      await say("ready");
-      await told();
-    }
+  /** Makes the given appends. */
+  async append({ store, input }) {
+    const { appends } = input as { appends: Array<[Key, Entry[]]> };
     for (const [key, entries] of appends) await store.append(key, entries);
   },
 
@@ -43,21 +38,18 @@ export const programs: Record<string, Program<Store>> = {
     for (let n = 0; n < count; n++) await store.append(key, batch(writer, n, size));
   },
 
-  /** Appends an entry to each session that it is told of. */
+  /** Appends the entries to each session that it is told of. */
   async appendWhenTold({ store, input, say, told }) {
-    const { entry } = input as { entry: Entry };
+    const { entries } = input as { entries: Entry[] };
     await say("ready");
     for (;;) {
       const key: Key | undefined = await told();
       if (key === undefined) return;
-      await store.append(key, [entry]);
+      await store.append(key, entries);
       await say("done");
     }
   },
 
-  /** Returns what another process sees. */
-  async read({ store, input }) {
-    const { key } = input as { key: Key };
-    return { entries: await store.load(key), sessions: await method(store, "listSessions")(key.projectKey) };
-  },
+  /** Returns the entries that another process sees. */
+  load: ({ store, input: { key } }) => store.load(key),
 };
