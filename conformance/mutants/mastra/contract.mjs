@@ -1,11 +1,11 @@
 // Mutants of the methods.
 import { ReferenceStore } from "./reference.mjs";
-import { after, persisting, returning, slow } from "./wrong.mjs";
+import { after, persisting, returning, slow, without } from "./wrong.mjs";
 
 export const mutants = {
   "mastra/load-unknown": { store: returning("loadWorkflowSnapshot", (found) => found ?? undefined) },
   "mastra/load-persisted": {
-    store: persisting(({ snapshot: { resumeLabels: _, ...snapshot }, ...given }) => ({ ...given, snapshot })),
+    store: persisting((given) => ({ ...given, snapshot: without(given.snapshot, "resumeLabels") })),
   },
   "mastra/persist-replaces": {
     store: persisting((given, before) => ({ ...given, snapshot: { ...before?.snapshot, ...given.snapshot } })),
@@ -31,7 +31,7 @@ export const mutants = {
       }
     },
   },
-  "mastra/given-dates": { store: persisting(({ updatedAt: _, ...given }) => given) },
+  "mastra/given-dates": { store: persisting((given) => without(given, "updatedAt")) },
   "mastra/created-at-stays": {
     store: class extends ReferenceStore {
       async persistWorkflowSnapshot(given) {
@@ -142,8 +142,8 @@ export const mutants = {
   },
   "mastra/state-unless-expected": {
     store: class extends ReferenceStore {
-      async updateWorkflowState({ opts: { expectedStatus: _, ...opts }, ...key }) {
-        return await super.updateWorkflowState({ ...key, opts });
+      async updateWorkflowState(given) {
+        return await super.updateWorkflowState({ ...given, opts: without(given.opts, "expectedStatus") });
       }
     },
   },

@@ -15,6 +15,7 @@ import { mutants as retention } from "./retention.mjs";
  * - `encode`: changes what is written into its file.
  * - `isLate`: arguments are copied only when the store comes to a call.
  * - `isParallel`: calls do not wait for each other.
+ * - `wrap(store)`: returns the methods that are used in place of those of the store.
  * - `isWorse(figures, reference)`: for figures, which cannot fail.
  */
 export const mutants = { ...contract, ...hostile, ...isolation, ...lists, ...processes, ...retention };
@@ -23,17 +24,19 @@ const wrong = mutants[new URL(import.meta.url).searchParams.get("mutant")] ?? {}
 
 export const name = "reference";
 export function open({ target }) {
-  const { store: Store = ReferenceStore, faults, encode = (args) => args, isLate = false, isParallel = false } = wrong;
+  const { store: Store = ReferenceStore, faults, encode, isLate, isParallel, wrap } = wrong;
   const store = isParallel
     ? new Store(Date.now)
     : durable((now) => new Store(now), target, changes, { encode, faults });
+  const wrapped = wrap?.(store) ?? {};
   const supports = new Store(Date.now).supportsConcurrentUpdates();
   return new Proxy(store, {
     get(_, method) {
       if (method === "then") return undefined;
       // The only method that returns no promise.
       if (method === "supportsConcurrentUpdates") return () => supports;
-      return async (...args) => store[method](...(isLate ? args : structuredClone(args)));
+      const from = method in wrapped ? wrapped : store;
+      return async (...args) => from[method](...(isLate ? args : structuredClone(args)));
     },
   });
 }

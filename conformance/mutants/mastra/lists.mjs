@@ -1,5 +1,6 @@
 // Mutants of lists.
 import { ReferenceStore } from "./reference.mjs";
+import { without } from "./wrong.mjs";
 
 /** A store whose lists have something else. */
 const listing = (change) =>
@@ -50,7 +51,7 @@ export const mutants = {
       }
     },
   },
-  "mastra/list-of-a-workflow": { store: filtering(({ workflowName: _, ...filter }) => filter) },
+  "mastra/list-of-a-workflow": { store: filtering((filter) => without(filter, "workflowName")) },
   "mastra/list-by-status": {
     store: class extends ReferenceStore {
       // A column that only persistWorkflowSnapshot fills.
@@ -76,10 +77,9 @@ export const mutants = {
     store: matching((run, filter, matches) => matches(filter) && run.createdAt.getTime() !== filter.toDate?.getTime()),
   },
   "mastra/list-with-all-filters": {
-    store: filtering((filter) => {
-      const { status: _, ...others } = filter;
-      return filter.resourceId !== undefined && filter.workflowName !== undefined ? others : filter;
-    }),
+    store: filtering((filter) =>
+      filter.resourceId !== undefined && filter.workflowName !== undefined ? without(filter, "status") : filter,
+    ),
   },
   "mastra/list-of-a-thread": {
     store: matching((run, filter, matches) => {

@@ -17,6 +17,19 @@ const isWorse = (mutant, reference) =>
 /** Every change takes some KB more. */
 const encode = ([given, ...others]) => [{ ...given, padding: Buffer.alloc(200_000) }, ...others];
 
+/** An update reads a snapshot and persists it. Other processes may have changed it in the meantime. */
+function reading(store) {
+  let last = Promise.resolve();
+  const update = async ({ stepId, result, requestContext, ...key }) => {
+    const snapshot = await store.loadWorkflowSnapshot(key);
+    snapshot.context[stepId] = result;
+    snapshot.requestContext = { ...snapshot.requestContext, ...requestContext };
+    await store.persistWorkflowSnapshot({ ...key, snapshot });
+    return snapshot.context;
+  };
+  return { updateWorkflowResults: (given) => (last = last.then(() => update(given))) };
+}
+
 const forgets = (method) => ({ faults: { forgets: (name) => name === method } });
 
 export const mutants = {
@@ -24,7 +37,7 @@ export const mutants = {
   "mastra/restart-resumes-a-run": forgets("updateWorkflowState"),
   "mastra/restart-keeps-deletions": forgets("deleteWorkflowRunById"),
   "mastra/processes-see-each-other": { faults: { isDeaf: true } },
-  "mastra/race-of-results": { faults: { unlockedMs: 10 } },
+  "mastra/race-of-results": { wrap: reading },
   "mastra/race-of-claims": { faults: { unlockedMs: 10 } },
   "mastra/race-of-runs": { faults: { forgets: (_, [run]) => run?.runId === "b9" } },
   "mastra/kill-keeps-snapshots": { faults: { lateMs: 300 } },

@@ -1,6 +1,13 @@
 // Makes stores that are wrong in one way.
 import { ReferenceStore } from "./reference.mjs";
 
+/** Returns a copy without a field. */
+export function without(value, name) {
+  const { ...copy } = value;
+  delete copy[name];
+  return copy;
+}
+
 /** A store that persists something else than it is given. `before` is the run that is there. */
 export const persisting = (change) =>
   class extends ReferenceStore {

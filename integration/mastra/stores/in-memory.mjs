@@ -1,4 +1,4 @@
-// Mastra's InMemoryStore, for forkpoint-conformance.
+// Mastra's `InMemoryStore`, for forkpoint-conformance.
 import { createRequire } from "node:module";
 import { InMemoryStore } from "@mastra/core/storage";
 

@@ -1,4 +1,4 @@
-// Mastra's LibSQLStore, for forkpoint-conformance. The target is a file.
+// Mastra's `LibSQLStore`, for forkpoint-conformance. The target is a file.
 import { createRequire } from "node:module";
 import { LibSQLStore } from "@mastra/libsql";
 
