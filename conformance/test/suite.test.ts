@@ -1,7 +1,7 @@
 // How suites run: what becomes of an expectation, and what is refused.
 import { existsSync, readFileSync, readdirSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { join, relative } from "node:path";
 import { expect, it } from "vitest";
 import { compare, counts, langgraphStore, markdown } from "../dist/index.js";
 import { contract, folder, id, other, store } from "./stores.js";
@@ -21,6 +21,10 @@ it("tells what has become of an expectation", async () => {
   expect(await run(store("export const skip = { contract: 'a whole group' };", id))).toEqual([
     { status: "skipped", reason: "a whole group" },
   ]);
+  expect(await run(store("export const skip = { 'langgraph-store/get-*': 'many' };", id))).toEqual([
+    { status: "skipped", reason: "many" },
+  ]);
+  expect(await run(relative(process.cwd(), `${store("", id)}`))).toEqual([failed]);
   const known = `export const expectFail = { "${id}": "a known bug" };`;
   expect(await run(store(known, id))).toEqual([
     { status: "expected failure", reason: "a known bug", message: failed!.message },
@@ -88,7 +92,10 @@ it("refuses what it does not know", async () => {
 });
 
 it("chooses by group, level and id, and gives each run a seed", async () => {
-  const suite = langgraphStore({ module: store(), target: "postgres://user:secret@host/db?schema={n}&dir={dir}" });
+  const suite = langgraphStore({
+    module: store("export const open = () => ({});"),
+    target: "postgres://user:secret@host/db?schema={n}&dir={dir}",
+  });
   const broken = await suite.run({ groups: ["order"], levels: ["MUST"], seed: 7 });
   expect(broken.results.length).toBeGreaterThan(0);
   for (const { group, level } of broken.results) expect([group, level]).toEqual(["order", "MUST"]);

@@ -9,12 +9,15 @@ const to = fileURLToPath(new URL("./", import.meta.url));
 /** The code of the tests. The other two files say how the tests run. */
 const isCode = (name) => name.endsWith(".ts") && name !== "vitest.config.ts" && name !== "global-setup.ts";
 
+/** The programs of the tests, and the modules of the stores that are measured. */
+const folders = ["fixtures", "stores"];
+
 /** Copies all tests and the files that they use. A file that is already equal stays, because another run may read it. */
 export function copyTests() {
-  const fixtures = readdirSync(`${from}fixtures`).map((name) => `fixtures/${name}`);
+  const inFolder = (folder) => readdirSync(from + folder).map((name) => `${folder}/${name}`);
   const code = readdirSync(from).filter(isCode);
-  mkdirSync(`${to}fixtures`, { recursive: true });
-  for (const name of [...code, ...fixtures]) {
+  for (const folder of folders) mkdirSync(to + folder, { recursive: true });
+  for (const name of [...code, ...folders.flatMap(inFolder)]) {
     const bytes = readFileSync(from + name);
     if (!existsSync(to + name) || !readFileSync(to + name).equals(bytes)) writeFileSync(to + name, bytes);
   }

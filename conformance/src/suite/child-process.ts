@@ -10,16 +10,18 @@ const send = (message: FromChild) =>
     process.send!(message, undefined, undefined, (error) => (error === null ? resolve() : reject(error)));
   });
 
+const say = (value: unknown) => send({ kind: "say", value });
+
+const told = () =>
+  new Promise((resolve) => {
+    if (heard.length > 0) resolve(heard.shift());
+    else waiting.push(resolve);
+  });
+
 async function run({ suite, module, target, program, input }: Extract<FromTrial, { kind: "begin" }>) {
   const { default: contract } = await import(suite);
   const found: StoreModule = await import(module);
   const store = await found.open({ target });
-  const told = () =>
-    new Promise((resolve) => {
-      if (heard.length > 0) resolve(heard.shift());
-      else waiting.push(resolve);
-    });
-  const say = (value: unknown) => send({ kind: "say", value });
   const result = await contract.definition.programs[program]({ store, input, say, told });
   await found.close?.(store);
   return result;

@@ -24,9 +24,10 @@ const show = ({ value, unit }: Figure) => units[unit]!(value);
 /** Returns text for a cell of a table. */
 const cell = (text: string) => text.replaceAll("|", "\\|").replaceAll(/\s+/g, " ").trim();
 
+const line = (cells: readonly string[]) => `| ${cells.map(cell).join(" | ")} |`;
+
 /** Returns a Markdown table. */
 export function table(head: readonly string[], rows: ReadonlyArray<readonly string[]>): string {
-  const line = (cells: readonly string[]) => `| ${cells.map(cell).join(" | ")} |`;
   return [line(head), `|${"---|".repeat(head.length)}`, ...rows.map(line)].join("\n");
 }
 
@@ -127,7 +128,7 @@ export function compare(reports: readonly Report[]): string {
     table(
       ["", ...head],
       [
-        ...levels.map((level) => [level, ...met.map((each) => inWords(each[level]))]),
+        ...levels.map((level) => [level as string].concat(met.map((each) => inWords(each[level])))),
         ["the framework's own suite", ...reports.map(upstreamOf)],
       ],
     ),
@@ -146,7 +147,7 @@ export function compare(reports: readonly Report[]): string {
   if (names.size > 0) {
     const figures = [...names.values()].map(({ id, name }) => {
       const found = reports.map((report) => report.figures.find((one) => one.id === id && one.name === name));
-      return [`\`${id}\``, name, ...found.map((one) => (one === undefined ? "" : show(one)))];
+      return [`\`${id}\``, name].concat(found.map((one) => (one === undefined ? "" : show(one))));
     });
     parts.push("## Figures", table(["id", "what", ...head], figures));
   }

@@ -84,11 +84,20 @@ const { version } = JSON.parse(readFileSync(new URL("../../package.json", import
 /** Returns the address of the module. */
 function address(module: string | URL): string {
   if (module instanceof URL) return module.href;
-  return module.startsWith("file:") ? module : pathToFileURL(resolve(module)).href;
+  if (module.startsWith("file:")) return module;
+  // A path with a `?` in it is rarer than a module that is asked for a variant.
+  const [path, ...query] = module.split("?");
+  return [pathToFileURL(resolve(path!)).href, ...query].join("?");
 }
 
 /** Returns the target without a password. */
 const withoutPassword = (target: string) => target.replace(/(?<=:\/\/[^:/@]*:)[^@/]*(?=@)/, "***");
+
+type Named = Pick<Expectation<never>, "id" | "group">;
+
+/** Returns true if this is the expectation's id, its group, or the beginning of its id with a `*` behind it. */
+const names = (name: string, { id, group }: Named): boolean =>
+  name === id || name === group || (name.endsWith("*") && id.startsWith(name.slice(0, -1)));
 
 /** Loads the store's module and finds mistakes in it. */
 async function load<Store>(module: string, target: string, known: ReadonlyArray<Expectation<Store>>) {
@@ -98,12 +107,12 @@ async function load<Store>(module: string, target: string, known: ReadonlyArray<
   if (typeof store.open !== "function") throw new TypeError(`${module} exports no function open({ target })`);
   if (!/\{(dir|n)\}/.test(target) && store.wipe === undefined)
     throw new TypeError(`the target needs {dir} or {n}, or ${module} must export wipe({ target }): ${target}`);
-  const ids = new Set(known.map(({ id }) => id));
   for (const name of Object.keys(store.skip ?? {}))
-    if (!ids.has(name) && !(allGroups as readonly string[]).includes(name))
+    if (!known.some((one) => names(name, one)))
       throw new TypeError(`skip of ${module} names no expectation and no group: ${name}`);
   for (const name of Object.keys(store.expectFail ?? {}))
-    if (!ids.has(name)) throw new TypeError(`expectFail of ${module} names no expectation: ${name}`);
+    if (!known.some(({ id }) => id === name))
+      throw new TypeError(`expectFail of ${module} names no expectation: ${name}`);
   return store;
 }
 
@@ -121,8 +130,9 @@ function choose<Store>(all: ReadonlyArray<Expectation<Store>>, { groups, levels,
   );
 }
 
-const skipped = (store: StoreModule, { id, group }: { id: string; group: Group }) =>
-  store.skip?.[id] ?? store.skip?.[group];
+/** Returns why an expectation is not tried. */
+const skipped = ({ skip = {} }: StoreModule, one: Named) =>
+  Object.entries(skip).find(([name]) => names(name, one))?.[1];
 
 /** Checks one expectation, and compares the outcome with what the store's module expects. */
 async function judge<Store>(expectation: Expectation<Store>, setting: Setting<Store>) {
