@@ -7,6 +7,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
 import { copyPackage } from "../integration/langgraph/copy-package.mjs";
+import { copyTests } from "../integration/langgraph-newest/copy.mjs";
 import { peers, root, setup, tool } from "./setup.mjs";
 
 const folder = `${root}conformance/results/`;
@@ -85,6 +86,7 @@ setup({
 peers();
 const { compare, contracts } = await import(`${root}conformance/dist/index.js`);
 const { startServer } = await import("../integration/postgres/server.mjs");
+copyTests();
 // Frameworks whose classes ours extend.
 for (const name of ["langgraph", "langgraph-newest", "mastra"]) copyPackage(`${root}integration/${name}`);
 const wanted = process.argv.slice(2);
