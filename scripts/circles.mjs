@@ -19,6 +19,10 @@ const rooms = {
   "ts/testing": ["ts/store", "ts/bridge"],
   "ts/index.ts": ["ts/inspect", "ts/contracts/<name>", "ts/contracts/shared", "ts/store", "ts/bridge"],
   "tools/studio": ["ts/inspect", "ts/store", "ts/bridge"],
+  "conformance/src/suite": [],
+  "conformance/src/contracts/<name>": ["conformance/src/suite"],
+  "conformance/src/index.ts": ["conformance/src/contracts/<name>", "conformance/src/suite"],
+  "conformance/src/cli.ts": ["conformance/src/index.ts", "conformance/src/suite"],
   "tools/cli": ["tools/studio", "ts/index.ts", "ts/inspect", "ts/contracts/<name>", "ts/store", "ts/bridge"],
 };
 
@@ -34,9 +38,9 @@ function filesOf(folder, endings) {
 
 const read = (file) => readFileSync(root + file, "utf8");
 
-/** Returns what each file in ts/ and tools/ imports. Types count too. */
+/** Returns what each file in ts/, tools/ and conformance/ imports. Types count too. */
 function importsOfTypeScript() {
-  const files = new Set(["ts", "tools"].flatMap((folder) => filesOf(folder, [".ts", ".tsx", ".mts"])));
+  const files = new Set(["ts", "tools", "conformance/src"].flatMap((folder) => filesOf(folder, [".ts", ".tsx", ".mts"])));
   const graph = new Map();
   for (const file of files) {
     const targets = ts.preProcessFile(read(file), true, true).importedFiles.map(({ fileName }) => {
@@ -54,9 +58,9 @@ function importsOfTypeScript() {
 function roomOf(file) {
   const row = Object.keys(rooms).find((room) => file === room || file.startsWith(`${room}/`));
   if (row !== undefined) return { row, folder: row };
-  const folder = /^ts\/contracts\/[\w-]+(?=\/)/.exec(file)?.[0];
+  const [folder, where] = /^(ts|conformance\/src)\/contracts\/[\w-]+(?=\/)/.exec(file) ?? [];
   if (folder === undefined) return undefined;
-  return { row: "ts/contracts/<name>", folder };
+  return { row: `${where}/contracts/<name>`, folder };
 }
 
 /** Returns the imports that the table does not allow, and the files that are in no room. */
