@@ -1,5 +1,5 @@
 // Mutants of the groups restart, race, kill and growth.
-import { existsSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, readFileSync, readdirSync, renameSync, writeFileSync } from "node:fs";
 import { dirname } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { ReferenceSaver } from "./reference.mjs";
@@ -23,6 +23,15 @@ function index(path) {
     renameSync(`${path}.${process.pid}`, path);
   };
   return [add, (name) => read().includes(name)];
+}
+
+/** Returns true if the process exists. */
+function isAlive(pid) {
+  try {
+    return process.kill(pid, 0);
+  } catch {
+    return false;
+  }
 }
 
 /** Returns true if a figure of the mutant is several times that of the reference. */
@@ -124,13 +133,12 @@ export const processes = {
     },
   },
   "langgraph/kill-goes-on": {
-    // A process that is killed leaves its mark.
+    // A process that is killed leaves its mark, and no other one removes it.
     open(target) {
-      mkdirSync(dirname(target), { recursive: true });
-      const mark = `${target}.used`;
-      if (existsSync(mark) && process.send === undefined) throw new Error("the store is in use");
-      writeFileSync(mark, "");
-      process.on("exit", () => rmSync(mark, { force: true }));
+      const marks = `${target}.marks`;
+      mkdirSync(marks, { recursive: true });
+      if (readdirSync(marks).some((pid) => !isAlive(Number(pid)))) throw new Error("the store is in use");
+      writeFileSync(`${marks}/${process.pid}`, "");
     },
   },
   // Each checkpoint is stored twice.
