@@ -168,12 +168,17 @@ fn looked(replica: &mut Box<dyn Replica>, question: Question) -> Option<Question
 /// that thread answers the queries that take long.
 fn answering(
     name: &str,
-    open: Open,
+    mut open: Open,
     mut replica: Option<Box<dyn Replica>>,
     deadline: Arc<Deadline>,
     slow: Option<Arc<SlowReader>>,
 ) -> Result<Worker<Question>> {
-    let mut lazy = Lazy::new(open, deadline);
+    let open_for_reading = move || {
+        let mut backend = open()?;
+        backend.only_reads()?;
+        Ok(backend)
+    };
+    let mut lazy = Lazy::new(Box::new(open_for_reading), deadline);
     Worker::start(name, move |questions: Vec<Question>| {
         let mut batch = Vec::with_capacity(questions.len());
         for question in questions {

@@ -36,6 +36,11 @@ pub trait Backend: Send {
     ///   unknown.
     fn apply(&mut self, batch: &[Unit]) -> Vec<Result<Applied>>;
 
+    /// Tells the backend that it will only answer queries and check, so it can do with less memory.
+    fn only_reads(&mut self) -> Result<()> {
+        Ok(())
+    }
+
     /// Answers a query.
     ///
     /// - The answer includes every unit for which any backend on this database returned `Ok`, and never a part of a

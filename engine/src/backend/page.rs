@@ -67,6 +67,12 @@ impl<'a> Filler<'a> {
         self.searcher.as_ref().is_none_or(|searcher| searcher.passes(meta, saved_at))
     }
 
+    /// Leaves out the checkpoints at the next places of the listing, of which this is the last.
+    pub(super) fn leave_out(&mut self, count: usize, last: Place) {
+        self.looked += count;
+        self.last = Some(last);
+    }
+
     /// Adds the checkpoint at the next place of the listing. `None`: it is left out.
     pub(super) fn add(&mut self, place: Place, found: Result<Option<Tuple>>) -> Result<()> {
         match found {

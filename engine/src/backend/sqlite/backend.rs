@@ -15,7 +15,7 @@ use super::reserve::{Reserve, is_full, reserve_only};
 use super::verify::Verify;
 use super::wal::Checkpointer;
 use super::watch::{StoreFiles, Watch};
-use super::{locks, read, retention, totals, vfs, write};
+use super::{connection, locks, read, retention, totals, vfs, write};
 use crate::backend::batch::{self, Failure};
 use crate::backend::interface::Backend;
 use crate::backend::lazy::Opener;
@@ -207,6 +207,10 @@ impl Drop for Sqlite {
 impl Backend for Sqlite {
     fn apply(&mut self, batch: &[Unit]) -> Vec<Result<Applied>> {
         self.call(|backend| backend.apply_or_make_room(batch))
+    }
+
+    fn only_reads(&mut self) -> Result<()> {
+        self.call(|backend| Ok(connection::read_with_small_cache(&backend.connection)?))
     }
 
     fn answer(&mut self, query: &Query) -> Result<Answer> {

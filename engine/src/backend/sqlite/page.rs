@@ -8,13 +8,13 @@ use super::listing::{Source, describe, sources};
 use super::meta_index::MetaIndex;
 use super::row::{self, index_damaged};
 use super::schema::LateIndex;
-use super::statement::each;
+use super::statement::until;
 use super::{payloads, several, writes};
 use crate::backend::page::Filler;
 use crate::cache::PayloadCache;
 use crate::error::Result;
 use crate::query::{MetaFilter, Of, Page, RowOrder};
-use crate::record::{Place, SortKey, Tuple, TuplePage};
+use crate::record::{Place, Seq, SortKey, Tuple, TuplePage};
 
 pub(super) fn page(connection: &Connection, cache: &PayloadCache, page: &Page) -> Result<TuplePage> {
     let mut filler = Filler::new(page);
@@ -24,20 +24,44 @@ pub(super) fn page(connection: &Connection, cache: &PayloadCache, page: &Page) -
     let most = if indexed.is_some() || has_several { page.limit } else { page.places() };
     let entries = if has_several {
         filler.look_at_all();
-        several::places(connection, page, &filler)?.into_iter().map(|place| (place, true)).collect()
+        let places = several::places(connection, page, &filler)?;
+        Entries { ended: places.len() < most, runs: places.into_iter().map(Run::wanted).collect() }
     } else {
         let sources = indexed.map_or_else(|| sources(connection, page.contract, &page.of), Ok)?;
         entries(connection, page, &filler, sources, most)?
     };
-    let more = entries.len() >= most;
-    for (place, passes) in entries {
+    for Run { last, left_out } in entries.runs {
         if filler.is_full() {
             break;
         }
-        let found = if passes { tuple(connection, cache, page, &place) } else { Ok(None) };
-        filler.add(place, found.map_err(|error| error.context(&describe(&page.of))))?;
+        if left_out > 0 {
+            filler.leave_out(left_out, last);
+            continue;
+        }
+        let found = tuple(connection, cache, page, &last);
+        filler.add(last, found.map_err(|error| error.context(&describe(&page.of))))?;
     }
-    Ok(filler.finish(more))
+    Ok(filler.finish(!entries.ended))
+}
+
+/// Places that follow each other in a listing: one that the page wants, or some that its filter leaves out.
+struct Run {
+    last: Place,
+    /// How many the filter leaves out. Their rows are not verified.
+    left_out: usize,
+}
+
+impl Run {
+    fn wanted(last: Place) -> Self {
+        Self { last, left_out: 0 }
+    }
+}
+
+/// What a page looks at.
+struct Entries {
+    runs: Vec<Run>,
+    /// True if the listing has no place after these.
+    ended: bool,
 }
 
 /// Returns the parts of an index of the metadata that have the wanted checkpoints. Returns `None` if the page asks for no such
@@ -53,21 +77,21 @@ fn indexed_sources<'a>(connection: &Connection, page: &'a Page) -> Result<Option
     Ok(Some(texts.map(|text| Source { from: index.listed().into(), one: 0, text: Some(text) }).collect()))
 }
 
-/// Returns the places of the listing after the page's beginning, as the indexes have them, and false if the filter leaves a
-/// place out. The row of such a place is not verified.
+/// Returns the places of the listing after the page's beginning, as the indexes have them.
 fn entries(
     connection: &Connection,
     page: &Page,
     filler: &Filler<'_>,
     sources: Vec<Source<'_>>,
     most: usize,
-) -> Result<Vec<(Place, bool)>> {
+) -> Result<Entries> {
     let (sort_key, seq) = page.after.as_ref().map(|(sort_key, seq)| (&sort_key.0[..], seq)).unzip();
     let several = sources.len() > 1;
     // The places that several sources skip are known when they are in one order.
     let (offset, later) = if several { (0, page.skip) } else { (page.skip, 0) };
     let [limit, offset] = [most.saturating_add(later), offset].map(|number| i64::try_from(number).unwrap_or(i64::MAX));
-    let mut found = Vec::new();
+    let (mut found, mut wanted, mut in_order) = (0, 0, true);
+    let mut runs: Vec<Run> = Vec::new();
     for source in sources {
         let places = |columns| places(&source, columns, page.order, page.after.is_some());
         let sql = match &page.filter {
@@ -79,24 +103,41 @@ fn entries(
             ),
             None => places("sort_key, seq"),
         };
-        each(connection, &sql, params![source.one, sort_key, limit, source.text, seq, offset], |row| {
+        until(connection, &sql, params![source.one, sort_key, limit, source.text, seq, offset], |row| {
             // A row that is missing is reported when it is read.
             let meta = if page.filter.is_some() { row.get_ref(2)?.as_bytes_or_null()? } else { None };
             let passes = match meta {
                 Some(meta) => filler.wants(meta, row.get(3)?),
                 None => true,
             };
-            found.push(((SortKey(row.get(0)?), row.get(1)?), passes));
-            Ok(())
+            let key = row.get_ref(0)?.as_blob()?;
+            let seq: Seq = row.get(1)?;
+            found += 1;
+            // The order of several sources is not known yet.
+            if let Some(Run { last, left_out }) = runs.last_mut().filter(|_| !several) {
+                in_order &= direction(page.order, (&last.0.0[..], last.1).cmp(&(key, seq))).is_lt();
+                if !passes && *left_out > 0 {
+                    last.0.0.clear();
+                    last.0.0.extend_from_slice(key);
+                    last.1 = seq;
+                    *left_out += 1;
+                    return Ok(false);
+                }
+            }
+            runs.push(Run { last: (SortKey(key.to_vec()), seq), left_out: usize::from(!passes) });
+            wanted += usize::from(passes);
+            Ok(!several && wanted >= page.limit)
         })?;
     }
     if several {
-        found.sort_unstable_by(|(a, _), (b, _)| direction(page.order, a.cmp(b)));
-        found.drain(..later.min(found.len()));
-        found.truncate(most);
+        runs.sort_unstable_by(|a, b| direction(page.order, a.last.cmp(&b.last)));
+        in_order = runs.is_sorted_by(|a, b| direction(page.order, a.last.cmp(&b.last)).is_lt());
+        runs.drain(..later.min(runs.len()));
+        runs.truncate(most);
+        found = runs.len();
     }
-    let in_order = found.is_sorted_by(|(a, _), (b, _)| direction(page.order, a.cmp(b)).is_lt());
-    if in_order { Ok(found) } else { Err(index_damaged(&describe(&page.of))) }
+    let ended = found < most && (several || wanted < page.limit);
+    if in_order { Ok(Entries { runs, ended }) } else { Err(index_damaged(&describe(&page.of))) }
 }
 
 /// Turns the order of places into the order of the page.

@@ -22,10 +22,25 @@ pub(super) fn each(
     params: impl Params,
     mut read: impl FnMut(&Row<'_>) -> Result<()>,
 ) -> Result<()> {
+    until(connection, sql, params, |row| {
+        read(row)?;
+        Ok(false)
+    })
+}
+
+/// Calls `read` with each row, in the statement's order, until it returns true.
+pub(super) fn until(
+    connection: &Connection,
+    sql: &str,
+    params: impl Params,
+    mut read: impl FnMut(&Row<'_>) -> Result<bool>,
+) -> Result<()> {
     let mut statement = connection.prepare_cached(sql)?;
     let mut rows = statement.query(params)?;
     while let Some(row) = rows.next()? {
-        read(row)?;
+        if read(row)? {
+            break;
+        }
     }
     Ok(())
 }
