@@ -2,7 +2,7 @@
 // The command line.
 import { readFileSync, writeFileSync } from "node:fs";
 import { parseArgs } from "node:util";
-import { compare, counts, isBad, markdown, upstreamOf } from "./suite/report.js";
+import { compare, counts, inWords, isBad, markdown, upstreamOf } from "./suite/report.js";
 import { groups } from "./suite/types.js";
 import { contracts } from "./index.js";
 const help = `Usage:
@@ -79,7 +79,15 @@ const byLevel = {
     should: ["MUST", "SHOULD"],
     ours: ["MUST", "SHOULD", "OURS"],
 };
-const read = (file) => JSON.parse(readFileSync(file, "utf8"));
+/** Reads a report that `--json` has written. */
+function read(file) {
+    try {
+        return JSON.parse(readFileSync(file, "utf8"));
+    }
+    catch (error) {
+        throw new UsageError(`${file} is no report: ${error.message}`);
+    }
+}
 /** Writes a text to a file, or to the standard output. */
 function put(file, text) {
     if (file === "-")
@@ -153,9 +161,9 @@ async function main() {
     const gone = before === undefined ? [] : lost(before, report);
     for (const id of gone)
         process.stderr.write(`passed before: ${id}\n`);
-    const met = Object.entries(counts(report)).map(([level, { met, of }]) => `${level} ${met} of ${of}`);
-    const own = report.upstream === undefined ? "" : `, ${report.upstream.package} ${upstreamOf(report)}`;
-    process.stderr.write(`${report.store.name}: ${met.join(", ")}${own}\n`);
+    const met = Object.entries(counts(report)).map(([level, count]) => `${level} ${inWords(count)}`);
+    const own = report.upstream === undefined ? "" : `; ${report.upstream.package} ${upstreamOf(report)}`;
+    process.stderr.write(`${report.store.name}: ${met.join("; ")}${own}\n`);
     return gone.length > 0 || report.results.some(isBad) ? 1 : 0;
 }
 try {

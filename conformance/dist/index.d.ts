@@ -20,11 +20,12 @@ export { agentos, claudeAgentSdk, langgraph, langgraphStore, mastra, openaiAgent
 export declare const contracts: {
     readonly langgraph: import("./suite/suite.js").Contract<import("./contracts/langgraph/store.js").Saver>;
     readonly "langgraph-store": import("./suite/suite.js").Contract<import("./contracts/langgraph-store/store.js").Store>;
-    readonly "claude-agent-sdk": import("./suite/suite.js").Contract<any>;
+    readonly "claude-agent-sdk": import("./suite/suite.js").Contract<import("./contracts/claude-agent-sdk/store.js").Store>;
     readonly "openai-agents": import("./suite/suite.js").Contract<import("./contracts/openai-agents/store.js").SessionStore>;
     readonly agentos: import("./suite/suite.js").Contract<import("./contracts/agentos/store.js").Store>;
     readonly mastra: import("./suite/suite.js").Contract<import("./contracts/mastra/store.js").Store>;
 };
 export { compare, counts, markdown } from "./suite/report.js";
+export { groups } from "./suite/types.js";
 export type { Contract, Given, RunOptions, Runner, Suite, Wanted } from "./suite/suite.js";
 export type { Child, Expectation, Figure, Group, Level, Place, Report, Result, Source, Status, StoreModule, Trial, Upstream, } from "./suite/types.js";

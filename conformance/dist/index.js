@@ -26,3 +26,4 @@ export const contracts = {
     mastra,
 };
 export { compare, counts, markdown } from "./suite/report.js";
+export { groups } from "./suite/types.js";

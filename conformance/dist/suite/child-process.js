@@ -3,17 +3,17 @@ const waiting = [];
 const send = (message) => new Promise((resolve, reject) => {
     process.send(message, undefined, undefined, (error) => (error === null ? resolve() : reject(error)));
 });
+const say = (value) => send({ kind: "say", value });
+const told = () => new Promise((resolve) => {
+    if (heard.length > 0)
+        resolve(heard.shift());
+    else
+        waiting.push(resolve);
+});
 async function run({ suite, module, target, program, input }) {
     const { default: contract } = await import(suite);
     const found = await import(module);
     const store = await found.open({ target });
-    const told = () => new Promise((resolve) => {
-        if (heard.length > 0)
-            resolve(heard.shift());
-        else
-            waiting.push(resolve);
-    });
-    const say = (value) => send({ kind: "say", value });
     const result = await contract.definition.programs[program]({ store, input, say, told });
     await found.close?.(store);
     return result;

@@ -17,21 +17,24 @@ const units = {
 const show = ({ value, unit }) => units[unit](value);
 /** Returns text for a cell of a table. */
 const cell = (text) => text.replaceAll("|", "\\|").replaceAll(/\s+/g, " ").trim();
+const line = (cells) => `| ${cells.map(cell).join(" | ")} |`;
 /** Returns a Markdown table. */
 export function table(head, rows) {
-    const line = (cells) => `| ${cells.map(cell).join(" | ")} |`;
     return [line(head), `|${"---|".repeat(head.length)}`, ...rows.map(line)].join("\n");
 }
 /** Returns true for results that make a run fail. */
 export const isBad = ({ status }) => status === "failed" || status === "unexpected pass";
-/** Returns how many expectations of each level are met, of how many. What was skipped is not met. */
+/** Returns how many expectations of each level a store meets. */
 export function counts({ results }) {
     const count = (level) => {
         const mine = results.filter((result) => result.level === level);
-        return { met: mine.filter(({ status }) => /pass/.test(status)).length, of: mine.length };
+        const skipped = mine.filter(({ status }) => status === "skipped").length;
+        return { met: mine.filter(({ status }) => /pass/.test(status)).length, of: mine.length - skipped, skipped };
     };
     return { MUST: count("MUST"), SHOULD: count("SHOULD"), OURS: count("OURS") };
 }
+/** Returns a count in words. */
+export const inWords = ({ met, of, skipped }) => `${met} of ${of}${skipped === 0 ? "" : `, ${skipped} skipped`}`;
 /** Returns what the framework's own suite has said, in a few words. */
 export function upstreamOf({ upstream }) {
     if (upstream === undefined)
@@ -46,7 +49,7 @@ export function markdown(report) {
     const { contract, suite, target, ran, machine, seed, upstream, results, figures } = report;
     const parts = [
         `# ${named(report)}: ${contract}`,
-        table(["", ...levels, upstream === undefined ? "the framework's own suite" : `${upstream.package} ${upstream.version}`], [["met", ...levels.map((level) => `${met[level].met} of ${met[level].of}`), upstreamOf(report)]]),
+        table(["", ...levels, upstream === undefined ? "the framework's own suite" : `${upstream.package} ${upstream.version}`], [["met", ...levels.map((level) => inWords(met[level])), upstreamOf(report)]]),
         `forkpoint-conformance ${suite}, target \`${target}\`, seed ${seed}, ${machine}, ${ran.slice(0, 10)}.`,
     ];
     if (upstream !== undefined && upstream.failures.length > 0)
@@ -55,9 +58,9 @@ export function markdown(report) {
         const mine = results.filter((result) => result.group === group);
         if (mine.length === 0)
             continue;
-        const rows = mine.map(({ level, id, title, status, reason, message }) => {
-            const why = [reason, message].filter((text) => text !== undefined).map((text) => text.slice(0, 300));
-            return [level, `\`${id}\``, title, [marks[status], ...why].join(": ")];
+        const rows = mine.map((result) => {
+            const { level, id, title, status } = result;
+            return [level, `\`${id}\``, title, [marks[status], why(result)].filter((text) => text !== "").join(": ")];
         });
         parts.push(`## ${group}`, table(["level", "id", "the store", "met"], rows));
     }
@@ -67,7 +70,26 @@ export function markdown(report) {
     }
     return `${parts.join("\n\n")}\n`;
 }
-/** Returns reports of one contract side by side, as Markdown: the counts, what not all do, and the figures. */
+/** The number of characters of a message or a reason that are shown. */
+const SHOWN = 300;
+/** Returns why a store does not meet an expectation. */
+const why = ({ reason, message }) => [reason, message]
+    .filter((text) => text !== undefined)
+    .map((text) => cell(text).slice(0, SHOWN))
+    .join(": ");
+/** Returns what a store does not meet, and what it skips, as a list. */
+function misses(report) {
+    const failed = report.results.filter(({ status }) => !/^passed|skipped/.test(status));
+    const skipped = new Map();
+    for (const { status, reason } of report.results)
+        if (status === "skipped")
+            skipped.set(reason, (skipped.get(reason) ?? 0) + 1);
+    return [
+        ...failed.map((result) => `- ${result.level} \`${result.id}\`: ${why(result)}`),
+        ...[...skipped].map(([reason, count]) => `- ${count} skipped: ${cell(reason)}`),
+    ];
+}
+/** Returns reports of one contract side by side, as Markdown: the counts, what not all do, the figures, and the failures. */
 export function compare(reports) {
     const contracts = new Set(reports.map(({ contract }) => contract));
     if (contracts.size !== 1)
@@ -77,7 +99,7 @@ export function compare(reports) {
     const parts = [
         `# ${[...contracts][0]}`,
         table(["", ...head], [
-            ...levels.map((level) => [level, ...met.map((each) => `${each[level].met} of ${each[level].of}`)]),
+            ...levels.map((level) => [level].concat(met.map((each) => inWords(each[level])))),
             ["the framework's own suite", ...reports.map(upstreamOf)],
         ]),
     ];
@@ -95,9 +117,13 @@ export function compare(reports) {
     if (names.size > 0) {
         const figures = [...names.values()].map(({ id, name }) => {
             const found = reports.map((report) => report.figures.find((one) => one.id === id && one.name === name));
-            return [`\`${id}\``, name, ...found.map((one) => (one === undefined ? "" : show(one)))];
+            return [`\`${id}\``, name].concat(found.map((one) => (one === undefined ? "" : show(one))));
         });
         parts.push("## Figures", table(["id", "what", ...head], figures));
+    }
+    for (const report of reports) {
+        const { target, ran, machine, seed, suite } = report;
+        parts.push(`## ${named(report)}`, `forkpoint-conformance ${suite}, target \`${target}\`, seed ${seed}, ${machine}, ${ran.slice(0, 10)}.`, ...(misses(report).length > 0 ? [misses(report).join("\n")] : []));
     }
     return `${parts.join("\n\n")}\n`;
 }

@@ -10,23 +10,30 @@ const { version } = JSON.parse(readFileSync(new URL("../../package.json", import
 function address(module) {
     if (module instanceof URL)
         return module.href;
-    return module.startsWith("file:") ? module : pathToFileURL(resolve(module)).href;
+    if (module.startsWith("file:"))
+        return module;
+    // A path with a `?` in it is rarer than a module that is asked for a variant.
+    const [path, ...query] = module.split("?");
+    return [pathToFileURL(resolve(path)).href, ...query].join("?");
 }
 /** Returns the target without a password. */
 const withoutPassword = (target) => target.replace(/(?<=:\/\/[^:/@]*:)[^@/]*(?=@)/, "***");
+/** Returns true if this is the expectation's id, its group, or the beginning of its id with a `*` behind it. */
+const names = (name, { id, group }) => name === id || name === group || (name.endsWith("*") && id.startsWith(name.slice(0, -1)));
 /** Loads the store's module and finds mistakes in it. */
 async function load(module, target, known) {
-    const store = await import(module);
+    const store = await import(module).catch((error) => {
+        throw new TypeError(`the store's module can't be loaded: ${error.message}`, { cause: error });
+    });
     if (typeof store.open !== "function")
         throw new TypeError(`${module} exports no function open({ target })`);
     if (!/\{(dir|n)\}/.test(target) && store.wipe === undefined)
         throw new TypeError(`the target needs {dir} or {n}, or ${module} must export wipe({ target }): ${target}`);
-    const ids = new Set(known.map(({ id }) => id));
     for (const name of Object.keys(store.skip ?? {}))
-        if (!ids.has(name) && !allGroups.includes(name))
+        if (!known.some((one) => names(name, one)))
             throw new TypeError(`skip of ${module} names no expectation and no group: ${name}`);
     for (const name of Object.keys(store.expectFail ?? {}))
-        if (!ids.has(name))
+        if (!known.some(({ id }) => id === name))
             throw new TypeError(`expectFail of ${module} names no expectation: ${name}`);
     return store;
 }
@@ -39,7 +46,8 @@ function choose(all, { groups, levels, only }) {
         (levels === undefined || levels.includes(one.level)) &&
         (only === undefined || only.includes(one.id))));
 }
-const skipped = (store, { id, group }) => store.skip?.[id] ?? store.skip?.[group];
+/** Returns why an expectation is not tried. */
+const skipped = ({ skip = {} }, one) => Object.entries(skip).find(([name]) => names(name, one))?.[1];
 /** Checks one expectation, and compares the outcome with what the store's module expects. */
 async function judge(expectation, setting) {
     const { check: _, ...named } = expectation;

@@ -101,7 +101,7 @@ export interface StoreModule<Store = any> {
     wipe?(place: Place): unknown;
     /** Returns how many bytes are stored at a target. Default: those of the files in `{dir}`. */
     bytes?(place: Place): number | Promise<number>;
-    /** Why expectations are not tried: the reasons by id or by group. Each is shown in the report. */
+    /** Why expectations are not tried: the reasons by id, group, or beginning of ids (`"mastra/list-*"`). Reports show them. */
     readonly skip?: Readonly<Record<string, string>>;
     /** Why expectations fail: the reasons by id. One that begins to pass fails the suite. */
     readonly expectFail?: Readonly<Record<string, string>>;

@@ -1,2 +1,3 @@
-declare const _default: import("../../suite/suite.js").Contract<any>;
+import type { Store } from "./store.js";
+declare const _default: import("../../suite/suite.js").Contract<Store>;
 export default _default;

@@ -2,8 +2,12 @@
 import assert from "node:assert/strict";
 import { fill, found, keysOf, sorted, upTo, valueOf } from "./helpers.js";
 import { page } from "./sources.js";
-/** Runs `put` in two processes that begin at the same time. Returns the store when both have ended. */
+/**
+ * Runs `put` in two processes that begin at the same time. Returns the store when both have ended. Opens it
+ * before, because some stores make their tables then.
+ */
 async function race(trial, inputs) {
+    await trial.store();
     const children = inputs.map((input) => trial.child("put", input));
     for (const child of children)
         await child.next();
@@ -114,20 +118,17 @@ export const processes = [
             const [times, size] = [60, 8];
             const store = await trial.store();
             await store.batch(upTo(size).map((at) => ({ namespace: ["together"], key: `${at}`, value: { n: 0 } })));
-            const child = trial.child("putTogether", { times, size });
-            const result = child.result();
-            let isRunning = true;
-            const ended = result.finally(() => (isRunning = false));
-            ended.catch(() => { });
-            for (let last = 0; isRunning;) {
+            const ended = trial
+                .child("putTogether", { times, size })
+                .result()
+                .then(() => true);
+            for (let last = 0; (await Promise.race([ended, trial.sleep(0)])) !== true;) {
                 const numbers = (await store.search(["together"], { limit: size })).map(({ value }) => value["n"]);
                 assert.equal(numbers.length, size);
                 assert.equal(new Set(numbers).size, 1, `a search shows a part of a batch: ${numbers}`);
                 assert(numbers[0] >= last, "a search shows an older state than the one before");
                 last = numbers[0];
-                await trial.sleep(0);
             }
-            await ended;
         },
     },
     {
@@ -137,15 +138,13 @@ export const processes = [
         source: "ours: a put that has resolved is stored",
         title: "keeps every item whose `put` has resolved before the process is killed",
         async check(trial) {
-            for (const round of upTo(2)) {
-                const child = trial.child("putMany", round);
-                await child.next();
-                await trial.sleep(trial.random(150));
-                const said = await child.kill();
-                const store = await trial.reopen();
-                for (const n of said)
-                    assert.deepEqual(await valueOf(store, ["kill"], `${round}-${n}`), { n }, `item ${n} of ${said.length} that were acknowledged is lost`);
-            }
+            const child = trial.child("putMany");
+            await child.next();
+            await trial.sleep(trial.random(200));
+            const said = await child.kill();
+            const store = await trial.store();
+            for (const n of said)
+                assert.deepEqual(await valueOf(store, ["kill"], `${n}`), { n }, `item ${n} of ${said.length} that were acknowledged is lost`);
         },
     },
     {
@@ -156,7 +155,7 @@ export const processes = [
         title: "stores all puts of a batch or none when the process is killed",
         async check(trial) {
             const size = 20;
-            for (const round of upTo(3)) {
+            for (const round of upTo(2)) {
                 const child = trial.child("putBatches", { round, size });
                 await child.next();
                 await trial.sleep(trial.random(100));
@@ -177,12 +176,12 @@ export const processes = [
         source: "ours: an agent is restarted after a crash, and nobody is there to remove its locks",
         title: "can be opened, read and written by others after a process was killed",
         async check(trial) {
-            const child = trial.child("putMany", "first");
+            const child = trial.child("putMany");
             await child.next();
             await trial.sleep(trial.random(50));
             await child.kill();
             const store = await trial.store();
-            assert.deepEqual(await valueOf(store, ["kill"], "first-0"), { n: 0 });
+            assert.deepEqual(await valueOf(store, ["kill"], "0"), { n: 0 });
             await store.put(["kill"], "later", { n: -1 });
             const read = await trial.child("read", { namespace: ["kill"], key: "later" }).result();
             assert.deepEqual(read, { value: { n: -1 }, namespaces: [["kill"]] });

@@ -9,6 +9,7 @@ import { lists } from "./list.js";
 import { processes } from "./processes.js";
 import { programs } from "./programs.js";
 import { retention } from "./retention.js";
+import { upstream } from "./upstream.js";
 import { pendingWrites } from "./writes.js";
 export default contract({
     contract: "langgraph",
@@ -25,4 +26,5 @@ export default contract({
         ...growth,
     ],
     programs,
+    upstream,
 });
