@@ -2,7 +2,7 @@
 // The command line.
 import { readFileSync, writeFileSync } from "node:fs";
 import { parseArgs } from "node:util";
-import { compare, counts, isBad, markdown, upstreamOf } from "./suite/report.js";
+import { compare, counts, inWords, isBad, markdown, upstreamOf } from "./suite/report.js";
 import { type Group, type Level, type Report, type Result, groups } from "./suite/types.js";
 import { contracts } from "./index.js";
 
@@ -159,9 +159,9 @@ async function main(): Promise<number> {
   if (before !== undefined) process.stdout.write(compare([before, report]));
   const gone = before === undefined ? [] : lost(before, report);
   for (const id of gone) process.stderr.write(`passed before: ${id}\n`);
-  const met = Object.entries(counts(report)).map(([level, { met, of }]) => `${level} ${met} of ${of}`);
-  const own = report.upstream === undefined ? "" : `, ${report.upstream.package} ${upstreamOf(report)}`;
-  process.stderr.write(`${report.store.name}: ${met.join(", ")}${own}\n`);
+  const met = Object.entries(counts(report)).map(([level, count]) => `${level} ${inWords(count)}`);
+  const own = report.upstream === undefined ? "" : `; ${report.upstream.package} ${upstreamOf(report)}`;
+  process.stderr.write(`${report.store.name}: ${met.join("; ")}${own}\n`);
   return gone.length > 0 || report.results.some(isBad) ? 1 : 0;
 }
 

@@ -13,20 +13,8 @@ export const { version } = JSON.parse(
 );
 export const skip = backend === "memory" ? { restart: inMemory, race: inMemory, kill: inMemory, growth: inMemory } : {};
 
-/** Splits the schema off a target on Postgres. */
-function place(target) {
-  if (!/^postgres(ql)?:/.test(target)) return [target, {}];
-  const url = new URL(target);
-  const schema = url.searchParams.get("schema");
-  url.searchParams.delete("schema");
-  return schema === null ? [target, {}] : [url.href, { schema }];
-}
-
-export function open({ target }) {
-  const [at, options] = place(target);
-  // In this repository the package is a link, beside which there is no SDK.
-  return new SessionStore(at, { ...options, foldSessionSummary });
-}
+/** In this repository the package is a link, beside which there is no SDK. */
+export const open = ({ target }) => new SessionStore(target, { foldSessionSummary });
 export const close = (store) => store.close();
 /** A store in memory is a new one each time. */
 export const wipe = backend === "memory" ? () => {} : undefined;

@@ -12,16 +12,7 @@ export const { version } = JSON.parse(
 );
 export const skip = backend === "memory" ? { restart: inMemory, race: inMemory, kill: inMemory, growth: inMemory } : {};
 
-/** Splits the schema off a target on Postgres. */
-function place(target) {
-  if (!/^postgres(ql)?:/.test(target)) return [target];
-  const url = new URL(target);
-  const schema = url.searchParams.get("schema");
-  url.searchParams.delete("schema");
-  return schema === null ? [target] : [url.href, { schema }];
-}
-
-export const open = ({ target }) => new ForkpointSaver(...place(target));
+export const open = ({ target }) => new ForkpointSaver(target);
 export const close = (saver) => saver.close();
 /** A store in memory is a new one each time. */
 export const wipe = backend === "memory" ? () => {} : undefined;
