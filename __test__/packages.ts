@@ -21,10 +21,10 @@ export function pack(from: string, to: string): string {
 /** Packs the repository. Its package contains the addon of this machine. */
 export const packWithAddon = (to: string): string[] => [pack(root, to)];
 
-/** Lays out the packages of a release in the folder `output`: the addon has a package of its own. */
+/** Lays out the packages of a release in the folder `output`: the addon has a package of its own. Returns what users install together. */
 export function layOut(output: string): string[] {
   execFileSync(process.execPath, [join(root, "scripts/release.mjs"), root, output], { stdio: "pipe" });
-  return readdirSync(output);
+  return readdirSync(output).filter((name) => name !== "forkpoint-conformance");
 }
 
 /** Packs the packages of a release. `folder` must be empty. */

@@ -43,7 +43,12 @@ describe("a release", () => {
   it("has a package for each platform, which npm installs only there", () => {
     const output = folder();
     expect(release(addons(), output)).toEqual({ status: 0, stderr: "" });
-    expect(readdirSync(output).toSorted()).toEqual([...Object.keys(platforms), "forkpoint"].toSorted());
+    const packages = [...Object.keys(platforms), "forkpoint", "forkpoint-conformance"];
+    expect(readdirSync(output).toSorted()).toEqual(packages.toSorted());
+    const suites = JSON.parse(readFileSync(join(output, "forkpoint-conformance/package.json"), "utf8"));
+    expect([suites.name, suites.version, suites.license]).toEqual(["forkpoint-conformance", manifest.version, "MIT"]);
+    for (const file of ["dist/cli.js", "dist/index.js", "dist/index.d.ts", "README.md", "LICENSE"])
+      expect(existsSync(join(output, "forkpoint-conformance", file)), file).toBe(true);
     for (const [platform, machine] of Object.entries(platforms)) {
       const addon = `forkpoint.${platform}.node`;
       const { name, version, os, cpu, libc, main, files, scripts, license, repository, engines } = JSON.parse(

@@ -1,5 +1,5 @@
-// Measures the stores of all contracts with the package in conformance/, and writes the results there:
-// `npm run conformance`. `npm run conformance -- langgraph mastra` measures only these contracts.
+// Measures the stores of all contracts with the package in conformance/, writes the results there, and their counts into
+// docs/conformance.md: `npm run conformance`. `npm run conformance -- langgraph mastra` measures only these contracts.
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
@@ -8,7 +8,7 @@ import { join } from "node:path";
 import { pathToFileURL } from "node:url";
 import { copyPackage } from "../integration/langgraph/copy-package.mjs";
 import { copyTests } from "../integration/langgraph-newest/copy.mjs";
-import { peers, root, setup, tool } from "./setup.mjs";
+import { peers, root, setup } from "./setup.mjs";
 
 const folder = `${root}conformance/results/`;
 
@@ -28,6 +28,7 @@ const stores = {
   langgraph: [
     ...ours("langgraph/stores/forkpoint.mjs"),
     ["langgraph/stores/memory-saver.mjs", "{dir}"],
+    ["langgraph-newest/stores/memory-saver.mjs", "{dir}"],
     ["peers/stores/sqlite-saver.mjs", "{dir}/store.db"],
     ["postgres/stores/postgres-saver.mjs", "postgres"],
   ],
@@ -79,6 +80,26 @@ async function measure(contract, [module, target], server) {
   }
 }
 
+/** Returns the cells of the lines of a Markdown table. */
+const cellsOf = (lines) =>
+  lines.map((text) =>
+    text
+      .split("|")
+      .slice(1, -1)
+      .map((cell) => cell.trim()),
+  );
+
+/** Returns a table with a line for each store, from the first table of each page of results. */
+function summary() {
+  const rows = Object.keys(stores).flatMap((contract) => {
+    const parts = readFileSync(`${folder}${contract}.md`, "utf8").split("\n\n");
+    const [names, , ...counts] = cellsOf(parts.find((part) => part.startsWith("|")).split("\n"));
+    return names.slice(1).map((store, at) => [`\`${contract}\``, store, ...counts.map((line) => line[at + 1])]);
+  });
+  const head = ["contract", "store", "MUST", "SHOULD", "OURS", "the framework's own suite"];
+  return [head, head.map(() => "---"), ...rows].map((cells) => `| ${cells.join(" | ")} |`).join("\n");
+}
+
 setup({
   frameworks: ["agentos", "claude-agent-sdk", "langgraph", "langgraph-newest", "mastra", "openai-agents", "postgres"],
   release: true,
@@ -98,4 +119,8 @@ for (const name of wanted.length > 0 ? wanted : Object.keys(contracts)) {
   writeFileSync(`${folder}${name}.md`, compare(reports));
 }
 await server.stop();
-tool("prettier/bin/prettier.cjs", ["--write", "--log-level", "warn", folder]);
+const guide = `${root}docs/conformance.md`;
+const [before, after] = [/^[^]*<!-- begin results -->\n/, /<!-- end results -->[^]*$/].map(
+  (part) => part.exec(readFileSync(guide, "utf8"))[0],
+);
+writeFileSync(guide, `${before}\n${summary()}\n\n${after}`);

@@ -1,6 +1,6 @@
 // Lays out the packages of a release: `node scripts/release.mjs <folder with the addons> <output folder>`. Writes one
-// package for each platform with an addon, and the package `forkpoint`, which has the platform packages as optional
-// dependencies. With `--all`, a missing addon is an error. The package's documents link to the repository for what the
+// package for each platform with an addon, the package `forkpoint`, which has the platform packages as optional
+// dependencies, and the package `forkpoint-conformance`. With `--all`, a missing addon is an error. The package's documents link to the repository for what the
 // package does not contain.
 import { cpSync, existsSync, mkdirSync, readFileSync, readdirSync, rmSync, writeFileSync } from "node:fs";
 import { join, resolve, sep } from "node:path";
@@ -71,6 +71,11 @@ lay(
   { ...published, files: manifest.files.filter((file) => file !== "*.node"), optionalDependencies },
   copies.map((file) => [root + file, file]),
 );
+const suites = `${root}conformance/`;
+lay(join(output, `${name}-conformance`), { ...JSON.parse(readFileSync(`${suites}package.json`, "utf8")), version }, [
+  ...["dist", "README.md"].map((file) => [suites + file, file]),
+  [`${root}LICENSE`, "LICENSE"],
+]);
 // Pictures and the guides for contributors are only in the repository.
 for (const left of manifest.files.filter((file) => file.startsWith("!"))) {
   rmSync(join(packed, left.slice(1)), { recursive: true, force: true });

@@ -1,5 +1,14 @@
 // The package in conformance/: installed in an empty folder, and run by each of four test runners.
-import { cpSync, existsSync, mkdtempSync, readFileSync, realpathSync, rmSync, writeFileSync } from "node:fs";
+import {
+  cpSync,
+  existsSync,
+  mkdtempSync,
+  readFileSync,
+  realpathSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, it } from "vitest";
@@ -27,7 +36,7 @@ beforeAll(() => {
   const skips = `export const skip = { contract: "it stores nothing" };`;
   for (const [name, code] of Object.entries({ "bad.mjs": "", "known.mjs": known, "skips.mjs": skips }))
     writeFileSync(join(project, name), `${store}\n${code}`);
-  cpSync(join(root, "LICENSE"), join(project, "LICENSE"));
+  
 });
 
 it("holds what it needs and nothing else, and needs nothing", () => {
@@ -52,6 +61,40 @@ it("measures a store by its command", () => {
   const bad = node([realpathSync(main), "langgraph-store", "./bad.mjs", "--only", right, "--only", wrong], project);
   expect([bad.status, bad.stderr]).toEqual([1, expect.stringMatching(`failed: MUST ${wrong}: `)]);
   expect(node([realpathSync(main), "langgraph-store", "./known.mjs", "--only", wrong], project).status).toBe(0);
+});
+
+it("does what its README and its guide say", { timeout: 120_000 }, () => {
+  // The README's store is one of LangGraph.
+  symlinkSync(tool("@langchain"), join(project, "node_modules/@langchain"));
+  const text = readFileSync(join(root, "conformance/README.md"), "utf8");
+  const blocks = (language: string, page = text) =>
+    [...page.matchAll(new RegExp(`^\`\`\`${language}\\n([^]*?)^\`\`\``, "gm"))].map(([, code]) => code!);
+  const [store, tests, report] = blocks("js");
+  writeFileSync(join(project, "store.mjs"), store!);
+  const command = /^npx forkpoint-conformance (.*)$/.exec(blocks("sh")[0]!.trim())![1]!.split(" ");
+  const main = realpathSync(join(project, "node_modules/.bin/forkpoint-conformance"));
+  const { status, stderr } = node([main, ...command], project);
+  expect(status).toBe(1);
+  for (const line of blocks("text")[0]!.trim().split("\n")) expect(stderr).toContain(line.replace(/…$/, ""));
+  for (const option of blocks("text")[1]!.matchAll(/^--([\w-]+)/gm))
+    expect(node([main, "--help"], project).stdout).toContain(option[0]);
+
+  writeFileSync(join(project, "conformance.test.mjs"), tests!);
+  const vitest = join(root, "node_modules/vitest/vitest.mjs");
+  const ran = node([vitest, "run", "--root", project, "conformance.test.mjs"], project);
+  expect(ran.stdout + ran.stderr).toMatch(/Tests .*\d+ passed/);
+  const prepared = tests!.split("\n").filter((line) => !line.includes("register"));
+  writeFileSync(join(project, "report.mjs"), [...prepared, report].join("\n"));
+  expect(node(["report.mjs"], project).stdout).toMatch(/^passed langgraph\/[\w-]+ undefined$/m);
+
+  const [guide] = blocks("js", readFileSync(join(root, "docs/conformance.md"), "utf8"));
+  writeFileSync(join(project, "store.mjs"), guide!);
+  const order = node(
+    [main, "langgraph", "./store.mjs", "--target", "{dir}/agent.db", "--group", "order", "--markdown", "report.md"],
+    project,
+  );
+  expect(order.stderr).toMatch(/^MemorySaver: MUST /m);
+  expect(readFileSync(join(project, "report.md"), "utf8")).toContain("# MemorySaver: langgraph");
 });
 
 it("has types for strict programs", () => {
