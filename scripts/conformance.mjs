@@ -68,7 +68,11 @@ async function measure(contract, [module, target], server) {
     "--json",
     file,
   ];
-  const child = spawn(process.execPath, [`${root}conformance/dist/cli.js`, ...args], { stdio: "inherit" });
+  const child = spawn(process.execPath, [`${root}conformance/dist/cli.js`, ...args], {
+    // LangGraph's own suite is found there, if it is not installed beside a store.
+    cwd: `${root}integration/langgraph`,
+    stdio: "inherit",
+  });
   const [status] = await once(child, "exit");
   try {
     const report = JSON.parse(readFileSync(file, "utf8"));
@@ -112,7 +116,7 @@ copyTests();
 for (const name of ["langgraph", "langgraph-newest", "mastra"]) copyPackage(`${root}integration/${name}`);
 const wanted = process.argv.slice(2);
 for (const name of wanted) if (!Object.hasOwn(stores, name)) throw new Error(`there is no contract ${name}`);
-const server = await startServer();
+const server = await startServer({ sync: true });
 for (const name of wanted.length > 0 ? wanted : Object.keys(contracts)) {
   const reports = [];
   for (const store of stores[name]) reports.push(await measure(name, store, server));

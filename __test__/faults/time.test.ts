@@ -9,7 +9,7 @@ import { type Content, History, timeGoesBack } from "./time.js";
 const file = "__test__/faults/time.test.ts";
 
 /** How often each database goes back. A folder has five ways. */
-const rewinds = { sqlite: amount("FORKPOINT_FAULT_REWINDS", 2), jsonl: amount("FORKPOINT_FAULT_REWINDS", 3) };
+const rewinds = { sqlite: amount("FORKPOINT_FAULT_REWINDS", 2), jsonl: amount("FORKPOINT_FAULT_REWINDS", 2) };
 const timeout = 60_000 + rewinds.jsonl * 20_000;
 
 const kinds = kindsThatGoBack();

@@ -11,7 +11,7 @@ const file = "integration/langgraph/faults-time.test.ts";
 const langgraph = new URL("fixtures/faults.mjs", import.meta.url).href;
 
 /** How often each database goes back. A folder has five ways. */
-const rewinds = { sqlite: amount("FORKPOINT_FAULT_REWINDS", 2), jsonl: amount("FORKPOINT_FAULT_REWINDS", 3) };
+const rewinds = { sqlite: amount("FORKPOINT_FAULT_REWINDS", 2), jsonl: amount("FORKPOINT_FAULT_REWINDS", 2) };
 const timeout = 60_000 + rewinds.jsonl * 20_000;
 
 describe.each(kindsThatGoBack())("%s", (kind) => {

@@ -41,10 +41,10 @@ export interface Count {
   readonly skipped: number;
 }
 
-/** Returns how many expectations of each level a store meets. */
+/** Returns how many expectations of each level a store meets. Those on growth have no verdict and are not counted. */
 export function counts({ results }: Report): Record<Level, Count> {
   const count = (level: Level) => {
-    const mine = results.filter((result) => result.level === level);
+    const mine = results.filter((result) => result.level === level && result.group !== "growth");
     const skipped = mine.filter(({ status }) => status === "skipped").length;
     return { met: mine.filter(({ status }) => /pass/.test(status)).length, of: mine.length - skipped, skipped };
   };
@@ -137,7 +137,7 @@ export function compare(reports: readonly Report[]): string {
   const rows = [];
   for (const { id, level, title } of all.values()) {
     const each = reports.map(({ results }) => results.find((result) => result.id === id));
-    if (each.every((result) => result?.status === "passed")) continue;
+    if (each.every((result) => result?.status === "passed" || result?.status === "skipped")) continue;
     rows.push([level, `\`${id}\``, title, ...each.map((result) => (result === undefined ? "" : marks[result.status]))]);
   }
   if (rows.length > 0) parts.push("## What not all do", table(["level", "id", "the store", ...head], rows));

@@ -1,5 +1,6 @@
 // Forkpoint's `ForkpointSaver`. The target says where: "memory:", "{dir}/store.db", "jsonl:{dir}/store" or "postgres://…?schema=s{n}".
 // `?backend=memory` in this module's address skips what memory is not made for.
+import { openStore } from "forkpoint";
 import { ForkpointSaver } from "forkpoint/langgraph";
 import { readFileSync } from "node:fs";
 
@@ -16,3 +17,12 @@ export const open = ({ target }) => new ForkpointSaver(target);
 export const close = (saver) => saver.close();
 /** A store in memory is a new one each time. */
 export const wipe = backend === "memory" ? () => {} : undefined;
+/** Of the tables and their indexes on a server. */
+export const bytes = backend === "postgres" ? tableBytes : undefined;
+
+async function tableBytes({ target }) {
+  const store = await openStore(target);
+  const { fileBytes } = await store.stats();
+  await store.close();
+  return fileBytes;
+}
