@@ -13,6 +13,9 @@ function targets(): Record<string, string> {
   return { memory: "memory:", sqlite, jsonl: "jsonl:{dir}/store" };
 }
 
+/** Ours are measured by all. */
+const levels = ["MUST", "SHOULD", "OURS"] as const;
+
 /** The suite asserts by itself, and a test without `expect` fails here. */
 const runner = {
   describe,
@@ -28,5 +31,5 @@ const runner = {
 /** Registers a test for each expectation and backend. `module` is that of the store. */
 export async function measure(contract: Contract, module: URL): Promise<void> {
   for (const [backend, target] of Object.entries(targets()))
-    await contract({ module: new URL(`?backend=${backend}`, module), target }).register(runner);
+    await contract({ module: new URL(`?backend=${backend}`, module), target }).register(runner, { levels });
 }

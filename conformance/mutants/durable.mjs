@@ -39,6 +39,21 @@ function ownerOf(path) {
   }
 }
 
+/** Removes the lock of a killed process. One process at a time does so: another one's new lock must stay. */
+function removeDead(own, path) {
+  const guard = `${path}.guard`;
+  try {
+    linkSync(own, guard);
+  } catch (error) {
+    if (error.code !== "EEXIST") throw error;
+    if (!isAlive(ownerOf(guard) || process.pid)) rmSync(guard, { force: true });
+    return;
+  }
+  const pid = ownerOf(path);
+  if (pid > 0 && !isAlive(pid)) rmSync(path, { force: true });
+  rmSync(guard, { force: true });
+}
+
 /** Takes a lock that other processes take too. Returns a function that gives it back. */
 async function lock(path) {
   const own = `${path}.${process.pid}`;
@@ -52,7 +67,7 @@ async function lock(path) {
       if (error.code !== "EEXIST") throw error;
       // Its process may have been killed.
       const pid = ownerOf(path);
-      if (pid > 0 && !isAlive(pid)) rmSync(path, { force: true });
+      if (pid > 0 && !isAlive(pid)) removeDead(own, path);
       await sleep(1);
     }
   }

@@ -83,11 +83,31 @@ it("filters by group and level", () => {
   for (const { group, level } of results) expect([group, level]).toEqual(["order", "MUST"]);
 });
 
+it("does not fail for what only Forkpoint demands, unless that is wanted", () => {
+  const known = contracts[contract].definition.expectations.find(
+    (one) => one.level === "OURS" && one.group === "order",
+  )!;
+  const mutant = store("", known.id);
+  const shown = cli(contract, mutant, "--only", known.id);
+  expect(shown.status).toBe(0);
+  expect(shown.stderr).toContain(`failed: OURS ${known.id}`);
+  expect(cli(contract, mutant, "--only", known.id, "--level", "ours").status).toBe(1);
+});
+
+it("prints all to a slow reader", () => {
+  const slow = `"${process.execPath}" "${main}" list | (sleep 1; wc -l)`;
+  const { stdout } = spawnSync("sh", ["-c", slow], { encoding: "utf8" });
+  const known = Object.values(contracts).flatMap(({ definition }) => definition.expectations.map((one) => one.id));
+  expect(Number(stdout)).toBe(known.length);
+});
+
 it("says what is wrong with its arguments", () => {
   expect(cli("--help")).toMatchObject({ status: 0, stdout: expect.stringContaining("Usage:") });
   expect(cli()).toMatchObject({ status: 2, stdout: expect.stringContaining("Usage:") });
   const invalid = join(folder(), "invalid.json");
   writeFileSync(invalid, "{");
+  const foreign = join(folder(), "foreign.json");
+  writeFileSync(foreign, '{ "contract": "mastra" }');
   for (const [args, message] of [
     [["none", "x"], /^there is no contract none: the contracts are langgraph, /],
     [[contract], /needs the path of one module/],
@@ -102,6 +122,7 @@ it("says what is wrong with its arguments", () => {
     [["compare"], /compare needs the files of reports/],
     [["compare", join(folder(), "none.json")], /ENOENT/],
     [["compare", invalid], /invalid\.json/],
+    [[contract, store(), "--compare", foreign], /is a report of mastra, and not of langgraph-store/],
     [[contract, join(folder(), "none.mjs")], /Cannot find module/],
   ] as const) {
     const { stderr, stdout, status } = cli(...args);

@@ -80,6 +80,38 @@ it("wipes a fixed target before each expectation", async () => {
   await expect(langgraphStore({ module: store(), target }).run()).rejects.toThrow(/needs \{dir\} or \{n\}/);
 });
 
+it("fails an expectation whose store throws in the background, and goes on", async () => {
+  const code = `export const open = () => ({
+    get: () => { setTimeout(() => { throw new Error("from a timer"); }); return new Promise(() => {}); },
+  });`;
+  expect(await run(store(code))).toEqual([{ status: "failed", message: "Error: from a timer" }]);
+  const rejecting = `export const open = () => ({ get: () => { Promise.reject(new Error("unhandled")); return new Promise(() => {}); } });`;
+  expect(await run(store(rejecting))).toEqual([{ status: "failed", message: "Error: unhandled" }]);
+});
+
+it("keeps the result when wiping fails or does not end", async () => {
+  expect(await run(store("export const wipe = () => { throw new Error('no wipe'); };"))).toEqual([
+    { status: "passed" },
+  ]);
+  expect(await run(store("export const wipe = () => Promise.reject(new Error('no wipe'));"))).toEqual([
+    { status: "passed" },
+  ]);
+});
+
+it.each([
+  ["postgres://user:secret@host/db?schema=s{n}", "postgres://user:***@host/db?schema=s{n}"],
+  ["postgres://u:se@cret@h/{n}", "postgres://u:***@h/{n}"],
+  ["postgres://u:se/cret@h/{n}", "postgres://u:***@h/{n}"],
+  ["postgres://h/{n}?user=u&password=secret", "postgres://h/{n}?user=u&password=***"],
+  ["libsql://h/{n}?authToken=secret", "libsql://h/{n}?authToken=***"],
+])("keeps what is secret in %s out of reports", async (target, shown) => {
+  const telling = "export const open = ({ target }) => { throw new Error('cannot connect to ' + target); };";
+  const report = await langgraphStore({ module: store(telling), target }).run({ only: [id] });
+  expect(report.target).toBe(shown);
+  expect(report.results[0]!.message).toMatch(/^Error: cannot connect to /);
+  expect(JSON.stringify(report)).not.toMatch(/secret|cret@/);
+});
+
 it("refuses what it does not know", async () => {
   const refused = (code: string, options = {}) => langgraphStore({ module: store(code) }).run(options);
   await expect(refused("export const open = 1;")).rejects.toThrow(/exports no function open/);
@@ -88,6 +120,7 @@ it("refuses what it does not know", async () => {
   );
   await expect(refused("export const expectFail = { kill: 'x' };")).rejects.toThrow(/names no expectation: kill/);
   await expect(refused("", { only: ["none"] })).rejects.toThrow(/there is no expectation none/);
+  await expect(refused("", { only: [id], groups: ["kill"] })).rejects.toThrow(/no expectation has the wanted/);
   await expect(langgraphStore({ module: join(folder(), "none.mjs") }).run()).rejects.toThrow(/Cannot find module/);
 });
 

@@ -47,6 +47,8 @@ export function start(begin: Omit<Extract<FromTrial, { kind: "begin" }>, "kind">
     }
   });
   child.on("error", fail);
+  // Another process that has inherited the output keeps it open.
+  child.on("exit", () => setTimeout(() => child.stderr!.destroy(), 1_000).unref());
   child.on("close", (code, signal) => {
     fail(new Error(`the process of ${begin.program} has ended (${signal ?? code})${printed && `: ${printed}`}`));
     ended.resolve();

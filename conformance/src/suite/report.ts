@@ -1,4 +1,5 @@
 // How results are shown.
+import { UsageError } from "./usage-error.js";
 import { type Figure, type Level, type Report, type Result, type Status, groups } from "./types.js";
 
 const levels: readonly Level[] = ["MUST", "SHOULD", "OURS"];
@@ -21,8 +22,13 @@ const units: Readonly<Record<string, (value: number) => string>> = {
 
 const show = ({ value, unit }: Figure) => units[unit]!(value);
 
+/** Returns a text in which control characters are written as escapes. */
+export const printable = (text: string): string =>
+  // oxlint-disable-next-line no-control-regex -- these are what is looked for
+  text.replaceAll(/[\0-\x08\x0b-\x1f\x7f]/g, (one) => `\\x${one.charCodeAt(0).toString(16).padStart(2, "0")}`);
+
 /** Returns text for a cell of a table. */
-const cell = (text: string) => text.replaceAll("|", "\\|").replaceAll(/\s+/g, " ").trim();
+const cell = (text: string) => printable(text.replaceAll(/\s+/g, " ").trim()).replaceAll("|", "\\|");
 
 const line = (cells: readonly string[]) => `| ${cells.map(cell).join(" | ")} |`;
 
@@ -31,8 +37,8 @@ export function table(head: readonly string[], rows: ReadonlyArray<readonly stri
   return [line(head), `|${"---|".repeat(head.length)}`, ...rows.map(line)].join("\n");
 }
 
-/** Returns true for results that make a run fail. */
-export const isBad = ({ status }: Result) => status === "failed" || status === "unexpected pass";
+/** Returns true for a result that is not as the store's module declares it. */
+export const isBad = ({ status }: Result): boolean => status === "failed" || status === "unexpected pass";
 
 /** How many expectations of a level a store meets, of those that were tried, and how many were skipped. */
 export interface Count {
@@ -58,6 +64,7 @@ export const inWords = ({ met, of, skipped }: Count): string =>
 /** Returns what the framework's own suite has said, in a few words. */
 export function upstreamOf({ upstream }: Report): string {
   if (upstream === undefined) return "-";
+  if (upstream.error !== undefined) return "could not be run";
   const { passed, failed, skipped } = upstream;
   return `${passed} of ${passed + failed + skipped}`;
 }
@@ -120,7 +127,7 @@ function misses(report: Report): string[] {
 export function compare(reports: readonly Report[]): string {
   const contracts = new Set(reports.map(({ contract }) => contract));
   if (contracts.size !== 1)
-    throw new TypeError(`only results of one contract can be compared: ${[...contracts].join(", ")}`);
+    throw new UsageError(`only results of one contract can be compared: ${[...contracts].join(", ")}`);
   const met = reports.map(counts);
   const head = reports.map(named);
   const parts = [
@@ -135,7 +142,8 @@ export function compare(reports: readonly Report[]): string {
   ];
   const all = new Map(reports.flatMap(({ results }) => results.map((result) => [result.id, result] as const)));
   const rows = [];
-  for (const { id, level, title } of all.values()) {
+  for (const { id, level, title, group } of all.values()) {
+    if (group === "growth") continue;
     const each = reports.map(({ results }) => results.find((result) => result.id === id));
     if (each.every((result) => result?.status === "passed" || result?.status === "skipped")) continue;
     rows.push([level, `\`${id}\``, title, ...each.map((result) => (result === undefined ? "" : marks[result.status]))]);

@@ -3,7 +3,10 @@ import { readFileSync } from "node:fs";
 import { arch, platform } from "node:os";
 import { basename, resolve } from "node:path";
 import { pathToFileURL } from "node:url";
+import { NotOffered } from "./not-offered.js";
+import { publicTarget, withoutSecrets } from "./secrets.js";
 import { type Setting, attempt } from "./trial.js";
+import { UsageError } from "./usage-error.js";
 import {
   type Expectation,
   type Group,
@@ -39,7 +42,7 @@ export interface Given {
 export interface Wanted {
   /** Default: all. */
   readonly groups?: readonly Group[];
-  /** Default: all. */
+  /** Default: all for `run`, and MUST and SHOULD for `register`. */
   readonly levels?: readonly Level[];
   /** The ids of the expectations. Default: all. */
   readonly only?: readonly string[];
@@ -90,9 +93,6 @@ function address(module: string | URL): string {
   return [pathToFileURL(resolve(path!)).href, ...query].join("?");
 }
 
-/** Returns the target without a password. */
-const withoutPassword = (target: string) => target.replace(/(?<=:\/\/[^:/@]*:)[^@/]*(?=@)/, "***");
-
 type Named = Pick<Expectation<never>, "id" | "group">;
 
 /** Returns true if this is the expectation's id, its group, or the beginning of its id with a `*` behind it. */
@@ -102,24 +102,24 @@ const names = (name: string, { id, group }: Named): boolean =>
 /** Loads the store's module and finds mistakes in it. */
 async function load<Store>(module: string, target: string, known: ReadonlyArray<Expectation<Store>>) {
   const store: StoreModule<Store> = await import(module).catch((error: Error) => {
-    throw new TypeError(`the store's module can't be loaded: ${error.message}`, { cause: error });
+    throw new UsageError(`the store's module can't be loaded: ${error.message}`, { cause: error });
   });
-  if (typeof store.open !== "function") throw new TypeError(`${module} exports no function open({ target })`);
+  if (typeof store.open !== "function") throw new UsageError(`${module} exports no function open({ target })`);
   if (!/\{(dir|n)\}/.test(target) && store.wipe === undefined)
-    throw new TypeError(`the target needs {dir} or {n}, or ${module} must export wipe({ target }): ${target}`);
+    throw new UsageError(`the target needs {dir} or {n}, or ${module} must export wipe({ target }): ${target}`);
   for (const name of Object.keys(store.skip ?? {}))
     if (!known.some((one) => names(name, one)))
-      throw new TypeError(`skip of ${module} names no expectation and no group: ${name}`);
+      throw new UsageError(`skip of ${module} names no expectation and no group: ${name}`);
   for (const name of Object.keys(store.expectFail ?? {}))
     if (!known.some(({ id }) => id === name))
-      throw new TypeError(`expectFail of ${module} names no expectation: ${name}`);
+      throw new UsageError(`expectFail of ${module} names no expectation: ${name}`);
   return store;
 }
 
 function choose<Store>(all: ReadonlyArray<Expectation<Store>>, { groups, levels, only }: Wanted) {
   for (const id of only ?? [])
-    if (!all.some((one) => one.id === id)) throw new TypeError(`there is no expectation ${id}`);
-  return allGroups.flatMap((group) =>
+    if (!all.some((one) => one.id === id)) throw new UsageError(`there is no expectation ${id}`);
+  const chosen = allGroups.flatMap((group) =>
     all.filter(
       (one) =>
         one.group === group &&
@@ -128,11 +128,18 @@ function choose<Store>(all: ReadonlyArray<Expectation<Store>>, { groups, levels,
         (only === undefined || only.includes(one.id)),
     ),
   );
+  if (chosen.length === 0) throw new UsageError("no expectation has the wanted groups, levels and ids");
+  return chosen;
 }
 
 /** Returns why an expectation is not tried. */
 const skipped = ({ skip = {} }: StoreModule, one: Named) =>
   Object.entries(skip).find(([name]) => names(name, one))?.[1];
+
+/** The number of characters of a message that are kept. */
+const LONGEST = 4_000;
+
+const textOf = (error: unknown) => (error instanceof Error ? `${error.name}: ${error.message}` : String(error));
 
 /** Checks one expectation, and compares the outcome with what the store's module expects. */
 async function judge<Store>(expectation: Expectation<Store>, setting: Setting<Store>) {
@@ -147,14 +154,16 @@ async function judge<Store>(expectation: Expectation<Store>, setting: Setting<St
   const why = skipped(setting.store, expectation);
   if (why !== undefined) return { result: result("skipped", { reason: why }), figures: [] };
   const reason = setting.store.expectFail?.[expectation.id];
+  const figures: Figure[] = [];
   try {
-    const figures = await attempt(expectation, setting);
+    await attempt(expectation, setting, figures);
     return { result: reason === undefined ? result("passed") : result("unexpected pass", { reason }), figures };
   } catch (error) {
-    const message = error instanceof Error ? `${error.name}: ${error.message}` : String(error);
+    const message = withoutSecrets(setting.target)(textOf(error)).slice(0, LONGEST);
+    if (error instanceof NotOffered) return { result: result("skipped", { reason: error.message }), figures };
     const failed =
       reason === undefined ? result("failed", { message }) : result("expected failure", { reason, message });
-    return { result: failed, figures: [], error };
+    return { result: failed, figures, error };
   }
 }
 
@@ -163,14 +172,15 @@ export function contract<Store>(definition: Definition<Store>): Contract<Store> 
   const { expectations, upstream } = definition;
   const suite = ({ module: given, target = "{dir}/store" }: Given): Suite => {
     const module = address(given);
-    const setting = async ({ seed = 1, timeoutMs = 60_000 }: Wanted): Promise<Setting<Store>> => {
+    const setting = async ({ seed = 1, timeoutMs = 60_000 }: Wanted, catchesAll: boolean): Promise<Setting<Store>> => {
       const store = await load(module, target, expectations);
-      return { suite: definition.url, module, store, target, seed, timeoutMs };
+      return { suite: definition.url, module, store, target, seed, timeoutMs, catchesAll };
     };
     const nameOf = ({ name }: StoreModule) => name ?? basename(new URL(module).pathname).replace(/\.[^.]*$/, "");
     return {
-      async register({ describe, it, ...runner }, wanted = {}) {
-        const set = await setting(wanted);
+      async register({ describe, it, ...runner }, given = {}) {
+        const wanted = { levels: ["MUST", "SHOULD"] as const, ...given };
+        const set = await setting(wanted, false);
         // The runner of Node takes its options before the function, the others take a time after it.
         const ofNode = "run" in runner && "mock" in runner;
         describe(`${definition.contract}: ${nameOf(set.store)}`, () => {
@@ -191,11 +201,11 @@ export function contract<Store>(definition: Definition<Store>): Contract<Store> 
         });
       },
       async run({ onResult, upstream: wantsUpstream = false, ...wanted } = {}) {
-        const set = await setting(wanted);
+        const set = await setting(wanted, true);
+        const chosen = choose(expectations, wanted);
         const name = nameOf(set.store);
         const ran = new Date().toISOString();
         const theirs = wantsUpstream ? await upstream?.({ module, target, name }) : undefined;
-        const chosen = choose(expectations, wanted);
         const results: Result[] = [];
         const figures: Figure[] = [];
         for (const one of chosen) {
@@ -208,7 +218,7 @@ export function contract<Store>(definition: Definition<Store>): Contract<Store> 
           contract: definition.contract,
           suite: version,
           store: { name, ...(set.store.version === undefined ? {} : { version: set.store.version }) },
-          target: withoutPassword(target),
+          target: publicTarget(target),
           ran,
           machine: `Node ${process.version} on ${platform()}-${arch()}`,
           seed: set.seed,

@@ -17,7 +17,12 @@ export interface Setting<Store> {
   readonly seed: number;
   /** The time that an expectation may take, in ms. */
   readonly timeoutMs: number;
+  /** True: an error that a store throws in the background fails the expectation, and does not end the process. */
+  readonly catchesAll: boolean;
 }
+
+/** How long closing a store, or removing what it has stored, may take. */
+const CLOSING_MS = 5_000;
 
 let trials = 0;
 
@@ -44,18 +49,23 @@ async function bytesIn(folder: string): Promise<number> {
   return (await Promise.all(sizes)).reduce((sum, size) => sum + size, 0);
 }
 
-/** Checks one expectation on an empty store. Rejects if the store does not meet it. */
+/** Checks one expectation on an empty store. Rejects if the store does not meet it. Adds to `figures` what was measured. */
 export async function attempt<Store>(
   { id, check }: Expectation<Store>,
-  { suite, module, store: { open, close, wipe, bytes }, target: pattern, seed, timeoutMs }: Setting<Store>,
-): Promise<Figure[]> {
+  { suite, module, store: { open, close, wipe, bytes }, target: pattern, seed, timeoutMs, catchesAll }: Setting<Store>,
+  figures: Figure[],
+): Promise<void> {
   const folder = await mkdtemp(join(tmpdir(), "forkpoint-conformance-"));
   trials += 1;
   const number = `${process.pid}_${Date.now().toString(36)}_${trials}`;
   const target = pattern.replaceAll("{dir}", folder).replaceAll("{n}", number);
   const children: Child[] = [];
-  const figures: Figure[] = [];
+  let ended = false;
   let opened: Promise<Store> | undefined;
+  /** A check that took too long must not begin anything more. */
+  const goesOn = () => {
+    if (ended) throw new Error("this trial has ended");
+  };
   const shut = async () => {
     const before = opened;
     opened = undefined;
@@ -63,12 +73,16 @@ export async function attempt<Store>(
   };
   const trial: Trial<Store> = {
     target,
-    store: () => (opened ??= Promise.resolve(open({ target }))),
+    async store() {
+      goesOn();
+      return await (opened ??= Promise.resolve(open({ target })));
+    },
     async reopen() {
       await shut();
       return await trial.store();
     },
     child(program, input) {
+      goesOn();
       const child = start({ suite, module, target, program, input });
       children.push(child);
       return child;
@@ -83,20 +97,46 @@ export async function attempt<Store>(
     },
     library: (name) => createRequire(module)(name),
   };
-  let timer: NodeJS.Timeout | undefined;
+  const failure = failures(timeoutMs, catchesAll);
   try {
-    if (pattern === target) await wipe!({ target });
-    const late = new Promise<never>((_, reject) => {
-      timer = setTimeout(() => reject(new Error(`took more than ${timeoutMs} ms`)), timeoutMs);
-    });
-    await Promise.race([check(trial), late]);
-    return figures;
+    await Promise.race([meets(), failure.promise]);
   } finally {
-    clearTimeout(timer);
+    ended = true;
+    failure.end();
     await Promise.all(children.map((child) => child.kill()));
     // What a store says when it is closed is no part of the expectation, and some never answer after a fault.
-    await Promise.race([shut(), sleep(5_000)]).catch(() => {});
-    if (pattern !== target) await Promise.resolve(wipe?.({ target })).catch(() => {});
-    await rm(folder, { recursive: true, force: true, maxRetries: 10, retryDelay: 50 });
+    await atMost(CLOSING_MS, shut);
+    if (pattern !== target) await atMost(CLOSING_MS, async () => await wipe?.({ target }));
+    // On Windows, a file that a store has not closed stays.
+    await rm(folder, { recursive: true, force: true, maxRetries: 10, retryDelay: 50 }).catch((error: Error) =>
+      process.emitWarning(`a folder of a trial stays: ${error.message}`),
+    );
   }
+
+  async function meets() {
+    if (pattern === target) await wipe!({ target });
+    await check(trial);
+  }
+}
+
+/** Ends work after some time, and ignores how it ends. */
+async function atMost(ms: number, work: () => Promise<unknown>) {
+  await Promise.race([work(), sleep(ms)]).catch(() => {});
+}
+
+/** A promise that rejects after the time, or with an error that nobody has caught. */
+function failures(timeoutMs: number, catchesAll: boolean) {
+  let reject!: (error: unknown) => void;
+  const promise = new Promise<never>((_, fail) => (reject = fail));
+  promise.catch(() => {});
+  const timer = setTimeout(() => reject(new Error(`took more than ${timeoutMs} ms`)), timeoutMs);
+  const events = ["uncaughtException", "unhandledRejection"] as const;
+  if (catchesAll) for (const event of events) process.on(event, reject);
+  return {
+    promise,
+    end() {
+      clearTimeout(timer);
+      for (const event of events) process.off(event, reject);
+    },
+  };
 }

@@ -160,6 +160,8 @@ export interface Upstream {
   readonly skipped: number;
   /** The names of the failed tests. */
   readonly failures: readonly string[];
+  /** Why it could not be run. */
+  readonly error?: string;
 }
 
 /** The results of one store. */

@@ -8,6 +8,9 @@ import type { Upstream } from "../../suite/types.js";
 
 const name = "@langchain/langgraph-checkpoint-validation";
 
+/** How long it may take. */
+const LONGEST_MS = 10 * 60_000;
+
 /** What the process that runs the suite is given. */
 export interface Order {
   /** The addresses of the suite, of the programming interface of its vitest, and of the store's module. */
@@ -43,8 +46,12 @@ export async function upstream({ module, target }: { module: string; target: str
     suite: pathToFileURL(join(dirname(found), main)).href,
     vitest: pathToFileURL(createRequire(found).resolve("vitest/node")).href,
   };
-  const { counts } = await answer(order);
-  return { package: name, version, ...counts };
+  try {
+    const { counts } = await answer(order);
+    return { package: name, version, ...counts };
+  } catch (error) {
+    return { package: name, version, passed: 0, failed: 0, skipped: 0, failures: [], error: (error as Error).message };
+  }
 }
 
 /** Starts the process. It prints nothing, because reports can go to the standard output. */
@@ -53,7 +60,9 @@ function answer(order: Order): Promise<Extract<Answer, { counts: unknown }>> {
   const child = fork(main, [], { execArgv: [], stdio: ["ignore", "ignore", "pipe", "ipc"] });
   let printed = "";
   child.stderr!.on("data", (text) => (printed = (printed + text).slice(-4_000)));
+  const timer = setTimeout(() => child.kill("SIGKILL"), LONGEST_MS);
   return new Promise((resolve, reject) => {
+    child.on("close", () => clearTimeout(timer));
     child.on("message", (message: Answer) => {
       if ("counts" in message) resolve(message);
       else reject(new Error(`${name} can't be run: ${message.error}`));
