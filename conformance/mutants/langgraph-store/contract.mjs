@@ -39,6 +39,15 @@ export const contract = {
       }
     },
   },
+  "langgraph-store/update-times-soon": {
+    // Dates are those of the first put.
+    store: class extends ReferenceStore {
+      item(...of) {
+        const item = super.item(...of);
+        return item && { ...item, updatedAt: item.createdAt };
+      }
+    },
+  },
   "langgraph-store/random-calls": {
     store: class extends ReferenceStore {
       write(operation) {
@@ -226,6 +235,13 @@ export const contract = {
     store: class extends ReferenceStore {
       listed({ limit, ...operation }) {
         return super.listed({ limit: limit + 1, ...operation });
+      }
+    },
+  },
+  "langgraph-store/list-limit-zero": {
+    store: class extends ReferenceStore {
+      listed({ limit, ...operation }) {
+        return super.listed({ limit: limit || 100, ...operation });
       }
     },
   },

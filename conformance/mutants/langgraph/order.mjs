@@ -194,6 +194,7 @@ export const hostile = {
     store: written((value) => (value?.text?.length > 1_000_000 ? { text: value.text.slice(0, 1_000_000) } : value)),
   },
   "langgraph/names": { store: renames((name) => name.normalize("NFC")) },
+  "langgraph/long-names": { store: renames((name) => name.slice(0, 255)) },
   "langgraph/channel-names": {
     store: class extends ReferenceSaver {
       put(config, checkpoint, ...rest) {

@@ -54,7 +54,8 @@ export const values = {
   }),
   "openai-agents/numbers": leaves((value) => (typeof value === "number" ? Math.fround(value) : value)),
   "openai-agents/unicode": texts((text) => text.normalize("NFC")),
-  "openai-agents/control-characters": texts((text) => text.replaceAll("\u0000", "")),
+  "openai-agents/control-characters": texts((text) => text.replaceAll("\r\n", "\n")),
+  "openai-agents/nul-characters": texts((text) => text.replaceAll("\u0000", "")),
   "openai-agents/lone-surrogates": texts((text) => Buffer.from(text).toString()),
   "openai-agents/keys-with-meaning": changing((item) => {
     const copied = {};

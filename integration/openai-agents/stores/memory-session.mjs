@@ -4,20 +4,12 @@ import { readFileSync } from "node:fs";
 import { MemorySession } from "@openai/agents";
 
 const inMemory = "it keeps everything in the memory of one process";
-const absent = "MemorySession has no replaceHistoryWithCompaction: the runner clears and adds";
 
 export const name = "MemorySession";
 export const { version } = JSON.parse(
   readFileSync(new URL("../package.json", import.meta.resolve("@openai/agents")), "utf8"),
 );
-export const skip = {
-  restart: inMemory,
-  race: inMemory,
-  kill: inMemory,
-  growth: inMemory,
-  "openai-agents/compaction": absent,
-  "openai-agents/compaction-keeps-id": absent,
-};
+export const skip = { restart: inMemory, race: inMemory, kill: inMemory, growth: inMemory };
 
 export function open() {
   const sessions = new Map();

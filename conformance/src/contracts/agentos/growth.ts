@@ -37,7 +37,7 @@ export const growth: ReadonlyArray<Expectation<Store>> = [
     group: "growth",
     level: "OURS",
     source: "ours: each checkpoint holds the whole state, so a store may write all of it at each step",
-    title: "takes so many bytes for 200 steps that add 2 KB each",
+    title: "takes few bytes for 200 steps that add 2 KB each",
     async check(trial) {
       await converse(trial, await trial.store());
       await measure(trial, "200 steps of 2 KB", steps * added);
@@ -48,7 +48,7 @@ export const growth: ReadonlyArray<Expectation<Store>> = [
     group: "growth",
     level: "OURS",
     source: "ours: a fork repeats the whole state of its source",
-    title: "takes so many bytes for 50 forks of a checkpoint of 200 KB",
+    title: "takes few bytes for 50 forks of a checkpoint of 200 KB",
     async check(trial) {
       const store = await trial.store();
       const source = checkpoint();
@@ -63,7 +63,7 @@ export const growth: ReadonlyArray<Expectation<Store>> = [
     group: "growth",
     level: "OURS",
     source: "ours: a deleted checkpoint should give its bytes back",
-    title: "takes so many bytes after all of 200 steps that add 2 KB each were deleted",
+    title: "takes few bytes after all of 200 steps that add 2 KB each were deleted",
     async check(trial) {
       const store = await trial.store();
       await converse(trial, store);

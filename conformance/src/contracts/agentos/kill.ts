@@ -5,12 +5,19 @@ import type { Store } from "./store.js";
 import { type Agentos, graph, guide, id, ids, none, run, same, saveAll, type } from "./checkpoints.js";
 import { step, version } from "./steps.js";
 
-/** Runs a program until a random moment, and kills it. Returns what it has said. */
+/**
+ * Runs a program until a random moment, and kills it. Returns what it has said. Opens the store before, because some stores make
+ * their tables then.
+ */
 async function killed(trial: Agentos, program: string, input?: object): Promise<any[]> {
+  await trial.store();
   const child = trial.child(program, input);
   await child.next();
   await trial.sleep(30 + trial.random(150));
-  return await child.kill();
+  const said = await child.kill();
+  // A database server may still commit a statement of a client that is gone.
+  await trial.sleep(200);
+  return said;
 }
 
 export const kill: ReadonlyArray<Expectation<Store>> = [
@@ -22,7 +29,7 @@ export const kill: ReadonlyArray<Expectation<Store>> = [
     title: "keeps every checkpoint whose `save` has resolved before the process is killed",
     async check(trial) {
       const said: number[] = await killed(trial, "saveSteps");
-      const store = await trial.store();
+      const store = await trial.reopen();
       for (const n of said) same(await store.get(id(n)), step(n), `step ${n}, which was saved before the kill,`);
       const latest = await store.latest(run(1));
       assert.ok(latest!.state.scratch.n >= said.at(-1)!, "latest() is older than the last checkpoint that was saved");
@@ -44,7 +51,9 @@ export const kill: ReadonlyArray<Expectation<Store>> = [
           assert.equal(found, id(n), "list() shows the node of another checkpoint");
           same(await store.get(found), step(n), `step ${n}, which a killed process has saved,`);
         }
-        same(await store.latest(run(1)), step(listed.length - 1), "latest() after the kill");
+        const latest = await store.latest(run(1));
+        assert.ok(latest && ids(listed).includes(latest.id), "latest() after the kill must be one of the list");
+        same(latest, step(latest.state.scratch.n), "latest() after the kill");
       }
     },
   },
@@ -56,7 +65,7 @@ export const kill: ReadonlyArray<Expectation<Store>> = [
     title: "can be opened and saved to after a process was killed in a `save`",
     async check(trial) {
       await killed(trial, "saveSteps");
-      const store = await trial.store();
+      const store = await trial.reopen();
       const next = step(5_000);
       await store.save(next);
       same(await store.latest(run(1)), next, "latest() after a save that follows the kill");
@@ -70,7 +79,7 @@ export const kill: ReadonlyArray<Expectation<Store>> = [
     title: "has a complete version of a checkpoint when the process is killed while it saves it again",
     async check(trial) {
       const said: number[] = await killed(trial, "saveVersions");
-      const found = await (await trial.store()).get(id(0));
+      const found = await (await trial.reopen()).get(id(0));
       assert.ok(found, "a checkpoint is gone because its replacement was interrupted");
       const { n } = found.state.scratch;
       assert.ok(n >= said.at(-1)!, `version ${said.at(-1)} was saved before the kill, and version ${n} is stored`);

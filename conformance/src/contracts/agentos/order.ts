@@ -24,8 +24,8 @@ export const order: ReadonlyArray<Expectation<Store>> = [
   {
     id: "agentos/latest-by-time",
     group: "order",
-    level: "SHOULD",
-    source: own("goes by `timestamp`, and not by the order of the saves"),
+    level: "OURS",
+    source: "ours: InMemoryCheckpointStore goes by timestamp; the type says most recently persisted",
     title: "returns the checkpoint with the greatest time from `latest` and `load`, whichever was saved last",
     async check(trial) {
       const store = await trial.store();
@@ -97,7 +97,6 @@ export const order: ReadonlyArray<Expectation<Store>> = [
         (await store.list(graph)).map(({ timestamp }) => timestamp - time),
         [0.75, 0.5, 0.25],
       );
-      assert.equal((await store.latest(run(1)))?.timestamp, time + 0.75);
     },
   },
   {

@@ -18,8 +18,12 @@ import {
 } from "./checkpoints.js";
 import { version } from "./steps.js";
 
-/** Starts a program in two processes at the same time. Returns the results of both. */
+/**
+ * Starts a program in two processes at the same time. Returns the results of both. Opens the store and reads from it before,
+ * because some stores make their tables only then.
+ */
 async function race(trial: Agentos, program: string, inputs: readonly [object, object]) {
+  await (await trial.store()).list(graph);
   const children = inputs.map((input) => trial.child(program, input));
   for (const child of children) await child.next();
   for (const child of children) child.tell("go");

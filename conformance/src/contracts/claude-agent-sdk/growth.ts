@@ -50,7 +50,7 @@ export const growth: ReadonlyArray<Expectation<Store>> = [
     group: "growth",
     level: "OURS",
     source: "ours: a store that writes the whole session each time grows with the square of its turns",
-    title: "stores 200 turns of 2 KB",
+    title: "takes few bytes for 200 turns of 2 KB",
     async check(trial) {
       await measure(trial, "200 turns of 2 KB", await append(trial, (turn) => [turn]));
     },
@@ -60,7 +60,7 @@ export const growth: ReadonlyArray<Expectation<Store>> = [
     group: "growth",
     level: "OURS",
     source: 'ours: with `sessionStoreFlush: "eager"`, the SDK appends each entry by itself',
-    title: "stores 400 entries of 1 KB that are appended one at a time",
+    title: "takes few bytes for 400 entries of 1 KB that are appended one at a time",
     async check(trial) {
       await measure(
         trial,
@@ -74,7 +74,7 @@ export const growth: ReadonlyArray<Expectation<Store>> = [
     group: "growth",
     level: "OURS",
     source: "ours: deleted sessions need not take their bytes for good",
-    title: "stores 20 sessions of 50 KB that are deleted, one after the other",
+    title: "takes few bytes for 20 sessions of 50 KB that are deleted, one after the other",
     async check(trial) {
       const store = await trial.store();
       for (let n = 0; n < 20; n++) {

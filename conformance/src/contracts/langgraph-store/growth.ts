@@ -28,7 +28,7 @@ export const growth: ReadonlyArray<Expectation<Store>> = [
     group: "growth",
     level: "OURS",
     source,
-    title: "stores 1,000 items of 1 KB",
+    title: "takes few bytes for 1,000 items of 1 KB",
     async check(trial) {
       const store = await trial.store();
       for (const hundred of upTo(10))
@@ -47,7 +47,7 @@ export const growth: ReadonlyArray<Expectation<Store>> = [
     group: "growth",
     level: "OURS",
     source,
-    title: "stores 200 updates of one item of 10 KB",
+    title: "takes few bytes for 200 updates of one item of 10 KB",
     async check(trial) {
       const store = await trial.store();
       const value = { notes: upTo(10).map(() => text(trial, 1_000)), visits: 0 };

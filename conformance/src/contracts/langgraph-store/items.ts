@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import type { Expectation, Trial } from "../../suite/types.js";
 import { found, sorted, valueOf } from "./helpers.js";
-import { page, type } from "./sources.js";
+import { inMemory, page, type } from "./sources.js";
 import type { Store } from "./store.js";
 
 export const items: ReadonlyArray<Expectation<Store>> = [
@@ -59,7 +59,7 @@ export const items: ReadonlyArray<Expectation<Store>> = [
     group: "contract",
     level: "MUST",
     source: type("Item"),
-    title: "keeps `createdAt` and moves `updatedAt` when an item is put again",
+    title: "keeps `createdAt` and never moves `updatedAt` back when an item is put again",
     async check(trial) {
       const store = await trial.store();
       await store.put(["a"], "k", { n: 1 });
@@ -69,7 +69,22 @@ export const items: ReadonlyArray<Expectation<Store>> = [
       await store.put(["a"], "k", { n: 2 });
       const after = (await store.get(["a"], "k"))!;
       assert.equal(after.createdAt.getTime(), created, "createdAt must stay");
-      assert(after.updatedAt.getTime() > updated, "updatedAt must move");
+      assert(after.updatedAt.getTime() >= updated, "updatedAt must not go back");
+    },
+  },
+  {
+    id: "langgraph-store/update-times-soon",
+    group: "contract",
+    level: "SHOULD",
+    source: inMemory("dates each put to the millisecond"),
+    title: "moves `updatedAt` when an item is put again 20 ms later",
+    async check(trial) {
+      const store = await trial.store();
+      await store.put(["a"], "k", { n: 1 });
+      const before = (await store.get(["a"], "k"))!.updatedAt.getTime();
+      await trial.sleep(20);
+      await store.put(["a"], "k", { n: 2 });
+      assert((await store.get(["a"], "k"))!.updatedAt.getTime() > before, "updatedAt must move");
     },
   },
   {

@@ -105,7 +105,17 @@ export const namespaces: ReadonlyArray<Expectation<Store>> = [
         "the number of namespaces of each page",
       );
       assert.deepEqual(sorted(pages.flat()), sorted(wanted));
-      assert.deepEqual(await store.listNamespaces({ limit: 0 }), []);
+    },
+  },
+  {
+    id: "langgraph-store/list-limit-zero",
+    group: "contract",
+    level: "SHOULD",
+    source: inMemory("lists nothing for a limit of 0"),
+    title: "lists no namespaces for a limit of 0",
+    async check(trial) {
+      const listed = await among(await trial.store(), all);
+      assert.deepEqual(await listed({ limit: 0 }), []);
     },
   },
   {

@@ -1,10 +1,23 @@
 // `getDeltaChannelHistory`: the writes from which a delta channel is rebuilt.
-import type { Expectation } from "../../suite/types.js";
+import type { Expectation, Trial } from "../../suite/types.js";
 import type { Config, Saver } from "./store.js";
+import { NotOffered } from "../../suite/not-offered.js";
 import { at, checkpoint, metadata, published, same, save, types, versionsOf } from "./cases.js";
 
 const channels = ["log"];
-const written = async (store: Saver, config: Config) =>
+
+/** A saver that has the method. */
+type DeltaSaver = Saver & Required<Pick<Saver, "getDeltaChannelHistory">>;
+
+/** Returns the trial's store if it has `getDeltaChannelHistory`. */
+async function opened(trial: Trial<Saver>): Promise<DeltaSaver> {
+  const store = await trial.store();
+  if (store.getDeltaChannelHistory === undefined)
+    throw new NotOffered("the saver has no getDeltaChannelHistory, which is beta and optional");
+  return store as DeltaSaver;
+}
+
+const written = async (store: DeltaSaver, config: Config) =>
   (await store.getDeltaChannelHistory({ config, channels }))["log"]?.writes.map((write) => write[2]);
 
 /** Puts a checkpoint that stores only some of the delta channels. */
@@ -21,7 +34,7 @@ export const deltas: ReadonlyArray<Expectation<Saver>> = [
     source: `${published}getDeltaChannelHistory "walks ancestors collecting writes oldest→newest with a snapshot seed"`,
     title: "returns the writes of a channel from the nearest stored value on, for each channel by itself",
     async check(trial) {
-      const store = await trial.store();
+      const store = await opened(trial);
       let on: Config = at();
       for (let step = 1; step <= 6; step++) {
         on = await put(store, step, on, step === 2 ? { a: ["seed a"] } : step === 4 ? { b: ["seed b"] } : {});
@@ -47,7 +60,7 @@ export const deltas: ReadonlyArray<Expectation<Saver>> = [
     source: `${published}getDeltaChannelHistory "orders concurrent same-superstep writes by task id"`,
     title: "returns the writes of a step by task and position, also with more than ten of a task",
     async check(trial) {
-      const store = await trial.store();
+      const store = await opened(trial);
       const root = await put(store, 1, at());
       await store.putWrites(
         root,
@@ -71,7 +84,7 @@ export const deltas: ReadonlyArray<Expectation<Saver>> = [
     source: `${types}\`getDeltaChannelHistory\`: "for forked threads, only on-path ancestors contribute"`,
     title: "takes writes of ancestors only, not those of other branches or newer checkpoints",
     async check(trial) {
-      const store = await trial.store();
+      const store = await opened(trial);
       const root = await put(store, 1, at());
       const left = await put(store, 2, root);
       await store.putWrites(left, [["log", "left"]], "task");
@@ -91,7 +104,7 @@ export const deltas: ReadonlyArray<Expectation<Saver>> = [
       "ours: two forks of one checkpoint both write to it; no saver of the framework tells their writes apart (langgraphjs#2737)",
     title: "gives each of two branches only the writes of their common parent that led to it",
     async check(trial) {
-      const store = await trial.store();
+      const store = await opened(trial);
       const root = await put(store, 1, at());
       await store.putWrites(root, [["log", "first"]], "task 1");
       const first = await put(store, 2, root);
@@ -110,7 +123,7 @@ export const deltas: ReadonlyArray<Expectation<Saver>> = [
     source: `${published}getDeltaChannelHistory "retains a plain (migration) seed and replays boundary writes"`,
     title: "returns the stored value of a channel that was no delta channel before, and the writes after it",
     async check(trial) {
-      const store = await trial.store();
+      const store = await opened(trial);
       const root = await save(store, 1, { values: { log: [0, 1] }, versions: { log: 1 } });
       await store.putWrites(root, [["log", 2]], "task");
       const tip = await put(store, 2, root);

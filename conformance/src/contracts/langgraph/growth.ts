@@ -16,7 +16,7 @@ export const growth: ReadonlyArray<Expectation<Saver>> = [
     group: "growth",
     level: "OURS",
     source: "ours: each step adds a message of 2 KB to a list, which LangGraph passes as a whole",
-    title: "stores 200 steps that add 2 KB each: how many bytes",
+    title: "takes few bytes for 200 steps that add 2 KB each",
     async check(trial) {
       const store = await trial.store();
       const messages: string[] = [];
@@ -34,7 +34,7 @@ export const growth: ReadonlyArray<Expectation<Saver>> = [
     group: "growth",
     level: "OURS",
     source: "ours: a channel with a document of 100 KB does not change, and LangGraph passes it with every step",
-    title: "stores 100 steps beside a channel of 100 KB that does not change: how many bytes",
+    title: "takes few bytes for 100 steps beside a channel of 100 KB that does not change",
     async check(trial) {
       const store = await trial.store();
       const document = text(trial.random, 100_000);
@@ -53,7 +53,7 @@ export const growth: ReadonlyArray<Expectation<Saver>> = [
     group: "growth",
     level: "OURS",
     source: "ours: time travel makes branches of a long thread, and each has nearly the same state",
-    title: "stores 50 branches of a checkpoint with 100 KB that change 100 bytes each: how many bytes",
+    title: "takes few bytes for 50 branches of a checkpoint with 100 KB that change 100 bytes each",
     async check(trial) {
       const store = await trial.store();
       const parts = Array.from({ length: 100 }, () => text(trial.random, 1_000));
@@ -69,7 +69,7 @@ export const growth: ReadonlyArray<Expectation<Saver>> = [
     group: "growth",
     level: "OURS",
     source: "ours: `list` is an async generator, and time travel often asks it for one checkpoint of a long thread",
-    title: "lists 100 checkpoints of 200 KB, of which the first is read: how many bytes are held in memory",
+    title: "takes few bytes of memory for a list of 100 checkpoints of 200 KB of which the first is read",
     async check(trial) {
       const store = await trial.store();
       for (let step = 1; step <= 100; step++)

@@ -208,7 +208,17 @@ export const hostile: ReadonlyArray<Expectation<Saver>> = [
     async check(trial) {
       const names = ["a", "A", "a ", " a", "a:b", "a|b", "a/../b", "a%b_c*?", "'; DROP TABLE checkpoints; --"];
       const more = ['"quoted"', "{a}", "line\nline", "\u00e9", "e\u0301", "漢字😀", "null", "undefined", "0", "00"];
-      await keepsApart(await trial.store(), [...names, ...more, "x".repeat(500)], false);
+      await keepsApart(await trial.store(), [...names, ...more], false);
+    },
+  },
+  {
+    id: "langgraph/long-names",
+    group: "hostile",
+    level: "SHOULD",
+    source: "framework: MemorySaver, SqliteSaver and PostgresSaver keep them; each subgraph makes a namespace longer",
+    title: "keeps threads and namespaces apart whose names have 500 characters and differ in the last",
+    async check(trial) {
+      await keepsApart(await trial.store(), [`${"x".repeat(499)}y`, "x".repeat(500)], false);
     },
   },
   {

@@ -8,7 +8,8 @@ export interface Saver {
   putWrites(config: Config, writes: Write[], taskId: string, taskPath?: string): Promise<void>;
   deleteThread(threadId: string): Promise<void>;
   getNextVersion(current: number | string | undefined): number | string;
-  getDeltaChannelHistory(options: { config: Config; channels: string[] }): Promise<Record<string, History>>;
+  /** Beta, and optional. */
+  getDeltaChannelHistory?(options: { config: Config; channels: string[] }): Promise<Record<string, History>>;
 }
 
 export interface Serde {

@@ -24,7 +24,7 @@ export const growth: ReadonlyArray<Expectation<Store>> = [
     group: "growth",
     level: "OURS",
     source: "ours: every step persists all results before it (https://github.com/mastra-ai/mastra/issues/17284)",
-    title: "stores a run of 100 steps of 2 KB in 200 snapshots in so many bytes",
+    title: "takes few bytes for a run of 100 steps of 2 KB in 200 snapshots",
     async check(trial) {
       const store = await trial.store();
       const context: Record<string, unknown> = { input: {} };
@@ -44,7 +44,7 @@ export const growth: ReadonlyArray<Expectation<Store>> = [
     group: "growth",
     level: "OURS",
     source: "ours: a result is a small change of a snapshot",
-    title: "stores the results of 100 small steps of a run with a large input in so many bytes",
+    title: "takes few bytes for the results of 100 small steps of a run with a large input",
     async check(trial) {
       const store = await trial.store();
       const input = { text: words(trial, 100_000) };
@@ -59,7 +59,7 @@ export const growth: ReadonlyArray<Expectation<Store>> = [
     group: "growth",
     level: "OURS",
     source: "ours: what is deleted should be gone (https://github.com/mastra-ai/mastra/issues/20970)",
-    title: "stores so many bytes after all of 50 runs of 20 KB were deleted",
+    title: "takes few bytes after all of 50 runs of 20 KB were deleted",
     async check(trial) {
       const store = await trial.store();
       for (let n = 0; n < 50; n++) {

@@ -39,7 +39,7 @@ export const growth: ReadonlyArray<Expectation<SessionStore>> = [
     group: "growth",
     level: "OURS",
     source: "ours: a store that keeps each turn's whole conversation grows with the square of the turns",
-    title: "stores 200 turns of 2 KB",
+    title: "takes few bytes for 200 turns of 2 KB",
     async check(trial) {
       const session = await sessionOf(trial);
       let json = 0;
@@ -59,7 +59,7 @@ export const growth: ReadonlyArray<Expectation<SessionStore>> = [
     group: "growth",
     level: "OURS",
     source: "ours: a cleared conversation need not take its bytes for good",
-    title: "stores 20 conversations of 50 KB that are cleared, one after the other",
+    title: "takes few bytes for 20 conversations of 50 KB that are cleared, one after the other",
     async check(trial) {
       for (let round = 0; round < 20; round++) {
         const session = await sessionOf(trial);

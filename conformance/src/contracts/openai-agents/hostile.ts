@@ -120,14 +120,21 @@ export const hostile: ReadonlyArray<Expectation<SessionStore>> = [
     level: "MUST",
     source:
       "framework: the output of a tool becomes an item as it is. That of a program may have any of these characters",
-    title: "keeps control characters, NUL too",
+    title: "keeps control characters",
     check: (trial) =>
       keeps(
         trial,
-        ["a\u0000b", "\u0000", "\u0001\u001b[31m\u007f", "a\r\nb\rc\n", "\t tab ", " \u00a0 "].map((text) =>
-          result("c1", text),
-        ),
+        ["\u0001\u001b[31m\u007f", "a\r\nb\rc\n", "\t tab ", " \u00a0 "].map((text) => result("c1", text)),
       ),
+  },
+  {
+    id: "openai-agents/nul-characters",
+    group: "hostile",
+    level: "SHOULD",
+    source:
+      "framework: MemorySession keeps them. The output of a tool becomes an item as it is, and that of a program may have them",
+    title: "keeps NUL characters",
+    check: (trial) => keeps(trial, [result("c1", "a\u0000b"), result("c1", "\u0000"), user("\\u0000")]),
   },
   {
     id: "openai-agents/lone-surrogates",

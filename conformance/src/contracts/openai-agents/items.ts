@@ -1,5 +1,6 @@
 // Items for trials, and how they are read and compared. All are valid items of the SDK.
 import assert from "node:assert/strict";
+import { NotOffered } from "../../suite/not-offered.js";
 import type { Trial } from "../../suite/types.js";
 import type { Item, Session, SessionStore, Transaction } from "./store.js";
 
@@ -130,34 +131,31 @@ export function areBlocks(all: unknown[], size: number): void {
 export const block = (name: string, size: number): Item[] =>
   Array.from({ length: size }, (_, n) => user(`${name}:${n}`));
 
+/** Returns an optional method of a session. The expectation is skipped if the session has none. */
+export function offered<
+  Name extends "replaceHistoryWithCompaction" | "applyHistoryMutations" | "applyHistoryTransaction",
+>(session: Session, name: Name): NonNullable<Session[Name]> {
+  const found = session[name];
+  if (found === undefined) throw new NotOffered(`the session has no ${name}, which is optional`);
+  return found.bind(session) as NonNullable<Session[Name]>;
+}
+
 export async function replaceHistory(session: Session, items: Item[]): Promise<void> {
-  assert.ok(
-    session.replaceHistoryWithCompaction,
-    "the session has no replaceHistoryWithCompaction: declare a skip if it is not offered",
-  );
-  await session.replaceHistoryWithCompaction(items);
+  await offered(session, "replaceHistoryWithCompaction")(items);
 }
 
 /** Replaces function calls: a list of their ids and their replacements. */
 export async function mutate(session: Session, ...calls: Array<[callId: string, replacement: Item]>): Promise<void> {
-  assert.ok(
-    session.applyHistoryMutations,
-    "the session has no applyHistoryMutations: declare a skip if it is not offered",
-  );
   const mutations = calls.map(([callId, replacement]) => ({
     type: "replace_function_call" as const,
     callId,
     replacement,
   }));
-  await session.applyHistoryMutations({ mutations });
+  await offered(session, "applyHistoryMutations")({ mutations });
 }
 
 export async function transact(session: Session, operationId: string, transaction: Transaction): Promise<void> {
-  assert.ok(
-    session.applyHistoryTransaction,
-    "the session has no applyHistoryTransaction: declare a skip if it is not offered",
-  );
-  await session.applyHistoryTransaction({ operationId, transaction });
+  await offered(session, "applyHistoryTransaction")({ operationId, transaction });
 }
 
 export const append = (...items: Item[]): Transaction => ({ type: "append_items", items });
@@ -167,11 +165,8 @@ export const replaceSuffix = (expectedSuffix: Item[], replacement: Item[]): Tran
   replacement,
 });
 
-/** Expects that a transaction fails. A session that has none of them does not pass. */
+/** Expects that a transaction fails. */
 export async function isRefused(session: Session, operationId: string, transaction: Transaction, why: string) {
-  assert.ok(
-    session.applyHistoryTransaction,
-    "the session has no applyHistoryTransaction: declare a skip if it is not offered",
-  );
-  await assert.rejects(async () => session.applyHistoryTransaction!({ operationId, transaction }), Error, why);
+  const apply = offered(session, "applyHistoryTransaction");
+  await assert.rejects(async () => apply({ operationId, transaction }), Error, why);
 }

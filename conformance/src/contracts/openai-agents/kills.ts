@@ -1,16 +1,25 @@
 // A process is killed while it changes a session.
 import assert from "node:assert/strict";
 import type { Expectation, Trial } from "../../suite/types.js";
-import { append, areBlocks, has, numbered, reads, sessionOf, textOf, texts, transact, user } from "./items.js";
+import { append, areBlocks, has, numbered, offered, reads, sessionOf } from "./items.js";
+import { textOf, texts, transact, user } from "./items.js";
 import { transaction } from "./sources.js";
 import type { SessionStore } from "./store.js";
 
-/** Kills a program at a random moment after it has said its first word. Returns all that it has said. */
+/**
+ * Kills a program at a random moment after it has said its first word. Returns all that it has said. The trial's store is then opened
+ * again, as by a process that goes on.
+ */
 async function killed(trial: Trial<SessionStore>, program: string, input: object = {}): Promise<any[]> {
+  await sessionOf(trial);
   const child = trial.child(program, input);
   await child.next();
   await trial.sleep(20 + trial.random(120));
-  return await child.kill();
+  const said = await child.kill();
+  // A database server may still commit what the process has sent it.
+  await trial.sleep(200);
+  await trial.reopen();
+  return said;
 }
 
 export const kills: ReadonlyArray<Expectation<SessionStore>> = [
@@ -85,6 +94,7 @@ export const kills: ReadonlyArray<Expectation<SessionStore>> = [
     source: "ours: without it, the runner clears and adds, and a crash between the two loses the conversation",
     title: "has the old history or the new one if the process is killed while it is replaced",
     async check(trial) {
+      offered(await sessionOf(trial), "replaceHistoryWithCompaction");
       for (let round = 0; round < 3; round++) {
         await killed(trial, "replaceForever", { size: 30 });
         const items = await (await sessionOf(trial)).getItems();
@@ -102,6 +112,7 @@ export const kills: ReadonlyArray<Expectation<SessionStore>> = [
     source: transaction,
     title: "stores an operation together with its id if the process is killed",
     async check(trial) {
+      offered(await sessionOf(trial), "applyHistoryTransaction");
       for (let round = 0; round < 3; round++) {
         const said = await killed(trial, "transactForever", { name: `${round}` });
         const session = await sessionOf(trial, `${round}`);

@@ -1,6 +1,7 @@
 // What runs in other processes. The session is "s" if the input names no other.
 import type { Program } from "../../suite/types.js";
-import { append, block, numbered, replaceHistory, replaceSuffix, textOf, texts, transact, user } from "./items.js";
+import { append, block, numbered, offered, replaceHistory, replaceSuffix } from "./items.js";
+import { textOf, texts, transact, user } from "./items.js";
 import type { SessionStore } from "./store.js";
 
 export const programs: Record<string, Program<SessionStore>> = {
@@ -61,21 +62,27 @@ export const programs: Record<string, Program<SessionStore>> = {
     for (const operation of operations) await transact(session, operation, append(user(operation)));
   },
 
-  /** Reads the one item, a number, and replaces it by the next one. Returns how often that was accepted. */
+  /**
+   * Reads the one item, a number, and replaces it by the next one. Returns how often that was accepted. It may be refused only if the
+   * number has become another one.
+   */
   async countUp({ store, input: { name, tries }, say, told }) {
     const session = await store.session("s");
-    await session.getItems();
+    offered(session, "applyHistoryTransaction");
+    const read = async () => Number(textOf((await session.getItems())[0]));
+    await read();
     await say("ready");
     await told();
     let wins = 0;
     for (let n = 0; n < tries; n++) {
-      const count = Number(textOf((await session.getItems())[0]));
-      const replacement = numbered(count + 1, count + 2);
-      const won = await transact(session, `${name}${n}`, replaceSuffix(numbered(count, count + 1), replacement)).then(
-        () => true,
-        () => false,
-      );
-      if (won) wins++;
+      const count = await read();
+      const next = replaceSuffix(numbered(count, count + 1), numbered(count + 1, count + 2));
+      try {
+        await transact(session, `${name}${n}`, next);
+        wins++;
+      } catch (error) {
+        if ((await read()) === count) throw error;
+      }
     }
     return wins;
   },

@@ -36,12 +36,8 @@ export interface SessionStore {
 }
 
 /**
- * The interface `Session` of the SDK. The first five methods are required. A store without one of the next three declares a skip for
- * each expectation on it:
- *
- * - `replaceHistoryWithCompaction`: the ids with `compaction`
- * - `applyHistoryMutations`: the ids with `mutations`
- * - `applyHistoryTransaction`: the ids with `transaction`, and `race-suffix`
+ * The interface `Session` of the SDK. The first five methods are required. The others are optional: the expectations on one that a
+ * session does not have are skipped.
  */
 export interface Session {
   getSessionId(): Promise<string>;
