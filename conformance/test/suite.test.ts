@@ -3,7 +3,7 @@ import { existsSync, readFileSync, readdirSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join, relative } from "node:path";
 import { expect, it } from "vitest";
-import { compare, counts, langgraphStore, markdown } from "../dist/index.js";
+import { claudeAgentSdk, compare, counts, langgraphStore, markdown } from "../dist/index.js";
 import { contract, folder, id, other, store } from "./stores.js";
 
 const run = async (module: string, options: object = {}) => {
@@ -87,6 +87,14 @@ it("fails an expectation whose store throws in the background, and goes on", asy
   expect(await run(store(code))).toEqual([{ status: "failed", message: "Error: from a timer" }]);
   const rejecting = `export const open = () => ({ get: () => { Promise.reject(new Error("unhandled")); return new Promise(() => {}); } });`;
   expect(await run(store(rejecting))).toEqual([{ status: "failed", message: "Error: unhandled" }]);
+});
+
+it("skips what a store does not offer and its contract leaves optional", async () => {
+  const code = "export const open = () => ({ append: async () => {}, load: async () => null });";
+  const { results } = await claudeAgentSdk({ module: store(code) }).run({ groups: ["retention"] });
+  expect(results.length).toBeGreaterThan(0);
+  const reasons = results.filter(({ status }) => status === "skipped").map(({ reason }) => reason);
+  expect(reasons).toContain("the store has no delete, which is optional");
 });
 
 it("keeps the result when wiping fails or does not end", async () => {
