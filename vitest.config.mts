@@ -25,7 +25,11 @@ export default defineConfig({
         },
         test: {
           name: "forkpoint",
-          include: ["__test__/**/*.test.ts", "conformance/test/**/*.test.ts", "integration/{agentos,ai,claude-agent-sdk,openai-agents}/**/*.test.ts"],
+          include: [
+            "__test__/**/*.test.ts",
+            "conformance/test/**/*.test.ts",
+            "integration/{agentos,ai,claude-agent-sdk,openai-agents}/**/*.test.ts",
+          ],
           exclude: ["**/node_modules/**"],
           // A test that asserts nothing fails.
           expect: { requireAssertions: true },

@@ -40,7 +40,9 @@ const read = (file) => readFileSync(root + file, "utf8");
 
 /** Returns what each file in ts/, tools/ and conformance/ imports. Types count too. */
 function importsOfTypeScript() {
-  const files = new Set(["ts", "tools", "conformance/src"].flatMap((folder) => filesOf(folder, [".ts", ".tsx", ".mts"])));
+  const files = new Set(
+    ["ts", "tools", "conformance/src"].flatMap((folder) => filesOf(folder, [".ts", ".tsx", ".mts"])),
+  );
   const graph = new Map();
   for (const file of files) {
     const targets = ts.preProcessFile(read(file), true, true).importedFiles.map(({ fileName }) => {

@@ -98,7 +98,7 @@ function summary() {
   const rows = Object.keys(stores).flatMap((contract) => {
     const parts = readFileSync(`${folder}${contract}.md`, "utf8").split("\n\n");
     const [names, , ...counts] = cellsOf(parts.find((part) => part.startsWith("|")).split("\n"));
-    return names.slice(1).map((store, at) => [`\`${contract}\``, store, ...counts.map((line) => line[at + 1])]);
+    return names.slice(1).map((store, at) => [`\`${contract}\``, store].concat(counts.map((line) => line[at + 1])));
   });
   const head = ["contract", "store", "MUST", "SHOULD", "OURS", "the framework's own suite"];
   return [head, head.map(() => "---"), ...rows].map((cells) => `| ${cells.join(" | ")} |`).join("\n");

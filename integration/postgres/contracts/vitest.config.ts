@@ -4,7 +4,9 @@ import { defineConfig, mergeConfig } from "vitest/config";
 import base from "../vitest.config.js";
 
 /** Suites that take minutes each. `FORKPOINT_ALL_ROWS=1` runs them too. */
-const slow = ["forkpoint-conformance", "helix", "langgraph", "long", "store", "tinyagents"].map((name) => `${name}.test.ts`);
+const slow = ["forkpoint-conformance", "helix", "langgraph", "long", "store", "tinyagents"].map(
+  (name) => `${name}.test.ts`,
+);
 
 export default mergeConfig(
   { ...base, root: undefined, test: { ...base.test, name: undefined, globalSetup: [] } },
