@@ -89,6 +89,11 @@ it("fails an expectation whose store throws in the background, and goes on", asy
   expect(await run(store(rejecting))).toEqual([{ status: "failed", message: "Error: unhandled" }]);
 });
 
+it("keeps the stack of an error in another process, with its paths, out of reports", async () => {
+  const code = `export const open = () => { throw new Error("failed elsewhere: no\\n    at run (/home/ada/store.mjs:1:2)"); };`;
+  expect(await run(store(code))).toEqual([{ status: "failed", message: "Error: failed elsewhere: no" }]);
+});
+
 it("skips what a store does not offer and its contract leaves optional", async () => {
   const code = "export const open = () => ({ append: async () => {}, load: async () => null });";
   const { results } = await claudeAgentSdk({ module: store(code) }).run({ groups: ["retention"] });

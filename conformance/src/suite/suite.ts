@@ -139,7 +139,9 @@ const skipped = ({ skip = {} }: StoreModule, one: Named) =>
 /** The number of characters of a message that are kept. */
 const LONGEST = 4_000;
 
-const textOf = (error: unknown) => (error instanceof Error ? `${error.name}: ${error.message}` : String(error));
+/** Returns an error as text. An error of another process has its stack in its message, which has paths of the machine. */
+const textOf = (error: unknown) =>
+  (error instanceof Error ? `${error.name}: ${error.message}` : String(error)).replaceAll(/\n\s+at .*/g, "");
 
 /** Checks one expectation, and compares the outcome with what the store's module expects. */
 async function judge<Store>(expectation: Expectation<Store>, setting: Setting<Store>) {

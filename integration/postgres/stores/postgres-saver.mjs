@@ -1,7 +1,7 @@
 // `PostgresSaver` of @langchain/langgraph-checkpoint-postgres. The target is a database with a schema: "postgres://…?schema=s{n}".
 import { readFileSync } from "node:fs";
 import { PostgresSaver } from "@langchain/langgraph-checkpoint-postgres";
-import pg from "pg";
+import { place } from "./schema.mjs";
 
 export const name = "PostgresSaver";
 export const { version } = JSON.parse(
@@ -11,25 +11,6 @@ export const { version } = JSON.parse(
   ),
 );
 
-function place(target) {
-  const url = new URL(target);
-  const schema = url.searchParams.get("schema") ?? "public";
-  url.searchParams.delete("schema");
-  return { url: url.href, schema };
-}
-
-/** Runs SQL on the target's database. */
-async function query(target, sql) {
-  const { url, schema } = place(target);
-  const client = new pg.Client({ connectionString: url });
-  await client.connect();
-  try {
-    return (await client.query(sql(schema))).rows;
-  } finally {
-    await client.end();
-  }
-}
-
 export async function open({ target }) {
   const { url, schema } = place(target);
   const saver = PostgresSaver.fromConnString(url, { schema });
@@ -37,10 +18,4 @@ export async function open({ target }) {
   return saver;
 }
 export const close = (saver) => saver.end();
-export const wipe = ({ target }) => query(target, (schema) => `DROP SCHEMA IF EXISTS "${schema}" CASCADE`);
-export async function bytes({ target }) {
-  const sql = (schema) =>
-    `SELECT coalesce(sum(pg_total_relation_size(c.oid)), 0) AS bytes FROM pg_class c
-     JOIN pg_namespace n ON n.oid = c.relnamespace WHERE n.nspname = '${schema}' AND c.relkind = 'r'`;
-  return Number((await query(target, sql))[0].bytes);
-}
+export { bytes, wipe } from "./schema.mjs";

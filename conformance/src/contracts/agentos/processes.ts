@@ -152,7 +152,7 @@ export const processes: ReadonlyArray<Expectation<Store>> = [
     id: "agentos/race-has-one-order",
     group: "race",
     level: "OURS",
-    source: "ours: what is the latest must not depend on who asks",
+    source: "ours: all processes must agree on the latest checkpoint",
     title:
       "tells every process the same order of checkpoints of one time, each process's own in the order of its saves",
     async check(trial) {

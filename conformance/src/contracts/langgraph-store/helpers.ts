@@ -11,7 +11,7 @@ export async function fill(store: Store, puts: readonly Put[]): Promise<void> {
 
 export const keysOf = (items: readonly Item[]) => items.map(({ key }) => key);
 
-/** Returns the keys of what is found. They are sorted, because the order of a search is not part of the contract. */
+/** Returns the keys of the items, sorted, because the order of a search is not part of the contract. */
 export async function found(store: Store, prefix: string[], options: Search = {}): Promise<string[]> {
   return keysOf(await store.search(prefix, { limit: 1_000, ...options })).toSorted();
 }

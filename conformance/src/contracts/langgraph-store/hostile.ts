@@ -7,7 +7,7 @@ import type { Store, Value } from "./store.js";
 
 const namespaces = "documented: InvalidNamespaceError and BaseStore.put in @langchain/langgraph-checkpoint";
 
-/** Puts each value and compares what is found. */
+/** Puts each value, reads it and compares both. */
 async function keepsAll(store: Store, values: readonly Value[]) {
   for (const [n, value] of values.entries()) await store.put(["v"], `${n}`, value);
   for (const [n, value] of values.entries())

@@ -97,7 +97,7 @@ export const items: ReadonlyArray<Expectation<Store>> = [
   },
 ];
 
-/** Makes random changes, and compares what is found with what a map holds. */
+/** Makes random changes to the store and to a map, and compares the two. */
 async function compareWithModel(trial: Trial<Store>) {
   const store = await trial.store();
   const model = new Map<string, { namespace: string[]; key: string; value: { n: number; step: number } }>();

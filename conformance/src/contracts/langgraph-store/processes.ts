@@ -186,7 +186,7 @@ export const processes: ReadonlyArray<Expectation<Store>> = [
     id: "langgraph-store/kill-blocks-nobody",
     group: "kill",
     level: "SHOULD",
-    source: "ours: an agent is restarted after a crash, and nobody is there to remove its locks",
+    source: "ours: after a crash an agent restarts by itself, and no person removes its locks",
     title: "can be opened, read and written by others after a process was killed",
     async check(trial) {
       const child = trial.child("putMany");
