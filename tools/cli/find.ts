@@ -135,7 +135,7 @@ export async function findCheckpoint(
   for await (const checkpoint of checkpointsOf(inspector, refOf(run))) {
     if (checkpoint.id === id) return checkpoint;
     if (isLongEnough(id) && checkpoint.id.startsWith(id)) begun.push(checkpoint);
-    if (checkpoint.label === id) labeled.push(checkpoint.step);
+    if (checkpoint.label === id || checkpoint.nodes?.includes(id)) labeled.push(checkpoint.step);
   }
   if (begun.length === 0) throw noCheckpoint(run, id, flags ? await hintOf(inspector, id, flags, labeled) : SHOW);
   if (begun.length === 1) return begun[0]!;

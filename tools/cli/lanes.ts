@@ -1,5 +1,6 @@
 /** Draws checkpoints and their parents as `git log --graph` does: newest first, with a lane for each branch. */
 
+import { stepName } from "../../ts/inspect/step-name.js";
 import { stripVTControlCharacters } from "node:util";
 import { safeText } from "../../ts/bridge/json-form/json-text.js";
 import { type PlacedEffects, effectCell } from "./effect-signs.js";
@@ -35,7 +36,7 @@ export function drawTree(
     forksOf.set(from, [...(forksOf.get(from) ?? []), fork]);
   }
   const stepWidth = String(checkpoints.at(-1)?.step ?? 0).length;
-  const widest = checkpoints.reduce((most, { label }) => Math.max(most, width(safeText(label ?? ""))), 0);
+  const widest = checkpoints.reduce((most, each) => Math.max(most, width(named(each))), 0);
   const labelWidth = Math.min(LONGEST_LABEL, widest);
   const lanes = new Lanes(style);
   const lines: string[] = [];
@@ -146,9 +147,12 @@ function colorOf(lane: number): Format {
   return colors[lane % colors.length]!;
 }
 
-function checkpointText({ step, label, id }: CheckpointInfo, stepWidth: number, labelWidth: number, style: Style) {
+const named = (checkpoint: CheckpointInfo) => safeText(stepName(checkpoint) ?? "-");
+
+function checkpointText(checkpoint: CheckpointInfo, stepWidth: number, labelWidth: number, style: Style) {
+  const { step, id } = checkpoint;
   const parts = [pad(String(step), stepWidth, "right"), style("bold", safeText(id))];
-  if (labelWidth > 0) parts.splice(1, 0, pad(safeText(label ?? ""), labelWidth));
+  if (labelWidth > 0) parts.splice(1, 0, pad(named(checkpoint), labelWidth));
   return parts.join("  ");
 }
 

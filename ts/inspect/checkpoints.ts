@@ -3,7 +3,7 @@
 import { ForkpointError, typeError } from "../bridge/errors.js";
 import { oneOf, readRecord, whole } from "../store/options.js";
 import { type Context, SINGLE } from "./context.js";
-import { infoOf, isOrdered, readLineups, readPages } from "./rows.js";
+import { infoOf, isOrdered, readLineups, readPages, readParents } from "./rows.js";
 import type { Key, Row, Wanted } from "./wire.js";
 import type { CheckpointInfo, Page } from "./views.js";
 
@@ -45,7 +45,10 @@ export async function listCheckpoints(context: Context, key: Key, query: unknown
   if (current !== undefined && !newestFirst && rows.length <= limit) rows.push(current);
   const shown = rows.slice(0, limit);
   const before = newestFirst ? undefined : await rowBefore(context, key, shown[0]);
-  const items = shown.map((row, at) => infoOf(context, row, newestFirst ? rows[at + 1] : (shown[at - 1] ?? before)));
+  const parents = await readParents(context, shown, rows);
+  const items = shown.map((row, at) =>
+    infoOf(context, row, newestFirst ? rows[at + 1] : (shown[at - 1] ?? before), parents(row)),
+  );
   const last = shown.at(-1);
   const place = last === current ? CURRENT : last?.place;
   return { items, cursor: rows.length > limit && place !== undefined ? place : null };
@@ -81,9 +84,11 @@ export async function findCheckpoint(
     }
     if (wanted && (id === undefined || rows.length === 0)) {
       const before = id === undefined && place === -1 ? rows[0] : await rowBefore(context, key, current);
-      return { row: current, info: infoOf(context, current, before) };
+      return { row: current, info: infoOf(context, current, before, undefined) };
     }
   }
   const [row, before] = rows;
-  return row === undefined ? null : { row, info: infoOf(context, row, before) };
+  if (row === undefined) return null;
+  const parents = await readParents(context, [row], rows);
+  return { row, info: infoOf(context, row, before, parents(row)) };
 }

@@ -26,6 +26,7 @@ export interface InspectorOptions {
   readFrom?: string | undefined;
 }
 
+export { stepName } from "./step-name.js";
 export { fromJsonForm, toJsonForm } from "../bridge/json-form/to-json-form.js";
 export { parseJson, safeJson, safeText } from "../bridge/json-form/json-text.js";
 export { formatPath, parsePath, valueAt, type PathStep } from "../bridge/json-form/path.js";

@@ -50,8 +50,10 @@ export async function forkBranch(plan: Plan): Promise<CheckpointRef> {
   if (dryRun) return { ...refOf(to), id };
   if (as !== undefined) await copyAncestors(context, key, to, row.id);
   const whole = { ...rest, id, ts: new Date().toISOString() };
-  // The branch belongs to the same program.
-  const mark = encodeMark({ ...decodeMark(header.mark), by: undefined, imported: undefined, branch: true });
+  // The branch belongs to the same program. No node has made it, and the same nodes run next.
+  const { nodes, ...source } = decodeMark(header.mark);
+  const next = nodes?.next && { nodes: { ran: [], next: nodes.next } };
+  const mark = encodeMark({ ...source, ...next, by: undefined, imported: undefined, branch: true });
   const restPart = { name: "", tag: "json", bytes: Buffer.from(JSON.stringify(whole)) };
   await put(context, to, id, row.id, {
     parts: [restPart, ...parts],

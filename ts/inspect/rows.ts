@@ -2,6 +2,7 @@
 
 import { type Context, ORDERED, SESSIONS, refOf, shownNs } from "./context.js";
 import { shownForm } from "../bridge/json-form/to-json-form.js";
+import { nameOf, needsParent, nodesOf, parentName } from "./nodes.js";
 import { readValue } from "./values.js";
 import { type FoundRun, type Key, type Row, type RowPage, type Wanted, inspect, openPages } from "./wire.js";
 import type { CheckpointInfo, Status } from "./views.js";
@@ -51,11 +52,47 @@ export async function* everyRow(context: Context, key: Key): AsyncGenerator<Row>
   }
 }
 
+/** The parents of checkpoints. */
+export type Parents = (row: Row) => Row | undefined;
+
+/**
+ * Returns the parents of checkpoints. Reads those that are not among `known`, if the checkpoints do not have the names of their
+ * nodes themselves.
+ */
+export async function readParents(
+  context: Context,
+  rows: readonly Row[],
+  known: readonly Row[] = rows,
+): Promise<Parents> {
+  const found = new Map(known.map((row) => [nameOf(row.space, row.run, row.ns, row.id), row]));
+  const missing = rows.filter((row) => {
+    const name = parentName(row);
+    return name !== undefined && !found.has(name) && needsParent(row);
+  });
+  const pages = await readPages(
+    context,
+    missing.map((row) => {
+      const { id, run, ns } = row.parent!;
+      const key = { space: row.space, run: run ?? row.run, ns: (run === null ? row.ns : ns) ?? "" };
+      return { ...key, from: { id }, newestFirst: true, limit: 1, sums: false };
+    }),
+  );
+  for (const [row] of pages.map((page) => page.rows)) {
+    if (row !== undefined) found.set(nameOf(row.space, row.run, row.ns, row.id), row);
+  }
+  return (row) => found.get(parentName(row) ?? "");
+}
+
 /**
  * Converts a checkpoint to its public type. `before` is the checkpoint before it in the run. It is the parent if the
- * contract stores no parents.
+ * contract stores no parents. `parent` is the recorded parent, if the names of the nodes are wanted.
  */
-export function infoOf(context: Context, row: Row, before: Pick<Row, "id"> | undefined): CheckpointInfo {
+export function infoOf(
+  context: Context,
+  row: Row,
+  before: Pick<Row, "id"> | undefined,
+  parent: Row | undefined,
+): CheckpointInfo {
   const { label, meta } = describe(context, row);
   return {
     ...refOf(row),
@@ -63,6 +100,7 @@ export function infoOf(context: Context, row: Row, before: Pick<Row, "id"> | und
     seq: row.seq,
     step: row.step,
     label,
+    nodes: nodesOf(context, row, label, parent),
     group: row.group,
     parent: parentOf(row, before),
     at: row.at,

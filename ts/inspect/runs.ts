@@ -9,7 +9,7 @@ import { storeCalls } from "../bridge/wire.js";
 import { cursorOption, limitOption } from "./checkpoints.js";
 import { type Context, SESSIONS, isMain, readSpace, refOf, shownNs, spaceOf } from "./context.js";
 import { SPACES } from "../bridge/spaces.js";
-import { type Lineup, infoOf, readLineups, recentRuns } from "./rows.js";
+import { type Lineup, type Parents, infoOf, readLineups, readParents, recentRuns } from "./rows.js";
 import { readWhy } from "./status.js";
 import { mapTogether } from "./together.js";
 import { type FoundRun, type Key, inspect } from "./wire.js";
@@ -226,8 +226,14 @@ async function showAll(context: Context, runs: readonly FoundRun[], options: Run
     seen.add(name);
     return true;
   });
+  const newest = lineups.flatMap(({ page }, at) => (isShown[at] ? page.rows.slice(0, 1) : []));
+  const parents = await readParents(
+    context,
+    newest,
+    lineups.flatMap(({ page }) => page.rows),
+  );
   const shown = await mapTogether([...keys.keys()], async (at) =>
-    isShown[at] ? runInfo(context, lineups[at]!, leases[at]!, options) : null,
+    isShown[at] ? runInfo(context, lineups[at]!, leases[at]!, parents, options) : null,
   );
   await nameVersions(context, shown);
   return shown;
@@ -262,11 +268,12 @@ async function runInfo(
   context: Context,
   { page, current, total, status, labels }: Lineup,
   lease: RunInfo["lease"],
+  parents: Parents,
   { withWhy = false, withBytes = false }: Pick<RunQuery, "withWhy" | "withBytes">,
 ): Promise<RunInfo> {
   const rows = current === undefined ? page.rows : [current, ...page.rows];
   const [newest, before] = rows as [Lineup["page"]["rows"][0], Lineup["page"]["rows"][0] | undefined];
-  const latest = infoOf(context, newest, before);
+  const latest = infoOf(context, newest, before, parents(newest));
   const ref = refOf(newest);
   const { origin, sums } = page;
   return {
@@ -300,7 +307,9 @@ export async function findRun(context: Context, key: Key, given: unknown): Promi
   const [lineup] = await readLineups(context, [wanted]);
   if (lineup!.total === 0) return null;
   const [lease] = await holders(context, [key]);
-  const info = await runInfo(context, lineup!, lease!, options);
+  const { rows } = lineup!.page;
+  const parents = await readParents(context, rows.slice(0, 1), rows);
+  const info = await runInfo(context, lineup!, lease!, parents, options);
   await nameVersions(context, [info]);
   return info;
 }

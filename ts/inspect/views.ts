@@ -80,6 +80,11 @@ export interface CheckpointInfo extends CheckpointRef {
   step: number;
   /** AgentOS' node, Agentium's step name, LangGraph's `metadata.source`, TinyAgents' and Helix' status. */
   label: string | null;
+  /**
+   * The node of each task that made it: LangGraph's and TinyAgents' nodes, AgentOS' node, Agentium's step. A node that several
+   * tasks ran at the same time is there several times. Null: no node made it, or the store does not know the nodes.
+   */
+  nodes: string[] | null;
   /** AgentOS' graph. */
   group: string | null;
   /**

@@ -5,7 +5,7 @@ import { requireId } from "../store/ids.js";
 import { readRecord, signalOption, whole } from "../store/options.js";
 import { type Context, SESSIONS, readSpace, refOf } from "./context.js";
 import { contractsOf } from "./runs.js";
-import { infoOf, isOrdered, readLineups, readPages } from "./rows.js";
+import { type Parents, infoOf, isOrdered, readLineups, readPages, readParents } from "./rows.js";
 import { type FeedPage, type Row, type Wanted, inspect, openFeed } from "./wire.js";
 import type { EffectState, StoredEffect } from "../store/effect-wire.js";
 import type { CheckpointInfo, EffectInfo } from "./views.js";
@@ -184,12 +184,16 @@ async function lastSaved(context: Context, count: number, isWanted: (row: Row) =
 }
 
 async function eventsOf(context: Context, rows: readonly Row[]): Promise<StoreEvent[]> {
-  return Promise.all(rows.filter((row) => !isRenewal(row)).map((row) => eventOf(context, row)));
+  const parents = await readParents(
+    context,
+    rows.filter(({ effect }) => effect !== true),
+  );
+  return Promise.all(rows.filter((row) => !isRenewal(row)).map((row) => eventOf(context, row, parents)));
 }
 
-async function eventOf(context: Context, row: Row): Promise<StoreEvent> {
+async function eventOf(context: Context, row: Row, parents: Parents): Promise<StoreEvent> {
   const { seq } = row;
-  if (row.effect !== true) return { type: "saved", seq, checkpoint: await showSaved(context, row) };
+  if (row.effect !== true) return { type: "saved", seq, checkpoint: await showSaved(context, row, parents) };
   const { branch, state } = row.meta as unknown as StoredEffect;
   return { type: "effect", seq, effect: { ...refOf(row), key: row.id, branch, state, savedAt: row.savedAt } };
 }
@@ -201,17 +205,17 @@ function isRenewal({ effect, meta, savedAt }: Row): boolean {
   return state === undefined || (state === "running" && startedAt !== savedAt);
 }
 
-async function showSaved(context: Context, row: Row): Promise<CheckpointInfo> {
-  if (!isOrdered(row)) return infoOf(context, row, undefined);
+async function showSaved(context: Context, row: Row, parents: Parents): Promise<CheckpointInfo> {
+  if (!isOrdered(row)) return infoOf(context, row, undefined, parents(row));
   const key = { space: row.space, run: row.run, ns: row.ns ?? "" };
   if (row.space === SESSIONS) {
     // The current state of a session comes after its checkpoints.
     const of = { ...key, space: "helix", from: "end" as const, newestFirst: true, limit: 1, sums: false };
     const [lineup] = await readLineups(context, [of]);
     const { page } = lineup!;
-    return infoOf(context, { ...row, step: page.checkpoints }, page.rows[0]);
+    return infoOf(context, { ...row, step: page.checkpoints }, page.rows[0], undefined);
   }
   const wanted: Wanted = { ...key, from: { id: row.id }, newestFirst: true, limit: 2, sums: false };
   const [page] = await readPages(context, [wanted]);
-  return infoOf(context, row, page!.rows[1]);
+  return infoOf(context, row, page!.rows[1], undefined);
 }

@@ -37,6 +37,8 @@ export interface Row<P = Part> {
   chain: number;
   /** The hash of the shape of the program that made the checkpoint. Null: not known, or in the metadata. */
   shape: string | null;
+  /** The mark of a LangGraph checkpoint: see `ts/store/mark.ts`. */
+  mark?: string;
   meta: Record<string, unknown> | null;
   /** The metadata as a serialized part, if only the contract's serializer can read it. */
   metadata: P | null;

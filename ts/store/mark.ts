@@ -14,6 +14,18 @@ export interface Mark {
   branch?: true;
   /** Fingerprints of the thread in the database that it was imported from. Only the newest imported checkpoint has them. */
   imported?: { checkpoints: string; orphans: string } | undefined;
+  /** The nodes of a LangGraph checkpoint: see `ts/contracts/langgraph/nodes.ts`. */
+  nodes?: StepNodes | undefined;
+}
+
+/** What a checkpoint tells about the nodes of the step that made it, and of the step that follows it. */
+export interface StepNodes {
+  /** The nodes that edges have led to and that have run in this step. */
+  ran: string[];
+  /** True if `Send`s may have run more nodes in this step. The parent has their names. */
+  sent?: true;
+  /** The node of each task that runs next, if `Send`s are among them. */
+  next?: string[];
 }
 
 /** Identifies the version of the program that made a run. A program without a name is identified by its shape. */

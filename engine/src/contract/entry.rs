@@ -95,6 +95,8 @@ pub struct Shown {
     pub serialized: Option<Part>,
     /// The hash of the shape of the program that made the checkpoint. `ts/store/program.ts` makes it.
     pub shape: Option<String>,
+    /// The mark of a LangGraph checkpoint, which says more than the shape: see `ts/store/mark.ts`.
+    pub mark: Option<String>,
 }
 
 /// Returns the hash of a shape from a mark, which `ts/store/mark.ts` writes.

@@ -1,3 +1,4 @@
+import { stepName } from "../../../ts/inspect/step-name.js";
 import { Option } from "commander";
 import { quote, ForkpointError } from "../../../ts/bridge/errors.js";
 import { safeText } from "../../../ts/bridge/json-form/json-text.js";
@@ -182,8 +183,8 @@ function hintUnread(output: Output, { name, tag, bytes }: PartInfo): void {
 
 /** Returns the line that describes a checkpoint. */
 export function headline(checkpoint: CheckpointInfo, { style }: Output): string {
-  const { run, id, step, label, savedAt, bytes } = checkpoint;
-  const named = label === null ? `step ${step}` : `step ${step} ${safeText(label)}`;
+  const { run, id, step, savedAt, bytes } = checkpoint;
+  const named = [`step ${step}`, safeText(stepName(checkpoint) ?? "")].filter((text) => text !== "").join(" ");
   const facts = [safeText(run), style("bold", safeText(id)), named, `saved ${localTime(savedAt)} (${ago(savedAt)})`];
   return [...facts, size(bytes.logical)].join(style("dim", " · "));
 }

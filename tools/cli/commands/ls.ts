@@ -1,3 +1,4 @@
+import { stepName } from "../../../ts/inspect/step-name.js";
 import { Option } from "commander";
 import { safeText } from "../../../ts/bridge/json-form/json-text.js";
 import { command, parsed, spaceOption, wholeFrom } from "../command.js";
@@ -84,7 +85,7 @@ const columns: Array<Column<RunInfo>> = [
   { title: "FRAMEWORK", drop: 2, cell: ({ space }) => ({ text: space, format: "dim" }) },
   { title: "GROUP", drop: 6, least: 12, cell: ({ group }) => ({ text: group ?? "", format: "dim" }) },
   { title: "STEPS", align: "right", drop: 3, cell: ({ checkpoints }) => ({ text: number(checkpoints) }) },
-  { title: "LAST STEP", drop: 4, least: 8, cell: ({ latest }) => ({ text: latest.label ?? "" }) },
+  { title: "LAST STEP", drop: 4, least: 8, cell: ({ latest }) => ({ text: stepName(latest) ?? "-" }) },
   { title: "ACTIVE", drop: 1, cell: ({ active }) => ({ text: ago(active) }) },
   {
     title: "SIZE",

@@ -1,3 +1,4 @@
+import { stepName } from "../../../ts/inspect/step-name.js";
 import { safeText } from "../../../ts/bridge/json-form/json-text.js";
 import { command, parsed, runArgument, spaceOption, wholeFrom } from "../command.js";
 import type { Context } from "../context.js";
@@ -165,7 +166,7 @@ function checkpointTable(
   });
   const columns: Array<Column<Line>> = [
     column({ title: "STEP", align: "right" }, ({ step }) => ({ text: number(step) })),
-    column({ title: "LABEL", drop: 4, least: 8 }, ({ label }) => ({ text: label ?? "" }), effectCell),
+    column({ title: "LABEL", drop: 4, least: 8 }, (each) => ({ text: stepName(each) ?? "-" }), effectCell),
     column({ title: "NEXT", drop: 3, least: 8 }, (each) => ({ text: nextOf(each) })),
     column(
       { title: "CHECKPOINT" },

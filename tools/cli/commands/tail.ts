@@ -1,3 +1,4 @@
+import { stepName } from "../../../ts/inspect/step-name.js";
 import { safeJson, safeText } from "../../../ts/bridge/json-form/json-text.js";
 import { command, parsed, runArgument, spaceOption, wholeFrom } from "../command.js";
 import type { Context } from "../context.js";
@@ -134,13 +135,13 @@ function effectCells({ effect }: Extract<StoreEvent, { type: "effect" }>): Cells
 }
 
 function savedCells({ checkpoint }: Extract<StoreEvent, { type: "saved" }>): Cells {
-  const { space, run, id, step, label, savedAt, bytes } = checkpoint;
+  const { space, run, id, step, savedAt, bytes } = checkpoint;
   return [
     { text: localTime(savedAt), format: "dim" },
     { text: safeText(space), format: "dim" },
     { text: safeText(run), format: "bold" },
     { text: `step ${step}` },
-    { text: safeText(label ?? "") },
+    { text: safeText(stepName(checkpoint) ?? "-") },
     { text: safeText(id) },
     { text: size(bytes.logical), format: "dim" },
   ];

@@ -1,4 +1,5 @@
 // The selected checkpoint: its next nodes, its pending writes, its state and its changes.
+import { stepName } from "../../../ts/inspect/step-name.js";
 import type { Signal } from "@preact/signals";
 import { useSignal } from "@preact/signals";
 import type { Detail } from "./api.js";
@@ -75,7 +76,8 @@ export function CheckpointPane({ view, back }: { view: RunView; back: () => void
 
 function PaneHead({ view, detail, back }: { view: RunView; detail: Detail; back: () => void }) {
   const { checkpoint, next } = detail;
-  const { id, step, label, savedAt, bytes: size, chain, parent } = checkpoint;
+  const { id, step, savedAt, bytes: size, chain, parent } = checkpoint;
+  const name = stepName(checkpoint);
   const before = view.steps.value.find((each) => each.id === parent?.id);
   return (
     <header class="pane-head part stack">
@@ -83,7 +85,7 @@ function PaneHead({ view, detail, back }: { view: RunView; detail: Detail; back:
         <Button kind="quiet" class="button quiet narrow-only" icon="back" name="Back to the timeline" onClick={back} />
         <h2 class="cut">
           Step {count(step)}
-          {label && <span class="accent"> {shown(label, 80)}</span>}
+          {name && <span class="accent"> {shown(name, 80)}</span>}
         </h2>
         <Id id={id} class="dim" />
         <Button kind="quiet" icon="copy" name="Copy the checkpoint id" onClick={() => void copy(id, "the id")} />

@@ -1,4 +1,5 @@
 // The changes between two checkpoints.
+import { stepName } from "../../../ts/inspect/step-name.js";
 import { useSignal } from "@preact/signals";
 import { formatPath } from "../../../ts/bridge/json-form/path.js";
 import { useAnswer } from "./answer.js";
@@ -49,7 +50,7 @@ function Target({ difference: { from, to, changes }, isChosen }: { difference: D
           "From nothing"
         ) : (
           <>
-            From step {count(from.step)} {from.label && <em>{shown(from.label, 60)}</em>}
+            From step {count(from.step)} <em>{shown(stepName(from) ?? "", 60)}</em>
             {!isChosen && <span class="dim"> (parent)</span>}
           </>
         )}{" "}

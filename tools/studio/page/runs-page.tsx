@@ -1,4 +1,5 @@
 // The list of runs.
+import { stepName } from "../../../ts/inspect/step-name.js";
 import { useComputed, useSignalEffect } from "@preact/signals";
 import { useEffect, useRef } from "preact/hooks";
 import { now } from "./clock.js";
@@ -229,7 +230,7 @@ function Row({ row: { info, moved }, largest, ...own }: ListedProps) {
       <span class="wide-only">
         <SpaceMark space={space} />
       </span>
-      <span class="cut">{latest.label === null ? "" : shown(latest.label, 60)}</span>
+      <span class="cut">{shown(stepName(latest) ?? "-", 60)}</span>
       <span class="number wide-only">{count(info.checkpoints)}</span>
       {info.bytes === null ? <span /> : <Size size={info.bytes.stored} most={largest} />}
       <time class="number dim" title={at(info.active)}>

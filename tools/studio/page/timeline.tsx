@@ -1,4 +1,5 @@
 // The checkpoints of a run, newest first, with the lanes of its branches and the runs that were forked from it.
+import { stepName } from "../../../ts/inspect/step-name.js";
 import type { ComponentChildren } from "preact";
 import { useMemo } from "preact/hooks";
 import type { CheckpointInfo, CheckpointRef, EffectInfo, RunInfo } from "./api.js";
@@ -92,7 +93,7 @@ interface StepRowProps extends RowProps {
 }
 
 function StepRow({ step, lane, since, largest, isOther, view, ...own }: StepRowProps) {
-  const { id, label, bytes: size, savedAt } = step;
+  const { id, bytes: size, savedAt } = step;
   return (
     <div
       {...own}
@@ -104,7 +105,7 @@ function StepRow({ step, lane, since, largest, isOther, view, ...own }: StepRowP
       onClick={(event) => (event.altKey ? view.compare(id) : view.look(id))}
     >
       <span class="mono number dim">{count(step.step)}</span>
-      <span class="label cut">{label === null || label === "" ? <span class="dim">step</span> : shown(label, 80)}</span>
+      <span class="label cut">{shown(stepName(step) ?? "-", 80)}</span>
       <Id id={id} class="dim wide-only" />
       <span class="size row number" title={`${bytes(size.logical)}, stored in ${bytes(size.stored)}`}>
         <Bar part={size.logical / largest} kind="wide-only" />

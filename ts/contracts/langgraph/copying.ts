@@ -9,7 +9,8 @@ import type { CheckpointRef } from "./config.js";
 import { type Walk, dependsOnParent } from "./dependence.js";
 import { upwards } from "./history.js";
 import { type SourceOutline, keyOf } from "./outline.js";
-import { newStatus } from "./next.js";
+import { newStatus, nextNodesOf } from "./next.js";
+import { stepNodes } from "./nodes.js";
 import { load } from "./serde.js";
 import type { Source, SourceCheckpoint, SourceThread, SourceWrite } from "./source.js";
 import { type SaverContext, byCodePoint, find } from "./tuples.js";
@@ -194,8 +195,11 @@ export class ThreadWriter {
     const checkpointRef = { threadId: this.#threadId, namespace, id };
     const before = parent ? { ...checkpointRef, id: parent } : undefined;
     const what = `the metadata of checkpoint ${quote(id)}`;
-    const depends = dependsOnParent(checkpoint, await load(this.#context.serde, metadata, what), before);
-    const mark = isTip ? encodeMark({ imported: this.#outline.imported }) : undefined;
+    const loaded = await load(this.#context.serde, metadata, what);
+    const depends = dependsOnParent(checkpoint, loaded, before);
+    const next = nextNodesOf(checkpoint);
+    const imported = isTip ? this.#outline.imported : undefined;
+    const mark = encodeMark({ imported, nodes: stepNodes(checkpoint, loaded, next) });
     const walk: Walk = (context, of, channels) => this.#upwards(context, of, channels);
     const pieces: Pieces = {
       parts,
@@ -204,7 +208,7 @@ export class ThreadWriter {
       metadata,
       mark,
       dependsOnParent: await depends(this.#context, walk),
-      status: newStatus(checkpoint),
+      status: newStatus(next),
     };
     this.#puts.push(putFields(checkpointRef, before?.id, pieces, false, claims));
     const buffers = [...parts, metadata].map(({ bytes }) => bytes);

@@ -48,9 +48,8 @@ function steered(channel: string): { node: string; joins: string | undefined } |
   return to && { node: to[2]!, joins: to[1] };
 }
 
-/** Returns the status at a checkpoint if no task has stopped. */
-export function newStatus(checkpoint: Checkpoint): NewStatus {
-  const next = nextNodesOf(checkpoint);
+/** Returns the status at a checkpoint if no task has stopped, from the nodes that run next. */
+export function newStatus(next: string[] | null): NewStatus {
   if (next === null) return "unknown";
   return next.length > 0 ? "unfinished" : "finished";
 }

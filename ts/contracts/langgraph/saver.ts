@@ -29,7 +29,8 @@ import { flag, programOption, splitOptions } from "../../store/options.js";
 import { processStamp } from "../../store/holder.js";
 import { listOf, requireId, text } from "../../store/ids.js";
 import { dependsOnParent } from "./dependence.js";
-import { newStatus } from "./next.js";
+import { newStatus, nextNodesOf } from "./next.js";
+import { stepNodes } from "./nodes.js";
 import { deltaHistory } from "./history.js";
 import type { ImportOptions, ImportResult, Target } from "./import.js";
 import type { ListThreadsOptions, ThreadsPage } from "./listing.js";
@@ -158,21 +159,22 @@ export function saverOf(peer: Peer): typeof ForkpointSaver {
         // A process that runs a thread under a lease is found by its lease.
         const by = () => (isRun(config) && !this.#leases.guards(threadId) ? { by: processStamp() } : {});
         const depends = readingArgument("checkpoint", () => dependsOnParent(checkpoint, metadata, before));
-        const status = readingArgument("checkpoint", () => newStatus(checkpoint));
+        const next = readingArgument("checkpoint", () => nextNodesOf(checkpoint));
+        const nodes = readingArgument("checkpoint", () => stepNodes(checkpoint, metadata, next));
         const encoded = encodeCheckpoint(this.serde, checkpoint, newVersions ?? {}, held);
         const dumped = Promise.all([encoded, dump(this.serde, metadata, "the metadata", held)]);
         // A checkpoint claims its parent's writes and inherits its parts, so all earlier calls must have ended.
         const stored = this.#order.after("done", threadId, dumped, ([pieces, metadata]) =>
           this.#leases.write(context, write, (native) =>
             retrying(async () => {
-              const mark = namespace === "" ? encodeMark({ ...identity, ...by() }) : undefined;
+              const mark = encodeMark({ ...(namespace === "" && { ...identity, ...by() }), nodes });
               const dependsOnParent = await depends(context);
               const put = (pieces: Awaited<typeof encoded>) =>
                 putCheckpoint(
                   native,
                   checkpointRef,
                   parent,
-                  { ...pieces, metadata, mark, dependsOnParent, status },
+                  { ...pieces, metadata, mark, dependsOnParent, status: newStatus(next) },
                   only,
                 );
               await put(pieces).catch(async (error) => {

@@ -135,5 +135,5 @@ pub(super) fn show(header: &Header) -> Result<Shown> {
     let shown = json!({ "stateSize": state_size, "hasMemorySnapshot": has_memory_snapshot });
     let (label, group) = (Some(node_id), Some(graph_id));
     let shape = meta::mark(&header.meta).as_deref().and_then(shape_in);
-    Ok(Shown { label, group, at: Some(timestamp), meta: Some(shown), serialized: None, shape })
+    Ok(Shown { label, group, at: Some(timestamp), meta: Some(shown), shape, ..Shown::default() })
 }

@@ -45,6 +45,9 @@ struct ShownRow {
     chain: u64,
     /// The hash of the shape of the program that made the checkpoint.
     shape: Option<String>,
+    /// The mark of the checkpoint: see `ts/store/mark.ts`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    mark: Option<String>,
     meta: Option<serde_json::Value>,
     metadata: Option<PackedPart>,
     depends_on_parent: bool,
@@ -64,7 +67,7 @@ struct Parent {
 fn shown(row: Listed, origin: Option<&Parent>, response: &mut ResponseBuilder) -> Option<ShownRow> {
     let Listed { seq, step, header, logical_bytes: logical, stored_bytes: stored, chain } = row;
     let contract = contract_of(header.contract)?;
-    let Shown { label, group, at, meta, serialized, shape } =
+    let Shown { label, group, at, meta, serialized, shape, mark } =
         // Damaged metadata does not stop a listing: it shows the checkpoint without it. `verify` reports the damage.
         (contract.show)(&header).unwrap_or_default();
     let Names { run, ns, id } = effect::names(contract, Some(header.lineage.clone()), Some(header.id.clone()));
@@ -94,6 +97,7 @@ fn shown(row: Listed, origin: Option<&Parent>, response: &mut ResponseBuilder) -
         stored,
         chain,
         shape,
+        mark,
         meta,
         metadata: serialized.map(|part| response.part(part)),
         depends_on_parent: header.depends_on_parent,

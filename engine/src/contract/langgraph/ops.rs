@@ -137,7 +137,8 @@ pub(super) fn read_meta(header: &Header) -> Result<(Part, Option<String>)> {
 
 pub(super) fn show(header: &Header) -> Result<Shown> {
     let (metadata, mark) = read_meta(header)?;
-    Ok(Shown { serialized: Some(metadata), shape: mark.as_deref().and_then(shape_in), ..Shown::default() })
+    let shape = mark.as_deref().and_then(shape_in);
+    Ok(Shown { serialized: Some(metadata), shape, mark, ..Shown::default() })
 }
 
 /// Writes of a task to a checkpoint. There is one buffer for each of `writes`.

@@ -7,7 +7,7 @@ use std::cmp::Ordering;
 use std::fmt;
 
 use serde::Deserialize;
-use serde::de::{Deserializer, IgnoredAny, MapAccess, Visitor};
+use serde::de::{Deserializer, Error as _, IgnoredAny, MapAccess, Visitor};
 use serde_json::value::RawValue;
 
 /// A condition on a key. All conditions of a filter must hold.
@@ -38,8 +38,8 @@ enum Operand {
     Undefined,
     Null,
     Bool(bool),
-    /// The digits of a number, as JavaScript writes it.
-    Number(String),
+    /// A number, as JavaScript writes it: JSON has no infinity.
+    Number(#[serde(deserialize_with = "number")] f64),
     Text(String),
     /// An object or a list.
     Composite,
@@ -47,6 +47,10 @@ enum Operand {
     Other,
     /// Only TypeScript can compare with it.
     Unsure,
+}
+
+fn number<'de, D: Deserializer<'de>>(deserializer: D) -> Result<f64, D::Error> {
+    Cow::<str>::deserialize(deserializer)?.parse().map_err(D::Error::custom)
 }
 
 /// What is known of a value.
@@ -75,12 +79,17 @@ impl Verdict {
     }
 }
 
-/// Decides whether a JSON text is the text of a wanted object.
+/// Decides whether a JSON text is the text of a wanted object. The text has each key once.
 pub(super) fn decide(conditions: &[Condition], json: &[u8]) -> Verdict {
     let mut reader = serde_json::Deserializer::from_slice(json);
-    let Ok(values) = reader.deserialize_map(Wanted(conditions)) else { return Verdict::Unsure };
+    let mut found = vec![Found::Missing; conditions.len()];
+    let is_whole = reader.deserialize_map(Wanted { conditions, found: &mut found }).is_ok();
+    // The rest of the text does not matter if all keys were found.
+    if !is_whole && found.iter().any(Found::is_missing) {
+        return Verdict::Unsure;
+    }
     let mut verdict = Verdict::Yes;
-    for (condition, value) in conditions.iter().zip(values) {
+    for (condition, value) in conditions.iter().zip(found) {
         match condition.holds(&value) {
             Verdict::No => return Verdict::No,
             Verdict::Unsure => verdict = Verdict::Unsure,
@@ -90,31 +99,37 @@ pub(super) fn decide(conditions: &[Condition], json: &[u8]) -> Verdict {
     verdict
 }
 
-/// Reads the values of the keys of conditions, and skips all others.
-struct Wanted<'a>(&'a [Condition]);
+/// Reads the values of the keys of conditions, and skips all others. Ends when all are found.
+struct Wanted<'a, 'de> {
+    conditions: &'a [Condition],
+    found: &'a mut [Found<'de>],
+}
 
-impl<'de> Visitor<'de> for Wanted<'_> {
-    type Value = Vec<Found<'de>>;
+impl<'de> Visitor<'de> for Wanted<'_, 'de> {
+    type Value = ();
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("an object")
     }
 
     fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Self::Value, A::Error> {
-        let mut found = vec![Found::Missing; self.0.len()];
+        let Self { conditions, found } = self;
         while let Some(Key(key)) = map.next_key()? {
-            if !self.0.iter().any(|condition| condition.key == key) {
+            if !conditions.iter().any(|condition| condition.key == key) {
                 map.next_value::<IgnoredAny>()?;
                 continue;
             }
             let value = Found::read(map.next_value::<&RawValue>()?.get());
-            for (condition, found) in self.0.iter().zip(&mut found) {
+            for (condition, found) in conditions.iter().zip(&mut *found) {
                 if condition.key == key {
                     *found = value.clone();
                 }
             }
+            if !found.iter().any(Found::is_missing) {
+                return Ok(());
+            }
         }
-        Ok(found)
+        Ok(())
     }
 }
 
@@ -136,6 +151,10 @@ enum Found<'a> {
 }
 
 impl<'a> Found<'a> {
+    fn is_missing(&self) -> bool {
+        matches!(self, Self::Missing)
+    }
+
     fn read(json: &'a str) -> Self {
         match json.as_bytes().first() {
             Some(b'n') => Self::Null,
@@ -150,7 +169,7 @@ impl<'a> Found<'a> {
     /// Compares numbers with numbers, and texts with texts in the order of JavaScript: by their code units.
     fn order(&self, operand: &Operand) -> Option<Ordering> {
         match (self, operand) {
-            (Self::Number(own), Operand::Number(wanted)) => own.partial_cmp(&wanted.parse().ok()?),
+            (Self::Number(own), Operand::Number(wanted)) => own.partial_cmp(wanted),
             (Self::Text(own), Operand::Text(wanted)) => Some(own.encode_utf16().cmp(wanted.encode_utf16())),
             _ => None,
         }

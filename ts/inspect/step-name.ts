@@ -1,0 +1,28 @@
+/** Names the step that made a checkpoint, for people. */
+
+import type { CheckpointInfo } from "./views.js";
+
+/** What a step is called if its nodes are not known: LangGraph and TinyAgents call each step so. */
+const ANY_STEP = "loop";
+
+/**
+ * Returns the name of the step that made a checkpoint: its nodes, for example `plan` or `read x3, write`, else the framework's
+ * own word, for example `input` or `update`. Returns null if the step has no name.
+ *
+ * @example const name = stepName(checkpoint) ?? "-";
+ */
+export function stepName({
+  nodes,
+  label,
+  space,
+  meta,
+}: Pick<CheckpointInfo, "nodes" | "label" | "space" | "meta">): string | null {
+  if (nodes !== null) {
+    const times = new Map<string, number>();
+    for (const node of nodes) times.set(node, (times.get(node) ?? 0) + 1);
+    return [...times].map(([node, count]) => (count === 1 ? node : `${node} x${count}`)).join(", ");
+  }
+  // Helix has no nodes, and the status of most checkpoints is the same.
+  if (space === "helix" && typeof meta["stepCount"] === "number") return `step ${meta["stepCount"]}: ${label ?? "-"}`;
+  return label === ANY_STEP || label === "" ? null : label;
+}
