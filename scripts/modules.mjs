@@ -19,6 +19,7 @@ const forTools = [
   "inspect/edit",
   "inspect/limit",
   "inspect/runs",
+  "inspect/step-name",
   "store/options",
 ];
 

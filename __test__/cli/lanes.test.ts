@@ -12,6 +12,7 @@ function checkpoints(parents: Array<number | null>, run = "r"): CheckpointInfo[]
     seq: step,
     step,
     label: null,
+    nodes: null,
     group: null,
     parent: parent === null ? null : { ...ref(parent), kind: "recorded" },
     at: null,

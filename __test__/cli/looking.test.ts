@@ -171,11 +171,11 @@ describe("show", () => {
     const short = await answer(["show", "short", "--db", path]);
     expect(short).toMatch(/^STEP +LABEL +NEXT /m);
     expect(short).toMatch(/^ +0 +input +write /m);
-    expect(short).toMatch(/^ +1 +loop +check /m);
+    expect(short).toMatch(/^ +1 +write +check /m);
     const long = await cli(["show", "long", "--db", path]);
     expect(long.stdout).toMatch(/^STEP +LABEL +CHECKPOINT /m);
     expect(long.stderr).toContain("--last");
-    expect(await answer(["show", "long", "--last", "2", "--db", path])).toMatch(/^ +1 +loop +check /m);
+    expect(await answer(["show", "long", "--last", "2", "--db", path])).toMatch(/^ +1 +write +check /m);
   });
 
   test("--tree draws a line for each checkpoint, the newest first, and the forks", async () => {

@@ -36,7 +36,7 @@ export function drawTree(
     forksOf.set(from, [...(forksOf.get(from) ?? []), fork]);
   }
   const stepWidth = String(checkpoints.at(-1)?.step ?? 0).length;
-  const widest = checkpoints.reduce((most, each) => Math.max(most, width(named(each))), 0);
+  const widest = checkpoints.reduce((most, each) => Math.max(most, width(named(each, ""))), 0);
   const labelWidth = Math.min(LONGEST_LABEL, widest);
   const lanes = new Lanes(style);
   const lines: string[] = [];
@@ -147,12 +147,12 @@ function colorOf(lane: number): Format {
   return colors[lane % colors.length]!;
 }
 
-const named = (checkpoint: CheckpointInfo) => safeText(stepName(checkpoint) ?? "-");
+const named = (checkpoint: CheckpointInfo, unknown: string) => safeText(stepName(checkpoint) ?? unknown);
 
 function checkpointText(checkpoint: CheckpointInfo, stepWidth: number, labelWidth: number, style: Style) {
   const { step, id } = checkpoint;
   const parts = [pad(String(step), stepWidth, "right"), style("bold", safeText(id))];
-  if (labelWidth > 0) parts.splice(1, 0, pad(named(checkpoint), labelWidth));
+  if (labelWidth > 0) parts.splice(1, 0, pad(named(checkpoint, "-"), labelWidth));
   return parts.join("  ");
 }
 

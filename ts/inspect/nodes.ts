@@ -3,6 +3,7 @@
 import { decodeMark } from "../store/mark.js";
 import { tinyAgentsNextOf } from "./status.js";
 import type { Context } from "./context.js";
+import type { CheckpointInfo } from "./views.js";
 import type { Row } from "./wire.js";
 
 /** The contracts whose label is the name of the step that made the checkpoint. */
@@ -12,18 +13,29 @@ const NAMED: ReadonlySet<string> = new Set(["agentos", "agentium"]);
 const WITH_NEXT: ReadonlySet<string> = new Set(["langgraph", "tinyagents"]);
 
 /**
- * Returns the node of each task that has made a checkpoint. `source` is what the framework says of its origin. Returns null if
- * no step made it, or if its nodes are not stored.
+ * Returns the node of each task that has made a checkpoint. Returns null if no step made it, or if its nodes are not stored.
  */
-export function nodesOf(context: Context, row: Row, source: string | null, parent: Row | undefined): string[] | null {
+export function nodesOf(
+  context: Context,
+  row: Row,
+  { label: source, meta }: Pick<CheckpointInfo, "label" | "meta">,
+  parent: Row | undefined,
+): string[] | null {
   if (NAMED.has(row.space)) return row.label === null ? null : [row.label];
   if (!WITH_NEXT.has(row.space) || source !== "loop") return null;
+  // A TinyAgents graph stores the nodes if one of them ran several times.
+  const own = (meta["metadata"] as { nodes?: unknown } | undefined)?.nodes;
+  if (row.space === "tinyagents" && isNames(own)) return own;
   const nodes = nextOf(context, parent) ?? decodeMark(row.mark).nodes?.ran ?? [];
   return nodes.length > 0 ? nodes : null;
 }
 
 function nextOf(context: Context, row: Row | undefined): string[] | null | undefined {
   return row?.space === "tinyagents" ? tinyAgentsNextOf(context, row) : decodeMark(row?.mark).nodes?.next;
+}
+
+function isNames(value: unknown): value is string[] {
+  return Array.isArray(value) && value.every((name) => typeof name === "string");
 }
 
 /** Returns true if only the parent of a checkpoint has the names of all nodes that have made it. */

@@ -100,7 +100,7 @@ export function infoOf(
     seq: row.seq,
     step: row.step,
     label,
-    nodes: nodesOf(context, row, label, parent),
+    nodes: nodesOf(context, row, { label, meta }, parent),
     group: row.group,
     parent: parentOf(row, before),
     at: row.at,

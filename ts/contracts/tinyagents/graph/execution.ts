@@ -228,8 +228,10 @@ export class GraphExecution {
       for (const arg of this.#args.keys()) if (!needed.has(arg)) this.#args.delete(arg);
     }
     const memory = this.persists && boundary.memory !== "live" ? this.#capture(boundary.memory) : undefined;
+    const made = boundary.origin === "loop" ? this.#current!.tasks.map(({ name }) => name) : [];
     const ran = this.#ranAt(boundary);
-    this.#current = { boundary, state: this.#state, tasks, atBoundary: tasks.map(({ record }) => record), memory, ran };
+    const atBoundary = tasks.map(({ record }) => record);
+    this.#current = { boundary, state: this.#state, tasks, atBoundary, memory, made, ran };
     this.#boundaries.set(boundary.id, this.#current);
     if (boundary.origin === null) return;
     const nextNodes = [...new Set(tasks.map(({ name }) => name))];

@@ -53,6 +53,8 @@ export interface ReachedBoundary {
   atBoundary: TaskRecord[];
   /** The memory at this boundary. Undefined if it is not saved. */
   memory: Promise<MemorySnapshot> | undefined;
+  /** The node of each task that has run to reach the boundary. */
+  made: readonly string[];
   /** The names of the nodes that have run since the latest input. */
   ran: readonly string[];
 }
@@ -127,7 +129,7 @@ export async function putBoundary(
   parent: string | null,
   more: PutMore,
 ): Promise<void> {
-  const { boundary, state, tasks, ran } = reached;
+  const { boundary, state, tasks, made, ran } = reached;
   const { runId, graph, createdAt, shape } = more;
   const waiting = tasks.filter(({ record }) => isWaiting(record));
   const memorySnapshot = await reached.memory;
@@ -151,6 +153,8 @@ export async function putBoundary(
       graph,
       createdAt,
       ...(shape !== undefined && { shape }),
+      // The parent names each node that runs next once.
+      ...(new Set(made).size < made.length && { nodes: made }),
     },
     ...(more.keepsRan && ran.length > 0 && { ranNodes: ran }),
     ...(memorySnapshot !== undefined && { memorySnapshot }),

@@ -1,0 +1,51 @@
+// The nodes that made a checkpoint, for the frameworks that the package has itself.
+import { CheckpointStore, openStore } from "forkpoint";
+import { WorkflowCheckpointStore } from "forkpoint/agentium";
+import { openInspector, stepName } from "forkpoint/inspect";
+import { Checkpointer, Command, Graph, START, Send } from "forkpoint/tinyagents";
+import { describe, expect, it, onTestFinished } from "vitest";
+import { checkpoint, kinds, place } from "../helpers.js";
+
+describe.each(kinds)("on %s", (kind) => {
+  async function opened() {
+    const store = await openStore(place(kind));
+    onTestFinished(() => store.close());
+    return { store, inspector: await openInspector(store) };
+  }
+
+  it("TinyAgents: one for each task", async () => {
+    const { store, inspector } = await opened();
+    interface State {
+      log: string[];
+    }
+    const says = (name: string) => () => ({ log: [name] });
+    const graph = new Graph<State, State>({
+      reducer: (state, { log }) => ({ log: [...state.log, ...log] }),
+      nodes: {
+        plan: () => new Command({ update: { log: ["plan"] }, goto: [1, 2, 3].map((n) => new Send("read", { n })) }),
+        read: says("read"),
+        write: says("write"),
+      },
+      edges: [
+        [START, "plan"],
+        ["read", "write"],
+      ],
+      checkpointer: new Checkpointer<State>(store),
+    });
+    await graph.invoke({ log: [] }, { threadId: "thread" });
+    const { items } = await inspector.checkpoints({ space: "tinyagents", run: "thread" });
+    expect(items.map(stepName)).toEqual(["input", "plan", "read x3", "write"]);
+    expect(items.map(({ nodes }) => nodes)).toEqual([null, ["plan"], ["read", "read", "read"], ["write"]]);
+    expect((await inspector.runs({ space: "tinyagents" })).items[0]!.latest).toEqual(items.at(-1));
+  });
+
+  it("AgentOS and Agentium: the label", async () => {
+    const { store, inspector } = await opened();
+    await new CheckpointStore(store).save(checkpoint({ nodeId: "classify" }));
+    const steps = new WorkflowCheckpointStore<object>(store);
+    await steps.save({ id: "a", runId: "flow", stepIndex: 0, stepName: "book", state: {}, createdAt: 1 });
+    const latest = async (space: string) => (await inspector.runs({ space })).items[0]!.latest;
+    expect((await latest("agentos")).nodes).toEqual(["classify"]);
+    expect((await latest("agentium")).nodes).toEqual(["book"]);
+  });
+});
