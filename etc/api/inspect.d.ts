@@ -24,6 +24,7 @@ StoreEvent
 StoreInfo
 WatchedEffect
 WriteInfo
+stepName
 } from "./inspector.js";
 export {
 Finding

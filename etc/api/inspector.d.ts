@@ -1,3 +1,6 @@
+export {
+stepName
+};
 export type {
 Change
 CheckpointDetail
@@ -46,6 +49,7 @@ interface CheckpointInfo extends CheckpointRef {
     seq: number;
     step: number;
     label: string | null;
+    nodes: string[] | null;
     group: string | null;
     parent: (CheckpointRef & {
         kind: "recorded" | "order";
@@ -280,3 +284,4 @@ interface WriteInfo {
     owner: string | null;
     tag: string;
 }
+declare function stepName({ nodes, label, space, meta, }: Pick<CheckpointInfo, "nodes" | "label" | "space" | "meta">): string | null;
