@@ -113,10 +113,10 @@ it("shows the next nodes, the question of a thread that waits, and the error of 
   const rows = [...waits.matchAll(/^ +\d +(\w+) +(\w+) +[0-9a-f-]{36} /gm)].map(([, label, next]) => [label, next]);
   expect(rows).toEqual([
     ["input", "__start__"],
-    ["loop", "plan"],
-    ["loop", "asks"],
+    ["__start__", "plan"],
+    ["plan", "asks"],
   ]);
-  expect(cli("show", "waits", "--tree", "--db", path)).toMatch(/^\* 2 +loop +[0-9a-f-]{36} {2}→ asks /m);
+  expect(cli("show", "waits", "--tree", "--db", path)).toMatch(/^\* 2 +plan +[0-9a-f-]{36} {2}→ asks /m);
   expect(cli("show", "fails", "--db", path)).toMatch(
     /^✗ failed: a task has failed: "acts"\n {2}Error: the API answered 503$/m,
   );
