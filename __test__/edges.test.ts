@@ -1,5 +1,4 @@
 // Tests cases in which two rules apply at the same time.
-// @module-tag threads
 import { readdirSync } from "node:fs";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";

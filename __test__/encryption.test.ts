@@ -1,6 +1,5 @@
 // Tests the recipe of docs/encryption.md, with the code of the document: what is stored is encrypted, keys can change, and
 // a wrong key is a clear error.
-// @module-tag threads
 import { mkdtempSync, readFileSync, readdirSync, rmSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath, pathToFileURL } from "node:url";

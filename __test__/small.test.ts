@@ -1,6 +1,5 @@
 // A small value that JSON can represent exactly is stored as JSON. Any other value is stored by structured clone. Reads
 // must not show a difference.
-// @module-tag threads
 import { join } from "node:path";
 import { type Checkpoint, CheckpointStore } from "forkpoint";
 import { describe, expect, test } from "vitest";

@@ -1,5 +1,4 @@
 // Tests the warnings: each is a warning of the process, and is published on the channel `forkpoint:warning`.
-// @module-tag threads
 import { spawnSync } from "node:child_process";
 import { readFileSync, readdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";

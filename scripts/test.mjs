@@ -39,10 +39,11 @@ function runQuick() {
   vitest("quick", ...projects(quick), "--tagsFilter=!slow");
 }
 
-/** Runs the suite that every backend of the engine passes. `cargo test` runs it on the distribution's Postgres. */
+/** The part of the suite of every backend that runs on a version of Postgres. `cargo test` runs all on the distribution's. */
+const onVersions = { oldest: "backend_contract::postgres", newest: "backend_contract::shared_postgres" };
+
 function onPostgres(version, programs) {
-  const tests = ["backend_contract::postgres", "backend_contract::shared_postgres"];
-  run("cargo", ["test", "--locked", "--workspace", "--test", "suite", "--", ...tests], {
+  run("cargo", ["test", "--locked", "--workspace", "--test", "suite", "--", onVersions[version]], {
     env: { FORKPOINT_POSTGRES: programs(version) },
   });
 }
@@ -52,7 +53,8 @@ async function runRest() {
   step("check the rest", checkRest);
   // The server's module needs installed packages.
   const { programs } = await import("../integration/postgres/server.mjs");
-  for (const version of ["oldest", "newest"]) step(`engine: ${version} Postgres`, () => onPostgres(version, programs));
+  for (const version of Object.keys(onVersions))
+    step(`engine: ${version} Postgres`, () => onPostgres(version, programs));
   vitest("slow", ...projects(quick), ...tagged("slow"));
   vitest("threads", "--pool=threads", "--project=forkpoint", ...tagged("threads"));
   vitest("rest", ...projects(rest));

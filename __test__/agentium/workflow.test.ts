@@ -1,5 +1,4 @@
 // Tests the contract of workflows on every kind of store.
-// @module-tag threads
 import { AsyncLocalStorage } from "node:async_hooks";
 import { join } from "node:path";
 import {

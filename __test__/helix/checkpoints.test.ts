@@ -1,5 +1,4 @@
 // Tests saving, reading and listing checkpoints, and the events that saves cause.
-// @module-tag threads
 import type { CheckpointCreatedEvent, CheckpointPage } from "forkpoint/helix";
 import { describe, expect, it } from "vitest";
 import { expectSame, failure, ids, kinds, rejection, thrown, wrongType } from "../helpers.js";

@@ -1,5 +1,4 @@
 // Tests the log of messages.
-// @module-tag threads
 import type { Message } from "forkpoint/helix";
 import { describe, expect, it } from "vitest";
 import { expectSame, failure, kinds, rejection, wrongType } from "../helpers.js";

@@ -1,6 +1,5 @@
 // Tests calls at the same time, the order of calls that were not awaited, closing, reopening, and several stores on the
 // same data.
-// @module-tag threads
 import { execFileSync } from "node:child_process";
 import { join } from "node:path";
 import { CheckpointStore, openStore } from "forkpoint";

@@ -1,5 +1,4 @@
 // Tests the operations on whole threads: listing, deleting, copying and pruning.
-// @module-tag threads
 import { describe, expect, it } from "vitest";
 import { failure, kinds, rejection, wrongType } from "../helpers.js";
 import { type Kind, chain, everything, idsOf, make, write } from "./helpers.js";

@@ -1,5 +1,4 @@
 // Tests pending writes: putWrites and getWrites, and how the other operations treat the writes.
-// @module-tag threads
 import { ERROR, INTERRUPT, RESUME } from "forkpoint/tinyagents";
 import { describe, expect, it } from "vitest";
 import { failure, kinds, rejection, wrongType } from "../helpers.js";

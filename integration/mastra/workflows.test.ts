@@ -1,5 +1,4 @@
 // Tests the domain `workflows` against Mastra's own storages and against this package. The places where ours differs are tested below.
-// @module-tag threads
 import { createRequire } from "node:module";
 import { MastraCompositeStore, type WorkflowsStorage } from "@mastra/core/storage";
 import { copyStore, openStore } from "forkpoint";

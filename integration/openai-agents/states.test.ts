@@ -1,5 +1,4 @@
 // Tests the states of runs without the SDK: what is saved, who gets it, and what is refused.
-// @module-tag threads
 import { copyStore, openStore } from "forkpoint";
 import { ForkpointRunStates, type SavedRunState } from "forkpoint/openai-agents";
 import { effects } from "forkpoint/effects";
