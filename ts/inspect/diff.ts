@@ -98,9 +98,7 @@ class Differ {
     const identity = identityIn(this.#part, to === null);
     const ids = [(i: number) => identity(before[i]), (j: number) => identity(after[j])] as const;
     // Two writes of different tasks have nothing in common.
-    const rest = isWrites
-      ? apart
-      : (left: number[], right: number[]) => paired(left, right, kinds, kindsAfter);
+    const rest = isWrites ? apart : (left: number[], right: number[]) => paired(left, right, kinds, kindsAfter);
     const tasks: Task[] = [];
     const pairs = align(
       numbers!,

@@ -83,7 +83,8 @@ export function alignIds(
   const aligned: Aligned[] = [];
   let [i, j] = [0, 0];
   const gap = (to: number, toAfter: number) => {
-    if (i < to || j < toAfter) for (const each of between(before.slice(i, to), after.slice(j, toAfter))) aligned.push(each);
+    if (i < to || j < toAfter)
+      for (const each of between(before.slice(i, to), after.slice(j, toAfter))) aligned.push(each);
   };
   for (const [same, sameAfter] of sameIds(before.map(ids), after.map(idsAfter))) {
     gap(same, sameAfter);

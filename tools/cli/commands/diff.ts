@@ -67,7 +67,9 @@ async function compare(
   }
   const { changes, truncated } = await inspector.diff(before, after, part === undefined ? {} : { parts: part });
   const { output } = context;
-  output.answer({ from: before, to: after, changes, truncated }, () => report(before, after, changes, options.full === true, output));
+  output.answer({ from: before, to: after, changes, truncated }, () =>
+    report(before, after, changes, options.full === true, output),
+  );
   if (truncated) output.hint("not all changes are shown: compare one --part, or print values with `get --path`");
   return options.exitCode === true && changes.length > 0 ? exitCodes.no : undefined;
 }
@@ -129,7 +131,8 @@ function* report(
   }
   if (changes.length > 0) yield summary(changes);
   else yield style("dim", hidden === 0 ? "no differences" : "no other differences");
-  if (hidden > 0) yield style("dim", `not shown: ${plural(hidden, "change")} of ${ownersOf(after)} own values (--full)`);
+  if (hidden > 0)
+    yield style("dim", `not shown: ${plural(hidden, "change")} of ${ownersOf(after)} own values (--full)`);
 }
 
 /** Says whose values a diff leaves out. */
