@@ -104,7 +104,7 @@ function PaneHead({ view, detail, back }: { view: RunView; detail: Detail; back:
         <Id id={id} class="dim" />
         <Button kind="quiet" icon="copy" name="Copy the checkpoint id" onClick={() => void copy(id, "the id")} />
         <span class="grow" />
-        <CompareButton of={checkpoint} />
+        <CompareButton of={view.current.value ?? checkpoint} />
         <Button kind="quiet" icon="older" name="Older checkpoint ([)" onClick={() => view.move(1)} />
         <Button kind="quiet" icon="newer" name="Newer checkpoint (])" onClick={() => view.move(-1)} />
       </div>

@@ -15,11 +15,10 @@ export const sameRun = (a: RunRef, b: RunRef): boolean =>
   a.space === b.space && a.run === b.run && (a.ns ?? "") === (b.ns ?? "");
 
 /** Returns the checkpoint that an address compares with. Null: the parent. */
-export function vsOf({ vs, ...parameters }: Record<string, string>): CheckpointRef | null {
+export function vsOf(parameters: Record<string, string>): CheckpointRef | null {
+  const { vs, space = "", run = "", ns = null, vsSpace = space, vsRun, vsNs = null } = parameters;
   if (vs === undefined) return null;
-  const isElsewhere = parameters["vsRun"] !== undefined;
-  const get = (name: string) => parameters[isElsewhere ? `vs${name}` : name.toLowerCase()];
-  return { space: get("Space") ?? parameters["space"] ?? "", run: get("Run") ?? "", ns: get("Ns") ?? null, id: vs };
+  return vsRun === undefined ? { space, run, ns, id: vs } : { space: vsSpace, run: vsRun, ns: vsNs, id: vs };
 }
 
 /** Returns the id of the checkpoint to compare with, if it belongs to the run of the address. */
@@ -41,6 +40,8 @@ const isSame = (a: CheckpointRef, b: CheckpointRef): boolean => sameRun(a, b) &&
 export function beginPick(of: CheckpointInfo): void {
   picking.value = of;
   news.value = `Pick the step to compare step ${count(of.step)} with`;
+  // The keys of the timeline pick, wherever the focus was.
+  document.querySelector<HTMLElement>("[data-testid=timeline]")?.focus();
   if (matchMedia("(max-width: 760px)").matches) change({ at: null, ...withoutVs });
 }
 

@@ -2,7 +2,7 @@
 import type { ComponentChildren } from "preact";
 import { useMemo } from "preact/hooks";
 import type { CheckpointInfo, CheckpointRef, EffectInfo, RunInfo } from "./api.js";
-import { canPick, ownVs, pick } from "./compare.js";
+import { canPick, ownVs, pick, picking } from "./compare.js";
 import { EffectMark, effectKey } from "./effect-dialog.js";
 import { at, bytes, clock, count, counted, duration, halves, shown } from "./format.js";
 import { Icon } from "./icons.js";
@@ -27,7 +27,7 @@ export function Timeline({ view, openState }: { view: RunView; openState: () => 
     ...listKeys((by) => view.move(by), steps.length),
     "[": () => view.move(1),
     "]": () => view.move(-1),
-    Enter: () => (current !== null && canPick(current) ? pick(current) : openState()),
+    Enter: () => (picking.value === null ? openState() : current !== null && pick(current)),
   });
   const keyOf = (row: Row): string => {
     if (row.kind === "step") return steps[row.index]!.id;

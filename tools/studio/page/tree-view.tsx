@@ -128,10 +128,10 @@ export function Tree({ view, id, part, form, open, of }: TreeProps) {
   const followKeys = (event: KeyboardEvent): void => {
     if (event.ctrlKey || event.metaKey || event.altKey) return;
     const row = rows[index];
-    const to = (at: number) => (
-      (editing.value = null),
-      (chosen.value = rows[Math.max(0, Math.min(rows.length - 1, at))]?.id ?? null)
-    );
+    const to = (at: number) => {
+      editing.value = null;
+      chosen.value = rows[Math.max(0, Math.min(rows.length - 1, at))]?.id ?? null;
+    };
     if (Object.hasOwn(moves, event.key)) to(index + moves[event.key]!);
     else if (event.key === "ArrowRight") {
       if (row?.state === "closed") setOpen(row, true);
