@@ -259,6 +259,8 @@ async function large(): Promise<string> {
   const state = { input: {}, scratch, artifacts: {}, diagnostics: {} };
   const store = new CheckpointStore(path, { durability: "off" });
   await store.save(Object.assign(checkpoint("big", 0) as unknown as Checkpoint, { state }));
+  const small = { ...state, scratch: { documents: documents.slice(0, 300) } };
+  await store.save(Object.assign(checkpoint("small", 0) as unknown as Checkpoint, { state: small }));
   await store.close();
   return path;
 }
@@ -307,6 +309,7 @@ inBrowser("a state of 2 MB", { timeout: 180_000 }, () => {
   test("is edited value by value: how long opening and keys take", async () => {
     const shown = await showState(runAt("big"), await large());
     const { the, page, inspector } = shown;
+    await expect.poll(() => the("fork").isEnabled()).toBe(true);
     say("opening the fork of 2 MB", await after(page, "f", "fork-large"), "200 ms");
     expect(await the("fork-editor").count()).toBe(0);
     expect(await the("fork-large").textContent()).toContain("too large");
@@ -322,6 +325,8 @@ inBrowser("a state of 2 MB", { timeout: 180_000 }, () => {
     await page.keyboard.press("End");
     say("keys in a text of 175 KB", await keysIn(page, 8), "50 ms");
     await page.keyboard.press("Escape");
+    await edit(shown, "scratch.n");
+    await set(shown, "2", false);
     // What is too large says why.
     for (const [path, remedy] of [
       ["scratch.text", "--patch"],
@@ -331,9 +336,16 @@ inBrowser("a state of 2 MB", { timeout: 180_000 }, () => {
       await expect.poll(() => the("edit-refused").textContent()).toContain(remedy);
       await page.getByRole("button", { name: "Close the editor" }).click();
     }
-    await edit(shown, "scratch.n");
-    await set(shown, "2", false);
     await fork(shown);
+    // Up to 200 KB, the whole text can be edited.
+    await shown.go(runAt("small"));
+    await expect.poll(() => the("run-title").textContent()).toBe("small");
+    await the("tree-row").first().waitFor();
+    say("opening the whole text of 170 KB", await after(page, "f", "fork-editor"), "200 ms");
+    const { length } = await the("fork-editor").inputValue();
+    expect(length > 150_000 && length < 200_000, String(length)).toBe(true);
+    say("keys in the whole text", await keysIn(page, 8), "50 ms");
+    await the("fork-stale").waitFor();
     const [fork2] = await inspector.forks({ space: "agentos", run: "big" });
     const { state } = (await inspector.checkpoint({ space: "agentos", run: fork2!.run }))!;
     const { scratch } = state as { scratch: { n: number; documents: unknown[]; text: string } };

@@ -19,8 +19,16 @@ export function CompareButton({ of }: { of: CheckpointInfo }) {
       Compare with this
     </Button>
   ) : (
-    <Button kind="quiet" testId="compare" icon="diff" hint="x" aria-pressed={picking.value !== null} onClick={press}>
-      Compare
+    <Button
+      kind="quiet"
+      testId="compare"
+      icon="diff"
+      hint="x"
+      name="Compare with another step"
+      aria-pressed={picking.value !== null}
+      onClick={press}
+    >
+      <span class="wide-only">Compare</span>
     </Button>
   );
 }

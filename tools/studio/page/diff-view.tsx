@@ -162,7 +162,18 @@ function ChangeList({ changes, isCut, inColumns }: Required<Omit<ChangesProps, "
   );
 }
 
-function ChangeRow({ change, inColumns }: { change: Change; inColumns: boolean }) {
+/** Shows an entire write as its channel and its value. */
+function writeIn(change: Change): Change {
+  if (change.part !== "writes" || change.path.length !== 1) return change;
+  const shortOf = (form: unknown) => {
+    const { channel, value } = (form ?? {}) as { channel?: unknown; value?: unknown };
+    return typeof channel === "string" ? { [channel]: value } : form;
+  };
+  return { ...change, before: shortOf(change.before), after: shortOf(change.after) };
+}
+
+function ChangeRow({ change: all, inColumns }: { change: Change; inColumns: boolean }) {
+  const change = writeIn(all);
   const { op, path, before, after } = change;
   const text = typeof before === "string" && typeof after === "string" ? changedWords(before, after) : null;
   return (
