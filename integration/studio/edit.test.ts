@@ -193,6 +193,23 @@ inBrowser("an edit of a value", () => {
     await expect.poll(() => the("fork-preview").textContent()).toContain("No changes");
   });
 
+  test("of a value that is not readable here says why it can't be", async () => {
+    const path = join(folder(), "opaque.db");
+    const huge = 10n ** 70_000n;
+    const store = new CheckpointStore(path);
+    const state = { input: {}, scratch: { huge, list: [1, { huge }] }, artifacts: {}, diagnostics: {} };
+    await store.save(Object.assign(checkpoint("opaque", 0) as unknown as Checkpoint, { state }));
+    await store.close();
+    const shown = await showState(runAt("opaque"), path);
+    const { the, page } = shown;
+    await edit(shown, "scratch.huge");
+    await expect.poll(() => the("edit-refused").textContent()).toContain("This value is opaque (BigInt)");
+    expect(await the("edit-editor").count()).toBe(0);
+    await page.getByRole("button", { name: "Close the editor" }).click();
+    await edit(shown, "scratch.list");
+    await expect.poll(() => the("edit-refused").textContent()).toContain("A value inside it is opaque (BigInt)");
+  });
+
   test("inside an edited value, or around it, says why it can't be", async () => {
     const shown = await showState(runAt("trip-4711-lisbon"));
     const { the, page } = shown;
