@@ -30,8 +30,8 @@ describe("messages", () => {
   });
 
   test("of other libraries have their id in a key", () => {
-    const before = [1, 2, 3].map((id) => ({ id, role: "user", content: `message ${id}` }));
-    const after = before.slice(1).map((each) => ({ ...each, content: "other" }));
+    const written = (content: string) => [1, 2, 3].map((id) => ({ id, role: "user", content }));
+    const [before, after] = [written("text"), written("other").slice(1)];
     expect(diff(before, after)).toEqual(["-0", "~0/content", "~1/content"]);
     // 1 and "1" are different ids.
     expect(

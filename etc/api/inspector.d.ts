@@ -32,6 +32,7 @@ interface Change {
     path: Array<string | number>;
     before?: unknown;
     after?: unknown;
+    own?: true;
 }
 interface CheckpointDetail {
     checkpoint: CheckpointInfo;

@@ -42,8 +42,9 @@ const pages: Record<string, (shown: Shown) => Promise<void>> = {
     await the("fork-preview").locator("[data-testid=diff-row]").nth(1).waitFor();
     await the("fork-editor").evaluate((area) => area.scrollTo(0, 0));
   },
-  async compare({ the, go }) {
-    await go(`${runAt("customer-2317", "langgraph")}&view=diff`);
+  async compare({ the, go, inspector }) {
+    const { latest } = (await inspector.run({ space: "langgraph", run: "customer-2317" }))!;
+    await go(`${runAt("customer-2317", "langgraph")}&view=diff&at=${latest.id}`);
     await the("compare").click();
     await go(runAt("customer-2290", "langgraph"));
     await expect.poll(() => the("run-title").textContent()).toBe("customer-2290");
@@ -56,7 +57,7 @@ const pages: Record<string, (shown: Shown) => Promise<void>> = {
   async edit({ the, go, page }) {
     await go("#/runs");
     await the("run-row").first().waitFor();
-    await go(runAt("trip-4711-lisbon"));
+    await go(`${runAt("trip-4711-lisbon")}&at=trip-4711-lisbon-6`);
     for (const [path, text] of [
       ["input.budget", "900"],
       ["input.question", "Find a train instead"],

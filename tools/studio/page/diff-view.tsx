@@ -165,11 +165,12 @@ function ChangeList({ changes, isCut, inColumns }: Required<Omit<ChangesProps, "
 /** Shows an entire write as its channel and its value. */
 function writeIn(change: Change): Change {
   if (change.part !== "writes" || change.path.length !== 1) return change;
-  const shortOf = (form: unknown) => {
-    const { channel, value } = (form ?? {}) as { channel?: unknown; value?: unknown };
-    return typeof channel === "string" ? { [channel]: value } : form;
-  };
-  return { ...change, before: shortOf(change.before), after: shortOf(change.after) };
+  return { ...change, before: channelIn(change.before), after: channelIn(change.after) };
+}
+
+function channelIn(write: unknown): unknown {
+  const { channel, value } = (write ?? {}) as { channel?: unknown; value?: unknown };
+  return typeof channel === "string" ? { [channel]: value } : write;
 }
 
 function ChangeRow({ change: all, inColumns }: { change: Change; inColumns: boolean }) {
