@@ -114,6 +114,8 @@ export function ForkDialog({ of, from, size, close, done }: ForkProps) {
             <div class="fork-text stack">
               {edits.length > 0 ? (
                 <EditList of={from} />
+              ) : raw === null && original.value.size <= LONGEST ? (
+                <Skeleton rows={10} />
               ) : raw === null ? (
                 <p class="note soft" data-testid="fork-large">
                   {`The state has ${bytes(original.value.size)}, which is too large to edit as a text. To change a value, `}
