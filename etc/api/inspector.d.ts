@@ -35,6 +35,7 @@ interface Change {
     path: Array<string | number>;
     before?: unknown;
     after?: unknown;
+    own?: true;
 }
 interface CheckpointDetail {
     checkpoint: CheckpointInfo;

@@ -42,6 +42,38 @@ const pages: Record<string, (shown: Shown) => Promise<void>> = {
     await the("fork-preview").locator("[data-testid=diff-row]").nth(1).waitFor();
     await the("fork-editor").evaluate((area) => area.scrollTo(0, 0));
   },
+  async compare({ the, go, inspector }) {
+    const { latest } = (await inspector.run({ space: "langgraph", run: "customer-2317" }))!;
+    await go(`${runAt("customer-2317", "langgraph")}&view=diff&at=${latest.id}`);
+    await the("compare").click();
+    await go(runAt("customer-2290", "langgraph"));
+    await expect.poll(() => the("run-title").textContent()).toBe("customer-2290");
+    await the("step-row").nth(2).click();
+    await the("compare-columns").locator("[data-testid=diff-row]").first().waitFor();
+    await the("diff-own").click();
+    await the("compare").click();
+    await the("compare-pick").waitFor();
+  },
+  async edit({ the, go, page }) {
+    await go("#/runs");
+    await the("run-row").first().waitFor();
+    await go(`${runAt("trip-4711-lisbon")}&at=trip-4711-lisbon-6`);
+    for (const [path, text] of [
+      ["input.budget", "900"],
+      ["input.question", "Find a train instead"],
+    ] as const) {
+      await page.locator(`[data-path="${path}"]`).click();
+      await the("edit-value").click();
+      await the("edit-editor").fill(text);
+      await the("edit-apply").click();
+    }
+    await the("edit-row").nth(1).waitFor();
+    await page.locator('[data-path="input.currency"]').click();
+    await page.keyboard.press("e");
+    await the("edit-text").uncheck();
+    await the("edit-editor").fill("EUR");
+    await the("edit-error").waitFor();
+  },
   async storage({ the, go }) {
     await go("#/storage");
     await the("storage-run").first().waitFor();

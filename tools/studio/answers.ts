@@ -95,6 +95,7 @@ export function shortChanges(all: readonly Change[], most: number): { changes: C
     const made: Change = { part: change.part, op: change.op, path: change.path };
     if ("before" in change) made.before = limitedJsonForm(change.before, CHANGE);
     if ("after" in change) made.after = limitedJsonForm(change.after, CHANGE);
+    if (change.own === true) made.own = true;
     return made;
   });
   const changes = fitting(short, MAX_ANSWER - MAX_ANSWER / 16);

@@ -9,12 +9,13 @@ const LONGEST = 2_000;
 /**
  * Aligns two lists. A number stands for each item, and equal items have equal numbers. Equal items at the start and at
  * the end are aligned first. Between them, the items of the longest common subsequence are aligned, and `paired` aligns
- * the items between two of these. If a list is too long for that, its items are aligned by index.
+ * the items between two of these. If a list is too long for that, `long` aligns its items.
  */
 export function align(
   before: readonly number[],
   after: readonly number[],
   paired: (before: number[], after: number[]) => Aligned[],
+  long: (before: number[], after: number[]) => Aligned[] = byIndex,
 ): Aligned[] {
   const shorter = Math.min(before.length, after.length);
   let head = 0;
@@ -25,10 +26,7 @@ export function align(
   for (let i = 0; i < head; i++) aligned.push([i, i]);
   const [ends, endsAfter] = [before.length - tail, after.length - tail];
   if (ends - head > LONGEST || endsAfter - head > LONGEST) {
-    const [removed, added] = [range(head, ends), range(head, endsAfter)];
-    for (let i = 0; i < Math.max(removed.length, added.length); i++) {
-      aligned.push([removed[i] ?? null, added[i] ?? null]);
-    }
+    for (const each of long(range(head, ends), range(head, endsAfter))) aligned.push(each);
   } else {
     let [i, j] = [head, head];
     const gap = (to: number, toAfter: number) => {
@@ -43,6 +41,12 @@ export function align(
   }
   for (let i = 0; i < tail; i++) aligned.push([ends + i, endsAfter + i]);
   return aligned;
+}
+
+/** Aligns the items of two lists by their order. */
+export function byIndex(before: readonly number[], after: readonly number[]): Aligned[] {
+  const length = Math.max(before.length, after.length);
+  return Array.from({ length }, (_, i): Aligned => [before[i] ?? null, after[i] ?? null]);
 }
 
 function range(from: number, to: number): number[] {

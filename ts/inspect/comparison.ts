@@ -7,6 +7,7 @@ import { findCheckpoint } from "./checkpoints.js";
 import { type Context, readKey } from "./context.js";
 import { readDetail } from "./detail.js";
 import { diffValues } from "./diff.js";
+import { type BothWrites, isOwn } from "./own.js";
 import type { Change, CheckpointDetail, CheckpointRef } from "./views.js";
 
 const PARTS = ["state", "rest", "writes"] as const;
@@ -28,9 +29,12 @@ export async function diffCheckpoints(
   let truncated = false;
   for (const part of PARTS.filter((each) => parts.includes(each))) {
     const found = diffValues(part, valueOf(before, part), valueOf(after, part), limit - changes.length);
-    changes.push(...found.changes);
+    for (const change of found.changes) changes.push(change);
     truncated ||= found.truncated;
   }
+  const space = (after ?? before)?.checkpoint.space ?? "";
+  const writes: BothWrites = { before: before?.writes ?? [], after: after?.writes ?? [] };
+  for (const change of changes) if (isOwn(space, change, writes)) change.own = true;
   return { changes, truncated };
 }
 

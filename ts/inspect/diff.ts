@@ -1,6 +1,6 @@
 /** The changes from one value to another, in the JSON form of values. */
 
-import { type Aligned, align } from "./alignment.js";
+import { type Aligned, align, byIndex } from "./alignment.js";
 import { Numbering } from "./equality.js";
 import {
   type Container,
@@ -11,6 +11,7 @@ import {
   placeOf,
   stepsTo,
 } from "../bridge/json-form/form.js";
+import { alignIds, identityIn } from "./identity.js";
 import type { Change } from "./views.js";
 
 /** A change, or a pair of containers that differ and are still to be compared. */
@@ -32,8 +33,8 @@ function comparedKind(form: unknown): Container | null {
 /**
  * Returns the changes of a part of a checkpoint, at most `limit`. Undefined stands for a missing part.
  *
- * Objects and Errors are compared by their keys, Maps by key, Sets by item, and lists as `align` does. If two
- * corresponding values differ, and both are containers of one kind, their items are compared. Otherwise the change is a
+ * Objects and Errors are compared by their keys, Maps by key, Sets by item, and lists as `align` does. Items of lists that
+ * differ but have the same id, such as messages, are compared with each other. If two corresponding values differ, and both are containers of one kind, their items are compared. Otherwise the change is a
  * `replace`. The path of a `remove` leads through the old value. The path of an `add` or a `replace` leads through the
  * new value.
  */
@@ -44,7 +45,7 @@ export function diffValues(
   limit: number,
 ): { changes: Change[]; truncated: boolean } {
   const changes: Change[] = [];
-  const differ = new Differ();
+  const differ = new Differ(part);
   const tasks: Task[] = differ.equal(before, after) ? [] : [differ.between(before, after, null, null)];
   for (let task = tasks.pop(); task !== undefined; task = tasks.pop()) {
     if (task.op === "compare") {
@@ -64,6 +65,11 @@ function changeOf(part: Change["part"], task: Exclude<Task, { op: "compare" }>):
 
 class Differ {
   readonly #numbering = new Numbering();
+  readonly #part: Change["part"];
+
+  constructor(part: Change["part"]) {
+    this.#part = part;
+  }
 
   equal(before: unknown, after: unknown): boolean {
     return this.#numbering.equal(before, after);
@@ -88,8 +94,19 @@ class Differ {
   #lists(before: unknown[], after: unknown[], at: Place | null, to: Place | null): Task[] {
     const [numbers, numbersAfter] = [before, after].map((list) => list.map((item) => this.#numbering.of(item)));
     const [kinds, kindsAfter] = [before.map(comparedKind), after.map(comparedKind)];
+    const isWrites = this.#part === "writes" && to === null;
+    const identity = identityIn(this.#part, to === null);
+    const ids = [(i: number) => identity(before[i]), (j: number) => identity(after[j])] as const;
+    // Two writes of different tasks have nothing in common.
+    const rest = isWrites ? apart : (left: number[], right: number[]) => paired(left, right, kinds, kindsAfter);
     const tasks: Task[] = [];
-    for (const [i, j] of align(numbers!, numbersAfter!, (left, right) => paired(left, right, kinds, kindsAfter))) {
+    const pairs = align(
+      numbers!,
+      numbersAfter!,
+      (left, right) => alignIds(left, right, ids, rest),
+      (left, right) => alignIds(left, right, ids, byIndex),
+    );
+    for (const [i, j] of pairs) {
       if (i !== null && j !== null && numbers![i] === numbersAfter![j]) continue;
       const [item, itemAfter] = [i === null ? undefined : before[i], j === null ? undefined : after[j]];
       tasks.push(this.between(item, itemAfter, { parent: at, step: i ?? 0 }, { parent: to, step: j ?? 0 }));
@@ -141,6 +158,11 @@ class Differ {
  */
 function entryOf({ key, value, step }: Item, form: object): unknown {
   return key === undefined ? value : (form as { value: unknown[] }).value[step as number];
+}
+
+/** Aligns no item with another one. */
+function apart(before: number[], after: number[]): Aligned[] {
+  return [...before.map((i): Aligned => [i, null]), ...after.map((j): Aligned => [null, j])];
 }
 
 /**

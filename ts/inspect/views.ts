@@ -189,6 +189,8 @@ export interface Change {
   before?: unknown;
   /** Missing for `"remove"`. In the JSON form of values. */
   after?: unknown;
+  /** True if only the framework itself needs the value, such as LangGraph's `channel_versions`. Otherwise missing. */
+  own?: true;
 }
 
 /** A page of a listing. */

@@ -4,7 +4,7 @@ import type { Context } from "../context.js";
 import { UsageError, exitCodes } from "../errors.js";
 import { type RunOptions, findRun, readCheckpoint } from "../find.js";
 import type { Output } from "../output.js";
-import { type Format, plain } from "../style.js";
+import { type Format, type Style, plain } from "../style.js";
 import { pad } from "../table.js";
 import { plural } from "../units.js";
 import { excerpt } from "../value-text.js";
@@ -21,6 +21,7 @@ interface Options extends RunOptions {
   toRun?: string;
   part?: Array<Change["part"]>;
   exitCode?: boolean;
+  full?: boolean;
 }
 
 const step = (flag: string, description: string) => parsed(`${flag} <n>`, description, wholeFrom(-Infinity));
@@ -39,6 +40,7 @@ export const diff = () =>
         .choices(["state", "rest", "writes"])
         .argParser((value: string, before?: string[]) => repeated(partOf(value), before)),
     )
+    .option("--full", "also show the changes of the framework's own values")
     .option("--exit-code", "exit with 1 if there are differences")
     .addOption(spaceOption())
     .option("--ns <ns>", "the namespace of the run");
@@ -65,7 +67,9 @@ async function compare(
   }
   const { changes, truncated } = await inspector.diff(before, after, part === undefined ? {} : { parts: part });
   const { output } = context;
-  output.answer({ from: before, to: after, changes, truncated }, () => report(before, after, changes, output));
+  output.answer({ from: before, to: after, changes, truncated }, () =>
+    report(before, after, changes, options.full === true, output),
+  );
   if (truncated) output.hint("not all changes are shown: compare one --part, or print values with `get --path`");
   return options.exitCode === true && changes.length > 0 ? exitCodes.no : undefined;
 }
@@ -108,7 +112,8 @@ const EXCERPT = 100;
 function* report(
   before: CheckpointInfo | null,
   after: CheckpointInfo,
-  changes: Change[],
+  all: Change[],
+  full: boolean,
   output: Output,
 ): Generator<string> {
   const { style } = output;
@@ -116,23 +121,38 @@ function* report(
   yield `${style("dim", "to")}    ${headline(after, output)}`;
   yield "";
   const most = Math.max(20, Math.min(EXCERPT, output.width - 30));
+  const changes = full ? all : all.filter(({ own }) => own !== true);
+  const hidden = all.length - changes.length;
   for (const change of changes) {
     const { sign, word, format } = ops[change.op];
     const path = safeText(formatPath(change.path));
     const place = path === "" ? change.part : `${change.part}${path.startsWith("[") ? "" : "."}${path}`;
     yield `${style(format, pad(`${sign} ${word}`, 9))}  ${style("bold", place)}${valuesOf(change, output, most)}`;
   }
-  yield changes.length === 0 ? style("dim", "no differences") : summary(changes);
+  if (changes.length > 0) yield summary(changes);
+  else yield style("dim", hidden === 0 ? "no differences" : "no other differences");
+  if (hidden > 0)
+    yield style("dim", `not shown: ${plural(hidden, "change")} of ${ownersOf(after)} own values (--full)`);
 }
 
+/** Says whose values a diff leaves out. */
+const ownersOf = ({ space }: CheckpointInfo): string => (space === "langgraph" ? "LangGraph's" : "the framework's");
+
 /** Returns the values of a change, on the same line if they are short. */
-function valuesOf({ op, before, after }: Change, { style }: Output, most: number): string {
-  if (op === "add") return `  ${excerpt(after, style, most)}`;
-  if (op === "remove") return `  ${excerpt(before, style, most)}`;
+function valuesOf(change: Change, { style }: Output, most: number): string {
+  const { op, before, after } = change;
+  if (op !== "replace") return `  ${writeOr(change, op === "add" ? after : before, style, most)}`;
   const [old, now] = [excerpt(before, style, most), excerpt(after, style, most)];
   const length = [before, after].reduce((sum: number, value) => sum + excerpt(value, plain, most).length, 0);
   if (length < most) return `  ${old} ${style("dim", "→")} ${now}`;
   return `\n    ${style("red", "-")} ${old}\n    ${style("green", "+")} ${now}`;
+}
+
+/** Returns the channel and the value of an entire write, or any other value. */
+function writeOr({ part, path }: Change, form: unknown, style: Style, most: number): string {
+  if (part !== "writes" || path.length !== 1) return excerpt(form, style, most);
+  const { channel, value } = form as { channel: unknown; value: unknown };
+  return `${safeText(String(channel))}: ${excerpt(value, style, most)}`;
 }
 
 function summary(changes: Change[]): string {

@@ -6,6 +6,7 @@ import type {
   Change,
   CheckpointDetail,
   CheckpointInfo,
+  CheckpointRef,
   EffectDetail,
   EffectInfo,
   InspectedStats,
@@ -136,8 +137,15 @@ export const api = {
     get<EffectDetail>("effect", { ...named(of), key: of.key, branch: of.branch }, signal),
   search: (ref: RunRef, id: string, part: string, text: string, signal: AbortSignal) =>
     get<{ matches: Match[]; truncated: boolean }>("search", { ...named(ref), id, part, text }, signal),
-  diff: (ref: RunRef, from: string | null, to: string, signal: AbortSignal) =>
-    get<Difference>("diff", { ...named(ref), from, to }, signal),
+  /** Compares a checkpoint with another one, which may belong to another run, or with its parent. */
+  diff: (ref: RunRef, from: CheckpointRef | null, to: string, signal: AbortSignal) => {
+    const target = { to, toSpace: ref.space, toRun: ref.run, toNs: ref.ns };
+    return get<Difference>(
+      "diff",
+      from === null ? { ...named(ref), to } : { ...named(from), from: from.id, ...target },
+      signal,
+    );
+  },
   raw: async (ref: RunRef, id: string) => (await request("raw", { ...named(ref), id })).text(),
   stats: () => get<InspectedStats>("stats"),
   activity: async () => (await get<{ hours: SavedPerHour[] }>("activity")).hours,

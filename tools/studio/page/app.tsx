@@ -1,6 +1,8 @@
 // The frame of all pages: the bar at the top, the page, messages and dialogs.
 import { useSignal } from "@preact/signals";
 import { useEffect } from "preact/hooks";
+import { picking } from "./compare.js";
+import { ComparePick } from "./compare-pick.js";
 import { live } from "./events.js";
 import { shown } from "./format.js";
 import { Icon } from "./icons.js";
@@ -42,6 +44,7 @@ export function App() {
           <RunsPage />
         )}
       </div>
+      {picking.value !== null && <ComparePick key={`${page} ${parameters["run"]}`} />}
       {keys.value && <KeysDialog close={() => (keys.value = false)} />}
       {toast.value !== null && (
         <p class="toast" data-testid={toast.value.testId}>

@@ -3,7 +3,10 @@ import { stepName } from "../../../ts/inspect/step-name.js";
 import type { Signal } from "@preact/signals";
 import { useSignal } from "@preact/signals";
 import type { Detail } from "./api.js";
+import { withoutVs } from "./compare.js";
+import { CompareButton } from "./compare-pick.js";
 import { DiffView } from "./diff-view.js";
+import { Edits } from "./edits-view.js";
 import { at, bytes, count, counted, duration, shown } from "./format.js";
 import { useKeys } from "./keys.js";
 import { address, change } from "./route.js";
@@ -20,11 +23,16 @@ const tabOf = ({ view, vs }: Record<string, string>): Tab =>
 
 /** Shows another tab. The checkpoint to compare with is kept only for the changes. */
 function choose(tab: Tab): void {
-  const vs = tab === "diff" ? (address.value.parameters["vs"] ?? null) : null;
-  change({ view: tab === "state" ? null : tab, vs }, true);
+  change({ view: tab === "state" ? null : tab, ...(tab !== "diff" && withoutVs) }, true);
 }
 
-export function CheckpointPane({ view, back }: { view: RunView; back: () => void }) {
+interface PaneProps {
+  view: RunView;
+  back: () => void;
+  openFork: () => void;
+}
+
+export function CheckpointPane({ view, back, openFork }: PaneProps) {
   const tab = tabOf(address.value.parameters);
   useKeys({ d: () => choose(tab === "diff" ? "state" : "diff") });
   const detail = view.detail.value;
@@ -65,9 +73,17 @@ export function CheckpointPane({ view, back }: { view: RunView; back: () => void
           </span>
         )}
       </div>
+      <Edits of={detail.checkpoint} openFork={openFork} />
       {tab === "diff" && <DiffView view={view} detail={detail} />}
       {tab === "state" && (
-        <Tree view={view.ref} id={detail.checkpoint.id} part="state" form={detail.state} open={view.open} />
+        <Tree
+          view={view.ref}
+          id={detail.checkpoint.id}
+          part="state"
+          form={detail.state}
+          open={view.open}
+          of={detail.checkpoint}
+        />
       )}
       {tab === "more" && <Details view={view} detail={detail} />}
     </>
@@ -90,6 +106,7 @@ function PaneHead({ view, detail, back }: { view: RunView; detail: Detail; back:
         <Id id={id} class="dim" />
         <Button kind="quiet" icon="copy" name="Copy the checkpoint id" onClick={() => void copy(id, "the id")} />
         <span class="grow" />
+        <CompareButton of={view.current.value ?? checkpoint} />
         <Button kind="quiet" icon="older" name="Older checkpoint ([)" onClick={() => view.move(1)} />
         <Button kind="quiet" icon="newer" name="Newer checkpoint (])" onClick={() => view.move(-1)} />
       </div>

@@ -13,9 +13,11 @@ interface CloserProps {
   part: string;
   row: TreeRow;
   close: () => void;
+  /** Begins to edit the value. Undefined: the value can't be edited. */
+  edit?: ((row: TreeRow) => void) | undefined;
 }
 
-export function Closer({ view, id, part, row, close }: CloserProps) {
+export function Closer({ view, id, part, row, close, edit }: CloserProps) {
   const path = formatPath(row.path);
   const text = wholeText(row.value);
   const isCut = moreOf(row.value) !== null;
@@ -34,6 +36,11 @@ export function Closer({ view, id, part, row, close }: CloserProps) {
           {shown(path, 400)}
         </code>
         {row.size > 0 && <span class="dim small">{bytes(row.size)}</span>}
+        {edit !== undefined && (
+          <Button kind="quiet" hint="e" testId="edit-value" onClick={() => edit(row)}>
+            Edit
+          </Button>
+        )}
         <Button kind="quiet" icon="copy" onClick={() => void copy(path, "the path")}>
           Path
         </Button>

@@ -1,29 +1,29 @@
 // The changes between two checkpoints.
-import { stepName } from "../../../ts/inspect/step-name.js";
 import { useSignal } from "@preact/signals";
 import { formatPath } from "../../../ts/bridge/json-form/path.js";
 import { useAnswer } from "./answer.js";
 import { type Change, type Detail, type Difference, api } from "./api.js";
-import { count, counted, shown } from "./format.js";
+import { nameOf, turn, vsOf, withoutVs } from "./compare.js";
+import { Sides, Whole } from "./compare-view.js";
+import { at, count, counted, shown } from "./format.js";
 import { Icon } from "./icons.js";
 import { address, change } from "./route.js";
 import type { RunView } from "./run-data.js";
 import { Button, ErrorBox, Skeleton, news } from "./ui.js";
 import { changedWords } from "./words.js";
-import { Preview } from "./writes-view.js";
 
 /** The number of changes that are shown at first, and added by "Show more". */
 const SHOWN = 100;
 
 export function DiffView({ view, detail }: { view: RunView; detail: Detail }) {
   const { id, seq } = detail.checkpoint;
-  const vs = address.value.parameters["vs"] ?? null;
+  const vs = vsOf(address.value.parameters);
   const ask = async (signal: AbortSignal) => {
     const difference = await api.diff(view.ref, vs, id, signal);
-    news.value = counted(difference.changes.length, "change");
+    news.value = counted(difference.changes.filter(isOthers).length, "change");
     return difference;
   };
-  const { answer, trouble, again } = useAnswer(ask, [id, seq, vs]);
+  const { answer, trouble, again } = useAnswer(ask, [id, seq, JSON.stringify(vs)]);
   const difference = answer.value;
   return (
     <div class="diff scroll" data-testid="diff" aria-label="Changes" role="region" tabIndex={0}>
@@ -32,7 +32,12 @@ export function DiffView({ view, detail }: { view: RunView; detail: Detail }) {
       {trouble.value === null && difference !== null && difference.to.id === id && (
         <>
           <Target difference={difference} isChosen={vs !== null} />
-          <Changes changes={difference.changes} isCut={difference.truncated} />
+          <Changes
+            changes={difference.changes}
+            isCut={difference.truncated}
+            inColumns={vs !== null}
+            of={view.ref.space}
+          />
         </>
       )}
     </div>
@@ -41,7 +46,7 @@ export function DiffView({ view, detail }: { view: RunView; detail: Detail }) {
 
 function Target({ difference: { from, to, changes }, isChosen }: { difference: Difference; isChosen: boolean }) {
   const numbers = (["add", "remove", "replace"] as const).map(
-    (op) => [op, changes.filter((each) => each.op === op).length] as const,
+    (op) => [op, changes.filter((each) => each.op === op && isOthers(each)).length] as const,
   );
   return (
     <div class="facts part row small soft" data-testid="diff-target">
@@ -50,16 +55,21 @@ function Target({ difference: { from, to, changes }, isChosen }: { difference: D
           "From nothing"
         ) : (
           <>
-            From step {count(from.step)} <em>{shown(stepName(from) ?? "", 60)}</em>
+            From <span title={at(from.savedAt)}>{nameOf(from, to)}</span>
             {!isChosen && <span class="dim"> (parent)</span>}
           </>
         )}{" "}
         to step {count(to.step)}
       </span>
       {isChosen && (
-        <Button kind="quiet" icon="close" onClick={() => change({ vs: null, view: "diff" })}>
-          Compare with the parent
-        </Button>
+        <>
+          <Button kind="quiet" icon="again" testId="compare-turn" onClick={() => turn(to)}>
+            Swap
+          </Button>
+          <Button kind="quiet" icon="close" onClick={() => change({ ...withoutVs, view: "diff" })}>
+            Compare with the parent
+          </Button>
+        </>
       )}
       <span class="grow" />
       {numbers
@@ -77,15 +87,51 @@ const signs = { add: "+", remove: "−", replace: "~" };
 const words = { add: "added", remove: "removed", replace: "changed" };
 const partNames = { state: "State", rest: "Other fields", writes: "Writes" };
 
-export function Changes({ changes, isCut }: { changes: readonly Change[]; isCut: boolean }) {
+/** Returns true for a change of a value that not only the framework itself needs. */
+const isOthers = ({ own }: Change): boolean => own !== true;
+
+interface ChangesProps {
+  changes: readonly Change[];
+  isCut: boolean;
+  inColumns?: boolean;
+  /** The framework. */
+  of?: string;
+}
+
+/** The changes. Those of the framework's own values are folded into one line. */
+export function Changes({ changes: all, isCut, inColumns = false, of = "" }: ChangesProps) {
+  const isOpen = useSignal(false);
+  const changes = all.filter(isOthers);
+  const own = all.filter((each) => !isOthers(each));
+  return (
+    <div data-testid={inColumns ? "compare-columns" : undefined}>
+      {changes.length === 0 && (
+        <p class="note dim" data-testid="diff-none">
+          {own.length === 0 ? "No changes." : "No other changes."}
+        </p>
+      )}
+      <ChangeList changes={changes} isCut={isCut} inColumns={inColumns} />
+      {own.length > 0 && (
+        <button
+          type="button"
+          class="line row fold dim"
+          data-testid="diff-own"
+          aria-expanded={isOpen.value}
+          onClick={() => (isOpen.value = !isOpen.value)}
+        >
+          <span class="twist row">
+            <Icon name="open" size={14} />
+          </span>
+          {counted(own.length, "change")} of {of === "langgraph" ? "LangGraph's" : "the framework's"} own values
+        </button>
+      )}
+      {isOpen.value && <ChangeList changes={own} isCut={false} inColumns={inColumns} />}
+    </div>
+  );
+}
+
+function ChangeList({ changes, isCut, inColumns }: Required<Omit<ChangesProps, "of">>) {
   const most = useSignal(SHOWN);
-  if (changes.length === 0) {
-    return (
-      <p class="note dim" data-testid="diff-none">
-        No changes.
-      </p>
-    );
-  }
   const shownChanges = changes.slice(0, most.value);
   const parts = (Object.keys(partNames) as Array<keyof typeof partNames>).filter((part) =>
     shownChanges.some((each) => each.part === part),
@@ -99,7 +145,7 @@ export function Changes({ changes, isCut }: { changes: readonly Change[]; isCut:
             {shownChanges
               .filter((each) => each.part === part)
               .map((each, index) => (
-                <ChangeRow key={index} change={each} />
+                <ChangeRow key={index} change={each} inColumns={inColumns} />
               ))}
           </ul>
         </section>
@@ -116,7 +162,20 @@ export function Changes({ changes, isCut }: { changes: readonly Change[]; isCut:
   );
 }
 
-function ChangeRow({ change: { op, path, before, after } }: { change: Change }) {
+/** Shows an entire write as its channel and its value. */
+function writeIn(change: Change): Change {
+  if (change.part !== "writes" || change.path.length !== 1) return change;
+  return { ...change, before: channelIn(change.before), after: channelIn(change.after) };
+}
+
+function channelIn(write: unknown): unknown {
+  const { channel, value } = (write ?? {}) as { channel?: unknown; value?: unknown };
+  return typeof channel === "string" ? { [channel]: value } : write;
+}
+
+function ChangeRow({ change: all, inColumns }: { change: Change; inColumns: boolean }) {
+  const change = writeIn(all);
+  const { op, path, before, after } = change;
   const text = typeof before === "string" && typeof after === "string" ? changedWords(before, after) : null;
   return (
     <li class={`change ${op}`} data-testid="diff-row" data-op={op}>
@@ -128,7 +187,9 @@ function ChangeRow({ change: { op, path, before, after } }: { change: Change }) 
           <em class="grow mono wrap">{path.length === 0 ? "(entire value)" : shown(formatPath(path), 300)}</em>
           <span class="small tone">{words[op]}</span>
         </p>
-        {text !== null ? (
+        {inColumns ? (
+          <Sides change={change} text={text} />
+        ) : text !== null ? (
           <p class="soft mono wrap">
             {shown(text.head, 300)}
             {text.removed !== "" && <del>{shown(text.removed, 4_000)}</del>}
@@ -139,13 +200,13 @@ function ChangeRow({ change: { op, path, before, after } }: { change: Change }) 
           <div class="values row mono wrap">
             {op !== "add" && (
               <s>
-                <Preview form={before} length={1_500} />
+                <Whole form={before} length={1_500} />
               </s>
             )}
             {op === "replace" && <Icon name="open" size={12} class="dim" />}
             {op !== "remove" && (
               <div>
-                <Preview form={after} length={1_500} />
+                <Whole form={after} length={1_500} />
               </div>
             )}
           </div>

@@ -1,14 +1,16 @@
-// The fork dialog: the state as text, which is checked while you type, and a preview of the changes.
+// The fork dialog: the edits of values, or the state as text, and a preview of the changes.
 import { useSignal } from "@preact/signals";
 import { useEffect } from "preact/hooks";
 import { parseJson } from "../../../ts/bridge/json-form/json-text.js";
 import { useAnswer } from "./answer.js";
-import { type CheckpointInfo, type RunRef, api, troubleOf } from "./api.js";
+import { type CheckpointInfo, type Forked, type RunRef, api, troubleOf } from "./api.js";
 import { Changes } from "./diff-view.js";
 import { Dialog } from "./dialog.js";
 import { type Edit, editOf } from "./edit.js";
+import { LONGEST, clearEdits, editsOf, settingsOf } from "./edits.js";
+import { EditList } from "./edits-view.js";
 import { Editor, type JsonError } from "./editor.js";
-import { count, counted, shown } from "./format.js";
+import { bytes, count, counted, shown } from "./format.js";
 import { addressOfRun, go } from "./route.js";
 import { Button, ErrorBox, Skeleton, say } from "./ui.js";
 
@@ -18,47 +20,65 @@ const PAUSE = 300;
 interface ForkProps {
   of: RunRef;
   from: CheckpointInfo;
+  /** The size of the state as JSON, in bytes. */
+  size: number;
   close: () => void;
   /** Called after the fork. */
   done: () => void;
 }
 
-export function ForkDialog({ of, from, close, done }: ForkProps) {
+/** The state as text, or null if it is too large to be edited as a text. */
+interface Original {
+  raw: string | null;
+  size: number;
+}
+
+export function ForkDialog({ of, from, size, close, done }: ForkProps) {
   const text = useSignal("");
   const as = useSignal("");
   const error = useSignal<JsonError | null>(null);
   const sending = useSignal(false);
-  const load = async () => {
+  const edits = editsOf(from);
+  const load = async (): Promise<Original> => {
+    if (edits.length > 0 || size > LONGEST) return { raw: null, size };
     const raw = (await api.raw(of, from.id)).trimEnd();
+    if (raw.length > LONGEST) return { raw: null, size: raw.length };
     text.value = raw;
-    return { raw, before: JSON.parse(raw) as unknown };
+    return { raw, size };
   };
-  const { answer: original, trouble, again } = useAnswer(load, []);
+  const { answer: original, trouble, again } = useAnswer(load, [edits.length === 0]);
+  const raw = original.value?.raw ?? null;
 
-  const edit = (): Edit | null => {
-    if (original.value === null) return null;
-    const { raw, before } = original.value;
+  const check = (): unknown => {
     error.value = null;
-    if (text.value === raw) return {};
     try {
-      return editOf(before, parseJson(text.value));
+      return parseJson(text.value);
     } catch (reason) {
       const { message, line, column } = reason as JsonError;
       error.value = { message, line, column };
-      return null;
+      return undefined;
     }
+  };
+  const edit = (): Edit | null => {
+    if (edits.length > 0) return { set: settingsOf(edits) };
+    if (original.value === null) return null;
+    if (raw === null || text.value === raw) return {};
+    const after = check();
+    return after === undefined ? null : editOf(JSON.parse(raw) as unknown, after);
   };
   const send = (made: Edit, dryRun: boolean, signal: AbortSignal | null) =>
     api.fork(of, from.id, { ...made, ...(as.value !== "" && { as: as.value }), ...(dryRun && { dryRun }) }, signal);
+  // What the preview belongs to.
+  const asked = [text.value, raw, as.value, edits] as const;
   const look = (signal: AbortSignal) => {
     const made = edit();
-    return made === null ? undefined : send(made, true, signal);
+    return made === null ? undefined : send(made, true, signal).then((found) => ({ found, of: asked }));
   };
-  const { answer: preview, trouble: refused } = useAnswer(look, [text.value, original.value, as.value], PAUSE);
-  // A short text is checked at every key, a long one after a pause in typing.
+  const { answer: preview, trouble: refused } = useAnswer(look, [...asked, original.value], PAUSE);
   useEffect(() => {
-    if (text.value.length < 200_000) edit();
-  }, [text.value, original.value]);
+    if (raw !== null && text.value !== raw) check();
+    else error.value = null;
+  }, [text.value, raw]);
 
   const submit = async () => {
     const made = edit();
@@ -66,6 +86,7 @@ export function ForkDialog({ of, from, close, done }: ForkProps) {
     sending.value = true;
     try {
       const forked = await send(made, false, null);
+      clearEdits(from);
       close();
       done();
       go(addressOfRun(forked, forked.id));
@@ -77,6 +98,7 @@ export function ForkDialog({ of, from, close, done }: ForkProps) {
   };
 
   const inThread = of.space === "langgraph" && as.value === "";
+  const isFresh = preview.value?.of.every((each, index) => each === asked[index]) === true;
   return (
     <Dialog title={`Fork from step ${count(from.step)}`} testId="fork-dialog" kind="fork" close={close}>
       {trouble.value !== null && <ErrorBox trouble={trouble.value} retry={again} />}
@@ -90,20 +112,34 @@ export function ForkDialog({ of, from, close, done }: ForkProps) {
           </p>
           <div class="fork-columns grow">
             <div class="fork-text stack">
-              <Editor text={original.value.raw} error={error.value} onText={(value) => (text.value = value)} />
+              {edits.length > 0 ? (
+                <EditList of={from} />
+              ) : raw === null && original.value.size <= LONGEST ? (
+                <Skeleton rows={10} />
+              ) : raw === null ? (
+                <p class="note soft" data-testid="fork-large">
+                  {`The state has ${bytes(original.value.size)}, which is too large to edit as a text. To change a value, `}
+                  close this dialog, select the value in the state and press <kbd>e</kbd>. You can also fork the state
+                  as it is.
+                </p>
+              ) : (
+                <Editor text={raw} error={error.value} onText={(value) => (text.value = value)} />
+              )}
               {error.value !== null && (
                 <p class="part failed tone ground small wrap" role="alert" data-testid="fork-error">
                   {shown(error.value.message)}
                 </p>
               )}
             </div>
-            <section class="scroll" data-testid="fork-preview" aria-label="Changes">
-              <h3 class="lead">
-                {preview.value?.changes === undefined ? "Changes" : counted(preview.value.changes.length, "change")}
-              </h3>
-              {refused.value !== null && <ErrorBox trouble={refused.value} />}
-              {refused.value === null && preview.value?.changes !== undefined && (
-                <Changes changes={preview.value.changes} isCut={preview.value.truncated === true} />
+            <section class="scroll" data-testid="fork-preview" aria-label="Changes" tabIndex={0} aria-busy={!isFresh}>
+              {error.value !== null ? (
+                <p class="note dim" data-testid="fork-stale">
+                  The text isn't valid JSON, so there are no changes to show.
+                </p>
+              ) : refused.value !== null ? (
+                <ErrorBox trouble={refused.value} />
+              ) : (
+                <Preview found={preview.value?.found ?? null} isFresh={isFresh} />
               )}
             </section>
           </div>
@@ -134,5 +170,17 @@ export function ForkDialog({ of, from, close, done }: ForkProps) {
         </>
       )}
     </Dialog>
+  );
+}
+
+function Preview({ found, isFresh }: { found: Forked | null; isFresh: boolean }) {
+  const changes = found?.changes;
+  return (
+    <>
+      <h3 class="lead">
+        {changes === undefined || !isFresh ? "Checking the changes…" : counted(changes.length, "change")}
+      </h3>
+      {changes !== undefined && <Changes changes={changes} isCut={found?.truncated === true} />}
+    </>
   );
 }

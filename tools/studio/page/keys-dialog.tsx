@@ -20,7 +20,9 @@ const groups: Array<[title: string, keys: Array<[keys: string[], what: string]>]
       [["]"], "newer checkpoint"],
       [["d"], "show changes"],
       [["f"], "fork"],
-      [["Alt", "click"], "compare with this checkpoint"],
+      [["x"], "compare with another step"],
+      [["Alt", "click"], "compare with this step"],
+      [["e"], "edit the selected value"],
     ],
   ],
   [

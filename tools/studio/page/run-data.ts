@@ -11,6 +11,8 @@ import {
   api,
   troubleOf,
 } from "./api.js";
+import { withoutVs } from "./compare.js";
+import { sizeOf } from "../forms.js";
 import { type Heard, listen } from "./events.js";
 import { type Layout, layOut } from "./lanes.js";
 import { address, change } from "./route.js";
@@ -249,6 +251,12 @@ export class RunView {
     }
   }
 
+  /** Returns the size of a state as JSON, in bytes. If the state is not loaded, returns its size in the store. */
+  sizeOf({ id, bytes }: CheckpointInfo): number {
+    const detail = this.detail.value;
+    return detail?.checkpoint.id === id ? sizeOf(detail.state) : bytes.logical;
+  }
+
   reloadDetail(): void {
     const id = this.current.value?.id ?? address.value.parameters["at"];
     if (id !== undefined) void this.#loadDetail(id);
@@ -263,14 +271,14 @@ export class RunView {
   }
 
   look(id: string, replace = false): void {
-    change({ at: id, vs: null }, replace);
+    change({ at: id, ...withoutVs }, replace);
   }
 
   /** Compares the selected checkpoint with another one. */
   compare(id: string): void {
     const current = this.current.value?.id;
     if (current === undefined || current === id) return;
-    change({ at: current, vs: id, view: "diff" });
+    change({ at: current, ...withoutVs, vs: id, view: "diff" });
   }
 }
 

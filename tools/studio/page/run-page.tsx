@@ -6,9 +6,11 @@ import { type RunInfo, type RunRef, api } from "./api.js";
 import { Growth } from "./chart.js";
 import { CheckpointPane } from "./checkpoint-pane.js";
 import { now } from "./clock.js";
+import { withoutVs } from "./compare.js";
 import { EffectDialog, effectKey } from "./effect-dialog.js";
 import { Choice } from "./fields.js";
 import { ForkDialog } from "./fork-dialog.js";
+import { whyNoFork } from "./forkable.js";
 import { ago, at, bytes, counted, duration, shown } from "./format.js";
 import { useKeys } from "./keys.js";
 import { address, addressOfRun, backToRuns, change, formatAddress, go, linkToRun } from "./route.js";
@@ -26,24 +28,9 @@ export function RunPage() {
 const isNarrow = () => matchMedia("(max-width: 760px)").matches;
 
 function back(): void {
-  if (isNarrow() && address.value.parameters["at"] !== undefined) change({ at: null, vs: null });
+  if (isNarrow() && address.value.parameters["at"] !== undefined) change({ at: null, ...withoutVs });
   else go(backToRuns());
 }
-
-/** Why the runs of a space can't be forked. */
-const unforkable = {
-  storage: "Stored values can't be forked",
-  "claude-agent-sdk": "Fork sessions with forkSession() of the SDK",
-  ai: "Fork chats with fork() of ForkpointChats",
-  "ai-streams": "Fork the chat of the stream",
-  "langgraph-store": "Put items into another namespace",
-  "langgraph-cache": "Cached results can't be forked",
-  "mastra-threads": "Copy threads with copyThread() of the memory",
-  "openai-agents": "Fork sessions with fork() of a ForkpointSession",
-  "openai-agents-states": "Save the state as another run",
-};
-
-const isIn = <T extends object>(all: T, name: PropertyKey): name is keyof T => Object.hasOwn(all, name);
 
 function Run({ of }: { of: RunRef }) {
   const view = useMemo(() => new RunView(of), []);
@@ -52,11 +39,12 @@ function Run({ of }: { of: RunRef }) {
   useEffect(() => view.start(), []);
   const write = store.value?.write === true;
   const current = view.current.value;
+  const whyNot = whyNoFork(of.space);
   const openFork = () => {
     // Right after the start, the permissions of the studio are not loaded yet.
     if (store.value === null) void known(store).then(openFork);
     else if (!store.value.write) say("The studio is read-only. Start it with --write to fork");
-    else if (isIn(unforkable, of.space)) say(unforkable[of.space]);
+    else if (whyNot !== null) say(whyNot);
     else if (view.current.value === null) void known(view.current).then(openFork);
     else forking.value = true;
   };
@@ -90,7 +78,7 @@ function Run({ of }: { of: RunRef }) {
           <Timeline view={view} openState={openState} />
         </section>
         <section class="panel stack pane" aria-label="Checkpoint" ref={pane}>
-          <CheckpointPane view={view} back={back} />
+          <CheckpointPane view={view} back={back} openFork={openFork} />
         </section>
       </div>
       {view.shownEffect.value !== null && (
@@ -103,7 +91,13 @@ function Run({ of }: { of: RunRef }) {
         />
       )}
       {forking.value && current !== null && (
-        <ForkDialog of={of} from={current} close={() => (forking.value = false)} done={() => void view.load()} />
+        <ForkDialog
+          of={of}
+          from={current}
+          size={view.sizeOf(current)}
+          close={() => (forking.value = false)}
+          done={() => void view.load()}
+        />
       )}
     </main>
   );
@@ -151,7 +145,7 @@ function Head({ view: { ref, info: known }, write, openFork }: HeadProps) {
           icon="fork"
           hint="f"
           testId="fork"
-          disabled={!write || isIn(unforkable, ref.space)}
+          disabled={!write || whyNoFork(ref.space) !== null}
           title={write ? undefined : "The studio is read-only. Start it with --write to fork."}
           onClick={openFork}
         >

@@ -3,6 +3,7 @@ import { stepName } from "../../../ts/inspect/step-name.js";
 import type { ComponentChildren } from "preact";
 import { useMemo } from "preact/hooks";
 import type { CheckpointInfo, CheckpointRef, EffectInfo, RunInfo } from "./api.js";
+import { canPick, ownVs, pick, picking } from "./compare.js";
 import { EffectMark, effectKey } from "./effect-dialog.js";
 import { at, bytes, clock, count, counted, duration, halves, shown } from "./format.js";
 import { Icon } from "./icons.js";
@@ -22,12 +23,12 @@ export function Timeline({ view, openState }: { view: RunView; openState: () => 
   const { rows, rowOf } = layout;
   const current = view.current.value;
   const currentRow = current === null ? -1 : (rowOf.get(current.id) ?? -1);
-  const other = rowOf.get(address.value.parameters["vs"] ?? "") ?? -1;
+  const other = rowOf.get(ownVs(address.value.parameters)) ?? -1;
   useKeys({
     ...listKeys((by) => view.move(by), steps.length),
     "[": () => view.move(1),
     "]": () => view.move(-1),
-    Enter: openState,
+    Enter: () => (picking.value === null ? openState() : current !== null && pick(current)),
   });
   const keyOf = (row: Row): string => {
     if (row.kind === "step") return steps[row.index]!.id;
@@ -102,7 +103,7 @@ function StepRow({ step, lane, since, largest, isOther, view, ...own }: StepRowP
       data-id={id}
       data-step={step.step}
       data-lane={lane}
-      onClick={(event) => (event.altKey ? view.compare(id) : view.look(id))}
+      onClick={(event) => (event.altKey ? view.compare(id) : canPick(step) ? pick(step) : view.look(id))}
     >
       <span class="mono number dim">{count(step.step)}</span>
       <span class="label cut">{shown(stepName(step) ?? "-", 80)}</span>

@@ -15,9 +15,11 @@ const MAX_DEPTH = 24;
 interface TreeRowProps extends Partial<RowProps> {
   row: TreeRow;
   act: (row: TreeRow) => void;
+  /** The value that an edit sets. Undefined: none does. */
+  edit?: unknown;
 }
 
-export function TreeRowView({ row, act, ...own }: TreeRowProps) {
+export function TreeRowView({ row, act, edit, ...own }: TreeRowProps) {
   const { depth, step, state, more } = row;
   const isOpen = state === "leaf" ? undefined : state === "open";
   return (
@@ -46,7 +48,14 @@ export function TreeRowView({ row, act, ...own }: TreeRowProps) {
             </span>
           )}
           <span class="value row grow">
-            <Value form={row.value} depth={row.path.length} />
+            {edit === undefined ? (
+              <Value form={row.value} depth={row.path.length} />
+            ) : (
+              <>
+                <span class="tag replace tone">edited</span>
+                <Value form={edit} />
+              </>
+            )}
           </span>
           {row.size >= SHOWN_SIZE && (
             <span class="size row dim number">

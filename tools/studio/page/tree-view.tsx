@@ -4,12 +4,17 @@ import { useLayoutEffect, useMemo } from "preact/hooks";
 import { formatPath } from "../../../ts/bridge/json-form/path.js";
 import { insideOf, moreOf } from "../forms.js";
 import { useAnswer } from "./answer.js";
-import { type RunRef, api, troubleOf } from "./api.js";
+import { type CheckpointRef, type RunRef, api, troubleOf } from "./api.js";
+import { EditValue } from "./edit-value.js";
+import { editsOf } from "./edits.js";
 import { SearchField } from "./fields.js";
+import { whyNoFork } from "./forkable.js";
 import { counted } from "./format.js";
+import { useKeys } from "./keys.js";
+import { store } from "./store.js";
 import { type Loaded, type TreeRow, firstOpen, foundRows, joined, rowsOf } from "./tree.js";
 import { TreeRowView } from "./tree-row.js";
-import { ErrorBox, news } from "./ui.js";
+import { ErrorBox, news, say } from "./ui.js";
 import { Closer } from "./closer.js";
 import { VirtualList } from "./virtual.js";
 
@@ -33,13 +38,21 @@ export interface TreeProps {
   id: string;
   part: "state" | "rest";
   form: unknown;
+  /** The checkpoint, if its values can be edited in a fork. */
+  of?: CheckpointRef;
   /** The open rows, which stay open at the next checkpoint. Null: the default. */
   open: Signal<ReadonlySet<string> | null>;
 }
 
-export function Tree({ view, id, part, form, open }: TreeProps) {
+export function Tree({ view, id, part, form, open, of }: TreeProps) {
   const loaded = useSignal<ReadonlyMap<string, Loaded>>(new Map());
   const chosen = useSignal<string | null>(null);
+  /** The row whose value is being edited. */
+  const editing = useSignal<string | null>(null);
+  const edits = useMemo(
+    () => new Map((of === undefined ? [] : editsOf(of)).map(({ path, value }) => [formatPath(path), value])),
+    [of && editsOf(of)],
+  );
   const text = useSignal("");
   const asked = text.value.trim();
   const search = async (signal: AbortSignal) => {
@@ -52,7 +65,12 @@ export function Tree({ view, id, part, form, open }: TreeProps) {
 
   useLayoutEffect(() => void (loaded.value = new Map()), [form]);
 
-  const opened = useMemo(() => open.value ?? firstOpen(form, 30), [form, open.value]);
+  const opened = useMemo(() => {
+    const all = new Set(open.value ?? firstOpen(form, 30));
+    // What an edit replaces is not shown.
+    for (const edited of edits.keys()) all.delete(edited);
+    return all;
+  }, [form, open.value, edits]);
   const rows = useMemo(
     () =>
       found.value === null ? rowsOf(form, { loaded: loaded.value, open: opened }) : foundRows(found.value.matches),
@@ -84,17 +102,36 @@ export function Tree({ view, id, part, form, open }: TreeProps) {
     if (before === undefined || more === undefined) return;
     void load(key, `${key}[${more.shown}:${more.shown + ENTRIES}]`, (value) => joined(before, value));
   };
-  const act = (row: TreeRow) => {
+  const edit = (row: TreeRow | undefined) => {
+    if (of === undefined || row === undefined || row.more !== undefined) return;
+    const why =
+      store.value?.write === true ? whyNoFork(of.space) : "The studio is read-only. Start it with --write to edit";
+    if (why !== null) return say(why);
     chosen.value = row.id;
+    editing.value = row.id;
+  };
+  const act = (row: TreeRow) => {
+    editing.value = null;
+    chosen.value = row.id;
+    if (edits.has(row.id)) return;
     if (row.more !== undefined) showMore(row);
     else if (row.state !== "leaf" && found.value === null) setOpen(row, row.state === "closed");
   };
+
+  const endEdit = () => {
+    editing.value = null;
+    document.querySelector<HTMLElement>("[data-testid=state-tree]")?.focus();
+  };
+  useKeys({ e: () => edit(rows[index]) });
 
   /** The keys of the ARIA tree pattern. */
   const followKeys = (event: KeyboardEvent): void => {
     if (event.ctrlKey || event.metaKey || event.altKey) return;
     const row = rows[index];
-    const to = (at: number) => (chosen.value = rows[Math.max(0, Math.min(rows.length - 1, at))]?.id ?? null);
+    const to = (at: number) => {
+      editing.value = null;
+      chosen.value = rows[Math.max(0, Math.min(rows.length - 1, at))]?.id ?? null;
+    };
     if (Object.hasOwn(moves, event.key)) to(index + moves[event.key]!);
     else if (event.key === "ArrowRight") {
       if (row?.state === "closed") setOpen(row, true);
@@ -144,14 +181,24 @@ export function Tree({ view, id, part, form, open }: TreeProps) {
           current={index}
           name={`row-${part}`}
           onKeyDown={followKeys}
-          row={(row, own) => <TreeRowView {...own} row={row} act={act} />}
+          row={(row, own) => <TreeRowView {...own} row={row} act={act} edit={edits.get(row.id)} />}
         />
       )}
       {rows.length === 0 && insideOf(form, 0) !== null && (
         <p class="note dim">{found.value === null ? "Empty" : "No matches in this state."}</p>
       )}
-      {rows[index] !== undefined && rows[index].more === undefined && (
-        <Closer view={view} id={id} part={part} row={rows[index]} close={() => (chosen.value = null)} />
+      {rows[index] !== undefined && rows[index].more === undefined && editing.value !== rows[index].id && (
+        <Closer
+          view={view}
+          id={id}
+          part={part}
+          row={rows[index]}
+          close={() => (chosen.value = null)}
+          edit={of === undefined ? undefined : edit}
+        />
+      )}
+      {of !== undefined && rows[index] !== undefined && editing.value === rows[index].id && (
+        <EditValue key={`${of.id} ${editing.value}`} of={of} row={rows[index]} close={endEdit} />
       )}
     </div>
   );
