@@ -123,7 +123,7 @@ function shortJson(value: unknown): string {
 
 /** Returns the question on one line: the tool with its arguments, then the first line of the text. */
 export function firstLine({ text, tool, args }: Pick<Form, "text" | "tool" | "args">): string {
-  const call = tool === null ? "" : `${tool}(${args === null ? "" : shortJson(args)})`;
+  const call = tool === null ? "" : args === null ? tool : `${tool}(${shortJson(args)})`;
   const line = text.split("\n", 1)[0]!.trim();
   return [call, line].filter((each) => each !== "").join(" ");
 }
