@@ -105,11 +105,17 @@ function pick({ run }: RunInfo, questions: readonly Question[], which: string | 
   const ids = new Set(found.map(({ id }) => id));
   if (ids.size === 1) return found.find(({ answered }) => answered === null) ?? found[0];
   if (ids.size > 1) throw new UsageError(`${quote(which)} matches ${ids.size} questions: type more of the id`);
-  throw new ForkpointError("NOT_FOUND", `run ${quote(run)} does not ask the question ${quote(which)}: list its questions`);
+  throw new ForkpointError(
+    "NOT_FOUND",
+    `run ${quote(run)} does not ask the question ${quote(which)}: list its questions`,
+  );
 }
 
 const noQuestion = ({ run }: RunInfo) =>
-  new ForkpointError("NOT_FOUND", `run ${quote(run)} asks no question: \`forkpoint ls --status waiting\` lists the runs that ask`);
+  new ForkpointError(
+    "NOT_FOUND",
+    `run ${quote(run)} asks no question: \`forkpoint ls --status waiting\` lists the runs that ask`,
+  );
 
 function userName(): string | undefined {
   try {

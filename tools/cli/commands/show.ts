@@ -99,7 +99,11 @@ async function readNext({ output, signal }: Context, inspector: Inspector, all: 
 }
 
 /** Returns the stored answers of a run that is small enough. */
-async function answerLines({ output, signal }: Context, inspector: Inspector, all: CheckpointInfo[]): Promise<string[]> {
+async function answerLines(
+  { output, signal }: Context,
+  inspector: Inspector,
+  all: CheckpointInfo[],
+): Promise<string[]> {
   if (all.reduce((sum, { bytes }) => sum + bytes.logical, 0) > MOST_READ) return [];
   const answers = await answersOf(inspector, all, signal);
   return answers.map(({ step, question }) => `answered at step ${number(step)}: ${answerLine(question, output)}`);

@@ -18,12 +18,14 @@ const PAUSE = 300;
 interface ForkProps {
   of: RunRef;
   from: CheckpointInfo;
+  /** Whether the run waits for an answer. */
+  isWaiting: boolean;
   close: () => void;
   /** Called after the fork. */
   done: () => void;
 }
 
-export function ForkDialog({ of, from, close, done }: ForkProps) {
+export function ForkDialog({ of, from, isWaiting, close, done }: ForkProps) {
   const text = useSignal("");
   const as = useSignal("");
   const error = useSignal<JsonError | null>(null);
@@ -88,6 +90,13 @@ export function ForkDialog({ of, from, close, done }: ForkProps) {
               ? "This creates a branch in this thread, starting with the state below. Existing checkpoints don't change."
               : "This creates a run that starts with the state below. The current run doesn't change."}
           </p>
+          {inThread && isWaiting && (
+            <p class="part waiting ground tone" role="note" data-testid="fork-hides-question">
+              This thread waits for an answer. The branch becomes its newest step, so the question leaves the list of
+              waiting runs until your program runs the branch, which asks again. To keep the question, enter a new
+              thread id.
+            </p>
+          )}
           <div class="fork-columns grow">
             <div class="fork-text stack">
               <Editor text={original.value.raw} error={error.value} onText={(value) => (text.value = value)} />

@@ -11,7 +11,10 @@ import { type NodeAnswer, isHuman, openNodes } from "./status.js";
 import { agentos, openFound } from "./wire.js";
 
 /** Returns the newest checkpoint of a run, and its mark. */
-export async function newestOf(engine: Engine, runId: string): Promise<{ checkpoint: Checkpoint; mark: string | undefined } | null> {
+export async function newestOf(
+  engine: Engine,
+  runId: string,
+): Promise<{ checkpoint: Checkpoint; mark: string | undefined } | null> {
   const stored = await agentos.find(engine.native, "load", { runId, nodeId: undefined }, openFound);
   return stored && { mark: stored.mark, checkpoint: restore(engine, stored) };
 }

@@ -94,7 +94,8 @@ async function marked(
   return changes;
 }
 
-const isSame = (a: Found, b: Found): boolean => a.header.namespace === b.header.namespace && a.header.id === b.header.id;
+const isSame = (a: Found, b: Found): boolean =>
+  a.header.namespace === b.header.namespace && a.header.id === b.header.id;
 
 function withMark(
   task: OpenTask,
@@ -125,7 +126,11 @@ function recordOf({ id, node, value, levels }: ThreadQuestion, answer: Answered)
   return { found, task: NO_TASK, writes: [{ channel, index, value: serialized(JSON.stringify(record)) }] };
 }
 
-function change({ found, task: { task } }: { found: Found; task: { task: string } }, slot: typeof RESUME, text: string) {
+function change(
+  { found, task: { task } }: { found: Found; task: { task: string } },
+  slot: typeof RESUME,
+  text: string,
+) {
   return { found, task, writes: [{ ...slot, value: serialized(text) }] };
 }
 

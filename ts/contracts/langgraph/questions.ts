@@ -110,7 +110,12 @@ const withoutTasks = (namespace: string): string =>
     .join("|");
 
 /** Returns the node of a task. LangGraph 1.6 and earlier store only its id, which is a hash of its node. */
-async function nodeOf(context: Context, found: Found, { task, path }: OpenTask, waiting: number): Promise<string | null> {
+async function nodeOf(
+  context: Context,
+  found: Found,
+  { task, path }: OpenTask,
+  waiting: number,
+): Promise<string | null> {
   // The path of a task: `~__pregel_pull, settle`, or `~__pregel_push, 0` for a Send.
   const pulled = /^~__pregel_pull, (.+)$/s.exec(path ?? "")?.[1];
   if (pulled !== undefined) return pulled;

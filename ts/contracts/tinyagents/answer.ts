@@ -43,10 +43,12 @@ export async function readQuestions(
   if (tuple === null) return null;
   const { checkpoint, pendingWrites } = tuple;
   const tasks = activationsOf(checkpoint, joinWrites(checkpoint.pendingWrites, pendingWrites), formatOf("v8"));
-  const waiting = tasks.filter(({ record }) => isWaiting(record)).map(({ task, node, record }) => {
-    const values = record.question!.asked.map(({ value }) => value);
-    return { id: task, node, record, question: values.length === 1 ? values[0] : values };
-  });
+  const waiting = tasks
+    .filter(({ record }) => isWaiting(record))
+    .map(({ task, node, record }) => {
+      const values = record.question!.asked.map(({ value }) => value);
+      return { id: task, node, record, question: values.length === 1 ? values[0] : values };
+    });
   const records = pendingWrites
     .filter(({ channel, idx }) => channel === ANSWERS.channel && idx <= ANSWERS.slot)
     .map(({ payload }) => payload as AnswerRecord);
@@ -68,7 +70,10 @@ export async function answerTask(
   const read = await readQuestions(checkpointer, place);
   const waiting = read?.waiting.find(({ id }) => id === task);
   if (waiting === undefined) {
-    throw new ForkpointError("NOT_FOUND", `task ${quote(task)} of thread ${quote(place.threadId)} does not wait any more`);
+    throw new ForkpointError(
+      "NOT_FOUND",
+      `task ${quote(task)} of thread ${quote(place.threadId)} does not wait any more`,
+    );
   }
   const { tuple, records } = read!;
   const { node, question, record } = waiting;

@@ -53,7 +53,8 @@ function middleware(value: Fields): Form {
 /** The question of LangGraph's agent inbox: `{ action_request: { action, args }, config, description }`, or a list of them. */
 const isInbox = (value: unknown): value is Fields => isFields(value) && isFields(value["action_request"]);
 
-const isSeveral = (value: unknown): value is Fields[] => Array.isArray(value) && value.length > 0 && value.every(isInbox);
+const isSeveral = (value: unknown): value is Fields[] =>
+  Array.isArray(value) && value.length > 0 && value.every(isInbox);
 
 function agentInbox(requests: readonly Fields[]): Form {
   const actions = requests.map((request) => request["action_request"] as Fields);

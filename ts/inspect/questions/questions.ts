@@ -123,7 +123,8 @@ export async function answerQuestion(context: Context, ref: unknown, given: unkn
   return underLease(context, { space: key.space, run: key.run, ns: "" }, async (lease) => {
     // Another process may have answered before this one had the lease.
     const question = await pick();
-    if (question.id !== first.id) throw new ForkpointError("CONFLICT", `run ${quote(key.run)} asks another question now`);
+    if (question.id !== first.id)
+      throw new ForkpointError("CONFLICT", `run ${quote(key.run)} asks another question now`);
     const value = valueOf(key.space, question, answer, named);
     const stored: Given = { value, by: answer.by ?? null, at: Date.now() };
     await source.answer!(context, fenced(context.engine.native, lease), key, question.id, stored, lease);
