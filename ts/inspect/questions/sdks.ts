@@ -19,8 +19,8 @@ async function read(context: Context, row: Row): Promise<{ state: unknown; rest:
 
 /** The approvals of a saved state of the OpenAI Agents SDK. */
 const openaiAgentsStates: Source = {
-  async live(context, row) {
-    const { state } = await read(context, row as Row);
+  async live(context, { run }, row) {
+    const { state } = await read(context, row);
     const step = fieldsOf(fieldsOf(state)["currentStep"]);
     if (step["type"] !== "next_step_interruption") return [];
     return listOf(fieldsOf(step["data"])["interruptions"]).map((item, at): Live => {
@@ -33,7 +33,7 @@ const openaiAgentsStates: Source = {
         text: "",
         choices: [],
       };
-      const code = codes["openai-agents-states"](row.run, id);
+      const code = codes["openai-agents-states"](run, id);
       return { id, node: textOf(fieldsOf(agent)["name"]), value: rawItem, answered: null, says, code };
     });
   },
@@ -51,8 +51,8 @@ function argumentsOf(stored: unknown): unknown {
 
 /** The approvals that the AI SDK asks for at the end of a chat. */
 const ai: Source = {
-  async live(context, row) {
-    const { state } = await read(context, row as Row);
+  async live(context, { run }, row) {
+    const { state } = await read(context, row);
     const messages = listOf(fieldsOf(state)["messages"]).map(fieldsOf);
     const last = messages.slice(messages.findLastIndex(({ role }) => role === "user") + 1);
     const parts = last.flatMap((message) => listOf(message["parts"]).map(fieldsOf));
@@ -62,7 +62,7 @@ const ai: Source = {
         const id = textOf(fieldsOf(part["approval"])["id"]) ?? String(part["toolCallId"]);
         const tool = textOf(part["toolName"]) ?? String(part["type"]).replace(/^tool-/, "");
         const says = { tool, args: part["input"] ?? null, text: "", choices: [] };
-        return { id, node: null, value: part, answered: null, says, code: codes.ai(row.run, id) };
+        return { id, node: null, value: part, answered: null, says, code: codes.ai(run, id) };
       });
   },
 };
