@@ -18,6 +18,7 @@ const forTools = [
   "inspect/diff",
   "inspect/edit",
   "inspect/limit",
+  "inspect/questions/form",
   "inspect/runs",
   "inspect/step-name",
   "store/options",

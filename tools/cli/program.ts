@@ -4,6 +4,7 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { Command } from "commander";
 import { withCommonOptions } from "./command.js";
+import { answer } from "./commands/answer.js";
 import { backup } from "./commands/backup.js";
 import { restore } from "./commands/restore.js";
 import { complete, completion } from "./commands/completion.js";
@@ -32,7 +33,7 @@ import { verify } from "./commands/verify.js";
 const groups = {
   "Try:": [demo],
   "Inspect:": [ls, show, get, diff, effects, tail, stats, studio],
-  "Fork, label and settle:": [fork, label, settle],
+  "Fork, answer, label and settle:": [fork, answer, label, settle],
   "Copy:": [exportRuns, importRuns, copy, backup, restore],
   "Clean up:": [prune, rm, vacuum],
   "Check:": [doctor, verify, drainCheck],

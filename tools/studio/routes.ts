@@ -18,6 +18,7 @@ import {
 import type { Query } from "./query.js";
 import { Refusal, invalid } from "./refusal.js";
 import { search } from "./search.js";
+import { questions } from "./questions.js";
 import type { RunRef } from "../../ts/inspect/views.js";
 import type { Inspector } from "../../ts/inspect/inspector.js";
 
@@ -30,6 +31,7 @@ export const routes: Record<string, Route> = {
   run,
   checkpoint,
   effect,
+  questions,
   diff,
   search: searched,
   stats: (inspector, query) => inspector.stats({ largest: query.whole("largest", 0, 1_000) ?? 10 }),

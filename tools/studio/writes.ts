@@ -1,14 +1,16 @@
-/** The write routes: fork and remove. */
+/** The write routes: fork, answer and remove. */
 
 import type { IncomingMessage } from "node:http";
 import { diffValues } from "../../ts/inspect/diff.js";
 import { edited } from "../../ts/inspect/edit.js";
 import { parseJson } from "../../ts/bridge/json-form/json-text.js";
 import { MAX_CHANGES, shortChanges } from "./answers.js";
+import { shortQuestion } from "./questions.js";
 import { refuseUnknown } from "../../ts/store/options.js";
 import { MAX_BODY, tooLarge } from "./gate.js";
 import { invalid } from "./refusal.js";
 import type { CheckpointRef, RunRef } from "../../ts/inspect/views.js";
+import type { Answer } from "../../ts/inspect/questions/views.js";
 import type { ForkEdit } from "../../ts/inspect/fork.js";
 import type { Inspector } from "../../ts/inspect/inspector.js";
 
@@ -17,7 +19,7 @@ type Fields = Record<string, unknown>;
 export type WriteRoute = (inspector: Inspector, fields: Fields) => Promise<{ status: number; body: unknown }>;
 
 /** The routes that write, by their path below `/api/v1/`. */
-export const writeRoutes: Record<string, WriteRoute> = { fork, rm };
+export const writeRoutes: Record<string, WriteRoute> = { fork, rm, answer };
 
 /** Reads the body of a request: a JSON object. */
 export async function fieldsOf(request: IncomingMessage): Promise<Fields> {
@@ -43,6 +45,13 @@ async function fork(inspector: Inspector, fields: Fields): Promise<{ status: num
   const forked = { space, run, ns, id, from, dryRun };
   if (dryRun !== true) return { status: 201, body: forked };
   return { status: 200, body: { ...forked, ...(await changesOf(inspector, from, edit)) } };
+}
+
+/** The inspector checks the fields. */
+async function answer(inspector: Inspector, fields: Fields): Promise<{ status: number; body: unknown }> {
+  const { space, run, ns = null, ...given } = fields;
+  const question = await inspector.answer({ space, run, ns } as RunRef, given as Answer);
+  return { status: 201, body: { space, run, ns, ...shortQuestion(question) } };
 }
 
 /** Returns the changes that an edit would make, for a preview. */

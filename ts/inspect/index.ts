@@ -134,4 +134,5 @@ export type { RunQuery } from "./runs.js";
 export type { StoreEvent, WatchedEffect } from "./watch.js";
 export type { DrainReport, DrainedRun } from "./drain.js";
 export type { ForkEdit } from "./fork.js";
+export type { Answer, Question, StoredAnswer } from "./questions/views.js";
 export type { Inspector } from "./inspector.js";

@@ -21,6 +21,8 @@ import { forgetEffects, listEffects, readEffect, settleEffect } from "./effects.
 import { type DrainReport, drainCheck } from "./drain.js";
 import { fork, type ForkEdit } from "./fork.js";
 import { setLabels } from "./labels.js";
+import { answerQuestion, listQuestions } from "./questions/questions.js";
+import type { Answer, Question } from "./questions/views.js";
 import { remove } from "./remove.js";
 import { findRun, listForks, listRuns, type RunQuery } from "./runs.js";
 import { infoOfStore, statsOf } from "./store-info.js";
@@ -74,7 +76,10 @@ export class StoreInspector implements AsyncDisposable {
   }
 
   /** One run, or null. `began` is always set. */
-  run(ref: RunRef, options?: { withWhy?: boolean; withBytes?: boolean }): Promise<RunInfo | null> {
+  run(
+    ref: RunRef,
+    options?: { withWhy?: boolean; withQuestion?: boolean; withBytes?: boolean },
+  ): Promise<RunInfo | null> {
     return this.#read((context) => findRun(context, readKey(ref), options));
   }
 
@@ -114,6 +119,20 @@ export class StoreInspector implements AsyncDisposable {
       const found = await findCheckpoint(context, key, { id: known, step });
       return found && readDetail(context, found.row, found.info);
     });
+  }
+
+  /**
+   * What a run asks a human: its questions without an answer, and those whose answer was stored with `answer()`. Without `id` and
+   * `step`, those of the newest checkpoint. A question that a program has answered itself is not listed.
+   * @example
+   * ```ts
+   * for (const { text, tool, args, answered } of await inspector.questions({ space: "langgraph", run: "thread-1" })) {
+   *   console.log(tool ?? text, args, answered?.by);
+   * }
+   * ```
+   */
+  questions(ref: RunRef & { id?: string | undefined; step?: number | undefined }): Promise<Question[]> {
+    return this.#read((context) => listQuestions(context, ref));
   }
 
   /** The changes from one checkpoint to another. Null: from nothing. `limit`: 10,000 unless given. */
@@ -191,6 +210,18 @@ export class StoreInspector implements AsyncDisposable {
    */
   fork(ref: CheckpointRef, edit?: ForkEdit, options?: { dryRun?: boolean }): Promise<CheckpointRef> {
     return this.#write("fork", (context) => fork(context, ref, edit, options));
+  }
+
+  /**
+   * Stores the answer of a human to a question of a waiting run: `approve`, `reject` or a `value`. When all questions of the run have
+   * answers, the run is `"unfinished"`, and the next `recover` of its program (TinyAgents: `graph.resume`) continues it with them.
+   * @returns the question with its answer.
+   * @throws ForkpointError `NOT_FOUND` if the run does not ask. `CONFLICT` if the question has an answer, or if a process holds the lease of
+   *   the run. `UNSUPPORTED` if the framework takes an answer only in its own program: see {@link Question.canAnswer}.
+   * @example await inspector.answer({ space: "langgraph", run: "thread-1" }, { approve: true, by: "Ana" });
+   */
+  answer(ref: RunRef, answer: Answer): Promise<Question> {
+    return this.#write("answer", (context) => answerQuestion(context, ref, answer));
   }
 
   /**

@@ -11,6 +11,7 @@ import { type Context, SESSIONS, isMain, readSpace, refOf, shownNs, spaceOf } fr
 import { SPACES } from "../bridge/spaces.js";
 import { type Lineup, type Parents, infoOf, readLineups, readParents, recentRuns } from "./rows.js";
 import { readWhy } from "./status.js";
+import { firstQuestion } from "./questions/questions.js";
 import { mapTogether } from "./together.js";
 import { type FoundRun, type Key, inspect } from "./wire.js";
 import type { CheckpointInfo, Page, RunInfo, Space, Status } from "./views.js";
@@ -44,6 +45,8 @@ export interface RunQuery {
   cursor?: string | null | undefined;
   /** Whether to read the reason for the status of each run. Default: false. */
   withWhy?: boolean | undefined;
+  /** Whether to read what each waiting run asks. Default: as `withWhy`. */
+  withQuestion?: boolean | undefined;
   /** Whether to add up the size of each run. Default: false. */
   withBytes?: boolean | undefined;
 }
@@ -69,6 +72,7 @@ const runOptions = {
     return cursor;
   },
   withWhy: flag,
+  withQuestion: flag,
   withBytes: flag,
 };
 
@@ -263,13 +267,15 @@ async function holders({ engine }: Context, keys: readonly Key[]): Promise<Array
   return keys.map(({ space, run, ns }) => (ns === "" ? (leases.get(JSON.stringify([space, run])) ?? null) : null));
 }
 
+type ReadOptions = Pick<RunQuery, "withWhy" | "withQuestion" | "withBytes">;
+
 /** Shows a run that has at least one checkpoint. */
 async function runInfo(
   context: Context,
   { page, current, total, status, labels }: Lineup,
   lease: RunInfo["lease"],
   parents: Parents,
-  { withWhy = false, withBytes = false }: Pick<RunQuery, "withWhy" | "withBytes">,
+  { withWhy = false, withQuestion = withWhy, withBytes = false }: ReadOptions,
 ): Promise<RunInfo> {
   const rows = current === undefined ? page.rows : [current, ...page.rows];
   const [newest, before] = rows as [Lineup["page"]["rows"][0], Lineup["page"]["rows"][0] | undefined];
@@ -286,6 +292,10 @@ async function runInfo(
     forkedFrom: origin && { ...ref, run: origin.run ?? ref.run, ns: shownNs(ref.space, origin.ns), id: origin.id },
     status,
     labels,
+    question:
+      withQuestion && status === "waiting"
+        ? await firstQuestion(context, { ...ref, ns: newest.ns ?? "" }, newest)
+        : null,
     statusWhy: withWhy ? await readWhy(context, newest, status) : null,
     bytes: withBytes && sums !== null ? { logical: sums.logical, stored: sums.stored } : null,
     version: versionIn(newest, latest),
@@ -299,7 +309,7 @@ function versionIn({ shape, space }: Lineup["page"]["rows"][0], { meta }: Checkp
   return typeof given === "string" ? { version: null, shape: given } : null;
 }
 
-const oneOptions = { withWhy: flag, withBytes: flag };
+const oneOptions = { withWhy: flag, withQuestion: flag, withBytes: flag };
 
 export async function findRun(context: Context, key: Key, given: unknown): Promise<RunInfo | null> {
   const options = readRecord(given, "options", oneOptions);

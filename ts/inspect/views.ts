@@ -63,6 +63,8 @@ export interface RunInfo extends RunRef {
   labels: Record<string, string>;
   /** The reason for the status, in a few words. Null if there is none, or if it was not asked for. */
   statusWhy: string | null;
+  /** The first line of what a waiting run asks: see `questions()`. Null: it does not ask, or it was not asked for. */
+  question: string | null;
   /** The size of all of its checkpoints. Null if it was not asked for. */
   bytes: Size | null;
   /** The version of the program that made its newest checkpoint. Null: the store does not know it. */

@@ -4,7 +4,7 @@ import type { Context } from "../context.js";
 import { type RunOptions, findRun, readCheckpoint, refOf } from "../find.js";
 import { type Setting, newKey, readPatch, readSetting, settingIn } from "../path.js";
 import type { ForkEdit } from "../../../ts/inspect/fork.js";
-import type { CheckpointDetail, CheckpointRef } from "../../../ts/inspect/views.js";
+import type { CheckpointDetail, CheckpointRef, RunInfo } from "../../../ts/inspect/views.js";
 
 interface Options extends RunOptions {
   step?: number;
@@ -18,6 +18,8 @@ const help = `
 A fork never changes the source. In LangGraph it is a new branch in the same thread, or a new thread with --as. In other
 frameworks it is a new run, thread or session. In LangGraph, --set and --patch replace the value of a channel: no reducer
 runs.
+
+A branch of a thread that waits for an answer takes the question off the list of waiting runs. --as keeps it there.
 
   forkpoint fork run-1 --set scratch.confidence=0.9
   forkpoint fork run-1 --step -2 --set 'input.question="why not"' --as run-1-again
@@ -50,6 +52,7 @@ async function run(context: Context, options: Options, id?: string, checkpoint?:
   if (options.set !== undefined) edit.set = settings.map((each) => settingIn(state, each));
   const from = { ...refOf(source), id: source.id };
   context.signal.throwIfAborted();
+  if (hidesQuestion(found, as)) context.note(hides(found));
   const made = await inspector.fork(from, edit, { dryRun });
   const { output } = context;
   for (const remark of newKeys(state, edit)) context.note(remark);
@@ -68,6 +71,14 @@ async function run(context: Context, options: Options, id?: string, checkpoint?:
     output.hint("this checkpoint has no next node, so nothing will run: choose an earlier one with --step");
   else if (!dryRun) output.hint(howToResume(made));
 }
+
+/** Returns true if a branch would become the newest checkpoint of a thread that waits for an answer. */
+const hidesQuestion = ({ space, status }: RunInfo, as: string | undefined): boolean =>
+  space === "langgraph" && status === "waiting" && as === undefined;
+
+const hides = ({ run }: RunInfo): string =>
+  `${safeText(run)} waits for an answer. The branch becomes its newest step, so the question leaves the list of waiting runs ` +
+  "until your program runs the branch, which asks again. To keep the question, fork into a new thread: add --as <run id>";
 
 /** Returns remarks about the keys that an edit adds to the state. */
 function newKeys(state: unknown, { set = [], patch = {} }: ForkEdit): string[] {

@@ -64,6 +64,7 @@ async function list(context: Context, options: Options): Promise<void> {
     label: options.label,
     version: options.version,
     withWhy: context.output.json,
+    withQuestion: true,
     withBytes: true,
   };
   const inspector = await context.open();
@@ -109,6 +110,13 @@ const labelsColumn: Column<RunInfo> = {
   cell: ({ labels }) => ({ text: labelsText(labels), format: "dim" }),
 };
 
+const questionColumn: Column<RunInfo> = {
+  title: "ASKS",
+  drop: 3,
+  least: 12,
+  cell: ({ question }) => ({ text: question ?? "", format: "green" }),
+};
+
 /**
  * Returns the lines of a table of runs. It has the versions if one of them has a name, or if `withVersions` is true. It has the
  * labels if there are some.
@@ -117,5 +125,7 @@ export function runTable(runs: RunInfo[], { output }: Context, withVersions = fa
   const hasVersions = withVersions || runs.some(({ version }) => typeof version?.version === "string");
   const hasLabels = runs.some(({ labels }) => Object.keys(labels).length > 0);
   const shown = hasLabels ? columns.toSpliced(5, 0, labelsColumn) : columns;
-  return table(hasVersions ? shown.toSpliced(5, 0, versionColumn) : shown, runs, output);
+  // Without questions, the column is empty, and is left out.
+  const asking = [...(hasVersions ? shown.toSpliced(5, 0, versionColumn) : shown), questionColumn];
+  return table(asking, runs, output);
 }

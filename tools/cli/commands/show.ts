@@ -9,6 +9,8 @@ import { type NextOf, drawTree } from "../lanes.js";
 import { labelsText } from "../labels.js";
 import { readListing } from "../pages.js";
 import { stopsOf } from "../stops.js";
+import { answerLine, answersOf, questionLine, readQuestions } from "../questions.js";
+import { shellWord } from "../shell.js";
 import { statusCell } from "../style.js";
 import { type Column, cut, table } from "../table.js";
 import { ago, localTime, number, plural, size } from "../units.js";
@@ -56,6 +58,7 @@ async function showRun(context: Context, options: Options, id?: string): Promise
   }
   const nextOf = await readNext(context, inspector, checkpoints);
   for (const line of head(run, await stopLines(context, inspector, run), context)) output.print(line);
+  for (const line of await answerLines(context, inspector, checkpoints)) output.print(line);
   output.print("");
   const { tree = false } = options;
   // With an explicit page, the effects before its first checkpoint belong to an earlier page.
@@ -96,6 +99,17 @@ async function readNext({ output, signal }: Context, inspector: Inspector, all: 
   return nextOf;
 }
 
+/** Returns the stored answers of a run that is small enough. */
+async function answerLines(
+  { output, signal }: Context,
+  inspector: Inspector,
+  all: CheckpointInfo[],
+): Promise<string[]> {
+  if (all.reduce((sum, { bytes }) => sum + bytes.logical, 0) > MOST_READ) return [];
+  const answers = await answersOf(inspector, all, signal);
+  return answers.map(({ step, question }) => `answered at step ${number(step)}: ${answerLine(question, output)}`);
+}
+
 /** Returns null for a checkpoint that cannot be read. */
 function nullIfDamaged(error: unknown): null {
   if (["CORRUPT", "UNSUPPORTED"].includes(describe(error).code)) return null;
@@ -107,6 +121,14 @@ const [STOPS, STOP_LENGTH] = [5, 200];
 
 /** Returns what a run waits for, or the messages of its errors. */
 async function stopLines({ output }: Context, inspector: Inspector, run: RunInfo): Promise<string[]> {
+  if (run.status === "waiting") {
+    const asked = (await readQuestions(inspector, refOf(run))).filter(({ answered }) => answered === null);
+    if (asked.length > 0) {
+      const how = asked.some(({ canAnswer }) => canAnswer) ? "--approve" : "";
+      output.hint(`answer it: forkpoint answer ${`${shellWord(run.run)} ${how}`.trim()}`);
+      return asked.slice(0, STOPS).map((question) => `  ${questionLine(question, output)}`);
+    }
+  }
   if (run.status !== "waiting" && run.status !== "failed") return [];
   const detail = await inspector.checkpoint({ ...refOf(run), id: run.latest.id }).catch(nullIfDamaged);
   const stops = detail === null ? [] : stopsOf(detail, run.status).slice(0, STOPS);

@@ -15,8 +15,10 @@ import type {
   SavedPerHour,
   StoreInfo,
 } from "../../../ts/inspect/views.js";
+import type { Question } from "../../../ts/inspect/questions/views.js";
 
 export type * from "../../../ts/inspect/views.js";
+export type { Question } from "../../../ts/inspect/questions/views.js";
 
 /** An error that the server answered. `OFFLINE`: the server did not answer. */
 export class Trouble extends Error {
@@ -149,6 +151,13 @@ export const api = {
   raw: async (ref: RunRef, id: string) => (await request("raw", { ...named(ref), id })).text(),
   stats: () => get<InspectedStats>("stats"),
   activity: async () => (await get<{ hours: SavedPerHour[] }>("activity")).hours,
+  questions: (ref: RunRef, id: string | undefined, signal: AbortSignal) =>
+    get<{ questions: Question[]; more: number }>("questions", { ...named(ref), id }, signal),
+  answer: async (ref: RunRef, answer: Record<string, unknown>) => {
+    const body = JSON.stringify({ ...named(ref), ns: ref.ns ?? null, ...answer });
+    const headers = { "Content-Type": "application/json" };
+    return (await request("answer", {}, { method: "POST", headers, body })).json() as Promise<Question>;
+  },
   fork: async (ref: RunRef, id: string, edit: Record<string, unknown>, signal: AbortSignal | null) => {
     const body = JSON.stringify({ ...named(ref), ns: ref.ns ?? null, id, ...edit });
     const headers = { "Content-Type": "application/json" };

@@ -10,6 +10,7 @@ import { Edits } from "./edits-view.js";
 import { at, bytes, count, counted, duration, shown } from "./format.js";
 import { useKeys } from "./keys.js";
 import { address, change } from "./route.js";
+import { Questions } from "./questions-view.js";
 import type { RunView } from "./run-data.js";
 import { Tree } from "./tree-view.js";
 import { Button, Empty, ErrorBox, Id, Skeleton, copy } from "./ui.js";
@@ -49,6 +50,15 @@ export function CheckpointPane({ view, back, openFork }: PaneProps) {
   return (
     <>
       <PaneHead view={view} detail={detail} back={back} />
+      {hasAnswers(view, detail) && (
+        <Questions
+          of={view.ref}
+          id={detail.checkpoint.id}
+          version={String(detail.checkpoint.seq)}
+          write={false}
+          done={() => {}}
+        />
+      )}
       <Writes detail={detail} />
       <div class="tabs row" role="group" aria-label="View">
         <Button class="tab" aria-pressed={tab === "state"} onClick={() => choose("state")}>
@@ -88,6 +98,12 @@ export function CheckpointPane({ view, back, openFork }: PaneProps) {
       {tab === "more" && <Details view={view} detail={detail} />}
     </>
   );
+}
+
+/** Whether answers were stored for a checkpoint. The head of the run shows those of the newest one. */
+function hasAnswers({ info, ref }: RunView, { checkpoint, writes }: Detail): boolean {
+  if (checkpoint.id === info.value?.latest.id) return false;
+  return ref.space === "agentos" || writes.some(({ channel }) => channel === "__forkpoint_answers__");
 }
 
 function PaneHead({ view, detail, back }: { view: RunView; detail: Detail; back: () => void }) {

@@ -22,6 +22,8 @@ interface ForkProps {
   from: CheckpointInfo;
   /** The size of the state as JSON, in bytes. */
   size: number;
+  /** Whether the run waits for an answer. */
+  isWaiting: boolean;
   close: () => void;
   /** Called after the fork. */
   done: () => void;
@@ -33,7 +35,7 @@ interface Original {
   size: number;
 }
 
-export function ForkDialog({ of, from, size, close, done }: ForkProps) {
+export function ForkDialog({ of, from, size, isWaiting, close, done }: ForkProps) {
   const text = useSignal("");
   const as = useSignal("");
   const error = useSignal<JsonError | null>(null);
@@ -110,6 +112,13 @@ export function ForkDialog({ of, from, size, close, done }: ForkProps) {
               ? "This creates a branch in this thread, starting with the state below. Existing checkpoints don't change."
               : "This creates a run that starts with the state below. The current run doesn't change."}
           </p>
+          {inThread && isWaiting && (
+            <p class="part waiting ground tone" role="note" data-testid="fork-hides-question">
+              This thread waits for an answer. The branch becomes its newest step, so the question leaves the list of
+              waiting runs until your program runs the branch, which asks again. To keep the question, enter a new
+              thread id.
+            </p>
+          )}
           <div class="fork-columns grow">
             <div class="fork-text stack">
               {edits.length > 0 ? (

@@ -14,6 +14,7 @@ import { whyNoFork } from "./forkable.js";
 import { ago, at, bytes, counted, duration, shown } from "./format.js";
 import { useKeys } from "./keys.js";
 import { address, addressOfRun, backToRuns, change, formatAddress, go, linkToRun } from "./route.js";
+import { Questions } from "./questions-view.js";
 import { RunView, refOf } from "./run-data.js";
 import { store } from "./store.js";
 import { Timeline } from "./timeline.js";
@@ -71,6 +72,14 @@ function Run({ of }: { of: RunRef }) {
       data-at={address.value.parameters["at"] === undefined ? "no" : "yes"}
     >
       <Head view={view} write={write} openFork={openFork} />
+      {view.info.value !== null && MAY_ASK.has(view.info.value.status) && (
+        <Questions
+          of={of}
+          version={`${view.info.value.status} ${view.info.value.latest.id}`}
+          write={write}
+          done={() => void view.load()}
+        />
+      )}
       <div class="columns grow">
         <section class="panel stack steps" aria-label="Timeline">
           {view.trouble.value !== null && <ErrorBox trouble={view.trouble.value} retry={() => void view.load()} />}
@@ -95,6 +104,7 @@ function Run({ of }: { of: RunRef }) {
           of={of}
           from={current}
           size={view.sizeOf(current)}
+          isWaiting={view.info.value?.status === "waiting"}
           close={() => (forking.value = false)}
           done={() => void view.load()}
         />
@@ -102,6 +112,9 @@ function Run({ of }: { of: RunRef }) {
     </main>
   );
 }
+
+/** Runs with these statuses may ask, or have an answer that their program has not taken yet. A chat has no status. */
+const MAY_ASK: ReadonlySet<string> = new Set(["waiting", "unfinished", "unknown"]);
 
 /** Resolves when the signal has a value. */
 function known(signal: ReadonlySignal<unknown>): Promise<void> {

@@ -211,21 +211,28 @@ function Row({ row: { info, moved }, largest, ...own }: ListedProps) {
       data-status={info.status}
     >
       <StatusMark status={info.status} />
-      <span class="name row">
-        <Id id={run} />
-        {ns && <span class="tag cut">{shown(ns, 60)}</span>}
-        {forkedFrom !== null && (
-          <span class="tag" title={`forked from ${shown(forkedFrom.run, 200)}`}>
-            <Icon name="fork" size={12} /> fork
+      <span class="asks stack">
+        <span class="name row">
+          <Id id={run} />
+          {ns && <span class="tag cut">{shown(ns, 60)}</span>}
+          {forkedFrom !== null && (
+            <span class="tag" title={`forked from ${shown(forkedFrom.run, 200)}`}>
+              <Icon name="fork" size={12} /> fork
+            </span>
+          )}
+          {info.version !== null && info.version.version !== null && (
+            <span class="tag cut" data-testid="run-version" title={`version ${shown(info.version.version, 200)}`}>
+              {shown(info.version.version, 24)}
+            </span>
+          )}
+          {group && <span class="dim cut">{shown(group, 60)}</span>}
+          <Labels labels={info.labels} most={2} />
+        </span>
+        {info.question && (
+          <span class="small soft cut" data-testid="run-question" title={shown(info.question, 300)}>
+            {shown(info.question, 200)}
           </span>
         )}
-        {info.version !== null && info.version.version !== null && (
-          <span class="tag cut" data-testid="run-version" title={`version ${shown(info.version.version, 200)}`}>
-            {shown(info.version.version, 24)}
-          </span>
-        )}
-        {group && <span class="dim cut">{shown(group, 60)}</span>}
-        <Labels labels={info.labels} most={2} />
       </span>
       <span class="wide-only">
         <SpaceMark space={space} />

@@ -12,6 +12,7 @@ const meanings: Record<string, { name: string; icon: IconName; kind: string }> =
   __interrupt__: { name: "interrupt", icon: "pause", kind: "waiting" },
   __error__: { name: "error", icon: "cross", kind: "failed" },
   __resume__: { name: "answer", icon: "check", kind: "" },
+  __forkpoint_answers__: { name: "answered by", icon: "check", kind: "" },
 };
 
 export function Writes({ detail: { writes, moreWrites } }: { detail: Detail }) {

@@ -25,7 +25,7 @@ import { type CheckpointStore, list, put, restore, snapshot } from "./checkpoint
 import { Graph, isParallel, placeOf, programOf, type Flow, type RecoverableGraph } from "./graph.js";
 import { makers } from "./maker.js";
 import { resumeRun } from "./resume.js";
-import { statusOf } from "./status.js";
+import { answerOf, statusOf } from "./status.js";
 import { agentos, openFound } from "./wire.js";
 import { originalOf } from "./with-effects.js";
 import type { Checkpoint, StatePartitions } from "./contract.js";
@@ -325,7 +325,10 @@ class Continuation {
       const ask = onWaiting !== undefined && (askForked || forks.length === 0);
       const { runId, id: checkpointId, state } = checkpoint;
       const prompt = promptOf(checkpoint, nodeId);
-      const answer = ask ? await onWaiting({ runId, checkpointId, nodeId, prompt, state, forks }) : undefined;
+      const stored = answerOf(checkpoint, nodeId);
+      const asked = async () =>
+        ask ? await onWaiting({ runId, checkpointId, nodeId, prompt, state, forks }) : undefined;
+      const answer = stored === null ? await asked() : stored.value;
       if (answer === undefined) left.push(nodeId);
       else given.set(nodeId, this.#checked(answer, nodeId));
     }
@@ -341,7 +344,7 @@ class Continuation {
     if (effect === undefined) return answer;
     throw new ForkpointError(
       "INVALID_ARGUMENT",
-      `onWaiting rejects ${quote(nodeId)}, but the graph runs ${quote(effect)} after it whatever the answer is: put a ` +
+      `the answer rejects ${quote(nodeId)}, but the graph runs ${quote(effect)} after it whatever the answer is: put a ` +
         "router between them, or end the run with store.clear(runId). If the node itself reads the answer, use " +
         "passRejections: true",
     );

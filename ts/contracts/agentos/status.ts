@@ -30,6 +30,21 @@ export function isHuman({ nodeResults }: Progress, node: string): boolean {
   return nodeResults[node]?.effectClass === "human";
 }
 
+/** An answer that the inspector has stored for a human node. It stays in the node's result. `recover` makes it the node's output. */
+export interface NodeAnswer {
+  value: unknown;
+  /** Null: the one who answered gave no name. */
+  by: string | null;
+  /** In ms since the epoch. */
+  at: number;
+}
+
+export function answerOf({ nodeResults }: Pick<Progress, "nodeResults">, node: string): NodeAnswer | null {
+  const { answered } = (nodeResults[node] ?? {}) as { answered?: Partial<NodeAnswer> };
+  if (typeof answered !== "object" || answered === null || typeof answered.at !== "number") return null;
+  return { value: answered.value, by: typeof answered.by === "string" ? answered.by : null, at: answered.at };
+}
+
 /**
  * Returns the status at a checkpoint. Returns undefined if the status is unknown, because a program other than AgentOS
  * wrote the checkpoint.
@@ -40,7 +55,10 @@ export function statusOf(fields: Record<string, unknown>): Status | undefined {
   if (!Array.isArray(visitedNodes) || !Array.isArray(pendingEdges)) return undefined;
   if (skippedNodes !== undefined && !Array.isArray(skippedNodes)) return undefined;
   const progress = fields as unknown as Progress;
-  const open = openNodes(progress);
+  const stopped = openNodes(progress);
+  const open = stopped.filter((node) => !isHuman(progress, node) || answerOf(progress, node) === null);
+  // `recover` takes the stored answers.
+  if (stopped.length > 0 && open.length === 0) return "unfinished";
   if (open.length > 0) return open.some((node) => isHuman(progress, node)) ? "waiting" : "failed";
   const isVisited = visitedNodes.at(-1) === nodeId || visitedNodes.includes(nodeId);
   return isVisited && pendingEdges.length === 0 ? "finished" : "unfinished";

@@ -215,8 +215,10 @@ class Recovery {
   async look(threadId: string): Promise<Candidate | undefined> {
     const standing = await this.#position(threadId);
     if (standing === undefined) return undefined;
-    const { checkpointId: newest, updatedAt: at, mark, status, found } = standing;
+    const { checkpointId: newest, updatedAt: at, mark, answered, found } = standing;
     const position = () => this.#run((context) => positionOf(context, found, this.#parts.shape));
+    // A thread with an answer has stopped, so no process works on it, even if the one that ran it is still alive.
+    const status = answered ? "waiting" : standing.status;
     return { newest, at, mark, position, status };
   }
 
@@ -276,7 +278,7 @@ class Recovery {
       const why = "the checkpoint does not say which nodes run next: resume it with graph.invoke(null, config)";
       throw new ForkpointError("INVALID_ARGUMENT", `thread ${quote(threadId)} cannot be recovered, because ${why}`);
     }
-    return status === "unfinished" && this.#mayBeAtBreakpoint(next)
+    return status === "unfinished" && !found.answered && this.#mayBeAtBreakpoint(next)
       ? { ...found, status: "waiting", interrupts: [] }
       : { ...found, status };
   }

@@ -5,6 +5,7 @@ import { isDeepStrictEqual } from "node:util";
 import { quote } from "../../bridge/errors.js";
 import { idOrNull } from "../../store/ids.js";
 import type { Stored } from "../../bridge/serializer.js";
+import { type Answered, INTERRUPT, NO_TASK, RESUME, answeredIn, isRecord } from "./answered.js";
 import { type Mark, decodeMark } from "../../store/mark.js";
 import { load } from "./serde.js";
 import { headers } from "./list.js";
@@ -44,9 +45,6 @@ export interface NodeError {
   message: string;
 }
 
-/** The task id of writes that belong to no task, such as the answer of `new Command({ resume })`. */
-const NO_TASK = "00000000-0000-0000-0000-000000000000";
-
 /** Channels of writes that a task may have without being finished. */
 const UNFINISHED = new Set(["__error__", "__error_source_node__", "__interrupt__", "__resume__", "__scheduled__"]);
 
@@ -60,16 +58,24 @@ export async function status(context: Context, threadId: unknown, namespace = ""
 
 export interface Standing extends ThreadStatus {
   mark: Mark;
+  /** True if every question has an answer that the inspector has stored, and that no task has used. */
+  answered: boolean;
   found: Found;
 }
 
 export async function standing(context: Context, threadId: string): Promise<Standing | null> {
   const found = await outline(context, threadId, "");
-  return found && { ...(await statusAt(context, found)), mark: decodeMark(found.header.mark), found };
+  if (found === null) return null;
+  const { status, answered } = await standingAt(context, found);
+  return { ...status, answered, mark: decodeMark(found.header.mark), found };
 }
 
 async function statusAt(context: Context, found: Found): Promise<ThreadStatus> {
-  const { failed, open, answered } = await tasksOf(context, found);
+  return (await standingAt(context, found)).status;
+}
+
+async function standingAt(context: Context, found: Found): Promise<{ status: ThreadStatus; answered: boolean }> {
+  const { failed, open, answered, stored } = await tasksOf(context, found);
   const tasks = await nextNodes(context, found);
   const next = tasks && [...new Set(tasks)];
   // LangGraph keeps the answer of an earlier question beside the next question of the same subgraph. Only the
@@ -77,10 +83,14 @@ async function statusAt(context: Context, found: Found): Promise<ThreadStatus> {
   const waits = open.length > 0 && (!answered || (await asksInside(context, found)));
   const { id: checkpointId, savedAt: updatedAt } = found.header;
   const rest = { checkpointId, updatedAt, next: next ?? [], interrupts: waits ? open : [] };
-  if (failed !== undefined) return { status: "failed", ...rest, error: await errorOf(context, failed) };
-  if (waits) return { status: "waiting", ...rest };
-  if (next === null) return { status: "unknown", ...rest };
-  return { status: next.length > 0 ? "unfinished" : "finished", ...rest };
+  const of = (status: RunStatus, more?: Pick<ThreadStatus, "error">) => ({
+    status: { status, ...rest, ...more },
+    answered: stored && status === "unfinished",
+  });
+  if (failed !== undefined) return of("failed", { error: await errorOf(context, failed) });
+  if (waits) return of("waiting");
+  if (next === null) return of("unknown");
+  return of(next.length > 0 ? "unfinished" : "finished");
 }
 
 /**
@@ -103,45 +113,105 @@ export async function outline({ native }: Context, threadId: unknown, namespace:
 interface Tasks {
   /** The error of a task that failed and has not succeeded since. */
   failed: Stored | undefined;
-  /** The questions of the tasks that have not finished. */
+  /** The questions without an answer of the tasks that have not finished. */
   open: ThreadStatus["interrupts"];
   /** True if there is an answer that no task has used. */
   answered: boolean;
+  /** True if the inspector has stored the answer to a question of a task that has not finished. */
+  stored: boolean;
   /** How many tasks have written: they have finished, have failed, or ask a question. */
   ended: number;
   /** How many nodes have finished. */
   finished: number;
 }
 
-export async function tasksOf({ serde }: Pick<SaverContext, "serde">, { writes }: Found): Promise<Tasks> {
-  const tasks = new Map<string, Map<string, Stored>>();
-  for (const { task, claimedBy, part } of writes) {
-    if (claimedBy) continue;
-    const channels = tasks.get(task) ?? new Map<string, Stored>();
-    tasks.set(task, channels.set(part.name, part));
-  }
-  const answer = tasks.get(NO_TASK)?.get("__resume__");
+export async function tasksOf(context: Pick<SaverContext, "serde">, found: Pick<Found, "writes">): Promise<Tasks> {
+  const { serde } = context;
+  const tasks = taskWrites(found);
+  const answer = tasks.get(NO_TASK)?.channels.get(RESUME.channel);
   tasks.delete(NO_TASK);
-  const result: Tasks = { failed: undefined, open: [], answered: false, ended: tasks.size, finished: 0 };
+  const result: Tasks = { failed: undefined, open: [], answered: false, stored: false, ended: tasks.size, finished: 0 };
   const used: unknown[] = [];
-  for (const channels of tasks.values()) {
-    const resume = channels.get("__resume__");
+  for (const { channels } of tasks.values()) {
+    const resume = channels.get(RESUME.channel);
     // A task records the answers that it has used, in order, when it asks again, fails or finishes.
     if (resume) used.push(([await load(serde, resume, "an answer")] as unknown[]).flat().at(-1));
-    if ([...channels.keys()].some((channel) => !UNFINISHED.has(channel))) {
+    if (hasFinished(channels)) {
       // A `task()` returns its result to the node that has called it.
       if (!channels.has("__return__")) result.finished += 1;
       continue;
     }
     if (!channels.has("__error_source_node__")) result.failed ??= channels.get("__error__");
-    const question = channels.get("__interrupt__");
-    if (question) result.open.push(...([await load(serde, question, "a question")].flat() as Tasks["open"]));
+    for (const { answered, interrupt } of await askedIn(serde, channels.get(INTERRUPT.channel))) {
+      if (answered === null) result.open.push(interrupt);
+      else result.stored = true;
+    }
   }
   if (answer) {
     const value: unknown = await load(serde, answer, "an answer");
     result.answered = !used.some((one) => isDeepStrictEqual(one, value));
   }
   return result;
+}
+
+/** A question, as `interrupt()` stored it. */
+export interface Asked {
+  id?: string;
+  value: unknown;
+  answered: Answered | null;
+  interrupt: ThreadStatus["interrupts"][number];
+}
+
+/** A task that has not finished. */
+export interface OpenTask {
+  task: string;
+  path: string | undefined;
+  channels: ReadonlyMap<string, Stored>;
+  asked: Asked[];
+}
+
+/** Returns the tasks that have written to a checkpoint and have not finished, with their questions. */
+export async function openTasks(
+  { serde }: Pick<SaverContext, "serde">,
+  found: Pick<Found, "writes">,
+): Promise<OpenTask[]> {
+  const open: OpenTask[] = [];
+  for (const [task, { path, channels }] of taskWrites(found)) {
+    if (task === NO_TASK || hasFinished(channels)) continue;
+    open.push({ task, path, channels, asked: await askedIn(serde, channels.get(INTERRUPT.channel)) });
+  }
+  return open;
+}
+
+async function askedIn(serde: SaverContext["serde"], question: Stored | undefined): Promise<Asked[]> {
+  if (question === undefined) return [];
+  const stored = [(await load(serde, question, "a question")) as unknown].flat();
+  return stored.map((interrupt): Asked => {
+    const { id, value } = (interrupt ?? {}) as { id?: unknown; value?: unknown };
+    const named = typeof id === "string" ? { id } : {};
+    return { ...named, value, answered: answeredIn(interrupt), interrupt: interrupt as Asked["interrupt"] };
+  });
+}
+
+const hasFinished = (channels: ReadonlyMap<string, Stored>): boolean =>
+  [...channels.keys()].some((channel) => !UNFINISHED.has(channel));
+
+interface TaskWrites {
+  path: string | undefined;
+  channels: Map<string, Stored>;
+}
+
+/** Returns the pending writes by their task, in the order in which the tasks have written first. */
+function taskWrites({ writes }: Pick<Found, "writes">): Map<string, TaskWrites> {
+  const tasks = new Map<string, TaskWrites>();
+  for (const write of writes) {
+    const { task, path, claimedBy, part } = write;
+    if (claimedBy || isRecord(write)) continue;
+    const known = tasks.get(task) ?? { path, channels: new Map<string, Stored>() };
+    known.channels.set(part.name, part);
+    tasks.set(task, known);
+  }
+  return tasks;
 }
 
 /** Reads an error that LangGraph has stored. It stores the name and the message. */

@@ -10,6 +10,7 @@ import type {
 import { quote } from "../../bridge/errors.js";
 import { idOrNull } from "../../store/ids.js";
 import type { NativeStore } from "../../bridge/native.js";
+import { isRecord } from "./answered.js";
 import { type CheckpointRef, configOf } from "./config.js";
 import { load } from "./serde.js";
 import { decodeCheckpoint } from "./values.js";
@@ -53,11 +54,13 @@ export async function tupleOf(context: SaverContext, { header, parts, writes }: 
   const checkpoint = await decodeCheckpoint(serde, parts, what);
   if (checkpoint.v < 4 && parent) await migrate(context, checkpoint, { ...checkpointRef, id: parent });
   const pendingWrites = await Promise.all(
-    current(writes).map(async ({ task, part }): Promise<[string, string, unknown]> => [
-      task,
-      part.name,
-      await load(serde, part, writeTo(part.name, what)),
-    ]),
+    current(writes)
+      .filter((write) => !isRecord(write))
+      .map(async ({ task, part }): Promise<[string, string, unknown]> => [
+        task,
+        part.name,
+        await load(serde, part, writeTo(part.name, what)),
+      ]),
   );
   return {
     config: configOf(checkpointRef),

@@ -107,6 +107,9 @@ function warnOf(error: unknown): void {
   process.emitWarning(Object.assign(new Error(message, { cause: error }), { name: "ForkpointWarning" }));
 }
 
+/** How long `recover` waits before it looks again at a lease, in ms. The inspector holds a lease for a moment, to store an answer. */
+const [SHORTEST_WAIT, LONGEST_WAIT] = [50, 1_000];
+
 /**
  * Works on a run while no other process does, and returns the run's outcome. If another process holds the run's lease,
  * waits until the lease ends, and works on the run if there is something left to do. `newest` returns a run
@@ -122,6 +125,7 @@ export async function underLease<R>(
   work: (lease: HeldLease) => Promise<R>,
 ): Promise<R | UnrecoveredRun | undefined> {
   let holder: string | undefined;
+  let wait = SHORTEST_WAIT;
   try {
     for (;;) {
       const found = await newest();
@@ -152,7 +156,8 @@ export async function underLease<R>(
         return { outcome: "gave up", crashes, message };
       }
       holder = lease.holder;
-      const pause = Math.min(Math.max(lease.leftMs, 1), settings.leaseTtlMs / 3, 1_000);
+      const pause = Math.min(Math.max(lease.leftMs, 1), settings.leaseTtlMs / 3, wait);
+      wait = Math.min(wait * 2, LONGEST_WAIT);
       await delay(pause, undefined, { signal: settings.signal });
     }
   } catch (error) {

@@ -1,0 +1,102 @@
+// Tests the questions that the command line shows, and the answers that it stores.
+// @module-tag slow
+import { join } from "node:path";
+import { openInspector } from "forkpoint/inspect";
+import { Checkpointer, Graph, START } from "forkpoint/tinyagents";
+import { expect, test } from "vitest";
+import { folder } from "../helpers.js";
+import { answer, bytesOf, cli, json, refused } from "./run.js";
+
+const hostile = "\u001b[31mred\u202e\nsecond line";
+
+function graphOf(path: string) {
+  return new Graph<{ said: unknown[] }>({
+    nodes: {
+      pay: (_, context) => ({
+        said: [
+          context.interrupt({ question: "May I pay?", tool: "refund", args: { amount: 480 }, choices: ["yes", "no"] }),
+        ],
+      }),
+      other: (_, context) => ({ said: [context.interrupt(hostile)] }),
+    },
+    edges: [
+      [START, "pay"],
+      [START, "other"],
+    ],
+    reducer: (state, update) => ({ said: [...state.said, ...(update.said ?? [])] }),
+    checkpointer: new Checkpointer(path),
+  });
+}
+
+async function waiting(): Promise<string> {
+  const path = join(folder(), "agent.db");
+  await graphOf(path).invoke({ said: [] }, { threadId: "order-7" });
+  return path;
+}
+
+test("questions are in ls and show on a line each, and looking changes nothing", async () => {
+  const path = await waiting();
+  const before = bytesOf(path);
+  const listed = await answer(["ls", "--db", path]);
+  expect(listed).toMatch(/ASKS\n! waiting +order-7 .* refund\(\{"amount":480\}\) May I pay\? \(and 1 more\)\n$/);
+  const shown = await answer(["show", "order-7", "--db", path]);
+  expect(shown).toContain('\n  refund({"amount":480}) May I pay? [yes, no]\n');
+  expect(shown).toContain('\n  "\\u001b[31mred\\u202e"\n');
+  const all = await answer(["answer", "order-7", "--db", path]);
+  expect(all).toContain('graph.resume("order-7", { answers: {');
+  expect(all).toContain("\n  second line\n");
+  expect(all).not.toContain("\u001b");
+  expect(all).not.toContain("\u202e");
+  const { questions, answers } = await json(["answer", "order-7", "--db", path]);
+  expect(questions.map(({ node, canAnswer }: Record<string, unknown>) => [node, canAnswer])).toEqual([
+    ["pay", true],
+    ["other", true],
+  ]);
+  expect(answers).toEqual([]);
+  expect(questions[1].text).toBe(hostile);
+  const [{ id }] = questions;
+  expect(await answer(["answer", "order-7", id, "--approve", "--dry-run", "--db", path])).toContain('with "yes"');
+  expect(bytesOf(path)).toBe(before);
+});
+
+test("an answer is stored once, with who gave it, and the program takes it", async () => {
+  const path = await waiting();
+  const { questions } = await json(["answer", "order-7", "--db", path]);
+  const [pay, other] = questions.map(({ id }: { id: string }) => id);
+  const stored = await json(["answer", "order-7", pay, "--approve", "--by", "Ana", "--db", path]);
+  expect(stored).toMatchObject({ space: "tinyagents", run: "order-7", ns: "", id: pay, value: "yes", by: "Ana" });
+  const again = await refused(["answer", "order-7", pay, "--reject", "--db", path], 5);
+  expect(again).toMatchObject({ code: "CONFLICT" });
+  const { stdout, stderr } = await cli(["answer", "order-7", "--text", "fine", "--by", "Bob", "--db", path]);
+  expect(stdout).toContain('✓ answered "\\u001b[31mred\\u202e" with "fine"');
+  expect(stderr).toContain('graph.resume("order-7") in your program continues the run');
+  const shown = await answer(["show", "order-7", "--db", path]);
+  expect(shown).toMatch(/answered at step 0: refund\(\{"amount":480\}\) May I pay\? ✓ "yes" by Ana, \d{4}-/);
+  expect((await graphOf(path).resume("order-7")).state.said).toEqual(["yes", "fine"]);
+  // The answers stay readable.
+  const { questions: left, answers } = await json(["answer", "order-7", "--db", path]);
+  expect(left).toEqual([]);
+  expect(answers.map(({ step, answered }: Record<string, any>) => [step, answered.value, answered.by])).toEqual([
+    [0, "yes", "Ana"],
+    [0, "fine", "Bob"],
+  ]);
+  await using inspector = await openInspector(path);
+  expect((await inspector.run({ space: "tinyagents", run: "order-7" }))!.status).toBe("finished");
+});
+
+test("wrong usage is refused before anything is stored", async () => {
+  const path = await waiting();
+  const { questions } = await json(["answer", "order-7", "--db", path]);
+  const before = bytesOf(path);
+  const { id } = questions[0];
+  for (const [args, code] of [
+    [["order-7", "--approve"], 2],
+    [["order-7", id, "--approve", "--text", "x"], 2],
+    [["order-7", id, "--value", "{no"], 2],
+    [["order-7", id, "--approve", "--by", ""], 2],
+    [["order-7", "unknown-question", "--approve"], 3],
+    [["nobody", "--approve"], 3],
+  ] as const)
+    await refused(["answer", ...args, "--db", path], code);
+  expect(bytesOf(path)).toBe(before);
+});

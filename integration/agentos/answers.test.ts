@@ -1,0 +1,85 @@
+// Tests answers that the inspector stores for human nodes: `recover` takes them, and the run goes on as with `onWaiting`.
+import { recover } from "forkpoint";
+import { type Inspector, openInspector } from "forkpoint/inspect";
+import { describe, expect, it, onTestFinished } from "vitest";
+import { AgentGraph, END, START, humanNode, routerNode } from "./framework.js";
+import { Tools, backends, everyNode, open as openAs, schema, tool, watch } from "./harness.js";
+
+const open = (target: string) => openAs(target, { program: "tests" });
+
+function refund() {
+  return new AgentGraph(schema, everyNode)
+    .addNode("approve", humanNode({ prompt: "Refund 480?" }))
+    .addNode(
+      "route",
+      routerNode(({ artifacts }) => (artifacts.approve.approved === true ? "refund" : "decline")),
+    )
+    .addNode("refund", tool("refund", "external"))
+    .addNode("decline", tool("decline", "external"))
+    .addEdge(START, "approve")
+    .addEdge("approve", "route")
+    .addEdge("route", "refund")
+    .addEdge("route", "decline")
+    .addEdge("refund", END)
+    .addEdge("decline", END);
+}
+
+async function inspect(target: string): Promise<Inspector> {
+  const inspector = await openInspector(target, { write: true });
+  onTestFinished(() => inspector.close());
+  return inspector;
+}
+
+const onDisk = backends.filter(([name]) => name !== "memory");
+
+describe.each(onDisk)("on %s", (_, makeTarget) => {
+  it.each([
+    [{ approve: true }, { approved: true }, "refund"],
+    [{ reject: true }, { approved: false }, "decline"],
+    [{ reject: "too much" }, { approved: false, reason: "too much" }, "decline"],
+    [{ value: { approved: true, note: "é" } }, { approved: true, note: "é" }, "refund"],
+  ])("an answer %j is stored once, and recover continues with it", async (answer, output, ran) => {
+    const target = makeTarget();
+    const store = open(target);
+    const tools = new Tools();
+    const graph = refund().compile({ checkpointStore: store, deps: tools.deps });
+    const { runId } = await watch(graph.stream({ order: 7 }));
+    const inspector = await inspect(target);
+    const ref = { space: "agentos", run: runId };
+    const [question, ...others] = await inspector.questions(ref);
+    expect(others).toEqual([]);
+    expect(question).toMatchObject({
+      id: "approve",
+      node: "approve",
+      text: "Refund 480?",
+      canAnswer: true,
+      answered: null,
+    });
+    expect(question!.code).toContain("onWaiting");
+    expect((await inspector.run(ref, { withWhy: true }))!.question).toBe("Refund 480?");
+
+    const ended = await Promise.allSettled([
+      inspector.answer(ref, { ...answer, by: "Ana" }),
+      inspector.answer(ref, { ...answer, by: "Ana" }),
+    ]);
+    expect(ended.map(({ status }) => status).toSorted()).toEqual(["fulfilled", "rejected"]);
+    for (const end of ended) if (end.status === "rejected") expect(end.reason).toMatchObject({ code: "CONFLICT" });
+    expect((await inspector.run(ref))!.status).toBe("unfinished");
+    const { runs } = await store.runs();
+    expect(runs.map(({ status }) => status)).toEqual(["unfinished"]);
+    expect((await inspector.questions(ref))[0]!.answered).toMatchObject({ value: output, by: "Ana" });
+
+    const asked: unknown[] = [];
+    const [run] = (await recover(graph, store, { onWaiting: (node) => void asked.push(node) })).runs;
+    expect(run).toMatchObject({ outcome: "finished", output: { approve: output, [ran]: `${ran}!` } });
+    expect(asked).toEqual([]);
+    expect(tools.calls).toEqual([ran]);
+    expect((await inspector.run(ref))!.status).toBe("finished");
+    const kept = [];
+    for (const { id } of (await inspector.checkpoints(ref)).items)
+      kept.push(...(await inspector.questions({ ...ref, id })).filter((each) => each.answered !== null));
+    expect(kept).toHaveLength(1);
+    expect(kept[0]!.answered).toMatchObject({ value: output, by: "Ana" });
+    await expect(inspector.answer(ref, { approve: true })).rejects.toMatchObject({ code: "CONFLICT" });
+  });
+});

@@ -1,0 +1,48 @@
+// Tests what the inspector shows of a state that waits for approvals, and that its code answers with the real SDK.
+import { Agent, RunState, run, setTracingDisabled, tool } from "@openai/agents";
+import { ScriptedModel, assistantMessage, functionCall } from "@openai/agents-core/testing";
+import { openStore } from "forkpoint";
+import { openInspector } from "forkpoint/inspect";
+import { expect, it, onTestFinished } from "vitest";
+import { z } from "zod";
+import { statesAt } from "./helpers.js";
+
+setTracingDisabled(true);
+
+it("shows the tools that wait for an approval, and code that approves each", async () => {
+  const store = await openStore("memory:");
+  onTestFinished(() => store.close());
+  const states = statesAt(store);
+  const sent: string[] = [];
+  const send = tool({
+    name: "send",
+    description: "Sends a mail",
+    parameters: z.object({ to: z.string() }),
+    needsApproval: true,
+    execute: async ({ to }) => `sent ${sent.push(to)}`,
+  });
+  const call = (n: number) => functionCall("send", { to: `bob ${n} \u2028` }, { callId: `c"${n}` });
+  const model = new ScriptedModel([[call(1), call(2)], [assistantMessage("done")]]);
+  const agent = new Agent({ name: "mailer", model, tools: [send] });
+  const name = 'a "quoted" \u2028 run';
+  await states.save(name, (await run(agent, "Mail.")).state.toString());
+  const inspector = await openInspector(store);
+  const ref = { space: "openai-agents-states", run: name };
+  for (const n of [1, 2]) {
+    const questions = await inspector.questions(ref);
+    expect(questions.at(-1)).toMatchObject({
+      id: 'c"2',
+      node: "mailer",
+      tool: "send",
+      args: { to: "bob 2 \u2028" },
+      canAnswer: false,
+    });
+    const question = questions.find(({ id }) => id === `c"${n}`)!;
+    const code = question.code.replace(/^import .*$/m, "");
+    const answer = new Function("agent", "states", "RunState", "run", `return (async () => {${code}})()`);
+    await (answer as (...given: unknown[]) => Promise<void>)(agent, states, RunState, run);
+  }
+  expect(sent).toEqual(["bob 1 \u2028", "bob 2 \u2028"]);
+  expect(await inspector.questions(ref)).toEqual([]);
+  expect((await inspector.run(ref))!.status).toBe("finished");
+});

@@ -1,0 +1,76 @@
+/** Shows what runs ask humans, and the answers that were stored. */
+
+import { safeJson, safeText } from "../../ts/bridge/json-form/json-text.js";
+import { firstLine } from "../../ts/inspect/questions/form.js";
+import { describe } from "./errors.js";
+import type { Output } from "./output.js";
+import { cut } from "./table.js";
+import { localTime } from "./units.js";
+import { excerpt } from "./value-text.js";
+import type { Question } from "../../ts/inspect/questions/views.js";
+import type { CheckpointInfo, RunRef } from "../../ts/inspect/views.js";
+import type { Inspector } from "../../ts/inspect/inspector.js";
+
+/** The longest question and the longest answer on a line, in characters. */
+const [LONGEST, ANSWER] = [200, 80];
+
+/** Returns a question on one line: the tool with its arguments, the text, and the choices. */
+export function questionLine(question: Question, { style, width }: Pick<Output, "style" | "width">): string {
+  const { tool, text, choices, value } = question;
+  const most = Math.min(LONGEST, width - 4);
+  const asked =
+    tool !== null
+      ? style("green", cut(safeText(firstLine(question)), most))
+      : excerpt(text === "" ? value : text.split("\n", 1)[0]!, style, most);
+  const listed = choices.length === 0 ? "" : ` ${style("dim", `[${cut(safeText(choices.join(", ")), ANSWER)}]`)}`;
+  return asked + listed;
+}
+
+/** Returns who has answered a question, when, and what. */
+export function answerLine(question: Question, output: Pick<Output, "style" | "width">): string {
+  const { value, by, at } = question.answered!;
+  const { style } = output;
+  const who = by === null ? "" : ` by ${style("bold", safeText(by))}`;
+  return `${questionLine({ ...question, choices: [] }, output)} ${style("green", "✓")} ${excerpt(value, style, ANSWER)}${who}, ${localTime(at)}`;
+}
+
+/** The frameworks whose answers are stored. */
+const ANSWERABLE = new Set(["langgraph", "agentos", "tinyagents"]);
+
+/** The greatest number of checkpoints that are searched for answers. */
+const SEARCHED = 200;
+
+/** An answer that was stored for a checkpoint. */
+export interface StepAnswer {
+  step: number;
+  question: Question;
+}
+
+/** Reads the stored answers of checkpoints. They are read together with the values of the checkpoints. */
+export async function answersOf(
+  inspector: Inspector,
+  checkpoints: readonly CheckpointInfo[],
+  signal: AbortSignal,
+): Promise<StepAnswer[]> {
+  const found: StepAnswer[] = [];
+  if (!ANSWERABLE.has(checkpoints[0]?.space ?? "")) return found;
+  for (const { space, run, ns, id, step } of checkpoints.slice(-SEARCHED)) {
+    signal.throwIfAborted();
+    const questions = await readQuestions(inspector, { space, run, ns, id });
+    for (const question of questions) if (question.answered !== null) found.push({ step, question });
+  }
+  return found;
+}
+
+/** Reads questions. A damaged checkpoint has none. */
+export async function readQuestions(inspector: Inspector, ref: RunRef & { id?: string }): Promise<Question[]> {
+  try {
+    return await inspector.questions(ref);
+  } catch (error) {
+    if (["CORRUPT", "UNSUPPORTED"].includes(describe(error).code)) return [];
+    throw error;
+  }
+}
+
+/** Returns the value of an answer as a text for a message. */
+export const valueText = (value: unknown): string => cut(safeText(safeJson(value)), ANSWER);

@@ -1,0 +1,151 @@
+/** Reads the questions of a thread: what each `interrupt()` asks, which task waits for it, and who has answered it. */
+
+import { crypto } from "../../bridge/crypto.js";
+import { idOf } from "./answered.js";
+import { type Asked, type Context, type OpenTask, nextNodes, openTasks, outline, restOf } from "./status.js";
+import { headers } from "./list.js";
+import type { Found } from "./wire.js";
+
+/** A task that asks, or a task whose subgraph asks. */
+export interface Level {
+  found: Found;
+  task: OpenTask;
+}
+
+/** A question of a thread. */
+export interface ThreadQuestion extends Asked {
+  id: string;
+  /** The node that asks. Null: the store does not know it. */
+  node: string | null;
+  /** The tasks from the graph itself down to the one that asks. */
+  levels: Level[];
+}
+
+/** Reads the questions of the newest checkpoint of a thread. Answered ones are listed until a task has used the answer. */
+export async function questionsOf(context: Context, threadId: string): Promise<ThreadQuestion[]> {
+  const root = await outline(context, threadId, "");
+  return root === null ? [] : new Reader(context, threadId).read(root);
+}
+
+class Reader {
+  readonly #context: Context;
+  readonly #threadId: string;
+  #inner: Promise<Found[]> | undefined;
+
+  constructor(context: Context, threadId: string) {
+    this.#context = context;
+    this.#threadId = threadId;
+  }
+
+  async read(root: Found): Promise<ThreadQuestion[]> {
+    this.#inner ??= this.#subgraphs(root.header.id);
+    return this.#within(root, []);
+  }
+
+  async #within(found: Found, above: Level[]): Promise<ThreadQuestion[]> {
+    const tasks = (await openTasks(this.#context, found)).filter(({ asked }) => asked.length > 0);
+    const questions: ThreadQuestion[] = [];
+    const seen = new Set<string>();
+    for (const task of tasks) {
+      const levels = [...above, { found, task }];
+      const inside: ThreadQuestion[] = [];
+      if (above.length < DEEPEST) {
+        for (const child of await this.#childrenOf(found, task)) inside.push(...(await this.#within(child, levels)));
+      }
+      const own = async () => {
+        const node = await nodeOf(this.#context, found, task, tasks.length);
+        return task.asked.map((asked, at): ThreadQuestion => ({ ...asked, id: idOf(asked, task, at), node, levels }));
+      };
+      for (const question of inside.length > 0 ? inside : await own()) {
+        // A `task()` passes its question on to the `entrypoint()` that has called it. The one that asks was stored first.
+        if (!seen.has(question.id)) questions.push(question);
+        seen.add(question.id);
+      }
+    }
+    return questions;
+  }
+
+  /** The newest checkpoint of each subgraph that has begun after the checkpoint of the graph itself. */
+  async #subgraphs(after: string): Promise<Found[]> {
+    const newest: Found[] = [];
+    const seen = new Set([""]);
+    for await (const { namespace, id } of headers(this.#context, this.#threadId)) {
+      if (id < after) break;
+      if (seen.has(namespace)) continue;
+      seen.add(namespace);
+      const found = await outline(this.#context, this.#threadId, namespace);
+      if (found !== null) newest.push(found);
+    }
+    return newest;
+  }
+
+  async #childrenOf({ header: { namespace: parent } }: Found, { task, asked }: OpenTask): Promise<Found[]> {
+    const children = [];
+    for (const found of (await this.#inner) ?? []) {
+      const { namespace } = found.header;
+      const { own, above } = splitNamespace(namespace);
+      if (own.endsWith(`:${task}`) && above === parent) children.push(found);
+      // The namespace of a subgraph with a memory of its own has no task. Such a subgraph asks what its task asks.
+      else if (!own.includes(":") && above === withoutTasks(parent)) {
+        const inside = (await openTasks(this.#context, found)).flatMap((each) => each.asked.map(({ id }) => id));
+        if (asked.some(({ id }) => id !== undefined && inside.includes(id))) children.push(found);
+      }
+    }
+    return children;
+  }
+}
+
+/** A hostile store may nest namespaces without an end. */
+const DEEPEST = 32;
+
+function splitNamespace(namespace: string): { own: string; above: string } {
+  const at = namespace.lastIndexOf("|");
+  return { own: namespace.slice(at + 1), above: at === -1 ? "" : namespace.slice(0, at) };
+}
+
+const withoutTasks = (namespace: string): string =>
+  namespace
+    .split("|")
+    .map((part) => part.split(":", 1)[0])
+    .join("|");
+
+/** Returns the node of a task. LangGraph 1.6 and earlier store only its id, which is a hash of its node. */
+async function nodeOf(
+  context: Context,
+  found: Found,
+  { task, path }: OpenTask,
+  waiting: number,
+): Promise<string | null> {
+  // The path of a task: `~__pregel_pull, settle`, or `~__pregel_push, 0` for a Send.
+  const pulled = /^~__pregel_pull, (.+)$/s.exec(path ?? "")?.[1];
+  if (pulled !== undefined) return pulled;
+  const next = [...new Set((await nextNodes(context, found)) ?? [])];
+  if (next.length === 1 && waiting === 1) return next[0]!;
+  const rest = await restOf(context, found);
+  const step = ((await stepOf(context, found)) ?? 0) + 1;
+  const { namespace, id } = found.header;
+  for (const node of rest === undefined ? [] : next) {
+    const at = namespace === "" ? node : `${namespace}|${node}`;
+    const name = JSON.stringify([at, String(step), node, "__pregel_pull", [`branch:to:${node}`]]);
+    if (uuid5(name, id) === task) return node;
+  }
+  return null;
+}
+
+async function stepOf({ serde }: Context, { header: { metadata } }: Found): Promise<number | undefined> {
+  const { step } = ((await serde.loadsTyped(metadata.tag, new Uint8Array(metadata.bytes))) ?? {}) as { step?: unknown };
+  return typeof step === "number" ? step : undefined;
+}
+
+/** Returns the id of a task, as LangGraph makes it. */
+function uuid5(name: string, namespace: string): string {
+  const hash = crypto()
+    .createHash("sha1")
+    .update(Buffer.from(namespace.replaceAll("-", ""), "hex"))
+    .update(name)
+    .digest()
+    .subarray(0, 16);
+  hash[6] = (hash[6]! & 0x0f) | 0x50;
+  hash[8] = (hash[8]! & 0x3f) | 0x80;
+  return hash.toString("hex").replace(/^(.{8})(.{4})(.{4})(.{4})(.{12})$/, "$1-$2-$3-$4-$5");
+}

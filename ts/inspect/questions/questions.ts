@@ -1,0 +1,211 @@
+/** Reads what runs ask humans, and stores answers. */
+
+import { fromJsonForm, shownForm } from "../../bridge/json-form/to-json-form.js";
+import { ForkpointError, quote, typeError } from "../../bridge/errors.js";
+import { idOrNull } from "../../store/ids.js";
+import { type HeldLease, fenced, takeLease } from "../../store/lease.js";
+import { anything, flag, readRecord } from "../../store/options.js";
+import { findCheckpoint } from "../checkpoints.js";
+import { newestOf, readPages } from "../rows.js";
+import { type Context, readKey, refOf } from "../context.js";
+import type { Key, Row } from "../wire.js";
+import { codes } from "./code.js";
+import { firstLine, formOf } from "./form.js";
+import { agentos, tinyagents } from "./graphs.js";
+import { langgraph } from "./langgraph.js";
+import { sdks } from "./sdks.js";
+import type { Given, Kept, Live, Source } from "./source.js";
+import type { Answer, Question } from "./views.js";
+
+const sources: Record<string, Source> = { langgraph, agentos, tinyagents, ...sdks };
+
+const sourceOf = (space: string): Source | undefined => (Object.hasOwn(sources, space) ? sources[space] : undefined);
+
+/** Reads the questions of a run, or of one of its checkpoints. */
+export async function listQuestions(context: Context, ref: unknown): Promise<Question[]> {
+  const key = readKey(ref);
+  const { id, step } = ref as { id?: unknown; step?: number };
+  const known = id === undefined ? undefined : idOrNull(id, "id");
+  const source = sourceOf(key.space);
+  if (source === undefined || known === null) return [];
+  const found = await findCheckpoint(context, key, { id: known, step });
+  if (found === null) return [];
+  const newest = id === undefined && step === undefined ? found : await findCheckpoint(context, key, {});
+  const isNewest = newest?.row.id === found.row.id;
+  const live = isNewest ? await source.live(context, key, found.row) : [];
+  const kept = (await source.kept?.(context, key, found.row)) ?? [];
+  // A question that waits, or whose answer was not taken yet, may also have a record.
+  const taken = kept.filter(({ id: of, answered }) => !live.some((each) => each.id === of && isSame(each, answered)));
+  return [...taken, ...live].map((each) => shown(source, key, each));
+}
+
+const isSame = ({ answered }: Live, { at, by }: Given): boolean => answered?.at === at && answered.by === by;
+
+/** Returns the first line of what a run asks. Null: it does not ask. */
+export async function firstQuestion(context: Context, key: Key, row: Row): Promise<string | null> {
+  try {
+    const questions = (await sourceOf(key.space)?.live(context, key, row)) ?? [];
+    const open = questions.filter(({ answered }) => answered === null);
+    if (open.length === 0) return null;
+    const line = firstLine(open[0]!.says ?? formOf(open[0]!.value)) || "(a question without a text)";
+    const cut = line.length > LINE ? `${line.slice(0, LINE).toWellFormed()}…` : line;
+    return open.length === 1 ? cut : `${cut} (and ${open.length - 1} more)`;
+  } catch (error) {
+    // The status says that the run waits, even if the question cannot be read.
+    if (error instanceof ForkpointError && !["CORRUPT", "UNSUPPORTED"].includes(error.code)) throw error;
+    return null;
+  }
+}
+
+/** The longest line of a question, in characters. */
+const LINE = 300;
+
+function shown(source: Source, key: Key, { id, node, value, answered, says, code }: Live): Question {
+  const form = formOf(value);
+  const { tool, args, text, choices } = says ?? form;
+  const [approve, reject] = usual(key.space, form);
+  return {
+    id,
+    node,
+    tool,
+    args: args === null ? null : shownForm(args),
+    text,
+    choices,
+    value: shownForm(value),
+    approve: shownForm(approve),
+    reject: shownForm(reject(undefined)),
+    canAnswer: source.answer !== undefined,
+    code: code ?? codes[key.space as "langgraph"](key.run, id, approve),
+    answered: answered && { ...answered, value: shownForm(answered.value) },
+  };
+}
+
+/** What approval and rejection are stored as. AgentOS' own answers have the form `{ approved: boolean }`. */
+function usual(space: string, { approve, reject }: ReturnType<typeof formOf>): [unknown, typeof reject] {
+  if (space !== "agentos") return [approve, reject];
+  return [{ approved: true }, (reason) => ({ approved: false, ...(reason !== undefined && { reason }) })];
+}
+
+/** The longest name of one who answers. */
+const NAME = 200;
+
+const answerOptions = {
+  id: (value: unknown, name: string) => {
+    if (typeof value === "string") return value;
+    throw typeError(`${name} must be the id of a question, as questions() returns it`);
+  },
+  value: anything,
+  approve: flag,
+  reject: (value: unknown, name: string) => {
+    if (typeof value === "boolean" || typeof value === "string") return value;
+    throw typeError(`${name} must be true or a reason`);
+  },
+  by: (value: unknown, name: string) => {
+    if (typeof value === "string" && value !== "" && value.length <= NAME && value.isWellFormed()) return value;
+    throw typeError(`${name} must be a name of 1 to ${NAME} characters`);
+  },
+};
+
+/** Stores an answer. Returns the question with it. */
+export async function answerQuestion(context: Context, ref: unknown, given: unknown): Promise<Question> {
+  const key = readKey(ref);
+  const answer: Answer = readRecord(given, "answer", answerOptions);
+  const named = typeof given === "object" && given !== null && "value" in given && given.value !== undefined;
+  const ways = [named, answer.approve === true, answer.reject !== undefined && answer.reject !== false];
+  if (ways.filter(Boolean).length !== 1) throw typeError("answer must have one of value, approve and reject");
+  const source = sourceOf(key.space);
+  const pick = async () => pickQuestion(context, key, await listQuestions(context, refOf(key)), answer.id);
+  const first = await pick();
+  if (source?.answer === undefined) {
+    const message = `an answer of ${quote(key.space)} cannot be stored: answer it in your program`;
+    throw new ForkpointError("UNSUPPORTED", message);
+  }
+  return underLease(context, { space: key.space, run: key.run, ns: "" }, async (lease) => {
+    // Another process may have answered before this one had the lease.
+    const question = await pick();
+    if (question.id !== first.id)
+      throw new ForkpointError("CONFLICT", `run ${quote(key.run)} asks another question now`);
+    const value = valueOf(key.space, question, answer, named);
+    const stored: Given = { value, by: answer.by ?? null, at: Date.now() };
+    await source.answer!(context, fenced(context.engine.native, lease), key, question.id, stored, lease);
+    return { ...question, answered: { ...stored, value: shownForm(value) } };
+  });
+}
+
+function valueOf(space: string, question: Question, { value, approve, reject }: Answer, named: boolean): unknown {
+  if (named) return fromJsonForm(value);
+  if (approve === true) return fromJsonForm(question.approve);
+  const [, rejection] = usual(space, formOf(fromJsonForm(question.value)));
+  return rejection(typeof reject === "string" && reject !== "" ? reject : undefined);
+}
+
+/** Returns the question that is to be answered. Throws if there is none, if there are several, or if it has an answer. */
+async function pickQuestion(
+  context: Context,
+  key: Key,
+  questions: readonly Question[],
+  id: string | undefined,
+): Promise<Question> {
+  const { run } = key;
+  const open = questions.filter(({ answered }) => answered === null);
+  const found = id === undefined ? open : open.filter((each) => each.id === id);
+  if (found.length === 1) return found[0]!;
+  if (found.length > 1) {
+    const ids = open.map((each) => quote(each.id)).join(", ");
+    throw typeError(`run ${quote(run)} asks ${open.length} questions, so answer.id is needed: ${ids}`);
+  }
+  const isMeant = (each: Pick<Question, "id" | "answered">) =>
+    each.answered !== null && (id === undefined || each.id === id);
+  const answered = questions.findLast(isMeant) ?? (await keptBefore(context, key)).find(isMeant);
+  if (answered === undefined) {
+    const what = id === undefined ? "asks no question" : `does not ask the question ${quote(id)}`;
+    throw new ForkpointError("NOT_FOUND", `run ${quote(run)} ${what}: list its questions`);
+  }
+  const { by, at } = answered.answered!;
+  const who = by === null ? "" : ` by ${quote(by)}`;
+  throw new ForkpointError(
+    "CONFLICT",
+    `the question of run ${quote(run)} was answered${who} at ${new Date(at).toISOString()}: nothing was stored`,
+  );
+}
+
+/** How many of the newest checkpoints are searched for an answer that the program has taken already. */
+const RECENT = 20;
+
+async function keptBefore(context: Context, key: Key): Promise<Kept[]> {
+  const [page] = await readPages(context, [{ ...newestOf(key), limit: RECENT }]);
+  for (const row of page!.rows) {
+    const kept = (await sourceOf(key.space)?.kept?.(context, key, row)) ?? [];
+    if (kept.length > 0) return kept;
+  }
+  return [];
+}
+
+/** How long an answer waits for a process that holds the lease of the run for a moment, in ms, and between two attempts. */
+const [PATIENCE, PAUSE] = [2_000, 50];
+
+/** Runs work under the lease of a run. A program that runs the run holds the lease, and then answers itself. */
+async function underLease<T>(
+  context: Context,
+  of: { space: string; run: string; ns: string },
+  work: (lease: HeldLease) => Promise<T>,
+): Promise<T> {
+  const until = performance.now() + PATIENCE;
+  const own = new Set<HeldLease>();
+  for (;;) {
+    let lease: HeldLease;
+    try {
+      lease = await takeLease(context.engine, of, {}, own);
+    } catch (error) {
+      const isHeld = error instanceof ForkpointError && error.code === "CONFLICT" && performance.now() < until;
+      if (!isHeld) throw error;
+      await new Promise((resolve) => setTimeout(resolve, PAUSE));
+      continue;
+    }
+    try {
+      return await work(lease);
+    } finally {
+      await lease.release().catch(() => {});
+    }
+  }
+}
