@@ -15,6 +15,7 @@ const forTools = [
   "bridge/json-form/json-text",
   "bridge/json-form/path",
   "bridge/spaces",
+  "inspect/conversation/cost",
   "inspect/diff",
   "inspect/edit",
   "inspect/limit",
