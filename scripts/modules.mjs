@@ -16,6 +16,7 @@ const forTools = [
   "bridge/json-form/path",
   "bridge/spaces",
   "inspect/conversation/cost",
+  "inspect/conversation/lists",
   "inspect/diff",
   "inspect/edit",
   "inspect/limit",

@@ -146,6 +146,6 @@ export type {
   ToolResult,
 } from "./conversation/message.js";
 export type { ModelPrice, ModelPrices } from "./conversation/cost.js";
-export type { ModelUsage, Usage } from "./conversation/sums.js";
-export type { RunUsage, UsageOptions } from "./conversation/usage.js";
+export type { ModelUsage, RunUsage, Usage } from "./conversation/usage-views.js";
+export type { UsageOptions } from "./conversation/usage.js";
 export type { Inspector } from "./inspector.js";

@@ -17,7 +17,7 @@ import { type Context, readKey, readSpace } from "./context.js";
 import { looking } from "../store/engine.js";
 import { diffCheckpoints } from "./comparison.js";
 import { readConversation } from "./conversation/conversation.js";
-import { type RunUsage, type UsageOptions, readUsage } from "./conversation/usage.js";
+import { type UsageOptions, readUsage } from "./conversation/usage.js";
 import { readDetail } from "./detail.js";
 import { forgetEffects, listEffects, readEffect, settleEffect } from "./effects.js";
 import { type DrainReport, drainCheck } from "./drain.js";
@@ -49,6 +49,7 @@ import type {
 } from "./views.js";
 import type { VerifyReport } from "../bridge/wire.js";
 import type { Conversation, ConversationQuery } from "./conversation/message.js";
+import type { RunUsage } from "./conversation/usage-views.js";
 import type { Store } from "../store/store.js";
 
 export class StoreInspector implements AsyncDisposable {

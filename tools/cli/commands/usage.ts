@@ -6,7 +6,7 @@ import { type RunOptions, findRun, refOf } from "../find.js";
 import { type Column, table } from "../table.js";
 import { duration, number, plural } from "../units.js";
 import { costText, tokenCount } from "../usage.js";
-import type { Usage } from "../../../ts/inspect/conversation/sums.js";
+import type { Usage } from "../../../ts/inspect/conversation/usage-views.js";
 
 interface Options extends RunOptions {
   last?: number;

@@ -15,6 +15,7 @@ import { address, addressOfRun, backToRuns, change, formatAddress, go, linkToRun
 import { RunView, refOf } from "./run-data.js";
 import { store } from "./store.js";
 import { Timeline } from "./timeline.js";
+import { UsageFacts, useUsage } from "./usage-view.js";
 import { Button, ErrorBox, Id, Labels, SpaceMark, StatusMark, copy, keyOf, say } from "./ui.js";
 
 export function RunPage() {
@@ -50,6 +51,7 @@ function Run({ of }: { of: RunRef }) {
   const forking = useSignal(false);
   const pane = useRef<HTMLElement>(null);
   useEffect(() => view.start(), []);
+  useUsage(view);
   const write = store.value?.write === true;
   const current = view.current.value;
   const openFork = () => {
@@ -62,7 +64,7 @@ function Run({ of }: { of: RunRef }) {
   };
   const openState = () => {
     if (current !== null && isNarrow()) view.look(current.id);
-    pane.current?.querySelector<HTMLElement>("[role=tree], .diff")?.focus();
+    pane.current?.querySelector<HTMLElement>("[role=tree], .diff, .conversation")?.focus();
   };
   useKeys({ f: openFork, Escape: back });
 
@@ -126,7 +128,8 @@ interface HeadProps {
   openFork: () => void;
 }
 
-function Head({ view: { ref, info: known }, write, openFork }: HeadProps) {
+function Head({ view, write, openFork }: HeadProps) {
+  const { ref, info: known } = view;
   const info = known.value;
   return (
     <header class="run-head stack">
@@ -158,12 +161,12 @@ function Head({ view: { ref, info: known }, write, openFork }: HeadProps) {
           Fork
         </Button>
       </div>
-      {info !== null && <Facts info={info} />}
+      {info !== null && <Facts info={info} view={view} />}
     </header>
   );
 }
 
-function Facts({ info }: { info: RunInfo }) {
+function Facts({ info, view }: { info: RunInfo; view: RunView }) {
   const { group, checkpoints, bytes: size, began, active, forkedFrom, labels, lease } = info;
   return (
     <ul class="facts row small soft">
@@ -176,6 +179,7 @@ function Facts({ info }: { info: RunInfo }) {
           )}
         </li>
       )}
+      <UsageFacts view={view} />
       {group && <li>group {shown(group, 80)}</li>}
       {Object.keys(labels).length > 0 && (
         <li>

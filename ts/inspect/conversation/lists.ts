@@ -3,7 +3,7 @@
 import { containerOf, itemsOf, type Place, placeOf, stepsTo } from "../../bridge/json-form/form.js";
 import { formatPath } from "../../bridge/json-form/path.js";
 import { isMessage } from "./envelope.js";
-import type { Reader } from "./reader.js";
+import { Reader } from "./reader.js";
 
 /** A list of messages in a state. */
 export interface MessageList {
@@ -52,3 +52,6 @@ function sorted(lists: MessageList[]): MessageList[] {
   const rank = ({ path }: MessageList) => (path === "messages" ? 0 : 1);
   return lists.toSorted((a, b) => rank(a) - rank(b) || b.entries.length - a.entries.length);
 }
+
+/** Returns true if a state has messages. */
+export const hasMessages = (form: unknown): boolean => listsIn(new Reader(form), form).length > 0;

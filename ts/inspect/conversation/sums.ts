@@ -2,26 +2,7 @@
 
 import { type ModelPrices, costOf, priceOf } from "./cost.js";
 import type { TokenUsage } from "./message.js";
-
-/** How much a run or a step has used. */
-export interface Usage extends TokenUsage {
-  /** How many messages say what they have used. */
-  messages: number;
-  /** How long the models took, in ms. Null: it is not stored. */
-  durationMs: number | null;
-  /** In the currency of the prices. Null: no prices were given, or there is none for the models. */
-  cost: number | null;
-  /** The same for each model, the one with the most tokens first. `model` is null if its name is not stored. */
-  models: ModelUsage[];
-}
-
-/** How much of a model a run or a step has used. */
-export interface ModelUsage extends TokenUsage {
-  model: string | null;
-  messages: number;
-  durationMs: number | null;
-  cost: number | null;
-}
+import type { ModelUsage, Usage } from "./usage-views.js";
 
 /** What a message has used. */
 export interface Entry {

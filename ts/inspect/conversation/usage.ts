@@ -13,20 +13,9 @@ import { priceOf } from "./cost.js";
 import { readEnvelope } from "./envelope.js";
 import { listsIn } from "./lists.js";
 import { Reader } from "./reader.js";
-import { type Entry, Counted, Sum, type Usage } from "./sums.js";
+import { Counted, type Entry, Sum } from "./sums.js";
+import type { RunUsage } from "./usage-views.js";
 import { tokensIn } from "./tokens.js";
-
-/** How many tokens a run has used. */
-export interface RunUsage {
-  /** The tokens of the run. A fork does not count what it has from its source. Null: none are stored. */
-  total: Usage | null;
-  /** The steps that have added some, the oldest first. */
-  steps: Array<{ id: string; step: number; usage: Usage }>;
-  /** Whether all steps were read. If not, `total` has what the newest steps still contain. */
-  complete: boolean;
-  /** The models without a price. Empty if the inspector has no `prices`. */
-  unpriced: string[];
-}
 
 /** How many steps to read. */
 export interface UsageOptions {
