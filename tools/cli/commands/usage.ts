@@ -65,14 +65,15 @@ interface Line {
   usage: Usage;
 }
 
+const count = (title: string, drop: number, of: (usage: Usage) => string): Column<Line> => ({
+  title,
+  align: "right",
+  drop,
+  cell: ({ usage }) => ({ text: of(usage) }),
+});
+
 /** Returns the lines of a table. A column in which nothing is stored is left out. */
 function tableOf(title: string, lines: Line[], output: Output): string[] {
-  const count = (name: string, drop: number, of: (usage: Usage) => string): Column<Line> => ({
-    title: name,
-    align: "right",
-    drop,
-    cell: ({ usage }) => ({ text: of(usage) }),
-  });
   const columns = [
     count("INPUT", 2, ({ input }) => tokenCount(input)),
     count("CACHED", 4, ({ cached }) => tokenCount(cached)),

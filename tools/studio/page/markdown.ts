@@ -46,6 +46,9 @@ export function spansOf(line: string): Span[] {
   return spans;
 }
 
+/** Returns true for a line that ends the code after a fence. */
+const isEnd = (line: string, fence: string): boolean => FENCE.test(line) && line.trim().startsWith(fence);
+
 /** Reads a text as blocks. */
 export function blocksOf(text: string): Block[] {
   const lines = text.split(/\r\n|\n|\r/);
@@ -61,14 +64,11 @@ export function blocksOf(text: string): Block[] {
     const line = lines[at]!;
     const fence = FENCE.exec(line)?.[1];
     if (fence !== undefined) {
-      const end = lines.findIndex(
-        (each, index) =>
-          index > at && each.trim().startsWith(fence) && each.trim().length >= fence.length && FENCE.test(each),
-      );
-      const code = lines.slice(at + 1, end === -1 ? undefined : end);
+      let end = at + 1;
+      while (end < lines.length && !isEnd(lines[end]!, fence)) end += 1;
+      const code = lines.slice(at + 1, end);
       blocks.push({ kind: "code", text: code.join("\n") });
       pieces += 1;
-      if (end === -1) return blocks;
       at = end;
       isOpen = false;
       continue;

@@ -83,7 +83,7 @@ type Whole = MessageActions["whole"];
 function More({ more, whole }: { more: number | undefined; whole: Whole }) {
   if (more === undefined) return null;
   return whole === null ? (
-    <p class="note dim">{counted(more, "more character")}: see the raw value.</p>
+    <p class="note dim">{counted(more, "more character")}. “As stored” can download them.</p>
   ) : (
     <p>
       <Button kind="quiet" icon="down" onClick={whole}>
@@ -212,8 +212,8 @@ function Result({ result, whole }: { result: ToolResult & Missing; whole: Whole 
   );
 }
 
-/** The number of characters of a value that are shown at first. */
-const FOLDED = 1_200;
+/** The number of characters of a value that are shown at first, and of a value on one line. */
+const [FOLDED, SHORT] = [1_200, 72];
 
 /** A value as text. A long one is shown in part. */
 function Folded({ text }: { text: string }) {
@@ -235,20 +235,20 @@ function Folded({ text }: { text: string }) {
 function prettyText(text: string, more: number | undefined): string {
   if (more !== undefined || text.length > 20_000 || !/^\s*[[{]/.test(text)) return text;
   try {
-    return JSON.stringify(JSON.parse(text), null, 2);
+    return text.length <= SHORT ? text : JSON.stringify(JSON.parse(text), null, 2);
   } catch {
     return text;
   }
 }
 
-/** Writes a value as indented JSON. What the answer leaves out is said. */
+/** Writes a value as JSON, indented if it is long. What the answer leaves out is said. */
 function jsonText(form: unknown): string {
-  return JSON.stringify(
-    form,
-    (_, value: unknown) => {
-      const more = moreOf(value);
-      return more === null ? value : `${more.text ?? ""}… ${count(more.count)} more`;
-    },
-    2,
-  );
+  const write = (indent: number) => JSON.stringify(form, withoutMarks, indent);
+  const line = write(0);
+  return line.length <= SHORT ? line : write(2);
+}
+
+function withoutMarks(_: string, value: unknown): unknown {
+  const more = moreOf(value);
+  return more === null ? value : `${more.text ?? ""}… ${count(more.count)} more`;
 }

@@ -21,9 +21,8 @@ export function readPart(reader: Reader, form: unknown, depth = 0): MessagePart 
   const kind = reader.text(part, "type");
   if (kind === null) return unnamed(reader, part) ?? { type: "value", name: null, value: part };
   const read = Object.hasOwn(kinds, kind) ? kinds[kind]! : others.find(([pattern]) => pattern.test(kind))?.[1];
-  return (
-    (read === undefined ? undefined : read(reader, part, kind, depth)) ?? { type: "value", name: kind, value: part }
-  );
+  const found = read?.(reader, part, kind, depth);
+  return found === undefined ? { type: "value", name: kind, value: part } : found;
 }
 
 export function readParts(reader: Reader, forms: readonly unknown[], depth = 0): MessagePart[] {

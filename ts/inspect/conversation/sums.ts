@@ -17,6 +17,9 @@ const fields = ["input", "output", "cached", "reasoning", "total"] as const;
 
 const plus = (a: number | null, b: number | null): number | null => (a === null ? b : b === null ? a : a + b);
 
+const more = (now: number | null, then: number | null): number | null =>
+  now === null ? null : Math.max(0, now - (then ?? 0));
+
 /** The messages of a run that are counted. */
 export class Counted {
   readonly #seen = new Map<string, { tokens: TokenUsage; durationMs: number | null }>();
@@ -27,11 +30,13 @@ export class Counted {
    */
   take({ key, tokens, durationMs, model }: Entry): (Entry & { isNew: boolean }) | null {
     const before = this.#seen.get(key);
-    this.#seen.set(key, { tokens, durationMs });
-    if (before === undefined) return { key, tokens, durationMs, model, isNew: true };
-    const more = (now: number | null, then: number | null) => (now === null ? null : Math.max(0, now - (then ?? 0)));
+    if (before === undefined) {
+      this.#seen.set(key, { tokens, durationMs });
+      return { key, tokens, durationMs, model, isNew: true };
+    }
     const rest = Object.fromEntries(fields.map((field) => [field, more(tokens[field], before.tokens[field])]));
     if (!Object.values(rest).some((each) => each !== null && each > 0)) return null;
+    this.#seen.set(key, { tokens, durationMs });
     const longer = more(durationMs, before.durationMs);
     return { key, tokens: rest as unknown as TokenUsage, durationMs: longer, model, isNew: false };
   }
@@ -56,7 +61,7 @@ export class Sum {
     if (this.#models.size === 0) return null;
     const models = [...this.#models].map(([model, sum]): ModelUsage => {
       const price = prices === null || model === null ? undefined : priceOf(prices, model);
-      return { model, ...sum, cost: price === undefined ? null : costOf(sum, price) };
+      return Object.assign({ model, cost: price === undefined ? null : costOf(sum, price) }, sum);
     });
     const total = (field: "messages" | "durationMs" | "cost" | (typeof fields)[number]) =>
       models.reduce<number | null>((sum, each) => plus(sum, each[field]), null);

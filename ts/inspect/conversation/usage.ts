@@ -9,7 +9,7 @@ import { mapTogether } from "../together.js";
 import type { Key } from "../wire.js";
 import type { CheckpointInfo, CheckpointRef } from "../views.js";
 import { readStateOf } from "./conversation.js";
-import { priceOf } from "./cost.js";
+import { type ModelPrices, priceOf } from "./cost.js";
 import { readEnvelope } from "./envelope.js";
 import { listsIn } from "./lists.js";
 import { Reader } from "./reader.js";
@@ -42,36 +42,70 @@ export async function readUsage(context: Context, ref: unknown, given: unknown):
   const { steps, complete } = await newestSteps(context, key, options);
   const [first] = steps;
   if (first === undefined) return null;
-  const [total, counted] = [new Sum(), new Counted()];
-  const result: RunUsage = { total: null, steps: [], complete, unpriced: [] };
   const prices = context.prices ?? null;
+  // AgentOS counts the tokens of a run, too. They are used only if no message has tokens.
+  const tracks = [new Track(isOfMessage), new Track((entry) => !isOfMessage(entry))];
   // The messages that the first step has from its parent. Those of another run are counted there.
-  for (const entry of await entriesAt(context, first.parent)) {
-    const own = counted.take(entry);
-    if (own !== null && !complete) total.add(own);
-  }
+  const { parent, run, ns } = first;
+  const isOwn = parent?.run === run && parent.ns === ns;
+  const inherited = await entriesAt(context, parent);
+  for (const track of tracks) track.begin(inherited, isOwn);
   for (let at = 0; at < steps.length; at += AT_ONCE) {
     const some = steps.slice(at, at + AT_ONCE);
     const read = await mapTogether(some, (each) => entriesAt(context, each), options.signal);
-    for (const [index, { id, step }] of some.entries()) {
-      const sum = new Sum();
-      for (const entry of read[index]!) {
-        const own = counted.take(entry);
-        if (own === null) continue;
-        sum.add(own);
-        total.add(own);
-      }
-      const usage = sum.finish(prices);
-      if (usage !== null) result.steps.push({ id, step, usage });
+    for (const [index, step] of some.entries()) {
+      for (const track of tracks) track.add(step, read[index]!, prices);
     }
   }
-  result.total = total.finish(prices);
-  if (prices !== null) {
-    const models = (result.total?.models ?? []).map(({ model }) => model).filter((model) => model !== null);
-    result.unpriced = models.filter((model) => priceOf(prices, model) === undefined);
-  }
-  return result;
+  const [messages, others] = tracks as [Track, Track];
+  const track = messages.isEmpty ? others : messages;
+  const total = track.total.finish(prices);
+  const models = prices === null ? [] : (total?.models ?? []).flatMap(({ model }) => model ?? []);
+  const unpriced = models.filter((model) => priceOf(prices!, model) === undefined);
+  return { total, steps: track.steps, complete, unpriced };
 }
+
+/** Adds up some of the entries of the steps. */
+class Track {
+  readonly total = new Sum();
+  readonly steps: RunUsage["steps"] = [];
+  isEmpty = true;
+  readonly #counted = new Counted();
+  readonly #has: (entry: Entry) => boolean;
+
+  constructor(has: (entry: Entry) => boolean) {
+    this.#has = has;
+  }
+
+  /** Takes the entries from before the first step. They are part of the total if they belong to the run. */
+  begin(entries: readonly Entry[], isOwn: boolean): void {
+    for (const own of this.#taken(entries)) if (isOwn) this.total.add(own);
+  }
+
+  add({ id, step }: CheckpointInfo, entries: readonly Entry[], prices: ModelPrices | null): void {
+    const sum = new Sum();
+    for (const own of this.#taken(entries)) {
+      sum.add(own);
+      this.total.add(own);
+    }
+    const usage = sum.finish(prices);
+    if (usage !== null) this.steps.push({ id, step, usage });
+  }
+
+  *#taken(entries: readonly Entry[]): Generator<NonNullable<ReturnType<Counted["take"]>>> {
+    for (const entry of entries) {
+      if (!this.#has(entry)) continue;
+      this.isEmpty = false;
+      const own = this.#counted.take(entry);
+      if (own !== null) yield own;
+    }
+  }
+}
+
+/** The key of what AgentOS has counted for a run. */
+const DIAGNOSTICS = "diagnostics";
+
+const isOfMessage = ({ key }: Entry): boolean => key !== DIAGNOSTICS;
 
 /** Lists the newest steps that fit into the limits, the oldest first. At least one is read. */
 async function newestSteps(
@@ -112,8 +146,7 @@ export function entriesIn(form: unknown): Entry[] {
       if (tokens !== null) entries.push({ key: keyOf(message, usageId, counts), model, tokens, durationMs });
     }
   }
-  if (entries.length > 0) return entries;
-  return [...responsesIn(reader, form), ...diagnosticsIn(reader, form)];
+  return [...entries, ...(entries.length > 0 ? [] : responsesIn(reader, form)), ...diagnosticsIn(reader, form)];
 }
 
 /** Names a message: by its id, or by its content. The number tells equal messages of one list apart. */
@@ -142,5 +175,5 @@ function diagnosticsIn(reader: Reader, form: unknown): Entry[] {
   const total = reader.count(diagnostics, "totalTokensUsed");
   if (total === null || total === 0) return [];
   const tokens = { input: null, output: null, cached: null, reasoning: null, total };
-  return [{ key: "diagnostics", model: null, tokens, durationMs: reader.count(diagnostics, "totalDurationMs") }];
+  return [{ key: DIAGNOSTICS, model: null, tokens, durationMs: reader.count(diagnostics, "totalDurationMs") }];
 }
