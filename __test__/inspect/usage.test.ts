@@ -172,7 +172,7 @@ describe("what is not stored", () => {
     }));
     await save(store, "run", [[question], [question], [question]], diagnostics);
     const { total, steps } = await usageOf(store, "run");
-    expect(total).toMatchObject({ total: 350, input: null, durationMs: 3_000 });
+    expect(total).toMatchObject({ total: 350, input: null, durationMs: 3_000, messages: 0 });
     expect(steps.map(({ step, usage }) => [step, usage.total])).toEqual([
       [0, 100],
       [2, 250],

@@ -43,9 +43,11 @@ async function print(context: Context, options: Options, id?: string): Promise<v
   }
   const { style } = output;
   output.print(
-    [style("bold", safeText(run.run)), `${tokenCount(total.total)} tokens`, plural(total.messages, "answer")].join(
-      style("dim", " · "),
-    ),
+    [
+      style("bold", safeText(run.run)),
+      `${tokenCount(total.total)} tokens`,
+      ...(total.messages > 0 ? [plural(total.messages, "answer")] : []),
+    ].join(style("dim", " · ")),
   );
   output.print("");
   const lines: Line[] = steps.map(({ step, usage }) => ({ name: number(step), usage }));

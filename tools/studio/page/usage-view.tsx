@@ -28,7 +28,7 @@ export function UsageFacts({ view }: { view: RunView }) {
     `output ${tokenCount(total.output)}`,
     `of it reasoning ${tokenCount(total.reasoning)}`,
     `total ${tokenCount(total.total)}`,
-    counted(total.messages, "answer"),
+    ...(total.messages > 0 ? [counted(total.messages, "answer")] : []),
     ...(complete === false ? ["older steps are left out"] : []),
   ];
   return (
@@ -43,7 +43,11 @@ export function UsageFacts({ view }: { view: RunView }) {
           {names.length > 1 && <span class="dim"> +{count(names.length - 1)}</span>}
         </li>
       )}
-      {total.durationMs !== null && <li>models {duration(total.durationMs)}</li>}
+      {total.durationMs !== null && (
+        <li>
+          {total.messages > 0 ? "models" : "nodes"} {duration(total.durationMs)}
+        </li>
+      )}
       {total.cost !== null && <li data-testid="run-cost">cost {costText(total.cost)}</li>}
     </>
   );

@@ -11,6 +11,8 @@ export interface Entry {
   model: string | null;
   tokens: TokenUsage;
   durationMs: number | null;
+  /** False: AgentOS has counted the tokens of the entire run. */
+  isMessage: boolean;
 }
 
 const fields = ["input", "output", "cached", "reasoning", "total"] as const;
@@ -28,17 +30,18 @@ export class Counted {
    * Returns what an entry has more than before. Null: nothing. A message that a later step has continued has more tokens than
    * before.
    */
-  take({ key, tokens, durationMs, model }: Entry): (Entry & { isNew: boolean }) | null {
+  take(entry: Entry): (Entry & { isNew: boolean }) | null {
+    const { key, tokens, durationMs } = entry;
     const before = this.#seen.get(key);
     if (before === undefined) {
       this.#seen.set(key, { tokens, durationMs });
-      return { key, tokens, durationMs, model, isNew: true };
+      return { ...entry, isNew: entry.isMessage };
     }
     const rest = Object.fromEntries(fields.map((field) => [field, more(tokens[field], before.tokens[field])]));
     if (!Object.values(rest).some((each) => each !== null && each > 0)) return null;
     this.#seen.set(key, { tokens, durationMs });
     const longer = more(durationMs, before.durationMs);
-    return { key, tokens: rest as unknown as TokenUsage, durationMs: longer, model, isNew: false };
+    return { ...entry, tokens: rest as unknown as TokenUsage, durationMs: longer, isNew: false };
   }
 }
 

@@ -102,10 +102,7 @@ class Track {
   }
 }
 
-/** The key of what AgentOS has counted for a run. */
-const DIAGNOSTICS = "diagnostics";
-
-const isOfMessage = ({ key }: Entry): boolean => key !== DIAGNOSTICS;
+const isOfMessage = ({ isMessage }: Entry): boolean => isMessage;
 
 /** Lists the newest steps that fit into the limits, the oldest first. At least one is read. */
 async function newestSteps(
@@ -143,7 +140,8 @@ export function entriesIn(form: unknown): Entry[] {
     const counts = new Map<string, number>();
     for (const message of messages) {
       const { usage: tokens, usageId, model, durationMs } = readEnvelope(reader, message);
-      if (tokens !== null) entries.push({ key: keyOf(message, usageId, counts), model, tokens, durationMs });
+      if (tokens !== null)
+        entries.push({ key: keyOf(message, usageId, counts), model, tokens, durationMs, isMessage: true });
     }
   }
   return [...entries, ...(entries.length > 0 ? [] : responsesIn(reader, form)), ...diagnosticsIn(reader, form)];
@@ -165,7 +163,7 @@ function responsesIn(reader: Reader, form: unknown): Entry[] {
     if (tokens === null) return [];
     const id = reader.text(response, "responseId") ?? `response ${index}`;
     const model = reader.text(reader.get(response, "providerData"), "model");
-    return [{ key: `id ${id}`, model, tokens, durationMs: null }];
+    return [{ key: `id ${id}`, model, tokens, durationMs: null, isMessage: true }];
   });
 }
 
@@ -175,5 +173,6 @@ function diagnosticsIn(reader: Reader, form: unknown): Entry[] {
   const total = reader.count(diagnostics, "totalTokensUsed");
   if (total === null || total === 0) return [];
   const tokens = { input: null, output: null, cached: null, reasoning: null, total };
-  return [{ key: DIAGNOSTICS, model: null, tokens, durationMs: reader.count(diagnostics, "totalDurationMs") }];
+  const durationMs = reader.count(diagnostics, "totalDurationMs");
+  return [{ key: "diagnostics", model: null, tokens, durationMs, isMessage: false }];
 }
