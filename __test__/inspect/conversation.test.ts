@@ -630,10 +630,9 @@ describe("what a step has added", () => {
     const added = async (step: number) => {
       const { messages, list } = (await inspector.conversation({ space: "agentos", run: "run", step }))!;
       expect(list).toBe("scratch.messages");
-      return messages.map((message) => [
-        message.added,
-        ...message.parts.flatMap((part) => (part.type === "call" && part.result !== null ? [part.result.added] : [])),
-      ]);
+      return messages.map(({ added: own, parts }) =>
+        [own].concat(parts.flatMap((part) => (part.type === "call" ? (part.result?.added ?? []) : []))),
+      );
     };
     expect(await added(0)).toEqual([[true]]);
     expect(await added(1)).toEqual([[false], [true], [true]]);

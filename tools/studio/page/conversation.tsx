@@ -1,6 +1,6 @@
 // The conversation of a checkpoint. Only a window of its messages is in the document.
 import { useSignal } from "@preact/signals";
-import { useLayoutEffect, useRef } from "preact/hooks";
+import { useLayoutEffect, useMemo, useRef } from "preact/hooks";
 import type { Conversation, ConversationMessage } from "../../../ts/inspect/conversation/message.js";
 import { type Detail, api, request, troubleOf } from "./api.js";
 import { Choice } from "./fields.js";
@@ -19,8 +19,8 @@ const [PAGE, MOST] = [20, 80];
 /** How near to an end of the window the next messages are loaded, in pixels. */
 const NEAR = 400;
 
-/** How many characters of a complete text are loaded, and of a stored message. */
-const WHOLE = 400_000;
+/** How many characters of a long text are loaded on demand, and of a stored message. More would block the page. */
+const WHOLE = 100_000;
 
 type Shown = Omit<Conversation, "checkpoint">;
 
@@ -91,7 +91,8 @@ function Messages({ view, id, first }: { view: RunView; id: string; first: Shown
   const page = useSignal<Pick<Shown, "from" | "messages">>(first);
   const stored = useSignal<ReadonlyMap<string, string>>(new Map());
   const full = useSignal<ReadonlySet<string>>(new Set());
-  const isLoading = useRef(false);
+  /** The request whose answer is wanted. Null: none is under way. */
+  const asked = useRef<object | null>(null);
   /** What is shown after a change: an end of the list, or the message that stays where it is while others come and go. */
   const place = useRef<"start" | "end" | { path: string; top: number }>("end");
   const { from, messages } = page.value;
@@ -99,11 +100,14 @@ function Messages({ view, id, first }: { view: RunView; id: string; first: Shown
   const { total, list } = first;
 
   const load = async (at: number, limit: number, then?: "start" | "end") => {
-    if (isLoading.current || limit <= 0) return;
-    isLoading.current = true;
+    // A jump replaces what is under way.
+    if ((asked.current !== null && then === undefined) || limit <= 0) return;
+    const request = {};
+    asked.current = request;
     try {
       // A page from the end may have fewer messages than asked for, so the place is negative for earlier ones.
       const found = await api.conversation(view.ref, id, { list, from: at < from ? at - total : at, limit });
+      if (asked.current !== request) return;
       if (then === undefined) keepPlace();
       else place.current = then;
       const now = page.value;
@@ -120,7 +124,7 @@ function Messages({ view, id, first }: { view: RunView; id: string; first: Shown
     } catch (error) {
       say(troubleOf(error).message);
     } finally {
-      isLoading.current = false;
+      if (asked.current === request) asked.current = null;
     }
   };
   const earlier = () => load(Math.max(0, from - PAGE), Math.min(PAGE, from));
@@ -151,12 +155,14 @@ function Messages({ view, id, first }: { view: RunView; id: string; first: Shown
     else if (scrollHeight - scrollTop - clientHeight < NEAR && to < total) void later();
   };
 
+  // The functions that messages keep read the signals when they are called.
   const replace = (index: number, message: ConversationMessage) => {
     keepPlace();
     page.value = { from: page.value.from, messages: page.value.messages.with(index, message) };
   };
-  const loadWhole = async (index: number, path: string) => {
+  const loadWhole = async (path: string) => {
     try {
+      const index = page.value.messages.findIndex((each) => each.path === path);
       const query = { list, from: page.value.from + index, limit: 1, text: WHOLE };
       const [message] = (await api.conversation(view.ref, id, query)).messages;
       if (message === undefined || page.value.messages[index]?.path !== path) return;
@@ -167,17 +173,19 @@ function Messages({ view, id, first }: { view: RunView; id: string; first: Shown
     }
   };
   const showRaw = async (path: string) => {
-    const next = new Map(stored.value);
-    if (!next.delete(path)) {
-      try {
-        const { space, run, ns } = view.ref;
-        const text = await (await request("raw", { space, run, ns, id, path })).text();
-        next.set(path, text.length > WHOLE ? `${text.slice(0, WHOLE)}… ${count(text.length - WHOLE)} more` : text);
-      } catch (error) {
-        say(troubleOf(error).message);
-      }
+    const others = new Map(stored.value);
+    if (others.delete(path)) {
+      stored.value = others;
+      return;
     }
-    stored.value = next;
+    try {
+      const { space, run, ns } = view.ref;
+      const text = await (await request("raw", { space, run, ns, id, path })).text();
+      const shownText = text.length > WHOLE ? `${text.slice(0, WHOLE)}… ${count(text.length - WHOLE)} more` : text;
+      stored.value = new Map(stored.value).set(path, shownText);
+    } catch (error) {
+      say(troubleOf(error).message);
+    }
   };
 
   return (
@@ -193,12 +201,13 @@ function Messages({ view, id, first }: { view: RunView; id: string; first: Shown
       {messages.map((message, index) => {
         const { path } = message;
         return (
-          <MessageView
-            key={path}
+          <Kept
+            key={from + index}
             message={message}
             stored={stored.value.get(path) ?? null}
-            whole={full.value.has(path) ? null : () => void loadWhole(index, path)}
-            raw={() => void showRaw(path)}
+            isWhole={full.value.has(path)}
+            loadWhole={loadWhole}
+            showRaw={showRaw}
           />
         );
       })}
@@ -211,5 +220,29 @@ function Messages({ view, id, first }: { view: RunView; id: string; first: Shown
         </p>
       )}
     </div>
+  );
+}
+
+interface KeptProps {
+  message: ConversationMessage;
+  stored: string | null;
+  isWhole: boolean;
+  loadWhole: (path: string) => Promise<void>;
+  showRaw: (path: string) => Promise<void>;
+}
+
+/** A message that is drawn again only if it has changed, and not when others come and go. */
+function Kept({ message, stored, isWhole, loadWhole, showRaw }: KeptProps) {
+  const { path } = message;
+  return useMemo(
+    () => (
+      <MessageView
+        message={message}
+        stored={stored}
+        whole={isWhole ? null : () => void loadWhole(path)}
+        raw={() => void showRaw(path)}
+      />
+    ),
+    [message, stored, isWhole],
   );
 }

@@ -1,13 +1,13 @@
 /** Reads the conversation of a checkpoint. */
 
 import { ForkpointError, quote } from "../../bridge/errors.js";
+import { safeJson } from "../../bridge/json-form/json-text.js";
 import { shownForm } from "../../bridge/json-form/to-json-form.js";
 import { readRecord, text, whole } from "../../store/options.js";
 import { idOrNull } from "../../store/ids.js";
 import { findCheckpoint, limitOption } from "../checkpoints.js";
 import { type Context, readKey } from "../context.js";
 import { readFound, readValues } from "../detail.js";
-import { Numbering } from "../equality.js";
 import { listsIn } from "./lists.js";
 import { messagesOf } from "./messages.js";
 import { Reader } from "./reader.js";
@@ -81,17 +81,26 @@ async function entriesBefore(context: Context, info: CheckpointInfo, path: strin
 /** Returns a function that says whether an entry of a list is new. Null: nothing is known, so nothing is new. */
 function addedSince(before: readonly unknown[] | null, entries: readonly unknown[]): (index: number) => boolean {
   if (before === null) return () => false;
-  const numbering = new Numbering();
-  const counts = new Map<number, number>();
+  if (before.length === 0) return () => true;
+  const counts = new Map<string, number>();
   for (const entry of before) {
-    const number = numbering.of(entry);
-    counts.set(number, (counts.get(number) ?? 0) + 1);
+    const content = contentOf(entry);
+    counts.set(content, (counts.get(content) ?? 0) + 1);
   }
   const added = entries.map((entry) => {
-    const number = numbering.of(entry);
-    const count = counts.get(number) ?? 0;
-    counts.set(number, count - 1);
+    const content = contentOf(entry);
+    const count = counts.get(content) ?? 0;
+    counts.set(content, count - 1);
     return count <= 0;
   });
   return (index) => added[index] === true;
+}
+
+/** Returns the JSON of an entry. A deep one is more than JSON.stringify can write. */
+function contentOf(entry: unknown): string {
+  try {
+    return JSON.stringify(entry) ?? "";
+  } catch {
+    return safeJson(entry);
+  }
 }
