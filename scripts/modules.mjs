@@ -15,6 +15,8 @@ const forTools = [
   "bridge/json-form/json-text",
   "bridge/json-form/path",
   "bridge/spaces",
+  "inspect/conversation/cost",
+  "inspect/conversation/lists",
   "inspect/diff",
   "inspect/edit",
   "inspect/limit",

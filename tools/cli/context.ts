@@ -2,6 +2,7 @@
 
 import { type Database, chooseDatabase, refuseMissing } from "./database.js";
 import type { Output } from "./output.js";
+import { pricesIn } from "./usage.js";
 import { loadSerializers } from "./serializers.js";
 import { learnSecrets, redact } from "./secrets.js";
 import type { Inspector } from "../../ts/inspect/inspector.js";
@@ -14,6 +15,8 @@ export interface CommonOptions {
   serializer?: string[];
   maxPayloadBytes?: number;
   readFrom?: string;
+  /** The file of `--prices`, of the commands that have it. */
+  prices?: string;
 }
 
 export class Context {
@@ -77,8 +80,9 @@ export class Context {
     // This loads the addon. Commands that open nothing never get here.
     const { openInspector } = await import("../../ts/inspect/index.js");
     const serializers = await loadSerializers(this.#options.serializer ?? []);
-    const { maxPayloadBytes } = this.#options;
-    const inspector = await openInspector(target, { write, serializers, maxPayloadBytes, readFrom });
+    const { maxPayloadBytes, prices: file } = this.#options;
+    const prices = file === undefined ? undefined : await pricesIn(file);
+    const inspector = await openInspector(target, { write, serializers, maxPayloadBytes, readFrom, prices });
     this.#opened.push(inspector);
     return inspector;
   }

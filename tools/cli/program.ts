@@ -27,12 +27,13 @@ import { show } from "./commands/show.js";
 import { stats } from "./commands/stats.js";
 import { studio } from "./commands/studio.js";
 import { tail } from "./commands/tail.js";
+import { usage } from "./commands/usage.js";
 import { vacuum } from "./commands/vacuum.js";
 import { verify } from "./commands/verify.js";
 
 const groups = {
   "Try:": [demo],
-  "Inspect:": [ls, show, get, diff, effects, tail, stats, studio],
+  "Inspect:": [ls, show, get, diff, usage, effects, tail, stats, studio],
   "Fork, answer, label and settle:": [fork, answer, label, settle],
   "Copy:": [exportRuns, importRuns, copy, backup, restore],
   "Clean up:": [prune, rm, vacuum],

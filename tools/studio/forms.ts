@@ -24,6 +24,15 @@ export interface More {
   bytes?: number;
 }
 
+/**
+ * What was cut says how much is missing. A text has `more`, the number of characters. A message or a result has `moreParts`, the
+ * number of parts.
+ */
+export interface Missing {
+  more?: number;
+  moreParts?: number;
+}
+
 /** A match of a search. */
 export interface Match {
   path: Step[];

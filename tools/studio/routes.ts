@@ -3,6 +3,7 @@
 import { quote } from "../../ts/bridge/errors.js";
 import { isWithin, safeJsonPieces } from "../../ts/bridge/json-form/json-text.js";
 import { parsePath, valueAt } from "../../ts/bridge/json-form/path.js";
+import { hasMessages } from "../../ts/inspect/conversation/lists.js";
 import { statuses } from "../../ts/inspect/runs.js";
 import {
   MAX_ANSWER,
@@ -15,6 +16,7 @@ import {
   shortRun,
   sizeOf,
 } from "./answers.js";
+import { conversation, usage } from "./conversation.js";
 import type { Query } from "./query.js";
 import { Refusal, invalid } from "./refusal.js";
 import { search } from "./search.js";
@@ -30,6 +32,8 @@ export const routes: Record<string, Route> = {
   runs,
   run,
   checkpoint,
+  conversation,
+  usage,
   effect,
   questions,
   diff,
@@ -119,7 +123,7 @@ async function checkpoint(inspector: Inspector, query: Query): Promise<unknown> 
   const detail = await theCheckpoint(inspector, query);
   const short = shortDetail(detail, { depth, items, part, path });
   if (short === null) throw nothingAt(path!, part);
-  return short;
+  return path === undefined ? { ...short, hasMessages: hasMessages(detail.state) } : short;
 }
 
 /** An effect with its result, which may be cut. */

@@ -8,6 +8,7 @@ import type { Format } from "../bridge/serializer.js";
 import { SPACES } from "../bridge/spaces.js";
 import type { Key } from "./wire.js";
 import type { Store } from "../store/store.js";
+import type { ModelPrices } from "./conversation/cost.js";
 import type { RunRef, Space } from "./views.js";
 
 /** An open inspector, as its parts use it. */
@@ -18,6 +19,8 @@ export interface Context {
   readonly formats: ReadonlyMap<string, Format>;
   readonly target: string;
   readonly write: boolean;
+  /** Undefined: no costs are computed. */
+  readonly prices?: ModelPrices | undefined;
 }
 
 /** The contract that holds the current state of each Helix session. */

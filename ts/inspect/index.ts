@@ -3,6 +3,7 @@
 import "../bridge/bundled.js";
 import { ForkpointError, isArray, isOwnError, typeError } from "../bridge/errors.js";
 import type { Context } from "./context.js";
+import { type ModelPrices, readPrices } from "./conversation/cost.js";
 import { type Inspector, StoreInspector } from "./inspector.js";
 import type { NativeStore } from "../bridge/native.js";
 import { flag, readRecord, text, whole } from "../store/options.js";
@@ -24,6 +25,8 @@ export interface InspectorOptions {
   write?: boolean | undefined;
   /** The URL of a replica of the Postgres server to read from: see `readFrom` in `StoreOptions`. */
   readFrom?: string | undefined;
+  /** What a million tokens of each model cost. `usage()` computes costs with them. Default: no costs. */
+  prices?: ModelPrices | undefined;
 }
 
 export { stepName } from "./step-name.js";
@@ -40,6 +43,7 @@ const inspectorOptions = {
   maxPayloadBytes: whole(1, 900 * 2 ** 20, "bytes"),
   write: flag,
   readFrom: text,
+  prices: readPrices,
 };
 
 /**
@@ -60,7 +64,7 @@ const inspectorOptions = {
  * ```
  */
 export async function openInspector(target: string | URL | Store, options?: InspectorOptions): Promise<Inspector> {
-  const { serializers = [], write = false, ...limits } = readRecord(options, "options", inspectorOptions);
+  const { serializers = [], write = false, prices, ...limits } = readRecord(options, "options", inspectorOptions);
   const isOpen = target instanceof Store;
   const store = isOpen ? target : opened(target, { ...limits, write });
   try {
@@ -68,7 +72,7 @@ export async function openInspector(target: string | URL | Store, options?: Insp
     await engine.ready;
     const formats = new Map([engine.format, ...serializers].map((format) => [format.name, format]));
     const shown = targetOf(engine.native, target);
-    const context: Context = { store, engine, formats, target: shown, write };
+    const context: Context = { store, engine, formats, target: shown, write, prices };
     return new StoreInspector(context, isOpen ? undefined : store);
   } catch (error) {
     if (!isOpen) await store.close();
@@ -91,7 +95,7 @@ function targetOf({ backend, databasePath }: NativeStore, given: unknown): strin
 /** Opens a store. A store that is opened without `write` must exist. */
 function opened(
   target: string | URL,
-  { busyTimeout, maxPayloadBytes, write, readFrom }: Omit<InspectorOptions, "serializers">,
+  { busyTimeout, maxPayloadBytes, write, readFrom }: Omit<InspectorOptions, "serializers" | "prices">,
 ): Store {
   const limits = {
     ...(busyTimeout !== undefined && { busyTimeoutMs: busyTimeout }),
@@ -135,4 +139,15 @@ export type { StoreEvent, WatchedEffect } from "./watch.js";
 export type { DrainReport, DrainedRun } from "./drain.js";
 export type { ForkEdit } from "./fork.js";
 export type { Answer, Question, StoredAnswer } from "./questions/views.js";
+export type {
+  Conversation,
+  ConversationMessage,
+  ConversationQuery,
+  MessagePart,
+  TokenUsage,
+  ToolResult,
+} from "./conversation/message.js";
+export type { ModelPrice, ModelPrices } from "./conversation/cost.js";
+export type { ModelUsage, RunUsage, Usage } from "./conversation/usage-views.js";
+export type { UsageOptions } from "./conversation/usage.js";
 export type { Inspector } from "./inspector.js";

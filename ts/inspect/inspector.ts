@@ -16,6 +16,8 @@ import { findCheckpoint, listCheckpoints } from "./checkpoints.js";
 import { type Context, readKey, readSpace } from "./context.js";
 import { looking } from "../store/engine.js";
 import { diffCheckpoints } from "./comparison.js";
+import { readConversation } from "./conversation/conversation.js";
+import { type UsageOptions, readUsage } from "./conversation/usage.js";
 import { readDetail } from "./detail.js";
 import { forgetEffects, listEffects, readEffect, settleEffect } from "./effects.js";
 import { type DrainReport, drainCheck } from "./drain.js";
@@ -48,6 +50,8 @@ import type {
   StoreInfo,
 } from "./views.js";
 import type { VerifyReport } from "../bridge/wire.js";
+import type { Conversation, ConversationQuery } from "./conversation/message.js";
+import type { RunUsage } from "./conversation/usage-views.js";
 import type { Store } from "../store/store.js";
 
 export class StoreInspector implements AsyncDisposable {
@@ -133,6 +137,37 @@ export class StoreInspector implements AsyncDisposable {
    */
   questions(ref: RunRef & { id?: string | undefined; step?: number | undefined }): Promise<Question[]> {
     return this.#read((context) => listQuestions(context, ref));
+  }
+
+  /**
+   * Returns a page of the messages in a state: of the newest checkpoint, or as `checkpoint()` selects it. Messages of all
+   * frameworks and providers have one form, and the result of a tool is joined to its call. Null: there is no such checkpoint.
+   * @throws ForkpointError `NOT_FOUND` if the state has no list of messages at `list`.
+   * @example
+   * ```ts
+   * const { messages } = (await inspector.conversation({ space: "langgraph", run: "thread-1" }, { from: -2 }))!;
+   * for (const { role, parts } of messages) console.log(role, parts);
+   * ```
+   */
+  conversation(
+    ref: RunRef & { id?: string | undefined; step?: number | undefined },
+    query?: ConversationQuery,
+  ): Promise<Conversation | null> {
+    return this.#read((context) => readConversation(context, ref, query));
+  }
+
+  /**
+   * Adds up the tokens that the messages of a run have used, for the run and for each step. A message is counted once, however
+   * many steps and branches contain it. Costs need the option `prices` of the inspector. Reads the states of all steps. Null:
+   * there is no such run.
+   * @example
+   * ```ts
+   * const { total, steps } = (await inspector.usage({ space: "langgraph", run: "thread-1" }))!;
+   * console.log(total?.total, steps.map(({ step, usage }) => [step, usage.total]));
+   * ```
+   */
+  usage(ref: RunRef, options?: UsageOptions): Promise<RunUsage | null> {
+    return this.#read((context) => readUsage(context, ref, options));
   }
 
   /** The changes from one checkpoint to another. Null: from nothing. `limit`: 10,000 unless given. */

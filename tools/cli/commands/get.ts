@@ -3,6 +3,7 @@ import { Option } from "commander";
 import { quote, ForkpointError } from "../../../ts/bridge/errors.js";
 import { safeText } from "../../../ts/bridge/json-form/json-text.js";
 import { type PathStep, valueAt } from "../../../ts/bridge/json-form/path.js";
+import { printChat } from "../chat.js";
 import { command, parsed, runArgument, spaceOption, wholeFrom } from "../command.js";
 import type { Context } from "../context.js";
 import { effectCell } from "../effect-signs.js";
@@ -25,6 +26,7 @@ interface Options extends RunOptions {
   raw?: boolean;
   part?: Change["part"];
   effect?: string;
+  chat?: boolean;
 }
 
 export const get = () =>
@@ -37,6 +39,7 @@ export const get = () =>
     .option("-p, --path <path>", 'print only the value at a path such as messages[-1].content or ["any key"]')
     .option("-r, --raw", "print text or bytes unescaped")
     .addOption(new Option("--part <part>", "print only this part").choices(["state", "rest", "writes"]))
+    .option("--chat", "print the messages of the state as a conversation; --path names the list")
     .option("--effect <key>", "print the result of an effect of the run instead")
     .addOption(spaceOption())
     .option("--ns <ns>", "the namespace of the run");
@@ -51,6 +54,10 @@ async function print(context: Context, options: Options, id?: string, checkpoint
       throw new UsageError("pass --effect, or a checkpoint, --step or --part, not both");
     }
     return printEffect(context, inspector, options, id!, steps);
+  }
+  if (options.chat) {
+    if (raw || part !== undefined) throw new UsageError("pass --chat, or --raw or --part, not both");
+    return printChat(context, inspector, id!, { ...options, checkpoint, list: path });
   }
   const run = await findRun(context, inspector, id!, options);
   const detail = await readCheckpoint(inspector, run, { id: checkpoint, step: options.step });

@@ -8,6 +8,7 @@ import { labelsText, repeatedLabel } from "../labels.js";
 import { readListing } from "../pages.js";
 import { statusCell, statusNames, versionName } from "../style.js";
 import { type Column, table } from "../table.js";
+import { type UsageSort, sortOfUsage, usageColumns, withUsage } from "../usage-columns.js";
 import { ago, number, parseDuration, size } from "../units.js";
 import type { RunInfo, Status } from "../../../ts/inspect/views.js";
 import type { RunQuery } from "../../../ts/inspect/runs.js";
@@ -20,12 +21,13 @@ interface Options {
   label?: Record<string, string>;
   version?: string;
   since?: number;
-  sort: "active" | "began" | "size";
+  sort: NonNullable<RunQuery["sort"]> | UsageSort;
   limit?: number;
   cursor?: string;
   all?: boolean;
   ns?: string;
   allNs?: boolean;
+  usage?: boolean;
 }
 
 const LIMIT = 20;
@@ -41,10 +43,16 @@ export const ls = () =>
     .addOption(
       parsed("--since <duration>", "only runs that were active in this period: 90s, 15m, 2h, 7d", parseDuration),
     )
-    .addOption(new Option("--sort <order>", "the sort order").choices(["active", "began", "size"]).default("active"))
+    .addOption(
+      new Option("--sort <order>", "the sort order")
+        .choices(["active", "began", "size", "tokens", "cost"])
+        .default("active"),
+    )
     .addOption(parsed("--limit <n>", `the number of runs (default: ${LIMIT})`, wholeFrom(1)))
     .option("--cursor <cursor>", "continue after a page")
     .option("--all", "all runs")
+    .option("--usage", "read the tokens of each listed run; --sort tokens or cost sorts the listed runs by them")
+    .option("--prices <file>", "with --usage: compute costs with these prices")
     .option("--ns <ns>", "only this namespace")
     .option("--all-ns", "all namespaces, including subgraphs");
 
@@ -52,13 +60,14 @@ async function list(context: Context, options: Options): Promise<void> {
   const { all = false, limit, cursor, since, status } = options;
   if (all && limit !== undefined) throw new UsageError("pass --all or --limit, not both");
   if (options.allNs && options.ns !== undefined) throw new UsageError("pass --all-ns or --ns, not both");
+  const byUsage = sortOfUsage(options);
   const query: RunQuery = {
     space: options.space,
     group: options.group,
     match: options.match,
     ns: options.ns,
     allNs: options.allNs,
-    sort: options.sort,
+    sort: byUsage === undefined ? (options.sort as NonNullable<RunQuery["sort"]>) : "active",
     since: since === undefined ? undefined : Date.now() - since,
     status,
     label: options.label,
@@ -71,7 +80,12 @@ async function list(context: Context, options: Options): Promise<void> {
   const read = (limit: number, cursor: string | null) => inspector.runs({ ...query, limit, cursor });
   const { items: runs, cursor: next } = await readListing(read, { limit: all ? undefined : (limit ?? LIMIT), cursor });
   const { output } = context;
-  output.answer({ runs, cursor: next }, () => runTable(runs, context, options.version !== undefined));
+  if (options.usage) {
+    const used = await withUsage(context, inspector, runs, byUsage);
+    output.answer({ runs: used, cursor: next }, () =>
+      runTable(used, context, options.version !== undefined, usageColumns),
+    );
+  } else output.answer({ runs, cursor: next }, () => runTable(runs, context, options.version !== undefined));
   if (runs.length === 0 && !output.json) {
     const { spaces } = await inspector.info();
     context.note(spaces.length === 0 ? `${safeText(context.database.shown)} has no runs yet` : "no runs match");
@@ -121,11 +135,16 @@ const questionColumn: Column<RunInfo> = {
  * Returns the lines of a table of runs. It has the versions if one of them has a name, or if `withVersions` is true. It has the
  * labels if there are some.
  */
-export function runTable(runs: RunInfo[], { output }: Context, withVersions = false): string[] {
+export function runTable<Run extends RunInfo>(
+  runs: Run[],
+  { output }: Context,
+  withVersions = false,
+  more: Array<Column<Run>> = [],
+): string[] {
   const hasVersions = withVersions || runs.some(({ version }) => typeof version?.version === "string");
   const hasLabels = runs.some(({ labels }) => Object.keys(labels).length > 0);
-  const shown = hasLabels ? columns.toSpliced(5, 0, labelsColumn) : columns;
+  const shown: Array<Column<Run>> = hasLabels ? columns.toSpliced(5, 0, labelsColumn) : columns;
   // Without questions, the column is empty, and is left out.
-  const asking = [...(hasVersions ? shown.toSpliced(5, 0, versionColumn) : shown), questionColumn];
+  const asking = [...(hasVersions ? shown.toSpliced(5, 0, versionColumn) : shown), ...more, questionColumn];
   return table(asking, runs, output);
 }

@@ -22,7 +22,7 @@ export const studio = () =>
       async (context, options) => serve(context, await context.open({ write: options.write ?? false }), options),
       "itself",
     ),
-  );
+  ).option("--prices <file>", "show costs with these prices: a JSON file with the prices of each model");
 
 export const withStudioOptions = (made: Command): Command =>
   made

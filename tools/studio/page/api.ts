@@ -2,6 +2,8 @@
 
 import { credentials } from "./access.js";
 import type { Match } from "../forms.js";
+import type { Conversation } from "../../../ts/inspect/conversation/message.js";
+import type { RunUsage } from "../../../ts/inspect/conversation/usage-views.js";
 import type {
   Change,
   CheckpointDetail,
@@ -96,6 +98,7 @@ export interface RunPage {
 }
 
 export interface Detail extends CheckpointDetail {
+  hasMessages: boolean;
   moreWrites: number;
 }
 
@@ -135,6 +138,9 @@ export const api = {
   /** Returns the value at a path, or a range of its entries, in the field `state` of the answer. */
   part: (ref: RunRef, id: string, part: string, path: string) =>
     get<Detail>("checkpoint", { ...named(ref), id, part, path, depth: 2 }),
+  conversation: (ref: RunRef, id: string, query: Parameters, signal?: AbortSignal) =>
+    get<Conversation>("conversation", { ...named(ref), id, ...query }, signal),
+  usage: (ref: RunRef, signal: AbortSignal) => get<RunUsage>("usage", named(ref), signal),
   effect: (of: EffectInfo, signal: AbortSignal) =>
     get<EffectDetail>("effect", { ...named(of), key: of.key, branch: of.branch }, signal),
   search: (ref: RunRef, id: string, part: string, text: string, signal: AbortSignal) =>

@@ -5,6 +5,7 @@ import { useSignal } from "@preact/signals";
 import type { Detail } from "./api.js";
 import { withoutVs } from "./compare.js";
 import { CompareButton } from "./compare-pick.js";
+import { ConversationView } from "./conversation.js";
 import { DiffView } from "./diff-view.js";
 import { Edits } from "./edits-view.js";
 import { at, bytes, count, counted, duration, shown } from "./format.js";
@@ -17,10 +18,10 @@ import { Button, Empty, ErrorBox, Id, Skeleton, copy } from "./ui.js";
 import { Value } from "./value.js";
 import { Writes } from "./writes-view.js";
 
-type Tab = "state" | "diff" | "more";
+type Tab = "state" | "chat" | "diff" | "more";
 
 const tabOf = ({ view, vs }: Record<string, string>): Tab =>
-  vs !== undefined || view === "diff" ? "diff" : view === "more" ? "more" : "state";
+  vs !== undefined || view === "diff" ? "diff" : view === "more" || view === "chat" ? view : "state";
 
 /** Shows another tab. The checkpoint to compare with is kept only for the changes. */
 function choose(tab: Tab): void {
@@ -34,9 +35,14 @@ interface PaneProps {
 }
 
 export function CheckpointPane({ view, back, openFork }: PaneProps) {
-  const tab = tabOf(address.value.parameters);
-  useKeys({ d: () => choose(tab === "diff" ? "state" : "diff") });
+  const asked = tabOf(address.value.parameters);
   const detail = view.detail.value;
+  // The next step may have no messages.
+  const tab = asked === "chat" && detail?.hasMessages !== true ? "state" : asked;
+  useKeys({
+    d: () => choose(tab === "diff" ? "state" : "diff"),
+    m: () => detail?.hasMessages && choose(tab === "chat" ? "state" : "chat"),
+  });
   if (view.detailTrouble.value !== null) {
     return <ErrorBox trouble={view.detailTrouble.value} retry={() => view.reloadDetail()} />;
   }
@@ -64,6 +70,17 @@ export function CheckpointPane({ view, back, openFork }: PaneProps) {
         <Button class="tab" aria-pressed={tab === "state"} onClick={() => choose("state")}>
           State
         </Button>
+        {detail.hasMessages && (
+          <Button
+            class="tab row"
+            testId="conversation-toggle"
+            hint="m"
+            aria-pressed={tab === "chat"}
+            onClick={() => choose(tab === "chat" ? "state" : "chat")}
+          >
+            Conversation
+          </Button>
+        )}
         <Button
           class="tab row"
           testId="diff-toggle"
@@ -84,6 +101,7 @@ export function CheckpointPane({ view, back, openFork }: PaneProps) {
         )}
       </div>
       <Edits of={detail.checkpoint} openFork={openFork} />
+      {tab === "chat" && <ConversationView view={view} detail={detail} />}
       {tab === "diff" && <DiffView view={view} detail={detail} />}
       {tab === "state" && (
         <Tree

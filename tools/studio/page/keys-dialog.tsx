@@ -19,6 +19,8 @@ const groups: Array<[title: string, keys: Array<[keys: string[], what: string]>]
       [["["], "older checkpoint"],
       [["]"], "newer checkpoint"],
       [["d"], "show changes"],
+      [["m"], "show the conversation"],
+      [["r"], "show the conversation as stored"],
       [["f"], "fork"],
       [["x"], "compare with another step"],
       [["Alt", "click"], "compare with this step"],

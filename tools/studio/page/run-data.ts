@@ -13,6 +13,7 @@ import {
 } from "./api.js";
 import { withoutVs } from "./compare.js";
 import { sizeOf } from "../forms.js";
+import type { RunUsage } from "../../../ts/inspect/conversation/usage-views.js";
 import { type Heard, listen } from "./events.js";
 import { type Layout, layOut } from "./lanes.js";
 import { address, change } from "./route.js";
@@ -36,6 +37,9 @@ export class RunView {
   readonly effects = signal<readonly EffectInfo[]>([]);
   /** The effect that a dialog shows. */
   readonly shownEffect = signal<EffectInfo | null>(null);
+  readonly usage = signal<RunUsage | null>(null);
+  /** The tokens that each step has added, by its id. */
+  readonly usageOf = computed(() => new Map(this.usage.value?.steps.map(({ id, usage }) => [id, usage])));
   readonly cursor = signal<string | null>(null);
   readonly loading = signal(true);
   readonly trouble = signal<Trouble | null>(null);

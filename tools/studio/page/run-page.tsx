@@ -18,6 +18,7 @@ import { Questions } from "./questions-view.js";
 import { RunView, refOf } from "./run-data.js";
 import { store } from "./store.js";
 import { Timeline } from "./timeline.js";
+import { UsageFacts, useUsage } from "./usage-view.js";
 import { Button, ErrorBox, Id, Labels, SpaceMark, StatusMark, copy, keyOf, say } from "./ui.js";
 
 export function RunPage() {
@@ -38,6 +39,7 @@ function Run({ of }: { of: RunRef }) {
   const forking = useSignal(false);
   const pane = useRef<HTMLElement>(null);
   useEffect(() => view.start(), []);
+  useUsage(view);
   const write = store.value?.write === true;
   const current = view.current.value;
   const whyNot = whyNoFork(of.space);
@@ -51,7 +53,7 @@ function Run({ of }: { of: RunRef }) {
   };
   const openState = () => {
     if (current !== null && isNarrow()) view.look(current.id);
-    pane.current?.querySelector<HTMLElement>("[role=tree], .diff")?.focus();
+    pane.current?.querySelector<HTMLElement>("[role=tree], .diff, .conversation")?.focus();
   };
   useKeys({ f: openFork, Escape: back });
 
@@ -133,7 +135,8 @@ interface HeadProps {
   openFork: () => void;
 }
 
-function Head({ view: { ref, info: known }, write, openFork }: HeadProps) {
+function Head({ view, write, openFork }: HeadProps) {
+  const { ref, info: known } = view;
   const info = known.value;
   return (
     <header class="run-head stack">
@@ -165,12 +168,12 @@ function Head({ view: { ref, info: known }, write, openFork }: HeadProps) {
           Fork
         </Button>
       </div>
-      {info !== null && <Facts info={info} />}
+      {info !== null && <Facts info={info} view={view} />}
     </header>
   );
 }
 
-function Facts({ info }: { info: RunInfo }) {
+function Facts({ info, view }: { info: RunInfo; view: RunView }) {
   const { group, checkpoints, bytes: size, began, active, forkedFrom, labels, lease } = info;
   return (
     <ul class="facts row small soft">
@@ -183,6 +186,7 @@ function Facts({ info }: { info: RunInfo }) {
           )}
         </li>
       )}
+      <UsageFacts view={view} />
       {group && <li>group {shown(group, 80)}</li>}
       {Object.keys(labels).length > 0 && (
         <li>

@@ -13,6 +13,7 @@ import type { Row } from "./lanes.js";
 import { address, addressOfRun, go } from "./route.js";
 import type { RunView } from "./run-data.js";
 import { Bar, Empty, Id, Skeleton, StatusMark, keyOf as keyOfRun } from "./ui.js";
+import { StepUsage } from "./usage-view.js";
 import { type RowProps, VirtualList } from "./virtual.js";
 
 const ROW = 36;
@@ -106,7 +107,10 @@ function StepRow({ step, lane, since, largest, isOther, view, ...own }: StepRowP
       onClick={(event) => (event.altKey ? view.compare(id) : canPick(step) ? pick(step) : view.look(id))}
     >
       <span class="mono number dim">{count(step.step)}</span>
-      <span class="label cut">{shown(stepName(step) ?? "-", 80)}</span>
+      <span class="label cut">
+        {shown(stepName(step) ?? "-", 80)}
+        <StepUsage view={view} id={id} />
+      </span>
       <Id id={id} class="dim wide-only" />
       <span class="size row number" title={`${bytes(size.logical)}, stored in ${bytes(size.stored)}`}>
         <Bar part={size.logical / largest} kind="wide-only" />
