@@ -17,6 +17,8 @@ const forTools = [
   "bridge/spaces",
   "inspect/diff",
   "inspect/edit",
+  "inspect/graph",
+  "inspect/leave-out",
   "inspect/limit",
   "inspect/runs",
   "store/options",

@@ -12,7 +12,9 @@ import {
   type RestoreResult,
 } from "../store/backup.js";
 import { savedPerHour } from "./activity.js";
+import type { RunCourse } from "./steps.js";
 import { findCheckpoint, listCheckpoints } from "./checkpoints.js";
+import { readCourse } from "./course.js";
 import { type Context, readKey, readSpace } from "./context.js";
 import { looking } from "../store/engine.js";
 import { diffCheckpoints } from "./comparison.js";
@@ -114,6 +116,19 @@ export class StoreInspector implements AsyncDisposable {
       const found = await findCheckpoint(context, key, { id: known, step });
       return found && readDetail(context, found.row, found.info);
     });
+  }
+
+  /**
+   * The course of a run: its newest steps (`limit`: 20,000 unless given) with its subgraphs, effects, pauses and program. Null if
+   * there is no such run. `waterfallOf` and `graphOf` draw it.
+   * @example
+   * ```ts
+   * const course = await inspector.course({ space: "langgraph", run: "thread-1" });
+   * if (course !== null) console.log(graphText(graphOf(course)).join("\n"));
+   * ```
+   */
+  course(ref: RunRef, options?: { limit?: number }): Promise<Required<RunCourse> | null> {
+    return this.#read((context) => readCourse(context, readKey(ref), options));
   }
 
   /** The changes from one checkpoint to another. Null: from nothing. `limit`: 10,000 unless given. */

@@ -63,6 +63,7 @@ export function infoOf(context: Context, row: Row, before: Pick<Row, "id"> | und
     seq: row.seq,
     step: row.step,
     label,
+    nodes: nodesOf(row),
     group: row.group,
     parent: parentOf(row, before),
     at: row.at,
@@ -71,6 +72,11 @@ export function infoOf(context: Context, row: Row, before: Pick<Row, "id"> | und
     chain: row.chain,
     meta,
   };
+}
+
+/** AgentOS and Agentium store the name of the node as the label. */
+function nodesOf({ space, label }: Row): string[] | null {
+  return label !== null && (space === "agentos" || space === "agentium") ? [label] : null;
 }
 
 function parentOf(row: Row, before: Pick<Row, "id"> | undefined): CheckpointInfo["parent"] {

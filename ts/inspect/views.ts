@@ -80,6 +80,11 @@ export interface CheckpointInfo extends CheckpointRef {
   step: number;
   /** AgentOS' node, Agentium's step name, LangGraph's `metadata.source`, TinyAgents' and Helix' status. */
   label: string | null;
+  /**
+   * The names of the nodes that ran to make the checkpoint. A node that ran several times at once has several entries. Null:
+   * not known.
+   */
+  nodes: string[] | null;
   /** AgentOS' graph. */
   group: string | null;
   /**
